@@ -1,0 +1,38 @@
+/* Status: how a function that can fail says so.
+ *
+ * A Status moves control; the words for the user are in the DiagSink (base/diagnostic.h).  Outputs of a failing
+ * function are unspecified unless its header says otherwise. */
+#ifndef XLAC_BASE_STATUS_H
+#define XLAC_BASE_STATUS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum Status {
+  STATUS_OK = 0,
+  STATUS_INVALID,     /* the input is wrong */
+  STATUS_UNSUPPORTED, /* the input is right, xlac cannot compile it */
+  STATUS_EXHAUSTED,   /* a memory limit or Buffer is too small */
+  STATUS_IO,          /* a file or system call failed */
+  STATUS_MISMATCH     /* results differ from the expected ones */
+} Status;
+
+#define MUST_USE __attribute__((warn_unused_result))
+#define PRINTF_LIKE(format_index, first_argument) __attribute__((format(printf, format_index, first_argument)))
+
+/* Returns from the calling function with the status of |expression| unless it is STATUS_OK. */
+#define RETURN_IF_ERROR(expression)                     \
+  do {                                                  \
+    Status return_if_error_status = (expression);       \
+    if (return_if_error_status != STATUS_OK) return return_if_error_status; \
+  } while (0)
+
+/* A broken invariant of xlac itself: writes file, line and message to standard error and aborts.  Never for bad input. */
+_Noreturn void xlac_bug_at(const char *file, int line, const char *format, ...) PRINTF_LIKE(3, 4);
+#define XLAC_BUG(...) xlac_bug_at(__FILE__, __LINE__, __VA_ARGS__)
+#define XLAC_CHECK(condition)                                        \
+  do {                                                               \
+    if (!(condition)) XLAC_BUG("check failed: %s", #condition);      \
+  } while (0)
+
+#endif

@@ -1,0 +1,50 @@
+/* StringView: text that somebody else owns; not zero-terminated.  StringBuilder: text being made, in an arena. */
+#ifndef XLAC_BASE_STRING_VIEW_H
+#define XLAC_BASE_STRING_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+typedef struct StringView {
+  const char *data;
+  size_t size;
+} StringView;
+
+#define SV(literal) ((StringView){("" literal), sizeof(literal) - 1})
+/* For printf-like calls: printf("%.*s", SV_ARG(view)). */
+#define SV_ARG(view) (int)(view).size, (view).data
+
+StringView sv_from_cstring(const char *text);
+bool sv_equal(StringView a, StringView b);
+bool sv_equal_cstring(StringView a, const char *b);
+int sv_compare(StringView a, StringView b); /* bytewise, like strcmp */
+bool sv_starts_with(StringView text, StringView prefix);
+bool sv_ends_with(StringView text, StringView suffix);
+bool sv_contains(StringView text, StringView needle);
+StringView sv_sub(StringView text, size_t start, size_t size); /* clamped to the text */
+StringView sv_copy(Arena *arena, StringView text);             /* zero-terminated in |arena| */
+StringView sv_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+
+/* The number of single-character insertions, deletions, substitutions and swaps of neighbours between |a| and |b| (optimal
+ * string alignment); gives up with limit + 1 when there are more than |limit|. */
+int sv_edit_distance(StringView a, StringView b, int limit);
+
+typedef struct StringBuilder {
+  Arena *arena;
+  char *data; /* zero-terminated once anything was appended */
+  size_t size, capacity;
+} StringBuilder;
+
+void sb_init(StringBuilder *builder, Arena *arena);
+void sb_append(StringBuilder *builder, StringView text);
+void sb_append_cstring(StringBuilder *builder, const char *text);
+void sb_append_char(StringBuilder *builder, char c);
+void sb_append_repeated(StringBuilder *builder, char c, int64_t count);
+void sb_append_int(StringBuilder *builder, int64_t value);
+void sb_printf(StringBuilder *builder, const char *format, ...) PRINTF_LIKE(2, 3);
+StringView sb_view(const StringBuilder *builder);
+
+#endif
