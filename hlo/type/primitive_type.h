@@ -1,0 +1,52 @@
+/* PrimitiveType: the element types of HLO, and what is known of each (primitive_type.def). */
+#ifndef XLAC_HLO_TYPE_PRIMITIVE_TYPE_H
+#define XLAC_HLO_TYPE_PRIMITIVE_TYPE_H
+
+#include "base/string_view.h"
+
+typedef enum PrimitiveType {
+  TYPE_INVALID = 0,
+#define HLO_TYPE(id, text, bits, class, storage, exponent, mantissa) TYPE_##id,
+#include "hlo/type/primitive_type.def"
+#undef HLO_TYPE
+  PRIMITIVE_TYPE_COUNT
+} PrimitiveType;
+
+typedef enum TypeClass {
+  TYPE_CLASS_PRED,
+  TYPE_CLASS_SIGNED,
+  TYPE_CLASS_UNSIGNED,
+  TYPE_CLASS_FLOAT,
+  TYPE_CLASS_COMPLEX,
+  TYPE_CLASS_OTHER
+} TypeClass;
+
+typedef struct TypeInfo {
+  const char *text;
+  int bits;
+  TypeClass type_class;
+  int storage_bytes;
+  int exponent_bits, mantissa_bits;
+} TypeInfo;
+
+const TypeInfo *type_info(PrimitiveType type);
+const char *type_text(PrimitiveType type);
+int type_bits(PrimitiveType type);
+int type_storage_bytes(PrimitiveType type);
+
+/* The type called |text|, TYPE_INVALID if none; "tuple" and "buffer" are none. */
+PrimitiveType type_from_text(StringView text);
+
+bool type_is_float(PrimitiveType type);    /* not complex */
+bool type_is_complex(PrimitiveType type);
+bool type_is_signed(PrimitiveType type);   /* signed integers */
+bool type_is_unsigned(PrimitiveType type); /* unsigned integers, not pred */
+bool type_is_integral(PrimitiveType type); /* signed or unsigned, not pred */
+bool type_is_array(PrimitiveType type);    /* may be an array's element: everything but token, opaque, tuple, buffer */
+
+/* c64 → f32, c128 → f64, others themselves. */
+PrimitiveType type_complex_part(PrimitiveType type);
+/* f32 → c64, f64 → c128; TYPE_INVALID otherwise. */
+PrimitiveType type_complex_of(PrimitiveType type);
+
+#endif
