@@ -1,0 +1,62 @@
+/* HloComputation: a function of instructions with one root. */
+#ifndef XLAC_HLO_IR_HLO_COMPUTATION_H
+#define XLAC_HLO_IR_HLO_COMPUTATION_H
+
+#include "base/array.h"
+#include "hlo/ir/hlo_instruction.h"
+
+typedef struct HloModule HloModule;
+typedef ARRAY(HloInstruction *) HloInstructionArray;
+typedef ARRAY(HloComputation *) HloComputationArray;
+
+struct HloComputation {
+  StringView name;
+  int32_t id; /* dense in the module */
+  SourceLoc loc;
+  HloModule *module;
+  /* Text order when read; operands need not precede users after edits (hlo_computation_post_order), unless the module is scheduled, when
+   * this is the schedule. */
+  HloInstructionArray instructions;
+  HloInstructionArray parameters; /* by parameter number */
+  HloInstruction *root;
+  StringView execution_thread;    /* empty: main */
+};
+
+/* Appends a new instruction; operands belong to the same computation.  |name| is made unique in the module by a suffix ".N"; an empty name
+ * becomes the opcode's.  A parameter (HLO_ATTR_PARAMETER_NUMBER set afterwards by the caller through hlo_computation_add_parameter) must
+ * not be made with this. */
+HloInstruction *hlo_computation_add(HloComputation *computation, HloOpcode opcode, const Shape *shape,
+                                    HloInstruction *const *operands, int operand_count, StringView name);
+HloInstruction *hlo_computation_add_parameter(HloComputation *computation, int64_t number, const Shape *shape, StringView name);
+HloInstruction *hlo_computation_add_constant(HloComputation *computation, const Literal *literal, StringView name);
+
+/* An instruction equal to |instruction| but for operands and name; attributes are shared (they are immutable). */
+HloInstruction *hlo_computation_add_clone(HloComputation *computation, const HloInstruction *instruction, const Shape *shape,
+                                          HloInstruction *const *operands, int operand_count);
+
+/* Removes an instruction without users that is not the root; parameters only when |allow_parameter| (then later numbers move down). */
+void hlo_computation_remove(HloComputation *computation, HloInstruction *instruction, bool allow_parameter);
+
+/* Users of |old|, the root included, get |replacement|; then |old| is removed, with operands that die by it left in place. */
+void hlo_computation_replace_instruction(HloComputation *computation, HloInstruction *old, HloInstruction *replacement);
+
+/* Operands (and control predecessors) before users; independent of edit history except for the order of |instructions|. */
+HloInstruction **hlo_computation_post_order(const HloComputation *computation, Arena *arena, int64_t *out_count);
+
+/* Puts |instructions| into the given order, which must be a permutation with operands before users. */
+void hlo_computation_set_order(HloComputation *computation, HloInstruction *const *order, int64_t count);
+
+/* A deep copy (called computations are shared) added to |module| under a unique name. */
+HloComputation *hlo_computation_clone(HloComputation *computation, HloModule *module, StringView name);
+
+/* Instructions of |callee| copied into |into| with parameters replaced by |arguments|; returns the copy of the root. */
+HloInstruction *hlo_computation_inline(HloComputation *into, const HloComputation *callee, HloInstruction *const *arguments);
+
+/* Same graph up to names and order: operands, shapes (layouts included), attributes but metadata, called computations likewise. */
+bool hlo_computation_equal(const HloComputation *a, const HloComputation *b);
+/* Equal computations hash alike. */
+uint64_t hlo_computation_hash(const HloComputation *computation);
+
+void hlo_computation_print(StringBuilder *out, const HloComputation *computation, const HloPrintOptions *options);
+
+#endif

@@ -1,0 +1,96 @@
+/* HloInstruction: one operation.  One struct for all opcodes; what differs between them is attributes.
+ *
+ * Owned by the module's arena and never freed before it; a removed instruction keeps its fields.  Fields may be read by everybody and
+ * are written through the functions here and in hlo_computation.h, which keep operands and users consistent. */
+#ifndef XLAC_HLO_IR_HLO_INSTRUCTION_H
+#define XLAC_HLO_IR_HLO_INSTRUCTION_H
+
+#include "hlo/ir/hlo_attribute.h"
+#include "hlo/ir/hlo_opcode.h"
+
+struct HloInstruction {
+  HloOpcode opcode;
+  int32_t id; /* dense in the module, in order of creation; never reused */
+  StringView name;
+  const Shape *shape;
+  SourceLoc loc;
+  HloInstruction **operands;
+  int32_t operand_count;
+  int32_t user_count;    /* distinct users */
+  HloInstruction **users; /* each once, in order of first use */
+  int32_t user_capacity;
+  int32_t attr_count;
+  HloAttr *attrs;
+  HloComputation *parent; /* NULL once removed */
+};
+
+/* --- attributes --- */
+
+/* NULL when absent. */
+const HloAttr *hlo_instruction_attr(const HloInstruction *instruction, HloAttrId id);
+
+/* The value of an optional attribute, or |fallback|. */
+int64_t hlo_instruction_int(const HloInstruction *instruction, HloAttrId id, int64_t fallback);
+bool hlo_instruction_bool(const HloInstruction *instruction, HloAttrId id, bool fallback);
+/* The list of an INT64_LIST attribute, empty when absent. */
+Int64List hlo_instruction_ints(const HloInstruction *instruction, HloAttrId id);
+/* The computation of a COMPUTATION attribute, NULL when absent. */
+HloComputation *hlo_instruction_computation(const HloInstruction *instruction, HloAttrId id);
+
+/* Sets or replaces; the struct is copied, its pointees are not. */
+void hlo_instruction_set_attr(HloInstruction *instruction, const HloAttr *attr);
+void hlo_instruction_set_int(HloInstruction *instruction, HloAttrId id, int64_t value);
+void hlo_instruction_set_bool(HloInstruction *instruction, HloAttrId id, bool value);
+void hlo_instruction_set_ints(HloInstruction *instruction, HloAttrId id, const int64_t *values, int64_t count); /* copies */
+void hlo_instruction_set_computation(HloInstruction *instruction, HloAttrId id, HloComputation *computation);
+void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id);
+
+/* Copies metadata, sharding and frontend attributes that |to| does not have itself from |from|. */
+void hlo_instruction_inherit_metadata(HloInstruction *to, const HloInstruction *from);
+
+const HloMetadata *hlo_instruction_metadata(const HloInstruction *instruction); /* NULL when absent */
+
+/* --- called computations --- */
+
+/* All computations named by the instruction's attributes, in the order of the attributes; each mention counts. */
+int hlo_instruction_called_count(const HloInstruction *instruction);
+HloComputation *hlo_instruction_called(const HloInstruction *instruction, int index);
+void hlo_instruction_set_called(HloInstruction *instruction, int index, HloComputation *computation);
+
+/* --- convenience --- */
+
+int64_t hlo_instruction_parameter_number(const HloInstruction *instruction); /* of a parameter */
+const Literal *hlo_instruction_literal(const HloInstruction *instruction);   /* of a constant */
+bool hlo_instruction_is_root(const HloInstruction *instruction);
+/* True for opcodes with side effects, and for calls, control flow, custom calls and so on that contain them. */
+bool hlo_instruction_has_side_effect(const HloInstruction *instruction);
+/* True when |user| reads |operand| at any operand position. */
+bool hlo_instruction_uses(const HloInstruction *user, const HloInstruction *operand);
+
+/* --- edits --- */
+
+void hlo_instruction_replace_operand(HloInstruction *instruction, int index, HloInstruction *operand);
+void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction *operand);
+/* Every user of |old| (control predecessors included) reads |replacement| instead; the parent's root too. */
+void hlo_instruction_replace_all_uses(HloInstruction *old, HloInstruction *replacement);
+
+/* --- text --- */
+
+typedef struct HloPrintOptions {
+  bool percent;             /* '%' before names */
+  bool operand_shapes;
+  bool program_shape;       /* signatures of computations */
+  bool metadata;
+  bool backend_config;
+  int64_t max_constant_elements; /* negative: all in full */
+} HloPrintOptions;
+
+/* XLA's short dump: no '%', names only, signature-less, constants in full. */
+#define HLO_PRINT_DEFAULT ((HloPrintOptions){false, false, false, true, true, -1})
+/* XLA's canonical long form (to_string()), constants in full. */
+#define HLO_PRINT_LONG ((HloPrintOptions){true, false, true, true, true, -1})
+
+/* "name = shape opcode(operands), attributes", no indent, no ROOT. */
+void hlo_instruction_print(StringBuilder *out, const HloInstruction *instruction, const HloPrintOptions *options);
+
+#endif

@@ -1,0 +1,108 @@
+/* HloModule: computations with an entry, and what the header says. */
+#ifndef XLAC_HLO_IR_HLO_MODULE_H
+#define XLAC_HLO_IR_HLO_MODULE_H
+
+#include "base/hash_map.h"
+#include "hlo/ir/hlo_computation.h"
+
+typedef struct BufferAssignment BufferAssignment; /* hlo/analysis/buffer_assignment.h */
+
+typedef enum AliasKind { ALIAS_MAY, ALIAS_MUST } AliasKind;
+
+/* input_output_alias: result position → parameter position. */
+typedef struct InputOutputAlias {
+  ShapeIndex output;
+  int64_t parameter;
+  ShapeIndex parameter_index;
+  AliasKind kind;
+  SourceLoc loc;
+} InputOutputAlias;
+
+typedef struct BufferDonor {
+  int64_t parameter;
+  ShapeIndex parameter_index;
+  SourceLoc loc;
+} BufferDonor;
+
+typedef struct EntryLayout {
+  bool present; /* false: taken from parameters and root */
+  SourceLoc loc;
+  int64_t parameter_count;
+  const Shape *const *parameters;
+  const Shape *result;
+} EntryLayout;
+
+/* Rows of the stack-frame tables; numbers count from 1, 0 means none. */
+typedef struct FileLocation {
+  int32_t file_name_id, function_name_id, line, end_line, column, end_column;
+} FileLocation;
+
+typedef struct StackFrame {
+  int32_t file_location_id, parent_frame_id; /* as written */
+} StackFrame;
+
+typedef struct StackFrameTables {
+  bool present;
+  int64_t file_name_count, function_name_count, file_location_count, stack_frame_count;
+  const StringView *file_names, *function_names;
+  const FileLocation *file_locations;
+  const StackFrame *stack_frames;
+} StackFrameTables;
+
+typedef struct OriginRecoveryEntry {
+  OriginNode from, to;
+  bool has_module;
+  StringView module_text;
+} OriginRecoveryEntry;
+
+struct HloModule {
+  Arena *arena;      /* owns everything here */
+  ShapeTable *shapes; /* the session's */
+  StringView name;
+  SourceLoc loc;
+  HloComputationArray computations; /* text order: callees before callers */
+  HloComputation *entry;
+  bool is_scheduled;
+  EntryLayout entry_layout;
+  ARRAY(InputOutputAlias) aliases;
+  ARRAY(BufferDonor) donors;
+  bool alias_passthrough_params;
+  int64_t replica_count, num_partitions;
+  bool spmd_parameters_present, spmd_output_present; /* allow_spmd_sharding_propagation_to_… */
+  int64_t spmd_parameter_count, spmd_output_count;
+  const bool *spmd_parameters, *spmd_outputs;
+  int64_t frontend_count;
+  const FrontendAttribute *frontend;
+  int64_t origin_recovery_count;
+  const OriginRecoveryEntry *origin_recovery;
+  StackFrameTables stack_frames;
+  BufferAssignment *buffer_assignment; /* made by the last pass of a compilation; dropped by the pipeline when a later pass changes the module */
+  int32_t next_instruction_id, next_computation_id;
+  StringMap instruction_names, computation_names; /* names in use, for uniqueness */
+};
+
+/* |shapes| must outlive the module. */
+HloModule *hlo_module_create(Arena *arena, ShapeTable *shapes, StringView name);
+
+/* Adds an empty computation; |name| is made unique by a suffix. */
+HloComputation *hlo_module_add_computation(HloModule *module, StringView name);
+
+/* Drops computations that the entry cannot reach; returns how many. */
+int64_t hlo_module_remove_unreachable(HloModule *module);
+
+/* Callees before callers; computations the entry cannot reach come too, in text order. */
+HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, int64_t *out_count);
+
+/* Copy with its own arena memory (same ShapeTable). */
+HloModule *hlo_module_clone(const HloModule *module, Arena *arena);
+
+/* Equal headers and computations up to names of instructions and computations. */
+bool hlo_module_equal(const HloModule *a, const HloModule *b);
+uint64_t hlo_module_hash(const HloModule *module);
+
+void hlo_module_print(StringBuilder *out, const HloModule *module, const HloPrintOptions *options);
+
+/* The Python line an instruction came from, "file:line (function)", from its metadata or through the stack-frame tables; empty if unknown. */
+StringView hlo_module_source_line(const HloModule *module, const HloInstruction *instruction, Arena *arena);
+
+#endif

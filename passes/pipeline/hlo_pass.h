@@ -1,0 +1,29 @@
+/* HloPass: one transformation or check of a module, a const value that knows nothing of dumping, timing or verifying. */
+#ifndef XLAC_PASSES_PIPELINE_HLO_PASS_H
+#define XLAC_PASSES_PIPELINE_HLO_PASS_H
+
+#include "hlo/ir/hlo_module.h"
+
+typedef struct HloPassOptions {
+  int opt_level;             /* -O0 … -O3 */
+  int64_t memory_limit;      /* bytes of arguments + results + temporaries; 0: none */
+} HloPassOptions;
+
+typedef struct HloPassContext {
+  Arena *scratch; /* reset after the pass */
+  DiagSink *diag;
+  const HloPassOptions *options;
+} HloPassContext;
+
+typedef struct HloPass {
+  const char *name;    /* "dce": what --passes=, dumps and timing call it */
+  const char *summary; /* one line for --print-passes */
+  Status (*run)(HloPassContext *context, HloModule *module, bool *out_changed);
+} HloPass;
+
+/* The registry (pass_registry.def).  NULL when there is no such pass. */
+const HloPass *hlo_pass_find(StringView name);
+int hlo_pass_count(void);
+const HloPass *hlo_pass_at(int index);
+
+#endif
