@@ -1,0 +1,45 @@
+/* codegen: a fused, scheduled module with its BufferAssignment → machine code.  The only room that knows LLVM. */
+#ifndef XLAC_CODEGEN_CODEGEN_H
+#define XLAC_CODEGEN_CODEGEN_H
+
+#include "hlo/analysis/buffer_assignment.h"
+#include "hlo/ir/hlo_module.h"
+#include "runtime/abi.h"
+
+typedef enum CodegenEmit { CODEGEN_OBJECT, CODEGEN_ASSEMBLY, CODEGEN_LLVM_IR, CODEGEN_BITCODE } CodegenEmit;
+
+typedef struct CodegenOptions {
+  StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name */
+  StringView mcpu;       /* LLVM CPU name, "native" (default when empty: "native") */
+  StringView mattr;      /* LLVM feature list, may be empty */
+  CodegenEmit emit;
+  int opt_level;         /* 0 … 3 */
+} CodegenOptions;
+
+typedef struct CompiledObject {
+  StringView bytes;       /* what |emit| asked for */
+  StringView entry_name;  /* the C symbol used */
+  StringView header;      /* C header declaring entry and descriptor */
+  int64_t kernel_count, distinct_kernel_count;
+} CompiledObject;
+
+/* |module| must be verified, scheduled, and carry a BufferAssignment.  What xlac cannot compile: STATUS_UNSUPPORTED with a located
+ * diagnostic (code "unsupported-…").  The result lives in |arena|. */
+MUST_USE Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
+                                CompiledObject *out_object);
+
+/* The module's name as a C identifier. */
+StringView codegen_entry_name(Arena *arena, const HloModule *module);
+
+/* All kernels of the module as text (codegen/kernel), for --dump-kernels and tests. */
+MUST_USE Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out);
+
+/* Object code in memory, ready to run. */
+typedef struct CodegenJit CodegenJit;
+/* Loads the object bytes; STATUS_INVALID with a diagnostic when symbols are missing.  Ended by codegen_jit_destroy. */
+MUST_USE Status codegen_jit_load(const CompiledObject *object, DiagSink *diag, CodegenJit **out_jit);
+XlacFunction codegen_jit_function(const CodegenJit *jit);
+const XlacDescriptor *codegen_jit_descriptor(const CodegenJit *jit);
+void codegen_jit_destroy(CodegenJit *jit);
+
+#endif

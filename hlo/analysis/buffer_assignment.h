@@ -1,0 +1,97 @@
+/* BufferAssignment: where every value of a module lives.  The result of passes/buffers, read by codegen and the reports.
+ *
+ * Positions in tuples are named by node numbers (shape_node in hlo/type/shape.h): node 0 is the shape itself.  Only array leaves have
+ * bytes in xlac: tuples are not materialised as pointer tables (codegen addresses the leaves), tokens have size 0. */
+#ifndef XLAC_HLO_ANALYSIS_BUFFER_ASSIGNMENT_H
+#define XLAC_HLO_ANALYSIS_BUFFER_ASSIGNMENT_H
+
+#include "hlo/ir/hlo_module.h"
+
+/* One value: defined at one position, seen at several. */
+typedef struct BufferPosition {
+  const HloInstruction *instruction;
+  int node;
+} BufferPosition;
+
+typedef struct BufferUse {
+  const HloInstruction *user;
+  int operand; /* operand number */
+  int node;    /* position within that operand's shape */
+} BufferUse;
+
+typedef struct HloValue {
+  int32_t id; /* dense */
+  bool is_phi;
+  bool live_out; /* of the entry computation */
+  BufferPosition definition;
+  int32_t position_count, use_count;
+  const BufferPosition *positions; /* the definition first */
+  const BufferUse *uses;
+  int32_t buffer; /* index of the HloBuffer it belongs to */
+  int64_t live_from, live_to; /* positions in the flattened schedule, both inclusive */
+} HloValue;
+
+/* Values that must share memory. */
+typedef struct HloBuffer {
+  int32_t id; /* dense */
+  int32_t value_count;
+  const int32_t *values;
+  int64_t size;      /* the largest of its values */
+  int64_t alignment;
+  int64_t colour;    /* memory space */
+  int32_t allocation;
+  int64_t offset;    /* in the allocation */
+  const char *reason; /* why it is where it is, one sentence, for the reports */
+} HloBuffer;
+
+typedef enum AllocationKind {
+  ALLOCATION_PARAMETER, /* the caller's argument */
+  ALLOCATION_RESULT,    /* the caller's result buffer */
+  ALLOCATION_CONSTANT,  /* in the object */
+  ALLOCATION_TEMP       /* in the workspace, at |workspace_offset| */
+} AllocationKind;
+
+typedef struct BufferAllocation {
+  int32_t index;
+  AllocationKind kind;
+  int64_t size, alignment, colour;
+  int64_t parameter;       /* PARAMETER: leaf number over all parameters, depth first */
+  int64_t result;          /* leaf number over the entry result, -1 when none; set as well for an aliased parameter */
+  const HloInstruction *constant; /* CONSTANT */
+  int64_t workspace_offset; /* TEMP */
+  bool is_entry_parameter_donated; /* PARAMETER that may be written */
+  int32_t buffer_count;
+  const int32_t *buffers;
+} BufferAllocation;
+
+typedef struct BufferSlice {
+  const BufferAllocation *allocation;
+  int64_t offset, size;
+} BufferSlice;
+
+struct BufferAssignment {
+  int32_t value_count, buffer_count, allocation_count;
+  HloValue *values;
+  HloBuffer *buffers;
+  BufferAllocation *allocations;
+  int64_t workspace_bytes; /* all TEMP allocations together */
+  int64_t workspace_alignment;
+  int64_t lower_bound_bytes; /* the largest sum of live temporary bytes over the schedule: no placement needs less */
+  int64_t argument_bytes, result_bytes, constant_bytes, aliased_bytes;
+  int64_t schedule_length;
+  const HloInstruction *const *schedule; /* flattened: callees before their caller's instruction */
+  void *index; /* private: position → value */
+};
+
+/* The value seen at a position, or NULL (tuple nodes, tokens and instructions inside fusions have none). */
+const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node);
+
+/* Where a leaf lives; {NULL, 0, 0} when it has no bytes. */
+BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const HloInstruction *instruction, int node);
+
+/* Proves the plan from the module alone: recomputes liveness, checks that buffers that are live together do not overlap, bounds,
+ * alignment, read-only parameters and constants unwritten, must-alias positions (while state, branch results, in-place operands, header
+ * aliases) at one address, each result leaf in its own result buffer. */
+MUST_USE Status buffer_assignment_verify(const BufferAssignment *assignment, const HloModule *module, DiagSink *diag);
+
+#endif
