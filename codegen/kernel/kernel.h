@@ -1,0 +1,127 @@
+/* Kernel: the one value between fusions and machine code.  Printed, verified, hashed; consumed by the host emitter and by the on-core tiler;
+ * nothing else reads fusions.
+ *
+ * A Kernel is one outer nest of loops over its outer dimensions.  Inside it stands a sequence of stages; a stage may have inner dimensions of its own,
+ * over which it folds values into accumulators or stores.  What a stage computes is a DAG of lane-wise values.  Example, a row sum:
+ *
+ *   kernel  buffers: b0 f32[4096] operand, b1 f32[64] result
+ *   dims: d0 64 parallel, d1 64 reduction (stage 0)
+ *   stage 0 over d1:
+ *     v0 = f32 load b0[64*d0 + d1]
+ *     v1 = f32 constant -0            (the fold's seed)
+ *     v2 = f32 accumulator a0
+ *     v3 = f32 add v2 v0
+ *     fold a0 from v1 by v3
+ *   stage 1:
+ *     v4 = f32 accumulator a0
+ *     store b1[d0] = v4
+ *
+ * Buffers are flat arrays of elements; addresses are IndexExprs counting elements.  Semantics: for each point of the outer dims in row-major
+ * order (any order where all are PARALLEL), stages in sequence; within a stage, for each point of its inner dims in row-major order, its values are
+ * evaluated, then its folds advance together, then its stores happen.  PARALLEL promises that points may run in any order and at once.  A fold marked
+ * reassociable may be split into partial folds, each seeded with the seed, which is the identity. */
+#ifndef XLAC_CODEGEN_KERNEL_KERNEL_H
+#define XLAC_CODEGEN_KERNEL_KERNEL_H
+
+#include "codegen/kernel/index_expr.h"
+#include "hlo/ir/hlo_module.h"
+
+#define KERNEL_MAX_DIMS 64
+
+typedef enum KernelDimKind {
+  KERNEL_PARALLEL,
+  KERNEL_REDUCTION, /* of a stage: only folds see the order */
+  KERNEL_SEQUENTIAL /* row-major order matters: scatter */
+} KernelDimKind;
+
+typedef struct KernelDim {
+  int64_t extent; /* >= 1: Kernels over nothing are not built */
+  KernelDimKind kind;
+  int32_t stage;  /* KERNEL_OUTER, or the stage whose inner dimension it is */
+} KernelDim;
+
+#define KERNEL_OUTER (-1)
+
+typedef enum KernelBufferRole {
+  KERNEL_OPERAND, /* read */
+  KERNEL_RESULT,  /* written */
+  KERNEL_IN_PLACE /* read and written: the result shares the operand's memory */
+} KernelBufferRole;
+
+typedef struct KernelBuffer {
+  KernelBufferRole role;
+  PrimitiveType type;
+  int64_t element_count;
+  /* What it is bound to at a call: a leaf of operand |operand| (RESULT: of the instruction itself, operand -1). */
+  int32_t operand, node;
+} KernelBuffer;
+
+typedef enum KernelValueKind {
+  KERNEL_LOAD,       /* buffer[address], 0 where |predicate| is false */
+  KERNEL_CONSTANT,   /* |bits| in the type's storage form */
+  KERNEL_INDEX,      /* |address| as a number of type |type| (wrapping) */
+  KERNEL_IN_RANGE,   /* pred: lower <= address < upper */
+  KERNEL_DIVISIBLE,  /* pred: address % upper == 0 */
+  KERNEL_APPLY,      /* lane-wise |opcode| of operands */
+  KERNEL_ACCUMULATOR /* the current value of fold |fold|; after the fold's stage: its final value */
+} KernelValueKind;
+
+#define KERNEL_MAX_OPERANDS 3
+
+typedef struct KernelValue {
+  KernelValueKind kind;
+  PrimitiveType type;
+  HloOpcode opcode;    /* APPLY: an elementwise opcode with its meaning in HLO */
+  int64_t params[2];   /* APPLY: compare {direction, ComparisonType}; reduce-precision {exponent_bits, mantissa_bits} */
+  int32_t operand_count, operands[KERNEL_MAX_OPERANDS]; /* values with smaller numbers */
+  int32_t buffer, fold;
+  int32_t predicate;   /* LOAD: value of type pred, -1 for none */
+  IndexExpr address;   /* LOAD, INDEX, IN_RANGE, DIVISIBLE */
+  int64_t lower, upper;
+  uint64_t bits[2];    /* CONSTANT; the second word for 16-byte types */
+  int32_t stage;       /* the earliest stage in which all it reads is there; KERNEL_OUTER: independent of folds and inner dims */
+  uint64_t dims;       /* bit d: the value depends on dimension d */
+} KernelValue;
+
+typedef struct KernelFold {
+  PrimitiveType type;
+  int32_t stage;
+  int32_t seed;        /* value, outside the stage's inner dims */
+  int32_t next;        /* value, in the stage */
+  bool reassociable;   /* next = APPLY op (this accumulator, x) with op associative and commutative and seed its identity */
+} KernelFold;
+
+typedef struct KernelStore {
+  int32_t buffer;
+  IndexExpr address;
+  int32_t value;
+  int32_t predicate; /* -1: always */
+} KernelStore;
+
+typedef struct KernelStage {
+  int32_t store_count;
+  const KernelStore *stores;
+} KernelStage;
+
+typedef struct Kernel {
+  Arena *arena;
+  IndexSpace space;
+  int32_t dim_count, buffer_count, value_count, fold_count, stage_count;
+  const KernelDim *dims; /* outer ones first, then by stage */
+  const KernelBuffer *buffers;
+  const KernelValue *values;
+  const KernelFold *folds;
+  const KernelStage *stages;
+  const HloInstruction *source; /* for diagnostics; not part of its identity */
+} Kernel;
+
+/* Equal texts mean equal Kernels: the text is their identity (names do not occur in it). */
+void kernel_print(StringBuilder *out, const Kernel *kernel);
+uint64_t kernel_hash(const Kernel *kernel);
+
+/* Addresses inside their buffers (by range, predicates taken into account where they bound a plain term), value order and types, dims and stages
+ * consistent, PARALLEL dims never write one element twice as far as plain terms show.  A violation is a bug of xlac: reported as
+ * STATUS_INVALID with code "kernel-…" at the source instruction. */
+MUST_USE Status kernel_verify(const Kernel *kernel, DiagSink *diag);
+
+#endif
