@@ -21,7 +21,7 @@ typedef enum HloAttrId {
   HLO_ATTR_COUNT
 } HloAttrId;
 
-#define HLO_ATTR_FIRST_COMMON HLO_ATTR_SHARDING
+#define HLO_ATTR_FIRST_COMMON HLO_ATTR_PARAMETER_REPLICATION
 
 typedef enum HloAttrKind {
   HLO_ATTR_KIND_BOOL,
@@ -306,12 +306,22 @@ typedef struct HloAttrEquality {
 } HloAttrEquality;
 
 bool hlo_attr_equal(const HloAttr *a, const HloAttr *b, const HloAttrEquality *equality);
-/* Ignores computations and instructions. */
+/* Ignores computations and instructions but for their number. */
 uint64_t hlo_attr_hash(const HloAttr *attr);
 
-/* " name=value" as XLA prints it, without the leading comma. */
-void hlo_attr_print(StringBuilder *out, const HloAttr *attr);
+/* "name=value" as XLA prints it; names of computations and instructions with '%' if |percent|.  A literal (HLO_ATTR_KIND_LITERAL) and a
+ * parameter's number print as the bare value. */
+void hlo_attr_print(StringBuilder *out, const HloAttr *attr, bool percent);
 void hlo_sharding_print(StringBuilder *out, const HloSharding *sharding);
+void hlo_metadata_print(StringBuilder *out, const HloMetadata *metadata); /* with braces */
+void hlo_origin_print(StringBuilder *out, const OriginNode *node);
+/* "{1,0}" */
+void hlo_shape_index_print(StringBuilder *out, ShapeIndex index);
+/* The inside of quotes: XLA's escapes, \n \r \t \" \' \\ and three octal digits. */
+void hlo_string_escape(StringBuilder *out, StringView text);
+/* The whole text is one balanced brace dictionary: it may stand without quotes. */
+bool hlo_text_is_dictionary(StringView text);
+/* With braces; keys in the order given. */
 void hlo_frontend_attributes_print(StringBuilder *out, const FrontendAttribute *attributes, int64_t count);
 
 #endif

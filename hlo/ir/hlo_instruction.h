@@ -17,11 +17,15 @@ struct HloInstruction {
   HloInstruction **operands;
   int32_t operand_count;
   int32_t user_count;    /* distinct users */
-  HloInstruction **users; /* each once, in order of first use */
-  int32_t user_capacity;
+  HloInstruction **users; /* each once; in order of first use until an edit takes one away (the last moves into its place) */
   int32_t attr_count;
   HloAttr *attrs;
   HloComputation *parent; /* NULL once removed */
+  /* private to the room */
+  int32_t slot; /* increases along parent->instructions, below parent->slot_limit; not dense */
+  int32_t user_capacity, attr_capacity, operand_capacity, successor_count, successor_capacity;
+  int32_t *user_slots;         /* operands[i]->users[user_slots[i]] is this instruction */
+  HloInstruction **successors; /* whose control-predecessors name this instruction, each once */
 };
 
 /* --- attributes --- */
@@ -48,11 +52,19 @@ void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id);
 /* Copies metadata, sharding and frontend attributes that |to| does not have itself from |from|. */
 void hlo_instruction_inherit_metadata(HloInstruction *to, const HloInstruction *from);
 
+/* Attributes mean the same: those that spell out a default, 'mode' and metadata do not count.  |equality| as in hlo_attr_equal. */
+bool hlo_instruction_same_attrs(const HloInstruction *a, const HloInstruction *b, const HloAttrEquality *equality);
+/* Instructions with the same attributes hash alike; computations and instructions named by them do not enter. */
+uint64_t hlo_instruction_attrs_hash(const HloInstruction *instruction);
+/* True when |attr| says no more than its absence would on this instruction. */
+bool hlo_instruction_attr_is_default(const HloInstruction *instruction, const HloAttr *attr);
+
 const HloMetadata *hlo_instruction_metadata(const HloInstruction *instruction); /* NULL when absent */
 
 /* --- called computations --- */
 
-/* All computations named by the instruction's attributes, in the order of the attributes; each mention counts. */
+/* All computations named by the instruction's attributes, in the order of the opcode's row (condition before body, true before
+ * false), whatever the order in the text; each mention counts. */
 int hlo_instruction_called_count(const HloInstruction *instruction);
 HloComputation *hlo_instruction_called(const HloInstruction *instruction, int index);
 void hlo_instruction_set_called(HloInstruction *instruction, int index, HloComputation *computation);
@@ -69,9 +81,11 @@ bool hlo_instruction_uses(const HloInstruction *user, const HloInstruction *oper
 
 /* --- edits --- */
 
+void hlo_instruction_set_shape(HloInstruction *instruction, const Shape *shape);
 void hlo_instruction_replace_operand(HloInstruction *instruction, int index, HloInstruction *operand);
 void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction *operand);
-/* Every user of |old| (control predecessors included) reads |replacement| instead; the parent's root too. */
+/* Every user of |old| (control predecessors included) reads |replacement| instead; the parent's root too.  |replacement| itself may use
+ * |old| and keeps doing so. */
 void hlo_instruction_replace_all_uses(HloInstruction *old, HloInstruction *replacement);
 
 /* --- text --- */
