@@ -6,6 +6,8 @@
 #ifndef XLAC_BASE_ARENA_H
 #define XLAC_BASE_ARENA_H
 
+#include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -31,6 +33,11 @@ void *arena_copy(Arena *arena, const void *data, size_t size);
 
 /* Zero-terminated text in the manner of printf. */
 char *arena_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
+
+/* Makes the allocation at |data| of |old_size| bytes |new_size| bytes long where it stands, zeroed as ever; false when
+ * something else stands behind it, nothing has changed then. */
+bool arena_extend(Arena *arena, const void *data, size_t old_size, size_t new_size);
 
 /* Bytes handed out since creation or the last reset. */
 size_t arena_used(const Arena *arena);

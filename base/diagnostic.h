@@ -5,6 +5,7 @@
 #ifndef XLAC_BASE_DIAGNOSTIC_H
 #define XLAC_BASE_DIAGNOSTIC_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -41,6 +42,7 @@ typedef struct DiagSink {
   Diagnostic *first, *last;
   int error_count, warning_count;
   int error_limit; /* 0: none; beyond it errors are counted but not kept */
+  bool drops_notes; /* the latest error was not kept, so its notes are not either */
 } DiagSink;
 
 void diag_sink_init(DiagSink *sink, Arena *arena);

@@ -1,0 +1,242 @@
+#include "base/file_io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+
+static bool is_standard_stream(const char *path) { return strcmp(path, "-") == 0; }
+
+MUST_USE static Status read_error(DiagSink *diag, const char *path) {
+  const char *name = is_standard_stream(path) ? "standard input" : path;
+  return diag_error(diag, STATUS_IO, NO_LOC, "io-read", "unable to read '%s': %s", name, strerror(errno));
+}
+
+MUST_USE static Status write_error(DiagSink *diag, const char *path) {
+  const char *name = is_standard_stream(path) ? "standard output" : path;
+  return diag_error(diag, STATUS_IO, NO_LOC, "io-write", "unable to write '%s': %s", name, strerror(errno));
+}
+
+/* Reads to the end of |descriptor|; false with errno. */
+static bool read_all(Arena *arena, int descriptor, StringView *out_content) {
+  enum { SMALLEST = 1 << 16 };
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) return false;
+  size_t size = 0;
+  size_t capacity = S_ISREG(status.st_mode) && status.st_size > 0 ? (size_t)status.st_size + 1 : SMALLEST;
+  char *data = arena_alloc(arena, capacity + 1);
+  for (;;) {
+    if (size == capacity) {
+      if (!arena_extend(arena, data, capacity + 1, capacity * 2 + 1)) {
+        char *larger = arena_alloc(arena, capacity * 2 + 1);
+        memcpy(larger, data, size);
+        data = larger;
+      }
+      capacity *= 2;
+    }
+    ssize_t got = read(descriptor, data + size, capacity - size);
+    if (got == 0) break;
+    if (got > 0) {
+      size += (size_t)got;
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  data[size] = '\0';
+  *out_content = (StringView){data, size};
+  return true;
+}
+
+Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content) {
+  if (is_standard_stream(path)) {
+    return read_all(arena, STDIN_FILENO, out_content) ? STATUS_OK : read_error(diag, path);
+  }
+  int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return read_error(diag, path);
+  Status status = read_all(arena, descriptor, out_content) ? STATUS_OK : read_error(diag, path);
+  close(descriptor);
+  return status;
+}
+
+/* One output.  A regular file is replaced by its temporary; standard output and devices are written in place at commit. */
+typedef struct OutputFile {
+  const char *path;      /* as the user gave it */
+  const char *target;    /* behind symbolic links; NULL: standard output */
+  const char *temporary; /* NULL: written in place */
+  const char *backup;    /* the old file while commit is under way, NULL: none */
+  StringView content;    /* of those written in place */
+  bool existed, renamed;
+} OutputFile;
+
+struct OutputFiles {
+  Arena *arena;
+  ARRAY(OutputFile) list;
+};
+
+OutputFiles *output_files_create(Arena *arena) {
+  OutputFiles *files = ARENA_NEW(arena, OutputFiles);
+  files->arena = arena;
+  return files;
+}
+
+static bool write_all(int descriptor, StringView content) {
+  while (content.size != 0) {
+    ssize_t written = write(descriptor, content.data, content.size);
+    if (written >= 0) {
+      content = sv_sub(content, (size_t)written, content.size);
+    } else if (errno != EINTR) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* A name in the directory of |target| that no other process uses.  It does not contain the target's name, which may already be
+ * as long as names can be. */
+static char *side_name(OutputFiles *files, const char *target, const char *kind, int64_t attempt) {
+  const char *slash = strrchr(target, '/');
+  int directory_size = slash != NULL ? (int)(slash + 1 - target) : 0;
+  return arena_printf(files->arena, "%.*s.xlac-%ld-%lld.%s", directory_size, target, (long)getpid(),
+                      (long long)attempt, kind);
+}
+
+enum { NAME_ATTEMPTS = 10000 };
+
+/* Creates the temporary of |file| with the permissions of |old| (NULL: new file) and fills it; false with errno. */
+static bool write_temporary(OutputFiles *files, OutputFile *file, const struct stat *old, StringView content) {
+  int descriptor = -1;
+  for (int64_t attempt = 0; descriptor < 0; attempt++) {
+    file->temporary = side_name(files, file->target, "tmp", attempt);
+    descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor < 0 && (errno != EEXIST || attempt >= NAME_ATTEMPTS)) return false;
+  }
+  bool done = write_all(descriptor, content) && (old == NULL || fchmod(descriptor, old->st_mode & 0777) == 0);
+  int write_errno = errno;
+  if (close(descriptor) != 0 && done) {
+    done = false;
+    write_errno = errno;
+  }
+  if (!done) unlink(file->temporary);
+  errno = write_errno;
+  return done;
+}
+
+/* Where writing to |path| would end up: links are followed, so that they stay links.  NULL with errno. */
+static const char *resolve_target(Arena *arena, const char *path) {
+  struct stat status;
+  if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode)) return arena_copy_string(arena, path, strlen(path));
+  char *resolved = realpath(path, NULL);
+  if (resolved == NULL) return NULL;
+  const char *copy = arena_copy_string(arena, resolved, strlen(resolved));
+  free(resolved);
+  return copy;
+}
+
+static bool is_taken(const OutputFiles *files, const char *target) {
+  for (int64_t i = 0; i < files->list.count; i++) {
+    const OutputFile *other = &files->list.data[i];
+    if (other->temporary != NULL && strcmp(other->target, target) == 0) return true;
+  }
+  return false;
+}
+
+Status output_files_add(OutputFiles *files, const char *path, StringView content, DiagSink *diag) {
+  OutputFile file = {.path = arena_copy_string(files->arena, path, strlen(path)), .content = content};
+  if (!is_standard_stream(path)) {
+    struct stat old;
+    file.target = resolve_target(files->arena, path);
+    if (file.target == NULL) return write_error(diag, path);
+    bool exists = file.existed = stat(file.target, &old) == 0;
+    if (exists && S_ISDIR(old.st_mode)) {
+      errno = EISDIR;
+      return write_error(diag, path);
+    }
+    if (exists && access(file.target, W_OK) != 0) return write_error(diag, path);
+    if (is_taken(files, file.target)) {
+      return diag_error(diag, STATUS_INVALID, NO_LOC, "io-same-output", "two outputs would go to '%s'", path);
+    }
+    bool in_place = exists && !S_ISREG(old.st_mode);
+    if (!in_place && !write_temporary(files, &file, exists ? &old : NULL, content)) return write_error(diag, path);
+  }
+  array_push(&files->list, files->arena, file);
+  return STATUS_OK;
+}
+
+static bool write_in_place(const OutputFile *file) {
+  if (file->target == NULL) {
+    /* What the program printed before comes first. */
+    return fflush(stdout) == 0 && write_all(STDOUT_FILENO, file->content);
+  }
+  int descriptor = open(file->target, O_WRONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  bool written = write_all(descriptor, file->content);
+  return close(descriptor) == 0 && written;
+}
+
+/* Keeps the old file under a second name until all renames are done.  A file system without hard links has none. */
+static void make_backup(OutputFiles *files, OutputFile *file) {
+  for (int64_t attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+    const char *name = side_name(files, file->target, "old", attempt);
+    if (link(file->target, name) == 0) {
+      file->backup = name;
+      return;
+    }
+    if (errno != EEXIST) return;
+  }
+}
+
+static bool rename_to_target(OutputFiles *files, OutputFile *file) {
+  make_backup(files, file);
+  file->renamed = rename(file->temporary, file->target) == 0;
+  return file->renamed;
+}
+
+/* Puts back what stood at the target of |file| before. */
+static void undo_rename(const OutputFile *file) {
+  if (file->backup != NULL) {
+    rename(file->backup, file->target);
+  } else if (!file->existed) {
+    unlink(file->target);
+  }
+}
+
+Status output_files_commit(OutputFiles *files, DiagSink *diag) {
+  Status status = STATUS_OK;
+  int64_t count = files->list.count;
+  /* Streams first: they cannot be taken back, renames can. */
+  for (int64_t i = 0; i < count && status == STATUS_OK; i++) {
+    const OutputFile *file = &files->list.data[i];
+    if (file->temporary == NULL && !write_in_place(file)) status = write_error(diag, file->path);
+  }
+  for (int64_t i = 0; i < count && status == STATUS_OK; i++) {
+    OutputFile *file = &files->list.data[i];
+    if (file->temporary != NULL && !rename_to_target(files, file)) status = write_error(diag, file->path);
+  }
+  if (status != STATUS_OK) {
+    output_files_abort(files);
+    return status;
+  }
+  for (int64_t i = 0; i < count; i++) {
+    if (files->list.data[i].backup != NULL) unlink(files->list.data[i].backup);
+  }
+  files->list.count = 0;
+  return STATUS_OK;
+}
+
+void output_files_abort(OutputFiles *files) {
+  for (int64_t i = files->list.count; i-- > 0;) {
+    const OutputFile *file = &files->list.data[i];
+    if (file->renamed) {
+      undo_rename(file);
+    } else if (file->temporary != NULL) {
+      unlink(file->temporary);
+      if (file->backup != NULL) unlink(file->backup);
+    }
+  }
+  files->list.count = 0;
+}
