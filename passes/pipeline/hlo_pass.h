@@ -4,9 +4,18 @@
 
 #include "hlo/ir/hlo_module.h"
 
+/* Told of each decision a pass takes about a pair of instructions, for the reports: fusion says which producer it fuses into which
+ * consumer and why not.  Texts live as long as the program. */
+typedef struct HloDecisionObserver {
+  void *context;
+  void (*decided)(void *context, const char *pass, const HloInstruction *producer, const HloInstruction *consumer, bool taken,
+                  const char *reason);
+} HloDecisionObserver;
+
 typedef struct HloPassOptions {
   int opt_level;             /* -O0 … -O3 */
   int64_t memory_limit;      /* bytes of arguments + results + temporaries; 0: none */
+  const HloDecisionObserver *decisions; /* may be NULL */
 } HloPassOptions;
 
 typedef struct HloPassContext {
@@ -19,11 +28,17 @@ typedef struct HloPass {
   const char *name;    /* "dce": what --passes=, dumps and timing call it */
   const char *summary; /* one line for --print-passes */
   Status (*run)(HloPassContext *context, HloModule *module, bool *out_changed);
+  bool keeps_schedule; /* what it leaves of a scheduled module is scheduled; any other pass that changes a module ends its schedule */
 } HloPass;
 
 /* The registry (pass_registry.def).  NULL when there is no such pass. */
 const HloPass *hlo_pass_find(StringView name);
 int hlo_pass_count(void);
 const HloPass *hlo_pass_at(int index);
+
+/* Every registered pass by its variable. */
+#define HLO_PASS(variable) extern const HloPass variable;
+#include "passes/pipeline/pass_registry.def"
+#undef HLO_PASS
 
 #endif

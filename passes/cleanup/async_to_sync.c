@@ -1,0 +1,91 @@
+#include "passes/cleanup/control_edges.h"
+#include "passes/pipeline/hlo_pass.h"
+
+/* Code generated here runs an operation when its turn comes: a start and its done are the operation itself, at the start's operands.  The
+ * pair becomes one instruction in the done's place; the results of a start are only ever read by its update and done. */
+typedef struct AsyncPair {
+  HloOpcode start, done, sync;
+} AsyncPair;
+
+static const AsyncPair pairs[] = {
+    {HLO_ASYNC_START, HLO_ASYNC_DONE, HLO_CALL},
+    {HLO_COPY_START, HLO_COPY_DONE, HLO_COPY},
+    {HLO_ALL_GATHER_START, HLO_ALL_GATHER_DONE, HLO_ALL_GATHER},
+    {HLO_ALL_REDUCE_START, HLO_ALL_REDUCE_DONE, HLO_ALL_REDUCE},
+    {HLO_COLLECTIVE_PERMUTE_START, HLO_COLLECTIVE_PERMUTE_DONE, HLO_COLLECTIVE_PERMUTE},
+};
+
+enum { PAIR_COUNT = sizeof(pairs) / sizeof(pairs[0]) };
+
+static const AsyncPair *pair_of_done(HloOpcode done) {
+  for (int i = 0; i < PAIR_COUNT; i++) {
+    if (pairs[i].done == done) return &pairs[i];
+  }
+  return NULL;
+}
+
+/* The start that |done| ends, through updates, each read by the next alone and none of them ordered by control; NULL otherwise. */
+static HloInstruction *start_of(const HloInstruction *done, const AsyncPair *pair, const ControlEdges *edges) {
+  if (control_edges_touch(edges, done)) return NULL;
+  HloInstruction *at = done->operand_count == 1 ? done->operands[0] : NULL;
+  while (at != NULL && at->user_count == 1 && !hlo_instruction_is_root(at) && !control_edges_touch(edges, at)) {
+    if (at->opcode == pair->start) return at;
+    if (at->opcode != HLO_ASYNC_UPDATE || at->operand_count != 1) return NULL;
+    at = at->operands[0];
+  }
+  return NULL;
+}
+
+static void copy_attributes(HloInstruction *to, const HloInstruction *from) {
+  for (int i = 0; i < from->attr_count; i++) {
+    HloAttr attr = from->attrs[i];
+    if (to->opcode == HLO_CALL) {
+      if (attr.id == HLO_ATTR_CALLS) attr.id = HLO_ATTR_TO_APPLY;
+      if (attr.id == HLO_ATTR_ASYNC_EXECUTION_THREAD || attr.id == HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING) continue;
+    }
+    if (attr.id == HLO_ATTR_CROSS_PROGRAM_PREFETCH_INDEX) continue;
+    hlo_instruction_set_attr(to, &attr);
+  }
+}
+
+static bool is_joinable(const HloInstruction *start, const HloInstruction *done, const AsyncPair *pair) {
+  if (pair->sync == HLO_COPY) return shape_is_array(done->shape) && start->operand_count == 1;
+  if (pair->sync != HLO_CALL) return true;
+  const HloComputation *callee = hlo_instruction_computation(start, HLO_ATTR_CALLS);
+  return callee != NULL && shape_compatible(callee->root->shape, done->shape);
+}
+
+static void join_pair(HloInstruction *start, HloInstruction *done, HloOpcode sync) {
+  HloComputation *computation = done->parent;
+  HloInstruction *joined =
+      hlo_computation_add(computation, sync, done->shape, start->operands, start->operand_count, done->name);
+  copy_attributes(joined, start);
+  HloInstruction *at = done->operands[0];
+  hlo_computation_replace_instruction(computation, done, joined);
+  while (at != NULL && at->user_count == 0) {
+    HloInstruction *next = at == start ? NULL : at->operands[0];
+    hlo_computation_remove(computation, at, false);
+    at = next;
+  }
+}
+
+static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool *out_changed) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    HloComputation *computation = module->computations.data[c];
+    ControlEdges edges;
+    control_edges_init(&edges, computation, context->scratch);
+    int64_t count = computation->instructions.count;
+    HloInstruction **candidates = ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
+    for (int64_t i = 0; i < count; i++) {
+      const AsyncPair *pair = pair_of_done(candidates[i]->opcode);
+      HloInstruction *start = pair != NULL ? start_of(candidates[i], pair, &edges) : NULL;
+      if (start == NULL || !is_joinable(start, candidates[i], pair)) continue;
+      join_pair(start, candidates[i], pair->sync);
+      *out_changed = true;
+    }
+  }
+  return STATUS_OK;
+}
+
+const HloPass hlo_async_to_sync_pass = {"async-to-sync", "join asynchronous starts and dones into the operation itself",
+                                        run_async_to_sync, false};

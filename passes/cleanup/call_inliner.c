@@ -1,0 +1,61 @@
+#include "base/checked_math.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/cleanup/shape_coercion.h"
+#include "passes/pipeline/hlo_pass.h"
+
+/* Nested calls can stand for exponentially many instructions.  Beyond this many a call stays a call. */
+enum { INLINE_LIMIT = 4000000 };
+
+/* A call, or a fusion that the text brought along: xlac fuses anew. */
+static HloComputation *inlined_computation(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_CALL) return hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY);
+  if (instruction->opcode == HLO_FUSION) return hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
+  return NULL;
+}
+
+static bool arguments_fit(const HloInstruction *call, const HloComputation *callee) {
+  if (callee == call->parent || callee->parameters.count != call->operand_count) return false;
+  for (int i = 0; i < call->operand_count; i++) {
+    if (!shape_compatible(call->operands[i]->shape, callee->parameters.data[i]->shape)) return false;
+  }
+  return shape_compatible(call->shape, callee->root->shape);
+}
+
+static void inline_call(HloInstruction *call, const HloComputation *callee, Arena *scratch) {
+  HloComputation *into = call->parent;
+  HloInstruction **arguments = ARENA_NEW_ARRAY(scratch, HloInstruction *, call->operand_count + 1);
+  for (int i = 0; i < call->operand_count; i++) {
+    arguments[i] = shape_coerce(call->operands[i], callee->parameters.data[i]->shape);
+  }
+  HloInstruction *root = hlo_computation_inline(into, callee, arguments);
+  hlo_computation_replace_instruction(into, call, shape_coerce(root, call->shape));
+}
+
+static bool inline_calls(HloComputation *computation, int64_t *module_size, Arena *scratch) {
+  bool changed = false;
+  ControlEdges edges;
+  control_edges_init(&edges, computation, scratch);
+  int64_t count = computation->instructions.count;
+  HloInstruction **candidates = ARENA_COPY_ARRAY(scratch, HloInstruction *, computation->instructions.data, count);
+  for (int64_t i = 0; i < count; i++) {
+    const HloComputation *callee = inlined_computation(candidates[i]);
+    if (callee == NULL || !arguments_fit(candidates[i], callee)) continue;
+    if (control_edges_touch(&edges, candidates[i])) continue;
+    if (*module_size > INLINE_LIMIT - min_i64(callee->instructions.count, INLINE_LIMIT)) continue;
+    *module_size += callee->instructions.count;
+    inline_call(candidates[i], callee, scratch);
+    changed = true;
+  }
+  return changed;
+}
+
+static Status run_call_inliner(HloPassContext *context, HloModule *module, bool *out_changed) {
+  int64_t count, module_size = 0;
+  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) module_size += order[i]->instructions.count;
+  for (int64_t i = 0; i < count; i++) *out_changed |= inline_calls(order[i], &module_size, context->scratch);
+  return STATUS_OK;
+}
+
+const HloPass hlo_call_inliner_pass = {"call-inliner", "replace calls, and fusions found in the text, by what they call",
+                                       run_call_inliner, false};

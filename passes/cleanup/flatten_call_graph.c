@@ -1,0 +1,75 @@
+#include "passes/pipeline/hlo_pass.h"
+
+/* Call sites that share what they call can stand for exponentially many bodies. */
+enum { FLATTEN_LIMIT = 4000000 };
+
+typedef struct Flattener {
+  HloModule *module;
+  IntMap called;               /* ids of computations with a call site; a second one gets a copy */
+  HloComputationArray pending; /* each visited once: copies are new computations */
+  int64_t cloned_instructions;
+  Arena *scratch;
+  bool changed;
+} Flattener;
+
+/* Computations that are applied to elements may be shared among such uses, but not with control flow, which gives them buffers. */
+static void mark_regions(Flattener *flattener) {
+  const HloModule *module = flattener->module;
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < instructions->count; i++) {
+      const HloInstruction *instruction = instructions->data[i];
+      if (hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) continue;
+      for (int k = 0; k < hlo_instruction_called_count(instruction); k++) {
+        int_map_set(&flattener->called, (uint64_t)hlo_instruction_called(instruction, k)->id, 1);
+      }
+    }
+  }
+}
+
+static Status visit_call_site(Flattener *flattener, HloInstruction *site, int index, DiagSink *diag) {
+  HloComputation *callee = hlo_instruction_called(site, index);
+  int64_t seen = 0;
+  if (int_map_find(&flattener->called, (uint64_t)callee->id, &seen)) {
+    flattener->cloned_instructions += callee->instructions.count;
+    if (flattener->cloned_instructions > FLATTEN_LIMIT) {
+      return diag_error(diag, STATUS_UNSUPPORTED, site->loc, "flatten-limit",
+                        "nested control flow around '%.*s' unfolds to more than %d instructions", SV_ARG(site->name),
+                        FLATTEN_LIMIT);
+    }
+    callee = hlo_computation_clone(callee, flattener->module, callee->name);
+    hlo_instruction_set_called(site, index, callee);
+    flattener->changed = true;
+  }
+  int_map_set(&flattener->called, (uint64_t)callee->id, 1);
+  array_push(&flattener->pending, flattener->scratch, callee);
+  return STATUS_OK;
+}
+
+static Status visit_computation(Flattener *flattener, const HloComputation *computation, DiagSink *diag) {
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    HloInstruction *instruction = computation->instructions.data[i];
+    if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) continue;
+    for (int k = 0; k < hlo_instruction_called_count(instruction); k++) {
+      RETURN_IF_ERROR(visit_call_site(flattener, instruction, k, diag));
+    }
+  }
+  return STATUS_OK;
+}
+
+static Status run_flatten_call_graph(HloPassContext *context, HloModule *module, bool *out_changed) {
+  Flattener flattener = {.module = module, .scratch = context->scratch};
+  int_map_init(&flattener.called, context->scratch);
+  mark_regions(&flattener);
+  array_push(&flattener.pending, context->scratch, module->entry);
+  while (flattener.pending.count > 0) {
+    const HloComputation *computation = array_pop(&flattener.pending);
+    RETURN_IF_ERROR(visit_computation(&flattener, computation, context->diag));
+  }
+  *out_changed = flattener.changed;
+  return STATUS_OK;
+}
+
+const HloPass hlo_flatten_call_graph_pass = {"flatten-call-graph",
+                                             "give every call site of control flow a computation of its own",
+                                             run_flatten_call_graph, true};

@@ -1,0 +1,46 @@
+#include "passes/cleanup/shape_coercion.h"
+#include "passes/pipeline/hlo_pass.h"
+
+/* A token of nothing orders nothing. */
+static bool is_empty_token(const HloInstruction *token) {
+  if (token->opcode != HLO_AFTER_ALL || hlo_instruction_attr(token, HLO_ATTR_CONTROL_PREDECESSORS) != NULL) return false;
+  for (int i = 0; i < token->operand_count; i++) {
+    const HloInstruction *operand = token->operands[i];
+    if (operand->opcode != HLO_AFTER_ALL || operand->operand_count > 0) return false;
+    if (hlo_instruction_attr(operand, HLO_ATTR_CONTROL_PREDECESSORS) != NULL) return false;
+  }
+  return true;
+}
+
+/* opt-barrier(x) → x: there is nobody left to keep from x.  domain(x) → x.  add-dependency(x, after-all()) → x */
+static HloInstruction *forwarded_value(const HloInstruction *instruction) {
+  switch (instruction->opcode) {
+    case HLO_OPT_BARRIER:
+    case HLO_DOMAIN:
+      return instruction->operands[0];
+    case HLO_ADD_DEPENDENCY:
+      return is_empty_token(instruction->operands[1]) ? instruction->operands[0] : NULL;
+    default:
+      return NULL;
+  }
+}
+
+static Status run_forward_elimination(HloPassContext *context, HloModule *module, bool *out_changed) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    int64_t count;
+    HloComputation *computation = module->computations.data[c];
+    HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
+    for (int64_t i = 0; i < count; i++) {
+      if (hlo_instruction_attr(order[i], HLO_ATTR_CONTROL_PREDECESSORS) != NULL) continue;
+      HloInstruction *value = forwarded_value(order[i]);
+      if (value == NULL) continue;
+      hlo_computation_replace_instruction(computation, order[i], shape_coerce(value, order[i]->shape));
+      *out_changed = true;
+    }
+  }
+  return STATUS_OK;
+}
+
+const HloPass hlo_forward_elimination_pass = {"forward-elimination",
+                                              "remove barriers, domains and dependencies on nothing", run_forward_elimination,
+                                              false};

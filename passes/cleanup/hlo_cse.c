@@ -1,0 +1,127 @@
+#include "passes/cleanup/control_edges.h"
+#include "passes/pipeline/hlo_pass.h"
+
+/* Candidates of one hash that are looked at.  More share a hash only where computations differ, which the hash does not see. */
+enum { CHAIN_LIMIT = 64 };
+
+typedef struct CseEntry {
+  HloInstruction *instruction;
+  int64_t next; /* with the same hash; -1 ends */
+} CseEntry;
+
+typedef struct CseTable {
+  IntMap heads; /* hash → index of an entry */
+  ARRAY(CseEntry) entries;
+  Arena *scratch;
+} CseTable;
+
+/* What says where an instruction came from and not what it computes. */
+static bool is_description(HloAttrId id) {
+  return id == HLO_ATTR_METADATA || id == HLO_ATTR_ORIGIN || id == HLO_ATTR_STATISTICS;
+}
+
+static bool is_mergeable(const HloInstruction *instruction, const ControlEdges *edges) {
+  enum { UNIQUE = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE };
+  if (hlo_opcode_has(instruction->opcode, UNIQUE)) return false;
+  /* A barrier is there to keep what is behind it apart. */
+  if (instruction->opcode == HLO_PARAMETER || instruction->opcode == HLO_OPT_BARRIER) return false;
+  return !control_edges_touch(edges, instruction);
+}
+
+static bool swaps_operands(const HloInstruction *instruction) {
+  return hlo_opcode_has(instruction->opcode, OP_COMMUTES) && instruction->operand_count == 2 &&
+         instruction->operands[0]->id > instruction->operands[1]->id;
+}
+
+/* Operand |index| in the order that does not depend on how commuting operands were written. */
+static const HloInstruction *canonical_operand(const HloInstruction *instruction, int index) {
+  return instruction->operands[swaps_operands(instruction) ? 1 - index : index];
+}
+
+static uint64_t instruction_hash(const HloInstruction *instruction) {
+  uint64_t hash = hash_u64((uint64_t)instruction->opcode);
+  hash = hash_combine(hash, (uint64_t)(uintptr_t)instruction->shape);
+  for (int i = 0; i < instruction->operand_count; i++) {
+    hash = hash_combine(hash, (uint64_t)canonical_operand(instruction, i)->id);
+  }
+  uint64_t attributes = 0; /* a sum: their order does not matter */
+  for (int i = 0; i < instruction->attr_count; i++) {
+    const HloAttr *attr = &instruction->attrs[i];
+    if (!is_description(attr->id)) attributes += hash_combine((uint64_t)attr->id, hlo_attr_hash(attr));
+  }
+  return hash_combine(hash, attributes);
+}
+
+static bool same_computation(void *context, const HloComputation *a, const HloComputation *b) {
+  (void)context;
+  return a == b || hlo_computation_equal(a, b);
+}
+
+static int meaningful_attr_count(const HloInstruction *instruction) {
+  int count = 0;
+  for (int i = 0; i < instruction->attr_count; i++) count += !is_description(instruction->attrs[i].id);
+  return count;
+}
+
+static bool same_attributes(const HloInstruction *a, const HloInstruction *b) {
+  static const HloAttrEquality equality = {.same_computation = same_computation};
+  if (meaningful_attr_count(a) != meaningful_attr_count(b)) return false;
+  for (int i = 0; i < a->attr_count; i++) {
+    const HloAttr *attr = &a->attrs[i];
+    if (is_description(attr->id)) continue;
+    const HloAttr *other = hlo_instruction_attr(b, attr->id);
+    if (other == NULL || !hlo_attr_equal(attr, other, &equality)) return false;
+  }
+  return true;
+}
+
+static bool same_value(const HloInstruction *a, const HloInstruction *b) {
+  if (a->opcode != b->opcode || a->shape != b->shape || a->operand_count != b->operand_count) return false;
+  for (int i = 0; i < a->operand_count; i++) {
+    if (canonical_operand(a, i) != canonical_operand(b, i)) return false;
+  }
+  return same_attributes(a, b);
+}
+
+/* The earlier instruction that |instruction| equals, or NULL after adding it. */
+static HloInstruction *find_or_add(CseTable *table, HloInstruction *instruction) {
+  uint64_t hash = instruction_hash(instruction);
+  int64_t head = -1;
+  int_map_find(&table->heads, hash, &head);
+  int64_t at = head;
+  for (int seen = 0; at >= 0 && seen < CHAIN_LIMIT; seen++) {
+    const CseEntry *entry = &table->entries.data[at];
+    if (same_value(entry->instruction, instruction)) return entry->instruction;
+    at = entry->next;
+  }
+  int_map_set(&table->heads, hash, table->entries.count);
+  array_push(&table->entries, table->scratch, ((CseEntry){instruction, head}));
+  return NULL;
+}
+
+static bool merge_equal(HloComputation *computation, Arena *scratch) {
+  bool changed = false;
+  int64_t count;
+  ControlEdges edges;
+  control_edges_init(&edges, computation, scratch);
+  CseTable table = {.scratch = scratch};
+  int_map_init(&table.heads, scratch);
+  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    if (!is_mergeable(order[i], &edges)) continue;
+    HloInstruction *earlier = find_or_add(&table, order[i]);
+    if (earlier == NULL) continue;
+    hlo_computation_replace_instruction(computation, order[i], earlier);
+    changed = true;
+  }
+  return changed;
+}
+
+static Status run_cse(HloPassContext *context, HloModule *module, bool *out_changed) {
+  for (int64_t i = 0; i < module->computations.count; i++) {
+    *out_changed |= merge_equal(module->computations.data[i], context->scratch);
+  }
+  return STATUS_OK;
+}
+
+const HloPass hlo_cse_pass = {"cse", "merge instructions that compute the same value", run_cse, false};

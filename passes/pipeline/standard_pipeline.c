@@ -1,0 +1,45 @@
+#include "passes/pipeline/hlo_pass_pipeline.h"
+
+enum { SIMPLIFY_ROUNDS = 8 };
+
+/* The order is the documentation: what a module goes through between the verifier and code generation. */
+HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *options) {
+  HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "standard");
+  bool optimise = options->opt_level > 0;
+
+  /* One function, values instead of tuples of values, one call site per loop body. */
+  hlo_pass_pipeline_add(pipeline, &hlo_async_to_sync_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_call_inliner_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_flatten_call_graph_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
+
+  /* Operations that code generation does not take, in terms of those it does. */
+  hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_map_inliner_pass);
+
+  if (optimise) {
+    HloPassPipeline *simplify = hlo_pass_pipeline_add_fixpoint(pipeline, "simplify", SIMPLIFY_ROUNDS);
+    hlo_pass_pipeline_add(simplify, &hlo_algebraic_simplifier_pass);
+    hlo_pass_pipeline_add(simplify, &hlo_tuple_simplifier_pass);
+    hlo_pass_pipeline_add(simplify, &hlo_cse_pass);
+    hlo_pass_pipeline_add(simplify, &hlo_dce_pass);
+  }
+
+  /* Barriers have done their work once common subexpressions are merged: only now do they go. */
+  hlo_pass_pipeline_add(pipeline, &hlo_forward_elimination_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
+
+  if (optimise) {
+    hlo_pass_pipeline_add(pipeline, &hlo_fusion_pass);
+    hlo_pass_pipeline_add(pipeline, &hlo_reshape_to_bitcast_pass);
+    hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
+  }
+
+  /* Copies are instructions, so they come before the order; where values live follows from both. */
+  hlo_pass_pipeline_add(pipeline, &hlo_copy_insertion_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_buffer_assignment_pass);
+  return pipeline;
+}
