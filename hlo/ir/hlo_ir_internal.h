@@ -1,0 +1,35 @@
+/* What the units of hlo/ir share among themselves. */
+#ifndef XLAC_HLO_IR_HLO_IR_INTERNAL_H
+#define XLAC_HLO_IR_HLO_IR_INTERNAL_H
+
+#include "hlo/ir/hlo_module.h"
+
+/* |name| itself when free, else its stem with the next free ".N"; entered in |used|. */
+StringView hlo_unique_name(StringMap *used, Arena *arena, StringView name);
+
+/* An instruction with uses entered, not yet in the computation's list. */
+HloInstruction *hlo_instruction_create(HloComputation *computation, HloOpcode opcode, const Shape *shape,
+                                       HloInstruction *const *operands, int operand_count, StringView name);
+
+/* Ends all that |instruction| uses: operands' users, control predecessors' successors.  Operands stay readable. */
+void hlo_instruction_detach(HloInstruction *instruction);
+
+/* Writes one value over |attr| after the attribute's list entries have been replaced by |map| (hlo_clone.c); NULL maps keep. */
+typedef struct HloAttrRemap {
+  Arena *arena;
+  const IntMap *instructions; /* old → new; those not in the map are dropped from lists */
+  const IntMap *computations; /* old → new; those not in the map stay */
+} HloAttrRemap;
+HloAttr hlo_attr_remap(const HloAttr *attr, const HloAttrRemap *remap);
+
+/* The value with everything it points to copied into |arena|, except computations and instructions. */
+HloAttr hlo_attr_deep_copy(const HloAttr *attr, Arena *arena);
+
+/* Computations called from |computation|, directly or not, callees first, |computation| itself last; appended to |list| unless marked in
+ * |seen| (indexed by computation id). */
+void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, bool *seen, HloComputationArray *list);
+
+/* As hlo_computation_hash; callees hash as |callee_hashes| (by id) says, NULL: by their outline. */
+uint64_t hlo_computation_hash_with(const HloComputation *computation, const IntMap *callee_hashes);
+
+#endif
