@@ -136,7 +136,9 @@ void *arena_alloc_aligned(Arena *arena, size_t size, size_t alignment) {
   return data != NULL ? data : arena_alloc_slow(arena, size, alignment);
 }
 
-void *arena_alloc(Arena *arena, size_t size) { return arena_alloc_aligned(arena, size, DEFAULT_ALIGNMENT); }
+void *arena_alloc(Arena *arena, size_t size) {
+  return arena_alloc_aligned(arena, size, DEFAULT_ALIGNMENT);
+}
 
 void *arena_alloc_array(Arena *arena, size_t count, size_t size) {
   size_t bytes;
@@ -195,4 +197,6 @@ char *arena_printf(Arena *arena, const char *format, ...) {
   return text;
 }
 
-size_t arena_used(const Arena *arena) { return arena->used; }
+size_t arena_used(const Arena *arena) {
+  return arena->used;
+}

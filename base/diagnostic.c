@@ -3,7 +3,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-void diag_sink_init(DiagSink *sink, Arena *arena) { *sink = (DiagSink){.arena = arena}; }
+void diag_sink_init(DiagSink *sink, Arena *arena) {
+  *sink = (DiagSink){.arena = arena};
+}
 
 static Diagnostic *diagnostic_create(DiagSink *sink, Severity severity, SourceLoc loc, const char *code,
                                      const char *format, va_list arguments) {

@@ -10,7 +10,9 @@
 
 #include "base/array.h"
 
-static bool is_standard_stream(const char *path) { return strcmp(path, "-") == 0; }
+static bool is_standard_stream(const char *path) {
+  return strcmp(path, "-") == 0;
+}
 
 MUST_USE static Status read_error(DiagSink *diag, const char *path) {
   const char *name = is_standard_stream(path) ? "standard input" : path;
@@ -63,7 +65,8 @@ Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out
   return status;
 }
 
-/* One output.  A regular file is replaced by its temporary; standard output and devices are written in place at commit. */
+/* One output.  A regular file is replaced by its temporary; standard output and devices are written in place at commit.
+ */
 typedef struct OutputFile {
   const char *path;      /* as the user gave it */
   const char *target;    /* behind symbolic links; NULL: standard output */
@@ -96,13 +99,13 @@ static bool write_all(int descriptor, StringView content) {
   return true;
 }
 
-/* A name in the directory of |target| that no other process uses.  It does not contain the target's name, which may already be
- * as long as names can be. */
+/* A name in the directory of |target| that no other process uses.  It does not contain the target's name, which may
+ * already be as long as names can be. */
 static char *side_name(OutputFiles *files, const char *target, const char *kind, int64_t attempt) {
   const char *slash = strrchr(target, '/');
   int directory_size = slash != NULL ? (int)(slash + 1 - target) : 0;
-  return arena_printf(files->arena, "%.*s.xlac-%ld-%lld.%s", directory_size, target, (long)getpid(),
-                      (long long)attempt, kind);
+  return arena_printf(files->arena, "%.*s.xlac-%ld-%lld.%s", directory_size, target, (long)getpid(), (long long)attempt,
+                      kind);
 }
 
 enum { NAME_ATTEMPTS = 10000 };

@@ -35,9 +35,13 @@ uint64_t hash_bytes(const void *data, size_t size) {
 enum { SMALLEST_CAPACITY = 16 };
 
 /* Tables are powers of two and at most three quarters full, so that probing ends. */
-static bool needs_growth(int64_t count, int64_t capacity) { return (count + 1) * 4 > capacity * 3; }
+static bool needs_growth(int64_t count, int64_t capacity) {
+  return (count + 1) * 4 > capacity * 3;
+}
 
-static int64_t grown_capacity(int64_t capacity) { return capacity == 0 ? SMALLEST_CAPACITY : capacity * 2; }
+static int64_t grown_capacity(int64_t capacity) {
+  return capacity == 0 ? SMALLEST_CAPACITY : capacity * 2;
+}
 
 struct StringMapEntry {
   StringView key;
@@ -46,7 +50,9 @@ struct StringMapEntry {
   bool used;
 };
 
-void string_map_init(StringMap *map, Arena *arena) { *map = (StringMap){.arena = arena}; }
+void string_map_init(StringMap *map, Arena *arena) {
+  *map = (StringMap){.arena = arena};
+}
 
 /* The entry of |key|, or the free one where it belongs. */
 static struct StringMapEntry *string_map_slot(const StringMap *map, StringView key, uint64_t hash) {
@@ -92,7 +98,9 @@ struct IntMapEntry {
   bool used;
 };
 
-void int_map_init(IntMap *map, Arena *arena) { *map = (IntMap){.arena = arena}; }
+void int_map_init(IntMap *map, Arena *arena) {
+  *map = (IntMap){.arena = arena};
+}
 
 static struct IntMapEntry *int_map_slot(const IntMap *map, uint64_t key) {
   uint64_t mask = (uint64_t)map->capacity - 1;

@@ -39,10 +39,18 @@ static void end(JsonWriter *writer, char bracket) {
   writer->needs_comma = true;
 }
 
-void json_begin_object(JsonWriter *writer) { begin(writer, '{'); }
-void json_end_object(JsonWriter *writer) { end(writer, '}'); }
-void json_begin_array(JsonWriter *writer) { begin(writer, '['); }
-void json_end_array(JsonWriter *writer) { end(writer, ']'); }
+void json_begin_object(JsonWriter *writer) {
+  begin(writer, '{');
+}
+void json_end_object(JsonWriter *writer) {
+  end(writer, '}');
+}
+void json_begin_array(JsonWriter *writer) {
+  begin(writer, '[');
+}
+void json_end_array(JsonWriter *writer) {
+  end(writer, ']');
+}
 
 /* The length of the well-formed UTF-8 sequence at the start of |text|, 0 when there is none (RFC 3629, section 4). */
 static size_t utf8_length(StringView text) {
@@ -141,8 +149,12 @@ void json_double(JsonWriter *writer, double value) {
   raw_value(writer, (StringView){text, (size_t)length});
 }
 
-void json_bool(JsonWriter *writer, bool value) { raw_value(writer, value ? SV("true") : SV("false")); }
-void json_null(JsonWriter *writer) { raw_value(writer, SV("null")); }
+void json_bool(JsonWriter *writer, bool value) {
+  raw_value(writer, value ? SV("true") : SV("false"));
+}
+void json_null(JsonWriter *writer) {
+  raw_value(writer, SV("null"));
+}
 
 void json_field_string(JsonWriter *writer, const char *key, StringView text) {
   json_key(writer, key);

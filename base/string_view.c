@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-StringView sv_from_cstring(const char *text) { return (StringView){text, text != NULL ? strlen(text) : 0}; }
+StringView sv_from_cstring(const char *text) {
+  return (StringView){text, text != NULL ? strlen(text) : 0};
+}
 
 bool sv_equal(StringView a, StringView b) {
   return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-bool sv_equal_cstring(StringView a, const char *b) { return sv_equal(a, sv_from_cstring(b)); }
+bool sv_equal_cstring(StringView a, const char *b) {
+  return sv_equal(a, sv_from_cstring(b));
+}
 
 int sv_compare(StringView a, StringView b) {
   size_t shorter = a.size < b.size ? a.size : b.size;
@@ -50,7 +54,9 @@ StringView sv_printf(Arena *arena, const char *format, ...) {
   return sv_from_cstring(text);
 }
 
-static int min_int(int a, int b) { return a < b ? a : b; }
+static int min_int(int a, int b) {
+  return a < b ? a : b;
+}
 
 int sv_edit_distance(StringView a, StringView b, int limit) {
   /* Names longer than this are never compared for a "did you mean". */
@@ -83,7 +89,9 @@ int sv_edit_distance(StringView a, StringView b, int limit) {
   return min_int(previous[b.size], limit + 1);
 }
 
-void sb_init(StringBuilder *builder, Arena *arena) { *builder = (StringBuilder){.arena = arena}; }
+void sb_init(StringBuilder *builder, Arena *arena) {
+  *builder = (StringBuilder){.arena = arena};
+}
 
 /* Makes room for |extra| more characters and the zero behind them. */
 static void sb_reserve(StringBuilder *builder, size_t extra) {
@@ -109,7 +117,9 @@ void sb_append(StringBuilder *builder, StringView text) {
   builder->data[builder->size] = '\0';
 }
 
-void sb_append_cstring(StringBuilder *builder, const char *text) { sb_append(builder, sv_from_cstring(text)); }
+void sb_append_cstring(StringBuilder *builder, const char *text) {
+  sb_append(builder, sv_from_cstring(text));
+}
 
 void sb_append_char(StringBuilder *builder, char c) {
   sb_reserve(builder, 1);

@@ -1,0 +1,14 @@
+/* What placement and verification share: what a buffer must be like. */
+#ifndef XLAC_BASE_PACKING_PACKING_INTERNAL_H
+#define XLAC_BASE_PACKING_PACKING_INTERNAL_H
+
+#include "base/packing/packing.h"
+
+/* Size, alignment, lifetime and group of one buffer on its own. */
+MUST_USE Status packing_check_buffer(const PackingBuffer *buffer, DiagSink *diag);
+
+MUST_USE Status packing_overflow_error(DiagSink *diag, const PackingBuffer *buffer);
+
+static inline int compare_i64(int64_t a, int64_t b) { return (a > b) - (a < b); }
+
+#endif
