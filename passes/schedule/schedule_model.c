@@ -1,0 +1,287 @@
+#include "passes/schedule/schedule_model.h"
+
+#include "base/checked_math.h"
+
+int64_t schedule_add_bytes(int64_t a, int64_t b) {
+  int64_t sum;
+  return checked_add(a, b, &sum) ? sum : (b > 0 ? INT64_MAX : INT64_MIN);
+}
+
+/* Grows while the model is built. */
+typedef struct ModelBuilder {
+  ScheduleModel *model;
+  IntMap numbers; /* instruction id → node */
+  ARRAY(ScheduleBuffer) buffers;
+  int32_t *stamps; /* per node or buffer: the last node that counted it */
+} ModelBuilder;
+
+typedef ARRAY(int32_t) NumberArray;
+
+static const ScheduleNode *node_of(const ModelBuilder *builder, const HloInstruction *instruction) {
+  int64_t number = -1;
+  if (!int_map_find(&builder->numbers, (uint64_t)instruction->id, &number)) return NULL;
+  return &builder->model->nodes[number];
+}
+
+/* --- predecessors --- */
+
+static void add_predecessor(ModelBuilder *builder, NumberArray *list, const HloInstruction *predecessor, int32_t of) {
+  const ScheduleNode *node = node_of(builder, predecessor);
+  if (node == NULL) return;
+  int32_t number = (int32_t)(node - builder->model->nodes);
+  if (builder->stamps[number] == of) return;
+  builder->stamps[number] = of;
+  array_push(list, builder->model->arena, number);
+}
+
+static void find_predecessors(ModelBuilder *builder, int32_t number) {
+  ScheduleNode *node = &builder->model->nodes[number];
+  const HloAttr *control = hlo_instruction_attr(node->instruction, HLO_ATTR_CONTROL_PREDECESSORS);
+  NumberArray list = {0};
+  for (int i = 0; i < node->instruction->operand_count; i++) {
+    add_predecessor(builder, &list, node->instruction->operands[i], number);
+  }
+  for (int64_t i = 0; control != NULL && i < control->value.instructions.count; i++) {
+    add_predecessor(builder, &list, control->value.instructions.data[i], number);
+  }
+  node->predecessor_count = (int32_t)list.count;
+  node->predecessors = list.data;
+}
+
+static void find_successors(ScheduleModel *model) {
+  int32_t **filled = ARENA_NEW_ARRAY(model->arena, int32_t *, model->node_count + 1);
+  for (int32_t n = 0; n < model->node_count; n++) {
+    for (int32_t i = 0; i < model->nodes[n].predecessor_count; i++) model->nodes[model->nodes[n].predecessors[i]].successor_count++;
+  }
+  for (int32_t n = 0; n < model->node_count; n++) {
+    filled[n] = ARENA_NEW_ARRAY(model->arena, int32_t, model->nodes[n].successor_count + 1);
+    model->nodes[n].successors = filled[n];
+  }
+  for (int32_t n = 0; n < model->node_count; n++) {
+    for (int32_t i = 0; i < model->nodes[n].predecessor_count; i++) *filled[model->nodes[n].predecessors[i]]++ = n;
+  }
+}
+
+/* --- buffers --- */
+
+static int64_t leaf_bytes(const Shape *leaf) {
+  if (!shape_is_array(leaf)) return 0;
+  int64_t bytes = shape_byte_size(leaf);
+  return bytes < 0 ? INT64_MAX : bytes;
+}
+
+static int32_t new_buffer(ModelBuilder *builder, int64_t bytes) {
+  if (bytes == 0) return -1;
+  array_push(&builder->buffers, builder->model->arena, ((ScheduleBuffer){.bytes = bytes}));
+  return (int32_t)builder->buffers.count - 1;
+}
+
+static void define_shape(ModelBuilder *builder, ScheduleNode *node, const Shape *shape, int32_t *leaves, int32_t *leaf) {
+  if (shape_is_tuple(shape)) {
+    for (int i = 0; i < shape->tuple_size; i++) define_shape(builder, node, shape->tuple[i], leaves, leaf);
+    return;
+  }
+  int64_t bytes = leaf_bytes(shape);
+  if (*leaf < node->leaf_count) leaves[(*leaf)++] = new_buffer(builder, bytes);
+  node->defined_bytes = schedule_add_bytes(node->defined_bytes, bytes);
+}
+
+/* Fresh buffers for every leaf of the result. */
+static void define_leaves(ModelBuilder *builder, ScheduleNode *node) {
+  int32_t *leaves = ARENA_NEW_ARRAY(builder->model->arena, int32_t, node->leaf_count + 1);
+  int32_t leaf = 0;
+  define_shape(builder, node, node->instruction->shape, leaves, &leaf);
+  while (leaf < node->leaf_count) leaves[leaf++] = -1;
+  node->leaves = leaves;
+}
+
+static void define_nothing(ModelBuilder *builder, ScheduleNode *node) {
+  int32_t *leaves = ARENA_NEW_ARRAY(builder->model->arena, int32_t, node->leaf_count + 1);
+  for (int32_t i = 0; i < node->leaf_count; i++) leaves[i] = -1;
+  node->leaves = leaves;
+}
+
+static void forward_operand(ModelBuilder *builder, ScheduleNode *node) {
+  const ScheduleNode *source = node_of(builder, node->instruction->operands[0]);
+  if (source != NULL && source->leaf_count == node->leaf_count) {
+    node->leaves = source->leaves;
+  } else {
+    define_nothing(builder, node);
+  }
+}
+
+static void forward_element(ModelBuilder *builder, ScheduleNode *node) {
+  const Shape *tuple = node->instruction->operands[0]->shape;
+  const ScheduleNode *source = node_of(builder, node->instruction->operands[0]);
+  int64_t index = hlo_instruction_int(node->instruction, HLO_ATTR_INDEX, 0);
+  int64_t first = 0;
+  for (int64_t i = 0; i < index && i < tuple->tuple_size; i++) first += shape_leaf_count(tuple->tuple[i]);
+  if (source != NULL && first + node->leaf_count <= source->leaf_count) {
+    node->leaves = source->leaves + first;
+  } else {
+    define_nothing(builder, node);
+  }
+}
+
+static void forward_tuple(ModelBuilder *builder, ScheduleNode *node) {
+  int32_t *leaves = ARENA_NEW_ARRAY(builder->model->arena, int32_t, node->leaf_count + 1);
+  int32_t leaf = 0;
+  for (int i = 0; i < node->instruction->operand_count; i++) {
+    const ScheduleNode *source = node_of(builder, node->instruction->operands[i]);
+    for (int32_t k = 0; source != NULL && k < source->leaf_count && leaf < node->leaf_count; k++) {
+      leaves[leaf++] = source->leaves[k];
+    }
+  }
+  while (leaf < node->leaf_count) leaves[leaf++] = -1;
+  node->leaves = leaves;
+}
+
+/* The fusion's root updates one of its operands where it is. */
+static bool is_fusion_in_place(const HloInstruction *instruction) {
+  if (instruction->opcode != HLO_FUSION) return false;
+  const HloComputation *fused = hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
+  return fused != NULL && fused->root->opcode == HLO_DYNAMIC_UPDATE_SLICE &&
+         fused->root->operands[0]->opcode == HLO_PARAMETER && shape_is_array(instruction->shape);
+}
+
+static void forward_updated(ModelBuilder *builder, ScheduleNode *node) {
+  const HloInstruction *updated = node->instruction->operands[0];
+  if (node->instruction->opcode == HLO_FUSION) {
+    const HloComputation *fused = hlo_instruction_computation(node->instruction, HLO_ATTR_CALLS);
+    int64_t parameter = hlo_instruction_parameter_number(fused->root->operands[0]);
+    updated = node->instruction->operands[parameter];
+  }
+  const ScheduleNode *source = node_of(builder, updated);
+  if (source != NULL && source->leaf_count == 1 && node->leaf_count == 1) {
+    node->leaves = source->leaves;
+  } else {
+    define_leaves(builder, node);
+  }
+}
+
+static void find_leaves(ModelBuilder *builder, int32_t number) {
+  ScheduleNode *node = &builder->model->nodes[number];
+  node->leaf_count = shape_leaf_count(node->instruction->shape);
+  switch (node->instruction->opcode) {
+    case HLO_PARAMETER:
+    case HLO_CONSTANT: define_nothing(builder, node); break;
+    case HLO_GET_TUPLE_ELEMENT: forward_element(builder, node); break;
+    case HLO_TUPLE: forward_tuple(builder, node); break;
+    case HLO_BITCAST:
+    case HLO_OPT_BARRIER:
+    case HLO_DOMAIN:
+    case HLO_ADD_DEPENDENCY:
+    case HLO_WHILE: forward_operand(builder, node); break;
+    default:
+      if (hlo_opcode_has(node->instruction->opcode, OP_IN_PLACE) || is_fusion_in_place(node->instruction)) {
+        forward_updated(builder, node);
+      } else {
+        define_leaves(builder, node);
+      }
+  }
+}
+
+/* --- readers --- */
+
+static void find_reads(ModelBuilder *builder, int32_t number) {
+  ScheduleNode *node = &builder->model->nodes[number];
+  NumberArray list = {0};
+  /* Passing a buffer on is no read: who reads it in the end counts. */
+  bool forwards = node->instruction->opcode == HLO_TUPLE || node->instruction->opcode == HLO_GET_TUPLE_ELEMENT;
+  for (int i = 0; !forwards && i < node->instruction->operand_count; i++) {
+    const ScheduleNode *source = node_of(builder, node->instruction->operands[i]);
+    for (int32_t k = 0; source != NULL && k < source->leaf_count; k++) {
+      int32_t buffer = source->leaves[k];
+      if (buffer < 0 || builder->stamps[buffer] == number) continue;
+      builder->stamps[buffer] = number;
+      array_push(&list, builder->model->arena, buffer);
+      builder->model->buffers[buffer].reader_count++;
+    }
+  }
+  node->reads = list.data;
+  node->read_count = (int32_t)list.count;
+}
+
+static void find_readers(ScheduleModel *model) {
+  int32_t **filled = ARENA_NEW_ARRAY(model->arena, int32_t *, model->buffer_count + 1);
+  for (int32_t b = 0; b < model->buffer_count; b++) {
+    filled[b] = ARENA_NEW_ARRAY(model->arena, int32_t, model->buffers[b].reader_count + 1);
+    model->buffers[b].readers = filled[b];
+  }
+  for (int32_t n = 0; n < model->node_count; n++) {
+    for (int32_t i = 0; i < model->nodes[n].read_count; i++) *filled[model->nodes[n].reads[i]]++ = n;
+  }
+}
+
+static void keep_returned(const ModelBuilder *builder, const HloComputation *computation) {
+  const ScheduleNode *root = node_of(builder, computation->root);
+  for (int32_t i = 0; root != NULL && i < root->leaf_count; i++) {
+    if (root->leaves[i] >= 0) builder->model->buffers[root->leaves[i]].reader_count++;
+  }
+}
+
+static int64_t called_bytes(const HloInstruction *instruction, const IntMap *peaks) {
+  int64_t largest = 0;
+  if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) return 0;
+  for (int i = 0; i < hlo_instruction_called_count(instruction); i++) {
+    int64_t peak = 0;
+    int_map_find(peaks, (uint64_t)hlo_instruction_called(instruction, i)->id, &peak);
+    largest = max_i64(largest, peak);
+  }
+  return largest;
+}
+
+static void reset_stamps(ModelBuilder *builder, int32_t count) {
+  builder->stamps = ARENA_NEW_ARRAY(builder->model->arena, int32_t, count + 1);
+  for (int32_t i = 0; i < count; i++) builder->stamps[i] = -1;
+}
+
+ScheduleModel *schedule_model_create(Arena *arena, const HloComputation *computation, const IntMap *peaks) {
+  ScheduleModel *model = ARENA_NEW(arena, ScheduleModel);
+  ModelBuilder builder = {.model = model};
+  int_map_init(&builder.numbers, arena);
+  int64_t count;
+  HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
+  model->arena = arena;
+  model->node_count = (int32_t)count;
+  model->nodes = ARENA_NEW_ARRAY(arena, ScheduleNode, count + 1);
+  reset_stamps(&builder, model->node_count);
+  for (int32_t n = 0; n < model->node_count; n++) {
+    model->nodes[n].instruction = order[n];
+    model->nodes[n].called_bytes = called_bytes(order[n], peaks);
+    int_map_set(&builder.numbers, (uint64_t)order[n]->id, n);
+    find_predecessors(&builder, n);
+    find_leaves(&builder, n);
+  }
+  find_successors(model);
+  model->buffers = builder.buffers.data;
+  model->buffer_count = (int32_t)builder.buffers.count;
+  reset_stamps(&builder, model->buffer_count);
+  for (int32_t n = 0; n < model->node_count; n++) find_reads(&builder, n);
+  find_readers(model);
+  keep_returned(&builder, computation);
+  return model;
+}
+
+/* --- simulation --- */
+
+int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order) {
+  int32_t *unread = ARENA_NEW_ARRAY(model->arena, int32_t, model->buffer_count + 1);
+  int64_t live = 0, peak = 0;
+  for (int32_t b = 0; b < model->buffer_count; b++) unread[b] = model->buffers[b].reader_count;
+  for (int32_t i = 0; i < model->node_count; i++) {
+    const ScheduleNode *node = &model->nodes[order[i]];
+    live = schedule_add_bytes(live, node->defined_bytes);
+    peak = max_i64(peak, schedule_add_bytes(live, node->called_bytes));
+    for (int32_t r = 0; r < node->read_count; r++) {
+      if (--unread[node->reads[r]] == 0) live = schedule_add_bytes(live, -model->buffers[node->reads[r]].bytes);
+    }
+    for (int32_t k = 0; k < node->leaf_count; k++) {
+      /* Made and never read: gone at once. */
+      int32_t buffer = node->leaves[k];
+      bool fresh = node->defined_bytes > 0 && buffer >= 0;
+      if (fresh && model->buffers[buffer].reader_count == 0) live = schedule_add_bytes(live, -model->buffers[buffer].bytes);
+    }
+  }
+  return peak;
+}
