@@ -1,0 +1,151 @@
+# Builds xlac.  `make` needs what scripts/setup installs; `make run` and `make test` call it themselves.
+#
+#   CONFIG=release|debug|asan   how (default: release)
+#   CC=gcc|clang-19             with what (default: gcc; clang-19 for asan)
+#   BUILD=DIR                   where (default: build/$(CONFIG))
+
+CONFIG ?= release
+BUILD ?= build/$(CONFIG)
+PREFIX ?= /usr/local
+LLVM_CONFIG ?= llvm-config-19
+
+ifeq ($(origin CC),default)
+CC := $(if $(filter asan,$(CONFIG)),clang-19,gcc)
+endif
+
+# ---- flags ----
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror
+FLAGS_release := -O2 -g1
+FLAGS_debug := -O0 -g3
+FLAGS_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+CONFIG_FLAGS := $(or $(FLAGS_$(CONFIG)),$(error CONFIG is release, debug or asan, not '$(CONFIG)'))
+
+LLVM_INCLUDE := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
+LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir 2>/dev/null)
+
+COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) -I. $(addprefix -isystem ,$(LLVM_INCLUDE)) $(CFLAGS)
+LINK := $(CC) $(CONFIG_FLAGS) $(LDFLAGS)
+# The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
+LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 -lzip -lcjson -lpthread -ldl -lm
+
+# ---- sources: every .c of a room is part of it, foo_test.c is a program of its own ----
+
+ROOMS := base base/packing \
+         hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine \
+         parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
+         $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/))) \
+         runtime cli
+SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
+TEST_SOURCES := $(filter %_test.c,$(SOURCES))
+MAIN_SOURCE := cli/main.c
+LIBRARY_SOURCES := $(filter-out $(TEST_SOURCES) $(MAIN_SOURCE),$(SOURCES))
+
+object = $(patsubst %.c,$(BUILD)/%.o,$(1))
+LIBRARY := $(BUILD)/libxlac.a
+XLAC := $(BUILD)/xlac
+TESTS := $(patsubst %.c,$(BUILD)/test/%,$(TEST_SOURCES))
+
+# All cores; a -j on the command line wins.
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
+
+.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases setup install clean lint format FORCE
+.DELETE_ON_ERROR:
+
+all: $(XLAC) $(if $(filter build/release,$(BUILD)),build/xlac)
+
+build/xlac: build/release/xlac
+	@ln -f $< $@
+
+# ---- rules ----
+
+# Changes only when the commands do, so that another compiler or flag rebuilds everything and nothing else does.
+$(BUILD)/flags: FORCE
+	@command -v $(CC) >/dev/null && test -n "$(LLVM_INCLUDE)" || \
+	  { echo "make: '$(CC)' or '$(LLVM_CONFIG)' is missing: run 'make setup' first" >&2; exit 1; }
+	@mkdir -p $(@D)
+	@echo '$(COMPILE) | $(LINK) $(LIBRARIES)' | cmp -s - $@ || echo '$(COMPILE) | $(LINK) $(LIBRARIES)' >$@
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@echo "CC    $<"
+	@$(COMPILE) -MMD -MP -c -o $@ $<
+
+# The list of members is kept, so that a removed source leaves the library.
+$(BUILD)/members: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBRARY_SOURCES)' | cmp -s - $@ || echo '$(LIBRARY_SOURCES)' >$@
+
+$(LIBRARY): $(call object,$(LIBRARY_SOURCES)) $(BUILD)/members
+	@echo "AR    $@"
+	@rm -f $@
+	@ar rcsD $@ $(filter %.o,$^)
+
+$(XLAC): $(call object,$(MAIN_SOURCE)) $(LIBRARY)
+	@echo "LINK  $@"
+	@$(LINK) -o $@ $^ $(LIBRARIES)
+
+$(BUILD)/test/%: $(BUILD)/%.o $(LIBRARY)
+	@mkdir -p $(@D)
+	@echo "LINK  $@"
+	@$(LINK) -o $@ $^ -lcmocka $(LIBRARIES)
+
+-include $(patsubst %.o,%.d,$(call object,$(SOURCES)))
+# Objects of tests are kept although no rule names them.
+.SECONDARY: $(call object,$(SOURCES))
+
+# ---- running and testing ----
+
+setup:
+	@scripts/setup
+
+EXAMPLE := $(firstword $(sort $(wildcard examples/*.hlo)))
+ARGS ?= $(if $(EXAMPLE),run --seed=1 $(EXAMPLE),--help)
+
+# The tools are there only after the set-up, so what needs them is a make of its own.
+run: setup
+	@$(MAKE) --no-print-directory run-built
+
+run-built: $(XLAC)
+	$(XLAC) $(ARGS)
+
+test: setup
+	@$(MAKE) --no-print-directory test-built
+
+build-tests: all $(TESTS)
+
+RUN_TESTS = scripts/run_tests --build=$(BUILD) --config=$(CONFIG)
+
+test-built: build-tests
+	@$(RUN_TESTS) layers unit lit cases
+
+test-unit: $(TESTS)
+	@$(RUN_TESTS) unit
+
+test-lit: all
+	@$(RUN_TESTS) lit
+
+# CASES="softmax sort": only these.  CASE_LIMIT=N: the N smallest.
+test-cases: all
+	@$(RUN_TESTS) $(addprefix --case=,$(CASES)) $(addprefix --case-limit=,$(CASE_LIMIT)) cases
+
+FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS))))
+CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-19 clang-format 2>/dev/null))
+
+lint:
+	@scripts/check_layers.py
+	@$(if $(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED),echo "lint: no clang-format, formatting not checked")
+
+format:
+	$(CLANG_FORMAT) -i $(FORMATTED)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac
+	install -m 755 $(XLAC) $(DESTDIR)$(PREFIX)/bin/xlac
+	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libxlac.a
+	install -m 644 runtime/abi.h $(DESTDIR)$(PREFIX)/include/xlac/abi.h
+
+clean:
+	rm -rf build
