@@ -15,11 +15,6 @@ typedef struct CseTable {
   Arena *scratch;
 } CseTable;
 
-/* What says where an instruction came from and not what it computes. */
-static bool is_description(HloAttrId id) {
-  return id == HLO_ATTR_METADATA || id == HLO_ATTR_ORIGIN || id == HLO_ATTR_STATISTICS;
-}
-
 static bool is_mergeable(const HloInstruction *instruction, const ControlEdges *edges) {
   enum { UNIQUE = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE };
   if (hlo_opcode_has(instruction->opcode, UNIQUE)) return false;
@@ -44,12 +39,7 @@ static uint64_t instruction_hash(const HloInstruction *instruction) {
   for (int i = 0; i < instruction->operand_count; i++) {
     hash = hash_combine(hash, (uint64_t)canonical_operand(instruction, i)->id);
   }
-  uint64_t attributes = 0; /* a sum: their order does not matter */
-  for (int i = 0; i < instruction->attr_count; i++) {
-    const HloAttr *attr = &instruction->attrs[i];
-    if (!is_description(attr->id)) attributes += hash_combine((uint64_t)attr->id, hlo_attr_hash(attr));
-  }
-  return hash_combine(hash, attributes);
+  return hash_combine(hash, hlo_instruction_attrs_hash(instruction));
 }
 
 static bool same_computation(void *context, const HloComputation *a, const HloComputation *b) {
@@ -57,30 +47,13 @@ static bool same_computation(void *context, const HloComputation *a, const HloCo
   return a == b || hlo_computation_equal(a, b);
 }
 
-static int meaningful_attr_count(const HloInstruction *instruction) {
-  int count = 0;
-  for (int i = 0; i < instruction->attr_count; i++) count += !is_description(instruction->attrs[i].id);
-  return count;
-}
-
-static bool same_attributes(const HloInstruction *a, const HloInstruction *b) {
-  static const HloAttrEquality equality = {.same_computation = same_computation};
-  if (meaningful_attr_count(a) != meaningful_attr_count(b)) return false;
-  for (int i = 0; i < a->attr_count; i++) {
-    const HloAttr *attr = &a->attrs[i];
-    if (is_description(attr->id)) continue;
-    const HloAttr *other = hlo_instruction_attr(b, attr->id);
-    if (other == NULL || !hlo_attr_equal(attr, other, &equality)) return false;
-  }
-  return true;
-}
-
 static bool same_value(const HloInstruction *a, const HloInstruction *b) {
+  static const HloAttrEquality equality = {.same_computation = same_computation};
   if (a->opcode != b->opcode || a->shape != b->shape || a->operand_count != b->operand_count) return false;
   for (int i = 0; i < a->operand_count; i++) {
     if (canonical_operand(a, i) != canonical_operand(b, i)) return false;
   }
-  return same_attributes(a, b);
+  return hlo_instruction_same_attrs(a, b, &equality);
 }
 
 /* The earlier instruction that |instruction| equals, or NULL after adding it. */

@@ -203,8 +203,9 @@ static void try_order(const ScheduleModel *model, Schedule *best, const char *he
   if (best->order == NULL || peak < best->peak) *best = (Schedule){heuristic, peak, order};
 }
 
-Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given) {
+Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given) {
   Schedule best = {0};
+  if (given != NULL && prefer_given) try_order(model, &best, "given", given);
   int32_t *post_order = ARENA_NEW_ARRAY(model->arena, int32_t, model->node_count + 1);
   for (int32_t n = 0; n < model->node_count; n++) post_order[n] = n;
   try_order(model, &best, "list", list_order(model));

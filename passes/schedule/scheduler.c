@@ -9,23 +9,34 @@ static bool sets_new_order(HloComputation *computation, HloInstruction *const *o
   return !same;
 }
 
-/* The order of the text as node numbers, or NULL where an operand comes after its user. */
-static const int32_t *given_order(const ScheduleModel *model, const HloComputation *computation) {
-  Arena *arena = model->arena;
-  IntMap numbers;
-  int_map_init(&numbers, arena);
-  for (int32_t n = 0; n < model->node_count; n++) int_map_set(&numbers, (uint64_t)model->nodes[n].instruction->id, n);
-  int32_t *order = ARENA_NEW_ARRAY(arena, int32_t, model->node_count + 1);
-  bool *done = ARENA_NEW_ARRAY(arena, bool, model->node_count + 1);
-  if (computation->instructions.count != model->node_count) return NULL;
-  for (int32_t i = 0; i < model->node_count; i++) {
-    int64_t number = -1;
-    if (!int_map_find(&numbers, (uint64_t)computation->instructions.data[i]->id, &number)) return NULL;
-    const ScheduleNode *node = &model->nodes[number];
-    for (int32_t k = 0; k < node->predecessor_count; k++) {
-      if (!done[node->predecessors[k]]) return NULL;
+static bool operands_come_first(const HloComputation *computation, Arena *arena) {
+  IntMap placed;
+  int64_t ignored;
+  int_map_init(&placed, arena);
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
+    for (int k = 0; k < instruction->operand_count; k++) {
+      if (!int_map_find(&placed, (uint64_t)instruction->operands[k]->id, &ignored)) return false;
     }
-    done[number] = true;
+    for (int64_t k = 0; control != NULL && k < control->value.instructions.count; k++) {
+      if (!int_map_find(&placed, (uint64_t)control->value.instructions.data[k]->id, &ignored)) return false;
+    }
+    int_map_set(&placed, (uint64_t)instruction->id, 1);
+  }
+  return true;
+}
+
+/* The order the computation has, as node numbers; NULL where it is no schedule. */
+static const int32_t *given_order(const ScheduleModel *model, const HloComputation *computation) {
+  IntMap numbers;
+  int_map_init(&numbers, model->arena);
+  if (!operands_come_first(computation, model->arena)) return NULL;
+  for (int32_t n = 0; n < model->node_count; n++) int_map_set(&numbers, (uint64_t)model->nodes[n].instruction->id, n);
+  int32_t *order = ARENA_NEW_ARRAY(model->arena, int32_t, model->node_count + 1);
+  for (int32_t i = 0; i < model->node_count; i++) {
+    int64_t number = 0;
+    XLAC_CHECK(int_map_find(&numbers, (uint64_t)computation->instructions.data[i]->id, &number));
     order[i] = (int32_t)number;
   }
   return order;
@@ -52,7 +63,7 @@ static HloInstruction **instructions_in_order(const ScheduleModel *model, const 
 static bool schedule_computation(HloComputation *computation, IntMap *peaks) {
   Arena *arena = arena_create();
   const ScheduleModel *model = schedule_model_create(arena, computation, peaks);
-  Schedule schedule = schedule_for_memory(model, given_order(model, computation));
+  Schedule schedule = schedule_for_memory(model, given_order(model, computation), computation->module->is_scheduled);
   int_map_set(peaks, (uint64_t)computation->id, schedule.peak);
   HloInstruction **order = instructions_in_order(model, computation, schedule.order);
   bool changed = sets_new_order(computation, order, model->node_count);
@@ -61,10 +72,17 @@ static bool schedule_computation(HloComputation *computation, IntMap *peaks) {
 }
 
 /* Regions and fused computations have no buffers: any order in which operands come first will do. */
-static bool order_topologically(HloComputation *computation, Arena *scratch) {
+static bool order_topologically(HloComputation *computation) {
+  Arena *arena = arena_create();
   int64_t count;
-  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
-  return sets_new_order(computation, order, count);
+  bool changed = false;
+  if (!operands_come_first(computation, arena)) {
+    HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
+    hlo_computation_set_order(computation, order, count);
+    changed = true;
+  }
+  arena_destroy(arena);
+  return changed;
 }
 
 static Status run_scheduler(HloPassContext *context, HloModule *module, bool *out_changed) {
@@ -77,7 +95,7 @@ static Status run_scheduler(HloPassContext *context, HloModule *module, bool *ou
   for (int64_t i = 0; i < module->computations.count; i++) {
     HloComputation *computation = module->computations.data[i];
     if (int_map_find(&peaks, (uint64_t)computation->id, &ignored)) continue;
-    *out_changed |= order_topologically(computation, context->scratch);
+    *out_changed |= order_topologically(computation);
   }
   module->is_scheduled = true;
   return STATUS_OK;
