@@ -198,8 +198,7 @@ int64_t hlo_computation_remove_dead(HloComputation *computation) {
 
 void hlo_computation_replace_instruction(HloComputation *computation, HloInstruction *old, HloInstruction *replacement) {
   hlo_instruction_replace_all_uses(old, replacement);
-  /* Control dependences have moved to the replacement together with the uses. */
-  hlo_computation_remove(computation, old, false);
+  if (old->opcode != HLO_PARAMETER) hlo_computation_remove(computation, old, false);
 }
 
 void hlo_computation_set_order(HloComputation *computation, HloInstruction *const *order, int64_t count) {

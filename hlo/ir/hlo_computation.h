@@ -52,7 +52,8 @@ void hlo_computation_remove(HloComputation *computation, HloInstruction *instruc
  * many. */
 int64_t hlo_computation_remove_dead(HloComputation *computation);
 
-/* Users of |old|, the root included, get |replacement|; then |old| is removed, with operands that die by it left in place. */
+/* Users of |old|, the root included, get |replacement|; then |old|, unless a parameter, is removed, with operands
+ * that die by it left in place. */
 void hlo_computation_replace_instruction(HloComputation *computation, HloInstruction *old, HloInstruction *replacement);
 
 /* Operands (and control predecessors) before users; independent of edit history except for the order of |instructions|.  XLA's order:

@@ -14,16 +14,19 @@ HloInstruction *hlo_instruction_create(HloComputation *computation, HloOpcode op
 /* Ends all that |instruction| uses: operands' users, control predecessors' successors.  Operands stay readable. */
 void hlo_instruction_detach(HloInstruction *instruction);
 
-/* Writes one value over |attr| after the attribute's list entries have been replaced by |map| (hlo_clone.c); NULL maps keep. */
+/* |attr| with other computations and instructions. */
 typedef struct HloAttrRemap {
   Arena *arena;
-  const IntMap *instructions; /* old → new; those not in the map are dropped from lists */
-  const IntMap *computations; /* old → new; those not in the map stay */
+  const IntMap *instructions; /* old → new; those not in the map are dropped from lists; NULL: all are */
+  const IntMap *computations; /* old → new; those not in the map stay; NULL: all do */
 } HloAttrRemap;
 HloAttr hlo_attr_remap(const HloAttr *attr, const HloAttrRemap *remap);
 
 /* The value with everything it points to copied into |arena|, except computations and instructions. */
 HloAttr hlo_attr_deep_copy(const HloAttr *attr, Arena *arena);
+
+OriginNode hlo_origin_node_copy(const OriginNode *node, Arena *arena);
+const FrontendAttribute *hlo_frontend_copy(const FrontendAttribute *attributes, int64_t count, Arena *arena);
 
 /* Computations called from |computation|, directly or not, callees first, |computation| itself last; appended to |list| unless marked in
  * |seen| (indexed by computation id). */

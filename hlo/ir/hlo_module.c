@@ -1,0 +1,107 @@
+#include "hlo/ir/hlo_module.h"
+
+#include "hlo/ir/hlo_ir_internal.h"
+
+/* --- names --- */
+
+/* A map from name to 2·N + used: whether the name is taken, and the next suffix to try behind it (N = 0: none tried yet). */
+static int64_t name_state(const StringMap *used, StringView name) {
+  return (int64_t)(intptr_t)string_map_get(used, name);
+}
+
+static void set_name_state(StringMap *used, StringView name, int64_t state) {
+  string_map_set(used, name, (void *)(intptr_t)state);
+}
+
+/* |name| without a trailing ".123". */
+static StringView name_stem(StringView name) {
+  size_t dot = name.size;
+  while (dot > 0 && name.data[dot - 1] >= '0' && name.data[dot - 1] <= '9') dot--;
+  if (dot == name.size || dot < 2 || name.data[dot - 1] != '.') return name;
+  return sv_sub(name, 0, dot - 1);
+}
+
+StringView hlo_unique_name(StringMap *used, Arena *arena, StringView name) {
+  int64_t state = name_state(used, name);
+  if (!(state & 1)) {
+    StringView copy = sv_copy(arena, name);
+    set_name_state(used, copy, state | 1);
+    return copy;
+  }
+  StringView stem = name_stem(name);
+  state = name_state(used, stem);
+  if (state == 0) stem = sv_copy(arena, stem); /* becomes a key */
+  int64_t number = state / 2;
+  StringView candidate;
+  do {
+    candidate = sv_printf(arena, "%.*s.%lld", SV_ARG(stem), (long long)++number);
+  } while (name_state(used, candidate) & 1);
+  set_name_state(used, stem, number * 2 + (state & 1));
+  set_name_state(used, candidate, name_state(used, candidate) | 1);
+  return candidate;
+}
+
+/* --- building --- */
+
+HloModule *hlo_module_create(Arena *arena, ShapeTable *shapes, StringView name) {
+  HloModule *module = ARENA_NEW(arena, HloModule);
+  module->arena = arena;
+  module->shapes = shapes;
+  module->name = sv_copy(arena, name);
+  module->replica_count = 1;
+  module->num_partitions = 1;
+  string_map_init(&module->instruction_names, arena);
+  string_map_init(&module->computation_names, arena);
+  return module;
+}
+
+HloComputation *hlo_module_add_computation(HloModule *module, StringView name) {
+  HloComputation *computation = ARENA_NEW(module->arena, HloComputation);
+  computation->module = module;
+  computation->id = module->next_computation_id++;
+  computation->name = hlo_unique_name(&module->computation_names, module->arena, name.size > 0 ? name : SV("computation"));
+  array_push(&module->computations, module->arena, computation);
+  return computation;
+}
+
+int64_t hlo_module_remove_unreachable(HloModule *module) {
+  XLAC_CHECK(module->entry != NULL);
+  Arena *scratch = arena_create();
+  bool *reached = ARENA_NEW_ARRAY(scratch, bool, module->next_computation_id);
+  HloComputationArray order = {0};
+  hlo_computation_collect_callees(module->entry, scratch, reached, &order);
+  HloComputationArray *list = &module->computations;
+  int64_t kept = 0, before = list->count;
+  for (int64_t i = 0; i < before; i++) {
+    if (reached[list->data[i]->id]) list->data[kept++] = list->data[i];
+  }
+  list->count = kept;
+  arena_destroy(scratch);
+  return before - kept;
+}
+
+/* --- source lines --- */
+
+/* Row |id| of a table whose rows count from 1; NULL for none. */
+#define TABLE_ROW(rows, count, id) ((id) >= 1 && (id) <= (count) ? &(rows)[(id) - 1] : NULL)
+
+static StringView line_text(StringView file, int64_t line, StringView function, Arena *arena) {
+  if (file.size == 0) return (StringView){"", 0};
+  if (function.size == 0) return sv_printf(arena, "%.*s:%lld", SV_ARG(file), (long long)line);
+  return sv_printf(arena, "%.*s:%lld (%.*s)", SV_ARG(file), (long long)line, SV_ARG(function));
+}
+
+StringView hlo_module_source_line(const HloModule *module, const HloInstruction *instruction, Arena *arena) {
+  const HloMetadata *metadata = hlo_instruction_metadata(instruction);
+  if (!metadata) return (StringView){"", 0};
+  const StackFrameTables *tables = &module->stack_frames;
+  const StackFrame *frame = TABLE_ROW(tables->stack_frames, tables->stack_frame_count, metadata->stack_frame_id);
+  const FileLocation *location =
+      frame ? TABLE_ROW(tables->file_locations, tables->file_location_count, frame->file_location_id) : NULL;
+  if (!location) return line_text(metadata->source_file, metadata->source_line, (StringView){"", 0}, arena);
+  const StringView *file = TABLE_ROW(tables->file_names, tables->file_name_count, location->file_name_id);
+  const StringView *function =
+      TABLE_ROW(tables->function_names, tables->function_name_count, location->function_name_id);
+  if (!file) return line_text(metadata->source_file, metadata->source_line, (StringView){"", 0}, arena);
+  return line_text(*file, location->line, function ? *function : (StringView){"", 0}, arena);
+}
