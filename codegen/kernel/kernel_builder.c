@@ -1,0 +1,97 @@
+#include "codegen/kernel/kernel_builder.h"
+
+#include "codegen/kernel/lowering_internal.h"
+
+/* More rounds than any fusion needs: each splits one dim. */
+#define MAX_REFINEMENTS 64
+
+static const RootRule root_rules[EMIT_FAMILY_COUNT] = {
+    [EMIT_reduce] = root_reduce,
+    [EMIT_reduce_window] = root_reduce_window,
+    [EMIT_dot] = root_dot,
+    [EMIT_convolution] = root_convolution,
+    [EMIT_dynamic_update_slice] = root_dynamic_update_slice,
+    [EMIT_scatter] = root_scatter,
+    [EMIT_select_and_scatter] = root_select_and_scatter,
+};
+
+typedef struct KernelRequest {
+  const HloInstruction *source;
+  const HloInstruction *root;
+  RootRule rule;
+  int result_node;
+} KernelRequest;
+
+static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest *request, const DimSplit *splits, int split_count,
+                          DiagSink *diag) {
+  *lowering = (Lowering){.arena = arena,
+                         .diag = diag,
+                         .source = request->source,
+                         .predicate = -1,
+                         .result_node = request->result_node,
+                         .splits = splits,
+                         .split_count = split_count};
+  if (request->source->opcode == HLO_FUSION) {
+    lowering->fused = hlo_instruction_computation(request->source, HLO_ATTR_CALLS);
+  }
+  index_space_init(&lowering->space, arena);
+  int_map_init(&lowering->value_map, arena);
+  int_map_init(&lowering->memo_map, arena);
+}
+
+/* NULL in |out_kernel| when there is nothing to do. */
+static Status build_one(Arena *arena, const KernelRequest *request, DiagSink *diag, const Kernel **out_kernel) {
+  DimSplit *splits = ARENA_NEW_ARRAY(arena, DimSplit, MAX_RANK);
+  int split_count = 0;
+  *out_kernel = NULL;
+  for (int round = 0;; round++) {
+    Lowering lowering;
+    lowering_init(&lowering, arena, request, splits, split_count, diag);
+    RETURN_IF_ERROR(request->rule(&lowering, request->root));
+    if (lowering.is_empty) return STATUS_OK;
+    if (round < MAX_REFINEMENTS && lowering_refine(&lowering, splits, &split_count)) continue;
+    *out_kernel = lowering_finish(&lowering);
+    return kernel_verify(*out_kernel, diag);
+  }
+}
+
+static RootRule rule_of(const HloInstruction *root) {
+  RootRule rule = root_rules[emit_family(root->opcode)];
+  return rule != NULL ? rule : root_elements;
+}
+
+static Status check_ranks(const HloInstruction *instruction, DiagSink *diag) {
+  bool fits = instruction->shape->rank <= MAX_RANK;
+  for (int i = 0; i < instruction->operand_count; i++) fits = fits && instruction->operands[i]->shape->rank <= MAX_RANK;
+  if (fits) return STATUS_OK;
+  return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-rank", "'%.*s' has more than %d dimensions",
+                    SV_ARG(instruction->name), MAX_RANK);
+}
+
+Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels) {
+  RETURN_IF_ERROR(check_ranks(instruction, diag));
+  const HloInstruction *root = instruction;
+  if (instruction->opcode == HLO_FUSION) {
+    const HloComputation *fused = hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
+    for (int64_t i = 0; i < fused->instructions.count; i++) RETURN_IF_ERROR(check_ranks(fused->instructions.data[i], diag));
+    root = fused->root;
+  }
+  bool has_leaves = root->opcode == HLO_TUPLE; /* a fusion with several results: one Kernel each */
+  int request_count = has_leaves ? root->operand_count : 1;
+  const Kernel **kernels = ARENA_NEW_ARRAY(arena, const Kernel *, request_count + 1);
+  *out_kernels = (KernelList){0, kernels};
+  for (int i = 0; i < request_count; i++) {
+    const HloInstruction *leaf = has_leaves ? root->operands[i] : root;
+    KernelRequest request = {instruction, leaf, rule_of(leaf), 0};
+    if (shape_is_tuple(instruction->shape)) request.result_node = shape_node_child(instruction->shape, 0, i);
+    if (leaf->opcode == HLO_SELECT_AND_SCATTER) {
+      KernelRequest fill = request;
+      fill.rule = root_select_and_scatter_fill;
+      RETURN_IF_ERROR(build_one(arena, &fill, diag, &kernels[out_kernels->count]));
+      out_kernels->count += kernels[out_kernels->count] != NULL;
+    }
+    RETURN_IF_ERROR(build_one(arena, &request, diag, &kernels[out_kernels->count]));
+    out_kernels->count += kernels[out_kernels->count] != NULL;
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,118 @@
+#include <inttypes.h>
+
+#include "base/hash_map.h"
+#include "codegen/kernel/kernel.h"
+
+static const char *const dim_kind_text[] = {"parallel", "reduction", "sequential"};
+static const char *const role_text[] = {"operand", "result", "in-place"};
+
+static void print_buffers(StringBuilder *out, const Kernel *kernel) {
+  sb_append_cstring(out, "kernel");
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &kernel->buffers[b];
+    sb_printf(out, "%s b%d %s[%" PRId64 "] %s", b == 0 ? "" : ",", b, type_text(buffer->type), buffer->element_count,
+              role_text[buffer->role]);
+  }
+  sb_append_cstring(out, "\n");
+}
+
+static void print_dims(StringBuilder *out, const Kernel *kernel, int stage) {
+  bool first = true;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    const KernelDim *dim = &kernel->dims[d];
+    if (dim->stage != stage) continue;
+    sb_printf(out, "%s d%d %" PRId64 " %s", first ? "" : ",", d, dim->extent, dim_kind_text[dim->kind]);
+    first = false;
+  }
+}
+
+static void print_guard(StringBuilder *out, int32_t predicate) {
+  if (predicate >= 0) sb_printf(out, " if v%d", predicate);
+}
+
+static void print_value(StringBuilder *out, const Kernel *kernel, int32_t number) {
+  const KernelValue *value = &kernel->values[number];
+  sb_printf(out, "  v%d = %s ", number, type_text(value->type));
+  switch (value->kind) {
+    case KERNEL_LOAD:
+      sb_printf(out, "load b%d[", value->buffer);
+      index_print(out, &kernel->space, value->address);
+      sb_append_cstring(out, "]");
+      print_guard(out, value->predicate);
+      break;
+    case KERNEL_CONSTANT:
+      sb_append_cstring(out, "constant ");
+      literal_print_element(out, value->type, value->bits);
+      sb_printf(out, " (0x%" PRIx64 ")", value->bits[0]);
+      break;
+    case KERNEL_INDEX:
+      sb_append_cstring(out, "index ");
+      index_print(out, &kernel->space, value->address);
+      break;
+    case KERNEL_IN_RANGE:
+      sb_printf(out, "in-range %" PRId64 " <= ", value->lower);
+      index_print(out, &kernel->space, value->address);
+      sb_printf(out, " < %" PRId64, value->upper);
+      break;
+    case KERNEL_DIVISIBLE:
+      sb_append_cstring(out, "divisible ");
+      index_print(out, &kernel->space, value->address);
+      sb_printf(out, " by %" PRId64, value->upper);
+      break;
+    case KERNEL_APPLY:
+      sb_append_cstring(out, hlo_opcode_text(value->opcode));
+      for (int i = 0; i < value->operand_count; i++) sb_printf(out, " v%d", value->operands[i]);
+      if (value->params[0] != 0 || value->params[1] != 0) {
+        sb_printf(out, " {%" PRId64 ", %" PRId64 "}", value->params[0], value->params[1]);
+      }
+      break;
+    case KERNEL_ACCUMULATOR:
+      sb_printf(out, "accumulator a%d%s", value->fold, value->stage > kernel->folds[value->fold].stage ? " final" : "");
+      break;
+  }
+  sb_append_cstring(out, "\n");
+}
+
+static void print_values(StringBuilder *out, const Kernel *kernel, int stage) {
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].stage == stage) print_value(out, kernel, v);
+  }
+}
+
+void kernel_print(StringBuilder *out, const Kernel *kernel) {
+  print_buffers(out, kernel);
+  sb_append_cstring(out, "outer");
+  print_dims(out, kernel, KERNEL_OUTER);
+  sb_append_cstring(out, ":\n");
+  print_values(out, kernel, KERNEL_OUTER);
+  for (int s = 0; s < kernel->stage_count; s++) {
+    sb_printf(out, "stage %d", s);
+    print_dims(out, kernel, s);
+    sb_append_cstring(out, ":\n");
+    print_values(out, kernel, s);
+    for (int f = 0; f < kernel->fold_count; f++) {
+      const KernelFold *fold = &kernel->folds[f];
+      if (fold->stage != s) continue;
+      sb_printf(out, "  fold a%d %s from v%d by v%d%s\n", f, type_text(fold->type), fold->seed, fold->next,
+                fold->reassociable ? " reassociable" : "");
+    }
+    for (int i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      sb_printf(out, "  store b%d[", store->buffer);
+      index_print(out, &kernel->space, store->address);
+      sb_printf(out, "] = v%d", store->value);
+      print_guard(out, store->predicate);
+      sb_append_cstring(out, "\n");
+    }
+  }
+}
+
+uint64_t kernel_hash(const Kernel *kernel) {
+  Arena *scratch = arena_create();
+  StringBuilder text;
+  sb_init(&text, scratch);
+  kernel_print(&text, kernel);
+  uint64_t hash = hash_bytes(text.data, text.size);
+  arena_destroy(scratch);
+  return hash;
+}

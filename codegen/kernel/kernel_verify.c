@@ -1,0 +1,77 @@
+#include <inttypes.h>
+
+#include "codegen/kernel/kernel.h"
+
+typedef struct KernelCheck {
+  const Kernel *kernel;
+  DiagSink *diag;
+} KernelCheck;
+
+static Status broken(const KernelCheck *check, const char *code, const char *what, int number) {
+  const HloInstruction *source = check->kernel->source;
+  return diag_error(check->diag, STATUS_INVALID, source->loc, code, "the Kernel of '%.*s': %s %d", SV_ARG(source->name), what,
+                    number);
+}
+
+/* An address must stay inside its buffer on its own, unless a predicate guards it. */
+static Status check_address(const KernelCheck *check, int32_t buffer, IndexExpr address, int32_t predicate, int number) {
+  const Kernel *kernel = check->kernel;
+  if (buffer < 0 || buffer >= kernel->buffer_count) return broken(check, "kernel-buffer", "no such buffer at value", number);
+  int64_t lower, upper;
+  index_range(&kernel->space, address, &lower, &upper);
+  if (predicate < 0 && (lower < 0 || upper >= kernel->buffers[buffer].element_count)) {
+    return broken(check, "kernel-address", "an address leaves its buffer at value", number);
+  }
+  return STATUS_OK;
+}
+
+static Status check_value(const KernelCheck *check, int32_t number) {
+  const Kernel *kernel = check->kernel;
+  const KernelValue *value = &kernel->values[number];
+  for (int i = 0; i < value->operand_count; i++) {
+    int32_t operand = value->operands[i];
+    if (operand < 0 || operand >= number) return broken(check, "kernel-order", "an operand comes later at value", number);
+    if (kernel->values[operand].stage > value->stage) return broken(check, "kernel-stage", "an operand of a later stage at value", number);
+  }
+  if (value->predicate >= number) return broken(check, "kernel-order", "the predicate comes later at value", number);
+  if (value->predicate >= 0 && kernel->values[value->predicate].type != TYPE_PRED) {
+    return broken(check, "kernel-type", "the predicate is no pred at value", number);
+  }
+  if (value->kind == KERNEL_LOAD) return check_address(check, value->buffer, value->address, value->predicate, number);
+  if (value->kind == KERNEL_ACCUMULATOR && value->fold >= kernel->fold_count) {
+    return broken(check, "kernel-fold", "no such fold at value", number);
+  }
+  return STATUS_OK;
+}
+
+static Status check_stage(const KernelCheck *check, int stage) {
+  const Kernel *kernel = check->kernel;
+  for (int i = 0; i < kernel->stages[stage].store_count; i++) {
+    const KernelStore *store = &kernel->stages[stage].stores[i];
+    if (store->value < 0 || store->value >= kernel->value_count) return broken(check, "kernel-store", "no value for store", i);
+    if (kernel->values[store->value].type != kernel->buffers[store->buffer].type) {
+      return broken(check, "kernel-type", "value and buffer differ in type at store", i);
+    }
+    if (kernel->buffers[store->buffer].role == KERNEL_OPERAND) return broken(check, "kernel-store", "an operand is written by store", i);
+    RETURN_IF_ERROR(check_address(check, store->buffer, store->address, store->predicate, i));
+  }
+  return STATUS_OK;
+}
+
+Status kernel_verify(const Kernel *kernel, DiagSink *diag) {
+  KernelCheck check = {kernel, diag};
+  for (int d = 0; d < kernel->dim_count; d++) {
+    const KernelDim *dim = &kernel->dims[d];
+    if (dim->extent < 2) return broken(&check, "kernel-dim", "a loop of less than two rounds, dim", d);
+    if (dim->stage >= kernel->stage_count) return broken(&check, "kernel-dim", "no such stage for dim", d);
+    if ((dim->stage == KERNEL_OUTER) == (dim->kind == KERNEL_REDUCTION)) return broken(&check, "kernel-dim", "wrong kind of dim", d);
+  }
+  for (int32_t v = 0; v < kernel->value_count; v++) RETURN_IF_ERROR(check_value(&check, v));
+  for (int f = 0; f < kernel->fold_count; f++) {
+    const KernelFold *fold = &kernel->folds[f];
+    if (fold->next < 0 || kernel->values[fold->next].type != fold->type) return broken(&check, "kernel-fold", "wrong next value of fold", f);
+    if (kernel->values[fold->seed].stage != KERNEL_OUTER) return broken(&check, "kernel-fold", "the seed varies in the stage of fold", f);
+  }
+  for (int s = 0; s < kernel->stage_count; s++) RETURN_IF_ERROR(check_stage(&check, s));
+  return STATUS_OK;
+}

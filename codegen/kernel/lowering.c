@@ -1,0 +1,370 @@
+/* The pieces a Kernel is built of: dims, buffers, shared values, folds. */
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/kernel/lowering_internal.h"
+
+/* --- dims and buffers --- */
+
+static IndexExpr add_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage, DimOrigin origin) {
+  if (extent == 0) lowering->is_empty = true;
+  if (extent <= 1) return index_constant(0);
+  if (lowering->dims.count == KERNEL_MAX_DIMS) XLAC_BUG("a Kernel with more than %d dims", KERNEL_MAX_DIMS);
+  int dim = (int)lowering->dims.count;
+  array_push(&lowering->dims, lowering->arena, ((KernelDim){extent, kind, stage}));
+  array_push(&lowering->origins, lowering->arena, origin);
+  return index_dim(&lowering->space, dim, extent);
+}
+
+IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage) {
+  int ordinal = lowering->next_ordinal++;
+  if (ordinal >= lowering->split_count || lowering->splits[ordinal].factor_count == 0) {
+    return add_dim(lowering, extent, kind, stage, (DimOrigin){ordinal, 0});
+  }
+  const DimSplit *split = &lowering->splits[ordinal];
+  IndexExpr index = index_constant(0);
+  for (int i = 0; i < split->factor_count; i++) {
+    IndexExpr part = add_dim(lowering, split->factors[i], kind, stage, (DimOrigin){ordinal, i});
+    index = index_add(&lowering->space, index_scale(&lowering->space, index, split->factors[i]), part);
+  }
+  return index;
+}
+
+void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage, IndexExpr *out_index) {
+  for (int i = shape->rank - 1; i >= 0; i--) {
+    int64_t dim = shape->layout.minor_to_major[i];
+    out_index[dim] = lowering_dim(lowering, shape->dims[dim], kind, stage);
+  }
+}
+
+int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf) {
+  for (int32_t i = 0; i < lowering->buffers.count; i++) {
+    const KernelBuffer *buffer = &lowering->buffers.data[i];
+    if (buffer->operand == operand && buffer->node == node) return i;
+  }
+  KernelBuffer buffer = {role, leaf->type, shape_element_count(leaf), operand, node};
+  array_push(&lowering->buffers, lowering->arena, buffer);
+  return (int32_t)lowering->buffers.count - 1;
+}
+
+IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexExpr *index) {
+  int64_t strides[MAX_RANK];
+  shape_strides(shape, strides);
+  IndexExpr address = index_constant(0);
+  for (int i = 0; i < shape->rank; i++) {
+    address = index_add(&lowering->space, address, index_scale(&lowering->space, index[i], strides[i]));
+  }
+  return address;
+}
+
+IndexExpr lowering_linearize(Lowering *lowering, const IndexExpr *index, const int64_t *dims, int rank) {
+  IndexExpr linear = index_constant(0);
+  for (int i = 0; i < rank; i++) {
+    linear = index_add(&lowering->space, index_scale(&lowering->space, linear, dims[i]), index[i]);
+  }
+  return linear;
+}
+
+void lowering_delinearize(Lowering *lowering, IndexExpr linear, const int64_t *dims, int rank, IndexExpr *out_index) {
+  int64_t stride = 1;
+  for (int i = rank - 1; i >= 0; i--) {
+    IndexExpr quotient = index_div(&lowering->space, linear, stride);
+    out_index[i] = i == 0 ? quotient : index_mod(&lowering->space, quotient, dims[i]);
+    if (dims[i] == 1) out_index[i] = index_constant(0);
+    stride *= dims[i];
+  }
+}
+
+/* --- values --- */
+
+static void index_dependencies(const Lowering *lowering, IndexExpr expr, uint64_t *dims, int32_t *stage) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &lowering->space.atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_DIM) {
+      *dims |= UINT64_C(1) << atom->number;
+      int32_t dim_stage = lowering->dims.data[atom->number].stage;
+      if (dim_stage > *stage) *stage = dim_stage;
+    } else if (atom->kind == INDEX_ATOM_VALUE) {
+      const KernelValue *value = &lowering->values.data[atom->number];
+      *dims |= value->dims;
+      if (value->stage > *stage) *stage = value->stage;
+    } else {
+      index_dependencies(lowering, atom->inner, dims, stage);
+    }
+  }
+}
+
+static void add_dependencies(const Lowering *lowering, int32_t operand, uint64_t *dims, int32_t *stage) {
+  if (operand < 0) return;
+  const KernelValue *value = &lowering->values.data[operand];
+  *dims |= value->dims;
+  if (value->stage > *stage) *stage = value->stage;
+}
+
+static uint64_t outer_dims(const Lowering *lowering) {
+  uint64_t dims = 0;
+  for (int d = 0; d < lowering->dims.count; d++) {
+    if (lowering->dims.data[d].stage == KERNEL_OUTER) dims |= UINT64_C(1) << d;
+  }
+  return dims;
+}
+
+static uint64_t value_hash(const KernelValue *value) {
+  uint64_t hash = hash_combine((uint64_t)value->kind * 64 + (uint64_t)value->type, (uint64_t)value->opcode);
+  for (int i = 0; i < value->operand_count; i++) hash = hash_combine(hash, (uint64_t)value->operands[i]);
+  hash = hash_combine(hash, (uint64_t)value->params[0] * 31 + (uint64_t)value->params[1]);
+  hash = hash_combine(hash, (uint64_t)value->buffer * 8 + (uint64_t)value->fold);
+  hash = hash_combine(hash, (uint64_t)value->predicate);
+  hash = hash_combine(hash, (uint64_t)value->lower * 31 + (uint64_t)value->upper);
+  hash = hash_combine(hash, value->bits[0] * 31 + value->bits[1]);
+  hash = hash_combine(hash, (uint64_t)value->address.constant);
+  for (int i = 0; i < value->address.term_count; i++) {
+    hash = hash_combine(hash, (uint64_t)value->address.terms[i].coefficient * 64 + (uint64_t)value->address.terms[i].atom);
+  }
+  return hash_combine(hash, value->kind == KERNEL_ACCUMULATOR ? (uint64_t)value->stage : 0);
+}
+
+static bool value_same(const KernelValue *a, const KernelValue *b) {
+  return a->kind == b->kind && a->type == b->type && a->opcode == b->opcode && a->operand_count == b->operand_count &&
+         memcmp(a->operands, b->operands, sizeof a->operands) == 0 && memcmp(a->params, b->params, sizeof a->params) == 0 &&
+         a->buffer == b->buffer && a->fold == b->fold && a->predicate == b->predicate && a->lower == b->lower &&
+         a->upper == b->upper && memcmp(a->bits, b->bits, sizeof a->bits) == 0 && index_equal(a->address, b->address) &&
+         (a->kind != KERNEL_ACCUMULATOR || a->stage == b->stage);
+}
+
+/* The number of a value equal to |wanted|, made if there is none yet.  A load is shared only as long as nothing was stored into its buffer: Kernels
+ * load an in-place element before they store it, and never after. */
+static int32_t share_value(Lowering *lowering, KernelValue wanted) {
+  uint64_t hash = value_hash(&wanted);
+  int64_t found;
+  while (int_map_find(&lowering->value_map, hash, &found)) {
+    if (value_same(&lowering->values.data[found], &wanted)) return (int32_t)found;
+    hash = hash_u64(hash);
+  }
+  if (wanted.kind != KERNEL_ACCUMULATOR) {
+    wanted.stage = KERNEL_OUTER;
+    index_dependencies(lowering, wanted.address, &wanted.dims, &wanted.stage);
+    for (int i = 0; i < wanted.operand_count; i++) {
+      add_dependencies(lowering, wanted.operands[i], &wanted.dims, &wanted.stage);
+    }
+    add_dependencies(lowering, wanted.predicate, &wanted.dims, &wanted.stage);
+  }
+  int_map_set(&lowering->value_map, hash, lowering->values.count);
+  array_push(&lowering->values, lowering->arena, wanted);
+  return (int32_t)lowering->values.count - 1;
+}
+
+static KernelValue blank_value(KernelValueKind kind, PrimitiveType type) {
+  return (KernelValue){.kind = kind, .type = type, .operands = {-1, -1, -1}, .buffer = -1, .fold = -1, .predicate = -1};
+}
+
+int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address) {
+  KernelValue value = blank_value(KERNEL_LOAD, lowering->buffers.data[buffer].type);
+  value.buffer = buffer;
+  value.address = address;
+  value.predicate = lowering->predicate;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_constant_bits(Lowering *lowering, PrimitiveType type, uint64_t low, uint64_t high) {
+  KernelValue value = blank_value(KERNEL_CONSTANT, type);
+  value.bits[0] = low;
+  value.bits[1] = high;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_constant_element(Lowering *lowering, const Literal *literal, int64_t element) {
+  uint64_t bits[2] = {0, 0};
+  size_t size = (size_t)type_storage_bytes(literal->shape->type);
+  memcpy(bits, (const char *)literal->data + (size_t)element * size, size);
+  return lowering_constant_bits(lowering, literal->shape->type, bits[0], bits[1]);
+}
+
+int32_t lowering_constant_int(Lowering *lowering, PrimitiveType type, int64_t value) {
+  int bits = type_storage_bytes(type) * 8;
+  uint64_t mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  return lowering_constant_bits(lowering, type, (uint64_t)value & mask, 0);
+}
+
+int32_t lowering_index_value(Lowering *lowering, PrimitiveType type, IndexExpr expr) {
+  int64_t constant;
+  if (index_is_constant(expr, &constant)) return lowering_constant_int(lowering, type, constant);
+  KernelValue value = blank_value(KERNEL_INDEX, type);
+  value.address = expr;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_in_range(Lowering *lowering, IndexExpr expr, int64_t lower, int64_t upper) {
+  int64_t least, most;
+  index_range(&lowering->space, expr, &least, &most);
+  if (least >= lower && most < upper) return -1;
+  if (most < lower || least >= upper) return lowering_constant_int(lowering, TYPE_PRED, 0);
+  KernelValue value = blank_value(KERNEL_IN_RANGE, TYPE_PRED);
+  value.address = expr;
+  value.lower = lower;
+  value.upper = upper;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor) {
+  IndexExpr remainder = index_mod(&lowering->space, expr, divisor);
+  int64_t constant;
+  if (index_is_constant(remainder, &constant)) return constant == 0 ? -1 : lowering_constant_int(lowering, TYPE_PRED, 0);
+  KernelValue value = blank_value(KERNEL_DIVISIBLE, TYPE_PRED);
+  value.address = expr;
+  value.upper = divisor;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count,
+                            int64_t param0, int64_t param1) {
+  XLAC_CHECK(operand_count <= KERNEL_MAX_OPERANDS);
+  KernelValue value = blank_value(KERNEL_APPLY, type);
+  value.opcode = opcode;
+  value.operand_count = operand_count;
+  for (int i = 0; i < operand_count; i++) value.operands[i] = operands[i];
+  value.params[0] = param0;
+  value.params[1] = param1;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count) {
+  return lowering_apply_with(lowering, opcode, type, operands, operand_count, 0, 0);
+}
+
+int32_t lowering_and(Lowering *lowering, int32_t a, int32_t b) {
+  if (a < 0 || a == b) return b;
+  if (b < 0) return a;
+  return lowering_apply(lowering, HLO_AND, TYPE_PRED, (int32_t[]){a, b}, 2);
+}
+
+int32_t lowering_select(Lowering *lowering, int32_t predicate, int32_t on_true, int32_t on_false) {
+  if (predicate < 0 || on_true == on_false) return on_true;
+  PrimitiveType type = lowering_type(lowering, on_true);
+  return lowering_apply(lowering, HLO_SELECT, type, (int32_t[]){predicate, on_true, on_false}, 3);
+}
+
+int32_t lowering_convert(Lowering *lowering, int32_t value, PrimitiveType type) {
+  if (lowering_type(lowering, value) == type) return value;
+  return lowering_apply(lowering, HLO_CONVERT, type, &value, 1);
+}
+
+PrimitiveType lowering_type(const Lowering *lowering, int32_t value) {
+  return lowering->values.data[value].type;
+}
+
+/* --- folds and stages --- */
+
+int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final) {
+  const KernelFold *info = &lowering->folds.data[fold];
+  KernelValue value = blank_value(KERNEL_ACCUMULATOR, info->type);
+  value.fold = fold;
+  value.stage = info->stage + (final ? 1 : 0);
+  value.dims = outer_dims(lowering);
+  if (!final) {
+    for (int d = 0; d < lowering->dims.count; d++) {
+      if (lowering->dims.data[d].stage == info->stage) value.dims |= UINT64_C(1) << d;
+    }
+  }
+  return share_value(lowering, value);
+}
+
+int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed) {
+  KernelFold fold = {.type = type, .stage = stage, .seed = seed, .next = -1};
+  array_push(&lowering->folds, lowering->arena, fold);
+  return (int32_t)lowering->folds.count - 1;
+}
+
+/* The identity of an associative, commutative opcode; false when |opcode| is none for |type|. */
+static bool identity_of(HloOpcode opcode, PrimitiveType type, double *out_identity) {
+  bool is_float = type_is_float(type);
+  switch (opcode) {
+    case HLO_ADD: *out_identity = is_float ? -0.0 : 0; return type != TYPE_PRED;
+    case HLO_MULTIPLY: *out_identity = 1; return type != TYPE_PRED;
+    case HLO_MAXIMUM: *out_identity = -__builtin_inf(); return true;
+    case HLO_MINIMUM: *out_identity = __builtin_inf(); return true;
+    case HLO_OR:
+    case HLO_XOR: *out_identity = 0; return true;
+    case HLO_AND: *out_identity = -1; return true;
+    default: return false;
+  }
+}
+
+static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveType type, double identity) {
+  Shape scalar = {.type = type};
+  Literal *literal = literal_create(lowering->arena, &scalar);
+  if (type_is_float(type)) {
+    literal_set_double(literal, 0, identity);
+    return lowering_constant_element(lowering, literal, 0);
+  }
+  if (type == TYPE_PRED) {
+    bool truth = opcode == HLO_AND || opcode == HLO_MINIMUM;
+    return lowering_constant_int(lowering, type, truth);
+  }
+  if (identity != identity + 1 && identity != identity - 1) return lowering_constant_int(lowering, type, (int64_t)identity);
+  /* the least or greatest integer of the type */
+  int bits = type_bits(type);
+  uint64_t top = UINT64_C(1) << (bits - 1);
+  bool is_signed = type_is_signed(type);
+  uint64_t greatest = is_signed ? top - 1 : top - 1 + top, least = is_signed ? ~(top - 1) : 0;
+  return lowering_constant_int(lowering, type, (int64_t)(identity > 0 ? greatest : least));
+}
+
+/* Whether |value| reads accumulator |fold| in any way. */
+static bool reads_accumulator(const Lowering *lowering, int32_t value, int32_t fold) {
+  if (value < 0) return false;
+  const KernelValue *info = &lowering->values.data[value];
+  if (info->kind == KERNEL_ACCUMULATOR) return info->fold == fold;
+  for (int i = 0; i < info->operand_count; i++) {
+    if (reads_accumulator(lowering, info->operands[i], fold)) return true;
+  }
+  return false;
+}
+
+/* next = op(acc, x) or op(x, acc), x free of every accumulator of the stage. */
+static bool fold_opcode(const Lowering *lowering, int32_t fold, int32_t next, HloOpcode *out_opcode) {
+  const KernelValue *value = &lowering->values.data[next];
+  if (value->kind != KERNEL_APPLY || value->operand_count != 2) return false;
+  const KernelValue *left = &lowering->values.data[value->operands[0]];
+  const KernelValue *right = &lowering->values.data[value->operands[1]];
+  bool on_left = left->kind == KERNEL_ACCUMULATOR && left->fold == fold;
+  bool on_right = right->kind == KERNEL_ACCUMULATOR && right->fold == fold;
+  if (on_left == on_right) return false;
+  int32_t other = value->operands[on_left ? 1 : 0];
+  for (int32_t f = 0; f < lowering->folds.count; f++) {
+    if (reads_accumulator(lowering, other, f)) return false;
+  }
+  *out_opcode = value->opcode;
+  return true;
+}
+
+void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next) {
+  KernelFold *info = &lowering->folds.data[fold];
+  info->next = next;
+  HloOpcode opcode;
+  double identity;
+  if (!fold_opcode(lowering, fold, next, &opcode) || !identity_of(opcode, info->type, &identity)) return;
+  int32_t seed = identity_value(lowering, opcode, info->type, identity);
+  info = &lowering->folds.data[fold];
+  info->reassociable = true;
+  info->seed = seed;
+}
+
+void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store_count) {
+  KernelStage stage = {store_count, ARENA_COPY_ARRAY(lowering->arena, KernelStore, stores, store_count)};
+  array_push(&lowering->stages, lowering->arena, stage);
+}
+
+/* --- run-time indices --- */
+
+IndexExpr lowering_raw_index(Lowering *lowering, int32_t value) {
+  return index_value(&lowering->space, lowering_convert(lowering, value, TYPE_S64), INT32_MIN, INT32_MAX);
+}
+
+IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper) {
+  if (upper <= 0) return index_constant(0);
+  int32_t wide = lowering_convert(lowering, value, TYPE_S64);
+  int32_t bounds[2] = {lowering_constant_int(lowering, TYPE_S64, 0), lowering_constant_int(lowering, TYPE_S64, upper)};
+  int32_t clamped = lowering_apply(lowering, HLO_CLAMP, TYPE_S64, (int32_t[]){bounds[0], wide, bounds[1]}, 3);
+  return index_value(&lowering->space, clamped, 0, upper);
+}

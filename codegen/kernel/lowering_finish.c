@@ -1,0 +1,244 @@
+/* From a lowering to a Kernel: refinement of dims, merging of dims, dead values, renumbering. */
+#include <string.h>
+
+#include "codegen/kernel/lowering_internal.h"
+
+/* --- refinement --- */
+
+/* Splits factor |factor| of ordinal |ordinal| into (extent / divisor, divisor). */
+static void split_factor(DimSplit *split, int factor, int64_t extent, int64_t divisor) {
+  if (split->factor_count == 0) {
+    split->factor_count = 1;
+    split->factors[0] = extent;
+  }
+  memmove(&split->factors[factor + 1], &split->factors[factor], (size_t)(split->factor_count - factor) * sizeof(int64_t));
+  split->factors[factor] = extent / divisor;
+  split->factors[factor + 1] = divisor;
+  split->factor_count++;
+}
+
+bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count) {
+  for (int64_t a = 0; a < lowering->space.atoms.count; a++) {
+    const IndexAtom *atom = &lowering->space.atoms.data[a];
+    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
+    if (!is_nested || atom->inner.term_count != 1 || atom->inner.terms[0].coefficient != 1) continue;
+    const IndexAtom *inner = &lowering->space.atoms.data[atom->inner.terms[0].atom];
+    if (inner->kind != INDEX_ATOM_DIM || atom->inner.constant != 0) continue;
+    int64_t extent = lowering->dims.data[inner->number].extent;
+    DimOrigin origin = lowering->origins.data[inner->number];
+    if (extent % atom->divisor != 0 || origin.ordinal >= MAX_RANK) continue;
+    if (splits[origin.ordinal].factor_count >= 8 || lowering->dims.count >= KERNEL_MAX_DIMS - 2) continue;
+    split_factor(&splits[origin.ordinal], origin.factor, extent, atom->divisor);
+    if (origin.ordinal >= *split_count) *split_count = origin.ordinal + 1;
+    return true;
+  }
+  return false;
+}
+
+/* --- what is alive --- */
+
+typedef struct Finisher {
+  const Lowering *lowering;
+  Arena *arena;
+  bool *alive;             /* by old value */
+  int32_t *new_number;     /* by old value */
+  int group[KERNEL_MAX_DIMS]; /* new dim of each old dim */
+  bool is_last[KERNEL_MAX_DIMS]; /* the old dim is the innermost of its group */
+  IndexSpace space;
+  KernelDim *dims;
+  int dim_count;
+} Finisher;
+
+static void mark(Finisher *finisher, int32_t value);
+
+static void mark_index(Finisher *finisher, IndexExpr expr) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &finisher->lowering->space.atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_VALUE) mark(finisher, atom->number);
+    if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) mark_index(finisher, atom->inner);
+  }
+}
+
+static void mark(Finisher *finisher, int32_t value) {
+  if (value < 0 || finisher->alive[value]) return;
+  finisher->alive[value] = true;
+  const KernelValue *info = &finisher->lowering->values.data[value];
+  for (int i = 0; i < info->operand_count; i++) mark(finisher, info->operands[i]);
+  mark(finisher, info->predicate);
+  mark_index(finisher, info->address);
+}
+
+static void mark_all(Finisher *finisher) {
+  const Lowering *lowering = finisher->lowering;
+  for (int64_t s = 0; s < lowering->stages.count; s++) {
+    const KernelStage *stage = &lowering->stages.data[s];
+    for (int i = 0; i < stage->store_count; i++) {
+      mark(finisher, stage->stores[i].value);
+      mark(finisher, stage->stores[i].predicate);
+      mark_index(finisher, stage->stores[i].address);
+    }
+  }
+  for (int64_t f = 0; f < lowering->folds.count; f++) {
+    mark(finisher, lowering->folds.data[f].seed);
+    mark(finisher, lowering->folds.data[f].next);
+  }
+}
+
+/* --- merging dims --- */
+
+static bool index_allows_merge(const Finisher *finisher, IndexExpr expr, int dim, int64_t inner_extent) {
+  const IndexSpace *space = &finisher->lowering->space;
+  if (index_depends_nonlinearly(space, expr, dim) || index_depends_nonlinearly(space, expr, dim + 1)) return false;
+  return index_dim_coefficient(space, expr, dim) == index_dim_coefficient(space, expr, dim + 1) * inner_extent;
+}
+
+static bool may_merge(const Finisher *finisher, int dim) {
+  const Lowering *lowering = finisher->lowering;
+  const KernelDim *outer = &lowering->dims.data[dim], *inner = &lowering->dims.data[dim + 1];
+  if (outer->kind != inner->kind || outer->stage != inner->stage) return false;
+  for (int64_t v = 0; v < lowering->values.count; v++) {
+    if (finisher->alive[v] && !index_allows_merge(finisher, lowering->values.data[v].address, dim, inner->extent)) return false;
+  }
+  for (int64_t s = 0; s < lowering->stages.count; s++) {
+    for (int i = 0; i < lowering->stages.data[s].store_count; i++) {
+      if (!index_allows_merge(finisher, lowering->stages.data[s].stores[i].address, dim, inner->extent)) return false;
+    }
+  }
+  return true;
+}
+
+static void merge_dims(Finisher *finisher) {
+  const Lowering *lowering = finisher->lowering;
+  finisher->dims = ARENA_NEW_ARRAY(finisher->arena, KernelDim, lowering->dims.count);
+  for (int d = 0; d < lowering->dims.count; d++) {
+    bool merges = d > 0 && may_merge(finisher, d - 1);
+    if (merges) {
+      finisher->dims[finisher->dim_count - 1].extent *= lowering->dims.data[d].extent;
+    } else {
+      finisher->dims[finisher->dim_count++] = lowering->dims.data[d];
+    }
+    finisher->group[d] = finisher->dim_count - 1;
+    finisher->is_last[d] = true;
+    if (merges) finisher->is_last[d - 1] = false;
+  }
+}
+
+static IndexExpr rewrite_index(Finisher *finisher, IndexExpr expr) {
+  IndexSpace *space = &finisher->space;
+  IndexExpr result = index_constant(expr.constant);
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &finisher->lowering->space.atoms.data[expr.terms[i].atom];
+    IndexExpr term = index_constant(0);
+    switch (atom->kind) {
+      case INDEX_ATOM_DIM:
+        if (!finisher->is_last[atom->number]) continue;
+        term = index_dim(space, finisher->group[atom->number], finisher->dims[finisher->group[atom->number]].extent);
+        break;
+      case INDEX_ATOM_VALUE: term = index_value(space, finisher->new_number[atom->number], atom->lower, atom->upper); break;
+      case INDEX_ATOM_DIV: term = index_div(space, rewrite_index(finisher, atom->inner), atom->divisor); break;
+      case INDEX_ATOM_MOD: term = index_mod(space, rewrite_index(finisher, atom->inner), atom->divisor); break;
+    }
+    result = index_add(space, result, index_scale(space, term, expr.terms[i].coefficient));
+  }
+  return result;
+}
+
+/* --- the Kernel --- */
+
+static int32_t renumber(const Finisher *finisher, int32_t value) {
+  return value < 0 ? -1 : finisher->new_number[value];
+}
+
+static uint64_t rewrite_dims(const Finisher *finisher, uint64_t dims) {
+  uint64_t result = 0;
+  for (int d = 0; d < finisher->lowering->dims.count; d++) {
+    if (dims >> d & 1) result |= UINT64_C(1) << finisher->group[d];
+  }
+  return result;
+}
+
+static void rewrite_values(Finisher *finisher, Kernel *kernel) {
+  const Lowering *lowering = finisher->lowering;
+  KernelValue *values = ARENA_NEW_ARRAY(finisher->arena, KernelValue, lowering->values.count);
+  for (int32_t v = 0; v < lowering->values.count; v++) {
+    if (!finisher->alive[v]) continue;
+    finisher->new_number[v] = kernel->value_count;
+    KernelValue *value = &values[kernel->value_count++];
+    *value = lowering->values.data[v];
+    for (int i = 0; i < value->operand_count; i++) value->operands[i] = renumber(finisher, value->operands[i]);
+    value->predicate = renumber(finisher, value->predicate);
+    value->address = rewrite_index(finisher, value->address);
+    value->dims = rewrite_dims(finisher, value->dims);
+  }
+  kernel->values = values;
+}
+
+static void rewrite_effects(Finisher *finisher, Kernel *kernel) {
+  const Lowering *lowering = finisher->lowering;
+  KernelFold *folds = ARENA_COPY_ARRAY(finisher->arena, KernelFold, lowering->folds.data, lowering->folds.count);
+  for (int64_t f = 0; f < lowering->folds.count; f++) {
+    folds[f].seed = renumber(finisher, folds[f].seed);
+    folds[f].next = renumber(finisher, folds[f].next);
+  }
+  KernelStage *stages = ARENA_COPY_ARRAY(finisher->arena, KernelStage, lowering->stages.data, lowering->stages.count);
+  for (int64_t s = 0; s < lowering->stages.count; s++) {
+    KernelStore *stores = ARENA_COPY_ARRAY(finisher->arena, KernelStore, stages[s].stores, stages[s].store_count);
+    for (int i = 0; i < stages[s].store_count; i++) {
+      stores[i].value = renumber(finisher, stores[i].value);
+      stores[i].predicate = renumber(finisher, stores[i].predicate);
+      stores[i].address = rewrite_index(finisher, stores[i].address);
+    }
+    stages[s].stores = stores;
+  }
+  kernel->folds = folds;
+  kernel->fold_count = (int32_t)lowering->folds.count;
+  kernel->stages = stages;
+  kernel->stage_count = (int32_t)lowering->stages.count;
+}
+
+/* Buffers nothing reads or writes are dropped; the others move up. */
+static void rewrite_buffers(Finisher *finisher, Kernel *kernel) {
+  const Lowering *lowering = finisher->lowering;
+  int64_t count = lowering->buffers.count;
+  int32_t *number = ARENA_NEW_ARRAY(finisher->arena, int32_t, count);
+  bool *used = ARENA_NEW_ARRAY(finisher->arena, bool, count);
+  for (int v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind == KERNEL_LOAD) used[kernel->values[v].buffer] = true;
+  }
+  for (int s = 0; s < kernel->stage_count; s++) {
+    for (int i = 0; i < kernel->stages[s].store_count; i++) used[kernel->stages[s].stores[i].buffer] = true;
+  }
+  KernelBuffer *buffers = ARENA_NEW_ARRAY(finisher->arena, KernelBuffer, count);
+  for (int64_t b = 0; b < count; b++) {
+    number[b] = kernel->buffer_count;
+    if (used[b]) buffers[kernel->buffer_count++] = lowering->buffers.data[b];
+  }
+  for (int v = 0; v < kernel->value_count; v++) {
+    KernelValue *value = (KernelValue *)&kernel->values[v];
+    if (value->kind == KERNEL_LOAD) value->buffer = number[value->buffer];
+  }
+  for (int s = 0; s < kernel->stage_count; s++) {
+    KernelStore *stores = (KernelStore *)kernel->stages[s].stores;
+    for (int i = 0; i < kernel->stages[s].store_count; i++) stores[i].buffer = number[stores[i].buffer];
+  }
+  kernel->buffers = buffers;
+}
+
+Kernel *lowering_finish(Lowering *lowering) {
+  Finisher finisher = {.lowering = lowering, .arena = lowering->arena};
+  finisher.alive = ARENA_NEW_ARRAY(lowering->arena, bool, lowering->values.count);
+  finisher.new_number = ARENA_NEW_ARRAY(lowering->arena, int32_t, lowering->values.count);
+  index_space_init(&finisher.space, lowering->arena);
+  mark_all(&finisher);
+  merge_dims(&finisher);
+  Kernel *kernel = ARENA_NEW(lowering->arena, Kernel);
+  kernel->arena = lowering->arena;
+  kernel->source = lowering->source;
+  kernel->dims = finisher.dims;
+  kernel->dim_count = finisher.dim_count;
+  rewrite_values(&finisher, kernel);
+  rewrite_effects(&finisher, kernel);
+  rewrite_buffers(&finisher, kernel);
+  kernel->space = finisher.space;
+  return kernel;
+}

@@ -1,0 +1,153 @@
+/* Lowering: the state of building one Kernel, shared by the files of this room. */
+#ifndef XLAC_CODEGEN_KERNEL_LOWERING_INTERNAL_H
+#define XLAC_CODEGEN_KERNEL_LOWERING_INTERNAL_H
+
+#include "base/hash_map.h"
+#include "codegen/kernel/emit_family.h"
+#include "codegen/kernel/kernel.h"
+#include "codegen/kernel/kernel_builder.h"
+
+#define MAX_RANK 32
+
+/* Refinement of the dims a Kernel is asked for: ordinal i (in order of lowering_dim calls) is walked as a product of factors. */
+typedef struct DimSplit {
+  int factor_count;
+  int64_t factors[MAX_RANK];
+} DimSplit;
+
+typedef struct DimOrigin {
+  int ordinal, factor;
+} DimOrigin;
+
+typedef struct LoweringMemo LoweringMemo;
+
+typedef struct Lowering {
+  Arena *arena;
+  DiagSink *diag;
+  const HloInstruction *source;     /* the instruction the Kernel is made for */
+  const HloComputation *fused;      /* its computation when it is a fusion, else NULL */
+  IndexSpace space;
+  ARRAY(KernelDim) dims;
+  ARRAY(DimOrigin) origins;         /* one per dim */
+  ARRAY(KernelBuffer) buffers;
+  ARRAY(KernelValue) values;
+  ARRAY(KernelFold) folds;
+  ARRAY(KernelStage) stages;
+  IntMap value_map;                 /* content hash → value, for sharing equal values */
+  IntMap memo_map;                  /* (instruction, index, predicate) hash → LoweringMemo */
+  int32_t predicate;                /* under which loads happen now; -1: always */
+  int result_node;                  /* the leaf of the source's shape that this Kernel makes (the first of several) */
+  bool is_empty;                    /* an outer dim has extent 0: there is nothing to do */
+  int next_ordinal;
+  const DimSplit *splits;           /* by ordinal; those beyond |split_count| are whole */
+  int split_count;
+} Lowering;
+
+/* --- dims and buffers --- */
+
+/* A new loop dimension of |extent| (0 makes the Kernel empty; several where it is split) and the expression of its index. */
+IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage);
+
+/* Dims for all of |shape| in the order of its layout, outermost first; |out_index| by logical dimension. */
+void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage, IndexExpr *out_index);
+
+/* The buffer bound to leaf |node| of operand |operand| (RESULT, IN_PLACE: of the result, operand -1); one each. */
+int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf);
+
+/* The element address of a logical index under the shape's layout. */
+IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexExpr *index);
+/* The logical index of row-major linear position |linear| in |dims|, and back. */
+void lowering_delinearize(Lowering *lowering, IndexExpr linear, const int64_t *dims, int rank, IndexExpr *out_index);
+IndexExpr lowering_linearize(Lowering *lowering, const IndexExpr *index, const int64_t *dims, int rank);
+
+/* --- values --- */
+
+int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address); /* under the current predicate */
+int32_t lowering_constant_bits(Lowering *lowering, PrimitiveType type, uint64_t low, uint64_t high);
+int32_t lowering_constant_int(Lowering *lowering, PrimitiveType type, int64_t value);
+int32_t lowering_constant_element(Lowering *lowering, const Literal *literal, int64_t element);
+int32_t lowering_index_value(Lowering *lowering, PrimitiveType type, IndexExpr expr);
+/* pred lower <= expr < upper; -1 when always true.  Never true still gives a value. */
+int32_t lowering_in_range(Lowering *lowering, IndexExpr expr, int64_t lower, int64_t upper);
+int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor);
+int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count);
+int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count,
+                            int64_t param0, int64_t param1);
+/* Conjunction where -1 means true. */
+int32_t lowering_and(Lowering *lowering, int32_t a, int32_t b);
+/* predicate ? on_true : on_false; on_true when the predicate is -1. */
+int32_t lowering_select(Lowering *lowering, int32_t predicate, int32_t on_true, int32_t on_false);
+int32_t lowering_convert(Lowering *lowering, int32_t value, PrimitiveType type);
+PrimitiveType lowering_type(const Lowering *lowering, int32_t value);
+
+/* The accumulator of fold |fold| within its stage, or (final) behind it. */
+int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final);
+int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed);
+/* Sets the next value; marks the fold reassociable when |opcode|'s pattern over it is, and replaces its seed by the identity: returns whether so. */
+void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next);
+
+/* Ends the current stage with |stores|. */
+void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store_count);
+
+/* A run-time integer as an index: converted to s64 and clamped to [0, upper]. */
+IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper);
+/* A run-time integer as an index without clamping; |lower| and |upper| bound what the Kernel will use it for. */
+IndexExpr lowering_raw_index(Lowering *lowering, int32_t value);
+
+/* --- elements --- */
+
+/* The value of element |index| (one expression per dimension) of |instruction|, which is an operand of the source, or inside its fusion. */
+MUST_USE Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value);
+
+/* The results of scalar computation |region| applied to |arguments|: one value per leaf of its root. */
+MUST_USE Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments, int argument_count,
+                             int32_t *out_results, int result_count);
+
+typedef Status (*ElementRule)(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value);
+Status element_elementwise(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_map(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_constant(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_forward(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_iota(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_broadcast(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_reshape(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_bitcast(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_bitcast_convert(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_transpose(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_reverse(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_pad(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_concatenate(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_dynamic_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_dynamic_update_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_gather(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+
+/* The clamped start of a dynamic slice along each dimension of its operand. */
+MUST_USE Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand,
+                                     const int64_t *sizes, IndexExpr *out_starts);
+/* One component of the index vector of gather or scatter: element of |indices| at |batch| (all dims but index_vector_dim) as a raw value. */
+MUST_USE Status lower_index_component(Lowering *lowering, const HloInstruction *indices, const IndexExpr *batch, int64_t index_vector_dim,
+                                      int64_t component, int32_t *out_value);
+
+/* --- roots: fill the lowering for one Kernel --- */
+
+typedef Status (*RootRule)(Lowering *lowering, const HloInstruction *root);
+Status root_elements(Lowering *, const HloInstruction *);
+Status root_reduce(Lowering *, const HloInstruction *);
+Status root_reduce_window(Lowering *, const HloInstruction *);
+Status root_dot(Lowering *, const HloInstruction *);
+Status root_convolution(Lowering *, const HloInstruction *);
+Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
+Status root_scatter(Lowering *, const HloInstruction *);
+Status root_select_and_scatter(Lowering *, const HloInstruction *);
+/* The result of select-and-scatter before anything is scattered: its init value everywhere. */
+Status root_select_and_scatter_fill(Lowering *, const HloInstruction *);
+
+/* --- finishing --- */
+
+/* Finds a dim whose DIV or MOD a finer split would remove, and refines |splits|; false when there is none. */
+bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count);
+/* Merges neighbouring dims that every expression walks as one, and freezes the Kernel. */
+Kernel *lowering_finish(Lowering *lowering);
+
+#endif

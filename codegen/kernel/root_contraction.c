@@ -1,0 +1,126 @@
+/* Roots that multiply and add: dot and convolution, as folds over the contracted dims. */
+#include "codegen/kernel/lowering_internal.h"
+
+static PrimitiveType accumulator_type(PrimitiveType type) {
+  return type == TYPE_F16 || type == TYPE_BF16 ? TYPE_F32 : type;
+}
+
+/* Ends the Kernel: result[outer] = Σ lhs × rhs over the dims of stage 0. */
+static void finish_contraction(Lowering *lowering, int32_t lhs, int32_t rhs, const IndexExpr *outer) {
+  const Shape *shape = shape_node(lowering->source->shape, lowering->result_node);
+  PrimitiveType wide = accumulator_type(shape->type);
+  int32_t zero = lowering_constant_bits(lowering, wide, 0, 0);
+  int32_t fold = lowering_add_fold(lowering, wide, 0, zero);
+  int32_t factors[2] = {lowering_convert(lowering, lhs, wide), lowering_convert(lowering, rhs, wide)};
+  int32_t product = lowering_apply(lowering, HLO_MULTIPLY, wide, factors, 2);
+  int32_t sum[2] = {lowering_accumulator(lowering, fold, false), product};
+  lowering_finish_fold(lowering, fold, lowering_apply(lowering, HLO_ADD, wide, sum, 2));
+  lowering->folds.data[fold].seed = zero; /* an empty sum is +0 */
+  lowering_add_stage(lowering, NULL, 0);
+  int32_t final = lowering_convert(lowering, lowering_accumulator(lowering, fold, true), shape->type);
+  int32_t buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, lowering->result_node, shape);
+  lowering_add_stage(lowering, &(KernelStore){buffer, lowering_address(lowering, shape, outer), final, -1}, 1);
+}
+
+/* result = 0 everywhere: a contraction over nothing. */
+static void store_zero(Lowering *lowering, const IndexExpr *outer) {
+  const Shape *shape = shape_node(lowering->source->shape, lowering->result_node);
+  int32_t zero = lowering_constant_bits(lowering, shape->type, 0, 0);
+  int32_t buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, lowering->result_node, shape);
+  lowering_add_stage(lowering, &(KernelStore){buffer, lowering_address(lowering, shape, outer), zero, -1}, 1);
+}
+
+/* Marks in |place| the dims of one side: batch and contracting ones get theirs, the free ones follow from |next_free|. */
+static void place_dot_side(int rank, Int64List batch, Int64List contracting, const IndexExpr *outer, const IndexExpr *inner,
+                           int *next_free, IndexExpr *out_index) {
+  bool taken[MAX_RANK] = {false};
+  for (int64_t i = 0; i < batch.count; i++) {
+    out_index[batch.data[i]] = outer[i];
+    taken[batch.data[i]] = true;
+  }
+  for (int64_t i = 0; i < contracting.count; i++) {
+    out_index[contracting.data[i]] = inner[i];
+    taken[contracting.data[i]] = true;
+  }
+  for (int d = 0; d < rank; d++) {
+    if (!taken[d]) out_index[d] = outer[(*next_free)++];
+  }
+}
+
+Status root_dot(Lowering *lowering, const HloInstruction *dot) {
+  const HloInstruction *lhs = dot->operands[0], *rhs = dot->operands[1];
+  Int64List lhs_batch = hlo_instruction_ints(dot, HLO_ATTR_LHS_BATCH_DIMS);
+  Int64List rhs_batch = hlo_instruction_ints(dot, HLO_ATTR_RHS_BATCH_DIMS);
+  Int64List lhs_contracting = hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
+  Int64List rhs_contracting = hlo_instruction_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS);
+  IndexExpr outer[MAX_RANK], inner[MAX_RANK], lhs_index[MAX_RANK], rhs_index[MAX_RANK];
+  lowering_dims_of_shape(lowering, shape_node(lowering->source->shape, lowering->result_node), KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  if (lowering->is_empty) return STATUS_OK;
+  for (int64_t i = 0; i < lhs_contracting.count; i++) {
+    inner[i] = lowering_dim(lowering, lhs->shape->dims[lhs_contracting.data[i]], KERNEL_REDUCTION, 0);
+  }
+  if (lowering->is_empty) {
+    lowering->is_empty = false;
+    store_zero(lowering, outer);
+    return STATUS_OK;
+  }
+  int next_free = (int)lhs_batch.count;
+  place_dot_side(lhs->shape->rank, lhs_batch, lhs_contracting, outer, inner, &next_free, lhs_index);
+  place_dot_side(rhs->shape->rank, rhs_batch, rhs_contracting, outer, inner, &next_free, rhs_index);
+  int32_t left, right;
+  RETURN_IF_ERROR(lower_element(lowering, lhs, lhs_index, &left));
+  RETURN_IF_ERROR(lower_element(lowering, rhs, rhs_index, &right));
+  finish_contraction(lowering, left, right, outer);
+  return STATUS_OK;
+}
+
+Status root_convolution(Lowering *lowering, const HloInstruction *convolution) {
+  const HloInstruction *input = convolution->operands[0], *kernel = convolution->operands[1];
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const HloAttr *window_attr = hlo_instruction_attr(convolution, HLO_ATTR_WINDOW);
+  int64_t feature_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
+  int64_t batch_groups = hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1);
+  IndexSpace *space = &lowering->space;
+  IndexExpr outer[MAX_RANK], in[MAX_RANK], k[MAX_RANK];
+  const Shape *result = shape_node(lowering->source->shape, lowering->result_node);
+  lowering_dims_of_shape(lowering, result, KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  if (lowering->is_empty) return STATUS_OK;
+
+  int32_t predicate = -1;
+  for (int s = 0; s < dims->spatial_rank; s++) {
+    const WindowDimension *window = &window_attr->value.window->dims[s];
+    int64_t size = input->shape->dims[dims->input_spatial[s]];
+    IndexExpr tap = lowering_dim(lowering, window->size, KERNEL_REDUCTION, 0);
+    k[dims->kernel_spatial[s]] = window->reversal ? index_add_constant(space, index_scale(space, tap, -1), window->size - 1) : tap;
+    IndexExpr position = index_add(space, index_scale(space, outer[dims->output_spatial[s]], window->stride),
+                                   index_scale(space, tap, window->window_dilation));
+    position = index_add_constant(space, position, -window->pad_low);
+    int64_t span = size == 0 ? 0 : (size - 1) * window->base_dilation + 1;
+    predicate = lowering_and(lowering, predicate, lowering_in_range(lowering, position, 0, span));
+    predicate = lowering_and(lowering, predicate, lowering_divisible(lowering, position, window->base_dilation));
+    in[dims->input_spatial[s]] = index_div(space, position, window->base_dilation);
+  }
+  int64_t group_channels = kernel->shape->dims[dims->kernel_input_feature];
+  IndexExpr channel = lowering_dim(lowering, group_channels, KERNEL_REDUCTION, 0);
+  if (lowering->is_empty || shape_element_count(input->shape) == 0) {
+    lowering->is_empty = false;
+    store_zero(lowering, outer);
+    return STATUS_OK;
+  }
+  IndexExpr feature = outer[dims->output_feature], batch = outer[dims->output_batch];
+  int64_t features = result->dims[dims->output_feature];
+  IndexExpr feature_group = index_div(space, feature, features / feature_groups);
+  IndexExpr batch_group = index_div(space, feature, features / batch_groups);
+  int64_t group_batch = input->shape->dims[dims->input_batch] / batch_groups;
+  in[dims->input_batch] = index_add(space, batch, index_scale(space, batch_group, group_batch));
+  in[dims->input_feature] = index_add(space, channel, index_scale(space, feature_group, group_channels));
+  k[dims->kernel_input_feature] = channel;
+  k[dims->kernel_output_feature] = feature;
+  int32_t left, right;
+  lowering->predicate = predicate;
+  RETURN_IF_ERROR(lower_element(lowering, input, in, &left));
+  lowering->predicate = -1;
+  RETURN_IF_ERROR(lower_element(lowering, kernel, k, &right));
+  finish_contraction(lowering, left, right, outer);
+  return STATUS_OK;
+}

@@ -1,0 +1,270 @@
+/* Roots that visit every element of their result: plain elements, reduce, reduce-window, dynamic-update-slice. */
+#include "codegen/kernel/lowering_internal.h"
+
+#define MAX_REDUCE_INPUTS 16
+
+static const Shape *result_leaf(const Lowering *lowering, int offset) {
+  return shape_node(lowering->source->shape, lowering->result_node + offset);
+}
+
+static int32_t result_buffer(Lowering *lowering, KernelBufferRole role, int offset) {
+  return lowering_buffer(lowering, role, -1, lowering->result_node + offset, result_leaf(lowering, offset));
+}
+
+Status root_elements(Lowering *lowering, const HloInstruction *root) {
+  IndexExpr index[MAX_RANK];
+  const Shape *shape = result_leaf(lowering, 0);
+  lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
+  KernelStore store = {.predicate = -1};
+  RETURN_IF_ERROR(lower_element(lowering, root, index, &store.value));
+  store.buffer = result_buffer(lowering, KERNEL_RESULT, 0);
+  store.address = lowering_address(lowering, shape, index);
+  lowering_add_stage(lowering, &store, 1);
+  return STATUS_OK;
+}
+
+Status root_dynamic_update_slice(Lowering *lowering, const HloInstruction *root) {
+  const Shape *shape = result_leaf(lowering, 0), *update = root->operands[1]->shape;
+  IndexExpr index[MAX_RANK], target[MAX_RANK];
+  for (int i = shape->rank - 1; i >= 0; i--) { /* in the order of the result's memory, whatever the update's layout */
+    int64_t dim = shape->layout.minor_to_major[i];
+    index[dim] = lowering_dim(lowering, update->dims[dim], KERNEL_PARALLEL, KERNEL_OUTER);
+  }
+  if (lowering->is_empty) return STATUS_OK;
+  KernelStore store = {.predicate = -1};
+  RETURN_IF_ERROR(lower_element(lowering, root->operands[1], index, &store.value));
+  RETURN_IF_ERROR(lower_dynamic_starts(lowering, root, 2, update->dims, target));
+  for (int i = 0; i < shape->rank; i++) target[i] = index_add(&lowering->space, target[i], index[i]);
+  store.buffer = result_buffer(lowering, KERNEL_IN_PLACE, 0);
+  store.address = lowering_address(lowering, shape, target);
+  lowering_add_stage(lowering, &store, 1);
+  return STATUS_OK;
+}
+
+/* --- folds by a region --- */
+
+static bool is_parameter(const HloInstruction *instruction, int64_t number) {
+  return instruction->opcode == HLO_PARAMETER && hlo_instruction_parameter_number(instruction) == number;
+}
+
+/* A region that is one commutative operation on its two parameters. */
+static bool simple_region(const HloComputation *region, HloOpcode *out_opcode) {
+  const HloInstruction *root = region->root;
+  if (!hlo_opcode_has(root->opcode, OP_COMMUTES) || root->operand_count != 2) return false;
+  const HloInstruction *a = root->operands[0], *b = root->operands[1];
+  *out_opcode = root->opcode;
+  return (is_parameter(a, 0) && is_parameter(b, 1)) || (is_parameter(a, 1) && is_parameter(b, 0));
+}
+
+/* Sums and products of half precision are accumulated in f32 and rounded once, as XLA:CPU does. */
+static PrimitiveType accumulator_type(PrimitiveType type, HloOpcode opcode) {
+  bool is_half = type == TYPE_F16 || type == TYPE_BF16;
+  return is_half && (opcode == HLO_ADD || opcode == HLO_MULTIPLY) ? TYPE_F32 : type;
+}
+
+/* One fold of |input| from |init| by the single operation |opcode| over the dims of stage 0; the final value. */
+static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType type, int32_t input, int32_t init) {
+  PrimitiveType wide = accumulator_type(type, opcode);
+  int32_t start = lowering_convert(lowering, init, wide);
+  int32_t fold = lowering_add_fold(lowering, wide, 0, start);
+  int32_t operands[2] = {lowering_accumulator(lowering, fold, false), lowering_convert(lowering, input, wide)};
+  lowering_finish_fold(lowering, fold, lowering_apply(lowering, opcode, wide, operands, 2));
+  int32_t final = lowering_accumulator(lowering, fold, true);
+  if (lowering->folds.data[fold].reassociable) {
+    final = lowering_apply(lowering, opcode, wide, (int32_t[]){start, final}, 2);
+  }
+  return lowering_convert(lowering, final, type);
+}
+
+/* Folds of |count| inputs together by |region|. */
+static Status fold_region(Lowering *lowering, const HloComputation *region, const int32_t *inputs, const int32_t *inits, int count,
+                          int32_t *out_finals) {
+  int32_t arguments[2 * MAX_REDUCE_INPUTS], next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
+  for (int i = 0; i < count; i++) {
+    folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), 0, inits[i]);
+    arguments[i] = lowering_accumulator(lowering, folds[i], false);
+    arguments[count + i] = inputs[i];
+  }
+  RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2 * count, next, count));
+  for (int i = 0; i < count; i++) {
+    lowering->folds.data[folds[i]].next = next[i]; /* in index order: nothing is known of the region */
+    out_finals[i] = lowering_accumulator(lowering, folds[i], true);
+  }
+  return STATUS_OK;
+}
+
+static Status fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs, const int32_t *inits, int count,
+                          int32_t *out_finals) {
+  const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
+  HloOpcode opcode;
+  if (count == 1 && simple_region(region, &opcode)) {
+    out_finals[0] = fold_simple(lowering, opcode, result_leaf(lowering, 0)->type, inputs[0], inits[0]);
+    return STATUS_OK;
+  }
+  return fold_region(lowering, region, inputs, inits, count, out_finals);
+}
+
+static void store_results(Lowering *lowering, const IndexExpr *index, const int32_t *values, int count) {
+  KernelStore stores[MAX_REDUCE_INPUTS];
+  for (int i = 0; i < count; i++) {
+    const Shape *leaf = result_leaf(lowering, i);
+    stores[i] = (KernelStore){result_buffer(lowering, KERNEL_RESULT, i), lowering_address(lowering, leaf, index), values[i], -1};
+  }
+  lowering_add_stage(lowering, stores, count);
+}
+
+static Status too_many_inputs(const Lowering *lowering, const HloInstruction *reduce) {
+  return diag_error(lowering->diag, STATUS_UNSUPPORTED, reduce->loc, "unsupported-op", "'%s' of more than %d arrays",
+                    hlo_opcode_text(reduce->opcode), MAX_REDUCE_INPUTS);
+}
+
+Status root_reduce(Lowering *lowering, const HloInstruction *reduce) {
+  int count = reduce->operand_count / 2;
+  if (count > MAX_REDUCE_INPUTS) return too_many_inputs(lowering, reduce);
+  Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
+  const Shape *input = reduce->operands[0]->shape;
+  IndexExpr outer[MAX_RANK], index[MAX_RANK];
+  lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  if (lowering->is_empty) return STATUS_OK;
+  int32_t inputs[MAX_REDUCE_INPUTS], values[MAX_REDUCE_INPUTS];
+  for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &values[i]));
+  bool is_reduced[MAX_RANK] = {false};
+  for (int64_t i = 0; i < dimensions.count; i++) is_reduced[dimensions.data[i]] = true;
+  for (int d = 0, next = 0; d < input->rank; d++) {
+    index[d] = is_reduced[d] ? lowering_dim(lowering, input->dims[d], KERNEL_REDUCTION, 0) : outer[next++];
+  }
+  bool reduces_nothing = lowering->is_empty;
+  lowering->is_empty = false;
+  if (!reduces_nothing) {
+    for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
+    int32_t inits[MAX_REDUCE_INPUTS];
+    for (int i = 0; i < count; i++) inits[i] = values[i];
+    RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, values));
+    lowering_add_stage(lowering, NULL, 0);
+  }
+  store_results(lowering, outer, values, count);
+  return STATUS_OK;
+}
+
+/* The position in the operand of window element |k| at output position |o|, and whether it is inside. */
+static IndexExpr window_position(Lowering *lowering, const WindowDimension *window, IndexExpr o, IndexExpr k, int64_t size,
+                                 int32_t *predicate) {
+  IndexSpace *space = &lowering->space;
+  if (window->reversal) k = index_add_constant(space, index_scale(space, k, -1), window->size - 1);
+  IndexExpr position = index_add(space, index_scale(space, o, window->stride), index_scale(space, k, window->window_dilation));
+  position = index_add_constant(space, position, -window->pad_low);
+  int64_t span = size == 0 ? 0 : (size - 1) * window->base_dilation + 1;
+  *predicate = lowering_and(lowering, *predicate, lowering_in_range(lowering, position, 0, span));
+  *predicate = lowering_and(lowering, *predicate, lowering_divisible(lowering, position, window->base_dilation));
+  return index_div(space, position, window->base_dilation);
+}
+
+Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
+  int count = reduce->operand_count / 2;
+  if (count > MAX_REDUCE_INPUTS) return too_many_inputs(lowering, reduce);
+  const HloAttr *attr = hlo_instruction_attr(reduce, HLO_ATTR_WINDOW);
+  const Shape *input = reduce->operands[0]->shape;
+  IndexExpr outer[MAX_RANK], index[MAX_RANK];
+  lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  if (lowering->is_empty) return STATUS_OK;
+  int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS], finals[MAX_REDUCE_INPUTS];
+  for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
+  int32_t predicate = -1;
+  for (int d = 0; d < input->rank; d++) {
+    if (attr == NULL) {
+      index[d] = outer[d];
+      continue;
+    }
+    const WindowDimension *window = &attr->value.window->dims[d];
+    IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, 0);
+    index[d] = window_position(lowering, window, outer[d], k, input->dims[d], &predicate);
+  }
+  lowering->predicate = predicate;
+  for (int i = 0; i < count; i++) {
+    RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
+    inputs[i] = lowering_select(lowering, predicate, inputs[i], inits[i]);
+  }
+  lowering->predicate = -1;
+  RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, finals));
+  lowering_add_stage(lowering, NULL, 0);
+  store_results(lowering, outer, finals, count);
+  return STATUS_OK;
+}
+
+/* --- select-and-scatter --- */
+
+Status root_select_and_scatter_fill(Lowering *lowering, const HloInstruction *root) {
+  IndexExpr index[MAX_RANK];
+  const Shape *shape = result_leaf(lowering, 0);
+  lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
+  if (lowering->is_empty) return STATUS_OK;
+  KernelStore store = {.predicate = -1};
+  RETURN_IF_ERROR(lower_element(lowering, root->operands[2], NULL, &store.value));
+  store.buffer = result_buffer(lowering, KERNEL_RESULT, 0);
+  store.address = lowering_address(lowering, shape, index);
+  lowering_add_stage(lowering, &store, 1);
+  return STATUS_OK;
+}
+
+/* Finds the selected element of one window: three folds, of its value, its address in the result, and whether there was any.  Returns their final
+ * values in |out_finals|. */
+static Status fold_selection(Lowering *lowering, const HloInstruction *root, int32_t x, int32_t address, int32_t inside,
+                             int32_t *out_finals) {
+  int32_t seeds[3] = {lowering_constant_int(lowering, lowering_type(lowering, x), 0),
+                      lowering_constant_int(lowering, TYPE_S64, 0), lowering_constant_int(lowering, TYPE_PRED, 0)};
+  int32_t folds[3], current[3];
+  for (int i = 0; i < 3; i++) {
+    folds[i] = lowering_add_fold(lowering, lowering_type(lowering, seeds[i]), 0, seeds[i]);
+    current[i] = lowering_accumulator(lowering, folds[i], false);
+  }
+  int32_t keeps;
+  const HloComputation *select = hlo_instruction_computation(root, HLO_ATTR_SELECT_COMPUTATION);
+  RETURN_IF_ERROR(lower_region(lowering, select, (int32_t[]){current[0], x}, 2, &keeps, 1));
+  keeps = lowering_and(lowering, keeps, current[2]);
+  int32_t takes = lowering_apply(lowering, HLO_NOT, TYPE_PRED, &keeps, 1);
+  takes = lowering_and(lowering, takes, inside);
+  int32_t truth = lowering_constant_int(lowering, TYPE_PRED, 1);
+  int32_t candidates[3] = {x, address, truth};
+  for (int i = 0; i < 3; i++) {
+    lowering->folds.data[folds[i]].next = lowering_select(lowering, takes, candidates[i], current[i]);
+    out_finals[i] = lowering_accumulator(lowering, folds[i], true);
+  }
+  return STATUS_OK;
+}
+
+Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
+  const HloAttr *attr = hlo_instruction_attr(root, HLO_ATTR_WINDOW);
+  const Shape *operand = root->operands[0]->shape, *source = root->operands[1]->shape;
+  bool overlaps = false;
+  for (int d = 0; attr != NULL && d < operand->rank; d++) {
+    overlaps = overlaps || attr->value.window->dims[d].size > attr->value.window->dims[d].stride;
+  }
+  IndexExpr outer[MAX_RANK], index[MAX_RANK];
+  lowering_dims_of_shape(lowering, source, overlaps ? KERNEL_SEQUENTIAL : KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  if (lowering->is_empty) return STATUS_OK;
+  int32_t inside = -1, x, finals[3], update;
+  for (int d = 0; d < operand->rank; d++) {
+    const WindowDimension one = {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
+    const WindowDimension *window = attr == NULL ? &one : &attr->value.window->dims[d];
+    IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, 0);
+    index[d] = window_position(lowering, window, outer[d], k, operand->dims[d], &inside);
+  }
+  lowering->predicate = inside;
+  RETURN_IF_ERROR(lower_element(lowering, root->operands[0], index, &x));
+  lowering->predicate = -1;
+  const Shape *result = result_leaf(lowering, 0);
+  int32_t address = lowering_index_value(lowering, TYPE_S64, lowering_address(lowering, result, index));
+  RETURN_IF_ERROR(fold_selection(lowering, root, x, address, inside, finals));
+  lowering_add_stage(lowering, NULL, 0);
+
+  KernelStore store = {.buffer = result_buffer(lowering, KERNEL_IN_PLACE, 0), .predicate = finals[2]};
+  store.address = index_value(&lowering->space, finals[1], 0, shape_element_count(result) - 1);
+  RETURN_IF_ERROR(lower_element(lowering, root->operands[1], outer, &update));
+  lowering->predicate = finals[2];
+  int32_t old = lowering_load(lowering, store.buffer, store.address);
+  lowering->predicate = -1;
+  const HloComputation *scatter = hlo_instruction_computation(root, HLO_ATTR_SCATTER_COMPUTATION);
+  RETURN_IF_ERROR(lower_region(lowering, scatter, (int32_t[]){old, update}, 2, &store.value, 1));
+  lowering_add_stage(lowering, &store, 1);
+  return STATUS_OK;
+}
