@@ -1,0 +1,35 @@
+# Configuration of lit for the text tests; testdata/README.md explains how to write one.
+# Parameters: xlac (the binary, default build/xlac), config (how it was built), build (where results of tests go).
+
+import os
+import platform
+
+import lit.formats
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LLVM = os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-19")
+
+config.name = "xlac"
+config.test_format = lit.formats.ShTest(execute_external=True)
+config.pipefail = True
+config.suffixes = [".hlo", ".test"]
+config.test_source_root = os.path.dirname(os.path.abspath(__file__))
+config.test_exec_root = os.path.join(lit_config.params.get("build", os.path.join(ROOT, "build")), "lit")
+# Folders that hold data for other runners, or for tests elsewhere.
+config.excludes = ["cases", "corpus", "models", "fuzz", "data", "Inputs", "planner", "invalid"]
+
+build_config = lit_config.params.get("config", "release")
+config.available_features.add(build_config)
+config.available_features.add(platform.machine())
+
+config.substitutions.append(("%xlac", lit_config.params.get("xlac", os.path.join(ROOT, "build", "xlac"))))
+config.substitutions.append(("%testdata", config.test_source_root))
+config.substitutions.append(("%root", ROOT))
+
+# FileCheck, not, split-file and count are found in LLVM's own folder.
+config.environment["PATH"] = os.pathsep.join([os.path.join(LLVM, "bin"), os.environ.get("PATH", "")])
+config.environment["LC_ALL"] = "C.UTF-8"
+config.environment["NO_COLOR"] = "1"
+for name in ("XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
