@@ -1,0 +1,93 @@
+/* xlac MODEL.hlo -o MODEL.o */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/driver.h"
+
+enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
+
+/* What each word of --emit means.  extension: of the output where none is named; NULL: standard output. */
+static const struct {
+  const char *extension;
+  CodegenEmit emit;
+} emits[] = {[EMIT_OBJECT] = {".o", CODEGEN_OBJECT},       [EMIT_ASSEMBLY] = {NULL, CODEGEN_ASSEMBLY},
+             [EMIT_LLVM_IR] = {NULL, CODEGEN_LLVM_IR},     [EMIT_BITCODE] = {".bc", CODEGEN_BITCODE},
+             [EMIT_HLO] = {NULL, CODEGEN_OBJECT},          [EMIT_NONE] = {NULL, CODEGEN_OBJECT}};
+
+/* |path| with its extension, if it has one, replaced. */
+static const char *with_extension(Arena *arena, const char *path, const char *extension) {
+  const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *dot = strrchr(file, '.');
+  size_t size = dot && dot != file ? (size_t)(dot - path) : strlen(path);
+  return arena_printf(arena, "%.*s%s", (int)size, path, extension);
+}
+
+static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
+
+/* Where the main output goes; NULL: nowhere.  In the current directory, beside nothing of the user's, when no name was given. */
+static const char *output_path(const Session *session, int64_t emit) {
+  if (emit == EMIT_NONE) return NULL;
+  const char *input = session->options->operands.data[0], *slash = strrchr(input, '/');
+  const char *extension = emits[emit].extension;
+  return option_text(session, OPTION_OUTPUT,
+                     extension ? with_extension(session->arena, slash ? slash + 1 : input, extension) : "-");
+}
+
+/* A side file's path: as named; beside an object that is a file; otherwise nowhere. */
+static const char *side_path(const Session *session, OptionId id, int64_t emit, const char *output, const char *extension) {
+  bool beside = emit == EMIT_OBJECT && !is_stream(output);
+  return option_text(session, id, beside ? with_extension(session->arena, output, extension) : NULL);
+}
+
+static Status check_usage(Session *session, int64_t emit, const char *output) {
+  const char *input = session->options->operands.data[0];
+  if (emit == EMIT_NONE && option_given(session, OPTION_OUTPUT))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--emit=none' has no output for '-o'");
+  bool has_header = option_text(session, OPTION_HEADER, "")[0] != '\0';
+  if (has_header && (emit == EMIT_HLO || emit == EMIT_NONE))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "there is no header without code");
+  if (emits[emit].extension && is_stream(input) && !option_given(session, OPTION_OUTPUT))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "input from standard input needs '-o FILE'");
+  struct stat source, target;
+  if (output && !is_stream(output) && stat(input, &source) == 0 && stat(output, &target) == 0 &&
+      source.st_ino == target.st_ino && source.st_dev == target.st_dev && S_ISREG(source.st_mode))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "the output '%s' is the input", output);
+  return STATUS_OK;
+}
+
+static Status add_hlo(Session *session, const char *path) {
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  hlo_module_print(&text, session->module, &HLO_PRINT_DEFAULT);
+  return driver_add_output(session, path, sb_view(&text));
+}
+
+static Status add_buffer_map(Session *session, const char *path) {
+  if (!path || path[0] == '\0') return STATUS_OK;
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  ReportFormat format = option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
+  report_buffer_map(&text, session->module, session->module->buffer_assignment, format);
+  return driver_add_output(session, path, sb_view(&text));
+}
+
+static Status compile(Session *session, int64_t emit, const char *output) {
+  RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(driver_run_passes(session, true));
+  bool only_hlo = emit == EMIT_HLO && !session->module->buffer_assignment;
+  if (!only_hlo) RETURN_IF_ERROR(driver_check_memory(session));
+  if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
+  const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
+  if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
+  if (emit == EMIT_NONE) return STATUS_OK;
+  if (emit == EMIT_HLO) return add_hlo(session, output);
+  RETURN_IF_ERROR(driver_generate(session, emits[emit].emit));
+  RETURN_IF_ERROR(driver_add_output(session, output, session->object.bytes));
+  return driver_add_output(session, side_path(session, OPTION_HEADER, emit, output, ".h"), session->object.header);
+}
+
+int compile_command(Session *session) {
+  int64_t emit = option_integer(session, OPTION_EMIT, EMIT_OBJECT);
+  const char *output = output_path(session, emit);
+  if (check_usage(session, emit, output) != STATUS_OK) return session_end_usage(session);
+  return session_end(session, compile(session, emit, output ? output : "-"));
+}

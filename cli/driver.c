@@ -1,0 +1,192 @@
+#include "cli/driver.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli/build_kind.h"
+#include "cli/exit_code.h"
+#include "cli/hlo_dump.h"
+#include "cli/session_report.h"
+#include "hlo/infer/hlo_verifier.h"
+#include "parser/hlo_parser.h"
+
+enum { DEFAULT_OPT_LEVEL = 2, LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
+
+bool option_given(const Session *session, OptionId id) { return session->options->values[id].given; }
+
+const char *option_text(const Session *session, OptionId id, const char *fallback) {
+  const OptionValue *value = &session->options->values[id];
+  return value->given && value->text ? value->text : fallback;
+}
+
+int64_t option_integer(const Session *session, OptionId id, int64_t fallback) {
+  const OptionValue *value = &session->options->values[id];
+  return value->given ? value->integer : fallback;
+}
+
+double driver_seconds_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+double driver_end_phase(Session *session, const char *name, double start) {
+  double now = driver_seconds_now();
+  array_push(&session->phases, session->arena, ((PhaseTime){name, now - start}));
+  return now;
+}
+
+/* --- the session --- */
+
+void session_begin(Session *session, const Options *options, Arena *arena, DiagSink *diag) {
+  *session = (Session){.options = options, .arena = arena, .diag = diag, .started = driver_seconds_now()};
+  session->module_arena = arena_create();
+  session->codegen_arena = arena_create();
+  session->shapes = shape_table_create(arena);
+  session->outputs = output_files_create(arena);
+  diag->error_limit = ERROR_LIMIT;
+}
+
+static void report_written(const Session *session) {
+  for (int64_t i = 0; i < session->written.count; i++) {
+    const OutputNote *note = &session->written.data[i];
+    if (strcmp(note->path, "-") != 0) fprintf(stderr, "xlac: wrote '%s' (%zu bytes)\n", note->path, note->size);
+  }
+}
+
+static Status finish_outputs(Session *session, Status status) {
+  bool refused = status == STATUS_OK && option_given(session, OPTION_WARNINGS) && session->diag->warning_count > 0;
+  if (refused) status = STATUS_INVALID;
+  /* A mismatch is a finding, not a failure to produce results. */
+  if (status != STATUS_OK && status != STATUS_MISMATCH) {
+    output_files_abort(session->outputs);
+    return status;
+  }
+  double start = driver_seconds_now();
+  Status written = output_files_commit(session->outputs, session->diag);
+  driver_end_phase(session, "write", start);
+  if (written == STATUS_OK && option_given(session, OPTION_VERBOSE)) report_written(session);
+  return written != STATUS_OK ? written : status;
+}
+
+static int end_session(Session *session, int code) {
+  session_report_print(session);
+  arena_destroy(session->codegen_arena);
+  arena_destroy(session->module_arena);
+  return code;
+}
+
+int session_end(Session *session, Status status) {
+  status = finish_outputs(session, status);
+  return end_session(session, exit_code_from_status(status));
+}
+
+int session_end_usage(Session *session) {
+  output_files_abort(session->outputs);
+  return end_session(session, EXIT_USAGE);
+}
+
+/* --- steps --- */
+
+Status driver_load(Session *session, bool verify) {
+  double start = driver_seconds_now();
+  const char *path = session->options->operands.data[0];
+  session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
+  RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &session->source.text));
+  start = driver_end_phase(session, "read", start);
+  RETURN_IF_ERROR(
+      hlo_parse_module(session->module_arena, session->shapes, &session->source, session->diag, &session->module));
+  start = driver_end_phase(session, "parse", start);
+  if (!verify) return STATUS_OK;
+  Status status = hlo_verify(session->module, session->diag);
+  driver_end_phase(session, "verify", start);
+  return status;
+}
+
+Status driver_run_passes(Session *session, bool standard) {
+  double start = driver_seconds_now();
+  HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+                                 .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0)};
+  if (option_given(session, OPTION_PASSES)) {
+    StringView names = sv_from_cstring(option_text(session, OPTION_PASSES, ""));
+    RETURN_IF_ERROR(hlo_pipeline_from_names(session->arena, names, session->diag, &session->pipeline));
+  } else if (standard) {
+    session->pipeline = hlo_standard_pipeline(session->arena, &pass_options);
+  } else {
+    return STATUS_OK;
+  }
+  HloDump dump;
+  hlo_dump_init(&dump, session);
+  WordList disabled = option_words(session->arena, session->options, OPTION_DISABLE_PASSES);
+  HloPipelineOptions options = {.pass_options = pass_options,
+                                .verify = BUILD_IS_CHECKED || option_given(session, OPTION_VERIFY_EACH),
+                                .observer = &dump.observer,
+                                .disabled_count = (int)disabled.count,
+                                .disabled = disabled.data};
+  bool changed;
+  Status status = hlo_pass_pipeline_run(session->pipeline, session->module, &options, session->diag, &changed);
+  driver_end_phase(session, "passes", start);
+  return status;
+}
+
+/* The table of the largest buffers as a note to the latest diagnostic. */
+static void note_peak_buffers(Session *session) {
+  StringBuilder table;
+  sb_init(&table, session->arena);
+  report_peak_buffers(&table, session->module, session->module->buffer_assignment, LARGEST_BUFFERS_SHOWN);
+  diag_note(session->diag, NO_LOC, "the largest buffers alive at the peak:\n%.*s", SV_ARG(sb_view(&table)));
+}
+
+Status driver_check_memory(Session *session) {
+  const BufferAssignment *assignment = session->module->buffer_assignment;
+  if (!assignment)
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "no-assignment",
+                      "these passes end without a buffer assignment, which the output needs");
+  int64_t limit = option_integer(session, OPTION_MEMORY_LIMIT, -1);
+  int64_t needed =
+      assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes;
+  if (limit < 0 || needed <= limit) return STATUS_OK;
+  Status status = diag_error(session->diag, STATUS_EXHAUSTED, session->module->loc, "memory-limit",
+                             "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, "
+                             "temporaries %lld), more than the limit of %lld",
+                             (long long)needed, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
+                             (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
+  note_peak_buffers(session);
+  return status;
+}
+
+Status driver_generate(Session *session, CodegenEmit emit) {
+  double start = driver_seconds_now();
+  CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
+                            .mcpu = sv_from_cstring(option_text(session, OPTION_MCPU, "")),
+                            .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
+                            .emit = emit,
+                            .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL)};
+  Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
+  driver_end_phase(session, "codegen", start);
+  return status;
+}
+
+Status driver_add_output(Session *session, const char *path, StringView content) {
+  if (!path || path[0] == '\0') return STATUS_OK;
+  array_push(&session->written, session->arena, ((OutputNote){path, content.size}));
+  return output_files_add(session->outputs, path, content, session->diag);
+}
+
+Status driver_add_reports(Session *session) {
+  const BufferAssignment *assignment = session->module->buffer_assignment;
+  if (option_given(session, OPTION_DUMP_LIVENESS)) {
+    StringBuilder text;
+    sb_init(&text, session->arena);
+    report_liveness(&text, session->module, assignment, (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
+    RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_LIVENESS, "-"), sb_view(&text)));
+  }
+  if (option_given(session, OPTION_DUMP_BUFFER_ASSIGNMENT)) {
+    StringBuilder text;
+    sb_init(&text, session->arena);
+    report_buffer_assignment(&text, session->module, assignment);
+    RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_BUFFER_ASSIGNMENT, "-"), sb_view(&text)));
+  }
+  return STATUS_OK;
+}

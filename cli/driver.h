@@ -1,0 +1,79 @@
+/* The driver: what the commands have in common, from the text to the files.  A command is a list of these steps; each returns a Status
+ * and session_end turns the last one into an exit status, with everything printed and the outputs in place or nowhere. */
+#ifndef XLAC_CLI_DRIVER_H
+#define XLAC_CLI_DRIVER_H
+
+#include "base/file_io.h"
+#include "cli/options.h"
+#include "codegen/codegen.h"
+#include "codegen/report/report.h"
+#include "passes/pipeline/hlo_pass_pipeline.h"
+
+typedef struct PhaseTime {
+  const char *name;
+  double seconds;
+} PhaseTime;
+
+typedef struct OutputNote {
+  const char *path;
+  size_t size;
+} OutputNote;
+
+typedef struct Session {
+  const Options *options;
+  Arena *arena;         /* source, options, interned shapes, outputs' contents */
+  Arena *module_arena;
+  Arena *codegen_arena;
+  ShapeTable *shapes;
+  DiagSink *diag;
+  SourceFile source;
+  HloModule *module;    /* NULL before it is parsed */
+  HloPassPipeline *pipeline;
+  CompiledObject object; /* of driver_generate; kernel counts 0 before */
+  OutputFiles *outputs;
+  ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
+  ARRAY(PhaseTime) phases;
+  double started;       /* on the monotonic clock */
+} Session;
+
+/* |diag| and |arena| are the command line's and outlive the session. */
+void session_begin(Session *session, const Options *options, Arena *arena, DiagSink *diag);
+
+/* Commits or drops the outputs, prints diagnostics and reports on standard error, frees memory; the exit status. */
+int session_end(Session *session, Status status);
+/* The same for a command line that the command refuses: drops the outputs. */
+int session_end_usage(Session *session);
+
+/* --- steps --- */
+
+/* The input file's text → module, verified if |verify|. */
+MUST_USE Status driver_load(Session *session, bool verify);
+/* The passes of --passes, otherwise the standard ones (|standard|) or none, with dumps. */
+MUST_USE Status driver_run_passes(Session *session, bool standard);
+/* The module has a BufferAssignment and fits --memory-limit. */
+MUST_USE Status driver_check_memory(Session *session);
+/* Fills session->object. */
+MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
+/* --dump-liveness, --dump-buffer-assignment. */
+MUST_USE Status driver_add_reports(Session *session);
+/* An output for session_end to write; NULL or empty |path|: none. */
+MUST_USE Status driver_add_output(Session *session, const char *path, StringView content);
+
+/* --- what steps and commands use --- */
+
+bool option_given(const Session *session, OptionId id);
+/* The text of an option, or |fallback|. */
+const char *option_text(const Session *session, OptionId id, const char *fallback);
+int64_t option_integer(const Session *session, OptionId id, int64_t fallback);
+
+double driver_seconds_now(void);
+/* Adds a line to --time-report: from |start| to now, which is returned. */
+double driver_end_phase(Session *session, const char *name, double start);
+
+/* Commands: each runs to the exit status. */
+int compile_command(Session *session);
+int run_command(Session *session);
+int opt_command(Session *session);
+int check_command(Session *session);
+
+#endif

@@ -1,0 +1,92 @@
+/* xlac: reads the command line and hands over to the command. */
+#include <stdio.h>
+
+#include "cli/driver.h"
+#include "cli/exit_code.h"
+#include "cli/session_report.h"
+
+#define XLAC_VERSION "0.1"
+
+static int (*const commands[])(Session *) = {
+    [COMMAND_COMPILE] = compile_command,
+    [COMMAND_RUN] = run_command,
+    [COMMAND_OPT] = opt_command,
+    [COMMAND_CHECK] = check_command,
+};
+
+static void print_passes(void) {
+  for (int i = 0; i < hlo_pass_count(); i++) printf("%-24s %s\n", hlo_pass_at(i)->name, hlo_pass_at(i)->summary);
+}
+
+/* Options that answer by themselves; true when one was given. */
+static bool print_information(Arena *arena, const Options *options) {
+  const OptionValue *values = options->values;
+  if (values[OPTION_HELP].given || values[OPTION_HELP_HIDDEN].given) {
+    StringBuilder text;
+    sb_init(&text, arena);
+    options_print_help(&text, options, values[OPTION_HELP_HIDDEN].given);
+    fwrite(text.data, 1, text.size, stdout);
+  } else if (values[OPTION_VERSION].given) {
+    printf("xlac %s\n", XLAC_VERSION);
+  } else if (values[OPTION_PRINT_TARGETS].given) {
+    printf("host    this machine (default)\n");
+  } else if (values[OPTION_PRINT_PASSES].given) {
+    print_passes();
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/* Names of passes are part of the command line: wrong ones are found before any file is read. */
+static Status check_pass_names(Arena *arena, const Options *options, DiagSink *diag) {
+  Status status = STATUS_OK;
+  HloPassPipeline *ignored;
+  if (options->values[OPTION_PASSES].given) {
+    StringView names = sv_from_cstring(options->values[OPTION_PASSES].text);
+    status = hlo_pipeline_from_names(arena, names, diag, &ignored);
+  }
+  static const OptionId lists[] = {OPTION_DISABLE_PASSES, OPTION_DUMP_HLO_BEFORE, OPTION_DUMP_HLO_AFTER};
+  for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
+    WordList words = option_words(arena, options, lists[l]);
+    for (int64_t i = 0; i < words.count; i++) {
+      bool all = lists[l] != OPTION_DISABLE_PASSES && sv_equal_cstring(words.data[i], "all");
+      if (!all && hlo_pipeline_from_names(arena, words.data[i], diag, &ignored) != STATUS_OK) status = STATUS_INVALID;
+    }
+  }
+  return status;
+}
+
+static Status check_operands(const Options *options, DiagSink *diag) {
+  if (options->operands.count == 1) return STATUS_OK;
+  if (options->operands.count == 0)
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "no input file; 'xlac --help' shows what there is");
+  return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "more than one input file: '%s' and '%s'", options->operands.data[0],
+                    options->operands.data[1]);
+}
+
+static int run_main(Arena *arena, int argc, char *const *argv) {
+  DiagSink diag;
+  diag_sink_init(&diag, arena);
+  Options options;
+  Status status = options_parse(arena, argc, argv, &diag, &options);
+  if (status == STATUS_OK && print_information(arena, &options))
+    return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_DONE : EXIT_SYSTEM;
+  if (status == STATUS_OK) status = check_pass_names(arena, &options, &diag);
+  if (status == STATUS_OK) status = check_operands(&options, &diag);
+  if (status != STATUS_OK) {
+    session_report_diagnostics(&options, &diag, NULL);
+    return status == STATUS_IO ? EXIT_SYSTEM : EXIT_USAGE;
+  }
+  Session session;
+  session_begin(&session, &options, arena, &diag);
+  return commands[options.command](&session);
+}
+
+int main(int argc, char **argv) {
+  exit_code_install_handlers();
+  Arena *arena = arena_create();
+  int code = run_main(arena, argc, argv);
+  arena_destroy(arena);
+  return code;
+}

@@ -1,0 +1,37 @@
+/* xlac opt MODEL.hlo: named passes, then HLO or an analysis as text. */
+#include "cli/driver.h"
+
+enum { PRINT_HLO, PRINT_BUFFER_MAP, PRINT_LIVENESS, PRINT_BUFFER_ASSIGNMENT, PRINT_KERNELS, PRINT_NONE };
+
+static Status print_module(Session *session, int64_t what, StringBuilder *out) {
+  const HloModule *module = session->module;
+  if (what == PRINT_HLO) {
+    hlo_module_print(out, module, &HLO_PRINT_DEFAULT);
+    return STATUS_OK;
+  }
+  if (what == PRINT_KERNELS) return codegen_print_kernels(session->codegen_arena, module, session->diag, out);
+  if (what == PRINT_NONE) return STATUS_OK;
+  RETURN_IF_ERROR(driver_check_memory(session));
+  const BufferAssignment *assignment = module->buffer_assignment;
+  if (what == PRINT_BUFFER_MAP)
+    report_buffer_map(out, module, assignment, option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT);
+  else if (what == PRINT_LIVENESS)
+    report_liveness(out, module, assignment, (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
+  else
+    report_buffer_assignment(out, module, assignment);
+  return STATUS_OK;
+}
+
+static Status opt(Session *session) {
+  RETURN_IF_ERROR(driver_load(session, !option_given(session, OPTION_NO_VERIFY)));
+  RETURN_IF_ERROR(driver_run_passes(session, false));
+  if (session->module->buffer_assignment) RETURN_IF_ERROR(driver_check_memory(session));
+  int64_t what = option_integer(session, OPTION_PRINT, PRINT_HLO);
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  RETURN_IF_ERROR(print_module(session, what, &text));
+  if (what == PRINT_NONE) return STATUS_OK;
+  return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
+}
+
+int opt_command(Session *session) { return session_end(session, opt(session)); }

@@ -1,0 +1,187 @@
+/* xlac run MODEL.hlo: compile in memory, execute, print, compare, time. */
+#include <stdio.h>
+
+#include "base/json_writer.h"
+#include "cli/driver.h"
+#include "cli/run_inputs.h"
+#include "runtime/array_text.h"
+#include "runtime/compare.h"
+#include "runtime/npz.h"
+#include "runtime/tensor_values.h"
+
+/* NumPy's own defaults of allclose. */
+#define DEFAULT_RTOL 1e-5
+#define DEFAULT_ATOL 1e-8
+
+enum { MOST_REPEATS = 100000000 };
+
+typedef struct RunState {
+  CodegenJit *jit;
+  ModuleRun *run;
+  CaseMeta meta_data;
+  const CaseMeta *meta; /* NULL without --meta */
+  NpzMember *results;   /* as files hold them */
+  double compile_seconds;
+  RunTimes times;
+} RunState;
+
+static Status compile_in_memory(Session *session, RunState *state) {
+  double start = driver_seconds_now();
+  RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(driver_run_passes(session, true));
+  RETURN_IF_ERROR(driver_check_memory(session));
+  RETURN_IF_ERROR(driver_add_reports(session));
+  RETURN_IF_ERROR(driver_generate(session, CODEGEN_OBJECT));
+  double load_start = driver_seconds_now();
+  RETURN_IF_ERROR(codegen_jit_load(&session->object, session->diag, &state->jit));
+  state->compile_seconds = driver_end_phase(session, "load", load_start) - start;
+  return STATUS_OK;
+}
+
+static Status prepare(Session *session, RunState *state) {
+  double start = driver_seconds_now();
+  if (option_given(session, OPTION_META)) {
+    RETURN_IF_ERROR(case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
+    state->meta = &state->meta_data;
+  }
+  state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit));
+  RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
+  driver_end_phase(session, "inputs", start);
+  return STATUS_OK;
+}
+
+static Status execute(Session *session, RunState *state) {
+  double start = driver_seconds_now();
+  int64_t count = option_integer(session, OPTION_REPEAT, 1);
+  bool warm_up = option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
+  if (warm_up) RETURN_IF_ERROR(runner_execute(state->run, session->diag, NULL));
+  double *seconds = ARENA_NEW_ARRAY(session->arena, double, count);
+  for (int64_t i = 0; i < count; i++) RETURN_IF_ERROR(runner_execute(state->run, session->diag, &seconds[i]));
+  state->times = run_times_of(seconds, count);
+  driver_end_phase(session, "run", start);
+  return STATUS_OK;
+}
+
+static void collect_results(Session *session, RunState *state) {
+  const XlacDescriptor *descriptor = state->run->descriptor;
+  state->results = ARENA_NEW_ARRAY(session->arena, NpzMember, descriptor->result_count);
+  for (int64_t i = 0; i < descriptor->result_count; i++) {
+    state->results[i].name = sv_printf(session->arena, "r%lld", (long long)i);
+    tensor_to_npy(session->arena, &descriptor->results[i], state->run->results[i], &state->results[i].array);
+  }
+}
+
+static StringView result_label(Session *session, const RunState *state, int64_t index) {
+  StringView type = tensor_text(session->arena, &state->run->descriptor->results[index]);
+  return sv_printf(session->arena, "%.*s %.*s", SV_ARG(state->results[index].name), SV_ARG(type));
+}
+
+static Status write_results(Session *session, const RunState *state) {
+  const char *path = option_text(session, OPTION_OUTPUT, NULL);
+  int64_t count = state->run->descriptor->result_count;
+  StringView bytes;
+  if (path) {
+    RETURN_IF_ERROR(npz_write(session->arena, state->results, count, session->diag, &bytes));
+    return driver_add_output(session, path, bytes);
+  }
+  /* Who asked for a comparison or times gets these alone. */
+  if (option_given(session, OPTION_EXPECT) || option_given(session, OPTION_TIME)) return STATUS_OK;
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  for (int64_t i = 0; i < count; i++) {
+    sb_printf(&text, "%.*s\n", SV_ARG(result_label(session, state, i)));
+    array_print(&text, &state->results[i].array);
+    sb_append_char(&text, '\n');
+  }
+  return driver_add_output(session, "-", sb_view(&text));
+}
+
+static CompareRule rule_of_result(const Session *session, const CaseMeta *meta, int64_t index) {
+  CompareRule rule = {.rtol = DEFAULT_RTOL, .atol = DEFAULT_ATOL, .sample_stride = 1};
+  if (meta) rule = (CompareRule){.rtol = meta->rtol, .atol = meta->atol, .sample_stride = 1};
+  if (meta && index < meta->result_count) rule = meta->results[index];
+  const OptionValue *values = session->options->values;
+  if (values[OPTION_RTOL].given) rule.rtol = values[OPTION_RTOL].real;
+  if (values[OPTION_ATOL].given) rule.atol = values[OPTION_ATOL].real;
+  return rule;
+}
+
+/* STATUS_MISMATCH without a diagnostic of its own: the lines printed say which results differ. */
+static Status compare_results(Session *session, const RunState *state) {
+  if (!option_given(session, OPTION_EXPECT)) return STATUS_OK;
+  NpzFile expected;
+  RETURN_IF_ERROR(npz_read(session->arena, option_text(session, OPTION_EXPECT, ""), session->diag, &expected));
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  Status status = STATUS_OK;
+  for (int64_t i = 0; i < state->run->descriptor->result_count; i++) {
+    const NpyArray *want = npz_find(&expected, state->results[i].name);
+    if (!want)
+      return diag_error(session->diag, STATUS_INVALID, NO_LOC, "expect", "'%.*s' has no '%.*s'", SV_ARG(expected.path),
+                        SV_ARG(state->results[i].name));
+    CompareRule rule = rule_of_result(session, state->meta, i);
+    CompareReport report;
+    compare_arrays(want, &state->results[i].array, &rule, &report);
+    compare_report_print(&text, result_label(session, state, i), want, &state->results[i].array, &rule, &report);
+    if (!report.ok) status = STATUS_MISMATCH;
+  }
+  RETURN_IF_ERROR(driver_add_output(session, "-", sb_view(&text)));
+  return status;
+}
+
+static Status write_times(Session *session, const RunState *state) {
+  if (!option_given(session, OPTION_TIME)) return STATUS_OK;
+  const XlacDescriptor *descriptor = state->run->descriptor;
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  JsonWriter json;
+  json_init(&json, &text, false);
+  json_begin_object(&json);
+  json_field_double(&json, "compile_s", state->compile_seconds);
+  json_key(&json, "run_s");
+  json_begin_object(&json);
+  json_field_double(&json, "min", state->times.min);
+  json_field_double(&json, "median", state->times.median);
+  json_field_double(&json, "mean", state->times.mean);
+  json_field_int(&json, "n", state->times.count);
+  json_end_object(&json);
+  json_field_int(&json, "argument_bytes", descriptor_argument_bytes(descriptor));
+  json_field_int(&json, "output_bytes", descriptor_result_bytes(descriptor));
+  json_field_int(&json, "temp_bytes", descriptor->workspace_bytes);
+  json_field_int(&json, "lower_bound_bytes", session->module->buffer_assignment->lower_bound_bytes);
+  json_end_object(&json);
+  sb_append_char(&text, '\n');
+  return driver_add_output(session, option_text(session, OPTION_TIME, "-"), sb_view(&text));
+}
+
+static Status run(Session *session, RunState *state) {
+  RETURN_IF_ERROR(compile_in_memory(session, state));
+  RETURN_IF_ERROR(prepare(session, state));
+  RETURN_IF_ERROR(execute(session, state));
+  collect_results(session, state);
+  RETURN_IF_ERROR(write_results(session, state));
+  RETURN_IF_ERROR(write_times(session, state));
+  return compare_results(session, state);
+}
+
+static Status check_usage(Session *session) {
+  const OptionValue *values = session->options->values;
+  Status status = STATUS_OK;
+  for (const OptionValue *value = &values[OPTION_ARG]; value && value->given; value = value->previous) {
+    NamedFile ignored;
+    if (!named_file_parse(value->text, &ignored))
+      status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--arg' needs K=FILE.npy, not '%s'", value->text);
+  }
+  if (option_integer(session, OPTION_REPEAT, 1) < 1 || option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d", MOST_REPEATS);
+  return status;
+}
+
+int run_command(Session *session) {
+  if (check_usage(session) != STATUS_OK) return session_end_usage(session);
+  RunState state = {0};
+  Status status = run(session, &state);
+  int code = session_end(session, status);
+  if (state.jit) codegen_jit_destroy(state.jit);
+  return code;
+}

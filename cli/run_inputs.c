@@ -1,0 +1,92 @@
+#include "cli/run_inputs.h"
+
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "runtime/npz.h"
+#include "runtime/tensor_values.h"
+
+bool named_file_parse(const char *text, NamedFile *out) {
+  out->leaf = 0;
+  const char *at = text;
+  for (; *at >= '0' && *at <= '9'; at++)
+    if (!checked_mul(out->leaf, 10, &out->leaf) || !checked_add(out->leaf, *at - '0', &out->leaf)) return false;
+  out->path = at + 1;
+  return at > text && *at == '=' && at[1] != '\0';
+}
+
+static Status no_such_leaf(Session *session, const char *what, int64_t count) {
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input", "%s: the module has %lld parameter leaves", what,
+                    (long long)count);
+}
+
+/* Marks in |filled| what --arg gave. */
+static Status fill_from_arguments(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
+  const XlacDescriptor *descriptor = run->descriptor;
+  for (const OptionValue *value = &session->options->values[OPTION_ARG]; value && value->given; value = value->previous) {
+    NamedFile named;
+    if (!named_file_parse(value->text, &named)) XLAC_BUG("'--arg' was not checked");
+    if (named.leaf >= descriptor->parameter_count)
+      return no_such_leaf(session, value->text, descriptor->parameter_count);
+    if (filled[named.leaf]) continue; /* a later --arg for the same leaf */
+    StringView bytes;
+    NpyArray array;
+    RETURN_IF_ERROR(file_read(scratch, named.path, session->diag, &bytes));
+    StringView label = sv_from_cstring(named.path);
+    RETURN_IF_ERROR(npy_read(scratch, label, bytes, session->diag, &array));
+    RETURN_IF_ERROR(tensor_from_npy(scratch, &descriptor->parameters[named.leaf], &array, label, session->diag,
+                                    run->arguments[named.leaf]));
+    filled[named.leaf] = true;
+  }
+  return STATUS_OK;
+}
+
+static Status fill_from_archive(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
+  if (!option_given(session, OPTION_INPUTS)) return STATUS_OK;
+  const XlacDescriptor *descriptor = run->descriptor;
+  NpzFile file;
+  RETURN_IF_ERROR(npz_read(scratch, option_text(session, OPTION_INPUTS, ""), session->diag, &file));
+  int64_t used = 0;
+  for (int64_t i = 0; i < descriptor->parameter_count; i++) {
+    StringView label = sv_printf(scratch, "p%lld", (long long)i);
+    const NpyArray *array = npz_find(&file, label);
+    used += array != NULL;
+    if (!array || filled[i]) continue;
+    RETURN_IF_ERROR(tensor_from_npy(scratch, &descriptor->parameters[i], array, label, session->diag, run->arguments[i]));
+    filled[i] = true;
+  }
+  if (used == file.count) return STATUS_OK;
+  diag_warning(session->diag, NO_LOC, "input-unused", "%lld of the %lld arrays in '%.*s' are no parameter (p0 ... p%lld)",
+               (long long)(file.count - used), (long long)file.count, SV_ARG(file.path),
+               (long long)descriptor->parameter_count - 1);
+  return STATUS_OK;
+}
+
+static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, ModuleRun *run, int64_t leaf) {
+  const XlacTensor *tensor = &run->descriptor->parameters[leaf];
+  if (!meta && !option_given(session, OPTION_SEED))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input",
+                      "no value for parameter leaf %lld ('%s', %.*s): give --inputs, --arg, --seed or --meta", (long long)leaf,
+                      tensor->name, SV_ARG(tensor_text(scratch, tensor)));
+  SeedRule rule = meta && leaf < meta->parameter_count ? meta->parameters[leaf] : SEED_RULE_DEFAULT;
+  uint64_t seed = (uint64_t)option_integer(session, OPTION_SEED, meta ? (int64_t)meta->seed : 0);
+  void *logical = arena_alloc_aligned(scratch, (size_t)tensor->bytes, 64);
+  RETURN_IF_ERROR(seed_generate(scratch, &rule, seed, leaf, tensor_type(tensor), tensor->dims, tensor->rank, session->diag,
+                                logical));
+  tensor_store_logical(tensor, logical, run->arguments[leaf]);
+  return STATUS_OK;
+}
+
+Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run) {
+  Arena *files = arena_create(), *scratch = arena_create();
+  bool *filled = ARENA_NEW_ARRAY(files, bool, run->descriptor->parameter_count);
+  Status status = fill_from_arguments(session, files, run, filled);
+  if (status == STATUS_OK) status = fill_from_archive(session, files, run, filled);
+  for (int64_t i = 0; i < run->descriptor->parameter_count && status == STATUS_OK; i++) {
+    if (!filled[i]) status = generate(session, scratch, meta, run, i);
+    arena_reset(scratch);
+  }
+  arena_destroy(scratch);
+  arena_destroy(files);
+  return status;
+}

@@ -1,0 +1,21 @@
+/* Inputs of `xlac run`: from --arg, --inputs, or generated. */
+#ifndef XLAC_CLI_RUN_INPUTS_H
+#define XLAC_CLI_RUN_INPUTS_H
+
+#include "cli/driver.h"
+#include "runtime/case_meta.h"
+#include "runtime/runner.h"
+
+/* --arg=K=FILE, split. */
+typedef struct NamedFile {
+  int64_t leaf;
+  const char *path;
+} NamedFile;
+
+bool named_file_parse(const char *text, NamedFile *out);
+
+/* Fills run->arguments.  |meta| is NULL without --meta.  A leaf that is neither given nor may be generated (no --seed, no --meta) is an
+ * error, as are files' arrays for leaves the module does not have. */
+MUST_USE Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run);
+
+#endif
