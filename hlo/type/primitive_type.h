@@ -49,4 +49,8 @@ PrimitiveType type_complex_part(PrimitiveType type);
 /* f32 → c64, f64 → c128; TYPE_INVALID otherwise. */
 PrimitiveType type_complex_of(PrimitiveType type);
 
+/* The smallest and largest value of an integral type (not pred). */
+int64_t type_int_min(PrimitiveType type);
+uint64_t type_int_max(PrimitiveType type);
+
 #endif

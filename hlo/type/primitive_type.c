@@ -1,0 +1,84 @@
+#include "hlo/type/primitive_type.h"
+
+static const TypeInfo TYPES[PRIMITIVE_TYPE_COUNT] = {
+    [TYPE_INVALID] = {"invalid", 0, TYPE_CLASS_OTHER, 0, 0, 0},
+#define HLO_TYPE(id, text, bits, class, storage, exponent, mantissa) \
+  [TYPE_##id] = {text, bits, TYPE_CLASS_##class, storage, exponent, mantissa},
+#include "hlo/type/primitive_type.def"
+#undef HLO_TYPE
+};
+
+const TypeInfo *type_info(PrimitiveType type) {
+  if ((unsigned)type >= PRIMITIVE_TYPE_COUNT) XLAC_BUG("no such primitive type: %d", (int)type);
+  return &TYPES[type];
+}
+
+const char *type_text(PrimitiveType type) {
+  return type_info(type)->text;
+}
+
+int type_bits(PrimitiveType type) {
+  return type_info(type)->bits;
+}
+
+int type_storage_bytes(PrimitiveType type) {
+  return type_info(type)->storage_bytes;
+}
+
+PrimitiveType type_from_text(StringView text) {
+  for (int i = TYPE_INVALID + 1; i < PRIMITIVE_TYPE_COUNT; i++) {
+    if (i != TYPE_TUPLE && i != TYPE_BUFFER && sv_equal_cstring(text, TYPES[i].text)) return (PrimitiveType)i;
+  }
+  return TYPE_INVALID;
+}
+
+bool type_is_float(PrimitiveType type) {
+  return type_info(type)->type_class == TYPE_CLASS_FLOAT;
+}
+
+bool type_is_complex(PrimitiveType type) {
+  return type_info(type)->type_class == TYPE_CLASS_COMPLEX;
+}
+
+bool type_is_signed(PrimitiveType type) {
+  return type_info(type)->type_class == TYPE_CLASS_SIGNED;
+}
+
+bool type_is_unsigned(PrimitiveType type) {
+  return type_info(type)->type_class == TYPE_CLASS_UNSIGNED;
+}
+
+bool type_is_integral(PrimitiveType type) {
+  return type_is_signed(type) || type_is_unsigned(type);
+}
+
+bool type_is_array(PrimitiveType type) {
+  return type_info(type)->type_class != TYPE_CLASS_OTHER;
+}
+
+PrimitiveType type_complex_part(PrimitiveType type) {
+  switch (type) {
+    case TYPE_C64: return TYPE_F32;
+    case TYPE_C128: return TYPE_F64;
+    default: return type;
+  }
+}
+
+PrimitiveType type_complex_of(PrimitiveType type) {
+  switch (type) {
+    case TYPE_F32: return TYPE_C64;
+    case TYPE_F64: return TYPE_C128;
+    default: return TYPE_INVALID;
+  }
+}
+
+int64_t type_int_min(PrimitiveType type) {
+  XLAC_CHECK(type_is_integral(type));
+  return type_is_signed(type) ? -1 - (int64_t)type_int_max(type) : 0;
+}
+
+uint64_t type_int_max(PrimitiveType type) {
+  XLAC_CHECK(type_is_integral(type));
+  int value_bits = type_bits(type) - (type_is_signed(type) ? 1 : 0);
+  return value_bits == 0 ? 0 : UINT64_MAX >> (64 - value_bits);
+}
