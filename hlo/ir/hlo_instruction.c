@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/array.h"
 #include "hlo/ir/hlo_ir_internal.h"
 
 static Arena *arena_of(const HloInstruction *instruction) {
@@ -10,12 +9,13 @@ static Arena *arena_of(const HloInstruction *instruction) {
   return instruction->parent->module->arena;
 }
 
-/* A larger copy of |data|; plain arrays rather than ARRAY keep the struct small. */
+/* A copy of |data| twice as large.  Plain arrays rather than ARRAY, starting small: there are very many and most stay short. */
 static void *grow(Arena *arena, const void *data, size_t size, int32_t count, int32_t *capacity) {
-  int64_t wide = *capacity;
-  void *grown = array_grow(arena, data, size, count, (int64_t)count + 1, &wide);
-  XLAC_CHECK(wide <= INT32_MAX);
-  *capacity = (int32_t)wide;
+  enum { SMALLEST = 2 };
+  XLAC_CHECK(*capacity <= INT32_MAX / 2);
+  *capacity = *capacity < SMALLEST ? SMALLEST : *capacity * 2;
+  void *grown = arena_alloc_array(arena, (size_t)*capacity, size);
+  if (count > 0) memcpy(grown, data, (size_t)count * size);
   return grown;
 }
 
@@ -117,7 +117,6 @@ void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction 
                                               instruction->operand_count, &slot_capacity);
     instruction->operands = (HloInstruction **)grow(arena, instruction->operands, sizeof(*instruction->operands),
                                                     instruction->operand_count, &instruction->operand_capacity);
-    if (slot_capacity < instruction->operand_capacity) instruction->operand_capacity = slot_capacity;
   }
   instruction->operands[instruction->operand_count++] = operand;
   enter_use(instruction, instruction->operand_count - 1);

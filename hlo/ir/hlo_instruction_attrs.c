@@ -52,7 +52,9 @@ static bool is_default_list(const HloInstruction *instruction, const HloAttr *at
 }
 
 bool hlo_instruction_attr_is_default(const HloInstruction *instruction, const HloAttr *attr) {
+  /* Read and forgotten by XLA. */
   if (attr->id == HLO_ATTR_COLLECTIVE_MODE) return true;
+  if (attr->id == HLO_ATTR_DIMENSIONS && instruction->opcode == HLO_RAGGED_ALL_TO_ALL) return true;
   if (is_required(instruction->opcode, attr->id)) return false;
   switch (hlo_attr_info(attr->id)->kind) {
     case HLO_ATTR_KIND_BOOL: return attr->value.boolean == (attr->id == HLO_ATTR_LARGEST);
@@ -67,7 +69,7 @@ bool hlo_instruction_attr_is_default(const HloInstruction *instruction, const Hl
     case HLO_ATTR_KIND_INSTRUCTION_LIST: return attr->value.instructions.count == 0;
     case HLO_ATTR_KIND_SHAPE: /* outfeed_shape */
       return instruction->operand_count > 0 && attr->value.shape == instruction->operands[0]->shape;
-    case HLO_ATTR_KIND_WINDOW: return attr->value.window->rank == 0;
+    case HLO_ATTR_KIND_WINDOW: return attr->value.window->rank == 0 && instruction->opcode != HLO_CUSTOM_CALL;
     case HLO_ATTR_KIND_REPLICA_GROUPS:
       return attr->value.replica_groups->form == REPLICA_GROUPS_LISTS && attr->value.replica_groups->group_count == 0;
     case HLO_ATTR_KIND_ALIASING: return attr->value.aliasing.count == 0;

@@ -102,7 +102,7 @@ void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, 
   }
 }
 
-/* Text order decides among computations that nobody calls; the entry comes last of all. */
+/* Text order decides among computations that nobody calls, the entry being one of them. */
 HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, int64_t *out_count) {
   bool *seen = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
   bool *called = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
@@ -116,11 +116,8 @@ HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, in
   HloComputationArray order = {0};
   for (int64_t i = 0; i < module->computations.count; i++) {
     HloComputation *computation = module->computations.data[i];
-    if (!called[computation->id] && computation != module->entry) {
-      hlo_computation_collect_callees(computation, arena, seen, &order);
-    }
+    if (!called[computation->id]) hlo_computation_collect_callees(computation, arena, seen, &order);
   }
-  if (module->entry) hlo_computation_collect_callees(module->entry, arena, seen, &order);
   for (int64_t i = 0; i < module->computations.count; i++) { /* recursion, which the verifier reports, has no start */
     hlo_computation_collect_callees(module->computations.data[i], arena, seen, &order);
   }
