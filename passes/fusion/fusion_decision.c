@@ -1,0 +1,199 @@
+#include "passes/fusion/fusion_decision.h"
+
+#include "base/hash_map.h"
+
+enum {
+  CONCATENATE_LIMIT = 4, /* pieces of one loop range */
+  FREE_MAP_LIMIT = 4,
+  CHEAP_MAP_LIMIT = 2,
+  FREE_GROUP_LIMIT = 8,
+  UNARY_GROUP_LIMIT = 4,
+  BINARY_GROUP_LIMIT = 2
+};
+
+#define YES(text) ((FusionDecision){true, text})
+#define NO(text) ((FusionDecision){false, text})
+
+/* Elementwise operations are CHEAP unless they stand here. */
+static const HloOpcode costly_opcodes[] = {
+    HLO_ACOS, HLO_ACOSH, HLO_ASIN, HLO_ASINH, HLO_ATAN2, HLO_ATANH, HLO_CBRT, HLO_COSH, HLO_COSINE, HLO_DIVIDE, HLO_ERF,
+    HLO_EXPONENTIAL, HLO_EXPONENTIAL_MINUS_ONE, HLO_LOG, HLO_LOG_PLUS_ONE, HLO_LOGISTIC, HLO_POWER, HLO_REMAINDER,
+    HLO_RSQRT, HLO_SINE, HLO_SINH, HLO_SQRT, HLO_TAN, HLO_TANH};
+
+enum { COSTLY_COUNT = sizeof(costly_opcodes) / sizeof(costly_opcodes[0]) };
+
+static FusionCost elementwise_cost(HloOpcode opcode) {
+  if (opcode == HLO_STOCHASTIC_CONVERT) return FUSION_COST_NONE;
+  for (int i = 0; i < COSTLY_COUNT; i++) {
+    if (costly_opcodes[i] == opcode) return FUSION_COST_HIGH;
+  }
+  return FUSION_COST_CHEAP;
+}
+
+/* Static dimensions, at least one element, no tiling: what a Kernel addresses. */
+static bool is_plain_array(const Shape *shape) {
+  if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape->layout.tile_count > 0) return false;
+  return shape_element_count(shape) > 0;
+}
+
+static bool has_plain_operands(const HloInstruction *instruction) {
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (!is_plain_array(instruction->operands[i]->shape)) return false;
+  }
+  return true;
+}
+
+/* Between default layouts a bitcast is a reshape; otherwise it says something about addresses. */
+static bool is_reshaping_bitcast(const HloInstruction *instruction) {
+  const Shape *from = instruction->operands[0]->shape, *to = instruction->shape;
+  return from->type == to->type && shape_has_default_layout(from) && shape_has_default_layout(to);
+}
+
+static bool is_elementwise_bitcast(const HloInstruction *instruction) {
+  const Shape *from = instruction->operands[0]->shape, *to = instruction->shape;
+  return type_bits(from->type) == type_bits(to->type) && shape_same_dims(from, to);
+}
+
+FusionCost fusion_cost(const HloInstruction *instruction) {
+  switch (instruction->opcode) {
+    case HLO_BROADCAST:
+    case HLO_IOTA:
+    case HLO_RESHAPE:
+    case HLO_REVERSE:
+    case HLO_SLICE:
+    case HLO_DYNAMIC_SLICE:
+      return FUSION_COST_FREE;
+    case HLO_BITCAST:
+      return is_reshaping_bitcast(instruction) ? FUSION_COST_FREE : FUSION_COST_NONE;
+    case HLO_BITCAST_CONVERT:
+      return is_elementwise_bitcast(instruction) ? FUSION_COST_CHEAP : FUSION_COST_NONE;
+    case HLO_PAD:
+      return FUSION_COST_CHEAP;
+    case HLO_CONCATENATE:
+      return instruction->operand_count <= CONCATENATE_LIMIT ? FUSION_COST_CHEAP : FUSION_COST_NONE;
+    case HLO_TRANSPOSE: /* reads against the grain: once is enough */
+    case HLO_GATHER:
+      return FUSION_COST_HIGH;
+    default:
+      return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) ? elementwise_cost(instruction->opcode) : FUSION_COST_NONE;
+  }
+}
+
+static bool is_plain_reduce(const HloInstruction *instruction) {
+  if (instruction->opcode != HLO_REDUCE || !has_plain_operands(instruction)) return false;
+  const Shape *shape = instruction->shape;
+  if (!shape_is_tuple(shape)) return is_plain_array(shape);
+  for (int i = 0; i < shape->tuple_size; i++) {
+    if (!is_plain_array(shape->tuple[i])) return false;
+  }
+  return true;
+}
+
+bool fusion_can_be_root(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_REDUCE) return is_plain_reduce(instruction);
+  if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return false;
+  if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return true;
+  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER;
+}
+
+FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_COPY) return NO("a copy is there to be stored");
+  if (instruction->opcode == HLO_REDUCE) return NO("a reduction is a loop of its own");
+  if (fusion_cost(instruction) == FUSION_COST_NONE) return NO("the operation is not computed element by element");
+  if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return NO("its shapes are not static arrays with elements");
+  if (instruction->shape->rank == 0) return NO("scalars are computed where the kernel is called");
+  return YES("element by element");
+}
+
+FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
+  switch (user->opcode) {
+    case HLO_REDUCE:
+      return operand < user->operand_count / 2 ? YES("reduced as it is computed") : NO("initial values are read, not computed");
+    case HLO_DYNAMIC_UPDATE_SLICE:
+      return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
+    case HLO_GATHER:
+      return NO("a gather reads its operands from memory");
+    case HLO_DYNAMIC_SLICE:
+    case HLO_PAD:
+      return operand == 0 ? YES("index map") : NO("a scalar of its consumer");
+    default:
+      return YES("index map");
+  }
+}
+
+static bool keeps_index(const HloInstruction *user) {
+  return hlo_opcode_has(user->opcode, OP_ELEMENTWISE) || user->opcode == HLO_BITCAST_CONVERT;
+}
+
+uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t map) {
+  if (keeps_index(user)) return map;
+  uint64_t name = hash_combine(map, (uint64_t)user->opcode);
+  name = hash_combine(name, hlo_instruction_attrs_hash(user));
+  name = hash_combine(name, (uint64_t)(uintptr_t)user->shape);
+  name = hash_combine(name, (uint64_t)(uintptr_t)user->operands[operand]->shape);
+  if (user->opcode == HLO_CONCATENATE) name = hash_combine(name, (uint64_t)operand);
+  if (user->opcode == HLO_DYNAMIC_SLICE) {
+    for (int i = 1; i < user->operand_count; i++) name = hash_combine(name, (uint64_t)user->operands[i]->id);
+  }
+  return name;
+}
+
+bool fusion_edge_expands(const HloInstruction *user, int operand) {
+  if (user->opcode != HLO_BROADCAST) return false;
+  return shape_element_count(user->shape) > shape_element_count(user->operands[operand]->shape);
+}
+
+bool fusion_is_generator(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_IOTA) return true;
+  if (instruction->opcode != HLO_BROADCAST) return false;
+  return shape_element_count(instruction->shape) / 2 >= shape_element_count(instruction->operands[0]->shape);
+}
+
+/* Distinct operands that are arrays in memory or computed from them. */
+static int array_operand_count(const HloInstruction *instruction) {
+  int count = 0;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    bool again = false;
+    for (int k = 0; k < i; k++) again |= instruction->operands[k] == instruction->operands[i];
+    count += !again && instruction->operands[i]->shape->rank > 0;
+  }
+  return count;
+}
+
+static FusionDecision decide_free(const HloInstruction *producer, const FusionUse *use) {
+  if (fusion_is_generator(producer)) return YES("smaller to make than to read");
+  if (use->stored) return NO("stored for another user, and as quick to read");
+  if (use->map_count > FREE_MAP_LIMIT) return NO("read under many different index maps");
+  if (use->group_count > FREE_GROUP_LIMIT) return NO("too many fusions would repeat it");
+  return YES("costs no arithmetic");
+}
+
+static FusionDecision decide_costly(const FusionUse *use) {
+  if (use->stored) return NO("stored for another user");
+  if (use->group_count > 1) return NO("costly, and several fusions need it");
+  if (use->map_count > 1) return NO("costly, and read under several index maps");
+  if (use->expanded) return NO("costly, and read several times an element");
+  if (use->repeated) return NO("costly, and used by what is computed more than once");
+  return YES("its only consumer");
+}
+
+static FusionDecision decide_cheap(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
+  if (use->stored) return NO("stored for another user");
+  *out_repeats = use->group_count > 1 || use->map_count > 1 || use->expanded || use->repeated;
+  if (!*out_repeats) return YES("its only consumer");
+  if (use->repeated) return NO("used by what is computed more than once already");
+  if (use->map_count > CHEAP_MAP_LIMIT) return NO("read under several index maps");
+  int group_limit = array_operand_count(producer) > 1 ? BINARY_GROUP_LIMIT : UNARY_GROUP_LIMIT;
+  if (use->group_count > group_limit) return NO("too many fusions would repeat it");
+  return YES("cheap enough to compute again");
+}
+
+FusionDecision fusion_decide(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
+  *out_repeats = use->repeated;
+  switch (fusion_cost(producer)) {
+    case FUSION_COST_FREE: return decide_free(producer, use);
+    case FUSION_COST_CHEAP: return decide_cheap(producer, use, out_repeats);
+    case FUSION_COST_HIGH: return decide_costly(use);
+    default: return NO("the operation is not computed element by element");
+  }
+}

@@ -1,0 +1,51 @@
+/* FusionDecision: whether a producer is computed inside the Kernel of its consumer, and why.
+ *
+ * Everything here looks at one instruction, or at one producer and a summary of how consumers read it; loop_fusion.c walks the graph. */
+#ifndef XLAC_PASSES_FUSION_FUSION_DECISION_H
+#define XLAC_PASSES_FUSION_FUSION_DECISION_H
+
+#include "hlo/ir/hlo_module.h"
+
+typedef struct FusionDecision {
+  bool fuse;
+  const char *reason; /* static text, also for the reports */
+} FusionDecision;
+
+/* What one evaluation of an element costs. */
+typedef enum FusionCost {
+  FUSION_COST_NONE, /* does not take part in fusion */
+  FUSION_COST_FREE, /* index arithmetic only */
+  FUSION_COST_CHEAP,
+  FUSION_COST_HIGH  /* worth storing rather than computing twice */
+} FusionCost;
+
+FusionCost fusion_cost(const HloInstruction *instruction);
+
+/* May stand at the end of a fusion: its result is what the Kernel writes. */
+bool fusion_can_be_root(const HloInstruction *instruction);
+/* May stand inside a fusion. */
+FusionDecision fusion_can_be_producer(const HloInstruction *instruction);
+/* |user|, in a fusion, may have its operand number |operand| computed there too. */
+FusionDecision fusion_can_cross(const HloInstruction *user, int operand);
+
+/* The index map at which |user| reads operand |operand| when |user| itself is evaluated at the map |map|.  Maps are named by hashes: equal
+ * functions built from equal operations have equal names. */
+uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t map);
+/* |user| reads elements of operand |operand| more than once each. */
+bool fusion_edge_expands(const HloInstruction *user, int operand);
+/* Larger than what it is made from: better remade than read, even where it is stored as well. */
+bool fusion_is_generator(const HloInstruction *instruction);
+
+/* How the fusions that could take a producer in would use it, all together. */
+typedef struct FusionUse {
+  int group_count;
+  int map_count;   /* the most distinct index maps in one group */
+  bool expanded;   /* evaluated more often than it has elements */
+  bool repeated;   /* something that uses it is arithmetic that is computed more than once already */
+  bool stored;     /* somebody else needs it in memory */
+} FusionUse;
+
+/* |out_repeats|: the producer then is arithmetic computed more than once (FusionUse.repeated for its operands). */
+FusionDecision fusion_decide(const HloInstruction *producer, const FusionUse *use, bool *out_repeats);
+
+#endif

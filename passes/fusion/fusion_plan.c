@@ -1,0 +1,247 @@
+#include "passes/fusion/fusion_plan.h"
+
+#include "base/checked_math.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/fusion/fusion_decision.h"
+
+enum { MAP_LIMIT = 16, MEMBER_LIMIT = 200, OPERAND_LIMIT = 60 };
+
+/* How an instruction is computed in one group. */
+typedef struct Membership {
+  int32_t group;
+  int32_t map_count;
+  uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT and are refused by every rule */
+  bool expanded, repeated;
+} Membership;
+
+typedef ARRAY(Membership) MembershipArray;
+
+typedef struct FusionPlanner {
+  FusionPlan *plan;
+  ControlEdges control;
+  const HloComputation *computation;
+  MembershipArray *memberships; /* per node; the arena's shared array where nothing was added */
+  IntMap read;                  /* group and instruction id: the group reads it */
+  const HloDecisionObserver *observer;
+} FusionPlanner;
+
+static uint64_t read_key(int32_t group, const HloInstruction *value) {
+  return (uint64_t)(uint32_t)group << 32 | (uint32_t)value->id;
+}
+
+static bool is_scalar_constant(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_CONSTANT && shape_is_scalar(instruction->shape);
+}
+
+static FusionGroup *group_at(const FusionPlanner *planner, int32_t group) { return &planner->plan->groups.data[group]; }
+
+static HloInstruction *root_of(const FusionPlanner *planner, int32_t group) {
+  return planner->plan->nodes[group_at(planner, group)->root];
+}
+
+/* --- memberships --- */
+
+static void add_map(Membership *membership, uint64_t map) {
+  for (int32_t i = 0; i < membership->map_count; i++) {
+    if (membership->maps[i] == map) return;
+  }
+  if (membership->map_count < MAP_LIMIT) membership->maps[membership->map_count++] = map;
+}
+
+/* The candidate for |group|, made if there is none yet. */
+static Membership *candidate_for(MembershipArray *candidates, Arena *arena, int32_t group) {
+  for (int64_t i = 0; i < candidates->count; i++) {
+    if (candidates->data[i].group == group) return &candidates->data[i];
+  }
+  array_push(candidates, arena, ((Membership){.group = group}));
+  return &array_last(candidates);
+}
+
+/* |user|, evaluated as |from| says, reads its operand number |operand|. */
+static void add_use(Membership *candidate, const HloInstruction *user, int operand, const Membership *from) {
+  for (int32_t i = 0; i < from->map_count; i++) add_map(candidate, fusion_operand_map(user, operand, from->maps[i]));
+  candidate->expanded |= from->expanded || fusion_edge_expands(user, operand);
+  candidate->repeated |= from->repeated;
+}
+
+/* --- what one group says about one more member --- */
+
+/* An update in place must not read what it overwrites anywhere else. */
+static bool reads_updated_operand(const HloInstruction *root, const HloInstruction *producer) {
+  if (root->opcode != HLO_DYNAMIC_UPDATE_SLICE) return false;
+  const HloInstruction *updated = root->operands[0];
+  return producer == updated || hlo_instruction_uses(producer, updated);
+}
+
+static int32_t new_operand_count(const FusionPlanner *planner, int32_t group, const HloInstruction *producer) {
+  int64_t ignored;
+  int32_t count = 0;
+  for (int i = 0; i < producer->operand_count; i++) {
+    const HloInstruction *operand = producer->operands[i];
+    if (is_scalar_constant(operand)) continue;
+    count += !int_map_find(&planner->read, read_key(group, operand), &ignored);
+  }
+  return count;
+}
+
+static FusionDecision has_room(const FusionPlanner *planner, int32_t number, const HloInstruction *producer) {
+  const FusionGroup *group = group_at(planner, number);
+  if (reads_updated_operand(root_of(planner, number), producer)) {
+    return (FusionDecision){false, "the consumer overwrites what it reads"};
+  }
+  if (group->members.count >= MEMBER_LIMIT) return (FusionDecision){false, "the fusion is large enough"};
+  if (group->operand_count - 1 + new_operand_count(planner, number, producer) > OPERAND_LIMIT) {
+    return (FusionDecision){false, "the fusion has operands enough"};
+  }
+  return (FusionDecision){true, "fits"};
+}
+
+/* --- joining --- */
+
+static void read_operands(FusionPlanner *planner, int32_t number, const HloInstruction *member) {
+  int64_t ignored;
+  FusionGroup *group = group_at(planner, number);
+  for (int i = 0; i < member->operand_count; i++) {
+    const HloInstruction *operand = member->operands[i];
+    if (is_scalar_constant(operand)) continue;
+    if (int_map_find(&planner->read, read_key(number, operand), &ignored)) continue;
+    int_map_set(&planner->read, read_key(number, operand), 1);
+    group->operand_count++;
+  }
+}
+
+static void join(FusionPlanner *planner, int32_t node, const Membership *membership) {
+  FusionGroup *group = group_at(planner, membership->group);
+  array_push(&group->members, planner->plan->arena, node);
+  group->operand_count--; /* it was read until now */
+  read_operands(planner, membership->group, planner->plan->nodes[node]);
+  array_push(&planner->memberships[node], planner->plan->arena, *membership);
+}
+
+static void start_group(FusionPlanner *planner, int32_t node) {
+  Arena *arena = planner->plan->arena;
+  int32_t number = (int32_t)planner->plan->groups.count;
+  FusionGroup group = {.root = node};
+  array_push(&group.members, arena, node);
+  array_push(&planner->plan->groups, arena, group);
+  read_operands(planner, number, planner->plan->nodes[node]);
+  array_push(&planner->memberships[node], arena, ((Membership){.group = number, .map_count = 1, .maps = {1}}));
+}
+
+/* --- one producer --- */
+
+static void observe(const FusionPlanner *planner, const HloInstruction *producer, int32_t group, FusionDecision decision) {
+  if (planner->observer == NULL) return;
+  planner->observer->decided(planner->observer->context, "fusion", producer, root_of(planner, group), decision.fuse,
+                             decision.reason);
+}
+
+/* Collects the groups that could compute |producer|; false when a user needs it in memory. */
+static bool collect_candidates(FusionPlanner *planner, const HloInstruction *producer, MembershipArray *candidates) {
+  bool all = producer != planner->computation->root;
+  for (int32_t u = 0; u < producer->user_count; u++) {
+    const HloInstruction *user = producer->users[u];
+    int64_t number = -1;
+    int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number);
+    const MembershipArray *memberships = number >= 0 ? &planner->memberships[number] : NULL;
+    bool crosses = memberships != NULL && memberships->count > 0;
+    for (int i = 0; crosses && i < user->operand_count; i++) {
+      if (user->operands[i] == producer) crosses = fusion_can_cross(user, i).fuse;
+    }
+    all &= crosses;
+    for (int64_t m = 0; crosses && m < memberships->count; m++) {
+      Membership *candidate = candidate_for(candidates, planner->plan->arena, memberships->data[m].group);
+      for (int i = 0; i < user->operand_count; i++) {
+        if (user->operands[i] == producer) add_use(candidate, user, i, &memberships->data[m]);
+      }
+    }
+  }
+  return all;
+}
+
+/* Takes out the groups that have no room.  False when there was one. */
+static bool drop_full_groups(const FusionPlanner *planner, const HloInstruction *producer, MembershipArray *candidates) {
+  int64_t kept = 0;
+  for (int64_t i = 0; i < candidates->count; i++) {
+    FusionDecision room = has_room(planner, candidates->data[i].group, producer);
+    if (room.fuse) {
+      candidates->data[kept++] = candidates->data[i];
+    } else {
+      observe(planner, producer, candidates->data[i].group, room);
+    }
+  }
+  bool all = kept == candidates->count;
+  candidates->count = kept;
+  return all;
+}
+
+/* A group that reads |producer| at a position it cannot be computed for, too, keeps it as an operand: it is then no candidate. */
+static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *producer, MembershipArray *candidates) {
+  for (int32_t u = 0; u < producer->user_count; u++) {
+    const HloInstruction *user = producer->users[u];
+    int64_t number = -1;
+    if (!int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number)) continue;
+    bool crosses = true;
+    for (int i = 0; i < user->operand_count; i++) crosses &= user->operands[i] != producer || fusion_can_cross(user, i).fuse;
+    if (crosses) continue;
+    for (int64_t m = 0; m < planner->memberships[number].count; m++) {
+      int64_t kept = 0;
+      for (int64_t i = 0; i < candidates->count; i++) {
+        if (candidates->data[i].group != planner->memberships[number].data[m].group) candidates->data[kept++] = candidates->data[i];
+      }
+      candidates->count = kept;
+    }
+  }
+}
+
+static FusionUse summary_of(const MembershipArray *candidates, bool stored) {
+  FusionUse use = {.group_count = (int)candidates->count, .stored = stored};
+  for (int64_t i = 0; i < candidates->count; i++) {
+    use.map_count = (int)max_i64(use.map_count, candidates->data[i].map_count);
+    use.expanded |= candidates->data[i].expanded;
+    use.repeated |= candidates->data[i].repeated;
+  }
+  return use;
+}
+
+/* Joins the groups that may compute |node|; false when it is needed in memory as well. */
+static bool join_consumers(FusionPlanner *planner, int32_t node) {
+  const HloInstruction *producer = planner->plan->nodes[node];
+  FusionDecision decision = fusion_can_be_producer(producer);
+  if (!decision.fuse || producer->user_count == 0 || control_edges_touch(&planner->control, producer)) return false;
+  MembershipArray candidates = {0};
+  bool everywhere = collect_candidates(planner, producer, &candidates);
+  if (!everywhere) drop_reading_groups(planner, producer, &candidates);
+  everywhere &= drop_full_groups(planner, producer, &candidates);
+  if (candidates.count == 0) return false;
+  FusionUse use = summary_of(&candidates, !everywhere);
+  bool repeats = false;
+  decision = fusion_decide(producer, &use, &repeats);
+  for (int64_t i = 0; i < candidates.count; i++) {
+    observe(planner, producer, candidates.data[i].group, decision);
+    if (!decision.fuse) continue;
+    candidates.data[i].repeated |= repeats;
+    join(planner, node, &candidates.data[i]);
+  }
+  return decision.fuse && everywhere;
+}
+
+FusionPlan *fusion_plan_create(Arena *arena, const HloComputation *computation, const HloDecisionObserver *observer) {
+  int64_t count;
+  FusionPlan *plan = ARENA_NEW(arena, FusionPlan);
+  FusionPlanner planner = {.plan = plan, .computation = computation, .observer = observer};
+  control_edges_init(&planner.control, computation, arena);
+  int_map_init(&planner.read, arena);
+  int_map_init(&plan->numbers, arena);
+  plan->arena = arena;
+  plan->nodes = hlo_computation_post_order(computation, arena, &count);
+  plan->node_count = (int32_t)count;
+  planner.memberships = ARENA_NEW_ARRAY(arena, MembershipArray, count + 1);
+  for (int32_t n = 0; n < plan->node_count; n++) int_map_set(&plan->numbers, (uint64_t)plan->nodes[n]->id, n);
+  for (int32_t n = plan->node_count - 1; n >= 0; n--) {
+    const HloInstruction *instruction = plan->nodes[n];
+    if (join_consumers(&planner, n)) continue;
+    if (fusion_can_be_root(instruction) && !control_edges_touch(&planner.control, instruction)) start_group(&planner, n);
+  }
+  return plan;
+}

@@ -1,0 +1,29 @@
+/* FusionPlan: which instructions of a computation are computed in which fusion.
+ *
+ * Every instruction that can end a fusion and is needed in memory is the root of a group; a group's other members are computed inside,
+ * some of them in several groups.  A group with its root alone stays a plain instruction. */
+#ifndef XLAC_PASSES_FUSION_FUSION_PLAN_H
+#define XLAC_PASSES_FUSION_FUSION_PLAN_H
+
+#include "passes/pipeline/hlo_pass.h"
+
+typedef ARRAY(int32_t) FusionMembers;
+
+typedef struct FusionGroup {
+  int32_t root;          /* node number */
+  FusionMembers members; /* node numbers, users before operands, the root first */
+  int32_t operand_count; /* distinct values read from outside, scalar constants excepted */
+} FusionGroup;
+
+typedef struct FusionPlan {
+  Arena *arena;
+  int32_t node_count;
+  HloInstruction *const *nodes; /* post-order of the computation */
+  IntMap numbers;               /* instruction id → node number */
+  ARRAY(FusionGroup) groups;    /* users before operands */
+} FusionPlan;
+
+/* Decides by fusion_decision.h, each instruction once, users before operands: near linear.  |observer| may be NULL. */
+FusionPlan *fusion_plan_create(Arena *arena, const HloComputation *computation, const HloDecisionObserver *observer);
+
+#endif
