@@ -1,0 +1,68 @@
+#include "passes/cleanup/control_edges.h"
+#include "passes/pipeline/hlo_pass.h"
+#include "passes/simplify/algebraic_rules.h"
+
+/* One instruction is rewritten at most so often in a row: no set of rules can loop for ever. */
+enum { REWRITE_LIMIT = 16, RULE_SETS = 3, RULES_PER_OPCODE = 8 };
+
+/* The rules of each opcode, in table order. */
+typedef struct RuleIndex {
+  AlgebraicRewrite rules[HLO_OPCODE_COUNT][RULES_PER_OPCODE];
+  int counts[HLO_OPCODE_COUNT];
+} RuleIndex;
+
+static RuleIndex *index_rules(Arena *arena) {
+  RuleIndex *index = ARENA_NEW(arena, RuleIndex);
+  const AlgebraicRules sets[RULE_SETS] = {algebraic_arith_rules(), algebraic_shape_rules(), algebraic_slice_rules()};
+  for (int s = 0; s < RULE_SETS; s++) {
+    for (int i = 0; i < sets[s].count; i++) {
+      const AlgebraicRule *rule = &sets[s].rules[i];
+      XLAC_CHECK(index->counts[rule->opcode] < RULES_PER_OPCODE);
+      index->rules[rule->opcode][index->counts[rule->opcode]++] = rule->rewrite;
+    }
+  }
+  return index;
+}
+
+static HloInstruction *first_rewrite(const RuleIndex *index, HloInstruction *instruction) {
+  for (int i = 0; i < index->counts[instruction->opcode]; i++) {
+    HloInstruction *result = index->rules[instruction->opcode][i](instruction);
+    if (result == NULL || result == instruction) continue;
+    XLAC_CHECK(result->shape == instruction->shape);
+    return result;
+  }
+  return NULL;
+}
+
+static bool rewrite_instruction(const RuleIndex *index, HloInstruction *instruction) {
+  bool changed = false;
+  for (int i = 0; i < REWRITE_LIMIT; i++) {
+    int32_t first_new_id = instruction->parent->module->next_instruction_id;
+    HloInstruction *result = first_rewrite(index, instruction);
+    if (result == NULL) break;
+    if (result->id >= first_new_id) hlo_instruction_inherit_metadata(result, instruction);
+    hlo_computation_replace_instruction(instruction->parent, instruction, result);
+    instruction = result;
+    changed = true;
+  }
+  return changed;
+}
+
+static Status run_algebraic_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
+  const RuleIndex *index = index_rules(context->scratch);
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    int64_t count;
+    HloComputation *computation = module->computations.data[c];
+    ControlEdges edges;
+    control_edges_init(&edges, computation, context->scratch);
+    HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
+    for (int64_t i = 0; i < count; i++) {
+      if (order[i]->parent == NULL || control_edges_touch(&edges, order[i])) continue;
+      *out_changed |= rewrite_instruction(index, order[i]);
+    }
+  }
+  return STATUS_OK;
+}
+
+const HloPass hlo_algebraic_simplifier_pass = {"algebraic-simplifier", "local rewrites that keep every bit",
+                                               run_algebraic_simplifier, false};
