@@ -22,16 +22,15 @@
   }
 
 /* Makes room for |count| elements in all; the contents stay. */
-#define array_reserve(array, arena, wanted)                                                                           \
-  ((array)->capacity >= (wanted)                                                                                      \
-       ? (void)0                                                                                                      \
-       : (void)((array)->data = array_grow((arena), (array)->data, sizeof(*(array)->data), (array)->count,            \
-                                           (wanted), &(array)->capacity)))
+#define array_reserve(array, arena, wanted)                                                                          \
+  ((array)->capacity >= (wanted) ? (void)0                                                                           \
+                                 : (void)((array)->data = array_grow((arena), (array)->data, sizeof(*(array)->data), \
+                                                                     (array)->count, (wanted), &(array)->capacity)))
 
-#define array_push(array, arena, value)                      \
-  do {                                                       \
-    array_reserve((array), (arena), (array)->count + 1);     \
-    (array)->data[(array)->count++] = (value);               \
+#define array_push(array, arena, value)                  \
+  do {                                                   \
+    array_reserve((array), (arena), (array)->count + 1); \
+    (array)->data[(array)->count++] = (value);           \
   } while (0)
 
 #define array_pop(array) ((array)->data[--(array)->count])

@@ -5,14 +5,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static inline bool checked_add(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
-static inline bool checked_sub(int64_t a, int64_t b, int64_t *out) { return !__builtin_sub_overflow(a, b, out); }
-static inline bool checked_mul(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool checked_add(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+static inline bool checked_sub(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_sub_overflow(a, b, out);
+}
+static inline bool checked_mul(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
 
-static inline int64_t min_i64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t max_i64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t min_i64(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t max_i64(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
 /* b > 0, a >= 0. */
-static inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
-static inline int64_t align_up(int64_t value, int64_t alignment) { return ceil_div(value, alignment) * alignment; }
+static inline int64_t ceil_div(int64_t a, int64_t b) {
+  return a / b + (a % b != 0);
+}
+static inline int64_t align_up(int64_t value, int64_t alignment) {
+  return ceil_div(value, alignment) * alignment;
+}
 
 #endif

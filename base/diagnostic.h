@@ -41,7 +41,7 @@ typedef struct DiagSink {
   Arena *arena; /* owns the diagnostics */
   Diagnostic *first, *last;
   int error_count, warning_count;
-  int error_limit; /* 0: none; beyond it errors are counted but not kept */
+  int error_limit;  /* 0: none; beyond it errors are counted but not kept */
   bool drops_notes; /* the latest error was not kept, so its notes are not either */
 } DiagSink;
 

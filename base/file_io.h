@@ -8,9 +8,10 @@
  * STATUS_IO with a diagnostic when it cannot be read. */
 MUST_USE Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content);
 
-/* Several outputs that appear together: each is written to a temporary name beside its target, and commit renames them all.
- * Until commit no target is left or changed; abort removes the temporaries.  "-" is standard output, written
- * at commit, and so are devices and pipes; their content has to live until then.  Two outputs to one file are STATUS_INVALID. */
+/* Several outputs that appear together: each is written to a temporary name beside its target, and commit renames them
+ * all. Until commit no target is left or changed; abort removes the temporaries.  "-" is standard output, written at
+ * commit, and so are devices and pipes; their content has to live until then.  Two outputs to one file are
+ * STATUS_INVALID. */
 typedef struct OutputFiles OutputFiles;
 
 OutputFiles *output_files_create(Arena *arena);

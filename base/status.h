@@ -21,18 +21,19 @@ typedef enum Status {
 #define PRINTF_LIKE(format_index, first_argument) __attribute__((format(printf, format_index, first_argument)))
 
 /* Returns from the calling function with the status of |expression| unless it is STATUS_OK. */
-#define RETURN_IF_ERROR(expression)                     \
-  do {                                                  \
-    Status return_if_error_status = (expression);       \
+#define RETURN_IF_ERROR(expression)                                         \
+  do {                                                                      \
+    Status return_if_error_status = (expression);                           \
     if (return_if_error_status != STATUS_OK) return return_if_error_status; \
   } while (0)
 
-/* A broken invariant of xlac itself: writes file, line and message to standard error and aborts.  Never for bad input. */
+/* A broken invariant of xlac itself: writes file, line and message to standard error and aborts.  Never for bad input.
+ */
 _Noreturn void xlac_bug_at(const char *file, int line, const char *format, ...) PRINTF_LIKE(3, 4);
 #define XLAC_BUG(...) xlac_bug_at(__FILE__, __LINE__, __VA_ARGS__)
-#define XLAC_CHECK(condition)                                        \
-  do {                                                               \
-    if (!(condition)) XLAC_BUG("check failed: %s", #condition);      \
+#define XLAC_CHECK(condition)                                   \
+  do {                                                          \
+    if (!(condition)) XLAC_BUG("check failed: %s", #condition); \
   } while (0)
 
 #endif

@@ -28,8 +28,8 @@ StringView sv_sub(StringView text, size_t start, size_t size); /* clamped to the
 StringView sv_copy(Arena *arena, StringView text);             /* zero-terminated in |arena| */
 StringView sv_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* The number of single-character insertions, deletions, substitutions and swaps of neighbours between |a| and |b| (optimal
- * string alignment); gives up with limit + 1 when there are more than |limit|. */
+/* The number of single-character insertions, deletions, substitutions and swaps of neighbours between |a| and |b|
+ * (optimal string alignment); gives up with limit + 1 when there are more than |limit|. */
 int sv_edit_distance(StringView a, StringView b, int limit);
 
 typedef struct StringBuilder {

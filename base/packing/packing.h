@@ -1,8 +1,8 @@
 /* Packing: placement of buffers with known lifetimes in one address space (dynamic storage allocation).
  *
- * Knows nothing of HLO.  Times are positions in any total order, half-open: a buffer occupies [lower, upper).  Sizes and
- * offsets are bytes.  Buffers of one colocation group (same non-negative |group|) get one offset; their lifetimes must not meet.
- * A buffer of size 0 belongs to no group and has offset 0. */
+ * Knows nothing of HLO.  Times are positions in any total order, half-open: a buffer occupies [lower, upper).  Sizes
+ * and offsets are bytes.  Buffers of one colocation group (same non-negative |group|) get one offset; their lifetimes
+ * must not meet. A buffer of size 0 belongs to no group and has offset 0. */
 #ifndef XLAC_BASE_PACKING_PACKING_H
 #define XLAC_BASE_PACKING_PACKING_H
 
@@ -22,11 +22,11 @@ typedef struct PackingPlan {
   int64_t lower_bound; /* the largest sum of live sizes: no plan is lower */
 } PackingPlan;
 
-/* Best fit over buffers in decreasing size (ties: longer lifetime, then input order): each goes to the smallest gap that
- * holds it among the buffers it meets in time, the lowest on ties, on top if none (XLA's GlobalDecreasingSizeBestFitHeap,
- * spatial order).  Deterministic.  |out_plan| lives in |arena|.
- * STATUS_INVALID with a diagnostic for a negative size, empty lifetime, bad alignment, overflow, or a
- * group whose buffers are alive together. */
+/* Best fit over buffers in decreasing size (ties: longer lifetime, then input order): each goes to the smallest gap
+ * that holds it among the buffers it meets in time, the lowest on ties, on top if none (XLA's
+ * GlobalDecreasingSizeBestFitHeap, spatial order).  Deterministic.  |out_plan| lives in |arena|. STATUS_INVALID with a
+ * diagnostic for a negative size, empty lifetime, bad alignment, overflow, or a group whose buffers are alive together.
+ */
 MUST_USE Status packing_best_fit(Arena *arena, const PackingBuffer *buffers, int64_t count, DiagSink *diag,
                                  PackingPlan *out_plan);
 

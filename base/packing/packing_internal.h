@@ -9,6 +9,8 @@ MUST_USE Status packing_check_buffer(const PackingBuffer *buffer, DiagSink *diag
 
 MUST_USE Status packing_overflow_error(DiagSink *diag, const PackingBuffer *buffer);
 
-static inline int compare_i64(int64_t a, int64_t b) { return (a > b) - (a < b); }
+static inline int compare_i64(int64_t a, int64_t b) {
+  return (a > b) - (a < b);
+}
 
 #endif
