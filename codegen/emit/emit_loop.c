@@ -1,0 +1,279 @@
+/* Loops, folds and stages. */
+#include "base/checked_math.h"
+#include "codegen/emit/emit_internal.h"
+
+static LLVMTypeRef index_type(const KernelEmitter *emitter) {
+  return LLVMInt64TypeInContext(emitter->vec->context);
+}
+
+static LLVMValueRef index_constant_value(const KernelEmitter *emitter, int64_t value) {
+  return LLVMConstInt(index_type(emitter), (unsigned long long)value, true);
+}
+
+Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots, int slot_count) {
+  LLVMBuilderRef builder = emitter->vec->builder;
+  Loop loop = {.end = end, .step = step, .cache_height = emitter->computed.count};
+  loop.is_single = begin + step >= end;
+  if (loop.is_single) {
+    loop.index = index_constant_value(emitter, begin);
+    return loop;
+  }
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(builder);
+  loop.header = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "loop");
+  LLVMBuildBr(builder, loop.header);
+  LLVMPositionBuilderAtEnd(builder, loop.header);
+  loop.phi = LLVMBuildPhi(builder, index_type(emitter), "");
+  LLVMValueRef first = index_constant_value(emitter, begin);
+  LLVMAddIncoming(loop.phi, &first, &before, 1);
+  loop.index = loop.phi;
+  loop.phi_count = slot_count;
+  loop.phis = ARENA_NEW_ARRAY(emitter->arena, LoopPhi, slot_count);
+  for (int i = 0; i < slot_count; i++) {
+    LoopPhi *carried = &loop.phis[i];
+    carried->slot = slots[i];
+    carried->phi = LLVMBuildPhi(builder, LLVMTypeOf(*slots[i]), "");
+    LLVMAddIncoming(carried->phi, slots[i], &before, 1);
+    *slots[i] = carried->phi;
+  }
+  return loop;
+}
+
+void emit_loop_end(KernelEmitter *emitter, Loop *loop) {
+  LLVMBuilderRef builder = emitter->vec->builder;
+  emit_forget(emitter, loop->cache_height);
+  if (loop->is_single) return;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
+  LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->phi, index_constant_value(emitter, loop->step), "");
+  LLVMAddIncoming(loop->phi, &next, &latch, 1);
+  for (int i = 0; i < loop->phi_count; i++) LLVMAddIncoming(loop->phis[i].phi, loop->phis[i].slot, &latch, 1);
+  LLVMValueRef more = LLVMBuildICmp(builder, LLVMIntSLT, next, index_constant_value(emitter, loop->end), "");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
+  LLVMBuildCondBr(builder, more, loop->header, behind);
+  LLVMPositionBuilderAtEnd(builder, behind);
+}
+
+/* --- values, as far out as they can be --- */
+
+/* Computes the values of |stage| whose dims are all among |known|: those that further loops inside would repeat. */
+static void hoist_values(KernelEmitter *emitter, int stage, uint64_t known) {
+  const Kernel *kernel = emitter->kernel;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->stage == stage && value->kind != KERNEL_CONSTANT && (value->dims & ~known) == 0) emit_value(emitter, v);
+  }
+}
+
+/* --- steps of the vector dim --- */
+
+static void enter_lanes(KernelEmitter *emitter, const VectorPart *part) {
+  const VecBuilder *vec = emitter->vec;
+  emitter->lanes = part->lanes;
+  emitter->mask = NULL;
+  if (part->masked == 0) return;
+  LLVMValueRef *bits = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, part->lanes);
+  LLVMTypeRef bit = LLVMInt1TypeInContext(vec->context);
+  for (int i = 0; i < part->lanes; i++) bits[i] = LLVMConstInt(bit, i < part->masked, false);
+  emitter->mask = LLVMConstVector(bits, (unsigned)part->lanes);
+}
+
+static void leave_lanes(KernelEmitter *emitter) {
+  emitter->lanes = 1;
+  emitter->mask = NULL;
+}
+
+static int64_t part_step(const VectorPart *part) {
+  return part->masked != 0 ? part->end - part->begin : part->lanes;
+}
+
+/* --- folds --- */
+
+/* The loops of one stage with folds: accumulators[part × fold_count + fold] while inside. */
+typedef struct FoldNest {
+  int stage;
+  int dim_count, dims[KERNEL_MAX_DIMS]; /* inner dims in loop order, an inner vector dim last */
+  int part_count;                       /* of an inner vector dim; else 1 */
+  const VectorPart *parts;              /* NULL: the lanes of the outer loops */
+  LLVMValueRef *accumulators;
+} FoldNest;
+
+static bool is_folded_here(const KernelEmitter *emitter, const FoldNest *nest, int fold) {
+  return emitter->kernel->folds[fold].stage == nest->stage;
+}
+
+static LLVMValueRef *accumulator_slot(const KernelEmitter *emitter, const FoldNest *nest, int part, int fold) {
+  return &nest->accumulators[part * emitter->kernel->fold_count + fold];
+}
+
+static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int first_part, int part_count, LLVMValueRef **out_slots) {
+  int count = 0;
+  for (int p = first_part; p < first_part + part_count; p++) {
+    for (int f = 0; f < emitter->kernel->fold_count; f++) {
+      if (is_folded_here(emitter, nest, f)) out_slots[count++] = accumulator_slot(emitter, nest, p, f);
+    }
+  }
+  return count;
+}
+
+/* One step of all folds of the stage at the current point. */
+static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
+  const Kernel *kernel = emitter->kernel;
+  LLVMValueRef *next = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->fold_count);
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (is_folded_here(emitter, nest, f)) emitter->accumulators[f] = *accumulator_slot(emitter, nest, part, f);
+  }
+  bool masks = emitter->mask != NULL && emitter->plan.vector_is_inner;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (!is_folded_here(emitter, nest, f)) continue;
+    bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->accumulators[f])) == LLVMVectorTypeKind;
+    next[f] = is_vector ? emit_value_lanes(emitter, kernel->folds[f].next) : emit_value(emitter, kernel->folds[f].next);
+    if (masks) next[f] = LLVMBuildSelect(emitter->vec->builder, emitter->mask, next[f], emitter->accumulators[f], "");
+  }
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (is_folded_here(emitter, nest, f)) *accumulator_slot(emitter, nest, part, f) = next[f];
+  }
+}
+
+static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim) {
+  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, emitter->kernel->fold_count);
+  for (int p = 0; p < nest->part_count; p++) {
+    const VectorPart *part = &nest->parts[p];
+    int slot_count = collect_slots(emitter, nest, p, 1, slots);
+    enter_lanes(emitter, part);
+    Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), slots, slot_count);
+    emitter->dims[dim] = loop.index;
+    advance_folds(emitter, nest, p);
+    emit_loop_end(emitter, &loop);
+    leave_lanes(emitter);
+  }
+}
+
+static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known) {
+  if (level == nest->dim_count) {
+    advance_folds(emitter, nest, 0);
+    return;
+  }
+  int dim = nest->dims[level];
+  if (dim == emitter->plan.vector_dim) {
+    emit_fold_vector_dim(emitter, nest, dim);
+    return;
+  }
+  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, nest->part_count * emitter->kernel->fold_count);
+  int slot_count = collect_slots(emitter, nest, 0, nest->part_count, slots);
+  Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, slots, slot_count);
+  emitter->dims[dim] = loop.index;
+  known |= UINT64_C(1) << dim;
+  if (level + 1 < nest->dim_count) hoist_values(emitter, nest->stage, known);
+  emit_fold_dims(emitter, nest, level + 1, known);
+  emit_loop_end(emitter, &loop);
+}
+
+static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
+  const Kernel *kernel = emitter->kernel;
+  bool has_vector = false;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != nest->stage) continue;
+    if (d == emitter->plan.vector_dim) {
+      has_vector = true;
+    } else {
+      nest->dims[nest->dim_count++] = d;
+    }
+  }
+  nest->part_count = 1;
+  if (!has_vector) return;
+  nest->dims[nest->dim_count++] = emitter->plan.vector_dim;
+  nest->part_count = emitter->plan.part_count;
+  nest->parts = emitter->plan.parts;
+}
+
+/* Partial folds become one scalar: lanes first, then parts in order. */
+static LLVMValueRef combine_parts(KernelEmitter *emitter, const FoldNest *nest, int fold) {
+  const Kernel *kernel = emitter->kernel;
+  const KernelValue *next = &kernel->values[kernel->folds[fold].next];
+  VecOp op = {next->opcode, next->type, next->type, {0, 0}};
+  LLVMValueRef total = NULL;
+  for (int p = 0; p < nest->part_count; p++) {
+    LLVMValueRef part = *accumulator_slot(emitter, nest, p, fold);
+    part = vec_reduce(emitter->vec, &op, part, nest->parts[p].lanes);
+    total = total == NULL ? part : vec_apply(emitter->vec, &op, (LLVMValueRef[]){total, part}, 1);
+  }
+  return total;
+}
+
+static void emit_folds(KernelEmitter *emitter, int stage, uint64_t known) {
+  const Kernel *kernel = emitter->kernel;
+  FoldNest nest = {.stage = stage};
+  order_inner_dims(emitter, &nest);
+  nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (!is_folded_here(emitter, &nest, f)) continue;
+    LLVMValueRef seed = nest.parts == NULL ? emit_value_lanes(emitter, kernel->folds[f].seed) : emit_value(emitter, kernel->folds[f].seed);
+    for (int p = 0; p < nest.part_count; p++) {
+      *accumulator_slot(emitter, &nest, p, f) = nest.parts == NULL ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
+    }
+  }
+  emit_fold_dims(emitter, &nest, 0, known);
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (!is_folded_here(emitter, &nest, f)) continue;
+    emitter->accumulators[f] = nest.parts == NULL ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
+  }
+}
+
+/* --- stages and outer loops --- */
+
+static bool stage_has_dims(const Kernel *kernel, int stage) {
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == stage) return true;
+  }
+  return false;
+}
+
+static bool stage_has_folds(const Kernel *kernel, int stage) {
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].stage == stage) return true;
+  }
+  return false;
+}
+
+static void emit_stages(KernelEmitter *emitter, uint64_t known) {
+  const Kernel *kernel = emitter->kernel;
+  for (int s = 0; s < kernel->stage_count; s++) {
+    if (stage_has_folds(kernel, s)) emit_folds(emitter, s, known);
+    XLAC_CHECK(!stage_has_dims(kernel, s) || kernel->stages[s].store_count == 0);
+    for (int i = 0; i < kernel->stages[s].store_count; i++) {
+      /* all values first: a later store must not see what an earlier one wrote */
+      emit_value(emitter, kernel->stages[s].stores[i].value);
+    }
+    for (int i = 0; i < kernel->stages[s].store_count; i++) emit_store(emitter, &kernel->stages[s].stores[i]);
+  }
+}
+
+static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
+  const EmitPlan *plan = &emitter->plan;
+  hoist_values(emitter, KERNEL_OUTER, known);
+  if (level == plan->outer_count) {
+    emit_stages(emitter, known);
+    return;
+  }
+  int dim = plan->outer[level];
+  known |= UINT64_C(1) << dim;
+  if (dim != plan->vector_dim) {
+    Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, NULL, 0);
+    emitter->dims[dim] = loop.index;
+    emit_outer(emitter, level + 1, known);
+    emit_loop_end(emitter, &loop);
+    return;
+  }
+  for (int p = 0; p < plan->part_count; p++) {
+    const VectorPart *part = &plan->parts[p];
+    enter_lanes(emitter, part);
+    Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), NULL, 0);
+    emitter->dims[dim] = loop.index;
+    emit_outer(emitter, level + 1, known);
+    emit_loop_end(emitter, &loop);
+    leave_lanes(emitter);
+  }
+}
+
+void emit_nest(KernelEmitter *emitter) {
+  emit_outer(emitter, 0, 0);
+}

@@ -1,0 +1,77 @@
+#include "codegen/emit/kernel_emitter.h"
+
+#include <string.h>
+
+#include "codegen/blocks/contraction.h"
+#include "codegen/emit/emit_internal.h"
+
+static Status check_supported(const Kernel *kernel, DiagSink *diag) {
+  const HloInstruction *source = kernel->source;
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    if (vec_type_supported(kernel->buffers[b].type)) continue;
+    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-type", "'%.*s' works on %s, which has no code yet",
+                      SV_ARG(source->name), type_text(kernel->buffers[b].type));
+  }
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    bool supported = vec_type_supported(value->type);
+    PrimitiveType operand_type = TYPE_INVALID;
+    if (value->kind == KERNEL_APPLY) {
+      int typed = value->opcode == HLO_SELECT || value->opcode == HLO_CLAMP ? 1 : 0;
+      operand_type = kernel->values[value->operands[typed]].type;
+      VecOp op = {value->opcode, value->type, operand_type, {value->params[0], value->params[1]}};
+      supported = vec_supports(&op);
+    }
+    if (supported) continue;
+    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-type", "'%s' of %s has no code yet (in '%.*s')",
+                      value->kind == KERNEL_APPLY ? hlo_opcode_text(value->opcode) : "value",
+                      type_text(operand_type == TYPE_INVALID ? value->type : operand_type), SV_ARG(source->name));
+  }
+  return STATUS_OK;
+}
+
+static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, const char *name, Arena *arena) {
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0);
+  unsigned count = (unsigned)kernel->buffer_count + 1;
+  LLVMTypeRef *parameters = ARENA_NEW_ARRAY(arena, LLVMTypeRef, count);
+  for (unsigned i = 0; i < count; i++) parameters[i] = pointer;
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
+  LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+  static const char *const attributes[] = {"nounwind", "noinline"};
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
+  }
+  return function;
+}
+
+static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers, Arena *arena) {
+  KernelEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
+  emitter.values = ARENA_NEW_ARRAY(arena, CachedValue, kernel->value_count);
+  emitter.accumulators = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->fold_count);
+  emit_plan_choose(kernel, vec->target, &emitter.plan);
+  emit_nest(&emitter);
+}
+
+Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, LLVMValueRef *out_function,
+                   int64_t *out_scratch_bytes) {
+  RETURN_IF_ERROR(check_supported(kernel, diag));
+  Arena *arena = arena_create();
+  LLVMValueRef function = add_function(vec, kernel, name, arena);
+  LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
+  LLVMValueRef *buffers = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->buffer_count + 1);
+  LLVMGetParams(function, buffers);
+  *out_scratch_bytes = 0;
+  if (contraction_matches(kernel, vec->target)) {
+    *out_scratch_bytes = contraction_scratch_bytes(kernel, vec->target);
+    contraction_emit(vec, kernel, function, buffers, buffers[kernel->buffer_count]);
+  } else {
+    emit_loops(vec, kernel, function, buffers, arena);
+  }
+  LLVMBuildRetVoid(vec->builder);
+  LLVMClearInsertionPosition(vec->builder);
+  arena_destroy(arena);
+  *out_function = function;
+  return STATUS_OK;
+}
