@@ -1,0 +1,149 @@
+#include "hlo/analysis/call_graph.h"
+
+/* --- callees --- */
+
+static int branch_count(const HloInstruction *instruction) {
+  const HloAttr *list = hlo_instruction_attr(instruction, HLO_ATTR_BRANCH_COMPUTATIONS);
+  return list ? (int)list->value.computations.count : 2;
+}
+
+int call_graph_callee_count(const HloInstruction *instruction) {
+  switch (instruction->opcode) {
+    case HLO_CALL: return 1;
+    case HLO_WHILE: return 2;
+    case HLO_CONDITIONAL: return branch_count(instruction);
+    case HLO_ASYNC_START: return hlo_instruction_computation(instruction, HLO_ATTR_CALLS) ? 1 : 0;
+    default: return 0;
+  }
+}
+
+static HloComputation *branch(const HloInstruction *instruction, int index) {
+  const HloAttr *list = hlo_instruction_attr(instruction, HLO_ATTR_BRANCH_COMPUTATIONS);
+  if (list) return list->value.computations.data[index];
+  return hlo_instruction_computation(instruction, index == 0 ? HLO_ATTR_TRUE_COMPUTATION : HLO_ATTR_FALSE_COMPUTATION);
+}
+
+HloComputation *call_graph_callee(const HloInstruction *instruction, int index) {
+  switch (instruction->opcode) {
+    case HLO_CALL: return hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY);
+    case HLO_WHILE: return hlo_instruction_computation(instruction, index == 0 ? HLO_ATTR_CONDITION : HLO_ATTR_BODY);
+    case HLO_CONDITIONAL: return branch(instruction, index);
+    case HLO_ASYNC_START: return hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
+    default: return NULL;
+  }
+}
+
+/* --- building --- */
+
+typedef struct Frame {
+  HloComputation *computation;
+  int64_t instruction;
+  int callee;
+} Frame;
+
+typedef struct GraphBuilder {
+  Arena *arena;
+  DiagSink *diag;
+  CallContext *contexts;
+  HloInstruction **callers;
+  int32_t *depths;
+  HloComputationArray order;
+  ARRAY(Frame) stack;
+} GraphBuilder;
+
+static Status push_callee(GraphBuilder *builder, HloInstruction *site, HloComputation *callee) {
+  if (!callee) {
+    return diag_error(builder->diag, STATUS_INVALID, site->loc, "call-graph", "'%.*s' does not name what it calls",
+                      SV_ARG(site->name));
+  }
+  if (builder->contexts[callee->id] == CALL_CONTEXT_SEQUENTIAL) {
+    return diag_error(builder->diag, STATUS_INVALID, site->loc, "call-graph",
+                      "computation '%.*s' has more than one call site: memory can be planned after pass flatten-call-graph only",
+                      SV_ARG(callee->name));
+  }
+  builder->contexts[callee->id] = CALL_CONTEXT_SEQUENTIAL;
+  builder->callers[callee->id] = site;
+  builder->depths[callee->id] = builder->depths[site->parent->id] + 1;
+  array_push(&builder->stack, builder->arena, ((Frame){callee, 0, 0}));
+  return STATUS_OK;
+}
+
+/* One step of the walk: descends into the next callee, or ends the computation on top. */
+static Status step(GraphBuilder *builder) {
+  Frame *frame = &array_last(&builder->stack);
+  const HloInstructionArray *list = &frame->computation->instructions;
+  for (; frame->instruction < list->count; frame->instruction++, frame->callee = 0) {
+    HloInstruction *instruction = list->data[frame->instruction];
+    if (frame->callee < call_graph_callee_count(instruction)) {
+      return push_callee(builder, instruction, call_graph_callee(instruction, frame->callee++));
+    }
+  }
+  array_push(&builder->order, builder->arena, frame->computation);
+  builder->stack.count--;
+  return STATUS_OK;
+}
+
+static Status mark_embedded(GraphBuilder *builder, const HloComputation *computation) {
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    if (hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) continue;
+    if (instruction->opcode == HLO_ASYNC_UPDATE || instruction->opcode == HLO_ASYNC_DONE) continue;
+    for (int k = 0; k < hlo_instruction_called_count(instruction); k++) {
+      const HloComputation *callee = hlo_instruction_called(instruction, k);
+      if (builder->contexts[callee->id] == CALL_CONTEXT_SEQUENTIAL) {
+        return diag_error(builder->diag, STATUS_INVALID, instruction->loc, "call-graph",
+                          "computation '%.*s' is called by control flow and applied by '%.*s': memory can be planned after pass "
+                          "flatten-call-graph only",
+                          SV_ARG(callee->name), SV_ARG(instruction->name));
+      }
+      builder->contexts[callee->id] = CALL_CONTEXT_EMBEDDED;
+    }
+  }
+  return STATUS_OK;
+}
+
+Status call_graph_build(Arena *arena, const HloModule *module, DiagSink *diag, const CallGraph **out_graph) {
+  int32_t count = module->next_computation_id + 1;
+  GraphBuilder builder = {.arena = arena,
+                          .diag = diag,
+                          .contexts = ARENA_NEW_ARRAY(arena, CallContext, count),
+                          .callers = ARENA_NEW_ARRAY(arena, HloInstruction *, count),
+                          .depths = ARENA_NEW_ARRAY(arena, int32_t, count)};
+  builder.contexts[module->entry->id] = CALL_CONTEXT_SEQUENTIAL;
+  array_push(&builder.stack, arena, ((Frame){module->entry, 0, 0}));
+  while (builder.stack.count > 0) RETURN_IF_ERROR(step(&builder));
+  for (int64_t i = 0; i < builder.order.count; i++) RETURN_IF_ERROR(mark_embedded(&builder, builder.order.data[i]));
+  CallGraph *graph = ARENA_NEW(arena, CallGraph);
+  graph->module = module;
+  graph->contexts = builder.contexts;
+  graph->callers = builder.callers;
+  graph->depths = builder.depths;
+  graph->sequential_count = (int32_t)builder.order.count;
+  graph->sequential = builder.order.data;
+  *out_graph = graph;
+  return STATUS_OK;
+}
+
+/* --- questions --- */
+
+bool call_graph_is_sequential(const CallGraph *graph, const HloComputation *computation) {
+  return graph->contexts[computation->id] == CALL_CONTEXT_SEQUENTIAL;
+}
+
+HloInstruction *call_graph_caller(const CallGraph *graph, const HloComputation *computation) {
+  return graph->callers[computation->id];
+}
+
+const HloInstruction *call_graph_ancestor(const CallGraph *graph, const HloInstruction *instruction, const HloComputation *ancestor) {
+  while (instruction && instruction->parent != ancestor) instruction = call_graph_caller(graph, instruction->parent);
+  return instruction;
+}
+
+const HloComputation *call_graph_common(const CallGraph *graph, const HloInstruction **a, const HloInstruction **b) {
+  while ((*a)->parent != (*b)->parent) {
+    int32_t depth_a = graph->depths[(*a)->parent->id], depth_b = graph->depths[(*b)->parent->id];
+    if (depth_a >= depth_b) *a = call_graph_caller(graph, (*a)->parent);
+    if (depth_b >= depth_a) *b = call_graph_caller(graph, (*b)->parent);
+  }
+  return (*a)->parent;
+}

@@ -1,0 +1,209 @@
+#include "base/array.h"
+#include "hlo/analysis/hlo_ordering.h"
+#include "hlo/analysis/in_place.h"
+
+/* Beyond so many updates of one value the order is left as it is: copies are needed anyway. */
+enum { MAX_UPDATES_PER_VALUE = 64 };
+
+/* |updater| writes over |value|: other readers of it had better come first. */
+typedef struct Update {
+  const HloInstruction *updater;
+  int32_t value;
+} Update;
+
+typedef ARRAY(Update) UpdateArray;
+typedef ARRAY(int32_t) NumberArray;
+
+typedef struct Order {
+  Arena *arena;
+  const HloDataflow *flow;
+  const HloComputation *computation;
+  const HloSequence *given;
+  UpdateArray updates;
+  int32_t *places;          /* by instruction id: place in |given| */
+  int32_t *stamps;          /* by place: the last update that counted the reader */
+  int32_t *update_counts;   /* by value */
+  int32_t *waiting;         /* by place: predecessors to come */
+  int32_t *blocking;        /* by place: readers that should come first */
+  NumberArray *successors;  /* by place */
+  NumberArray *unblocks;    /* by place of a reader: places of updaters */
+  NumberArray ready, held;  /* heaps of places: free to go, and better kept back */
+  bool *done;
+} Order;
+
+static void add_update(Order *order, const HloInstruction *updater, int32_t value) {
+  if (value < 0 || order->update_counts[value]++ >= MAX_UPDATES_PER_VALUE) return;
+  array_push(&order->updates, order->arena, ((Update){updater, value}));
+}
+
+/* --- what updates what --- */
+
+static void find_instruction_updates(Order *order, const HloInstruction *instruction) {
+  const HloDataflow *flow = order->flow;
+  InPlacePairs pairs = hlo_in_place_pairs(instruction, order->arena);
+  for (int i = 0; i < pairs.count; i++) {
+    add_update(order, instruction, hlo_dataflow_value(flow, instruction->operands[pairs.pairs[i].operand], pairs.pairs[i].operand_node));
+  }
+  if (instruction->opcode != HLO_WHILE) return;
+  int32_t count = shape_nodes(flow->shapes, instruction->shape)->count;
+  for (int32_t node = 0; node < count; node++) {
+    if (hlo_dataflow_is_carried(flow, instruction, node)) {
+      add_update(order, instruction, hlo_dataflow_value(flow, instruction->operands[0], node));
+    }
+  }
+}
+
+/* The result at the root's |node| overwrites the value at |parameter_node| of |parameter|. */
+static void find_result_update(Order *order, int node, const HloInstruction *parameter, int parameter_node) {
+  int32_t result = hlo_dataflow_value(order->flow, order->computation->root, node);
+  int32_t given = hlo_dataflow_value(order->flow, parameter, parameter_node);
+  if (result < 0 || given < 0 || result == given) return;
+  const HloInstruction *maker = order->flow->values[result].definition.instruction;
+  if (maker->parent == order->computation && maker->opcode != HLO_PARAMETER) add_update(order, maker, given);
+}
+
+static void find_result_updates(Order *order) {
+  const HloModule *module = order->flow->graph->module;
+  const HloComputation *computation = order->computation;
+  const HloInstruction *site = call_graph_caller(order->flow->graph, computation);
+  if (site && site->opcode == HLO_WHILE && computation == call_graph_callee(site, 1)) {
+    int32_t count = shape_nodes(order->flow->shapes, site->shape)->count;
+    for (int32_t node = 0; node < count; node++) {
+      if (hlo_dataflow_is_carried(order->flow, site, node)) find_result_update(order, node, computation->parameters.data[0], node);
+    }
+  }
+  if (computation != module->entry) return;
+  for (int64_t i = 0; i < module->aliases.count; i++) {
+    const InputOutputAlias *alias = &module->aliases.data[i];
+    const HloInstruction *parameter = hlo_computation_parameter(computation, alias->parameter);
+    if (!parameter) continue;
+    int node = shape_node_from_index(computation->root->shape, alias->output);
+    int parameter_node = shape_node_from_index(parameter->shape, alias->parameter_index);
+    if (node >= 0 && parameter_node >= 0) find_result_update(order, node, parameter, parameter_node);
+  }
+}
+
+/* --- edges --- */
+
+static void add_successor(Order *order, const HloInstruction *before, int32_t place) {
+  array_push(&order->successors[order->places[before->id]], order->arena, place);
+  order->waiting[place]++;
+}
+
+static void find_successors(Order *order) {
+  for (int64_t i = 0; i < order->given->count; i++) {
+    const HloInstruction *instruction = order->given->instructions[i];
+    const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
+    for (int k = 0; k < instruction->operand_count; k++) add_successor(order, instruction->operands[k], (int32_t)i);
+    for (int64_t k = 0; control && k < control->value.instructions.count; k++) {
+      add_successor(order, control->value.instructions.data[k], (int32_t)i);
+    }
+  }
+}
+
+static void find_blockers(Order *order) {
+  for (int64_t i = 0; i < order->given->count; i++) order->stamps[i] = -1;
+  for (int64_t u = 0; u < order->updates.count; u++) {
+    const Update *update = &order->updates.data[u];
+    const HloValue *value = &order->flow->values[update->value];
+    int32_t updater = order->places[update->updater->id];
+    for (int32_t i = 0; i < value->use_count; i++) {
+      const HloInstruction *reader = call_graph_ancestor(order->flow->graph, value->uses[i].user, order->computation);
+      if (!reader || reader == update->updater) continue;
+      int32_t place = order->places[reader->id];
+      if (order->stamps[place] == u) continue;
+      order->stamps[place] = (int32_t)u;
+      array_push(&order->unblocks[place], order->arena, updater);
+      order->blocking[updater]++;
+    }
+  }
+}
+
+/* --- heaps of places, the smallest on top --- */
+
+static void heap_push(NumberArray *heap, Arena *arena, int32_t place) {
+  array_push(heap, arena, place);
+  int64_t at = heap->count - 1;
+  for (; at > 0 && heap->data[(at - 1) / 2] > place; at = (at - 1) / 2) heap->data[at] = heap->data[(at - 1) / 2];
+  heap->data[at] = place;
+}
+
+static int32_t heap_pop(NumberArray *heap) {
+  int32_t top = heap->data[0], last = array_pop(heap);
+  int64_t at = 0;
+  for (int64_t child = 1; child < heap->count; child = 2 * at + 1) {
+    if (child + 1 < heap->count && heap->data[child + 1] < heap->data[child]) child++;
+    if (heap->data[child] >= last) break;
+    heap->data[at] = heap->data[child];
+    at = child;
+  }
+  if (heap->count > 0) heap->data[at] = last;
+  return top;
+}
+
+static void make_ready(Order *order, int32_t place) {
+  heap_push(order->blocking[place] > 0 ? &order->held : &order->ready, order->arena, place);
+}
+
+/* A held instruction that was set free meanwhile stands in both heaps. */
+static int32_t next_place(Order *order) {
+  while (order->ready.count + order->held.count > 0) {
+    int32_t place = heap_pop(order->ready.count > 0 ? &order->ready : &order->held);
+    if (!order->done[place]) return place;
+  }
+  return -1;
+}
+
+static void finish_place(Order *order, int32_t place) {
+  order->done[place] = true;
+  for (int64_t i = 0; i < order->unblocks[place].count; i++) {
+    int32_t updater = order->unblocks[place].data[i];
+    if (--order->blocking[updater] == 0 && order->waiting[updater] == 0 && !order->done[updater]) {
+      heap_push(&order->ready, order->arena, updater);
+    }
+  }
+  for (int64_t i = 0; i < order->successors[place].count; i++) {
+    if (--order->waiting[order->successors[place].data[i]] == 0) make_ready(order, order->successors[place].data[i]);
+  }
+}
+
+static HloSequence reorder(Order *order) {
+  int64_t count = order->given->count;
+  Arena *arena = order->arena;
+  order->stamps = ARENA_NEW_ARRAY(arena, int32_t, count);
+  order->waiting = ARENA_NEW_ARRAY(arena, int32_t, count);
+  order->blocking = ARENA_NEW_ARRAY(arena, int32_t, count);
+  order->successors = ARENA_NEW_ARRAY(arena, NumberArray, count);
+  order->unblocks = ARENA_NEW_ARRAY(arena, NumberArray, count);
+  order->done = ARENA_NEW_ARRAY(arena, bool, count);
+  for (int64_t i = 0; i < count; i++) order->places[order->given->instructions[i]->id] = (int32_t)i;
+  find_successors(order);
+  find_blockers(order);
+  HloInstruction **instructions = ARENA_NEW_ARRAY(arena, HloInstruction *, count);
+  int64_t filled = 0;
+  for (int32_t i = 0; i < count; i++) {
+    if (order->waiting[i] == 0) make_ready(order, i);
+  }
+  for (int32_t place = next_place(order); place >= 0; place = next_place(order)) {
+    instructions[filled++] = order->given->instructions[place];
+    finish_place(order, place);
+  }
+  XLAC_CHECK(filled == count);
+  return (HloSequence){count, instructions};
+}
+
+const HloSequence *hlo_ordering_prefer_in_place(Arena *arena, const HloDataflow *dataflow) {
+  const CallGraph *graph = dataflow->graph;
+  HloSequence *sequences = ARENA_COPY_ARRAY(arena, HloSequence, dataflow->sequences, graph->module->next_computation_id + 1);
+  int32_t *places = ARENA_NEW_ARRAY(arena, int32_t, graph->module->next_instruction_id + 1);
+  int32_t *update_counts = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1);
+  for (int32_t c = 0; c < graph->sequential_count; c++) {
+    const HloComputation *computation = graph->sequential[c];
+    Order order = {.arena = arena, .flow = dataflow, .computation = computation, .given = &dataflow->sequences[computation->id],
+                   .places = places, .update_counts = update_counts};
+    for (int64_t i = 0; i < order.given->count; i++) find_instruction_updates(&order, order.given->instructions[i]);
+    find_result_updates(&order);
+    if (order.updates.count > 0) sequences[computation->id] = reorder(&order);
+  }
+  return sequences;
+}
