@@ -33,7 +33,6 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
 
   if (optimise) {
     hlo_pass_pipeline_add(pipeline, &hlo_fusion_pass);
-    hlo_pass_pipeline_add(pipeline, &hlo_reshape_to_bitcast_pass);
     hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
   }
 

@@ -1,6 +1,7 @@
 #include "passes/schedule/schedule_model.h"
 
 #include "base/checked_math.h"
+#include "hlo/analysis/in_place.h"
 
 int64_t schedule_add_bytes(int64_t a, int64_t b) {
   int64_t sum;
@@ -136,27 +137,16 @@ static void forward_tuple(ModelBuilder *builder, ScheduleNode *node) {
   node->leaves = leaves;
 }
 
-/* The fusion's root updates one of its operands where it is. */
-static bool is_fusion_in_place(const HloInstruction *instruction) {
-  if (instruction->opcode != HLO_FUSION) return false;
-  const HloComputation *fused = hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
-  return fused != NULL && fused->root->opcode == HLO_DYNAMIC_UPDATE_SLICE &&
-         fused->root->operands[0]->opcode == HLO_PARAMETER && shape_is_array(instruction->shape);
-}
-
-static void forward_updated(ModelBuilder *builder, ScheduleNode *node) {
-  const HloInstruction *updated = node->instruction->operands[0];
-  if (node->instruction->opcode == HLO_FUSION) {
-    const HloComputation *fused = hlo_instruction_computation(node->instruction, HLO_ATTR_CALLS);
-    int64_t parameter = hlo_instruction_parameter_number(fused->root->operands[0]);
-    updated = node->instruction->operands[parameter];
-  }
+/* A result that is written over an operand takes that one's buffer. */
+static bool forward_updated(ModelBuilder *builder, ScheduleNode *node) {
+  if (!shape_is_array(node->instruction->shape)) return false;
+  InPlacePairs pairs = hlo_in_place_pairs(node->instruction, builder->model->arena);
+  if (pairs.count != 1) return false;
+  const HloInstruction *updated = node->instruction->operands[pairs.pairs[0].operand];
   const ScheduleNode *source = node_of(builder, updated);
-  if (source != NULL && source->leaf_count == 1 && node->leaf_count == 1) {
-    node->leaves = source->leaves;
-  } else {
-    define_leaves(builder, node);
-  }
+  if (source == NULL || !shape_is_array(updated->shape)) return false;
+  node->leaves = source->leaves;
+  return true;
 }
 
 static void find_leaves(ModelBuilder *builder, int32_t number) {
@@ -167,17 +157,29 @@ static void find_leaves(ModelBuilder *builder, int32_t number) {
     case HLO_CONSTANT: define_nothing(builder, node); break;
     case HLO_GET_TUPLE_ELEMENT: forward_element(builder, node); break;
     case HLO_TUPLE: forward_tuple(builder, node); break;
-    case HLO_BITCAST:
     case HLO_OPT_BARRIER:
     case HLO_DOMAIN:
     case HLO_ADD_DEPENDENCY:
     case HLO_WHILE: forward_operand(builder, node); break;
     default:
-      if (hlo_opcode_has(node->instruction->opcode, OP_IN_PLACE) || is_fusion_in_place(node->instruction)) {
-        forward_updated(builder, node);
-      } else {
+      if (hlo_is_view(node->instruction)) {
+        forward_operand(builder, node);
+      } else if (!forward_updated(builder, node)) {
         define_leaves(builder, node);
       }
+  }
+}
+
+/* The first buffers that the result may be written over once nobody else reads them. */
+static void find_overwritable(ModelBuilder *builder, ScheduleNode *node) {
+  const HloInstruction *instruction = node->instruction;
+  if (!shape_is_array(instruction->shape) || node->defined_bytes == 0) return;
+  for (int i = 0; i < instruction->operand_count && node->overwritable_count < SCHEDULE_MAX_OVERWRITABLE; i++) {
+    const ScheduleNode *source = node_of(builder, instruction->operands[i]);
+    if (source == NULL || !shape_is_array(instruction->operands[i]->shape) || source->leaves[0] < 0) continue;
+    if (builder->buffers.data[source->leaves[0]].bytes != node->defined_bytes) continue;
+    if (!hlo_may_share_operand(instruction, i, 0, 0, builder->model->arena)) continue;
+    node->overwritable[node->overwritable_count++] = source->leaves[0];
   }
 }
 
@@ -252,6 +254,7 @@ ScheduleModel *schedule_model_create(Arena *arena, const HloComputation *computa
     int_map_set(&builder.numbers, (uint64_t)order[n]->id, n);
     find_predecessors(&builder, n);
     find_leaves(&builder, n);
+    find_overwritable(&builder, &model->nodes[n]);
   }
   find_successors(model);
   model->buffers = builder.buffers.data;
@@ -265,6 +268,14 @@ ScheduleModel *schedule_model_create(Arena *arena, const HloComputation *computa
 
 /* --- simulation --- */
 
+/* Written over an operand of its size that dies here. */
+static bool overwrites_operand(const ScheduleNode *node, const int32_t *unread) {
+  for (int32_t i = 0; i < node->overwritable_count; i++) {
+    if (unread[node->overwritable[i]] == 1) return true;
+  }
+  return false;
+}
+
 int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order) {
   int32_t *unread = ARENA_NEW_ARRAY(model->arena, int32_t, model->buffer_count + 1);
   int64_t live = 0, peak = 0;
@@ -272,7 +283,9 @@ int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order) {
   for (int32_t i = 0; i < model->node_count; i++) {
     const ScheduleNode *node = &model->nodes[order[i]];
     live = schedule_add_bytes(live, node->defined_bytes);
-    peak = max_i64(peak, schedule_add_bytes(live, node->called_bytes));
+    int64_t during = schedule_add_bytes(live, node->called_bytes);
+    if (overwrites_operand(node, unread)) during = schedule_add_bytes(during, -node->defined_bytes);
+    peak = max_i64(peak, during);
     for (int32_t r = 0; r < node->read_count; r++) {
       if (--unread[node->reads[r]] == 0) live = schedule_add_bytes(live, -model->buffers[node->reads[r]].bytes);
     }

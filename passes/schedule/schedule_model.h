@@ -1,12 +1,14 @@
 /* ScheduleModel: what an order of a computation's instructions costs in memory, without placement.
  *
- * Every array leaf that an instruction makes is a buffer; forwarding instructions (tuple, get-tuple-element, bitcast …) and updates in place
- * pass buffers on.  A buffer lives from its definition to its last reader; parameters and constants cost nothing, what the root returns
+ * Every array leaf that an instruction makes is a buffer; forwarding instructions (tuple, get-tuple-element, views …) and updates in place
+ * pass buffers on, and a result may be written over an operand that dies (hlo/analysis/in_place.h).  A buffer lives from its definition to its last reader; parameters and constants cost nothing, what the root returns
  * lives to the end.  While an instruction runs that calls computations, the largest of their peaks comes on top. */
 #ifndef XLAC_PASSES_SCHEDULE_SCHEDULE_MODEL_H
 #define XLAC_PASSES_SCHEDULE_SCHEDULE_MODEL_H
 
 #include "hlo/ir/hlo_module.h"
+
+#define SCHEDULE_MAX_OVERWRITABLE 2
 
 typedef struct ScheduleNode {
   HloInstruction *instruction;
@@ -20,6 +22,8 @@ typedef struct ScheduleNode {
   const int32_t *reads;                  /* distinct buffers read, by number */
   int32_t leaf_count;
   const int32_t *leaves;                 /* the buffer at each leaf of the result; -1: none that costs anything */
+  int32_t overwritable_count;
+  int32_t overwritable[SCHEDULE_MAX_OVERWRITABLE]; /* buffers of the result's size that it may be written over */
 } ScheduleNode;
 
 typedef struct ScheduleBuffer {
