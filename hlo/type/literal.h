@@ -1,7 +1,8 @@
 /* Literal: a constant value of any shape.
  *
  * Array data is dense, row major by the *logical* dimensions whatever the shape's layout, one storage unit per element
- * (type_storage_bytes: s4 is one sign-extended byte, f8 its bits, c64 two floats, pred 0 or 1).  Host byte order (little endian). */
+ * (type_storage_bytes: s4 is one sign-extended byte, f8 its bits, c64 two floats, pred 0 or 1).  Host byte order
+ * (little endian). */
 #ifndef XLAC_HLO_TYPE_LITERAL_H
 #define XLAC_HLO_TYPE_LITERAL_H
 
@@ -9,9 +10,9 @@
 
 typedef struct Literal {
   const Shape *shape;
-  void *data;              /* arrays; 64-byte aligned */
-  struct Literal *tuple;   /* tuples: shape->tuple_size elements */
-  bool elided;             /* the text said {...}: data is zeroes and must not be used */
+  void *data;            /* arrays; 64-byte aligned */
+  struct Literal *tuple; /* tuples: shape->tuple_size elements */
+  bool elided;           /* the text said {...}: data is zeroes and must not be used */
 } Literal;
 
 /* Zeroed storage in |arena| for every leaf.  The element count must fit (check shape_byte_size first). */
@@ -33,8 +34,8 @@ bool literal_is_splat(const Literal *literal);
 /* All elements equal |value| (real types). */
 bool literal_is_all(const Literal *literal, double value);
 
-/* XLA's text of the value alone (no shape): 1, {1, 2}, { {1}, {2} }, ({1}, 2).  More than |max_elements| in an array print as {...};
- * negative: no limit.  Reads back bit-equal, NaN payloads and signed zeros included (-0.0). */
+/* XLA's text of the value alone (no shape): 1, {1, 2}, { {1}, {2} }, ({1}, 2).  More than |max_elements| in an array
+ * print as {...}; negative: no limit.  Reads back bit-equal, NaN payloads and signed zeros included (-0.0). */
 void literal_print(StringBuilder *out, const Literal *literal, int64_t max_elements);
 
 /* Bits of one element's value as text, as literal_print writes them. */

@@ -37,7 +37,7 @@ int type_storage_bytes(PrimitiveType type);
 /* The type called |text|, TYPE_INVALID if none; "tuple" and "buffer" are none. */
 PrimitiveType type_from_text(StringView text);
 
-bool type_is_float(PrimitiveType type);    /* not complex */
+bool type_is_float(PrimitiveType type); /* not complex */
 bool type_is_complex(PrimitiveType type);
 bool type_is_signed(PrimitiveType type);   /* signed integers */
 bool type_is_unsigned(PrimitiveType type); /* unsigned integers, not pred */

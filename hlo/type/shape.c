@@ -135,7 +135,8 @@ static const Shape *intern_normalized(ShapeTable *table, const Shape *shape) {
   if (shape->dynamic != NULL) copy->dynamic = ARENA_COPY_ARRAY(table->arena, bool, shape->dynamic, shape->rank);
   copy_layout(table->arena, &shape->layout, &copy->layout);
   copy->tuple = NULL;
-  if (shape->tuple_size > 0) copy->tuple = ARENA_COPY_ARRAY(table->arena, const Shape *, shape->tuple, shape->tuple_size);
+  if (shape->tuple_size > 0)
+    copy->tuple = ARENA_COPY_ARRAY(table->arena, const Shape *, shape->tuple, shape->tuple_size);
   if (copy->type == TYPE_TUPLE) shape_compute_tuple_facts(table->arena, copy, &entry->facts);
   entry->hash = hash;
   entry->next = first;

@@ -1,7 +1,8 @@
 /* Shape: element type, dimensions and layout of an array, or a tuple of shapes.
  *
- * Shapes are immutable and interned: within one ShapeTable equal shapes (layout included) are equal pointers.  Dimensions are
- * upper bounds where dynamic.  Every array carries its layout explicitly; text without one means the default, descending. */
+ * Shapes are immutable and interned: within one ShapeTable equal shapes (layout included) are equal pointers.
+ * Dimensions are upper bounds where dynamic.  Every array carries its layout explicitly; text without one means the
+ * default, descending. */
 #ifndef XLAC_HLO_TYPE_SHAPE_H
 #define XLAC_HLO_TYPE_SHAPE_H
 
@@ -30,7 +31,7 @@ typedef struct Layout {
   const int64_t *minor_to_major; /* minor_to_major[0] is the fastest varying dimension */
   int tile_count;
   const Tile *tiles;
-  int64_t tail_padding_alignment; /* in elements; 1: none */
+  int64_t tail_padding_alignment;         /* in elements; 1: none */
   PrimitiveType index_type, pointer_type; /* obsolete sparse fields, TYPE_INVALID when absent */
   int64_t element_size_in_bits;           /* 0: natural */
   int64_t memory_space;                   /* the buffer's colour */
@@ -54,9 +55,10 @@ typedef struct ShapeTable ShapeTable;
 /* Lives in and interns into |arena|. */
 ShapeTable *shape_table_create(Arena *arena);
 
-/* The interned shape equal to |shape|, whose pointees may be temporary (they are copied); elements of tuples have to be interned.
- * Left out means default: minor_to_major NULL is descending (layout.rank is then ignored), tail_padding_alignment 0 is 1.  The layout
- * of what is no array is dropped; unbounded dimensions count as dynamic.  A layout of another rank is a bug of the caller. */
+/* The interned shape equal to |shape|, whose pointees may be temporary (they are copied); elements of tuples have to be
+ * interned. Left out means default: minor_to_major NULL is descending (layout.rank is then ignored),
+ * tail_padding_alignment 0 is 1.  The layout of what is no array is dropped; unbounded dimensions count as dynamic.  A
+ * layout of another rank is a bug of the caller. */
 const Shape *shape_intern(ShapeTable *table, const Shape *shape);
 
 /* An array with the default layout; all dimensions static. */
@@ -69,16 +71,16 @@ const Shape *shape_tuple(ShapeTable *table, const Shape *const *elements, int co
 const Shape *shape_buffer(ShapeTable *table, const Shape *element);
 const Shape *shape_token(ShapeTable *table);
 
-/* The same shape with another element type in all arrays (their E(bits) is dropped), layout (arrays only), or default layouts
- * throughout (tiles, memory spaces and all). */
+/* The same shape with another element type in all arrays (their E(bits) is dropped), layout (arrays only), or default
+ * layouts throughout (tiles, memory spaces and all). */
 const Shape *shape_with_type(ShapeTable *table, const Shape *shape, PrimitiveType type);
 const Shape *shape_with_layout(ShapeTable *table, const Shape *shape, const Layout *layout);
 const Shape *shape_with_default_layout(ShapeTable *table, const Shape *shape);
 
 bool shape_is_array(const Shape *shape);
 bool shape_is_tuple(const Shape *shape);
-bool shape_is_scalar(const Shape *shape); /* array of rank 0 */
-bool shape_is_dynamic(const Shape *shape); /* any dimension of any leaf */
+bool shape_is_scalar(const Shape *shape);          /* array of rank 0 */
+bool shape_is_dynamic(const Shape *shape);         /* any dimension of any leaf */
 bool shape_has_default_layout(const Shape *shape); /* minor_to_major descending at every leaf */
 
 /* All fields equal (XLA's default Equal). */
@@ -88,16 +90,18 @@ bool layout_is_descending(const Layout *layout);
 /* minor_to_major names every dimension once; shape_strides and everything that computes addresses relies on it. */
 bool layout_is_permutation(const Layout *layout);
 
-/* Equal types and dimensions, ignoring layouts and the dynamic marker (XLA's Compatible); unbounded dimensions match any. */
+/* Equal types and dimensions, ignoring layouts and the dynamic marker (XLA's Compatible); unbounded dimensions match
+ * any. */
 bool shape_compatible(const Shape *a, const Shape *b);
 /* The same, ignoring floating point precision as well. */
 bool shape_compatible_ignoring_precision(const Shape *a, const Shape *b);
 bool shape_same_dims(const Shape *a, const Shape *b);
 
-/* The product of the dimensions (bounds); 0 when one is 0; -1 when it does not fit 63 bits or a dimension is unbounded. */
+/* The product of the dimensions (bounds); 0 when one is 0; -1 when it does not fit 63 bits or a dimension is unbounded.
+ */
 int64_t shape_element_count(const Shape *shape);
-/* Bytes of one array in xlac's buffers (storage_bytes each); 0 for token and opaque; pointer size × elements for a tuple's own node;
- * the array's for b(array); -1 on overflow. */
+/* Bytes of one array in xlac's buffers (storage_bytes each); 0 for token and opaque; pointer size × elements for a
+ * tuple's own node; the array's for b(array); -1 on overflow. */
 int64_t shape_byte_size(const Shape *shape);
 /* All array leaves together; -1 on overflow. */
 int64_t shape_leaf_byte_size(const Shape *shape);
@@ -118,9 +122,9 @@ typedef struct ShapeIndex {
 const Shape *shape_at(const Shape *shape, ShapeIndex index);
 bool shape_index_equal(ShapeIndex a, ShapeIndex b);
 
-/* All nodes of a shape, depth first, parents first: number 0 is the shape itself.  Passes name positions by these numbers.
- * A buffer is one node.  Tuples have to be interned.  Tuples that hold a tuple twice grow exponentially with the text: counts stop at
- * INT_MAX, so whoever lets text in has to refuse large ones. */
+/* All nodes of a shape, depth first, parents first: number 0 is the shape itself.  Passes name positions by these
+ * numbers. A buffer is one node.  Tuples have to be interned.  Tuples that hold a tuple twice grow exponentially with
+ * the text: counts stop at INT_MAX, so whoever lets text in has to refuse large ones. */
 int shape_node_count(const Shape *shape);
 const Shape *shape_node(const Shape *shape, int node);
 int shape_node_from_index(const Shape *shape, ShapeIndex index); /* -1 when the path leaves the shape */
@@ -133,7 +137,8 @@ int shape_leaf_count(const Shape *shape); /* nodes that are no tuples */
 
 /* --- text --- */
 
-/* As XLA prints: f32[2,3]{1,0}, tuples with an index comment before every fifth element.  Layouts only if |with_layout|. */
+/* As XLA prints: f32[2,3]{1,0}, tuples with an index comment before every fifth element.  Layouts only if
+ * |with_layout|. */
 void shape_print(StringBuilder *out, const Shape *shape, bool with_layout);
 /* {1,0:T(8,128)S(1)}; {} for a scalar's default. */
 void layout_print(StringBuilder *out, const Layout *layout);
