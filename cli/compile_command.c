@@ -10,9 +10,9 @@ enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NO
 static const struct {
   const char *extension;
   CodegenEmit emit;
-} emits[] = {[EMIT_OBJECT] = {".o", CODEGEN_OBJECT},       [EMIT_ASSEMBLY] = {NULL, CODEGEN_ASSEMBLY},
-             [EMIT_LLVM_IR] = {NULL, CODEGEN_LLVM_IR},     [EMIT_BITCODE] = {".bc", CODEGEN_BITCODE},
-             [EMIT_HLO] = {NULL, CODEGEN_OBJECT},          [EMIT_NONE] = {NULL, CODEGEN_OBJECT}};
+} emits[] = {[EMIT_OBJECT] = {".o", CODEGEN_OBJECT},   [EMIT_ASSEMBLY] = {NULL, CODEGEN_ASSEMBLY},
+             [EMIT_LLVM_IR] = {NULL, CODEGEN_LLVM_IR}, [EMIT_BITCODE] = {".bc", CODEGEN_BITCODE},
+             [EMIT_HLO] = {NULL, CODEGEN_OBJECT},      [EMIT_NONE] = {NULL, CODEGEN_OBJECT}};
 
 /* |path| with its extension, if it has one, replaced. */
 static const char *with_extension(Arena *arena, const char *path, const char *extension) {
@@ -21,9 +21,12 @@ static const char *with_extension(Arena *arena, const char *path, const char *ex
   return arena_printf(arena, "%.*s%s", (int)size, path, extension);
 }
 
-static bool is_stream(const char *path) { return strcmp(path, "-") == 0; }
+static bool is_stream(const char *path) {
+  return strcmp(path, "-") == 0;
+}
 
-/* Where the main output goes; NULL: nowhere.  In the current directory, beside nothing of the user's, when no name was given. */
+/* Where the main output goes; NULL: nowhere.  In the current directory, beside nothing of the user's, when no name was
+ * given. */
 static const char *output_path(const Session *session, int64_t emit) {
   if (emit == EMIT_NONE) return NULL;
   const char *input = session->options->operands.data[0], *slash = strrchr(input, '/');
@@ -33,7 +36,8 @@ static const char *output_path(const Session *session, int64_t emit) {
 }
 
 /* A side file's path: as named; beside an object that is a file; otherwise nowhere. */
-static const char *side_path(const Session *session, OptionId id, int64_t emit, const char *output, const char *extension) {
+static const char *side_path(const Session *session, OptionId id, int64_t emit, const char *output,
+                             const char *extension) {
   bool beside = emit == EMIT_OBJECT && !is_stream(output);
   return option_text(session, id, beside ? with_extension(session->arena, output, extension) : NULL);
 }

@@ -36,7 +36,8 @@ static const HloInstruction *instruction_at(const HloModule *module, SourceLoc l
     for (int64_t i = 0; i < computation->instructions.count; i++) {
       const HloInstruction *instruction = computation->instructions.data[i];
       if (instruction->loc.file != loc.file || instruction->loc.line != loc.line) continue;
-      if (!best || (instruction->loc.column <= loc.column && instruction->loc.column >= best->loc.column)) best = instruction;
+      if (!best || (instruction->loc.column <= loc.column && instruction->loc.column >= best->loc.column))
+        best = instruction;
     }
   }
   return best;
@@ -51,7 +52,9 @@ static StringView python_line(const Printer *printer, SourceLoc loc) {
 
 /* --- text --- */
 
-static bool is_continuation(char c) { return ((unsigned char)c & 0xC0) == 0x80; }
+static bool is_continuation(char c) {
+  return ((unsigned char)c & 0xC0) == 0x80;
+}
 
 /* Control characters of a hostile file must not reach the terminal. */
 static void append_safe(StringBuilder *out, StringView text, bool keep_line_ends) {
@@ -115,7 +118,9 @@ static void print_message(const Printer *printer, Severity severity, StringView 
   if (!sv_ends_with(message, SV("\n"))) sb_append_char(printer->out, '\n');
 }
 
-static bool same_place(SourceLoc a, SourceLoc b) { return a.file == b.file && a.line == b.line && a.column == b.column; }
+static bool same_place(SourceLoc a, SourceLoc b) {
+  return a.file == b.file && a.line == b.line && a.column == b.column;
+}
 
 static void print_text(const Printer *printer, const Diagnostic *diagnostic) {
   print_place(printer, diagnostic->loc);
@@ -171,7 +176,8 @@ static void print_json(const Printer *printer, const Diagnostic *diagnostic) {
   sb_append_char(printer->out, '\n');
 }
 
-void diagnostics_print(StringBuilder *out, const DiagSink *sink, const DiagnosticStyle *style, const HloModule *module) {
+void diagnostics_print(StringBuilder *out, const DiagSink *sink, const DiagnosticStyle *style,
+                       const HloModule *module) {
   Printer printer = {out, style, module};
   int errors_shown = 0;
   for (const Diagnostic *diagnostic = sink->first; diagnostic; diagnostic = diagnostic->next) {

@@ -7,13 +7,13 @@
 typedef struct DiagnosticStyle {
   bool json;
   bool color;
-  bool show_codes;         /* text: "[code]" behind the message */
+  bool show_codes; /* text: "[code]" behind the message */
   bool hide_warnings;
   bool warnings_are_errors; /* shown as such */
 } DiagnosticStyle;
 
-/* Prints all diagnostics of |sink| in order.  |module| may be NULL; with it, a diagnostic at an instruction gets a note with the Python
- * line it came from. */
+/* Prints all diagnostics of |sink| in order.  |module| may be NULL; with it, a diagnostic at an instruction gets a note
+ * with the Python line it came from. */
 void diagnostics_print(StringBuilder *out, const DiagSink *sink, const DiagnosticStyle *style, const HloModule *module);
 
 #endif

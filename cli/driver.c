@@ -13,7 +13,9 @@
 
 enum { DEFAULT_OPT_LEVEL = 2, LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
 
-bool option_given(const Session *session, OptionId id) { return session->options->values[id].given; }
+bool option_given(const Session *session, OptionId id) {
+  return session->options->values[id].given;
+}
 
 const char *option_text(const Session *session, OptionId id, const char *fallback) {
   const OptionValue *value = &session->options->values[id];
@@ -147,11 +149,12 @@ Status driver_check_memory(Session *session) {
   int64_t needed =
       assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes;
   if (limit < 0 || needed <= limit) return STATUS_OK;
-  Status status = diag_error(session->diag, STATUS_EXHAUSTED, session->module->loc, "memory-limit",
-                             "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, "
-                             "temporaries %lld), more than the limit of %lld",
-                             (long long)needed, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
-                             (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
+  Status status =
+      diag_error(session->diag, STATUS_EXHAUSTED, session->module->loc, "memory-limit",
+                 "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, "
+                 "temporaries %lld), more than the limit of %lld",
+                 (long long)needed, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
+                 (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
   note_peak_buffers(session);
   return status;
 }
@@ -179,14 +182,16 @@ Status driver_add_reports(Session *session) {
   if (option_given(session, OPTION_DUMP_LIVENESS)) {
     StringBuilder text;
     sb_init(&text, session->arena);
-    report_liveness(&text, session->module, assignment, (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
+    report_liveness(&text, session->module, assignment,
+                    (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
     RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_LIVENESS, "-"), sb_view(&text)));
   }
   if (option_given(session, OPTION_DUMP_BUFFER_ASSIGNMENT)) {
     StringBuilder text;
     sb_init(&text, session->arena);
     report_buffer_assignment(&text, session->module, assignment);
-    RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_BUFFER_ASSIGNMENT, "-"), sb_view(&text)));
+    RETURN_IF_ERROR(
+        driver_add_output(session, option_text(session, OPTION_DUMP_BUFFER_ASSIGNMENT, "-"), sb_view(&text)));
   }
   return STATUS_OK;
 }

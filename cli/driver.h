@@ -1,5 +1,6 @@
-/* The driver: what the commands have in common, from the text to the files.  A command is a list of these steps; each returns a Status
- * and session_end turns the last one into an exit status, with everything printed and the outputs in place or nowhere. */
+/* The driver: what the commands have in common, from the text to the files.  A command is a list of these steps; each
+ * returns a Status and session_end turns the last one into an exit status, with everything printed and the outputs in
+ * place or nowhere. */
 #ifndef XLAC_CLI_DRIVER_H
 #define XLAC_CLI_DRIVER_H
 
@@ -21,19 +22,19 @@ typedef struct OutputNote {
 
 typedef struct Session {
   const Options *options;
-  Arena *arena;         /* source, options, interned shapes, outputs' contents */
+  Arena *arena; /* source, options, interned shapes, outputs' contents */
   Arena *module_arena;
   Arena *codegen_arena;
   ShapeTable *shapes;
   DiagSink *diag;
   SourceFile source;
-  HloModule *module;    /* NULL before it is parsed */
+  HloModule *module; /* NULL before it is parsed */
   HloPassPipeline *pipeline;
   CompiledObject object; /* of driver_generate; kernel counts 0 before */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;
-  double started;       /* on the monotonic clock */
+  double started; /* on the monotonic clock */
 } Session;
 
 /* |diag| and |arena| are the command line's and outlive the session. */

@@ -7,15 +7,14 @@
 #include "cli/build_kind.h"
 
 static const int codes[] = {
-    [STATUS_OK] = EXIT_DONE,
-    [STATUS_INVALID] = EXIT_INPUT,
-    [STATUS_UNSUPPORTED] = EXIT_INPUT,
-    [STATUS_EXHAUSTED] = EXIT_MEMORY_LIMIT,
-    [STATUS_IO] = EXIT_SYSTEM,
-    [STATUS_MISMATCH] = EXIT_MISMATCH,
+    [STATUS_OK] = EXIT_DONE,           [STATUS_INVALID] = EXIT_INPUT,
+    [STATUS_UNSUPPORTED] = EXIT_INPUT, [STATUS_EXHAUSTED] = EXIT_MEMORY_LIMIT,
+    [STATUS_IO] = EXIT_SYSTEM,         [STATUS_MISMATCH] = EXIT_MISMATCH,
 };
 
-int exit_code_from_status(Status status) { return codes[status]; }
+int exit_code_from_status(Status status) {
+  return codes[status];
+}
 
 static const char report_text[] =
     "xlac: this is a bug in xlac; please report it with the command line, the message above and the input file\n";

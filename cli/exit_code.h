@@ -6,11 +6,11 @@
 
 enum {
   EXIT_DONE = 0,
-  EXIT_INPUT = 1,        /* the input is wrong or cannot be compiled */
+  EXIT_INPUT = 1, /* the input is wrong or cannot be compiled */
   EXIT_USAGE = 2,
-  EXIT_SYSTEM = 3,       /* a file or system error */
+  EXIT_SYSTEM = 3, /* a file or system error */
   EXIT_MEMORY_LIMIT = 4,
-  EXIT_MISMATCH = 5,     /* results differ from --expect */
+  EXIT_MISMATCH = 5, /* results differ from --expect */
   EXIT_BUG = 70
 };
 

@@ -10,8 +10,8 @@ typedef struct HloDump {
   HloPipelineObserver observer;
 } HloDump;
 
-/* |dump| must stay where it is while the pipeline runs.  Each file is written at once, so that the dumps up to a pass that fails remain:
- * DIR/0007.after.fusion.hlo. */
+/* |dump| must stay where it is while the pipeline runs.  Each file is written at once, so that the dumps up to a pass
+ * that fails remain: DIR/0007.after.fusion.hlo. */
 void hlo_dump_init(HloDump *dump, Session *session);
 
 #endif

@@ -61,8 +61,8 @@ static Status check_operands(const Options *options, DiagSink *diag) {
   if (options->operands.count == 1) return STATUS_OK;
   if (options->operands.count == 0)
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "no input file; 'xlac --help' shows what there is");
-  return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "more than one input file: '%s' and '%s'", options->operands.data[0],
-                    options->operands.data[1]);
+  return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "more than one input file: '%s' and '%s'",
+                    options->operands.data[0], options->operands.data[1]);
 }
 
 static int run_main(Arena *arena, int argc, char *const *argv) {

@@ -14,9 +14,11 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   RETURN_IF_ERROR(driver_check_memory(session));
   const BufferAssignment *assignment = module->buffer_assignment;
   if (what == PRINT_BUFFER_MAP)
-    report_buffer_map(out, module, assignment, option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT);
+    report_buffer_map(out, module, assignment,
+                      option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT);
   else if (what == PRINT_LIVENESS)
-    report_liveness(out, module, assignment, (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
+    report_liveness(out, module, assignment,
+                    (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
   else
     report_buffer_assignment(out, module, assignment);
   return STATUS_OK;
@@ -34,4 +36,6 @@ static Status opt(Session *session) {
   return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
-int opt_command(Session *session) { return session_end(session, opt(session)); }
+int opt_command(Session *session) {
+  return session_end(session, opt(session));
+}

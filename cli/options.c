@@ -21,8 +21,12 @@ static const CommandInfo command_table[] = {
 #undef XLAC_COMMAND
 };
 
-const OptionInfo *option_info(OptionId id) { return &option_table[id]; }
-const CommandInfo *command_info(CommandId id) { return &command_table[id]; }
+const OptionInfo *option_info(OptionId id) {
+  return &option_table[id];
+}
+const CommandInfo *command_info(CommandId id) {
+  return &command_table[id];
+}
 
 const char *option_spelling(Arena *arena, OptionId id) {
   const OptionInfo *info = &option_table[id];
@@ -108,7 +112,8 @@ static bool parse_real(const char *text, double *out_value) {
   return end > text && *end == '\0' && isfinite(*out_value) && *out_value >= 0;
 }
 
-/* The position of |text| among |words| ("a|b|c"), -1 when it is none; |out_nearest| then is the likeliest meant, if any. */
+/* The position of |text| among |words| ("a|b|c"), -1 when it is none; |out_nearest| then is the likeliest meant, if
+ * any. */
 static int64_t find_word(const char *words, StringView text, StringView *out_nearest) {
   int best = 3;
   *out_nearest = (StringView){0};
@@ -134,7 +139,8 @@ static void set_choice(OptionParser *parser, OptionId id, OptionValue *value) {
   StringBuilder list;
   sb_init(&list, parser->arena);
   for (const char *c = info->words; *c; c++) *c == '|' ? sb_append_cstring(&list, ", ") : sb_append_char(&list, *c);
-  USAGE(parser, "'%s' is no value of '%s' (%.*s)", value->text, option_spelling(parser->arena, id), SV_ARG(sb_view(&list)));
+  USAGE(parser, "'%s' is no value of '%s' (%.*s)", value->text, option_spelling(parser->arena, id),
+        SV_ARG(sb_view(&list)));
   if (nearest.size > 0) diag_note(parser->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest));
 }
 
@@ -142,7 +148,8 @@ static void set_option(OptionParser *parser, OptionId id, const char *text) {
   const OptionInfo *info = &option_table[id];
   OptionValue *value = &parser->options->values[id], given = {.given = true, .text = text};
   const char *end, *spelling = option_spelling(parser->arena, id);
-  if (info->kind == OPTION_KIND_LIST && value->given) given.previous = ARENA_COPY_ARRAY(parser->arena, OptionValue, value, 1);
+  if (info->kind == OPTION_KIND_LIST && value->given)
+    given.previous = ARENA_COPY_ARRAY(parser->arena, OptionValue, value, 1);
   if (info->kind == OPTION_KIND_CHOICE) {
     set_choice(parser, id, &given);
   } else if (info->kind == OPTION_KIND_SIZE) {

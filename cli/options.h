@@ -1,8 +1,8 @@
 /* Options: the command line, read by the tables cli/options.def and cli/commands.def in the manner of GNU getopt_long.
  *
- * --name=value or --name value (an optional value needs the '='), unambiguous abbreviations of names, '_' read as '-' in names, grouped
- * short options, options and operands in any order, "--" ends options, "-" is an operand, "@FILE" reads more arguments.  The first
- * operand chooses the command if it is a command's word. */
+ * --name=value or --name value (an optional value needs the '='), unambiguous abbreviations of names, '_' read as '-'
+ * in names, grouped short options, options and operands in any order, "--" ends options, "-" is an operand, "@FILE"
+ * reads more arguments.  The first operand chooses the command if it is a command's word. */
 #ifndef XLAC_CLI_OPTIONS_H
 #define XLAC_CLI_OPTIONS_H
 
@@ -29,9 +29,9 @@ typedef enum OptionKind {
   OPTION_KIND_OPTIONAL_TEXT, /* --name or --name=value */
   OPTION_KIND_LIST,          /* repeatable; commas are the reader's business */
   OPTION_KIND_CHOICE,
-  OPTION_KIND_SIZE,          /* bytes, suffixes K M G */
-  OPTION_KIND_COUNT,         /* a non-negative integer */
-  OPTION_KIND_REAL           /* a finite non-negative number */
+  OPTION_KIND_SIZE,  /* bytes, suffixes K M G */
+  OPTION_KIND_COUNT, /* a non-negative integer */
+  OPTION_KIND_REAL   /* a finite non-negative number */
 } OptionKind;
 
 typedef enum OptionGroup { GROUP_COMPILE, GROUP_INSPECT, GROUP_RUN, GROUP_GENERAL, GROUP_HIDDEN } OptionGroup;
@@ -69,8 +69,8 @@ typedef struct Options {
   ARRAY(const char *) operands; /* without the command's word */
 } Options;
 
-/* STATUS_INVALID with diagnostics (code "usage") for a wrong command line, STATUS_IO for an unreadable @FILE; |out_options| then holds what
- * was understood. */
+/* STATUS_INVALID with diagnostics (code "usage") for a wrong command line, STATUS_IO for an unreadable @FILE;
+ * |out_options| then holds what was understood. */
 MUST_USE Status options_parse(Arena *arena, int argc, char *const *argv, DiagSink *diag, Options *out_options);
 
 const OptionInfo *option_info(OptionId id);

@@ -41,7 +41,8 @@ static Status compile_in_memory(Session *session, RunState *state) {
 static Status prepare(Session *session, RunState *state) {
   double start = driver_seconds_now();
   if (option_given(session, OPTION_META)) {
-    RETURN_IF_ERROR(case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
+    RETURN_IF_ERROR(
+        case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
     state->meta = &state->meta_data;
   }
   state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit));
@@ -170,10 +171,12 @@ static Status check_usage(Session *session) {
   for (const OptionValue *value = &values[OPTION_ARG]; value && value->given; value = value->previous) {
     NamedFile ignored;
     if (!named_file_parse(value->text, &ignored))
-      status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--arg' needs K=FILE.npy, not '%s'", value->text);
+      status =
+          diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--arg' needs K=FILE.npy, not '%s'", value->text);
   }
   if (option_integer(session, OPTION_REPEAT, 1) < 1 || option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d", MOST_REPEATS);
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d",
+                        MOST_REPEATS);
   return status;
 }
 

@@ -23,7 +23,8 @@ static Status no_such_leaf(Session *session, const char *what, int64_t count) {
 /* Marks in |filled| what --arg gave. */
 static Status fill_from_arguments(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
   const XlacDescriptor *descriptor = run->descriptor;
-  for (const OptionValue *value = &session->options->values[OPTION_ARG]; value && value->given; value = value->previous) {
+  for (const OptionValue *value = &session->options->values[OPTION_ARG]; value && value->given;
+       value = value->previous) {
     NamedFile named;
     if (!named_file_parse(value->text, &named)) XLAC_BUG("'--arg' was not checked");
     if (named.leaf >= descriptor->parameter_count)
@@ -52,13 +53,14 @@ static Status fill_from_archive(Session *session, Arena *scratch, ModuleRun *run
     const NpyArray *array = npz_find(&file, label);
     used += array != NULL;
     if (!array || filled[i]) continue;
-    RETURN_IF_ERROR(tensor_from_npy(scratch, &descriptor->parameters[i], array, label, session->diag, run->arguments[i]));
+    RETURN_IF_ERROR(
+        tensor_from_npy(scratch, &descriptor->parameters[i], array, label, session->diag, run->arguments[i]));
     filled[i] = true;
   }
   if (used == file.count) return STATUS_OK;
-  diag_warning(session->diag, NO_LOC, "input-unused", "%lld of the %lld arrays in '%.*s' are no parameter (p0 ... p%lld)",
-               (long long)(file.count - used), (long long)file.count, SV_ARG(file.path),
-               (long long)descriptor->parameter_count - 1);
+  diag_warning(session->diag, NO_LOC, "input-unused",
+               "%lld of the %lld arrays in '%.*s' are no parameter (p0 ... p%lld)", (long long)(file.count - used),
+               (long long)file.count, SV_ARG(file.path), (long long)descriptor->parameter_count - 1);
   return STATUS_OK;
 }
 
@@ -66,13 +68,13 @@ static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, M
   const XlacTensor *tensor = &run->descriptor->parameters[leaf];
   if (!meta && !option_given(session, OPTION_SEED))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input",
-                      "no value for parameter leaf %lld ('%s', %.*s): give --inputs, --arg, --seed or --meta", (long long)leaf,
-                      tensor->name, SV_ARG(tensor_text(scratch, tensor)));
+                      "no value for parameter leaf %lld ('%s', %.*s): give --inputs, --arg, --seed or --meta",
+                      (long long)leaf, tensor->name, SV_ARG(tensor_text(scratch, tensor)));
   SeedRule rule = meta && leaf < meta->parameter_count ? meta->parameters[leaf] : SEED_RULE_DEFAULT;
   uint64_t seed = (uint64_t)option_integer(session, OPTION_SEED, meta ? (int64_t)meta->seed : 0);
   void *logical = arena_alloc_aligned(scratch, (size_t)tensor->bytes, 64);
-  RETURN_IF_ERROR(seed_generate(scratch, &rule, seed, leaf, tensor_type(tensor), tensor->dims, tensor->rank, session->diag,
-                                logical));
+  RETURN_IF_ERROR(seed_generate(scratch, &rule, seed, leaf, tensor_type(tensor), tensor->dims, tensor->rank,
+                                session->diag, logical));
   tensor_store_logical(tensor, logical, run->arguments[leaf]);
   return STATUS_OK;
 }

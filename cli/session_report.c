@@ -15,11 +15,12 @@ static bool terminal_takes_color(void) {
 DiagnosticStyle session_report_style(const Options *options) {
   const OptionValue *values = options->values;
   int64_t color = values[OPTION_COLOR].given ? values[OPTION_COLOR].integer : COLOR_AUTO;
-  return (DiagnosticStyle){.json = values[OPTION_DIAGNOSTICS_FORMAT].given && values[OPTION_DIAGNOSTICS_FORMAT].integer == 1,
-                           .color = color == COLOR_ALWAYS || (color == COLOR_AUTO && terminal_takes_color()),
-                           .show_codes = values[OPTION_VERBOSE].given,
-                           .hide_warnings = values[OPTION_QUIET].given && !values[OPTION_WARNINGS].given,
-                           .warnings_are_errors = values[OPTION_WARNINGS].given};
+  return (DiagnosticStyle){
+      .json = values[OPTION_DIAGNOSTICS_FORMAT].given && values[OPTION_DIAGNOSTICS_FORMAT].integer == 1,
+      .color = color == COLOR_ALWAYS || (color == COLOR_AUTO && terminal_takes_color()),
+      .show_codes = values[OPTION_VERBOSE].given,
+      .hide_warnings = values[OPTION_QUIET].given && !values[OPTION_WARNINGS].given,
+      .warnings_are_errors = values[OPTION_WARNINGS].given};
 }
 
 void session_report_diagnostics(const Options *options, const DiagSink *diag, const HloModule *module) {
@@ -52,7 +53,9 @@ static int64_t instruction_count(const HloModule *module) {
   return count;
 }
 
-static void print_statistic(long long value, const char *name) { fprintf(stderr, "%14lld  %s\n", value, name); }
+static void print_statistic(long long value, const char *name) {
+  fprintf(stderr, "%14lld  %s\n", value, name);
+}
 
 static void print_statistics(const Session *session) {
   if (!session->module) return;

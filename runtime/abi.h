@@ -1,5 +1,6 @@
-/* The C interface of compiled modules: what an object made by xlac exports, and what a caller passes.  Freestanding: this header is all
- * that a caller needs beside the module's own, and it changes only by adding fields at the end of the sized structs. */
+/* The C interface of compiled modules: what an object made by xlac exports, and what a caller passes.  Freestanding:
+ * this header is all that a caller needs beside the module's own, and it changes only by adding fields at the end of
+ * the sized structs. */
 #ifndef XLAC_RUNTIME_ABI_H
 #define XLAC_RUNTIME_ABI_H
 
@@ -13,9 +14,38 @@ extern "C" {
 
 /* Element types, with the names of HLO.  Types narrower than a byte take one byte an element. */
 typedef enum XlacType {
-  XLAC_PRED = 1, XLAC_S1, XLAC_S2, XLAC_S4, XLAC_S8, XLAC_S16, XLAC_S32, XLAC_S64, XLAC_U1, XLAC_U2, XLAC_U4, XLAC_U8, XLAC_U16,
-  XLAC_U32, XLAC_U64, XLAC_F16, XLAC_BF16, XLAC_F32, XLAC_F64, XLAC_F8E5M2, XLAC_F8E4M3, XLAC_F8E4M3FN, XLAC_F8E4M3B11FNUZ,
-  XLAC_F8E3M4, XLAC_F8E5M2FNUZ, XLAC_F8E4M3FNUZ, XLAC_F8E8M0FNU, XLAC_F4E2M1FN, XLAC_F6E2M3FN, XLAC_F6E3M2FN, XLAC_C64, XLAC_C128
+  XLAC_PRED = 1,
+  XLAC_S1,
+  XLAC_S2,
+  XLAC_S4,
+  XLAC_S8,
+  XLAC_S16,
+  XLAC_S32,
+  XLAC_S64,
+  XLAC_U1,
+  XLAC_U2,
+  XLAC_U4,
+  XLAC_U8,
+  XLAC_U16,
+  XLAC_U32,
+  XLAC_U64,
+  XLAC_F16,
+  XLAC_BF16,
+  XLAC_F32,
+  XLAC_F64,
+  XLAC_F8E5M2,
+  XLAC_F8E4M3,
+  XLAC_F8E4M3FN,
+  XLAC_F8E4M3B11FNUZ,
+  XLAC_F8E3M4,
+  XLAC_F8E5M2FNUZ,
+  XLAC_F8E4M3FNUZ,
+  XLAC_F8E8M0FNU,
+  XLAC_F4E2M1FN,
+  XLAC_F6E2M3FN,
+  XLAC_F6E3M2FN,
+  XLAC_C64,
+  XLAC_C128
 } XlacType;
 
 /* One leaf of the parameters or results, tuples flattened depth first. */
@@ -38,7 +68,7 @@ typedef struct XlacDescriptor {
   const char *module_name;
   int64_t parameter_count, result_count; /* leaves */
   const XlacTensor *parameters, *results;
-  int64_t workspace_bytes;     /* of the pointer |workspace|; 0: it may be NULL */
+  int64_t workspace_bytes; /* of the pointer |workspace|; 0: it may be NULL */
   int64_t workspace_alignment;
 } XlacDescriptor;
 
@@ -48,15 +78,18 @@ typedef struct XlacRunOptions {
   uint32_t abi_version;
   uint32_t reserved;
   void *user_data;
-  /* Runs body(context, i, worker) for i in [0, n), in any order and in parallel, and returns when all are done.  NULL: one thread. */
-  void (*parallel_for)(void *user_data, void (*body)(void *context, int64_t index, int64_t worker), void *context, int64_t n);
+  /* Runs body(context, i, worker) for i in [0, n), in any order and in parallel, and returns when all are done.  NULL:
+   * one thread. */
+  void (*parallel_for)(void *user_data, void (*body)(void *context, int64_t index, int64_t worker), void *context,
+                       int64_t n);
   int64_t worker_count;
 } XlacRunOptions;
 
-/* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for alias pairs.  Parameters
- * that are not aliased are only read.  |workspace|: workspace_bytes of scratch, contents irrelevant before and after.
- * Re-entrant, allocates nothing.  Returns 0. */
-typedef int (*XlacFunction)(const void *const *arguments, void *const *results, void *workspace, const XlacRunOptions *options);
+/* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for
+ * alias pairs.  Parameters that are not aliased are only read.  |workspace|: workspace_bytes of scratch, contents
+ * irrelevant before and after. Re-entrant, allocates nothing.  Returns 0. */
+typedef int (*XlacFunction)(const void *const *arguments, void *const *results, void *workspace,
+                            const XlacRunOptions *options);
 
 #ifdef __cplusplus
 }

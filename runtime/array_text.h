@@ -1,4 +1,5 @@
-/* Arrays as text, in NumPy's manner: nested brackets, columns aligned, more than 1000 elements abbreviated to three at each end. */
+/* Arrays as text, in NumPy's manner: nested brackets, columns aligned, more than 1000 elements abbreviated to three at
+ * each end. */
 #ifndef XLAC_RUNTIME_ARRAY_TEXT_H
 #define XLAC_RUNTIME_ARRAY_TEXT_H
 

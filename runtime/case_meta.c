@@ -45,7 +45,8 @@ static CompareRule read_result(const cJSON *result, const CaseMeta *meta) {
                       .sample_stride = integer_or(result, "sample_stride", 1)};
   if (rule.sample_stride < 1) rule.sample_stride = 1;
   const cJSON *stats = cJSON_GetObjectItemCaseSensitive(result, "stats");
-  const cJSON *mean = cJSON_GetObjectItemCaseSensitive(stats, "mean"), *l2 = cJSON_GetObjectItemCaseSensitive(stats, "l2");
+  const cJSON *mean = cJSON_GetObjectItemCaseSensitive(stats, "mean"),
+              *l2 = cJSON_GetObjectItemCaseSensitive(stats, "l2");
   rule.has_stats = cJSON_IsNumber(mean) && cJSON_IsNumber(l2) && number_or(stats, "nonfinite", 0) == 0;
   rule.mean = number_or(stats, "mean", 0.0);
   rule.l2 = number_or(stats, "l2", 0.0);
@@ -68,8 +69,33 @@ static Status read_meta(Arena *arena, StringView label, const cJSON *root, DiagS
   return STATUS_OK;
 }
 
+/* Python writes NaN and Infinity, which JSON does not know; nothing here needs them, so they become null. */
+static StringView without_python_numbers(Arena *arena, StringView text) {
+  static const StringView words[] = {{"NaN", 3}, {"-Infinity", 9}, {"Infinity", 8}};
+  StringBuilder out;
+  sb_init(&out, arena);
+  bool in_string = false;
+  for (size_t i = 0; i < text.size; i++) {
+    char c = text.data[i];
+    if (c == '"') in_string = !in_string;
+    StringView rest = sv_sub(text, i, sizeof "-Infinity");
+    const StringView *word = NULL;
+    for (size_t w = 0; w < sizeof words / sizeof words[0] && !in_string; w++)
+      if (sv_starts_with(rest, words[w])) word = &words[w];
+    if (word) {
+      sb_append_cstring(&out, "null");
+      i += word->size - 1;
+      continue;
+    }
+    sb_append_char(&out, c);
+    if (in_string && c == '\\' && i + 1 < text.size) sb_append_char(&out, text.data[++i]);
+  }
+  return sb_view(&out);
+}
+
 Status case_meta_parse(Arena *arena, StringView label, StringView text, DiagSink *diag, CaseMeta *out_meta) {
-  cJSON *root = cJSON_ParseWithLength(text.data, text.size);
+  StringView json = without_python_numbers(arena, text);
+  cJSON *root = cJSON_ParseWithLength(json.data ? json.data : "", json.size);
   Status status = read_meta(arena, label, root, diag, out_meta);
   cJSON_Delete(root);
   return status;

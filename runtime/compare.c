@@ -4,10 +4,13 @@
 
 #include "runtime/array_text.h"
 
-static bool is_exact(NpyType type) { return type.kind == 'b' || type.kind == 'i' || type.kind == 'u'; }
+static bool is_exact(NpyType type) {
+  return type.kind == 'b' || type.kind == 'i' || type.kind == 'u';
+}
 
 static bool close_parts(double got, double want, const CompareRule *rule) {
-  return got == want || (isnan(got) && isnan(want)) || fabs(got - want) <= rule->atol + rule->rtol * fabs(want);
+  if (got == want || (isnan(got) && isnan(want))) return true;
+  return isfinite(want) && fabs(got - want) <= rule->atol + rule->rtol * fabs(want);
 }
 
 typedef struct Element {
@@ -46,7 +49,8 @@ static Element judge_float(const NpyArray *want, int64_t w, const NpyArray *got,
   return element;
 }
 
-/* What the elementwise rule implies for the norm and the mean of the whole, with room for another order of summation. */
+/* What the elementwise rule implies for the norm and the mean of the whole, with room for another order of summation.
+ */
 static void check_stats(const NpyArray *got, const CompareRule *rule, CompareReport *report) {
   double sum = 0, squares = 0;
   for (int64_t i = 0; i < got->count; i++) {
@@ -89,8 +93,8 @@ void compare_arrays(const NpyArray *want, const NpyArray *got, const CompareRule
   out_report->count = want->count;
   if (rule->sample_stride > 1 && rule->has_stats && rule->max_mismatch == 0 && !exact && want->type.kind != 'c')
     check_stats(got, rule, out_report);
-  out_report->ok =
-      (double)out_report->mismatches <= rule->max_mismatch * (double)(want->count > 0 ? want->count : 1) && out_report->stats_ok;
+  out_report->ok = (double)out_report->mismatches <= rule->max_mismatch * (double)(want->count > 0 ? want->count : 1) &&
+                   out_report->stats_ok;
 }
 
 static void print_index(StringBuilder *out, const NpyArray *array, int64_t index) {
@@ -103,8 +107,8 @@ static void print_index(StringBuilder *out, const NpyArray *array, int64_t index
   sb_append_char(out, ']');
 }
 
-void compare_report_print(StringBuilder *out, StringView label, const NpyArray *want, const NpyArray *got, const CompareRule *rule,
-                          const CompareReport *report) {
+void compare_report_print(StringBuilder *out, StringView label, const NpyArray *want, const NpyArray *got,
+                          const CompareRule *rule, const CompareReport *report) {
   sb_printf(out, "%.*s: %s", SV_ARG(label), report->ok ? "ok" : "MISMATCH");
   if (!report->same_shape) {
     sb_printf(out, ", expected an array of shape %.*s\n", SV_ARG(npy_shape_text(out->arena, want->dims, want->rank)));
@@ -119,12 +123,14 @@ void compare_report_print(StringBuilder *out, StringView label, const NpyArray *
     sb_append_cstring(out, " want ");
     array_element_print(out, want, report->worst_sample);
     if (!is_exact(want->type)) {
-      double modulus = hypot(npy_get_double(want, report->worst_sample, 0), npy_get_double(want, report->worst_sample, 1));
+      double modulus =
+          hypot(npy_get_double(want, report->worst_sample, 0), npy_get_double(want, report->worst_sample, 1));
       sb_printf(out, " (tolerance %.3g)", rule->atol + rule->rtol * modulus);
     }
     sb_printf(out, ", largest error %.3g", report->max_abs_error);
   }
   if (!report->stats_ok)
-    sb_printf(out, ", mean %.9g and norm %.9g where %.9g and %.9g were expected", report->mean, report->l2, rule->mean, rule->l2);
+    sb_printf(out, ", mean %.9g and norm %.9g where %.9g and %.9g were expected", report->mean, report->l2, rule->mean,
+              rule->l2);
   sb_append_char(out, '\n');
 }

@@ -12,9 +12,10 @@ static const struct {
   NpyType type;
   const char *text;
 } npy_types[] = {
-    {{'b', 1}, "bool"},    {{'i', 1}, "int8"},    {{'i', 2}, "int16"},   {{'i', 4}, "int32"},     {{'i', 8}, "int64"},
-    {{'u', 1}, "uint8"},   {{'u', 2}, "uint16"},  {{'u', 4}, "uint32"},  {{'u', 8}, "uint64"},    {{'f', 2}, "float16"},
-    {{'f', 4}, "float32"}, {{'f', 8}, "float64"}, {{'c', 8}, "complex64"}, {{'c', 16}, "complex128"},
+    {{'b', 1}, "bool"},      {{'i', 1}, "int8"},        {{'i', 2}, "int16"},   {{'i', 4}, "int32"},
+    {{'i', 8}, "int64"},     {{'u', 1}, "uint8"},       {{'u', 2}, "uint16"},  {{'u', 4}, "uint32"},
+    {{'u', 8}, "uint64"},    {{'f', 2}, "float16"},     {{'f', 4}, "float32"}, {{'f', 8}, "float64"},
+    {{'c', 8}, "complex64"}, {{'c', 16}, "complex128"},
 };
 
 const char *npy_type_text(NpyType type) {
@@ -191,8 +192,9 @@ Status npy_read(Arena *arena, StringView label, StringView bytes, DiagSink *diag
   if (!read_header(header_text, &header)) return malformed(diag, label, "the header is damaged");
   bool swapped = false;
   if (!type_from_descr(header.descr, &out_array->type, &swapped))
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "npy", "'%.*s' holds elements of type '%.*s', which xlac does not read",
-                      SV_ARG(label), SV_ARG(header.descr));
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "npy",
+                      "'%.*s' holds elements of type '%.*s', which xlac does not read", SV_ARG(label),
+                      SV_ARG(header.descr));
   int64_t count = 1, size = 0;
   bool fits = true, empty = false;
   for (int i = 0; i < header.rank; i++) empty |= header.dims[i] == 0;

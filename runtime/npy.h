@@ -18,8 +18,9 @@ typedef struct NpyArray {
   const void *data; /* row major, host byte order, possibly unaligned */
 } NpyArray;
 
-/* Reads one array from |bytes|; |label| names it in messages.  The data is used in place where the file's order is row major and little
- * endian, otherwise copied.  STATUS_INVALID (code "npy") for anything malformed or of a type outside NpyType. */
+/* Reads one array from |bytes|; |label| names it in messages.  The data is used in place where the file's order is row
+ * major and little endian, otherwise copied.  STATUS_INVALID (code "npy") for anything malformed or of a type outside
+ * NpyType. */
 MUST_USE Status npy_read(Arena *arena, StringView label, StringView bytes, DiagSink *diag, NpyArray *out_array);
 
 /* The bytes of a version 1 file, as numpy.save writes them. */

@@ -17,13 +17,15 @@ static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, Stri
   if (zip_stat_index(archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE) ||
       !(stat.valid & ZIP_STAT_COMP_SIZE))
     return bad_archive(diag, path, zip_strerror(archive));
-  if (stat.size / DEFLATE_MAX_RATIO > stat.comp_size + 1) return bad_archive(diag, path, "a member's size is impossible");
+  if (stat.size / DEFLATE_MAX_RATIO > stat.comp_size + 1)
+    return bad_archive(diag, path, "a member's size is impossible");
   zip_file_t *file = zip_fopen_index(archive, index, 0);
   if (!file) return bad_archive(diag, path, zip_strerror(archive));
   char *data = arena_alloc_aligned(arena, (size_t)stat.size + 1, 64);
   zip_int64_t got = zip_fread(file, data, stat.size);
   char extra;
-  bool ends = got == (zip_int64_t)stat.size && zip_fread(file, &extra, 1) == 0; /* the checksum is verified at the end */
+  bool ends =
+      got == (zip_int64_t)stat.size && zip_fread(file, &extra, 1) == 0; /* the checksum is verified at the end */
   zip_fclose(file);
   if (!ends) return bad_archive(diag, path, "a member is damaged");
 

@@ -15,8 +15,8 @@ typedef struct NpzFile {
   NpzMember *members;
 } NpzFile;
 
-/* Reads all members of |path| ("-": standard input) into |arena|.  STATUS_IO when it cannot be read, STATUS_INVALID (codes "npz", "npy")
- * when it is no such archive. */
+/* Reads all members of |path| ("-": standard input) into |arena|.  STATUS_IO when it cannot be read, STATUS_INVALID
+ * (codes "npz", "npy") when it is no such archive. */
 MUST_USE Status npz_read(Arena *arena, const char *path, DiagSink *diag, NpzFile *out_file);
 
 /* NULL when absent. */

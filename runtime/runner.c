@@ -12,7 +12,8 @@
 #define UNWRITTEN_PATTERN 0xFF /* a NaN in every floating type that has one */
 
 static unsigned char *allocate_guarded(Arena *arena, int64_t bytes, int64_t alignment) {
-  unsigned char *data = arena_alloc_aligned(arena, (size_t)bytes + GUARD_BYTES, (size_t)max_i64(alignment, BUFFER_ALIGNMENT));
+  unsigned char *data =
+      arena_alloc_aligned(arena, (size_t)bytes + GUARD_BYTES, (size_t)max_i64(alignment, BUFFER_ALIGNMENT));
   memset(data, UNWRITTEN_PATTERN, (size_t)bytes);
   memset(data + bytes, GUARD_PATTERN, GUARD_BYTES);
   return data;
@@ -61,7 +62,8 @@ Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
   if (code != 0) return diag_error(diag, STATUS_INVALID, NO_LOC, "run", "the module returned %d", code);
   for (int64_t i = 0; i < descriptor->parameter_count; i++)
     check_guard(run->arguments[i], descriptor->parameters[i].bytes, "argument", i);
-  for (int64_t i = 0; i < descriptor->result_count; i++) check_guard(run->results[i], descriptor->results[i].bytes, "result", i);
+  for (int64_t i = 0; i < descriptor->result_count; i++)
+    check_guard(run->results[i], descriptor->results[i].bytes, "result", i);
   check_guard(run->workspace, descriptor->workspace_bytes, "workspace", 0);
   return STATUS_OK;
 }

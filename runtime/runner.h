@@ -1,8 +1,8 @@
 /* ModuleRun: memory for one compiled module and its execution, once or repeatedly.
  *
- * Arguments keep their values: a result that shares memory with a parameter gets memory of its own, into which the argument is copied
- * before each run.  Results and workspace are filled with a NaN pattern before the first run, so that a value nobody wrote shows, and
- * stand before a guard that is checked after each run. */
+ * Arguments keep their values: a result that shares memory with a parameter gets memory of its own, into which the
+ * argument is copied before each run.  Results and workspace are filled with a NaN pattern before the first run, so
+ * that a value nobody wrote shows, and stand before a guard that is checked after each run. */
 #ifndef XLAC_RUNTIME_RUNNER_H
 #define XLAC_RUNTIME_RUNNER_H
 
@@ -12,8 +12,8 @@
 typedef struct ModuleRun {
   XlacFunction function;
   const XlacDescriptor *descriptor;
-  void **arguments; /* per parameter leaf: storage that the caller fills once */
-  void **results;   /* per result leaf: valid after runner_execute */
+  void **arguments;              /* per parameter leaf: storage that the caller fills once */
+  void **results;                /* per result leaf: valid after runner_execute */
   const void **passed_arguments; /* what the module gets: the result's memory for aliased leaves */
   void *workspace;
 } ModuleRun;
@@ -21,7 +21,8 @@ typedef struct ModuleRun {
 /* Memory comes from |arena|, which must outlive the run.  |descriptor| must be sane: it is the compiler's own. */
 ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescriptor *descriptor);
 
-/* Runs once; |out_seconds| (may be NULL) is the time inside the module.  STATUS_INVALID (code "run") when the module returns non-zero. */
+/* Runs once; |out_seconds| (may be NULL) is the time inside the module.  STATUS_INVALID (code "run") when the module
+ * returns non-zero. */
 MUST_USE Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds);
 
 typedef struct RunTimes {

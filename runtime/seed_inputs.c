@@ -8,10 +8,17 @@
 
 #define GOLDEN 0x9E3779B97F4A7C15u
 
-static const char *const kind_names[] = {
-    [SEED_DEFAULT] = NULL,   [SEED_NORMAL] = "normal", [SEED_ABSNORMAL] = "absnormal", [SEED_UNIFORM] = "uniform",
-    [SEED_SORTED_UNIFORM] = "sorted_uniform", [SEED_INT] = "int", [SEED_CONST] = "const", [SEED_IOTA] = "iota",
-    [SEED_BITS] = "bits",    [SEED_ONEHOT] = "onehot", [SEED_PERM] = "perm"};
+static const char *const kind_names[] = {[SEED_DEFAULT] = NULL,
+                                         [SEED_NORMAL] = "normal",
+                                         [SEED_ABSNORMAL] = "absnormal",
+                                         [SEED_UNIFORM] = "uniform",
+                                         [SEED_SORTED_UNIFORM] = "sorted_uniform",
+                                         [SEED_INT] = "int",
+                                         [SEED_CONST] = "const",
+                                         [SEED_IOTA] = "iota",
+                                         [SEED_BITS] = "bits",
+                                         [SEED_ONEHOT] = "onehot",
+                                         [SEED_PERM] = "perm"};
 
 bool seed_kind_from_text(StringView name, SeedKind *out_kind) {
   for (int i = SEED_NORMAL; i <= SEED_PERM; i++)
@@ -30,7 +37,9 @@ static uint64_t mix(uint64_t z) {
   return z ^ z >> 31;
 }
 
-static uint64_t hash_from_base(uint64_t base, uint64_t element) { return mix(base + (element + 1) * GOLDEN); }
+static uint64_t hash_from_base(uint64_t base, uint64_t element) {
+  return mix(base + (element + 1) * GOLDEN);
+}
 
 uint64_t seed_hash(uint64_t seed, uint64_t leaf, uint64_t element) {
   return hash_from_base(mix(seed * GOLDEN + leaf + 1), element);
@@ -89,7 +98,8 @@ static void generate_reals(const Generator *g) {
 
 static void generate_sorted(const Generator *g) {
   double *values = ARENA_NEW_ARRAY(g->scratch, double, g->count);
-  for (int64_t i = 0; i < g->count; i++) values[i] = real_from_hash(g->rule, SEED_UNIFORM, hash_from_base(g->base, (uint64_t)i));
+  for (int64_t i = 0; i < g->count; i++)
+    values[i] = real_from_hash(g->rule, SEED_UNIFORM, hash_from_base(g->base, (uint64_t)i));
   if (g->count > 0) qsort(values, (size_t)g->count, sizeof *values, compare_doubles);
   for (int64_t i = 0; i < g->count; i++) storage_set_double(g->type, g->out + (size_t)i * g->width, values[i]);
 }
@@ -110,14 +120,12 @@ static int64_t integer_element(const Generator *g, int64_t i) {
       uint64_t range = (uint64_t)hi - (uint64_t)lo;
       return (int64_t)((uint64_t)lo + hash_from_base(g->base, (uint64_t)i) % range);
     }
-    case SEED_IOTA:
-      return rule->mod != 0 ? i % rule->mod : i;
+    case SEED_IOTA: return rule->mod != 0 ? i % rule->mod : i;
     case SEED_ONEHOT: {
       uint64_t row = (uint64_t)(i / g->last_dim);
       return (uint64_t)(i % g->last_dim) == hash_from_base(g->base, row) % (uint64_t)g->last_dim;
     }
-    default:
-      return (int64_t)hash_from_base(g->base, (uint64_t)i);
+    default: return (int64_t)hash_from_base(g->base, (uint64_t)i);
   }
 }
 
@@ -142,8 +150,8 @@ static bool rule_suits(const SeedRule *rule, SeedKind kind, PrimitiveType type, 
   return lo >= -0x1p62 && hi <= 0x1p62 && lo < hi && floor(lo) == lo && floor(hi) == hi;
 }
 
-Status seed_generate(Arena *scratch, const SeedRule *rule, uint64_t seed, int64_t leaf, PrimitiveType type, const int64_t *dims,
-                     int rank, DiagSink *diag, void *out_logical) {
+Status seed_generate(Arena *scratch, const SeedRule *rule, uint64_t seed, int64_t leaf, PrimitiveType type,
+                     const int64_t *dims, int rank, DiagSink *diag, void *out_logical) {
   SeedRule given = *rule;
   if (given.kind == SEED_DEFAULT) {
     given.kind = type_is_float(type) || type_is_complex(type) ? SEED_NORMAL : SEED_INT;
@@ -152,8 +160,11 @@ Status seed_generate(Arena *scratch, const SeedRule *rule, uint64_t seed, int64_
   if (!rule_suits(&given, given.kind, type, rank))
     return diag_error(diag, STATUS_INVALID, NO_LOC, "seed", "the rule '%s' cannot make parameter leaf %lld of type %s",
                       kind_names[given.kind], (long long)leaf, type_text(type));
-  Generator g = {scratch, &given, given.kind, mix(seed * GOLDEN + (uint64_t)leaf + 1), type, (size_t)type_storage_bytes(type),
-                 1, rank > 0 ? dims[rank - 1] : 1, out_logical};
+  Generator g = {scratch,    &given,
+                 given.kind, mix(seed * GOLDEN + (uint64_t)leaf + 1),
+                 type,       (size_t)type_storage_bytes(type),
+                 1,          rank > 0 ? dims[rank - 1] : 1,
+                 out_logical};
   for (int i = 0; i < rank; i++) g.count *= dims[i];
   if (given.kind == SEED_NORMAL || given.kind == SEED_ABSNORMAL || given.kind == SEED_UNIFORM)
     generate_reals(&g);

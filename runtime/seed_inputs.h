@@ -2,7 +2,8 @@
  *
  * For leaf p, element i (row-major), seed s, on 64-bit words modulo 2^64, with splitmix64's finaliser mix:
  *   base = mix(s * 0x9E3779B97F4A7C15 + p + 1),  h(i) = mix(base + (i + 1) * 0x9E3779B97F4A7C15).
- * A rule says how h becomes a value.  Floating values are rounded double → float → narrower type; f64 keeps the double. */
+ * A rule says how h becomes a value.  Floating values are rounded double → float → narrower type; f64 keeps the double.
+ */
 #ifndef XLAC_RUNTIME_SEED_INPUTS_H
 #define XLAC_RUNTIME_SEED_INPUTS_H
 
@@ -25,8 +26,8 @@ typedef enum SeedKind {
 
 typedef struct SeedRule {
   SeedKind kind;
-  double scale, offset;  /* normal, absnormal: 1, 0 unless given */
-  bool has_lo, has_hi;   /* otherwise 0 and 1 for uniform, 0 and 8 for int */
+  double scale, offset; /* normal, absnormal: 1, 0 unless given */
+  bool has_lo, has_hi;  /* otherwise 0 and 1 for uniform, 0 and 8 for int */
   double lo, hi;
   double value;
   int64_t mod;
@@ -39,8 +40,8 @@ bool seed_kind_from_text(StringView name, SeedKind *out_kind);
 
 uint64_t seed_hash(uint64_t seed, uint64_t leaf, uint64_t element);
 
-/* Fills |out_logical| with storage units (hlo/type/literal.h) in row-major order.  STATUS_INVALID (code "seed") when the rule does not
- * suit the type or is empty. */
+/* Fills |out_logical| with storage units (hlo/type/literal.h) in row-major order.  STATUS_INVALID (code "seed") when
+ * the rule does not suit the type or is empty. */
 MUST_USE Status seed_generate(Arena *scratch, const SeedRule *rule, uint64_t seed, int64_t leaf, PrimitiveType type,
                               const int64_t *dims, int rank, DiagSink *diag, void *out_logical);
 

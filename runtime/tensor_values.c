@@ -24,7 +24,9 @@ SAME(C64);
 SAME(C128);
 #undef SAME
 
-PrimitiveType tensor_type(const XlacTensor *tensor) { return (PrimitiveType)tensor->type; }
+PrimitiveType tensor_type(const XlacTensor *tensor) {
+  return (PrimitiveType)tensor->type;
+}
 
 int64_t tensor_element_count(const XlacTensor *tensor) {
   int64_t count = 1;
@@ -48,7 +50,7 @@ static bool stored_as_float32(PrimitiveType type) {
 
 NpyType npy_type_of(PrimitiveType type) {
   if (stored_as_float32(type)) return (NpyType){'f', 4};
-  char kind = type == TYPE_PRED          ? 'b'
+  char kind = type == TYPE_PRED        ? 'b'
               : type_is_complex(type)  ? 'c'
               : type_is_float(type)    ? 'f'
               : type_is_unsigned(type) ? 'u'
@@ -111,7 +113,9 @@ void tensor_load_logical(const XlacTensor *tensor, const void *storage, void *ou
 
 /* --- elements --- */
 
-static void store_float32(void *unit, float value) { memcpy(unit, &value, sizeof value); }
+static void store_float32(void *unit, float value) {
+  memcpy(unit, &value, sizeof value);
+}
 
 static void store_float(PrimitiveType type, void *unit, float value) {
   if (type == TYPE_F32) {
@@ -200,15 +204,15 @@ static int64_t convert_elements(PrimitiveType type, const NpyArray *array, unsig
   return -1;
 }
 
-Status tensor_from_npy(Arena *scratch, const XlacTensor *tensor, const NpyArray *array, StringView label, DiagSink *diag,
-                       void *out_storage) {
+Status tensor_from_npy(Arena *scratch, const XlacTensor *tensor, const NpyArray *array, StringView label,
+                       DiagSink *diag, void *out_storage) {
   PrimitiveType type = tensor_type(tensor);
   bool same_dims = array->rank == tensor->rank;
   for (int i = 0; i < array->rank && same_dims; i++) same_dims = array->dims[i] == tensor->dims[i];
   if (!same_dims || !kinds_convert(type, array->type))
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "input", "%.*s is %s of shape %.*s, but the module wants %.*s", SV_ARG(label),
-                      npy_type_text(array->type), SV_ARG(npy_shape_text(scratch, array->dims, array->rank)),
-                      SV_ARG(tensor_text(scratch, tensor)));
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "input", "%.*s is %s of shape %.*s, but the module wants %.*s",
+                      SV_ARG(label), npy_type_text(array->type),
+                      SV_ARG(npy_shape_text(scratch, array->dims, array->rank)), SV_ARG(tensor_text(scratch, tensor)));
   NpyType natural = npy_type_of(type);
   bool direct = natural.kind == array->type.kind && natural.bytes == array->type.bytes && !stored_as_float32(type) &&
                 (type_bits(type) % 8 == 0 && type != TYPE_PRED);
@@ -219,8 +223,8 @@ Status tensor_from_npy(Arena *scratch, const XlacTensor *tensor, const NpyArray 
   unsigned char *units = arena_alloc_array(scratch, (size_t)array->count, (size_t)type_storage_bytes(type));
   int64_t misfit = convert_elements(type, array, units);
   if (misfit >= 0)
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "input", "element %lld of %.*s is %lld, which %s cannot hold", (long long)misfit,
-                      SV_ARG(label), (long long)npy_get_int(array, misfit), type_text(type));
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "input", "element %lld of %.*s is %lld, which %s cannot hold",
+                      (long long)misfit, SV_ARG(label), (long long)npy_get_int(array, misfit), type_text(type));
   tensor_store_logical(tensor, units, out_storage);
   return STATUS_OK;
 }

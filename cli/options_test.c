@@ -1,0 +1,193 @@
+#include "cli/options.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static Arena *arena;
+static DiagSink diag;
+static Options options;
+
+static int set_up(void **state) {
+  (void)state;
+  arena = arena_create();
+  diag_sink_init(&diag, arena);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  arena_destroy(arena);
+  return 0;
+}
+
+#define PARSE(...)                                           \
+  parse((char *[]){(char *)(uintptr_t) "xlac", __VA_ARGS__}, \
+        (int)(sizeof((char *[]){(char *)(uintptr_t) "xlac", __VA_ARGS__}) / sizeof(char *)))
+#define S(text) ((char *)(uintptr_t)(text))
+
+static Status parse(char **argv, int argc) {
+  diag_sink_init(&diag, arena);
+  return options_parse(arena, argc, argv, &diag, &options);
+}
+
+static void options_parse_any_order(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("m.hlo"), S("-o"), S("x.o"), S("--map="), S("--emit"), S("asm"), S("-qO3")), STATUS_OK);
+  assert_int_equal(options.command, COMMAND_COMPILE);
+  assert_int_equal(options.operands.count, 1);
+  assert_string_equal(options.values[OPTION_OUTPUT].text, "x.o");
+  assert_string_equal(options.values[OPTION_MAP].text, "");
+  assert_int_equal(options.values[OPTION_EMIT].integer, 1);
+  assert_true(options.values[OPTION_QUIET].given);
+  assert_int_equal(options.values[OPTION_OPT_LEVEL].integer, 3);
+  assert_false(options.values[OPTION_HEADER].given);
+}
+
+static void options_parse_command_is_the_first_operand(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("--color=never"), S("run"), S("run"), S("--seed=3")), STATUS_OK);
+  assert_int_equal(options.command, COMMAND_RUN);
+  assert_string_equal(options.operands.data[0], "run");
+  assert_int_equal(PARSE(S("--"), S("run")), STATUS_OK);
+  assert_int_equal(options.command, COMMAND_COMPILE);
+  assert_string_equal(options.operands.data[0], "run");
+}
+
+static void options_parse_underscores_and_abbreviations(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("--entry_name=a_b"), S("--memory-l"), S("64K"), S("x")), STATUS_OK);
+  assert_string_equal(options.values[OPTION_ENTRY_NAME].text, "a_b");
+  assert_int_equal(options.values[OPTION_MEMORY_LIMIT].integer, 65536);
+  assert_int_equal(PARSE(S("--dump-hlo=all")), STATUS_INVALID);   /* before or after? */
+  assert_int_equal(PARSE(S("--map"), S("f"), S("x")), STATUS_OK); /* exact, though --map-format begins so */
+}
+
+static void options_parse_optional_values_need_the_equals_sign(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("--dump-liveness"), S("m.hlo")), STATUS_OK);
+  assert_null(options.values[OPTION_DUMP_LIVENESS].text);
+  assert_string_equal(options.operands.data[0], "m.hlo");
+  assert_int_equal(PARSE(S("--dump-liveness=f"), S("m.hlo")), STATUS_OK);
+  assert_string_equal(options.values[OPTION_DUMP_LIVENESS].text, "f");
+}
+
+static void options_parse_minus_is_an_operand(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("check"), S("-")), STATUS_OK);
+  assert_string_equal(options.operands.data[0], "-");
+}
+
+static void options_parse_refuses(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("--nosuch")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("-x")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("-o")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("--quiet=yes")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("--emit=object")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("--memory-limit=12X")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("--memory-limit=-1")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("--memory-limit=9223372036854775807K")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("run"), S("--seed=x")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("run"), S("--rtol=nan")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("check"), S("-o"), S("x")), STATUS_INVALID); /* not of this command */
+  assert_int_equal(PARSE(S("-Wall")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("-O7")), STATUS_INVALID);
+  assert_int_equal(PARSE(S("--=x")), STATUS_INVALID);
+}
+
+static void options_parse_suggests_the_nearest_name(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("--memory-limti=5")), STATUS_INVALID);
+  assert_non_null(diag.first->notes);
+  assert_true(sv_equal_cstring(diag.first->notes->message, "did you mean '--memory-limit'?"));
+  assert_int_equal(PARSE(S("--emit=ams")), STATUS_INVALID);
+  assert_true(sv_equal_cstring(diag.first->notes->message, "did you mean 'asm'?"));
+}
+
+static void options_parse_reads_argument_files(void **state) {
+  (void)state;
+  char path[] = "/tmp/xlac_options_test_XXXXXX";
+  int file = mkstemp(path);
+  static const char text[] = "run --seed=5\n  'a b.hlo'\t--meta=\"x y\"\\ z\n";
+  assert_int_equal(write(file, text, sizeof text - 1), sizeof text - 1);
+  assert_int_equal(PARSE(arena_printf(arena, "@%s", path), S("-q")), STATUS_OK);
+  assert_int_equal(options.command, COMMAND_RUN);
+  assert_string_equal(options.operands.data[0], "a b.hlo");
+  assert_string_equal(options.values[OPTION_META].text, "x y z");
+  /* a file that names itself */
+  assert_int_equal(pwrite(file, arena_printf(arena, "@%s ", path), strlen(path) + 2, 0), strlen(path) + 2);
+  assert_int_equal(PARSE(arena_printf(arena, "@%s", path)), STATUS_INVALID);
+  close(file);
+  unlink(path);
+  assert_int_equal(PARSE(S("@/nonexistent")), STATUS_IO);
+}
+
+static void option_words_splits_and_keeps_the_order(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("--disable-passes=a,b"), S("--disable-passes=,c,"), S("m")), STATUS_OK);
+  WordList words = option_words(arena, &options, OPTION_DISABLE_PASSES);
+  assert_int_equal(words.count, 3);
+  assert_true(sv_equal_cstring(words.data[0], "a") && sv_equal_cstring(words.data[2], "c"));
+}
+
+/* Every row of the table is well formed. */
+static void option_table_is_consistent(void **state) {
+  (void)state;
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    const OptionInfo *info = option_info((OptionId)i);
+    assert_true(info->name[0] || info->letter);
+    assert_true(info->help[0] && info->commands[0]);
+    assert_int_equal(info->kind == OPTION_KIND_CHOICE, info->words[0] != '\0');
+    assert_int_equal(info->kind == OPTION_KIND_FLAG, info->argument[0] == '\0');
+    for (const char *letter = info->commands; *letter; letter++) {
+      int known = 0;
+      for (int c = 0; c < COMMAND_COUNT; c++) known += command_info((CommandId)c)->letter == *letter;
+      assert_int_equal(known, 1);
+    }
+    for (int j = 0; j < i; j++) {
+      assert_true(!info->name[0] || strcmp(info->name, option_info((OptionId)j)->name) != 0);
+      assert_true(!info->letter || info->letter != option_info((OptionId)j)->letter);
+    }
+  }
+}
+
+static void options_print_help_hides_and_groups(void **state) {
+  (void)state;
+  assert_int_equal(PARSE(S("check")), STATUS_OK);
+  StringBuilder text;
+  sb_init(&text, arena);
+  options_print_help(&text, &options, false);
+  assert_null(strstr(text.data, "--verify-each"));
+  assert_null(strstr(text.data, "--emit"));
+  assert_non_null(strstr(text.data, "\nGeneral:\n"));
+  assert_int_equal(PARSE(S("--help")), STATUS_OK);
+  sb_init(&text, arena);
+  options_print_help(&text, &options, true);
+  assert_non_null(strstr(text.data, "--verify-each"));
+  for (const char *line = text.data; *line; line += strcspn(line, "\n") + 1) assert_true(strcspn(line, "\n") <= 130);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(options_parse_any_order, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(options_parse_command_is_the_first_operand, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(options_parse_underscores_and_abbreviations, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(options_parse_optional_values_need_the_equals_sign, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(options_parse_minus_is_an_operand, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(options_parse_refuses, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(options_parse_suggests_the_nearest_name, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(options_parse_reads_argument_files, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(option_words_splits_and_keeps_the_order, set_up, tear_down),
+      cmocka_unit_test(option_table_is_consistent),
+      cmocka_unit_test_setup_teardown(options_print_help_hides_and_groups, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
