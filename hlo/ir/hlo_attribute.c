@@ -42,7 +42,9 @@ const char *hlo_enum_text(HloEnumId id, int64_t value) {
 }
 
 /* ASCII only: locales must not change what is accepted. */
-static char lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c; }
+static char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
 
 static bool equal_ignoring_case(StringView a, const char *b) {
   size_t i = 0;

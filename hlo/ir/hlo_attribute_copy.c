@@ -42,8 +42,7 @@ HloAttr hlo_attr_remap(const HloAttr *attr, const HloAttrRemap *remap) {
 
 /* --- deep copies --- */
 
-#define COPY_ARRAY(arena, Type, data, count) \
-  ((count) > 0 ? ARENA_COPY_ARRAY((arena), Type, (data), (count)) : NULL)
+#define COPY_ARRAY(arena, Type, data, count) ((count) > 0 ? ARENA_COPY_ARRAY((arena), Type, (data), (count)) : NULL)
 #define COPY_ONE(arena, Type, value) ((Type *)arena_copy((arena), (value), sizeof(Type)))
 
 static Int64List copy_ints(Arena *arena, Int64List list) {
@@ -145,7 +144,9 @@ static OriginNode copy_origin_node(Arena *arena, OriginNode node) {
   return node;
 }
 
-OriginNode hlo_origin_node_copy(const OriginNode *node, Arena *arena) { return copy_origin_node(arena, *node); }
+OriginNode hlo_origin_node_copy(const OriginNode *node, Arena *arena) {
+  return copy_origin_node(arena, *node);
+}
 
 const FrontendAttribute *hlo_frontend_copy(const FrontendAttribute *attributes, int64_t count, Arena *arena) {
   FrontendAttribute *copy = COPY_ARRAY(arena, FrontendAttribute, attributes, count);

@@ -3,7 +3,8 @@
 #include "base/hash_map.h"
 #include "hlo/ir/hlo_attribute.h"
 
-/* Values that the reader writes in one of several spellings compare as spelt: an explicit device list and an iota that says the same differ. */
+/* Values that the reader writes in one of several spellings compare as spelt: an explicit device list and an iota that
+ * says the same differ. */
 
 static bool ints_equal(Int64List a, Int64List b) {
   return a.count == b.count && (a.count == 0 || memcmp(a.data, b.data, (size_t)a.count * sizeof(int64_t)) == 0);
@@ -13,7 +14,9 @@ static bool raw_ints_equal(const int64_t *a, const int64_t *b, int64_t count) {
   return ints_equal((Int64List){count, a}, (Int64List){count, b});
 }
 
-static bool doubles_equal(double a, double b) { return memcmp(&a, &b, sizeof(a)) == 0; }
+static bool doubles_equal(double a, double b) {
+  return memcmp(&a, &b, sizeof(a)) == 0;
+}
 
 /* Either both absent, or both there. */
 #define BOTH_OR_NONE(a, b) (((a) == NULL) == ((b) == NULL))
@@ -132,9 +135,8 @@ static bool dim_labels_equal(const ConvolutionDimensionNumbers *a, const Convolu
   return a->spatial_rank == b->spatial_rank && a->input_batch == b->input_batch &&
          a->input_feature == b->input_feature && a->kernel_input_feature == b->kernel_input_feature &&
          a->kernel_output_feature == b->kernel_output_feature && a->output_batch == b->output_batch &&
-         a->output_feature == b->output_feature && a->input_rank == b->input_rank &&
-         a->kernel_rank == b->kernel_rank && a->output_rank == b->output_rank &&
-         raw_ints_equal(a->input_spatial, b->input_spatial, a->spatial_rank) &&
+         a->output_feature == b->output_feature && a->input_rank == b->input_rank && a->kernel_rank == b->kernel_rank &&
+         a->output_rank == b->output_rank && raw_ints_equal(a->input_spatial, b->input_spatial, a->spatial_rank) &&
          raw_ints_equal(a->kernel_spatial, b->kernel_spatial, a->spatial_rank) &&
          raw_ints_equal(a->output_spatial, b->output_spatial, a->spatial_rank);
 }
@@ -165,7 +167,8 @@ static bool accuracy_equal(const ResultAccuracy *a, const ResultAccuracy *b) {
 static bool origin_equal(const OriginNode *a, const OriginNode *b) {
   if (a->is_tuple != b->is_tuple) return false;
   if (!a->is_tuple) {
-    return a->has_name == b->has_name && (!a->has_name || (sv_equal(a->name, b->name) && ints_equal(a->index, b->index)));
+    return a->has_name == b->has_name &&
+           (!a->has_name || (sv_equal(a->name, b->name) && ints_equal(a->index, b->index)));
   }
   if (a->tuple_count != b->tuple_count) return false;
   for (int64_t i = 0; i < a->tuple_count; i++) {
@@ -348,9 +351,11 @@ uint64_t hlo_attr_hash(const HloAttr *attr) {
     case HLO_ATTR_KIND_LITERAL:
     case HLO_ATTR_KIND_SHAPED_LITERAL: return hash_combine(hash, literal_hash(attr->value.literal));
     case HLO_ATTR_KIND_PADDING:
-      return hash_ints(hash, (Int64List){3 * (int64_t)attr->value.padding->rank, (const int64_t *)attr->value.padding->dims});
+      return hash_ints(hash,
+                       (Int64List){3 * (int64_t)attr->value.padding->rank, (const int64_t *)attr->value.padding->dims});
     case HLO_ATTR_KIND_SLICE:
-      return hash_ints(hash, (Int64List){3 * (int64_t)attr->value.slice->rank, (const int64_t *)attr->value.slice->dims});
+      return hash_ints(hash,
+                       (Int64List){3 * (int64_t)attr->value.slice->rank, (const int64_t *)attr->value.slice->dims});
     case HLO_ATTR_KIND_COMPUTATION: return hash;
     default: return hash_printed(hash, attr);
   }

@@ -74,7 +74,9 @@ static void print_double(StringBuilder *out, double value) {
   sb_append_cstring(out, text);
 }
 
-static void print_bool(StringBuilder *out, bool value) { sb_append_cstring(out, value ? "true" : "false"); }
+static void print_bool(StringBuilder *out, bool value) {
+  sb_append_cstring(out, value ? "true" : "false");
+}
 
 void hlo_int_list_print(StringBuilder *out, const int64_t *values, int64_t count, const char *separator) {
   for (int64_t i = 0; i < count; i++) {
@@ -98,7 +100,9 @@ static void print_int_lists(StringBuilder *out, const Int64List *lists, int64_t 
   sb_append_char(out, '}');
 }
 
-void hlo_shape_index_print(StringBuilder *out, ShapeIndex index) { print_ints(out, (Int64List){index.depth, index.path}); }
+void hlo_shape_index_print(StringBuilder *out, ShapeIndex index) {
+  print_ints(out, (Int64List){index.depth, index.path});
+}
 
 static void print_bools(StringBuilder *out, const bool *values, int64_t count) {
   sb_append_char(out, '{');
@@ -217,8 +221,8 @@ static void print_window(StringBuilder *out, const Window *window) {
 }
 
 /* One group of dim_labels: '?' where a dimension has no role.  Digits end at 9, as in the text. */
-static void print_labels(StringBuilder *out, int rank, int64_t first, char first_label, int64_t second, char second_label,
-                         const int64_t *spatial, int spatial_rank) {
+static void print_labels(StringBuilder *out, int rank, int64_t first, char first_label, int64_t second,
+                         char second_label, const int64_t *spatial, int spatial_rank) {
   for (int64_t position = 0; position < rank; position++) {
     char label = '?';
     if (position == first) label = first_label;
@@ -296,8 +300,8 @@ static void print_aliasing(StringBuilder *out, const HloAttr *attr) {
 }
 
 static void print_sparsity_operand(StringBuilder *out, const char *name, const SparsityOperand *operand) {
-  sb_printf(out, "%s={sparsity=%lldx%lld dimension=%lld stride=%lld}", name, (long long)operand->n, (long long)operand->m,
-            (long long)operand->dimension, (long long)operand->stride);
+  sb_printf(out, "%s={sparsity=%lldx%lld dimension=%lld stride=%lld}", name, (long long)operand->n,
+            (long long)operand->m, (long long)operand->dimension, (long long)operand->stride);
 }
 
 static void print_sparsity(StringBuilder *out, const SparsityConfig *config) {
@@ -421,7 +425,9 @@ static void print_value(StringBuilder *out, const HloAttr *attr, bool percent) {
     case HLO_ATTR_KIND_STRING: print_quoted(out, attr->value.text); break;
     case HLO_ATTR_KIND_ENUM: sb_append_cstring(out, hlo_enum_text(info->enumeration, attr->value.integer)); break;
     case HLO_ATTR_KIND_INT64_LIST: print_ints(out, attr->value.ints); break;
-    case HLO_ATTR_KIND_INT64_LISTS: print_int_lists(out, attr->value.int_lists.data, attr->value.int_lists.count); break;
+    case HLO_ATTR_KIND_INT64_LISTS:
+      print_int_lists(out, attr->value.int_lists.data, attr->value.int_lists.count);
+      break;
     case HLO_ATTR_KIND_BOOL_LIST: print_bools(out, attr->value.bools.data, attr->value.bools.count); break;
     case HLO_ATTR_KIND_PRECISION_LIST: print_precisions(out, attr->value.ints); break;
     case HLO_ATTR_KIND_COMPUTATION: print_name(out, attr->value.computation->name, percent); break;

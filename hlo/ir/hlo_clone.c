@@ -12,8 +12,8 @@ static void copy_attrs(HloInstruction *copy, const HloInstruction *original, con
   copy->loc = original->loc;
 }
 
-HloInstruction *hlo_computation_add_clone(HloComputation *computation, const HloInstruction *instruction, const Shape *shape,
-                                          HloInstruction *const *operands, int operand_count) {
+HloInstruction *hlo_computation_add_clone(HloComputation *computation, const HloInstruction *instruction,
+                                          const Shape *shape, HloInstruction *const *operands, int operand_count) {
   HloInstruction *copy =
       hlo_computation_add(computation, instruction->opcode, shape, operands, operand_count, instruction->name);
   copy_attrs(copy, instruction, &(HloAttrRemap){.arena = computation->module->arena}, false);
@@ -30,9 +30,10 @@ static HloInstruction **mapped_operands(const IntMap *map, const HloInstruction 
   return room->data;
 }
 
-/* Copies of all instructions of |from| in |into|, entered in |map|; parameters that are in the map already stand for themselves. */
-static void copy_body(HloComputation *into, const HloComputation *from, IntMap *map, const IntMap *computations, bool deep,
-                      Arena *scratch) {
+/* Copies of all instructions of |from| in |into|, entered in |map|; parameters that are in the map already stand for
+ * themselves. */
+static void copy_body(HloComputation *into, const HloComputation *from, IntMap *map, const IntMap *computations,
+                      bool deep, Arena *scratch) {
   HloAttrRemap remap = {into->module->arena, map, computations};
   HloInstructionArray room = {0};
   int64_t count;
@@ -79,12 +80,14 @@ HloComputation *hlo_computation_clone(HloComputation *computation, HloModule *mo
   return copy;
 }
 
-HloInstruction *hlo_computation_inline(HloComputation *into, const HloComputation *callee, HloInstruction *const *arguments) {
+HloInstruction *hlo_computation_inline(HloComputation *into, const HloComputation *callee,
+                                       HloInstruction *const *arguments) {
   XLAC_CHECK(into != callee && into->module == callee->module);
   Arena *scratch = arena_create();
   IntMap map;
   int_map_init(&map, scratch);
-  for (int64_t i = 0; i < callee->parameters.count; i++) pointer_map_set(&map, callee->parameters.data[i], arguments[i]);
+  for (int64_t i = 0; i < callee->parameters.count; i++)
+    pointer_map_set(&map, callee->parameters.data[i], arguments[i]);
   copy_body(into, callee, &map, NULL, false, scratch);
   HloInstruction *root = (HloInstruction *)pointer_map_get(&map, callee->root);
   arena_destroy(scratch);
@@ -98,8 +101,7 @@ static ShapeIndex copy_index(Arena *arena, ShapeIndex index) {
   return index;
 }
 
-#define COPY_ARRAY(arena, Type, data, count) \
-  ((count) > 0 ? ARENA_COPY_ARRAY((arena), Type, (data), (count)) : NULL)
+#define COPY_ARRAY(arena, Type, data, count) ((count) > 0 ? ARENA_COPY_ARRAY((arena), Type, (data), (count)) : NULL)
 
 static StringView *copy_texts(Arena *arena, const StringView *texts, int64_t count) {
   StringView *copy = COPY_ARRAY(arena, StringView, texts, count);

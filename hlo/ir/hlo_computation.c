@@ -4,7 +4,8 @@
 
 #include "hlo/ir/hlo_ir_internal.h"
 
-/* Slots make the position of an instruction findable after removals: they increase along the list, so a search by halves finds it. */
+/* Slots make the position of an instruction findable after removals: they increase along the list, so a search by
+ * halves finds it. */
 
 static void renumber(HloComputation *computation) {
   for (int64_t i = 0; i < computation->instructions.count; i++) computation->instructions.data[i]->slot = (int32_t)i;
@@ -45,7 +46,8 @@ HloInstruction *hlo_computation_add_parameter(HloComputation *computation, int64
   HloInstructionArray *list = &computation->parameters;
   array_push(list, computation->module->arena, parameter);
   int64_t at = list->count - 1;
-  for (; at > 0 && hlo_instruction_parameter_number(list->data[at - 1]) > number; at--) list->data[at] = list->data[at - 1];
+  for (; at > 0 && hlo_instruction_parameter_number(list->data[at - 1]) > number; at--)
+    list->data[at] = list->data[at - 1];
   list->data[at] = parameter;
   return append(computation, parameter);
 }
@@ -196,7 +198,8 @@ int64_t hlo_computation_remove_dead(HloComputation *computation) {
   return before - kept;
 }
 
-void hlo_computation_replace_instruction(HloComputation *computation, HloInstruction *old, HloInstruction *replacement) {
+void hlo_computation_replace_instruction(HloComputation *computation, HloInstruction *old,
+                                         HloInstruction *replacement) {
   hlo_instruction_replace_all_uses(old, replacement);
   if (old->opcode != HLO_PARAMETER) hlo_computation_remove(computation, old, false);
 }

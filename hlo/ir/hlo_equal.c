@@ -1,7 +1,7 @@
 /* Equality and hash of computations and modules, blind to names and to the order of instructions.
  *
- * Two computations are walked in step: an instruction's partner is fixed by the way it was reached (root first, then the other instructions
- * without users in a canonical order), so one pass compares everything. */
+ * Two computations are walked in step: an instruction's partner is fixed by the way it was reached (root first, then
+ * the other instructions without users in a canonical order), so one pass compares everything. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,7 +268,8 @@ static const Shape *entry_result_shape(const HloModule *module) {
 }
 
 static bool same_entry_layout(const HloModule *a, const HloModule *b) {
-  if (entry_parameter_count(a) != entry_parameter_count(b) || entry_result_shape(a) != entry_result_shape(b)) return false;
+  if (entry_parameter_count(a) != entry_parameter_count(b) || entry_result_shape(a) != entry_result_shape(b))
+    return false;
   for (int64_t i = 0; i < entry_parameter_count(a); i++) {
     if (entry_parameter_shape(a, i) != entry_parameter_shape(b, i)) return false;
   }
@@ -364,9 +365,11 @@ static uint64_t hash_header(const HloModule *module, Hasher *hasher) {
     hash = hash_combine(hash, (uint64_t)alias->parameter * 2 + (uint64_t)alias->kind);
     for (int j = 0; j < alias->output.depth; j++) hash = hash_combine(hash, (uint64_t)alias->output.path[j]);
     hash = hash_combine(hash, (uint64_t)alias->output.depth);
-    for (int j = 0; j < alias->parameter_index.depth; j++) hash = hash_combine(hash, (uint64_t)alias->parameter_index.path[j]);
+    for (int j = 0; j < alias->parameter_index.depth; j++)
+      hash = hash_combine(hash, (uint64_t)alias->parameter_index.path[j]);
   }
-  for (int64_t i = 0; i < module->donors.count; i++) hash = hash_combine(hash, (uint64_t)module->donors.data[i].parameter);
+  for (int64_t i = 0; i < module->donors.count; i++)
+    hash = hash_combine(hash, (uint64_t)module->donors.data[i].parameter);
   hash = hash_combine(hash, module->alias_passthrough_params);
   for (int64_t i = 0; i < module->frontend_count; i++) {
     hash = hash_text(hash_text(hash, module->frontend[i].key), module->frontend[i].value);

@@ -9,7 +9,8 @@ static Arena *arena_of(const HloInstruction *instruction) {
   return instruction->parent->module->arena;
 }
 
-/* A copy of |data| twice as large.  Plain arrays rather than ARRAY, starting small: there are very many and most stay short. */
+/* A copy of |data| twice as large.  Plain arrays rather than ARRAY, starting small: there are very many and most stay
+ * short. */
 static void *grow(Arena *arena, const void *data, size_t size, int32_t count, int32_t *capacity) {
   enum { SMALLEST = 2 };
   XLAC_CHECK(*capacity <= INT32_MAX / 2);
@@ -30,8 +31,8 @@ static int32_t append_user(HloInstruction *operand, HloInstruction *user) {
   return operand->user_count++;
 }
 
-/* Where |user| stands in |operand|'s users, -1 when it does not.  Searches the shorter of the two lists; |skip| is an operand position not
- * to be trusted. */
+/* Where |user| stands in |operand|'s users, -1 when it does not.  Searches the shorter of the two lists; |skip| is an
+ * operand position not to be trusted. */
 static int32_t find_user(const HloInstruction *operand, const HloInstruction *user, int32_t skip) {
   int32_t last = operand->user_count - 1;
   if (last < 0) return -1;
@@ -113,8 +114,8 @@ void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction 
   if (instruction->operand_count == instruction->operand_capacity) {
     Arena *arena = arena_of(instruction);
     int32_t slot_capacity = instruction->operand_capacity;
-    instruction->user_slots = (int32_t *)grow(arena, instruction->user_slots, sizeof(int32_t),
-                                              instruction->operand_count, &slot_capacity);
+    instruction->user_slots =
+        (int32_t *)grow(arena, instruction->user_slots, sizeof(int32_t), instruction->operand_count, &slot_capacity);
     instruction->operands = (HloInstruction **)grow(arena, instruction->operands, sizeof(*instruction->operands),
                                                     instruction->operand_count, &instruction->operand_capacity);
   }
@@ -390,7 +391,9 @@ bool hlo_instruction_is_root(const HloInstruction *instruction) {
   return instruction->parent && instruction->parent->root == instruction;
 }
 
-void hlo_instruction_set_shape(HloInstruction *instruction, const Shape *shape) { instruction->shape = shape; }
+void hlo_instruction_set_shape(HloInstruction *instruction, const Shape *shape) {
+  instruction->shape = shape;
+}
 
 /* By the opcode and its attributes alone. */
 static bool has_own_side_effect(const HloInstruction *instruction) {

@@ -28,8 +28,8 @@ HloAttr hlo_attr_deep_copy(const HloAttr *attr, Arena *arena);
 OriginNode hlo_origin_node_copy(const OriginNode *node, Arena *arena);
 const FrontendAttribute *hlo_frontend_copy(const FrontendAttribute *attributes, int64_t count, Arena *arena);
 
-/* Computations called from |computation|, directly or not, callees first, |computation| itself last; appended to |list| unless marked in
- * |seen| (indexed by computation id). */
+/* Computations called from |computation|, directly or not, callees first, |computation| itself last; appended to |list|
+ * unless marked in |seen| (indexed by computation id). */
 void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, bool *seen, HloComputationArray *list);
 
 /* As hlo_computation_hash; callees hash as |callee_hashes| (by id) says, NULL: by their outline. */

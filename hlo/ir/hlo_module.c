@@ -4,7 +4,8 @@
 
 /* --- names --- */
 
-/* A map from name to 2·N + used: whether the name is taken, and the next suffix to try behind it (N = 0: none tried yet). */
+/* A map from name to 2·N + used: whether the name is taken, and the next suffix to try behind it (N = 0: none tried
+ * yet). */
 static int64_t name_state(const StringMap *used, StringView name) {
   return (int64_t)(intptr_t)string_map_get(used, name);
 }
@@ -59,7 +60,8 @@ HloComputation *hlo_module_add_computation(HloModule *module, StringView name) {
   HloComputation *computation = ARENA_NEW(module->arena, HloComputation);
   computation->module = module;
   computation->id = module->next_computation_id++;
-  computation->name = hlo_unique_name(&module->computation_names, module->arena, name.size > 0 ? name : SV("computation"));
+  computation->name =
+      hlo_unique_name(&module->computation_names, module->arena, name.size > 0 ? name : SV("computation"));
   array_push(&module->computations, module->arena, computation);
   return computation;
 }
@@ -83,7 +85,7 @@ int64_t hlo_module_remove_unreachable(HloModule *module) {
 /* --- source lines --- */
 
 /* Row |id| of a table whose rows count from 1; NULL for none. */
-#define TABLE_ROW(rows, count, id) ((id) >= 1 && (id) <= (count) ? &(rows)[(id) - 1] : NULL)
+#define TABLE_ROW(rows, count, id) ((id) >= 1 && (id) <= (count) ? &(rows)[(id)-1] : NULL)
 
 static StringView line_text(StringView file, int64_t line, StringView function, Arena *arena) {
   if (file.size == 0) return (StringView){"", 0};

@@ -12,9 +12,9 @@
 #undef HLO_OP
 
 static const HloOpcodeInfo opcode_infos[HLO_OPCODE_COUNT] = {
-#define HLO_OP(id, text, min, max, traits, access, infer, emit, attributes)       \
-  [HLO_##id] = {text, min, max, traits, ACCESS_##access, attrs_##id,              \
-                (int)(sizeof(attrs_##id) / sizeof(attrs_##id[0])) - 1},
+#define HLO_OP(id, text, min, max, traits, access, infer, emit, attributes) \
+  [HLO_##id] = {                                                            \
+      text, min, max, traits, ACCESS_##access, attrs_##id, (int)(sizeof(attrs_##id) / sizeof(attrs_##id[0])) - 1},
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 };
@@ -24,9 +24,13 @@ const HloOpcodeInfo *hlo_opcode_info(HloOpcode opcode) {
   return &opcode_infos[opcode];
 }
 
-const char *hlo_opcode_text(HloOpcode opcode) { return hlo_opcode_info(opcode)->text; }
+const char *hlo_opcode_text(HloOpcode opcode) {
+  return hlo_opcode_info(opcode)->text;
+}
 
-bool hlo_opcode_has(HloOpcode opcode, unsigned traits) { return (hlo_opcode_info(opcode)->traits & traits) != 0; }
+bool hlo_opcode_has(HloOpcode opcode, unsigned traits) {
+  return (hlo_opcode_info(opcode)->traits & traits) != 0;
+}
 
 /* The table is sorted by text (hlo_opcode_test.c holds it to that). */
 bool hlo_opcode_from_text(StringView text, HloOpcode *out_opcode) {

@@ -17,11 +17,13 @@ static void print_name(StringBuilder *out, StringView name, const HloPrintOption
 /* --- attributes --- */
 
 /* After the opcode's own; result_accuracy is an own one that XLA prints among these. */
-static const HloAttrId late_attrs[] = {
-    HLO_ATTR_SHARDING, HLO_ATTR_FRONTEND_ATTRIBUTES, HLO_ATTR_CONTROL_PREDECESSORS, HLO_ATTR_STATISTICS,
-    HLO_ATTR_RESULT_ACCURACY, HLO_ATTR_ORIGIN, HLO_ATTR_METADATA, HLO_ATTR_BACKEND_CONFIG};
+static const HloAttrId late_attrs[] = {HLO_ATTR_SHARDING,   HLO_ATTR_FRONTEND_ATTRIBUTES, HLO_ATTR_CONTROL_PREDECESSORS,
+                                       HLO_ATTR_STATISTICS, HLO_ATTR_RESULT_ACCURACY,     HLO_ATTR_ORIGIN,
+                                       HLO_ATTR_METADATA,   HLO_ATTR_BACKEND_CONFIG};
 
-static bool is_printed_late(HloAttrId id) { return id == HLO_ATTR_RESULT_ACCURACY; }
+static bool is_printed_late(HloAttrId id) {
+  return id == HLO_ATTR_RESULT_ACCURACY;
+}
 
 /* Lines alone are not worth a printed attribute to XLA. */
 static bool metadata_is_printed(const HloMetadata *metadata) {

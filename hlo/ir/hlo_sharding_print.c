@@ -53,7 +53,7 @@ void hlo_axis_refs_print(StringBuilder *out, const MeshAxisRefs *refs) {
 
 static const char *kind_word(ShardingKind kind) {
   static const char *const words[] = {
-      [SHARDING_REPLICATED] = "replicated", [SHARDING_MAXIMAL] = "maximal",       [SHARDING_MANUAL] = "manual",
+      [SHARDING_REPLICATED] = "replicated", [SHARDING_MAXIMAL] = "maximal",     [SHARDING_MANUAL] = "manual",
       [SHARDING_UNKNOWN] = "unknown",       [SHARDING_UNREDUCED] = "unreduced",
   };
   XLAC_CHECK(kind <= SHARDING_UNREDUCED);
@@ -69,7 +69,9 @@ static void print_metadata_list(StringBuilder *out, const HloSharding *sharding)
   sb_append_char(out, '}');
 }
 
-static bool is_replicate_only(Int64List types) { return types.count == 1 && types.data[0] == SHARDING_REPLICATED; }
+static bool is_replicate_only(Int64List types) {
+  return types.count == 1 && types.data[0] == SHARDING_REPLICATED;
+}
 
 static void print_tile(StringBuilder *out, const HloSharding *sharding) {
   sb_append_cstring(out, "devices=[");
