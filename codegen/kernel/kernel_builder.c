@@ -1,6 +1,7 @@
 #include "codegen/kernel/kernel_builder.h"
 
 #include "codegen/kernel/lowering_internal.h"
+#include "hlo/analysis/in_place.h"
 
 /* More rounds than any fusion needs: each splits one dim. */
 #define MAX_REFINEMENTS 64
@@ -55,8 +56,18 @@ static Status build_one(Arena *arena, const KernelRequest *request, DiagSink *di
   }
 }
 
-static RootRule rule_of(const HloInstruction *root) {
+static bool is_in_place(const HloInstruction *source, int result_node, Arena *arena) {
+  InPlacePairs pairs = hlo_in_place_pairs(source, arena);
+  for (int32_t i = 0; i < pairs.count; i++) {
+    if (pairs.pairs[i].result_node == result_node) return true;
+  }
+  return false;
+}
+
+/* A dynamic-update-slice that does not share memory with its operand (a fusion reads the old values elsewhere) makes every element anew. */
+static RootRule rule_of(const HloInstruction *source, const HloInstruction *root, int result_node, Arena *arena) {
   RootRule rule = root_rules[emit_family(root->opcode)];
+  if (rule == root_dynamic_update_slice && !is_in_place(source, result_node, arena)) rule = NULL;
   return rule != NULL ? rule : root_elements;
 }
 
@@ -82,8 +93,8 @@ Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *d
   *out_kernels = (KernelList){0, kernels};
   for (int i = 0; i < request_count; i++) {
     const HloInstruction *leaf = has_leaves ? root->operands[i] : root;
-    KernelRequest request = {instruction, leaf, rule_of(leaf), 0};
-    if (shape_is_tuple(instruction->shape)) request.result_node = shape_node_child(instruction->shape, 0, i);
+    int result_node = shape_is_tuple(instruction->shape) ? shape_node_child(instruction->shape, 0, i) : 0;
+    KernelRequest request = {instruction, leaf, rule_of(instruction, leaf, result_node, arena), result_node};
     if (leaf->opcode == HLO_SELECT_AND_SCATTER) {
       KernelRequest fill = request;
       fill.rule = root_select_and_scatter_fill;

@@ -1,4 +1,5 @@
 /* Objects loaded into this process through ORC. */
+#include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <stdlib.h>

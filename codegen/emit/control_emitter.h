@@ -1,0 +1,17 @@
+/* The control function: the entry computation as a sequence of Kernel calls, loops and branches, with scalars in registers. */
+#ifndef XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
+#define XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
+
+#include "codegen/vec/vec.h"
+#include "hlo/analysis/buffer_assignment.h"
+
+typedef struct ControlResult {
+  int64_t kernel_count, distinct_kernel_count;
+  int64_t workspace_bytes; /* temporaries of the assignment, then the Kernels' scratch */
+} ControlResult;
+
+/* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads. */
+MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment, const char *name,
+                             DiagSink *diag, ControlResult *out_result);
+
+#endif

@@ -1,0 +1,50 @@
+/* The state of emitting one control function. */
+#ifndef XLAC_CODEGEN_EMIT_CONTROL_INTERNAL_H
+#define XLAC_CODEGEN_EMIT_CONTROL_INTERNAL_H
+
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "codegen/emit/control_emitter.h"
+#include "codegen/kernel/emit_family.h"
+
+typedef struct ControlEmitter {
+  const VecBuilder *vec;
+  const HloModule *module;
+  const BufferAssignment *assignment;
+  DiagSink *diag;
+  Arena *arena;
+  LLVMValueRef function;
+  LLVMValueRef *arguments, *results;  /* pointers by leaf, loaded at the entry; NULL where the module has none */
+  LLVMValueRef workspace;
+  LLVMValueRef *constants;            /* globals by allocation */
+  LLVMValueRef *scalars;              /* by HloValue id: a rank-0 value in a register, NULL when it is only in memory */
+  ARRAY(int32_t) known;               /* ids in |scalars|, in order of their making */
+  StringMap kernels;                  /* text of the Kernel → ControlKernel */
+  int64_t scratch_bytes;
+  int64_t kernel_count, distinct_kernel_count;
+} ControlEmitter;
+
+/* --- addresses and scalars (control_values.c) --- */
+
+/* The address of a leaf; NULL when it has no bytes. */
+LLVMValueRef control_address(ControlEmitter *control, const HloInstruction *instruction, int node);
+/* A rank-0 value in its register form. */
+LLVMValueRef control_scalar(ControlEmitter *control, const HloInstruction *instruction, int node);
+/* Says that the value at a position is |value|, and stores it to its place. */
+void control_set_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef value);
+/* As above without storing: the bytes are there already, or nobody reads them. */
+void control_know_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef value);
+/* Forgets registers made since |height|: they may not have been computed on every path to here. */
+void control_forget(ControlEmitter *control, int64_t height);
+bool control_is_scalar(const Shape *shape);
+/* Loads argument and result pointers, makes the constants' globals, copies arguments that the caller did not donate. */
+void control_enter(ControlEmitter *control);
+
+/* --- instructions --- */
+
+MUST_USE Status control_computation(ControlEmitter *control, const HloComputation *computation);
+MUST_USE Status control_kernels(ControlEmitter *control, const HloInstruction *instruction);
+MUST_USE Status control_while(ControlEmitter *control, const HloInstruction *instruction);
+MUST_USE Status control_conditional(ControlEmitter *control, const HloInstruction *instruction);
+
+#endif

@@ -1,0 +1,146 @@
+#include <string.h>
+
+#include "codegen/emit/control_internal.h"
+
+static LLVMTypeRef pointer_type(const ControlEmitter *control) {
+  return LLVMPointerTypeInContext(control->vec->context, 0);
+}
+
+static LLVMValueRef offset_pointer(const ControlEmitter *control, LLVMValueRef base, int64_t offset) {
+  if (offset == 0) return base;
+  LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)offset, true);
+  return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), base, &index, 1, "");
+}
+
+static LLVMValueRef allocation_pointer(const ControlEmitter *control, const BufferAllocation *allocation) {
+  switch (allocation->kind) {
+    case ALLOCATION_PARAMETER:
+      /* donated: the result pointer is the address, whether the caller passed the same one or not (control_enter copies) */
+      return allocation->result >= 0 ? control->results[allocation->result] : control->arguments[allocation->parameter];
+    case ALLOCATION_RESULT: return control->results[allocation->result];
+    case ALLOCATION_CONSTANT: return control->constants[allocation->index];
+    case ALLOCATION_TEMP: return offset_pointer(control, control->workspace, allocation->workspace_offset);
+  }
+  XLAC_BUG("unknown kind of allocation");
+}
+
+LLVMValueRef control_address(ControlEmitter *control, const HloInstruction *instruction, int node) {
+  BufferSlice slice = buffer_assignment_slice(control->assignment, instruction, node);
+  if (slice.allocation == NULL) return NULL;
+  return offset_pointer(control, allocation_pointer(control, slice.allocation), slice.offset);
+}
+
+/* --- scalars --- */
+
+bool control_is_scalar(const Shape *shape) {
+  return shape_is_scalar(shape) && vec_type_supported(shape->type);
+}
+
+LLVMValueRef control_scalar(ControlEmitter *control, const HloInstruction *instruction, int node) {
+  const Shape *shape = shape_node(instruction->shape, node);
+  if (instruction->opcode == HLO_CONSTANT && node == 0) {
+    uint64_t bits = 0;
+    memcpy(&bits, hlo_instruction_literal(instruction)->data, (size_t)type_storage_bytes(shape->type));
+    return vec_constant(control->vec, shape->type, bits, 1);
+  }
+  const HloValue *value = buffer_assignment_value(control->assignment, instruction, node);
+  if (value != NULL && control->scalars[value->id] != NULL) return control->scalars[value->id];
+  LLVMValueRef address = control_address(control, instruction, node);
+  if (address == NULL) XLAC_BUG("'%.*s' has neither a register nor an address", SV_ARG(instruction->name));
+  LLVMValueRef loaded = vec_load(control->vec, shape->type, address, NULL, 1);
+  control_know_scalar(control, instruction, node, loaded);
+  return loaded;
+}
+
+void control_know_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef register_value) {
+  const HloValue *value = buffer_assignment_value(control->assignment, instruction, node);
+  if (value == NULL || control->scalars[value->id] != NULL) return;
+  control->scalars[value->id] = register_value;
+  array_push(&control->known, control->arena, value->id);
+}
+
+void control_set_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef register_value) {
+  control_know_scalar(control, instruction, node, register_value);
+  LLVMValueRef address = control_address(control, instruction, node);
+  if (address != NULL) vec_store(control->vec, shape_node(instruction->shape, node)->type, register_value, address, NULL, 1);
+}
+
+void control_forget(ControlEmitter *control, int64_t height) {
+  while (control->known.count > height) control->scalars[array_pop(&control->known)] = NULL;
+}
+
+/* --- the entry --- */
+
+/* Literals are row major; the bytes stand in the order of the layout. */
+static const void *bytes_in_layout(const ControlEmitter *control, const Literal *literal, int64_t size) {
+  const Shape *shape = literal->shape;
+  if (shape_has_default_layout(shape)) return literal->data;
+  char *bytes = arena_alloc(control->arena, (size_t)size);
+  int64_t strides[64], index[64] = {0};
+  shape_strides(shape, strides);
+  int64_t element = type_storage_bytes(shape->type), count = shape_element_count(shape);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t at = 0;
+    for (int d = 0; d < shape->rank; d++) at += index[d] * strides[d];
+    memcpy(bytes + at * element, (const char *)literal->data + i * element, (size_t)element);
+    for (int d = shape->rank - 1; d >= 0 && ++index[d] == shape->dims[d]; d--) index[d] = 0;
+  }
+  return bytes;
+}
+
+static LLVMValueRef constant_global(const ControlEmitter *control, const BufferAllocation *allocation) {
+  const Literal *literal = hlo_instruction_literal(allocation->constant);
+  LLVMContextRef context = control->vec->context;
+  const char *bytes = bytes_in_layout(control, literal, allocation->size);
+  LLVMValueRef data = LLVMConstStringInContext2(context, bytes, (size_t)allocation->size, true);
+  LLVMValueRef global = LLVMAddGlobal(control->vec->module, LLVMTypeOf(data), "constant");
+  LLVMSetInitializer(global, data);
+  LLVMSetGlobalConstant(global, true);
+  LLVMSetLinkage(global, LLVMPrivateLinkage);
+  LLVMSetAlignment(global, 64);
+  return global;
+}
+
+static void load_pointers(ControlEmitter *control, LLVMValueRef array, LLVMValueRef *out_pointers, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    LLVMValueRef slot = offset_pointer(control, array, i * (int64_t)sizeof(void *));
+    out_pointers[i] = LLVMBuildLoad2(control->vec->builder, pointer_type(control), slot, "");
+  }
+}
+
+/* A donated argument that the caller passes apart from its result is copied into it. */
+static void copy_declined_donation(ControlEmitter *control, const BufferAllocation *allocation) {
+  LLVMBuilderRef builder = control->vec->builder;
+  LLVMValueRef from = control->arguments[allocation->parameter], to = control->results[allocation->result];
+  LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(control->vec->context, control->function, "copy");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(control->vec->context, control->function, "");
+  LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntNE, from, to, ""), copy, behind);
+  LLVMPositionBuilderAtEnd(builder, copy);
+  LLVMValueRef size = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)allocation->size, false);
+  LLVMBuildMemCpy(builder, to, 1, from, 1, size);
+  LLVMBuildBr(builder, behind);
+  LLVMPositionBuilderAtEnd(builder, behind);
+}
+
+static int64_t parameter_leaf_count(const HloComputation *entry) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < entry->parameters.count; i++) count += shape_leaf_count(entry->parameters.data[i]->shape);
+  return count;
+}
+
+void control_enter(ControlEmitter *control) {
+  const BufferAssignment *assignment = control->assignment;
+  const HloComputation *entry = control->module->entry;
+  int64_t arguments = parameter_leaf_count(entry), results = shape_leaf_count(entry->root->shape);
+  control->arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, arguments);
+  control->results = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, results);
+  control->constants = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, assignment->allocation_count);
+  load_pointers(control, LLVMGetParam(control->function, 0), control->arguments, arguments);
+  load_pointers(control, LLVMGetParam(control->function, 1), control->results, results);
+  control->workspace = LLVMGetParam(control->function, 2);
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    const BufferAllocation *allocation = &assignment->allocations[i];
+    if (allocation->kind == ALLOCATION_CONSTANT) control->constants[i] = constant_global(control, allocation);
+    if (allocation->kind == ALLOCATION_PARAMETER && allocation->result >= 0) copy_declined_donation(control, allocation);
+  }
+}
