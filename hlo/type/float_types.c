@@ -112,6 +112,20 @@ static double double_from_bits(uint64_t bits) {
   return value;
 }
 
+static double double_from_single_bits(uint64_t bits) {
+  uint32_t single_bits = (uint32_t)bits;
+  float value = 0;
+  memcpy(&value, &single_bits, sizeof(value));
+  return value;
+}
+
+static uint64_t single_bits_from_double(double value) {
+  float single = (float)value;
+  uint32_t bits = 0;
+  memcpy(&bits, &single, sizeof(bits));
+  return bits;
+}
+
 /* --- decoding --- */
 
 /* NaN with the sign and, where there is one, the payload of |bits|, as the leading bits of the double's. */
@@ -129,6 +143,7 @@ double float_decode(PrimitiveType type, uint64_t bits) {
   if (type == TYPE_F64) return double_from_bits(bits);
   FloatFormat format = float_format(type);
   if (is_nan_pattern(&format, bits)) return decode_nan(&format, bits);
+  if (type == TYPE_F32) return double_from_single_bits(bits);
   uint64_t magnitude = bits & magnitude_mask(&format);
   int exponent = (int)(magnitude >> format.mantissa_bits);
   double value = 0;
@@ -210,6 +225,7 @@ uint64_t float_encode(PrimitiveType type, double value) {
   FloatFormat format = float_format(type);
   uint64_t value_bits = double_bits(value);
   if (isnan(value)) return encode_nan(&format, value_bits);
+  if (type == TYPE_F32) return single_bits_from_double(value);
   if (format.special == SPECIAL_FNU) return encode_power_of_two(&format, value);
   bool is_negative = value_bits >> 63 != 0;
   uint64_t sign = is_negative ? sign_bit(&format) : 0;

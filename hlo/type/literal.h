@@ -19,26 +19,45 @@ typedef struct Literal {
 Literal *literal_create(Arena *arena, const Shape *shape);
 Literal *literal_copy(Arena *arena, const Literal *literal);
 
-/* Bitwise equality of shape (layout ignored) and data. */
+/* Bitwise equality of shape (layout ignored) and data; elided ones of one shape are equal. */
 bool literal_equal(const Literal *a, const Literal *b);
 uint64_t literal_hash(const Literal *literal);
 
-/* Any real type as double or integer; |element| is the row-major linear index.  Setting rounds or wraps to the type. */
+/* One storage unit as bits, zero-extended, and back; types of at most 8 bytes.  |data| needs no alignment. */
+uint64_t type_load_bits(PrimitiveType type, const void *data);
+void type_store_bits(PrimitiveType type, void *data, uint64_t bits);
+
+/* One storage unit of any real type as double or integer.  To a float: rounds to nearest even, once.  Double to
+ * integer: towards zero, saturating, NaN is 0 (XLA's convert).  Integer to integer: wraps; u64 is its bits.  To pred:
+ * whether it is not zero. */
+double type_load_double(PrimitiveType type, const void *data);
+int64_t type_load_int(PrimitiveType type, const void *data);
+void type_store_double(PrimitiveType type, void *data, double value);
+void type_store_int(PrimitiveType type, void *data, int64_t value);
+
+/* The address of an element; |element| is the row-major linear index, here and below. */
+void *literal_element(const Literal *literal, int64_t element);
+
+/* Any real type as double or integer, converted as above. */
 double literal_get_double(const Literal *literal, int64_t element);
 int64_t literal_get_int(const Literal *literal, int64_t element);
 void literal_set_double(Literal *literal, int64_t element, double value);
 void literal_set_int(Literal *literal, int64_t element, int64_t value);
 
-/* All elements have the same bits (arrays with at least one element). */
+/* Any array type; the imaginary part of a real one is 0 and is dropped. */
+void literal_get_complex(const Literal *literal, int64_t element, double *out_real, double *out_imaginary);
+void literal_set_complex(Literal *literal, int64_t element, double real, double imaginary);
+
+/* All elements have the same bits (arrays with at least one element); never of elided ones. */
 bool literal_is_splat(const Literal *literal);
-/* All elements equal |value| (real types). */
+/* All elements equal |value|, -0 equal to 0 (arrays of real types, empty ones too); never of elided ones. */
 bool literal_is_all(const Literal *literal, double value);
 
-/* XLA's text of the value alone (no shape): 1, {1, 2}, { {1}, {2} }, ({1}, 2).  More than |max_elements| in an array
- * print as {...}; negative: no limit.  Reads back bit-equal, NaN payloads and signed zeros included (-0.0). */
+/* XLA's one-line text of the value alone (no shape): 1, {1, 2}, { {1}, {2} }, ( {1}, 2 ).  More than |max_elements| in
+ * an array print as {...}; negative: no limit.  Reads back bit-equal, NaN payloads and signed zeros included (-0.0). */
 void literal_print(StringBuilder *out, const Literal *literal, int64_t max_elements);
 
-/* Bits of one element's value as text, as literal_print writes them. */
+/* Bits of one element's value as text, as literal_print writes them; preds as true and false, as it writes scalars. */
 void literal_print_element(StringBuilder *out, PrimitiveType type, const void *data);
 
 #endif
