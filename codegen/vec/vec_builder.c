@@ -1,0 +1,272 @@
+/* Types, constants, memory: how values look in registers and in memory. */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/vec/vec_internal.h"
+#include "hlo/type/float_types.h"
+
+#define MAX_LANES 256
+
+/* --- types --- */
+
+bool vec_type_supported(PrimitiveType type) {
+  return type == TYPE_PRED || type_is_integral(type) || type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 || type == TYPE_F64;
+}
+
+static LLVMTypeRef element_type(const VecBuilder *vec, PrimitiveType type) {
+  if (type == TYPE_PRED) return LLVMInt1TypeInContext(vec->context);
+  if (type == TYPE_F64) return LLVMDoubleTypeInContext(vec->context);
+  if (type_is_float(type)) return LLVMFloatTypeInContext(vec->context);
+  return LLVMIntTypeInContext(vec->context, (unsigned)type_storage_bytes(type) * 8);
+}
+
+LLVMTypeRef vec_of(LLVMTypeRef element, int lanes) {
+  return lanes == 1 ? element : LLVMVectorType(element, (unsigned)lanes);
+}
+
+LLVMTypeRef vec_type(const VecBuilder *vec, PrimitiveType type, int lanes) {
+  return vec_of(element_type(vec, type), lanes);
+}
+
+static LLVMTypeRef memory_element_type(const VecBuilder *vec, PrimitiveType type) {
+  if (type == TYPE_F16 || type == TYPE_BF16) return LLVMInt16TypeInContext(vec->context);
+  return type == TYPE_PRED ? LLVMInt8TypeInContext(vec->context) : element_type(vec, type);
+}
+
+LLVMTypeRef vec_memory_type(const VecBuilder *vec, PrimitiveType type, int lanes) {
+  return vec_of(memory_element_type(vec, type), lanes);
+}
+
+/* --- constants --- */
+
+LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes) {
+  LLVMValueRef scalar = LLVMConstInt(LLVMIntTypeInContext(vec->context, (unsigned)bits), (unsigned long long)value, true);
+  return vec_splat(vec, scalar, lanes);
+}
+
+LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int lanes) {
+  LLVMTypeRef type = bits == 64 ? LLVMDoubleTypeInContext(vec->context) : LLVMFloatTypeInContext(vec->context);
+  LLVMValueRef scalar = LLVMConstInt(LLVMIntTypeInContext(vec->context, (unsigned)bits), value, false);
+  return vec_splat(vec, LLVMConstBitCast(scalar, type), lanes);
+}
+
+LLVMValueRef vec_constant(const VecBuilder *vec, PrimitiveType type, uint64_t bits, int lanes) {
+  if (type == TYPE_F64) return vec_float_bits(vec, 64, bits, lanes);
+  if (type == TYPE_F32) return vec_float_bits(vec, 32, bits, lanes);
+  if (type_is_float(type)) return vec_splat(vec, LLVMConstReal(element_type(vec, type), float_decode(type, bits)), lanes);
+  if (type == TYPE_PRED) bits = (bits & 0xff) != 0;
+  return vec_splat(vec, LLVMConstInt(element_type(vec, type), bits, false), lanes);
+}
+
+LLVMValueRef vec_constant_double(const VecBuilder *vec, PrimitiveType type, double value, int lanes) {
+  if (type_is_float(type)) return vec_splat(vec, LLVMConstReal(element_type(vec, type), value), lanes);
+  return vec_splat(vec, LLVMConstInt(element_type(vec, type), (unsigned long long)(int64_t)value, true), lanes);
+}
+
+LLVMValueRef vec_splat(const VecBuilder *vec, LLVMValueRef scalar, int lanes) {
+  if (lanes == 1) return scalar;
+  XLAC_CHECK(lanes <= MAX_LANES);
+  if (LLVMIsConstant(scalar)) {
+    LLVMValueRef elements[MAX_LANES];
+    for (int i = 0; i < lanes; i++) elements[i] = scalar;
+    return LLVMConstVector(elements, (unsigned)lanes);
+  }
+  LLVMTypeRef type = LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes);
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  LLVMValueRef one = LLVMBuildInsertElement(vec->builder, LLVMGetPoison(type), scalar, LLVMConstInt(s32, 0, false), "");
+  LLVMValueRef zeros = LLVMConstNull(LLVMVectorType(s32, (unsigned)lanes));
+  return LLVMBuildShuffleVector(vec->builder, one, LLVMGetPoison(type), zeros, "");
+}
+
+LLVMValueRef vec_lane_indices(const VecBuilder *vec, int bits, int64_t stride, int lanes) {
+  LLVMTypeRef type = LLVMIntTypeInContext(vec->context, (unsigned)bits);
+  LLVMValueRef elements[MAX_LANES];
+  for (int i = 0; i < lanes; i++) elements[i] = LLVMConstInt(type, (unsigned long long)(stride * i), true);
+  return lanes == 1 ? elements[0] : LLVMConstVector(elements, (unsigned)lanes);
+}
+
+LLVMValueRef vec_slice(const VecBuilder *vec, LLVMValueRef value, int first, int count) {
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  if (count == 1) return LLVMBuildExtractElement(vec->builder, value, LLVMConstInt(s32, (unsigned)first, false), "");
+  LLVMValueRef elements[MAX_LANES];
+  for (int i = 0; i < count; i++) elements[i] = LLVMConstInt(s32, (unsigned)(first + i), false);
+  return LLVMBuildShuffleVector(vec->builder, value, LLVMGetPoison(LLVMTypeOf(value)), LLVMConstVector(elements, (unsigned)count), "");
+}
+
+/* --- intrinsics --- */
+
+LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count, LLVMValueRef *arguments,
+                           int argument_count) {
+  unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+  if (id == 0) XLAC_BUG("LLVM has no intrinsic %s", name);
+  LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, overloads, (size_t)overload_count);
+  LLVMTypeRef type = LLVMIntrinsicGetType(vec->context, id, overloads, (size_t)overload_count);
+  return LLVMBuildCall2(vec->builder, type, function, arguments, (unsigned)argument_count, "");
+}
+
+/* --- the narrow floats --- */
+
+static LLVMValueRef bitcast(const VecBuilder *vec, LLVMValueRef value, LLVMTypeRef type) {
+  return LLVMBuildBitCast(vec->builder, value, type, "");
+}
+
+static LLVMValueRef bf16_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
+  LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
+  LLVMValueRef wide = LLVMBuildZExt(vec->builder, bits, s32, "");
+  return bitcast(vec, LLVMBuildShl(vec->builder, wide, vec_int(vec, 32, 16, lanes), ""), vec_type(vec, TYPE_F32, lanes));
+}
+
+/* Round to nearest even by adding half, NaN kept quiet; the bits of the bf16 in the upper half of the word. */
+static LLVMValueRef bf16_rounded_word(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
+  LLVMValueRef bits = bitcast(vec, value, s32);
+  LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 1, lanes), "");
+  LLVMValueRef half = LLVMBuildAdd(b, odd, vec_int(vec, 32, 0x7fff, lanes), "");
+  LLVMValueRef rounded = LLVMBuildAdd(b, bits, half, "");
+  LLVMValueRef quiet = LLVMBuildOr(b, bits, vec_int(vec, 32, 0x400000, lanes), "");
+  LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, value, value, "");
+  LLVMValueRef word = LLVMBuildSelect(b, is_nan, quiet, rounded, "");
+  return LLVMBuildAnd(b, word, vec_int(vec, 32, (int64_t)0xffff0000, lanes), "");
+}
+
+static LLVMValueRef f16_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes);
+  if (vec->target->has_f16c) {
+    LLVMValueRef half = bitcast(vec, bits, vec_of(LLVMHalfTypeInContext(vec->context), lanes));
+    return LLVMBuildFPExt(b, half, f32, "");
+  }
+  /* exponent and mantissa in place, times 2^112: right for zeros, subnormals and normals; infinities and NaN get the full exponent */
+  LLVMValueRef wide = LLVMBuildZExt(b, bits, s32, "");
+  LLVMValueRef sign = LLVMBuildShl(b, LLVMBuildAnd(b, wide, vec_int(vec, 32, 0x8000, lanes), ""), vec_int(vec, 32, 16, lanes), "");
+  LLVMValueRef magnitude = LLVMBuildAnd(b, wide, vec_int(vec, 32, 0x7fff, lanes), "");
+  LLVMValueRef shifted = LLVMBuildShl(b, magnitude, vec_int(vec, 32, 13, lanes), "");
+  LLVMValueRef scaled = LLVMBuildFMul(b, bitcast(vec, shifted, f32), vec_float_bits(vec, 32, 0x77800000, lanes), "");
+  LLVMValueRef special = LLVMBuildICmp(b, LLVMIntUGE, magnitude, vec_int(vec, 32, 0x7c00, lanes), "");
+  LLVMValueRef infinite = LLVMBuildOr(b, shifted, vec_int(vec, 32, 0x7f800000, lanes), "");
+  LLVMValueRef word = LLVMBuildSelect(b, special, infinite, bitcast(vec, scaled, s32), "");
+  return bitcast(vec, LLVMBuildOr(b, word, sign, ""), f32);
+}
+
+/* After "float to half" by rounding with a magic addition for subnormals and integer rounding for normals. */
+static LLVMValueRef float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes), s16 = vec_type(vec, TYPE_S16, lanes);
+  if (vec->target->has_f16c) {
+    LLVMValueRef half = LLVMBuildFPTrunc(b, value, vec_of(LLVMHalfTypeInContext(vec->context), lanes), "");
+    return bitcast(vec, half, s16);
+  }
+  LLVMValueRef bits = bitcast(vec, value, s32);
+  LLVMValueRef sign = LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 0x8000, lanes), "");
+  LLVMValueRef magnitude = LLVMBuildAnd(b, bits, vec_int(vec, 32, 0x7fffffff, lanes), "");
+  LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, magnitude, vec_int(vec, 32, 13, lanes), ""), vec_int(vec, 32, 1, lanes), "");
+  LLVMValueRef normal = LLVMBuildAdd(b, LLVMBuildAdd(b, magnitude, vec_int(vec, 32, 0xfff - (INT64_C(112) << 23), lanes), ""), odd, "");
+  normal = LLVMBuildLShr(b, normal, vec_int(vec, 32, 13, lanes), "");
+  LLVMValueRef magic = LLVMBuildFAdd(b, bitcast(vec, magnitude, f32), vec_float_bits(vec, 32, 0x3f000000, lanes), "");
+  LLVMValueRef subnormal = LLVMBuildSub(b, bitcast(vec, magic, s32), vec_int(vec, 32, 0x3f000000, lanes), "");
+  LLVMValueRef is_subnormal = LLVMBuildICmp(b, LLVMIntULT, magnitude, vec_int(vec, 32, INT64_C(113) << 23, lanes), "");
+  LLVMValueRef overflows = LLVMBuildICmp(b, LLVMIntUGE, magnitude, vec_int(vec, 32, 0x477ff000, lanes), "");
+  LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, magnitude, vec_int(vec, 32, 0x7f800000, lanes), "");
+  LLVMValueRef word = LLVMBuildSelect(b, is_subnormal, subnormal, normal, "");
+  word = LLVMBuildSelect(b, overflows, vec_int(vec, 32, 0x7c00, lanes), word, "");
+  LLVMValueRef payload = LLVMBuildAnd(b, LLVMBuildLShr(b, magnitude, vec_int(vec, 32, 13, lanes), ""), vec_int(vec, 32, 0x3ff, lanes), "");
+  LLVMValueRef nan = LLVMBuildOr(b, payload, vec_int(vec, 32, 0x7e00, lanes), "");
+  word = LLVMBuildSelect(b, is_nan, nan, word, "");
+  return LLVMBuildTrunc(b, LLVMBuildOr(b, word, sign, ""), s16, "");
+}
+
+LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  if (type == TYPE_BF16) return bitcast(vec, bf16_rounded_word(vec, value, lanes), vec_type(vec, TYPE_F32, lanes));
+  if (type == TYPE_F16) return f16_to_float(vec, float_to_f16_bits(vec, value, lanes), lanes);
+  return value;
+}
+
+LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  if (type == TYPE_PRED) return LLVMBuildICmp(vec->builder, LLVMIntNE, value, vec_int(vec, 8, 0, lanes), "");
+  if (type == TYPE_BF16) return bf16_to_float(vec, value, lanes);
+  return type == TYPE_F16 ? f16_to_float(vec, value, lanes) : value;
+}
+
+LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  if (type == TYPE_PRED) return LLVMBuildZExt(vec->builder, value, vec_memory_type(vec, type, lanes), "");
+  if (type == TYPE_F16) return float_to_f16_bits(vec, value, lanes);
+  if (type != TYPE_BF16) return value;
+  LLVMValueRef word = LLVMBuildLShr(vec->builder, bitcast(vec, value, vec_type(vec, TYPE_S32, lanes)), vec_int(vec, 32, 16, lanes), "");
+  return LLVMBuildTrunc(vec->builder, word, vec_type(vec, TYPE_S16, lanes), ""); /* exactly representable */
+}
+
+/* --- memory --- */
+
+static LLVMValueRef alignment_value(const VecBuilder *vec, PrimitiveType type) {
+  return LLVMConstInt(LLVMInt32TypeInContext(vec->context), (unsigned)type_storage_bytes(type), false);
+}
+
+static LLVMValueRef all_lanes(const VecBuilder *vec, int lanes) {
+  return vec_splat(vec, LLVMConstInt(LLVMInt1TypeInContext(vec->context), 1, false), lanes);
+}
+
+LLVMValueRef vec_load(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, LLVMValueRef mask, int lanes) {
+  LLVMTypeRef memory = vec_memory_type(vec, type, lanes);
+  LLVMValueRef loaded;
+  if (mask == NULL) {
+    loaded = LLVMBuildLoad2(vec->builder, memory, pointer, "");
+    LLVMSetAlignment(loaded, (unsigned)type_storage_bytes(type));
+  } else {
+    LLVMTypeRef overloads[] = {memory, LLVMTypeOf(pointer)};
+    LLVMValueRef arguments[] = {pointer, alignment_value(vec, type), mask, LLVMConstNull(memory)};
+    loaded = vec_intrinsic(vec, "llvm.masked.load", overloads, 2, arguments, 4);
+  }
+  return vec_from_memory(vec, type, loaded, lanes);
+}
+
+void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask, int lanes) {
+  value = vec_to_memory(vec, type, value, lanes);
+  if (mask == NULL) {
+    LLVMSetAlignment(LLVMBuildStore(vec->builder, value, pointer), (unsigned)type_storage_bytes(type));
+    return;
+  }
+  LLVMTypeRef overloads[] = {LLVMTypeOf(value), LLVMTypeOf(pointer)};
+  LLVMValueRef arguments[] = {value, pointer, alignment_value(vec, type), mask};
+  vec_intrinsic(vec, "llvm.masked.store", overloads, 2, arguments, 4);
+}
+
+LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef offsets, LLVMValueRef mask, int lanes) {
+  LLVMTypeRef memory = vec_memory_type(vec, type, lanes);
+  LLVMValueRef pointers = LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), base, &offsets, 1, "");
+  if (mask == NULL) mask = all_lanes(vec, lanes);
+  LLVMTypeRef overloads[] = {memory, LLVMTypeOf(pointers)};
+  LLVMValueRef arguments[] = {pointers, alignment_value(vec, type), mask, LLVMConstNull(memory)};
+  return vec_from_memory(vec, type, vec_intrinsic(vec, "llvm.masked.gather", overloads, 2, arguments, 4), lanes);
+}
+
+void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef base, LLVMValueRef offsets,
+                 LLVMValueRef mask, int lanes) {
+  value = vec_to_memory(vec, type, value, lanes);
+  LLVMValueRef pointers = LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), base, &offsets, 1, "");
+  if (mask == NULL) mask = all_lanes(vec, lanes);
+  LLVMTypeRef overloads[] = {LLVMTypeOf(value), LLVMTypeOf(pointers)};
+  LLVMValueRef arguments[] = {value, pointers, alignment_value(vec, type), mask};
+  vec_intrinsic(vec, "llvm.masked.scatter", overloads, 2, arguments, 4);
+}
+
+/* --- combining lanes --- */
+
+LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes) {
+  while (lanes > 1) {
+    XLAC_CHECK(lanes % 2 == 0);
+    lanes /= 2;
+    LLVMValueRef halves[2] = {vec_slice(vec, value, 0, lanes), vec_slice(vec, value, lanes, lanes)};
+    value = vec_apply(vec, op, halves, lanes);
+  }
+  return value;
+}
+
+LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+  LLVMBuilderRef builder = vec->builder;
+  if (!type_is_float(type)) return LLVMBuildAdd(builder, LLVMBuildMul(builder, a, b, ""), c, "");
+  if (!vec->target->has_fma) return LLVMBuildFAdd(builder, LLVMBuildFMul(builder, a, b, ""), c, "");
+  LLVMTypeRef overload = LLVMTypeOf(a);
+  LLVMValueRef arguments[] = {a, b, c};
+  return vec_intrinsic(vec, "llvm.fma", &overload, 1, arguments, 3);
+}

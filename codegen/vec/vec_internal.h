@@ -1,0 +1,21 @@
+/* Shared by the files of this room. */
+#ifndef XLAC_CODEGEN_VEC_VEC_INTERNAL_H
+#define XLAC_CODEGEN_VEC_VEC_INTERNAL_H
+
+#include "codegen/vec/vec.h"
+
+LLVMTypeRef vec_of(LLVMTypeRef element, int lanes);
+LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes);
+/* f32 (32) or f64 (64) from bits. */
+LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int lanes);
+/* Lanes [first, first + count) of a vector; a scalar when count is 1. */
+LLVMValueRef vec_slice(const VecBuilder *vec, LLVMValueRef value, int first, int count);
+LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count, LLVMValueRef *arguments,
+                           int argument_count);
+
+/* A float rounded to what |type| can hold (f16, bf16); others as they are. */
+LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+
+#endif
