@@ -1,7 +1,7 @@
 /* HloAttr: an attribute of an instruction, a value tagged by its id.
  *
- * The id says the kind (hlo_attribute.def); everything that is done with attributes (parse, print, equal, hash, clone) is written once
- * per kind.  All pointees live in the module's arena and are immutable once attached. */
+ * The id says the kind (hlo_attribute.def); everything that is done with attributes (parse, print, equal, hash, clone)
+ * is written once per kind.  All pointees live in the module's arena and are immutable once attached. */
 #ifndef XLAC_HLO_IR_HLO_ATTRIBUTE_H
 #define XLAC_HLO_IR_HLO_ATTRIBUTE_H
 
@@ -29,9 +29,9 @@ typedef enum HloAttrKind {
   HLO_ATTR_KIND_INT64,
   HLO_ATTR_KIND_FLOAT,
   HLO_ATTR_KIND_STRING,
-  HLO_ATTR_KIND_ENUM,           /* integer: the enumerator */
-  HLO_ATTR_KIND_INT64_LIST,     /* {1,0} */
-  HLO_ATTR_KIND_INT64_LISTS,    /* {{0,1},{1,0}} */
+  HLO_ATTR_KIND_ENUM,        /* integer: the enumerator */
+  HLO_ATTR_KIND_INT64_LIST,  /* {1,0} */
+  HLO_ATTR_KIND_INT64_LISTS, /* {{0,1},{1,0}} */
   HLO_ATTR_KIND_BOOL_LIST,
   HLO_ATTR_KIND_PRECISION_LIST, /* ints of OperandPrecision */
   HLO_ATTR_KIND_COMPUTATION,
@@ -130,9 +130,9 @@ typedef struct MeshAxis {
 typedef struct Mesh {
   int axis_count;
   const MeshAxis *axes;
-  bool is_maximal;           /* maximal_mesh[device_id=…] */
+  bool is_maximal; /* maximal_mesh[device_id=…] */
   int64_t maximal_device;
-  int64_t device_count;      /* explicit device_ids; 0: none given */
+  int64_t device_count; /* explicit device_ids; 0: none given */
   const int64_t *device_ids;
   const IotaTile *device_iota; /* device_ids=([..]T(..)); NULL otherwise */
 } Mesh;
@@ -176,9 +176,9 @@ typedef struct HloMetadata HloMetadata;
 
 struct HloSharding {
   ShardingKind kind;
-  int64_t device;          /* MAXIMAL */
-  Int64List tile_dims;     /* TILED */
-  Int64List devices;       /* TILED, explicit form; else iota */
+  int64_t device;      /* MAXIMAL */
+  Int64List tile_dims; /* TILED */
+  Int64List devices;   /* TILED, explicit form; else iota */
   const IotaTile *iota;
   Int64List last_tile_dims; /* ShardingKind of each subgroup dimension; one REPLICATED for last_tile_dim_replicate */
   int64_t shard_as, shard_like; /* group, -1: absent */
@@ -186,7 +186,7 @@ struct HloSharding {
   const HloMetadata *metadata;
   int64_t tuple_count; /* TUPLE */
   const HloSharding *tuple;
-  const Mesh *mesh; /* MESH */
+  const Mesh *mesh;        /* MESH */
   ShardingKind mesh_short; /* REPLICATED, MANUAL, UNREDUCED, MAXIMAL for the short forms, TILED otherwise */
   int64_t mesh_dim_count;
   const MeshAxisRefs *mesh_dims;
@@ -259,13 +259,28 @@ typedef struct HloAttr {
     double real;
     StringView text; /* STRING, BACKEND_CONFIG */
     Int64List ints;  /* INT64_LIST, PRECISION_LIST */
-    struct { int64_t count; const Int64List *data; } int_lists;
-    struct { int64_t count; const bool *data; } bools;
+    struct {
+      int64_t count;
+      const Int64List *data;
+    } int_lists;
+    struct {
+      int64_t count;
+      const bool *data;
+    } bools;
     HloComputation *computation;
-    struct { int64_t count; HloComputation **data; } computations;
-    struct { int64_t count; HloInstruction **data; } instructions;
+    struct {
+      int64_t count;
+      HloComputation **data;
+    } computations;
+    struct {
+      int64_t count;
+      HloInstruction **data;
+    } instructions;
     const Shape *shape;
-    struct { int64_t count; const Shape *const *data; } shapes;
+    struct {
+      int64_t count;
+      const Shape *const *data;
+    } shapes;
     const Literal *literal; /* LITERAL, SHAPED_LITERAL */
     const Window *window;
     const ConvolutionDimensionNumbers *dim_labels;
@@ -274,11 +289,20 @@ typedef struct HloAttr {
     const ReplicaGroups *replica_groups;
     const HloSharding *sharding;
     const HloDomain *domain;
-    struct { int64_t count; const OperandAlias *data; } aliasing;
+    struct {
+      int64_t count;
+      const OperandAlias *data;
+    } aliasing;
     const SparsityConfig *sparsity;
     const ResultAccuracy *accuracy;
-    struct { int64_t count; const FrontendAttribute *data; } frontend; /* sorted by key */
-    struct { int64_t count; const StatisticsEntry *data; } statistics;
+    struct {
+      int64_t count;
+      const FrontendAttribute *data;
+    } frontend; /* sorted by key */
+    struct {
+      int64_t count;
+      const StatisticsEntry *data;
+    } statistics;
     const HloOrigin *origin;
     const HloMetadata *metadata;
   } value;
@@ -297,8 +321,8 @@ const char *hlo_enum_text(HloEnumId id, int64_t value);
 int64_t hlo_enum_from_text(HloEnumId id, StringView text);
 int64_t hlo_enum_count(HloEnumId id);
 
-/* Deep equality and hash of the value.  Computations and instructions compare through |same_computation|, |same_instruction|
- * of the caller's context (NULL: by pointer). */
+/* Deep equality and hash of the value.  Computations and instructions compare through |same_computation|,
+ * |same_instruction| of the caller's context (NULL: by pointer). */
 typedef struct HloAttrEquality {
   bool (*same_computation)(void *context, const HloComputation *a, const HloComputation *b);
   bool (*same_instruction)(void *context, const HloInstruction *a, const HloInstruction *b);
@@ -309,8 +333,8 @@ bool hlo_attr_equal(const HloAttr *a, const HloAttr *b, const HloAttrEquality *e
 /* Ignores computations and instructions but for their number. */
 uint64_t hlo_attr_hash(const HloAttr *attr);
 
-/* "name=value" as XLA prints it; names of computations and instructions with '%' if |percent|.  A literal (HLO_ATTR_KIND_LITERAL) and a
- * parameter's number print as the bare value. */
+/* "name=value" as XLA prints it; names of computations and instructions with '%' if |percent|.  A literal
+ * (HLO_ATTR_KIND_LITERAL) and a parameter's number print as the bare value. */
 void hlo_attr_print(StringBuilder *out, const HloAttr *attr, bool percent);
 void hlo_sharding_print(StringBuilder *out, const HloSharding *sharding);
 void hlo_metadata_print(StringBuilder *out, const HloMetadata *metadata); /* with braces */

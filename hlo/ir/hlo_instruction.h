@@ -1,7 +1,8 @@
 /* HloInstruction: one operation.  One struct for all opcodes; what differs between them is attributes.
  *
- * Owned by the module's arena and never freed before it; a removed instruction keeps its fields.  Fields may be read by everybody and
- * are written through the functions here and in hlo_computation.h, which keep operands and users consistent. */
+ * Owned by the module's arena and never freed before it; a removed instruction keeps its fields.  Fields may be read by
+ * everybody and are written through the functions here and in hlo_computation.h, which keep operands and users
+ * consistent. */
 #ifndef XLAC_HLO_IR_HLO_INSTRUCTION_H
 #define XLAC_HLO_IR_HLO_INSTRUCTION_H
 
@@ -16,8 +17,9 @@ struct HloInstruction {
   SourceLoc loc;
   HloInstruction **operands;
   int32_t operand_count;
-  int32_t user_count;    /* distinct users */
-  HloInstruction **users; /* each once; in order of first use until an edit takes one away (the last moves into its place) */
+  int32_t user_count; /* distinct users */
+  HloInstruction *
+      *users; /* each once; in order of first use until an edit takes one away (the last moves into its place) */
   int32_t attr_count;
   HloAttr *attrs;
   HloComputation *parent; /* NULL once removed */
@@ -45,14 +47,16 @@ HloComputation *hlo_instruction_computation(const HloInstruction *instruction, H
 void hlo_instruction_set_attr(HloInstruction *instruction, const HloAttr *attr);
 void hlo_instruction_set_int(HloInstruction *instruction, HloAttrId id, int64_t value);
 void hlo_instruction_set_bool(HloInstruction *instruction, HloAttrId id, bool value);
-void hlo_instruction_set_ints(HloInstruction *instruction, HloAttrId id, const int64_t *values, int64_t count); /* copies */
+void hlo_instruction_set_ints(HloInstruction *instruction, HloAttrId id, const int64_t *values,
+                              int64_t count); /* copies */
 void hlo_instruction_set_computation(HloInstruction *instruction, HloAttrId id, HloComputation *computation);
 void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id);
 
 /* Copies metadata, sharding and frontend attributes that |to| does not have itself from |from|. */
 void hlo_instruction_inherit_metadata(HloInstruction *to, const HloInstruction *from);
 
-/* Attributes mean the same: those that spell out a default, 'mode' and metadata do not count.  |equality| as in hlo_attr_equal. */
+/* Attributes mean the same: those that spell out a default, 'mode' and metadata do not count.  |equality| as in
+ * hlo_attr_equal. */
 bool hlo_instruction_same_attrs(const HloInstruction *a, const HloInstruction *b, const HloAttrEquality *equality);
 /* Instructions with the same attributes hash alike; computations and instructions named by them do not enter. */
 uint64_t hlo_instruction_attrs_hash(const HloInstruction *instruction);
@@ -63,8 +67,8 @@ const HloMetadata *hlo_instruction_metadata(const HloInstruction *instruction); 
 
 /* --- called computations --- */
 
-/* All computations named by the instruction's attributes, in the order of the opcode's row (condition before body, true before
- * false), whatever the order in the text; each mention counts. */
+/* All computations named by the instruction's attributes, in the order of the opcode's row (condition before body, true
+ * before false), whatever the order in the text; each mention counts. */
 int hlo_instruction_called_count(const HloInstruction *instruction);
 HloComputation *hlo_instruction_called(const HloInstruction *instruction, int index);
 void hlo_instruction_set_called(HloInstruction *instruction, int index, HloComputation *computation);
@@ -84,16 +88,16 @@ bool hlo_instruction_uses(const HloInstruction *user, const HloInstruction *oper
 void hlo_instruction_set_shape(HloInstruction *instruction, const Shape *shape);
 void hlo_instruction_replace_operand(HloInstruction *instruction, int index, HloInstruction *operand);
 void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction *operand);
-/* Every user of |old| (control predecessors included) reads |replacement| instead; the parent's root too.  |replacement| itself may use
- * |old| and keeps doing so. */
+/* Every user of |old| (control predecessors included) reads |replacement| instead; the parent's root too. |replacement|
+ * itself may use |old| and keeps doing so. */
 void hlo_instruction_replace_all_uses(HloInstruction *old, HloInstruction *replacement);
 
 /* --- text --- */
 
 typedef struct HloPrintOptions {
-  bool percent;             /* '%' before names */
+  bool percent; /* '%' before names */
   bool operand_shapes;
-  bool program_shape;       /* signatures of computations */
+  bool program_shape; /* signatures of computations */
   bool metadata;
   bool backend_config;
   int64_t max_constant_elements; /* negative: all in full */

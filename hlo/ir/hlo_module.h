@@ -56,7 +56,7 @@ typedef struct OriginRecoveryEntry {
 } OriginRecoveryEntry;
 
 struct HloModule {
-  Arena *arena;      /* owns everything here */
+  Arena *arena;       /* owns everything here */
   ShapeTable *shapes; /* the session's */
   StringView name;
   SourceLoc loc;
@@ -76,7 +76,8 @@ struct HloModule {
   int64_t origin_recovery_count;
   const OriginRecoveryEntry *origin_recovery;
   StackFrameTables stack_frames;
-  BufferAssignment *buffer_assignment; /* made by the last pass of a compilation; dropped by the pipeline when a later pass changes the module */
+  BufferAssignment *buffer_assignment; /* made by the last pass of a compilation; dropped by the pipeline when a later
+                                          pass changes the module */
   int32_t next_instruction_id, next_computation_id;
   StringMap instruction_names, computation_names; /* names in use, for uniqueness */
 };
@@ -102,7 +103,8 @@ uint64_t hlo_module_hash(const HloModule *module);
 
 void hlo_module_print(StringBuilder *out, const HloModule *module, const HloPrintOptions *options);
 
-/* The Python line an instruction came from, "file:line (function)", from its metadata or through the stack-frame tables; empty if unknown. */
+/* The Python line an instruction came from, "file:line (function)", from its metadata or through the stack-frame
+ * tables; empty if unknown. */
 StringView hlo_module_source_line(const HloModule *module, const HloInstruction *instruction, Arena *arena);
 
 #endif

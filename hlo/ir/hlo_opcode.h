@@ -15,14 +15,15 @@ typedef enum HloOpcode {
 #define VARIADIC (-1)
 
 enum {
-  OP_ELEMENTWISE = 1 << 0,    /* result element i depends on operand elements i only (scalar operands of select, clamp aside) */
+  OP_ELEMENTWISE =
+      1 << 0, /* result element i depends on operand elements i only (scalar operands of select, clamp aside) */
   OP_COMMUTES = 1 << 1,       /* the two operands may be swapped */
   OP_SHAPE_OPTIONAL = 1 << 2, /* text may omit the result shape */
   OP_SIDE_EFFECT = 1 << 3,    /* not removable when unused */
   OP_IN_PLACE = 1 << 4,       /* operand 0 and the result must share a buffer */
-  OP_REGION = 1 << 5,         /* its computations are applied element by element or to a whole kernel: no buffers inside */
-  OP_CONTROL_FLOW = 1 << 6,   /* its computations are sequences of instructions with buffers of their own */
-  OP_COLLECTIVE = 1 << 7      /* takes part in communication between devices */
+  OP_REGION = 1 << 5, /* its computations are applied element by element or to a whole kernel: no buffers inside */
+  OP_CONTROL_FLOW = 1 << 6, /* its computations are sequences of instructions with buffers of their own */
+  OP_COLLECTIVE = 1 << 7    /* takes part in communication between devices */
 };
 
 /* How result elements depend on operand elements. */
