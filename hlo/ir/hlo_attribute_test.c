@@ -58,7 +58,7 @@ static void attr_print_strings(void **state) {
              "backend_config={\"k\":\"}\"}");
   check_text(&(HloAttr){.id = HLO_ATTR_BACKEND_CONFIG, .value.text = SV("{a}{b}")}, "backend_config=\"{a}{b}\"");
   check_text(&(HloAttr){.id = HLO_ATTR_BACKEND_CONFIG, .value.text = SV("{a")}, "backend_config=\"{a\"");
-  static const FrontendAttribute attributes[] = {
+  const FrontendAttribute attributes[] = {
       {SV("b.c"), SV("{x}"), true}, {SV("e"), SV("q\""), false}, {SV("z"), SV("{a}"), false}};
   check_text(&(HloAttr){.id = HLO_ATTR_FRONTEND_ATTRIBUTES, .value.frontend = {3, attributes}},
              "frontend_attributes={b.c={x},e=\"q\\\"\",z={a}}");
@@ -130,7 +130,7 @@ static void attr_print_metadata_origin_statistics(void **state) {
 }
 
 static const int64_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7};
-static const MeshAxis axes[] = {{SV("x"), 2}, {SV("y"), 4}};
+static const MeshAxis axes[] = {{{"x", 1}, 2}, {{"y", 1}, 4}};
 
 static void attr_print_replica_groups(void **state) {
   (void)state;

@@ -85,7 +85,7 @@ static void module_prints_header(void **state) {
   m->spmd_parameter_count = 2;
   m->spmd_outputs = flags + 1; /* one false: the default */
   m->spmd_output_count = 1;
-  static const FrontendAttribute frontend = {SV("a"), SV("b"), false};
+  const FrontendAttribute frontend = {SV("a"), SV("b"), false};
   m->frontend = &frontend;
   m->frontend_count = 1;
   static const Shape *six[6];
@@ -141,9 +141,9 @@ static void instruction_prints_common_attributes_in_order(void **state) {
   HloInstruction *p = hlo_computation_add_parameter(f->main, 0, f->f32, SV("p"));
   HloInstruction *log = add_unary(f->main, HLO_LOG, p);
   static const ResultAccuracy accuracy = {.mode = RESULT_ACCURACY_MODE_HIGHEST};
-  static const HloMetadata lines = {.source_line = 3}, named = {.op_name = SV("x")};
+  const HloMetadata lines = {.source_line = 3}, named = {.op_name = SV("x")};
   static const HloSharding replicated = {.kind = SHARDING_REPLICATED, .shard_as = -1, .shard_like = -1};
-  static const StatisticsEntry entry = {SV("visualizing_index"), 1};
+  const StatisticsEntry entry = {SV("visualizing_index"), 1};
   hlo_instruction_set_attr(log, &(HloAttr){.id = HLO_ATTR_BACKEND_CONFIG, .value.text = SV("c")});
   hlo_instruction_set_attr(log, &(HloAttr){.id = HLO_ATTR_METADATA, .value.metadata = &lines});
   hlo_instruction_set_attr(log, &(HloAttr){.id = HLO_ATTR_RESULT_ACCURACY, .value.accuracy = &accuracy});
