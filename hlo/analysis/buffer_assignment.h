@@ -29,6 +29,7 @@ typedef struct HloValue {
   const BufferUse *uses;
   int32_t buffer; /* index of the HloBuffer it belongs to */
   int64_t live_from, live_to; /* positions in the flattened schedule, both inclusive */
+  int64_t from, to;           /* the same in quarters of a position (hlo_liveness.h), exact about who reads before whom */
 } HloValue;
 
 /* Values that must share memory. */
@@ -45,7 +46,8 @@ typedef struct HloBuffer {
 } HloBuffer;
 
 typedef enum AllocationKind {
-  ALLOCATION_PARAMETER, /* the caller's argument */
+  ALLOCATION_PARAMETER, /* the caller's argument.  With |result| >= 0 (donated) the address is results[result]: the caller passes one
+                           pointer as both, or declines by passing two, and then the argument is copied there first */
   ALLOCATION_RESULT,    /* the caller's result buffer */
   ALLOCATION_CONSTANT,  /* in the object */
   ALLOCATION_TEMP       /* in the workspace, at |workspace_offset| */
@@ -55,7 +57,7 @@ typedef struct BufferAllocation {
   int32_t index;
   AllocationKind kind;
   int64_t size, alignment, colour;
-  int64_t parameter;       /* PARAMETER: leaf number over all parameters, depth first */
+  int64_t parameter;       /* PARAMETER: leaf number over all parameters, depth first (nodes that are no tuples); else -1 */
   int64_t result;          /* leaf number over the entry result, -1 when none; set as well for an aliased parameter */
   const HloInstruction *constant; /* CONSTANT */
   int64_t workspace_offset; /* TEMP */
@@ -63,6 +65,12 @@ typedef struct BufferAllocation {
   int32_t buffer_count;
   const int32_t *buffers;
 } BufferAllocation;
+
+/* Why an instruction of opcode copy is there, or cannot be spared. */
+typedef struct BufferCopyReason {
+  const HloInstruction *copy;
+  const char *reason;
+} BufferCopyReason;
 
 typedef struct BufferSlice {
   const BufferAllocation *allocation;
@@ -80,11 +88,18 @@ struct BufferAssignment {
   int64_t argument_bytes, result_bytes, constant_bytes, aliased_bytes;
   int64_t schedule_length;
   const HloInstruction *const *schedule; /* flattened: callees before their caller's instruction */
-  void *index; /* private: position → value */
+  int32_t copy_count;
+  const BufferCopyReason *copies; /* in order of the schedule */
+  int64_t peak_position;          /* the first place in the schedule where live temporary bytes are at their maximum */
+  void *index; /* private: position → value (buffer_assignment_index.h) */
 };
 
 /* The value seen at a position, or NULL (tuple nodes, tokens and instructions inside fusions have none). */
 const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node);
+
+/* Bytes of a value, and the shape it is made with. */
+int64_t hlo_value_size(const HloValue *value);
+const Shape *hlo_value_shape(const HloValue *value);
 
 /* Where a leaf lives; {NULL, 0, 0} when it has no bytes. */
 BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const HloInstruction *instruction, int node);

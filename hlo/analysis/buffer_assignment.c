@@ -1,0 +1,26 @@
+#include "hlo/analysis/buffer_assignment.h"
+
+#include "base/checked_math.h"
+#include "hlo/analysis/buffer_assignment_index.h"
+
+const Shape *hlo_value_shape(const HloValue *value) {
+  return shape_node(value->definition.instruction->shape, value->definition.node);
+}
+
+int64_t hlo_value_size(const HloValue *value) { return max_i64(shape_byte_size(hlo_value_shape(value)), 0); }
+
+const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node) {
+  const BufferAssignmentIndex *index = assignment->index;
+  if (node < 0 || instruction->id >= index->instruction_limit) return NULL;
+  int32_t first = index->first_positions[instruction->id];
+  if (first < 0 || first + node >= index->position_count) return NULL;
+  int32_t value = index->values_at[first + node];
+  return value < 0 ? NULL : &assignment->values[value];
+}
+
+BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const HloInstruction *instruction, int node) {
+  const HloValue *value = buffer_assignment_value(assignment, instruction, node);
+  if (!value) return (BufferSlice){0};
+  const HloBuffer *buffer = &assignment->buffers[value->buffer];
+  return (BufferSlice){&assignment->allocations[buffer->allocation], buffer->offset, hlo_value_size(value)};
+}

@@ -1,0 +1,82 @@
+/* HloAlias: which values share memory because they must, and where they cannot (after XLA's HloAliasAnalysis and CopyInsertion).
+ *
+ * A set holds values whose live ranges follow one another.  Must-alias requirements are edges; each unites two sets, or, when ranges
+ * overlap or something is read-only, is a conflict, which a copy at the place the conflict names resolves. */
+#ifndef XLAC_HLO_ANALYSIS_HLO_ALIAS_H
+#define XLAC_HLO_ANALYSIS_HLO_ALIAS_H
+
+#include "hlo/analysis/hlo_liveness.h"
+
+typedef enum AliasEdge {
+  ALIAS_IN_PLACE,    /* operand |index|, node |node| of |site| and the result it updates */
+  ALIAS_LOOP_INIT,   /* operand 0, node |node| of while |site| and the loop state */
+  ALIAS_LOOP_RESULT, /* node |node| of the body's root and the loop state of |site| */
+  ALIAS_LOOP_STATE,  /* the loop state itself: no copy helps */
+  ALIAS_BRANCH,      /* node |node| of the root of branch |index| and conditional |site| */
+  ALIAS_DONATION,    /* node |node| of the entry's root and the parameter that is donated to it */
+  ALIAS_RESULT       /* node |node| of the entry's root and the caller's buffer for it */
+} AliasEdge;
+
+typedef enum AliasRefusalKind {
+  ALIAS_GRANTED,
+  ALIAS_READ_ONLY,  /* |a| is a constant or a parameter that is not donated */
+  ALIAS_LAYOUT,     /* |a| and |b| lay out their elements differently, or live in different memory spaces */
+  ALIAS_TWO_HOMES,  /* both are the caller's memory already, at different places */
+  ALIAS_OVERLAP     /* |a| is still needed when |b| is written */
+} AliasRefusalKind;
+
+typedef struct AliasRefusal {
+  AliasRefusalKind kind;
+  int32_t a, b; /* values */
+} AliasRefusal;
+
+typedef struct AliasConflict {
+  AliasEdge edge;
+  HloInstruction *site; /* NULL for the entry's results */
+  int32_t index, node;
+  bool is_move; /* the value is only passed on here (parameter, constant, value from outside, second mention): it needs a copy whatever
+                   becomes of other conflicts */
+  AliasRefusal refusal;
+} AliasConflict;
+
+typedef struct HloAliasSet {
+  int32_t count, capacity;
+  int32_t *values;           /* in order of time */
+  bool is_read_only;
+  int32_t parameter, result; /* leaf numbers of the caller's memory it lives in, -1 for none */
+  int64_t size, colour;      /* the largest of its values; memory space */
+} HloAliasSet;
+
+/* The leaves (nodes that are no tuples) of parameters and result, numbered depth first over all of them. */
+typedef struct HloEntryLeaves {
+  int32_t parameter_count, result_count;
+  const BufferPosition *parameters, *results;
+  const int32_t *donated_to;  /* by parameter leaf: the result leaf that input_output_alias gives it, -1 for none */
+  const int32_t *given_by;    /* by result leaf */
+} HloEntryLeaves;
+
+typedef struct HloAlias {
+  Arena *arena;
+  const HloDataflow *flow;
+  const HloOrdering *ordering;
+  const LiveRange *ranges;
+  HloEntryLeaves leaves;
+  int32_t *parents;      /* union-find over values; the root's number is the set's */
+  HloAliasSet *sets;     /* by value number, valid for roots */
+  ARRAY(AliasConflict) conflicts;
+} HloAlias;
+
+HloEntryLeaves hlo_entry_leaves(Arena *arena, const HloModule *module);
+
+HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const LiveRange *ranges);
+
+/* The set of a value. */
+int32_t hlo_alias_set(HloAlias *alias, int32_t value);
+
+/* Unites the sets of two values if nothing stands against it. */
+AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b);
+
+/* One clause for the reports: "'x' is still read by 'y'". */
+const char *hlo_alias_refusal_text(const HloAlias *alias, AliasRefusal refusal, Arena *arena);
+
+#endif

@@ -1,0 +1,20 @@
+#include "passes/buffers/buffer_analysis.h"
+
+Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *diag, BufferAnalysis *out_analysis) {
+  const HloSequence *sequences;
+  BufferAnalysis analysis = {0};
+  RETURN_IF_ERROR(call_graph_build(arena, module, diag, &analysis.graph));
+  RETURN_IF_ERROR(hlo_sequences(arena, analysis.graph, diag, &sequences));
+  analysis.flow = hlo_dataflow_build(arena, analysis.graph, sequences);
+  if (analysis.flow->relayout) {
+    const HloInstruction *instruction = analysis.flow->relayout;
+    return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "layout",
+                      "'%.*s' passes a value on under another layout than it has", SV_ARG(instruction->name));
+  }
+  if (!module->is_scheduled) sequences = hlo_ordering_prefer_in_place(arena, analysis.flow);
+  analysis.ordering = hlo_ordering_build(arena, analysis.graph, sequences);
+  analysis.ranges = hlo_liveness_build(arena, analysis.flow, analysis.ordering);
+  analysis.alias = hlo_alias_build(arena, analysis.flow, analysis.ordering, analysis.ranges);
+  *out_analysis = analysis;
+  return STATUS_OK;
+}

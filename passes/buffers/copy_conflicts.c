@@ -1,0 +1,189 @@
+#include "base/array.h"
+#include "passes/buffers/copy_insertion.h"
+
+/* Conflicts of one place: the leaves of one tree of values that get copies. */
+typedef struct Place {
+  AliasEdge edge;
+  HloInstruction *site;
+  int32_t index;
+} Place;
+
+typedef struct Copier {
+  HloModule *module;
+  const BufferAnalysis *analysis;
+  Arena *scratch;
+  ShapeNodesCache shapes;
+  bool *wanted;            /* by node of the tree at hand */
+  const Shape *const *forms; /* by node: the shape its copy must have */
+  bool *touched;           /* by computation id */
+  int64_t copies;
+} Copier;
+
+/* --- trees of values --- */
+
+static HloInstruction *existing_element(HloInstruction *tuple, int64_t index) {
+  enum { SCAN_LIMIT = 4096 };
+  for (int i = 0; i < tuple->user_count && i < SCAN_LIMIT; i++) {
+    HloInstruction *user = tuple->users[i];
+    if (user->opcode == HLO_GET_TUPLE_ELEMENT && hlo_instruction_int(user, HLO_ATTR_INDEX, -1) == index) return user;
+  }
+  return NULL;
+}
+
+static HloInstruction *element_of(HloInstruction *tree, int64_t index) {
+  if (tree->opcode == HLO_TUPLE) return tree->operands[index];
+  HloInstruction *element = existing_element(tree, index);
+  if (element) return element;
+  element = hlo_computation_add(tree->parent, HLO_GET_TUPLE_ELEMENT, tree->shape->tuple[index], &tree, 1, (StringView){0});
+  hlo_instruction_set_int(element, HLO_ATTR_INDEX, index);
+  const HloAttr *metadata = hlo_instruction_attr(tree, HLO_ATTR_METADATA); /* not the sharding, which is the whole tuple's */
+  if (metadata) hlo_instruction_set_attr(element, metadata);
+  return element;
+}
+
+static HloInstruction *copy_of(Copier *copier, HloInstruction *value, const Shape *shape) {
+  HloInstruction *copy = hlo_computation_add(value->parent, HLO_COPY, shape, &value, 1, (StringView){0});
+  hlo_instruction_inherit_metadata(copy, value);
+  copier->copies++;
+  copier->touched[value->parent->id] = true;
+  return copy;
+}
+
+static bool any_wanted(const Copier *copier, int32_t node, int32_t size) {
+  bool any = false;
+  for (int32_t i = node; i < node + size && !any; i++) any = copier->wanted[i];
+  return any;
+}
+
+/* |tree|, which is the subtree at |node|, with copies of the wanted leaves in it. */
+static HloInstruction *with_copies(Copier *copier, HloInstruction *tree, int32_t node) {
+  const ShapeNodes *nodes = shape_nodes(&copier->shapes, tree->shape);
+  if (!any_wanted(copier, node, nodes->count)) return tree;
+  if (!shape_is_tuple(tree->shape)) return copy_of(copier, tree, copier->forms ? copier->forms[node] : tree->shape);
+  HloInstruction **elements = ARENA_NEW_ARRAY(copier->scratch, HloInstruction *, nodes->child_count + 1);
+  const Shape **shapes = ARENA_NEW_ARRAY(copier->scratch, const Shape *, nodes->child_count + 1);
+  for (int32_t i = 0; i < nodes->child_count; i++) {
+    elements[i] = with_copies(copier, element_of(tree, i), node + nodes->children[i]);
+    shapes[i] = elements[i]->shape;
+  }
+  const Shape *shape = shape_tuple(copier->module->shapes, shapes, nodes->child_count);
+  HloInstruction *tuple = hlo_computation_add(tree->parent, HLO_TUPLE, shape, elements, nodes->child_count, (StringView){0});
+  hlo_instruction_inherit_metadata(tuple, tree);
+  return tuple;
+}
+
+/* --- places --- */
+
+static HloComputation *root_place(const Copier *copier, const Place *place) {
+  switch (place->edge) {
+    case ALIAS_LOOP_RESULT: return call_graph_callee(place->site, 1);
+    case ALIAS_BRANCH: return call_graph_callee(place->site, place->index);
+    case ALIAS_DONATION:
+    case ALIAS_RESULT: return copier->module->entry;
+    default: return NULL;
+  }
+}
+
+static HloInstruction *tree_at(const Copier *copier, const Place *place) {
+  const HloComputation *computation = root_place(copier, place);
+  return computation ? computation->root : place->site->operands[place->index];
+}
+
+/* What the place hands its values to: copies take those layouts. */
+static const Shape *form_at(const Copier *copier, const Place *place) {
+  switch (place->edge) {
+    case ALIAS_LOOP_INIT:
+    case ALIAS_LOOP_RESULT: return call_graph_callee(place->site, 1)->parameters.data[0]->shape;
+    case ALIAS_BRANCH: return place->site->shape;
+    default: return tree_at(copier, place)->shape;
+  }
+}
+
+static void remove_unused_tree(HloInstruction *tree) {
+  bool is_view = tree->opcode == HLO_TUPLE || tree->opcode == HLO_GET_TUPLE_ELEMENT;
+  if (!is_view || tree->user_count > 0 || hlo_instruction_is_root(tree)) return;
+  hlo_computation_remove(tree->parent, tree, false);
+}
+
+static void copy_at(Copier *copier, const Place *place, const int32_t *nodes, int64_t count) {
+  HloInstruction *tree = tree_at(copier, place);
+  const ShapeNodes *form = shape_nodes(&copier->shapes, form_at(copier, place));
+  copier->wanted = ARENA_NEW_ARRAY(copier->scratch, bool, shape_nodes(&copier->shapes, tree->shape)->count + 1);
+  copier->forms = form->shapes;
+  for (int64_t i = 0; i < count; i++) copier->wanted[nodes[i]] = true;
+  copier->touched[tree->parent->id] = true;
+  HloInstruction *copied = with_copies(copier, tree, 0);
+  HloComputation *computation = root_place(copier, place);
+  if (computation) {
+    hlo_computation_set_root(computation, copied);
+  } else {
+    hlo_instruction_replace_operand(place->site, place->index, copied);
+  }
+  remove_unused_tree(tree);
+}
+
+/* --- schedules --- */
+
+typedef struct Visit {
+  HloInstruction *instruction;
+  int64_t next;
+} Visit;
+
+/* Puts what was added to the end of a schedule in front of its first reader; the rest stays at the end. */
+static void restore_schedule(Copier *copier, HloComputation *computation) {
+  int64_t count = computation->instructions.count, filled = 0;
+  HloInstruction **order = ARENA_NEW_ARRAY(copier->scratch, HloInstruction *, count + 1);
+  bool *placed = ARENA_NEW_ARRAY(copier->scratch, bool, copier->module->next_instruction_id + 1);
+  ARRAY(Visit) stack = {0};
+  for (int64_t i = 0; i < count; i++) {
+    if (placed[computation->instructions.data[i]->id]) continue;
+    array_push(&stack, copier->scratch, ((Visit){computation->instructions.data[i], 0}));
+    while (stack.count > 0) {
+      Visit *visit = &array_last(&stack);
+      if (placed[visit->instruction->id] || visit->next == visit->instruction->operand_count) {
+        if (!placed[visit->instruction->id]) order[filled++] = visit->instruction;
+        placed[visit->instruction->id] = true;
+        stack.count--;
+        continue;
+      }
+      HloInstruction *operand = visit->instruction->operands[visit->next++];
+      if (!placed[operand->id]) array_push(&stack, copier->scratch, ((Visit){operand, 0}));
+    }
+  }
+  hlo_computation_set_order(computation, order, filled);
+}
+
+/* --- rounds --- */
+
+static int64_t conflicts_of_place(const BufferAnalysis *analysis, int64_t first, bool moves_only, int32_t *out_nodes, int64_t *out_end) {
+  const AliasConflict *list = analysis->alias->conflicts.data;
+  int64_t count = 0, i = first;
+  for (; i < analysis->alias->conflicts.count; i++) {
+    if (list[i].edge != list[first].edge || list[i].site != list[first].site || list[i].index != list[first].index) break;
+    if (!moves_only || list[i].is_move) out_nodes[count++] = list[i].node;
+  }
+  *out_end = i;
+  return count;
+}
+
+/* Values that are only passed on need their copies whatever happens, and once they have them many another conflict is gone: they go first. */
+int64_t copy_conflicts(HloModule *module, const BufferAnalysis *analysis) {
+  Copier copier = {.module = module, .analysis = analysis, .scratch = arena_create()};
+  shape_nodes_init(&copier.shapes, copier.scratch);
+  copier.touched = ARENA_NEW_ARRAY(copier.scratch, bool, module->next_computation_id + 1);
+  int64_t total = analysis->alias->conflicts.count;
+  int32_t *nodes = ARENA_NEW_ARRAY(copier.scratch, int32_t, total + 1);
+  bool moves_only = false;
+  for (int64_t i = 0; i < total; i++) moves_only |= analysis->alias->conflicts.data[i].is_move;
+  for (int64_t i = 0, end = 0; i < total; i = end) {
+    const AliasConflict *conflict = &analysis->alias->conflicts.data[i];
+    int64_t count = conflicts_of_place(analysis, i, moves_only, nodes, &end);
+    Place place = {conflict->edge, conflict->site, conflict->index};
+    if (count > 0) copy_at(&copier, &place, nodes, count);
+  }
+  for (int64_t i = 0; i < module->computations.count && module->is_scheduled; i++) {
+    if (copier.touched[module->computations.data[i]->id]) restore_schedule(&copier, module->computations.data[i]);
+  }
+  arena_destroy(copier.scratch);
+  return copier.copies;
+}

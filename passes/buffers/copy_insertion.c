@@ -1,0 +1,52 @@
+#include "passes/buffers/copy_insertion.h"
+
+#include "passes/pipeline/hlo_pass.h"
+
+/* A conflict costs at most three rounds (moves first, then updates, then cycles of loop state); nested ones wait for each other. */
+enum { MAX_ROUNDS = 64 };
+
+static Status refuse_loop_state(const BufferAnalysis *analysis, DiagSink *diag) {
+  for (int64_t i = 0; i < analysis->alias->conflicts.count; i++) {
+    const AliasConflict *conflict = &analysis->alias->conflicts.data[i];
+    if (conflict->edge != ALIAS_LOOP_STATE) continue;
+    return diag_error(diag, STATUS_UNSUPPORTED, conflict->site->loc, "layout",
+                      "'%.*s' and its condition and body do not lay out the loop state alike", SV_ARG(conflict->site->name));
+  }
+  return STATUS_OK;
+}
+
+static Status run_round(HloModule *module, Arena *arena, DiagSink *diag, bool *out_done, bool *out_changed) {
+  BufferAnalysis analysis;
+  RETURN_IF_ERROR(buffer_analysis_build(arena, module, diag, &analysis));
+  RETURN_IF_ERROR(refuse_loop_state(&analysis, diag));
+  *out_done = analysis.alias->conflicts.count == 0;
+  if (!*out_done) {
+    *out_changed = copy_conflicts(module, &analysis) > 0;
+  } else if (!module->is_scheduled) {
+    *out_changed = add_reuse_edges(module, &analysis);
+  }
+  return STATUS_OK;
+}
+
+Status insert_copies(HloModule *module, DiagSink *diag, bool *out_changed) {
+  Arena *arena = arena_create();
+  bool done = false;
+  *out_changed = false;
+  Status status = STATUS_OK;
+  for (int round = 0; round < MAX_ROUNDS && !done && status == STATUS_OK; round++) {
+    bool changed = false;
+    arena_reset(arena);
+    status = run_round(module, arena, diag, &done, &changed);
+    *out_changed |= changed;
+  }
+  arena_destroy(arena);
+  if (status != STATUS_OK || done) return status;
+  return diag_error(diag, STATUS_UNSUPPORTED, module->loc, "copy-insertion", "no end of copies to be inserted after %d rounds", MAX_ROUNDS);
+}
+
+static Status run_copy_insertion(HloPassContext *context, HloModule *module, bool *out_changed) {
+  return insert_copies(module, context->diag, out_changed);
+}
+
+const HloPass hlo_copy_insertion_pass = {"copy-insertion", "copy values where two that must share memory are alive at once",
+                                         run_copy_insertion, true};
