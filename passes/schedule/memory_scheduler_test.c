@@ -1,0 +1,229 @@
+#include "passes/schedule/memory_scheduler.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+typedef struct Fixture {
+  Arena *arena;
+  HloModule *module;
+  HloComputation *computation;
+  IntMap peaks;
+} Fixture;
+
+static int set_up(void **state) {
+  Arena *arena = arena_create();
+  Fixture *fixture = ARENA_NEW(arena, Fixture);
+  fixture->arena = arena;
+  fixture->module = hlo_module_create(arena, shape_table_create(arena), SV("m"));
+  fixture->computation = hlo_module_add_computation(fixture->module, SV("main"));
+  fixture->module->entry = fixture->computation;
+  int_map_init(&fixture->peaks, arena);
+  *state = fixture;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  arena_destroy(((Fixture *)*state)->arena);
+  return 0;
+}
+
+static const Shape *bytes(Fixture *fixture, int64_t count) {
+  return shape_array(fixture->module->shapes, TYPE_U8, &count, 1);
+}
+
+static HloInstruction *parameter(Fixture *fixture, int64_t size) {
+  return hlo_computation_add_parameter(fixture->computation, fixture->computation->parameters.count, bytes(fixture, size), SV("p"));
+}
+
+/* An operation whose result is a buffer of |size| bytes of its own. */
+static HloInstruction *operation(Fixture *fixture, int64_t size, HloInstruction **operands, int count) {
+  return hlo_computation_add(fixture->computation, HLO_CUSTOM_CALL, bytes(fixture, size), operands, count, SV("c"));
+}
+
+static HloInstruction *unary(Fixture *fixture, int64_t size, HloInstruction *operand) {
+  return operation(fixture, size, &operand, 1);
+}
+
+static HloInstruction *binary(Fixture *fixture, int64_t size, HloInstruction *a, HloInstruction *b) {
+  return operation(fixture, size, (HloInstruction *[]){a, b}, 2);
+}
+
+static Schedule schedule(Fixture *fixture, HloInstruction *root, const ScheduleModel **out_model) {
+  hlo_computation_set_root(fixture->computation, root);
+  *out_model = schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
+  return schedule_for_memory(*out_model, NULL, false);
+}
+
+static void assert_is_schedule(Fixture *fixture, const ScheduleModel *model, const int32_t *order) {
+  bool *done = ARENA_NEW_ARRAY(fixture->arena, bool, model->node_count + 1);
+  for (int32_t i = 0; i < model->node_count; i++) {
+    const ScheduleNode *node = &model->nodes[order[i]];
+    assert_false(done[order[i]]);
+    for (int32_t k = 0; k < node->predecessor_count; k++) assert_true(done[node->predecessors[k]]);
+    done[order[i]] = true;
+  }
+}
+
+/* --- what an order costs --- */
+
+static void peak_of_chain_counts_two_neighbours(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloInstruction *a = unary(fixture, 100, parameter(fixture, 1000));
+  HloInstruction *c = unary(fixture, 7, unary(fixture, 30, a));
+  assert_int_equal(schedule(fixture, c, &model).peak, 130); /* the parameter costs nothing */
+}
+
+static void peak_counts_unread_results_while_they_are_made(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloInstruction *p = parameter(fixture, 10);
+  unary(fixture, 500, p);
+  assert_int_equal(schedule(fixture, unary(fixture, 20, p), &model).peak, 500);
+}
+
+static void peak_passes_buffers_through_tuples(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloInstruction *p = parameter(fixture, 10);
+  HloInstruction *pair[2] = {unary(fixture, 100, p), unary(fixture, 40, p)};
+  const Shape *shapes[2] = {pair[0]->shape, pair[1]->shape};
+  HloInstruction *tuple = hlo_computation_add(fixture->computation, HLO_TUPLE, shape_tuple(fixture->module->shapes, shapes, 2),
+                                              pair, 2, SV("t"));
+  HloInstruction *small = hlo_computation_add(fixture->computation, HLO_GET_TUPLE_ELEMENT, pair[1]->shape, &tuple, 1, SV("e"));
+  hlo_instruction_set_int(small, HLO_ATTR_INDEX, 1);
+  /* Nobody reads the large element: it is gone at once, before the last operation runs. */
+  assert_int_equal(schedule(fixture, unary(fixture, 50, small), &model).peak, 100);
+}
+
+static void peak_lets_elementwise_results_overwrite(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloInstruction *a = unary(fixture, 100, parameter(fixture, 100));
+  HloInstruction *n = hlo_computation_add(fixture->computation, HLO_NOT, a->shape, &a, 1, SV("n"));
+  assert_int_equal(schedule(fixture, n, &model).peak, 100);
+}
+
+static void peak_adds_largest_called_computation(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloComputation *callee = hlo_module_add_computation(fixture->module, SV("callee"));
+  int_map_set(&fixture->peaks, (uint64_t)callee->id, 1000);
+  HloInstruction *p = parameter(fixture, 10);
+  HloInstruction *call = hlo_computation_add(fixture->computation, HLO_CALL, bytes(fixture, 10), &p, 1, SV("call"));
+  hlo_instruction_set_computation(call, HLO_ATTR_TO_APPLY, callee);
+  assert_int_equal(schedule(fixture, call, &model).peak, 1010);
+}
+
+static void peak_saturates(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloInstruction *p = parameter(fixture, 1);
+  HloInstruction *a = unary(fixture, INT64_MAX - 1, p), *b = unary(fixture, INT64_MAX - 1, p);
+  assert_int_equal(schedule(fixture, binary(fixture, 1, a, b), &model).peak, INT64_MAX);
+}
+
+/* --- which order is found --- */
+
+static void schedule_finishes_one_branch_before_the_next(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloInstruction *p = parameter(fixture, 1), *sum = NULL;
+  for (int i = 0; i < 5; i++) {
+    HloInstruction *small = unary(fixture, 10, unary(fixture, 1000, p));
+    sum = sum == NULL ? small : binary(fixture, 10, sum, small);
+  }
+  Schedule best = schedule(fixture, sum, &model);
+  assert_is_schedule(fixture, model, best.order);
+  assert_int_equal(best.peak, 1020); /* one large, its small one, and one small sum so far */
+}
+
+static void schedule_obeys_control_predecessors(void **state) {
+  Fixture *fixture = *state;
+  const ScheduleModel *model;
+  HloInstruction *p = parameter(fixture, 1);
+  HloInstruction *first = unary(fixture, 10, p), *second = unary(fixture, 10, p);
+  HloInstruction *predecessors[1] = {second};
+  HloAttr control = {.id = HLO_ATTR_CONTROL_PREDECESSORS};
+  control.value.instructions.count = 1;
+  control.value.instructions.data = predecessors;
+  hlo_instruction_set_attr(first, &control);
+  Schedule best = schedule(fixture, binary(fixture, 1, first, second), &model);
+  assert_is_schedule(fixture, model, best.order);
+  int place_of_first = -1, place_of_second = -1;
+  for (int32_t i = 0; i < model->node_count; i++) {
+    if (model->nodes[best.order[i]].instruction == first) place_of_first = i;
+    if (model->nodes[best.order[i]].instruction == second) place_of_second = i;
+  }
+  assert_true(place_of_second < place_of_first);
+}
+
+/* The least peak over all orders, by trying them. */
+static void search(const ScheduleModel *model, int32_t *order, int32_t count, uint32_t done, int64_t *best) {
+  if (count == model->node_count) {
+    int64_t peak = schedule_model_peak(model, order);
+    if (peak < *best) *best = peak;
+    return;
+  }
+  for (int32_t n = 0; n < model->node_count; n++) {
+    bool ready = !(done >> n & 1);
+    for (int32_t k = 0; k < model->nodes[n].predecessor_count; k++) ready &= done >> model->nodes[n].predecessors[k] & 1;
+    if (!ready) continue;
+    order[count] = n;
+    search(model, order, count + 1, done | 1u << n, best);
+  }
+}
+
+static uint32_t next_random(uint32_t *seed) {
+  *seed = *seed * 1664525u + 1013904223u;
+  return *seed >> 16;
+}
+
+static HloInstruction *random_graph(Fixture *fixture, uint32_t seed, int count) {
+  HloInstruction *nodes[16] = {parameter(fixture, 1)};
+  for (int i = 1; i < count; i++) {
+    HloInstruction *a = nodes[next_random(&seed) % (uint32_t)i], *b = nodes[next_random(&seed) % (uint32_t)i];
+    nodes[i] = binary(fixture, 1 + next_random(&seed) % 100, a, b);
+  }
+  return nodes[count - 1];
+}
+
+/* Heuristics may miss the optimum, but must never claim less, and seldom miss by much. */
+static void schedule_of_random_graphs_is_near_optimum(void **state) {
+  int64_t found = 0, optimum = 0;
+  (void)state;
+  for (uint32_t seed = 1; seed <= 60; seed++) {
+    void *local;
+    const ScheduleModel *model;
+    int32_t order[16];
+    set_up(&local);
+    Schedule best = schedule(local, random_graph(local, seed, 8), &model);
+    assert_is_schedule(local, model, best.order);
+    assert_int_equal(schedule_model_peak(model, best.order), best.peak);
+    int64_t least = INT64_MAX;
+    search(model, order, 0, 0, &least);
+    assert_true(best.peak >= least);
+    found += best.peak;
+    optimum += least;
+    tear_down(&local);
+  }
+  assert_true(found <= optimum + optimum / 50);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(peak_of_chain_counts_two_neighbours, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(peak_counts_unread_results_while_they_are_made, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(peak_passes_buffers_through_tuples, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(peak_lets_elementwise_results_overwrite, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(peak_adds_largest_called_computation, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(peak_saturates, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(schedule_finishes_one_branch_before_the_next, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(schedule_obeys_control_predecessors, set_up, tear_down),
+      cmocka_unit_test(schedule_of_random_graphs_is_near_optimum),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
