@@ -1,0 +1,88 @@
+/* Conversions between all types, bit by bit and by value. */
+#include "codegen/vec/vec_apply_internal.h"
+
+static int register_bits(PrimitiveType type) {
+  if (type == TYPE_PRED) return 1;
+  if (type_is_float(type)) return type == TYPE_F64 ? 64 : 32;
+  return type_storage_bytes(type) * 8;
+}
+
+LLVMValueRef vec_wrap_narrow(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  if (!type_is_integral(type) || type_bits(type) >= 8) return value;
+  int width = type_bits(type);
+  if (type_is_unsigned(type)) return LLVMBuildAnd(vec->builder, value, vec_int(vec, 8, (1 << width) - 1, lanes), "");
+  LLVMValueRef distance = vec_int(vec, 8, 8 - width, lanes);
+  return LLVMBuildAShr(vec->builder, LLVMBuildShl(vec->builder, value, distance, ""), distance, "");
+}
+
+static LLVMValueRef float_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value, int lanes) {
+  LLVMTypeRef type = vec_type(vec, to, lanes);
+  if (register_bits(from) == register_bits(to)) return value;
+  if (to == TYPE_F64) return LLVMBuildFPExt(vec->builder, value, type, "");
+  if (to == TYPE_F32) return LLVMBuildFPTrunc(vec->builder, value, type, "");
+  /* f64 → f16, bf16: through f32 rounded to odd, so that the second rounding sees what the first cut off */
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef near = LLVMBuildFPTrunc(b, value, type, "");
+  LLVMValueRef back = LLVMBuildFPExt(b, near, LLVMTypeOf(value), "");
+  LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
+  LLVMValueRef word = LLVMBuildBitCast(b, near, s32, "");
+  LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, back, value, "");
+  LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, word, vec_int(vec, 32, 1, lanes), ""), vec_int(vec, 32, 0, lanes), "");
+  LLVMTypeRef f64 = LLVMTypeOf(value);
+  LLVMTypeRef overload = f64;
+  LLVMValueRef size = vec_intrinsic(vec, "llvm.fabs", &overload, 1, &value, 1), back_size = vec_intrinsic(vec, "llvm.fabs", &overload, 1, &back, 1);
+  LLVMValueRef grew = LLVMBuildFCmp(b, LLVMRealOGT, back_size, size, "");
+  LLVMValueRef step = LLVMBuildSelect(b, grew, vec_int(vec, 32, -1, lanes), vec_int(vec, 32, 1, lanes), "");
+  LLVMValueRef moved = LLVMBuildAdd(b, word, step, "");
+  LLVMValueRef odd = LLVMBuildSelect(b, LLVMBuildAnd(b, inexact, even, ""), moved, word, "");
+  return LLVMBuildBitCast(b, odd, type, "");
+}
+
+/* Saturating, NaN to 0: llvm.fpto[su]i.sat does both.  Types narrower than a byte saturate at their own bounds. */
+static LLVMValueRef float_to_int(const VecBuilder *vec, PrimitiveType to, LLVMValueRef value, int lanes) {
+  bool is_signed = type_is_signed(to);
+  LLVMTypeRef narrow = vec_of(LLVMIntTypeInContext(vec->context, (unsigned)type_bits(to)), lanes);
+  LLVMTypeRef overloads[] = {narrow, LLVMTypeOf(value)};
+  LLVMValueRef result = vec_intrinsic(vec, is_signed ? "llvm.fptosi.sat" : "llvm.fptoui.sat", overloads, 2, &value, 1);
+  LLVMTypeRef type = vec_type(vec, to, lanes);
+  if (type_bits(to) >= 8) return result;
+  return is_signed ? LLVMBuildSExt(vec->builder, result, type, "") : LLVMBuildZExt(vec->builder, result, type, "");
+}
+
+static LLVMValueRef int_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value, int lanes) {
+  /* wide integers reach f16 and bf16 through f64, which float_to_float rounds once more than exactly: below 2^53 that is exact */
+  bool through_double = (to == TYPE_F16 || to == TYPE_BF16) && type_bits(from) >= 32;
+  PrimitiveType middle = through_double ? TYPE_F64 : to;
+  LLVMTypeRef type = vec_type(vec, middle, lanes);
+  LLVMValueRef result = type_is_signed(from) ? LLVMBuildSIToFP(vec->builder, value, type, "") : LLVMBuildUIToFP(vec->builder, value, type, "");
+  return through_double ? float_to_float(vec, TYPE_F64, to, result, lanes) : result;
+}
+
+static LLVMValueRef int_to_int(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value, int lanes) {
+  int from_bits = register_bits(from), to_bits = register_bits(to);
+  LLVMTypeRef type = vec_type(vec, to, lanes);
+  if (from_bits == to_bits) return value;
+  if (from_bits > to_bits) return LLVMBuildTrunc(vec->builder, value, type, "");
+  return type_is_signed(from) ? LLVMBuildSExt(vec->builder, value, type, "") : LLVMBuildZExt(vec->builder, value, type, "");
+}
+
+VEC_RULE(vec_convert) {
+  PrimitiveType from = op->operand_type, to = op->type;
+  LLVMValueRef value = operands[0];
+  if (from == to) return value;
+  if (to == TYPE_PRED) {
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(value));
+    if (type_is_float(from)) return LLVMBuildFCmp(vec->builder, LLVMRealUNE, value, zero, "");
+    return LLVMBuildICmp(vec->builder, LLVMIntNE, value, zero, "");
+  }
+  if (type_is_float(from)) {
+    return type_is_float(to) ? float_to_float(vec, from, to, value, lanes) : float_to_int(vec, to, value, lanes);
+  }
+  return type_is_float(to) ? int_to_float(vec, from, to, value, lanes) : int_to_int(vec, from, to, value, lanes);
+}
+
+VEC_RULE(vec_bitcast_convert) {
+  LLVMValueRef word = vec_to_memory(vec, op->operand_type, operands[0], lanes);
+  LLVMValueRef cast = LLVMBuildBitCast(vec->builder, word, vec_memory_type(vec, op->type, lanes), "");
+  return vec_from_memory(vec, op->type, cast, lanes);
+}

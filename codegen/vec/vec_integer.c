@@ -1,0 +1,170 @@
+/* Integers and pred: wrapping arithmetic, division that never traps, shifts by any amount. */
+#include "codegen/vec/vec_apply_internal.h"
+
+#define UNUSED(x) (void)(x)
+
+static int register_bits(PrimitiveType type) {
+  return type == TYPE_PRED ? 1 : type_storage_bytes(type) * 8;
+}
+
+/* A rule that is one LLVM instruction. */
+#define BINARY_RULE(name, build)                            \
+  VEC_RULE(name) {                                          \
+    UNUSED(op);                                             \
+    UNUSED(lanes);                                          \
+    return build(vec->builder, operands[0], operands[1], ""); \
+  }
+
+BINARY_RULE(vec_pred_and, LLVMBuildAnd)
+BINARY_RULE(vec_pred_or, LLVMBuildOr)
+BINARY_RULE(vec_int_add, LLVMBuildAdd)
+BINARY_RULE(vec_int_and, LLVMBuildAnd)
+BINARY_RULE(vec_int_multiply, LLVMBuildMul)
+BINARY_RULE(vec_int_or, LLVMBuildOr)
+BINARY_RULE(vec_int_subtract, LLVMBuildSub)
+BINARY_RULE(vec_int_xor, LLVMBuildXor)
+
+VEC_RULE(vec_int_negate) {
+  UNUSED(op), UNUSED(lanes);
+  return LLVMBuildNeg(vec->builder, operands[0], "");
+}
+
+VEC_RULE(vec_int_not) {
+  UNUSED(op), UNUSED(lanes);
+  return LLVMBuildNot(vec->builder, operands[0], "");
+}
+
+static LLVMValueRef zero_of(LLVMValueRef value) {
+  return LLVMConstNull(LLVMTypeOf(value));
+}
+
+static LLVMValueRef select_by(const VecBuilder *vec, LLVMIntPredicate predicate, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildSelect(vec->builder, LLVMBuildICmp(vec->builder, predicate, a, b, ""), a, b, "");
+}
+
+VEC_RULE(vec_int_maximum) {
+  UNUSED(lanes);
+  return select_by(vec, type_is_signed(op->type) ? LLVMIntSGT : LLVMIntUGT, operands[0], operands[1]);
+}
+
+VEC_RULE(vec_int_minimum) {
+  UNUSED(lanes);
+  return select_by(vec, type_is_signed(op->type) ? LLVMIntSLT : LLVMIntULT, operands[0], operands[1]);
+}
+
+VEC_RULE(vec_int_abs) {
+  UNUSED(lanes);
+  if (!type_is_signed(op->type)) return operands[0];
+  LLVMValueRef negative = LLVMBuildICmp(vec->builder, LLVMIntSLT, operands[0], zero_of(operands[0]), "");
+  return LLVMBuildSelect(vec->builder, negative, LLVMBuildNeg(vec->builder, operands[0], ""), operands[0], "");
+}
+
+VEC_RULE(vec_int_sign) {
+  int bits = register_bits(op->type);
+  LLVMValueRef positive = LLVMBuildICmp(vec->builder, LLVMIntNE, operands[0], zero_of(operands[0]), "");
+  LLVMValueRef one = LLVMBuildZExt(vec->builder, positive, LLVMTypeOf(operands[0]), "");
+  if (!type_is_signed(op->type)) return one;
+  LLVMValueRef fill = LLVMBuildAShr(vec->builder, operands[0], vec_int(vec, bits, bits - 1, lanes), "");
+  return LLVMBuildOr(vec->builder, one, fill, "");
+}
+
+/* x / 0 = -1 (all ones), x % 0 = x, least / -1 = least, least % -1 = 0: the divisor is replaced before the machine sees it. */
+static LLVMValueRef divide(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes, bool remainder) {
+  LLVMBuilderRef b = vec->builder;
+  int bits = register_bits(op->type);
+  bool is_signed = type_is_signed(op->type);
+  LLVMValueRef x = operands[0], y = operands[1], one = vec_int(vec, bits, 1, lanes), ones = vec_int(vec, bits, -1, lanes);
+  LLVMValueRef by_zero = LLVMBuildICmp(b, LLVMIntEQ, y, zero_of(y), "");
+  LLVMValueRef safe = LLVMBuildSelect(b, by_zero, one, y, "");
+  LLVMValueRef overflows = NULL;
+  if (is_signed) {
+    overflows = LLVMBuildICmp(b, LLVMIntEQ, y, ones, "");
+    safe = LLVMBuildSelect(b, overflows, one, safe, "");
+  }
+  if (remainder) {
+    LLVMValueRef result = is_signed ? LLVMBuildSRem(b, x, safe, "") : LLVMBuildURem(b, x, safe, "");
+    return LLVMBuildSelect(b, by_zero, x, result, "");
+  }
+  LLVMValueRef result = is_signed ? LLVMBuildSDiv(b, x, safe, "") : LLVMBuildUDiv(b, x, safe, "");
+  if (is_signed) result = LLVMBuildSelect(b, overflows, LLVMBuildNeg(b, x, ""), result, "");
+  return LLVMBuildSelect(b, by_zero, ones, result, "");
+}
+
+VEC_RULE(vec_int_divide) {
+  return divide(vec, op, operands, lanes, false);
+}
+
+VEC_RULE(vec_int_remainder) {
+  return divide(vec, op, operands, lanes, true);
+}
+
+/* Amounts of the width or more shift everything out: zeros, or copies of the sign. */
+VEC_RULE(vec_int_shift) {
+  LLVMBuilderRef b = vec->builder;
+  int bits = register_bits(op->type), width = type_bits(op->type);
+  LLVMValueRef amount = operands[1], x = operands[0];
+  LLVMValueRef small = LLVMBuildICmp(b, LLVMIntULT, amount, vec_int(vec, bits, width, lanes), "");
+  if (op->opcode == HLO_SHIFT_RIGHT_ARITHMETIC) {
+    /* unsigned values keep their top bit's meaning: it is the sign here */
+    amount = LLVMBuildSelect(b, small, amount, vec_int(vec, bits, width - 1, lanes), "");
+    if (width < bits) x = LLVMBuildAShr(b, LLVMBuildShl(b, x, vec_int(vec, bits, bits - width, lanes), ""), vec_int(vec, bits, bits - width, lanes), "");
+    return LLVMBuildAShr(b, x, amount, "");
+  }
+  LLVMValueRef safe = LLVMBuildSelect(b, small, amount, zero_of(amount), "");
+  if (op->opcode == HLO_SHIFT_RIGHT_LOGICAL && width < bits) x = LLVMBuildAnd(b, x, vec_int(vec, bits, (1 << width) - 1, lanes), "");
+  LLVMValueRef shifted = op->opcode == HLO_SHIFT_LEFT ? LLVMBuildShl(b, x, safe, "") : LLVMBuildLShr(b, x, safe, "");
+  return LLVMBuildSelect(b, small, shifted, zero_of(shifted), "");
+}
+
+VEC_RULE(vec_int_popcnt) {
+  int bits = register_bits(op->type), width = type_bits(op->type);
+  LLVMValueRef x = operands[0];
+  if (width < bits) x = LLVMBuildAnd(vec->builder, x, vec_int(vec, bits, (1 << width) - 1, lanes), "");
+  LLVMTypeRef type = LLVMTypeOf(x);
+  return vec_intrinsic(vec, "llvm.ctpop", &type, 1, &x, 1);
+}
+
+VEC_RULE(vec_int_clz) {
+  int bits = register_bits(op->type), width = type_bits(op->type);
+  LLVMValueRef x = operands[0];
+  if (width < bits) x = LLVMBuildAnd(vec->builder, x, vec_int(vec, bits, (1 << width) - 1, lanes), "");
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMValueRef arguments[] = {x, LLVMConstInt(LLVMInt1TypeInContext(vec->context), 0, false)};
+  LLVMValueRef count = vec_intrinsic(vec, "llvm.ctlz", &type, 1, arguments, 2);
+  return width < bits ? LLVMBuildSub(vec->builder, count, vec_int(vec, bits, bits - width, lanes), "") : count;
+}
+
+VEC_RULE(vec_int_mulhi) {
+  LLVMBuilderRef b = vec->builder;
+  int bits = type_bits(op->type);
+  bool is_signed = type_is_signed(op->type);
+  LLVMTypeRef wide = vec_of(LLVMIntTypeInContext(vec->context, (unsigned)bits * 2), lanes);
+  LLVMValueRef factors[2];
+  for (int i = 0; i < 2; i++) {
+    factors[i] = is_signed ? LLVMBuildSExt(b, operands[i], wide, "") : LLVMBuildZExt(b, operands[i], wide, "");
+  }
+  LLVMValueRef product = LLVMBuildMul(b, factors[0], factors[1], "");
+  LLVMValueRef high = LLVMBuildLShr(b, product, vec_int(vec, bits * 2, bits, lanes), "");
+  return LLVMBuildTrunc(b, high, LLVMTypeOf(operands[0]), "");
+}
+
+/* By squaring; x^-n is 0 but for x = 1 (1) and x = -1 (±1); 0^-n is -1 in XLA's integer arithmetic only through division, here 0. */
+VEC_RULE(vec_int_power) {
+  LLVMBuilderRef b = vec->builder;
+  int bits = register_bits(op->type), width = type_bits(op->type);
+  LLVMValueRef base = operands[0], exponent = operands[1], one = vec_int(vec, bits, 1, lanes), result = one;
+  for (int i = 0; i < width; i++) {
+    LLVMValueRef bit = LLVMBuildAnd(b, LLVMBuildLShr(b, exponent, vec_int(vec, bits, i, lanes), ""), one, "");
+    LLVMValueRef is_set = LLVMBuildICmp(b, LLVMIntNE, bit, zero_of(bit), "");
+    result = LLVMBuildSelect(b, is_set, LLVMBuildMul(b, result, base, ""), result, "");
+    base = LLVMBuildMul(b, base, base, "");
+  }
+  if (!type_is_signed(op->type)) return result;
+  LLVMValueRef negative = LLVMBuildICmp(b, LLVMIntSLT, exponent, zero_of(exponent), "");
+  LLVMValueRef x = operands[0], ones = vec_int(vec, bits, -1, lanes);
+  LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, exponent, one, ""), zero_of(one), "");
+  LLVMValueRef of_minus_one = LLVMBuildSelect(b, odd, ones, one, "");
+  LLVMValueRef inverse = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, x, one, ""), one, zero_of(one), "");
+  inverse = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, x, ones, ""), of_minus_one, inverse, "");
+  return LLVMBuildSelect(b, negative, inverse, result, "");
+}
