@@ -1,0 +1,164 @@
+/* Numbers: the patterns of the lexer and the conversion to double. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "parser/hlo_lexer.h"
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool scan_integer(const char **cursor, const char *end, int64_t *out_value) {
+  const char *c = *cursor;
+  bool negative = c < end && *c == '-';
+  if (negative) c++;
+  if (c >= end || !is_digit(*c)) return false;
+  uint64_t value = 0;
+  bool fits = true;
+  for (; c < end && is_digit(*c); c++) {
+    fits = fits && !__builtin_mul_overflow(value, (uint64_t)10, &value) &&
+           !__builtin_add_overflow(value, (uint64_t)(*c - '0'), &value);
+  }
+  if (!fits || (negative && value > (uint64_t)1 << 63)) return false;
+  *cursor = c;
+  *out_value = (int64_t)(negative ? 0 - value : value);
+  return true;
+}
+
+const char *match_decimal(const char *cursor, const char *end) {
+  const char *c = cursor;
+  if (c < end && *c == '-') c++;
+  const char *digits = c;
+  while (c < end && is_digit(*c)) c++;
+  bool any = c > digits, dot = false;
+  if (c < end && *c == '.') {
+    const char *fraction = c + 1;
+    while (fraction < end && is_digit(*fraction)) fraction++;
+    if (any || fraction > c + 1) {
+      any = dot = true;
+      c = fraction;
+    }
+  }
+  if (!any) return NULL;
+  if (c < end && (*c == 'e' || *c == 'E')) {
+    const char *exponent = c + 1;
+    if (exponent < end && (*exponent == '+' || *exponent == '-')) exponent++;
+    if (exponent < end && is_digit(*exponent)) {
+      while (exponent < end && is_digit(*exponent)) exponent++;
+      return exponent;
+    }
+  }
+  return dot ? c : NULL;
+}
+
+/* More digits than this never change the rounding of a double (the exact decimal expansion of a midpoint has at most 768). */
+enum { MAX_DIGITS = 800, EXPONENT_LIMIT = 100000 };
+
+/* The general case: at most MAX_DIGITS significant digits and a sticky one go through strtod, so the copy is bounded. */
+static double convert_slowly(const char *c, const char *end) {
+  char buffer[MAX_DIGITS + 32];
+  int count = 0;
+  int64_t exponent = 0;
+  bool fraction = false, sticky = false;
+  bool negative = *c == '-';
+  if (negative) c++;
+  for (; c < end && (is_digit(*c) || *c == '.'); c++) {
+    if (*c == '.') {
+      fraction = true;
+    } else if (count == 0 && *c == '0') {
+      exponent -= fraction;
+    } else if (count < MAX_DIGITS) {
+      buffer[count++] = *c;
+      exponent -= fraction;
+    } else {
+      sticky = sticky || *c != '0';
+      exponent += !fraction;
+    }
+  }
+  if (count == 0) return negative ? -0.0 : 0.0;
+  if (sticky) {
+    buffer[count++] = '1';
+    exponent--;
+  }
+  if (c < end) { /* at 'e' */
+    c++;
+    bool minus = *c == '-';
+    if (*c == '-' || *c == '+') c++;
+    int64_t written = 0;
+    for (; c < end; c++) {
+      if (written < (INT64_MAX - 9) / 10) written = written * 10 + (*c - '0');
+    }
+    if (__builtin_add_overflow(exponent, minus ? -written : written, &exponent)) exponent = minus ? INT64_MIN : INT64_MAX;
+  }
+  if (exponent > EXPONENT_LIMIT) exponent = EXPONENT_LIMIT;
+  if (exponent < -EXPONENT_LIMIT) exponent = -EXPONENT_LIMIT;
+  buffer[count++] = 'e';
+  if (exponent < 0) buffer[count++] = '-';
+  uint64_t magnitude = (uint64_t)(exponent < 0 ? -exponent : exponent);
+  char digits[8];
+  int digit_count = 0;
+  do {
+    digits[digit_count++] = (char)('0' + magnitude % 10);
+    magnitude /= 10;
+  } while (magnitude);
+  while (digit_count > 0) buffer[count++] = digits[--digit_count];
+  buffer[count] = 0;
+  double value = strtod(buffer, NULL);
+  return negative ? -value : value;
+}
+
+/* Clinger's fast path: a mantissa and a power of ten that are both exact in double need one correctly rounded operation. */
+static bool convert_exactly(uint64_t mantissa, int64_t exponent, double *out_value) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  if (mantissa > (uint64_t)1 << 53 || exponent < -22 || exponent > 22) return false;
+  *out_value = exponent < 0 ? (double)mantissa / powers[-exponent] : (double)mantissa * powers[exponent];
+  return true;
+}
+
+bool scan_number(const char **cursor, const char *end, Number *out_number) {
+  const char *start = *cursor, *c = start;
+  bool negative = c < end && *c == '-';
+  if (negative) c++;
+  const char *digits = c;
+  uint64_t mantissa = 0;
+  for (; c < end && is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
+  int64_t digit_count = c - digits, exponent = 0;
+  if (digit_count > 0 && (c == end || (*c != '.' && *c != 'e' && *c != 'E'))) {
+    *out_number = (Number){.is_integer = true};
+    if (digit_count <= 18) {
+      out_number->integer = negative ? -(int64_t)mantissa : (int64_t)mantissa;
+      *cursor = c;
+      return true;
+    }
+    return scan_integer(cursor, end, &out_number->integer);
+  }
+  const char *decimal_end = match_decimal(start, end);
+  if (!decimal_end) { /* "1e": an integer and something else */
+    *out_number = (Number){.is_integer = true};
+    return scan_integer(cursor, end, &out_number->integer);
+  }
+  if (*c == '.') {
+    const char *fraction = ++c;
+    for (; c < decimal_end && is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
+    exponent = -(c - fraction);
+    digit_count += c - fraction;
+  }
+  bool exact = digit_count <= 19;
+  if (exact && c < decimal_end) {
+    const char *e = c + 1;
+    bool minus = *e == '-';
+    if (*e == '-' || *e == '+') e++;
+    exact = decimal_end - e <= 4;
+    int64_t written = 0;
+    for (; exact && e < decimal_end; e++) written = written * 10 + (*e - '0');
+    exponent += minus ? -written : written;
+  }
+  double value;
+  if (exact && convert_exactly(mantissa, exponent, &value)) {
+    value = negative ? -value : value;
+  } else {
+    value = convert_slowly(start, decimal_end);
+  }
+  *out_number = (Number){.real = value};
+  *cursor = decimal_end;
+  return true;
+}

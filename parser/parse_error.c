@@ -1,0 +1,132 @@
+/* Errors and the nearest known words. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/checked_math.h"
+
+#include "parser/parser_internal.h"
+
+static StringView format_text(Arena *arena, const char *format, va_list arguments) {
+  va_list again;
+  va_copy(again, arguments);
+  int size = vsnprintf(NULL, 0, format, again);
+  va_end(again);
+  if (size < 0) return SV("");
+  char *text = arena_alloc(arena, (size_t)size + 1);
+  vsnprintf(text, (size_t)size + 1, format, arguments);
+  return (StringView){text, (size_t)size};
+}
+
+Status parse_error(Parser *parser, SourceLoc loc, const char *code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  StringView text = format_text(parser->scratch, format, arguments);
+  va_end(arguments);
+  parser->failed = true;
+  if (++parser->error_count >= MAX_ERRORS) parser->stopped = true;
+  return diag_error(parser->diag, STATUS_INVALID, loc, code, "%.*s", SV_ARG(text));
+}
+
+void parse_note(Parser *parser, SourceLoc loc, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  StringView text = format_text(parser->scratch, format, arguments);
+  va_end(arguments);
+  diag_note(parser->diag, loc, "%.*s", SV_ARG(text));
+}
+
+Status parse_expected(Parser *parser, const char *what) {
+  const Token *token = current(parser);
+  StringView found = token_describe(parser->scratch, token);
+  if (token->kind == TOKEN_ERROR) {
+    const char *code = *token->start == '"' || *token->start == '\'' ? "parse-string" : "parse-token";
+    return parse_error(parser, here(parser), code, "%s: %.*s", token->error, SV_ARG(found));
+  }
+  return parse_error(parser, here(parser), "parse-syntax", "expected %s, found %.*s", what, SV_ARG(found));
+}
+
+Status parse_too_deep(Parser *parser, SourceLoc loc, const char *what) {
+  Status status = parse_error(parser, loc, "parse-nesting", "%s nested too deeply", what);
+  parser->stopped = true; /* what follows is more of the same, for as long as the text lasts */
+  return status;
+}
+
+Suggestion suggestion_begin(StringView wanted) {
+  int limit = wanted.size < 3 ? 1 : wanted.size < 9 ? 2 : 3;
+  return (Suggestion){.wanted = wanted, .distance = limit + 1};
+}
+
+void suggestion_offer(Suggestion *suggestion, StringView candidate) {
+  enum { LONGEST = 256 };
+  int limit = suggestion->distance - 1;
+  size_t a = suggestion->wanted.size, b = candidate.size;
+  size_t difference = a > b ? a - b : b - a;
+  if (limit < 0 || a > LONGEST || difference > (size_t)limit || b == 0) return;
+  int distance = sv_edit_distance(suggestion->wanted, candidate, limit);
+  if (distance > limit || (size_t)distance >= a) return;
+  suggestion->best = candidate;
+  suggestion->distance = distance;
+}
+
+void suggestion_note(Parser *parser, const Suggestion *suggestion) {
+  if (suggestion->best.size > 0) parse_note(parser, NO_LOC, "did you mean '%.*s'?", SV_ARG(suggestion->best));
+}
+
+void suggest_opcode(Parser *parser, StringView text) {
+  Suggestion suggestion = suggestion_begin(text);
+  for (int i = 0; i < HLO_OPCODE_COUNT; i++) {
+    suggestion_offer(&suggestion, sv_from_cstring(hlo_opcode_text((HloOpcode)i)));
+  }
+  suggestion_note(parser, &suggestion);
+}
+
+void suggest_type(Parser *parser, StringView text) {
+  /* names of other languages' types */
+  static const char *const aliases[][2] = {
+      {"float", "f32"}, {"double", "f64"}, {"half", "f16"},  {"bool", "pred"}, {"i1", "pred"}, {"i4", "s4"},
+      {"i8", "s8"},     {"i16", "s16"},    {"i32", "s32"},   {"i64", "s64"},   {"int", "s32"}, {"int32", "s32"},
+      {"int64", "s64"}, {"float32", "f32"}, {"float64", "f64"}, {"float16", "f16"}, {"bfloat16", "bf16"}, {"f8", "f8e4m3fn"},
+  };
+  for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
+    if (sv_equal_cstring(text, aliases[i][0])) {
+      parse_note(parser, NO_LOC, "did you mean '%s'?", aliases[i][1]);
+      return;
+    }
+  }
+  Suggestion suggestion = suggestion_begin(text);
+  for (int i = TYPE_INVALID + 1; i < PRIMITIVE_TYPE_COUNT; i++) {
+    if (i != TYPE_TUPLE && i != TYPE_BUFFER) suggestion_offer(&suggestion, sv_from_cstring(type_text((PrimitiveType)i)));
+  }
+  suggestion_note(parser, &suggestion);
+}
+
+void suggest_enum(Parser *parser, HloEnumId id, StringView text) {
+  Suggestion suggestion = suggestion_begin(text);
+  StringBuilder words;
+  sb_init(&words, parser->scratch);
+  for (int64_t i = 0; i < hlo_enum_count(id); i++) {
+    const char *word = hlo_enum_text(id, i);
+    if (text.size == strlen(word) && strncasecmp(text.data, word, text.size) == 0) {
+      parse_note(parser, NO_LOC, "did you mean '%s'?", word);
+      return;
+    }
+    suggestion_offer(&suggestion, sv_from_cstring(word));
+    if (i > 0) sb_append_cstring(&words, ", ");
+    sb_append_cstring(&words, word);
+  }
+  if (suggestion.best.size > 0) {
+    suggestion_note(parser, &suggestion);
+  } else {
+    parse_note(parser, NO_LOC, "known are: %.*s", SV_ARG(sb_view(&words)));
+  }
+}
+
+void suggest_name(Parser *parser, const StringViewArray *names, StringView text) {
+  enum { MOST = 20000 }; /* names looked at, the latest ones */
+  Suggestion suggestion = suggestion_begin(text);
+  int64_t first = max_i64(0, names->count - MOST);
+  for (int64_t i = names->count; i-- > first;) suggestion_offer(&suggestion, names->data[i]);
+  suggestion_note(parser, &suggestion);
+}
