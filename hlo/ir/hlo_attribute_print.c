@@ -2,8 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hlo/ir/hlo_computation.h"
-#include "hlo/ir/hlo_sharding_print.h"
+#include "hlo/ir/hlo_ir_internal.h"
 
 void hlo_string_escape(StringBuilder *out, StringView text) {
   static const char escaped[] = "\n\r\t\"'\\", letters[] = "nrt\"'\\";
@@ -78,16 +77,9 @@ static void print_bool(StringBuilder *out, bool value) {
   sb_append_cstring(out, value ? "true" : "false");
 }
 
-void hlo_int_list_print(StringBuilder *out, const int64_t *values, int64_t count, const char *separator) {
-  for (int64_t i = 0; i < count; i++) {
-    if (i > 0) sb_append_cstring(out, separator);
-    sb_append_int(out, values[i]);
-  }
-}
-
 static void print_ints(StringBuilder *out, Int64List list) {
   sb_append_char(out, '{');
-  hlo_int_list_print(out, list.data, list.count, ",");
+  hlo_int_list_print(out, list.data, list.count);
   sb_append_char(out, '}');
 }
 
@@ -113,8 +105,38 @@ static void print_bools(StringBuilder *out, const bool *values, int64_t count) {
   sb_append_char(out, '}');
 }
 
-static void print_name(StringBuilder *out, StringView name, bool percent) {
-  if (percent) sb_append_char(out, '%');
+/* Words that are no identifiers to XLA's lexer; a type's name is none either. */
+static bool is_reserved(StringView name) {
+  static const char *const words[] = {"true",
+                                      "false",
+                                      "inf",
+                                      "nan",
+                                      "HloModule",
+                                      "ENTRY",
+                                      "ROOT",
+                                      "FileNames",
+                                      "manual",
+                                      "replicated",
+                                      "maximal",
+                                      "FunctionNames",
+                                      "StackFrames",
+                                      "unknown",
+                                      "shard_like",
+                                      "FileLocations",
+                                      "shard_as",
+                                      "unreduced",
+                                      "last_tile_dim_replicate"};
+  for (size_t i = 0; i < name.size; i++) {
+    if (name.data[i] == '.' || name.data[i] == '-') return false; /* most names; no reserved word has these */
+  }
+  for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    if (sv_equal_cstring(name, words[i])) return true;
+  }
+  return type_from_text(name) != TYPE_INVALID;
+}
+
+void hlo_name_print(StringBuilder *out, StringView name, bool percent) {
+  if (percent || is_reserved(name)) sb_append_char(out, '%');
   sb_append(out, name);
 }
 
@@ -131,7 +153,7 @@ static void print_computations(StringBuilder *out, const HloAttr *attr, bool per
   sb_append_char(out, '{');
   for (int64_t i = 0; i < attr->value.computations.count; i++) {
     if (i > 0) sb_append_cstring(out, ", ");
-    print_name(out, attr->value.computations.data[i]->name, percent);
+    hlo_name_print(out, attr->value.computations.data[i]->name, percent);
   }
   sb_append_char(out, '}');
 }
@@ -140,7 +162,7 @@ static void print_instructions(StringBuilder *out, const HloAttr *attr, bool per
   sb_append_char(out, '{');
   for (int64_t i = 0; i < attr->value.instructions.count; i++) {
     if (i > 0) sb_append_cstring(out, ", ");
-    print_name(out, attr->value.instructions.data[i]->name, percent);
+    hlo_name_print(out, attr->value.instructions.data[i]->name, percent);
   }
   sb_append_char(out, '}');
 }
@@ -430,7 +452,7 @@ static void print_value(StringBuilder *out, const HloAttr *attr, bool percent) {
       break;
     case HLO_ATTR_KIND_BOOL_LIST: print_bools(out, attr->value.bools.data, attr->value.bools.count); break;
     case HLO_ATTR_KIND_PRECISION_LIST: print_precisions(out, attr->value.ints); break;
-    case HLO_ATTR_KIND_COMPUTATION: print_name(out, attr->value.computation->name, percent); break;
+    case HLO_ATTR_KIND_COMPUTATION: hlo_name_print(out, attr->value.computation->name, percent); break;
     case HLO_ATTR_KIND_COMPUTATION_LIST: print_computations(out, attr, percent); break;
     case HLO_ATTR_KIND_INSTRUCTION_LIST: print_instructions(out, attr, percent); break;
     case HLO_ATTR_KIND_SHAPE: shape_print(out, attr->value.shape, true); break;

@@ -4,7 +4,6 @@
 #include <float.h>
 #include <math.h>
 
-#include "hlo/ir/hlo_sharding_print.h"
 #include "hlo/ir/hlo_testing.h"
 
 static void check_text(const HloAttr *attr, const char *expected) {

@@ -35,4 +35,19 @@ void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, 
 /* As hlo_computation_hash; callees hash as |callee_hashes| (by id) says, NULL: by their outline. */
 uint64_t hlo_computation_hash_with(const HloComputation *computation, const IntMap *callee_hashes);
 
+/* --- text --- */
+
+/* A name where the text has one; '%' is put before it if |percent| or if XLA would take the bare word for something
+ * else. */
+void hlo_name_print(StringBuilder *out, StringView name, bool percent);
+
+/* "1,2,3" without braces */
+void hlo_int_list_print(StringBuilder *out, const int64_t *values, int64_t count);
+/* "[4,2]T(1,0)"; a single dimension has no T. */
+void hlo_iota_tile_print(StringBuilder *out, const IotaTile *iota);
+/* "mesh['x'=2,'y'=4]" with ", device_ids=(…)" if any, "maximal_mesh[device_id=3]" */
+void hlo_mesh_print(StringBuilder *out, const Mesh *mesh);
+/* "{'x', 'y':(1)2, ?}" */
+void hlo_axis_refs_print(StringBuilder *out, const MeshAxisRefs *refs);
+
 #endif

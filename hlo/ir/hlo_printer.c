@@ -9,11 +9,6 @@ static void print_list_separator(StringBuilder *out, int64_t index) {
   if (index % 5 == 0) sb_printf(out, "/*index=%lld*/", (long long)index);
 }
 
-static void print_name(StringBuilder *out, StringView name, const HloPrintOptions *options) {
-  if (options->percent) sb_append_char(out, '%');
-  sb_append(out, name);
-}
-
 /* --- attributes --- */
 
 /* After the opcode's own; result_accuracy is an own one that XLA prints among these. */
@@ -124,12 +119,12 @@ static void print_operands(StringBuilder *out, const HloInstruction *instruction
       shape_print(out, instruction->operands[i]->shape, true);
       sb_append_char(out, ' ');
     }
-    print_name(out, instruction->operands[i]->name, options);
+    hlo_name_print(out, instruction->operands[i]->name, options->percent);
   }
 }
 
 void hlo_instruction_print(StringBuilder *out, const HloInstruction *instruction, const HloPrintOptions *options) {
-  print_name(out, instruction->name, options);
+  hlo_name_print(out, instruction->name, options->percent);
   sb_append_cstring(out, " = ");
   shape_print(out, instruction->shape, true);
   sb_append_char(out, ' ');
@@ -158,7 +153,7 @@ static void print_signature(StringBuilder *out, const HloComputation *computatio
 
 void hlo_computation_print(StringBuilder *out, const HloComputation *computation, const HloPrintOptions *options) {
   if (computation->module->entry == computation) sb_append_cstring(out, "ENTRY ");
-  print_name(out, computation->name, options);
+  hlo_name_print(out, computation->name, options->percent);
   sb_append_char(out, ' ');
   if (options->program_shape) print_signature(out, computation);
   sb_append_cstring(out, "{\n");
@@ -254,7 +249,7 @@ static void print_origin_recovery(StringBuilder *out, const HloModule *module) {
 
 static void print_header(StringBuilder *out, const HloModule *module) {
   sb_append_cstring(out, "HloModule ");
-  sb_append(out, module->name);
+  hlo_name_print(out, module->name, false);
   if (module->is_scheduled) sb_append_cstring(out, ", is_scheduled=true");
   print_aliases(out, module);
   print_entry_layout(out, module);

@@ -189,6 +189,15 @@ static void instruction_prints_what_xla_always_prints(void **state) {
   check_line(reshape, &options, "reshape = f32[4]{0} reshape(p)");
 }
 
+static void instruction_prints_percent_before_reserved_words(void **state) {
+  Fixture *f = *state;
+  HloPrintOptions options = HLO_PRINT_DEFAULT;
+  HloInstruction *operand = hlo_computation_add_parameter(f->main, 0, f->f32, SV("inf"));
+  HloInstruction *call = hlo_computation_add(f->main, HLO_CALL, f->f32, &operand, 1, SV("inf"));
+  hlo_instruction_set_computation(call, HLO_ATTR_TO_APPLY, hlo_module_add_computation(f->module, SV("ENTRY")));
+  check_line(call, &options, "inf.1 = f32[] call(%inf), to_apply=%ENTRY");
+}
+
 static void instruction_prints_index_comments(void **state) {
   Fixture *f = *state;
   HloPrintOptions options = HLO_PRINT_DEFAULT;
@@ -227,6 +236,7 @@ int main(void) {
       TEST(module_prints_stack_frames),
       TEST(instruction_prints_common_attributes_in_order),
       TEST(instruction_prints_what_xla_always_prints),
+      TEST(instruction_prints_percent_before_reserved_words),
       TEST(instruction_prints_index_comments),
       TEST(computation_prints_in_post_order_unless_scheduled),
   };

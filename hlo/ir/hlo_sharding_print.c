@@ -1,12 +1,19 @@
-#include "hlo/ir/hlo_sharding_print.h"
+#include "hlo/ir/hlo_ir_internal.h"
+
+void hlo_int_list_print(StringBuilder *out, const int64_t *values, int64_t count) {
+  for (int64_t i = 0; i < count; i++) {
+    if (i > 0) sb_append_char(out, ',');
+    sb_append_int(out, values[i]);
+  }
+}
 
 void hlo_iota_tile_print(StringBuilder *out, const IotaTile *iota) {
   sb_append_char(out, '[');
-  hlo_int_list_print(out, iota->reshape_dims, iota->rank, ",");
+  hlo_int_list_print(out, iota->reshape_dims, iota->rank);
   sb_append_char(out, ']');
   if (iota->rank < 2) return;
   sb_append_cstring(out, "T(");
-  hlo_int_list_print(out, iota->transpose_perm, iota->rank, ",");
+  hlo_int_list_print(out, iota->transpose_perm, iota->rank);
   sb_append_char(out, ')');
 }
 
@@ -34,7 +41,7 @@ void hlo_mesh_print(StringBuilder *out, const Mesh *mesh) {
   if (mesh->device_iota) {
     hlo_iota_tile_print(out, mesh->device_iota);
   } else {
-    hlo_int_list_print(out, mesh->device_ids, mesh->device_count, ",");
+    hlo_int_list_print(out, mesh->device_ids, mesh->device_count);
   }
   sb_append_char(out, ')');
 }
@@ -75,13 +82,13 @@ static bool is_replicate_only(Int64List types) {
 
 static void print_tile(StringBuilder *out, const HloSharding *sharding) {
   sb_append_cstring(out, "devices=[");
-  hlo_int_list_print(out, sharding->tile_dims.data, sharding->tile_dims.count, ",");
+  hlo_int_list_print(out, sharding->tile_dims.data, sharding->tile_dims.count);
   sb_append_char(out, ']');
   if (sharding->iota) {
     sb_append_cstring(out, "<=");
     hlo_iota_tile_print(out, sharding->iota);
   } else {
-    hlo_int_list_print(out, sharding->devices.data, sharding->devices.count, ",");
+    hlo_int_list_print(out, sharding->devices.data, sharding->devices.count);
   }
   Int64List types = sharding->last_tile_dims;
   if (is_replicate_only(types)) {
