@@ -1,0 +1,177 @@
+/* Floating point but for the transcendental functions.  f16 and bf16 are floats here; vec_apply rounds. */
+#include "codegen/vec/vec_apply_internal.h"
+
+#define UNUSED(x) (void)(x)
+
+static int float_bits(PrimitiveType type) {
+  return type == TYPE_F64 ? 64 : 32;
+}
+
+static PrimitiveType int_type_of(PrimitiveType type) {
+  return type == TYPE_F64 ? TYPE_S64 : TYPE_S32;
+}
+
+static LLVMValueRef unary_intrinsic(const VecBuilder *vec, const char *name, LLVMValueRef value) {
+  LLVMTypeRef type = LLVMTypeOf(value);
+  return vec_intrinsic(vec, name, &type, 1, &value, 1);
+}
+
+static LLVMValueRef to_bits(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  return LLVMBuildBitCast(vec->builder, value, vec_type(vec, int_type_of(type), lanes), "");
+}
+
+static LLVMValueRef from_bits(const VecBuilder *vec, PrimitiveType type, LLVMValueRef bits, int lanes) {
+  return LLVMBuildBitCast(vec->builder, bits, vec_type(vec, type, lanes), "");
+}
+
+#define BINARY_RULE(name, build)                            \
+  VEC_RULE(name) {                                          \
+    UNUSED(op);                                             \
+    UNUSED(lanes);                                          \
+    return build(vec->builder, operands[0], operands[1], ""); \
+  }
+
+BINARY_RULE(vec_float_add, LLVMBuildFAdd)
+BINARY_RULE(vec_float_subtract, LLVMBuildFSub)
+BINARY_RULE(vec_float_multiply, LLVMBuildFMul)
+BINARY_RULE(vec_float_divide, LLVMBuildFDiv)
+
+VEC_RULE(vec_float_negate) {
+  UNUSED(op), UNUSED(lanes);
+  return LLVMBuildFNeg(vec->builder, operands[0], "");
+}
+
+VEC_RULE(vec_float_abs) {
+  UNUSED(op), UNUSED(lanes);
+  return unary_intrinsic(vec, "llvm.fabs", operands[0]);
+}
+
+VEC_RULE(vec_float_imag) {
+  UNUSED(op), UNUSED(lanes);
+  return LLVMConstNull(LLVMTypeOf(operands[0]));
+}
+
+VEC_RULE(vec_float_sqrt) {
+  UNUSED(op), UNUSED(lanes);
+  return unary_intrinsic(vec, "llvm.sqrt", operands[0]);
+}
+
+VEC_RULE(vec_float_rsqrt) {
+  LLVMValueRef root = unary_intrinsic(vec, "llvm.sqrt", operands[0]);
+  return LLVMBuildFDiv(vec->builder, vec_constant_double(vec, op->type, 1.0, lanes), root, "");
+}
+
+/* a if a > b or a is NaN, else b: NaN wins from either side (where b is NaN no comparison with it holds). */
+VEC_RULE(vec_float_maximum) {
+  UNUSED(op), UNUSED(lanes);
+  LLVMValueRef greater = LLVMBuildFCmp(vec->builder, LLVMRealUGE, operands[0], operands[1], "");
+  LLVMValueRef larger = LLVMBuildSelect(vec->builder, greater, operands[0], operands[1], "");
+  LLVMValueRef is_nan = LLVMBuildFCmp(vec->builder, LLVMRealUNO, operands[1], operands[1], "");
+  return LLVMIsConstant(operands[1]) ? larger : LLVMBuildSelect(vec->builder, is_nan, operands[1], larger, "");
+}
+
+VEC_RULE(vec_float_minimum) {
+  UNUSED(op), UNUSED(lanes);
+  LLVMValueRef less = LLVMBuildFCmp(vec->builder, LLVMRealULE, operands[0], operands[1], "");
+  LLVMValueRef smaller = LLVMBuildSelect(vec->builder, less, operands[0], operands[1], "");
+  LLVMValueRef is_nan = LLVMBuildFCmp(vec->builder, LLVMRealUNO, operands[1], operands[1], "");
+  return LLVMIsConstant(operands[1]) ? smaller : LLVMBuildSelect(vec->builder, is_nan, operands[1], smaller, "");
+}
+
+VEC_RULE(vec_float_is_finite) {
+  UNUSED(lanes);
+  LLVMValueRef size = unary_intrinsic(vec, "llvm.fabs", operands[0]);
+  LLVMValueRef infinity = vec_constant_double(vec, op->operand_type, __builtin_inf(), lanes);
+  return LLVMBuildFCmp(vec->builder, LLVMRealOLT, size, infinity, "");
+}
+
+/* ±1 with the sign of x; ±0 and NaN stay. */
+VEC_RULE(vec_float_sign) {
+  LLVMValueRef x = operands[0];
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMValueRef arguments[] = {vec_constant_double(vec, op->type, 1.0, lanes), x};
+  LLVMValueRef one = vec_intrinsic(vec, "llvm.copysign", &type, 1, arguments, 2);
+  LLVMValueRef ordinary = LLVMBuildFCmp(vec->builder, LLVMRealONE, x, LLVMConstNull(type), "");
+  return LLVMBuildSelect(vec->builder, ordinary, one, x, "");
+}
+
+/* --- rounding --- */
+
+static LLVMValueRef copy_sign(const VecBuilder *vec, LLVMValueRef size, LLVMValueRef sign) {
+  LLVMTypeRef type = LLVMTypeOf(size);
+  LLVMValueRef arguments[] = {size, sign};
+  return vec_intrinsic(vec, "llvm.copysign", &type, 1, arguments, 2);
+}
+
+LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes) {
+  if (vec->target->has_rounding) return unary_intrinsic(vec, "llvm.rint", x);
+  /* adding and taking away 2^23 (2^52) leaves no room for a fraction; larger values have none */
+  double magic = type == TYPE_F64 ? 0x1p52 : 0x1p23;
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef size = unary_intrinsic(vec, "llvm.fabs", x), big = vec_constant_double(vec, type, magic, lanes);
+  LLVMValueRef rounded = LLVMBuildFSub(b, LLVMBuildFAdd(b, size, big, ""), big, "");
+  LLVMValueRef small = LLVMBuildFCmp(b, LLVMRealOLT, size, big, "");
+  return LLVMBuildSelect(b, small, copy_sign(vec, rounded, x), x, "");
+}
+
+VEC_RULE(vec_float_round_even) {
+  return vec_float_rint(vec, op->type, operands[0], lanes);
+}
+
+static LLVMValueRef floor_or_ceil(const VecBuilder *vec, const VecOp *op, LLVMValueRef x, int lanes, bool up) {
+  if (vec->target->has_rounding) return unary_intrinsic(vec, up ? "llvm.ceil" : "llvm.floor", x);
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef near = vec_float_rint(vec, op->type, x, lanes), one = vec_constant_double(vec, op->type, 1.0, lanes);
+  LLVMValueRef beyond = LLVMBuildFCmp(b, up ? LLVMRealOLT : LLVMRealOGT, near, x, "");
+  LLVMValueRef moved = up ? LLVMBuildFAdd(b, near, one, "") : LLVMBuildFSub(b, near, one, "");
+  return copy_sign(vec, LLVMBuildSelect(b, beyond, moved, near, ""), x);
+}
+
+VEC_RULE(vec_float_floor) {
+  return floor_or_ceil(vec, op, operands[0], lanes, false);
+}
+
+VEC_RULE(vec_float_ceil) {
+  return floor_or_ceil(vec, op, operands[0], lanes, true);
+}
+
+/* Truncation of |x| plus one where half or more was cut off. */
+VEC_RULE(vec_float_round_afz) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef size = unary_intrinsic(vec, "llvm.fabs", operands[0]);
+  LLVMValueRef whole = floor_or_ceil(vec, op, size, lanes, false);
+  LLVMValueRef rest = LLVMBuildFSub(b, size, whole, "");
+  LLVMValueRef up = LLVMBuildFCmp(b, LLVMRealOGE, rest, vec_constant_double(vec, op->type, 0.5, lanes), "");
+  LLVMValueRef raised = LLVMBuildFAdd(b, whole, vec_constant_double(vec, op->type, 1.0, lanes), "");
+  return copy_sign(vec, LLVMBuildSelect(b, up, raised, whole, ""), operands[0]);
+}
+
+/* Rounds to |mantissa| bits to nearest even, then overflows and flushes by the range of |exponent| bits (XLA's EmitReducePrecision). */
+VEC_RULE(vec_float_reduce_precision) {
+  LLVMBuilderRef b = vec->builder;
+  int bits = float_bits(op->type), source_mantissa = bits == 64 ? 52 : 23, source_exponent = bits == 64 ? 11 : 8;
+  int exponent = (int)op->params[0], mantissa = (int)op->params[1];
+  LLVMValueRef x = operands[0], word = to_bits(vec, op->type, x, lanes);
+  if (mantissa < source_mantissa) {
+    int dropped = source_mantissa - mantissa;
+    LLVMValueRef last = LLVMBuildAnd(b, LLVMBuildLShr(b, word, vec_int(vec, bits, dropped, lanes), ""), vec_int(vec, bits, 1, lanes), "");
+    LLVMValueRef bias = LLVMBuildAdd(b, last, vec_int(vec, bits, (INT64_C(1) << (dropped - 1)) - 1, lanes), "");
+    word = LLVMBuildAnd(b, LLVMBuildAdd(b, word, bias, ""), vec_int(vec, bits, ~((INT64_C(1) << dropped) - 1), lanes), "");
+  }
+  if (exponent < source_exponent) {
+    int64_t source_bias = (INT64_C(1) << (source_exponent - 1)) - 1, bias = (INT64_C(1) << (exponent - 1)) - 1;
+    int64_t greatest = (source_bias + bias) << source_mantissa, least = (source_bias - bias + 1) << source_mantissa;
+    int64_t exponent_mask = ((INT64_C(1) << source_exponent) - 1) << source_mantissa;
+    int64_t sign_mask = bits == 64 ? INT64_MIN : INT64_C(0x80000000);
+    LLVMValueRef field = LLVMBuildAnd(b, word, vec_int(vec, bits, exponent_mask, lanes), "");
+    LLVMValueRef sign = LLVMBuildAnd(b, word, vec_int(vec, bits, sign_mask, lanes), "");
+    LLVMValueRef infinite = LLVMBuildOr(b, sign, vec_int(vec, bits, exponent_mask, lanes), "");
+    LLVMValueRef over = LLVMBuildICmp(b, LLVMIntUGT, field, vec_int(vec, bits, greatest, lanes), "");
+    LLVMValueRef under = LLVMBuildICmp(b, LLVMIntULT, field, vec_int(vec, bits, least, lanes), "");
+    word = LLVMBuildSelect(b, over, infinite, word, "");
+    word = LLVMBuildSelect(b, under, sign, word, "");
+  }
+  LLVMValueRef result = from_bits(vec, op->type, word, lanes);
+  LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
+  return LLVMBuildSelect(b, is_nan, x, result, "");
+}
