@@ -27,7 +27,7 @@ typedef enum HloAttrKind {
   HLO_ATTR_KIND_BOOL,
   HLO_ATTR_KIND_INT32, /* integer, range-checked on reading */
   HLO_ATTR_KIND_INT64,
-  HLO_ATTR_KIND_FLOAT,
+  HLO_ATTR_KIND_FLOAT, /* of single precision, kept as a double */
   HLO_ATTR_KIND_STRING,
   HLO_ATTR_KIND_ENUM,        /* integer: the enumerator */
   HLO_ATTR_KIND_INT64_LIST,  /* {1,0} */

@@ -59,8 +59,8 @@ static void print_raw_or_quoted(StringBuilder *out, StringView text) {
   }
 }
 
-/* The shortest decimal that reads back exactly, at least six digits being tried as one. */
-static void print_double(StringBuilder *out, double value) {
+/* The shortest decimal from six digits on that reads back exactly; |single|: as a float, which |value| then is. */
+static void print_real(StringBuilder *out, double value, bool single) {
   if (value == 0) { /* an integer token would lose the sign */
     sb_append_cstring(out, 1 / value < 0 ? "-0.0" : "0");
     return;
@@ -68,9 +68,14 @@ static void print_double(StringBuilder *out, double value) {
   char text[40];
   for (int digits = 6; digits <= 17; digits++) {
     snprintf(text, sizeof(text), "%.*g", digits, value);
-    if (strtod(text, NULL) == value) break;
+    double read = strtod(text, NULL);
+    if (read == value || (single && (float)read == (float)value)) break;
   }
   sb_append_cstring(out, text);
+}
+
+static void print_double(StringBuilder *out, double value) {
+  print_real(out, value, false);
 }
 
 static void print_bool(StringBuilder *out, bool value) {

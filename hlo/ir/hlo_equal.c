@@ -276,7 +276,10 @@ static bool same_entry_layout(const HloModule *a, const HloModule *b) {
   return true;
 }
 
+/* A single false is the same as nothing. */
 static bool same_bools(const bool *a, int64_t a_count, const bool *b, int64_t b_count) {
+  if (a_count == 1 && !a[0]) a_count = 0;
+  if (b_count == 1 && !b[0]) b_count = 0;
   if (a_count != b_count) return false;
   for (int64_t i = 0; i < a_count; i++) {
     if (a[i] != b[i]) return false;

@@ -232,11 +232,10 @@ static void print_origin_recovery(StringBuilder *out, const HloModule *module) {
   sb_append_cstring(out, ", origin_recovery_table={\n");
   for (int64_t i = 0; i < module->origin_recovery_count; i++) {
     const OriginRecoveryEntry *entry = &module->origin_recovery[i];
-    sb_append_cstring(out, "  {");
+    sb_append_cstring(out, "  ");
     hlo_origin_print(out, &entry->from);
-    sb_append_cstring(out, "} : {");
+    sb_append_cstring(out, " : ");
     hlo_origin_print(out, &entry->to);
-    sb_append_char(out, '}');
     if (entry->has_module) {
       sb_append_cstring(out, ",\n  \"");
       hlo_string_escape(out, entry->module_text);
