@@ -448,7 +448,7 @@ static void print_value(StringBuilder *out, const HloAttr *attr, bool percent) {
     case HLO_ATTR_KIND_BOOL: print_bool(out, attr->value.boolean); break;
     case HLO_ATTR_KIND_INT32:
     case HLO_ATTR_KIND_INT64: sb_append_int(out, attr->value.integer); break;
-    case HLO_ATTR_KIND_FLOAT: print_double(out, attr->value.real); break;
+    case HLO_ATTR_KIND_FLOAT: print_real(out, attr->value.real, true); break;
     case HLO_ATTR_KIND_STRING: print_quoted(out, attr->value.text); break;
     case HLO_ATTR_KIND_ENUM: sb_append_cstring(out, hlo_enum_text(info->enumeration, attr->value.integer)); break;
     case HLO_ATTR_KIND_INT64_LIST: print_ints(out, attr->value.ints); break;
