@@ -47,7 +47,7 @@ VEC_RULE(vec_float_abs) {
 }
 
 VEC_RULE(vec_float_imag) {
-  UNUSED(op), UNUSED(lanes);
+  UNUSED(vec), UNUSED(op), UNUSED(lanes);
   return LLVMConstNull(LLVMTypeOf(operands[0]));
 }
 
