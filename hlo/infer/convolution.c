@@ -122,19 +122,6 @@ static Status check_kernel_window(const InferContext *context, const Convolution
   return STATUS_OK;
 }
 
-static Status convolution_type(const InferContext *context, PrimitiveType *out_type) {
-  PrimitiveType wider = infer_wider_type(infer_operand(context, 0)->type, infer_operand(context, 1)->type);
-  const Shape *stated = context->instruction->shape;
-  *out_type = wider;
-  if (stated == NULL || !shape_is_array(stated) || stated->type == wider) return STATUS_OK;
-  if ((!type_is_float(wider) && type_bits(stated->type) < type_bits(wider)) ||
-      (type_is_complex(wider) && !type_is_complex(stated->type))) {
-    return infer_error(context, "cannot accumulate %s in %s", type_text(wider), type_text(stated->type));
-  }
-  *out_type = stated->type;
-  return STATUS_OK;
-}
-
 Status infer_convolution(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 2));
   const Shape *input = infer_operand(context, 0), *kernel = infer_operand(context, 1);
@@ -150,7 +137,7 @@ Status infer_convolution(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(check_groups(context, &sizes));
   RETURN_IF_ERROR(check_kernel_window(context, labels, window));
   PrimitiveType type;
-  RETURN_IF_ERROR(convolution_type(context, &type));
+  RETURN_IF_ERROR(infer_accumulation_type(context, &type));
   ShapeDraft draft = infer_draft_like(context, type, input); /* the right rank; every entry is written below */
   draft.dims[labels->output_batch] = sizes.input_batch == SHAPE_UNBOUNDED ? SHAPE_UNBOUNDED : sizes.input_batch / sizes.batch_groups;
   draft.dynamic[labels->output_batch] = infer_is_dynamic(input, (int)labels->input_batch);

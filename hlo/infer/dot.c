@@ -41,21 +41,6 @@ static Status make_sides(const InferContext *context, DotSide *lhs, DotSide *rhs
   return check_pairs(context, lhs, rhs, lhs->batch_id, lhs->batch, rhs->batch, "batch");
 }
 
-/* The wider operand type, or the stated one: results accumulate in any floating type and in integers that are no narrower. */
-static Status result_type(const InferContext *context, PrimitiveType a, PrimitiveType b, PrimitiveType *out_type) {
-  const Shape *stated = context->instruction->shape;
-  *out_type = infer_wider_type(a, b);
-  if (stated == NULL || !shape_is_array(stated) || stated->type == *out_type) return STATUS_OK;
-  if (!type_is_float(*out_type) && type_bits(stated->type) < type_bits(*out_type)) {
-    return infer_error(context, "cannot accumulate %s in %s", type_text(*out_type), type_text(stated->type));
-  }
-  if (type_is_complex(*out_type) && !type_is_complex(stated->type)) {
-    return infer_error(context, "cannot accumulate %s in %s", type_text(*out_type), type_text(stated->type));
-  }
-  *out_type = stated->type;
-  return STATUS_OK;
-}
-
 static void push_free(ShapeDraft *draft, const DotSide *side) {
   for (int i = 0; i < side->shape->rank; i++) {
     if (!side->is_taken[i]) infer_draft_push_dim(draft, side->shape, i);
@@ -65,7 +50,7 @@ static void push_free(ShapeDraft *draft, const DotSide *side) {
 /* [leading,] batch, left free, right free. */
 static Status finish_dot(const InferContext *context, const DotSide *lhs, const DotSide *rhs, int64_t leading, const Shape **out_shape) {
   PrimitiveType type;
-  RETURN_IF_ERROR(result_type(context, lhs->shape->type, rhs->shape->type, &type));
+  RETURN_IF_ERROR(infer_accumulation_type(context, &type));
   ShapeDraft draft = infer_draft(context, type, lhs->shape->rank + rhs->shape->rank + 1);
   if (leading >= 0) infer_draft_push(&draft, leading, false);
   for (int64_t i = 0; i < lhs->batch.count; i++) {

@@ -62,6 +62,19 @@ PrimitiveType infer_wider_type(PrimitiveType a, PrimitiveType b) {
   return a;
 }
 
+Status infer_accumulation_type(const InferContext *context, PrimitiveType *out_type) {
+  PrimitiveType wider = infer_wider_type(infer_operand(context, 0)->type, infer_operand(context, 1)->type);
+  const Shape *stated = context->instruction->shape;
+  *out_type = wider;
+  if (stated == NULL || !shape_is_array(stated) || stated->type == wider) return STATUS_OK;
+  bool is_too_narrow = !type_is_float(wider) && type_bits(stated->type) < type_bits(wider);
+  if (is_too_narrow || (type_is_complex(wider) && !type_is_complex(stated->type))) {
+    return infer_error(context, "cannot accumulate %s in %s", type_text(wider), type_text(stated->type));
+  }
+  *out_type = stated->type;
+  return STATUS_OK;
+}
+
 bool infer_sizes_agree(int64_t a, int64_t b) { return a == b || a == SHAPE_UNBOUNDED || b == SHAPE_UNBOUNDED; }
 
 bool infer_is_dynamic(const Shape *shape, int dimension) { return shape->dynamic != NULL && shape->dynamic[dimension]; }

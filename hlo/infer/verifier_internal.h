@@ -1,0 +1,53 @@
+/* What the parts of the verifier share.  Each part reports what it finds and goes on; nobody returns a Status. */
+#ifndef XLAC_HLO_INFER_VERIFIER_INTERNAL_H
+#define XLAC_HLO_INFER_VERIFIER_INTERNAL_H
+
+#include "hlo/infer/hlo_verifier.h"
+
+typedef struct Verifier {
+  const HloModule *module;
+  DiagSink *diag;
+  Arena *arena;   /* lives as long as the run */
+  Arena *scratch; /* reset after each instruction */
+  IntMap shapes;  /* shapes seen: ShapeFacts; each wrong shape is reported once */
+  bool has_failed;
+} Verifier;
+
+void verify_error(Verifier *verifier, SourceLoc loc, const char *code, const char *format, ...) PRINTF_LIKE(4, 5);
+/* At the attribute if it has a position, else at the instruction. */
+void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, HloAttrId id, const char *code, const char *format, ...)
+    PRINTF_LIKE(5, 6);
+const char *verify_text(Verifier *verifier, const Shape *shape);
+
+/* The graph itself: names, operands, order, roots, parameters, calls.  Other parts rely on it, so nothing runs after it failed. */
+void verify_structure(Verifier *verifier);
+
+/* Module header: entry layout, aliases, donors. */
+void verify_header(Verifier *verifier);
+
+/* --- per instruction --- */
+
+enum { SHAPE_IS_VALID = 1, SHAPE_HAS_BUFFER = 2, SHAPE_WAS_SEEN = 4 };
+
+/* Layouts, sizes and types of |shape|, reported at |loc|. */
+int verify_shape(Verifier *verifier, const Shape *shape, SourceLoc loc);
+/* The stated shape against the inferred one, implicit broadcasts, mixed precision, buffers. */
+void verify_instruction_shape(Verifier *verifier, const HloInstruction *instruction);
+/* Attributes that inference does not look at. */
+void verify_attributes(Verifier *verifier, const HloInstruction *instruction);
+void verify_sharding(Verifier *verifier, const HloInstruction *instruction);
+/* Fusions, threads. */
+void verify_calls(Verifier *verifier, const HloInstruction *instruction);
+/* Replica groups, channels, permutations, and sizes that depend on the number of participants. */
+void verify_collective(Verifier *verifier, const HloInstruction *instruction);
+/* Start, update and done operations. */
+void verify_pairing(Verifier *verifier, const HloInstruction *instruction);
+
+/* The product of axis sizes; -1 when it overflows or a size is not positive. */
+int64_t verify_mesh_devices(const Mesh *mesh);
+/* The product of the dimensions; -1 when it overflows, a dimension is not positive, or the permutation is none. */
+int64_t verify_iota_count(Verifier *verifier, const IotaTile *iota);
+/* Marks the axes that |refs| names in |seen| (one entry for each axis); NULL, or what is wrong with them. */
+const char *verify_axes(const Mesh *mesh, const MeshAxisRefs *refs, bool *seen, int64_t *out_size);
+
+#endif
