@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Checks the direction of #include between the rooms (docs/house-rules.md).
 
-Prints one line per violation and exits 1 when there is any.
+  scripts/check_layers.py [FOLDER]
+
+Prints one line per violation in the tree at FOLDER (default: this one) and exits 1 when there is any.
 
   cli -> {parser, passes, codegen, runtime} -> hlo -> base
   hlo: type <- ir <- {infer, eval, analysis};  machine sees base and hlo/type
@@ -15,8 +17,6 @@ from HLO text.
 import pathlib
 import re
 import sys
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 HLO = ["hlo", "base"]
 
@@ -52,10 +52,10 @@ def is_allowed(includer, included):
     return any(included == entry or included.startswith(entry + "/") for entry in [room] + allowed)
 
 
-def violations_of(path, includes):
+def violations_of(root, path, includes):
     folder = path.rpartition("/")[0]
     for included in includes:
-        if not (ROOT / included).is_file():
+        if not (root / included).is_file():
             yield f"{path}: '{included}' is no file seen from the root"
         elif room_of(included) is None:
             yield f"{path}: '{included}' is in no room"
@@ -89,21 +89,24 @@ def find_circle(graph):
 
 
 def main():
+    root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
     graph, problems = {}, []
     for room in sorted({room.partition("/")[0] for room in ALLOWED}):
-        for file in sorted((ROOT / room).rglob("*")):
+        for file in sorted((root / room).rglob("*")):
             if file.suffix in (".c", ".h", ".def"):
-                path = file.relative_to(ROOT).as_posix()
+                path = file.relative_to(root).as_posix()
                 if room_of(path) is None:
                     problems.append(f"{path}: is in no room")
                     continue
                 graph[path] = INCLUDE.findall(file.read_text(errors="replace"))
-                problems += violations_of(path, graph[path])
+                problems += violations_of(root, path, graph[path])
     circle = find_circle({path: includes for path, includes in graph.items() if path.endswith(".h")})
     if circle:
         problems.append("circle: " + " -> ".join(circle))
     for problem in problems:
         print(problem)
+    if not graph:
+        print(f"{root}: no sources")
     return 1 if problems or not graph else 0
 
 
