@@ -81,8 +81,8 @@ static Status collect_branches(const InferContext *context, Branch **out_branche
 }
 
 Status infer_conditional(const InferContext *context, const Shape **out_shape) {
-  Branch *branches;
-  int64_t count;
+  Branch *branches = NULL;
+  int64_t count = 0;
   RETURN_IF_ERROR(collect_branches(context, &branches, &count));
   if (count != context->instruction->operand_count - 1) {
     return infer_error(context, "needs one operand for each of %lld branches, got %d", (long long)count,

@@ -136,7 +136,7 @@ Status infer_convolution(const InferContext *context, const Shape **out_shape) {
                             kernel->dims[labels->kernel_output_feature]};
   RETURN_IF_ERROR(check_groups(context, &sizes));
   RETURN_IF_ERROR(check_kernel_window(context, labels, window));
-  PrimitiveType type;
+  PrimitiveType type = TYPE_INVALID;
   RETURN_IF_ERROR(infer_accumulation_type(context, &type));
   ShapeDraft draft = infer_draft_like(context, type, input); /* the right rank; every entry is written below */
   draft.dims[labels->output_batch] = sizes.input_batch == SHAPE_UNBOUNDED ? SHAPE_UNBOUNDED : sizes.input_batch / sizes.batch_groups;

@@ -49,7 +49,7 @@ static void push_free(ShapeDraft *draft, const DotSide *side) {
 
 /* [leading,] batch, left free, right free. */
 static Status finish_dot(const InferContext *context, const DotSide *lhs, const DotSide *rhs, int64_t leading, const Shape **out_shape) {
-  PrimitiveType type;
+  PrimitiveType type = TYPE_INVALID;
   RETURN_IF_ERROR(infer_accumulation_type(context, &type));
   ShapeDraft draft = infer_draft(context, type, lhs->shape->rank + rhs->shape->rank + 1);
   if (leading >= 0) infer_draft_push(&draft, leading, false);

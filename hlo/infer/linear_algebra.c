@@ -50,7 +50,7 @@ Status infer_fft(const InferContext *context, const Shape **out_shape) {
     return infer_attr_error(context, HLO_ATTR_FFT_LENGTH, "transforms 1 to 3 dimensions, not %lld of %s", (long long)lengths.count,
                             infer_text(context, operand));
   }
-  PrimitiveType type;
+  PrimitiveType type = TYPE_INVALID;
   RETURN_IF_ERROR(fft_element_type(context, &fft_rules[fft_type], &type));
   RETURN_IF_ERROR(check_fft_lengths(context, fft_type, lengths));
   ShapeDraft draft = infer_draft_like(context, type, operand);

@@ -107,7 +107,7 @@ static Status widest_operand(const InferContext *context, const Shape **out_shap
 Status infer_map(const InferContext *context, const Shape **out_shape) {
   int count = context->instruction->operand_count;
   RETURN_IF_ERROR(infer_check_arrays(context, 0, count));
-  const Shape *shape;
+  const Shape *shape = NULL;
   RETURN_IF_ERROR(widest_operand(context, &shape));
   if (hlo_instruction_attr(context->instruction, HLO_ATTR_DIMENSIONS) != NULL) {
     Int64List dimensions = hlo_instruction_ints(context->instruction, HLO_ATTR_DIMENSIONS);

@@ -131,7 +131,7 @@ Status infer_slice(const InferContext *context, const Shape **out_shape) {
   }
   ShapeDraft draft = infer_draft(context, operand->type, operand->rank);
   for (int i = 0; i < operand->rank; i++) {
-    int64_t size;
+    int64_t size = 0;
     RETURN_IF_ERROR(slice_size(context, operand, i, &ranges->dims[i], &size));
     infer_draft_push(&draft, size, infer_is_dynamic(operand, i));
   }
