@@ -348,10 +348,11 @@ bool hlo_module_equal(const HloModule *a, const HloModule *b) {
     int64_t count_a, count_b;
     HloComputation **order_a = hlo_module_post_order(a, comparison.arena, &count_a);
     HloComputation **order_b = hlo_module_post_order(b, comparison.arena, &count_b);
+    bool *scheduled = hlo_module_scheduled_computations(a, comparison.arena);
     same = count_a == count_b;
     for (int64_t i = 0; i < count_a && same; i++) {
       assume_computations(&comparison, order_a[i], order_b[i]);
-      same = same_pairs(&comparison) && (!a->is_scheduled || same_schedule(order_a[i], order_b[i]));
+      same = same_pairs(&comparison) && (!scheduled[order_a[i]->id] || same_schedule(order_a[i], order_b[i]));
     }
   }
   arena_destroy(comparison.arena);

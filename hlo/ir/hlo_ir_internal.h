@@ -32,6 +32,10 @@ const FrontendAttribute *hlo_frontend_copy(const FrontendAttribute *attributes, 
  * unless marked in |seen| (indexed by computation id). */
 void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, bool *seen, HloComputationArray *list);
 
+/* By computation id: true for those that a schedule orders.  None unless the module is scheduled; the computations of
+ * fusions never are, as in XLA. */
+bool *hlo_module_scheduled_computations(const HloModule *module, Arena *arena);
+
 /* As hlo_computation_hash; callees hash as |callee_hashes| (by id) says, NULL: by their outline. */
 uint64_t hlo_computation_hash_with(const HloComputation *computation, const IntMap *callee_hashes);
 

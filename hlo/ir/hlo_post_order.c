@@ -124,3 +124,18 @@ HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, in
   *out_count = order.count;
   return order.data;
 }
+
+bool *hlo_module_scheduled_computations(const HloModule *module, Arena *arena) {
+  bool *scheduled = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
+  if (!module->is_scheduled) return scheduled;
+  for (int32_t id = 0; id < module->next_computation_id; id++) scheduled[id] = true;
+  for (int64_t i = 0; i < module->computations.count; i++) {
+    const HloInstructionArray *list = &module->computations.data[i]->instructions;
+    for (int64_t j = 0; j < list->count; j++) {
+      if (list->data[j]->opcode != HLO_FUSION) continue;
+      const HloComputation *fused = hlo_instruction_computation(list->data[j], HLO_ATTR_CALLS);
+      if (fused) scheduled[fused->id] = false;
+    }
+  }
+  return scheduled;
+}

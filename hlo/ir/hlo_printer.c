@@ -151,7 +151,8 @@ static void print_signature(StringBuilder *out, const HloComputation *computatio
   sb_append_char(out, ' ');
 }
 
-void hlo_computation_print(StringBuilder *out, const HloComputation *computation, const HloPrintOptions *options) {
+static void print_computation(StringBuilder *out, const HloComputation *computation, bool in_list_order,
+                              const HloPrintOptions *options) {
   if (computation->module->entry == computation) sb_append_cstring(out, "ENTRY ");
   hlo_name_print(out, computation->name, options->percent);
   sb_append_char(out, ' ');
@@ -160,7 +161,7 @@ void hlo_computation_print(StringBuilder *out, const HloComputation *computation
   Arena *scratch = arena_create();
   int64_t count = computation->instructions.count;
   HloInstruction **order = computation->instructions.data;
-  if (!computation->module->is_scheduled) order = hlo_computation_post_order(computation, scratch, &count);
+  if (!in_list_order) order = hlo_computation_post_order(computation, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     sb_append_cstring(out, order[i] == computation->root ? "  ROOT " : "  ");
     hlo_instruction_print(out, order[i], options);
@@ -174,6 +175,13 @@ void hlo_computation_print(StringBuilder *out, const HloComputation *computation
     sb_append_char(out, '"');
   }
   sb_append_char(out, '\n');
+}
+
+void hlo_computation_print(StringBuilder *out, const HloComputation *computation, const HloPrintOptions *options) {
+  Arena *scratch = arena_create();
+  bool *scheduled = hlo_module_scheduled_computations(computation->module, scratch);
+  print_computation(out, computation, scheduled[computation->id], options);
+  arena_destroy(scratch);
 }
 
 /* --- module header --- */
@@ -300,8 +308,9 @@ void hlo_module_print(StringBuilder *out, const HloModule *module, const HloPrin
   Arena *scratch = arena_create();
   int64_t count;
   HloComputation **order = hlo_module_post_order(module, scratch, &count);
+  bool *scheduled = hlo_module_scheduled_computations(module, scratch);
   for (int64_t i = 0; i < count; i++) {
-    hlo_computation_print(out, order[i], options);
+    print_computation(out, order[i], scheduled[order[i]->id], options);
     sb_append_char(out, '\n');
   }
   arena_destroy(scratch);

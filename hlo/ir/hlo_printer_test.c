@@ -228,6 +228,26 @@ static void computation_prints_in_post_order_unless_scheduled(void **state) {
                       "  ROOT add = f32[] add(sign, abs)\n}\n");
 }
 
+static void module_schedule_leaves_fusions_out(void **state) {
+  Fixture *f = *state;
+  f->module->is_scheduled = true;
+  HloComputation *fused = hlo_module_add_computation(f->module, SV("fused"));
+  HloInstruction *p = hlo_computation_add_parameter(fused, 0, f->f32, SV("p"));
+  HloInstruction *a = add_unary(fused, HLO_ABS, p), *b = add_unary(fused, HLO_SIGN, p);
+  fused->root = add_binary(fused, HLO_ADD, b, a);
+  HloInstruction *q = hlo_computation_add_parameter(f->main, 0, f->f32, SV("q"));
+  HloInstruction *fusion = f->main->root = add_unary(f->main, HLO_FUSION, q);
+  hlo_instruction_set_int(fusion, HLO_ATTR_FUSION_KIND, FUSION_KIND_LOOP);
+  hlo_instruction_set_computation(fusion, HLO_ATTR_CALLS, fused);
+  HloPrintOptions options = HLO_PRINT_DEFAULT;
+  check_print(f, &options,
+              "HloModule test, is_scheduled=true, entry_computation_layout={(f32[])->f32[]}\n\n"
+              "fused {\n  p = f32[] parameter(0)\n  sign = f32[] sign(p)\n  abs = f32[] abs(p)\n"
+              "  ROOT add = f32[] add(sign, abs)\n}\n\n"
+              "ENTRY main {\n  q = f32[] parameter(0)\n"
+              "  ROOT fusion = f32[] fusion(q), kind=kLoop, calls=fused\n}\n\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(module_prints_long_form),
@@ -239,6 +259,7 @@ int main(void) {
       TEST(instruction_prints_percent_before_reserved_words),
       TEST(instruction_prints_index_comments),
       TEST(computation_prints_in_post_order_unless_scheduled),
+      TEST(module_schedule_leaves_fusions_out),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
