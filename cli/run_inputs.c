@@ -72,6 +72,9 @@ static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, M
                       (long long)leaf, tensor->name, SV_ARG(tensor_text(scratch, tensor)));
   SeedRule rule = meta && leaf < meta->parameter_count ? meta->parameters[leaf] : SEED_RULE_DEFAULT;
   uint64_t seed = (uint64_t)option_integer(session, OPTION_SEED, meta ? (int64_t)meta->seed : 0);
+  if (tensor_is_row_major(tensor))
+    return seed_generate(scratch, &rule, seed, leaf, tensor_type(tensor), tensor->dims, tensor->rank, session->diag,
+                         run->arguments[leaf]);
   void *logical = arena_alloc_aligned(scratch, (size_t)tensor->bytes, 64);
   RETURN_IF_ERROR(seed_generate(scratch, &rule, seed, leaf, tensor_type(tensor), tensor->dims, tensor->rank,
                                 session->diag, logical));

@@ -89,6 +89,12 @@ typedef struct Generator {
 
 static void generate_reals(const Generator *g) {
   bool complex = type_is_complex(g->type);
+  if (g->type == TYPE_F32) { /* most of all inputs: tens of millions of weights */
+    float *values = (float *)(void *)g->out;
+    for (int64_t i = 0; i < g->count; i++)
+      values[i] = (float)real_from_hash(g->rule, g->kind, hash_from_base(g->base, (uint64_t)i));
+    return;
+  }
   int64_t parts = complex ? g->count * 2 : g->count;
   size_t width = complex ? g->width / 2 : g->width;
   for (int64_t i = 0; i < parts; i++)

@@ -104,7 +104,7 @@ static void seed_generate_follows_the_rule(void **state) {
     int64_t minor_to_major[] = {row->rank - 1, 0};
     XlacTensor tensor = {
         .type = (int32_t)row->type, .rank = row->rank, .dims = row->dims, .minor_to_major = minor_to_major};
-    unsigned char units[12 * 8];
+    _Alignas(16) unsigned char units[12 * 8];
     assert_int_equal(seed_generate(fixture->arena, &rule, row->seed, row->leaf, row->type, row->dims, row->rank,
                                    &fixture->diag, units),
                      STATUS_OK);

@@ -60,7 +60,7 @@ NpyType npy_type_of(PrimitiveType type) {
 
 /* --- layout --- */
 
-static bool is_row_major(const XlacTensor *tensor) {
+bool tensor_is_row_major(const XlacTensor *tensor) {
   for (int i = 0; i < tensor->rank; i++)
     if (tensor->minor_to_major[i] != tensor->rank - 1 - i && tensor->dims[tensor->minor_to_major[i]] != 1) return false;
   return true;
@@ -94,7 +94,7 @@ static void copy_layout(const XlacTensor *tensor, unsigned char *logical, unsign
   size_t width = (size_t)type_storage_bytes(tensor_type(tensor));
   int64_t count = tensor_element_count(tensor);
   if (count == 0) return;
-  if (is_row_major(tensor)) {
+  if (tensor_is_row_major(tensor)) {
     memcpy(to_storage ? storage : logical, to_storage ? logical : storage, (size_t)count * width);
     return;
   }

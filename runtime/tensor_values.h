@@ -27,6 +27,9 @@ MUST_USE Status tensor_from_npy(Arena *scratch, const XlacTensor *tensor, const 
 /* The array a file would hold; its data lives in |arena|. */
 void tensor_to_npy(Arena *arena, const XlacTensor *tensor, const void *storage, NpyArray *out_array);
 
+/* The layout stores the elements in row-major order. */
+bool tensor_is_row_major(const XlacTensor *tensor);
+
 /* Storage units in row-major order ↔ in the order of the tensor's layout. */
 void tensor_store_logical(const XlacTensor *tensor, const void *logical, void *out_storage);
 void tensor_load_logical(const XlacTensor *tensor, const void *storage, void *out_logical);
