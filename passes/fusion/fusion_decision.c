@@ -63,6 +63,8 @@ FusionCost fusion_cost(const HloInstruction *instruction) {
     case HLO_SLICE:
     case HLO_DYNAMIC_SLICE:
       return FUSION_COST_FREE;
+    case HLO_COPY: /* into another layout it reads against the grain, as a transpose does */
+      return instruction->operands[0]->shape == instruction->shape ? FUSION_COST_FREE : FUSION_COST_HIGH;
     case HLO_BITCAST:
       return is_reshaping_bitcast(instruction) ? FUSION_COST_FREE : FUSION_COST_NONE;
     case HLO_BITCAST_CONVERT:
@@ -97,7 +99,6 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
 }
 
 FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
-  if (instruction->opcode == HLO_COPY) return NO("a copy is there to be stored");
   if (instruction->opcode == HLO_REDUCE) return NO("a reduction is a loop of its own");
   if (fusion_cost(instruction) == FUSION_COST_NONE) return NO("the operation is not computed element by element");
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return NO("its shapes are not static arrays with elements");

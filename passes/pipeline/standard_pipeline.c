@@ -7,6 +7,9 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "standard");
   bool optimise = options->opt_level > 0;
 
+  /* Inside the module an array's layout is ours to choose. */
+  hlo_pass_pipeline_add(pipeline, &hlo_layout_normalizer_pass);
+
   /* One function, values instead of tuples of values, one call site per loop body. */
   hlo_pass_pipeline_add(pipeline, &hlo_async_to_sync_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_call_inliner_pass);

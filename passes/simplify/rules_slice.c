@@ -106,6 +106,13 @@ static HloInstruction *copy_nothing(HloInstruction *instruction) {
   return instruction->operands[0]->shape == instruction->shape ? instruction->operands[0] : NULL;
 }
 
+/* copy(copy(x)) → copy(x) */
+static HloInstruction *copy_copy(HloInstruction *instruction) {
+  HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode != HLO_COPY) return NULL;
+  return hlo_computation_add(instruction->parent, HLO_COPY, instruction->shape, inner->operands, 1, (StringView){0});
+}
+
 AlgebraicRules algebraic_slice_rules(void) {
   static const AlgebraicRule rules[] = {
       {HLO_SLICE, "slice-nothing", slice_nothing},
@@ -118,6 +125,7 @@ AlgebraicRules algebraic_slice_rules(void) {
       {HLO_CONCATENATE, "concatenate-one", concatenate_one},
       {HLO_CONCATENATE, "concatenate-empty", concatenate_empty},
       {HLO_COPY, "copy-nothing", copy_nothing},
+      {HLO_COPY, "copy-copy", copy_copy},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
