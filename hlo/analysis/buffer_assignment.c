@@ -1,13 +1,10 @@
 #include "hlo/analysis/buffer_assignment.h"
 
-#include "base/checked_math.h"
 #include "hlo/analysis/buffer_assignment_index.h"
 
 const Shape *hlo_value_shape(const HloValue *value) {
   return shape_node(value->definition.instruction->shape, value->definition.node);
 }
-
-int64_t hlo_value_size(const HloValue *value) { return max_i64(shape_byte_size(hlo_value_shape(value)), 0); }
 
 const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node) {
   const BufferAssignmentIndex *index = assignment->index;
@@ -22,5 +19,5 @@ BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const Hl
   const HloValue *value = buffer_assignment_value(assignment, instruction, node);
   if (!value) return (BufferSlice){0};
   const HloBuffer *buffer = &assignment->buffers[value->buffer];
-  return (BufferSlice){&assignment->allocations[buffer->allocation], buffer->offset, hlo_value_size(value)};
+  return (BufferSlice){&assignment->allocations[buffer->allocation], buffer->offset, value->size};
 }

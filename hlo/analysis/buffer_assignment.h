@@ -24,6 +24,7 @@ typedef struct HloValue {
   bool is_phi;
   bool live_out; /* of the entry computation */
   BufferPosition definition;
+  int64_t size; /* bytes */
   int32_t position_count, use_count;
   const BufferPosition *positions; /* the definition first */
   const BufferUse *uses;
@@ -97,8 +98,7 @@ struct BufferAssignment {
 /* The value seen at a position, or NULL (tuple nodes, tokens and instructions inside fusions have none). */
 const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node);
 
-/* Bytes of a value, and the shape it is made with. */
-int64_t hlo_value_size(const HloValue *value);
+/* The shape a value is made with (other positions may show it under another one with as many bytes). */
 const Shape *hlo_value_shape(const HloValue *value);
 
 /* Where a leaf lives; {NULL, 0, 0} when it has no bytes. */

@@ -86,7 +86,7 @@ static bool is_overwritten_by(const HloAlias *alias, int32_t earlier, int32_t la
 static bool follows(const HloAlias *alias, int32_t earlier, int32_t later) {
   const LiveRange *a = &alias->ranges[earlier], *b = &alias->ranges[later];
   if (a->to < b->from) return true;
-  if (hlo_value_size(&alias->flow->values[earlier]) == 0 || hlo_value_size(&alias->flow->values[later]) == 0) return true;
+  if (alias->flow->values[earlier].size == 0 || alias->flow->values[later].size == 0) return true;
   return a->from < b->from && a->to == b->from && is_overwritten_by(alias, earlier, later);
 }
 
@@ -137,15 +137,15 @@ static void insert_values(HloAlias *alias, HloAliasSet *large, const HloAliasSet
 }
 
 static bool homes_agree(const HloAlias *alias, const HloAliasSet *a, const HloAliasSet *b) {
-  int32_t parameter = max_i64(a->parameter, b->parameter), result = max_i64(a->result, b->result);
+  int32_t parameter = (int32_t)max_i64(a->parameter, b->parameter), result = (int32_t)max_i64(a->result, b->result);
   if (a->parameter >= 0 && b->parameter >= 0) return false;
   if (a->result >= 0 && b->result >= 0) return false;
   if (parameter < 0) return true;
   int32_t home = alias->leaves.donated_to[parameter];
   if (result >= 0 && home != result) return false;
-  return max_i64(a->size, b->size) <= hlo_value_size(&alias->flow->values[hlo_dataflow_value(
-                                          alias->flow, alias->leaves.parameters[parameter].instruction,
-                                          alias->leaves.parameters[parameter].node)]);
+  const BufferPosition *given = &alias->leaves.parameters[parameter];
+  int32_t value = hlo_dataflow_value(alias->flow, given->instruction, given->node);
+  return max_i64(a->size, b->size) <= alias->flow->values[value].size;
 }
 
 static AliasRefusal may_unite(HloAlias *alias, int32_t a, int32_t b, const HloAliasSet *set_a, const HloAliasSet *set_b) {
@@ -174,6 +174,12 @@ AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b) {
   large->result = (int32_t)max_i64(large->result, small->result);
   large->size = max_i64(large->size, small->size);
   return refusal;
+}
+
+AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b) {
+  int32_t root_a = hlo_alias_set(alias, a), root_b = hlo_alias_set(alias, b);
+  if (root_a == root_b) return (AliasRefusal){ALIAS_GRANTED, a, b};
+  return may_unite(alias, a, b, &alias->sets[root_a], &alias->sets[root_b]);
 }
 
 /* --- edges --- */
@@ -326,7 +332,7 @@ static void init_sets(HloAlias *alias) {
                                    .is_read_only = value->definition.instruction->opcode == HLO_CONSTANT,
                                    .parameter = -1,
                                    .result = -1,
-                                   .size = max_i64(shape_byte_size(shape), 0),
+                                   .size = value->size,
                                    .colour = shape->layout.memory_space};
   }
 }

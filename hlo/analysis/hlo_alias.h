@@ -76,6 +76,9 @@ int32_t hlo_alias_set(HloAlias *alias, int32_t value);
 /* Unites the sets of two values if nothing stands against it. */
 AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b);
 
+/* What hlo_alias_unite would say. */
+AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b);
+
 /* One clause for the reports: "'x' is still read by 'y'". */
 const char *hlo_alias_refusal_text(const HloAlias *alias, AliasRefusal refusal, Arena *arena);
 

@@ -409,10 +409,13 @@ static void number_values(HloDataflow *flow, Walk *walk) {
   flow->values = ARENA_NEW_ARRAY(flow->arena, HloValue, count + 1);
   for (int64_t i = 0; i < walk->seeds.count; i++) {
     if (numbers[i] < 0) continue;
+    const BufferPosition *at = &walk->seeds.data[i].definition;
     HloValue *value = &flow->values[numbers[i]];
     value->id = numbers[i];
     value->is_phi = walk->seeds.data[i].is_phi;
     value->definition = walk->seeds.data[i].definition;
+    value->size = shape_byte_size(shape_nodes(flow->shapes, at->instruction->shape)->shapes[at->node]);
+    if (value->size < 0) flow->unsized = value->definition.instruction;
     value->buffer = -1;
   }
   for (int64_t i = 0; i < flow->position_count; i++) {

@@ -29,6 +29,7 @@ typedef struct HloDataflow {
   int32_t value_count;
   HloValue *values;               /* numbered by computation, callees first, then by sequence; live_out, positions, uses are set */
   const HloInstruction *relayout; /* an instruction that forwards under another layout than its operand's, which it cannot; NULL */
+  const HloInstruction *unsized;  /* an instruction whose result has no size (unbounded, or too large); NULL */
 } HloDataflow;
 
 /* The schedule of each computation if the module is scheduled, else its post order.  STATUS_INVALID (code "schedule") when the schedule has a

@@ -6,6 +6,10 @@ Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *di
   RETURN_IF_ERROR(call_graph_build(arena, module, diag, &analysis.graph));
   RETURN_IF_ERROR(hlo_sequences(arena, analysis.graph, diag, &sequences));
   analysis.flow = hlo_dataflow_build(arena, analysis.graph, sequences);
+  if (analysis.flow->unsized) {
+    const HloInstruction *instruction = analysis.flow->unsized;
+    return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "size", "'%.*s' has no static size", SV_ARG(instruction->name));
+  }
   if (analysis.flow->relayout) {
     const HloInstruction *instruction = analysis.flow->relayout;
     return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "layout",

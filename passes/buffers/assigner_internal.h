@@ -1,0 +1,44 @@
+/* BufferAssigner: from sets of values that must share memory to a BufferAssignment.  What its units share. */
+#ifndef XLAC_PASSES_BUFFERS_ASSIGNER_INTERNAL_H
+#define XLAC_PASSES_BUFFERS_ASSIGNER_INTERNAL_H
+
+#include "passes/buffers/buffer_analysis.h"
+
+/* Of temporaries; XLA's for CPUs. */
+enum { TEMP_ALIGNMENT = 64 };
+
+typedef struct Assigner {
+  HloModule *module;
+  Arena *arena;   /* the module's: what stays */
+  Arena *scratch; /* what goes */
+  DiagSink *diag;
+  BufferAnalysis analysis;
+  BufferAssignment *assignment;
+  int32_t *overwrites;      /* by value of the analysis: the operand value whose bytes it took over by choice, -1 for none */
+  AliasRefusal *refusals;   /* by value: why the best candidate could not be taken over; ALIAS_GRANTED: there was none */
+  const int32_t *order;     /* values of the analysis in order of time: order[i] is value i of the assignment */
+  const int32_t *numbers;   /* the inverse */
+  int32_t *set_of_buffer;   /* the alias set each buffer was made from */
+  bool *is_hosted;          /* by buffer: a temporary in the caller's memory */
+} Assigner;
+
+/* Results take over the bytes of operands that die with them, where that is allowed: of the first that does. */
+void assigner_share_operands(Assigner *assigner);
+
+/* Values, buffers, allocations and their sizes; temporaries without offsets yet. */
+MUST_USE Status assigner_make_buffers(Assigner *assigner);
+
+/* Temporaries into results and donated arguments while those hold nothing, then the rest into the workspace. */
+MUST_USE Status assigner_place_temporaries(Assigner *assigner);
+
+/* A sentence for every buffer and every copy. */
+void assigner_explain(Assigner *assigner);
+
+/* When a value keeps its bytes from others, half-open, in quarters of a schedule position.  A value that is overwritten by another of its own
+ * buffer ends where that begins. */
+typedef struct Lifetime {
+  int64_t lower, upper;
+} Lifetime;
+Lifetime assigner_lifetime(const Assigner *assigner, const HloBuffer *buffer, int32_t index);
+
+#endif

@@ -1,0 +1,46 @@
+#include "passes/buffers/assigner_internal.h"
+#include "passes/buffers/copy_insertion.h"
+#include "passes/buffers/memory_limit.h"
+#include "passes/pipeline/hlo_pass.h"
+
+static void list_buffers_of_allocations(Assigner *assigner) {
+  BufferAssignment *assignment = assigner->assignment;
+  int32_t **lists = ARENA_NEW_ARRAY(assigner->scratch, int32_t *, assignment->allocation_count + 1);
+  for (int32_t i = 0; i < assignment->allocation_count; i++) assignment->allocations[i].buffer_count = 0;
+  for (int32_t i = 0; i < assignment->buffer_count; i++) assignment->allocations[assignment->buffers[i].allocation].buffer_count++;
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    BufferAllocation *allocation = &assignment->allocations[i];
+    allocation->buffers = lists[i] = ARENA_NEW_ARRAY(assigner->arena, int32_t, allocation->buffer_count + 1);
+  }
+  for (int32_t i = 0; i < assignment->buffer_count; i++) *lists[assignment->buffers[i].allocation]++ = i;
+}
+
+static Status assign(HloModule *module, Arena *scratch, DiagSink *diag) {
+  Assigner assigner = {.module = module, .arena = module->arena, .scratch = scratch, .diag = diag};
+  RETURN_IF_ERROR(buffer_analysis_build(scratch, module, diag, &assigner.analysis));
+  if (assigner.analysis.alias->conflicts.count > 0) XLAC_BUG("values that must share memory are alive together after copy insertion");
+  assigner.assignment = ARENA_NEW(module->arena, BufferAssignment);
+  assigner_share_operands(&assigner);
+  RETURN_IF_ERROR(assigner_make_buffers(&assigner));
+  RETURN_IF_ERROR(assigner_place_temporaries(&assigner));
+  list_buffers_of_allocations(&assigner);
+  assigner_explain(&assigner);
+  module->buffer_assignment = assigner.assignment;
+  return buffer_assignment_verify(assigner.assignment, module, diag);
+}
+
+static Status run_buffer_assignment(HloPassContext *context, HloModule *module, bool *out_changed) {
+  if (!module->is_scheduled) {
+    return diag_error(context->diag, STATUS_INVALID, module->loc, "buffer-assignment",
+                      "memory can be planned for a scheduled module only: run pass scheduler before buffer-assignment");
+  }
+  /* The schedule decides in the end: what it makes impossible gets its copies now. */
+  RETURN_IF_ERROR(insert_copies(module, context->diag, out_changed));
+  Arena *scratch = arena_create();
+  Status status = assign(module, scratch, context->diag);
+  arena_destroy(scratch);
+  if (status != STATUS_OK) return status;
+  return check_memory_limit(module, context->options->memory_limit, context->diag);
+}
+
+const HloPass hlo_buffer_assignment_pass = {"buffer-assignment", "decide where every value lives", run_buffer_assignment, true};

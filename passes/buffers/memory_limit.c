@@ -1,0 +1,53 @@
+#include "passes/buffers/memory_limit.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/checked_math.h"
+
+enum { NOTED_BUFFERS = 10 };
+
+typedef struct LiveBuffer {
+  const HloBuffer *buffer;
+  const HloValue *value; /* what it holds at the peak */
+} LiveBuffer;
+
+static int compare_live(const void *left, const void *right) {
+  const LiveBuffer *a = left, *b = right;
+  if (a->buffer->size != b->buffer->size) return a->buffer->size > b->buffer->size ? -1 : 1;
+  return a->buffer->id < b->buffer->id ? -1 : 1;
+}
+
+static void note_largest(const HloModule *module, const BufferAssignment *assignment, DiagSink *diag) {
+  Arena *scratch = arena_create();
+  ARRAY(LiveBuffer) live = {0};
+  for (int32_t i = 0; i < assignment->value_count; i++) {
+    const HloValue *value = &assignment->values[i];
+    if (value->live_from > assignment->peak_position || value->live_to < assignment->peak_position || value->size == 0) continue;
+    array_push(&live, scratch, ((LiveBuffer){&assignment->buffers[value->buffer], value}));
+  }
+  if (live.count > 0) qsort(live.data, (size_t)live.count, sizeof(LiveBuffer), compare_live);
+  for (int64_t i = 0; i < live.count && i < NOTED_BUFFERS; i++) {
+    const HloInstruction *instruction = live.data[i].value->definition.instruction;
+    StringView shape = shape_text(scratch, hlo_value_shape(live.data[i].value), false);
+    StringView source = hlo_module_source_line(module, instruction, scratch);
+    diag_note(diag, instruction->loc, "%lld bytes: %.*s '%.*s' (%s)%s%.*s", (long long)live.data[i].value->size, SV_ARG(shape),
+              SV_ARG(instruction->name), hlo_opcode_text(instruction->opcode), source.size > 0 ? " from " : "", SV_ARG(source));
+  }
+  arena_destroy(scratch);
+}
+
+Status check_memory_limit(const HloModule *module, int64_t limit, DiagSink *diag) {
+  const BufferAssignment *assignment = module->buffer_assignment;
+  int64_t total = 0;
+  bool fits = limit <= 0 || (checked_add(assignment->argument_bytes, assignment->result_bytes - assignment->aliased_bytes, &total) &&
+                             checked_add(total, assignment->workspace_bytes, &total) && total <= limit);
+  if (fits) return STATUS_OK;
+  Status status = diag_error(diag, STATUS_EXHAUSTED, module->loc, "memory-limit",
+                             "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, temporaries "
+                             "%lld), more than the limit of %lld",
+                             (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
+                             (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
+  note_largest(module, assignment, diag);
+  return status;
+}

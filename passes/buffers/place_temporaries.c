@@ -1,0 +1,252 @@
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/checked_math.h"
+#include "base/packing/packing.h"
+#include "passes/buffers/assigner_internal.h"
+
+static bool is_temporary(const Assigner *assigner, const HloBuffer *buffer) {
+  const HloAliasSet *set = &assigner->analysis.alias->sets[assigner->set_of_buffer[buffer->id]];
+  const HloValue *first = &assigner->assignment->values[buffer->values[0]];
+  return set->parameter < 0 && set->result < 0 && first->definition.instruction->opcode != HLO_CONSTANT;
+}
+
+/* --- guests in the caller's memory --- */
+
+/* Smaller temporaries are not worth the search. */
+enum { SMALLEST_GUEST = 1024, SEARCH_BUDGET = 4000000 };
+
+typedef struct Occupant {
+  Lifetime lifetime;
+  int64_t start, end; /* bytes */
+} Occupant;
+
+typedef struct Home {
+  BufferAllocation *allocation;
+  ARRAY(Occupant) occupants;
+} Home;
+
+typedef struct Hosting {
+  Assigner *assigner;
+  ARRAY(Home) homes; /* the smallest first */
+  int64_t budget;
+} Hosting;
+
+static void move_in(Hosting *hosting, Home *home, const HloBuffer *buffer, int64_t offset) {
+  for (int32_t i = 0; i < buffer->value_count; i++) {
+    Occupant occupant = {assigner_lifetime(hosting->assigner, buffer, i), offset, offset + buffer->size};
+    array_push(&home->occupants, hosting->assigner->scratch, occupant);
+  }
+}
+
+static int compare_home(const void *left, const void *right) {
+  const BufferAllocation *a = ((const Home *)left)->allocation, *b = ((const Home *)right)->allocation;
+  if (a->size != b->size) return a->size < b->size ? -1 : 1;
+  return a->index < b->index ? -1 : 1;
+}
+
+/* Memory that holds a result only at the end, or an argument only at the beginning. */
+static void find_homes(Hosting *hosting) {
+  BufferAssignment *assignment = hosting->assigner->assignment;
+  int32_t *home_of = ARENA_NEW_ARRAY(hosting->assigner->scratch, int32_t, assignment->allocation_count + 1);
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    BufferAllocation *allocation = &assignment->allocations[i];
+    bool is_writable = allocation->kind == ALLOCATION_RESULT || allocation->is_entry_parameter_donated;
+    if (!is_writable || allocation->size < SMALLEST_GUEST) continue;
+    array_push(&hosting->homes, hosting->assigner->scratch, ((Home){.allocation = allocation}));
+  }
+  if (hosting->homes.count > 0) qsort(hosting->homes.data, (size_t)hosting->homes.count, sizeof(Home), compare_home);
+  for (int64_t i = 0; i < hosting->homes.count; i++) home_of[hosting->homes.data[i].allocation->index] = (int32_t)i + 1;
+  for (int32_t i = 0; i < assignment->buffer_count; i++) {
+    int32_t home = home_of[assignment->buffers[i].allocation];
+    if (home > 0) move_in(hosting, &hosting->homes.data[home - 1], &assignment->buffers[i], 0);
+  }
+}
+
+static bool meets(const Assigner *assigner, const HloBuffer *buffer, const Occupant *occupant) {
+  for (int32_t i = 0; i < buffer->value_count; i++) {
+    Lifetime lifetime = assigner_lifetime(assigner, buffer, i);
+    if (lifetime.lower < occupant->lifetime.upper && occupant->lifetime.lower < lifetime.upper) return true;
+  }
+  return false;
+}
+
+static int compare_start(const void *left, const void *right) {
+  const Occupant *a = left, *b = right;
+  if (a->start != b->start) return a->start < b->start ? -1 : 1;
+  return a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* The lowest offset with room while |buffer| is alive, -1 for none. */
+static int64_t room_in(Hosting *hosting, const Home *home, const HloBuffer *buffer) {
+  Arena *scratch = hosting->assigner->scratch;
+  ARRAY(Occupant) in_the_way = {0};
+  for (int64_t i = 0; i < home->occupants.count; i++) {
+    hosting->budget -= buffer->value_count;
+    if (!meets(hosting->assigner, buffer, &home->occupants.data[i])) continue;
+    if (home->occupants.data[i].end - home->occupants.data[i].start == home->allocation->size) return -1;
+    array_push(&in_the_way, scratch, home->occupants.data[i]);
+  }
+  if (in_the_way.count > 0) qsort(in_the_way.data, (size_t)in_the_way.count, sizeof(Occupant), compare_start);
+  int64_t offset = 0;
+  for (int64_t i = 0; i < in_the_way.count; i++) {
+    if (in_the_way.data[i].start - offset >= buffer->size) break;
+    offset = max_i64(offset, align_up(in_the_way.data[i].end, TEMP_ALIGNMENT));
+  }
+  return home->allocation->size - offset >= buffer->size ? offset : -1;
+}
+
+static int compare_size(const void *left, const void *right, void *context) {
+  const HloBuffer *buffers = context;
+  const HloBuffer *a = &buffers[*(const int32_t *)left], *b = &buffers[*(const int32_t *)right];
+  if (a->size != b->size) return a->size > b->size ? -1 : 1;
+  return a->id < b->id ? -1 : 1;
+}
+
+static void find_home(Hosting *hosting, HloBuffer *buffer) {
+  for (int64_t i = 0; i < hosting->homes.count && hosting->budget > 0; i++) {
+    Home *home = &hosting->homes.data[i];
+    if (home->allocation->size < buffer->size || home->allocation->colour != buffer->colour) continue;
+    int64_t offset = room_in(hosting, home, buffer);
+    if (offset < 0) continue;
+    buffer->allocation = home->allocation->index;
+    buffer->offset = offset;
+    hosting->assigner->is_hosted[buffer->id] = true;
+    move_in(hosting, home, buffer, offset);
+    return;
+  }
+}
+
+/* The largest first. */
+static void host_temporaries(Assigner *assigner) {
+  BufferAssignment *assignment = assigner->assignment;
+  Hosting hosting = {.assigner = assigner, .budget = SEARCH_BUDGET};
+  find_homes(&hosting);
+  if (hosting.homes.count == 0) return;
+  int32_t *order = ARENA_NEW_ARRAY(assigner->scratch, int32_t, assignment->buffer_count + 1);
+  int32_t count = 0;
+  for (int32_t i = 0; i < assignment->buffer_count; i++) {
+    const HloBuffer *buffer = &assignment->buffers[i];
+    if (is_temporary(assigner, buffer) && buffer->size >= SMALLEST_GUEST) order[count++] = i;
+  }
+  qsort_r(order, (size_t)count, sizeof(int32_t), compare_size, assignment->buffers);
+  for (int32_t i = 0; i < count; i++) find_home(&hosting, &assignment->buffers[order[i]]);
+}
+
+/* --- the workspace --- */
+
+typedef struct PlacedTemps {
+  int64_t height, lower_bound;
+} PlacedTemps;
+
+/* Packs the temporaries of one allocation. */
+static Status pack_allocation(Assigner *assigner, int32_t number, PlacedTemps *out_placed) {
+  BufferAssignment *assignment = assigner->assignment;
+  ARRAY(PackingBuffer) list = {0};
+  ARRAY(int32_t) owners = {0};
+  for (int32_t i = 0; i < assignment->buffer_count; i++) {
+    const HloBuffer *buffer = &assignment->buffers[i];
+    if (buffer->allocation != number || buffer->size == 0) continue;
+    for (int32_t k = 0; k < buffer->value_count; k++) {
+      Lifetime lifetime = assigner_lifetime(assigner, buffer, k);
+      PackingBuffer packed = {.id = buffer->values[k], .lower = lifetime.lower, .upper = lifetime.upper, .size = buffer->size,
+                              .alignment = buffer->alignment, .group = buffer->value_count > 1 ? buffer->id : -1};
+      array_push(&list, assigner->scratch, packed);
+      array_push(&owners, assigner->scratch, i);
+    }
+  }
+  PackingPlan plan;
+  RETURN_IF_ERROR(packing_best_fit(assigner->scratch, list.data, list.count, assigner->diag, &plan));
+  for (int64_t i = 0; i < list.count; i++) assignment->buffers[owners.data[i]].offset = plan.offsets[i];
+  *out_placed = (PlacedTemps){plan.height, plan.lower_bound};
+  return STATUS_OK;
+}
+
+static Status pack_workspace(Assigner *assigner) {
+  BufferAssignment *assignment = assigner->assignment;
+  assignment->workspace_bytes = assignment->lower_bound_bytes = 0;
+  assignment->workspace_alignment = TEMP_ALIGNMENT;
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    BufferAllocation *allocation = &assignment->allocations[i];
+    if (allocation->kind != ALLOCATION_TEMP) continue;
+    PlacedTemps placed;
+    RETURN_IF_ERROR(pack_allocation(assigner, i, &placed));
+    allocation->size = placed.height;
+    if (assignment->workspace_bytes > INT64_MAX - TEMP_ALIGNMENT || placed.height > INT64_MAX - assignment->workspace_bytes - TEMP_ALIGNMENT) {
+      return diag_error(assigner->diag, STATUS_EXHAUSTED, assigner->module->loc, "size", "temporaries need more bytes than can be counted");
+    }
+    allocation->workspace_offset = align_up(assignment->workspace_bytes, TEMP_ALIGNMENT);
+    assignment->workspace_bytes = allocation->workspace_offset + placed.height;
+    assignment->lower_bound_bytes += placed.lower_bound;
+  }
+  return STATUS_OK;
+}
+
+/* --- the peak --- */
+
+typedef struct Event {
+  int64_t time, change;
+} Event;
+
+static int compare_event(const void *left, const void *right) {
+  const Event *a = left, *b = right;
+  if (a->time != b->time) return a->time < b->time ? -1 : 1;
+  return a->change < b->change ? -1 : a->change > b->change;
+}
+
+static void find_peak(Assigner *assigner) {
+  BufferAssignment *assignment = assigner->assignment;
+  ARRAY(Event) events = {0};
+  for (int32_t i = 0; i < assignment->buffer_count; i++) {
+    const HloBuffer *buffer = &assignment->buffers[i];
+    if (assignment->allocations[buffer->allocation].kind != ALLOCATION_TEMP || buffer->size == 0) continue;
+    for (int32_t k = 0; k < buffer->value_count; k++) {
+      Lifetime lifetime = assigner_lifetime(assigner, buffer, k);
+      array_push(&events, assigner->scratch, ((Event){lifetime.lower, buffer->size}));
+      array_push(&events, assigner->scratch, ((Event){lifetime.upper, -buffer->size}));
+    }
+  }
+  if (events.count > 0) qsort(events.data, (size_t)events.count, sizeof(Event), compare_event);
+  int64_t live = 0, peak = 0, time = 0;
+  for (int64_t i = 0; i < events.count; i++) {
+    live += events.data[i].change;
+    if (live <= peak) continue;
+    peak = live;
+    time = events.data[i].time;
+  }
+  assignment->peak_position = hlo_liveness_position(time, assignment->schedule_length);
+}
+
+/* --- both ways --- */
+
+static void reset_placement(Assigner *assigner, const int32_t *allocations) {
+  for (int32_t i = 0; i < assigner->assignment->buffer_count; i++) {
+    assigner->assignment->buffers[i].allocation = allocations[i];
+    assigner->is_hosted[i] = false;
+    if (is_temporary(assigner, &assigner->assignment->buffers[i])) assigner->assignment->buffers[i].offset = 0;
+  }
+}
+
+/* Guests change what is left to be packed, mostly but not always for the better: the smaller workspace wins. */
+Status assigner_place_temporaries(Assigner *assigner) {
+  BufferAssignment *assignment = assigner->assignment;
+  int32_t *allocations = ARENA_NEW_ARRAY(assigner->scratch, int32_t, assignment->buffer_count + 1);
+  for (int32_t i = 0; i < assignment->buffer_count; i++) allocations[i] = assignment->buffers[i].allocation;
+  RETURN_IF_ERROR(pack_workspace(assigner));
+  int64_t alone = assignment->workspace_bytes;
+  if (alone >= SMALLEST_GUEST) {
+    host_temporaries(assigner);
+    RETURN_IF_ERROR(pack_workspace(assigner));
+  }
+  if (assignment->workspace_bytes > alone) {
+    reset_placement(assigner, allocations);
+    RETURN_IF_ERROR(pack_workspace(assigner));
+  }
+  for (int32_t i = 0; i < assignment->buffer_count; i++) {
+    HloBuffer *buffer = &assignment->buffers[i];
+    if (!assigner->is_hosted[i]) continue;
+    buffer->alignment = assignment->allocations[buffer->allocation].alignment;
+  }
+  find_peak(assigner);
+  return STATUS_OK;
+}

@@ -1,0 +1,63 @@
+#include "passes/buffers/assigner_internal.h"
+
+#include "base/array.h"
+
+typedef struct Candidate {
+  int32_t value;
+  int64_t size;
+} Candidate;
+
+/* Operand values that |instruction| is the last to read, with as many bytes as |result|. */
+static int32_t dying_operand(const Assigner *assigner, const HloInstruction *instruction, int32_t result, int32_t *operand) {
+  const BufferAnalysis *analysis = &assigner->analysis;
+  int64_t now = analysis->ranges[result].from;
+  for (; *operand < instruction->operand_count; ++*operand) {
+    const HloInstruction *from = instruction->operands[*operand];
+    if (shape_is_tuple(from->shape)) continue;
+    int32_t value = hlo_dataflow_value(analysis->flow, from, 0);
+    if (value < 0 || analysis->ranges[value].to != now || analysis->flow->values[value].size != analysis->flow->values[result].size) {
+      continue;
+    }
+    if (analysis->flow->values[value].size == 0) continue;
+    ++*operand;
+    return value;
+  }
+  return -1;
+}
+
+static void share_result(Assigner *assigner, const HloInstruction *instruction, int32_t result) {
+  HloAlias *alias = assigner->analysis.alias;
+  int32_t operand = 0;
+  for (;;) {
+    int32_t value = dying_operand(assigner, instruction, result, &operand);
+    if (value < 0) return;
+    if (hlo_alias_set(alias, value) == hlo_alias_set(alias, result)) {
+      assigner->refusals[result].kind = ALIAS_GRANTED;
+      return;
+    }
+    AliasRefusal refusal = hlo_alias_unite(alias, value, result);
+    if (refusal.kind == ALIAS_GRANTED) {
+      assigner->overwrites[result] = value;
+      assigner->refusals[result] = refusal;
+      return;
+    }
+    assigner->refusals[result] = refusal;
+  }
+}
+
+void assigner_share_operands(Assigner *assigner) {
+  const HloDataflow *flow = assigner->analysis.flow;
+  const HloOrdering *ordering = assigner->analysis.ordering;
+  assigner->overwrites = ARENA_NEW_ARRAY(assigner->scratch, int32_t, flow->value_count + 1);
+  assigner->refusals = ARENA_NEW_ARRAY(assigner->scratch, AliasRefusal, flow->value_count + 1);
+  for (int32_t i = 0; i < flow->value_count; i++) assigner->overwrites[i] = -1;
+  for (int64_t t = 0; t < ordering->length; t++) {
+    const HloInstruction *instruction = ordering->schedule[t];
+    if (instruction->operand_count == 0 || hlo_dataflow_forwards(instruction) || call_graph_callee_count(instruction) > 0) continue;
+    int32_t count = shape_nodes(flow->shapes, instruction->shape)->count;
+    for (int32_t node = 0; node < count; node++) {
+      int32_t value = hlo_dataflow_value(flow, instruction, node);
+      if (value >= 0 && flow->values[value].definition.instruction == instruction) share_result(assigner, instruction, value);
+    }
+  }
+}
