@@ -79,7 +79,7 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
 /* Folds of |count| inputs together by |region|. */
 static Status fold_region(Lowering *lowering, const HloComputation *region, const int32_t *inputs, const int32_t *inits, int count,
                           int32_t *out_finals) {
-  int32_t arguments[2 * MAX_REDUCE_INPUTS], next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
+  int32_t arguments[2 * MAX_REDUCE_INPUTS] = {0}, next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) {
     folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), 0, inits[i]);
     arguments[i] = lowering_accumulator(lowering, folds[i], false);
