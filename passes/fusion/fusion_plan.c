@@ -10,17 +10,31 @@ enum { MAP_LIMIT = 16, MEMBER_LIMIT = 200, OPERAND_LIMIT = 60 };
 typedef struct Membership {
   int32_t group;
   int32_t map_count;
-  uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT and are refused by every rule */
+  const uint64_t *maps; /* distinct */
   bool expanded, repeated;
 } Membership;
 
-typedef ARRAY(Membership) MembershipArray;
+typedef struct MembershipList {
+  int64_t count;
+  const Membership *data;
+} MembershipList;
+
+/* A membership that is being considered. */
+typedef struct Candidate {
+  int32_t group;
+  int32_t map_count;
+  uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT, which only generators may have */
+  bool expanded, repeated;
+} Candidate;
+
+typedef ARRAY(Candidate) CandidateArray;
 
 typedef struct FusionPlanner {
   FusionPlan *plan;
   ControlEdges control;
   const HloComputation *computation;
-  MembershipArray *memberships; /* per node; the arena's shared array where nothing was added */
+  MembershipList *memberships;  /* per node */
+  CandidateArray candidates;    /* of the producer at hand */
   IntMap read;                  /* group and instruction id: the group reads it */
   const HloDecisionObserver *observer;
 } FusionPlanner;
@@ -41,24 +55,24 @@ static HloInstruction *root_of(const FusionPlanner *planner, int32_t group) {
 
 /* --- memberships --- */
 
-static void add_map(Membership *membership, uint64_t map) {
-  for (int32_t i = 0; i < membership->map_count; i++) {
-    if (membership->maps[i] == map) return;
+static void add_map(Candidate *candidate, uint64_t map) {
+  for (int32_t i = 0; i < candidate->map_count; i++) {
+    if (candidate->maps[i] == map) return;
   }
-  if (membership->map_count < MAP_LIMIT) membership->maps[membership->map_count++] = map;
+  if (candidate->map_count < MAP_LIMIT) candidate->maps[candidate->map_count++] = map;
 }
 
 /* The candidate for |group|, made if there is none yet. */
-static Membership *candidate_for(MembershipArray *candidates, Arena *arena, int32_t group) {
+static Candidate *candidate_for(CandidateArray *candidates, Arena *arena, int32_t group) {
   for (int64_t i = 0; i < candidates->count; i++) {
     if (candidates->data[i].group == group) return &candidates->data[i];
   }
-  array_push(candidates, arena, ((Membership){.group = group}));
+  array_push(candidates, arena, ((Candidate){.group = group}));
   return &array_last(candidates);
 }
 
 /* |user|, evaluated as |from| says, reads its operand number |operand|. */
-static void add_use(Membership *candidate, const HloInstruction *user, int operand, const Membership *from) {
+static void add_use(Candidate *candidate, const HloInstruction *user, int operand, const Membership *from) {
   for (int32_t i = 0; i < from->map_count; i++) add_map(candidate, fusion_operand_map(user, operand, from->maps[i]));
   candidate->expanded |= from->expanded || fusion_edge_expands(user, operand);
   candidate->repeated |= from->repeated;
@@ -110,12 +124,28 @@ static void read_operands(FusionPlanner *planner, int32_t number, const HloInstr
   }
 }
 
-static void join(FusionPlanner *planner, int32_t node, const Membership *membership) {
-  FusionGroup *group = group_at(planner, membership->group);
+static void join(FusionPlanner *planner, int32_t node, const Candidate *candidate) {
+  FusionGroup *group = group_at(planner, candidate->group);
   array_push(&group->members, planner->plan->arena, node);
   group->operand_count--; /* it was read until now */
-  read_operands(planner, membership->group, planner->plan->nodes[node]);
-  array_push(&planner->memberships[node], planner->plan->arena, *membership);
+  read_operands(planner, candidate->group, planner->plan->nodes[node]);
+}
+
+/* Joins all candidate groups. */
+static void join_all(FusionPlanner *planner, int32_t node) {
+  Arena *arena = planner->plan->arena;
+  const CandidateArray *candidates = &planner->candidates;
+  Membership *memberships = ARENA_NEW_ARRAY(arena, Membership, candidates->count);
+  for (int64_t i = 0; i < candidates->count; i++) {
+    const Candidate *candidate = &candidates->data[i];
+    join(planner, node, candidate);
+    memberships[i] = (Membership){.group = candidate->group,
+                                  .map_count = candidate->map_count,
+                                  .maps = ARENA_COPY_ARRAY(arena, uint64_t, candidate->maps, candidate->map_count),
+                                  .expanded = candidate->expanded,
+                                  .repeated = candidate->repeated};
+  }
+  planner->memberships[node] = (MembershipList){candidates->count, memberships};
 }
 
 static void start_group(FusionPlanner *planner, int32_t node) {
@@ -125,7 +155,12 @@ static void start_group(FusionPlanner *planner, int32_t node) {
   array_push(&group.members, arena, node);
   array_push(&planner->plan->groups, arena, group);
   read_operands(planner, number, planner->plan->nodes[node]);
-  array_push(&planner->memberships[node], arena, ((Membership){.group = number, .map_count = 1, .maps = {1}}));
+  static const uint64_t root_map = 1;
+  MembershipList *list = &planner->memberships[node];
+  Membership *memberships = ARENA_NEW_ARRAY(arena, Membership, list->count + 1);
+  for (int64_t i = 0; i < list->count; i++) memberships[i] = list->data[i];
+  memberships[list->count] = (Membership){.group = number, .map_count = 1, .maps = &root_map};
+  *list = (MembershipList){list->count + 1, memberships};
 }
 
 /* --- one producer --- */
@@ -137,20 +172,20 @@ static void observe(const FusionPlanner *planner, const HloInstruction *producer
 }
 
 /* Collects the groups that could compute |producer|; false when a user needs it in memory. */
-static bool collect_candidates(FusionPlanner *planner, const HloInstruction *producer, MembershipArray *candidates) {
+static bool collect_candidates(FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
   bool all = producer != planner->computation->root;
   for (int32_t u = 0; u < producer->user_count; u++) {
     const HloInstruction *user = producer->users[u];
     int64_t number = -1;
     int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number);
-    const MembershipArray *memberships = number >= 0 ? &planner->memberships[number] : NULL;
+    const MembershipList *memberships = number >= 0 ? &planner->memberships[number] : NULL;
     bool crosses = memberships != NULL && memberships->count > 0;
     for (int i = 0; crosses && i < user->operand_count; i++) {
       if (user->operands[i] == producer) crosses = fusion_can_cross(user, i).fuse;
     }
     all &= crosses;
     for (int64_t m = 0; crosses && m < memberships->count; m++) {
-      Membership *candidate = candidate_for(candidates, planner->plan->arena, memberships->data[m].group);
+      Candidate *candidate = candidate_for(candidates, planner->plan->arena, memberships->data[m].group);
       for (int i = 0; i < user->operand_count; i++) {
         if (user->operands[i] == producer) add_use(candidate, user, i, &memberships->data[m]);
       }
@@ -160,7 +195,7 @@ static bool collect_candidates(FusionPlanner *planner, const HloInstruction *pro
 }
 
 /* Takes out the groups that have no room.  False when there was one. */
-static bool drop_full_groups(const FusionPlanner *planner, const HloInstruction *producer, MembershipArray *candidates) {
+static bool drop_full_groups(const FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
   int64_t kept = 0;
   for (int64_t i = 0; i < candidates->count; i++) {
     FusionDecision room = has_room(planner, candidates->data[i].group, producer);
@@ -176,7 +211,7 @@ static bool drop_full_groups(const FusionPlanner *planner, const HloInstruction 
 }
 
 /* A group that reads |producer| at a position it cannot be computed for, too, keeps it as an operand: it is then no candidate. */
-static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *producer, MembershipArray *candidates) {
+static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
   for (int32_t u = 0; u < producer->user_count; u++) {
     const HloInstruction *user = producer->users[u];
     int64_t number = -1;
@@ -194,7 +229,7 @@ static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *pr
   }
 }
 
-static FusionUse summary_of(const MembershipArray *candidates, bool stored) {
+static FusionUse summary_of(const CandidateArray *candidates, bool stored) {
   FusionUse use = {.group_count = (int)candidates->count, .stored = stored};
   for (int64_t i = 0; i < candidates->count; i++) {
     use.map_count = (int)max_i64(use.map_count, candidates->data[i].map_count);
@@ -209,20 +244,20 @@ static bool join_consumers(FusionPlanner *planner, int32_t node) {
   const HloInstruction *producer = planner->plan->nodes[node];
   FusionDecision decision = fusion_can_be_producer(producer);
   if (!decision.fuse || producer->user_count == 0 || control_edges_touch(&planner->control, producer)) return false;
-  MembershipArray candidates = {0};
-  bool everywhere = collect_candidates(planner, producer, &candidates);
-  if (!everywhere) drop_reading_groups(planner, producer, &candidates);
-  everywhere &= drop_full_groups(planner, producer, &candidates);
-  if (candidates.count == 0) return false;
-  FusionUse use = summary_of(&candidates, !everywhere);
+  CandidateArray *candidates = &planner->candidates;
+  candidates->count = 0;
+  bool everywhere = collect_candidates(planner, producer, candidates);
+  if (!everywhere) drop_reading_groups(planner, producer, candidates);
+  everywhere &= drop_full_groups(planner, producer, candidates);
+  if (candidates->count == 0) return false;
+  FusionUse use = summary_of(candidates, !everywhere);
   bool repeats = false;
   decision = fusion_decide(producer, &use, &repeats);
-  for (int64_t i = 0; i < candidates.count; i++) {
-    observe(planner, producer, candidates.data[i].group, decision);
-    if (!decision.fuse) continue;
-    candidates.data[i].repeated |= repeats;
-    join(planner, node, &candidates.data[i]);
+  for (int64_t i = 0; i < candidates->count; i++) {
+    observe(planner, producer, candidates->data[i].group, decision);
+    candidates->data[i].repeated |= repeats;
   }
+  if (decision.fuse) join_all(planner, node);
   return decision.fuse && everywhere;
 }
 
@@ -236,7 +271,7 @@ FusionPlan *fusion_plan_create(Arena *arena, const HloComputation *computation, 
   plan->arena = arena;
   plan->nodes = hlo_computation_post_order(computation, arena, &count);
   plan->node_count = (int32_t)count;
-  planner.memberships = ARENA_NEW_ARRAY(arena, MembershipArray, count + 1);
+  planner.memberships = ARENA_NEW_ARRAY(arena, MembershipList, count + 1);
   for (int32_t n = 0; n < plan->node_count; n++) int_map_set(&plan->numbers, (uint64_t)plan->nodes[n]->id, n);
   for (int32_t n = plan->node_count - 1; n >= 0; n--) {
     const HloInstruction *instruction = plan->nodes[n];
