@@ -136,13 +136,16 @@ Status infer_convolution(const InferContext *context, const Shape **out_shape) {
                             kernel->dims[labels->kernel_output_feature]};
   RETURN_IF_ERROR(check_groups(context, &sizes));
   RETURN_IF_ERROR(check_kernel_window(context, labels, window));
+  if (infer_is_dynamic(kernel, (int)labels->kernel_output_feature)) {
+    return infer_error(context, "cannot have a dynamic number of output features, as in %s", infer_text(context, kernel));
+  }
   PrimitiveType type = TYPE_INVALID;
   RETURN_IF_ERROR(infer_accumulation_type(context, &type));
   ShapeDraft draft = infer_draft_like(context, type, input); /* the right rank; every entry is written below */
   draft.dims[labels->output_batch] = sizes.input_batch == SHAPE_UNBOUNDED ? SHAPE_UNBOUNDED : sizes.input_batch / sizes.batch_groups;
   draft.dynamic[labels->output_batch] = infer_is_dynamic(input, (int)labels->input_batch);
   draft.dims[labels->output_feature] = sizes.output_features;
-  draft.dynamic[labels->output_feature] = infer_is_dynamic(kernel, (int)labels->kernel_output_feature);
+  draft.dynamic[labels->output_feature] = false;
   for (int i = 0; i < window->rank; i++) {
     int64_t places, from = labels->input_spatial[i], to = labels->output_spatial[i];
     RETURN_IF_ERROR(infer_window_places(context, window, i, input->dims[from], &places));

@@ -5,10 +5,13 @@
 #include "hlo/infer/infer_internal.h"
 #include "hlo/type/float_types.h"
 
-const char *infer_text(const InferContext *context, const Shape *shape) {
-  StringView text = shape_text(context->scratch, shape, false);
-  return arena_copy_string(context->scratch, text.data, text.size);
+const char *infer_shape_text(Arena *scratch, const Shape *shape, bool with_layout) {
+  enum { LIMIT = 300 };
+  StringView text = shape_text(scratch, shape, with_layout);
+  return arena_printf(scratch, "%.*s%s", text.size > LIMIT ? LIMIT : (int)text.size, text.data, text.size > LIMIT ? "…" : "");
 }
+
+const char *infer_text(const InferContext *context, const Shape *shape) { return infer_shape_text(context->scratch, shape, false); }
 
 /* --- operands --- */
 

@@ -23,7 +23,9 @@ typedef Status InferRule(const InferContext *context, const Shape **out_shape);
 
 MUST_USE Status infer_error(const InferContext *context, const char *format, ...) PRINTF_LIKE(2, 3);
 MUST_USE Status infer_attr_error(const InferContext *context, HloAttrId id, const char *format, ...) PRINTF_LIKE(3, 4);
-/* The text of |shape| without layouts, for messages. */
+/* The text of |shape| for messages; wide tuples are cut short. */
+const char *infer_shape_text(Arena *scratch, const Shape *shape, bool with_layout);
+/* Without layouts. */
 const char *infer_text(const InferContext *context, const Shape *shape);
 
 /* --- operands --- */

@@ -128,7 +128,8 @@ Status infer_map(const InferContext *context, const Shape **out_shape) {
     return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs '%.*s' to return a scalar, it returns %s", SV_ARG(callee->name),
                             infer_text(context, result));
   }
-  *out_shape = shape_with_type(context->shapes, shape, result->type);
+  ShapeDraft draft = infer_draft_like(context, result->type, shape);
+  *out_shape = infer_finish(context, &draft, NULL);
   return STATUS_OK;
 }
 

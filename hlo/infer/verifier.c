@@ -1,3 +1,4 @@
+#include "hlo/infer/infer_internal.h"
 #include "hlo/infer/verifier_internal.h"
 
 static void report(Verifier *verifier, SourceLoc loc, const char *code, const char *format, va_list arguments) {
@@ -20,10 +21,7 @@ void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, Hl
   va_end(arguments);
 }
 
-const char *verify_text(Verifier *verifier, const Shape *shape) {
-  StringView text = shape_text(verifier->scratch, shape, false);
-  return arena_copy_string(verifier->scratch, text.data, text.size);
-}
+const char *verify_text(Verifier *verifier, const Shape *shape) { return infer_shape_text(verifier->scratch, shape, false); }
 
 static void verify_instruction(Verifier *verifier, const HloInstruction *instruction) {
   verify_instruction_shape(verifier, instruction);

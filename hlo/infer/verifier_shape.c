@@ -1,6 +1,6 @@
 /* Shapes: each by itself, and the stated one against what the operands say. */
 #include "base/checked_math.h"
-#include "hlo/infer/hlo_infer.h"
+#include "hlo/infer/infer_internal.h"
 #include "hlo/infer/verifier_internal.h"
 
 /* --- one shape --- */
@@ -41,8 +41,7 @@ static bool verify_array(Verifier *verifier, const Shape *shape, SourceLoc loc) 
   }
   const char *mistake = layout_mistake(verifier, shape);
   if (mistake == NULL) return true;
-  StringView text = shape_text(verifier->scratch, shape, true);
-  verify_error(verifier, loc, "verify-layout", "shape %.*s has a layout %s", SV_ARG(text), mistake);
+  verify_error(verifier, loc, "verify-layout", "shape %s has a layout %s", infer_shape_text(verifier->scratch, shape, true), mistake);
   return false;
 }
 
