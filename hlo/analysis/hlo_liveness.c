@@ -141,7 +141,13 @@ const LiveRange *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, c
   return live.ranges;
 }
 
-int64_t hlo_liveness_position(int64_t quarter, int64_t length) {
-  int64_t position = quarter < 0 ? 0 : quarter / 4;
-  return min_i64(position, length > 0 ? length - 1 : 0);
+static int64_t inside(int64_t position, int64_t length) { return max_i64(min_i64(position, length - 1), 0); }
+
+int64_t hlo_liveness_first_position(LiveRange range, int64_t length) {
+  return inside(range.from <= 0 ? 0 : ceil_div(range.from, 4), length);
+}
+
+int64_t hlo_liveness_last_position(LiveRange range, int64_t length) {
+  int64_t last = range.to < 0 ? 0 : range.to / 4;
+  return max_i64(inside(last, length), hlo_liveness_first_position(range, length));
 }

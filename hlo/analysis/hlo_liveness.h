@@ -16,7 +16,8 @@ typedef struct LiveRange {
 /* By value number, in |arena|. */
 const LiveRange *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering);
 
-/* Position in the schedule, from 0 to |length| - 1. */
-int64_t hlo_liveness_position(int64_t quarter, int64_t length);
+/* Whole positions of the schedule, inclusive: the first and last instruction during which the value is there. */
+int64_t hlo_liveness_first_position(LiveRange range, int64_t length);
+int64_t hlo_liveness_last_position(LiveRange range, int64_t length);
 
 #endif

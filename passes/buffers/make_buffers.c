@@ -40,8 +40,8 @@ static void make_values(Assigner *assigner) {
     value->uses = ARENA_COPY_ARRAY(assigner->arena, BufferUse, value->uses, value->use_count);
     value->from = range->from;
     value->to = range->to;
-    value->live_from = hlo_liveness_position(range->from, length);
-    value->live_to = hlo_liveness_position(range->to, length);
+    value->live_from = hlo_liveness_first_position(*range, length);
+    value->live_to = hlo_liveness_last_position(*range, length);
   }
 }
 

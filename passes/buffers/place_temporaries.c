@@ -214,7 +214,7 @@ static void find_peak(Assigner *assigner) {
     peak = live;
     time = events.data[i].time;
   }
-  assignment->peak_position = hlo_liveness_position(time, assignment->schedule_length);
+  assignment->peak_position = hlo_liveness_first_position((LiveRange){time, time}, assignment->schedule_length);
 }
 
 /* --- both ways --- */

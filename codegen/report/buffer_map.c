@@ -1,0 +1,203 @@
+#include "base/json_writer.h"
+#include "codegen/report/report_internal.h"
+
+/* --- text --- */
+
+static void print_total(StringBuilder *out, const char *what, int64_t bytes, const char *note) {
+  sb_printf(out, "  %-12s%14lld  ", what, (long long)bytes);
+  report_human_bytes(out, bytes);
+  if (note[0]) sb_printf(out, "  (%s)", note);
+  sb_append_char(out, '\n');
+}
+
+static int64_t count_kind(const BufferAssignment *assignment, AllocationKind kind) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < assignment->allocation_count; i++) count += assignment->allocations[i].kind == kind;
+  return count;
+}
+
+static const char *peak_note(const BufferAssignment *assignment, Arena *scratch) {
+  if (assignment->workspace_bytes == 0) return "";
+  const HloInstruction *at = assignment->schedule[assignment->peak_position];
+  return arena_printf(scratch, "peak at '%.*s', %lld of %lld; lower bound %lld, %.1f %% of it", SV_ARG(at->name),
+                      (long long)assignment->peak_position, (long long)assignment->schedule_length, (long long)assignment->lower_bound_bytes,
+                      assignment->lower_bound_bytes > 0 ? 100.0 * (double)assignment->workspace_bytes / (double)assignment->lower_bound_bytes
+                                                        : 100.0);
+}
+
+static void print_totals(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, Arena *scratch) {
+  sb_printf(out, "buffer map of '%.*s'\n\n", SV_ARG(module->name));
+  print_total(out, "arguments", assignment->argument_bytes,
+              arena_printf(scratch, "%lld", (long long)count_kind(assignment, ALLOCATION_PARAMETER)));
+  print_total(out, "results", assignment->result_bytes,
+              assignment->aliased_bytes == 0
+                  ? arena_printf(scratch, "%lld", (long long)count_kind(assignment, ALLOCATION_RESULT))
+                  : arena_printf(scratch, "%lld bytes of them in donated arguments", (long long)assignment->aliased_bytes));
+  print_total(out, "workspace", assignment->workspace_bytes, peak_note(assignment, scratch));
+  print_total(out, "constants", assignment->constant_bytes, "in the object");
+  print_total(out, "total", assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes,
+              "arguments, results, workspace");
+}
+
+static void print_buffer(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, const HloBuffer *buffer,
+                         Arena *scratch) {
+  sb_printf(out, "  [%lld, %lld) buffer %d: %s\n", (long long)buffer->offset, (long long)(buffer->offset + buffer->size), buffer->id,
+            buffer->reason ? buffer->reason : "");
+  for (int32_t i = 0; i < buffer->value_count; i++) {
+    const HloValue *value = &assignment->values[buffer->values[i]];
+    const HloInstruction *instruction = value->definition.instruction;
+    StringView source = hlo_module_source_line(module, instruction, scratch);
+    sb_printf(out, "    %6lld..%-6lld ", (long long)value->live_from, (long long)value->live_to);
+    report_value_name(out, value);
+    sb_append_cstring(out, "  ");
+    shape_print(out, hlo_value_shape(value), false);
+    sb_printf(out, "  %s", value->is_phi ? "joins" : hlo_opcode_text(instruction->opcode));
+    if (source.size > 0) sb_printf(out, "  %.*s", SV_ARG(source));
+    sb_append_char(out, '\n');
+  }
+}
+
+static void print_allocation(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                             const BufferAllocation *allocation, Arena *scratch) {
+  sb_printf(out, "\nallocation %d: %s", allocation->index, report_allocation_kind(allocation));
+  if (allocation->parameter >= 0) sb_printf(out, " %lld", (long long)allocation->parameter);
+  if (allocation->parameter >= 0 && allocation->result >= 0) sb_append_cstring(out, " to result");
+  if (allocation->result >= 0) sb_printf(out, " %lld", (long long)allocation->result);
+  sb_printf(out, ", %lld bytes", (long long)allocation->size);
+  if (allocation->kind == ALLOCATION_TEMP) sb_printf(out, " at %lld", (long long)allocation->workspace_offset);
+  if (allocation->colour != 0) sb_printf(out, ", memory space %lld", (long long)allocation->colour);
+  sb_append_char(out, '\n');
+  for (int32_t i = 0; i < allocation->buffer_count; i++) {
+    print_buffer(out, module, assignment, &assignment->buffers[allocation->buffers[i]], scratch);
+  }
+}
+
+static void print_copies(StringBuilder *out, const BufferAssignment *assignment) {
+  if (assignment->copy_count > 0) sb_append_cstring(out, "\ncopies\n");
+  for (int32_t i = 0; i < assignment->copy_count; i++) {
+    const HloInstruction *copy = assignment->copies[i].copy;
+    sb_printf(out, "  %.*s  ", SV_ARG(copy->name));
+    shape_print(out, copy->shape, false);
+    sb_printf(out, "  of '%.*s': %s\n", SV_ARG(copy->operands[0]->name), assignment->copies[i].reason);
+  }
+}
+
+static void buffer_map_text(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, Arena *scratch) {
+  print_totals(out, module, assignment, scratch);
+  report_workspace_picture(out, assignment, scratch);
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    print_allocation(out, module, assignment, &assignment->allocations[i], scratch);
+  }
+  print_copies(out, assignment);
+}
+
+/* --- JSON --- */
+
+static void json_value(JsonWriter *json, const HloModule *module, const HloValue *value, Arena *scratch) {
+  const HloInstruction *instruction = value->definition.instruction;
+  StringView source = hlo_module_source_line(module, instruction, scratch);
+  json_begin_object(json);
+  json_field_int(json, "id", value->id);
+  json_field_string(json, "name", report_value_name_text(scratch, value));
+  json_field_string(json, "opcode", sv_from_cstring(hlo_opcode_text(instruction->opcode)));
+  json_field_string(json, "shape", shape_text(scratch, hlo_value_shape(value), true));
+  json_field_int(json, "bytes", value->size);
+  json_field_int(json, "from", value->live_from);
+  json_field_int(json, "to", value->live_to);
+  json_field_bool(json, "phi", value->is_phi);
+  json_field_int(json, "uses", value->use_count);
+  if (source.size > 0) json_field_string(json, "source", source);
+  json_end_object(json);
+}
+
+static void json_buffer(JsonWriter *json, const HloModule *module, const BufferAssignment *assignment, const HloBuffer *buffer,
+                        Arena *scratch) {
+  json_begin_object(json);
+  json_field_int(json, "id", buffer->id);
+  json_field_int(json, "offset", buffer->offset);
+  json_field_int(json, "bytes", buffer->size);
+  json_field_int(json, "alignment", buffer->alignment);
+  json_field_string(json, "reason", sv_from_cstring(buffer->reason ? buffer->reason : ""));
+  json_key(json, "values");
+  json_begin_array(json);
+  for (int32_t i = 0; i < buffer->value_count; i++) json_value(json, module, &assignment->values[buffer->values[i]], scratch);
+  json_end_array(json);
+  json_end_object(json);
+}
+
+static void json_allocation(JsonWriter *json, const HloModule *module, const BufferAssignment *assignment,
+                            const BufferAllocation *allocation, Arena *scratch) {
+  static const char *const kinds[] = {"parameter", "result", "constant", "temp"};
+  json_begin_object(json);
+  json_field_int(json, "index", allocation->index);
+  json_field_string(json, "kind", sv_from_cstring(kinds[allocation->kind]));
+  json_field_int(json, "bytes", allocation->size);
+  json_field_int(json, "alignment", allocation->alignment);
+  json_field_int(json, "memory_space", allocation->colour);
+  if (allocation->parameter >= 0) json_field_int(json, "parameter", allocation->parameter);
+  if (allocation->result >= 0) json_field_int(json, "result", allocation->result);
+  if (allocation->kind == ALLOCATION_TEMP) json_field_int(json, "workspace_offset", allocation->workspace_offset);
+  json_key(json, "buffers");
+  json_begin_array(json);
+  for (int32_t i = 0; i < allocation->buffer_count; i++) {
+    json_buffer(json, module, assignment, &assignment->buffers[allocation->buffers[i]], scratch);
+  }
+  json_end_array(json);
+  json_end_object(json);
+}
+
+static void json_totals(JsonWriter *json, const HloModule *module, const BufferAssignment *assignment) {
+  json_field_string(json, "module", module->name);
+  json_field_int(json, "argument_bytes", assignment->argument_bytes);
+  json_field_int(json, "result_bytes", assignment->result_bytes);
+  json_field_int(json, "aliased_bytes", assignment->aliased_bytes);
+  json_field_int(json, "constant_bytes", assignment->constant_bytes);
+  json_field_int(json, "workspace_bytes", assignment->workspace_bytes);
+  json_field_int(json, "workspace_alignment", assignment->workspace_alignment);
+  json_field_int(json, "lower_bound_bytes", assignment->lower_bound_bytes);
+  json_field_int(json, "peak_position", assignment->peak_position);
+  json_field_int(json, "schedule_length", assignment->schedule_length);
+}
+
+static void json_copies(JsonWriter *json, const BufferAssignment *assignment) {
+  json_key(json, "copies");
+  json_begin_array(json);
+  for (int32_t i = 0; i < assignment->copy_count; i++) {
+    json_begin_object(json);
+    json_field_string(json, "name", assignment->copies[i].copy->name);
+    json_field_string(json, "of", assignment->copies[i].copy->operands[0]->name);
+    json_field_string(json, "reason", sv_from_cstring(assignment->copies[i].reason));
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
+static void buffer_map_json(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, Arena *scratch) {
+  JsonWriter json;
+  json_init(&json, out, true);
+  json_begin_object(&json);
+  json_totals(&json, module, assignment);
+  json_key(&json, "allocations");
+  json_begin_array(&json);
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    json_allocation(&json, module, assignment, &assignment->allocations[i], scratch);
+  }
+  json_end_array(&json);
+  json_copies(&json, assignment);
+  json_key(&json, "schedule");
+  json_begin_array(&json);
+  for (int64_t i = 0; i < assignment->schedule_length; i++) json_string(&json, assignment->schedule[i]->name);
+  json_end_array(&json);
+  json_end_object(&json);
+  sb_append_char(out, '\n');
+}
+
+void report_buffer_map(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, ReportFormat format) {
+  Arena *scratch = arena_create();
+  if (format == REPORT_JSON) {
+    buffer_map_json(out, module, assignment, scratch);
+  } else {
+    buffer_map_text(out, module, assignment, scratch);
+  }
+  arena_destroy(scratch);
+}

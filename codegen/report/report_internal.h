@@ -1,0 +1,28 @@
+/* What the reports on memory share. */
+#ifndef XLAC_CODEGEN_REPORT_REPORT_INTERNAL_H
+#define XLAC_CODEGEN_REPORT_REPORT_INTERNAL_H
+
+#include "codegen/report/report.h"
+
+/* "add.3", "while.2{1,0}" */
+void report_value_name(StringBuilder *out, const HloValue *value);
+StringView report_value_name_text(Arena *arena, const HloValue *value);
+
+/* The path of a node in a tuple, "{1,0}". */
+void report_index(StringBuilder *out, const HloInstruction *instruction, int node);
+
+/* "512B", "1.5KiB", as XLA writes them. */
+void report_human_bytes(StringBuilder *out, int64_t bytes);
+
+const char *report_allocation_kind(const BufferAllocation *allocation);
+
+/* The values of a buffer that hold bytes of their own at some time, as uninterrupted stretches of schedule positions. */
+typedef struct ReportStretch {
+  int64_t from, to; /* inclusive */
+} ReportStretch;
+int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena, const ReportStretch **out_stretches);
+
+/* Address × time of the workspace in characters; nothing when it is empty. */
+void report_workspace_picture(StringBuilder *out, const BufferAssignment *assignment, Arena *scratch);
+
+#endif

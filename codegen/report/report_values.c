@@ -1,0 +1,61 @@
+#include "codegen/report/report_internal.h"
+
+#include "base/array.h"
+
+void report_index(StringBuilder *out, const HloInstruction *instruction, int node) {
+  int64_t path[64];
+  int depth = shape_depth(instruction->shape) <= 64 ? shape_node_path(instruction->shape, node, path) : 0;
+  sb_append_char(out, '{');
+  for (int i = 0; i < depth; i++) sb_printf(out, "%s%lld", i ? "," : "", (long long)path[i]);
+  sb_append_char(out, '}');
+}
+
+void report_value_name(StringBuilder *out, const HloValue *value) {
+  const HloInstruction *instruction = value->definition.instruction;
+  sb_append(out, instruction->name);
+  if (shape_is_tuple(instruction->shape)) report_index(out, instruction, value->definition.node);
+}
+
+StringView report_value_name_text(Arena *arena, const HloValue *value) {
+  StringBuilder text;
+  sb_init(&text, arena);
+  report_value_name(&text, value);
+  return sb_view(&text);
+}
+
+void report_human_bytes(StringBuilder *out, int64_t bytes) {
+  static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  int unit = 0;
+  double amount = (double)bytes;
+  for (; amount >= 1024 && unit < 6; unit++) amount /= 1024;
+  if (unit == 0) {
+    sb_printf(out, "%lldB", (long long)bytes);
+  } else {
+    sb_printf(out, amount >= 999.5 ? "%.0f%s" : amount >= 9.95 ? "%.1f%s" : "%.2f%s", amount, units[unit]);
+  }
+}
+
+const char *report_allocation_kind(const BufferAllocation *allocation) {
+  switch (allocation->kind) {
+    case ALLOCATION_PARAMETER: return allocation->result >= 0 ? "donated argument" : "argument";
+    case ALLOCATION_RESULT: return "result";
+    case ALLOCATION_CONSTANT: return "constant";
+    case ALLOCATION_TEMP: return "workspace";
+  }
+  return "memory";
+}
+
+int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena, const ReportStretch **out_stretches) {
+  ReportStretch *stretches = ARENA_NEW_ARRAY(arena, ReportStretch, buffer->value_count + 1);
+  int32_t count = 0;
+  for (int32_t i = 0; i < buffer->value_count; i++) {
+    const HloValue *value = &assignment->values[buffer->values[i]];
+    if (count > 0 && value->live_from <= stretches[count - 1].to + 1) {
+      if (value->live_to > stretches[count - 1].to) stretches[count - 1].to = value->live_to;
+    } else {
+      stretches[count++] = (ReportStretch){value->live_from, value->live_to};
+    }
+  }
+  *out_stretches = stretches;
+  return count;
+}
