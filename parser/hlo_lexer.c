@@ -14,6 +14,7 @@ static void enter_line(Lexer *lexer, const char *start) {
 }
 
 static bool skip_block_comment(Lexer *lexer) {
+  const Lexer before = *lexer;
   const char *c = lexer->cursor + 2;
   for (; c + 1 < lexer->end; c++) {
     if (c[0] == '*' && c[1] == '/') {
@@ -22,6 +23,7 @@ static bool skip_block_comment(Lexer *lexer) {
     }
     if (*c == '\n') enter_line(lexer, c + 1);
   }
+  *lexer = before;
   return false;
 }
 
@@ -368,16 +370,14 @@ static const uint8_t punctuation[256] = {
 static void lex(Lexer *lexer) {
   uint32_t line = lexer->line;
   bool at_start = lexer->cursor == lexer->file->text.data;
-  const char *from = lexer->cursor;
   Token *token = &lexer->token;
   bool closed = lexer_skip_space(lexer);
-  const char *c = closed ? lexer->cursor : from;
+  const char *c = lexer->cursor;
   token->start = c;
   token->line = lexer->line;
   token->column = (uint32_t)(lexer->cursor - lexer->line_start) + 1;
   token->first_on_line = at_start || lexer->line != line;
   if (!closed) {
-    token->start = lexer->cursor;
     fail(lexer, "the comment is not closed", lexer->end);
     return;
   }

@@ -47,6 +47,11 @@ static void choose_entry(Parser *parser, bool has_header) {
 static void parse_text(Parser *parser) {
   HloModule *module = parser->module;
   module->loc = here(parser);
+  if (at(parser, TOKEN_END)) {
+    Status status = parse_error(parser, here(parser), "parse-syntax", "the text is empty, expected 'HloModule'");
+    (void)status;
+    return;
+  }
   bool has_header = at_word(parser, "HloModule");
   if (has_header) {
     parse_with_header(parser);

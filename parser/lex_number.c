@@ -114,51 +114,58 @@ static bool convert_exactly(uint64_t mantissa, int64_t exponent, double *out_val
   return true;
 }
 
+/* An exponent at |c|: its value, clamped, and what is behind it; NULL when there is none. */
+static const char *scan_exponent(const char *c, const char *end, int64_t *out_value) {
+  if (c == end || (*c | 0x20) != 'e') return NULL;
+  c++;
+  bool negative = c < end && *c == '-';
+  if (c < end && (*c == '-' || *c == '+')) c++;
+  if (c == end || !is_digit(*c)) return NULL;
+  int64_t value = 0;
+  for (; c < end && is_digit(*c); c++) {
+    if (value < EXPONENT_LIMIT) value = value * 10 + (*c - '0');
+  }
+  *out_value = negative ? -value : value;
+  return c;
+}
+
+static bool scan_as_integer(const char **cursor, const char *end, Number *out_number) {
+  *out_number = (Number){.is_integer = true};
+  return scan_integer(cursor, end, &out_number->integer);
+}
+
 bool scan_number(const char **cursor, const char *end, Number *out_number) {
   const char *start = *cursor, *c = start;
   bool negative = c < end && *c == '-';
   if (negative) c++;
   const char *digits = c;
-  uint64_t mantissa = 0;
+  uint64_t mantissa = 0; /* wraps; used only if the digits are few */
   for (; c < end && is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
   int64_t digit_count = c - digits, exponent = 0;
-  if (digit_count > 0 && (c == end || (*c != '.' && *c != 'e' && *c != 'E'))) {
-    *out_number = (Number){.is_integer = true};
-    if (digit_count <= 18) {
-      out_number->integer = negative ? -(int64_t)mantissa : (int64_t)mantissa;
-      *cursor = c;
-      return true;
-    }
-    return scan_integer(cursor, end, &out_number->integer);
-  }
-  const char *decimal_end = match_decimal(start, end);
-  if (!decimal_end) { /* "1e": an integer and something else */
-    *out_number = (Number){.is_integer = true};
-    return scan_integer(cursor, end, &out_number->integer);
-  }
-  if (*c == '.') {
+  bool dot = c < end && *c == '.';
+  if (dot) {
     const char *fraction = ++c;
-    for (; c < decimal_end && is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
-    exponent = -(c - fraction);
+    for (; c < end && is_digit(*c); c++) mantissa = mantissa * 10 + (uint64_t)(*c - '0');
+    exponent = fraction - c;
     digit_count += c - fraction;
   }
-  bool exact = digit_count <= 19;
-  if (exact && c < decimal_end) {
-    const char *e = c + 1;
-    bool minus = *e == '-';
-    if (*e == '-' || *e == '+') e++;
-    exact = decimal_end - e <= 4;
-    int64_t written = 0;
-    for (; exact && e < decimal_end; e++) written = written * 10 + (*e - '0');
-    exponent += minus ? -written : written;
+  if (digit_count == 0) return false;
+  int64_t written = 0;
+  const char *behind = scan_exponent(c, end, &written);
+  if (!dot && !behind) {
+    if (digit_count > 18) return scan_as_integer(cursor, end, out_number);
+    *out_number = (Number){.is_integer = true, .integer = negative ? -(int64_t)mantissa : (int64_t)mantissa};
+    *cursor = c;
+    return true;
   }
+  if (behind) c = behind;
   double value;
-  if (exact && convert_exactly(mantissa, exponent, &value)) {
+  if (digit_count <= 19 && convert_exactly(mantissa, exponent + written, &value)) {
     value = negative ? -value : value;
   } else {
-    value = convert_slowly(start, decimal_end);
+    value = convert_slowly(start, c);
   }
   *out_number = (Number){.real = value};
-  *cursor = decimal_end;
+  *cursor = c;
   return true;
 }

@@ -24,7 +24,7 @@ static Status parse_int64_value(Parser *parser, InstructionDraft *draft, HloAttr
 static Status parse_float_value(Parser *parser, InstructionDraft *draft, HloAttr *attr) {
   (void)draft;
   SourceLoc loc = here(parser);
-  double value;
+  double value = 0;
   if (!at(parser, TOKEN_INTEGER) && !at(parser, TOKEN_DECIMAL)) return parse_expected(parser, "a number");
   RETURN_IF_ERROR(parse_real(parser, &value));
   if (isinf((float)value)) return parse_error(parser, loc, "parse-number", "%g is out of range for 'f32'", value);
@@ -74,7 +74,7 @@ static Status parse_bool_list_value(Parser *parser, InstructionDraft *draft, Hlo
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   if (!at(parser, TOKEN_RIGHT_BRACE)) {
     do {
-      bool value;
+      bool value = false;
       RETURN_IF_ERROR(parse_bool(parser, &value));
       array_push(&list, parser->arena, value);
     } while (accept(parser, TOKEN_COMMA));
@@ -90,7 +90,7 @@ static Status parse_precision_list_value(Parser *parser, InstructionDraft *draft
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   if (!at(parser, TOKEN_RIGHT_BRACE)) {
     do {
-      int64_t value;
+      int64_t value = 0;
       RETURN_IF_ERROR(parse_enum_word(parser, attr->id, HLO_ENUM_OPERAND_PRECISION, &value));
       array_push(&list, parser->arena, value);
     } while (accept(parser, TOKEN_COMMA));
@@ -110,7 +110,7 @@ static Status parse_computation_list_value(Parser *parser, InstructionDraft *dra
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of a list of computations"));
   if (!at(parser, TOKEN_RIGHT_BRACE)) {
     do {
-      HloComputation *computation;
+      HloComputation *computation = NULL;
       RETURN_IF_ERROR(parse_computation_reference(parser, &computation));
       if (!computation) draft->poisoned = true;
       array_push(&list, parser->arena, computation);
@@ -125,7 +125,7 @@ static Status parse_instruction_list_value(Parser *parser, InstructionDraft *dra
   HloInstructionArray list = {0};
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of a list of instructions"));
   do {
-    HloInstruction *instruction;
+    HloInstruction *instruction = NULL;
     RETURN_IF_ERROR(parse_instruction_reference(parser, &instruction));
     if (!instruction) draft->poisoned = true;
     array_push(&list, parser->arena, instruction);
@@ -146,7 +146,7 @@ static Status parse_shape_list_value(Parser *parser, InstructionDraft *draft, Hl
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of a list of shapes"));
   if (!at(parser, TOKEN_RIGHT_BRACE)) {
     do {
-      const Shape *shape;
+      const Shape *shape = NULL;
       RETURN_IF_ERROR(parse_shape(parser, &shape));
       array_push(&list, parser->arena, shape);
     } while (accept(parser, TOKEN_COMMA));
@@ -177,7 +177,7 @@ static Status parse_shaped_literal(Parser *parser, Literal *out_literal) {
     *out_literal = (Literal){.shape = shape_tuple(parser->shapes, shapes.data, (int)shapes.count), .tuple = elements.data};
     return STATUS_OK;
   }
-  const Shape *shape;
+  const Shape *shape = NULL;
   const Literal *literal;
   RETURN_IF_ERROR(parse_shape(parser, &shape));
   RETURN_IF_ERROR(parse_literal(parser, shape, &literal));

@@ -33,6 +33,9 @@ bool scope_end(Parser *parser, Scope *scope) {
 
 /* --- recovery --- */
 
+/* Text behind an error that is searched for a place to go on; then reading stops. */
+enum { RECOVERY_FARTHEST = 16 << 20 };
+
 /* Where an instruction or computation began. */
 typedef struct RecoveryPoint {
   const char *start;
@@ -44,6 +47,13 @@ typedef struct RecoveryPoint {
 static RecoveryPoint recovery_point(const Parser *parser) {
   const Token *token = current(parser);
   return (RecoveryPoint){token->start, token->line, token->column, token->first_on_line, parser->lexer.depth};
+}
+
+/* Next token while skipping; false at the end of what is searched. */
+static bool skip_token(Parser *parser, const char *from) {
+  advance(parser);
+  if (current(parser)->start - from > RECOVERY_FARTHEST) parser->stopped = true;
+  return !at(parser, TOKEN_END) && !parser->stopped;
 }
 
 /* An instruction may begin here. */
@@ -68,7 +78,8 @@ static void recover_in_body(Parser *parser, const Scope *scope, const RecoveryPo
   Lexer *lexer = &parser->lexer;
   if (current(parser)->start == point->start && !at(parser, TOKEN_END)) advance(parser);
   const char *error_at = current(parser)->start;
-  for (; !at(parser, TOKEN_END) && !parser->stopped; advance(parser)) {
+  if (at(parser, TOKEN_END)) return;
+  do {
     const Token *token = current(parser);
     bool close = at(parser, TOKEN_RIGHT_BRACE);
     /* within a line only where lines do not mean anything */
@@ -87,14 +98,16 @@ static void recover_in_body(Parser *parser, const Scope *scope, const RecoveryPo
       lexer->depth = point->depth;
       return;
     }
-  }
+  } while (skip_token(parser, error_at));
 }
 
 /* Skips the rest of a computation that failed. */
 static void skip_computation(Parser *parser, const RecoveryPoint *point) {
   Lexer *lexer = &parser->lexer;
   if (current(parser)->start == point->start && !at(parser, TOKEN_END)) advance(parser);
-  for (; !at(parser, TOKEN_END) && !parser->stopped; advance(parser)) {
+  if (at(parser, TOKEN_END)) return;
+  const char *error_at = current(parser)->start;
+  do {
     const Token *token = current(parser);
     if (!token->first_on_line) continue;
     if (token->column == 1 && at(parser, TOKEN_RIGHT_BRACE)) {
@@ -103,7 +116,7 @@ static void skip_computation(Parser *parser, const RecoveryPoint *point) {
       lexer->depth = point->depth;
       return;
     }
-  }
+  } while (skip_token(parser, error_at));
 }
 
 /* --- bodies --- */
@@ -166,7 +179,7 @@ Status parse_computation_reference(Parser *parser, HloComputation **out_computat
   *out_computation = NULL;
   if (at(parser, TOKEN_LEFT_BRACE)) return parse_inline(parser, out_computation);
   SourceLoc loc = here(parser);
-  StringView name;
+  StringView name = {0};
   RETURN_IF_ERROR(expect_name(parser, "a computation's name or '{'", &name));
   KnownComputation *known = string_map_get(&parser->computations, name);
   if (known) {
@@ -190,8 +203,8 @@ static Status parse_signature(Parser *parser, const Shape **out_result) {
   advance(parser);
   if (!at(parser, TOKEN_RIGHT_PAREN)) {
     do {
-      const Shape *shape;
-      if (!at(parser, TOKEN_NAME)) return parse_expected(parser, "a parameter's name, directly followed by ':'");
+      const Shape *shape = NULL;
+      if (!at_name(parser)) return parse_expected(parser, "a parameter's name, directly followed by ':'");
       advance(parser);
       RETURN_IF_ERROR(parse_shape(parser, &shape));
     } while (accept(parser, TOKEN_COMMA));
@@ -213,7 +226,7 @@ static Status check_result(Parser *parser, const Scope *scope, const Shape *stat
 
 static Status parse_trailer(Parser *parser, HloComputation *computation) {
   if (!accept(parser, TOKEN_COMMA)) return STATUS_OK;
-  StringView thread;
+  StringView thread = {0};
   RETURN_IF_ERROR(expect_attribute(parser, "execution_thread"));
   RETURN_IF_ERROR(parse_string(parser, &thread));
   if (!sv_equal_cstring(thread, "main")) computation->execution_thread = thread;
@@ -270,7 +283,7 @@ static Status parse_entry_mark(Parser *parser, bool *out_is_entry) {
 
 static Status parse_computation_text(Parser *parser) {
   bool is_entry;
-  StringView name;
+  StringView name = {0};
   RETURN_IF_ERROR(parse_entry_mark(parser, &is_entry));
   SourceLoc loc = here(parser);
   RETURN_IF_ERROR(expect_computation_name(parser, &name));
@@ -310,7 +323,7 @@ void parse_computations(Parser *parser) {
 
 static Status parse_single_definition(Parser *parser) {
   InstructionDraft draft = {.name = SV("_"), .name_loc = here(parser)};
-  HloInstruction *instruction;
+  HloInstruction *instruction = NULL;
   bool root = at_word(parser, "ROOT");
   if (root) advance(parser);
   if (root || (at_name(parser) && lexer_peek(&parser->lexer) == '=')) {

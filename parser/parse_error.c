@@ -54,7 +54,7 @@ Status parse_too_deep(Parser *parser, SourceLoc loc, const char *what) {
 }
 
 Suggestion suggestion_begin(StringView wanted) {
-  int limit = wanted.size < 3 ? 1 : wanted.size < 9 ? 2 : 3;
+  int limit = wanted.size < 4 ? 1 : wanted.size < 9 ? 2 : 3;
   return (Suggestion){.wanted = wanted, .distance = limit + 1};
 }
 
@@ -63,6 +63,12 @@ void suggestion_offer(Suggestion *suggestion, StringView candidate) {
   int limit = suggestion->distance - 1;
   size_t a = suggestion->wanted.size, b = candidate.size;
   size_t difference = a > b ? a - b : b - a;
+  bool abbreviated = a >= 3 && (sv_starts_with(candidate, suggestion->wanted) || sv_ends_with(candidate, suggestion->wanted));
+  if (abbreviated && limit >= 1) {
+    suggestion->best = candidate;
+    suggestion->distance = 1;
+    return;
+  }
   if (limit < 0 || a > LONGEST || difference > (size_t)limit || b == 0) return;
   int distance = sv_edit_distance(suggestion->wanted, candidate, limit);
   if (distance > limit || (size_t)distance >= a) return;
@@ -74,7 +80,30 @@ void suggestion_note(Parser *parser, const Suggestion *suggestion) {
   if (suggestion->best.size > 0) parse_note(parser, NO_LOC, "did you mean '%.*s'?", SV_ARG(suggestion->best));
 }
 
+/* Other languages' words. */
+typedef struct Alias {
+  const char *text, *meant;
+} Alias;
+
+static bool note_alias(Parser *parser, const Alias *aliases, size_t count, StringView text) {
+  for (size_t i = 0; i < count; i++) {
+    if (!sv_equal_cstring(text, aliases[i].text)) continue;
+    parse_note(parser, NO_LOC, "did you mean '%s'?", aliases[i].meant);
+    return true;
+  }
+  return false;
+}
+
 void suggest_opcode(Parser *parser, StringView text) {
+  static const Alias aliases[] = {
+      {"mul", "multiply"},  {"exp", "exponential"}, {"expm1", "exponential-minus-one"}, {"log1p", "log-plus-one"},
+      {"matmul", "dot"},    {"dot_general", "dot"}, {"gte", "get-tuple-element"},      {"sigmoid", "logistic"},
+      {"cast", "convert"},  {"if", "conditional"},  {"case", "conditional"},           {"argument", "parameter"},
+      {"maxpool", "reduce-window"}, {"concat", "concatenate"}, {"pow", "power"},      {"max", "maximum"},
+      {"min", "minimum"},   {"rem", "remainder"},   {"neg", "negate"},                 {"sin", "sine"},
+      {"cos", "cosine"},    {"where", "select"},
+  };
+  if (note_alias(parser, aliases, sizeof(aliases) / sizeof(aliases[0]), text)) return;
   Suggestion suggestion = suggestion_begin(text);
   for (int i = 0; i < HLO_OPCODE_COUNT; i++) {
     suggestion_offer(&suggestion, sv_from_cstring(hlo_opcode_text((HloOpcode)i)));
@@ -83,18 +112,12 @@ void suggest_opcode(Parser *parser, StringView text) {
 }
 
 void suggest_type(Parser *parser, StringView text) {
-  /* names of other languages' types */
-  static const char *const aliases[][2] = {
-      {"float", "f32"}, {"double", "f64"}, {"half", "f16"},  {"bool", "pred"}, {"i1", "pred"}, {"i4", "s4"},
-      {"i8", "s8"},     {"i16", "s16"},    {"i32", "s32"},   {"i64", "s64"},   {"int", "s32"}, {"int32", "s32"},
-      {"int64", "s64"}, {"float32", "f32"}, {"float64", "f64"}, {"float16", "f16"}, {"bfloat16", "bf16"}, {"f8", "f8e4m3fn"},
+  static const Alias aliases[] = {
+      {"float", "f32"},   {"double", "f64"},  {"half", "f16"},    {"bool", "pred"},    {"i1", "pred"},      {"i4", "s4"},
+      {"i8", "s8"},       {"i16", "s16"},     {"i32", "s32"},     {"i64", "s64"},      {"int", "s32"},      {"int32", "s32"},
+      {"int64", "s64"},   {"float32", "f32"}, {"float64", "f64"}, {"float16", "f16"},  {"bfloat16", "bf16"}, {"f8", "f8e4m3fn"},
   };
-  for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++) {
-    if (sv_equal_cstring(text, aliases[i][0])) {
-      parse_note(parser, NO_LOC, "did you mean '%s'?", aliases[i][1]);
-      return;
-    }
-  }
+  if (note_alias(parser, aliases, sizeof(aliases) / sizeof(aliases[0]), text)) return;
   Suggestion suggestion = suggestion_begin(text);
   for (int i = TYPE_INVALID + 1; i < PRIMITIVE_TYPE_COUNT; i++) {
     if (i != TYPE_TUPLE && i != TYPE_BUFFER) suggestion_offer(&suggestion, sv_from_cstring(type_text((PrimitiveType)i)));

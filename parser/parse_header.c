@@ -27,7 +27,7 @@ static Status parse_entry_layout(Parser *parser) {
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_PAREN, "'(' of the parameters' shapes"));
   while (!at(parser, TOKEN_RIGHT_PAREN)) {
-    const Shape *shape;
+    const Shape *shape = NULL;
     RETURN_IF_ERROR(parse_shape(parser, &shape));
     array_push(&parameters, parser->arena, shape);
     if (!accept(parser, TOKEN_COMMA)) break;
@@ -98,7 +98,7 @@ static Status parse_bools(Parser *parser, int64_t *out_count, const bool **out_v
   ARRAY(bool) list = {0};
   bool braces = accept(parser, TOKEN_LEFT_BRACE);
   do {
-    bool value;
+    bool value = false;
     RETURN_IF_ERROR(parse_bool(parser, &value));
     array_push(&list, parser->arena, value);
   } while (braces && accept(parser, TOKEN_COMMA));
@@ -160,13 +160,13 @@ static const FieldTable header_table = {header_names, (int)(sizeof(header_names)
 
 Status parse_header(Parser *parser) {
   uint64_t seen = 0;
-  StringView name;
+  StringView name = {0};
   advance(parser); /* HloModule */
   parser->module->loc = here(parser);
   RETURN_IF_ERROR(expect_name(parser, "the module's name", &name));
   parser->module->name = sv_copy(parser->arena, name);
   while (accept(parser, TOKEN_COMMA)) {
-    int field;
+    int field = 0;
     RETURN_IF_ERROR(parse_field_name(parser, "the module's header", &header_table, &seen, &field));
     RETURN_IF_ERROR(header_parsers[field](parser));
   }
@@ -193,7 +193,7 @@ static Status parse_names(Parser *parser, const char *keyword, int64_t *out_coun
   if (!at_word(parser, keyword)) return parse_expected(parser, arena_printf(parser->scratch, "'%s'", keyword));
   advance(parser);
   while (at(parser, TOKEN_INTEGER)) {
-    StringView name;
+    StringView name = {0};
     advance(parser);
     RETURN_IF_ERROR(parse_string(parser, &name));
     array_push(&names, parser->arena, name);
@@ -209,8 +209,8 @@ static Status parse_row(Parser *parser, const char *owner, const FieldTable *tab
   uint64_t seen = 0;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
-    int field;
-    int64_t value;
+    int field = 0;
+    int64_t value = 0;
     RETURN_IF_ERROR(parse_field_name(parser, owner, table, &seen, &field));
     RETURN_IF_ERROR(parse_int32(parser, &value));
     *targets[field] = (int32_t)value;

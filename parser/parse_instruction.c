@@ -339,7 +339,7 @@ Status build_instruction(Parser *parser, InstructionDraft *draft, HloInstruction
   spread_sharding(parser, draft, shape);
   StringView name = draft->name;
   if (name.size == 0) name = sv_printf(parser->arena, "%.*s.anon", SV_ARG(draft->opcode_text));
-  HloInstruction *instruction;
+  HloInstruction *instruction = NULL;
   if (draft->opcode == HLO_PARAMETER) {
     int64_t number = draft_attr(draft, HLO_ATTR_PARAMETER_NUMBER)->value.integer;
     instruction = hlo_computation_add_parameter(computation, number, shape, name);

@@ -29,7 +29,7 @@ Status parse_metadata(Parser *parser, HloMetadata *out_metadata) {
   uint64_t seen = 0;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of metadata"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
-    int field;
+    int field = 0;
     RETURN_IF_ERROR(parse_field_name(parser, "'metadata'", &metadata_table, &seen, &field));
     if (field < 6) {
       RETURN_IF_ERROR(parse_string(parser, texts[field]));
@@ -115,7 +115,7 @@ Status parse_statistics(Parser *parser, HloAttr *attr) {
       entry.name = current(parser)->text;
       advance(parser);
       if (list.count == 0) { /* the index of the value to show */
-        int64_t index;
+        int64_t index = 0;
         RETURN_IF_ERROR(parse_int64(parser, &index));
         entry.value = (double)index;
       } else {

@@ -91,15 +91,6 @@ static Status check_tuple(Parser *parser, InstructionDraft *draft) {
   return count_error(parser, draft, arena_printf(parser->scratch, "%d operands for its shape", draft->shape->tuple_size));
 }
 
-/* Of a non-tuple it is the verifier's to refuse. */
-static Status check_get_tuple_element(Parser *parser, InstructionDraft *draft) {
-  const HloAttr *attr = draft_attr(draft, HLO_ATTR_INDEX);
-  const Shape *tuple = operand_shape(draft, 0);
-  if (tuple->type != TYPE_TUPLE || attr->value.integer < tuple->tuple_size) return STATUS_OK;
-  return parse_error(parser, attr->loc, "parse-attribute-value", "no element %lld in a tuple of %d", (long long)attr->value.integer,
-                     tuple->tuple_size);
-}
-
 /* Start indices: one scalar per dimension, or a vector of all. */
 static Status check_start_indices(Parser *parser, InstructionDraft *draft, int arrays) {
   int64_t indices = operand_count(draft) - arrays;
@@ -241,7 +232,6 @@ static Rule *const rules[HLO_OPCODE_COUNT] = {
     [HLO_DYNAMIC_SLICE] = check_dynamic_slice,
     [HLO_DYNAMIC_UPDATE_SLICE] = check_dynamic_update_slice,
     [HLO_GET_DIMENSION_SIZE] = check_one_dimension,
-    [HLO_GET_TUPLE_ELEMENT] = check_get_tuple_element,
     [HLO_INFEED] = check_infeed,
     [HLO_PARAMETER] = check_parameter,
     [HLO_RECV] = check_recv,

@@ -115,7 +115,7 @@ static Status parse_splits(Parser *parser, LayoutText *text) {
     RETURN_IF_ERROR(expect(parser, TOKEN_COLON, "':'"));
     int64_t mark = parser->ints.count;
     do {
-      int64_t index;
+      int64_t index = 0;
       RETURN_IF_ERROR(parse_int64(parser, &index));
       array_push(&parser->ints, parser->scratch, index);
     } while (accept(parser, TOKEN_COMMA));
@@ -159,7 +159,7 @@ static Status parse_layout(Parser *parser, LayoutText *text) {
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of a layout"));
   if (at(parser, TOKEN_INTEGER)) {
     do {
-      int64_t dimension;
+      int64_t dimension = 0;
       RETURN_IF_ERROR(parse_int64(parser, &dimension));
       array_push(&parser->ints, parser->scratch, dimension);
     } while (accept(parser, TOKEN_COMMA));
@@ -208,7 +208,7 @@ static Status parse_dimensions(Parser *parser, int *out_rank, int64_t **out_dims
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACKET, "'[' of a shape's dimensions"));
   if (!at(parser, TOKEN_RIGHT_BRACKET)) {
     do {
-      int64_t size;
+      int64_t size = 0;
       bool is_dynamic;
       RETURN_IF_ERROR(parse_dimension(parser, &size, &is_dynamic));
       array_push(&parser->ints, parser->scratch, size);
@@ -269,7 +269,7 @@ static Status parse_tuple_shape(Parser *parser, const Shape **out_shape) {
   advance(parser);
   if (!at(parser, TOKEN_RIGHT_PAREN)) {
     do {
-      const Shape *element;
+      const Shape *element = NULL;
       RETURN_IF_ERROR(parse_shape(parser, &element));
       array_push(&elements, parser->scratch, element);
     } while (accept(parser, TOKEN_COMMA));
@@ -283,7 +283,7 @@ static Status parse_buffer_shape(Parser *parser, const Shape **out_shape) {
   advance(parser);
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_PAREN, "'('"));
   SourceLoc loc = here(parser);
-  const Shape *element;
+  const Shape *element = NULL;
   RETURN_IF_ERROR(parse_shape(parser, &element));
   if (!shape_is_array(element)) return parse_error(parser, loc, "parse-shape", "a buffer holds one array");
   RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_PAREN, "')' of a buffer shape"));

@@ -43,7 +43,7 @@ static Status parse_devices(Parser *parser, ShardingText *text) {
   }
   Int64Array ids = {0};
   do {
-    int64_t id;
+    int64_t id = 0;
     RETURN_IF_ERROR(parse_int64(parser, &id));
     array_push(&ids, parser->arena, id);
   } while (accept(parser, TOKEN_COMMA));
@@ -113,7 +113,7 @@ static Status parse_sharding_word(Parser *parser, ShardingText *text) {
   static const char *const names[] = {"device", "devices", "last_tile_dims", "metadata"};
   static const FieldTable table = {names, 4};
   uint64_t seen = 0; /* repetitions are caught by their contents */
-  int field;
+  int field = 0;
   if (!at(parser, TOKEN_ATTRIBUTE)) return parse_expected(parser, "a word of a sharding, or '}'");
   RETURN_IF_ERROR(parse_field_name(parser, "a sharding", &table, &seen, &field));
   switch (field) {
@@ -189,7 +189,7 @@ static Status parse_mesh_sharding(Parser *parser, HloSharding *sharding) {
   }
   if (!comma) return STATUS_OK;
   do {
-    int field;
+    int field = 0;
     RETURN_IF_ERROR(parse_field_name(parser, "a mesh sharding", &table, &seen, &field));
     if (field == 3) {
       RETURN_IF_ERROR(parse_sharding_metadata(parser, sharding));
@@ -242,11 +242,11 @@ Status parse_domain(Parser *parser, const HloDomain **out_domain) {
   *out_domain = domain;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of a domain"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
-    int field;
+    int field = 0;
     RETURN_IF_ERROR(parse_field_name(parser, "'domain'", &table, &seen, &field));
     if (field == 0) {
       SourceLoc kind_loc = here(parser);
-      StringView kind;
+      StringView kind = {0};
       RETURN_IF_ERROR(parse_string(parser, &kind));
       if (!sv_equal_cstring(kind, "sharding")) {
         return parse_error(parser, kind_loc, "parse-attribute-value", "the only kind of domain is \"sharding\"");

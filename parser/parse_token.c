@@ -115,7 +115,7 @@ Status parse_int_list(Parser *parser, TokenKind open, TokenKind close, Int64List
   RETURN_IF_ERROR(expect(parser, open, opening));
   if (!at(parser, close)) {
     do {
-      int64_t value;
+      int64_t value = 0;
       RETURN_IF_ERROR(parse_int64(parser, &value));
       array_push(&parser->ints, parser->scratch, value);
     } while (accept(parser, TOKEN_COMMA));
@@ -146,7 +146,7 @@ Status parse_shape_index(Parser *parser, ShapeIndex *out_index) {
   int64_t mark = parser->ints.count;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of a shape index"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
-    int64_t value;
+    int64_t value = 0;
     RETURN_IF_ERROR(parse_int64(parser, &value));
     array_push(&parser->ints, parser->scratch, value);
     if (!accept(parser, TOKEN_COMMA)) break;
@@ -160,7 +160,7 @@ Status parse_shape_index(Parser *parser, ShapeIndex *out_index) {
 Status push_token_numbers(Parser *parser, const Token *token) {
   const char *c = token->start, *end = c + token->text.size;
   while (c < end) {
-    int64_t value;
+    int64_t value = 0;
     if (!scan_integer(&c, end, &value)) {
       return parse_error(parser, token_loc(&parser->lexer, token), "parse-number", "an integer does not fit 64 bits");
     }

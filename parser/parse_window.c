@@ -98,7 +98,7 @@ Status parse_window(Parser *parser, const Window **out_window) {
   uint64_t seen = 0;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of a window"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
-    int field;
+    int field = 0;
     RETURN_IF_ERROR(parse_field_name(parser, "'window'", &window_table, &seen, &field));
     if (field == WINDOW_PAD) {
       RETURN_IF_ERROR(parse_pads(parser, "padding per dimension, like 0_1x0_1", &fields[field]));
@@ -112,7 +112,7 @@ Status parse_window(Parser *parser, const Window **out_window) {
 
 /* --- dim_labels=b01f_01io->b01f --- */
 
-/* One group: positions of its letters, of the digits, and the number of dimensions. */
+/* One group: positions of its letters (-1: missing, which is the verifier's to refuse), of the digits, and the number of dimensions. */
 typedef struct LabelGroup {
   StringView text;
   char first, second; /* the two letters */
@@ -133,10 +133,6 @@ static Status parse_label_group(Parser *parser, SourceLoc loc, LabelGroup *group
     if (*slot >= 0) return parse_error(parser, loc, "parse-dim-labels", "'%c' stands twice in '%.*s'", c, SV_ARG(group->text));
     *slot = i;
     group->spatial_rank += c >= '0' && c <= '9';
-  }
-  if (group->first_at < 0 || group->second_at < 0) {
-    return parse_error(parser, loc, "parse-dim-labels", "'%.*s' lacks '%c'", SV_ARG(group->text),
-                       group->first_at < 0 ? group->first : group->second);
   }
   for (int i = 0; i < group->spatial_rank; i++) {
     if (spatial[i] < 0) {
@@ -232,7 +228,7 @@ static Status parse_sparsity_operand(Parser *parser, SparsityOperand *out_operan
   out_operand->present = true;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
-    int field;
+    int field = 0;
     RETURN_IF_ERROR(parse_field_name(parser, "a sparse operand", &table, &seen, &field));
     if (field == 0) {
       SourceLoc loc = here(parser);
@@ -257,7 +253,7 @@ Status parse_sparsity(Parser *parser, const SparsityConfig **out_sparsity) {
   uint64_t seen = 0;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
-    int field;
+    int field = 0;
     RETURN_IF_ERROR(parse_field_name(parser, "'sparsity_config'", &table, &seen, &field));
     RETURN_IF_ERROR(parse_sparsity_operand(parser, field == 0 ? &config->lhs : &config->rhs));
     (void)accept(parser, TOKEN_COMMA);
@@ -298,7 +294,7 @@ static Status parse_tolerance(Parser *parser, ResultAccuracy *accuracy) {
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   if (!at(parser, TOKEN_RIGHT_BRACE)) {
     do {
-      int field;
+      int field = 0;
       RETURN_IF_ERROR(parse_field_name(parser, "'tolerance'", &table, &seen, &field));
       if (field == 2) {
         RETURN_IF_ERROR(parse_int64(parser, &accuracy->ulps));
