@@ -78,7 +78,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_load(session, true));
   RETURN_IF_ERROR(driver_run_passes(session, true));
   bool only_hlo = emit == EMIT_HLO && !session->module->buffer_assignment;
-  if (!only_hlo) RETURN_IF_ERROR(driver_check_memory(session));
+  if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));

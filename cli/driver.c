@@ -11,7 +11,7 @@
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
 
-enum { DEFAULT_OPT_LEVEL = 2, LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
+enum { DEFAULT_OPT_LEVEL = 2, ERROR_LIMIT = 50 };
 
 bool option_given(const Session *session, OptionId id) {
   return session->options->values[id].given;
@@ -132,31 +132,10 @@ Status driver_run_passes(Session *session, bool standard) {
   return status;
 }
 
-/* The table of the largest buffers as a note to the latest diagnostic. */
-static void note_peak_buffers(Session *session) {
-  StringBuilder table;
-  sb_init(&table, session->arena);
-  report_peak_buffers(&table, session->module, session->module->buffer_assignment, LARGEST_BUFFERS_SHOWN);
-  diag_note(session->diag, NO_LOC, "the largest buffers alive at the peak:\n%.*s", SV_ARG(sb_view(&table)));
-}
-
-Status driver_check_memory(Session *session) {
-  const BufferAssignment *assignment = session->module->buffer_assignment;
-  if (!assignment)
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "no-assignment",
-                      "these passes end without a buffer assignment, which the output needs");
-  int64_t limit = option_integer(session, OPTION_MEMORY_LIMIT, -1);
-  int64_t needed =
-      assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes;
-  if (limit < 0 || needed <= limit) return STATUS_OK;
-  Status status =
-      diag_error(session->diag, STATUS_EXHAUSTED, session->module->loc, "memory-limit",
-                 "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, "
-                 "temporaries %lld), more than the limit of %lld",
-                 (long long)needed, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
-                 (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
-  note_peak_buffers(session);
-  return status;
+Status driver_require_assignment(Session *session) {
+  if (session->module->buffer_assignment) return STATUS_OK;
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "no-assignment",
+                    "these passes end without a buffer assignment, which the output needs");
 }
 
 Status driver_generate(Session *session, CodegenEmit emit) {

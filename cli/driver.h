@@ -51,8 +51,8 @@ int session_end_usage(Session *session);
 MUST_USE Status driver_load(Session *session, bool verify);
 /* The passes of --passes, otherwise the standard ones (|standard|) or none, with dumps. */
 MUST_USE Status driver_run_passes(Session *session, bool standard);
-/* The module has a BufferAssignment and fits --memory-limit. */
-MUST_USE Status driver_check_memory(Session *session);
+/* The passes left a BufferAssignment (which has been found to fit --memory-limit). */
+MUST_USE Status driver_require_assignment(Session *session);
 /* Fills session->object. */
 MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
 /* --dump-liveness, --dump-buffer-assignment. */

@@ -11,7 +11,7 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   }
   if (what == PRINT_KERNELS) return codegen_print_kernels(session->codegen_arena, module, session->diag, out);
   if (what == PRINT_NONE) return STATUS_OK;
-  RETURN_IF_ERROR(driver_check_memory(session));
+  RETURN_IF_ERROR(driver_require_assignment(session));
   const BufferAssignment *assignment = module->buffer_assignment;
   if (what == PRINT_BUFFER_MAP)
     report_buffer_map(out, module, assignment,
@@ -27,7 +27,6 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
 static Status opt(Session *session) {
   RETURN_IF_ERROR(driver_load(session, !option_given(session, OPTION_NO_VERIFY)));
   RETURN_IF_ERROR(driver_run_passes(session, false));
-  if (session->module->buffer_assignment) RETURN_IF_ERROR(driver_check_memory(session));
   int64_t what = option_integer(session, OPTION_PRINT, PRINT_HLO);
   StringBuilder text;
   sb_init(&text, session->arena);

@@ -29,7 +29,7 @@ static Status compile_in_memory(Session *session, RunState *state) {
   double start = driver_seconds_now();
   RETURN_IF_ERROR(driver_load(session, true));
   RETURN_IF_ERROR(driver_run_passes(session, true));
-  RETURN_IF_ERROR(driver_check_memory(session));
+  RETURN_IF_ERROR(driver_require_assignment(session));
   RETURN_IF_ERROR(driver_add_reports(session));
   RETURN_IF_ERROR(driver_generate(session, CODEGEN_OBJECT));
   double load_start = driver_seconds_now();

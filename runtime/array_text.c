@@ -56,7 +56,8 @@ typedef struct ArrayPrinter {
   StringBuilder *out;
   const NpyArray *array;
   bool abbreviate;
-  int width; /* of the widest element shown */
+  int left, right; /* the longest part up to the decimal point, and behind it, among the elements shown */
+  int width;       /* of a column */
 } ArrayPrinter;
 
 /* The element after |i| that is shown along a dimension of |size|; a gap is reported through |out_gap|. */
@@ -65,17 +66,32 @@ static int64_t next_shown(const ArrayPrinter *printer, int64_t size, int64_t i, 
   return *out_gap ? size - EDGE : i + 1;
 }
 
+/* Characters up to the decimal point; 0 without one. */
+static int left_part(const char *text) {
+  const char *point = strchr(text, '.');
+  return point ? (int)(point + 1 - text) : 0;
+}
+
 static void measure(ArrayPrinter *printer, int dim, int64_t index) {
   if (dim == printer->array->rank) {
     ElementText text;
     element_text(printer->array, index, &text);
-    int width = (int)strlen(text.text);
-    if (width > printer->width) printer->width = width;
+    int width = (int)strlen(text.text), left = left_part(text.text);
+    if (left > printer->left) printer->left = left;
+    if (width - left > printer->right) printer->right = width - left;
+    if (left == 0 && width > printer->width) printer->width = width;
     return;
   }
   int64_t size = printer->array->dims[dim];
   bool gap;
   for (int64_t i = 0; i < size; i = next_shown(printer, size, i, &gap)) measure(printer, dim + 1, index * size + i);
+}
+
+/* Decimal points stand below one another; what has none stands at the right. */
+static void print_aligned(const ArrayPrinter *printer, const char *text) {
+  int left = left_part(text), behind = left > 0 ? printer->right - ((int)strlen(text) - left) : 0;
+  sb_printf(printer->out, "%*s", printer->width - behind, text);
+  sb_append_repeated(printer->out, ' ', behind);
 }
 
 static void print_row(ArrayPrinter *printer, int dim, int64_t index) {
@@ -94,7 +110,7 @@ static void print_row(ArrayPrinter *printer, int dim, int64_t index) {
     if (gap) sb_append_cstring(printer->out, "... ");
     ElementText text;
     element_text(printer->array, index * size + i, &text);
-    sb_printf(printer->out, "%*s", printer->width, text.text);
+    print_aligned(printer, text.text);
     column += needed;
   }
 }
@@ -131,6 +147,7 @@ void array_print(StringBuilder *out, const NpyArray *array) {
     sb_append_cstring(out, "[]");
   } else {
     measure(&printer, 0, 0);
+    if (printer.left + printer.right > printer.width) printer.width = printer.left + printer.right;
     print_dimension(&printer, 0, 0);
   }
 }

@@ -127,9 +127,9 @@ static void assert_printed(const NpyArray *array, const char *want) {
 
 static void array_print_aligns_columns(void **state) {
   (void)state;
-  float data[] = {1, -0.1f, 3e10f, 0.5f};
+  float data[] = {1, -0.1f, 3.125f, 0.5f};
   int64_t dims[] = {2, 2};
-  assert_printed(&(NpyArray){{'f', 4}, 2, dims, 4, data}, "[[   1.  -0.1]\n [3e+10   0.5]]");
+  assert_printed(&(NpyArray){{'f', 4}, 2, dims, 4, data}, "[[ 1.    -0.1  ]\n [ 3.125  0.5  ]]");
   assert_printed(&(NpyArray){{'f', 4}, 0, NULL, 1, data}, "1.");
   bool flags[] = {true, false};
   int64_t two[] = {2};
