@@ -69,6 +69,7 @@ static void find_place(Proof *proof, int32_t number) {
   bool inside = slice.offset >= 0 && slice.offset <= slice.allocation->size && value->size <= slice.allocation->size - slice.offset;
   if (!inside) violate(proof, maker, "plan-bounds", arena_printf(proof->arena, "%s leaves its allocation", name_of(proof, number)));
   if (buffer->alignment <= 0 || slice.offset % buffer->alignment != 0 || buffer->alignment % element != 0 ||
+      (slice.allocation->alignment % buffer->alignment != 0 && value->size > 0) ||
       (slice.allocation->kind == ALLOCATION_TEMP && slice.allocation->workspace_offset % buffer->alignment != 0)) {
     violate(proof, maker, "plan-alignment", arena_printf(proof->arena, "%s is not aligned", name_of(proof, number)));
   }

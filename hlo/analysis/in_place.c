@@ -292,9 +292,9 @@ InPlacePairs hlo_in_place_pairs(const HloInstruction *instruction, Arena *arena)
 
 /* --- operands overwritten by results --- */
 
-/* Elements of both are equally wide and the k-th in memory of one is the k-th of the other. */
+/* Elements of both are equally wide and aligned, and the k-th in memory of one is the k-th of the other. */
 static bool same_places(const Shape *a, const Shape *b) {
-  if (type_storage_bytes(a->type) != type_storage_bytes(b->type)) return false;
+  if (type_storage_bytes(a->type) != type_storage_bytes(b->type) || type_is_complex(a->type) != type_is_complex(b->type)) return false;
   if (a->layout.memory_space != b->layout.memory_space) return false;
   return a == b || hlo_same_element_order(a, b);
 }

@@ -19,6 +19,7 @@ typedef struct Assigner {
   const int32_t *order;     /* values of the analysis in order of time: order[i] is value i of the assignment */
   const int32_t *numbers;   /* the inverse */
   int32_t *set_of_buffer;   /* the alias set each buffer was made from */
+  int64_t *element_alignments; /* by buffer: what its elements need at least */
   bool *is_hosted;          /* by buffer: a temporary in the caller's memory */
 } Assigner;
 

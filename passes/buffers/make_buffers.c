@@ -88,6 +88,7 @@ static void make_buffer(Assigner *assigner, int32_t set_number, int32_t id) {
     value->buffer = id;
     buffer->alignment = max_i64(buffer->alignment, element_alignment(hlo_value_shape(value)));
   }
+  assigner->element_alignments[id] = buffer->alignment;
 }
 
 /* In order of their first values. */
@@ -96,6 +97,7 @@ static void make_buffers(Assigner *assigner) {
   HloAlias *alias = assigner->analysis.alias;
   assignment->buffers = ARENA_NEW_ARRAY(assigner->arena, HloBuffer, assignment->value_count + 1);
   assigner->set_of_buffer = ARENA_NEW_ARRAY(assigner->scratch, int32_t, assignment->value_count + 1);
+  assigner->element_alignments = ARENA_NEW_ARRAY(assigner->scratch, int64_t, assignment->value_count + 1);
   for (int32_t i = 0; i < assignment->value_count; i++) {
     int32_t set = hlo_alias_set(alias, assigner->order[i]);
     if (alias->sets[set].values[0] != assigner->order[i]) continue;

@@ -107,6 +107,7 @@ static void find_home(Hosting *hosting, HloBuffer *buffer) {
   for (int64_t i = 0; i < hosting->homes.count && hosting->budget > 0; i++) {
     Home *home = &hosting->homes.data[i];
     if (home->allocation->size < buffer->size || home->allocation->colour != buffer->colour) continue;
+    if (home->allocation->alignment < hosting->assigner->element_alignments[buffer->id]) continue;
     int64_t offset = room_in(hosting, home, buffer);
     if (offset < 0) continue;
     buffer->allocation = home->allocation->index;
@@ -245,7 +246,7 @@ Status assigner_place_temporaries(Assigner *assigner) {
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
     HloBuffer *buffer = &assignment->buffers[i];
     if (!assigner->is_hosted[i]) continue;
-    buffer->alignment = assignment->allocations[buffer->allocation].alignment;
+    buffer->alignment = assigner->element_alignments[i];
   }
   find_peak(assigner);
   return STATUS_OK;
