@@ -83,11 +83,11 @@ static HloInstruction *scalar_of_splat(HloInstruction *constant, const Literal *
   return hlo_computation_add_constant(constant->parent, scalar, (StringView){0});
 }
 
-/* constant({c, c, …}) → broadcast(c): found by its first elements before all are compared */
+/* constant({c, c, …}) → broadcast(c) */
 static HloInstruction *splat_constant(HloInstruction *instruction) {
   const Literal *literal = hlo_instruction_literal(instruction);
   if (!shape_is_array(instruction->shape) || shape_is_scalar(instruction->shape) || literal->elided) return NULL;
-  if (shape_element_count(instruction->shape) < 2 || !literal_is_splat(literal)) return NULL;
+  if (shape_element_count(instruction->shape) < 1 || !literal_is_splat(literal)) return NULL;
   return algebraic_broadcast(scalar_of_splat(instruction, literal), instruction->shape, NULL);
 }
 
