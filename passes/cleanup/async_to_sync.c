@@ -1,8 +1,9 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* Code generated here runs an operation when its turn comes: a start and its done are the operation itself, at the start's operands.  The
- * pair becomes one instruction in the done's place; the results of a start are only ever read by its update and done. */
+/* Code generated here runs an operation when its turn comes: a start and its done are the operation itself, at the
+ * start's operands.  The pair becomes one instruction in the done's place; the results of a start are only ever read by
+ * its update and done. */
 typedef struct AsyncPair {
   HloOpcode start, done, sync;
 } AsyncPair;
@@ -24,7 +25,8 @@ static const AsyncPair *pair_of_done(HloOpcode done) {
   return NULL;
 }
 
-/* The start that |done| ends, through updates, each read by the next alone and none of them ordered by control; NULL otherwise. */
+/* The start that |done| ends, through updates, each read by the next alone and none of them ordered by control; NULL
+ * otherwise. */
 static HloInstruction *start_of(const HloInstruction *done, const AsyncPair *pair, const ControlEdges *edges) {
   if (control_edges_touch(edges, done)) return NULL;
   HloInstruction *at = done->operand_count == 1 ? done->operands[0] : NULL;
@@ -75,7 +77,8 @@ static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool
     ControlEdges edges;
     control_edges_init(&edges, computation, context->scratch);
     int64_t count = computation->instructions.count;
-    HloInstruction **candidates = ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
+    HloInstruction **candidates =
+        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
     for (int64_t i = 0; i < count; i++) {
       const AsyncPair *pair = pair_of_done(candidates[i]->opcode);
       HloInstruction *start = pair != NULL ? start_of(candidates[i], pair, &edges) : NULL;

@@ -57,5 +57,5 @@ static Status run_call_inliner(HloPassContext *context, HloModule *module, bool 
   return STATUS_OK;
 }
 
-const HloPass hlo_call_inliner_pass = {"call-inliner", "replace calls, and fusions found in the text, by what they call",
-                                       run_call_inliner, false};
+const HloPass hlo_call_inliner_pass = {
+    "call-inliner", "replace calls, and fusions found in the text, by what they call", run_call_inliner, false};

@@ -1,5 +1,5 @@
-/* Which instructions of a computation take part in control dependencies.  Passes leave those where they are: merging or moving one would
- * lose the order it stands for. */
+/* Which instructions of a computation take part in control dependencies.  Passes leave those where they are: merging or
+ * moving one would lose the order it stands for. */
 #ifndef XLAC_PASSES_CLEANUP_CONTROL_EDGES_H
 #define XLAC_PASSES_CLEANUP_CONTROL_EDGES_H
 

@@ -12,7 +12,8 @@ typedef struct Flattener {
   bool changed;
 } Flattener;
 
-/* Computations that are applied to elements may be shared among such uses, but not with control flow, which gives them buffers. */
+/* Computations that are applied to elements may be shared among such uses, but not with control flow, which gives them
+ * buffers. */
 static void mark_regions(Flattener *flattener) {
   const HloModule *module = flattener->module;
   for (int64_t c = 0; c < module->computations.count; c++) {

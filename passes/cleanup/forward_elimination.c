@@ -3,7 +3,8 @@
 
 /* A token of nothing orders nothing. */
 static bool is_empty_token(const HloInstruction *token) {
-  if (token->opcode != HLO_AFTER_ALL || hlo_instruction_attr(token, HLO_ATTR_CONTROL_PREDECESSORS) != NULL) return false;
+  if (token->opcode != HLO_AFTER_ALL || hlo_instruction_attr(token, HLO_ATTR_CONTROL_PREDECESSORS) != NULL)
+    return false;
   for (int i = 0; i < token->operand_count; i++) {
     const HloInstruction *operand = token->operands[i];
     if (operand->opcode != HLO_AFTER_ALL || operand->operand_count > 0) return false;
@@ -16,12 +17,9 @@ static bool is_empty_token(const HloInstruction *token) {
 static HloInstruction *forwarded_value(const HloInstruction *instruction) {
   switch (instruction->opcode) {
     case HLO_OPT_BARRIER:
-    case HLO_DOMAIN:
-      return instruction->operands[0];
-    case HLO_ADD_DEPENDENCY:
-      return is_empty_token(instruction->operands[1]) ? instruction->operands[0] : NULL;
-    default:
-      return NULL;
+    case HLO_DOMAIN: return instruction->operands[0];
+    case HLO_ADD_DEPENDENCY: return is_empty_token(instruction->operands[1]) ? instruction->operands[0] : NULL;
+    default: return NULL;
   }
 }
 
@@ -41,6 +39,5 @@ static Status run_forward_elimination(HloPassContext *context, HloModule *module
   return STATUS_OK;
 }
 
-const HloPass hlo_forward_elimination_pass = {"forward-elimination",
-                                              "remove barriers, domains and dependencies on nothing", run_forward_elimination,
-                                              false};
+const HloPass hlo_forward_elimination_pass = {
+    "forward-elimination", "remove barriers, domains and dependencies on nothing", run_forward_elimination, false};

@@ -1,7 +1,8 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* Candidates of one hash that are looked at.  More share a hash only where computations differ, which the hash does not see. */
+/* Candidates of one hash that are looked at.  More share a hash only where computations differ, which the hash does not
+ * see. */
 enum { CHAIN_LIMIT = 64 };
 
 typedef struct CseEntry {

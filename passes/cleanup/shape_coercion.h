@@ -4,8 +4,8 @@
 
 #include "hlo/ir/hlo_module.h"
 
-/* |value| if it has |shape| already, else the same elements in the layouts of |shape|: a copy per array leaf that differs.  |shape| must
- * have the types and dimensions of |value|'s; where it has not, |value| itself comes back. */
+/* |value| if it has |shape| already, else the same elements in the layouts of |shape|: a copy per array leaf that
+ * differs.  |shape| must have the types and dimensions of |value|'s; where it has not, |value| itself comes back. */
 HloInstruction *shape_coerce(HloInstruction *value, const Shape *shape);
 
 #endif

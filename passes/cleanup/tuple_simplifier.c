@@ -47,5 +47,5 @@ static Status run_tuple_simplifier(HloPassContext *context, HloModule *module, b
   return STATUS_OK;
 }
 
-const HloPass hlo_tuple_simplifier_pass = {"tuple-simplifier", "read tuple elements where they come from", run_tuple_simplifier,
-                                           false};
+const HloPass hlo_tuple_simplifier_pass = {"tuple-simplifier", "read tuple elements where they come from",
+                                           run_tuple_simplifier, false};

@@ -2,12 +2,11 @@
 
 /* The three batch-norm operations in terms of elementwise operations and reductions (after XLA's BatchNormExpander).
  *
- * Sums are taken in f32 at least.  The variance is the mean of squared deviations, not E[x²] - E[x]², which cancels and can turn
- * negative.  With n elements per feature:
- *   training:  mean = Σx / n, var = Σ(x - mean)² / n, y = (x - mean) · rsqrt(var + ε) · scale + offset
- *   inference: y from the given mean and var
- *   grad:      d_offset = Σg, d_scale = rsqrt(var + ε) · Σ g·(x - mean),
- *              d_x = scale · rsqrt(var + ε) · (g - d_offset / n - (x - mean) · Σ g·(x - mean) / (n · (var + ε))) */
+ * Sums are taken in f32 at least.  The variance is the mean of squared deviations, not E[x²] - E[x]², which cancels and
+ * can turn negative.  With n elements per feature: training:  mean = Σx / n, var = Σ(x - mean)² / n, y = (x - mean) ·
+ * rsqrt(var + ε) · scale + offset inference: y from the given mean and var grad:      d_offset = Σg, d_scale =
+ * rsqrt(var + ε) · Σ g·(x - mean), d_x = scale · rsqrt(var + ε) · (g - d_offset / n - (x - mean) · Σ g·(x - mean) / (n
+ * · (var + ε))) */
 typedef struct NormBuilder {
   HloComputation *computation;
   const HloInstruction *norm;
@@ -17,10 +16,9 @@ typedef struct NormBuilder {
   const Shape *full, *features; /* of the operand and of a value per feature, in the type that is computed in */
 } NormBuilder;
 
-static HloInstruction *add_instruction(NormBuilder *builder, HloOpcode opcode, const Shape *shape, HloInstruction **operands,
-                                       int count) {
-  HloInstruction *result =
-      hlo_computation_add(builder->computation, opcode, shape, operands, count, (StringView){0});
+static HloInstruction *add_instruction(NormBuilder *builder, HloOpcode opcode, const Shape *shape,
+                                       HloInstruction **operands, int count) {
+  HloInstruction *result = hlo_computation_add(builder->computation, opcode, shape, operands, count, (StringView){0});
   hlo_instruction_inherit_metadata(result, builder->norm);
   /* The norm's sharding speaks of its own result, a tuple for two of the three. */
   hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
@@ -112,7 +110,8 @@ static HloInstruction *operand(NormBuilder *builder, int index) {
 
 /* |deviation| = x - mean */
 static HloInstruction *normalise(NormBuilder *builder, HloInstruction *deviation, HloInstruction *variance) {
-  HloInstruction *unit = binary(builder, HLO_MULTIPLY, deviation, spread(builder, inverse_deviation(builder, variance)));
+  HloInstruction *unit =
+      binary(builder, HLO_MULTIPLY, deviation, spread(builder, inverse_deviation(builder, variance)));
   HloInstruction *scaled = binary(builder, HLO_MULTIPLY, unit, spread(builder, operand(builder, 1)));
   return binary(builder, HLO_ADD, scaled, spread(builder, operand(builder, 2)));
 }
@@ -208,7 +207,8 @@ static Status run_batch_norm_expander(HloPassContext *context, HloModule *module
   for (int64_t c = 0; c < computation_count; c++) {
     HloComputation *computation = module->computations.data[c];
     int64_t count = computation->instructions.count;
-    HloInstruction **candidates = ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
+    HloInstruction **candidates =
+        ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
     for (int64_t i = 0; i < count; i++) {
       if (expander_of(candidates[i]->opcode) == NULL || !is_expandable(candidates[i])) continue;
       expand(candidates[i], adders, context->scratch);

@@ -1,8 +1,9 @@
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* map(x, y, …), to_apply=f → the instructions of f with arrays for scalars, when f is elementwise throughout; constants are broadcast.
- * A map of scalars in f itself (to_apply of scalars) is inlined the same way by an earlier round: callees come first. */
+/* map(x, y, …), to_apply=f → the instructions of f with arrays for scalars, when f is elementwise throughout; constants
+ * are broadcast. A map of scalars in f itself (to_apply of scalars) is inlined the same way by an earlier round:
+ * callees come first. */
 static bool is_inlinable(const HloComputation *body) {
   for (int64_t i = 0; i < body->instructions.count; i++) {
     const HloInstruction *instruction = body->instructions.data[i];
@@ -33,8 +34,8 @@ static HloInstruction *splat(HloComputation *into, const HloInstruction *constan
   return array;
 }
 
-static HloInstruction *widen(HloComputation *into, const HloInstruction *scalar, const HloInstruction *map, IntMap *widened,
-                             Arena *scratch) {
+static HloInstruction *widen(HloComputation *into, const HloInstruction *scalar, const HloInstruction *map,
+                             IntMap *widened, Arena *scratch) {
   const Shape *shape = shape_with_type(into->module->shapes, map->shape, scalar->shape->type);
   if (scalar->opcode == HLO_PARAMETER) return map->operands[hlo_instruction_parameter_number(scalar)];
   if (scalar->opcode == HLO_CONSTANT) return splat(into, scalar, shape);
@@ -72,5 +73,5 @@ static Status run_map_inliner(HloPassContext *context, HloModule *module, bool *
   return STATUS_OK;
 }
 
-const HloPass hlo_map_inliner_pass = {"map-inliner", "apply the elementwise functions of map to whole arrays", run_map_inliner,
-                                      false};
+const HloPass hlo_map_inliner_pass = {"map-inliner", "apply the elementwise functions of map to whole arrays",
+                                      run_map_inliner, false};

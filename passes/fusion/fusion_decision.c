@@ -15,10 +15,30 @@ enum {
 #define NO(text) ((FusionDecision){false, text})
 
 /* Elementwise operations are CHEAP unless they stand here. */
-static const HloOpcode costly_opcodes[] = {
-    HLO_ACOS, HLO_ACOSH, HLO_ASIN, HLO_ASINH, HLO_ATAN2, HLO_ATANH, HLO_CBRT, HLO_COSH, HLO_COSINE, HLO_DIVIDE, HLO_ERF,
-    HLO_EXPONENTIAL, HLO_EXPONENTIAL_MINUS_ONE, HLO_LOG, HLO_LOG_PLUS_ONE, HLO_LOGISTIC, HLO_POWER, HLO_REMAINDER,
-    HLO_RSQRT, HLO_SINE, HLO_SINH, HLO_SQRT, HLO_TAN, HLO_TANH};
+static const HloOpcode costly_opcodes[] = {HLO_ACOS,
+                                           HLO_ACOSH,
+                                           HLO_ASIN,
+                                           HLO_ASINH,
+                                           HLO_ATAN2,
+                                           HLO_ATANH,
+                                           HLO_CBRT,
+                                           HLO_COSH,
+                                           HLO_COSINE,
+                                           HLO_DIVIDE,
+                                           HLO_ERF,
+                                           HLO_EXPONENTIAL,
+                                           HLO_EXPONENTIAL_MINUS_ONE,
+                                           HLO_LOG,
+                                           HLO_LOG_PLUS_ONE,
+                                           HLO_LOGISTIC,
+                                           HLO_POWER,
+                                           HLO_REMAINDER,
+                                           HLO_RSQRT,
+                                           HLO_SINE,
+                                           HLO_SINH,
+                                           HLO_SQRT,
+                                           HLO_TAN,
+                                           HLO_TANH};
 
 enum { COSTLY_COUNT = sizeof(costly_opcodes) / sizeof(costly_opcodes[0]) };
 
@@ -61,23 +81,18 @@ FusionCost fusion_cost(const HloInstruction *instruction) {
     case HLO_RESHAPE:
     case HLO_REVERSE:
     case HLO_SLICE:
-    case HLO_DYNAMIC_SLICE:
-      return FUSION_COST_FREE;
+    case HLO_DYNAMIC_SLICE: return FUSION_COST_FREE;
     case HLO_COPY: /* into another layout it reads against the grain, as a transpose does */
       return instruction->operands[0]->shape == instruction->shape ? FUSION_COST_FREE : FUSION_COST_HIGH;
-    case HLO_BITCAST:
-      return is_reshaping_bitcast(instruction) ? FUSION_COST_FREE : FUSION_COST_NONE;
-    case HLO_BITCAST_CONVERT:
-      return is_elementwise_bitcast(instruction) ? FUSION_COST_CHEAP : FUSION_COST_NONE;
-    case HLO_PAD:
-      return FUSION_COST_CHEAP;
-    case HLO_CONCATENATE:
-      return instruction->operand_count <= CONCATENATE_LIMIT ? FUSION_COST_CHEAP : FUSION_COST_NONE;
+    case HLO_BITCAST: return is_reshaping_bitcast(instruction) ? FUSION_COST_FREE : FUSION_COST_NONE;
+    case HLO_BITCAST_CONVERT: return is_elementwise_bitcast(instruction) ? FUSION_COST_CHEAP : FUSION_COST_NONE;
+    case HLO_PAD: return FUSION_COST_CHEAP;
+    case HLO_CONCATENATE: return instruction->operand_count <= CONCATENATE_LIMIT ? FUSION_COST_CHEAP : FUSION_COST_NONE;
     case HLO_TRANSPOSE: /* reads against the grain: once is enough */
-    case HLO_GATHER:
-      return FUSION_COST_HIGH;
+    case HLO_GATHER: return FUSION_COST_HIGH;
     default:
-      return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) ? elementwise_cost(instruction->opcode) : FUSION_COST_NONE;
+      return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) ? elementwise_cost(instruction->opcode)
+                                                                 : FUSION_COST_NONE;
   }
 }
 
@@ -101,7 +116,8 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
 FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return NO("a reduction is a loop of its own");
   if (fusion_cost(instruction) == FUSION_COST_NONE) return NO("the operation is not computed element by element");
-  if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return NO("its shapes are not static arrays with elements");
+  if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction))
+    return NO("its shapes are not static arrays with elements");
   if (instruction->shape->rank == 0) return NO("scalars are computed where the kernel is called");
   return YES("element by element");
 }
@@ -109,16 +125,14 @@ FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
 FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
   switch (user->opcode) {
     case HLO_REDUCE:
-      return operand < user->operand_count / 2 ? YES("reduced as it is computed") : NO("initial values are read, not computed");
+      return operand < user->operand_count / 2 ? YES("reduced as it is computed")
+                                               : NO("initial values are read, not computed");
     case HLO_DYNAMIC_UPDATE_SLICE:
       return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
-    case HLO_GATHER:
-      return NO("a gather reads its operands from memory");
+    case HLO_GATHER: return NO("a gather reads its operands from memory");
     case HLO_DYNAMIC_SLICE:
-    case HLO_PAD:
-      return operand == 0 ? YES("index map") : NO("a scalar of its consumer");
-    default:
-      return YES("index map");
+    case HLO_PAD: return operand == 0 ? YES("index map") : NO("a scalar of its consumer");
+    default: return YES("index map");
   }
 }
 

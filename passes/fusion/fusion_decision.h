@@ -1,6 +1,7 @@
 /* FusionDecision: whether a producer is computed inside the Kernel of its consumer, and why.
  *
- * Everything here looks at one instruction, or at one producer and a summary of how consumers read it; loop_fusion.c walks the graph. */
+ * Everything here looks at one instruction, or at one producer and a summary of how consumers read it; loop_fusion.c
+ * walks the graph. */
 #ifndef XLAC_PASSES_FUSION_FUSION_DECISION_H
 #define XLAC_PASSES_FUSION_FUSION_DECISION_H
 
@@ -16,7 +17,7 @@ typedef enum FusionCost {
   FUSION_COST_NONE, /* does not take part in fusion */
   FUSION_COST_FREE, /* index arithmetic only */
   FUSION_COST_CHEAP,
-  FUSION_COST_HIGH  /* worth storing rather than computing twice */
+  FUSION_COST_HIGH /* worth storing rather than computing twice */
 } FusionCost;
 
 FusionCost fusion_cost(const HloInstruction *instruction);
@@ -28,8 +29,8 @@ FusionDecision fusion_can_be_producer(const HloInstruction *instruction);
 /* |user|, in a fusion, may have its operand number |operand| computed there too. */
 FusionDecision fusion_can_cross(const HloInstruction *user, int operand);
 
-/* The index map at which |user| reads operand |operand| when |user| itself is evaluated at the map |map|.  Maps are named by hashes: equal
- * functions built from equal operations have equal names. */
+/* The index map at which |user| reads operand |operand| when |user| itself is evaluated at the map |map|.  Maps are
+ * named by hashes: equal functions built from equal operations have equal names. */
 uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t map);
 /* |user| reads elements of operand |operand| more than once each. */
 bool fusion_edge_expands(const HloInstruction *user, int operand);
@@ -39,10 +40,10 @@ bool fusion_is_generator(const HloInstruction *instruction);
 /* How the fusions that could take a producer in would use it, all together. */
 typedef struct FusionUse {
   int group_count;
-  int map_count;   /* the most distinct index maps in one group */
-  bool expanded;   /* evaluated more often than it has elements */
-  bool repeated;   /* something that uses it is arithmetic that is computed more than once already */
-  bool stored;     /* somebody else needs it in memory */
+  int map_count; /* the most distinct index maps in one group */
+  bool expanded; /* evaluated more often than it has elements */
+  bool repeated; /* something that uses it is arithmetic that is computed more than once already */
+  bool stored;   /* somebody else needs it in memory */
 } FusionUse;
 
 /* |out_repeats|: the producer then is arithmetic computed more than once (FusionUse.repeated for its operands). */

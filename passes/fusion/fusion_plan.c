@@ -33,9 +33,9 @@ typedef struct FusionPlanner {
   FusionPlan *plan;
   ControlEdges control;
   const HloComputation *computation;
-  MembershipList *memberships;  /* per node */
-  CandidateArray candidates;    /* of the producer at hand */
-  IntMap read;                  /* group and instruction id: the group reads it */
+  MembershipList *memberships; /* per node */
+  CandidateArray candidates;   /* of the producer at hand */
+  IntMap read;                 /* group and instruction id: the group reads it */
   const HloDecisionObserver *observer;
 } FusionPlanner;
 
@@ -47,7 +47,9 @@ static bool is_scalar_constant(const HloInstruction *instruction) {
   return instruction->opcode == HLO_CONSTANT && shape_is_scalar(instruction->shape);
 }
 
-static FusionGroup *group_at(const FusionPlanner *planner, int32_t group) { return &planner->plan->groups.data[group]; }
+static FusionGroup *group_at(const FusionPlanner *planner, int32_t group) {
+  return &planner->plan->groups.data[group];
+}
 
 static HloInstruction *root_of(const FusionPlanner *planner, int32_t group) {
   return planner->plan->nodes[group_at(planner, group)->root];
@@ -165,7 +167,8 @@ static void start_group(FusionPlanner *planner, int32_t node) {
 
 /* --- one producer --- */
 
-static void observe(const FusionPlanner *planner, const HloInstruction *producer, int32_t group, FusionDecision decision) {
+static void observe(const FusionPlanner *planner, const HloInstruction *producer, int32_t group,
+                    FusionDecision decision) {
   if (planner->observer == NULL) return;
   planner->observer->decided(planner->observer->context, "fusion", producer, root_of(planner, group), decision.fuse,
                              decision.reason);
@@ -210,19 +213,22 @@ static bool drop_full_groups(const FusionPlanner *planner, const HloInstruction 
   return all;
 }
 
-/* A group that reads |producer| at a position it cannot be computed for, too, keeps it as an operand: it is then no candidate. */
+/* A group that reads |producer| at a position it cannot be computed for, too, keeps it as an operand: it is then no
+ * candidate. */
 static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
   for (int32_t u = 0; u < producer->user_count; u++) {
     const HloInstruction *user = producer->users[u];
     int64_t number = -1;
     if (!int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number)) continue;
     bool crosses = true;
-    for (int i = 0; i < user->operand_count; i++) crosses &= user->operands[i] != producer || fusion_can_cross(user, i).fuse;
+    for (int i = 0; i < user->operand_count; i++)
+      crosses &= user->operands[i] != producer || fusion_can_cross(user, i).fuse;
     if (crosses) continue;
     for (int64_t m = 0; m < planner->memberships[number].count; m++) {
       int64_t kept = 0;
       for (int64_t i = 0; i < candidates->count; i++) {
-        if (candidates->data[i].group != planner->memberships[number].data[m].group) candidates->data[kept++] = candidates->data[i];
+        if (candidates->data[i].group != planner->memberships[number].data[m].group)
+          candidates->data[kept++] = candidates->data[i];
       }
       candidates->count = kept;
     }
@@ -276,7 +282,8 @@ FusionPlan *fusion_plan_create(Arena *arena, const HloComputation *computation, 
   for (int32_t n = plan->node_count - 1; n >= 0; n--) {
     const HloInstruction *instruction = plan->nodes[n];
     if (join_consumers(&planner, n)) continue;
-    if (fusion_can_be_root(instruction) && !control_edges_touch(&planner.control, instruction)) start_group(&planner, n);
+    if (fusion_can_be_root(instruction) && !control_edges_touch(&planner.control, instruction))
+      start_group(&planner, n);
   }
   return plan;
 }

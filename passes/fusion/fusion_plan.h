@@ -1,7 +1,7 @@
 /* FusionPlan: which instructions of a computation are computed in which fusion.
  *
- * Every instruction that can end a fusion and is needed in memory is the root of a group; a group's other members are computed inside,
- * some of them in several groups.  A group with its root alone stays a plain instruction. */
+ * Every instruction that can end a fusion and is needed in memory is the root of a group; a group's other members are
+ * computed inside, some of them in several groups.  A group with its root alone stays a plain instruction. */
 #ifndef XLAC_PASSES_FUSION_FUSION_PLAN_H
 #define XLAC_PASSES_FUSION_FUSION_PLAN_H
 

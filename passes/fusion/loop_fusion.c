@@ -6,7 +6,7 @@ typedef struct FusionWriter {
   FusionPlan *plan;
   HloComputation *computation; /* the caller */
   HloComputation *fused;
-  IntMap inside;               /* instruction → what stands for it in |fused| */
+  IntMap inside; /* instruction → what stands for it in |fused| */
   HloInstructionArray operands;
   Arena *arena;
 } FusionWriter;

@@ -1,7 +1,8 @@
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* Gives every array inside the module the default layout.  Layouts in the text of a module say nothing of what it computes, but for
+/* Gives every array inside the module the default layout.  Layouts in the text of a module say nothing of what it
+ * computes, but for
  * - the entry's parameters and result, which are the caller's: copies convert there;
  * - bitcast, which speaks of bytes: it becomes the transposes and the reshape that it stands for;
  * - custom calls, which are told addresses: operands and results keep their layouts, copies convert around them. */
@@ -35,7 +36,8 @@ static bool is_logical_bitcast(const Normalizer *normalizer, const HloInstructio
          shape_element_count(to) == shape_element_count(from);
 }
 
-/* The array whose rows lie as |shape| lies in memory: dimensions from major to minor, and for each which of |shape| it is. */
+/* The array whose rows lie as |shape| lies in memory: dimensions from major to minor, and for each which of |shape| it
+ * is. */
 static const Shape *physical_shape(const Normalizer *normalizer, const Shape *shape, int64_t *out_order) {
   int64_t *dims = ARENA_NEW_ARRAY(normalizer->scratch, int64_t, shape->rank + 1);
   for (int i = 0; i < shape->rank; i++) {
@@ -176,11 +178,12 @@ static Status run_layout_normalizer(HloPassContext *context, HloModule *module, 
   Normalizer normalizer = {.module = module, .scratch = context->scratch};
   int_map_init(&normalizer.shapes, context->scratch);
   for (int64_t c = 0; c < module->computations.count; c++) set_normal_shapes(&normalizer, module->computations.data[c]);
-  for (int64_t c = 0; c < module->computations.count; c++) normalise_special_cases(&normalizer, module->computations.data[c]);
+  for (int64_t c = 0; c < module->computations.count; c++)
+    normalise_special_cases(&normalizer, module->computations.data[c]);
   normalise_entry(&normalizer);
   *out_changed = normalizer.changed;
   return STATUS_OK;
 }
 
-const HloPass hlo_layout_normalizer_pass = {"layout-normalizer", "default layouts inside the module, copies at its borders",
-                                            run_layout_normalizer, false};
+const HloPass hlo_layout_normalizer_pass = {
+    "layout-normalizer", "default layouts inside the module, copies at its borders", run_layout_normalizer, false};

@@ -1,20 +1,21 @@
-/* HloPass: one transformation or check of a module, a const value that knows nothing of dumping, timing or verifying. */
+/* HloPass: one transformation or check of a module, a const value that knows nothing of dumping, timing or verifying.
+ */
 #ifndef XLAC_PASSES_PIPELINE_HLO_PASS_H
 #define XLAC_PASSES_PIPELINE_HLO_PASS_H
 
 #include "hlo/ir/hlo_module.h"
 
-/* Told of each decision a pass takes about a pair of instructions, for the reports: fusion says which producer it fuses into which
- * consumer and why not.  Texts live as long as the program. */
+/* Told of each decision a pass takes about a pair of instructions, for the reports: fusion says which producer it fuses
+ * into which consumer and why not.  Texts live as long as the program. */
 typedef struct HloDecisionObserver {
   void *context;
-  void (*decided)(void *context, const char *pass, const HloInstruction *producer, const HloInstruction *consumer, bool taken,
-                  const char *reason);
+  void (*decided)(void *context, const char *pass, const HloInstruction *producer, const HloInstruction *consumer,
+                  bool taken, const char *reason);
 } HloDecisionObserver;
 
 typedef struct HloPassOptions {
-  int opt_level;             /* -O0 … -O3 */
-  int64_t memory_limit;      /* bytes of arguments + results + temporaries; 0: none */
+  int opt_level;                        /* -O0 … -O3 */
+  int64_t memory_limit;                 /* bytes of arguments + results + temporaries; 0: none */
   const HloDecisionObserver *decisions; /* may be NULL */
 } HloPassOptions;
 
@@ -28,7 +29,8 @@ typedef struct HloPass {
   const char *name;    /* "dce": what --passes=, dumps and timing call it */
   const char *summary; /* one line for --print-passes */
   Status (*run)(HloPassContext *context, HloModule *module, bool *out_changed);
-  bool keeps_schedule; /* what it leaves of a scheduled module is scheduled; any other pass that changes a module ends its schedule */
+  bool keeps_schedule; /* what it leaves of a scheduled module is scheduled; any other pass that changes a module ends
+                          its schedule */
 } HloPass;
 
 /* The registry (pass_registry.def).  NULL when there is no such pass. */

@@ -73,7 +73,8 @@ static bool is_disabled(const HloPipelineOptions *options, const HloPass *pass) 
 /* A module that was valid before a pass and is not after it is our bug, not the user's. */
 static void check_invariants(PipelineRun *run, const HloPass *pass, bool changed, uint64_t hash_before) {
   if (!changed) {
-    if (hlo_module_hash(run->module) != hash_before) XLAC_BUG("pass '%s' changed the module and did not say so", pass->name);
+    if (hlo_module_hash(run->module) != hash_before)
+      XLAC_BUG("pass '%s' changed the module and did not say so", pass->name);
     return;
   }
   DiagSink sink;
@@ -83,7 +84,8 @@ static void check_invariants(PipelineRun *run, const HloPass *pass, bool changed
   XLAC_BUG("pass '%s' left an invalid module: %.*s", pass->name, SV_ARG(message));
 }
 
-/* Products that describe the module as it was before a change are dropped, but for what the pass itself has just made. */
+/* Products that describe the module as it was before a change are dropped, but for what the pass itself has just made.
+ */
 static void drop_stale_products(HloModule *module, const HloPass *pass, bool was_scheduled,
                                 const BufferAssignment *assignment_before) {
   if (module->buffer_assignment != assignment_before) return;
@@ -118,7 +120,8 @@ static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *o
   return STATUS_OK;
 }
 
-/* Runs the steps in order, again and again up to max_rounds times, and ends as soon as every step in turn has found nothing to do. */
+/* Runs the steps in order, again and again up to max_rounds times, and ends as soon as every step in turn has found
+ * nothing to do. */
 static Status run_steps(PipelineRun *run, HloPassPipeline *pipeline, bool *out_changed) {
   int64_t idle_steps = 0;
   for (int round = 0; round < pipeline->max_rounds; round++) {
@@ -139,8 +142,8 @@ static Status run_steps(PipelineRun *run, HloPassPipeline *pipeline, bool *out_c
   return STATUS_OK;
 }
 
-Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const HloPipelineOptions *options, DiagSink *diag,
-                             bool *out_changed) {
+Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const HloPipelineOptions *options,
+                             DiagSink *diag, bool *out_changed) {
   Arena *scratch = arena_create();
   PipelineRun run = {.outermost = pipeline,
                      .module = module,

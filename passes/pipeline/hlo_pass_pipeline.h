@@ -17,7 +17,8 @@ typedef struct HloPassStatistics {
 
 typedef struct HloPipelineObserver {
   void *context;
-  /* Before and after each pass; |number| counts pass runs from 0.  STATUS other than OK stops the pipeline.  Either may be NULL. */
+  /* Before and after each pass; |number| counts pass runs from 0.  STATUS other than OK stops the pipeline.  Either may
+   * be NULL. */
   Status (*before)(void *context, int number, const HloPass *pass, const HloModule *module);
   Status (*after)(void *context, int number, const HloPass *pass, const HloModule *module, bool changed);
 } HloPipelineObserver;

@@ -46,7 +46,9 @@ static void append_negate(HloModule *module) {
                            hlo_computation_add(module->entry, HLO_NEGATE, root->shape, &root, 1, (StringView){0}));
 }
 
-static int64_t size_of(const Fixture *fixture) { return fixture->module->entry->instructions.count; }
+static int64_t size_of(const Fixture *fixture) {
+  return fixture->module->entry->instructions.count;
+}
 
 /* --- passes --- */
 
@@ -119,7 +121,8 @@ static void pipeline_fixpoint_runs_until_nothing_changes(void **state) {
   HloPassPipeline *group = hlo_pass_pipeline_add_fixpoint(pipeline, "group", 100);
   hlo_pass_pipeline_add(group, &grow);
   hlo_pass_pipeline_add(group, &idle);
-  assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &fixture->options, &fixture->diag, &changed), STATUS_OK);
+  assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &fixture->options, &fixture->diag, &changed),
+                   STATUS_OK);
   assert_int_equal(size_of(fixture), 4);
   const HloPassStatistics *rows = hlo_pass_pipeline_statistics(pipeline, &count);
   /* grow idle | grow idle | grow idle | grow: the idle pass has seen this module already */
@@ -136,7 +139,8 @@ static void pipeline_fixpoint_stops_at_limit(void **state) {
   bool changed;
   HloPassPipeline *pipeline = hlo_pass_pipeline_create(fixture->arena, "test");
   hlo_pass_pipeline_add(hlo_pass_pipeline_add_fixpoint(pipeline, "group", 2), &grow);
-  assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &fixture->options, &fixture->diag, &changed), STATUS_OK);
+  assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &fixture->options, &fixture->diag, &changed),
+                   STATUS_OK);
   assert_int_equal(size_of(fixture), 3);
 }
 
@@ -229,7 +233,8 @@ static void pipeline_from_names_finds_passes(void **state) {
   bool changed;
   int64_t count;
   assert_int_equal(hlo_pipeline_from_names(fixture->arena, SV("cse, dce,,"), &fixture->diag, &pipeline), STATUS_OK);
-  assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &fixture->options, &fixture->diag, &changed), STATUS_OK);
+  assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &fixture->options, &fixture->diag, &changed),
+                   STATUS_OK);
   const HloPassStatistics *rows = hlo_pass_pipeline_statistics(pipeline, &count);
   assert_int_equal(count, 2);
   assert_string_equal(rows[0].pass->name, "cse");

@@ -15,7 +15,9 @@ const HloPass *hlo_pass_find(StringView name) {
   return NULL;
 }
 
-int hlo_pass_count(void) { return REGISTRY_COUNT; }
+int hlo_pass_count(void) {
+  return REGISTRY_COUNT;
+}
 
 const HloPass *hlo_pass_at(int index) {
   XLAC_CHECK(index >= 0 && index < REGISTRY_COUNT);

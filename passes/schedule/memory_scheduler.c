@@ -7,17 +7,17 @@
 /* --- list: of the ready instructions always the one that frees most --- */
 
 typedef struct ListEntry {
-  int64_t gain;      /* bytes freed minus bytes made */
+  int64_t gain; /* bytes freed minus bytes made */
   int32_t users;
   int32_t node;
-  uint32_t version;  /* entries of older versions are stale */
+  uint32_t version; /* entries of older versions are stale */
 } ListEntry;
 
 typedef struct ListScheduler {
   const ScheduleModel *model;
-  int32_t *unread;          /* per buffer: readers not scheduled yet */
-  int32_t *waiting_for;     /* per node: predecessors not scheduled yet */
-  uint32_t *version;        /* per node */
+  int32_t *unread;      /* per buffer: readers not scheduled yet */
+  int32_t *waiting_for; /* per node: predecessors not scheduled yet */
+  uint32_t *version;    /* per node */
   bool *scheduled;
   ARRAY(ListEntry) heap;
 } ListScheduler;

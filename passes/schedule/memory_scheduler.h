@@ -10,8 +10,9 @@ typedef struct Schedule {
   const int32_t *order;  /* all nodes, predecessors first */
 } Schedule;
 
-/* The candidate with the least peak; of equals the first of: list (greedily what frees most; XLA's ListScheduler), depth first (XLA's
- * DFSMemoryScheduler), post-order, |given| (NULL when there is none worth trying; the first of all with |prefer_given|). */
+/* The candidate with the least peak; of equals the first of: list (greedily what frees most; XLA's ListScheduler),
+ * depth first (XLA's DFSMemoryScheduler), post-order, |given| (NULL when there is none worth trying; the first of all
+ * with |prefer_given|). */
 Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given);
 
 #endif

@@ -35,7 +35,8 @@ static const Shape *bytes(Fixture *fixture, int64_t count) {
 }
 
 static HloInstruction *parameter(Fixture *fixture, int64_t size) {
-  return hlo_computation_add_parameter(fixture->computation, fixture->computation->parameters.count, bytes(fixture, size), SV("p"));
+  return hlo_computation_add_parameter(fixture->computation, fixture->computation->parameters.count,
+                                       bytes(fixture, size), SV("p"));
 }
 
 /* An operation whose result is a buffer of |size| bytes of its own. */
@@ -91,9 +92,10 @@ static void peak_passes_buffers_through_tuples(void **state) {
   HloInstruction *p = parameter(fixture, 10);
   HloInstruction *pair[2] = {unary(fixture, 100, p), unary(fixture, 40, p)};
   const Shape *shapes[2] = {pair[0]->shape, pair[1]->shape};
-  HloInstruction *tuple = hlo_computation_add(fixture->computation, HLO_TUPLE, shape_tuple(fixture->module->shapes, shapes, 2),
-                                              pair, 2, SV("t"));
-  HloInstruction *small = hlo_computation_add(fixture->computation, HLO_GET_TUPLE_ELEMENT, pair[1]->shape, &tuple, 1, SV("e"));
+  HloInstruction *tuple = hlo_computation_add(fixture->computation, HLO_TUPLE,
+                                              shape_tuple(fixture->module->shapes, shapes, 2), pair, 2, SV("t"));
+  HloInstruction *small =
+      hlo_computation_add(fixture->computation, HLO_GET_TUPLE_ELEMENT, pair[1]->shape, &tuple, 1, SV("e"));
   hlo_instruction_set_int(small, HLO_ATTR_INDEX, 1);
   /* Nobody reads the large element: it is gone at once, before the last operation runs. */
   assert_int_equal(schedule(fixture, unary(fixture, 50, small), &model).peak, 100);
@@ -170,7 +172,8 @@ static void search(const ScheduleModel *model, int32_t *order, int32_t count, ui
   }
   for (int32_t n = 0; n < model->node_count; n++) {
     bool ready = !(done >> n & 1);
-    for (int32_t k = 0; k < model->nodes[n].predecessor_count; k++) ready &= done >> model->nodes[n].predecessors[k] & 1;
+    for (int32_t k = 0; k < model->nodes[n].predecessor_count; k++)
+      ready &= done >> model->nodes[n].predecessors[k] & 1;
     if (!ready) continue;
     order[count] = n;
     search(model, order, count + 1, done | 1u << n, best);

@@ -52,7 +52,8 @@ static void find_predecessors(ModelBuilder *builder, int32_t number) {
 static void find_successors(ScheduleModel *model) {
   int32_t **filled = ARENA_NEW_ARRAY(model->arena, int32_t *, model->node_count + 1);
   for (int32_t n = 0; n < model->node_count; n++) {
-    for (int32_t i = 0; i < model->nodes[n].predecessor_count; i++) model->nodes[model->nodes[n].predecessors[i]].successor_count++;
+    for (int32_t i = 0; i < model->nodes[n].predecessor_count; i++)
+      model->nodes[model->nodes[n].predecessors[i]].successor_count++;
   }
   for (int32_t n = 0; n < model->node_count; n++) {
     filled[n] = ARENA_NEW_ARRAY(model->arena, int32_t, model->nodes[n].successor_count + 1);
@@ -77,7 +78,8 @@ static int32_t new_buffer(ModelBuilder *builder, int64_t bytes) {
   return (int32_t)builder->buffers.count - 1;
 }
 
-static void define_shape(ModelBuilder *builder, ScheduleNode *node, const Shape *shape, int32_t *leaves, int32_t *leaf) {
+static void define_shape(ModelBuilder *builder, ScheduleNode *node, const Shape *shape, int32_t *leaves,
+                         int32_t *leaf) {
   if (shape_is_tuple(shape)) {
     for (int i = 0; i < shape->tuple_size; i++) define_shape(builder, node, shape->tuple[i], leaves, leaf);
     return;
@@ -293,7 +295,8 @@ int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order) {
       /* Made and never read: gone at once. */
       int32_t buffer = node->leaves[k];
       bool fresh = node->defined_bytes > 0 && buffer >= 0;
-      if (fresh && model->buffers[buffer].reader_count == 0) live = schedule_add_bytes(live, -model->buffers[buffer].bytes);
+      if (fresh && model->buffers[buffer].reader_count == 0)
+        live = schedule_add_bytes(live, -model->buffers[buffer].bytes);
     }
   }
   return peak;

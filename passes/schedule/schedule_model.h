@@ -1,8 +1,10 @@
 /* ScheduleModel: what an order of a computation's instructions costs in memory, without placement.
  *
- * Every array leaf that an instruction makes is a buffer; forwarding instructions (tuple, get-tuple-element, views …) and updates in place
- * pass buffers on, and a result may be written over an operand that dies (hlo/analysis/in_place.h).  A buffer lives from its definition to its last reader; parameters and constants cost nothing, what the root returns
- * lives to the end.  While an instruction runs that calls computations, the largest of their peaks comes on top. */
+ * Every array leaf that an instruction makes is a buffer; forwarding instructions (tuple, get-tuple-element, views …)
+ * and updates in place pass buffers on, and a result may be written over an operand that dies
+ * (hlo/analysis/in_place.h).  A buffer lives from its definition to its last reader; parameters and constants cost
+ * nothing, what the root returns lives to the end.  While an instruction runs that calls computations, the largest of
+ * their peaks comes on top. */
 #ifndef XLAC_PASSES_SCHEDULE_SCHEDULE_MODEL_H
 #define XLAC_PASSES_SCHEDULE_SCHEDULE_MODEL_H
 
@@ -12,16 +14,16 @@
 
 typedef struct ScheduleNode {
   HloInstruction *instruction;
-  int64_t defined_bytes;                 /* of the buffers made here */
-  int64_t called_bytes;                  /* the largest peak among called computations */
-  int32_t predecessor_count;             /* distinct operands and control predecessors */
-  const int32_t *predecessors;           /* node numbers */
+  int64_t defined_bytes;       /* of the buffers made here */
+  int64_t called_bytes;        /* the largest peak among called computations */
+  int32_t predecessor_count;   /* distinct operands and control predecessors */
+  const int32_t *predecessors; /* node numbers */
   int32_t successor_count;
   const int32_t *successors;
   int32_t read_count;
-  const int32_t *reads;                  /* distinct buffers read, by number */
+  const int32_t *reads; /* distinct buffers read, by number */
   int32_t leaf_count;
-  const int32_t *leaves;                 /* the buffer at each leaf of the result; -1: none that costs anything */
+  const int32_t *leaves; /* the buffer at each leaf of the result; -1: none that costs anything */
   int32_t overwritable_count;
   int32_t overwritable[SCHEDULE_MAX_OVERWRITABLE]; /* buffers of the result's size that it may be written over */
 } ScheduleNode;

@@ -19,7 +19,8 @@ HloInstruction *algebraic_splat_source(HloInstruction *value) {
 bool algebraic_is_all(HloInstruction *value, double number) {
   if (value->opcode == HLO_BROADCAST) value = value->operands[0];
   const Literal *literal = value->opcode == HLO_CONSTANT ? hlo_instruction_literal(value) : NULL;
-  if (literal == NULL || literal->elided || !shape_is_array(value->shape) || type_is_complex(value->shape->type)) return false;
+  if (literal == NULL || literal->elided || !shape_is_array(value->shape) || type_is_complex(value->shape->type))
+    return false;
   /* Large constants are left alone: looking at every element again and again would cost more than it brings. */
   int64_t count = shape_element_count(value->shape);
   return count > 0 && count <= 4096 && literal_is_all(literal, number);

@@ -1,7 +1,8 @@
 /* Rewrite rules of the algebraic simplifier.
  *
- * A rule takes an instruction of its opcode and returns one of the same shape, layout included, that computes the same bits (but for the
- * payload of NaNs), or NULL.  New instructions go to the same computation; the old one is replaced by the caller. */
+ * A rule takes an instruction of its opcode and returns one of the same shape, layout included, that computes the same
+ * bits (but for the payload of NaNs), or NULL.  New instructions go to the same computation; the old one is replaced by
+ * the caller. */
 #ifndef XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
 #define XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
 

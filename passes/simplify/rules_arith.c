@@ -33,9 +33,13 @@ static HloInstruction *multiply_one(HloInstruction *instruction) {
 }
 
 /* x / 1 → x */
-static HloInstruction *divide_one(HloInstruction *instruction) { return if_all(instruction, 1, 1); }
+static HloInstruction *divide_one(HloInstruction *instruction) {
+  return if_all(instruction, 1, 1);
+}
 
-static bool is_pred(const HloInstruction *instruction) { return instruction->shape->type == TYPE_PRED; }
+static bool is_pred(const HloInstruction *instruction) {
+  return instruction->shape->type == TYPE_PRED;
+}
 
 /* x & true → x,  x & x → x */
 static HloInstruction *and_true(HloInstruction *instruction) {
@@ -67,7 +71,9 @@ static HloInstruction *select_known(HloInstruction *instruction) {
 }
 
 /* convert(x) to the type it has → x */
-static HloInstruction *convert_nothing(HloInstruction *instruction) { return same_shape(instruction, instruction->operands[0]); }
+static HloInstruction *convert_nothing(HloInstruction *instruction) {
+  return same_shape(instruction, instruction->operands[0]);
+}
 
 /* real(complex(a, b)) → a,  imag(complex(a, b)) → b */
 static HloInstruction *part_of_complex(HloInstruction *instruction) {

@@ -10,17 +10,22 @@ static bool is_identity(Int64List permutation) {
 }
 
 /* Equal element types, static, default layouts: a reshape between them keeps the bytes. */
-static bool is_plain(const Shape *shape) { return shape_is_array(shape) && !shape_is_dynamic(shape); }
+static bool is_plain(const Shape *shape) {
+  return shape_is_array(shape) && !shape_is_dynamic(shape);
+}
 
 /* --- reshape --- */
 
 /* reshape(x) to the shape it has → x */
-static HloInstruction *reshape_nothing(HloInstruction *instruction) { return instruction->operands[0]->shape == instruction->shape ? instruction->operands[0] : NULL; }
+static HloInstruction *reshape_nothing(HloInstruction *instruction) {
+  return instruction->operands[0]->shape == instruction->shape ? instruction->operands[0] : NULL;
+}
 
 /* reshape(reshape(x)) → reshape(x) */
 static HloInstruction *reshape_reshape(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
-  if (inner->opcode != HLO_RESHAPE || !is_plain(instruction->shape) || !is_plain(inner->operands[0]->shape)) return NULL;
+  if (inner->opcode != HLO_RESHAPE || !is_plain(instruction->shape) || !is_plain(inner->operands[0]->shape))
+    return NULL;
   return algebraic_reshape(inner->operands[0], instruction->shape);
 }
 
@@ -65,7 +70,9 @@ static HloInstruction *transpose_transpose(HloInstruction *instruction) {
 }
 
 /* transpose(broadcast(scalar)) → broadcast(scalar) */
-static HloInstruction *transpose_splat(HloInstruction *instruction) { return reshape_splat(instruction); }
+static HloInstruction *transpose_splat(HloInstruction *instruction) {
+  return reshape_splat(instruction);
+}
 
 /* transpose(x) that moves dimensions of size one only → reshape(x) */
 static HloInstruction *transpose_of_ones(HloInstruction *instruction) {
@@ -100,12 +107,14 @@ static HloInstruction *broadcast_broadcast(HloInstruction *instruction) {
   return algebraic_broadcast(inner->operands[0], instruction->shape, dims);
 }
 
-/* broadcast(x) that adds dimensions of size one only, in the order x has → reshape(x); not of scalars, which are worth keeping visible */
+/* broadcast(x) that adds dimensions of size one only, in the order x has → reshape(x); not of scalars, which are worth
+ * keeping visible */
 static HloInstruction *broadcast_of_ones(HloInstruction *instruction) {
   const Shape *from = instruction->operands[0]->shape;
   Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   if (from->rank == 0 || !is_plain(instruction->shape) || !is_plain(from)) return NULL;
-  if (shape_element_count(from) != shape_element_count(instruction->shape) || shape_element_count(from) == 0) return NULL;
+  if (shape_element_count(from) != shape_element_count(instruction->shape) || shape_element_count(from) == 0)
+    return NULL;
   for (int64_t i = 1; i < dims.count; i++) {
     if (dims.data[i] < dims.data[i - 1]) return NULL;
   }

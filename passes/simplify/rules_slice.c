@@ -4,14 +4,16 @@
 /* slice(x) of all of x → x */
 static HloInstruction *slice_nothing(HloInstruction *instruction) {
   if (instruction->operands[0]->shape != instruction->shape || shape_is_dynamic(instruction->shape)) return NULL;
-  /* Same sizes leave only full ranges: a stride above one would have made the result smaller, unless there was but one element. */
+  /* Same sizes leave only full ranges: a stride above one would have made the result smaller, unless there was but one
+   * element. */
   return instruction->operands[0];
 }
 
 /* slice(broadcast(scalar)) → broadcast(scalar) */
 static HloInstruction *slice_splat(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
-  if (inner->opcode != HLO_BROADCAST || instruction->shape->rank == 0 || shape_is_dynamic(instruction->shape)) return NULL;
+  if (inner->opcode != HLO_BROADCAST || instruction->shape->rank == 0 || shape_is_dynamic(instruction->shape))
+    return NULL;
   HloInstruction *scalar = algebraic_splat_source(instruction->operands[0]);
   return scalar != NULL ? algebraic_broadcast(scalar, instruction->shape, NULL) : NULL;
 }
