@@ -119,11 +119,11 @@ static void find_home(Hosting *hosting, HloBuffer *buffer) {
 }
 
 /* The largest first. */
-static void host_temporaries(Assigner *assigner) {
+static bool host_temporaries(Assigner *assigner) {
   BufferAssignment *assignment = assigner->assignment;
   Hosting hosting = {.assigner = assigner, .budget = SEARCH_BUDGET};
   find_homes(&hosting);
-  if (hosting.homes.count == 0) return;
+  if (hosting.homes.count == 0) return false;
   int32_t *order = ARENA_NEW_ARRAY(assigner->scratch, int32_t, assignment->buffer_count + 1);
   int32_t count = 0;
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
@@ -131,7 +131,12 @@ static void host_temporaries(Assigner *assigner) {
     if (is_temporary(assigner, buffer) && buffer->size >= SMALLEST_GUEST) order[count++] = i;
   }
   qsort_r(order, (size_t)count, sizeof(int32_t), compare_size, assignment->buffers);
-  for (int32_t i = 0; i < count; i++) find_home(&hosting, &assignment->buffers[order[i]]);
+  bool any = false;
+  for (int32_t i = 0; i < count; i++) {
+    find_home(&hosting, &assignment->buffers[order[i]]);
+    any |= assigner->is_hosted[order[i]];
+  }
+  return any;
 }
 
 /* --- the workspace --- */
@@ -150,7 +155,14 @@ static Status pack_allocation(Assigner *assigner, int32_t number, PlacedTemps *o
     if (buffer->allocation != number || buffer->size == 0) continue;
     for (int32_t k = 0; k < buffer->value_count; k++) {
       Lifetime lifetime = assigner_lifetime(assigner, buffer, k);
-      PackingBuffer packed = {.id = buffer->values[k], .lower = lifetime.lower, .upper = lifetime.upper, .size = buffer->size,
+      int64_t id = buffer->values[k];
+      while (k + 1 < buffer->value_count) { /* values without a gap between them are one lifetime */
+        Lifetime next = assigner_lifetime(assigner, buffer, k + 1);
+        if (next.lower != lifetime.upper) break;
+        lifetime.upper = next.upper;
+        k++;
+      }
+      PackingBuffer packed = {.id = id, .lower = lifetime.lower, .upper = lifetime.upper, .size = buffer->size,
                               .alignment = buffer->alignment, .group = buffer->value_count > 1 ? buffer->id : -1};
       array_push(&list, assigner->scratch, packed);
       array_push(&owners, assigner->scratch, i);
@@ -220,6 +232,31 @@ static void find_peak(Assigner *assigner) {
 
 /* --- both ways --- */
 
+typedef struct Placement {
+  int64_t workspace_bytes, lower_bound_bytes;
+  HloBuffer *buffers;
+  BufferAllocation *allocations;
+  bool *is_hosted;
+} Placement;
+
+static Placement placement_of(const Assigner *assigner) {
+  const BufferAssignment *assignment = assigner->assignment;
+  return (Placement){assignment->workspace_bytes, assignment->lower_bound_bytes,
+                     ARENA_COPY_ARRAY(assigner->scratch, HloBuffer, assignment->buffers, assignment->buffer_count),
+                     ARENA_COPY_ARRAY(assigner->scratch, BufferAllocation, assignment->allocations, assignment->allocation_count),
+                     ARENA_COPY_ARRAY(assigner->scratch, bool, assigner->is_hosted, assignment->buffer_count)};
+}
+
+static void restore_placement(Assigner *assigner, const Placement *placement) {
+  BufferAssignment *assignment = assigner->assignment;
+  assignment->workspace_bytes = placement->workspace_bytes;
+  assignment->lower_bound_bytes = placement->lower_bound_bytes;
+  memcpy(assignment->buffers, placement->buffers, (size_t)assignment->buffer_count * sizeof(HloBuffer));
+  memcpy(assignment->allocations, placement->allocations, (size_t)assignment->allocation_count * sizeof(BufferAllocation));
+  memcpy(assigner->is_hosted, placement->is_hosted, (size_t)assignment->buffer_count * sizeof(bool));
+}
+
+/* Everyone back into the workspace. */
 static void reset_placement(Assigner *assigner, const int32_t *allocations) {
   for (int32_t i = 0; i < assigner->assignment->buffer_count; i++) {
     assigner->assignment->buffers[i].allocation = allocations[i];
@@ -233,15 +270,13 @@ Status assigner_place_temporaries(Assigner *assigner) {
   BufferAssignment *assignment = assigner->assignment;
   int32_t *allocations = ARENA_NEW_ARRAY(assigner->scratch, int32_t, assignment->buffer_count + 1);
   for (int32_t i = 0; i < assignment->buffer_count; i++) allocations[i] = assignment->buffers[i].allocation;
+  bool any_guests = host_temporaries(assigner);
   RETURN_IF_ERROR(pack_workspace(assigner));
-  int64_t alone = assignment->workspace_bytes;
-  if (alone >= SMALLEST_GUEST) {
-    host_temporaries(assigner);
-    RETURN_IF_ERROR(pack_workspace(assigner));
-  }
-  if (assignment->workspace_bytes > alone) {
+  if (any_guests) {
+    Placement with_guests = placement_of(assigner);
     reset_placement(assigner, allocations);
     RETURN_IF_ERROR(pack_workspace(assigner));
+    if (with_guests.workspace_bytes <= assignment->workspace_bytes) restore_placement(assigner, &with_guests);
   }
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
     HloBuffer *buffer = &assignment->buffers[i];
