@@ -3,10 +3,11 @@
 /* The three batch-norm operations in terms of elementwise operations and reductions (after XLA's BatchNormExpander).
  *
  * Sums are taken in f32 at least.  The variance is the mean of squared deviations, not E[x²] - E[x]², which cancels and
- * can turn negative.  With n elements per feature: training:  mean = Σx / n, var = Σ(x - mean)² / n, y = (x - mean) ·
- * rsqrt(var + ε) · scale + offset inference: y from the given mean and var grad:      d_offset = Σg, d_scale =
- * rsqrt(var + ε) · Σ g·(x - mean), d_x = scale · rsqrt(var + ε) · (g - d_offset / n - (x - mean) · Σ g·(x - mean) / (n
- * · (var + ε))) */
+ * can turn negative.  With n elements per feature and s = rsqrt(var + ε):
+ * - training: mean = Σx / n, var = Σ(x - mean)² / n, y = (x - mean) · s · scale + offset
+ * - inference: y from the given mean and var
+ * - grad: d_offset = Σg, d_scale = s · Σ g·(x - mean),
+ *   d_x = scale · s · (g - d_offset / n - (x - mean) · d_scale · s / n) */
 typedef struct NormBuilder {
   HloComputation *computation;
   const HloInstruction *norm;
