@@ -11,6 +11,7 @@ static void verify_fusion(Verifier *verifier, const HloInstruction *fusion) {
   }
   if (fused->root->user_count > 0) {
     verify_error(verifier, fused->root->loc, "verify-fusion", "the root of fused computation '%.*s' is used", SV_ARG(fused->name));
+    return;
   }
   for (int64_t i = 0; i < fused->instructions.count; i++) {
     const HloInstruction *instruction = fused->instructions.data[i];
