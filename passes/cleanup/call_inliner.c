@@ -1,10 +1,9 @@
-#include "base/checked_math.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* Nested calls can stand for exponentially many instructions.  Beyond this many a call stays a call. */
-enum { INLINE_LIMIT = 4000000 };
+/* Nested calls can stand for exponentially many instructions.  Beyond so many new ones a call stays a call. */
+enum { INLINE_LIMIT = 500000 };
 
 /* A call, or a fusion that the text brought along: xlac fuses anew. */
 static HloComputation *inlined_computation(const HloInstruction *instruction) {
@@ -31,7 +30,8 @@ static void inline_call(HloInstruction *call, const HloComputation *callee, Aren
   hlo_computation_replace_instruction(into, call, shape_coerce(root, call->shape));
 }
 
-static bool inline_calls(HloComputation *computation, int64_t *module_size, Arena *scratch) {
+/* |inlined|: instructions copied so far, at most INLINE_LIMIT. */
+static bool inline_calls(HloComputation *computation, int64_t *inlined, Arena *scratch) {
   bool changed = false;
   ControlEdges edges;
   control_edges_init(&edges, computation, scratch);
@@ -41,8 +41,8 @@ static bool inline_calls(HloComputation *computation, int64_t *module_size, Aren
     const HloComputation *callee = inlined_computation(candidates[i]);
     if (callee == NULL || !arguments_fit(candidates[i], callee)) continue;
     if (control_edges_touch(&edges, candidates[i])) continue;
-    if (*module_size > INLINE_LIMIT - min_i64(callee->instructions.count, INLINE_LIMIT)) continue;
-    *module_size += callee->instructions.count;
+    if (callee->instructions.count > INLINE_LIMIT - *inlined) continue;
+    *inlined += callee->instructions.count;
     inline_call(candidates[i], callee, scratch);
     changed = true;
   }
@@ -50,10 +50,9 @@ static bool inline_calls(HloComputation *computation, int64_t *module_size, Aren
 }
 
 static Status run_call_inliner(HloPassContext *context, HloModule *module, bool *out_changed) {
-  int64_t count, module_size = 0;
+  int64_t count, inlined = 0;
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) module_size += order[i]->instructions.count;
-  for (int64_t i = 0; i < count; i++) *out_changed |= inline_calls(order[i], &module_size, context->scratch);
+  for (int64_t i = 0; i < count; i++) *out_changed |= inline_calls(order[i], &inlined, context->scratch);
   return STATUS_OK;
 }
 

@@ -1,7 +1,7 @@
 #include "passes/pipeline/hlo_pass.h"
 
 /* Call sites that share what they call can stand for exponentially many bodies. */
-enum { FLATTEN_LIMIT = 4000000 };
+enum { FLATTEN_LIMIT = 500000 };
 
 typedef struct Flattener {
   HloModule *module;

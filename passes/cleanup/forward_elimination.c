@@ -26,15 +26,18 @@ static HloInstruction *forwarded_value(const HloInstruction *instruction) {
 static Status run_forward_elimination(HloPassContext *context, HloModule *module, bool *out_changed) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     int64_t count;
+    bool changed = false;
     HloComputation *computation = module->computations.data[c];
     HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
     for (int64_t i = 0; i < count; i++) {
       if (hlo_instruction_attr(order[i], HLO_ATTR_CONTROL_PREDECESSORS) != NULL) continue;
       HloInstruction *value = forwarded_value(order[i]);
       if (value == NULL) continue;
-      hlo_computation_replace_instruction(computation, order[i], shape_coerce(value, order[i]->shape));
-      *out_changed = true;
+      hlo_instruction_replace_all_uses(order[i], shape_coerce(value, order[i]->shape));
+      changed = true;
     }
+    if (changed) hlo_computation_remove_dead(computation);
+    *out_changed |= changed;
   }
   return STATUS_OK;
 }

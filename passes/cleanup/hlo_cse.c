@@ -85,9 +85,10 @@ static bool merge_equal(HloComputation *computation, Arena *scratch) {
     if (!is_mergeable(order[i], &edges)) continue;
     HloInstruction *earlier = find_or_add(&table, order[i]);
     if (earlier == NULL) continue;
-    hlo_computation_replace_instruction(computation, order[i], earlier);
+    hlo_instruction_replace_all_uses(order[i], earlier);
     changed = true;
   }
+  if (changed) hlo_computation_remove_dead(computation);
   return changed;
 }
 

@@ -34,9 +34,10 @@ static bool simplify_tuples(HloComputation *computation, Arena *scratch) {
     HloInstruction *simpler = element_of_tuple(order[i]);
     if (simpler == NULL) simpler = whole_of_elements(order[i]);
     if (simpler == NULL) continue;
-    hlo_computation_replace_instruction(computation, order[i], simpler);
+    hlo_instruction_replace_all_uses(order[i], simpler);
     changed = true;
   }
+  if (changed) hlo_computation_remove_dead(computation);
   return changed;
 }
 

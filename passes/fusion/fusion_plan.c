@@ -220,6 +220,7 @@ static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *pr
     const HloInstruction *user = producer->users[u];
     int64_t number = -1;
     if (!int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number)) continue;
+    if (planner->memberships[number].count == 0) continue;
     bool crosses = true;
     for (int i = 0; i < user->operand_count; i++)
       crosses &= user->operands[i] != producer || fusion_can_cross(user, i).fuse;

@@ -72,7 +72,7 @@ static void write_group(FusionPlan *plan, HloComputation *computation, const Fus
   }
   HloInstruction *fusion = add_fusion(&writer, root);
   pointer_map_set(replaced, root, fusion);
-  hlo_computation_replace_instruction(computation, root, fusion);
+  hlo_instruction_replace_all_uses(root, fusion); /* the members die together, below */
 }
 
 static bool fuse_computation(HloComputation *computation, const HloDecisionObserver *observer) {

@@ -41,25 +41,36 @@ static bool rewrite_instruction(const RuleIndex *index, HloInstruction *instruct
     HloInstruction *result = first_rewrite(index, instruction);
     if (result == NULL) break;
     if (result->id >= first_new_id) hlo_instruction_inherit_metadata(result, instruction);
-    hlo_computation_replace_instruction(instruction->parent, instruction, result);
+    hlo_instruction_replace_all_uses(instruction, result);
     instruction = result;
     changed = true;
   }
   return changed;
 }
 
+static bool is_dead(const HloInstruction *instruction) {
+  return instruction->user_count == 0 && !hlo_instruction_is_root(instruction);
+}
+
+static bool simplify_computation(const RuleIndex *index, HloComputation *computation, Arena *scratch) {
+  int64_t count;
+  bool changed = false;
+  ControlEdges edges;
+  control_edges_init(&edges, computation, scratch);
+  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    if (is_dead(order[i]) || control_edges_touch(&edges, order[i])) continue;
+    changed |= rewrite_instruction(index, order[i]);
+  }
+  /* All at once: one by one would move the rest of the list each time. */
+  if (changed) hlo_computation_remove_dead(computation);
+  return changed;
+}
+
 static Status run_algebraic_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
   const RuleIndex *index = index_rules(context->scratch);
   for (int64_t c = 0; c < module->computations.count; c++) {
-    int64_t count;
-    HloComputation *computation = module->computations.data[c];
-    ControlEdges edges;
-    control_edges_init(&edges, computation, context->scratch);
-    HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
-    for (int64_t i = 0; i < count; i++) {
-      if (order[i]->parent == NULL || control_edges_touch(&edges, order[i])) continue;
-      *out_changed |= rewrite_instruction(index, order[i]);
-    }
+    *out_changed |= simplify_computation(index, module->computations.data[c], context->scratch);
   }
   return STATUS_OK;
 }
