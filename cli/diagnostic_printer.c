@@ -43,8 +43,30 @@ static const HloInstruction *instruction_at(const HloModule *module, SourceLoc l
   return best;
 }
 
+/* What follows |key| in |line| up to |end|; empty without the key. */
+static StringView text_behind(StringView line, StringView key, char end) {
+  for (size_t i = 0; i + key.size <= line.size; i++) {
+    if (!sv_equal(sv_sub(line, i, key.size), key)) continue;
+    StringView rest = sv_sub(line, i + key.size, line.size);
+    const char *stop = memchr(rest.data, end, rest.size);
+    return stop ? sv_sub(rest, 0, (size_t)(stop - rest.data)) : rest;
+  }
+  return (StringView){0};
+}
+
+/* Without a module, after a mistake in the grammar: from the metadata as it stands on the line. */
+static StringView python_line_of_text(Arena *arena, SourceLoc loc) {
+  StringView line = source_line(loc);
+  StringView file = text_behind(line, SV("source_file=\""), '"'), number = text_behind(line, SV("source_line="), ' ');
+  size_t digits = 0;
+  while (digits < number.size && number.data[digits] >= '0' && number.data[digits] <= '9') digits++;
+  if (file.size == 0 || digits == 0) return (StringView){0};
+  return sv_printf(arena, "%.*s:%.*s", SV_ARG(file), (int)digits, number.data);
+}
+
 static StringView python_line(const Printer *printer, SourceLoc loc) {
-  if (!printer->module || loc.line == 0) return (StringView){0};
+  if (loc.line == 0) return (StringView){0};
+  if (!printer->module) return python_line_of_text(printer->out->arena, loc);
   const HloInstruction *instruction = instruction_at(printer->module, loc);
   if (!instruction) return (StringView){0};
   return hlo_module_source_line(printer->module, instruction, printer->out->arena);

@@ -11,7 +11,7 @@
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
 
-enum { DEFAULT_OPT_LEVEL = 2, ERROR_LIMIT = 50 };
+enum { DEFAULT_OPT_LEVEL = 2, LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
 
 bool option_given(const Session *session, OptionId id) {
   return session->options->values[id].given;
@@ -106,6 +106,17 @@ Status driver_load(Session *session, bool verify) {
   return status;
 }
 
+/* For people the notes on the largest buffers become one table; JSON keeps them, each with its place. */
+static void tabulate_peak_buffers(Session *session) {
+  bool json = option_integer(session, OPTION_DIAGNOSTICS_FORMAT, 0) == 1;
+  if (json || !session->module->buffer_assignment || !session->diag->last) return;
+  StringBuilder table;
+  sb_init(&table, session->arena);
+  report_peak_buffers(&table, session->module, session->module->buffer_assignment, LARGEST_BUFFERS_SHOWN);
+  session->diag->last->notes = NULL;
+  diag_note(session->diag, NO_LOC, "the largest buffers alive at the peak:\n%.*s", SV_ARG(sb_view(&table)));
+}
+
 Status driver_run_passes(Session *session, bool standard) {
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
@@ -129,6 +140,7 @@ Status driver_run_passes(Session *session, bool standard) {
   bool changed;
   Status status = hlo_pass_pipeline_run(session->pipeline, session->module, &options, session->diag, &changed);
   driver_end_phase(session, "passes", start);
+  if (status == STATUS_EXHAUSTED) tabulate_peak_buffers(session);
   return status;
 }
 
