@@ -86,12 +86,13 @@ static void recover_in_body(Parser *parser, const Scope *scope, const RecoveryPo
     bool trusted = token->first_on_line || (!point->first_on_line && token->start != error_at);
     bool definition = trusted && at_definition(parser);
     if (!definition && !close && !(token->first_on_line && token->column == 1)) continue;
-    if (lexer->depth == point->depth && (definition || close)) return;
-    if (!token->first_on_line) continue;
-    if (scope->outer && parser->outer_column > 0 && token->column <= parser->outer_column && token->line > point->line) {
+    bool below = scope->outer && token->first_on_line && token->line > point->line;
+    if (below && ((definition && token->column <= parser->outer_column) || (close && token->column < parser->outer_column))) {
       parser->unwind = true; /* the inline computation is over, however its brackets stand */
       return;
     }
+    if (lexer->depth == point->depth && (definition || close)) return;
+    if (!token->first_on_line) continue;
     bool no_deeper = point->first_on_line && (close ? token->column < point->column : token->column <= point->column);
     bool next_computation = token->column == 1 && point->column > 1 && at_computation(parser);
     if (((definition || close) && no_deeper) || next_computation) {
