@@ -226,7 +226,7 @@ Status infer_clamp(const InferContext *context, const Shape **out_shape) {
   return STATUS_OK;
 }
 
-/* (pred, a, b): the predicate is a scalar or of a's dimensions. */
+/* (pred, a, b): the predicate is a scalar, or of a's dimensions and then gives the layout. */
 Status infer_select(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(check_class(context, 0, PRED));
   RETURN_IF_ERROR(infer_check_arrays(context, 1, 3));
@@ -239,12 +239,12 @@ Status infer_select(const InferContext *context, const Shape **out_shape) {
                        infer_text(context, pred));
   }
   *out_shape = a;
-  if (a == b && !shape_is_dynamic(pred)) return STATUS_OK;
+  if (a == b && pred->rank == 0) return STATUS_OK;
   ShapeDraft draft = infer_draft(context, infer_wider_type(a->type, b->type), a->rank);
   for (int i = 0; i < a->rank; i++) {
     bool dynamic = infer_is_dynamic(a, i) || infer_is_dynamic(b, i) || (pred->rank != 0 && infer_is_dynamic(pred, i));
     infer_draft_push(&draft, a->dims[i], dynamic);
   }
-  *out_shape = infer_finish(context, &draft, &a->layout);
+  *out_shape = infer_finish(context, &draft, pred->rank != 0 ? &pred->layout : &a->layout);
   return STATUS_OK;
 }

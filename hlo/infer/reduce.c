@@ -21,12 +21,16 @@ static Status check_reduction(const InferContext *context, HloAttrId id, int *ou
   return infer_check_reducer(context, id, count, inits, types, out_reducer);
 }
 
-/* One array for each result of the reducer, all with the dimensions of |shape|. */
+/* One array for each result of the reducer, all with the dimensions of |shape|.  The element types are the reducer's, but those of the
+ * initial values for windows: they may differ in precision. */
 static const Shape *reduction_result(const InferContext *context, const HloComputation *reducer, int count, const Shape *shape) {
-  if (!shape_is_tuple(reducer->root->shape)) return shape_with_type(context->shapes, shape, infer_reducer_type(reducer, 0));
+  bool is_window = context->instruction->opcode == HLO_REDUCE_WINDOW;
   const Shape **elements = ARENA_NEW_ARRAY(context->scratch, const Shape *, count);
-  for (int i = 0; i < count; i++) elements[i] = shape_with_type(context->shapes, shape, infer_reducer_type(reducer, i));
-  return shape_tuple(context->shapes, elements, count);
+  for (int i = 0; i < count; i++) {
+    PrimitiveType type = is_window ? infer_operand(context, count + i)->type : infer_reducer_type(reducer, i);
+    elements[i] = shape_with_type(context->shapes, shape, type);
+  }
+  return shape_is_tuple(reducer->root->shape) ? shape_tuple(context->shapes, elements, count) : elements[0];
 }
 
 Status infer_reduce(const InferContext *context, const Shape **out_shape) {
