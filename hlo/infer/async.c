@@ -1,4 +1,5 @@
-/* Asynchronous wrappers: async-start makes ((operands), result, context...), async-update passes it on, async-done takes the result. */
+/* Asynchronous wrappers: async-start makes ((operands), result, context...), async-update passes it on, async-done
+ * takes the result. */
 #include "hlo/infer/infer_internal.h"
 
 static bool is_async_tuple(const Shape *shape) {
@@ -17,7 +18,8 @@ Status infer_async_start(const InferContext *context, const Shape **out_shape) {
   const Shape *arguments;
   RETURN_IF_ERROR(infer_tuple(context, &arguments));
   if (!shape_compatible(stated->tuple[0], arguments)) {
-    return infer_error(context, "states operands %s, but has %s", infer_text(context, stated->tuple[0]), infer_text(context, arguments));
+    return infer_error(context, "states operands %s, but has %s", infer_text(context, stated->tuple[0]),
+                       infer_text(context, arguments));
   }
   *out_shape = stated;
   if (callee == NULL) return STATUS_OK;
@@ -27,13 +29,14 @@ Status infer_async_start(const InferContext *context, const Shape **out_shape) {
     return infer_callee_parameter_mismatch(context, HLO_ATTR_CALLS, callee, i, infer_operand(context, i));
   }
   if (shape_compatible(callee->root->shape, stated->tuple[1])) return STATUS_OK;
-  return infer_error(context, "states result %s, but '%.*s' returns %s", infer_text(context, stated->tuple[1]), SV_ARG(callee->name),
-                     infer_text(context, callee->root->shape));
+  return infer_error(context, "states result %s, but '%.*s' returns %s", infer_text(context, stated->tuple[1]),
+                     SV_ARG(callee->name), infer_text(context, callee->root->shape));
 }
 
 static Status check_async_operand(const InferContext *context) {
   if (is_async_tuple(infer_operand(context, 0))) return STATUS_OK;
-  return infer_error(context, "needs ((operands), result, context...), got %s", infer_text(context, infer_operand(context, 0)));
+  return infer_error(context, "needs ((operands), result, context...), got %s",
+                     infer_text(context, infer_operand(context, 0)));
 }
 
 Status infer_async_update(const InferContext *context, const Shape **out_shape) {

@@ -15,8 +15,8 @@ Status infer_outfeed(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_token(context, 1));
   const HloAttr *shape = hlo_instruction_attr(context->instruction, HLO_ATTR_OUTFEED_SHAPE);
   if (shape != NULL && !shape_compatible(shape->value.shape, infer_operand(context, 0))) {
-    return infer_attr_error(context, HLO_ATTR_OUTFEED_SHAPE, "has 'outfeed_shape' %s, but data %s", infer_text(context, shape->value.shape),
-                            infer_text(context, infer_operand(context, 0)));
+    return infer_attr_error(context, HLO_ATTR_OUTFEED_SHAPE, "has 'outfeed_shape' %s, but data %s",
+                            infer_text(context, shape->value.shape), infer_text(context, infer_operand(context, 0)));
   }
   *out_shape = shape_token(context->shapes);
   return STATUS_OK;
@@ -47,7 +47,8 @@ Status infer_recv(const InferContext *context, const Shape **out_shape) {
 
 static Status check_channel_tuple(const InferContext *context) {
   const Shape *operand = infer_operand(context, 0);
-  if (shape_is_tuple(operand) && operand->tuple_size == 3 && shape_compatible(operand, channel_tuple(context, operand->tuple[0]))) {
+  if (shape_is_tuple(operand) && operand->tuple_size == 3 &&
+      shape_compatible(operand, channel_tuple(context, operand->tuple[0]))) {
     return STATUS_OK;
   }
   return infer_error(context, "needs (data, u32[], token[]), got %s", infer_text(context, operand));

@@ -24,7 +24,8 @@ static Status check_all_reducer(const InferContext *context) {
   for (int i = 0; i < 2; i++) {
     const Shape *parameter = reducer->parameters.data[i]->shape;
     if (shape_is_scalar(parameter) && shape_compatible_ignoring_precision(parameter, reducer->root->shape)) continue;
-    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs '%.*s' to combine two scalars into one", SV_ARG(reducer->name));
+    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs '%.*s' to combine two scalars into one",
+                            SV_ARG(reducer->name));
   }
   return STATUS_OK;
 }
@@ -44,8 +45,8 @@ static const Shape *stated_for(const InferContext *context, const Shape *results
 }
 
 /* |operand| with |dimension| as stated; its size must be a multiple of the other. */
-static Status scaled_operand(const InferContext *context, const Shape *operand, const Shape *stated, int dimension, bool grows,
-                             int64_t *ratio, const Shape **out_shape) {
+static Status scaled_operand(const InferContext *context, const Shape *operand, const Shape *stated, int dimension,
+                             bool grows, int64_t *ratio, const Shape **out_shape) {
   bool fits = stated != NULL && shape_is_array(stated) && stated->rank == operand->rank && dimension < operand->rank;
   if (fits) {
     int64_t wide = grows ? stated->dims[dimension] : operand->dims[dimension];
@@ -57,7 +58,8 @@ static Status scaled_operand(const InferContext *context, const Shape *operand, 
     }
   }
   if (!fits) {
-    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "cannot %s dimension %d of %s by the number of participants to %s",
+    return infer_attr_error(context, HLO_ATTR_DIMENSIONS,
+                            "cannot %s dimension %d of %s by the number of participants to %s",
                             grows ? "multiply" : "divide", dimension, infer_text(context, operand),
                             stated == NULL ? "the stated shape" : infer_text(context, stated));
   }
@@ -74,8 +76,8 @@ static Status infer_scaled(const InferContext *context, const Shape *results, bo
   const Shape **elements = ARENA_NEW_ARRAY(context->scratch, const Shape *, count);
   int64_t ratio = 0;
   for (int i = 0; i < count; i++) {
-    RETURN_IF_ERROR(scaled_operand(context, infer_operand(context, i), stated_for(context, results, i), dimension, grows, &ratio,
-                                   &elements[i]));
+    RETURN_IF_ERROR(scaled_operand(context, infer_operand(context, i), stated_for(context, results, i), dimension,
+                                   grows, &ratio, &elements[i]));
   }
   *out_shape = count == 1 && !shape_is_tuple(results) ? elements[0] : shape_tuple(context->shapes, elements, count);
   return STATUS_OK;
@@ -98,8 +100,10 @@ Status infer_reduce_scatter(const InferContext *context, const Shape **out_shape
   return STATUS_OK;
 }
 
-/* |elements| followed by what the stated shape has behind them: contexts of a start operation, which only the text knows. */
-static const Shape *with_contexts(const InferContext *context, const Shape *const *elements, int count, int context_limit) {
+/* |elements| followed by what the stated shape has behind them: contexts of a start operation, which only the text
+ * knows. */
+static const Shape *with_contexts(const InferContext *context, const Shape *const *elements, int count,
+                                  int context_limit) {
   const Shape *stated = context->instruction->shape;
   int total = stated != NULL && shape_is_tuple(stated) && stated->tuple_size > count ? stated->tuple_size : count;
   if (total > count + context_limit) total = count + context_limit;
@@ -123,7 +127,8 @@ Status infer_all_gather_start(const InferContext *context, const Shape **out_sha
 
 /* --- exchanges --- */
 
-/* With 'dimensions' the operand is split and put together along one dimension; without, each operand goes to one participant. */
+/* With 'dimensions' the operand is split and put together along one dimension; without, each operand goes to one
+ * participant. */
 Status infer_all_to_all(const InferContext *context, const Shape **out_shape) {
   int count = context->instruction->operand_count;
   RETURN_IF_ERROR(infer_check_arrays(context, 0, count));
@@ -136,8 +141,8 @@ Status infer_all_to_all(const InferContext *context, const Shape **out_shape) {
   }
   for (int i = 1; i < count; i++) {
     if (shape_compatible(infer_operand(context, 0), infer_operand(context, i))) continue;
-    return infer_error(context, "needs operands of one shape, got %s and %s", infer_text(context, infer_operand(context, 0)),
-                       infer_text(context, infer_operand(context, i)));
+    return infer_error(context, "needs operands of one shape, got %s and %s",
+                       infer_text(context, infer_operand(context, 0)), infer_text(context, infer_operand(context, i)));
   }
   return infer_tuple(context, out_shape);
 }
@@ -145,18 +150,20 @@ Status infer_all_to_all(const InferContext *context, const Shape **out_shape) {
 /* (input, output, input offsets, send sizes, output offsets, receive sizes) → output */
 Status infer_ragged_all_to_all(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 6));
-  const Shape *input = infer_operand(context, 0), *output = infer_operand(context, 1), *offsets = infer_operand(context, 2);
+  const Shape *input = infer_operand(context, 0), *output = infer_operand(context, 1),
+              *offsets = infer_operand(context, 2);
   bool fits = input->type == output->type && input->rank == output->rank && input->rank > 0;
   for (int i = 1; fits && i < input->rank; i++) fits = infer_sizes_agree(input->dims[i], output->dims[i]);
   if (!fits) {
-    return infer_error(context, "needs input and output that differ in dimension 0 only, got %s and %s", infer_text(context, input),
-                       infer_text(context, output));
+    return infer_error(context, "needs input and output that differ in dimension 0 only, got %s and %s",
+                       infer_text(context, input), infer_text(context, output));
   }
   for (int i = 2; i < 6; i++) {
     const Shape *shape = infer_operand(context, i);
-    if (shape_compatible(offsets, shape) && type_is_integral(shape->type) && (shape->rank == 1 || shape->rank == 2)) continue;
-    return infer_error(context, "needs offsets and sizes of one integer shape of rank 1 or 2, got %s and %s", infer_text(context, offsets),
-                       infer_text(context, shape));
+    if (shape_compatible(offsets, shape) && type_is_integral(shape->type) && (shape->rank == 1 || shape->rank == 2))
+      continue;
+    return infer_error(context, "needs offsets and sizes of one integer shape of rank 1 or 2, got %s and %s",
+                       infer_text(context, offsets), infer_text(context, shape));
   }
   *out_shape = output;
   return STATUS_OK;

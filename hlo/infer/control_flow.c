@@ -2,7 +2,8 @@
 #include "hlo/infer/infer_internal.h"
 
 /* One parameter for each operand from |first| on. */
-static Status check_arguments(const InferContext *context, HloAttrId id, const HloComputation *callee, int first, int count) {
+static Status check_arguments(const InferContext *context, HloAttrId id, const HloComputation *callee, int first,
+                              int count) {
   RETURN_IF_ERROR(infer_check_callee(context, id, callee, count));
   for (int i = 0; i < count; i++) {
     const Shape *argument = infer_operand(context, first + i);
@@ -37,8 +38,8 @@ Status infer_while(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(check_arguments(context, HLO_ATTR_BODY, body, 0, 1));
   const Shape *result = condition->root->shape;
   if (!shape_is_scalar(result) || result->type != TYPE_PRED) {
-    return infer_attr_error(context, HLO_ATTR_CONDITION, "needs condition '%.*s' to return pred[], it returns %s", SV_ARG(condition->name),
-                            infer_text(context, result));
+    return infer_attr_error(context, HLO_ATTR_CONDITION, "needs condition '%.*s' to return pred[], it returns %s",
+                            SV_ARG(condition->name), infer_text(context, result));
   }
   *out_shape = infer_operand(context, 0);
   if (shape_compatible(body->root->shape, *out_shape)) return STATUS_OK;
@@ -62,9 +63,11 @@ static Status collect_branches(const InferContext *context, Branch **out_branche
   if (!shape_is_scalar(selector) || !(is_pred || is_index)) {
     return infer_error(context, "needs pred[] or s32[] as operand 0, got %s", infer_text(context, selector));
   }
-  if (is_pred ? on_true == NULL || on_false == NULL || list != NULL : list == NULL || on_true != NULL || on_false != NULL) {
+  if (is_pred ? on_true == NULL || on_false == NULL || list != NULL
+              : list == NULL || on_true != NULL || on_false != NULL) {
     return infer_error(context, "needs %s with operand 0 of %s",
-                       is_pred ? "'true_computation' and 'false_computation'" : "'branch_computations'", infer_text(context, selector));
+                       is_pred ? "'true_computation' and 'false_computation'" : "'branch_computations'",
+                       infer_text(context, selector));
   }
   *out_count = is_pred ? 2 : list->value.computations.count;
   if (*out_count == 0) return infer_attr_error(context, HLO_ATTR_BRANCH_COMPUTATIONS, "needs at least one branch");
@@ -92,8 +95,8 @@ Status infer_conditional(const InferContext *context, const Shape **out_shape) {
     RETURN_IF_ERROR(check_arguments(context, branches[i].id, branches[i].callee, (int)i + 1, 1));
     const Shape *first = branches[0].callee->root->shape, *result = branches[i].callee->root->shape;
     if (shape_compatible(first, result)) continue;
-    return infer_attr_error(context, branches[i].id, "needs branches that return one shape, got %s and %s", infer_text(context, first),
-                            infer_text(context, result));
+    return infer_attr_error(context, branches[i].id, "needs branches that return one shape, got %s and %s",
+                            infer_text(context, first), infer_text(context, result));
   }
   *out_shape = branches[0].callee->root->shape;
   return STATUS_OK;

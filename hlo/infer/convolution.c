@@ -14,21 +14,25 @@ int64_t infer_dilated(int64_t size, int64_t dilation) {
   return checked_mul(size - 1, dilation, &dilated) && checked_add(dilated, 1, &dilated) ? dilated : -1;
 }
 
-Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size, int64_t *out_places) {
+Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size,
+                           int64_t *out_places) {
   const WindowDimension *field = &window->dims[dimension];
-  const char *wrong = field->size <= 0              ? "size"
-                      : field->stride <= 0          ? "stride"
-                      : field->base_dilation < 1    ? "lhs_dilate"
+  const char *wrong = field->size <= 0             ? "size"
+                      : field->stride <= 0         ? "stride"
+                      : field->base_dilation < 1   ? "lhs_dilate"
                       : field->window_dilation < 1 ? "rhs_dilate"
-                                                    : NULL;
+                                                   : NULL;
   if (wrong != NULL) {
     return infer_attr_error(context, HLO_ATTR_WINDOW, "has a window with %s below 1 in dimension %d", wrong, dimension);
   }
   *out_places = SHAPE_UNBOUNDED;
   if (size == SHAPE_UNBOUNDED) return STATUS_OK;
-  int64_t base = infer_dilated(size, field->base_dilation), extent = infer_dilated(field->size, field->window_dilation), padded;
-  bool fits = base >= 0 && extent >= 0 && checked_add(base, field->pad_low, &padded) && checked_add(padded, field->pad_high, &padded);
-  if (!fits) return infer_attr_error(context, HLO_ATTR_WINDOW, "has a window that is too large in dimension %d", dimension);
+  int64_t base = infer_dilated(size, field->base_dilation), extent = infer_dilated(field->size, field->window_dilation),
+          padded;
+  bool fits = base >= 0 && extent >= 0 && checked_add(base, field->pad_low, &padded) &&
+              checked_add(padded, field->pad_high, &padded);
+  if (!fits)
+    return infer_attr_error(context, HLO_ATTR_WINDOW, "has a window that is too large in dimension %d", dimension);
   *out_places = padded < extent ? 0 : (padded - extent) / field->stride + 1;
   return STATUS_OK;
 }
@@ -36,8 +40,8 @@ Status infer_window_places(const InferContext *context, const Window *window, in
 Status infer_window_shape(const InferContext *context, const Shape *base, PrimitiveType type, const Shape **out_shape) {
   const Window *window = infer_window(context);
   if (window->rank != base->rank) {
-    return infer_attr_error(context, HLO_ATTR_WINDOW, "needs a window of rank %d for %s, got %d", base->rank, infer_text(context, base),
-                            window->rank);
+    return infer_attr_error(context, HLO_ATTR_WINDOW, "needs a window of rank %d for %s, got %d", base->rank,
+                            infer_text(context, base), window->rank);
   }
   ShapeDraft draft = infer_draft(context, type, base->rank);
   for (int i = 0; i < base->rank; i++) {
@@ -52,8 +56,8 @@ Status infer_window_shape(const InferContext *context, const Shape *base, Primit
 /* --- convolution --- */
 
 /* One of the three groups of labels: |a| and |b| are batch and feature, or input and output feature. */
-static Status check_labels(const InferContext *context, const char *what, int rank, int spatial_rank, int64_t a, int64_t b,
-                           const int64_t *spatial) {
+static Status check_labels(const InferContext *context, const char *what, int rank, int spatial_rank, int64_t a,
+                           int64_t b, const int64_t *spatial) {
   bool *seen = ARENA_NEW_ARRAY(context->scratch, bool, rank);
   bool fits = spatial_rank == rank - 2;
   for (int i = -2; fits && i < spatial_rank; i++) {
@@ -62,25 +66,29 @@ static Status check_labels(const InferContext *context, const char *what, int ra
     if (fits) seen[dimension] = true;
   }
   if (fits) return STATUS_OK;
-  return infer_attr_error(context, HLO_ATTR_DIM_LABELS, "needs labels that name each of the %d dimensions of the %s once", rank, what);
+  return infer_attr_error(context, HLO_ATTR_DIM_LABELS,
+                          "needs labels that name each of the %d dimensions of the %s once", rank, what);
 }
 
 static Status check_dim_labels(const InferContext *context, const ConvolutionDimensionNumbers *labels) {
   const Shape *input = infer_operand(context, 0), *kernel = infer_operand(context, 1);
   int spatial = labels->spatial_rank, rank = spatial + 2;
   if (input->rank != rank || kernel->rank != rank) {
-    return infer_attr_error(context, HLO_ATTR_DIM_LABELS, "has labels for rank %d, but operands %s and %s", rank, infer_text(context, input),
-                            infer_text(context, kernel));
+    return infer_attr_error(context, HLO_ATTR_DIM_LABELS, "has labels for rank %d, but operands %s and %s", rank,
+                            infer_text(context, input), infer_text(context, kernel));
   }
-  RETURN_IF_ERROR(check_labels(context, "input", rank, spatial, labels->input_batch, labels->input_feature, labels->input_spatial));
   RETURN_IF_ERROR(
-      check_labels(context, "kernel", rank, spatial, labels->kernel_input_feature, labels->kernel_output_feature, labels->kernel_spatial));
-  return check_labels(context, "output", rank, spatial, labels->output_batch, labels->output_feature, labels->output_spatial);
+      check_labels(context, "input", rank, spatial, labels->input_batch, labels->input_feature, labels->input_spatial));
+  RETURN_IF_ERROR(check_labels(context, "kernel", rank, spatial, labels->kernel_input_feature,
+                               labels->kernel_output_feature, labels->kernel_spatial));
+  return check_labels(context, "output", rank, spatial, labels->output_batch, labels->output_feature,
+                      labels->output_spatial);
 }
 
 static Status check_divides(const InferContext *context, HloAttrId id, int64_t groups, int64_t size, const char *what) {
   if (size == SHAPE_UNBOUNDED || size % groups == 0) return STATUS_OK;
-  return infer_attr_error(context, id, "cannot divide %lld %s into %lld groups", (long long)size, what, (long long)groups);
+  return infer_attr_error(context, id, "cannot divide %lld %s into %lld groups", (long long)size, what,
+                          (long long)groups);
 }
 
 typedef struct ConvolutionSizes {
@@ -91,10 +99,12 @@ typedef struct ConvolutionSizes {
 static Status check_groups(const InferContext *context, const ConvolutionSizes *sizes) {
   const HloAttrId feature_id = HLO_ATTR_FEATURE_GROUP_COUNT, batch_id = HLO_ATTR_BATCH_GROUP_COUNT;
   if (sizes->feature_groups < 1) {
-    return infer_attr_error(context, feature_id, "needs a positive 'feature_group_count', got %lld", (long long)sizes->feature_groups);
+    return infer_attr_error(context, feature_id, "needs a positive 'feature_group_count', got %lld",
+                            (long long)sizes->feature_groups);
   }
   if (sizes->batch_groups < 1) {
-    return infer_attr_error(context, batch_id, "needs a positive 'batch_group_count', got %lld", (long long)sizes->batch_groups);
+    return infer_attr_error(context, batch_id, "needs a positive 'batch_group_count', got %lld",
+                            (long long)sizes->batch_groups);
   }
   if (sizes->feature_groups > 1 && sizes->batch_groups > 1) {
     return infer_attr_error(context, batch_id, "cannot group both features and batches");
@@ -105,18 +115,22 @@ static Status check_groups(const InferContext *context, const ConvolutionSizes *
   RETURN_IF_ERROR(check_divides(context, batch_id, sizes->batch_groups, sizes->input_batch, "batches"));
   bool is_known = sizes->input_features != SHAPE_UNBOUNDED && sizes->kernel_input_features != SHAPE_UNBOUNDED;
   if (!is_known || sizes->input_features / sizes->feature_groups == sizes->kernel_input_features) return STATUS_OK;
-  return infer_error(context, "has %lld input features in %lld groups, but the kernel takes %lld", (long long)sizes->input_features,
-                     (long long)sizes->feature_groups, (long long)sizes->kernel_input_features);
+  return infer_error(context, "has %lld input features in %lld groups, but the kernel takes %lld",
+                     (long long)sizes->input_features, (long long)sizes->feature_groups,
+                     (long long)sizes->kernel_input_features);
 }
 
-static Status check_kernel_window(const InferContext *context, const ConvolutionDimensionNumbers *labels, const Window *window) {
+static Status check_kernel_window(const InferContext *context, const ConvolutionDimensionNumbers *labels,
+                                  const Window *window) {
   const Shape *kernel = infer_operand(context, 1);
   if (window->rank != labels->spatial_rank) {
-    return infer_attr_error(context, HLO_ATTR_WINDOW, "needs a window of rank %d, got %d", labels->spatial_rank, window->rank);
+    return infer_attr_error(context, HLO_ATTR_WINDOW, "needs a window of rank %d, got %d", labels->spatial_rank,
+                            window->rank);
   }
   for (int i = 0; i < window->rank; i++) {
     if (infer_sizes_agree(kernel->dims[labels->kernel_spatial[i]], window->dims[i].size)) continue;
-    return infer_attr_error(context, HLO_ATTR_WINDOW, "has a window that differs from the kernel %s in spatial dimension %d",
+    return infer_attr_error(context, HLO_ATTR_WINDOW,
+                            "has a window that differs from the kernel %s in spatial dimension %d",
                             infer_text(context, kernel), i);
   }
   return STATUS_OK;
@@ -125,7 +139,8 @@ static Status check_kernel_window(const InferContext *context, const Convolution
 Status infer_convolution(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 2));
   const Shape *input = infer_operand(context, 0), *kernel = infer_operand(context, 1);
-  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(context->instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const ConvolutionDimensionNumbers *labels =
+      hlo_instruction_attr(context->instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   const Window *window = infer_window(context);
   RETURN_IF_ERROR(check_dim_labels(context, labels));
   ConvolutionSizes sizes = {hlo_instruction_int(context->instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1),
@@ -137,12 +152,14 @@ Status infer_convolution(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(check_groups(context, &sizes));
   RETURN_IF_ERROR(check_kernel_window(context, labels, window));
   if (infer_is_dynamic(kernel, (int)labels->kernel_output_feature)) {
-    return infer_error(context, "cannot have a dynamic number of output features, as in %s", infer_text(context, kernel));
+    return infer_error(context, "cannot have a dynamic number of output features, as in %s",
+                       infer_text(context, kernel));
   }
   PrimitiveType type = TYPE_INVALID;
   RETURN_IF_ERROR(infer_accumulation_type(context, &type));
   ShapeDraft draft = infer_draft_like(context, type, input); /* the right rank; every entry is written below */
-  draft.dims[labels->output_batch] = sizes.input_batch == SHAPE_UNBOUNDED ? SHAPE_UNBOUNDED : sizes.input_batch / sizes.batch_groups;
+  draft.dims[labels->output_batch] =
+      sizes.input_batch == SHAPE_UNBOUNDED ? SHAPE_UNBOUNDED : sizes.input_batch / sizes.batch_groups;
   draft.dynamic[labels->output_batch] = infer_is_dynamic(input, (int)labels->input_batch);
   draft.dims[labels->output_feature] = sizes.output_features;
   draft.dynamic[labels->output_feature] = false;

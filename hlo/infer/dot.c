@@ -9,24 +9,30 @@ typedef struct DotSide {
   bool *is_taken; /* batch or contracting; or group */
 } DotSide;
 
-static Status make_side(const InferContext *context, const Shape *shape, HloAttrId batch_id, HloAttrId contracting_id, DotSide *side) {
-  *side = (DotSide){shape, batch_id, contracting_id, hlo_instruction_ints(context->instruction, batch_id),
+static Status make_side(const InferContext *context, const Shape *shape, HloAttrId batch_id, HloAttrId contracting_id,
+                        DotSide *side) {
+  *side = (DotSide){shape,
+                    batch_id,
+                    contracting_id,
+                    hlo_instruction_ints(context->instruction, batch_id),
                     hlo_instruction_ints(context->instruction, contracting_id),
                     ARENA_NEW_ARRAY(context->scratch, bool, shape->rank)};
   RETURN_IF_ERROR(infer_mark_dimensions(context, batch_id, shape->rank, side->is_taken));
   return infer_mark_dimensions(context, contracting_id, shape->rank, side->is_taken);
 }
 
-static Status check_pairs(const InferContext *context, const DotSide *lhs, const DotSide *rhs, HloAttrId id, Int64List a, Int64List b,
-                          const char *kind) {
+static Status check_pairs(const InferContext *context, const DotSide *lhs, const DotSide *rhs, HloAttrId id,
+                          Int64List a, Int64List b, const char *kind) {
   if (a.count != b.count) {
-    return infer_attr_error(context, id, "needs as many %s dimensions of the left as of the right operand, got %lld and %lld", kind,
+    return infer_attr_error(context, id,
+                            "needs as many %s dimensions of the left as of the right operand, got %lld and %lld", kind,
                             (long long)a.count, (long long)b.count);
   }
   for (int64_t i = 0; i < a.count; i++) {
     if (infer_sizes_agree(lhs->shape->dims[a.data[i]], rhs->shape->dims[b.data[i]])) continue;
-    return infer_attr_error(context, id, "has %s dimensions of different sizes: %lld of %s and %lld of %s", kind, (long long)a.data[i],
-                            infer_text(context, lhs->shape), (long long)b.data[i], infer_text(context, rhs->shape));
+    return infer_attr_error(context, id, "has %s dimensions of different sizes: %lld of %s and %lld of %s", kind,
+                            (long long)a.data[i], infer_text(context, lhs->shape), (long long)b.data[i],
+                            infer_text(context, rhs->shape));
   }
   return STATUS_OK;
 }
@@ -37,7 +43,8 @@ static Status make_sides(const InferContext *context, DotSide *lhs, DotSide *rhs
       make_side(context, infer_operand(context, 0), HLO_ATTR_LHS_BATCH_DIMS, HLO_ATTR_LHS_CONTRACTING_DIMS, lhs));
   RETURN_IF_ERROR(
       make_side(context, infer_operand(context, 1), HLO_ATTR_RHS_BATCH_DIMS, HLO_ATTR_RHS_CONTRACTING_DIMS, rhs));
-  RETURN_IF_ERROR(check_pairs(context, lhs, rhs, lhs->contracting_id, lhs->contracting, rhs->contracting, "contracting"));
+  RETURN_IF_ERROR(
+      check_pairs(context, lhs, rhs, lhs->contracting_id, lhs->contracting, rhs->contracting, "contracting"));
   return check_pairs(context, lhs, rhs, lhs->batch_id, lhs->batch, rhs->batch, "batch");
 }
 
@@ -48,7 +55,8 @@ static void push_free(ShapeDraft *draft, const DotSide *side) {
 }
 
 /* [leading,] batch, left free, right free. */
-static Status finish_dot(const InferContext *context, const DotSide *lhs, const DotSide *rhs, int64_t leading, const Shape **out_shape) {
+static Status finish_dot(const InferContext *context, const DotSide *lhs, const DotSide *rhs, int64_t leading,
+                         const Shape **out_shape) {
   PrimitiveType type = TYPE_INVALID;
   RETURN_IF_ERROR(infer_accumulation_type(context, &type));
   ShapeDraft draft = infer_draft(context, type, lhs->shape->rank + rhs->shape->rank + 1);
@@ -77,8 +85,8 @@ typedef struct RaggedDot {
   int64_t group_count; /* the last dimension of the group sizes */
 } RaggedDot;
 
-/* Group sizes are [groups] for all, or [outer..., groups] where the outer dimensions of lhs stand before the ragged one: its batch
- * dimensions and those of the ragged one's own kind. */
+/* Group sizes are [groups] for all, or [outer..., groups] where the outer dimensions of lhs stand before the ragged
+ * one: its batch dimensions and those of the ragged one's own kind. */
 static Status check_group_sizes(const InferContext *context, RaggedDot *dot) {
   const Shape *sizes = infer_operand(context, 2), *lhs = dot->lhs.shape;
   RETURN_IF_ERROR(infer_check_array(context, 2));
@@ -105,8 +113,8 @@ static Status check_group_sizes(const InferContext *context, RaggedDot *dot) {
   bool fits = sizes->rank == count + 1;
   for (int i = 0; fits && i < count; i++) fits = infer_sizes_agree(sizes->dims[i], outer[i]);
   if (fits) return STATUS_OK;
-  return infer_error(context, "needs group sizes of rank 1 or with the outer dimensions of %s in front, got %s", infer_text(context, lhs),
-                     infer_text(context, sizes));
+  return infer_error(context, "needs group sizes of rank 1 or with the outer dimensions of %s in front, got %s",
+                     infer_text(context, lhs), infer_text(context, sizes));
 }
 
 /* A ragged free dimension of lhs goes with one group dimension of rhs, which is as large as there are groups. */
@@ -114,8 +122,9 @@ static Status take_group_dimension(const InferContext *context, RaggedDot *dot) 
   Int64List group = hlo_instruction_ints(context->instruction, HLO_ATTR_RHS_GROUP_DIMS);
   bool is_free = !dot->lhs.is_taken[dot->ragged];
   if (group.count != (is_free ? 1 : 0)) {
-    return infer_attr_error(context, HLO_ATTR_RHS_GROUP_DIMS, "needs %s of 'rhs_group_dims' with a ragged dimension that is %s",
-                            is_free ? "one" : "none", is_free ? "free" : "contracted or batch");
+    return infer_attr_error(context, HLO_ATTR_RHS_GROUP_DIMS,
+                            "needs %s of 'rhs_group_dims' with a ragged dimension that is %s", is_free ? "one" : "none",
+                            is_free ? "free" : "contracted or batch");
   }
   if (!is_free) return STATUS_OK;
   RETURN_IF_ERROR(infer_mark_dimensions(context, HLO_ATTR_RHS_GROUP_DIMS, dot->rhs.shape->rank, dot->rhs.is_taken));
@@ -151,7 +160,8 @@ static Status check_scale(const InferContext *context, int operand_index, int sc
     fits = size == steps || size == SHAPE_UNBOUNDED || (steps > 0 && size % steps == 0);
   }
   if (fits) return STATUS_OK;
-  return infer_error(context, "cannot scale %s by %s: sizes must be multiples", infer_text(context, operand), infer_text(context, scale));
+  return infer_error(context, "cannot scale %s by %s: sizes must be multiples", infer_text(context, operand),
+                     infer_text(context, scale));
 }
 
 Status infer_scaled_dot(const InferContext *context, const Shape **out_shape) {

@@ -6,16 +6,19 @@ static Status check_starts(const InferContext *context, int first, const Shape *
   int count = context->instruction->operand_count - first;
   if (count == 1 && infer_operand(context, first)->rank == 1) {
     const Shape *vector = infer_operand(context, first);
-    if (shape_is_array(vector) && type_is_integral(vector->type) && infer_sizes_agree(vector->dims[0], operand->rank)) return STATUS_OK;
+    if (shape_is_array(vector) && type_is_integral(vector->type) && infer_sizes_agree(vector->dims[0], operand->rank))
+      return STATUS_OK;
     return infer_error(context, "needs %d integer start indices, got %s", operand->rank, infer_text(context, vector));
   }
   if (count != operand->rank) {
-    return infer_error(context, "needs %d start indices for %s, got %d", operand->rank, infer_text(context, operand), count);
+    return infer_error(context, "needs %d start indices for %s, got %d", operand->rank, infer_text(context, operand),
+                       count);
   }
   for (int i = 0; i < count; i++) {
     RETURN_IF_ERROR(infer_check_index(context, first + i));
     if (infer_operand(context, first + i)->type != infer_operand(context, first)->type) {
-      return infer_error(context, "needs start indices of one type, got %s and %s", type_text(infer_operand(context, first)->type),
+      return infer_error(context, "needs start indices of one type, got %s and %s",
+                         type_text(infer_operand(context, first)->type),
                          type_text(infer_operand(context, first + i)->type));
     }
   }
@@ -28,15 +31,15 @@ Status infer_dynamic_slice(const InferContext *context, const Shape **out_shape)
   RETURN_IF_ERROR(check_starts(context, 1, operand));
   Int64List sizes = hlo_instruction_ints(context->instruction, HLO_ATTR_DYNAMIC_SLICE_SIZES);
   if (sizes.count != operand->rank) {
-    return infer_attr_error(context, HLO_ATTR_DYNAMIC_SLICE_SIZES, "needs %d slice sizes for %s, got %lld", operand->rank,
-                            infer_text(context, operand), (long long)sizes.count);
+    return infer_attr_error(context, HLO_ATTR_DYNAMIC_SLICE_SIZES, "needs %d slice sizes for %s, got %lld",
+                            operand->rank, infer_text(context, operand), (long long)sizes.count);
   }
   ShapeDraft draft = infer_draft(context, operand->type, operand->rank);
   for (int i = 0; i < operand->rank; i++) {
     int64_t bound = operand->dims[i], size = sizes.data[i];
     if (size < 0 || (bound != SHAPE_UNBOUNDED && size > bound)) {
-      return infer_attr_error(context, HLO_ATTR_DYNAMIC_SLICE_SIZES, "takes %lld elements of dimension %d of %s", (long long)size, i,
-                              infer_text(context, operand));
+      return infer_attr_error(context, HLO_ATTR_DYNAMIC_SLICE_SIZES, "takes %lld elements of dimension %d of %s",
+                              (long long)size, i, infer_text(context, operand));
     }
     infer_draft_push(&draft, size, infer_is_dynamic(operand, i) && size == bound);
   }
@@ -45,7 +48,9 @@ Status infer_dynamic_slice(const InferContext *context, const Shape **out_shape)
 }
 
 /* A buffer operand ("b(f32[4])") is updated as the array in it. */
-static const Shape *updated_array(const Shape *shape) { return shape->type == TYPE_BUFFER ? shape->tuple[0] : shape; }
+static const Shape *updated_array(const Shape *shape) {
+  return shape->type == TYPE_BUFFER ? shape->tuple[0] : shape;
+}
 
 Status infer_dynamic_update_slice(const InferContext *context, const Shape **out_shape) {
   const Shape *operand = updated_array(infer_operand(context, 0)), *update = infer_operand(context, 1);

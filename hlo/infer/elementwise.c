@@ -33,7 +33,9 @@ static Status infer_unary(const InferContext *context, int classes, const Shape 
   return STATUS_OK;
 }
 
-Status infer_unary_float(const InferContext *context, const Shape **out_shape) { return infer_unary(context, FLOAT, out_shape); }
+Status infer_unary_float(const InferContext *context, const Shape **out_shape) {
+  return infer_unary(context, FLOAT, out_shape);
+}
 
 Status infer_unary_float_or_complex(const InferContext *context, const Shape **out_shape) {
   return infer_unary(context, FLOAT | COMPLEX, out_shape);
@@ -59,7 +61,9 @@ Status infer_unary_logical(const InferContext *context, const Shape **out_shape)
 static Status infer_part(const InferContext *context, int classes, const Shape **out_shape) {
   RETURN_IF_ERROR(check_class(context, 0, classes));
   const Shape *operand = infer_operand(context, 0);
-  *out_shape = type_is_complex(operand->type) ? shape_with_type(context->shapes, operand, type_complex_part(operand->type)) : operand;
+  *out_shape = type_is_complex(operand->type)
+                   ? shape_with_type(context->shapes, operand, type_complex_part(operand->type))
+                   : operand;
   return STATUS_OK;
 }
 
@@ -83,7 +87,8 @@ Status infer_convert(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_stated(context, &stated));
   if (!shape_is_array(stated)) return infer_error(context, "cannot make %s", infer_text(context, stated));
   if (type_is_complex(operand->type) && !type_is_complex(stated->type)) {
-    return infer_error(context, "cannot make %s of %s: take 'real' first", type_text(stated->type), type_text(operand->type));
+    return infer_error(context, "cannot make %s of %s: take 'real' first", type_text(stated->type),
+                       type_text(operand->type));
   }
   *out_shape = infer_prefer_stated(context, shape_with_type(context->shapes, operand, stated->type));
   return STATUS_OK;
@@ -94,7 +99,8 @@ Status infer_reduce_precision(const InferContext *context, const Shape **out_sha
   int64_t exponent = hlo_instruction_int(context->instruction, HLO_ATTR_EXPONENT_BITS, 0);
   int64_t mantissa = hlo_instruction_int(context->instruction, HLO_ATTR_MANTISSA_BITS, 0);
   if (exponent < 1) {
-    return infer_attr_error(context, HLO_ATTR_EXPONENT_BITS, "needs at least 1 exponent bit, got %lld", (long long)exponent);
+    return infer_attr_error(context, HLO_ATTR_EXPONENT_BITS, "needs at least 1 exponent bit, got %lld",
+                            (long long)exponent);
   }
   if (mantissa < 0) {
     return infer_attr_error(context, HLO_ATTR_MANTISSA_BITS, "cannot keep %lld mantissa bits", (long long)mantissa);
@@ -126,15 +132,16 @@ static bool merge_dimension(ShapeDraft *draft, const Shape *a, const Shape *b, i
   return true;
 }
 
-/* The dimensions of both operands put together; scalars and dimensions of size 1 stretch as in XLA's inference (the verifier then
- * refuses them).  The layout is operand 0's unless it was stretched. */
+/* The dimensions of both operands put together; scalars and dimensions of size 1 stretch as in XLA's inference (the
+ * verifier then refuses them).  The layout is operand 0's unless it was stretched. */
 static Status infer_binary_shape(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 2));
   const Shape *a = infer_operand(context, 0), *b = infer_operand(context, 1);
   *out_shape = a;
   if (a == b) return STATUS_OK;
   if (!infer_types_agree(a->type, b->type)) {
-    return infer_error(context, "needs operands of one element type, got %s and %s", infer_text(context, a), infer_text(context, b));
+    return infer_error(context, "needs operands of one element type, got %s and %s", infer_text(context, a),
+                       infer_text(context, b));
   }
   PrimitiveType type = infer_wider_type(a->type, b->type);
   ShapeDraft draft = infer_draft(context, type, a->rank > b->rank ? a->rank : b->rank);
@@ -146,7 +153,8 @@ static Status infer_binary_shape(const InferContext *context, const Shape **out_
     fits = true;
   }
   if (!fits) {
-    return infer_error(context, "needs operands of one shape, got %s and %s", infer_text(context, a), infer_text(context, b));
+    return infer_error(context, "needs operands of one shape, got %s and %s", infer_text(context, a),
+                       infer_text(context, b));
   }
   *out_shape = infer_finish(context, &draft, shape_same_dims(a, b) ? &a->layout : NULL);
   return STATUS_OK;
@@ -158,7 +166,9 @@ static Status infer_binary_class(const InferContext *context, int classes, const
   return infer_binary_shape(context, out_shape);
 }
 
-Status infer_binary(const InferContext *context, const Shape **out_shape) { return infer_binary_shape(context, out_shape); }
+Status infer_binary(const InferContext *context, const Shape **out_shape) {
+  return infer_binary_shape(context, out_shape);
+}
 
 Status infer_binary_numeric(const InferContext *context, const Shape **out_shape) {
   return infer_binary_class(context, INTEGRAL | FLOAT | COMPLEX, out_shape);
@@ -203,8 +213,8 @@ Status infer_stochastic_convert(const InferContext *context, const Shape **out_s
   RETURN_IF_ERROR(infer_stated(context, &stated));
   if (!shape_is_array(stated)) return infer_error(context, "cannot make %s", infer_text(context, stated));
   if (type_bits(operand->type) != type_bits(random->type) || !shape_same_dims(operand, random)) {
-    return infer_error(context, "needs random bits of the operand's width and shape, got %s for %s", infer_text(context, random),
-                       infer_text(context, operand));
+    return infer_error(context, "needs random bits of the operand's width and shape, got %s for %s",
+                       infer_text(context, random), infer_text(context, operand));
   }
   *out_shape = infer_prefer_stated(context, shape_with_type(context->shapes, operand, stated->type));
   return STATUS_OK;
@@ -219,8 +229,8 @@ Status infer_clamp(const InferContext *context, const Shape **out_shape) {
   for (int i = 0; i < 3; i += 2) {
     const Shape *bound = infer_operand(context, i);
     if (infer_types_agree(bound->type, shape->type) && (bound->rank == 0 || shape_same_dims(bound, shape))) continue;
-    return infer_error(context, "needs bounds like its operand %s or scalars of its type, got %s", infer_text(context, shape),
-                       infer_text(context, bound));
+    return infer_error(context, "needs bounds like its operand %s or scalars of its type, got %s",
+                       infer_text(context, shape), infer_text(context, bound));
   }
   *out_shape = shape;
   return STATUS_OK;
@@ -232,11 +242,12 @@ Status infer_select(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 1, 3));
   const Shape *pred = infer_operand(context, 0), *a = infer_operand(context, 1), *b = infer_operand(context, 2);
   if (!shape_compatible_ignoring_precision(a, b)) {
-    return infer_error(context, "needs two values of one shape, got %s and %s", infer_text(context, a), infer_text(context, b));
+    return infer_error(context, "needs two values of one shape, got %s and %s", infer_text(context, a),
+                       infer_text(context, b));
   }
   if (pred->rank != 0 && !shape_same_dims(pred, a)) {
-    return infer_error(context, "needs a scalar predicate or one with the dimensions of %s, got %s", infer_text(context, a),
-                       infer_text(context, pred));
+    return infer_error(context, "needs a scalar predicate or one with the dimensions of %s, got %s",
+                       infer_text(context, a), infer_text(context, pred));
   }
   *out_shape = a;
   if (a == b && pred->rank == 0) return STATUS_OK;

@@ -4,17 +4,19 @@
 /* The parts of both operations' dimension numbers that mean the same. */
 typedef struct IndexedWindows {
   const Shape *operand, *indices;
-  HloAttrId window_dims;           /* dimensions of the other array that hold a window */
-  HloAttrId collapsed_dims;        /* operand dimensions missing from it, of window size 1 */
+  HloAttrId window_dims;    /* dimensions of the other array that hold a window */
+  HloAttrId collapsed_dims; /* operand dimensions missing from it, of window size 1 */
   HloAttrId operand_batching_dims, indices_batching_dims;
-  HloAttrId index_map;             /* the operand dimension of each component of an index */
+  HloAttrId index_map; /* the operand dimension of each component of an index */
   int64_t index_vector_dim;
-  int batch_rank;                  /* dimensions of |indices| apart from the index vector */
-  bool *is_missing;                /* operand dimensions collapsed or batching */
+  int batch_rank;   /* dimensions of |indices| apart from the index vector */
+  bool *is_missing; /* operand dimensions collapsed or batching */
 } IndexedWindows;
 
 /* The sizes of |indices| without the index vector, in order. */
-static int64_t batch_dimension(const IndexedWindows *windows, int i) { return i < windows->index_vector_dim ? i : i + 1; }
+static int64_t batch_dimension(const IndexedWindows *windows, int i) {
+  return i < windows->index_vector_dim ? i : i + 1;
+}
 
 static Status check_sorted(const InferContext *context, HloAttrId id) {
   if (infer_list_is_sorted(hlo_instruction_ints(context->instruction, id))) return STATUS_OK;
@@ -25,15 +27,16 @@ static Status check_index_vector(const InferContext *context, IndexedWindows *wi
   const Shape *indices = windows->indices;
   int64_t dimension = hlo_instruction_int(context->instruction, HLO_ATTR_INDEX_VECTOR_DIM, 0);
   if (dimension < 0 || dimension > indices->rank) {
-    return infer_attr_error(context, HLO_ATTR_INDEX_VECTOR_DIM, "has 'index_vector_dim' %lld, out of range for %s", (long long)dimension,
-                            infer_text(context, indices));
+    return infer_attr_error(context, HLO_ATTR_INDEX_VECTOR_DIM, "has 'index_vector_dim' %lld, out of range for %s",
+                            (long long)dimension, infer_text(context, indices));
   }
   windows->index_vector_dim = dimension;
   windows->batch_rank = dimension == indices->rank ? indices->rank : indices->rank - 1;
   int64_t components = dimension == indices->rank ? 1 : indices->dims[dimension];
   Int64List map = hlo_instruction_ints(context->instruction, windows->index_map);
   if (infer_sizes_agree(components, map.count)) return STATUS_OK;
-  return infer_attr_error(context, windows->index_map, "needs one of '%s' for each of the %lld components of an index, got %lld",
+  return infer_attr_error(context, windows->index_map,
+                          "needs one of '%s' for each of the %lld components of an index, got %lld",
                           hlo_attr_info(windows->index_map)->text, (long long)components, (long long)map.count);
 }
 
@@ -48,9 +51,11 @@ static Status check_batching(const InferContext *context, const IndexedWindows *
   seen[windows->index_vector_dim] = true;
   RETURN_IF_ERROR(infer_mark_dimensions(context, windows->indices_batching_dims, windows->indices->rank, seen));
   for (int64_t i = 0; i < operand_dims.count; i++) {
-    if (infer_sizes_agree(windows->operand->dims[operand_dims.data[i]], windows->indices->dims[indices_dims.data[i]])) continue;
-    return infer_attr_error(context, windows->operand_batching_dims, "has batching dimensions %lld and %lld of different sizes",
-                            (long long)operand_dims.data[i], (long long)indices_dims.data[i]);
+    if (infer_sizes_agree(windows->operand->dims[operand_dims.data[i]], windows->indices->dims[indices_dims.data[i]]))
+      continue;
+    return infer_attr_error(context, windows->operand_batching_dims,
+                            "has batching dimensions %lld and %lld of different sizes", (long long)operand_dims.data[i],
+                            (long long)indices_dims.data[i]);
   }
   return STATUS_OK;
 }
@@ -76,9 +81,9 @@ static Status check_windows(const InferContext *context, IndexedWindows *windows
   int64_t present = 0;
   for (int i = 0; i < rank; i++) present += !windows->is_missing[i];
   if (window_dims.count == present) return STATUS_OK;
-  return infer_attr_error(context, windows->window_dims, "needs %lld of '%s' for operand %s, got %lld", (long long)present,
-                          hlo_attr_info(windows->window_dims)->text, infer_text(context, windows->operand),
-                          (long long)window_dims.count);
+  return infer_attr_error(context, windows->window_dims, "needs %lld of '%s' for operand %s, got %lld",
+                          (long long)present, hlo_attr_info(windows->window_dims)->text,
+                          infer_text(context, windows->operand), (long long)window_dims.count);
 }
 
 static Status check_slice_sizes(const InferContext *context, const IndexedWindows *windows, Int64List sizes) {
@@ -91,8 +96,9 @@ static Status check_slice_sizes(const InferContext *context, const IndexedWindow
     int64_t size = sizes.data[i], bound = operand->dims[i];
     bool fits = size >= 0 && (bound == SHAPE_UNBOUNDED || size <= bound) && (!windows->is_missing[i] || size <= 1);
     if (fits) continue;
-    return infer_attr_error(context, HLO_ATTR_SLICE_SIZES, "takes %lld elements of %sdimension %d of %s", (long long)size,
-                            windows->is_missing[i] ? "collapsed or batching " : "", i, infer_text(context, operand));
+    return infer_attr_error(context, HLO_ATTR_SLICE_SIZES, "takes %lld elements of %sdimension %d of %s",
+                            (long long)size, windows->is_missing[i] ? "collapsed or batching " : "", i,
+                            infer_text(context, operand));
   }
   return STATUS_OK;
 }
@@ -143,12 +149,13 @@ static Status check_updates(const InferContext *context, const IndexedWindows *w
       while (windows->is_missing[window]) window++;
       bound = windows->operand->dims[window++];
       if (size <= bound || bound == SHAPE_UNBOUNDED) continue;
-      return infer_error(context, "has windows of %lld in dimension %d of the updates, the operand has %lld", (long long)size, i,
-                         (long long)bound);
+      return infer_error(context, "has windows of %lld in dimension %d of the updates, the operand has %lld",
+                         (long long)size, i, (long long)bound);
     }
     bound = windows->indices->dims[batch_dimension(windows, batch++)];
     if (infer_sizes_agree(size, bound)) continue;
-    return infer_error(context, "has %lld in dimension %d of the updates, the indices have %lld", (long long)size, i, (long long)bound);
+    return infer_error(context, "has %lld in dimension %d of the updates, the indices have %lld", (long long)size, i,
+                       (long long)bound);
   }
   return STATUS_OK;
 }
@@ -159,11 +166,12 @@ static Status check_scatter_operands(const InferContext *context, const IndexedW
   for (int i = 0; i < count; i++) {
     const Shape *operand = infer_operand(context, i), *updates = infer_operand(context, count + 1 + i);
     if (!shape_same_dims(operand, windows->operand)) {
-      return infer_error(context, "needs operands of the same dimensions, got %s and %s", infer_text(context, windows->operand),
-                         infer_text(context, operand));
+      return infer_error(context, "needs operands of the same dimensions, got %s and %s",
+                         infer_text(context, windows->operand), infer_text(context, operand));
     }
     if (!infer_types_agree(operand->type, updates->type)) {
-      return infer_error(context, "cannot put updates %s into %s", infer_text(context, updates), infer_text(context, operand));
+      return infer_error(context, "cannot put updates %s into %s", infer_text(context, updates),
+                         infer_text(context, operand));
     }
     RETURN_IF_ERROR(check_updates(context, windows, updates));
     inits[i] = shape_scalar(context->shapes, operand->type);

@@ -38,7 +38,9 @@ Status infer_attr_error(const InferContext *context, HloAttrId id, const char *f
 static Status check_operand_count(const InferContext *context, const HloOpcodeInfo *info) {
   int count = context->instruction->operand_count;
   if (count >= info->min_operands && (info->max_operands == VARIADIC || count <= info->max_operands)) return STATUS_OK;
-  const char *bound = info->max_operands == VARIADIC ? "at least " : info->max_operands > info->min_operands ? "up to " : "";
+  const char *bound = info->max_operands == VARIADIC            ? "at least "
+                      : info->max_operands > info->min_operands ? "up to "
+                                                                : "";
   int wanted = info->max_operands > info->min_operands ? info->max_operands : info->min_operands;
   return infer_error(context, "takes %s%d operand%s, got %d", bound, wanted, wanted == 1 ? "" : "s", count);
 }

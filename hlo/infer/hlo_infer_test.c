@@ -1,4 +1,5 @@
-/* Tables of cases (cases/): HLO text of one instruction and the shape or message that comes of it.  The shapes are XLA's. */
+/* Tables of cases (cases/): HLO text of one instruction and the shape or message that comes of it.  The shapes are
+ * XLA's. */
 #include "hlo/infer/hlo_infer.h"
 
 #include <setjmp.h>
@@ -14,12 +15,13 @@
 #define ADD(type) "to_apply={ x = " type "[] parameter(0) y = " type "[] parameter(1) ROOT z = " type "[] add(x, y) }"
 #define ADD_F32 ADD("f32")
 #define ADD_BF16 ADD("bf16")
-#define SELECT_GE_SCATTER_ADD                                                                                            \
-  "select={ x = f32[] parameter(0) y = f32[] parameter(1) ROOT g = pred[] compare(x, y), direction=GE }, "               \
+#define SELECT_GE_SCATTER_ADD                                                                              \
+  "select={ x = f32[] parameter(0) y = f32[] parameter(1) ROOT g = pred[] compare(x, y), direction=GE }, " \
   "scatter={ x = f32[] parameter(0) y = f32[] parameter(1) ROOT z = f32[] add(x, y) }"
 /* (f32[], f32[5]) → (s32[3,2], f32[5]) */
-#define STACK_AND_CARRY                                                                                                  \
-  "to_apply={ x = f32[] parameter(0) c = f32[5] parameter(1) b = f32[5] broadcast(x), dimensions={} s = f32[5] add(b, c) " \
+#define STACK_AND_CARRY                                                                                          \
+  "to_apply={ x = f32[] parameter(0) c = f32[5] parameter(1) b = f32[5] broadcast(x), dimensions={} s = f32[5] " \
+  "add(b, c) "                                                                                                   \
   "q = s32[3,2] iota(), iota_dimension=0 ROOT t = (s32[3,2], f32[5]) tuple(q, s) }"
 
 typedef struct InferCase {
@@ -47,7 +49,8 @@ static void check_cases(const InferCase *rows, size_t count) {
     Arena *arena = arena_create();
     const char *result = infer_root(arena, rows[i].text), *expected = rows[i].expected;
     bool is_error = expected[0] == '!';
-    bool fits = is_error ? strncmp(result, "!infer-", 7) == 0 && strstr(result, expected + 1) != NULL : strcmp(result, expected) == 0;
+    bool fits = is_error ? strncmp(result, "!infer-", 7) == 0 && strstr(result, expected + 1) != NULL
+                         : strcmp(result, expected) == 0;
     if (!fits) fail_msg("%s\n  expected %s\n  got      %s", rows[i].text, expected, result);
     arena_destroy(arena);
   }
@@ -91,8 +94,8 @@ static void gather_scatter_shapes(void **state) {
 static void contraction_shapes(void **state) {
   (void)state;
   static const InferCase rows[] = {
-#include "hlo/infer/cases/dot.def"
 #include "hlo/infer/cases/convolution.def"
+#include "hlo/infer/cases/dot.def"
   };
   CHECK(rows);
 }
@@ -198,7 +201,8 @@ static HloInstruction *add_array(Fixture *fixture, int64_t rows, int64_t columns
 static void assert_refused(Fixture *fixture, const HloInstruction *instruction, const char *code) {
   const Shape *shape;
   fixture->diag.first = fixture->diag.last = NULL;
-  assert_int_equal(hlo_infer_shape(instruction, fixture->module->shapes, fixture->arena, &fixture->diag, &shape), STATUS_INVALID);
+  assert_int_equal(hlo_infer_shape(instruction, fixture->module->shapes, fixture->arena, &fixture->diag, &shape),
+                   STATUS_INVALID);
   assert_non_null(fixture->diag.first);
   assert_string_equal(fixture->diag.first->code, code);
 }
@@ -225,7 +229,8 @@ static void hostile_dimensions_are_refused(void **state) {
   static const struct {
     HloOpcode opcode;
     const char *code;
-  } opcodes[] = {{HLO_TRANSPOSE, "infer-transpose"}, {HLO_REVERSE, "infer-reverse"}, {HLO_BROADCAST, "infer-broadcast"}};
+  } opcodes[] = {
+      {HLO_TRANSPOSE, "infer-transpose"}, {HLO_REVERSE, "infer-reverse"}, {HLO_BROADCAST, "infer-broadcast"}};
   for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
     for (size_t j = 0; j < sizeof(opcodes) / sizeof(opcodes[0]); j++) {
       HloInstruction *op = add_op(fixture, opcodes[j].opcode, array);
@@ -238,7 +243,8 @@ static void hostile_dimensions_are_refused(void **state) {
 static void hostile_slices_are_refused(void **state) {
   Fixture *fixture = *state;
   static const SliceDimension ranges[] = {
-      {-1, 1, 1}, {0, 3, 1}, {INT64_MIN, INT64_MAX, 1}, {INT64_MAX, INT64_MIN, 1}, {0, 2, 0}, {0, 2, INT64_MIN}, {2, 1, 1}};
+      {-1, 1, 1},        {0, 3, 1}, {INT64_MIN, INT64_MAX, 1}, {INT64_MAX, INT64_MIN, 1}, {0, 2, 0},
+      {0, 2, INT64_MIN}, {2, 1, 1}};
   HloInstruction *array = add_array(fixture, 2, 3);
   for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
     const SliceDimension dims[] = {ranges[i], {0, 3, 1}};
@@ -251,15 +257,17 @@ static void hostile_slices_are_refused(void **state) {
 
 static void hostile_padding_is_refused(void **state) {
   Fixture *fixture = *state;
-  static const PaddingDimension paddings[] = {{INT64_MAX, INT64_MAX, 0}, {INT64_MIN, INT64_MIN, 0}, {0, 0, INT64_MAX},
-                                              {0, 0, -1},                {0, 0, INT64_MIN},         {-4, 0, 0}};
+  static const PaddingDimension paddings[] = {{INT64_MAX, INT64_MAX, 0}, {INT64_MIN, INT64_MIN, 0},
+                                              {0, 0, INT64_MAX},         {0, 0, -1},
+                                              {0, 0, INT64_MIN},         {-4, 0, 0}};
   HloInstruction *array = add_array(fixture, 2, 3);
   HloInstruction *value = hlo_computation_add_parameter(fixture->main, fixture->main->parameters.count,
                                                         shape_scalar(fixture->module->shapes, TYPE_F32), SV("v"));
   for (size_t i = 0; i < sizeof(paddings) / sizeof(paddings[0]); i++) {
     const PaddingDimension dims[] = {{0, 0, 0}, paddings[i]};
     const PaddingConfig config = {2, dims};
-    HloInstruction *op = hlo_computation_add(fixture->main, HLO_PAD, array->shape, (HloInstruction *[]){array, value}, 2, SV(""));
+    HloInstruction *op =
+        hlo_computation_add(fixture->main, HLO_PAD, array->shape, (HloInstruction *[]){array, value}, 2, SV(""));
     hlo_instruction_set_attr(op, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = &config});
     assert_refused(fixture, op, "infer-pad");
   }
@@ -268,7 +276,8 @@ static void hostile_padding_is_refused(void **state) {
 static void sums_that_overflow_are_refused(void **state) {
   Fixture *fixture = *state;
   HloInstruction *wide = add_array(fixture, INT64_MAX, 0);
-  HloInstruction *op = hlo_computation_add(fixture->main, HLO_CONCATENATE, wide->shape, (HloInstruction *[]){wide, wide}, 2, SV(""));
+  HloInstruction *op =
+      hlo_computation_add(fixture->main, HLO_CONCATENATE, wide->shape, (HloInstruction *[]){wide, wide}, 2, SV(""));
   hlo_instruction_set_ints(op, HLO_ATTR_DIMENSIONS, (int64_t[]){0}, 1);
   assert_refused(fixture, op, "infer-concatenate");
 }

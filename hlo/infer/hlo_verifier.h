@@ -1,9 +1,10 @@
-/* The verifier: everything a module must satisfy beyond syntax (after XLA's HloVerifier, layout-insensitive by default).
+/* The verifier: everything a module must satisfy beyond syntax (after XLA's HloVerifier, layout-insensitive by
+ * default).
  *
- * Reports each mistake once, located, several per run; codes "verify-…".  Rules: operand counts and kinds, stated shapes against
- * inferred ones, called computations against their call sites, unique names, no recursion, layouts are permutations, header aliases
- * and entry layout, sharding, replica groups, start/done pairing, elided constants (with the advice how to dump them in full).
- * Opcodes that xlac cannot compile are no business of the verifier. */
+ * Reports each mistake once, located, several per run; codes "verify-…".  Rules: operand counts and kinds, stated
+ * shapes against inferred ones, called computations against their call sites, unique names, no recursion, layouts are
+ * permutations, header aliases and entry layout, sharding, replica groups, start/done pairing, elided constants (with
+ * the advice how to dump them in full). Opcodes that xlac cannot compile are no business of the verifier. */
 #ifndef XLAC_HLO_INFER_HLO_VERIFIER_H
 #define XLAC_HLO_INFER_HLO_VERIFIER_H
 

@@ -1,4 +1,5 @@
-/* Modules that no text can describe: what a pass might leave behind.  The rules that text can break have files in testdata/verifier. */
+/* Modules that no text can describe: what a pass might leave behind.  The rules that text can break have files in
+ * testdata/verifier. */
 #include "hlo/infer/hlo_verifier.h"
 
 #include <setjmp.h>
@@ -18,7 +19,8 @@ typedef struct Fixture {
   const Shape *vector;
 } Fixture;
 
-static HloInstruction *add_unary(HloComputation *computation, HloOpcode opcode, HloInstruction *operand, const char *name) {
+static HloInstruction *add_unary(HloComputation *computation, HloOpcode opcode, HloInstruction *operand,
+                                 const char *name) {
   return hlo_computation_add(computation, opcode, operand->shape, &operand, 1, sv_from_cstring(name));
 }
 
@@ -98,7 +100,8 @@ static void verify_refuses_cycle(void **state) {
 static void verify_refuses_cycle_through_control(void **state) {
   Fixture *fixture = *state;
   HloInstruction *list[] = {fixture->abs};
-  hlo_instruction_set_attr(fixture->negate, &(HloAttr){.id = HLO_ATTR_CONTROL_PREDECESSORS, .value.instructions = {1, list}});
+  hlo_instruction_set_attr(fixture->negate,
+                           &(HloAttr){.id = HLO_ATTR_CONTROL_PREDECESSORS, .value.instructions = {1, list}});
   assert_code(fixture, "verify-cycle");
 }
 
@@ -174,7 +177,8 @@ static void verify_refuses_replication_of_result(void **state) {
 static void verify_refuses_replication_of_wrong_length(void **state) {
   Fixture *fixture = *state;
   const bool yes[] = {true, true};
-  hlo_instruction_set_attr(fixture->parameter, &(HloAttr){.id = HLO_ATTR_PARAMETER_REPLICATION, .value.bools = {2, yes}});
+  hlo_instruction_set_attr(fixture->parameter,
+                           &(HloAttr){.id = HLO_ATTR_PARAMETER_REPLICATION, .value.bools = {2, yes}});
   assert_code(fixture, "verify-replication");
 }
 

@@ -8,14 +8,19 @@
 const char *infer_shape_text(Arena *scratch, const Shape *shape, bool with_layout) {
   enum { LIMIT = 300 };
   StringView text = shape_text(scratch, shape, with_layout);
-  return arena_printf(scratch, "%.*s%s", text.size > LIMIT ? LIMIT : (int)text.size, text.data, text.size > LIMIT ? "…" : "");
+  return arena_printf(scratch, "%.*s%s", text.size > LIMIT ? LIMIT : (int)text.size, text.data,
+                      text.size > LIMIT ? "…" : "");
 }
 
-const char *infer_text(const InferContext *context, const Shape *shape) { return infer_shape_text(context->scratch, shape, false); }
+const char *infer_text(const InferContext *context, const Shape *shape) {
+  return infer_shape_text(context->scratch, shape, false);
+}
 
 /* --- operands --- */
 
-const Shape *infer_operand(const InferContext *context, int index) { return context->instruction->operands[index]->shape; }
+const Shape *infer_operand(const InferContext *context, int index) {
+  return context->instruction->operands[index]->shape;
+}
 
 Status infer_check_array(const InferContext *context, int index) {
   const Shape *shape = infer_operand(context, index);
@@ -42,7 +47,9 @@ Status infer_check_index(const InferContext *context, int index) {
 
 /* --- types and sizes --- */
 
-bool infer_types_agree(PrimitiveType a, PrimitiveType b) { return a == b || (type_is_float(a) && type_is_float(b)); }
+bool infer_types_agree(PrimitiveType a, PrimitiveType b) {
+  return a == b || (type_is_float(a) && type_is_float(b));
+}
 
 /* Larger means wider; the keys are compared in order. */
 static void width_keys(PrimitiveType type, int keys[5]) {
@@ -78,9 +85,13 @@ Status infer_accumulation_type(const InferContext *context, PrimitiveType *out_t
   return STATUS_OK;
 }
 
-bool infer_sizes_agree(int64_t a, int64_t b) { return a == b || a == SHAPE_UNBOUNDED || b == SHAPE_UNBOUNDED; }
+bool infer_sizes_agree(int64_t a, int64_t b) {
+  return a == b || a == SHAPE_UNBOUNDED || b == SHAPE_UNBOUNDED;
+}
 
-bool infer_is_dynamic(const Shape *shape, int dimension) { return shape->dynamic != NULL && shape->dynamic[dimension]; }
+bool infer_is_dynamic(const Shape *shape, int dimension) {
+  return shape->dynamic != NULL && shape->dynamic[dimension];
+}
 
 /* --- attributes --- */
 
@@ -90,10 +101,12 @@ Status infer_mark_dimensions(const InferContext *context, HloAttrId id, int rank
   for (int64_t i = 0; i < list.count; i++) {
     int64_t dimension = list.data[i];
     if (dimension < 0 || dimension >= rank) {
-      return infer_attr_error(context, id, "has dimension %lld in '%s', out of range for rank %d", (long long)dimension, name, rank);
+      return infer_attr_error(context, id, "has dimension %lld in '%s', out of range for rank %d", (long long)dimension,
+                              name, rank);
     }
     if (seen[dimension]) {
-      return infer_attr_error(context, id, "has dimension %lld in '%s', which is taken already", (long long)dimension, name);
+      return infer_attr_error(context, id, "has dimension %lld in '%s', which is taken already", (long long)dimension,
+                              name);
     }
     seen[dimension] = true;
   }
@@ -103,11 +116,13 @@ Status infer_mark_dimensions(const InferContext *context, HloAttrId id, int rank
 Status infer_one_dimension(const InferContext *context, int rank, int *out_dimension) {
   Int64List list = hlo_instruction_ints(context->instruction, HLO_ATTR_DIMENSIONS);
   if (list.count != 1) {
-    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "takes exactly one of 'dimensions', got %lld", (long long)list.count);
+    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "takes exactly one of 'dimensions', got %lld",
+                            (long long)list.count);
   }
   if (list.data[0] < 0 || list.data[0] >= rank) {
-    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "has dimension %lld in 'dimensions', out of range for rank %d",
-                            (long long)list.data[0], rank);
+    return infer_attr_error(context, HLO_ATTR_DIMENSIONS,
+                            "has dimension %lld in 'dimensions', out of range for rank %d", (long long)list.data[0],
+                            rank);
   }
   *out_dimension = (int)list.data[0];
   return STATUS_OK;
@@ -153,21 +168,23 @@ Status infer_check_callee(const InferContext *context, HloAttrId id, const HloCo
     return infer_attr_error(context, id, "calls '%.*s', which has no root", SV_ARG(callee->name));
   }
   if (callee->parameters.count != count) {
-    return infer_attr_error(context, id, "needs '%.*s' to have %lld parameter%s, it has %lld", SV_ARG(callee->name), (long long)count,
-                            count == 1 ? "" : "s", (long long)callee->parameters.count);
+    return infer_attr_error(context, id, "needs '%.*s' to have %lld parameter%s, it has %lld", SV_ARG(callee->name),
+                            (long long)count, count == 1 ? "" : "s", (long long)callee->parameters.count);
   }
   for (int64_t i = 0; i < count; i++) {
     const HloInstruction *parameter = callee->parameters.data[i];
     if (hlo_instruction_parameter_number(parameter) == i && parameter->shape != NULL) continue;
-    return infer_attr_error(context, id, "calls '%.*s', which has no parameter %lld", SV_ARG(callee->name), (long long)i);
+    return infer_attr_error(context, id, "calls '%.*s', which has no parameter %lld", SV_ARG(callee->name),
+                            (long long)i);
   }
   return STATUS_OK;
 }
 
-Status infer_callee_parameter_mismatch(const InferContext *context, HloAttrId id, const HloComputation *callee, int64_t parameter,
-                                       const Shape *expected) {
-  return infer_attr_error(context, id, "needs parameter %lld of '%.*s' to be %s, it is %s", (long long)parameter, SV_ARG(callee->name),
-                          infer_text(context, expected), infer_text(context, callee->parameters.data[parameter]->shape));
+Status infer_callee_parameter_mismatch(const InferContext *context, HloAttrId id, const HloComputation *callee,
+                                       int64_t parameter, const Shape *expected) {
+  return infer_attr_error(context, id, "needs parameter %lld of '%.*s' to be %s, it is %s", (long long)parameter,
+                          SV_ARG(callee->name), infer_text(context, expected),
+                          infer_text(context, callee->parameters.data[parameter]->shape));
 }
 
 PrimitiveType infer_reducer_type(const HloComputation *reducer, int index) {
@@ -198,8 +215,8 @@ Status infer_check_reducer(const InferContext *context, HloAttrId id, int count,
       return infer_callee_parameter_mismatch(context, id, reducer, i, result);
     }
     if (!shape_compatible_ignoring_precision(inits[i], result)) {
-      return infer_attr_error(context, id, "has initial value %d of shape %s, but '%.*s' returns %s", i, infer_text(context, inits[i]),
-                              SV_ARG(reducer->name), infer_text(context, result));
+      return infer_attr_error(context, id, "has initial value %d of shape %s, but '%.*s' returns %s", i,
+                              infer_text(context, inits[i]), SV_ARG(reducer->name), infer_text(context, result));
     }
     const Shape *element = shape_scalar(context->shapes, element_types[i]);
     if (!shape_compatible_ignoring_precision(parameters[count + i]->shape, element)) {

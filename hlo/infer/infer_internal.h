@@ -1,4 +1,5 @@
-/* What the rules of shape inference share: their signature, located errors, checks of operands and attributes, shapes being made. */
+/* What the rules of shape inference share: their signature, located errors, checks of operands and attributes, shapes
+ * being made. */
 #ifndef XLAC_HLO_INFER_INFER_INTERNAL_H
 #define XLAC_HLO_INFER_INFER_INTERNAL_H
 
@@ -11,8 +12,9 @@ typedef struct InferContext {
   DiagSink *diag;
 } InferContext;
 
-/* One rule.  hlo_infer_shape has seen to it that the number of operands fits the opcode's row, every operand has a shape and required
- * attributes are present; everything else is the rule's to check.  The instruction's own shape may be NULL. */
+/* One rule.  hlo_infer_shape has seen to it that the number of operands fits the opcode's row, every operand has a
+ * shape and required attributes are present; everything else is the rule's to check.  The instruction's own shape may
+ * be NULL. */
 typedef Status InferRule(const InferContext *context, const Shape **out_shape);
 
 #define HLO_OP(id, text, min, max, traits, access, infer, emit, attributes) InferRule infer_##infer;
@@ -43,8 +45,8 @@ MUST_USE Status infer_check_index(const InferContext *context, int index);
 bool infer_types_agree(PrimitiveType a, PrimitiveType b);
 /* The one with more range, then precision, then bits, then a sign. */
 PrimitiveType infer_wider_type(PrimitiveType a, PrimitiveType b);
-/* The type dot and convolution accumulate in: the wider one of operands 0 and 1, or the stated one, which may be any for floating
- * operands and no narrower for others. */
+/* The type dot and convolution accumulate in: the wider one of operands 0 and 1, or the stated one, which may be any
+ * for floating operands and no narrower for others. */
 MUST_USE Status infer_accumulation_type(const InferContext *context, PrimitiveType *out_type);
 /* Equal, or one of them unbounded. */
 bool infer_sizes_agree(int64_t a, int64_t b);
@@ -52,7 +54,8 @@ bool infer_is_dynamic(const Shape *shape, int dimension);
 
 /* --- attributes --- */
 
-/* Marks the dimensions of an INT64_LIST attribute in |seen| (of |rank| entries); each must be in range and not marked before. */
+/* Marks the dimensions of an INT64_LIST attribute in |seen| (of |rank| entries); each must be in range and not marked
+ * before. */
 MUST_USE Status infer_mark_dimensions(const InferContext *context, HloAttrId id, int rank, bool *seen);
 /* The only entry of 'dimensions', in range of |rank|. */
 MUST_USE Status infer_one_dimension(const InferContext *context, int rank, int *out_dimension);
@@ -70,11 +73,12 @@ const Shape *infer_prefer_stated(const InferContext *context, const Shape *infer
 
 MUST_USE Status infer_callee(const InferContext *context, HloAttrId id, const HloComputation **out_callee);
 /* That |callee| has |count| parameters, numbered without gaps, and a root. */
-MUST_USE Status infer_check_callee(const InferContext *context, HloAttrId id, const HloComputation *callee, int64_t count);
-MUST_USE Status infer_callee_parameter_mismatch(const InferContext *context, HloAttrId id, const HloComputation *callee, int64_t parameter,
-                                                const Shape *expected);
-/* A reducer of |count| accumulators: 2 × count scalar parameters, accumulators first, and as many scalar results (a tuple when
- * count > 1), agreeing with the initial values and element types up to floating point precision. */
+MUST_USE Status infer_check_callee(const InferContext *context, HloAttrId id, const HloComputation *callee,
+                                   int64_t count);
+MUST_USE Status infer_callee_parameter_mismatch(const InferContext *context, HloAttrId id, const HloComputation *callee,
+                                                int64_t parameter, const Shape *expected);
+/* A reducer of |count| accumulators: 2 × count scalar parameters, accumulators first, and as many scalar results (a
+ * tuple when count > 1), agreeing with the initial values and element types up to floating point precision. */
 MUST_USE Status infer_check_reducer(const InferContext *context, HloAttrId id, int count, const Shape *const *inits,
                                     const PrimitiveType *element_types, const HloComputation **out_reducer);
 /* The type of result |index| of a computation checked by infer_check_reducer. */
@@ -98,10 +102,13 @@ const Shape *infer_finish(const InferContext *context, const ShapeDraft *draft, 
 
 /* The size of |size| elements with |dilation| - 1 holes between neighbours; -1 when it overflows. */
 int64_t infer_dilated(int64_t size, int64_t dilation);
-/* The number of places of dimension |dimension| of the window over |size| elements.  Errors: non-positive fields, overflow. */
-MUST_USE Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size, int64_t *out_places);
+/* The number of places of dimension |dimension| of the window over |size| elements.  Errors: non-positive fields,
+ * overflow. */
+MUST_USE Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size,
+                                    int64_t *out_places);
 /* The shape that |window| makes of |base|, with the given element type. */
-MUST_USE Status infer_window_shape(const InferContext *context, const Shape *base, PrimitiveType type, const Shape **out_shape);
+MUST_USE Status infer_window_shape(const InferContext *context, const Shape *base, PrimitiveType type,
+                                   const Shape **out_shape);
 /* The 'window' attribute, of rank 0 when absent. */
 const Window *infer_window(const InferContext *context);
 

@@ -18,14 +18,17 @@ static Status fft_element_type(const InferContext *context, const FftRule *rule,
   PrimitiveType type = infer_operand(context, 0)->type;
   bool fits = rule->takes_complex ? type_is_complex(type) : type_complex_of(type) != TYPE_INVALID;
   if (!fits) {
-    return infer_error(context, "needs element type %s, got %s", rule->takes_complex ? "c64 or c128" : "f32 or f64", type_text(type));
+    return infer_error(context, "needs element type %s, got %s", rule->takes_complex ? "c64 or c128" : "f32 or f64",
+                       type_text(type));
   }
-  *out_type = rule->takes_complex == rule->makes_complex ? type : rule->takes_complex ? type_complex_part(type) : type_complex_of(type);
+  *out_type = rule->takes_complex == rule->makes_complex ? type
+              : rule->takes_complex                      ? type_complex_part(type)
+                                                         : type_complex_of(type);
   return STATUS_OK;
 }
 
-/* The trailing dimensions are transformed.  Real transforms state the length of the real side, of which the complex side keeps
- * length / 2 + 1 entries in the last dimension. */
+/* The trailing dimensions are transformed.  Real transforms state the length of the real side, of which the complex
+ * side keeps length / 2 + 1 entries in the last dimension. */
 static Status check_fft_lengths(const InferContext *context, int64_t type, Int64List lengths) {
   const Shape *operand = infer_operand(context, 0);
   for (int64_t i = 0; i < lengths.count; i++) {
@@ -34,7 +37,8 @@ static Status check_fft_lengths(const InferContext *context, int64_t type, Int64
     bool is_last = i == lengths.count - 1;
     int64_t wanted = type == FFT_TYPE_IRFFT && is_last && length > 0 ? length / 2 + 1 : length;
     if (length >= 0 && infer_sizes_agree(size, wanted)) continue;
-    return infer_attr_error(context, HLO_ATTR_FFT_LENGTH, "has 'fft_length' %lld, which does not fit dimension %d of %s", (long long)length,
+    return infer_attr_error(context, HLO_ATTR_FFT_LENGTH,
+                            "has 'fft_length' %lld, which does not fit dimension %d of %s", (long long)length,
                             dimension, infer_text(context, operand));
   }
   return STATUS_OK;
@@ -45,10 +49,11 @@ Status infer_fft(const InferContext *context, const Shape **out_shape) {
   const Shape *operand = infer_operand(context, 0);
   Int64List lengths = hlo_instruction_ints(context->instruction, HLO_ATTR_FFT_LENGTH);
   int64_t fft_type = hlo_instruction_int(context->instruction, HLO_ATTR_FFT_TYPE, 0);
-  if (fft_type < 0 || fft_type > FFT_TYPE_IRFFT) return infer_attr_error(context, HLO_ATTR_FFT_TYPE, "has an unknown 'fft_type'");
+  if (fft_type < 0 || fft_type > FFT_TYPE_IRFFT)
+    return infer_attr_error(context, HLO_ATTR_FFT_TYPE, "has an unknown 'fft_type'");
   if (lengths.count < 1 || lengths.count > 3 || lengths.count > operand->rank) {
-    return infer_attr_error(context, HLO_ATTR_FFT_LENGTH, "transforms 1 to 3 dimensions, not %lld of %s", (long long)lengths.count,
-                            infer_text(context, operand));
+    return infer_attr_error(context, HLO_ATTR_FFT_LENGTH, "transforms 1 to 3 dimensions, not %lld of %s",
+                            (long long)lengths.count, infer_text(context, operand));
   }
   PrimitiveType type = TYPE_INVALID;
   RETURN_IF_ERROR(fft_element_type(context, &fft_rules[fft_type], &type));
@@ -70,8 +75,8 @@ static Status check_matrices(const InferContext *context, int index, bool is_squ
   bool fits = shape->rank >= 2 && (type_is_float(shape->type) || type_is_complex(shape->type));
   if (fits && is_square) fits = infer_sizes_agree(shape->dims[shape->rank - 2], shape->dims[shape->rank - 1]);
   if (fits) return STATUS_OK;
-  return infer_error(context, "needs %sfloating or complex matrices as operand %d, got %s", is_square ? "square " : "", index,
-                     infer_text(context, shape));
+  return infer_error(context, "needs %sfloating or complex matrices as operand %d, got %s", is_square ? "square " : "",
+                     index, infer_text(context, shape));
 }
 
 Status infer_cholesky(const InferContext *context, const Shape **out_shape) {
@@ -104,16 +109,18 @@ static Status check_features(const InferContext *context, int first, int end, in
   RETURN_IF_ERROR(infer_check_arrays(context, 0, end));
   const Shape *operand = infer_operand(context, 0);
   int64_t feature = hlo_instruction_int(context->instruction, HLO_ATTR_FEATURE_INDEX, 0);
-  if (!type_is_float(operand->type)) return infer_error(context, "needs a floating element type, got %s", type_text(operand->type));
+  if (!type_is_float(operand->type))
+    return infer_error(context, "needs a floating element type, got %s", type_text(operand->type));
   if (feature < 0 || feature >= operand->rank) {
-    return infer_attr_error(context, HLO_ATTR_FEATURE_INDEX, "has 'feature_index' %lld, out of range for %s", (long long)feature,
-                            infer_text(context, operand));
+    return infer_attr_error(context, HLO_ATTR_FEATURE_INDEX, "has 'feature_index' %lld, out of range for %s",
+                            (long long)feature, infer_text(context, operand));
   }
   for (int i = first; i < end; i++) {
     const Shape *vector = infer_operand(context, i);
-    if (vector->rank == 1 && type_is_float(vector->type) && infer_sizes_agree(vector->dims[0], operand->dims[feature])) continue;
-    return infer_error(context, "needs %lld numbers as operand %d, one for each feature of %s, got %s", (long long)operand->dims[feature], i,
-                       infer_text(context, operand), infer_text(context, vector));
+    if (vector->rank == 1 && type_is_float(vector->type) && infer_sizes_agree(vector->dims[0], operand->dims[feature]))
+      continue;
+    return infer_error(context, "needs %lld numbers as operand %d, one for each feature of %s, got %s",
+                       (long long)operand->dims[feature], i, infer_text(context, operand), infer_text(context, vector));
   }
   *out_feature = (int)feature;
   return STATUS_OK;
@@ -150,7 +157,8 @@ Status infer_batch_norm_grad(const InferContext *context, const Shape **out_shap
   RETURN_IF_ERROR(infer_check_array(context, 4));
   const Shape *operand = infer_operand(context, 0), *gradient = infer_operand(context, 4);
   if (!shape_compatible_ignoring_precision(operand, gradient)) {
-    return infer_error(context, "needs a gradient of shape %s, got %s", infer_text(context, operand), infer_text(context, gradient));
+    return infer_error(context, "needs a gradient of shape %s, got %s", infer_text(context, operand),
+                       infer_text(context, gradient));
   }
   *out_shape = normalised_tuple(context, feature);
   return STATUS_OK;

@@ -12,10 +12,12 @@ Status infer_rng(const InferContext *context, const Shape **out_shape) {
   for (int i = 0; i < 2; i++) {
     const Shape *operand = infer_operand(context, i);
     if (shape_is_scalar(operand) && operand->type == stated->type) continue;
-    return infer_error(context, "needs %s[] as operand %d, got %s", type_text(stated->type), i, infer_text(context, operand));
+    return infer_error(context, "needs %s[] as operand %d, got %s", type_text(stated->type), i,
+                       infer_text(context, operand));
   }
   bool is_normal = hlo_instruction_int(context->instruction, HLO_ATTR_DISTRIBUTION, 0) == RANDOM_DISTRIBUTION_NORMAL;
-  bool fits = type_is_float(stated->type) || (!is_normal && (type_is_integral(stated->type) || stated->type == TYPE_PRED));
+  bool fits =
+      type_is_float(stated->type) || (!is_normal && (type_is_integral(stated->type) || stated->type == TYPE_PRED));
   if (!fits) return infer_error(context, "cannot make %s from this distribution", type_text(stated->type));
   *out_shape = stated;
   return STATUS_OK;
@@ -33,7 +35,8 @@ Status infer_rng_bit_generator(const InferContext *context, const Shape **out_sh
     return infer_error(context, "makes an array, or a pair of state and array, not %s", infer_text(context, stated));
   }
   if (is_pair && !shape_compatible(stated->tuple[0], state)) {
-    return infer_error(context, "needs a new state of shape %s, got %s", infer_text(context, state), infer_text(context, stated->tuple[0]));
+    return infer_error(context, "needs a new state of shape %s, got %s", infer_text(context, state),
+                       infer_text(context, stated->tuple[0]));
   }
   *out_shape = stated;
   return STATUS_OK;

@@ -2,7 +2,8 @@
 #include "hlo/infer/infer_internal.h"
 
 /* (k arrays, k initial values): the arrays agree in dimensions, the reducer with all types. */
-static Status check_reduction(const InferContext *context, HloAttrId id, int *out_count, const HloComputation **out_reducer) {
+static Status check_reduction(const InferContext *context, HloAttrId id, int *out_count,
+                              const HloComputation **out_reducer) {
   int operand_count = context->instruction->operand_count, count = operand_count / 2;
   if (operand_count % 2 != 0) return infer_error(context, "needs as many initial values as operands");
   RETURN_IF_ERROR(infer_check_arrays(context, 0, operand_count));
@@ -21,9 +22,10 @@ static Status check_reduction(const InferContext *context, HloAttrId id, int *ou
   return infer_check_reducer(context, id, count, inits, types, out_reducer);
 }
 
-/* One array for each result of the reducer, all with the dimensions of |shape|.  The element types are the reducer's, but those of the
- * initial values for windows: they may differ in precision. */
-static const Shape *reduction_result(const InferContext *context, const HloComputation *reducer, int count, const Shape *shape) {
+/* One array for each result of the reducer, all with the dimensions of |shape|.  The element types are the reducer's,
+ * but those of the initial values for windows: they may differ in precision. */
+static const Shape *reduction_result(const InferContext *context, const HloComputation *reducer, int count,
+                                     const Shape *shape) {
   bool is_window = context->instruction->opcode == HLO_REDUCE_WINDOW;
   const Shape **elements = ARENA_NEW_ARRAY(context->scratch, const Shape *, count);
   for (int i = 0; i < count; i++) {
@@ -69,14 +71,15 @@ static Status check_select(const InferContext *context, const Shape *element) {
   }
   const Shape *result = select->root->shape;
   if (shape_is_scalar(result) && result->type == TYPE_PRED) return STATUS_OK;
-  return infer_attr_error(context, HLO_ATTR_SELECT_COMPUTATION, "needs '%.*s' to return pred[], it returns %s", SV_ARG(select->name),
-                          infer_text(context, result));
+  return infer_attr_error(context, HLO_ATTR_SELECT_COMPUTATION, "needs '%.*s' to return pred[], it returns %s",
+                          SV_ARG(select->name), infer_text(context, result));
 }
 
 /* (operand, source, initial value): the source has one element for each place of the window. */
 Status infer_select_and_scatter(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 3));
-  const Shape *operand = infer_operand(context, 0), *source = infer_operand(context, 1), *init = infer_operand(context, 2);
+  const Shape *operand = infer_operand(context, 0), *source = infer_operand(context, 1),
+              *init = infer_operand(context, 2);
   RETURN_IF_ERROR(check_select(context, shape_scalar(context->shapes, operand->type)));
   const HloComputation *reducer;
   RETURN_IF_ERROR(infer_check_reducer(context, HLO_ATTR_SCATTER_COMPUTATION, 1, &init, &source->type, &reducer));
@@ -117,7 +120,9 @@ Status infer_map(const InferContext *context, const Shape **out_shape) {
     Int64List dimensions = hlo_instruction_ints(context->instruction, HLO_ATTR_DIMENSIONS);
     bool fits = dimensions.count == shape->rank;
     for (int i = 0; fits && i < shape->rank; i++) fits = dimensions.data[i] == i;
-    if (!fits) return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "needs 'dimensions' to be all of %s in order", infer_text(context, shape));
+    if (!fits)
+      return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "needs 'dimensions' to be all of %s in order",
+                              infer_text(context, shape));
   }
   const HloComputation *callee;
   RETURN_IF_ERROR(infer_callee(context, HLO_ATTR_TO_APPLY, &callee));
@@ -129,16 +134,16 @@ Status infer_map(const InferContext *context, const Shape **out_shape) {
   }
   const Shape *result = callee->root->shape;
   if (!shape_is_scalar(result)) {
-    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs '%.*s' to return a scalar, it returns %s", SV_ARG(callee->name),
-                            infer_text(context, result));
+    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs '%.*s' to return a scalar, it returns %s",
+                            SV_ARG(callee->name), infer_text(context, result));
   }
   ShapeDraft draft = infer_draft_like(context, result->type, shape);
   *out_shape = infer_finish(context, &draft, NULL);
   return STATUS_OK;
 }
 
-/* --- scan: (inputs, initial carries); the computation takes one slice of each input and the carries, and returns one slice of each
- * output and the carries --- */
+/* --- scan: (inputs, initial carries); the computation takes one slice of each input and the carries, and returns one
+ * slice of each output and the carries --- */
 
 typedef struct Scan {
   int inputs, carries;
@@ -166,8 +171,9 @@ static Status check_scan(const InferContext *context, Scan *scan) {
   int count = context->instruction->operand_count;
   int64_t carries = hlo_instruction_int(context->instruction, HLO_ATTR_NUM_CARRIES, 0);
   if (carries < 0 || carries >= count) {
-    return infer_attr_error(context, HLO_ATTR_NUM_CARRIES, "cannot have %lld carries and at least one input in %d operands",
-                            (long long)carries, count);
+    return infer_attr_error(context, HLO_ATTR_NUM_CARRIES,
+                            "cannot have %lld carries and at least one input in %d operands", (long long)carries,
+                            count);
   }
   RETURN_IF_ERROR(infer_check_arrays(context, 0, count));
   scan->carries = (int)carries;
@@ -188,8 +194,8 @@ static Status check_scan(const InferContext *context, Scan *scan) {
 /* A slice of an output with the scanned dimension put in. */
 static Status stacked(const InferContext *context, const Scan *scan, const Shape *slice, const Shape **out_shape) {
   if (!shape_is_array(slice) || scan->dimension > slice->rank) {
-    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "cannot stack results %s along dimension %d", infer_text(context, slice),
-                            scan->dimension);
+    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "cannot stack results %s along dimension %d",
+                            infer_text(context, slice), scan->dimension);
   }
   ShapeDraft draft = infer_draft(context, slice->type, slice->rank + 1);
   for (int i = 0; i <= slice->rank; i++) {
@@ -206,8 +212,9 @@ static Status scan_result(const InferContext *context, const Scan *scan, int ind
   const Shape *carry = infer_operand(context, scan->inputs + index - outputs);
   *out_shape = carry;
   if (shape_compatible(result, carry)) return STATUS_OK;
-  return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs '%.*s' to return %s as carry %d, it returns %s", SV_ARG(scan->callee->name),
-                          infer_text(context, carry), index - outputs, infer_text(context, result));
+  return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs '%.*s' to return %s as carry %d, it returns %s",
+                          SV_ARG(scan->callee->name), infer_text(context, carry), index - outputs,
+                          infer_text(context, result));
 }
 
 Status infer_scan(const InferContext *context, const Shape **out_shape) {
@@ -216,12 +223,13 @@ Status infer_scan(const InferContext *context, const Shape **out_shape) {
   const Shape *root = scan.callee->root->shape;
   int count = shape_is_tuple(root) ? root->tuple_size : 1, outputs = count - scan.carries;
   if (outputs < 0) {
-    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "has %d carries, but '%.*s' returns %s", scan.carries, SV_ARG(scan.callee->name),
-                            infer_text(context, root));
+    return infer_attr_error(context, HLO_ATTR_TO_APPLY, "has %d carries, but '%.*s' returns %s", scan.carries,
+                            SV_ARG(scan.callee->name), infer_text(context, root));
   }
   if (!shape_is_tuple(root)) return scan_result(context, &scan, 0, outputs, root, out_shape);
   const Shape **elements = ARENA_NEW_ARRAY(context->scratch, const Shape *, count);
-  for (int i = 0; i < count; i++) RETURN_IF_ERROR(scan_result(context, &scan, i, outputs, root->tuple[i], &elements[i]));
+  for (int i = 0; i < count; i++)
+    RETURN_IF_ERROR(scan_result(context, &scan, i, outputs, root->tuple[i], &elements[i]));
   *out_shape = shape_tuple(context->shapes, elements, count);
   return STATUS_OK;
 }

@@ -2,8 +2,8 @@
 #include "base/checked_math.h"
 #include "hlo/infer/infer_internal.h"
 
-/* With a stated shape, 'dimensions' says where each operand dimension goes.  Without one it lists sizes to put in front: a quirk of
- * XLA's inference that its parser shows. */
+/* With a stated shape, 'dimensions' says where each operand dimension goes.  Without one it lists sizes to put in
+ * front: a quirk of XLA's inference that its parser shows. */
 static Status infer_prepended(const InferContext *context, Int64List sizes, const Shape **out_shape) {
   const Shape *operand = infer_operand(context, 0);
   if (sizes.count > INT32_MAX - operand->rank) return infer_error(context, "has too many dimensions");
@@ -26,14 +26,15 @@ Status infer_broadcast(const InferContext *context, const Shape **out_shape) {
   if (stated == NULL) return infer_prepended(context, places, out_shape);
   if (!shape_is_array(stated)) return infer_error(context, "cannot make %s", infer_text(context, stated));
   if (places.count != operand->rank) {
-    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "needs %d of 'dimensions' for operand %s, got %lld", operand->rank,
-                            infer_text(context, operand), (long long)places.count);
+    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "needs %d of 'dimensions' for operand %s, got %lld",
+                            operand->rank, infer_text(context, operand), (long long)places.count);
   }
   bool *seen = ARENA_NEW_ARRAY(context->scratch, bool, stated->rank);
   RETURN_IF_ERROR(infer_mark_dimensions(context, HLO_ATTR_DIMENSIONS, stated->rank, seen));
   for (int i = 0; i < operand->rank; i++) {
     if (infer_sizes_agree(operand->dims[i], stated->dims[places.data[i]])) continue;
-    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "puts dimension %d of %s to dimension %lld of %s, the sizes differ", i,
+    return infer_attr_error(context, HLO_ATTR_DIMENSIONS,
+                            "puts dimension %d of %s to dimension %lld of %s, the sizes differ", i,
                             infer_text(context, operand), (long long)places.data[i], infer_text(context, stated));
   }
   *out_shape = stated->type == operand->type ? stated : shape_with_type(context->shapes, stated, operand->type);
@@ -66,8 +67,8 @@ Status infer_transpose(const InferContext *context, const Shape **out_shape) {
   const Shape *operand = infer_operand(context, 0);
   Int64List order = hlo_instruction_ints(context->instruction, HLO_ATTR_DIMENSIONS);
   if (order.count != operand->rank) {
-    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "needs %d of 'dimensions' for operand %s, got %lld", operand->rank,
-                            infer_text(context, operand), (long long)order.count);
+    return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "needs %d of 'dimensions' for operand %s, got %lld",
+                            operand->rank, infer_text(context, operand), (long long)order.count);
   }
   bool *seen = ARENA_NEW_ARRAY(context->scratch, bool, operand->rank);
   RETURN_IF_ERROR(infer_mark_dimensions(context, HLO_ATTR_DIMENSIONS, operand->rank, seen));
@@ -99,20 +100,22 @@ Status infer_reshape(const InferContext *context, const Shape **out_shape) {
   }
   int64_t inferred = hlo_instruction_int(context->instruction, HLO_ATTR_INFERRED_DIMENSION, -1);
   if (inferred < -1 || inferred >= stated->rank) {
-    return infer_attr_error(context, HLO_ATTR_INFERRED_DIMENSION, "has 'inferred_dimension' %lld, out of range for rank %d",
-                            (long long)inferred, stated->rank);
+    return infer_attr_error(context, HLO_ATTR_INFERRED_DIMENSION,
+                            "has 'inferred_dimension' %lld, out of range for rank %d", (long long)inferred,
+                            stated->rank);
   }
   *out_shape = stated->type == operand->type ? stated : shape_with_type(context->shapes, stated, operand->type);
   return STATUS_OK;
 }
 
 /* start, limit, stride → the number of elements taken. */
-static Status slice_size(const InferContext *context, const Shape *operand, int i, const SliceDimension *range, int64_t *out_size) {
+static Status slice_size(const InferContext *context, const Shape *operand, int i, const SliceDimension *range,
+                         int64_t *out_size) {
   int64_t size = operand->dims[i];
   bool fits = range->start >= 0 && range->start <= range->limit && (size == SHAPE_UNBOUNDED || range->limit <= size);
   if (!fits) {
-    return infer_attr_error(context, HLO_ATTR_SLICE, "takes [%lld:%lld] of dimension %d, which is not within %s", (long long)range->start,
-                            (long long)range->limit, i, infer_text(context, operand));
+    return infer_attr_error(context, HLO_ATTR_SLICE, "takes [%lld:%lld] of dimension %d, which is not within %s",
+                            (long long)range->start, (long long)range->limit, i, infer_text(context, operand));
   }
   if (range->stride <= 0) {
     return infer_attr_error(context, HLO_ATTR_SLICE, "has stride %lld in dimension %d", (long long)range->stride, i);
@@ -126,8 +129,8 @@ Status infer_slice(const InferContext *context, const Shape **out_shape) {
   const Shape *operand = infer_operand(context, 0);
   const SliceRanges *ranges = hlo_instruction_attr(context->instruction, HLO_ATTR_SLICE)->value.slice;
   if (ranges->rank != operand->rank) {
-    return infer_attr_error(context, HLO_ATTR_SLICE, "needs %d ranges for operand %s, got %d", operand->rank, infer_text(context, operand),
-                            ranges->rank);
+    return infer_attr_error(context, HLO_ATTR_SLICE, "needs %d ranges for operand %s, got %d", operand->rank,
+                            infer_text(context, operand), ranges->rank);
   }
   ShapeDraft draft = infer_draft(context, operand->type, operand->rank);
   for (int i = 0; i < operand->rank; i++) {
@@ -152,11 +155,12 @@ Status infer_pad(const InferContext *context, const Shape **out_shape) {
   const Shape *operand = infer_operand(context, 0), *value = infer_operand(context, 1);
   const PaddingConfig *padding = hlo_instruction_attr(context->instruction, HLO_ATTR_PADDING)->value.padding;
   if (value->rank != 0 || !infer_types_agree(operand->type, value->type)) {
-    return infer_error(context, "needs a scalar of type %s as padding value, got %s", type_text(operand->type), infer_text(context, value));
+    return infer_error(context, "needs a scalar of type %s as padding value, got %s", type_text(operand->type),
+                       infer_text(context, value));
   }
   if (padding->rank != operand->rank) {
-    return infer_attr_error(context, HLO_ATTR_PADDING, "needs %d dimensions of padding for operand %s, got %d", operand->rank,
-                            infer_text(context, operand), padding->rank);
+    return infer_attr_error(context, HLO_ATTR_PADDING, "needs %d dimensions of padding for operand %s, got %d",
+                            operand->rank, infer_text(context, operand), padding->rank);
   }
   ShapeDraft draft = infer_draft(context, infer_wider_type(operand->type, value->type), operand->rank);
   for (int i = 0; i < operand->rank; i++) {
@@ -165,7 +169,8 @@ Status infer_pad(const InferContext *context, const Shape **out_shape) {
       return infer_attr_error(context, HLO_ATTR_PADDING, "has negative interior padding in dimension %d", i);
     }
     if (size != SHAPE_UNBOUNDED && !padded_size(size, &padding->dims[i], &size)) {
-      return infer_attr_error(context, HLO_ATTR_PADDING, "makes dimension %d of %s negative or too large", i, infer_text(context, operand));
+      return infer_attr_error(context, HLO_ATTR_PADDING, "makes dimension %d of %s negative or too large", i,
+                              infer_text(context, operand));
     }
     infer_draft_push(&draft, size, infer_is_dynamic(operand, i));
   }
@@ -180,8 +185,8 @@ static Status concatenate_with(const InferContext *context, ShapeDraft *draft, c
     fits = i == dimension || infer_sizes_agree(draft->dims[i], operand->dims[i]);
   }
   if (!fits) {
-    return infer_error(context, "needs operands that differ in dimension %d only, got %s and %s", dimension, infer_text(context, first),
-                       infer_text(context, operand));
+    return infer_error(context, "needs operands that differ in dimension %d only, got %s and %s", dimension,
+                       infer_text(context, first), infer_text(context, operand));
   }
   draft->type = infer_wider_type(draft->type, operand->type);
   for (int i = 0; i < draft->rank; i++) {
@@ -207,7 +212,8 @@ Status infer_concatenate(const InferContext *context, const Shape **out_shape) {
   const Shape *first = infer_operand(context, 0);
   RETURN_IF_ERROR(infer_one_dimension(context, first->rank, &dimension));
   ShapeDraft draft = infer_draft_like(context, first->type, first);
-  for (int i = 1; i < count; i++) RETURN_IF_ERROR(concatenate_with(context, &draft, infer_operand(context, i), dimension));
+  for (int i = 1; i < count; i++)
+    RETURN_IF_ERROR(concatenate_with(context, &draft, infer_operand(context, i), dimension));
   *out_shape = infer_finish(context, &draft, NULL);
   return STATUS_OK;
 }
@@ -216,12 +222,13 @@ Status infer_iota(const InferContext *context, const Shape **out_shape) {
   const Shape *stated;
   RETURN_IF_ERROR(infer_stated(context, &stated));
   if (!shape_is_array(stated) || stated->rank == 0 || stated->type == TYPE_PRED) {
-    return infer_error(context, "makes arrays of numbers with at least one dimension, not %s", infer_text(context, stated));
+    return infer_error(context, "makes arrays of numbers with at least one dimension, not %s",
+                       infer_text(context, stated));
   }
   int64_t dimension = hlo_instruction_int(context->instruction, HLO_ATTR_IOTA_DIMENSION, 0);
   if (dimension < 0 || dimension >= stated->rank) {
-    return infer_attr_error(context, HLO_ATTR_IOTA_DIMENSION, "has 'iota_dimension' %lld, out of range for %s", (long long)dimension,
-                            infer_text(context, stated));
+    return infer_attr_error(context, HLO_ATTR_IOTA_DIMENSION, "has 'iota_dimension' %lld, out of range for %s",
+                            (long long)dimension, infer_text(context, stated));
   }
   *out_shape = stated;
   return STATUS_OK;
@@ -239,7 +246,8 @@ Status infer_bitcast(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_stated(context, &stated));
   if (!shape_is_array(stated)) return infer_error(context, "cannot make %s", infer_text(context, stated));
   if (bit_count(operand) != bit_count(stated) || bit_count(operand) < 0) {
-    return infer_error(context, "cannot turn %s into %s: the sizes differ", infer_text(context, operand), infer_text(context, stated));
+    return infer_error(context, "cannot turn %s into %s: the sizes differ", infer_text(context, operand),
+                       infer_text(context, stated));
   }
   *out_shape = stated;
   return STATUS_OK;
@@ -258,7 +266,8 @@ Status infer_bitcast_convert(const InferContext *context, const Shape **out_shap
   ShapeDraft draft = infer_draft(context, stated->type, operand->rank + 1);
   bool merges = to > from;
   if (wide % narrow != 0 || (merges && (operand->rank == 0 || operand->dims[operand->rank - 1] != ratio))) {
-    return infer_error(context, "cannot put elements of %s together to %s", infer_text(context, operand), type_text(stated->type));
+    return infer_error(context, "cannot put elements of %s together to %s", infer_text(context, operand),
+                       type_text(stated->type));
   }
   for (int i = 0; i < operand->rank - merges; i++) infer_draft_push_dim(&draft, operand, i);
   if (from > to) infer_draft_push(&draft, ratio, false);

@@ -13,8 +13,8 @@ static Status check_comparator(const InferContext *context, int count) {
   }
   const Shape *result = comparator->root->shape;
   if (shape_is_scalar(result) && result->type == TYPE_PRED) return STATUS_OK;
-  return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs comparator '%.*s' to return pred[], it returns %s", SV_ARG(comparator->name),
-                          infer_text(context, result));
+  return infer_attr_error(context, HLO_ATTR_TO_APPLY, "needs comparator '%.*s' to return pred[], it returns %s",
+                          SV_ARG(comparator->name), infer_text(context, result));
 }
 
 Status infer_sort(const InferContext *context, const Shape **out_shape) {
@@ -41,7 +41,8 @@ Status infer_topk(const InferContext *context, const Shape **out_shape) {
   int64_t k = hlo_instruction_int(context->instruction, HLO_ATTR_K, 0);
   int last = operand->rank - 1;
   if (last < 0 || k < 0 || (operand->dims[last] != SHAPE_UNBOUNDED && k > operand->dims[last])) {
-    return infer_attr_error(context, HLO_ATTR_K, "cannot take the best %lld of %s", (long long)k, infer_text(context, operand));
+    return infer_attr_error(context, HLO_ATTR_K, "cannot take the best %lld of %s", (long long)k,
+                            infer_text(context, operand));
   }
   ShapeDraft draft = infer_draft_like(context, operand->type, operand);
   draft.dims[last] = k;

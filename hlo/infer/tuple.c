@@ -31,9 +31,13 @@ static Status started_element(const InferContext *context, int index, const Shap
   return STATUS_OK;
 }
 
-Status infer_second_element(const InferContext *context, const Shape **out_shape) { return started_element(context, 1, out_shape); }
+Status infer_second_element(const InferContext *context, const Shape **out_shape) {
+  return started_element(context, 1, out_shape);
+}
 
-Status infer_copy_done(const InferContext *context, const Shape **out_shape) { return started_element(context, 0, out_shape); }
+Status infer_copy_done(const InferContext *context, const Shape **out_shape) {
+  return started_element(context, 0, out_shape);
+}
 
 /* (destination, source, context); the destination may lie in another memory space, which only the text knows. */
 Status infer_copy_start(const InferContext *context, const Shape **out_shape) {
@@ -50,7 +54,9 @@ Status infer_parameter(const InferContext *context, const Shape **out_shape) {
   return infer_stated(context, out_shape);
 }
 
-Status infer_custom_call(const InferContext *context, const Shape **out_shape) { return infer_stated(context, out_shape); }
+Status infer_custom_call(const InferContext *context, const Shape **out_shape) {
+  return infer_stated(context, out_shape);
+}
 
 Status infer_constant(const InferContext *context, const Shape **out_shape) {
   const Literal *literal = hlo_instruction_literal(context->instruction);

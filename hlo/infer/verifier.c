@@ -13,7 +13,8 @@ void verify_error(Verifier *verifier, SourceLoc loc, const char *code, const cha
   va_end(arguments);
 }
 
-void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, HloAttrId id, const char *code, const char *format, ...) {
+void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, HloAttrId id, const char *code,
+                       const char *format, ...) {
   const HloAttr *attr = hlo_instruction_attr(instruction, id);
   va_list arguments;
   va_start(arguments, format);
@@ -21,7 +22,9 @@ void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, Hl
   va_end(arguments);
 }
 
-const char *verify_text(Verifier *verifier, const Shape *shape) { return infer_shape_text(verifier->scratch, shape, false); }
+const char *verify_text(Verifier *verifier, const Shape *shape) {
+  return infer_shape_text(verifier->scratch, shape, false);
+}
 
 static void verify_instruction(Verifier *verifier, const HloInstruction *instruction) {
   verify_instruction_shape(verifier, instruction);
@@ -39,7 +42,8 @@ static void verify_module(Verifier *verifier) {
   verify_header(verifier);
   for (int64_t i = 0; i < verifier->module->computations.count; i++) {
     const HloComputation *computation = verifier->module->computations.data[i];
-    for (int64_t j = 0; j < computation->instructions.count; j++) verify_instruction(verifier, computation->instructions.data[j]);
+    for (int64_t j = 0; j < computation->instructions.count; j++)
+      verify_instruction(verifier, computation->instructions.data[j]);
   }
 }
 

@@ -3,7 +3,9 @@
 
 #include "hlo/infer/verifier_internal.h"
 
-static int name_size(const HloInstruction *instruction) { return instruction->name.size > 200 ? 200 : (int)instruction->name.size; }
+static int name_size(const HloInstruction *instruction) {
+  return instruction->name.size > 200 ? 200 : (int)instruction->name.size;
+}
 #define NAME(instruction) name_size(instruction), (instruction)->name.data
 
 /* --- constants --- */
@@ -20,7 +22,8 @@ static void verify_constant(Verifier *verifier, const HloInstruction *instructio
   const Literal *literal = hlo_instruction_literal(instruction);
   if (literal == NULL || !is_elided(literal)) return;
   verify_error(verifier, instruction->loc, "verify-elided-constant",
-               "the value of constant '%.*s' was left out of the dump ({...}): dump with XLA_FLAGS=--xla_dump_large_constants, or print "
+               "the value of constant '%.*s' was left out of the dump ({...}): dump with "
+               "XLA_FLAGS=--xla_dump_large_constants, or print "
                "with HloPrintOptions.print_large_constants",
                NAME(instruction));
 }
@@ -36,8 +39,9 @@ static void verify_compare(Verifier *verifier, const HloInstruction *instruction
               : type == COMPARISON_TYPE_UNSIGNED ? type_is_unsigned(element) || element == TYPE_PRED
                                                  : is_float;
   if (fits) return;
-  verify_attr_error(verifier, instruction, HLO_ATTR_COMPARISON_TYPE, "verify-compare", "type %s does not suit elements of %s",
-                    hlo_enum_text(HLO_ENUM_COMPARISON_TYPE, type), type_text(element));
+  verify_attr_error(verifier, instruction, HLO_ATTR_COMPARISON_TYPE, "verify-compare",
+                    "type %s does not suit elements of %s", hlo_enum_text(HLO_ENUM_COMPARISON_TYPE, type),
+                    type_text(element));
 }
 
 /* --- composite calls --- */
@@ -64,10 +68,15 @@ static void verify_call(Verifier *verifier, const HloInstruction *instruction) {
   const FrontendAttribute *attributes = frontend_attribute(instruction, "composite.attributes");
   const FrontendAttribute *version = frontend_attribute(instruction, "composite.version");
   const char *mistake = NULL;
-  if (name == NULL || name->value.size == 0) mistake = "needs a frontend attribute 'composite.name'";
-  else if (attributes != NULL && !attributes->is_dictionary && !hlo_text_is_dictionary(attributes->value)) mistake = "needs a dictionary as 'composite.attributes'";
-  else if (version != NULL && !is_number(version->value)) mistake = "needs a number as 'composite.version'";
-  if (mistake != NULL) verify_error(verifier, instruction->loc, "verify-composite", "composite call '%.*s' %s", NAME(instruction), mistake);
+  if (name == NULL || name->value.size == 0)
+    mistake = "needs a frontend attribute 'composite.name'";
+  else if (attributes != NULL && !attributes->is_dictionary && !hlo_text_is_dictionary(attributes->value))
+    mistake = "needs a dictionary as 'composite.attributes'";
+  else if (version != NULL && !is_number(version->value))
+    mistake = "needs a number as 'composite.version'";
+  if (mistake != NULL)
+    verify_error(verifier, instruction->loc, "verify-composite", "composite call '%.*s' %s", NAME(instruction),
+                 mistake);
 }
 
 /* --- custom calls --- */
@@ -78,13 +87,15 @@ static void verify_custom_call(Verifier *verifier, const HloInstruction *instruc
   const char *code = "verify-layout-constraint";
   HloAttrId id = HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS;
   if (constraints->value.shapes.count != instruction->operand_count) {
-    verify_attr_error(verifier, instruction, id, code, "'%.*s' has %d operands and %lld layout constraints", NAME(instruction),
-                      instruction->operand_count, (long long)constraints->value.shapes.count);
+    verify_attr_error(verifier, instruction, id, code, "'%.*s' has %d operands and %lld layout constraints",
+                      NAME(instruction), instruction->operand_count, (long long)constraints->value.shapes.count);
     return;
   }
   for (int i = 0; i < instruction->operand_count; i++) {
     const Shape *constraint = constraints->value.shapes.data[i], *operand = instruction->operands[i]->shape;
-    if (!(verify_shape(verifier, constraint, instruction->loc) & SHAPE_IS_VALID) || shape_compatible(constraint, operand)) continue;
+    if (!(verify_shape(verifier, constraint, instruction->loc) & SHAPE_IS_VALID) ||
+        shape_compatible(constraint, operand))
+      continue;
     verify_attr_error(verifier, instruction, id, code, "layout constraint %d is for %s, the operand is %s", i,
                       verify_text(verifier, constraint), verify_text(verifier, operand));
   }
@@ -105,7 +116,8 @@ static void verify_parameter(Verifier *verifier, const HloInstruction *instructi
 static void verify_accuracy(Verifier *verifier, const HloInstruction *instruction, const HloAttr *attr) {
   const ResultAccuracy *accuracy = attr->value.accuracy;
   if (!accuracy->has_tolerance || (accuracy->atol >= 0 && accuracy->rtol >= 0 && accuracy->ulps >= 0)) return;
-  verify_attr_error(verifier, instruction, attr->id, "verify-accuracy", "tolerances of '%.*s' must not be negative", NAME(instruction));
+  verify_attr_error(verifier, instruction, attr->id, "verify-accuracy", "tolerances of '%.*s' must not be negative",
+                    NAME(instruction));
 }
 
 static void verify_output_aliasing(Verifier *verifier, const HloInstruction *instruction, const HloAttr *attr) {
@@ -116,11 +128,13 @@ static void verify_output_aliasing(Verifier *verifier, const HloInstruction *ins
       input = shape_at(instruction->operands[alias->operand]->shape, alias->operand_index);
     }
     if (output == NULL || input == NULL) {
-      verify_attr_error(verifier, instruction, attr->id, "verify-output-alias", "entry %lld of '%s' names no part of the %s", (long long)i,
-                        hlo_attr_info(attr->id)->text, output == NULL ? "result" : "operands");
+      verify_attr_error(verifier, instruction, attr->id, "verify-output-alias",
+                        "entry %lld of '%s' names no part of the %s", (long long)i, hlo_attr_info(attr->id)->text,
+                        output == NULL ? "result" : "operands");
     } else if (!shape_compatible(output, input)) {
-      verify_attr_error(verifier, instruction, attr->id, "verify-output-alias", "entry %lld of '%s' puts %s in the place of %s", (long long)i,
-                        hlo_attr_info(attr->id)->text, verify_text(verifier, output), verify_text(verifier, input));
+      verify_attr_error(verifier, instruction, attr->id, "verify-output-alias",
+                        "entry %lld of '%s' puts %s in the place of %s", (long long)i, hlo_attr_info(attr->id)->text,
+                        verify_text(verifier, output), verify_text(verifier, input));
     }
   }
 }
@@ -128,13 +142,15 @@ static void verify_output_aliasing(Verifier *verifier, const HloInstruction *ins
 static void verify_operand_precision(Verifier *verifier, const HloInstruction *instruction, const HloAttr *attr) {
   int64_t count = attr->value.ints.count;
   if (count == 0 || instruction->opcode == HLO_CUSTOM_CALL || count == instruction->operand_count || count == 2) return;
-  verify_attr_error(verifier, instruction, attr->id, "verify-operand-precision", "'operand_precision' has %lld entries for %d operands",
-                    (long long)count, instruction->operand_count);
+  verify_attr_error(verifier, instruction, attr->id, "verify-operand-precision",
+                    "'operand_precision' has %lld entries for %d operands", (long long)count,
+                    instruction->operand_count);
 }
 
 static void verify_misplaced_replication(Verifier *verifier, const HloInstruction *instruction, const HloAttr *attr) {
   if (instruction->opcode == HLO_PARAMETER) return;
-  verify_attr_error(verifier, instruction, attr->id, "verify-replication", "'parameter_replication' is for parameters only");
+  verify_attr_error(verifier, instruction, attr->id, "verify-replication",
+                    "'parameter_replication' is for parameters only");
 }
 
 typedef void AttributeRule(Verifier *verifier, const HloInstruction *instruction, const HloAttr *attr);

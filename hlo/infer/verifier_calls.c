@@ -10,18 +10,21 @@ static void verify_fusion(Verifier *verifier, const HloInstruction *fusion) {
     return;
   }
   if (fused->root->user_count > 0) {
-    verify_error(verifier, fused->root->loc, "verify-fusion", "the root of fused computation '%.*s' is used", SV_ARG(fused->name));
+    verify_error(verifier, fused->root->loc, "verify-fusion", "the root of fused computation '%.*s' is used",
+                 SV_ARG(fused->name));
     return;
   }
   for (int64_t i = 0; i < fused->instructions.count; i++) {
     const HloInstruction *instruction = fused->instructions.data[i];
     if (instruction == fused->root || instruction->user_count > 0 || instruction->opcode == HLO_PARAMETER) continue;
-    verify_error(verifier, instruction->loc, "verify-fusion", "'%.*s' is not used in fused computation '%.*s'", SV_ARG(instruction->name),
-                 SV_ARG(fused->name));
+    verify_error(verifier, instruction->loc, "verify-fusion", "'%.*s' is not used in fused computation '%.*s'",
+                 SV_ARG(instruction->name), SV_ARG(fused->name));
   }
 }
 
-static StringView thread_or_main(StringView thread) { return thread.size > 0 ? thread : SV("main"); }
+static StringView thread_or_main(StringView thread) {
+  return thread.size > 0 ? thread : SV("main");
+}
 
 /* Only an async-start leads to another thread, the one it names. */
 static void verify_threads(Verifier *verifier, const HloInstruction *instruction) {
@@ -35,7 +38,8 @@ static void verify_threads(Verifier *verifier, const HloInstruction *instruction
     if (sv_equal(thread_or_main(callee->execution_thread), expected)) continue;
     if (named == NULL && instruction->opcode == HLO_ASYNC_START) continue; /* the callee says which */
     verify_error(verifier, instruction->loc, "verify-thread", "'%.*s' on thread '%.*s' calls '%.*s' on thread '%.*s'",
-                 SV_ARG(instruction->name), SV_ARG(expected), SV_ARG(callee->name), SV_ARG(thread_or_main(callee->execution_thread)));
+                 SV_ARG(instruction->name), SV_ARG(expected), SV_ARG(callee->name),
+                 SV_ARG(thread_or_main(callee->execution_thread)));
   }
 }
 

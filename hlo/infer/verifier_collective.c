@@ -17,7 +17,8 @@ static GroupMode group_mode(const HloInstruction *instruction) {
   bool has_channel = hlo_instruction_attr(instruction, HLO_ATTR_CHANNEL_ID) != NULL;
   if (!has_channel) return CROSS_REPLICA;
   if (!has_global_flag(instruction->opcode)) return CROSS_PARTITION;
-  return hlo_instruction_bool(instruction, HLO_ATTR_USE_GLOBAL_DEVICE_IDS, false) ? FLATTENED_ID : CROSS_REPLICA_AND_PARTITION;
+  return hlo_instruction_bool(instruction, HLO_ATTR_USE_GLOBAL_DEVICE_IDS, false) ? FLATTENED_ID
+                                                                                  : CROSS_REPLICA_AND_PARTITION;
 }
 
 /* How many there are to be named in groups; 1: unknown. */
@@ -35,17 +36,20 @@ typedef struct GroupSizes {
   int64_t size;    /* of each group, or of the first */
 } GroupSizes;
 
-static void group_error(Verifier *verifier, const HloInstruction *instruction, const char *format, ...) PRINTF_LIKE(3, 4);
+static void group_error(Verifier *verifier, const HloInstruction *instruction, const char *format, ...)
+    PRINTF_LIKE(3, 4);
 static void group_error(Verifier *verifier, const HloInstruction *instruction, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   const char *message = arena_vprintf(verifier->scratch, format, arguments);
   va_end(arguments);
-  verify_attr_error(verifier, instruction, HLO_ATTR_REPLICA_GROUPS, "verify-replica-groups", "'replica_groups' %s", message);
+  verify_attr_error(verifier, instruction, HLO_ATTR_REPLICA_GROUPS, "verify-replica-groups", "'replica_groups' %s",
+                    message);
 }
 
 /* Every number from 0 on once; groups of one size unless the operation does not mind. */
-static bool check_lists(Verifier *verifier, const HloInstruction *instruction, const ReplicaGroups *groups, GroupSizes *sizes) {
+static bool check_lists(Verifier *verifier, const HloInstruction *instruction, const ReplicaGroups *groups,
+                        GroupSizes *sizes) {
   bool is_uniform = instruction->opcode != HLO_ALL_REDUCE && instruction->opcode != HLO_ALL_REDUCE_START;
   *sizes = (GroupSizes){0, groups->group_count > 0 ? groups->groups[0].count : 0};
   for (int64_t i = 0; i < groups->group_count; i++) {
@@ -75,19 +79,22 @@ static bool check_lists(Verifier *verifier, const HloInstruction *instruction, c
   return true;
 }
 
-static bool check_iota(Verifier *verifier, const HloInstruction *instruction, const ReplicaGroups *groups, GroupSizes *sizes) {
+static bool check_iota(Verifier *verifier, const HloInstruction *instruction, const ReplicaGroups *groups,
+                       GroupSizes *sizes) {
   int64_t members, listed = verify_iota_count(verifier, &groups->iota);
-  bool fits = groups->iota_groups > 0 && groups->iota_size > 0 && checked_mul(groups->iota_groups, groups->iota_size, &members);
+  bool fits =
+      groups->iota_groups > 0 && groups->iota_size > 0 && checked_mul(groups->iota_groups, groups->iota_size, &members);
   if (!fits || members != listed) {
-    group_error(verifier, instruction, "does not arrange all numbers in %lld groups of %lld", (long long)groups->iota_groups,
-                (long long)groups->iota_size);
+    group_error(verifier, instruction, "does not arrange all numbers in %lld groups of %lld",
+                (long long)groups->iota_groups, (long long)groups->iota_size);
     return false;
   }
   *sizes = (GroupSizes){members, groups->iota_size};
   return true;
 }
 
-static bool check_mesh(Verifier *verifier, const HloInstruction *instruction, const ReplicaGroups *groups, GroupSizes *sizes) {
+static bool check_mesh(Verifier *verifier, const HloInstruction *instruction, const ReplicaGroups *groups,
+                       GroupSizes *sizes) {
   const Mesh *mesh = groups->mesh;
   int64_t members = verify_mesh_devices(mesh);
   int64_t listed = mesh->device_iota != NULL ? verify_iota_count(verifier, mesh->device_iota)
@@ -120,11 +127,13 @@ static bool check_groups(Verifier *verifier, const HloInstruction *instruction, 
     return false;
   }
   if (sizes->members != 0 && wanted != 1 && sizes->members != wanted) {
-    group_error(verifier, instruction, "has %lld members, there are %lld", (long long)sizes->members, (long long)wanted);
+    group_error(verifier, instruction, "has %lld members, there are %lld", (long long)sizes->members,
+                (long long)wanted);
     return false;
   }
   if (sizes->size == 0) sizes->size = wanted;
-  if (mode == CROSS_REPLICA_AND_PARTITION && !checked_mul(sizes->size, verifier->module->num_partitions, &sizes->size)) return false;
+  if (mode == CROSS_REPLICA_AND_PARTITION && !checked_mul(sizes->size, verifier->module->num_partitions, &sizes->size))
+    return false;
   return true;
 }
 
@@ -136,7 +145,8 @@ static const Shape *first_leaf(const Shape *shape) {
 }
 
 /* |wide| is |narrow| times the number of participants, unless that is unknown (1). */
-static void check_ratio(Verifier *verifier, const HloInstruction *instruction, const Shape *wide, const Shape *narrow, int64_t participants) {
+static void check_ratio(Verifier *verifier, const HloInstruction *instruction, const Shape *wide, const Shape *narrow,
+                        int64_t participants) {
   Int64List dimensions = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   wide = first_leaf(wide);
   narrow = first_leaf(narrow);
@@ -144,22 +154,25 @@ static void check_ratio(Verifier *verifier, const HloInstruction *instruction, c
   int64_t d = dimensions.data[0], size;
   if (narrow->rank != wide->rank || wide->dims[d] < 0 || narrow->dims[d] < 0) return;
   if (checked_mul(narrow->dims[d], participants, &size) && size == wide->dims[d]) return;
-  verify_error(verifier, instruction->loc, "verify-collective", "'%s' among %lld makes of %s not %s", hlo_opcode_text(instruction->opcode),
-               (long long)participants, verify_text(verifier, instruction->operands[0]->shape), verify_text(verifier, instruction->shape));
+  verify_error(verifier, instruction->loc, "verify-collective", "'%s' among %lld makes of %s not %s",
+               hlo_opcode_text(instruction->opcode), (long long)participants,
+               verify_text(verifier, instruction->operands[0]->shape), verify_text(verifier, instruction->shape));
 }
 
 static void check_all_to_all(Verifier *verifier, const HloInstruction *instruction, int64_t participants) {
   Int64List dimensions = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   if (participants <= 1) return;
   if (dimensions.count == 0 && instruction->operand_count != participants) {
-    verify_error(verifier, instruction->loc, "verify-collective", "'all-to-all' among %lld needs as many operands, got %d",
-                 (long long)participants, instruction->operand_count);
+    verify_error(verifier, instruction->loc, "verify-collective",
+                 "'all-to-all' among %lld needs as many operands, got %d", (long long)participants,
+                 instruction->operand_count);
   }
   const Shape *operand = instruction->operands[0]->shape;
   if (dimensions.count != 1 || dimensions.data[0] < 0 || dimensions.data[0] >= operand->rank) return;
   if (operand->dims[dimensions.data[0]] % participants == 0) return;
-  verify_error(verifier, instruction->loc, "verify-collective", "'all-to-all' cannot divide dimension %lld of %s among %lld",
-               (long long)dimensions.data[0], verify_text(verifier, operand), (long long)participants);
+  verify_error(verifier, instruction->loc, "verify-collective",
+               "'all-to-all' cannot divide dimension %lld of %s among %lld", (long long)dimensions.data[0],
+               verify_text(verifier, operand), (long long)participants);
 }
 
 /* --- collective-permute --- */
@@ -175,12 +188,15 @@ static void verify_pairs(Verifier *verifier, const HloInstruction *instruction) 
     const char *mistake = pair.count == 2 ? NULL : "is no pair";
     for (int end = 0; end < 2 && mistake == NULL; end++) {
       int64_t before, member = pair.data[end];
-      if (member < 0 || (limit != 1 && member >= limit)) mistake = "is out of range";
-      else if (int_map_find(&seen[end], (uint64_t)member, &before)) mistake = end == 0 ? "has a source that sends twice" : "has a target that receives twice";
+      if (member < 0 || (limit != 1 && member >= limit))
+        mistake = "is out of range";
+      else if (int_map_find(&seen[end], (uint64_t)member, &before))
+        mistake = end == 0 ? "has a source that sends twice" : "has a target that receives twice";
       int_map_set(&seen[end], (uint64_t)member, 1);
     }
     if (mistake == NULL) continue;
-    verify_attr_error(verifier, instruction, attr->id, "verify-permute", "entry %lld of 'source_target_pairs' %s", (long long)i, mistake);
+    verify_attr_error(verifier, instruction, attr->id, "verify-permute", "entry %lld of 'source_target_pairs' %s",
+                      (long long)i, mistake);
     return;
   }
 }
@@ -188,7 +204,8 @@ static void verify_pairs(Verifier *verifier, const HloInstruction *instruction) 
 static void check_channel(Verifier *verifier, const HloInstruction *instruction) {
   if (hlo_instruction_attr(instruction, HLO_ATTR_CHANNEL_ID) == NULL) {
     if (!hlo_instruction_bool(instruction, HLO_ATTR_USE_GLOBAL_DEVICE_IDS, false)) return;
-    verify_attr_error(verifier, instruction, HLO_ATTR_USE_GLOBAL_DEVICE_IDS, "verify-channel", "'use_global_device_ids' needs 'channel_id'");
+    verify_attr_error(verifier, instruction, HLO_ATTR_USE_GLOBAL_DEVICE_IDS, "verify-channel",
+                      "'use_global_device_ids' needs 'channel_id'");
   } else if (hlo_instruction_int(instruction, HLO_ATTR_CHANNEL_ID, 0) <= 0) {
     verify_attr_error(verifier, instruction, HLO_ATTR_CHANNEL_ID, "verify-channel", "'channel_id' must be positive");
   }
@@ -208,7 +225,8 @@ void verify_collective(Verifier *verifier, const HloInstruction *instruction) {
   switch (instruction->opcode) {
     case HLO_ALL_GATHER: check_ratio(verifier, instruction, result, operand, sizes.size); break;
     case HLO_ALL_GATHER_START:
-      if (shape_is_tuple(result) && result->tuple_size == 2) check_ratio(verifier, instruction, result->tuple[1], operand, sizes.size);
+      if (shape_is_tuple(result) && result->tuple_size == 2)
+        check_ratio(verifier, instruction, result->tuple[1], operand, sizes.size);
       break;
     case HLO_REDUCE_SCATTER: check_ratio(verifier, instruction, operand, result, sizes.size); break;
     case HLO_ALL_TO_ALL: check_all_to_all(verifier, instruction, sizes.size); break;

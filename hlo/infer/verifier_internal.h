@@ -15,11 +15,12 @@ typedef struct Verifier {
 
 void verify_error(Verifier *verifier, SourceLoc loc, const char *code, const char *format, ...) PRINTF_LIKE(4, 5);
 /* At the attribute if it has a position, else at the instruction. */
-void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, HloAttrId id, const char *code, const char *format, ...)
-    PRINTF_LIKE(5, 6);
+void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, HloAttrId id, const char *code,
+                       const char *format, ...) PRINTF_LIKE(5, 6);
 const char *verify_text(Verifier *verifier, const Shape *shape);
 
-/* The graph itself: names, operands, order, roots, parameters, calls.  Other parts rely on it, so nothing runs after it failed. */
+/* The graph itself: names, operands, order, roots, parameters, calls.  Other parts rely on it, so nothing runs after it
+ * failed. */
 void verify_structure(Verifier *verifier);
 
 /* Module header: entry layout, aliases, donors. */

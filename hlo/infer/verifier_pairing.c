@@ -18,9 +18,13 @@ static const Pairing pairings[] = {
 
 enum { PAIRING_COUNT = sizeof(pairings) / sizeof(pairings[0]) };
 
-static bool is_async(HloOpcode opcode) { return opcode == HLO_ASYNC_START || opcode == HLO_ASYNC_UPDATE; }
+static bool is_async(HloOpcode opcode) {
+  return opcode == HLO_ASYNC_START || opcode == HLO_ASYNC_UPDATE;
+}
 
-static bool is_channel(HloOpcode opcode) { return opcode == HLO_SEND || opcode == HLO_RECV; }
+static bool is_channel(HloOpcode opcode) {
+  return opcode == HLO_SEND || opcode == HLO_RECV;
+}
 
 /* A send or receive under way may travel through tuples and loops. */
 static bool may_use(const Pairing *pairing, HloOpcode user) {
@@ -33,17 +37,18 @@ static void verify_start(Verifier *verifier, const HloInstruction *start, const 
   if (start->user_count != 1) {
     bool travels = is_channel(pairing->start) && start->user_count == 0 && hlo_instruction_is_root(start);
     if (travels) return;
-    verify_error(verifier, start->loc, "verify-pairing", "'%.*s' needs exactly one '%s', it has %d users", SV_ARG(start->name), done,
-                 start->user_count);
+    verify_error(verifier, start->loc, "verify-pairing", "'%.*s' needs exactly one '%s', it has %d users",
+                 SV_ARG(start->name), done, start->user_count);
   } else if (!may_use(pairing, start->users[0]->opcode)) {
-    verify_error(verifier, start->loc, "verify-pairing", "'%.*s' needs a '%s', but '%s' uses it", SV_ARG(start->name), done,
-                 hlo_opcode_text(start->users[0]->opcode));
+    verify_error(verifier, start->loc, "verify-pairing", "'%.*s' needs a '%s', but '%s' uses it", SV_ARG(start->name),
+                 done, hlo_opcode_text(start->users[0]->opcode));
   }
 }
 
 /* A send-done says the same about channel and host as its send. */
 static void verify_channel(Verifier *verifier, const HloInstruction *done, const HloInstruction *start) {
-  bool has_a = hlo_instruction_attr(start, HLO_ATTR_CHANNEL_ID) != NULL, has_b = hlo_instruction_attr(done, HLO_ATTR_CHANNEL_ID) != NULL;
+  bool has_a = hlo_instruction_attr(start, HLO_ATTR_CHANNEL_ID) != NULL,
+       has_b = hlo_instruction_attr(done, HLO_ATTR_CHANNEL_ID) != NULL;
   int64_t a = hlo_instruction_int(start, HLO_ATTR_CHANNEL_ID, 0), b = hlo_instruction_int(done, HLO_ATTR_CHANNEL_ID, 0);
   bool host_a = hlo_instruction_bool(start, HLO_ATTR_IS_HOST_TRANSFER, false);
   bool host_b = hlo_instruction_bool(done, HLO_ATTR_IS_HOST_TRANSFER, false);
@@ -59,14 +64,14 @@ static void verify_async_repeats(Verifier *verifier, const HloInstruction *done)
   if (start->opcode != HLO_ASYNC_START) return;
   const HloComputation *calls = hlo_instruction_computation(done, HLO_ATTR_CALLS);
   if (calls != NULL && calls != hlo_instruction_computation(start, HLO_ATTR_CALLS)) {
-    verify_attr_error(verifier, done, HLO_ATTR_CALLS, "verify-async", "'%.*s' calls another computation than '%.*s'", SV_ARG(done->name),
-                      SV_ARG(start->name));
+    verify_attr_error(verifier, done, HLO_ATTR_CALLS, "verify-async", "'%.*s' calls another computation than '%.*s'",
+                      SV_ARG(done->name), SV_ARG(start->name));
   }
   const HloAttr *a = hlo_instruction_attr(start, HLO_ATTR_ASYNC_EXECUTION_THREAD);
   const HloAttr *b = hlo_instruction_attr(done, HLO_ATTR_ASYNC_EXECUTION_THREAD);
   if (b == NULL || (a != NULL && sv_equal(a->value.text, b->value.text))) return;
-  verify_attr_error(verifier, done, b->id, "verify-async", "'%.*s' runs on another thread than '%.*s'", SV_ARG(done->name),
-                    SV_ARG(start->name));
+  verify_attr_error(verifier, done, b->id, "verify-async", "'%.*s' runs on another thread than '%.*s'",
+                    SV_ARG(done->name), SV_ARG(start->name));
 }
 
 /* Every |done| opcode has at least one row; the operand must come from one of them. */
@@ -84,11 +89,12 @@ static void verify_done(Verifier *verifier, const HloInstruction *done) {
     return;
   }
   if (wanted == HLO_OPCODE_COUNT) return;
-  bool travels = is_channel(wanted) && (operand == HLO_GET_TUPLE_ELEMENT || operand == HLO_OPT_BARRIER || operand == HLO_CALL ||
-                                        operand == HLO_WHILE || operand == HLO_PARAMETER || operand == HLO_ADD_DEPENDENCY);
+  bool travels =
+      is_channel(wanted) && (operand == HLO_GET_TUPLE_ELEMENT || operand == HLO_OPT_BARRIER || operand == HLO_CALL ||
+                             operand == HLO_WHILE || operand == HLO_PARAMETER || operand == HLO_ADD_DEPENDENCY);
   if (travels) return;
-  verify_error(verifier, done->loc, "verify-pairing", "'%.*s' needs the result of a '%s', not of '%s'", SV_ARG(done->name),
-               hlo_opcode_text(wanted), hlo_opcode_text(operand));
+  verify_error(verifier, done->loc, "verify-pairing", "'%.*s' needs the result of a '%s', not of '%s'",
+               SV_ARG(done->name), hlo_opcode_text(wanted), hlo_opcode_text(operand));
 }
 
 /* An async computation wraps one operation, or a group of transfers. */
@@ -103,12 +109,14 @@ static void verify_wrapped(Verifier *verifier, const HloInstruction *start) {
     HloOpcode opcode = wrapped->instructions.data[i]->opcode;
     if (opcode == HLO_PARAMETER) continue;
     operations++;
-    transfers += hlo_opcode_has(opcode, OP_COLLECTIVE) || opcode == HLO_SEND || opcode == HLO_RECV || opcode == HLO_SEND_DONE ||
-                 opcode == HLO_RECV_DONE || opcode == HLO_TUPLE || opcode == HLO_GET_TUPLE_ELEMENT || opcode == HLO_AFTER_ALL;
+    transfers += hlo_opcode_has(opcode, OP_COLLECTIVE) || opcode == HLO_SEND || opcode == HLO_RECV ||
+                 opcode == HLO_SEND_DONE || opcode == HLO_RECV_DONE || opcode == HLO_TUPLE ||
+                 opcode == HLO_GET_TUPLE_ELEMENT || opcode == HLO_AFTER_ALL;
   }
   if (operations <= 1 || operations == transfers) return;
-  verify_attr_error(verifier, start, HLO_ATTR_CALLS, "verify-async", "'%.*s' holds %lld operations, an async computation wraps one",
-                    SV_ARG(wrapped->name), (long long)operations);
+  verify_attr_error(verifier, start, HLO_ATTR_CALLS, "verify-async",
+                    "'%.*s' holds %lld operations, an async computation wraps one", SV_ARG(wrapped->name),
+                    (long long)operations);
 }
 
 void verify_pairing(Verifier *verifier, const HloInstruction *instruction) {

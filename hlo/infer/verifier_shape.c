@@ -15,8 +15,10 @@ static const char *layout_mistake(Verifier *verifier, const Shape *shape) {
     int64_t dimension = layout->minor_to_major[i];
     if (dimension < 0 || dimension >= shape->rank) return "that is no permutation";
     if (is_small ? bits >> dimension & 1 : seen[dimension]) return "that is no permutation";
-    if (is_small) bits |= UINT64_C(1) << dimension;
-    else seen[dimension] = true;
+    if (is_small)
+      bits |= UINT64_C(1) << dimension;
+    else
+      seen[dimension] = true;
   }
   for (int i = 0; i < layout->tile_count; i++) {
     for (int j = 0; j < layout->tiles[i].rank; j++) {
@@ -41,7 +43,8 @@ static bool verify_array(Verifier *verifier, const Shape *shape, SourceLoc loc) 
   }
   const char *mistake = layout_mistake(verifier, shape);
   if (mistake == NULL) return true;
-  verify_error(verifier, loc, "verify-layout", "shape %s has a layout %s", infer_shape_text(verifier->scratch, shape, true), mistake);
+  verify_error(verifier, loc, "verify-layout", "shape %s has a layout %s",
+               infer_shape_text(verifier->scratch, shape, true), mistake);
   return false;
 }
 
@@ -78,41 +81,64 @@ static void verify_no_broadcast(Verifier *verifier, const HloInstruction *instru
     const Shape *operand = instruction->operands[i]->shape;
     if (operand == instruction->shape || !shape_is_array(operand) || !shape_is_array(instruction->shape)) continue;
     if (shape_same_dims(operand, instruction->shape) || (takes_scalars && operand->rank == 0)) continue;
-    verify_error(verifier, instruction->loc, "verify-broadcast", "operand %d of '%s' is %s: broadcast it to %s first", i,
-                 hlo_opcode_text(instruction->opcode), verify_text(verifier, operand), verify_text(verifier, instruction->shape));
+    verify_error(verifier, instruction->loc, "verify-broadcast", "operand %d of '%s' is %s: broadcast it to %s first",
+                 i, hlo_opcode_text(instruction->opcode), verify_text(verifier, operand),
+                 verify_text(verifier, instruction->shape));
     return;
   }
 }
 
 /* Operations that only pass values on, or that convert on their own. */
 static const bool allows_mixed_precision[HLO_OPCODE_COUNT] = {
-    [HLO_CALL] = true,                [HLO_CONDITIONAL] = true,
-    [HLO_CONSTANT] = true,            [HLO_CONVOLUTION] = true,
-    [HLO_DOT] = true,                 [HLO_RAGGED_DOT] = true,
-    [HLO_SCALED_DOT] = true,          [HLO_ALL_REDUCE] = true,
-    [HLO_ALL_REDUCE_START] = true,    [HLO_ALL_REDUCE_DONE] = true,
-    [HLO_ALL_GATHER] = true,          [HLO_ALL_GATHER_START] = true,
-    [HLO_ALL_GATHER_DONE] = true,     [HLO_ASYNC_START] = true,
-    [HLO_ASYNC_UPDATE] = true,        [HLO_ASYNC_DONE] = true,
-    [HLO_COLLECTIVE_PERMUTE] = true,  [HLO_COLLECTIVE_PERMUTE_START] = true,
-    [HLO_COPY_START] = true,          [HLO_COPY_DONE] = true,
+    [HLO_CALL] = true,
+    [HLO_CONDITIONAL] = true,
+    [HLO_CONSTANT] = true,
+    [HLO_CONVOLUTION] = true,
+    [HLO_DOT] = true,
+    [HLO_RAGGED_DOT] = true,
+    [HLO_SCALED_DOT] = true,
+    [HLO_ALL_REDUCE] = true,
+    [HLO_ALL_REDUCE_START] = true,
+    [HLO_ALL_REDUCE_DONE] = true,
+    [HLO_ALL_GATHER] = true,
+    [HLO_ALL_GATHER_START] = true,
+    [HLO_ALL_GATHER_DONE] = true,
+    [HLO_ASYNC_START] = true,
+    [HLO_ASYNC_UPDATE] = true,
+    [HLO_ASYNC_DONE] = true,
+    [HLO_COLLECTIVE_PERMUTE] = true,
+    [HLO_COLLECTIVE_PERMUTE_START] = true,
+    [HLO_COPY_START] = true,
+    [HLO_COPY_DONE] = true,
     [HLO_COLLECTIVE_PERMUTE_DONE] = true,
-    [HLO_CUSTOM_CALL] = true,         [HLO_DOMAIN] = true,
-    [HLO_FUSION] = true,              [HLO_GET_TUPLE_ELEMENT] = true,
-    [HLO_OPT_BARRIER] = true,         [HLO_INFEED] = true,
-    [HLO_OUTFEED] = true,             [HLO_PARAMETER] = true,
-    [HLO_RECV] = true,                [HLO_RECV_DONE] = true,
-    [HLO_REDUCE_PRECISION] = true,    [HLO_REDUCE_WINDOW] = true,
-    [HLO_SEND] = true,                [HLO_SEND_DONE] = true,
-    [HLO_SORT] = true,                [HLO_TUPLE] = true,
+    [HLO_CUSTOM_CALL] = true,
+    [HLO_DOMAIN] = true,
+    [HLO_FUSION] = true,
+    [HLO_GET_TUPLE_ELEMENT] = true,
+    [HLO_OPT_BARRIER] = true,
+    [HLO_INFEED] = true,
+    [HLO_OUTFEED] = true,
+    [HLO_PARAMETER] = true,
+    [HLO_RECV] = true,
+    [HLO_RECV_DONE] = true,
+    [HLO_REDUCE_PRECISION] = true,
+    [HLO_REDUCE_WINDOW] = true,
+    [HLO_SEND] = true,
+    [HLO_SEND_DONE] = true,
+    [HLO_SORT] = true,
+    [HLO_TUPLE] = true,
     [HLO_WHILE] = true,
     /* several independent values side by side */
-    [HLO_SCAN] = true,                [HLO_REDUCE_SCATTER] = true,
-    [HLO_ALL_TO_ALL] = true,          [HLO_COLLECTIVE_BROADCAST] = true,
-    [HLO_ADD_DEPENDENCY] = true,      [HLO_MAP] = true,
+    [HLO_SCAN] = true,
+    [HLO_REDUCE_SCATTER] = true,
+    [HLO_ALL_TO_ALL] = true,
+    [HLO_COLLECTIVE_BROADCAST] = true,
+    [HLO_ADD_DEPENDENCY] = true,
+    [HLO_MAP] = true,
 };
 
-/* Operand |i| belongs to value |i| mod this many: k arrays with k initial values, k operands and k updates around the indices. */
+/* Operand |i| belongs to value |i| mod this many: k arrays with k initial values, k operands and k updates around the
+ * indices. */
 static int value_count(const HloInstruction *instruction) {
   bool is_variadic = instruction->opcode == HLO_REDUCE || instruction->opcode == HLO_SCATTER;
   return is_variadic && instruction->operand_count > 1 ? instruction->operand_count / 2 : 1;
@@ -139,8 +165,8 @@ static void verify_precision(Verifier *verifier, const HloInstruction *instructi
 /* Buffers are handed on, never computed with. */
 static void verify_buffers(Verifier *verifier, const HloInstruction *instruction, int facts) {
   static const bool may_hold_buffer[HLO_OPCODE_COUNT] = {
-      [HLO_GET_TUPLE_ELEMENT] = true, [HLO_TUPLE] = true,        [HLO_WHILE] = true,
-      [HLO_PARAMETER] = true,         [HLO_CUSTOM_CALL] = true,  [HLO_DYNAMIC_UPDATE_SLICE] = true,
+      [HLO_GET_TUPLE_ELEMENT] = true, [HLO_TUPLE] = true,       [HLO_WHILE] = true,
+      [HLO_PARAMETER] = true,         [HLO_CUSTOM_CALL] = true, [HLO_DYNAMIC_UPDATE_SLICE] = true,
   };
   if (!(facts & SHAPE_HAS_BUFFER)) return;
   bool is_entry_parameter = instruction->opcode == HLO_PARAMETER && instruction->parent == verifier->module->entry;

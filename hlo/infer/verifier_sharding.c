@@ -49,7 +49,8 @@ static void check_tiled(const ShardingSite *site, const HloSharding *sharding, c
   if (shape_is_array(shape) && rank != shape->rank) {
     sharding_error(site, "has tiles of rank %lld for %s", (long long)rank, verify_text(site->verifier, shape));
   }
-  int64_t devices = sharding->iota != NULL ? verify_iota_count(site->verifier, sharding->iota) : sharding->devices.count;
+  int64_t devices =
+      sharding->iota != NULL ? verify_iota_count(site->verifier, sharding->iota) : sharding->devices.count;
   if (devices != tiles) {
     sharding_error(site, "has %lld tiles for %lld devices", (long long)tiles, (long long)devices);
   } else if (sharding->iota != NULL) {
@@ -82,17 +83,21 @@ static void check_mesh(const ShardingSite *site, const HloSharding *sharding, co
   int64_t listed = mesh->device_iota != NULL ? verify_iota_count(site->verifier, mesh->device_iota)
                    : mesh->device_count > 0  ? mesh->device_count
                                              : devices;
-  if (listed != devices) sharding_error(site, "has a mesh of %lld devices and %lld device ids", (long long)devices, (long long)listed);
+  if (listed != devices)
+    sharding_error(site, "has a mesh of %lld devices and %lld device ids", (long long)devices, (long long)listed);
   if (mesh->device_count > 0) check_devices_distinct(site, (Int64List){mesh->device_count, mesh->device_ids});
   if (sharding->mesh_short != SHARDING_TILED) return;
   if (shape_is_array(shape) && sharding->mesh_dim_count != shape->rank) {
-    sharding_error(site, "has axes for %lld dimensions of %s", (long long)sharding->mesh_dim_count, verify_text(site->verifier, shape));
+    sharding_error(site, "has axes for %lld dimensions of %s", (long long)sharding->mesh_dim_count,
+                   verify_text(site->verifier, shape));
   }
   bool *seen = ARENA_NEW_ARRAY(site->verifier->scratch, bool, mesh->axis_count);
   for (int64_t i = 0; i < sharding->mesh_dim_count; i++) {
     if (!check_axes(site, mesh, &sharding->mesh_dims[i], seen)) return;
   }
-  if (!check_axes(site, mesh, &sharding->mesh_replicated, seen) || !check_axes(site, mesh, &sharding->mesh_unreduced, seen)) return;
+  if (!check_axes(site, mesh, &sharding->mesh_replicated, seen) ||
+      !check_axes(site, mesh, &sharding->mesh_unreduced, seen))
+    return;
   check_axes(site, mesh, &sharding->mesh_manual, seen);
 }
 
@@ -126,8 +131,8 @@ static void check_sharding(const ShardingSite *site, const HloSharding *sharding
   } else if (!shape_is_tuple(shape) && sharding->tuple_count == 1) {
     check_leaf(site, &sharding->tuple[0], shape); /* {{replicated}} on an array */
   } else if (shape_is_tuple(shape) || sharding->tuple_count != 0) {
-    sharding_error(site, "is for %lld leaves, %s has %lld", (long long)sharding->tuple_count, verify_text(site->verifier, shape),
-                   (long long)leaves);
+    sharding_error(site, "is for %lld leaves, %s has %lld", (long long)sharding->tuple_count,
+                   verify_text(site->verifier, shape), (long long)leaves);
   }
 }
 
@@ -135,8 +140,9 @@ void verify_sharding(Verifier *verifier, const HloInstruction *instruction) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_SHARDING);
   ShardingSite site = {verifier, instruction, HLO_ATTR_SHARDING};
   /* that of an outfeed or send describes the data, not the result */
-  bool is_of_data = instruction->opcode == HLO_OUTFEED || instruction->opcode == HLO_SEND || instruction->opcode == HLO_RECV ||
-                    instruction->opcode == HLO_SEND_DONE || instruction->opcode == HLO_RECV_DONE;
+  bool is_of_data = instruction->opcode == HLO_OUTFEED || instruction->opcode == HLO_SEND ||
+                    instruction->opcode == HLO_RECV || instruction->opcode == HLO_SEND_DONE ||
+                    instruction->opcode == HLO_RECV_DONE;
   if (attr != NULL && !is_of_data) check_sharding(&site, attr->value.sharding, instruction->shape);
   if (instruction->opcode != HLO_DOMAIN) return;
   const HloAttr *domain = hlo_instruction_attr(instruction, HLO_ATTR_DOMAIN);

@@ -3,15 +3,18 @@
 
 typedef struct Graph {
   Verifier *verifier;
-  int32_t *owner;   /* by instruction id: 1 + id of the computation that lists it, 0: none */
-  bool *is_member;  /* by computation id: the module lists it */
+  int32_t *owner;  /* by instruction id: 1 + id of the computation that lists it, 0: none */
+  bool *is_member; /* by computation id: the module lists it */
   StringMap names;
 } Graph;
 
-static int quoted(StringView name) { return name.size > 200 ? 200 : (int)name.size; }
+static int quoted(StringView name) {
+  return name.size > 200 ? 200 : (int)name.size;
+}
 #define NAME(thing) quoted((thing)->name), (thing)->name.data
 
-static void check_name(Graph *graph, StringMap *names, StringView name, SourceLoc loc, const char *what, const void *thing) {
+static void check_name(Graph *graph, StringMap *names, StringView name, SourceLoc loc, const char *what,
+                       const void *thing) {
   if (name.size == 0) {
     verify_error(graph->verifier, loc, "verify-name", "%s without a name", what);
   } else if (string_map_set(names, name, (void *)(uintptr_t)thing) != NULL) {
@@ -26,12 +29,14 @@ static bool enter_all(Graph *graph) {
   string_map_init(&computation_names, graph->verifier->arena);
   for (int64_t i = 0; i < module->computations.count; i++) {
     const HloComputation *computation = module->computations.data[i];
-    if (computation->id < 0 || computation->id >= module->next_computation_id || graph->is_member[computation->id]) return false;
+    if (computation->id < 0 || computation->id >= module->next_computation_id || graph->is_member[computation->id])
+      return false;
     graph->is_member[computation->id] = true;
     check_name(graph, &computation_names, computation->name, computation->loc, "computation", computation);
     for (int64_t j = 0; j < computation->instructions.count; j++) {
       const HloInstruction *instruction = computation->instructions.data[j];
-      if (instruction->id < 0 || instruction->id >= module->next_instruction_id || graph->owner[instruction->id] != 0) return false;
+      if (instruction->id < 0 || instruction->id >= module->next_instruction_id || graph->owner[instruction->id] != 0)
+        return false;
       graph->owner[instruction->id] = 1 + computation->id;
       check_name(graph, &graph->names, instruction->name, instruction->loc, "instruction", instruction);
     }
@@ -47,25 +52,31 @@ static bool belongs(const Graph *graph, const HloComputation *computation, const
 
 static void check_instruction(Graph *graph, const HloComputation *computation, const HloInstruction *instruction) {
   Verifier *verifier = graph->verifier;
-  if (instruction->parent != computation || instruction->shape == NULL || (unsigned)instruction->opcode >= HLO_OPCODE_COUNT) {
-    verify_error(verifier, instruction->loc, "verify-structure", "'%.*s' is not a complete member of '%.*s'", NAME(instruction),
-                 NAME(computation));
+  if (instruction->parent != computation || instruction->shape == NULL ||
+      (unsigned)instruction->opcode >= HLO_OPCODE_COUNT) {
+    verify_error(verifier, instruction->loc, "verify-structure", "'%.*s' is not a complete member of '%.*s'",
+                 NAME(instruction), NAME(computation));
     return;
   }
   for (int i = 0; i < instruction->operand_count; i++) {
     if (belongs(graph, computation, instruction->operands[i])) continue;
-    verify_error(verifier, instruction->loc, "verify-operand", "operand %d of '%.*s' is not in the same computation", i, NAME(instruction));
+    verify_error(verifier, instruction->loc, "verify-operand", "operand %d of '%.*s' is not in the same computation", i,
+                 NAME(instruction));
   }
   const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
   for (int64_t i = 0; control != NULL && i < control->value.instructions.count; i++) {
     if (belongs(graph, computation, control->value.instructions.data[i])) continue;
     verify_attr_error(verifier, instruction, HLO_ATTR_CONTROL_PREDECESSORS, "verify-operand",
-                      "control predecessor %lld of '%.*s' is not in the same computation", (long long)i, NAME(instruction));
+                      "control predecessor %lld of '%.*s' is not in the same computation", (long long)i,
+                      NAME(instruction));
   }
   for (int i = 0, count = hlo_instruction_called_count(instruction); i < count; i++) {
     const HloComputation *callee = hlo_instruction_called(instruction, i);
-    if (callee != NULL && callee->id >= 0 && callee->id < verifier->module->next_computation_id && graph->is_member[callee->id]) continue;
-    verify_error(verifier, instruction->loc, "verify-call", "'%.*s' calls a computation outside the module", NAME(instruction));
+    if (callee != NULL && callee->id >= 0 && callee->id < verifier->module->next_computation_id &&
+        graph->is_member[callee->id])
+      continue;
+    verify_error(verifier, instruction->loc, "verify-call", "'%.*s' calls a computation outside the module",
+                 NAME(instruction));
   }
 }
 
@@ -79,12 +90,13 @@ static void check_parameters(Graph *graph, const HloComputation *computation) {
     const HloInstruction *parameter = computation->parameters.data[i];
     fits = belongs(graph, computation, parameter) && parameter->opcode == HLO_PARAMETER;
     if (!fits || hlo_instruction_parameter_number(parameter) == i) continue;
-    verify_error(graph->verifier, parameter->loc, "verify-parameter", "computation '%.*s' has no parameter %lld", NAME(computation),
-                 (long long)i);
+    verify_error(graph->verifier, parameter->loc, "verify-parameter", "computation '%.*s' has no parameter %lld",
+                 NAME(computation), (long long)i);
     return;
   }
   if (fits) return;
-  verify_error(graph->verifier, computation->loc, "verify-parameter", "computation '%.*s' does not list its parameters", NAME(computation));
+  verify_error(graph->verifier, computation->loc, "verify-parameter", "computation '%.*s' does not list its parameters",
+               NAME(computation));
 }
 
 /* --- order --- */
@@ -97,7 +109,8 @@ static int predecessor_count(const HloInstruction *instruction) {
 
 static const HloInstruction *predecessor(const HloInstruction *instruction, int i) {
   if (i < instruction->operand_count) return instruction->operands[i];
-  return hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS)->value.instructions.data[i - instruction->operand_count];
+  return hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS)
+      ->value.instructions.data[i - instruction->operand_count];
 }
 
 typedef struct OrderFrame {
@@ -136,8 +149,8 @@ static void check_order(Graph *graph, const HloComputation *computation, char *s
     const HloInstruction *instruction = computation->instructions.data[i];
     for (int j = 0; verifier->module->is_scheduled && j < predecessor_count(instruction); j++) {
       if (states[predecessor(instruction, j)->id] == DONE) continue;
-      verify_error(verifier, instruction->loc, "verify-order", "'%.*s' is scheduled before '%.*s', which it uses", NAME(instruction),
-                   NAME(predecessor(instruction, j)));
+      verify_error(verifier, instruction->loc, "verify-order", "'%.*s' is scheduled before '%.*s', which it uses",
+                   NAME(instruction), NAME(predecessor(instruction, j)));
       return;
     }
     if (states[instruction->id] != UNVISITED || !finds_cycle(instruction, states, stack)) continue;
@@ -159,7 +172,8 @@ static const HloComputation *next_callee(CallFrame *frame) {
   const HloInstructionArray *list = &frame->computation->instructions;
   for (; frame->instruction < list->count; frame->instruction++, frame->callee = 0) {
     const HloInstruction *instruction = list->data[frame->instruction];
-    if (frame->callee < hlo_instruction_called_count(instruction)) return hlo_instruction_called(instruction, frame->callee++);
+    if (frame->callee < hlo_instruction_called_count(instruction))
+      return hlo_instruction_called(instruction, frame->callee++);
   }
   return NULL;
 }
@@ -180,7 +194,8 @@ static void check_recursion(Graph *graph) {
         states[frame->computation->id] = DONE;
         depth--;
       } else if (states[callee->id] == OPEN) {
-        verify_error(graph->verifier, frame->computation->loc, "verify-recursion", "computation '%.*s' calls itself", NAME(callee));
+        verify_error(graph->verifier, frame->computation->loc, "verify-recursion", "computation '%.*s' calls itself",
+                     NAME(callee));
         return;
       } else if (states[callee->id] == UNVISITED) {
         stack[depth++] = (CallFrame){callee, 0, 0};
@@ -191,7 +206,8 @@ static void check_recursion(Graph *graph) {
 
 static void check_computation(Graph *graph, const HloComputation *computation) {
   Verifier *verifier = graph->verifier;
-  for (int64_t i = 0; i < computation->instructions.count; i++) check_instruction(graph, computation, computation->instructions.data[i]);
+  for (int64_t i = 0; i < computation->instructions.count; i++)
+    check_instruction(graph, computation, computation->instructions.data[i]);
   if (!belongs(graph, computation, computation->root)) {
     verify_error(verifier, computation->loc, "verify-root", "computation '%.*s' has no root", NAME(computation));
   }
