@@ -186,7 +186,7 @@ static void attribute_values_are_checked(void **state) {
       {"p = f32[2] parameter(0), metadata={op_name=\"a\",}", "2:48 parse-syntax"},
       {"p = f32[2] parameter(0), metadata={source_line=4294967296}", "2:48 parse-number"},
       {"p = f32[2] parameter(0), backend_config={\"a\": {\"b\": \"}\"}}", ""},
-      {"p = f32[2] parameter(0), backend_config={\"a\": {\"b\": \"}\"}", "2:41 parse-dictionary"},
+      {"p = f32[2] parameter(0), backend_config={\"a\": {{\"b\": \"}\"}", "2:41 parse-dictionary"},
       {"p = f32[2] parameter(0), frontend_attributes={a.b-c=\"1\",d={x}}", ""},
       {"p = f32[2] parameter(0), frontend_attributes={a=1}", "2:49 parse-syntax"},
       {"p = f32[4] parameter(0)\nq = f32[2] slice(p), slice={[0:4:2]}", ""},
