@@ -51,7 +51,8 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases setup install clean lint format FORCE
+.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases setup install clean \
+        lint check-format format FORCE
 .DELETE_ON_ERROR:
 
 all: $(XLAC) $(if $(filter build/release,$(BUILD)),build/xlac)
@@ -134,8 +135,10 @@ test-cases: all
 FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS))))
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-19 clang-format 2>/dev/null))
 
-lint:
+lint: check-format
 	@scripts/check_layers.py
+
+check-format:
 	@$(if $(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED),echo "lint: no clang-format, formatting not checked")
 
 format:
