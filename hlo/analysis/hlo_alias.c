@@ -187,7 +187,7 @@ AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b) {
 static void add_conflict(HloAlias *alias, AliasEdge edge, HloInstruction *site, int32_t index, int32_t node, bool is_move,
                          AliasRefusal refusal) {
   is_move |= refusal.kind == ALIAS_READ_ONLY || refusal.kind == ALIAS_LAYOUT;
-  array_push(&alias->conflicts, alias->arena, ((AliasConflict){edge, site, index, node, is_move, refusal}));
+  array_push(&alias->conflicts, alias->arena, ((AliasConflict){edge, site, index, node, 0, is_move, refusal}));
 }
 
 /* Bytes change their meaning between differently laid out shapes. */
@@ -216,7 +216,9 @@ static void unite_in_place(HloAlias *alias, HloInstruction *instruction) {
   for (int i = 0; i < pairs.count; i++) {
     const InPlacePair *pair = &pairs.pairs[i];
     AliasRefusal refusal = unite_positions(alias, instruction->operands[pair->operand], pair->operand_node, instruction, pair->result_node);
-    if (refusal.kind != ALIAS_GRANTED) add_conflict(alias, ALIAS_IN_PLACE, instruction, pair->operand, pair->operand_node, false, refusal);
+    if (refusal.kind == ALIAS_GRANTED) continue;
+    add_conflict(alias, ALIAS_IN_PLACE, instruction, pair->operand, pair->operand_node, false, refusal);
+    array_last(&alias->conflicts).result_node = pair->result_node;
   }
 }
 

@@ -34,6 +34,7 @@ typedef struct AliasConflict {
   AliasEdge edge;
   HloInstruction *site; /* NULL for the entry's results */
   int32_t index, node;
+  int32_t result_node; /* IN_PLACE: the leaf that is updated */
   bool is_move; /* the value is only passed on here (parameter, constant, value from outside, second mention): it needs a copy whatever
                    becomes of other conflicts */
   AliasRefusal refusal;

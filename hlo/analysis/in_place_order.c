@@ -17,12 +17,14 @@ typedef ARRAY(int32_t) NumberArray;
 typedef struct Order {
   Arena *arena;
   const HloDataflow *flow;
+  UpdateArray *updates_of;  /* by computation id */
+  int32_t *update_counts;   /* by value */
+  /* of the computation at hand */
   const HloComputation *computation;
   const HloSequence *given;
-  UpdateArray updates;
+  const UpdateArray *updates;
   int32_t *places;          /* by instruction id: place in |given| */
   int32_t *stamps;          /* by place: the last update that counted the reader */
-  int32_t *update_counts;   /* by value */
   int32_t *waiting;         /* by place: predecessors to come */
   int32_t *blocking;        /* by place: readers that should come first */
   NumberArray *successors;  /* by place */
@@ -32,55 +34,93 @@ typedef struct Order {
 } Order;
 
 static void add_update(Order *order, const HloInstruction *updater, int32_t value) {
-  if (value < 0 || order->update_counts[value]++ >= MAX_UPDATES_PER_VALUE) return;
-  array_push(&order->updates, order->arena, ((Update){updater, value}));
+  if (value < 0 || updater->opcode == HLO_PARAMETER || order->update_counts[value]++ >= MAX_UPDATES_PER_VALUE) return;
+  array_push(&order->updates_of[updater->parent->id], order->arena, ((Update){updater, value}));
 }
 
 /* --- what updates what --- */
 
-static void find_instruction_updates(Order *order, const HloInstruction *instruction) {
-  const HloDataflow *flow = order->flow;
+static bool runs_inside(const Order *order, const HloInstruction *instruction, const HloComputation *computation) {
+  return call_graph_ancestor(order->flow->graph, instruction, computation) != NULL;
+}
+
+/* What makes |result| overwrites |given|; where branches make it, what makes it there. */
+static void add_result_update(Order *order, int32_t result, int32_t given, int depth) {
+  enum { MAX_DEPTH = 64 };
+  if (result < 0 || given < 0 || result == given || depth > MAX_DEPTH) return;
+  const BufferPosition *made = &order->flow->values[result].definition;
+  add_update(order, made->instruction, given);
+  if (made->instruction->opcode != HLO_CONDITIONAL) return;
+  for (int j = 0; j < call_graph_callee_count(made->instruction); j++) {
+    const HloComputation *branch = call_graph_callee(made->instruction, j);
+    int32_t returned = hlo_dataflow_value(order->flow, branch->root, made->node);
+    if (returned < 0 || !runs_inside(order, order->flow->values[returned].definition.instruction, branch)) continue;
+    add_result_update(order, returned, given, depth + 1);
+  }
+}
+
+static void find_in_place_updates(Order *order, const HloInstruction *instruction) {
   InPlacePairs pairs = hlo_in_place_pairs(instruction, order->arena);
   for (int i = 0; i < pairs.count; i++) {
-    add_update(order, instruction, hlo_dataflow_value(flow, instruction->operands[pairs.pairs[i].operand], pairs.pairs[i].operand_node));
+    const InPlacePair *pair = &pairs.pairs[i];
+    add_update(order, instruction, hlo_dataflow_value(order->flow, instruction->operands[pair->operand], pair->operand_node));
   }
-  if (instruction->opcode != HLO_WHILE) return;
-  int32_t count = shape_nodes(flow->shapes, instruction->shape)->count;
+}
+
+/* Entering a loop overwrites what it begins with; what the body returns overwrites the state. */
+static void find_loop_updates(Order *order, const HloInstruction *loop) {
+  const HloComputation *body = call_graph_callee(loop, 1);
+  int32_t count = shape_nodes(order->flow->shapes, loop->shape)->count;
   for (int32_t node = 0; node < count; node++) {
-    if (hlo_dataflow_is_carried(flow, instruction, node)) {
-      add_update(order, instruction, hlo_dataflow_value(flow, instruction->operands[0], node));
+    if (!hlo_dataflow_is_carried(order->flow, loop, node)) continue;
+    add_update(order, loop, hlo_dataflow_value(order->flow, loop->operands[0], node));
+    int32_t state = hlo_dataflow_value(order->flow, body->parameters.data[0], node);
+    add_result_update(order, hlo_dataflow_value(order->flow, body->root, node), state, 0);
+  }
+}
+
+/* Where a branch returns a value from outside as it is, the other branches write over that. */
+static void find_branch_updates(Order *order, const HloInstruction *conditional) {
+  int branches = call_graph_callee_count(conditional);
+  int32_t count = shape_nodes(order->flow->shapes, conditional->shape)->count;
+  for (int32_t node = 0; node < count; node++) {
+    int32_t joined = hlo_dataflow_value(order->flow, conditional, node);
+    if (joined < 0 || order->flow->values[joined].definition.instruction != conditional) continue;
+    for (int j = 0; j < branches; j++) {
+      const HloComputation *branch = call_graph_callee(conditional, j);
+      int32_t returned = hlo_dataflow_value(order->flow, branch->root, node);
+      if (returned < 0 || runs_inside(order, order->flow->values[returned].definition.instruction, branch)) continue;
+      add_result_update(order, joined, returned, 0);
     }
   }
 }
 
-/* The result at the root's |node| overwrites the value at |parameter_node| of |parameter|. */
-static void find_result_update(Order *order, int node, const HloInstruction *parameter, int parameter_node) {
-  int32_t result = hlo_dataflow_value(order->flow, order->computation->root, node);
-  int32_t given = hlo_dataflow_value(order->flow, parameter, parameter_node);
-  if (result < 0 || given < 0 || result == given) return;
-  const HloInstruction *maker = order->flow->values[result].definition.instruction;
-  if (maker->parent == order->computation && maker->opcode != HLO_PARAMETER) add_update(order, maker, given);
-}
-
-static void find_result_updates(Order *order) {
+static void find_donation_updates(Order *order) {
   const HloModule *module = order->flow->graph->module;
-  const HloComputation *computation = order->computation;
-  const HloInstruction *site = call_graph_caller(order->flow->graph, computation);
-  if (site && site->opcode == HLO_WHILE && computation == call_graph_callee(site, 1)) {
-    int32_t count = shape_nodes(order->flow->shapes, site->shape)->count;
-    for (int32_t node = 0; node < count; node++) {
-      if (hlo_dataflow_is_carried(order->flow, site, node)) find_result_update(order, node, computation->parameters.data[0], node);
-    }
-  }
-  if (computation != module->entry) return;
   for (int64_t i = 0; i < module->aliases.count; i++) {
     const InputOutputAlias *alias = &module->aliases.data[i];
-    const HloInstruction *parameter = hlo_computation_parameter(computation, alias->parameter);
+    const HloInstruction *parameter = hlo_computation_parameter(module->entry, alias->parameter);
     if (!parameter) continue;
-    int node = shape_node_from_index(computation->root->shape, alias->output);
+    int node = shape_node_from_index(module->entry->root->shape, alias->output);
     int parameter_node = shape_node_from_index(parameter->shape, alias->parameter_index);
-    if (node >= 0 && parameter_node >= 0) find_result_update(order, node, parameter, parameter_node);
+    if (node < 0 || parameter_node < 0) continue;
+    add_result_update(order, hlo_dataflow_value(order->flow, module->entry->root, node),
+                      hlo_dataflow_value(order->flow, parameter, parameter_node), 0);
   }
+}
+
+static void find_updates(Order *order) {
+  const CallGraph *graph = order->flow->graph;
+  for (int32_t c = 0; c < graph->sequential_count; c++) {
+    const HloSequence *sequence = &order->flow->sequences[graph->sequential[c]->id];
+    for (int64_t i = 0; i < sequence->count; i++) {
+      const HloInstruction *instruction = sequence->instructions[i];
+      find_in_place_updates(order, instruction);
+      if (instruction->opcode == HLO_WHILE) find_loop_updates(order, instruction);
+      if (instruction->opcode == HLO_CONDITIONAL) find_branch_updates(order, instruction);
+    }
+  }
+  find_donation_updates(order);
 }
 
 /* --- edges --- */
@@ -103,8 +143,8 @@ static void find_successors(Order *order) {
 
 static void find_blockers(Order *order) {
   for (int64_t i = 0; i < order->given->count; i++) order->stamps[i] = -1;
-  for (int64_t u = 0; u < order->updates.count; u++) {
-    const Update *update = &order->updates.data[u];
+  for (int64_t u = 0; u < order->updates->count; u++) {
+    const Update *update = &order->updates->data[u];
     const HloValue *value = &order->flow->values[update->value];
     int32_t updater = order->places[update->updater->id];
     for (int32_t i = 0; i < value->use_count; i++) {
@@ -170,6 +210,7 @@ static void finish_place(Order *order, int32_t place) {
 static HloSequence reorder(Order *order) {
   int64_t count = order->given->count;
   Arena *arena = order->arena;
+  order->ready = order->held = (NumberArray){0};
   order->stamps = ARENA_NEW_ARRAY(arena, int32_t, count);
   order->waiting = ARENA_NEW_ARRAY(arena, int32_t, count);
   order->blocking = ARENA_NEW_ARRAY(arena, int32_t, count);
@@ -194,16 +235,19 @@ static HloSequence reorder(Order *order) {
 
 const HloSequence *hlo_ordering_prefer_in_place(Arena *arena, const HloDataflow *dataflow) {
   const CallGraph *graph = dataflow->graph;
-  HloSequence *sequences = ARENA_COPY_ARRAY(arena, HloSequence, dataflow->sequences, graph->module->next_computation_id + 1);
-  int32_t *places = ARENA_NEW_ARRAY(arena, int32_t, graph->module->next_instruction_id + 1);
-  int32_t *update_counts = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1);
+  int32_t computations = graph->module->next_computation_id + 1;
+  HloSequence *sequences = ARENA_COPY_ARRAY(arena, HloSequence, dataflow->sequences, computations);
+  Order order = {.arena = arena,
+                 .flow = dataflow,
+                 .updates_of = ARENA_NEW_ARRAY(arena, UpdateArray, computations),
+                 .update_counts = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1),
+                 .places = ARENA_NEW_ARRAY(arena, int32_t, graph->module->next_instruction_id + 1)};
+  find_updates(&order);
   for (int32_t c = 0; c < graph->sequential_count; c++) {
-    const HloComputation *computation = graph->sequential[c];
-    Order order = {.arena = arena, .flow = dataflow, .computation = computation, .given = &dataflow->sequences[computation->id],
-                   .places = places, .update_counts = update_counts};
-    for (int64_t i = 0; i < order.given->count; i++) find_instruction_updates(&order, order.given->instructions[i]);
-    find_result_updates(&order);
-    if (order.updates.count > 0) sequences[computation->id] = reorder(&order);
+    order.computation = graph->sequential[c];
+    order.given = &dataflow->sequences[order.computation->id];
+    order.updates = &order.updates_of[order.computation->id];
+    if (order.updates->count > 0) sequences[order.computation->id] = reorder(&order);
   }
   return sequences;
 }

@@ -16,6 +16,7 @@ typedef struct Copier {
   bool *wanted;            /* by node of the tree at hand */
   const Shape *const *forms; /* by node: the shape its copy must have */
   bool *touched;           /* by computation id */
+  IntMap resolved;         /* results that this round has dealt with for good */
   int64_t copies;
 } Copier;
 
@@ -30,15 +31,19 @@ static HloInstruction *existing_element(HloInstruction *tuple, int64_t index) {
   return NULL;
 }
 
+static HloInstruction *new_element(HloInstruction *tuple, int64_t index) {
+  HloInstruction *element =
+      hlo_computation_add(tuple->parent, HLO_GET_TUPLE_ELEMENT, tuple->shape->tuple[index], &tuple, 1, (StringView){0});
+  hlo_instruction_set_int(element, HLO_ATTR_INDEX, index);
+  const HloAttr *metadata = hlo_instruction_attr(tuple, HLO_ATTR_METADATA); /* not the sharding, which is the whole tuple's */
+  if (metadata) hlo_instruction_set_attr(element, metadata);
+  return element;
+}
+
 static HloInstruction *element_of(HloInstruction *tree, int64_t index) {
   if (tree->opcode == HLO_TUPLE) return tree->operands[index];
   HloInstruction *element = existing_element(tree, index);
-  if (element) return element;
-  element = hlo_computation_add(tree->parent, HLO_GET_TUPLE_ELEMENT, tree->shape->tuple[index], &tree, 1, (StringView){0});
-  hlo_instruction_set_int(element, HLO_ATTR_INDEX, index);
-  const HloAttr *metadata = hlo_instruction_attr(tree, HLO_ATTR_METADATA); /* not the sharding, which is the whole tuple's */
-  if (metadata) hlo_instruction_set_attr(element, metadata);
-  return element;
+  return element ? element : new_element(tree, index);
 }
 
 static HloInstruction *copy_of(Copier *copier, HloInstruction *value, const Shape *shape) {
@@ -68,6 +73,17 @@ static HloInstruction *with_copies(Copier *copier, HloInstruction *tree, int32_t
   }
   const Shape *shape = shape_tuple(copier->module->shapes, shapes, nodes->child_count);
   HloInstruction *tuple = hlo_computation_add(tree->parent, HLO_TUPLE, shape, elements, nodes->child_count, (StringView){0});
+  hlo_instruction_inherit_metadata(tuple, tree);
+  return tuple;
+}
+
+/* The same for an instruction that makes its elements itself: existing get-tuple-elements are readers and stay out of it. */
+static HloInstruction *with_new_elements(Copier *copier, HloInstruction *tree) {
+  if (!shape_is_tuple(tree->shape)) return with_copies(copier, tree, 0);
+  const ShapeNodes *nodes = shape_nodes(&copier->shapes, tree->shape);
+  HloInstruction **elements = ARENA_NEW_ARRAY(copier->scratch, HloInstruction *, nodes->child_count + 1);
+  for (int32_t i = 0; i < nodes->child_count; i++) elements[i] = with_copies(copier, new_element(tree, i), nodes->children[i]);
+  HloInstruction *tuple = hlo_computation_add(tree->parent, HLO_TUPLE, tree->shape, elements, nodes->child_count, (StringView){0});
   hlo_instruction_inherit_metadata(tuple, tree);
   return tuple;
 }
@@ -153,14 +169,81 @@ static void restore_schedule(Copier *copier, HloComputation *computation) {
   hlo_computation_set_order(computation, order, filled);
 }
 
+/* --- when one copy is not enough --- */
+
+/* What stands at |node| of |tree|, as far as tuples show it; NULL behind anything else. */
+static HloInstruction *leaf_at(Copier *copier, HloInstruction *tree, int32_t node) {
+  while (node > 0) {
+    if (tree->opcode != HLO_TUPLE) return NULL;
+    const ShapeNodes *nodes = shape_nodes(&copier->shapes, tree->shape);
+    int32_t element = 0;
+    while (element + 1 < nodes->child_count && nodes->children[element + 1] <= node) element++;
+    tree = tree->operands[element];
+    node -= nodes->children[element];
+  }
+  return tree;
+}
+
+/* Copies one behind the other that serve this place alone. */
+static int copies_at(Copier *copier, const Place *place, int32_t node) {
+  HloInstruction *leaf = leaf_at(copier, tree_at(copier, place), node);
+  int count = 0;
+  while (leaf && leaf->opcode == HLO_COPY && leaf->user_count <= 1) {
+    count++;
+    leaf = leaf->operands[0];
+  }
+  return count;
+}
+
+/* Every reader of leaf |node| of |instruction| reads a copy of it, so that the leaf shares memory with what makes it and with nothing behind. */
+static void isolate(Copier *copier, HloInstruction *instruction, int32_t node) {
+  int count = instruction->user_count;
+  HloInstruction **users = ARENA_COPY_ARRAY(copier->scratch, HloInstruction *, instruction->users, count);
+  bool is_root = hlo_instruction_is_root(instruction);
+  copier->wanted = ARENA_NEW_ARRAY(copier->scratch, bool, shape_nodes(&copier->shapes, instruction->shape)->count + 1);
+  copier->forms = NULL;
+  copier->wanted[node] = true;
+  HloInstruction *copied = with_new_elements(copier, instruction);
+  for (int i = 0; i < count; i++) {
+    for (int k = 0; k < users[i]->operand_count; k++) {
+      if (users[i]->operands[k] == instruction) hlo_instruction_replace_operand(users[i], k, copied);
+    }
+  }
+  if (is_root) hlo_computation_set_root(instruction->parent, copied);
+}
+
+/* Loops may need two copies in a row to exchange parts of their state; elsewhere a second one is of no use. */
+static bool resolve_otherwise(Copier *copier, const AliasConflict *conflict) {
+  Place place = {conflict->edge, conflict->site, conflict->index};
+  bool is_loop = conflict->edge == ALIAS_LOOP_RESULT || conflict->edge == ALIAS_DONATION || conflict->edge == ALIAS_RESULT;
+  bool any = false;
+  int64_t ignored;
+  if (conflict->site == NULL) return false;
+  int32_t result = conflict->edge == ALIAS_IN_PLACE ? conflict->result_node : conflict->node;
+  uint64_t key = hash_combine((uint64_t)conflict->site->id, (uint64_t)result);
+  if (int_map_find(&copier->resolved, key, &ignored)) return true;
+  if (copies_at(copier, &place, conflict->node) < (is_loop ? 3 : 1)) return false;
+  int_map_set(&copier->resolved, key, 1);
+  for (int j = 0; conflict->edge == ALIAS_BRANCH && j < call_graph_callee_count(conflict->site); j++) {
+    Place branch = {ALIAS_BRANCH, conflict->site, j};
+    if (copies_at(copier, &branch, conflict->node) > 0) continue;
+    copy_at(copier, &branch, &conflict->node, 1);
+    any = true;
+  }
+  if (any) return true;
+  isolate(copier, conflict->site, result);
+  return true;
+}
+
 /* --- rounds --- */
 
-static int64_t conflicts_of_place(const BufferAnalysis *analysis, int64_t first, bool moves_only, int32_t *out_nodes, int64_t *out_end) {
-  const AliasConflict *list = analysis->alias->conflicts.data;
+static int64_t conflicts_of_place(Copier *copier, int64_t first, bool moves_only, int32_t *out_nodes, int64_t *out_end) {
+  const AliasConflict *list = copier->analysis->alias->conflicts.data;
   int64_t count = 0, i = first;
-  for (; i < analysis->alias->conflicts.count; i++) {
+  for (; i < copier->analysis->alias->conflicts.count; i++) {
     if (list[i].edge != list[first].edge || list[i].site != list[first].site || list[i].index != list[first].index) break;
-    if (!moves_only || list[i].is_move) out_nodes[count++] = list[i].node;
+    if (moves_only && !list[i].is_move) continue;
+    if (!resolve_otherwise(copier, &list[i])) out_nodes[count++] = list[i].node;
   }
   *out_end = i;
   return count;
@@ -170,6 +253,7 @@ static int64_t conflicts_of_place(const BufferAnalysis *analysis, int64_t first,
 int64_t copy_conflicts(HloModule *module, const BufferAnalysis *analysis) {
   Copier copier = {.module = module, .analysis = analysis, .scratch = arena_create()};
   shape_nodes_init(&copier.shapes, copier.scratch);
+  int_map_init(&copier.resolved, copier.scratch);
   copier.touched = ARENA_NEW_ARRAY(copier.scratch, bool, module->next_computation_id + 1);
   int64_t total = analysis->alias->conflicts.count;
   int32_t *nodes = ARENA_NEW_ARRAY(copier.scratch, int32_t, total + 1);
@@ -177,7 +261,7 @@ int64_t copy_conflicts(HloModule *module, const BufferAnalysis *analysis) {
   for (int64_t i = 0; i < total; i++) moves_only |= analysis->alias->conflicts.data[i].is_move;
   for (int64_t i = 0, end = 0; i < total; i = end) {
     const AliasConflict *conflict = &analysis->alias->conflicts.data[i];
-    int64_t count = conflicts_of_place(analysis, i, moves_only, nodes, &end);
+    int64_t count = conflicts_of_place(&copier, i, moves_only, nodes, &end);
     Place place = {conflict->edge, conflict->site, conflict->index};
     if (count > 0) copy_at(&copier, &place, nodes, count);
   }
