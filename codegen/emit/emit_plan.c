@@ -85,9 +85,10 @@ static bool may_be_vector(const Kernel *kernel, int dim) {
   return info->kind == KERNEL_PARALLEL;
 }
 
+/* Capped well above any number of lanes. */
 static int power_of_two_at_least(int64_t value) {
   int power = 1;
-  while (power < value) power *= 2;
+  while (power < value && power < 4096) power *= 2;
   return power;
 }
 
