@@ -97,17 +97,6 @@ static HloInstruction *splat_constant(HloInstruction *instruction) {
   return algebraic_broadcast(scalar_of_splat(instruction, literal), instruction->shape, NULL);
 }
 
-/* get-dimension-size of a static dimension → its size */
-static HloInstruction *known_dimension(HloInstruction *instruction) {
-  const Shape *shape = instruction->operands[0]->shape;
-  Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
-  if (dims.count != 1 || dims.data[0] < 0 || dims.data[0] >= shape->rank || shape_is_dynamic(shape)) return NULL;
-  if (instruction->shape->type != TYPE_S32 || !shape_is_scalar(instruction->shape)) return NULL;
-  Literal *literal = literal_create(instruction->parent->module->arena, instruction->shape);
-  literal_set_int(literal, 0, shape->dims[dims.data[0]]);
-  return hlo_computation_add_constant(instruction->parent, literal, (StringView){0});
-}
-
 AlgebraicRules algebraic_arith_rules(void) {
   static const AlgebraicRule rules[] = {
       {HLO_ADD, "add-zero", add_zero},
@@ -124,7 +113,6 @@ AlgebraicRules algebraic_arith_rules(void) {
       {HLO_REAL, "real-of-complex", part_of_complex},
       {HLO_IMAG, "imag-of-complex", part_of_complex},
       {HLO_CONSTANT, "splat-constant", splat_constant},
-      {HLO_GET_DIMENSION_SIZE, "known-dimension", known_dimension},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
