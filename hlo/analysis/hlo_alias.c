@@ -237,14 +237,23 @@ static bool is_second_mention(const HloAlias *alias, const HloInstruction *instr
   return false;
 }
 
-static void unite_loop_leaf(HloAlias *alias, HloInstruction *loop, int32_t node) {
+/* What no copy can part: nothing else is united yet. */
+static void unite_loop_state(HloAlias *alias, HloInstruction *loop) {
   const HloInstruction *tested = call_graph_callee(loop, 0)->parameters.data[0];
+  const HloInstruction *given = call_graph_callee(loop, 1)->parameters.data[0];
+  int32_t count = shape_nodes(alias->flow->shapes, loop->shape)->count;
+  for (int32_t node = 0; node < count; node++) {
+    if (!hlo_dataflow_is_carried(alias->flow, loop, node)) continue;
+    AliasRefusal refusal = unite_positions(alias, given, node, tested, node);
+    if (refusal.kind == ALIAS_GRANTED) refusal = unite_positions(alias, given, node, loop, node);
+    if (refusal.kind != ALIAS_GRANTED) add_conflict(alias, ALIAS_LOOP_STATE, loop, 0, node, false, refusal);
+  }
+}
+
+static void unite_loop_leaf(HloAlias *alias, HloInstruction *loop, int32_t node) {
   const HloComputation *body = call_graph_callee(loop, 1);
   const HloInstruction *given = body->parameters.data[0];
-  AliasRefusal refusal = unite_positions(alias, given, node, tested, node);
-  if (refusal.kind == ALIAS_GRANTED) refusal = unite_positions(alias, given, node, loop, node);
-  if (refusal.kind != ALIAS_GRANTED) add_conflict(alias, ALIAS_LOOP_STATE, loop, 0, node, false, refusal);
-  refusal = unite_positions(alias, body->root, node, given, node);
+  AliasRefusal refusal = unite_positions(alias, body->root, node, given, node);
   if (refusal.kind != ALIAS_GRANTED) {
     bool is_move = comes_from_outside(alias, body->root, node) || is_second_mention(alias, body->root, node);
     add_conflict(alias, ALIAS_LOOP_RESULT, loop, 0, node, is_move, refusal);
@@ -339,7 +348,7 @@ static void init_sets(HloAlias *alias) {
   }
 }
 
-/* Donations first, for they have no alternative; then inner computations before outer ones, since what happens in loops costs most. */
+/* Loop state and donations first, for they have no alternative; then inner computations before outer ones, since what happens in loops costs most. */
 HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const LiveRange *ranges) {
   const CallGraph *graph = dataflow->graph;
   HloAlias *alias = ARENA_NEW(arena, HloAlias);
@@ -349,6 +358,9 @@ HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOr
   alias->ranges = ranges;
   alias->leaves = hlo_entry_leaves(arena, graph->module);
   init_sets(alias);
+  for (int64_t i = 0; i < ordering->length; i++) {
+    if (ordering->schedule[i]->opcode == HLO_WHILE) unite_loop_state(alias, ordering->schedule[i]);
+  }
   mark_parameters(alias);
   mark_results(alias);
   for (int32_t c = 0; c < graph->sequential_count; c++) {

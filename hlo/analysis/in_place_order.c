@@ -19,6 +19,7 @@ typedef struct Order {
   const HloDataflow *flow;
   UpdateArray *updates_of;  /* by computation id */
   int32_t *update_counts;   /* by value */
+  int32_t *updated_to;      /* by value: what it becomes by an update in place, -1 for none */
   /* of the computation at hand */
   const HloComputation *computation;
   const HloSequence *given;
@@ -49,7 +50,10 @@ static void add_result_update(Order *order, int32_t result, int32_t given, int d
   enum { MAX_DEPTH = 64 };
   if (result < 0 || given < 0 || result == given || depth > MAX_DEPTH) return;
   const BufferPosition *made = &order->flow->values[result].definition;
-  add_update(order, made->instruction, given);
+  int32_t held = given;
+  for (int i = 0; held >= 0 && held != result && i < MAX_DEPTH; i++, held = order->updated_to[held]) {
+    add_update(order, made->instruction, held);
+  }
   if (made->instruction->opcode != HLO_CONDITIONAL) return;
   for (int j = 0; j < call_graph_callee_count(made->instruction); j++) {
     const HloComputation *branch = call_graph_callee(made->instruction, j);
@@ -63,7 +67,27 @@ static void find_in_place_updates(Order *order, const HloInstruction *instructio
   InPlacePairs pairs = hlo_in_place_pairs(instruction, order->arena);
   for (int i = 0; i < pairs.count; i++) {
     const InPlacePair *pair = &pairs.pairs[i];
-    add_update(order, instruction, hlo_dataflow_value(order->flow, instruction->operands[pair->operand], pair->operand_node));
+    int32_t value = hlo_dataflow_value(order->flow, instruction->operands[pair->operand], pair->operand_node);
+    add_update(order, instruction, value);
+    if (value >= 0) order->updated_to[value] = hlo_dataflow_value(order->flow, instruction, pair->result_node);
+  }
+}
+
+/* Where loops and branches pass values on in one place. */
+static void find_places_kept(Order *order, const HloInstruction *instruction) {
+  int32_t count = shape_nodes(order->flow->shapes, instruction->shape)->count;
+  for (int32_t node = 0; node < count; node++) {
+    int32_t joined = hlo_dataflow_value(order->flow, instruction, node);
+    if (joined < 0 || order->flow->values[joined].definition.instruction != instruction) continue;
+    if (instruction->opcode == HLO_WHILE) {
+      int32_t init = hlo_dataflow_value(order->flow, instruction->operands[0], node);
+      if (init >= 0) order->updated_to[init] = joined;
+      continue;
+    }
+    for (int j = 0; j < call_graph_callee_count(instruction); j++) {
+      int32_t returned = hlo_dataflow_value(order->flow, call_graph_callee(instruction, j)->root, node);
+      if (returned >= 0) order->updated_to[returned] = joined;
+    }
   }
 }
 
@@ -111,11 +135,19 @@ static void find_donation_updates(Order *order) {
 
 static void find_updates(Order *order) {
   const CallGraph *graph = order->flow->graph;
+  for (int32_t i = 0; i < order->flow->value_count; i++) order->updated_to[i] = -1;
   for (int32_t c = 0; c < graph->sequential_count; c++) {
     const HloSequence *sequence = &order->flow->sequences[graph->sequential[c]->id];
     for (int64_t i = 0; i < sequence->count; i++) {
       const HloInstruction *instruction = sequence->instructions[i];
       find_in_place_updates(order, instruction);
+      if (instruction->opcode == HLO_WHILE || instruction->opcode == HLO_CONDITIONAL) find_places_kept(order, instruction);
+    }
+  }
+  for (int32_t c = 0; c < graph->sequential_count; c++) {
+    const HloSequence *sequence = &order->flow->sequences[graph->sequential[c]->id];
+    for (int64_t i = 0; i < sequence->count; i++) {
+      const HloInstruction *instruction = sequence->instructions[i];
       if (instruction->opcode == HLO_WHILE) find_loop_updates(order, instruction);
       if (instruction->opcode == HLO_CONDITIONAL) find_branch_updates(order, instruction);
     }
@@ -241,6 +273,7 @@ const HloSequence *hlo_ordering_prefer_in_place(Arena *arena, const HloDataflow 
                  .flow = dataflow,
                  .updates_of = ARENA_NEW_ARRAY(arena, UpdateArray, computations),
                  .update_counts = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1),
+                 .updated_to = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1),
                  .places = ARENA_NEW_ARRAY(arena, int32_t, graph->module->next_instruction_id + 1)};
   find_updates(&order);
   for (int32_t c = 0; c < graph->sequential_count; c++) {

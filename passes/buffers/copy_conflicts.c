@@ -121,23 +121,6 @@ static void remove_unused_tree(HloInstruction *tree) {
   hlo_computation_remove(tree->parent, tree, false);
 }
 
-static void copy_at(Copier *copier, const Place *place, const int32_t *nodes, int64_t count) {
-  HloInstruction *tree = tree_at(copier, place);
-  const ShapeNodes *form = shape_nodes(&copier->shapes, form_at(copier, place));
-  copier->wanted = ARENA_NEW_ARRAY(copier->scratch, bool, shape_nodes(&copier->shapes, tree->shape)->count + 1);
-  copier->forms = form->shapes;
-  for (int64_t i = 0; i < count; i++) copier->wanted[nodes[i]] = true;
-  copier->touched[tree->parent->id] = true;
-  HloInstruction *copied = with_copies(copier, tree, 0);
-  HloComputation *computation = root_place(copier, place);
-  if (computation) {
-    hlo_computation_set_root(computation, copied);
-  } else {
-    hlo_instruction_replace_operand(place->site, place->index, copied);
-  }
-  remove_unused_tree(tree);
-}
-
 /* --- schedules --- */
 
 typedef struct Visit {
@@ -184,15 +167,51 @@ static HloInstruction *leaf_at(Copier *copier, HloInstruction *tree, int32_t nod
   return tree;
 }
 
-/* Copies one behind the other that serve this place alone. */
-static int copies_at(Copier *copier, const Place *place, int32_t node) {
-  HloInstruction *leaf = leaf_at(copier, tree_at(copier, place), node);
-  int count = 0;
-  while (leaf && leaf->opcode == HLO_COPY && leaf->user_count <= 1) {
-    count++;
-    leaf = leaf->operands[0];
+/* So many copies in a row exchange parts of a loop's state whatever else reads them, if the last waits for everything. */
+enum { EXCHANGE_COPIES = 3 };
+
+static bool is_read_twice(const HloInstruction *instruction) {
+  int mentions = 0;
+  for (int k = 0; instruction->user_count == 1 && k < instruction->users[0]->operand_count; k++) {
+    mentions += instruction->users[0]->operands[k] == instruction;
   }
+  return instruction->user_count > 1 || mentions > 1;
+}
+
+/* Copies one behind the other, up to and including |leaf|, that nobody else reads. */
+static int chain_of(const HloInstruction *leaf) {
+  int count = 0;
+  for (; leaf && leaf->opcode == HLO_COPY && !is_read_twice(leaf); leaf = leaf->operands[0]) count++;
   return count;
+}
+
+static int copies_at(Copier *copier, const Place *place, int32_t node) {
+  return chain_of(leaf_at(copier, tree_at(copier, place), node));
+}
+
+/* |last| runs behind everything else in its computation but other copies of copies of copies, which wait as well. */
+static void wait_for_all(Copier *copier, HloComputation *computation, HloInstruction *last) {
+  ARRAY(HloInstruction *) others = {0};
+  int32_t count = shape_nodes(&copier->shapes, computation->root->shape)->count;
+  for (int32_t node = 0; node < count; node++) {
+    HloInstruction *leaf = leaf_at(copier, computation->root, node);
+    if (!leaf || leaf->opcode == HLO_TUPLE || leaf->opcode == HLO_PARAMETER || leaf == last) continue;
+    while (chain_of(leaf) >= EXCHANGE_COPIES) leaf = leaf->operands[0];
+    array_push(&others, copier->module->arena, leaf);
+  }
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    HloInstruction *instruction = computation->instructions.data[i];
+    if (instruction->user_count > 0 || instruction == computation->root || instruction->opcode == HLO_PARAMETER) continue;
+    array_push(&others, copier->module->arena, instruction);
+  }
+  HloAttr attr = {.id = HLO_ATTR_CONTROL_PREDECESSORS};
+  attr.value.instructions.data = ARENA_NEW_ARRAY(copier->module->arena, HloInstruction *, others.count);
+  for (int64_t i = 0; i < others.count; i++) {
+    bool is_new = others.data[i] != last;
+    for (int64_t k = 0; k < attr.value.instructions.count; k++) is_new &= attr.value.instructions.data[k] != others.data[i];
+    if (is_new) attr.value.instructions.data[attr.value.instructions.count++] = others.data[i];
+  }
+  if (attr.value.instructions.count > 0) hlo_instruction_set_attr(last, &attr);
 }
 
 /* Every reader of leaf |node| of |instruction| reads a copy of it, so that the leaf shares memory with what makes it and with nothing behind. */
@@ -212,6 +231,27 @@ static void isolate(Copier *copier, HloInstruction *instruction, int32_t node) {
   if (is_root) hlo_computation_set_root(instruction->parent, copied);
 }
 
+static void copy_at(Copier *copier, const Place *place, const int32_t *nodes, int64_t count) {
+  HloInstruction *tree = tree_at(copier, place);
+  const ShapeNodes *form = shape_nodes(&copier->shapes, form_at(copier, place));
+  copier->wanted = ARENA_NEW_ARRAY(copier->scratch, bool, shape_nodes(&copier->shapes, tree->shape)->count + 1);
+  copier->forms = form->shapes;
+  for (int64_t i = 0; i < count; i++) copier->wanted[nodes[i]] = true;
+  copier->touched[tree->parent->id] = true;
+  HloInstruction *copied = with_copies(copier, tree, 0);
+  HloComputation *computation = root_place(copier, place);
+  if (computation) {
+    hlo_computation_set_root(computation, copied);
+  } else {
+    hlo_instruction_replace_operand(place->site, place->index, copied);
+  }
+  remove_unused_tree(tree);
+  for (int64_t i = 0; i < count && computation; i++) {
+    HloInstruction *leaf = leaf_at(copier, copied, nodes[i]);
+    if (chain_of(leaf) >= EXCHANGE_COPIES) wait_for_all(copier, computation, leaf);
+  }
+}
+
 /* Loops may need two copies in a row to exchange parts of their state; elsewhere a second one is of no use. */
 static bool resolve_otherwise(Copier *copier, const AliasConflict *conflict) {
   Place place = {conflict->edge, conflict->site, conflict->index};
@@ -222,7 +262,7 @@ static bool resolve_otherwise(Copier *copier, const AliasConflict *conflict) {
   int32_t result = conflict->edge == ALIAS_IN_PLACE ? conflict->result_node : conflict->node;
   uint64_t key = hash_combine((uint64_t)conflict->site->id, (uint64_t)result);
   if (int_map_find(&copier->resolved, key, &ignored)) return true;
-  if (copies_at(copier, &place, conflict->node) < (is_loop ? 3 : 1)) return false;
+  if (copies_at(copier, &place, conflict->node) < (is_loop ? EXCHANGE_COPIES : 1)) return false;
   int_map_set(&copier->resolved, key, 1);
   for (int j = 0; conflict->edge == ALIAS_BRANCH && j < call_graph_callee_count(conflict->site); j++) {
     Place branch = {ALIAS_BRANCH, conflict->site, j};
