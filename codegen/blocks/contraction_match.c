@@ -1,17 +1,342 @@
-#include "codegen/blocks/contraction.h"
+/* Recognising contractions and choosing their blocks. */
+#include "codegen/blocks/contraction_internal.h"
+
+/* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache together. */
+#define DEPTH_LIMIT 320
+/* Bytes of the packed block of the lhs, which stays in the second-level cache. */
+#define LHS_BYTES (640 << 10)
+/* Bytes of partial sums kept between blocks of the depth. */
+#define TILE_BYTES (1 << 20)
+#define ALIGNMENT 64
+
+/* --- the form --- */
+
+static void collect(const Kernel *kernel, int32_t value, ValueSet *set);
+
+static void collect_index(const Kernel *kernel, IndexExpr expr, ValueSet *set) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_VALUE) collect(kernel, atom->number, set);
+    if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) collect_index(kernel, atom->inner, set);
+  }
+}
+
+static void collect(const Kernel *kernel, int32_t value, ValueSet *set) {
+  if (value < 0 || set->has[value]) return;
+  set->has[value] = true;
+  const KernelValue *info = &kernel->values[value];
+  for (int i = 0; i < info->operand_count; i++) collect(kernel, info->operands[i], set);
+  collect(kernel, info->predicate, set);
+  collect_index(kernel, info->address, set);
+}
+
+static ValueSet value_set(const Kernel *kernel, int32_t value) {
+  ValueSet set = {ARENA_NEW_ARRAY(kernel->arena, bool, kernel->value_count), false};
+  collect(kernel, value, &set);
+  return set;
+}
+
+static bool is_zero(const KernelValue *value) {
+  if (value->kind != KERNEL_CONSTANT) return false;
+  uint64_t sign = type_is_float(value->type) ? UINT64_C(1) << (type_storage_bytes(value->type) * 8 - 1) : 0;
+  return (value->bits[0] & ~sign) == 0;
+}
+
+static bool is_accumulator(const KernelValue *value) {
+  return value->kind == KERNEL_ACCUMULATOR;
+}
+
+/* a0 ← a0 + lhs × rhs from zero. */
+static bool match_fold(const Kernel *kernel, ContractionPlan *plan) {
+  if (kernel->fold_count != 1 || kernel->stage_count != 2 || kernel->stages[0].store_count != 0) return false;
+  const KernelFold *fold = &kernel->folds[0];
+  const KernelValue *sum = &kernel->values[fold->next];
+  bool is_sum = sum->kind == KERNEL_APPLY && sum->opcode == HLO_ADD;
+  if (fold->stage != 0 || !fold->reassociable || !is_sum || !is_zero(&kernel->values[fold->seed])) return false;
+  const KernelValue *product = NULL;
+  for (int i = 0; i < 2; i++) {
+    if (is_accumulator(&kernel->values[sum->operands[i]])) product = &kernel->values[sum->operands[1 - i]];
+  }
+  if (product == NULL || product->kind != KERNEL_APPLY || product->opcode != HLO_MULTIPLY) return false;
+  plan->type = fold->type;
+  plan->lhs = product->operands[0];
+  plan->rhs = product->operands[1];
+  bool is_wide = type_is_integral(plan->type) ? type_storage_bytes(plan->type) >= 4 : plan->type == TYPE_F32 || plan->type == TYPE_F64;
+  if (!is_wide) return false;
+  plan->lhs_set = value_set(kernel, plan->lhs);
+  plan->rhs_set = value_set(kernel, plan->rhs);
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if ((plan->lhs_set.has[v] || plan->rhs_set.has[v]) && is_accumulator(&kernel->values[v])) return false;
+  }
+  return true;
+}
+
+static bool match_epilogue(const Kernel *kernel, ContractionPlan *plan) {
+  const KernelStage *stage = &kernel->stages[1];
+  if (stage->store_count == 0) return false;
+  ValueSet *set = &plan->epilogue_set;
+  *set = (ValueSet){ARENA_NEW_ARRAY(kernel->arena, bool, kernel->value_count), true};
+  for (int i = 0; i < stage->store_count; i++) {
+    if (stage->stores[i].predicate >= 0) return false;
+    collect(kernel, stage->stores[i].value, set);
+    collect_index(kernel, stage->stores[i].address, set);
+  }
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == 1 || (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL)) return false;
+  }
+  return true;
+}
+
+/* --- roles of dims --- */
+
+static void add_dim(const Kernel *kernel, DimList *list, int dim) {
+  if (list->count == 0) list->size = 1;
+  list->dims[list->count++] = dim;
+  list->size *= kernel->dims[dim].extent;
+}
+
+static int64_t magnitude(int64_t value) {
+  return value < 0 ? -value : value;
+}
+
+/* The largest step of |dim| in the loads of |set|. */
+static int64_t load_step(const Kernel *kernel, const ValueSet *set, int dim) {
+  int64_t step = 0;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (!set->has[v] || kernel->values[v].kind != KERNEL_LOAD) continue;
+    int64_t own = magnitude(index_dim_coefficient(&kernel->space, kernel->values[v].address, dim));
+    if (own > step) step = own;
+  }
+  return step;
+}
+
+static int64_t store_step(const Kernel *kernel, int dim) {
+  return magnitude(index_dim_coefficient(&kernel->space, kernel->stages[1].stores[0].address, dim));
+}
+
+/* Larger steps outside; equal ones stay in order.  |set| NULL: steps of the store. */
+static void order_by_step(const Kernel *kernel, DimList *list, const ValueSet *set, const ValueSet *second) {
+  for (int i = 1; i < list->count; i++) {
+    for (int j = i; j > 0; j--) {
+      int outer = list->dims[j - 1], inner = list->dims[j];
+      int64_t a = set == NULL ? store_step(kernel, outer) : load_step(kernel, set, outer);
+      int64_t b = set == NULL ? store_step(kernel, inner) : load_step(kernel, set, inner);
+      if (a == b && second != NULL) a = load_step(kernel, second, outer), b = load_step(kernel, second, inner);
+      if (a >= b) break;
+      list->dims[j - 1] = inner;
+      list->dims[j] = outer;
+    }
+  }
+}
+
+static void swap_factors(ContractionPlan *plan) {
+  int32_t value = plan->lhs;
+  plan->lhs = plan->rhs;
+  plan->rhs = value;
+  ValueSet set = plan->lhs_set;
+  plan->lhs_set = plan->rhs_set;
+  plan->rhs_set = set;
+  DimList list = plan->rows;
+  plan->rows = plan->columns;
+  plan->columns = list;
+}
+
+static bool stores_contiguous(const Kernel *kernel, int dim) {
+  for (int i = 0; i < kernel->stages[1].store_count; i++) {
+    IndexExpr address = kernel->stages[1].stores[i].address;
+    if (index_dim_coefficient(&kernel->space, address, dim) != 1 || index_depends_nonlinearly(&kernel->space, address, dim)) return false;
+    for (int t = 0; t < address.term_count; t++) {
+      if (kernel->space.atoms.data[address.terms[t].atom].kind == INDEX_ATOM_VALUE) return false;
+    }
+  }
+  return true;
+}
+
+static bool find_roles(const Kernel *kernel, ContractionPlan *plan) {
+  uint64_t lhs = kernel->values[plan->lhs].dims, rhs = kernel->values[plan->rhs].dims;
+  plan->batch.size = plan->rows.size = plan->columns.size = plan->depth.size = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    bool in_lhs = (lhs >> d & 1) != 0, in_rhs = (rhs >> d & 1) != 0;
+    if (kernel->dims[d].stage == 0) {
+      add_dim(kernel, &plan->depth, d);
+    } else if (in_lhs == in_rhs) {
+      add_dim(kernel, &plan->batch, d);
+    } else {
+      add_dim(kernel, in_lhs ? &plan->rows : &plan->columns, d);
+    }
+  }
+  order_by_step(kernel, &plan->rows, NULL, NULL);
+  order_by_step(kernel, &plan->columns, NULL, NULL);
+  bool rows_contiguous = plan->rows.count > 0 && stores_contiguous(kernel, plan->rows.dims[plan->rows.count - 1]);
+  if (rows_contiguous) swap_factors(plan);
+  if (plan->columns.count == 0 || plan->depth.count == 0) return false;
+  if (!rows_contiguous && !stores_contiguous(kernel, plan->columns.dims[plan->columns.count - 1])) return false;
+  order_by_step(kernel, &plan->depth, &plan->lhs_set, &plan->rhs_set);
+  return true;
+}
+
+/* --- dims walked as one --- */
+
+static bool address_merges(const Kernel *kernel, IndexExpr address, int outer, int inner) {
+  const IndexSpace *space = &kernel->space;
+  if (index_depends_nonlinearly(space, address, outer) || index_depends_nonlinearly(space, address, inner)) return false;
+  return index_dim_coefficient(space, address, outer) == index_dim_coefficient(space, address, inner) * kernel->dims[inner].extent;
+}
+
+bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList *list, int i) {
+  int outer = list->dims[i], inner = list->dims[i + 1];
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (!set->has[v] || value->kind == KERNEL_CONSTANT || value->kind == KERNEL_APPLY || value->kind == KERNEL_ACCUMULATOR) continue;
+    if (!address_merges(kernel, value->address, outer, inner)) return false;
+  }
+  for (int s = 0; set->has_stores && s < kernel->stages[1].store_count; s++) {
+    if (!address_merges(kernel, kernel->stages[1].stores[s].address, outer, inner)) return false;
+  }
+  return true;
+}
+
+int contraction_merged_suffix(const Kernel *kernel, const ValueSet *set, const DimList *list) {
+  int count = list->count > 0 ? 1 : 0;
+  while (count < list->count && contraction_merges(kernel, set, list, list->count - count - 1)) count++;
+  return count;
+}
+
+/* --- blocks --- */
+
+static int64_t minimum(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static int64_t ceil_div(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/* Sums that fit the registers beside a panel's row and one or two factors. */
+static int tile_limit(const VecTarget *target) {
+  if (target->register_count >= 32) return 28;
+  return target->has_fma ? 12 : 10;
+}
+
+static int largest_panel_vectors(const VecTarget *target) {
+  return target->register_count >= 32 ? 4 : 3;
+}
+
+/* Steps of the machine for one index of the depth: two multiplications or two loads each, and no less than the latency of an addition. */
+static double tile_cost(int rows, int vectors) {
+  double work = rows * vectors * 0.5, loads = (rows + vectors) * 0.5;
+  double cost = work > loads ? work : loads;
+  return (cost > 4 ? cost : 4) + 0.5;
+}
+
+static void choose_tile(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
+  int lanes = target->vector_bits / (type_storage_bytes(plan->type) * 8);
+  while (lanes > 2 && lanes / 2 >= plan->column_run) lanes /= 2;
+  plan->lanes = lanes;
+  int64_t runs = plan->columns.size / plan->column_run;
+  double best = 0;
+  for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
+    int rows = tile_limit(target) / vectors;
+    int64_t tiles = ceil_div(plan->rows.size, rows);
+    rows = (int)ceil_div(plan->rows.size, tiles);
+    int64_t panels = runs * ceil_div(plan->column_run, vectors * lanes);
+    double cost = (double)tiles * (double)panels * tile_cost(rows, vectors);
+    if (best != 0 && cost >= best) continue;
+    best = cost;
+    plan->panel_vectors = vectors;
+    plan->tile_rows = rows;
+    plan->tile_count = tiles;
+    plan->panels_per_run = panels / runs;
+    plan->panel_count = panels;
+  }
+  plan->panel_width = (int64_t)plan->panel_vectors * lanes;
+  (void)kernel;
+}
+
+static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
+  const DimList *depth = &plan->depth;
+  plan->inside_chunk = 1;
+  plan->chunk_dim = depth->count - 1;
+  while (plan->chunk_dim > 0) {
+    int64_t whole = plan->inside_chunk * kernel->dims[depth->dims[plan->chunk_dim]].extent;
+    if (whole > DEPTH_LIMIT) break;
+    plan->inside_chunk = whole;
+    plan->chunk_dim--;
+  }
+  int64_t extent = kernel->dims[depth->dims[plan->chunk_dim]].extent;
+  int64_t size = DEPTH_LIMIT / plan->inside_chunk;
+  if (size < 1) size = 1;
+  int64_t chunks = ceil_div(extent, size);
+  plan->chunk_size = ceil_div(extent, chunks);
+  plan->chunk_count_of_dim = ceil_div(extent, plan->chunk_size);
+  plan->block_depth = plan->chunk_size * plan->inside_chunk;
+  plan->block_count = plan->chunk_count_of_dim;
+  for (int i = 0; i < plan->chunk_dim; i++) plan->block_count *= kernel->dims[depth->dims[i]].extent;
+  /* one stride for all: equal micro-kernels are shared */
+  plan->row_stride = DEPTH_LIMIT + 16;
+}
+
+static int64_t aligned(int64_t bytes) {
+  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static void choose_blocks(ContractionPlan *plan) {
+  int64_t bytes = type_storage_bytes(plan->type);
+  int64_t tiles = LHS_BYTES / (plan->row_stride * plan->tile_rows * bytes);
+  if (tiles < 1) tiles = 1;
+  plan->row_block_count = ceil_div(plan->tile_count, tiles);
+  plan->tiles_per_block = ceil_div(plan->tile_count, plan->row_block_count);
+  plan->row_block_count = ceil_div(plan->tile_count, plan->tiles_per_block);
+  int64_t tile_bytes = plan->tile_rows * plan->panel_width * bytes;
+  plan->panels_per_chunk = plan->panel_count;
+  if (plan->block_count > 1) {
+    int64_t panels = TILE_BYTES / (tile_bytes * plan->tiles_per_block);
+    plan->panels_per_chunk = minimum(plan->panel_count, panels < 1 ? 1 : panels);
+    plan->panels_per_chunk = ceil_div(plan->panel_count, ceil_div(plan->panel_count, plan->panels_per_chunk));
+  }
+  plan->chunk_count = ceil_div(plan->panel_count, plan->panels_per_chunk);
+  int64_t tiles_kept = plan->block_count > 1 ? plan->panels_per_chunk * plan->tiles_per_block : 1;
+  plan->lhs_offset = 0;
+  plan->rhs_offset = aligned((plan->tiles_per_block * plan->tile_rows + 1) * plan->row_stride * bytes);
+  plan->tile_offset = plan->rhs_offset + aligned(plan->block_depth * plan->panel_width * bytes);
+  plan->scratch_bytes = plan->tile_offset + aligned(tiles_kept * tile_bytes);
+}
+
+/* The rule of contraction.h. */
+static bool pays(const ContractionPlan *plan) {
+  if (plan->rows.size < 2 || plan->columns.size < 4 || plan->column_run < 3 || plan->depth.size < 4) return false;
+  return (double)plan->rows.size * (double)plan->columns.size * (double)plan->depth.size >= 4096;
+}
+
+static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix) {
+  int64_t size = 1;
+  for (int i = list->count - suffix; i < list->count; i++) size *= kernel->dims[list->dims[i]].extent;
+  return size;
+}
+
+bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
+  ContractionPlan *plan = out_plan;
+  *plan = (ContractionPlan){0};
+  if (!match_fold(kernel, plan) || !match_epilogue(kernel, plan) || !find_roles(kernel, plan)) return false;
+  int rhs_suffix = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->columns);
+  int store_suffix = contraction_merged_suffix(kernel, &plan->epilogue_set, &plan->columns);
+  plan->column_suffix = rhs_suffix < store_suffix ? rhs_suffix : store_suffix;
+  plan->column_run = suffix_size(kernel, &plan->columns, plan->column_suffix);
+  if (!pays(plan)) return false;
+  choose_tile(kernel, target, plan);
+  int last = plan->columns.dims[plan->columns.count - 1];
+  if (contraction_lanes(kernel, target, &plan->epilogue_set, last, plan->lanes, false) != plan->lanes) return false;
+  choose_depth(kernel, plan);
+  choose_blocks(plan);
+  return true;
+}
 
 bool contraction_matches(const Kernel *kernel, const VecTarget *target) {
-  (void)kernel, (void)target;
-  return false;
+  ContractionPlan plan;
+  return contraction_plan(kernel, target, &plan);
 }
 
 int64_t contraction_scratch_bytes(const Kernel *kernel, const VecTarget *target) {
-  (void)kernel, (void)target;
-  return 0;
-}
-
-void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
-                      LLVMValueRef scratch) {
-  (void)vec, (void)kernel, (void)function, (void)buffer_pointers, (void)scratch;
-  XLAC_BUG("no contraction matches");
+  ContractionPlan plan;
+  return contraction_plan(kernel, target, &plan) ? plan.scratch_bytes : 0;
 }

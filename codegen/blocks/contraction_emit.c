@@ -1,0 +1,204 @@
+/* The loops over blocks, and what happens to finished sums. */
+#include "codegen/blocks/contraction_internal.h"
+
+/* --- finished tiles --- */
+
+/* Stores the epilogue at |lanes| columns from |column|. */
+static void finish_lanes(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, int lanes, LLVMValueRef mask) {
+  const KernelStage *stage = &emitter->kernel->stages[1];
+  ElementPoint *point = &emitter->point;
+  int height = point->computed_count;
+  point->dims[point->vector_dim] = column;
+  point->lanes = lanes;
+  point->mask = mask;
+  point->accumulator = vec_load(emitter->vec, emitter->plan->type, sums, NULL, lanes);
+  /* all values first: a later store must not see what an earlier one wrote */
+  for (int i = 0; i < stage->store_count; i++) point_value(point, stage->stores[i].value);
+  for (int i = 0; i < stage->store_count; i++) {
+    int32_t value = stage->stores[i].value;
+    point_store(point, &stage->stores[i], lanes > 1 ? point_value_lanes(point, value) : point_value(point, value));
+  }
+  point->lanes = 1;
+  point->mask = NULL;
+  point_forget(point, height);
+}
+
+static bool stores_masked(const ContractionEmitter *emitter) {
+  const VecTarget *target = emitter->vec->target;
+  const KernelStage *stage = &emitter->kernel->stages[1];
+  for (int i = 0; i < stage->store_count && !target->has_masks; i++) {
+    if (!target->has_masks_32 || type_storage_bytes(emitter->kernel->buffers[stage->stores[i].buffer].type) < 4) return false;
+  }
+  return true;
+}
+
+/* One row of a tile: columns [column, end of the panel or of the run). */
+static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef zero = block_int(vec, 0), end = block_int(vec, plan->column_run);
+  LLVMValueRef width = block_int(vec, plan->panel_width);
+  if (plan->column_run % plan->panel_width != 0) width = block_minimum(vec, width, LLVMBuildSub(vec->builder, end, column, ""));
+  bool has_tail = plan->column_run % plan->lanes != 0;
+  int dim = emitter->point.vector_dim;
+  bool masks = has_tail && stores_masked(emitter) &&
+               contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
+  LLVMValueRef whole = LLVMBuildAnd(vec->builder, width, block_int(vec, -(int64_t)plan->lanes), "");
+  BlockLoop loop = block_loop_begin(emitter, zero, has_tail ? whole : width, plan->lanes, has_tail);
+  finish_lanes(emitter, block_element(vec, plan->type, sums, loop.index), block_add(vec, column, loop.index), plan->lanes, NULL);
+  block_loop_end(emitter, &loop);
+  if (!has_tail) return;
+  BlockLoop tail = block_loop_begin(emitter, whole, width, masks ? plan->lanes : 1, true);
+  LLVMValueRef mask = masks ? block_lanes_below(vec, tail.index, width, plan->lanes) : NULL;
+  finish_lanes(emitter, block_element(vec, plan->type, sums, tail.index), block_add(vec, column, tail.index), masks ? plan->lanes : 1, mask);
+  block_loop_end(emitter, &tail);
+}
+
+static void finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin, LLVMValueRef column) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef count = block_int(vec, plan->tile_rows);
+  if (plan->rows.size % plan->tile_rows != 0) {
+    count = block_minimum(vec, count, LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
+  }
+  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
+  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set, block_add(vec, row_begin, rows.index));
+  emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
+  point_hoist(&emitter->point, &plan->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
+  LLVMValueRef offset = block_multiply(vec, rows.index, plan->panel_width);
+  finish_row(emitter, block_element(vec, plan->type, tile, offset), column);
+  block_loop_end(emitter, &rows);
+}
+
+/* --- blocks --- */
+
+/* Block |number| of the depth; sets the dims outside of the chunk. */
+static DepthBlock depth_block(ContractionEmitter *emitter, LLVMValueRef number) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef chunk = number, chunks = block_int(vec, plan->chunk_count_of_dim);
+  if (plan->chunk_dim > 0) {
+    chunk = LLVMBuildURem(vec->builder, number, chunks, "");
+    block_set_linear(emitter, &plan->depth, plan->chunk_dim, NULL, LLVMBuildUDiv(vec->builder, number, chunks, ""));
+  }
+  int64_t extent = emitter->kernel->dims[plan->depth.dims[plan->chunk_dim]].extent;
+  DepthBlock block = {.chunk_begin = block_multiply(vec, chunk, plan->chunk_size), .chunk_count = block_int(vec, plan->chunk_size)};
+  if (extent % plan->chunk_size != 0) {
+    LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, extent), block.chunk_begin, "");
+    block.chunk_count = block_minimum(vec, block.chunk_count, left);
+  }
+  block.depth = block_multiply(vec, block.chunk_count, plan->inside_chunk);
+  return block;
+}
+
+static LLVMValueRef equals(const VecBuilder *vec, LLVMValueRef a, int64_t b, LLVMIntPredicate predicate) {
+  return LLVMBuildICmp(vec->builder, predicate, a, block_int(vec, b), "");
+}
+
+/* One tile: sums over a block of the depth; after the last block what follows. */
+static void emit_tile(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef number, LLVMValueRef row_begin, LLVMValueRef tile_index,
+                      LLVMValueRef panel_index, LLVMValueRef column) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef tile = emitter->tiles;
+  if (plan->block_count > 1) {
+    LLVMValueRef slot = block_add(vec, block_multiply(vec, panel_index, plan->tiles_per_block), tile_index);
+    tile = block_element(vec, plan->type, tile, block_multiply(vec, slot, plan->tile_rows * plan->panel_width));
+  }
+  LLVMValueRef row = block_multiply(vec, tile_index, plan->tile_rows);
+  LLVMValueRef lhs = block_element(vec, plan->type, emitter->lhs_pack, block_multiply(vec, row, plan->row_stride));
+  LLVMValueRef arguments[] = {lhs, emitter->rhs_pack, tile, block->depth, block_int(vec, plan->panel_width),
+                              equals(vec, number, 0, LLVMIntNE)};
+  contraction_micro_call(vec, plan, arguments);
+  LLVMBasicBlockRef behind = NULL;
+  if (plan->block_count > 1) {
+    LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+    behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+    LLVMBuildCondBr(vec->builder, equals(vec, number, plan->block_count - 1, LLVMIntEQ), last, behind);
+    LLVMPositionBuilderAtEnd(vec->builder, last);
+  }
+  finish_tile(emitter, tile, block_add(vec, row_begin, row), column);
+  if (behind != NULL) {
+    LLVMBuildBr(vec->builder, behind);
+    LLVMPositionBuilderAtEnd(vec->builder, behind);
+  }
+}
+
+/* A panel of columns against all tiles of the row block. */
+static void emit_panel(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef number, LLVMValueRef row_begin, LLVMValueRef tile_count,
+                       LLVMValueRef panel, LLVMValueRef panel_index) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef in_run = panel;
+  int outside = plan->columns.count - plan->column_suffix;
+  if (outside > 0) {
+    LLVMValueRef panels = block_int(vec, plan->panels_per_run);
+    in_run = LLVMBuildURem(vec->builder, panel, panels, "");
+    block_set_linear(emitter, &plan->columns, outside, NULL, LLVMBuildUDiv(vec->builder, panel, panels, ""));
+  }
+  for (int i = outside; i < plan->columns.count; i++) emitter->point.dims[plan->columns.dims[i]] = block_int(vec, 0);
+  LLVMValueRef column = block_multiply(vec, in_run, plan->panel_width);
+  contraction_pack_rhs(emitter, block, column);
+  BlockLoop tiles = block_loop_begin(emitter, block_int(vec, 0), tile_count, 1, false);
+  emit_tile(emitter, block, number, row_begin, tiles.index, panel_index, column);
+  block_loop_end(emitter, &tiles);
+}
+
+static void emit_rows(ContractionEmitter *emitter, LLVMValueRef row_block) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef first_tile = block_multiply(vec, row_block, plan->tiles_per_block), tile_count = block_int(vec, plan->tiles_per_block);
+  LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, plan->tile_count), first_tile, "");
+  if (plan->tile_count % plan->tiles_per_block != 0) tile_count = block_minimum(vec, tile_count, left);
+  LLVMValueRef row_begin = block_multiply(vec, first_tile, plan->tile_rows);
+  BlockLoop chunks = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->chunk_count), 1, false);
+  LLVMValueRef first_panel = block_multiply(vec, chunks.index, plan->panels_per_chunk), panels = block_int(vec, plan->panels_per_chunk);
+  if (plan->panel_count % plan->panels_per_chunk != 0) {
+    panels = block_minimum(vec, panels, LLVMBuildSub(vec->builder, block_int(vec, plan->panel_count), first_panel, ""));
+  }
+  BlockLoop blocks = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->block_count), 1, false);
+  DepthBlock block = depth_block(emitter, blocks.index);
+  contraction_pack_lhs(emitter, &block, row_begin, block_multiply(vec, tile_count, plan->tile_rows));
+  BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), panels, 1, false);
+  emit_panel(emitter, &block, blocks.index, row_begin, tile_count, block_add(vec, first_panel, loop.index), loop.index);
+  block_loop_end(emitter, &loop);
+  block_loop_end(emitter, &blocks);
+  block_loop_end(emitter, &chunks);
+}
+
+static void emit_batch(ContractionEmitter *emitter, int level) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  if (level < plan->batch.count) {
+    int dim = plan->batch.dims[level];
+    BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, emitter->kernel->dims[dim].extent), 1, false);
+    emitter->point.dims[dim] = loop.index;
+    emit_batch(emitter, level + 1);
+    block_loop_end(emitter, &loop);
+    return;
+  }
+  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->row_block_count), 1, false);
+  emit_rows(emitter, rows.index);
+  block_loop_end(emitter, &rows);
+}
+
+static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int64_t offset) {
+  return block_element(vec, TYPE_S8, scratch, block_int(vec, offset));
+}
+
+void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
+                      LLVMValueRef scratch) {
+  ContractionPlan plan;
+  if (!contraction_plan(kernel, vec->target, &plan)) XLAC_BUG("a Kernel that is no contraction");
+  Arena *arena = arena_create();
+  ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .plan = &plan, .function = function};
+  emitter.point = (ElementPoint){.vec = vec, .kernel = kernel, .buffers = buffer_pointers, .function = function, .lanes = 1};
+  emitter.point.values = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->value_count);
+  emitter.point.bases = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->value_count);
+  emitter.point.computed = ARENA_NEW_ARRAY(arena, int32_t, 2 * kernel->value_count);
+  emitter.lhs_pack = scratch_at(vec, scratch, plan.lhs_offset);
+  emitter.rhs_pack = scratch_at(vec, scratch, plan.rhs_offset);
+  emitter.tiles = scratch_at(vec, scratch, plan.tile_offset);
+  emit_batch(&emitter, 0);
+  arena_destroy(arena);
+}

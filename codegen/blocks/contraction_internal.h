@@ -1,0 +1,138 @@
+/* The plan of a blocked contraction and the state of emitting it, shared by the files of this room. */
+#ifndef XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
+#define XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
+
+#include "codegen/blocks/contraction.h"
+
+/* Dims of one role, outermost first; |merges[i]|: the values concerned walk dims i and i + 1 as one. */
+typedef struct DimList {
+  int count, dims[KERNEL_MAX_DIMS];
+  int64_t size; /* product of extents */
+} DimList;
+
+/* Which values a factor or the epilogue consists of, and which neighbours of a DimList all of them walk as one. */
+typedef struct ValueSet {
+  bool *has; /* by value */
+  bool has_stores;
+} ValueSet;
+
+typedef struct ContractionPlan {
+  int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
+  PrimitiveType type;
+  ValueSet lhs_set, rhs_set, epilogue_set;
+  DimList batch, rows, columns, depth; /* columns: the last one is contiguous in the store */
+
+  /* Columns: panels of |panel_width| = |panel_vectors| × |lanes| columns, inside runs of |column_run| columns that are walked as one. */
+  int lanes, panel_vectors, tile_rows;
+  int column_suffix; /* so many last dims make a run */
+  int64_t panel_width, column_run, panels_per_run, panel_count;
+  int64_t panels_per_chunk, chunk_count;
+
+  /* Depth: blocks of |chunk_size| indices of depth dim |chunk_dim| times all dims inside it; dims outside are walked block by block. */
+  int chunk_dim;
+  int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
+  int64_t row_stride; /* of the packed lhs, in elements */
+
+  /* Rows: tiles of |tile_rows|, blocks of tiles. */
+  int64_t tile_count, tiles_per_block, row_block_count;
+
+  bool rhs_transposes; /* rhs is contiguous along the last depth dim, not along columns */
+  bool lhs_transposes;
+  bool rhs_in_place;   /* whole panels are read where they are, |rhs_stride| apart */
+  int64_t rhs_stride;
+
+  int64_t lhs_offset, rhs_offset, tile_offset, scratch_bytes;
+} ContractionPlan;
+
+/* False when |kernel| is no contraction or is better walked element by element. */
+bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan);
+
+/* True when every value of |set| walks dims |list|[i] and [i + 1] as one index. */
+bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList *list, int i);
+/* The number of last dims of |list| that |set| walks as one, at least 1 (0 for an empty list). */
+int contraction_merged_suffix(const Kernel *kernel, const ValueSet *set, const DimList *list);
+
+/* --- values at a point (contraction_value.c) --- */
+
+/* Evaluates values of the Kernel at one point, or at |lanes| neighbouring points along |vector_dim|. */
+typedef struct ElementPoint {
+  const VecBuilder *vec;
+  const Kernel *kernel;
+  const LLVMValueRef *buffers;
+  LLVMValueRef function;
+  LLVMValueRef dims[KERNEL_MAX_DIMS]; /* i64, of the first lane */
+  int vector_dim, lanes;              /* one lane: |vector_dim| does not matter */
+  LLVMValueRef mask;                  /* active lanes; NULL: all */
+  LLVMValueRef accumulator;
+  LLVMValueRef *values, *bases;       /* what is computed: values, and addresses without their term of |vector_dim| */
+  int32_t *computed;
+  int computed_count;
+} ElementPoint;
+
+LLVMValueRef point_value(ElementPoint *point, int32_t value);
+LLVMValueRef point_value_lanes(ElementPoint *point, int32_t value);
+void point_store(ElementPoint *point, const KernelStore *store, LLVMValueRef value);
+/* Computes what loops over |later| dims would repeat. */
+void point_hoist(ElementPoint *point, const ValueSet *set, uint64_t later);
+/* Forgets what was computed since |computed_count| was |height|. */
+void point_forget(ElementPoint *point, int height);
+
+/* How many lanes along |dim| the values of |set| may be evaluated in, some of them masked off or not: |lanes| or 1. */
+int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes, bool masked);
+/* Whether all loads of |set| are contiguous or uniform along |dim|, and at least one contiguous. */
+bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
+
+/* --- emission --- */
+
+typedef struct ContractionEmitter {
+  const VecBuilder *vec;
+  const Kernel *kernel;
+  const ContractionPlan *plan;
+  LLVMValueRef function;
+  LLVMValueRef lhs_pack, rhs_pack, tiles; /* scratch */
+  ElementPoint point;
+} ContractionEmitter;
+
+LLVMValueRef block_int(const VecBuilder *vec, int64_t value);
+LLVMValueRef block_add(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef block_multiply(const VecBuilder *vec, LLVMValueRef a, int64_t b);
+LLVMValueRef block_minimum(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b);
+/* |base| + |index| elements of |type| in memory. */
+LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef index);
+
+/* A loop over [begin, end) in steps. */
+typedef struct BlockLoop {
+  LLVMValueRef index; /* i64 */
+  LLVMValueRef end;
+  int64_t step;
+  bool is_single, is_empty;
+  LLVMBasicBlockRef header, behind;
+  int height; /* of the point's computed values */
+} BlockLoop;
+
+/* |guarded|: there may be no round at all. */
+BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step, bool guarded);
+void block_loop_end(ContractionEmitter *emitter, BlockLoop *loop);
+
+/* Sets the point's first |count| dims of |list| from the row-major linear index over them; dims that |set| walks as one get theirs in the last of
+ * them (NULL: none). */
+void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set, LLVMValueRef linear);
+/* Lanes whose index, |first| and following, is below |end|. */
+LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMValueRef end, int lanes);
+
+/* Where a block of the depth begins: dims outside of the chunk are set in the point. */
+typedef struct DepthBlock {
+  LLVMValueRef chunk_begin, chunk_count; /* indices of the chunk dim */
+  LLVMValueRef depth;                    /* elements */
+} DepthBlock;
+
+/* Packs rows [row_begin, row_begin + row_count) of the block, rows beyond the last repeating it, into |lhs_pack|. */
+void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef row_count);
+/* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into |rhs_pack|. */
+void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
+
+/* The function void(lhs, rhs, tile, depth, rhs_stride, add): tile[rows][panel] = (add ? tile : 0) + Σ lhs × rhs over |depth|. */
+LLVMValueRef contraction_micro(const VecBuilder *vec, const ContractionPlan *plan);
+void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const LLVMValueRef *arguments);
+
+#endif

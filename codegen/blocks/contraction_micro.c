@@ -1,0 +1,130 @@
+/* The micro-kernel: a tile of sums in registers. */
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/blocks/contraction_internal.h"
+
+enum { ARG_LHS, ARG_RHS, ARG_TILE, ARG_DEPTH, ARG_RHS_STRIDE, ARG_ADD, ARG_COUNT };
+
+#define MAX_SUMS 32
+
+typedef struct MicroEmitter {
+  const VecBuilder *vec;
+  const ContractionPlan *plan;
+  LLVMValueRef function, arguments[ARG_COUNT];
+  int sum_count;
+} MicroEmitter;
+
+static LLVMTypeRef micro_type(const VecBuilder *vec) {
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
+  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index, index, LLVMInt1TypeInContext(vec->context)};
+  return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
+}
+
+static void micro_name(const ContractionPlan *plan, char *out, size_t size) {
+  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d", type_text(plan->type), plan->tile_rows, plan->panel_vectors, plan->lanes,
+           (int)plan->row_stride);
+}
+
+static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
+  return LLVMAppendBasicBlockInContext(micro->vec->context, micro->function, "");
+}
+
+static LLVMValueRef sum_pointer(const MicroEmitter *micro, int sum) {
+  return block_element(micro->vec, micro->plan->type, micro->arguments[ARG_TILE], block_int(micro->vec, (int64_t)sum * micro->plan->lanes));
+}
+
+/* sums ← add ? tile : 0; the builder stands behind, in |out_block|. */
+static void load_sums(const MicroEmitter *micro, LLVMValueRef *out_sums) {
+  const VecBuilder *vec = micro->vec;
+  LLVMBasicBlockRef start = LLVMGetInsertBlock(vec->builder), load = add_block(micro), behind = add_block(micro);
+  LLVMBuildCondBr(vec->builder, micro->arguments[ARG_ADD], load, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, load);
+  LLVMValueRef loaded[MAX_SUMS];
+  for (int i = 0; i < micro->sum_count; i++) loaded[i] = vec_load(vec, micro->plan->type, sum_pointer(micro, i), NULL, micro->plan->lanes);
+  LLVMBuildBr(vec->builder, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+  for (int i = 0; i < micro->sum_count; i++) {
+    LLVMTypeRef type = LLVMTypeOf(loaded[i]);
+    LLVMValueRef incoming[2] = {LLVMConstNull(type), loaded[i]};
+    LLVMBasicBlockRef blocks[2] = {start, load};
+    out_sums[i] = LLVMBuildPhi(vec->builder, type, "");
+    LLVMAddIncoming(out_sums[i], incoming, blocks, 2);
+  }
+}
+
+/* sums += lhs column at |depth| × rhs row at |rhs|. */
+static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs, LLVMValueRef *sums) {
+  const VecBuilder *vec = micro->vec;
+  const ContractionPlan *plan = micro->plan;
+  LLVMValueRef columns[MAX_SUMS];
+  for (int j = 0; j < plan->panel_vectors; j++) {
+    LLVMValueRef pointer = block_element(vec, plan->type, rhs, block_int(vec, (int64_t)j * plan->lanes));
+    columns[j] = vec_load(vec, plan->type, pointer, NULL, plan->lanes);
+  }
+  LLVMValueRef lhs = block_element(vec, plan->type, micro->arguments[ARG_LHS], depth);
+  for (int i = 0; i < plan->tile_rows; i++) {
+    LLVMValueRef pointer = block_element(vec, plan->type, lhs, block_int(vec, i * plan->row_stride));
+    LLVMValueRef row = vec_splat(vec, vec_load(vec, plan->type, pointer, NULL, 1), plan->lanes);
+    for (int j = 0; j < plan->panel_vectors; j++) {
+      LLVMValueRef *sum = &sums[i * plan->panel_vectors + j];
+      *sum = vec_multiply_add(vec, plan->type, row, columns[j], *sum);
+    }
+  }
+}
+
+static void emit_body(const MicroEmitter *micro) {
+  const VecBuilder *vec = micro->vec;
+  LLVMPositionBuilderAtEnd(vec->builder, add_block(micro));
+  LLVMValueRef sums[MAX_SUMS], phis[MAX_SUMS];
+  load_sums(micro, sums);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder), loop = add_block(micro), behind = add_block(micro);
+  LLVMBuildBr(vec->builder, loop);
+  LLVMPositionBuilderAtEnd(vec->builder, loop);
+  LLVMValueRef first[2] = {block_int(vec, 0), micro->arguments[ARG_RHS]};
+  LLVMValueRef depth = LLVMBuildPhi(vec->builder, LLVMTypeOf(first[0]), ""), rhs = LLVMBuildPhi(vec->builder, LLVMTypeOf(first[1]), "");
+  LLVMAddIncoming(depth, &first[0], &before, 1);
+  LLVMAddIncoming(rhs, &first[1], &before, 1);
+  for (int i = 0; i < micro->sum_count; i++) {
+    phis[i] = LLVMBuildPhi(vec->builder, LLVMTypeOf(sums[i]), "");
+    LLVMAddIncoming(phis[i], &sums[i], &before, 1);
+    sums[i] = phis[i];
+  }
+  step(micro, depth, rhs, sums);
+  LLVMValueRef next = block_add(vec, depth, block_int(vec, 1));
+  LLVMValueRef next_rhs = block_element(vec, micro->plan->type, rhs, micro->arguments[ARG_RHS_STRIDE]);
+  LLVMAddIncoming(depth, &next, &loop, 1);
+  LLVMAddIncoming(rhs, &next_rhs, &loop, 1);
+  for (int i = 0; i < micro->sum_count; i++) LLVMAddIncoming(phis[i], &sums[i], &loop, 1);
+  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, micro->arguments[ARG_DEPTH], ""), loop, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+  for (int i = 0; i < micro->sum_count; i++) vec_store(vec, micro->plan->type, sums[i], sum_pointer(micro, i), NULL, micro->plan->lanes);
+  LLVMBuildRetVoid(vec->builder);
+}
+
+LLVMValueRef contraction_micro(const VecBuilder *vec, const ContractionPlan *plan) {
+  char name[96];
+  micro_name(plan, name, sizeof name);
+  LLVMValueRef function = LLVMGetNamedFunction(vec->module, name);
+  if (function != NULL) return function;
+  function = LLVMAddFunction(vec->module, name, micro_type(vec));
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+  static const char *const attributes[] = {"nounwind", "noinline"};
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
+    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
+  }
+  LLVMBasicBlockRef position = LLVMGetInsertBlock(vec->builder);
+  MicroEmitter micro = {.vec = vec, .plan = plan, .function = function, .sum_count = plan->tile_rows * plan->panel_vectors};
+  XLAC_CHECK(micro.sum_count <= MAX_SUMS);
+  LLVMGetParams(function, micro.arguments);
+  emit_body(&micro);
+  LLVMPositionBuilderAtEnd(vec->builder, position);
+  return function;
+}
+
+void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const LLVMValueRef *arguments) {
+  LLVMValueRef copies[ARG_COUNT];
+  memcpy(copies, arguments, sizeof copies);
+  LLVMBuildCall2(vec->builder, micro_type(vec), contraction_micro(vec, plan), copies, ARG_COUNT, "");
+}
