@@ -71,6 +71,7 @@ Status hlo_parse_module(Arena *arena, ShapeTable *shapes, const SourceFile *file
   parser.module = hlo_module_create(arena, shapes, SV("_"));
   string_map_init(&parser.computations, scratch);
   int_map_init(&parser.async_computations, scratch);
+  int_map_init(&parser.measured, scratch);
   lexer_init(&parser.lexer, file);
   parse_text(&parser);
   if (!parser.failed) order_computations(&parser);

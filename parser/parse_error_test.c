@@ -308,6 +308,35 @@ static void deep_nesting_is_one_error(void **state) {
   }
 }
 
+/* Tuples that nest or double line by line, without a shape in the text. */
+static void inferred_tuples_are_limited(void **state) {
+  (void)state;
+  static const struct {
+    const char *code;
+    int count;
+  } rows[] = {{"parse-nesting", 100000}, {"parse-shape", 100}};
+  for (int r = 0; r < 2; r++) {
+    Arena *arena = arena_create();
+    StringBuilder body;
+    sb_init(&body, arena);
+    sb_append_cstring(&body, "t0 = f32[] parameter(0)\n");
+    for (int i = 1; i < rows[r].count; i++) {
+      char line[200];
+      if (r == 0) {
+        snprintf(line, sizeof(line), "t%d = tuple(t%d)\n", i, i - 1);
+      } else {
+        snprintf(line, sizeof(line), "t%d = tuple(t%d, t%d, t%d, t%d)\n", i, i - 1, i - 1, i - 1, i - 1);
+      }
+      sb_append_cstring(&body, line);
+    }
+    ParseResult *result = parse_text(in_entry(arena, body.data));
+    assert_int_equal(result->diag.error_count, 1);
+    assert_string_equal(result->diag.first->code, rows[r].code);
+    parse_free(result);
+    arena_destroy(arena);
+  }
+}
+
 static void errors_are_limited(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -337,6 +366,7 @@ int main(void) {
       cmocka_unit_test(attribute_values_are_checked), cmocka_unit_test(computations_are_checked),
       cmocka_unit_test(header_is_checked),            cmocka_unit_test(misspellings_are_recognised),
       cmocka_unit_test(deep_nesting_is_one_error),    cmocka_unit_test(errors_are_limited),
+      cmocka_unit_test(inferred_tuples_are_limited),
       cmocka_unit_test(tuple_of_allowed_depth_is_accepted),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,15 +49,10 @@ static Status parse_alias_kind(Parser *parser, AliasKind *out_kind) {
   return STATUS_OK;
 }
 
-static bool output_is_aliased(const HloModule *module, ShapeIndex output) {
-  for (int64_t i = 0; i < module->aliases.count; i++) {
-    if (shape_index_equal(module->aliases.data[i].output, output)) return true;
-  }
-  return false;
-}
-
 /* { oidx: (param, pidx[, kind]), … }; of two entries for one output the first counts. */
 static Status parse_aliases(Parser *parser) {
+  StringMap outputs; /* by the bytes of their indices */
+  string_map_init(&outputs, parser->scratch);
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{'"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
     InputOutputAlias alias = {.loc = here(parser)};
@@ -69,7 +64,12 @@ static Status parse_aliases(Parser *parser) {
     RETURN_IF_ERROR(parse_shape_index(parser, &alias.parameter_index));
     if (accept(parser, TOKEN_COMMA)) RETURN_IF_ERROR(parse_alias_kind(parser, &alias.kind));
     RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_PAREN, "')'"));
-    if (!output_is_aliased(parser->module, alias.output)) array_push(&parser->module->aliases, parser->arena, alias);
+    StringView key = SV("");
+    if (alias.output.depth > 0) key = (StringView){(const char *)alias.output.path, (size_t)alias.output.depth * sizeof(int64_t)};
+    if (!string_map_get(&outputs, key)) {
+      array_push(&parser->module->aliases, parser->arena, alias);
+      (void)string_map_set(&outputs, key, &outputs);
+    }
     if (!accept(parser, TOKEN_COMMA)) break;
   }
   return expect(parser, TOKEN_RIGHT_BRACE, "',' or '}'");

@@ -336,6 +336,7 @@ Status build_instruction(Parser *parser, InstructionDraft *draft, HloInstruction
   const Shape *shape = draft->shape ? draft->shape : infer_shape(parser, draft);
   *out_instruction = NULL;
   if (!shape) return STATUS_INVALID;
+  if (!draft->shape) RETURN_IF_ERROR(check_shape_size(parser, draft->opcode_loc, shape));
   spread_sharding(parser, draft, shape);
   StringView name = draft->name;
   if (name.size == 0) name = sv_printf(parser->arena, "%.*s.anon", SV_ARG(draft->opcode_text));

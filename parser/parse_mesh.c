@@ -66,6 +66,7 @@ static Status parse_axes(Parser *parser, Mesh *mesh) {
       RETURN_IF_ERROR(expect(parser, TOKEN_EQUAL, "'=' behind a mesh axis"));
       RETURN_IF_ERROR(parse_int64(parser, &axis.size));
       if (axis.size <= 0) return parse_error(parser, loc, "parse-mesh", "the size of mesh axis '%.*s' is not positive", SV_ARG(axis.name));
+      if (axes.count == MAX_MESH_AXES) return parse_error(parser, loc, "parse-mesh", "a mesh has at most %d axes", MAX_MESH_AXES);
       for (int64_t i = 0; i < axes.count; i++) {
         if (!sv_equal(axes.data[i].name, axis.name)) continue;
         return parse_error(parser, loc, "parse-mesh", "the mesh has two axes '%.*s'", SV_ARG(axis.name));

@@ -307,6 +307,36 @@ Status parse_shape(Parser *parser, const Shape **out_shape) {
   return status;
 }
 
+/* --- limits of inferred shapes --- */
+
+typedef struct ShapeMeasure {
+  int64_t nodes, depth;
+} ShapeMeasure;
+
+/* Elements were measured before, or are as shallow as text may be. */
+static ShapeMeasure measure(Parser *parser, const Shape *shape) {
+  if (shape->type != TYPE_TUPLE) return (ShapeMeasure){1, 0};
+  const ShapeMeasure *known = pointer_map_get(&parser->measured, shape);
+  if (known) return *known;
+  ShapeMeasure *sum = ARENA_NEW(parser->scratch, ShapeMeasure);
+  sum->nodes = 1;
+  for (int i = 0; i < shape->tuple_size; i++) {
+    ShapeMeasure element = measure(parser, shape->tuple[i]);
+    sum->nodes = min_i64(sum->nodes + element.nodes, 2 * (int64_t)MAX_SHAPE_NODES);
+    sum->depth = max_i64(sum->depth, element.depth);
+  }
+  sum->depth++;
+  pointer_map_set(&parser->measured, shape, sum);
+  return *sum;
+}
+
+Status check_shape_size(Parser *parser, SourceLoc loc, const Shape *shape) {
+  ShapeMeasure size = measure(parser, shape);
+  if (size.depth > MAX_NESTING) return parse_too_deep(parser, loc, "tuples are");
+  if (size.nodes <= MAX_SHAPE_NODES) return STATUS_OK;
+  return parse_error(parser, loc, "parse-shape", "the tuple has more than %d elements in all", MAX_SHAPE_NODES);
+}
+
 Status hlo_parse_shape(Arena *arena, ShapeTable *shapes, const SourceFile *file, DiagSink *diag, const Shape **out_shape) {
   Arena *scratch = arena_create();
   Parser parser = {.arena = arena, .scratch = scratch, .shapes = shapes, .diag = diag};

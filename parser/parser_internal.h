@@ -13,7 +13,9 @@
 enum {
   MAX_NESTING = 200,       /* shapes, literals, nested operands, origins */
   MAX_INLINE_NESTING = 64, /* computations inside computations */
-  MAX_ERRORS = 50          /* then the parser gives up */
+  MAX_SHAPE_NODES = 1 << 24, /* of a tuple shape that the text leaves to inference */
+  MAX_MESH_AXES = 256,
+  MAX_ERRORS = 50 /* then the parser gives up */
 };
 
 typedef ARRAY(int64_t) Int64Array;
@@ -50,6 +52,7 @@ typedef struct Parser {
   StringViewArray computation_names;
   HloComputationArray finished;     /* in the order of completion: callees first */
   IntMap async_computations;        /* called by an async-start */
+  IntMap measured;                  /* Shape → ShapeMeasure, of tuples */
   Int64Array ints;                  /* stack for lists under construction */
   SourceLoc entry_loc;              /* of the word ENTRY */
   StringView own_name;              /* of the computation being read */
@@ -141,6 +144,8 @@ MUST_USE Status push_token_numbers(Parser *parser, const Token *token);
 
 bool at_shape(Parser *parser);
 MUST_USE Status parse_shape(Parser *parser, const Shape **out_shape);
+/* Inference can nest and double tuples without any text for it; what has no text is limited here. */
+MUST_USE Status check_shape_size(Parser *parser, SourceLoc loc, const Shape *shape);
 MUST_USE Status parse_literal(Parser *parser, const Shape *shape, const Literal **out_literal);
 
 /* --- attribute values --- */
