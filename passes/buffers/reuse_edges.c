@@ -81,8 +81,8 @@ static void order_pair(EdgeMaker *maker, const HloValue *earlier, const HloValue
       const HloInstruction *reader = call_graph_ancestor(graph, earlier->uses[i].user, writer->parent);
       if (reader) note_reader(maker, (HloInstruction *)reader, writer, &list);
     }
-    HloInstruction *source = (HloInstruction *)earlier->definition.instruction;
-    if (earlier->use_count == 0 && source->parent == writer->parent) note_reader(maker, source, writer, &list);
+    const HloInstruction *source = call_graph_ancestor(graph, earlier->definition.instruction, writer->parent);
+    if (earlier->use_count == 0 && source) note_reader(maker, (HloInstruction *)source, writer, &list);
     if (list.needed.count > 0) add_predecessors(maker, writer, &list.needed);
   }
 }
