@@ -4,9 +4,15 @@
 
 /* --- characters --- */
 
-static bool is_letter(char c) { return (unsigned char)((c | 0x20) - 'a') < 26 || c == '_'; }
-static bool is_digit(char c) { return (unsigned char)(c - '0') < 10; }
-static bool is_name_char(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '-'; }
+static bool is_letter(char c) {
+  return (unsigned char)((c | 0x20) - 'a') < 26 || c == '_';
+}
+static bool is_digit(char c) {
+  return (unsigned char)(c - '0') < 10;
+}
+static bool is_name_char(char c) {
+  return is_letter(c) || is_digit(c) || c == '.' || c == '-';
+}
 
 static void enter_line(Lexer *lexer, const char *start) {
   lexer->line++;
@@ -50,9 +56,9 @@ bool lexer_skip_space(Lexer *lexer) {
 /* --- words --- */
 
 static const char *const keywords[] = {
-    "true",          "false",       "inf",         "HloModule", "ENTRY",      "ROOT",   "FileNames",
+    "true",          "false",         "inf",         "HloModule", "ENTRY",      "ROOT",   "FileNames",
     "FunctionNames", "FileLocations", "StackFrames", "maximal",   "replicated", "manual", "last_tile_dim_replicate",
-    "shard_as",      "shard_like",  "unknown",     "unreduced",
+    "shard_as",      "shard_like",    "unknown",     "unreduced",
 };
 
 static bool is_keyword(StringView text) {
@@ -291,7 +297,8 @@ static size_t put_utf8(uint32_t code, char *out) {
   return 4;
 }
 
-/* One escape behind its backslash at |*c|; writes at most four bytes, never more than it reads.  NULL or the reason it is wrong. */
+/* One escape behind its backslash at |*c|; writes at most four bytes, never more than it reads.  NULL or the reason it
+ * is wrong. */
 static const char *unescape_one(const char **c, const char *end, char *out, size_t *out_size) {
   static const char names[] = "ntrabfv\\'\"?", values[] = "\n\t\r\a\b\f\v\\'\"?";
   const char *at = *c;
@@ -361,9 +368,9 @@ bool token_unescape(Arena *arena, const Token *token, StringView *out_text, cons
 /* --- the lexer --- */
 
 static const uint8_t punctuation[256] = {
-    ['='] = TOKEN_EQUAL,        [','] = TOKEN_COMMA,         [':'] = TOKEN_COLON,      ['*'] = TOKEN_STAR,
-    ['#'] = TOKEN_HASH,         ['+'] = TOKEN_PLUS,          ['~'] = TOKEN_TILDE,      ['['] = TOKEN_LEFT_BRACKET,
-    [']'] = TOKEN_RIGHT_BRACKET, ['{'] = TOKEN_LEFT_BRACE,   ['}'] = TOKEN_RIGHT_BRACE, ['('] = TOKEN_LEFT_PAREN,
+    ['='] = TOKEN_EQUAL,         [','] = TOKEN_COMMA,      [':'] = TOKEN_COLON,       ['*'] = TOKEN_STAR,
+    ['#'] = TOKEN_HASH,          ['+'] = TOKEN_PLUS,       ['~'] = TOKEN_TILDE,       ['['] = TOKEN_LEFT_BRACKET,
+    [']'] = TOKEN_RIGHT_BRACKET, ['{'] = TOKEN_LEFT_BRACE, ['}'] = TOKEN_RIGHT_BRACE, ['('] = TOKEN_LEFT_PAREN,
     [')'] = TOKEN_RIGHT_PAREN,
 };
 
@@ -458,14 +465,12 @@ bool lexer_take_dictionary(Lexer *lexer, StringView *out_text) {
   return false;
 }
 
-SourceLoc lexer_loc(const Lexer *lexer) { return token_loc(lexer, &lexer->token); }
+SourceLoc lexer_loc(const Lexer *lexer) {
+  return token_loc(lexer, &lexer->token);
+}
 
 SourceLoc token_loc(const Lexer *lexer, const Token *token) {
   return (SourceLoc){lexer->file, token->line, token->column};
-}
-
-bool token_is_word(const Token *token, const char *word) {
-  return token->kind >= TOKEN_NAME && token->kind <= TOKEN_TYPE && sv_equal_cstring(token->text, word);
 }
 
 StringView token_describe(Arena *arena, const Token *token) {

@@ -1,5 +1,6 @@
-/* Tokens of HLO text.  The lexer holds one token and a cursor, allocates nothing and never looks further than asked; saving and restoring a
- * position is copying the struct.  Rules: longest-match and first-pattern decisions of XLA's own lexer. */
+/* Tokens of HLO text.  The lexer holds one token and a cursor, allocates nothing and never looks further than asked;
+ * saving and restoring a position is copying the struct.  Rules: longest-match and first-pattern decisions of XLA's own
+ * lexer. */
 #ifndef XLAC_PARSER_HLO_LEXER_H
 #define XLAC_PARSER_HLO_LEXER_H
 
@@ -26,8 +27,8 @@ typedef enum TokenKind {
   TOKEN_RIGHT_BRACE,
   TOKEN_LEFT_PAREN,
   TOKEN_RIGHT_PAREN,
-  TOKEN_NAME,       /* %name or name: */
-  TOKEN_ATTRIBUTE,  /* name= */
+  TOKEN_NAME,      /* %name or name: */
+  TOKEN_ATTRIBUTE, /* name= */
   TOKEN_IDENTIFIER,
   TOKEN_KEYWORD,
   TOKEN_TYPE,
@@ -65,8 +66,8 @@ typedef struct Lexer {
 /* Starts at the beginning of |file|; the first token is current. */
 void lexer_init(Lexer *lexer, const SourceFile *file);
 
-/* Makes the next token current.  At the end of the text: TOKEN_END again and again.  Behind an error token lexing goes on after the offending
- * byte or, for an unterminated string, on the next line. */
+/* Makes the next token current.  At the end of the text: TOKEN_END again and again.  Behind an error token lexing goes
+ * on after the offending byte or, for an unterminated string, on the next line. */
 void lexer_advance(Lexer *lexer);
 
 /* The first byte of what follows the current token and white space; 0 at the end. */
@@ -75,29 +76,28 @@ char lexer_peek(Lexer *lexer);
 /* White space and comments at the cursor; false at a comment without end. */
 bool lexer_skip_space(Lexer *lexer);
 
-/* With '{' as the current token: takes the raw text up to its matching brace, both included, and makes the token behind current.
- * False when the text ends before. */
+/* With '{' as the current token: takes the raw text up to its matching brace, both included, and makes the token behind
+ * current. False when the text ends before. */
 bool lexer_take_dictionary(Lexer *lexer, StringView *out_text);
 
 SourceLoc lexer_loc(const Lexer *lexer);
 SourceLoc token_loc(const Lexer *lexer, const Token *token);
-bool token_is_word(const Token *token, const char *word); /* any word-like token with this text */
 
 /* "end of text", "','", "string "…": what stands there, for messages. */
 StringView token_describe(Arena *arena, const Token *token);
 
-/* Resolves the escapes of a string token.  Without escapes the result points into the source.  False with a reason when an escape is
- * unknown or out of range. */
+/* Resolves the escapes of a string token.  Without escapes the result points into the source.  False with a reason when
+ * an escape is unknown or out of range. */
 bool token_unescape(Arena *arena, const Token *token, StringView *out_text, const char **out_error);
 
 /* --- numbers --- */
 
-/* Unsigned or negative decimal digits in [cursor, end) modulo 2^64; *cursor moves behind them.  False without digits, above
- * 2^64-1 or below -2^63. */
+/* Unsigned or negative decimal digits in [cursor, end) modulo 2^64; *cursor moves behind them.  False without digits,
+ * above 2^64-1 or below -2^63. */
 bool scan_integer(const char **cursor, const char *end, int64_t *out_value);
 
-/* A plain number in [cursor, end): what the integer and decimal tokens are, converted.  False (cursor unmoved) when nothing of the kind stands
- * there or an integer does not fit. */
+/* A plain number in [cursor, end): what the integer and decimal tokens are, converted.  False (cursor unmoved) when
+ * nothing of the kind stands there or an integer does not fit. */
 typedef struct Number {
   bool is_integer;
   int64_t integer;

@@ -1,6 +1,7 @@
+#include "parser/hlo_lexer.h"
+
 #include <string.h>
 
-#include "parser/hlo_lexer.h"
 #include "parser/parser_testing.h"
 
 typedef struct Row {
@@ -74,7 +75,8 @@ static void lexer_first_token(void **state) {
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     SourceFile file;
     Lexer lexer = lex_view(&file, rows[i].text, strlen(rows[i].text));
-    if (lexer.token.kind != rows[i].kind) fail_msg("'%s' is token %d, not %d", rows[i].text, lexer.token.kind, rows[i].kind);
+    if (lexer.token.kind != rows[i].kind)
+      fail_msg("'%s' is token %d, not %d", rows[i].text, lexer.token.kind, rows[i].kind);
     if (rows[i].token && !sv_equal_cstring(lexer.token.text, rows[i].token)) fail_msg("text of '%s'", rows[i].text);
   }
   SourceFile file;
@@ -88,7 +90,8 @@ static void lexer_counts_lines_and_columns(void **state) {
     const char *text;
     uint32_t line, column;
     bool first;
-  } rows[] = {{"a", 1, 1, true}, {"b", 2, 3, true}, {"c", 3, 7, true}, {"1\n2", 4, 1, true}, {"d", 5, 4, false}, {"f", 6, 1, true}};
+  } rows[] = {{"a", 1, 1, true},    {"b", 2, 3, true},  {"c", 3, 7, true},
+              {"1\n2", 4, 1, true}, {"d", 5, 4, false}, {"f", 6, 1, true}};
   SourceFile file;
   Lexer lexer = lex_view(&file, text, sizeof(text) - 1);
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {

@@ -48,8 +48,7 @@ static void parse_text(Parser *parser) {
   HloModule *module = parser->module;
   module->loc = here(parser);
   if (at(parser, TOKEN_END)) {
-    Status status = parse_error(parser, here(parser), "parse-syntax", "the text is empty, expected 'HloModule'");
-    (void)status;
+    report_error(parser, here(parser), "parse-syntax", "the text is empty, expected 'HloModule'");
     return;
   }
   bool has_header = at_word(parser, "HloModule");
@@ -65,7 +64,8 @@ static void parse_text(Parser *parser) {
   if (!parser->failed) choose_entry(parser, has_header);
 }
 
-Status hlo_parse_module(Arena *arena, ShapeTable *shapes, const SourceFile *file, DiagSink *diag, HloModule **out_module) {
+Status hlo_parse_module(Arena *arena, ShapeTable *shapes, const SourceFile *file, DiagSink *diag,
+                        HloModule **out_module) {
   Arena *scratch = arena_create();
   Parser parser = {.arena = arena, .scratch = scratch, .shapes = shapes, .diag = diag};
   parser.module = hlo_module_create(arena, shapes, SV("_"));

@@ -1,7 +1,8 @@
 /* Any bytes: parsing must end with a module or a located error, and a module must survive printing and parsing.
  *
- * LLVMFuzzerTestOneInput serves libFuzzer (clang -fsanitize=fuzzer -DXLAC_LIBFUZZER …).  Built plainly it replays the files named as
- * arguments, or without arguments mutates the texts in testdata a fixed number of times with a fixed seed. */
+ * LLVMFuzzerTestOneInput serves libFuzzer (clang -fsanitize=fuzzer -DXLAC_LIBFUZZER …).  Built plainly it replays the
+ * files named as arguments, or without arguments mutates the texts in testdata a fixed number of times with a fixed
+ * seed. */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +11,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define FUZZ_CHECK(condition)                             \
-  do {                                                    \
+#define FUZZ_CHECK(condition)                              \
+  do {                                                     \
     if (!(condition)) XLAC_BUG("fuzzing: %s", #condition); \
   } while (0)
 
@@ -28,7 +29,8 @@ static void check_module(Arena *arena, ShapeTable *shapes, const HloModule *modu
   SourceFile file = {SV("printed"), sb_view(&out)};
   Status status = hlo_parse_module(arena, shapes, &file, &diag, &again);
   if (status != STATUS_OK) {
-    fprintf(stderr, "%s\n%u:%u: %.*s\n", out.data, diag.first->loc.line, diag.first->loc.column, SV_ARG(diag.first->message));
+    fprintf(stderr, "%s\n%u:%u: %.*s\n", out.data, diag.first->loc.line, diag.first->loc.column,
+            SV_ARG(diag.first->message));
   }
   FUZZ_CHECK(status == STATUS_OK);
 }
@@ -65,7 +67,9 @@ static StringView read_text(Arena *arena, const char *path) {
   return text;
 }
 
-static int compare_texts(const void *a, const void *b) { return sv_compare(*(const StringView *)a, *(const StringView *)b); }
+static int compare_texts(const void *a, const void *b) {
+  return sv_compare(*(const StringView *)a, *(const StringView *)b);
+}
 
 static Texts read_seeds(Arena *arena) {
   static const char *const folders[] = {"testdata/parser/data", "testdata/invalid"};
@@ -155,7 +159,8 @@ static void truncated_texts_end_well(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(mutated_texts_end_well), cmocka_unit_test(truncated_texts_end_well)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(mutated_texts_end_well),
+                                     cmocka_unit_test(truncated_texts_end_well)};
   if (argc == 1) return cmocka_run_group_tests(tests, NULL, NULL);
   for (int i = 1; i < argc; i++) {
     Arena *arena = arena_create();

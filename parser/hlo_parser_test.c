@@ -40,7 +40,8 @@ static void verdicts_are_those_of_xla(void **state) {
   StringView table = read_file(arena, "testdata/parser/data/index.tsv");
   int count = 0;
   for (size_t at = 0; at < table.size; count++) {
-    const char *line = table.data + at, *end = memchr(line, '\n', table.size - at), *tab = memchr(line, '\t', table.size - at);
+    const char *line = table.data + at, *end = memchr(line, '\n', table.size - at),
+               *tab = memchr(line, '\t', table.size - at);
     at = (size_t)(end - table.data) + 1;
     if (count == 0) continue; /* column names */
     const char *name = arena_copy_string(arena, line, (size_t)(tab - line));
@@ -87,7 +88,8 @@ static void check_round_trip(const char *path, const ParseResult *result, HloPri
     fail_msg("%s: %u:%u: %.*s", path, diag.first->loc.line, diag.first->loc.column, SV_ARG(diag.first->message));
   }
   if (!hlo_module_equal(result->module, again)) fail_msg("%s changes by printing and parsing", path);
-  if (!sv_equal(printed, print_module(result->arena, again, options))) fail_msg("%s prints differently the second time", path);
+  if (!sv_equal(printed, print_module(result->arena, again, options)))
+    fail_msg("%s prints differently the second time", path);
 }
 
 static void cases_survive_printing_and_parsing(void **state) {
@@ -118,7 +120,8 @@ static void cases_survive_printing_and_parsing(void **state) {
 
 static void module_without_header_is_named_after_its_entry(void **state) {
   (void)state;
-  ParseResult *result = parse_text("a { ROOT x = f32[] parameter(0) } ENTRY b { p = f32[] parameter(0) ROOT c = call(p), to_apply=a }");
+  ParseResult *result =
+      parse_text("a { ROOT x = f32[] parameter(0) } ENTRY b { p = f32[] parameter(0) ROOT c = call(p), to_apply=a }");
   assert_string_equal(parse_errors(result), "");
   assert_true(sv_equal_cstring(result->module->name, "module_b"));
   assert_int_equal(result->module->computations.count, 2);
@@ -127,7 +130,8 @@ static void module_without_header_is_named_after_its_entry(void **state) {
 
 static void last_computation_is_the_entry_without_mark(void **state) {
   (void)state;
-  ParseResult *result = parse_text("HloModule m a { ROOT x = f32[] parameter(0) } b { ROOT y = f32[] parameter(0) z = f32[] negate(y) }");
+  ParseResult *result =
+      parse_text("HloModule m a { ROOT x = f32[] parameter(0) } b { ROOT y = f32[] parameter(0) z = f32[] negate(y) }");
   assert_true(sv_equal_cstring(result->module->entry->name, "b"));
   assert_true(sv_equal_cstring(result->module->entry->root->name, "y"));
   parse_free(result);
@@ -151,8 +155,9 @@ static void single_instruction_makes_parameters_of_operands(void **state) {
 
 static void inline_computations_stand_before_their_callers(void **state) {
   (void)state;
-  ParseResult *result = parse_text("ENTRY e { p = f32[] parameter(0) ROOT c = f32[] call(p), to_apply={ q = f32[] parameter(0) "
-                                   "ROOT d = f32[] call(q), to_apply={ ROOT p = f32[] parameter(0) } } }");
+  ParseResult *result = parse_text(
+      "ENTRY e { p = f32[] parameter(0) ROOT c = f32[] call(p), to_apply={ q = f32[] parameter(0) "
+      "ROOT d = f32[] call(q), to_apply={ ROOT p = f32[] parameter(0) } } }");
   assert_string_equal(parse_errors(result), "");
   const HloComputationArray *list = &result->module->computations;
   assert_int_equal(list->count, 3);
@@ -164,7 +169,9 @@ static void inline_computations_stand_before_their_callers(void **state) {
 
 static void same_names_in_two_computations_are_told_apart(void **state) {
   (void)state;
-  ParseResult *result = parse_text("%f32 { ROOT x = f32[] parameter(0) } ENTRY __e { x = f32[] parameter(0) y = f32[] negate(x) ROOT z = f32[] call(y), to_apply=f32: }");
+  ParseResult *result = parse_text(
+      "%f32 { ROOT x = f32[] parameter(0) } ENTRY __e { x = f32[] parameter(0) y = f32[] negate(x) ROOT z = f32[] "
+      "call(y), to_apply=f32: }");
   assert_string_equal(parse_errors(result), "");
   assert_true(sv_equal_cstring(result->module->computations.data[0]->name, "f32_"));
   assert_true(sv_equal_cstring(result->module->entry->name, "a_e"));
@@ -179,7 +186,8 @@ static void sugared_start_wraps_a_computation(void **state) {
   ParseResult *result = parse_text(
       "ENTRY e {\n"
       "  p = f32[7] parameter(0)\n"
-      "  s = ((f32[7]), f32[3], u32[]) slice-start(p), slice={[0:3]}, async_execution_thread=\"t\", metadata={op_name=\"o\"}\n"
+      "  s = ((f32[7]), f32[3], u32[]) slice-start(p), slice={[0:3]}, async_execution_thread=\"t\", "
+      "metadata={op_name=\"o\"}\n"
       "  u = ((f32[7]), f32[3], u32[]) slice-update(s)\n"
       "  ROOT d = f32[3] slice-done(u), control-predecessors={p}\n"
       "}\n");

@@ -4,7 +4,9 @@
 
 #include "parser/hlo_lexer.h"
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 bool scan_integer(const char **cursor, const char *end, int64_t *out_value) {
   const char *c = *cursor;
@@ -49,10 +51,12 @@ const char *match_decimal(const char *cursor, const char *end) {
   return dot ? c : NULL;
 }
 
-/* More digits than this never change the rounding of a double (the exact decimal expansion of a midpoint has at most 768). */
+/* More digits than this never change the rounding of a double (the exact decimal expansion of a midpoint has at most
+ * 768). */
 enum { MAX_DIGITS = 800, EXPONENT_LIMIT = 100000 };
 
-/* The general case: at most MAX_DIGITS significant digits and a sticky one go through strtod, so the copy is bounded. */
+/* The general case: at most MAX_DIGITS significant digits and a sticky one go through strtod, so the copy is bounded.
+ */
 static double convert_slowly(const char *c, const char *end) {
   char buffer[MAX_DIGITS + 32];
   int count = 0;
@@ -86,7 +90,8 @@ static double convert_slowly(const char *c, const char *end) {
     for (; c < end; c++) {
       if (written < (INT64_MAX - 9) / 10) written = written * 10 + (*c - '0');
     }
-    if (__builtin_add_overflow(exponent, minus ? -written : written, &exponent)) exponent = minus ? INT64_MIN : INT64_MAX;
+    if (__builtin_add_overflow(exponent, minus ? -written : written, &exponent))
+      exponent = minus ? INT64_MIN : INT64_MAX;
   }
   if (exponent > EXPONENT_LIMIT) exponent = EXPONENT_LIMIT;
   if (exponent < -EXPONENT_LIMIT) exponent = -EXPONENT_LIMIT;
@@ -105,7 +110,8 @@ static double convert_slowly(const char *c, const char *end) {
   return negative ? -value : value;
 }
 
-/* Clinger's fast path: a mantissa and a power of ten that are both exact in double need one correctly rounded operation. */
+/* Clinger's fast path: a mantissa and a power of ten that are both exact in double need one correctly rounded
+ * operation. */
 static bool convert_exactly(uint64_t mantissa, int64_t exponent, double *out_value) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};

@@ -37,22 +37,27 @@ bool resolve_async_sugar(StringView text, HloOpcode *out_wrapped, AsyncSugar *ou
   return false;
 }
 
-static bool is_main_thread(StringView thread) { return thread.size == 0 || sv_equal_cstring(thread, "main"); }
+static bool is_main_thread(StringView thread) {
+  return thread.size == 0 || sv_equal_cstring(thread, "main");
+}
 
 /* ((operands…), result, context…) */
 static Status check_start_shape(Parser *parser, const InstructionDraft *draft) {
   const Shape *shape = draft->shape;
   if (!shape) {
-    return parse_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it", SV_ARG(draft->opcode_text));
+    return parse_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it",
+                       SV_ARG(draft->opcode_text));
   }
   if (shape->type == TYPE_TUPLE && shape->tuple_size >= 2 && shape->tuple[0]->type == TYPE_TUPLE) return STATUS_OK;
-  return parse_error(parser, draft->shape_loc, "parse-async", "the shape of '%.*s' is ((operands…), result, …)", SV_ARG(draft->opcode_text));
+  return parse_error(parser, draft->shape_loc, "parse-async", "the shape of '%.*s' is ((operands…), result, …)",
+                     SV_ARG(draft->opcode_text));
 }
 
 /* Only one async-start may call a computation. */
 static Status claim_computation(Parser *parser, const InstructionDraft *draft, HloComputation *computation) {
   if (pointer_map_get(&parser->async_computations, computation)) {
-    return parse_error(parser, draft->opcode_loc, "parse-async", "computation '%.*s' is called by more than one asynchronous instruction",
+    return parse_error(parser, draft->opcode_loc, "parse-async",
+                       "computation '%.*s' is called by more than one asynchronous instruction",
                        SV_ARG(computation->name));
   }
   pointer_map_set(&parser->async_computations, computation, computation);
@@ -62,20 +67,23 @@ static Status claim_computation(Parser *parser, const InstructionDraft *draft, H
 /* --- starts --- */
 
 /* Which attributes of a sugared start belong to the instruction inside, which to the wrapper; some to both. */
-static void split_attributes(Parser *parser, const InstructionDraft *draft, HloAttrArray *inside, HloAttrArray *outside) {
+static void split_attributes(Parser *parser, const InstructionDraft *draft, HloAttrArray *inside,
+                             HloAttrArray *outside) {
   for (int64_t i = 0; i < draft->attrs.count; i++) {
     const HloAttr *attr = &draft->attrs.data[i];
     bool common = attr->id >= HLO_ATTR_FIRST_COMMON;
     bool copied = attr->id == HLO_ATTR_METADATA || attr->id == HLO_ATTR_ORIGIN || attr->id == HLO_ATTR_BACKEND_CONFIG ||
                   attr->id == HLO_ATTR_FRONTEND_ATTRIBUTES || attr->id == HLO_ATTR_STATISTICS;
-    bool own = !common && hlo_opcode_attr_from_text(draft->wrapped, sv_from_cstring(hlo_attr_info(attr->id)->text)) == attr->id;
+    bool own = !common &&
+               hlo_opcode_attr_from_text(draft->wrapped, sv_from_cstring(hlo_attr_info(attr->id)->text)) == attr->id;
     if (own || copied) array_push(inside, parser->scratch, *attr);
     if (!own) array_push(outside, parser->scratch, *attr);
   }
 }
 
 /* The computation with one parameter per operand and the wrapped instruction as its root. */
-static Status wrap(Parser *parser, const InstructionDraft *draft, HloAttrArray attrs, StringView thread, HloComputation **out_computation) {
+static Status wrap(Parser *parser, const InstructionDraft *draft, HloAttrArray attrs, StringView thread,
+                   HloComputation **out_computation) {
   Scope scope;
   scope_begin(parser, &scope, SV("async_wrapped"), draft->opcode_loc);
   *out_computation = scope.computation;
@@ -136,26 +144,30 @@ static Status finish_link(Parser *parser, InstructionDraft *draft) {
   const HloInstruction *operand = draft->operands.data[0];
   if (operand->opcode != HLO_ASYNC_START && operand->opcode != HLO_ASYNC_UPDATE) {
     Status status = parse_error(parser, draft->operands_loc, "parse-async",
-                                "the operand of '%.*s' is an asynchronous start or update, not '%s'", SV_ARG(draft->opcode_text),
-                                hlo_opcode_text(operand->opcode));
+                                "the operand of '%.*s' is an asynchronous start or update, not '%s'",
+                                SV_ARG(draft->opcode_text), hlo_opcode_text(operand->opcode));
     parse_note(parser, operand->loc, "'%.*s' is defined here", SV_ARG(operand->name));
     return status;
   }
   if (!draft->shape) {
-    return parse_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it", SV_ARG(draft->opcode_text));
+    return parse_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it",
+                       SV_ARG(draft->opcode_text));
   }
   if (draft->opcode == HLO_ASYNC_UPDATE && draft->shape != operand->shape) {
-    return parse_error(parser, draft->shape_loc, "parse-async", "the shape of '%.*s' differs from its operand's", SV_ARG(draft->opcode_text));
+    return parse_error(parser, draft->shape_loc, "parse-async", "the shape of '%.*s' differs from its operand's",
+                       SV_ARG(draft->opcode_text));
   }
   const HloInstruction *start = chain_start(operand);
   const HloComputation *called = hlo_instruction_computation(start, HLO_ATTR_CALLS);
   if (draft->sugar != ASYNC_PLAIN && called->root->opcode != draft->wrapped) {
-    return parse_error(parser, draft->opcode_loc, "parse-async", "'%.*s' follows an asynchronous '%s'", SV_ARG(draft->opcode_text),
-                       hlo_opcode_text(called->root->opcode));
+    return parse_error(parser, draft->opcode_loc, "parse-async", "'%.*s' follows an asynchronous '%s'",
+                       SV_ARG(draft->opcode_text), hlo_opcode_text(called->root->opcode));
   }
-  const HloAttr *calls = draft_attr(draft, HLO_ATTR_CALLS), *thread = draft_attr(draft, HLO_ATTR_ASYNC_EXECUTION_THREAD);
+  const HloAttr *calls = draft_attr(draft, HLO_ATTR_CALLS),
+                *thread = draft_attr(draft, HLO_ATTR_ASYNC_EXECUTION_THREAD);
   if (calls && calls->value.computation != called) {
-    return parse_error(parser, calls->loc, "parse-async", "'calls' differs from that of the start, '%.*s'", SV_ARG(called->name));
+    return parse_error(parser, calls->loc, "parse-async", "'calls' differs from that of the start, '%.*s'",
+                       SV_ARG(called->name));
   }
   const HloAttr *start_thread = hlo_instruction_attr(start, HLO_ATTR_ASYNC_EXECUTION_THREAD);
   StringView wanted = start_thread ? start_thread->value.text : SV("");

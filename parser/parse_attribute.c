@@ -174,7 +174,8 @@ static Status parse_shaped_literal(Parser *parser, Literal *out_literal) {
     }
     parser->nesting--;
     RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_PAREN, "',' or ')'"));
-    *out_literal = (Literal){.shape = shape_tuple(parser->shapes, shapes.data, (int)shapes.count), .tuple = elements.data};
+    *out_literal =
+        (Literal){.shape = shape_tuple(parser->shapes, shapes.data, (int)shapes.count), .tuple = elements.data};
     return STATUS_OK;
   }
   const Shape *shape = NULL;

@@ -17,8 +17,7 @@ static void check_parameter_numbers(Parser *parser, Scope *scope) {
   for (int64_t i = 0; i < parameters->count; i++) {
     const HloInstruction *parameter = parameters->data[i];
     if (hlo_instruction_parameter_number(parameter) == i) continue;
-    Status status = parse_error(parser, parameter->loc, "parse-parameter", "there is no parameter number %lld", (long long)i);
-    (void)status;
+    report_error(parser, parameter->loc, "parse-parameter", "there is no parameter number %lld", (long long)i);
     scope->failed = true;
     return;
   }
@@ -72,8 +71,8 @@ static bool at_computation(Parser *parser) {
   return next == '{' || next == '(';
 }
 
-/* Skips the rest of an instruction that failed.  Brackets are trusted unless indentation says that one is missing: an instruction or a
- * closing brace that begins its line no deeper than the failed one did ends it. */
+/* Skips the rest of an instruction that failed.  Brackets are trusted unless indentation says that one is missing: an
+ * instruction or a closing brace that begins its line no deeper than the failed one did ends it. */
 static void recover_in_body(Parser *parser, const Scope *scope, const RecoveryPoint *point) {
   Lexer *lexer = &parser->lexer;
   if (current(parser)->start == point->start && !at(parser, TOKEN_END)) advance(parser);
@@ -87,7 +86,8 @@ static void recover_in_body(Parser *parser, const Scope *scope, const RecoveryPo
     bool definition = trusted && at_definition(parser);
     if (!definition && !close && !(token->first_on_line && token->column == 1)) continue;
     bool below = scope->outer && token->first_on_line && token->line > point->line;
-    if (below && ((definition && token->column <= parser->outer_column) || (close && token->column < parser->outer_column))) {
+    if (below &&
+        ((definition && token->column <= parser->outer_column) || (close && token->column < parser->outer_column))) {
       parser->unwind = true; /* the inline computation is over, however its brackets stand */
       return;
     }
@@ -218,9 +218,11 @@ static Status parse_signature(Parser *parser, const Shape **out_result) {
 static Status check_result(Parser *parser, const Scope *scope, const Shape *stated, SourceLoc loc) {
   const HloInstruction *root = scope->computation->root;
   if (!stated || scope->failed || shape_compatible(stated, root->shape)) return STATUS_OK;
-  StringView stated_text = shape_text(parser->scratch, stated, false), real = shape_text(parser->scratch, root->shape, false);
-  Status status = parse_error(parser, loc, "parse-signature", "computation '%.*s' is said to return %.*s, its root is %.*s",
-                              SV_ARG(scope->computation->name), SV_ARG(stated_text), SV_ARG(real));
+  StringView stated_text = shape_text(parser->scratch, stated, false),
+             real = shape_text(parser->scratch, root->shape, false);
+  Status status =
+      parse_error(parser, loc, "parse-signature", "computation '%.*s' is said to return %.*s, its root is %.*s",
+                  SV_ARG(scope->computation->name), SV_ARG(stated_text), SV_ARG(real));
   parse_note(parser, root->loc, "the root is here");
   return status;
 }
@@ -242,7 +244,8 @@ static StringView computation_name(Parser *parser, StringView name) {
 }
 
 /* From the signature on. */
-static Status parse_named_computation(Parser *parser, StringView name, SourceLoc loc, bool is_entry, HloComputation **out_computation) {
+static Status parse_named_computation(Parser *parser, StringView name, SourceLoc loc, bool is_entry,
+                                      HloComputation **out_computation) {
   const Shape *result = NULL;
   SourceLoc signature_loc = here(parser);
   if (at(parser, TOKEN_LEFT_PAREN)) RETURN_IF_ERROR(parse_signature(parser, &result));
@@ -273,10 +276,9 @@ static Status parse_entry_mark(Parser *parser, bool *out_is_entry) {
   SourceLoc loc = here(parser);
   advance(parser);
   if (parser->entry_loc.line > 0) {
-    Status status = parse_error(parser, loc, "parse-entry", "a module has one ENTRY");
+    report_error(parser, loc, "parse-entry", "a module has one ENTRY");
     parse_note(parser, parser->entry_loc, "the first one is here");
-    (void)status; /* the computation may have errors of its own */
-    return STATUS_OK;
+    return STATUS_OK; /* the computation may have errors of its own */
   }
   parser->entry_loc = loc;
   return STATUS_OK;
@@ -288,10 +290,10 @@ static Status parse_computation_text(Parser *parser) {
   RETURN_IF_ERROR(parse_entry_mark(parser, &is_entry));
   SourceLoc loc = here(parser);
   RETURN_IF_ERROR(expect_computation_name(parser, &name));
-  KnownComputation *before = string_map_get(&parser->computations, name), *known = ARENA_NEW(parser->scratch, KnownComputation);
+  KnownComputation *before = string_map_get(&parser->computations, name),
+                   *known = ARENA_NEW(parser->scratch, KnownComputation);
   if (before) {
-    Status status = parse_error(parser, loc, "parse-duplicate-name", "computation '%.*s' exists already", SV_ARG(name));
-    (void)status;
+    report_error(parser, loc, "parse-duplicate-name", "computation '%.*s' exists already", SV_ARG(name));
     parse_note(parser, before->loc, "the first one is here");
   }
   parser->own_name = name;
@@ -349,7 +351,8 @@ void parse_single_instruction(Parser *parser) {
     if (mlir) {
       parse_note(parser, NO_LOC, "this looks like MLIR; what is read here is HLO text, beginning with 'HloModule'");
     } else {
-      parse_note(parser, NO_LOC, "text that begins neither with 'HloModule' nor with 'ENTRY' is read as a single instruction");
+      parse_note(parser, NO_LOC,
+                 "text that begins neither with 'HloModule' nor with 'ENTRY' is read as a single instruction");
     }
   }
   (void)scope_end(parser, &scope);

@@ -5,7 +5,6 @@
 #include <strings.h>
 
 #include "base/checked_math.h"
-
 #include "parser/parser_internal.h"
 
 static StringView format_text(Arena *arena, const char *format, va_list arguments) {
@@ -19,14 +18,26 @@ static StringView format_text(Arena *arena, const char *format, va_list argument
   return (StringView){text, (size_t)size};
 }
 
+static Status report(Parser *parser, SourceLoc loc, const char *code, StringView text) {
+  parser->failed = true;
+  if (++parser->error_count >= MAX_ERRORS) parser->stopped = true;
+  return diag_error(parser->diag, STATUS_INVALID, loc, code, "%.*s", SV_ARG(text));
+}
+
 Status parse_error(Parser *parser, SourceLoc loc, const char *code, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
   StringView text = format_text(parser->scratch, format, arguments);
   va_end(arguments);
-  parser->failed = true;
-  if (++parser->error_count >= MAX_ERRORS) parser->stopped = true;
-  return diag_error(parser->diag, STATUS_INVALID, loc, code, "%.*s", SV_ARG(text));
+  return report(parser, loc, code, text);
+}
+
+void report_error(Parser *parser, SourceLoc loc, const char *code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  StringView text = format_text(parser->scratch, format, arguments);
+  va_end(arguments);
+  if (report(parser, loc, code, text) == STATUS_OK) XLAC_BUG("an error that is none");
 }
 
 void parse_note(Parser *parser, SourceLoc loc, const char *format, ...) {
@@ -63,7 +74,8 @@ void suggestion_offer(Suggestion *suggestion, StringView candidate) {
   int limit = suggestion->distance - 1;
   size_t a = suggestion->wanted.size, b = candidate.size;
   size_t difference = a > b ? a - b : b - a;
-  bool abbreviated = a >= 3 && (sv_starts_with(candidate, suggestion->wanted) || sv_ends_with(candidate, suggestion->wanted));
+  bool abbreviated =
+      a >= 3 && (sv_starts_with(candidate, suggestion->wanted) || sv_ends_with(candidate, suggestion->wanted));
   if (abbreviated && limit >= 1) {
     suggestion->best = candidate;
     suggestion->distance = 1;
@@ -96,12 +108,28 @@ static bool note_alias(Parser *parser, const Alias *aliases, size_t count, Strin
 
 void suggest_opcode(Parser *parser, StringView text) {
   static const Alias aliases[] = {
-      {"mul", "multiply"},  {"exp", "exponential"}, {"expm1", "exponential-minus-one"}, {"log1p", "log-plus-one"},
-      {"matmul", "dot"},    {"dot_general", "dot"}, {"gte", "get-tuple-element"},      {"sigmoid", "logistic"},
-      {"cast", "convert"},  {"if", "conditional"},  {"case", "conditional"},           {"argument", "parameter"},
-      {"maxpool", "reduce-window"}, {"concat", "concatenate"}, {"pow", "power"},      {"max", "maximum"},
-      {"min", "minimum"},   {"rem", "remainder"},   {"neg", "negate"},                 {"sin", "sine"},
-      {"cos", "cosine"},    {"where", "select"},
+      {"mul", "multiply"},
+      {"exp", "exponential"},
+      {"expm1", "exponential-minus-one"},
+      {"log1p", "log-plus-one"},
+      {"matmul", "dot"},
+      {"dot_general", "dot"},
+      {"gte", "get-tuple-element"},
+      {"sigmoid", "logistic"},
+      {"cast", "convert"},
+      {"if", "conditional"},
+      {"case", "conditional"},
+      {"argument", "parameter"},
+      {"maxpool", "reduce-window"},
+      {"concat", "concatenate"},
+      {"pow", "power"},
+      {"max", "maximum"},
+      {"min", "minimum"},
+      {"rem", "remainder"},
+      {"neg", "negate"},
+      {"sin", "sine"},
+      {"cos", "cosine"},
+      {"where", "select"},
   };
   if (note_alias(parser, aliases, sizeof(aliases) / sizeof(aliases[0]), text)) return;
   Suggestion suggestion = suggestion_begin(text);
@@ -113,14 +141,16 @@ void suggest_opcode(Parser *parser, StringView text) {
 
 void suggest_type(Parser *parser, StringView text) {
   static const Alias aliases[] = {
-      {"float", "f32"},   {"double", "f64"},  {"half", "f16"},    {"bool", "pred"},    {"i1", "pred"},      {"i4", "s4"},
-      {"i8", "s8"},       {"i16", "s16"},     {"i32", "s32"},     {"i64", "s64"},      {"int", "s32"},      {"int32", "s32"},
-      {"int64", "s64"},   {"float32", "f32"}, {"float64", "f64"}, {"float16", "f16"},  {"bfloat16", "bf16"}, {"f8", "f8e4m3fn"},
+      {"float", "f32"},   {"double", "f64"},    {"half", "f16"},    {"bool", "pred"},   {"i1", "pred"},
+      {"i4", "s4"},       {"i8", "s8"},         {"i16", "s16"},     {"i32", "s32"},     {"i64", "s64"},
+      {"int", "s32"},     {"int32", "s32"},     {"int64", "s64"},   {"float32", "f32"}, {"float64", "f64"},
+      {"float16", "f16"}, {"bfloat16", "bf16"}, {"f8", "f8e4m3fn"},
   };
   if (note_alias(parser, aliases, sizeof(aliases) / sizeof(aliases[0]), text)) return;
   Suggestion suggestion = suggestion_begin(text);
   for (int i = TYPE_INVALID + 1; i < PRIMITIVE_TYPE_COUNT; i++) {
-    if (i != TYPE_TUPLE && i != TYPE_BUFFER) suggestion_offer(&suggestion, sv_from_cstring(type_text((PrimitiveType)i)));
+    if (i != TYPE_TUPLE && i != TYPE_BUFFER)
+      suggestion_offer(&suggestion, sv_from_cstring(type_text((PrimitiveType)i)));
   }
   suggestion_note(parser, &suggestion);
 }

@@ -30,19 +30,26 @@ static void errors_do_not_cascade(void **state) {
       {"? = f32[4] parameter(0)\nROOT r = f32[4] negate(x)", "2:1 parse-syntax"},
       {"p = f32[] parameter(0)\nROOT r = f32[] call(p), to_apply={ ROOT x = f32[] foo() }", "3:51 parse-opcode"},
       /* brackets left open */
-      {"p = f32[4 parameter(0)\nq = f32[2] parameter(1)\nROOT r = f32[4] sine(q", "2:11 parse-syntax\n5:1 parse-syntax"},
-      {"p = f32[2] parameter(0), sharding={{replicated}\nROOT r = f32[4] foo(p)", "3:1 parse-syntax\n3:17 parse-opcode"},
-      {"p = f32[] parameter(0)\n  q = f32[] call(p), to_apply={ a = f32[] parameter(0) ROOT b = f32[] negate(a }\n  ROOT r = f32[] foo(p)",
+      {"p = f32[4 parameter(0)\nq = f32[2] parameter(1)\nROOT r = f32[4] sine(q",
+       "2:11 parse-syntax\n5:1 parse-syntax"},
+      {"p = f32[2] parameter(0), sharding={{replicated}\nROOT r = f32[4] foo(p)",
+       "3:1 parse-syntax\n3:17 parse-opcode"},
+      {"p = f32[] parameter(0)\n  q = f32[] call(p), to_apply={ a = f32[] parameter(0) ROOT b = f32[] negate(a }\n  "
+       "ROOT r = f32[] foo(p)",
        "3:80 parse-syntax\n4:18 parse-opcode"},
-      {"  p = f32[] parameter(0)\n  q = f32[] call(p), to_apply={\n    a = f32[] foo()\n    ROOT b = f32[] bar(a)\n  }\n  ROOT r = f32[] baz(p)",
+      {"  p = f32[] parameter(0)\n  q = f32[] call(p), to_apply={\n    a = f32[] foo()\n    ROOT b = f32[] bar(a)\n  "
+       "}\n  ROOT r = f32[] baz(p)",
        "4:15 parse-opcode\n5:20 parse-opcode\n7:18 parse-opcode"},
-      {"  p = f32[] parameter(0)\n  q = f32[] call(p), to_apply={\n    a = f32[ parameter(0)\n    ROOT b = f32[] bar(a\n  }\n  ROOT r = f32[] baz(p)",
+      {"  p = f32[] parameter(0)\n  q = f32[] call(p), to_apply={\n    a = f32[ parameter(0)\n    ROOT b = f32[] "
+       "bar(a\n  }\n  ROOT r = f32[] baz(p)",
        "4:14 parse-syntax\n5:20 parse-opcode\n7:18 parse-opcode"},
       /* several on the way */
-      {"p = f32[2] parameter(0), metadata={op_nam=\"x\"}\nq = f32[2] neg(p)\nr = f32[2] add(p, p), dimensions={0}\nROOT s = f32[2] add(p)",
+      {"p = f32[2] parameter(0), metadata={op_nam=\"x\"}\nq = f32[2] neg(p)\nr = f32[2] add(p, p), "
+       "dimensions={0}\nROOT s = f32[2] add(p)",
        "2:36 parse-attribute\n3:12 parse-opcode\n4:23 parse-attribute\n5:20 parse-operand-count"},
       /* an unterminated string ends with its line */
-      {"p = f32[2] parameter(0), metadata={op_name=\"x}\nROOT q = f32[2] foo(p)", "2:44 parse-string\n3:17 parse-opcode"},
+      {"p = f32[2] parameter(0), metadata={op_name=\"x}\nROOT q = f32[2] foo(p)",
+       "2:44 parse-string\n3:17 parse-opcode"},
       /* attribute without comma, with blank */
       {"p = f32[2] parameter(0)\nROOT q = f32[2] reverse(p) dimensions={0}", "3:17 parse-missing-attribute"},
       {"p = f32[2] parameter(0)\nROOT q = f32[2] negate(p) dimensions={0}", "3:27 parse-syntax"},
@@ -140,24 +147,35 @@ static void rules_of_opcodes_are_checked(void **state) {
       {"p = f32[3] parameter(0)\nq = (f32[3], f32[3]) tuple(p)", "3:27 parse-operand-count"},
       {"p = f32[3] parameter(0)\nq = f32[3] tuple(p)", "3:5 parse-shape"},
       {"p = f32[3] parameter(0)\nq = f32[6] concatenate(p, p), dimensions={0,0}", "3:31 parse-attribute-value"},
-      {"p = f32[3,4] parameter(0)\ni = s32[] parameter(1)\nq = f32[1,1] dynamic-slice(p, i), dynamic_slice_sizes={1,1}", "4:27 parse-operand-count"},
-      {"p = f32[3,4] parameter(0)\ni = s32[2] parameter(1)\nq = f32[1,1] dynamic-slice(p, i), dynamic_slice_sizes={1,1}", ""},
-      {"p = f32[] parameter(0)\nq = f32[] conditional(p, p, p), true_computation={ ROOT x = f32[] parameter(0) }, false_computation={ ROOT x = f32[] parameter(0) }",
+      {"p = f32[3,4] parameter(0)\ni = s32[] parameter(1)\nq = f32[1,1] dynamic-slice(p, i), dynamic_slice_sizes={1,1}",
+       "4:27 parse-operand-count"},
+      {"p = f32[3,4] parameter(0)\ni = s32[2] parameter(1)\nq = f32[1,1] dynamic-slice(p, i), "
+       "dynamic_slice_sizes={1,1}",
+       ""},
+      {"p = f32[] parameter(0)\nq = f32[] conditional(p, p, p), true_computation={ ROOT x = f32[] parameter(0) }, "
+       "false_computation={ ROOT x = f32[] parameter(0) }",
        "3:22 parse-operand-shape"},
-      {"i = s32[] parameter(0)\nq = s32[] conditional(i, i), branch_computations={{ ROOT x = s32[] parameter(0) }, { ROOT x = s32[] parameter(0) }}",
+      {"i = s32[] parameter(0)\nq = s32[] conditional(i, i), branch_computations={{ ROOT x = s32[] parameter(0) }, { "
+       "ROOT x = s32[] parameter(0) }}",
        "3:22 parse-operand-count"},
-      {"i = pred[] parameter(0)\nq = pred[] conditional(i, i), branch_computations={{ ROOT x = pred[] parameter(0) }}", "3:12 parse-missing-attribute"},
+      {"i = pred[] parameter(0)\nq = pred[] conditional(i, i), branch_computations={{ ROOT x = pred[] parameter(0) }}",
+       "3:12 parse-missing-attribute"},
       {"t = token[] after-all()\ni = () infeed(t)", "3:5 parse-shape"},
-      {"p = f32[2] parameter(0)\nq = f32[2] collective-permute(p), source_target_pairs={{0,1,2}}", "3:35 parse-attribute-value"},
-      {"p = f32[2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"t\", operand_layout_constraints={}", "3:52 parse-attribute-value"},
+      {"p = f32[2] parameter(0)\nq = f32[2] collective-permute(p), source_target_pairs={{0,1,2}}",
+       "3:35 parse-attribute-value"},
+      {"p = f32[2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"t\", operand_layout_constraints={}",
+       "3:52 parse-attribute-value"},
       {"p = f32[2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"t\", literal=s32[2]{0} {1, 2}", ""},
-      {"p = f32[2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"t\", api_version=API_VERSION_UNSPECIFIED", "3:64 parse-enum"},
+      {"p = f32[2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"t\", "
+       "api_version=API_VERSION_UNSPECIFIED",
+       "3:64 parse-enum"},
       {"p = f32[2] parameter(0)\nq = (f32[2]) negate-start(p)", "3:5 parse-async"},
       {"p = f32[2] parameter(0)\ns = ((f32[2]), f32[2]) negate-start(p)\nd = f32[2] abs-done(s)", "4:12 parse-async"},
       {"p = f32[2] parameter(0)\nd = f32[2] negate-done(p)", "3:23 parse-async"},
       {"p = f32[2] parameter(0)\nd = f32[2] all-reduce-update(p)", "3:12 parse-opcode"},
       {"p = f32[2] parameter(0)\nq = f32[4] pad(p, p), padding=1_1, padding=1_1", "3:36 parse-duplicate-attribute"},
-      {"p = f32[2] parameter(0)\nq = f32[2] domain(p), domain={kind=\"sharding\", entry={maximal device=1}}", "3:30 parse-missing-attribute"},
+      {"p = f32[2] parameter(0)\nq = f32[2] domain(p), domain={kind=\"sharding\", entry={maximal device=1}}",
+       "3:30 parse-missing-attribute"},
   };
   CHECK_BODIES(rows);
 }
@@ -191,19 +209,24 @@ static void attribute_values_are_checked(void **state) {
       {"p = f32[2] parameter(0), frontend_attributes={a=1}", "2:49 parse-syntax"},
       {"p = f32[4] parameter(0)\nq = f32[2] slice(p), slice={[0:4:2]}", ""},
       {"p = f32[4] parameter(0)\nq = f32[2] slice(p), slice={[0]}", "3:31 parse-syntax"},
-      {"p = f32[4] parameter(0)\nq = f32[2] reduce-window(p, p), window={size=2 size=2}, to_apply={ ROOT x = f32[] parameter(0) }",
+      {"p = f32[4] parameter(0)\nq = f32[2] reduce-window(p, p), window={size=2 size=2}, to_apply={ ROOT x = f32[] "
+       "parameter(0) }",
        "3:48 parse-duplicate-attribute"},
-      {"p = f32[4] parameter(0)\nq = f32[2] reduce-window(p, p), window={size=2 stride=2x2}, to_apply={ ROOT x = f32[] parameter(0) }",
+      {"p = f32[4] parameter(0)\nq = f32[2] reduce-window(p, p), window={size=2 stride=2x2}, to_apply={ ROOT x = f32[] "
+       "parameter(0) }",
        "3:40 parse-window"},
-      {"p = f32[4] parameter(0)\nq = f32[2] reduce-window(p, p), window={size=2 pad=0_0_0}, to_apply={ ROOT x = f32[] parameter(0) }",
+      {"p = f32[4] parameter(0)\nq = f32[2] reduce-window(p, p), window={size=2 pad=0_0_0}, to_apply={ ROOT x = f32[] "
+       "parameter(0) }",
        "3:40 parse-window"},
       {"p = f32[1,2,3] parameter(0)\nq = f32[1] convolution(p, p), dim_labels=bf1_io0->bf0", "3:42 parse-dim-labels"},
       {"p = f32[1,2,3] parameter(0)\nq = f32[1] convolution(p, p), dim_labels=bf0_io0->bf?", "3:42 parse-dim-labels"},
       {"p = f32[1,2,3] parameter(0)\nq = f32[1] convolution(p, p), dim_labels=bf00_io0->bf0", "3:42 parse-dim-labels"},
       {"p = f32[4] parameter(0)\nq = f32[4] all-to-all(p), replica_groups={0,1}", "3:43 parse-syntax"},
       {"p = f32[4] parameter(0)\nq = f32[4] all-to-all(p), replica_groups=[2,1,1]<=[2]", "3:42 parse-replica-groups"},
-      {"p = f32[4] parameter(0)\nq = f32[4] exponential(p), result_accuracy={mode=highest, tolerance={}}", "3:57 parse-syntax"},
-      {"p = f32[4] parameter(0)\nq = f32[4] exponential(p), result_accuracy={tolerance={atol=0, rtol=1e-6, ulps=2}}", ""},
+      {"p = f32[4] parameter(0)\nq = f32[4] exponential(p), result_accuracy={mode=highest, tolerance={}}",
+       "3:57 parse-syntax"},
+      {"p = f32[4] parameter(0)\nq = f32[4] exponential(p), result_accuracy={tolerance={atol=0, rtol=1e-6, ulps=2}}",
+       ""},
       {"p = f32[4,4] parameter(0)\nq = f32[4,4] triangular-solve(p, p), transpose_a=SIDEWAYS", "3:50 parse-enum"},
       {"p = f32[4] parameter(0)\nq = f32[4] rng(p, p), distribution=RNG_Uniform", ""},
       {"p = f32[4] parameter(0)\nq = pred[4] compare(p, p), direction=\"LT\"", "3:38 parse-syntax"},
@@ -213,13 +236,18 @@ static void attribute_values_are_checked(void **state) {
 
 static void computations_are_checked(void **state) {
   (void)state;
-  assert_rejected("HloModule m\na { ROOT x = f32[] parameter(0) }\na { ROOT x = f32[] parameter(0) }", "3:1 parse-duplicate-name");
-  assert_rejected("HloModule m\nENTRY a { ROOT x = f32[] parameter(0) }\nENTRY b { ROOT x = f32[] foo() }", "3:1 parse-entry\n3:26 parse-opcode");
+  assert_rejected("HloModule m\na { ROOT x = f32[] parameter(0) }\na { ROOT x = f32[] parameter(0) }",
+                  "3:1 parse-duplicate-name");
+  assert_rejected("HloModule m\nENTRY a { ROOT x = f32[] parameter(0) }\nENTRY b { ROOT x = f32[] foo() }",
+                  "3:1 parse-entry\n3:26 parse-opcode");
   assert_rejected("HloModule m\n", "2:1 parse-syntax");
   assert_rejected("", "1:1 parse-syntax");
-  assert_rejected("HloModule m\nENTRY e {\n  p = f32[] parameter(0)\nENTRY f {\n  ROOT q = f32[] foo() }\n", "4:1 parse-syntax\n4:1 parse-entry\n5:18 parse-opcode");
-  assert_rejected("HloModule m\na {\n  p = f32[] foo()\n}\nb (p f32[]) -> {\n  q = f32[] bar()\n}\nENTRY c {\n  p = f32[] parameter(0)\n  q = f32[] call(p), to_apply=a\n  ROOT r = f32[] baz()\n}\n",
-                  "3:13 parse-opcode\n5:16 parse-syntax\n11:18 parse-opcode");
+  assert_rejected("HloModule m\nENTRY e {\n  p = f32[] parameter(0)\nENTRY f {\n  ROOT q = f32[] foo() }\n",
+                  "4:1 parse-syntax\n4:1 parse-entry\n5:18 parse-opcode");
+  assert_rejected(
+      "HloModule m\na {\n  p = f32[] foo()\n}\nb (p f32[]) -> {\n  q = f32[] bar()\n}\nENTRY c {\n  p = f32[] "
+      "parameter(0)\n  q = f32[] call(p), to_apply=a\n  ROOT r = f32[] baz()\n}\n",
+      "3:13 parse-opcode\n5:16 parse-syntax\n11:18 parse-opcode");
   assert_rejected("ENTRY e { p = f32[] parameter(0) ROOT q = f32[] call(p), to_apply=e }", "1:67 parse-computation");
   assert_rejected("ENTRY e (p: f32[]) -> f32[2] { ROOT p = f32[] parameter(0) }", "1:9 parse-signature");
   assert_rejected("ENTRY e { ROOT p = f32[] parameter(0) }, execution_thread=1", "1:59 parse-syntax");
@@ -243,7 +271,8 @@ static void header_is_checked(void **state) {
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     Arena *arena = arena_create();
-    ParseResult *result = parse_text(arena_printf(arena, "HloModule m, %s\nENTRY e { ROOT p = f32[] parameter(0) }", rows[i].body));
+    ParseResult *result =
+        parse_text(arena_printf(arena, "HloModule m, %s\nENTRY e { ROOT p = f32[] parameter(0) }", rows[i].body));
     if (strcmp(parse_errors(result), rows[i].errors) != 0) fail_msg("%s: %s", rows[i].body, parse_errors(result));
     parse_free(result);
     arena_destroy(arena);
@@ -273,7 +302,8 @@ static void misspellings_are_recognised(void **state) {
   check_note("a = f32[2] parameter(0)\nb = f32[2] reverse(a), dimension={0}", "did you mean 'dimensions'?");
   check_note("a = f32[2] parameter(0)\nb = pred[2] compare(a, a), direction=lt", "did you mean 'LT'?");
   check_note("a = f32[2] parameter(0), metadata={op_nam=\"\"}", "did you mean 'op_name'?");
-  check_note("a = f32[] negate(z)\nROOT z = f32[] parameter(0)", "'z' is defined here; operands come before their users");
+  check_note("a = f32[] negate(z)\nROOT z = f32[] parameter(0)",
+             "'z' is defined here; operands come before their users");
   check_note("a = f32[] add(1, 2)", "a constant is an instruction: c = f32[] constant(1)");
 }
 
@@ -360,12 +390,18 @@ static void tuple_of_allowed_depth_is_accepted(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(errors_do_not_cascade),        cmocka_unit_test(names_are_checked),
-      cmocka_unit_test(parameters_are_checked),       cmocka_unit_test(shapes_are_checked),
-      cmocka_unit_test(operands_are_checked),         cmocka_unit_test(rules_of_opcodes_are_checked),
-      cmocka_unit_test(attribute_values_are_checked), cmocka_unit_test(computations_are_checked),
-      cmocka_unit_test(header_is_checked),            cmocka_unit_test(misspellings_are_recognised),
-      cmocka_unit_test(deep_nesting_is_one_error),    cmocka_unit_test(errors_are_limited),
+      cmocka_unit_test(errors_do_not_cascade),
+      cmocka_unit_test(names_are_checked),
+      cmocka_unit_test(parameters_are_checked),
+      cmocka_unit_test(shapes_are_checked),
+      cmocka_unit_test(operands_are_checked),
+      cmocka_unit_test(rules_of_opcodes_are_checked),
+      cmocka_unit_test(attribute_values_are_checked),
+      cmocka_unit_test(computations_are_checked),
+      cmocka_unit_test(header_is_checked),
+      cmocka_unit_test(misspellings_are_recognised),
+      cmocka_unit_test(deep_nesting_is_one_error),
+      cmocka_unit_test(errors_are_limited),
       cmocka_unit_test(inferred_tuples_are_limited),
       cmocka_unit_test(tuple_of_allowed_depth_is_accepted),
   };

@@ -3,9 +3,13 @@
 
 typedef Status HeaderParser(Parser *parser);
 
-static Status parse_is_scheduled(Parser *parser) { return parse_bool(parser, &parser->module->is_scheduled); }
+static Status parse_is_scheduled(Parser *parser) {
+  return parse_bool(parser, &parser->module->is_scheduled);
+}
 
-static Status parse_passthrough(Parser *parser) { return parse_bool(parser, &parser->module->alias_passthrough_params); }
+static Status parse_passthrough(Parser *parser) {
+  return parse_bool(parser, &parser->module->alias_passthrough_params);
+}
 
 static Status parse_count(Parser *parser, int64_t *out_count) {
   SourceLoc loc = here(parser);
@@ -14,9 +18,13 @@ static Status parse_count(Parser *parser, int64_t *out_count) {
   return STATUS_OK;
 }
 
-static Status parse_replica_count(Parser *parser) { return parse_count(parser, &parser->module->replica_count); }
+static Status parse_replica_count(Parser *parser) {
+  return parse_count(parser, &parser->module->replica_count);
+}
 
-static Status parse_num_partitions(Parser *parser) { return parse_count(parser, &parser->module->num_partitions); }
+static Status parse_num_partitions(Parser *parser) {
+  return parse_count(parser, &parser->module->num_partitions);
+}
 
 /* {(shape, …)->shape} */
 static Status parse_entry_layout(Parser *parser) {
@@ -44,7 +52,8 @@ static Status parse_entry_layout(Parser *parser) {
 
 static Status parse_alias_kind(Parser *parser, AliasKind *out_kind) {
   *out_kind = at_word(parser, "must-alias") ? ALIAS_MUST : ALIAS_MAY;
-  if (*out_kind == ALIAS_MAY && !at_word(parser, "may-alias")) return parse_expected(parser, "'may-alias' or 'must-alias'");
+  if (*out_kind == ALIAS_MAY && !at_word(parser, "may-alias"))
+    return parse_expected(parser, "'may-alias' or 'must-alias'");
   advance(parser);
   return STATUS_OK;
 }
@@ -65,7 +74,8 @@ static Status parse_aliases(Parser *parser) {
     if (accept(parser, TOKEN_COMMA)) RETURN_IF_ERROR(parse_alias_kind(parser, &alias.kind));
     RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_PAREN, "')'"));
     StringView key = SV("");
-    if (alias.output.depth > 0) key = (StringView){(const char *)alias.output.path, (size_t)alias.output.depth * sizeof(int64_t)};
+    if (alias.output.depth > 0)
+      key = (StringView){(const char *)alias.output.path, (size_t)alias.output.depth * sizeof(int64_t)};
     if (!string_map_get(&outputs, key)) {
       array_push(&parser->module->aliases, parser->arena, alias);
       (void)string_map_set(&outputs, key, &outputs);
@@ -81,7 +91,8 @@ static Status parse_donors(Parser *parser) {
     BufferDonor donor = {.loc = here(parser)};
     RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_PAREN, "'(' of a parameter's number and index"));
     RETURN_IF_ERROR(parse_int64(parser, &donor.parameter));
-    if (donor.parameter < 0) return parse_error(parser, donor.loc, "parse-header", "a parameter's number is not negative");
+    if (donor.parameter < 0)
+      return parse_error(parser, donor.loc, "parse-header", "a parameter's number is not negative");
     RETURN_IF_ERROR(expect(parser, TOKEN_COMMA, "','"));
     RETURN_IF_ERROR(parse_shape_index(parser, &donor.parameter_index));
     RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_PAREN, "')'"));
@@ -147,14 +158,22 @@ static Status parse_origin_recovery(Parser *parser) {
 /* --- the header line --- */
 
 static const char *const header_names[] = {
-    "is_scheduled",   "entry_computation_layout", "input_output_alias",
-    "buffer_donor",   "alias_passthrough_params", "replica_count",
-    "num_partitions", "frontend_attributes",      "allow_spmd_sharding_propagation_to_parameters",
-    "allow_spmd_sharding_propagation_to_output",  "origin_recovery_table",
+    "is_scheduled",
+    "entry_computation_layout",
+    "input_output_alias",
+    "buffer_donor",
+    "alias_passthrough_params",
+    "replica_count",
+    "num_partitions",
+    "frontend_attributes",
+    "allow_spmd_sharding_propagation_to_parameters",
+    "allow_spmd_sharding_propagation_to_output",
+    "origin_recovery_table",
 };
 static HeaderParser *const header_parsers[] = {
-    parse_is_scheduled,    parse_entry_layout,    parse_aliases,         parse_donors,      parse_passthrough,     parse_replica_count,
-    parse_num_partitions,  parse_header_frontend, parse_spmd_parameters, parse_spmd_output, parse_origin_recovery,
+    parse_is_scheduled,    parse_entry_layout,  parse_aliases,         parse_donors,
+    parse_passthrough,     parse_replica_count, parse_num_partitions,  parse_header_frontend,
+    parse_spmd_parameters, parse_spmd_output,   parse_origin_recovery,
 };
 static const FieldTable header_table = {header_names, (int)(sizeof(header_names) / sizeof(header_names[0]))};
 
@@ -218,7 +237,8 @@ static Status parse_row(Parser *parser, const char *owner, const FieldTable *tab
   }
   advance(parser);
   for (int i = 0; i < table->count; i++) {
-    if (!(seen >> i & 1)) return parse_error(parser, loc, "parse-missing-attribute", "%s needs '%s='", owner, table->names[i]);
+    if (!(seen >> i & 1))
+      return parse_error(parser, loc, "parse-missing-attribute", "%s needs '%s='", owner, table->names[i]);
   }
   return STATUS_OK;
 }
@@ -231,7 +251,8 @@ static Status parse_locations(Parser *parser, StackFrameTables *tables) {
   advance(parser);
   while (accept(parser, TOKEN_INTEGER)) {
     FileLocation row = {0};
-    int32_t *const targets[] = {&row.file_name_id, &row.function_name_id, &row.line, &row.end_line, &row.column, &row.end_column};
+    int32_t *const targets[] = {&row.file_name_id, &row.function_name_id, &row.line,
+                                &row.end_line,     &row.column,           &row.end_column};
     RETURN_IF_ERROR(parse_row(parser, "a file location", &table, targets));
     array_push(&rows, parser->arena, row);
   }

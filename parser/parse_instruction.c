@@ -15,9 +15,13 @@ static HloInstruction *new_poison(Parser *parser, StringView name, SourceLoc loc
   return poison;
 }
 
-static bool is_poison(const HloInstruction *instruction) { return instruction->parent == NULL; }
+static bool is_poison(const HloInstruction *instruction) {
+  return instruction->parent == NULL;
+}
 
-static HloInstruction *find_instruction(const Scope *scope, StringView name) { return string_map_get(&scope->names, name); }
+static HloInstruction *find_instruction(const Scope *scope, StringView name) {
+  return string_map_get(&scope->names, name);
+}
 
 static void define(Parser *parser, StringView name, HloInstruction *instruction) {
   Scope *scope = parser->scope;
@@ -26,8 +30,8 @@ static void define(Parser *parser, StringView name, HloInstruction *instruction)
   array_push(&scope->order, parser->scratch, name);
 }
 
-/* Looks for "name =" at the beginning of one of the following lines of the same computation, to tell a use before the definition from a
- * misspelling. */
+/* Looks for "name =" at the beginning of one of the following lines of the same computation, to tell a use before the
+ * definition from a misspelling. */
 static bool defined_later(Parser *parser, StringView name, SourceLoc *out_loc) {
   enum { FARTHEST = 1 << 20 };
   const char *c = parser->lexer.cursor, *end = parser->lexer.end;
@@ -57,7 +61,8 @@ static Status unknown_instruction(Parser *parser, SourceLoc loc, StringView name
   for (const Scope *outer = parser->scope->outer; outer; outer = outer->outer) {
     HloInstruction *found = find_instruction(outer, name);
     if (!found) continue;
-    parse_note(parser, found->loc, "'%.*s' belongs to the computation around; an inline one sees only its own instructions", SV_ARG(name));
+    parse_note(parser, found->loc,
+               "'%.*s' belongs to the computation around; an inline one sees only its own instructions", SV_ARG(name));
     return status;
   }
   if (defined_later(parser, name, &later)) {
@@ -119,13 +124,15 @@ static Status parse_nested(Parser *parser, const Shape *shape, SourceLoc shape_l
   return status;
 }
 
-static Status parse_named_operand(Parser *parser, const Shape *shape, SourceLoc shape_loc, HloInstruction **out_operand) {
+static Status parse_named_operand(Parser *parser, const Shape *shape, SourceLoc shape_loc,
+                                  HloInstruction **out_operand) {
   StringView name = current(parser)->text;
   SourceLoc loc = here(parser);
   bool makes_parameters = parser->single_instruction && !parser->scope->outer;
   if (makes_parameters && !find_instruction(parser->scope, name)) {
     if (!shape) {
-      return parse_error(parser, loc, "parse-operand", "operand '%.*s' of a single instruction needs a shape", SV_ARG(name));
+      return parse_error(parser, loc, "parse-operand", "operand '%.*s' of a single instruction needs a shape",
+                         SV_ARG(name));
     }
     *out_operand = new_parameter(parser, shape, name, loc);
     advance(parser);
@@ -134,9 +141,10 @@ static Status parse_named_operand(Parser *parser, const Shape *shape, SourceLoc 
   RETURN_IF_ERROR(resolve_name(parser, out_operand));
   HloInstruction *operand = *out_operand;
   if (!operand || !shape || shape_compatible(shape, operand->shape)) return STATUS_OK;
-  StringView stated = shape_text(parser->scratch, shape, false), real = shape_text(parser->scratch, operand->shape, false);
-  Status status = parse_error(parser, shape_loc, "parse-operand-shape", "operand '%.*s' is %.*s, not %.*s", SV_ARG(name),
-                              SV_ARG(real), SV_ARG(stated));
+  StringView stated = shape_text(parser->scratch, shape, false),
+             real = shape_text(parser->scratch, operand->shape, false);
+  Status status = parse_error(parser, shape_loc, "parse-operand-shape", "operand '%.*s' is %.*s, not %.*s",
+                              SV_ARG(name), SV_ARG(real), SV_ARG(stated));
   parse_note(parser, operand->loc, "'%.*s' is defined here", SV_ARG(name));
   return status;
 }
@@ -169,7 +177,8 @@ static Status parse_operands(Parser *parser, InstructionDraft *draft) {
   while (!at(parser, TOKEN_RIGHT_PAREN)) {
     if (accept(parser, TOKEN_COMMA)) continue;
     RETURN_IF_ERROR(parse_operand(parser, draft));
-    if (!at(parser, TOKEN_COMMA) && !at(parser, TOKEN_RIGHT_PAREN)) return parse_expected(parser, "',' or ')' behind an operand");
+    if (!at(parser, TOKEN_COMMA) && !at(parser, TOKEN_RIGHT_PAREN))
+      return parse_expected(parser, "',' or ')' behind an operand");
   }
   advance(parser);
   return STATUS_OK;
@@ -192,7 +201,8 @@ static const Shape *static_shape(Parser *parser, const Shape *shape) {
 
 static Status parse_constant_value(Parser *parser, InstructionDraft *draft) {
   HloAttr attr = {.id = HLO_ATTR_LITERAL};
-  if (!draft->shape) return parse_error(parser, draft->opcode_loc, "parse-missing-shape", "'constant' needs a shape before it");
+  if (!draft->shape)
+    return parse_error(parser, draft->opcode_loc, "parse-missing-shape", "'constant' needs a shape before it");
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_PAREN, "'(' of the value"));
   attr.loc = here(parser);
   if (shape_is_array(draft->shape)) draft->shape = static_shape(parser, draft->shape);
@@ -270,7 +280,8 @@ static Status parse_attribute(Parser *parser, InstructionDraft *draft) {
   if (attr.id == HLO_ATTR_NONE) return unknown_attribute(parser, draft, name);
   const HloAttr *before = draft_attr(draft, attr.id);
   if (before) {
-    Status status = parse_error(parser, attr.loc, "parse-duplicate-attribute", "attribute '%.*s' is given twice", SV_ARG(name));
+    Status status =
+        parse_error(parser, attr.loc, "parse-duplicate-attribute", "attribute '%.*s' is given twice", SV_ARG(name));
     parse_note(parser, before->loc, "first given here");
     return status;
   }
@@ -300,7 +311,8 @@ static void spread_sharding(Parser *parser, InstructionDraft *draft, const Shape
   HloSharding *elements = ARENA_NEW_ARRAY(parser->arena, HloSharding, count);
   for (int64_t i = 0; i < count; i++) elements[i] = *attr->value.sharding;
   HloSharding *tuple = ARENA_NEW(parser->arena, HloSharding);
-  *tuple = (HloSharding){.kind = SHARDING_TUPLE, .shard_as = -1, .shard_like = -1, .tuple_count = count, .tuple = elements};
+  *tuple =
+      (HloSharding){.kind = SHARDING_TUPLE, .shard_as = -1, .shard_like = -1, .tuple_count = count, .tuple = elements};
   HloAttr spread = *attr;
   spread.value.sharding = tuple;
   draft_set_attr(parser, draft, &spread);
@@ -309,8 +321,8 @@ static void spread_sharding(Parser *parser, InstructionDraft *draft, const Shape
 /* The shape that the text leaves out; NULL when inference failed. */
 static const Shape *infer_shape(Parser *parser, const InstructionDraft *draft) {
   if (!hlo_opcode_has(draft->opcode, OP_SHAPE_OPTIONAL)) {
-    Status status = parse_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it", SV_ARG(draft->opcode_text));
-    (void)status;
+    report_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it",
+                 SV_ARG(draft->opcode_text));
     return NULL;
   }
   HloInstruction outline = {
@@ -345,7 +357,8 @@ Status build_instruction(Parser *parser, InstructionDraft *draft, HloInstruction
     int64_t number = draft_attr(draft, HLO_ATTR_PARAMETER_NUMBER)->value.integer;
     instruction = hlo_computation_add_parameter(computation, number, shape, name);
   } else {
-    instruction = hlo_computation_add(computation, draft->opcode, shape, draft->operands.data, (int)draft->operands.count, name);
+    instruction =
+        hlo_computation_add(computation, draft->opcode, shape, draft->operands.data, (int)draft->operands.count, name);
   }
   instruction->loc = draft->opcode_loc;
   for (int64_t i = 0; i < draft->attrs.count; i++) hlo_instruction_set_attr(instruction, &draft->attrs.data[i]);
@@ -365,11 +378,13 @@ static Status parse_opcode(Parser *parser, InstructionDraft *draft) {
                       : draft->sugar == ASYNC_SUGAR_UPDATE ? HLO_ASYNC_UPDATE
                                                            : HLO_ASYNC_DONE;
     } else if (!draft->shape && lexer_peek(&parser->lexer) == '[') {
-      Status status = parse_error(parser, draft->opcode_loc, "parse-type", "unknown type '%.*s'", SV_ARG(draft->opcode_text));
+      Status status =
+          parse_error(parser, draft->opcode_loc, "parse-type", "unknown type '%.*s'", SV_ARG(draft->opcode_text));
       suggest_type(parser, draft->opcode_text);
       return status;
     } else {
-      Status status = parse_error(parser, draft->opcode_loc, "parse-opcode", "unknown opcode '%.*s'", SV_ARG(draft->opcode_text));
+      Status status =
+          parse_error(parser, draft->opcode_loc, "parse-opcode", "unknown opcode '%.*s'", SV_ARG(draft->opcode_text));
       suggest_opcode(parser, draft->opcode_text);
       return status;
     }
@@ -429,13 +444,14 @@ static Status refuse_name(Parser *parser, InstructionDraft *draft) {
     draft->name_loc = here(parser);
   }
   if (glued) {
-    Status status = parse_error(parser, here(parser), "parse-name", "'%.*s=' reads as an attribute", SV_ARG(token.text));
+    Status status =
+        parse_error(parser, here(parser), "parse-name", "'%.*s=' reads as an attribute", SV_ARG(token.text));
     parse_note(parser, NO_LOC, "put a blank before '='");
     return status;
   }
   if (draft->name.size > 0) {
-    return parse_error(parser, here(parser), "parse-name", "'%.*s' cannot name an instruction: it is a %s", SV_ARG(token.text),
-                       token.kind == TOKEN_TYPE ? "type" : "keyword");
+    return parse_error(parser, here(parser), "parse-name", "'%.*s' cannot name an instruction: it is a %s",
+                       SV_ARG(token.text), token.kind == TOKEN_TYPE ? "type" : "keyword");
   }
   return parse_expected(parser, "an instruction or '}'");
 }
@@ -447,9 +463,9 @@ static Status parse_definition(Parser *parser, InstructionDraft *draft, HloInstr
   RETURN_IF_ERROR(check_name(parser, draft->name, draft->name_loc));
   HloInstruction *before = find_instruction(parser->scope, draft->name);
   if (before) {
-    Status status = parse_error(parser, draft->name_loc, "parse-duplicate-name", "instruction '%.*s' exists already", SV_ARG(draft->name));
-    (void)status; /* the rest may have errors of its own */
-    parser->scope->failed = true;
+    report_error(parser, draft->name_loc, "parse-duplicate-name", "instruction '%.*s' exists already",
+                 SV_ARG(draft->name));
+    parser->scope->failed = true; /* the rest may have errors of its own */
     if (before->loc.line > 0) parse_note(parser, before->loc, "'%.*s' is defined here", SV_ARG(draft->name));
   }
   advance(parser);
@@ -460,8 +476,7 @@ static Status parse_definition(Parser *parser, InstructionDraft *draft, HloInstr
 static void note_root(Parser *parser, SourceLoc loc) {
   Scope *scope = parser->scope;
   if (scope->has_root) {
-    Status status = parse_error(parser, loc, "parse-root", "the computation has a ROOT already");
-    (void)status;
+    report_error(parser, loc, "parse-root", "the computation has a ROOT already");
     scope->failed = true;
     if (scope->computation->root) parse_note(parser, scope->computation->root->loc, "the first one is here");
   }

@@ -1,5 +1,5 @@
-/* Literals: values of constants.  Arrays are read in one loop over nesting levels, not by recursion, and plain numbers are scanned straight
- * from the text, for constants with millions of elements are common. */
+/* Literals: values of constants.  Arrays are read in one loop over nesting levels, not by recursion, and plain numbers
+ * are scanned straight from the text, for constants with millions of elements are common. */
 #include <math.h>
 #include <stdio.h>
 
@@ -13,9 +13,9 @@ typedef struct ArrayFill {
   const TypeInfo *info;
   PrimitiveType type;
   char *data;
-  int64_t next, count; /* elements */
-  int64_t *seen;       /* per level: sub-arrays or elements so far */
-  int level;           /* braces open */
+  int64_t next, count;            /* elements */
+  int64_t *seen;                  /* per level: sub-arrays or elements so far */
+  int level;                      /* braces open */
   uint64_t limit_low, limit_high; /* of integers narrower than 64 bits, as int64 */
 } ArrayFill;
 
@@ -55,9 +55,7 @@ static bool store_number(ArrayFill *fill, const Number *number) {
     case TYPE_CLASS_FLOAT:
       return store_real(fill->type, at_element, number->is_integer ? (double)number->integer : number->real) &&
              (number->is_integer || !isinf(number->real));
-    case TYPE_CLASS_PRED:
-      *at_element = number->integer != 0;
-      return number->is_integer;
+    case TYPE_CLASS_PRED: *at_element = number->integer != 0; return number->is_integer;
     default:
       if (!number->is_integer || !integer_fits(fill, number->integer)) return false;
       store_bits(at_element, fill->info->storage_bytes, (uint64_t)number->integer);
@@ -76,8 +74,8 @@ static Status store_nan(Parser *parser, PrimitiveType type, char *at_element) {
     return parse_error(parser, here(parser), "parse-literal", "'%s' has only one nan, without payload", info->text);
   }
   if (payload > mantissa_mask) {
-    return parse_error(parser, here(parser), "parse-literal", "the payload of a nan in '%s' goes up to 0x%llx", info->text,
-                       (unsigned long long)mantissa_mask);
+    return parse_error(parser, here(parser), "parse-literal", "the payload of a nan in '%s' goes up to 0x%llx",
+                       info->text, (unsigned long long)mantissa_mask);
   }
   if (float_has_nan_payload(type)) {
     uint64_t exponent = (((uint64_t)1 << info->exponent_bits) - 1) << info->mantissa_bits;
@@ -95,7 +93,8 @@ static Status out_of_range(Parser *parser, PrimitiveType type) {
   const Token *token = current(parser);
   const TypeInfo *info = type_info(type);
   StringView text = token_describe(parser->scratch, token);
-  Status status = parse_error(parser, here(parser), "parse-literal-range", "%.*s is out of range for '%s'", SV_ARG(text), info->text);
+  Status status = parse_error(parser, here(parser), "parse-literal-range", "%.*s is out of range for '%s'",
+                              SV_ARG(text), info->text);
   if (type_is_integral(type) && info->bits < 64) {
     bool is_signed = type_is_signed(type);
     long long high = is_signed ? ((long long)1 << (info->bits - 1)) - 1 : ((long long)1 << info->bits) - 1;
@@ -165,7 +164,8 @@ static Status parse_element(Parser *parser, ArrayFill *fill) {
 
 /* --- arrays --- */
 
-/* After an element: more plain numbers, read without tokens.  Stops before the first thing that is none, or that needs an error. */
+/* After an element: more plain numbers, read without tokens.  Stops before the first thing that is none, or that needs
+ * an error. */
 static void fill_plain_numbers(Parser *parser, ArrayFill *fill) {
   Lexer *lexer = &parser->lexer;
   int64_t *seen = &fill->seen[fill->level - 1], wanted = fill->shape->dims[fill->level - 1];
@@ -212,7 +212,8 @@ static Status count_item(Parser *parser, ArrayFill *fill) {
 
 static Status open_level(Parser *parser, ArrayFill *fill) {
   if (fill->level == fill->shape->rank) {
-    return parse_error(parser, here(parser), "parse-literal", "braces nested deeper than the rank, %d", fill->shape->rank);
+    return parse_error(parser, here(parser), "parse-literal", "braces nested deeper than the rank, %d",
+                       fill->shape->rank);
   }
   if (fill->level > 0) RETURN_IF_ERROR(count_item(parser, fill));
   fill->seen[fill->level++] = 0;
@@ -284,11 +285,12 @@ static Status parse_array(Parser *parser, const Shape *shape, Literal *literal) 
     return parse_error(parser, here(parser), "parse-literal", "%.*s is too large for a constant", SV_ARG(text));
   }
   if (count > parser->lexer.end - current(parser)->start) { /* before memory is asked for */
-    return parse_error(parser, here(parser), "parse-literal", "%.*s has %lld elements, more than the text behind can hold",
-                       SV_ARG(text), (long long)count);
+    return parse_error(parser, here(parser), "parse-literal",
+                       "%.*s has %lld elements, more than the text behind can hold", SV_ARG(text), (long long)count);
   }
   *literal = *literal_create(parser->arena, shape);
-  ArrayFill fill = {.shape = shape, .info = type_info(shape->type), .type = shape->type, .data = literal->data, .count = count};
+  ArrayFill fill = {
+      .shape = shape, .info = type_info(shape->type), .type = shape->type, .data = literal->data, .count = count};
   set_limits(&fill);
   if (shape->rank > 0) {
     fill.seen = ARENA_NEW_ARRAY(parser->scratch, int64_t, shape->rank);

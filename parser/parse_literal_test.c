@@ -123,7 +123,8 @@ static void literal_errors_are_located(void **state) {
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     Arena *arena = arena_create();
-    assert_rejected(arena_printf(arena, "ENTRY e { ROOT c = %s constant(\n%s) }", rows[i].shape, rows[i].value), rows[i].errors);
+    assert_rejected(arena_printf(arena, "ENTRY e { ROOT c = %s constant(\n%s) }", rows[i].shape, rows[i].value),
+                    rows[i].errors);
     arena_destroy(arena);
   }
 }
@@ -139,9 +140,12 @@ static void literal_long_rows_keep_lines(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(literal_elements_have_the_bits_of_xla), cmocka_unit_test(literal_without_elements_is_braces),
-      cmocka_unit_test(literal_tuples_nest),                   cmocka_unit_test(literal_elided_is_marked),
-      cmocka_unit_test(literal_errors_are_located),            cmocka_unit_test(literal_long_rows_keep_lines),
+      cmocka_unit_test(literal_elements_have_the_bits_of_xla),
+      cmocka_unit_test(literal_without_elements_is_braces),
+      cmocka_unit_test(literal_tuples_nest),
+      cmocka_unit_test(literal_elided_is_marked),
+      cmocka_unit_test(literal_errors_are_located),
+      cmocka_unit_test(literal_long_rows_keep_lines),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,8 @@
 static Status check_permutation(Parser *parser, SourceLoc loc, Int64List list) {
   for (int64_t i = 0; i < list.count; i++) {
     if (list.data[i] < 0 || list.data[i] >= list.count) {
-      return parse_error(parser, loc, "parse-devices", "%lld is no dimension of the arrangement", (long long)list.data[i]);
+      return parse_error(parser, loc, "parse-devices", "%lld is no dimension of the arrangement",
+                         (long long)list.data[i]);
     }
   }
   return STATUS_OK;
@@ -19,7 +20,8 @@ static Status parse_arrangement(Parser *parser, IotaTile *out_iota) {
   RETURN_IF_ERROR(parse_int_list(parser, TOKEN_LEFT_BRACKET, TOKEN_RIGHT_BRACKET, &dims));
   if (dims.count == 0) return parse_error(parser, loc, "parse-devices", "an arrangement of devices needs dimensions");
   for (int64_t i = 0; i < dims.count; i++) {
-    if (dims.data[i] <= 0) return parse_error(parser, loc, "parse-devices", "a dimension of an arrangement is not positive");
+    if (dims.data[i] <= 0)
+      return parse_error(parser, loc, "parse-devices", "a dimension of an arrangement is not positive");
   }
   if (dims.count > 1 || at_word(parser, "T")) {
     if (!at_word(parser, "T")) return parse_expected(parser, "'T(…)', the order of the dimensions");
@@ -27,8 +29,8 @@ static Status parse_arrangement(Parser *parser, IotaTile *out_iota) {
     advance(parser);
     RETURN_IF_ERROR(parse_int_list(parser, TOKEN_LEFT_PAREN, TOKEN_RIGHT_PAREN, &perm));
     if (perm.count != dims.count) {
-      return parse_error(parser, loc, "parse-devices", "'T' has %lld entries for %lld dimensions", (long long)perm.count,
-                         (long long)dims.count);
+      return parse_error(parser, loc, "parse-devices", "'T' has %lld entries for %lld dimensions",
+                         (long long)perm.count, (long long)dims.count);
     }
     RETURN_IF_ERROR(check_permutation(parser, loc, perm));
   } else {
@@ -45,7 +47,9 @@ Status parse_iota(Parser *parser, IotaTile *out_iota) {
 
 /* --- mesh["x"=2,"y"=4],device_ids=(…) --- */
 
-bool at_mesh(const Parser *parser) { return at_word(parser, "mesh") || at_word(parser, "maximal_mesh"); }
+bool at_mesh(const Parser *parser) {
+  return at_word(parser, "mesh") || at_word(parser, "maximal_mesh");
+}
 
 static Status parse_maximal_mesh(Parser *parser, Mesh *mesh) {
   mesh->is_maximal = true;
@@ -65,8 +69,11 @@ static Status parse_axes(Parser *parser, Mesh *mesh) {
       RETURN_IF_ERROR(parse_string(parser, &axis.name));
       RETURN_IF_ERROR(expect(parser, TOKEN_EQUAL, "'=' behind a mesh axis"));
       RETURN_IF_ERROR(parse_int64(parser, &axis.size));
-      if (axis.size <= 0) return parse_error(parser, loc, "parse-mesh", "the size of mesh axis '%.*s' is not positive", SV_ARG(axis.name));
-      if (axes.count == MAX_MESH_AXES) return parse_error(parser, loc, "parse-mesh", "a mesh has at most %d axes", MAX_MESH_AXES);
+      if (axis.size <= 0)
+        return parse_error(parser, loc, "parse-mesh", "the size of mesh axis '%.*s' is not positive",
+                           SV_ARG(axis.name));
+      if (axes.count == MAX_MESH_AXES)
+        return parse_error(parser, loc, "parse-mesh", "a mesh has at most %d axes", MAX_MESH_AXES);
       for (int64_t i = 0; i < axes.count; i++) {
         if (!sv_equal(axes.data[i].name, axis.name)) continue;
         return parse_error(parser, loc, "parse-mesh", "the mesh has two axes '%.*s'", SV_ARG(axis.name));
@@ -167,7 +174,8 @@ static Status parse_axis_ref(Parser *parser, const Mesh *mesh, MeshAxisRef *out_
   int64_t split;
   bool fits = out_ref->pre_size > 0 && out_ref->size > 0 && checked_mul(out_ref->pre_size, out_ref->size, &split) &&
               axis->size % split == 0;
-  if (!fits) return parse_error(parser, loc, "parse-mesh", "the sub-axis does not divide axis '%.*s'", SV_ARG(out_ref->name));
+  if (!fits)
+    return parse_error(parser, loc, "parse-mesh", "the sub-axis does not divide axis '%.*s'", SV_ARG(out_ref->name));
   return STATUS_OK;
 }
 
@@ -200,7 +208,8 @@ static Status parse_mesh_groups(Parser *parser, ReplicaGroups *groups) {
     const MeshAxisRef *ref = &groups->axes.refs[i];
     if (!checked_mul(size, ref->size > 0 ? ref->size : find_axis(groups->mesh, ref->name)->size, &size)) size = -1;
   }
-  if (size == 1) return parse_error(parser, loc, "parse-replica-groups", "groups along mesh axes need more than one device each");
+  if (size == 1)
+    return parse_error(parser, loc, "parse-replica-groups", "groups along mesh axes need more than one device each");
   return STATUS_OK;
 }
 
@@ -210,7 +219,8 @@ static Status parse_iota_groups(Parser *parser, ReplicaGroups *groups) {
   groups->form = REPLICA_GROUPS_IOTA;
   RETURN_IF_ERROR(parse_int_list(parser, TOKEN_LEFT_BRACKET, TOKEN_RIGHT_BRACKET, &dims));
   if (dims.count != 2) {
-    return parse_error(parser, loc, "parse-replica-groups", "expected [groups,size] before '<=', found %lld numbers", (long long)dims.count);
+    return parse_error(parser, loc, "parse-replica-groups", "expected [groups,size] before '<=', found %lld numbers",
+                       (long long)dims.count);
   }
   if (dims.data[0] <= 0 || dims.data[1] <= 0) {
     return parse_error(parser, loc, "parse-replica-groups", "number and size of replica groups are positive");
@@ -225,6 +235,7 @@ Status parse_replica_groups(Parser *parser, const ReplicaGroups **out_groups) {
   *out_groups = groups;
   if (at_mesh(parser)) return parse_mesh_groups(parser, groups);
   if (at(parser, TOKEN_LEFT_BRACKET)) return parse_iota_groups(parser, groups);
-  if (!at(parser, TOKEN_LEFT_BRACE)) return parse_expected(parser, "replica groups: {{…},{…}}, [groups,size]<=[…] or mesh[…]{…}");
+  if (!at(parser, TOKEN_LEFT_BRACE))
+    return parse_expected(parser, "replica groups: {{…},{…}}, [groups,size]<=[…] or mesh[…]{…}");
   return parse_int_lists(parser, &groups->group_count, &groups->groups);
 }

@@ -6,8 +6,8 @@
 /* --- metadata={op_type="…" source_line=1 …} --- */
 
 static const char *const metadata_names[] = {
-    "op_type",           "op_name",         "source_file",  "deduplicated_name", "scheduling_name", "metadata_payload",
-    "source_line",       "source_end_line", "source_column", "source_end_column", "stack_frame_id",  "profile_type",
+    "op_type",     "op_name",         "source_file",   "deduplicated_name", "scheduling_name", "metadata_payload",
+    "source_line", "source_end_line", "source_column", "source_end_column", "stack_frame_id",  "profile_type",
 };
 static const FieldTable metadata_table = {metadata_names, 12};
 
@@ -25,7 +25,8 @@ Status parse_metadata(Parser *parser, HloMetadata *out_metadata) {
   HloMetadata *m = out_metadata;
   StringView *const texts[] = {&m->op_type,           &m->op_name,         &m->source_file,
                                &m->deduplicated_name, &m->scheduling_name, &m->payload};
-  int64_t *const numbers[] = {&m->source_line, &m->source_end_line, &m->source_column, &m->source_end_column, &m->stack_frame_id};
+  int64_t *const numbers[] = {&m->source_line, &m->source_end_line, &m->source_column, &m->source_end_column,
+                              &m->stack_frame_id};
   uint64_t seen = 0;
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_BRACE, "'{' of metadata"));
   while (!at(parser, TOKEN_RIGHT_BRACE)) {
@@ -38,7 +39,8 @@ Status parse_metadata(Parser *parser, HloMetadata *out_metadata) {
     } else {
       RETURN_IF_ERROR(parse_profile_type(parser, m));
     }
-    if (accept(parser, TOKEN_COMMA) && at(parser, TOKEN_RIGHT_BRACE)) return parse_expected(parser, "a field of 'metadata'");
+    if (accept(parser, TOKEN_COMMA) && at(parser, TOKEN_RIGHT_BRACE))
+      return parse_expected(parser, "a field of 'metadata'");
   }
   advance(parser);
   return STATUS_OK;

@@ -4,8 +4,12 @@
 
 typedef Status Rule(Parser *parser, InstructionDraft *draft);
 
-static int64_t operand_count(const InstructionDraft *draft) { return draft->operands.count; }
-static const Shape *operand_shape(const InstructionDraft *draft, int64_t i) { return draft->operands.data[i]->shape; }
+static int64_t operand_count(const InstructionDraft *draft) {
+  return draft->operands.count;
+}
+static const Shape *operand_shape(const InstructionDraft *draft, int64_t i) {
+  return draft->operands.data[i]->shape;
+}
 
 static Status count_error(Parser *parser, const InstructionDraft *draft, const char *wanted) {
   return parse_error(parser, draft->operands_loc, "parse-operand-count", "'%.*s' takes %s, found %lld",
@@ -36,8 +40,9 @@ static Status check_odd(Parser *parser, InstructionDraft *draft) {
 static Status check_one_dimension(Parser *parser, InstructionDraft *draft) {
   const HloAttr *attr = draft_attr(draft, HLO_ATTR_DIMENSIONS);
   if (!attr || attr->value.ints.count == 1) return STATUS_OK;
-  return parse_error(parser, attr->loc, "parse-attribute-value", "'dimensions' of '%.*s' names one dimension, found %lld",
-                     SV_ARG(draft->opcode_text), (long long)attr->value.ints.count);
+  return parse_error(parser, attr->loc, "parse-attribute-value",
+                     "'dimensions' of '%.*s' names one dimension, found %lld", SV_ARG(draft->opcode_text),
+                     (long long)attr->value.ints.count);
 }
 
 static Status check_all_to_all(Parser *parser, InstructionDraft *draft) {
@@ -54,7 +59,8 @@ static Status check_parameter(Parser *parser, InstructionDraft *draft) {
   }
   HloInstruction *before = hlo_computation_parameter(parser->scope->computation, number);
   if (!before) return STATUS_OK;
-  Status status = parse_error(parser, attr->loc, "parse-parameter", "parameter number %lld is given twice", (long long)number);
+  Status status =
+      parse_error(parser, attr->loc, "parse-parameter", "parameter number %lld is given twice", (long long)number);
   parse_note(parser, before->loc, "'%.*s' has it", SV_ARG(before->name));
   return status;
 }
@@ -69,7 +75,8 @@ static Status check_constant(Parser *parser, InstructionDraft *draft) {
       seen[dimension] = true;
       continue;
     }
-    return parse_error(parser, draft->shape_loc, "parse-layout", "the layout of a constant is no permutation of its dimensions");
+    return parse_error(parser, draft->shape_loc, "parse-layout",
+                       "the layout of a constant is no permutation of its dimensions");
   }
   return STATUS_OK;
 }
@@ -77,7 +84,8 @@ static Status check_constant(Parser *parser, InstructionDraft *draft) {
 static Status check_broadcast(Parser *parser, InstructionDraft *draft) {
   if (draft_attr(draft, HLO_ATTR_DIMENSIONS)) return STATUS_OK;
   if (!shape_is_scalar(operand_shape(draft, 0))) {
-    return parse_error(parser, draft->opcode_loc, "parse-missing-attribute", "'broadcast' of an array needs attribute 'dimensions'");
+    return parse_error(parser, draft->opcode_loc, "parse-missing-attribute",
+                       "'broadcast' of an array needs attribute 'dimensions'");
   }
   HloAttr none = {.id = HLO_ATTR_DIMENSIONS, .loc = draft->opcode_loc};
   draft_set_attr(parser, draft, &none);
@@ -86,9 +94,11 @@ static Status check_broadcast(Parser *parser, InstructionDraft *draft) {
 
 static Status check_tuple(Parser *parser, InstructionDraft *draft) {
   if (!draft->shape) return STATUS_OK;
-  if (draft->shape->type != TYPE_TUPLE) return parse_error(parser, draft->shape_loc, "parse-shape", "the shape of 'tuple' is no tuple");
+  if (draft->shape->type != TYPE_TUPLE)
+    return parse_error(parser, draft->shape_loc, "parse-shape", "the shape of 'tuple' is no tuple");
   if (draft->shape->tuple_size == operand_count(draft)) return STATUS_OK;
-  return count_error(parser, draft, arena_printf(parser->scratch, "%d operands for its shape", draft->shape->tuple_size));
+  return count_error(parser, draft,
+                     arena_printf(parser->scratch, "%d operands for its shape", draft->shape->tuple_size));
 }
 
 /* Start indices: one scalar per dimension, or a vector of all. */
@@ -96,11 +106,17 @@ static Status check_start_indices(Parser *parser, InstructionDraft *draft, int a
   int64_t indices = operand_count(draft) - arrays;
   int rank = operand_shape(draft, 0)->rank;
   if (indices == rank || (indices == 1 && operand_shape(draft, arrays)->rank == 1)) return STATUS_OK;
-  return count_error(parser, draft, arena_printf(parser->scratch, "%d operand%s and %d start indices", arrays, arrays == 1 ? "" : "s", rank));
+  return count_error(
+      parser, draft,
+      arena_printf(parser->scratch, "%d operand%s and %d start indices", arrays, arrays == 1 ? "" : "s", rank));
 }
 
-static Status check_dynamic_slice(Parser *parser, InstructionDraft *draft) { return check_start_indices(parser, draft, 1); }
-static Status check_dynamic_update_slice(Parser *parser, InstructionDraft *draft) { return check_start_indices(parser, draft, 2); }
+static Status check_dynamic_slice(Parser *parser, InstructionDraft *draft) {
+  return check_start_indices(parser, draft, 1);
+}
+static Status check_dynamic_update_slice(Parser *parser, InstructionDraft *draft) {
+  return check_start_indices(parser, draft, 2);
+}
 
 static Status check_dynamic_reshape(Parser *parser, InstructionDraft *draft) {
   if (!draft->shape || operand_count(draft) == 1 + draft->shape->rank) return STATUS_OK;
@@ -115,26 +131,32 @@ static Status check_conditional(Parser *parser, InstructionDraft *draft) {
   bool by_index = shape_is_scalar(selector) && selector->type == TYPE_S32;
   if (!by_pred && !by_index) {
     StringView shape = shape_text(parser->scratch, selector, false);
-    return parse_error(parser, draft->operands_loc, "parse-operand-shape", "'conditional' branches on pred[] or s32[], not %.*s", SV_ARG(shape));
+    return parse_error(parser, draft->operands_loc, "parse-operand-shape",
+                       "'conditional' branches on pred[] or s32[], not %.*s", SV_ARG(shape));
   }
   for (int i = 0; i < 2; i++) {
     const HloAttr *attr = draft_attr(draft, two[i]);
     if (by_pred && !attr) {
-      return parse_error(parser, draft->opcode_loc, "parse-missing-attribute", "'conditional' on pred[] needs attribute '%s'", hlo_attr_info(two[i])->text);
+      return parse_error(parser, draft->opcode_loc, "parse-missing-attribute",
+                         "'conditional' on pred[] needs attribute '%s'", hlo_attr_info(two[i])->text);
     }
     if (by_index && attr) {
-      return parse_error(parser, attr->loc, "parse-attribute", "'conditional' on s32[] has no attribute '%s'", hlo_attr_info(two[i])->text);
+      return parse_error(parser, attr->loc, "parse-attribute", "'conditional' on s32[] has no attribute '%s'",
+                         hlo_attr_info(two[i])->text);
     }
   }
   if (by_pred && branches) {
-    return parse_error(parser, branches->loc, "parse-attribute", "'conditional' on pred[] has no attribute 'branch_computations'");
+    return parse_error(parser, branches->loc, "parse-attribute",
+                       "'conditional' on pred[] has no attribute 'branch_computations'");
   }
   if (by_index && (!branches || branches->value.computations.count == 0)) {
-    return parse_error(parser, draft->opcode_loc, "parse-missing-attribute", "'conditional' on s32[] needs attribute 'branch_computations'");
+    return parse_error(parser, draft->opcode_loc, "parse-missing-attribute",
+                       "'conditional' on s32[] needs attribute 'branch_computations'");
   }
   int64_t count = by_pred ? 2 : branches->value.computations.count;
   if (operand_count(draft) == 1 + count) return STATUS_OK;
-  return count_error(parser, draft, arena_printf(parser->scratch, "%lld operands, one and one per branch", (long long)(1 + count)));
+  return count_error(parser, draft,
+                     arena_printf(parser->scratch, "%lld operands, one and one per branch", (long long)(1 + count)));
 }
 
 static Status check_infeed(Parser *parser, InstructionDraft *draft) {
@@ -145,7 +167,8 @@ static Status check_infeed(Parser *parser, InstructionDraft *draft) {
 /* The shape follows from the data, whatever the text says. */
 static Status check_send(Parser *parser, InstructionDraft *draft) {
   if (!draft->shape) return STATUS_OK;
-  const Shape *elements[] = {operand_shape(draft, 0), shape_scalar(parser->shapes, TYPE_U32), shape_token(parser->shapes)};
+  const Shape *elements[] = {operand_shape(draft, 0), shape_scalar(parser->shapes, TYPE_U32),
+                             shape_token(parser->shapes)};
   draft->shape = shape_tuple(parser->shapes, elements, 3);
   return STATUS_OK;
 }
@@ -158,10 +181,12 @@ static Status check_recv(Parser *parser, InstructionDraft *draft) {
 static Status check_channel_done(Parser *parser, InstructionDraft *draft) {
   const HloInstruction *start = draft->operands.data[0];
   if (start->opcode != HLO_SEND && start->opcode != HLO_RECV) return STATUS_OK;
-  const HloAttr *own = draft_attr(draft, HLO_ATTR_CHANNEL_ID), *other = hlo_instruction_attr(start, HLO_ATTR_CHANNEL_ID);
+  const HloAttr *own = draft_attr(draft, HLO_ATTR_CHANNEL_ID),
+                *other = hlo_instruction_attr(start, HLO_ATTR_CHANNEL_ID);
   if (!own == !other && (!own || own->value.integer == other->value.integer)) return STATUS_OK;
   Status status = parse_error(parser, own ? own->loc : draft->opcode_loc, "parse-attribute-value",
-                              "'channel_id' of '%.*s' differs from that of '%.*s'", SV_ARG(draft->opcode_text), SV_ARG(start->name));
+                              "'channel_id' of '%.*s' differs from that of '%.*s'", SV_ARG(draft->opcode_text),
+                              SV_ARG(start->name));
   parse_note(parser, other ? other->loc : start->loc, "'%.*s' is here", SV_ARG(start->name));
   return status;
 }
@@ -191,13 +216,16 @@ static Status check_scan(Parser *parser, InstructionDraft *draft) {
   RETURN_IF_ERROR(check_one_dimension(parser, draft));
   int64_t wanted = draft_attr(draft, HLO_ATTR_TO_APPLY)->value.computation->parameters.count;
   if (operand_count(draft) == wanted) return STATUS_OK;
-  return count_error(parser, draft, arena_printf(parser->scratch, "%lld operands, as many as 'to_apply' has parameters", (long long)wanted));
+  return count_error(
+      parser, draft,
+      arena_printf(parser->scratch, "%lld operands, as many as 'to_apply' has parameters", (long long)wanted));
 }
 
 static Status check_custom_call(Parser *parser, InstructionDraft *draft) {
   const HloAttr *called = draft_attr(draft, HLO_ATTR_CALLED_COMPUTATIONS);
   if (called && draft_attr(draft, HLO_ATTR_TO_APPLY)) {
-    return parse_error(parser, called->loc, "parse-attribute", "'to_apply' and 'called_computations' exclude each other");
+    return parse_error(parser, called->loc, "parse-attribute",
+                       "'to_apply' and 'called_computations' exclude each other");
   }
   const HloAttr *layouts = draft_attr(draft, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   if (!layouts) return STATUS_OK;
@@ -208,9 +236,11 @@ static Status check_custom_call(Parser *parser, InstructionDraft *draft) {
   for (int64_t i = 0; i < operand_count(draft); i++) {
     const Shape *wanted = layouts->value.shapes.data[i], *real = operand_shape(draft, i);
     if (shape_compatible(wanted, real)) continue;
-    StringView wanted_text = shape_text(parser->scratch, wanted, false), real_text = shape_text(parser->scratch, real, false);
-    return parse_error(parser, layouts->loc, "parse-attribute-value", "the layout for operand %lld is of %.*s, the operand is %.*s",
-                       (long long)i, SV_ARG(wanted_text), SV_ARG(real_text));
+    StringView wanted_text = shape_text(parser->scratch, wanted, false),
+               real_text = shape_text(parser->scratch, real, false);
+    return parse_error(parser, layouts->loc, "parse-attribute-value",
+                       "the layout for operand %lld is of %.*s, the operand is %.*s", (long long)i, SV_ARG(wanted_text),
+                       SV_ARG(real_text));
   }
   return STATUS_OK;
 }
@@ -256,8 +286,9 @@ static Status check_replication(Parser *parser, const InstructionDraft *draft) {
   }
   int64_t leaves = draft->shape ? shape_leaf_count(draft->shape) : 0;
   if (attr->value.bools.count == leaves) return STATUS_OK;
-  return parse_error(parser, attr->loc, "parse-attribute-value", "'parameter_replication' has %lld entries for %lld arrays",
-                     (long long)attr->value.bools.count, (long long)leaves);
+  return parse_error(parser, attr->loc, "parse-attribute-value",
+                     "'parameter_replication' has %lld entries for %lld arrays", (long long)attr->value.bools.count,
+                     (long long)leaves);
 }
 
 Status check_instruction(Parser *parser, InstructionDraft *draft) {

@@ -71,7 +71,8 @@ static Status parse_in_parens(Parser *parser, int64_t *out_value) {
 
 static Status parse_type_in_parens(Parser *parser, PrimitiveType *out_type) {
   RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_PAREN, "'('"));
-  if (!at(parser, TOKEN_TYPE) || !type_is_integral(current(parser)->type)) return parse_expected(parser, "an integer type");
+  if (!at(parser, TOKEN_TYPE) || !type_is_integral(current(parser)->type))
+    return parse_expected(parser, "an integer type");
   *out_type = current(parser)->type;
   advance(parser);
   return expect(parser, TOKEN_RIGHT_PAREN, "')'");
@@ -239,17 +240,17 @@ static Status parse_array_shape(Parser *parser, const Shape **out_shape) {
     return parse_error(parser, loc, "parse-shape", "'%s' has no dimensions", type_text(type));
   }
   if (!at_layout(parser)) {
-    *out_shape = type == TYPE_OPAQUE ? shape_intern(parser->shapes, &(Shape){.type = type})
-                 : type == TYPE_TOKEN
-                     ? shape_token(parser->shapes)
-                     : shape_array_with(parser->shapes, type, dims, dynamic, rank, NULL);
+    *out_shape = type == TYPE_OPAQUE  ? shape_intern(parser->shapes, &(Shape){.type = type})
+                 : type == TYPE_TOKEN ? shape_token(parser->shapes)
+                                      : shape_array_with(parser->shapes, type, dims, dynamic, rank, NULL);
     return STATUS_OK;
   }
   if (rank > 0) dims = ARENA_COPY_ARRAY(parser->scratch, int64_t, dims, rank);
   SourceLoc layout_loc = here(parser);
   LayoutText text = {0};
   RETURN_IF_ERROR(parse_layout(parser, &text));
-  if (!type_is_array(type)) return parse_error(parser, layout_loc, "parse-layout", "'%s' has no layout", type_text(type));
+  if (!type_is_array(type))
+    return parse_error(parser, layout_loc, "parse-layout", "'%s' has no layout", type_text(type));
   if (text.minor_to_major.count != rank) {
     return parse_error(parser, layout_loc, "parse-layout", "the layout names %lld dimensions, the shape has %d",
                        (long long)text.minor_to_major.count, rank);
@@ -302,7 +303,8 @@ Status parse_shape(Parser *parser, const Shape **out_shape) {
   }
   if (parser->nesting >= MAX_NESTING) return parse_too_deep(parser, here(parser), "shapes are");
   parser->nesting++;
-  Status status = at(parser, TOKEN_LEFT_PAREN) ? parse_tuple_shape(parser, out_shape) : parse_buffer_shape(parser, out_shape);
+  Status status =
+      at(parser, TOKEN_LEFT_PAREN) ? parse_tuple_shape(parser, out_shape) : parse_buffer_shape(parser, out_shape);
   parser->nesting--;
   return status;
 }
@@ -337,7 +339,8 @@ Status check_shape_size(Parser *parser, SourceLoc loc, const Shape *shape) {
   return parse_error(parser, loc, "parse-shape", "the tuple has more than %d elements in all", MAX_SHAPE_NODES);
 }
 
-Status hlo_parse_shape(Arena *arena, ShapeTable *shapes, const SourceFile *file, DiagSink *diag, const Shape **out_shape) {
+Status hlo_parse_shape(Arena *arena, ShapeTable *shapes, const SourceFile *file, DiagSink *diag,
+                       const Shape **out_shape) {
   Arena *scratch = arena_create();
   Parser parser = {.arena = arena, .scratch = scratch, .shapes = shapes, .diag = diag};
   lexer_init(&parser.lexer, file);

@@ -33,7 +33,8 @@ static Status parse_devices(Parser *parser, ShardingText *text) {
   text->has_tile = true;
   RETURN_IF_ERROR(parse_int_list(parser, TOKEN_LEFT_BRACKET, TOKEN_RIGHT_BRACKET, &sharding->tile_dims));
   for (int64_t i = 0; i < sharding->tile_dims.count; i++) {
-    if (sharding->tile_dims.data[i] <= 0) return parse_error(parser, loc, "parse-sharding", "a tile dimension is not positive");
+    if (sharding->tile_dims.data[i] <= 0)
+      return parse_error(parser, loc, "parse-sharding", "a tile dimension is not positive");
   }
   if (at(parser, TOKEN_LESS_EQUAL)) {
     IotaTile *iota = ARENA_NEW(parser->arena, IotaTile);
@@ -134,7 +135,8 @@ static Status finish_flat(Parser *parser, ShardingText *text) {
       return parse_error(parser, text->loc, "parse-sharding", "a maximal sharding needs 'device=' once");
     }
     if (!maximal && (text->device_count > 0 || text->has_tile)) {
-      return parse_error(parser, text->loc, "parse-sharding", "a sharding that is '%s' names no devices", kind_words[i].word);
+      return parse_error(parser, text->loc, "parse-sharding", "a sharding that is '%s' names no devices",
+                         kind_words[i].word);
     }
     return STATUS_OK;
   }
@@ -229,7 +231,8 @@ Status parse_sharding(Parser *parser, const HloSharding **out_sharding) {
       array_push(&elements, parser->arena, element);
     } while (accept(parser, TOKEN_COMMA));
   }
-  *sharding = (HloSharding){.kind = SHARDING_TUPLE, .shard_as = -1, .shard_like = -1, .tuple_count = elements.count, .tuple = elements.data};
+  *sharding = (HloSharding){
+      .kind = SHARDING_TUPLE, .shard_as = -1, .shard_like = -1, .tuple_count = elements.count, .tuple = elements.data};
   return expect(parser, TOKEN_RIGHT_BRACE, "',' or '}' of a tuple of shardings");
 }
 
@@ -254,7 +257,8 @@ Status parse_domain(Parser *parser, const HloDomain **out_domain) {
     } else {
       RETURN_IF_ERROR(parse_sharding(parser, field == 1 ? &domain->entry : &domain->exit));
     }
-    if (accept(parser, TOKEN_COMMA) && at(parser, TOKEN_RIGHT_BRACE)) return parse_expected(parser, "a field of 'domain'");
+    if (accept(parser, TOKEN_COMMA) && at(parser, TOKEN_RIGHT_BRACE))
+      return parse_expected(parser, "a field of 'domain'");
   }
   advance(parser);
   for (int i = 0; i < 3; i++) {

@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "base/checked_math.h"
-
 #include "parser/parser_internal.h"
 
 bool accept(Parser *parser, TokenKind kind) {
@@ -33,7 +32,9 @@ bool at_word(const Parser *parser, const char *word) {
   return (at(parser, TOKEN_IDENTIFIER) || at(parser, TOKEN_KEYWORD)) && sv_equal_cstring(current(parser)->text, word);
 }
 
-bool at_name(const Parser *parser) { return at(parser, TOKEN_NAME) || at(parser, TOKEN_IDENTIFIER); }
+bool at_name(const Parser *parser) {
+  return at(parser, TOKEN_NAME) || at(parser, TOKEN_IDENTIFIER);
+}
 
 Status expect_name(Parser *parser, const char *what, StringView *out_name) {
   if (!at_name(parser)) return parse_expected(parser, what);
@@ -85,7 +86,8 @@ Status parse_real(Parser *parser, double *out_value) {
     if (!scan_number(&c, token->start + token->text.size, &number)) XLAC_BUG("a decimal token that is no number");
     *out_value = number.real;
     if (isinf(number.real)) {
-      return parse_error(parser, here(parser), "parse-number", "'%.*s' is out of range for any type", SV_ARG(token->text));
+      return parse_error(parser, here(parser), "parse-number", "'%.*s' is out of range for any type",
+                         SV_ARG(token->text));
     }
   } else if (token->kind == TOKEN_NEGATIVE_INF) {
     *out_value = -INFINITY;
@@ -110,7 +112,9 @@ static Int64List pop_ints(Parser *parser, int64_t mark) {
 
 Status parse_int_list(Parser *parser, TokenKind open, TokenKind close, Int64List *out_list) {
   const char *opening = open == TOKEN_LEFT_BRACE ? "'{'" : open == TOKEN_LEFT_BRACKET ? "'['" : "'('";
-  const char *closing = close == TOKEN_RIGHT_BRACE ? "',' or '}'" : close == TOKEN_RIGHT_BRACKET ? "',' or ']'" : "',' or ')'";
+  const char *closing = close == TOKEN_RIGHT_BRACE     ? "',' or '}'"
+                        : close == TOKEN_RIGHT_BRACKET ? "',' or ']'"
+                                                       : "',' or ')'";
   int64_t mark = parser->ints.count;
   RETURN_IF_ERROR(expect(parser, open, opening));
   if (!at(parser, close)) {
@@ -178,7 +182,8 @@ Status parse_field_name(Parser *parser, const char *owner, const FieldTable *tab
   SourceLoc loc = here(parser);
   for (int i = 0; i < table->count; i++) {
     if (!sv_equal_cstring(name, table->names[i])) continue;
-    if (*seen >> i & 1) return parse_error(parser, loc, "parse-duplicate-attribute", "'%s' stands twice in %s", table->names[i], owner);
+    if (*seen >> i & 1)
+      return parse_error(parser, loc, "parse-duplicate-attribute", "'%s' stands twice in %s", table->names[i], owner);
     *seen |= (uint64_t)1 << i;
     *out_field = i;
     advance(parser);

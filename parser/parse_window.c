@@ -6,7 +6,15 @@
 
 /* --- window={size=3x3 stride=2x2 pad=0_0x1_1 …} --- */
 
-enum { WINDOW_SIZE, WINDOW_STRIDE, WINDOW_PAD, WINDOW_LHS_DILATE, WINDOW_RHS_DILATE, WINDOW_REVERSAL, WINDOW_FIELD_COUNT };
+enum {
+  WINDOW_SIZE,
+  WINDOW_STRIDE,
+  WINDOW_PAD,
+  WINDOW_LHS_DILATE,
+  WINDOW_RHS_DILATE,
+  WINDOW_REVERSAL,
+  WINDOW_FIELD_COUNT
+};
 
 static const char *const window_names[] = {"size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"};
 static const FieldTable window_table = {window_names, WINDOW_FIELD_COUNT};
@@ -62,7 +70,8 @@ static int64_t *window_number(WindowDimension *dimension, int field) {
   }
 }
 
-static Status build_window(Parser *parser, SourceLoc loc, const Int64List *fields, uint64_t seen, const Window **out_window) {
+static Status build_window(Parser *parser, SourceLoc loc, const Int64List *fields, uint64_t seen,
+                           const Window **out_window) {
   int64_t rank = fields[WINDOW_SIZE].count;
   for (int i = 0; i < WINDOW_FIELD_COUNT; i++) {
     int64_t count = i == WINDOW_PAD ? fields[i].count / 3 : fields[i].count;
@@ -112,7 +121,8 @@ Status parse_window(Parser *parser, const Window **out_window) {
 
 /* --- dim_labels=b01f_01io->b01f --- */
 
-/* One group: positions of its letters (-1: missing, which is the verifier's to refuse), of the digits, and the number of dimensions. */
+/* One group: positions of its letters (-1: missing, which is the verifier's to refuse), of the digits, and the number
+ * of dimensions. */
 typedef struct LabelGroup {
   StringView text;
   char first, second; /* the two letters */
@@ -130,7 +140,8 @@ static Status parse_label_group(Parser *parser, SourceLoc loc, LabelGroup *group
     char c = group->text.data[i];
     if (c == '?') continue;
     int64_t *slot = c == group->first ? &group->first_at : c == group->second ? &group->second_at : &spatial[c - '0'];
-    if (*slot >= 0) return parse_error(parser, loc, "parse-dim-labels", "'%c' stands twice in '%.*s'", c, SV_ARG(group->text));
+    if (*slot >= 0)
+      return parse_error(parser, loc, "parse-dim-labels", "'%c' stands twice in '%.*s'", c, SV_ARG(group->text));
     *slot = i;
     group->spatial_rank += c >= '0' && c <= '9';
   }
@@ -157,7 +168,8 @@ Status parse_dim_labels(Parser *parser, const ConvolutionDimensionNumbers **out_
   RETURN_IF_ERROR(parse_label_group(parser, loc, &kernel));
   RETURN_IF_ERROR(parse_label_group(parser, loc, &output));
   if (input.spatial_rank != kernel.spatial_rank || input.spatial_rank != output.spatial_rank) {
-    return parse_error(parser, loc, "parse-dim-labels", "the parts of '%.*s' have different numbers of digits", SV_ARG(text));
+    return parse_error(parser, loc, "parse-dim-labels", "the parts of '%.*s' have different numbers of digits",
+                       SV_ARG(text));
   }
   ConvolutionDimensionNumbers *numbers = ARENA_NEW(parser->arena, ConvolutionDimensionNumbers);
   *numbers = (ConvolutionDimensionNumbers){

@@ -1,7 +1,8 @@
 /* What the units of the parser share.
  *
- * Every parse function starts at the first token of its construct and leaves the first token behind it; on failure it has reported, and returns
- * STATUS_INVALID with the lexer wherever it stopped.  Recovery happens in the instruction list and in the module only. */
+ * Every parse function starts at the first token of its construct and leaves the first token behind it; on failure it
+ * has reported, and returns STATUS_INVALID with the lexer wherever it stopped.  Recovery happens in the instruction
+ * list and in the module only. */
 #ifndef XLAC_PARSER_PARSER_INTERNAL_H
 #define XLAC_PARSER_PARSER_INTERNAL_H
 
@@ -11,8 +12,8 @@
 #include "parser/hlo_lexer.h"
 
 enum {
-  MAX_NESTING = 200,       /* shapes, literals, nested operands, origins */
-  MAX_INLINE_NESTING = 64, /* computations inside computations */
+  MAX_NESTING = 200,         /* shapes, literals, nested operands, origins */
+  MAX_INLINE_NESTING = 64,   /* computations inside computations */
   MAX_SHAPE_NODES = 1 << 24, /* of a tuple shape that the text leaves to inference */
   MAX_MESH_AXES = 256,
   MAX_ERRORS = 50 /* then the parser gives up */
@@ -21,14 +22,14 @@ enum {
 typedef ARRAY(int64_t) Int64Array;
 typedef ARRAY(StringView) StringViewArray;
 
-/* The names of one computation body.  A value without parent stands for an instruction that failed to parse: naming it is no
- * new error. */
+/* The names of one computation body.  A value without parent stands for an instruction that failed to parse: naming it
+ * is no new error. */
 typedef struct Scope {
   struct Scope *outer; /* of the computation around an inline one; not searched for names */
   HloComputation *computation;
   StringMap names;
   StringViewArray order;
-  bool lost_name;  /* an instruction with unreadable name failed: unknown names may be innocent */
+  bool lost_name; /* an instruction with unreadable name failed: unknown names may be innocent */
   bool failed;
   bool has_root;
   int depth; /* of inline nesting */
@@ -48,7 +49,7 @@ typedef struct Parser {
   Lexer lexer;
   HloModule *module;
   Scope *scope;
-  StringMap computations;           /* text name → KnownComputation */
+  StringMap computations; /* text name → KnownComputation */
   StringViewArray computation_names;
   HloComputationArray finished;     /* in the order of completion: callees first */
   IntMap async_computations;        /* called by an async-start */
@@ -61,9 +62,9 @@ typedef struct Parser {
   bool single_instruction;          /* operands without definition become parameters */
   bool lost_computation;            /* a computation with unreadable name failed */
   bool failed;
-  bool stopped;                     /* too many errors or too deep: nothing more is read */
-  bool unwind;                      /* recovery left the inline computation it began in */
-  uint32_t outer_column;            /* of the outermost instruction being parsed, when it begins its line; else 0 */
+  bool stopped;          /* too many errors or too deep: nothing more is read */
+  bool unwind;           /* recovery left the inline computation it began in */
+  uint32_t outer_column; /* of the outermost instruction being parsed, when it begins its line; else 0 */
   int error_count;
   int nesting;
 } Parser;
@@ -94,6 +95,8 @@ typedef struct InstructionDraft {
 
 /* Reports and marks the parse as failed.  Returns STATUS_INVALID. */
 MUST_USE Status parse_error(Parser *parser, SourceLoc loc, const char *code, const char *format, ...) PRINTF_LIKE(4, 5);
+/* The same where reading goes on all the same. */
+void report_error(Parser *parser, SourceLoc loc, const char *code, const char *format, ...) PRINTF_LIKE(4, 5);
 /* "expected |what|, found …" at the current token; the lexer's reason if that is an error token. */
 MUST_USE Status parse_expected(Parser *parser, const char *what);
 MUST_USE Status parse_too_deep(Parser *parser, SourceLoc loc, const char *what);
@@ -114,10 +117,18 @@ void suggest_name(Parser *parser, const StringViewArray *names, StringView text)
 
 /* --- tokens (parse_token.c) --- */
 
-static inline const Token *current(const Parser *parser) { return &parser->lexer.token; }
-static inline bool at(const Parser *parser, TokenKind kind) { return parser->lexer.token.kind == kind; }
-static inline void advance(Parser *parser) { lexer_advance(&parser->lexer); }
-static inline SourceLoc here(const Parser *parser) { return lexer_loc(&parser->lexer); }
+static inline const Token *current(const Parser *parser) {
+  return &parser->lexer.token;
+}
+static inline bool at(const Parser *parser, TokenKind kind) {
+  return parser->lexer.token.kind == kind;
+}
+static inline void advance(Parser *parser) {
+  lexer_advance(&parser->lexer);
+}
+static inline SourceLoc here(const Parser *parser) {
+  return lexer_loc(&parser->lexer);
+}
 bool accept(Parser *parser, TokenKind kind);
 MUST_USE Status expect(Parser *parser, TokenKind kind, const char *what);
 /* An attribute token of this name (the '=' belongs to it), or any word token. */
@@ -181,13 +192,16 @@ typedef struct FieldTable {
   int count;
 } FieldTable;
 /* At an attribute token: the index in |table|, marked in |seen|; consumed.  Unknown and repeated fields are errors. */
-MUST_USE Status parse_field_name(Parser *parser, const char *owner, const FieldTable *table, uint64_t *seen, int *out_field);
+MUST_USE Status parse_field_name(Parser *parser, const char *owner, const FieldTable *table, uint64_t *seen,
+                                 int *out_field);
 
 /* --- instructions (parse_instruction.c, parse_async.c, parse_rules.c) --- */
 
-/* rhs of an instruction whose name is in the draft (empty for anonymous ones), built into the current scope's computation.
- * *out_instruction is NULL, with STATUS_OK, when it could not be built because it uses something that failed before. */
-MUST_USE Status parse_instruction_rhs(Parser *parser, InstructionDraft *draft, bool nested, HloInstruction **out_instruction);
+/* rhs of an instruction whose name is in the draft (empty for anonymous ones), built into the current scope's
+ * computation. *out_instruction is NULL, with STATUS_OK, when it could not be built because it uses something that
+ * failed before. */
+MUST_USE Status parse_instruction_rhs(Parser *parser, InstructionDraft *draft, bool nested,
+                                      HloInstruction **out_instruction);
 /* The next instruction of the scope, with ROOT and name. */
 MUST_USE Status parse_instruction(Parser *parser);
 /* A defined instruction's name, as control predecessors use it.  NULL when it stands for a failed one. */
@@ -204,7 +218,8 @@ MUST_USE Status check_instruction(Parser *parser, InstructionDraft *draft);
 bool resolve_async_sugar(StringView text, HloOpcode *out_wrapped, AsyncSugar *out_sugar);
 /* Opcode whose attributes the text may carry. */
 HloOpcode draft_attribute_opcode(const InstructionDraft *draft);
-/* Rules of asynchronous instructions; for the sugared start builds the wrapped computation and turns the draft into async-start. */
+/* Rules of asynchronous instructions; for the sugared start builds the wrapped computation and turns the draft into
+ * async-start. */
 MUST_USE Status finish_async(Parser *parser, InstructionDraft *draft);
 /* Infers if needed, and adds the draft to the scope's computation; NULL when an inference failed. */
 MUST_USE Status build_instruction(Parser *parser, InstructionDraft *draft, HloInstruction **out_instruction);

@@ -32,9 +32,13 @@ static inline ParseResult *parse_view(StringView text) {
   return result;
 }
 
-static inline ParseResult *parse_text(const char *text) { return parse_view(sv_from_cstring(text)); }
+static inline ParseResult *parse_text(const char *text) {
+  return parse_view(sv_from_cstring(text));
+}
 
-static inline void parse_free(ParseResult *result) { arena_destroy(result->arena); }
+static inline void parse_free(ParseResult *result) {
+  arena_destroy(result->arena);
+}
 
 /* "line:column code" of every error, one a line. */
 static inline const char *parse_errors(const ParseResult *result) {
@@ -61,6 +65,8 @@ static inline void assert_accepted(const char *text) {
 }
 
 /* An ENTRY computation around |body|, so that columns are those of the body. */
-static inline const char *in_entry(Arena *arena, const char *body) { return arena_printf(arena, "ENTRY e {\n%s\n}\n", body); }
+static inline const char *in_entry(Arena *arena, const char *body) {
+  return arena_printf(arena, "ENTRY e {\n%s\n}\n", body);
+}
 
 #endif
