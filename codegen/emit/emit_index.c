@@ -17,7 +17,7 @@ static bool varies(const KernelEmitter *emitter, IndexExpr expr);
 static bool atom_varies(const KernelEmitter *emitter, const IndexAtom *atom) {
   if (emitter->lanes == 1) return false;
   switch (atom->kind) {
-    case INDEX_ATOM_DIM: return atom->number == emitter->plan.vector_dim;
+    case INDEX_ATOM_DIM: return atom->number == emitter->vector_dim;
     case INDEX_ATOM_VALUE: return emit_is_vector(emitter, atom->number);
     default: return varies(emitter, atom->inner);
   }
@@ -65,7 +65,7 @@ static LLVMValueRef sum_scalar_terms(KernelEmitter *emitter, IndexExpr expr) {
   LLVMValueRef sum = int_constant(emitter, 64, expr.constant);
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = atom_at(emitter, expr.terms[i].atom);
-    bool is_vector_dim = atom->kind == INDEX_ATOM_DIM && atom->number == emitter->plan.vector_dim;
+    bool is_vector_dim = atom->kind == INDEX_ATOM_DIM && atom->number == emitter->vector_dim;
     if (atom_varies(emitter, atom) && !is_vector_dim) continue;
     sum = add_scaled(emitter, sum, atom_scalar(emitter, atom), int_constant(emitter, 64, expr.terms[i].coefficient));
   }

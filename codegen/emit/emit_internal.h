@@ -14,18 +14,22 @@ typedef struct VectorPart {
   int64_t masked;     /* 0: all lanes; else only the first |masked| of the single step */
 } VectorPart;
 
-/* How a Kernel is walked. */
-typedef struct EmitPlan {
-  int vector_dim;      /* -1: scalars only */
-  bool vector_is_inner; /* it is an inner dim of stage |vector_stage| */
-  int vector_stage;
+/* The dimension of one nest that is walked in lanes. */
+typedef struct VectorWalk {
+  int dim; /* -1: none, scalars only */
   int part_count;
   VectorPart parts[MAX_PARTS];
+} VectorWalk;
+
+/* How a Kernel is walked: either an outer dim in lanes, or an inner dim of each stage that has one. */
+typedef struct EmitPlan {
+  VectorWalk outer_walk;
+  VectorWalk *stage_walks;                 /* by stage */
   int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
 } EmitPlan;
 
-/* Chooses by counting loads, stores and operations per element for each dim that may be walked in lanes. */
-void emit_plan_choose(const Kernel *kernel, const VecTarget *target, EmitPlan *out_plan);
+/* Chooses by counting loads, stores and operations per element for each dim that may be walked in lanes.  |arena| holds the plan. */
+void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan);
 
 typedef struct CachedValue {
   LLVMValueRef value; /* NULL: not computed here */
@@ -42,6 +46,7 @@ typedef struct KernelEmitter {
   LLVMValueRef *buffers;
   LLVMValueRef dims[KERNEL_MAX_DIMS]; /* i64; the first lane's of the vector dim */
   int lanes;                          /* of the vector dim where the builder stands; 1 outside of it */
+  int vector_dim;                     /* the dim that is walked in these lanes */
   LLVMValueRef mask;                  /* active lanes of a masked step, NULL: all */
   CachedValue *values;
   ARRAY(int32_t) computed;            /* values in the cache, in order of computation */

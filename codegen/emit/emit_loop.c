@@ -65,8 +65,9 @@ static void hoist_values(KernelEmitter *emitter, int stage, uint64_t known) {
 
 /* --- steps of the vector dim --- */
 
-static void enter_lanes(KernelEmitter *emitter, const VectorPart *part) {
+static void enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part) {
   const VecBuilder *vec = emitter->vec;
+  emitter->vector_dim = dim;
   emitter->lanes = part->lanes;
   emitter->mask = NULL;
   if (part->masked == 0) return;
@@ -114,14 +115,21 @@ static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int
   return count;
 }
 
-/* One step of all folds of the stage at the current point. */
+/* The stores of the stage at the current point.  All values first: a later store must not see what an earlier one wrote. */
+static void emit_stores(KernelEmitter *emitter, int stage) {
+  const KernelStage *info = &emitter->kernel->stages[stage];
+  for (int i = 0; i < info->store_count; i++) emit_value(emitter, info->stores[i].value);
+  for (int i = 0; i < info->store_count; i++) emit_store(emitter, &info->stores[i]);
+}
+
+/* One step of all folds of the stage at the current point, then its stores. */
 static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
   const Kernel *kernel = emitter->kernel;
   LLVMValueRef *next = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->fold_count);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (is_folded_here(emitter, nest, f)) emitter->accumulators[f] = *accumulator_slot(emitter, nest, part, f);
   }
-  bool masks = emitter->mask != NULL && emitter->plan.vector_is_inner;
+  bool masks = emitter->mask != NULL && nest->parts != NULL;
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, nest, f)) continue;
     bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->accumulators[f])) == LLVMVectorTypeKind;
@@ -131,6 +139,7 @@ static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
   for (int f = 0; f < kernel->fold_count; f++) {
     if (is_folded_here(emitter, nest, f)) *accumulator_slot(emitter, nest, part, f) = next[f];
   }
+  emit_stores(emitter, nest->stage);
 }
 
 static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim) {
@@ -138,7 +147,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
   for (int p = 0; p < nest->part_count; p++) {
     const VectorPart *part = &nest->parts[p];
     int slot_count = collect_slots(emitter, nest, p, 1, slots);
-    enter_lanes(emitter, part);
+    enter_lanes(emitter, dim, part);
     Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), slots, slot_count);
     emitter->dims[dim] = loop.index;
     advance_folds(emitter, nest, p);
@@ -153,7 +162,7 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
     return;
   }
   int dim = nest->dims[level];
-  if (dim == emitter->plan.vector_dim) {
+  if (nest->parts != NULL && dim == emitter->plan.stage_walks[nest->stage].dim) {
     emit_fold_vector_dim(emitter, nest, dim);
     return;
   }
@@ -169,20 +178,15 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
 
 static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
   const Kernel *kernel = emitter->kernel;
-  bool has_vector = false;
+  const VectorWalk *walk = &emitter->plan.stage_walks[nest->stage];
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage != nest->stage) continue;
-    if (d == emitter->plan.vector_dim) {
-      has_vector = true;
-    } else {
-      nest->dims[nest->dim_count++] = d;
-    }
+    if (kernel->dims[d].stage == nest->stage && d != walk->dim) nest->dims[nest->dim_count++] = d;
   }
   nest->part_count = 1;
-  if (!has_vector) return;
-  nest->dims[nest->dim_count++] = emitter->plan.vector_dim;
-  nest->part_count = emitter->plan.part_count;
-  nest->parts = emitter->plan.parts;
+  if (walk->dim < 0) return;
+  nest->dims[nest->dim_count++] = walk->dim;
+  nest->part_count = walk->part_count;
+  nest->parts = walk->parts;
 }
 
 /* Partial folds become one scalar: lanes first, then parts in order. */
@@ -199,7 +203,8 @@ static LLVMValueRef combine_parts(KernelEmitter *emitter, const FoldNest *nest, 
   return total;
 }
 
-static void emit_folds(KernelEmitter *emitter, int stage, uint64_t known) {
+/* The inner loops of a stage: its folds and its stores at each point. */
+static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
   FoldNest nest = {.stage = stage};
   order_inner_dims(emitter, &nest);
@@ -227,6 +232,7 @@ static bool stage_has_dims(const Kernel *kernel, int stage) {
   return false;
 }
 
+/* A fold over no dims (all of extent 1) still takes its one step. */
 static bool stage_has_folds(const Kernel *kernel, int stage) {
   for (int f = 0; f < kernel->fold_count; f++) {
     if (kernel->folds[f].stage == stage) return true;
@@ -237,13 +243,13 @@ static bool stage_has_folds(const Kernel *kernel, int stage) {
 static void emit_stages(KernelEmitter *emitter, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
   for (int s = 0; s < kernel->stage_count; s++) {
-    if (stage_has_folds(kernel, s)) emit_folds(emitter, s, known);
-    XLAC_CHECK(!stage_has_dims(kernel, s) || kernel->stages[s].store_count == 0);
-    for (int i = 0; i < kernel->stages[s].store_count; i++) {
-      /* all values first: a later store must not see what an earlier one wrote */
-      emit_value(emitter, kernel->stages[s].stores[i].value);
+    bool has_dims = stage_has_dims(kernel, s);
+    if (has_dims) hoist_values(emitter, s, known);
+    if (has_dims || stage_has_folds(kernel, s)) {
+      emit_inner(emitter, s, known);
+    } else {
+      emit_stores(emitter, s);
     }
-    for (int i = 0; i < kernel->stages[s].store_count; i++) emit_store(emitter, &kernel->stages[s].stores[i]);
   }
 }
 
@@ -256,16 +262,16 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   }
   int dim = plan->outer[level];
   known |= UINT64_C(1) << dim;
-  if (dim != plan->vector_dim) {
+  if (dim != plan->outer_walk.dim) {
     Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, NULL, 0);
     emitter->dims[dim] = loop.index;
     emit_outer(emitter, level + 1, known);
     emit_loop_end(emitter, &loop);
     return;
   }
-  for (int p = 0; p < plan->part_count; p++) {
-    const VectorPart *part = &plan->parts[p];
-    enter_lanes(emitter, part);
+  for (int p = 0; p < plan->outer_walk.part_count; p++) {
+    const VectorPart *part = &plan->outer_walk.parts[p];
+    enter_lanes(emitter, dim, part);
     Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), NULL, 0);
     emitter->dims[dim] = loop.index;
     emit_outer(emitter, level + 1, known);

@@ -37,38 +37,58 @@ static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int 
   return coefficient == 1 ? 1 : scattered;
 }
 
+/* Which values and stores a walk along |dim| repeats: all those of the stage it belongs to, of every stage for an outer dim. */
+static bool is_walked(const Kernel *kernel, int stage, int dim) {
+  int walked = kernel->dims[dim].stage;
+  return walked == KERNEL_OUTER || walked == stage;
+}
+
 static bool has_scattered_access(const Kernel *kernel, int dim) {
   for (int v = 0; v < kernel->value_count; v++) {
-    if (kernel->values[v].kind == KERNEL_LOAD && access_cost(kernel, kernel->values[v].address, dim, 16) > 1) return true;
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind == KERNEL_LOAD && is_walked(kernel, value->stage, dim) && access_cost(kernel, value->address, dim, 16) > 1) return true;
   }
   for (int s = 0; s < kernel->stage_count; s++) {
-    for (int i = 0; i < kernel->stages[s].store_count; i++) {
+    for (int i = 0; is_walked(kernel, s, dim) && i < kernel->stages[s].store_count; i++) {
       if (access_cost(kernel, kernel->stages[s].stores[i].address, dim, 16) > 1) return true;
     }
   }
   return false;
 }
 
-/* Time per element of the dim, in units of one vector operation. */
-static double dim_cost(const Kernel *kernel, int dim, int lanes) {
-  double step = 0;
+/* Points of the inner dims of |stage| for one point of the outer dims. */
+static double stage_points(const Kernel *kernel, int stage) {
+  double points = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (stage != KERNEL_OUTER && kernel->dims[d].stage == stage) points *= (double)kernel->dims[d].extent;
+  }
+  return points;
+}
+
+/* Time of one step of |stage| when |dim| is walked in |lanes| lanes, in units of one vector operation. */
+static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lanes) {
+  double step = 0.5;
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
+    if (value->stage != stage) continue;
     if (value->kind == KERNEL_LOAD) step += access_cost(kernel, value->address, dim, lanes);
     if (value->kind == KERNEL_APPLY) step += value_varies(kernel, v, dim) ? 1 : 0.5;
   }
-  for (int s = 0; s < kernel->stage_count; s++) {
-    for (int i = 0; i < kernel->stages[s].store_count; i++) {
-      step += 1.5 * access_cost(kernel, kernel->stages[s].stores[i].address, dim, lanes);
-    }
+  for (int i = 0; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i++) {
+    step += 1.5 * access_cost(kernel, kernel->stages[stage].stores[i].address, dim, lanes);
   }
+  return step;
+}
+
+/* Time of |stage| per point of the outer dims. */
+static double stage_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   int64_t extent = kernel->dims[dim].extent;
-  return (step + 0.5) * (double)ceil_div(extent, lanes) / (double)extent;
+  double share = (double)ceil_div(extent, lanes) / (double)extent;
+  return stage_step_cost(kernel, stage, dim, lanes) * stage_points(kernel, stage) * share;
 }
 
 /* Lanes of a reduction dim are partial folds: all folds of its stage must allow them. */
 static bool stage_is_reassociable(const Kernel *kernel, int stage) {
-  if (kernel->stages[stage].store_count > 0) return false;
   for (int f = 0; f < kernel->fold_count; f++) {
     if (kernel->folds[f].stage == stage && !kernel->folds[f].reassociable) return false;
   }
@@ -78,7 +98,7 @@ static bool stage_is_reassociable(const Kernel *kernel, int stage) {
 /* An outer dim moves inside of the others: all of those after it must be parallel as well. */
 static bool may_be_vector(const Kernel *kernel, int dim) {
   const KernelDim *info = &kernel->dims[dim];
-  if (info->kind == KERNEL_REDUCTION) return stage_is_reassociable(kernel, info->stage);
+  if (info->stage != KERNEL_OUTER) return stage_is_reassociable(kernel, info->stage);
   for (int d = dim; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL) return false;
   }
@@ -103,18 +123,18 @@ static bool has_masks(const Kernel *kernel, const VecTarget *target) {
 }
 
 /* Main part in |lanes| lanes, the rest in one masked step, or one by one where the target has no masks. */
-static void split_parts(const Kernel *kernel, const VecTarget *target, int64_t extent, int lanes, EmitPlan *plan) {
+static void split_parts(const Kernel *kernel, const VecTarget *target, int64_t extent, int lanes, VectorWalk *walk) {
   int64_t main_end = extent / lanes * lanes, rest = extent - main_end;
-  plan->part_count = 0;
-  if (main_end > 0) plan->parts[plan->part_count++] = (VectorPart){0, main_end, lanes, 0};
+  walk->part_count = 0;
+  if (main_end > 0) walk->parts[walk->part_count++] = (VectorPart){0, main_end, lanes, 0};
   if (rest == 0) return;
   int rest_lanes = power_of_two_at_least(rest);
   if (rest_lanes == rest) {
-    plan->parts[plan->part_count++] = (VectorPart){main_end, extent, rest_lanes, 0};
+    walk->parts[walk->part_count++] = (VectorPart){main_end, extent, rest_lanes, 0};
   } else if (has_masks(kernel, target)) {
-    plan->parts[plan->part_count++] = (VectorPart){main_end, extent, rest_lanes, rest};
+    walk->parts[walk->part_count++] = (VectorPart){main_end, extent, rest_lanes, rest};
   } else {
-    plan->parts[plan->part_count++] = (VectorPart){main_end, extent, 1, 0};
+    walk->parts[walk->part_count++] = (VectorPart){main_end, extent, 1, 0};
   }
 }
 
@@ -125,33 +145,99 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
   return kernel->value_count > 40 ? 1 : 2;
 }
 
-static void order_loops(const Kernel *kernel, EmitPlan *plan) {
-  for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage == KERNEL_OUTER && d != plan->vector_dim) plan->outer[plan->outer_count++] = d;
-  }
-  if (plan->vector_dim >= 0 && !plan->vector_is_inner) plan->outer[plan->outer_count++] = plan->vector_dim;
+static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int dim, int native) {
+  VectorWalk walk = {.dim = dim};
+  int64_t extent = kernel->dims[dim].extent;
+  int lanes = native * unroll_factor(kernel, target, dim);
+  while (lanes > native && lanes > extent) lanes /= 2;
+  split_parts(kernel, target, extent, lanes, &walk);
+  return walk;
 }
 
-void emit_plan_choose(const Kernel *kernel, const VecTarget *target, EmitPlan *out_plan) {
-  EmitPlan *plan = out_plan;
-  *plan = (EmitPlan){.vector_dim = -1};
-  int native = (int)max_i64(target->vector_bits / widest_element(kernel), 1);
-  double best = 0;
+static int lanes_for(const Kernel *kernel, int dim, int native) {
+  return (int)min_i64(native, power_of_two_at_least(kernel->dims[dim].extent));
+}
+
+/* The cheapest inner dim of |stage| to walk in lanes, or -1 for scalars, and its cost. */
+static int best_inner_dim(const Kernel *kernel, int stage, int native, double *out_cost) {
+  int best = -1;
   for (int d = kernel->dim_count - 1; d >= 0; d--) {
+    if (kernel->dims[d].stage != stage) continue;
+    double scalar = stage_cost(kernel, stage, d, 1);
+    if (best < 0 && (*out_cost == 0 || scalar < *out_cost)) *out_cost = scalar;
     if (!may_be_vector(kernel, d)) continue;
-    int lanes = (int)min_i64(native, power_of_two_at_least(kernel->dims[d].extent));
-    double cost = dim_cost(kernel, d, lanes), scalar = dim_cost(kernel, d, 1);
-    if (cost >= scalar || (plan->vector_dim >= 0 && cost >= best)) continue;
-    best = cost;
-    plan->vector_dim = d;
+    double cost = stage_cost(kernel, stage, d, lanes_for(kernel, d, native));
+    if (cost >= *out_cost) continue;
+    *out_cost = cost;
+    best = d;
   }
-  if (plan->vector_dim >= 0) {
-    const KernelDim *dim = &kernel->dims[plan->vector_dim];
-    plan->vector_is_inner = dim->stage != KERNEL_OUTER;
-    plan->vector_stage = dim->stage;
-    int lanes = native * unroll_factor(kernel, target, plan->vector_dim);
-    while (lanes > native && lanes > dim->extent) lanes /= 2;
-    split_parts(kernel, target, dim->extent, lanes, plan);
+  return best;
+}
+
+/* Plans an inner walk for every stage that has inner dims; the cost of them all together. */
+static double plan_inner_walks(const Kernel *kernel, const VecTarget *target, int native, EmitPlan *plan) {
+  double total = 0;
+  for (int s = 0; s < kernel->stage_count; s++) {
+    double cost = 0;
+    int dim = best_inner_dim(kernel, s, native, &cost);
+    plan->stage_walks[s] = (VectorWalk){.dim = -1};
+    if (dim >= 0) plan->stage_walks[s] = walk_along(kernel, target, dim, native);
+    total += cost;
+  }
+  return total;
+}
+
+/* The cheapest outer dim to walk in lanes, or -1; its cost counts all stages. */
+static int best_outer_dim(const Kernel *kernel, int native, double *out_cost) {
+  int best = -1;
+  for (int d = kernel->dim_count - 1; d >= 0; d--) {
+    if (kernel->dims[d].stage != KERNEL_OUTER || !may_be_vector(kernel, d)) continue;
+    int lanes = lanes_for(kernel, d, native);
+    double cost = stage_cost(kernel, KERNEL_OUTER, d, lanes), scalar = stage_cost(kernel, KERNEL_OUTER, d, 1);
+    for (int s = 0; s < kernel->stage_count; s++) {
+      cost += stage_cost(kernel, s, d, lanes);
+      scalar += stage_cost(kernel, s, d, 1);
+    }
+    if (cost >= scalar || (best >= 0 && cost >= *out_cost)) continue;
+    *out_cost = cost;
+    best = d;
+  }
+  return best;
+}
+
+/* A row buffer holds one point of the outer dims: those must then come one by one. */
+static bool has_rows(const Kernel *kernel) {
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    if (kernel->buffers[b].role == KERNEL_SCRATCH) return true;
+  }
+  return false;
+}
+
+static bool has_inner_dims(const Kernel *kernel) {
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != KERNEL_OUTER) return true;
+  }
+  return false;
+}
+
+static void order_loops(const Kernel *kernel, EmitPlan *plan) {
+  int vector_dim = plan->outer_walk.dim;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == KERNEL_OUTER && d != vector_dim) plan->outer[plan->outer_count++] = d;
+  }
+  if (vector_dim >= 0) plan->outer[plan->outer_count++] = vector_dim;
+}
+
+void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan) {
+  EmitPlan *plan = out_plan;
+  *plan = (EmitPlan){.outer_walk = {.dim = -1}};
+  plan->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
+  int native = (int)max_i64(target->vector_bits / widest_element(kernel), 1);
+  double inner = plan_inner_walks(kernel, target, native, plan), outer = 0;
+  int dim = has_rows(kernel) ? -1 : best_outer_dim(kernel, native, &outer);
+  if (dim >= 0 && (!has_inner_dims(kernel) || outer < inner)) {
+    plan->outer_walk = walk_along(kernel, target, dim, native);
+    for (int s = 0; s < kernel->stage_count; s++) plan->stage_walks[s] = (VectorWalk){.dim = -1};
   }
   order_loops(kernel, plan);
 }

@@ -2,7 +2,7 @@
 
 bool emit_is_vector(const KernelEmitter *emitter, int32_t value) {
   if (emitter->lanes == 1) return false;
-  return emitter->kernel->values[value].dims >> emitter->plan.vector_dim & 1;
+  return emitter->kernel->values[value].dims >> emitter->vector_dim & 1;
 }
 
 static LLVMValueRef element_pointer(KernelEmitter *emitter, int32_t buffer, LLVMValueRef index) {

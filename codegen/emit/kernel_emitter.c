@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/checked_math.h"
 #include "codegen/blocks/contraction.h"
 #include "codegen/emit/emit_internal.h"
 
@@ -30,9 +31,15 @@ static Status check_supported(const Kernel *kernel, DiagSink *diag) {
   return STATUS_OK;
 }
 
+static int bound_buffer_count(const Kernel *kernel) {
+  int count = 0;
+  for (int b = 0; b < kernel->buffer_count; b++) count += kernel->buffers[b].role != KERNEL_SCRATCH;
+  return count;
+}
+
 static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, const char *name, Arena *arena) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0);
-  unsigned count = (unsigned)kernel->buffer_count + 1;
+  unsigned count = (unsigned)bound_buffer_count(kernel) + 1;
   LLVMTypeRef *parameters = ARENA_NEW_ARRAY(arena, LLVMTypeRef, count);
   for (unsigned i = 0; i < count; i++) parameters[i] = pointer;
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
@@ -50,22 +57,44 @@ static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef
   KernelEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
   emitter.values = ARENA_NEW_ARRAY(arena, CachedValue, kernel->value_count);
   emitter.accumulators = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->fold_count);
-  emit_plan_choose(kernel, vec->target, &emitter.plan);
+  emit_plan_choose(kernel, vec->target, arena, &emitter.plan);
   emit_nest(&emitter);
+}
+
+#define SCRATCH_ALIGNMENT 64
+
+/* Pointers of all buffers: parameters of the function, or places in its scratch. */
+static LLVMValueRef *buffer_pointers(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, Arena *arena,
+                                     LLVMValueRef *out_scratch, int64_t *out_scratch_bytes) {
+  int bound = bound_buffer_count(kernel), next = 0;
+  LLVMValueRef *parameters = ARENA_NEW_ARRAY(arena, LLVMValueRef, bound + 1);
+  LLVMValueRef *buffers = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->buffer_count);
+  LLVMGetParams(function, parameters);
+  *out_scratch = parameters[bound];
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &kernel->buffers[b];
+    if (buffer->role != KERNEL_SCRATCH) {
+      buffers[b] = parameters[next++];
+      continue;
+    }
+    LLVMValueRef offset = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)*out_scratch_bytes, false);
+    buffers[b] = LLVMBuildInBoundsGEP2(vec->builder, LLVMInt8TypeInContext(vec->context), *out_scratch, &offset, 1, "");
+    *out_scratch_bytes += align_up(buffer->element_count * type_storage_bytes(buffer->type), SCRATCH_ALIGNMENT);
+  }
+  return buffers;
 }
 
 Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, LLVMValueRef *out_function,
                    int64_t *out_scratch_bytes) {
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
-  LLVMValueRef function = add_function(vec, kernel, name, arena);
+  LLVMValueRef function = add_function(vec, kernel, name, arena), scratch;
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
-  LLVMValueRef *buffers = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->buffer_count + 1);
-  LLVMGetParams(function, buffers);
   *out_scratch_bytes = 0;
+  LLVMValueRef *buffers = buffer_pointers(vec, kernel, function, arena, &scratch, out_scratch_bytes);
   if (contraction_matches(kernel, vec->target)) {
     *out_scratch_bytes = contraction_scratch_bytes(kernel, vec->target);
-    contraction_emit(vec, kernel, function, buffers, buffers[kernel->buffer_count]);
+    contraction_emit(vec, kernel, function, buffers, scratch);
   } else {
     emit_loops(vec, kernel, function, buffers, arena);
   }

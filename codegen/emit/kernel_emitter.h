@@ -5,7 +5,7 @@
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
-/* An internal function void NAME(ptr b0, ptr b1, …, ptr scratch): one pointer per buffer in order, then scratch of |*out_scratch_bytes| bytes (64-byte
+/* An internal function void NAME(ptr b0, ptr b1, …, ptr scratch): one pointer per buffer in order, those of role SCRATCH excepted, then scratch of |*out_scratch_bytes| bytes (64-byte
  * aligned; contents irrelevant).  |vec->builder| is left without a position.  The strategy (vector dimension, blocks) is chosen by the Kernel's form and
  * the target alone, so that equal Kernels give equal code. */
 MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, LLVMValueRef *out_function,

@@ -45,7 +45,8 @@ typedef struct KernelDim {
 typedef enum KernelBufferRole {
   KERNEL_OPERAND, /* read */
   KERNEL_RESULT,  /* written */
-  KERNEL_IN_PLACE /* read and written: the result shares the operand's memory */
+  KERNEL_IN_PLACE, /* read and written: the result shares the operand's memory */
+  KERNEL_SCRATCH   /* private to one point of the outer dims: what one stage computed for a later one */
 } KernelBufferRole;
 
 typedef struct KernelBuffer {
@@ -63,7 +64,7 @@ typedef enum KernelValueKind {
   KERNEL_IN_RANGE,   /* pred: lower <= address < upper */
   KERNEL_DIVISIBLE,  /* pred: address % upper == 0 */
   KERNEL_APPLY,      /* lane-wise |opcode| of operands */
-  KERNEL_ACCUMULATOR /* the current value of fold |fold|; after the fold's stage: its final value */
+  KERNEL_ACCUMULATOR /* the current value of fold |fold|, or (params[0] = 1) behind its stage the final one */
 } KernelValueKind;
 
 #define KERNEL_MAX_OPERANDS 3

@@ -29,6 +29,7 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
                          .diag = diag,
                          .source = request->source,
                          .predicate = -1,
+                         .current_stage = KERNEL_OUTER,
                          .result_node = request->result_node,
                          .splits = splits,
                          .split_count = split_count};
@@ -56,6 +57,15 @@ static Status build_one(Arena *arena, const KernelRequest *request, DiagSink *di
   }
 }
 
+/* A reduction whose result the fusion goes on with. */
+static bool has_inner_reduce(const HloComputation *fused) {
+  for (int64_t i = 0; i < fused->instructions.count; i++) {
+    const HloInstruction *instruction = fused->instructions.data[i];
+    if (instruction->opcode == HLO_REDUCE && instruction != fused->root) return true;
+  }
+  return false;
+}
+
 static bool is_in_place(const HloInstruction *source, int result_node, Arena *arena) {
   InPlacePairs pairs = hlo_in_place_pairs(source, arena);
   for (int32_t i = 0; i < pairs.count; i++) {
@@ -66,6 +76,7 @@ static bool is_in_place(const HloInstruction *source, int result_node, Arena *ar
 
 /* A dynamic-update-slice that does not share memory with its operand (a fusion reads the old values elsewhere) makes every element anew. */
 static RootRule rule_of(const HloInstruction *source, const HloInstruction *root, int result_node, Arena *arena) {
+  if (source->opcode == HLO_FUSION && has_inner_reduce(hlo_instruction_computation(source, HLO_ATTR_CALLS))) return root_rows;
   RootRule rule = root_rules[emit_family(root->opcode)];
   if (rule == root_dynamic_update_slice && !is_in_place(source, result_node, arena)) rule = NULL;
   return rule != NULL ? rule : root_elements;

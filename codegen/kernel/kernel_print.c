@@ -4,7 +4,7 @@
 #include "codegen/kernel/kernel.h"
 
 static const char *const dim_kind_text[] = {"parallel", "reduction", "sequential"};
-static const char *const role_text[] = {"operand", "result", "in-place"};
+static const char *const role_text[] = {"operand", "result", "in-place", "scratch"};
 
 static void print_buffers(StringBuilder *out, const Kernel *kernel) {
   sb_append_cstring(out, "kernel");
@@ -67,7 +67,7 @@ static void print_value(StringBuilder *out, const Kernel *kernel, int32_t number
       }
       break;
     case KERNEL_ACCUMULATOR:
-      sb_printf(out, "accumulator a%d%s", value->fold, value->stage > kernel->folds[value->fold].stage ? " final" : "");
+      sb_printf(out, "accumulator a%d%s", value->fold, value->params[0] != 0 ? " final" : "");
       break;
   }
   sb_append_cstring(out, "\n");

@@ -64,7 +64,7 @@ Status kernel_verify(const Kernel *kernel, DiagSink *diag) {
     const KernelDim *dim = &kernel->dims[d];
     if (dim->extent < 2) return broken(&check, "kernel-dim", "a loop of less than two rounds, dim", d);
     if (dim->stage >= kernel->stage_count) return broken(&check, "kernel-dim", "no such stage for dim", d);
-    if ((dim->stage == KERNEL_OUTER) == (dim->kind == KERNEL_REDUCTION)) return broken(&check, "kernel-dim", "wrong kind of dim", d);
+    if (dim->stage == KERNEL_OUTER && dim->kind == KERNEL_REDUCTION) return broken(&check, "kernel-dim", "wrong kind of dim", d);
   }
   for (int32_t v = 0; v < kernel->value_count; v++) RETURN_IF_ERROR(check_value(&check, v));
   for (int f = 0; f < kernel->fold_count; f++) {

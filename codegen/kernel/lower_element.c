@@ -1,11 +1,18 @@
 /* Elements of instructions: dispatch by family, sharing, operands of the Kernel, and the lane-wise families. */
 #include "codegen/kernel/lowering_internal.h"
 
+/* What is worth keeping in a row buffer between the stages of a Kernel rather than computing again. */
+static const HloOpcode row_opcodes[] = {
+    HLO_EXPONENTIAL, HLO_EXPONENTIAL_MINUS_ONE, HLO_LOG,  HLO_LOG_PLUS_ONE, HLO_TANH, HLO_LOGISTIC, HLO_POWER, HLO_ERF,  HLO_SINE,
+    HLO_COSINE,      HLO_TAN,                   HLO_SQRT, HLO_RSQRT,        HLO_CBRT, HLO_SINH,     HLO_COSH,  HLO_ATAN2,
+};
+
 struct LoweringMemo {
   const HloInstruction *instruction;
   const IndexExpr *index;
   int32_t predicate, value;
-  struct LoweringMemo *next;
+  struct LoweringMemo *next;   /* of equal hash */
+  struct LoweringMemo *before; /* made before this one */
 };
 
 static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
@@ -27,6 +34,7 @@ static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_dynamic_update_slice] = element_dynamic_update_slice,
     [EMIT_gather] = element_gather,
     [EMIT_map] = element_map,
+    [EMIT_reduce] = element_reduce,
 };
 
 /* --- operands of the Kernel --- */
@@ -62,6 +70,116 @@ static int outside_operand(const Lowering *lowering, const HloInstruction *instr
   return base == lowering->source ? -1 : operand_number(lowering->source, base);
 }
 
+/* --- rows --- */
+
+static bool is_row_opcode(HloOpcode opcode) {
+  for (size_t i = 0; i < sizeof row_opcodes / sizeof *row_opcodes; i++) {
+    if (row_opcodes[i] == opcode) return true;
+  }
+  return false;
+}
+
+static int stage_dims(const Lowering *lowering, int stage, int *out_dims) {
+  int count = 0;
+  for (int d = 0; d < lowering->dims.count; d++) {
+    if (lowering->dims.data[d].stage == stage) out_dims[count++] = d;
+  }
+  return count;
+}
+
+/* Row-major position among the points of |stage|. */
+static IndexExpr row_position(Lowering *lowering, int stage) {
+  int dims[KERNEL_MAX_DIMS];
+  IndexExpr position = index_constant(0);
+  int count = stage_dims(lowering, stage, dims);
+  for (int i = 0; i < count; i++) {
+    int64_t extent = lowering->dims.data[dims[i]].extent;
+    position = index_add(&lowering->space, index_scale(&lowering->space, position, extent), index_dim(&lowering->space, dims[i], extent));
+  }
+  return position;
+}
+
+/* |expr| of a point of stage |from| at the same point of stage |to|; false when it has more than plain terms. */
+static bool move_index(Lowering *lowering, IndexExpr expr, const int *from, const int *to, int count, IndexExpr *out_expr) {
+  IndexExpr moved = index_constant(expr.constant);
+  for (int t = 0; t < expr.term_count; t++) {
+    IndexAtom atom = lowering->space.atoms.data[expr.terms[t].atom];
+    if (atom.kind != INDEX_ATOM_DIM) return false;
+    int dim = atom.number;
+    for (int i = 0; i < count; i++) {
+      if (from[i] == atom.number) dim = to[i];
+    }
+    IndexExpr term = index_dim(&lowering->space, dim, lowering->dims.data[dim].extent);
+    moved = index_add(&lowering->space, moved, index_scale(&lowering->space, term, expr.terms[t].coefficient));
+  }
+  *out_expr = moved;
+  return true;
+}
+
+/* The row was computed at the point that |index| asks for, when the stages walk the same points. */
+static bool row_matches(Lowering *lowering, const RowValue *row, const HloInstruction *instruction, const IndexExpr *index) {
+  if (row->instruction != instruction || row->stage == lowering->current_stage) return false;
+  int from[KERNEL_MAX_DIMS], to[KERNEL_MAX_DIMS];
+  int count = stage_dims(lowering, row->stage, from);
+  if (count != stage_dims(lowering, lowering->current_stage, to)) return false;
+  for (int i = 0; i < count; i++) {
+    if (lowering->dims.data[from[i]].extent != lowering->dims.data[to[i]].extent) return false;
+  }
+  for (int i = 0; i < instruction->shape->rank; i++) {
+    IndexExpr moved;
+    if (!move_index(lowering, row->index[i], from, to, count, &moved) || !index_equal(moved, index[i])) return false;
+  }
+  return true;
+}
+
+static bool is_running(const Lowering *lowering, int stage) {
+  for (int64_t i = 0; i < lowering->stage_order.count; i++) {
+    if (lowering->stage_order.data[i] == stage) return false;
+  }
+  return true;
+}
+
+/* A value that an earlier stage computed; asking for it makes that stage store it. */
+static bool read_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+  if (lowering->current_stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode)) return false;
+  for (int64_t i = 0; i < lowering->row_values.count; i++) {
+    RowValue *row = &lowering->row_values.data[i];
+    if (is_running(lowering, row->stage) || !row_matches(lowering, row, instruction, index)) continue;
+    if (row->buffer < 0) {
+      IndexExpr position = row_position(lowering, row->stage);
+      int64_t lower, upper;
+      index_range(&lowering->space, position, &lower, &upper);
+      KernelBuffer scratch = {KERNEL_SCRATCH, instruction->shape->type, upper + 1, -1, -1};
+      array_push(&lowering->buffers, lowering->arena, scratch);
+      row->buffer = (int32_t)lowering->buffers.count - 1;
+      lowering_add_store(lowering, row->stage, &(KernelStore){row->buffer, position, row->value, -1});
+    }
+    *out_value = lowering_load(lowering, row->buffer, row_position(lowering, lowering->current_stage));
+    return true;
+  }
+  return false;
+}
+
+/* Whether |index| moves along the dims of |stage|: else the value is one of the whole row and costs nothing to keep. */
+static bool walks_stage(const Lowering *lowering, int stage, const IndexExpr *index, int rank) {
+  int dims[KERNEL_MAX_DIMS];
+  int count = stage_dims(lowering, stage, dims);
+  for (int i = 0; i < count; i++) {
+    for (int d = 0; d < rank; d++) {
+      if (index_dim_coefficient(&lowering->space, index[d], dims[i]) != 0) return true;
+    }
+  }
+  return false;
+}
+
+static void keep_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t value) {
+  int stage = lowering->current_stage;
+  if (stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode)) return;
+  if (!walks_stage(lowering, stage, index, instruction->shape->rank)) return;
+  RowValue row = {instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank), stage, value, -1};
+  array_push(&lowering->row_values, lowering->arena, row);
+}
+
 /* --- dispatch --- */
 
 static uint64_t memo_hash(const Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index) {
@@ -81,6 +199,21 @@ static bool memo_matches(const Lowering *lowering, const LoweringMemo *memo, con
     if (!index_equal(memo->index[i], index[i])) return false;
   }
   return true;
+}
+
+void lowering_forget_rows(Lowering *lowering) {
+  IntMap kept;
+  int_map_init(&kept, lowering->arena);
+  for (const LoweringMemo *memo = lowering->memos; memo != NULL; memo = memo->before) {
+    if (memo->instruction->opcode != HLO_REDUCE) continue;
+    LoweringMemo *copy = ARENA_NEW(lowering->arena, LoweringMemo);
+    *copy = *memo;
+    uint64_t hash = memo_hash(lowering, memo->instruction, memo->index);
+    int64_t found = 0;
+    copy->next = int_map_find(&kept, hash, &found) ? (LoweringMemo *)(uintptr_t)found : NULL;
+    int_map_set(&kept, hash, (int64_t)(uintptr_t)copy);
+  }
+  lowering->memo_map = kept;
 }
 
 static Status unsupported(const Lowering *lowering, const HloInstruction *instruction, const char *why) {
@@ -108,10 +241,13 @@ Status lower_element(Lowering *lowering, const HloInstruction *instruction, cons
       return STATUS_OK;
     }
   }
+  if (read_row(lowering, instruction, index, out_value)) return STATUS_OK;
   RETURN_IF_ERROR(rule(lowering, instruction, index, out_value));
+  keep_row(lowering, instruction, index, *out_value);
   LoweringMemo *memo = ARENA_NEW(lowering->arena, LoweringMemo);
   *memo = (LoweringMemo){instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
-                         lowering->predicate, *out_value, first};
+                         lowering->predicate, *out_value, first, lowering->memos};
+  lowering->memos = memo;
   int_map_set(&lowering->memo_map, hash, (int64_t)(uintptr_t)memo);
   return STATUS_OK;
 }

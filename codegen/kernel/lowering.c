@@ -77,38 +77,6 @@ void lowering_delinearize(Lowering *lowering, IndexExpr linear, const int64_t *d
 
 /* --- values --- */
 
-static void index_dependencies(const Lowering *lowering, IndexExpr expr, uint64_t *dims, int32_t *stage) {
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &lowering->space.atoms.data[expr.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_DIM) {
-      *dims |= UINT64_C(1) << atom->number;
-      int32_t dim_stage = lowering->dims.data[atom->number].stage;
-      if (dim_stage > *stage) *stage = dim_stage;
-    } else if (atom->kind == INDEX_ATOM_VALUE) {
-      const KernelValue *value = &lowering->values.data[atom->number];
-      *dims |= value->dims;
-      if (value->stage > *stage) *stage = value->stage;
-    } else {
-      index_dependencies(lowering, atom->inner, dims, stage);
-    }
-  }
-}
-
-static void add_dependencies(const Lowering *lowering, int32_t operand, uint64_t *dims, int32_t *stage) {
-  if (operand < 0) return;
-  const KernelValue *value = &lowering->values.data[operand];
-  *dims |= value->dims;
-  if (value->stage > *stage) *stage = value->stage;
-}
-
-static uint64_t outer_dims(const Lowering *lowering) {
-  uint64_t dims = 0;
-  for (int d = 0; d < lowering->dims.count; d++) {
-    if (lowering->dims.data[d].stage == KERNEL_OUTER) dims |= UINT64_C(1) << d;
-  }
-  return dims;
-}
-
 static uint64_t value_hash(const KernelValue *value) {
   uint64_t hash = hash_combine((uint64_t)value->kind * 64 + (uint64_t)value->type, (uint64_t)value->opcode);
   for (int i = 0; i < value->operand_count; i++) hash = hash_combine(hash, (uint64_t)value->operands[i]);
@@ -121,15 +89,14 @@ static uint64_t value_hash(const KernelValue *value) {
   for (int i = 0; i < value->address.term_count; i++) {
     hash = hash_combine(hash, (uint64_t)value->address.terms[i].coefficient * 64 + (uint64_t)value->address.terms[i].atom);
   }
-  return hash_combine(hash, value->kind == KERNEL_ACCUMULATOR ? (uint64_t)value->stage : 0);
+  return hash;
 }
 
 static bool value_same(const KernelValue *a, const KernelValue *b) {
   return a->kind == b->kind && a->type == b->type && a->opcode == b->opcode && a->operand_count == b->operand_count &&
          memcmp(a->operands, b->operands, sizeof a->operands) == 0 && memcmp(a->params, b->params, sizeof a->params) == 0 &&
          a->buffer == b->buffer && a->fold == b->fold && a->predicate == b->predicate && a->lower == b->lower &&
-         a->upper == b->upper && memcmp(a->bits, b->bits, sizeof a->bits) == 0 && index_equal(a->address, b->address) &&
-         (a->kind != KERNEL_ACCUMULATOR || a->stage == b->stage);
+         a->upper == b->upper && memcmp(a->bits, b->bits, sizeof a->bits) == 0 && index_equal(a->address, b->address);
 }
 
 /* The number of a value equal to |wanted|, made if there is none yet.  A load is shared only as long as nothing was stored into its buffer: Kernels
@@ -140,14 +107,6 @@ static int32_t share_value(Lowering *lowering, KernelValue wanted) {
   while (int_map_find(&lowering->value_map, hash, &found)) {
     if (value_same(&lowering->values.data[found], &wanted)) return (int32_t)found;
     hash = hash_u64(hash);
-  }
-  if (wanted.kind != KERNEL_ACCUMULATOR) {
-    wanted.stage = KERNEL_OUTER;
-    index_dependencies(lowering, wanted.address, &wanted.dims, &wanted.stage);
-    for (int i = 0; i < wanted.operand_count; i++) {
-      add_dependencies(lowering, wanted.operands[i], &wanted.dims, &wanted.stage);
-    }
-    add_dependencies(lowering, wanted.predicate, &wanted.dims, &wanted.stage);
   }
   int_map_set(&lowering->value_map, hash, lowering->values.count);
   array_push(&lowering->values, lowering->arena, wanted);
@@ -259,13 +218,7 @@ int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final) {
   const KernelFold *info = &lowering->folds.data[fold];
   KernelValue value = blank_value(KERNEL_ACCUMULATOR, info->type);
   value.fold = fold;
-  value.stage = info->stage + (final ? 1 : 0);
-  value.dims = outer_dims(lowering);
-  if (!final) {
-    for (int d = 0; d < lowering->dims.count; d++) {
-      if (lowering->dims.data[d].stage == info->stage) value.dims |= UINT64_C(1) << d;
-    }
-  }
+  value.params[0] = final;
   return share_value(lowering, value);
 }
 
@@ -310,11 +263,11 @@ static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveTyp
   return lowering_constant_int(lowering, type, (int64_t)(identity > 0 ? greatest : least));
 }
 
-/* Whether |value| reads accumulator |fold| in any way. */
+/* Whether |value| reads accumulator |fold| as it is within its stage (a final value is a value like any other). */
 static bool reads_accumulator(const Lowering *lowering, int32_t value, int32_t fold) {
   if (value < 0) return false;
   const KernelValue *info = &lowering->values.data[value];
-  if (info->kind == KERNEL_ACCUMULATOR) return info->fold == fold;
+  if (info->kind == KERNEL_ACCUMULATOR) return info->fold == fold && info->params[0] == 0;
   for (int i = 0; i < info->operand_count; i++) {
     if (reads_accumulator(lowering, info->operands[i], fold)) return true;
   }
@@ -350,9 +303,25 @@ void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next) {
   info->seed = seed;
 }
 
+int lowering_begin_stage(Lowering *lowering) {
+  array_push(&lowering->stages, lowering->arena, ((LoweringStage){0}));
+  lowering->current_stage = (int)lowering->stages.count - 1;
+  return lowering->current_stage;
+}
+
+void lowering_end_stage(Lowering *lowering, int stage, int outer_stage) {
+  array_push(&lowering->stage_order, lowering->arena, stage);
+  lowering->current_stage = outer_stage;
+}
+
+void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store) {
+  array_push(&lowering->stages.data[stage].stores, lowering->arena, *store);
+}
+
 void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store_count) {
-  KernelStage stage = {store_count, ARENA_COPY_ARRAY(lowering->arena, KernelStore, stores, store_count)};
-  array_push(&lowering->stages, lowering->arena, stage);
+  int outer = lowering->current_stage, stage = lowering_begin_stage(lowering);
+  for (int i = 0; i < store_count; i++) lowering_add_store(lowering, stage, &stores[i]);
+  lowering_end_stage(lowering, stage, outer);
 }
 
 /* --- run-time indices --- */

@@ -71,11 +71,11 @@ static void mark(Finisher *finisher, int32_t value) {
 static void mark_all(Finisher *finisher) {
   const Lowering *lowering = finisher->lowering;
   for (int64_t s = 0; s < lowering->stages.count; s++) {
-    const KernelStage *stage = &lowering->stages.data[s];
-    for (int i = 0; i < stage->store_count; i++) {
-      mark(finisher, stage->stores[i].value);
-      mark(finisher, stage->stores[i].predicate);
-      mark_index(finisher, stage->stores[i].address);
+    const KernelStoreArray *stores = &lowering->stages.data[s].stores;
+    for (int64_t i = 0; i < stores->count; i++) {
+      mark(finisher, stores->data[i].value);
+      mark(finisher, stores->data[i].predicate);
+      mark_index(finisher, stores->data[i].address);
     }
   }
   for (int64_t f = 0; f < lowering->folds.count; f++) {
@@ -100,13 +100,23 @@ static bool may_merge(const Finisher *finisher, int dim) {
     if (finisher->alive[v] && !index_allows_merge(finisher, lowering->values.data[v].address, dim, inner->extent)) return false;
   }
   for (int64_t s = 0; s < lowering->stages.count; s++) {
-    for (int i = 0; i < lowering->stages.data[s].store_count; i++) {
-      if (!index_allows_merge(finisher, lowering->stages.data[s].stores[i].address, dim, inner->extent)) return false;
+    const KernelStoreArray *stores = &lowering->stages.data[s].stores;
+    for (int64_t i = 0; i < stores->count; i++) {
+      if (!index_allows_merge(finisher, stores->data[i].address, dim, inner->extent)) return false;
     }
   }
   return true;
 }
 
+/* The place of stage |number| in the order of execution. */
+static int stage_place(const Lowering *lowering, int number) {
+  for (int i = 0; i < lowering->stage_order.count; i++) {
+    if (lowering->stage_order.data[i] == number) return i;
+  }
+  return KERNEL_OUTER;
+}
+
+/* Dims keep the order in which they were made, which is by stage as far as they neighbour: outer ones first. */
 static void merge_dims(Finisher *finisher) {
   const Lowering *lowering = finisher->lowering;
   finisher->dims = ARENA_NEW_ARRAY(finisher->arena, KernelDim, lowering->dims.count);
@@ -115,7 +125,8 @@ static void merge_dims(Finisher *finisher) {
     if (merges) {
       finisher->dims[finisher->dim_count - 1].extent *= lowering->dims.data[d].extent;
     } else {
-      finisher->dims[finisher->dim_count++] = lowering->dims.data[d];
+      finisher->dims[finisher->dim_count] = lowering->dims.data[d];
+      finisher->dims[finisher->dim_count++].stage = stage_place(lowering, lowering->dims.data[d].stage);
     }
     finisher->group[d] = finisher->dim_count - 1;
     finisher->is_last[d] = true;
@@ -149,12 +160,47 @@ static int32_t renumber(const Finisher *finisher, int32_t value) {
   return value < 0 ? -1 : finisher->new_number[value];
 }
 
-static uint64_t rewrite_dims(const Finisher *finisher, uint64_t dims) {
-  uint64_t result = 0;
-  for (int d = 0; d < finisher->lowering->dims.count; d++) {
-    if (dims >> d & 1) result |= UINT64_C(1) << finisher->group[d];
+/* --- what a value depends on --- */
+
+static void add_value_dependencies(const KernelValue *values, int32_t operand, KernelValue *value) {
+  if (operand < 0) return;
+  value->dims |= values[operand].dims;
+  if (values[operand].stage > value->stage) value->stage = values[operand].stage;
+}
+
+static void add_index_dependencies(const Finisher *finisher, const KernelValue *values, IndexExpr expr, KernelValue *value) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &finisher->space.atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_DIM) {
+      value->dims |= UINT64_C(1) << atom->number;
+      int32_t stage = finisher->dims[atom->number].stage;
+      if (stage > value->stage) value->stage = stage;
+    } else if (atom->kind == INDEX_ATOM_VALUE) {
+      add_value_dependencies(values, atom->number, value);
+    } else {
+      add_index_dependencies(finisher, values, atom->inner, value);
+    }
   }
-  return result;
+}
+
+/* An accumulator varies with all outer dims and, within its stage, with that one's. */
+static void add_accumulator_dependencies(const Finisher *finisher, const KernelFold *fold, KernelValue *value) {
+  bool final = value->params[0] != 0;
+  value->stage = fold->stage + (final ? 1 : 0);
+  for (int d = 0; d < finisher->dim_count; d++) {
+    int32_t stage = finisher->dims[d].stage;
+    if (stage == KERNEL_OUTER || (!final && stage == fold->stage)) value->dims |= UINT64_C(1) << d;
+  }
+}
+
+static void find_dependencies(const Finisher *finisher, const Kernel *kernel, KernelValue *values, int32_t number) {
+  KernelValue *value = &values[number];
+  value->stage = KERNEL_OUTER;
+  value->dims = 0;
+  if (value->kind == KERNEL_ACCUMULATOR) add_accumulator_dependencies(finisher, &kernel->folds[value->fold], value);
+  for (int i = 0; i < value->operand_count; i++) add_value_dependencies(values, value->operands[i], value);
+  add_value_dependencies(values, value->predicate, value);
+  add_index_dependencies(finisher, values, value->address, value);
 }
 
 static void rewrite_values(Finisher *finisher, Kernel *kernel) {
@@ -168,32 +214,40 @@ static void rewrite_values(Finisher *finisher, Kernel *kernel) {
     for (int i = 0; i < value->operand_count; i++) value->operands[i] = renumber(finisher, value->operands[i]);
     value->predicate = renumber(finisher, value->predicate);
     value->address = rewrite_index(finisher, value->address);
-    value->dims = rewrite_dims(finisher, value->dims);
+    find_dependencies(finisher, kernel, values, finisher->new_number[v]);
   }
   kernel->values = values;
 }
 
-static void rewrite_effects(Finisher *finisher, Kernel *kernel) {
+/* Folds before the values that read them; seeds and next values are renumbered afterwards. */
+static KernelFold *copy_folds(Finisher *finisher, Kernel *kernel) {
   const Lowering *lowering = finisher->lowering;
   KernelFold *folds = ARENA_COPY_ARRAY(finisher->arena, KernelFold, lowering->folds.data, lowering->folds.count);
+  for (int64_t f = 0; f < lowering->folds.count; f++) folds[f].stage = stage_place(lowering, folds[f].stage);
+  kernel->folds = folds;
+  kernel->fold_count = (int32_t)lowering->folds.count;
+  return folds;
+}
+
+static void rewrite_effects(Finisher *finisher, Kernel *kernel, KernelFold *folds) {
+  const Lowering *lowering = finisher->lowering;
   for (int64_t f = 0; f < lowering->folds.count; f++) {
     folds[f].seed = renumber(finisher, folds[f].seed);
     folds[f].next = renumber(finisher, folds[f].next);
   }
-  KernelStage *stages = ARENA_COPY_ARRAY(finisher->arena, KernelStage, lowering->stages.data, lowering->stages.count);
-  for (int64_t s = 0; s < lowering->stages.count; s++) {
-    KernelStore *stores = ARENA_COPY_ARRAY(finisher->arena, KernelStore, stages[s].stores, stages[s].store_count);
-    for (int i = 0; i < stages[s].store_count; i++) {
+  KernelStage *stages = ARENA_NEW_ARRAY(finisher->arena, KernelStage, lowering->stage_order.count);
+  for (int64_t s = 0; s < lowering->stage_order.count; s++) {
+    const KernelStoreArray *from = &lowering->stages.data[lowering->stage_order.data[s]].stores;
+    KernelStore *stores = ARENA_COPY_ARRAY(finisher->arena, KernelStore, from->data, from->count);
+    for (int64_t i = 0; i < from->count; i++) {
       stores[i].value = renumber(finisher, stores[i].value);
       stores[i].predicate = renumber(finisher, stores[i].predicate);
       stores[i].address = rewrite_index(finisher, stores[i].address);
     }
-    stages[s].stores = stores;
+    stages[s] = (KernelStage){(int32_t)from->count, stores};
   }
-  kernel->folds = folds;
-  kernel->fold_count = (int32_t)lowering->folds.count;
   kernel->stages = stages;
-  kernel->stage_count = (int32_t)lowering->stages.count;
+  kernel->stage_count = (int32_t)lowering->stage_order.count;
 }
 
 /* Buffers nothing reads or writes are dropped; the others move up. */
@@ -236,8 +290,9 @@ Kernel *lowering_finish(Lowering *lowering) {
   kernel->source = lowering->source;
   kernel->dims = finisher.dims;
   kernel->dim_count = finisher.dim_count;
+  KernelFold *folds = copy_folds(&finisher, kernel);
   rewrite_values(&finisher, kernel);
-  rewrite_effects(&finisher, kernel);
+  rewrite_effects(&finisher, kernel, folds);
   rewrite_buffers(&finisher, kernel);
   kernel->space = finisher.space;
   return kernel;

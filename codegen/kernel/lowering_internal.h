@@ -21,6 +21,21 @@ typedef struct DimOrigin {
 
 typedef struct LoweringMemo LoweringMemo;
 
+/* A costly value that a stage computes for each of its points: a later stage that needs it again reads it from a row buffer. */
+typedef struct RowValue {
+  const HloInstruction *instruction;
+  const IndexExpr *index;
+  int stage;
+  int32_t value;
+  int32_t buffer; /* -1 until somebody asks */
+} RowValue;
+
+typedef ARRAY(KernelStore) KernelStoreArray;
+
+typedef struct LoweringStage {
+  KernelStoreArray stores;
+} LoweringStage;
+
 typedef struct Lowering {
   Arena *arena;
   DiagSink *diag;
@@ -32,9 +47,13 @@ typedef struct Lowering {
   ARRAY(KernelBuffer) buffers;
   ARRAY(KernelValue) values;
   ARRAY(KernelFold) folds;
-  ARRAY(KernelStage) stages;
+  ARRAY(LoweringStage) stages;       /* by number, in order of their beginning */
+  ARRAY(int32_t) stage_order;       /* their numbers in order of execution: a stage ends after those it needs */
+  int current_stage;                /* whose dims are being walked, KERNEL_OUTER for none */
+  ARRAY(RowValue) row_values;
   IntMap value_map;                 /* content hash → value, for sharing equal values */
   IntMap memo_map;                  /* (instruction, index, predicate) hash → LoweringMemo */
+  LoweringMemo *memos;              /* the latest, linked to those before */
   int32_t predicate;                /* under which loads happen now; -1: always */
   int result_node;                  /* the leaf of the source's shape that this Kernel makes (the first of several) */
   bool is_empty;                    /* an outer dim has extent 0: there is nothing to do */
@@ -86,7 +105,12 @@ int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int
 /* Sets the next value; marks the fold reassociable when |opcode|'s pattern over it is, and replaces its seed by the identity: returns whether so. */
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next);
 
-/* Ends the current stage with |stores|. */
+/* Begins a stage and makes it the current one; the result is its number, for its dims and folds.  Stages nest: one that is begun inside another runs
+ * before it. */
+int lowering_begin_stage(Lowering *lowering);
+void lowering_end_stage(Lowering *lowering, int stage, int outer_stage);
+void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store);
+/* A stage of stores at each point of the outer dims. */
 void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store_count);
 
 /* A run-time integer as an index: converted to s64 and clamped to [0, upper]. */
@@ -98,6 +122,9 @@ IndexExpr lowering_raw_index(Lowering *lowering, int32_t value);
 
 /* The value of element |index| (one expression per dimension) of |instruction|, which is an operand of the source, or inside its fusion. */
 MUST_USE Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value);
+
+/* Forgets which elements were lowered, but for those of reductions: they are asked for again, and may now come from rows. */
+void lowering_forget_rows(Lowering *lowering);
 
 /* The results of scalar computation |region| applied to |arguments|: one value per leaf of its root. */
 MUST_USE Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments, int argument_count,
@@ -121,6 +148,7 @@ Status element_concatenate(Lowering *, const HloInstruction *, const IndexExpr *
 Status element_dynamic_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_dynamic_update_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_gather(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_reduce(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 
 /* The clamped start of a dynamic slice along each dimension of its operand. */
 MUST_USE Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand,
@@ -134,6 +162,8 @@ MUST_USE Status lower_index_component(Lowering *lowering, const HloInstruction *
 typedef Status (*RootRule)(Lowering *lowering, const HloInstruction *root);
 Status root_elements(Lowering *, const HloInstruction *);
 Status root_reduce(Lowering *, const HloInstruction *);
+/* A fusion with reductions inside: one outer nest over rows, stages for each reduction and for the result. */
+Status root_rows(Lowering *, const HloInstruction *);
 Status root_reduce_window(Lowering *, const HloInstruction *);
 Status root_dot(Lowering *, const HloInstruction *);
 Status root_convolution(Lowering *, const HloInstruction *);

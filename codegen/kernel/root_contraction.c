@@ -5,18 +5,18 @@ static PrimitiveType accumulator_type(PrimitiveType type) {
   return type == TYPE_F16 || type == TYPE_BF16 ? TYPE_F32 : type;
 }
 
-/* Ends the Kernel: result[outer] = Σ lhs × rhs over the dims of stage 0. */
-static void finish_contraction(Lowering *lowering, int32_t lhs, int32_t rhs, const IndexExpr *outer) {
+/* Ends the Kernel: result[outer] = Σ lhs × rhs over the dims of |stage|, the current one. */
+static void finish_contraction(Lowering *lowering, int stage, int32_t lhs, int32_t rhs, const IndexExpr *outer) {
   const Shape *shape = shape_node(lowering->source->shape, lowering->result_node);
   PrimitiveType wide = accumulator_type(shape->type);
   int32_t zero = lowering_constant_bits(lowering, wide, 0, 0);
-  int32_t fold = lowering_add_fold(lowering, wide, 0, zero);
+  int32_t fold = lowering_add_fold(lowering, wide, stage, zero);
   int32_t factors[2] = {lowering_convert(lowering, lhs, wide), lowering_convert(lowering, rhs, wide)};
   int32_t product = lowering_apply(lowering, HLO_MULTIPLY, wide, factors, 2);
   int32_t sum[2] = {lowering_accumulator(lowering, fold, false), product};
   lowering_finish_fold(lowering, fold, lowering_apply(lowering, HLO_ADD, wide, sum, 2));
   lowering->folds.data[fold].seed = zero; /* an empty sum is +0 */
-  lowering_add_stage(lowering, NULL, 0);
+  lowering_end_stage(lowering, stage, KERNEL_OUTER);
   int32_t final = lowering_convert(lowering, lowering_accumulator(lowering, fold, true), shape->type);
   int32_t buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, lowering->result_node, shape);
   lowering_add_stage(lowering, &(KernelStore){buffer, lowering_address(lowering, shape, outer), final, -1}, 1);
@@ -56,11 +56,13 @@ Status root_dot(Lowering *lowering, const HloInstruction *dot) {
   IndexExpr outer[MAX_RANK], inner[MAX_RANK], lhs_index[MAX_RANK], rhs_index[MAX_RANK];
   lowering_dims_of_shape(lowering, shape_node(lowering->source->shape, lowering->result_node), KERNEL_PARALLEL, KERNEL_OUTER, outer);
   if (lowering->is_empty) return STATUS_OK;
+  int stage = lowering_begin_stage(lowering);
   for (int64_t i = 0; i < lhs_contracting.count; i++) {
-    inner[i] = lowering_dim(lowering, lhs->shape->dims[lhs_contracting.data[i]], KERNEL_REDUCTION, 0);
+    inner[i] = lowering_dim(lowering, lhs->shape->dims[lhs_contracting.data[i]], KERNEL_REDUCTION, stage);
   }
   if (lowering->is_empty) {
     lowering->is_empty = false;
+    lowering_end_stage(lowering, stage, KERNEL_OUTER);
     store_zero(lowering, outer);
     return STATUS_OK;
   }
@@ -70,7 +72,7 @@ Status root_dot(Lowering *lowering, const HloInstruction *dot) {
   int32_t left, right;
   RETURN_IF_ERROR(lower_element(lowering, lhs, lhs_index, &left));
   RETURN_IF_ERROR(lower_element(lowering, rhs, rhs_index, &right));
-  finish_contraction(lowering, left, right, outer);
+  finish_contraction(lowering, stage, left, right, outer);
   return STATUS_OK;
 }
 
@@ -87,10 +89,11 @@ Status root_convolution(Lowering *lowering, const HloInstruction *convolution) {
   if (lowering->is_empty) return STATUS_OK;
 
   int32_t predicate = -1;
+  int stage = lowering_begin_stage(lowering);
   for (int s = 0; s < dims->spatial_rank; s++) {
     const WindowDimension *window = &window_attr->value.window->dims[s];
     int64_t size = input->shape->dims[dims->input_spatial[s]];
-    IndexExpr tap = lowering_dim(lowering, window->size, KERNEL_REDUCTION, 0);
+    IndexExpr tap = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
     k[dims->kernel_spatial[s]] = window->reversal ? index_add_constant(space, index_scale(space, tap, -1), window->size - 1) : tap;
     IndexExpr position = index_add(space, index_scale(space, outer[dims->output_spatial[s]], window->stride),
                                    index_scale(space, tap, window->window_dilation));
@@ -101,9 +104,10 @@ Status root_convolution(Lowering *lowering, const HloInstruction *convolution) {
     in[dims->input_spatial[s]] = index_div(space, position, window->base_dilation);
   }
   int64_t group_channels = kernel->shape->dims[dims->kernel_input_feature];
-  IndexExpr channel = lowering_dim(lowering, group_channels, KERNEL_REDUCTION, 0);
+  IndexExpr channel = lowering_dim(lowering, group_channels, KERNEL_REDUCTION, stage);
   if (lowering->is_empty || shape_element_count(input->shape) == 0) {
     lowering->is_empty = false;
+    lowering_end_stage(lowering, stage, KERNEL_OUTER);
     store_zero(lowering, outer);
     return STATUS_OK;
   }
@@ -121,6 +125,6 @@ Status root_convolution(Lowering *lowering, const HloInstruction *convolution) {
   RETURN_IF_ERROR(lower_element(lowering, input, in, &left));
   lowering->predicate = -1;
   RETURN_IF_ERROR(lower_element(lowering, kernel, k, &right));
-  finish_contraction(lowering, left, right, outer);
+  finish_contraction(lowering, stage, left, right, outer);
   return STATUS_OK;
 }

@@ -62,11 +62,11 @@ static PrimitiveType accumulator_type(PrimitiveType type, HloOpcode opcode) {
   return is_half && (opcode == HLO_ADD || opcode == HLO_MULTIPLY) ? TYPE_F32 : type;
 }
 
-/* One fold of |input| from |init| by the single operation |opcode| over the dims of stage 0; the final value. */
+/* One fold of |input| from |init| by the single operation |opcode| over the dims of the current stage; the final value. */
 static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType type, int32_t input, int32_t init) {
   PrimitiveType wide = accumulator_type(type, opcode);
   int32_t start = lowering_convert(lowering, init, wide);
-  int32_t fold = lowering_add_fold(lowering, wide, 0, start);
+  int32_t fold = lowering_add_fold(lowering, wide, lowering->current_stage, start);
   int32_t operands[2] = {lowering_accumulator(lowering, fold, false), lowering_convert(lowering, input, wide)};
   lowering_finish_fold(lowering, fold, lowering_apply(lowering, opcode, wide, operands, 2));
   int32_t final = lowering_accumulator(lowering, fold, true);
@@ -81,7 +81,7 @@ static Status fold_region(Lowering *lowering, const HloComputation *region, cons
                           int32_t *out_finals) {
   int32_t arguments[2 * MAX_REDUCE_INPUTS] = {0}, next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) {
-    folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), 0, inits[i]);
+    folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), lowering->current_stage, inits[i]);
     arguments[i] = lowering_accumulator(lowering, folds[i], false);
     arguments[count + i] = inputs[i];
   }
@@ -95,10 +95,11 @@ static Status fold_region(Lowering *lowering, const HloComputation *region, cons
 
 static Status fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs, const int32_t *inits, int count,
                           int32_t *out_finals) {
+  PrimitiveType type = lowering_type(lowering, inits[0]);
   const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
   if (count == 1 && simple_region(region, &opcode)) {
-    out_finals[0] = fold_simple(lowering, opcode, result_leaf(lowering, 0)->type, inputs[0], inits[0]);
+    out_finals[0] = fold_simple(lowering, opcode, type, inputs[0], inits[0]);
     return STATUS_OK;
   }
   return fold_region(lowering, region, inputs, inits, count, out_finals);
@@ -118,31 +119,85 @@ static Status too_many_inputs(const Lowering *lowering, const HloInstruction *re
                     hlo_opcode_text(reduce->opcode), MAX_REDUCE_INPUTS);
 }
 
-Status root_reduce(Lowering *lowering, const HloInstruction *reduce) {
+/* The results of |reduce| at |outer|: the final values of a stage of their own, or the initial values where nothing is reduced. */
+static Status fold_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer, int32_t *out_values) {
   int count = reduce->operand_count / 2;
   if (count > MAX_REDUCE_INPUTS) return too_many_inputs(lowering, reduce);
   Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
   const Shape *input = reduce->operands[0]->shape;
-  IndexExpr outer[MAX_RANK], index[MAX_RANK];
-  lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
-  if (lowering->is_empty) return STATUS_OK;
-  int32_t inputs[MAX_REDUCE_INPUTS], values[MAX_REDUCE_INPUTS];
-  for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &values[i]));
+  IndexExpr index[MAX_RANK];
+  int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS];
+  for (int i = 0; i < count; i++) {
+    RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
+    out_values[i] = inits[i];
+  }
+  int outer_stage = lowering->current_stage, stage = lowering_begin_stage(lowering);
   bool is_reduced[MAX_RANK] = {false};
   for (int64_t i = 0; i < dimensions.count; i++) is_reduced[dimensions.data[i]] = true;
   for (int d = 0, next = 0; d < input->rank; d++) {
-    index[d] = is_reduced[d] ? lowering_dim(lowering, input->dims[d], KERNEL_REDUCTION, 0) : outer[next++];
+    index[d] = is_reduced[d] ? lowering_dim(lowering, input->dims[d], KERNEL_REDUCTION, stage) : outer[next++];
   }
   bool reduces_nothing = lowering->is_empty;
   lowering->is_empty = false;
   if (!reduces_nothing) {
     for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
-    int32_t inits[MAX_REDUCE_INPUTS];
-    for (int i = 0; i < count; i++) inits[i] = values[i];
-    RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, values));
-    lowering_add_stage(lowering, NULL, 0);
+    RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, out_values));
   }
-  store_results(lowering, outer, values, count);
+  lowering_end_stage(lowering, stage, outer_stage);
+  return STATUS_OK;
+}
+
+Status root_reduce(Lowering *lowering, const HloInstruction *reduce) {
+  IndexExpr outer[MAX_RANK];
+  int32_t values[MAX_REDUCE_INPUTS];
+  lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  if (lowering->is_empty) return STATUS_OK;
+  RETURN_IF_ERROR(fold_reduce(lowering, reduce, outer, values));
+  store_results(lowering, outer, values, reduce->operand_count / 2);
+  return STATUS_OK;
+}
+
+Status element_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *index, int32_t *out_value) {
+  int32_t values[MAX_REDUCE_INPUTS];
+  RETURN_IF_ERROR(fold_reduce(lowering, reduce, index, values));
+  *out_value = values[0];
+  return STATUS_OK;
+}
+
+/* --- rows --- */
+
+/* How many leading dims of |shape| walk the rows of the reductions in |fused|: their product is the reductions' result. */
+static int leading_dims(const HloComputation *fused, const Shape *shape) {
+  int64_t rows = 1;
+  for (int64_t i = 0; i < fused->instructions.count; i++) {
+    const HloInstruction *instruction = fused->instructions.data[i];
+    if (instruction->opcode == HLO_REDUCE) rows = shape_element_count(instruction->shape);
+  }
+  int64_t product = 1;
+  int d = 0;
+  while (d < shape->rank && product < rows) product *= shape->dims[d++];
+  while (d < shape->rank && shape->dims[d] == 1) d++;
+  return d;
+}
+
+Status root_rows(Lowering *lowering, const HloInstruction *root) {
+  const Shape *shape = result_leaf(lowering, 0);
+  IndexExpr index[MAX_RANK];
+  int leading = leading_dims(lowering->fused, shape);
+  for (int d = 0; d < leading; d++) index[d] = lowering_dim(lowering, shape->dims[d], KERNEL_PARALLEL, KERNEL_OUTER);
+  int stage = lowering_begin_stage(lowering);
+  for (int d = leading; d < shape->rank; d++) index[d] = lowering_dim(lowering, shape->dims[d], KERNEL_PARALLEL, stage);
+  if (lowering->is_empty) return STATUS_OK;
+  KernelStore store = {.predicate = -1};
+  /* The first time begins the stages that the result needs, the second finds what they computed in their rows; what only the first made is dead. */
+  for (int round = 0; round < 2; round++) {
+    lowering_forget_rows(lowering);
+    RETURN_IF_ERROR(lower_element(lowering, root, index, &store.value));
+  }
+  store.buffer = result_buffer(lowering, KERNEL_RESULT, 0);
+  store.address = lowering_address(lowering, shape, index);
+  lowering_add_store(lowering, stage, &store);
+  lowering_end_stage(lowering, stage, KERNEL_OUTER);
   return STATUS_OK;
 }
 
@@ -170,13 +225,14 @@ Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
   int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS], finals[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
   int32_t predicate = -1;
+  int stage = lowering_begin_stage(lowering);
   for (int d = 0; d < input->rank; d++) {
     if (attr == NULL) {
       index[d] = outer[d];
       continue;
     }
     const WindowDimension *window = &attr->value.window->dims[d];
-    IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, 0);
+    IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
     index[d] = window_position(lowering, window, outer[d], k, input->dims[d], &predicate);
   }
   lowering->predicate = predicate;
@@ -186,7 +242,7 @@ Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
   }
   lowering->predicate = -1;
   RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, finals));
-  lowering_add_stage(lowering, NULL, 0);
+  lowering_end_stage(lowering, stage, KERNEL_OUTER);
   store_results(lowering, outer, finals, count);
   return STATUS_OK;
 }
@@ -214,7 +270,7 @@ static Status fold_selection(Lowering *lowering, const HloInstruction *root, int
                       lowering_constant_int(lowering, TYPE_S64, 0), lowering_constant_int(lowering, TYPE_PRED, 0)};
   int32_t folds[3], current[3];
   for (int i = 0; i < 3; i++) {
-    folds[i] = lowering_add_fold(lowering, lowering_type(lowering, seeds[i]), 0, seeds[i]);
+    folds[i] = lowering_add_fold(lowering, lowering_type(lowering, seeds[i]), lowering->current_stage, seeds[i]);
     current[i] = lowering_accumulator(lowering, folds[i], false);
   }
   int32_t keeps;
@@ -243,10 +299,11 @@ Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
   lowering_dims_of_shape(lowering, source, overlaps ? KERNEL_SEQUENTIAL : KERNEL_PARALLEL, KERNEL_OUTER, outer);
   if (lowering->is_empty) return STATUS_OK;
   int32_t inside = -1, x, finals[3], update;
+  int stage = lowering_begin_stage(lowering);
   for (int d = 0; d < operand->rank; d++) {
     const WindowDimension one = {.size = 1, .stride = 1, .base_dilation = 1, .window_dilation = 1};
     const WindowDimension *window = attr == NULL ? &one : &attr->value.window->dims[d];
-    IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, 0);
+    IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
     index[d] = window_position(lowering, window, outer[d], k, operand->dims[d], &inside);
   }
   lowering->predicate = inside;
@@ -255,7 +312,7 @@ Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
   const Shape *result = result_leaf(lowering, 0);
   int32_t address = lowering_index_value(lowering, TYPE_S64, lowering_address(lowering, result, index));
   RETURN_IF_ERROR(fold_selection(lowering, root, x, address, inside, finals));
-  lowering_add_stage(lowering, NULL, 0);
+  lowering_end_stage(lowering, stage, KERNEL_OUTER);
 
   KernelStore store = {.buffer = result_buffer(lowering, KERNEL_IN_PLACE, 0), .predicate = finals[2]};
   store.address = index_value(&lowering->space, finals[1], 0, shape_element_count(result) - 1);

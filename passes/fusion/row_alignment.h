@@ -1,0 +1,16 @@
+/* Row alignment: whether an array computed from rows is made row by row.
+ *
+ * A shape of R rows is one whose leading dimensions multiply to R; its rows are what stands behind each of their points, possibly one element.  A
+ * consumer is aligned to a producer when each row of its result depends on the same row of the producer alone. */
+#ifndef XLAC_PASSES_FUSION_ROW_ALIGNMENT_H
+#define XLAC_PASSES_FUSION_ROW_ALIGNMENT_H
+
+#include "hlo/ir/hlo_module.h"
+
+/* The number of leading dimensions that multiply to |rows| (those of size 1 behind them included), or -1. */
+int row_leading_dims(const Shape *shape, int64_t rows);
+
+/* True when |consumer| (an operation or a fusion) is aligned to its operand |producer| for |rows| rows. */
+bool row_aligned(const HloInstruction *consumer, const HloInstruction *producer, int64_t rows, Arena *scratch);
+
+#endif

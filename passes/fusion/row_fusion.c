@@ -1,0 +1,231 @@
+/* Row fusion: reductions of rows together with what makes the rows and with what is done with the results.
+ *
+ * Works on what `fusion` has left: a cluster grows backwards from its last member over operands that nothing outside needs, as long as each row depends on
+ * the same row only (row_alignment.h).  It becomes one fusion with reductions inside, a Kernel of several stages over one row (softmax, layer
+ * norm, cross entropy).  One result, nothing else leaves the cluster: so no cycles can arise. */
+#include "passes/cleanup/control_edges.h"
+#include "passes/fusion/fusion_decision.h"
+#include "passes/fusion/row_alignment.h"
+#include "passes/pipeline/control_computations.h"
+#include "passes/pipeline/hlo_pass.h"
+
+enum { MEMBER_LIMIT = 24, INSTRUCTION_LIMIT = 200, OPERAND_LIMIT = 60, ROW_ELEMENTS_LIMIT = 1 << 20, ROWS_LIMIT_CANDIDATES = 8 };
+
+typedef struct RowFuser {
+  Arena *arena;
+  HloComputation *computation;
+  ControlEdges control;
+  IntMap taken; /* ids of instructions that stand in a cluster already */
+  const HloDecisionObserver *observer;
+} RowFuser;
+
+typedef struct RowCluster {
+  int64_t rows;
+  HloInstructionArray members; /* the last one first */
+  IntMap inside;               /* instruction id */
+  int64_t instruction_count;
+  int reduction_count;         /* whose result another member reads */
+} RowCluster;
+
+static const HloComputation *fused_of(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_FUSION ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS) : NULL;
+}
+
+static bool is_reduction(const HloInstruction *instruction) {
+  const HloComputation *fused = fused_of(instruction);
+  return (fused != NULL ? fused->root->opcode : instruction->opcode) == HLO_REDUCE;
+}
+
+static int64_t instruction_count(const HloInstruction *instruction) {
+  const HloComputation *fused = fused_of(instruction);
+  return fused != NULL ? fused->instructions.count : 1;
+}
+
+static bool is_member_opcode(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_REDUCE) return true;
+  if (instruction->opcode == HLO_RESHAPE || instruction->opcode == HLO_BITCAST) return true;
+  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER && instruction->opcode != HLO_DYNAMIC_SLICE;
+}
+
+/* Something this pass can take into a cluster: computed element by element or a reduction, one array in the default layout. */
+static bool may_join(const RowFuser *fuser, const HloInstruction *instruction) {
+  int64_t ignored;
+  if (int_map_find(&fuser->taken, (uint64_t)instruction->id, &ignored) || control_edges_touch(&fuser->control, instruction)) return false;
+  const Shape *shape = instruction->shape;
+  if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape->rank == 0 || !shape_has_default_layout(shape)) return false;
+  if (shape_element_count(shape) <= 0) return false;
+  const HloComputation *fused = fused_of(instruction);
+  if (fused == NULL) return is_member_opcode(instruction);
+  HloOpcode root = fused->root->opcode;
+  return root != HLO_DYNAMIC_UPDATE_SLICE && root != HLO_TUPLE;
+}
+
+static bool is_inside(const RowCluster *cluster, const HloInstruction *instruction) {
+  int64_t ignored;
+  return int_map_find(&cluster->inside, (uint64_t)instruction->id, &ignored);
+}
+
+static void add_member(RowFuser *fuser, RowCluster *cluster, HloInstruction *member) {
+  array_push(&cluster->members, fuser->arena, member);
+  int_map_set(&cluster->inside, (uint64_t)member->id, 1);
+  cluster->instruction_count += instruction_count(member);
+  if (cluster->members.count > 1) cluster->reduction_count += is_reduction(member);
+}
+
+/* All users are members, aligned to it; a reduction of its own must leave one element a row. */
+static bool fits(const RowFuser *fuser, const RowCluster *cluster, const HloInstruction *candidate) {
+  if (!may_join(fuser, candidate) || candidate == fuser->computation->root) return false;
+  if (row_leading_dims(candidate->shape, cluster->rows) < 0) return false;
+  if (is_reduction(candidate) && shape_element_count(candidate->shape) != cluster->rows) return false;
+  if (shape_element_count(candidate->shape) / cluster->rows > ROW_ELEMENTS_LIMIT) return false;
+  if (cluster->members.count >= MEMBER_LIMIT) return false;
+  if (cluster->instruction_count + instruction_count(candidate) > INSTRUCTION_LIMIT) return false;
+  for (int32_t u = 0; u < candidate->user_count; u++) {
+    const HloInstruction *user = candidate->users[u];
+    if (!is_inside(cluster, user) || !row_aligned(user, candidate, cluster->rows, fuser->arena)) return false;
+  }
+  return true;
+}
+
+/* Takes in operands of members until nothing more fits. */
+static void grow(RowFuser *fuser, RowCluster *cluster) {
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (int64_t m = 0; m < cluster->members.count; m++) {
+      const HloInstruction *member = cluster->members.data[m];
+      for (int k = 0; k < member->operand_count; k++) {
+        HloInstruction *candidate = member->operands[k];
+        if (is_inside(cluster, candidate) || !fits(fuser, cluster, candidate)) continue;
+        add_member(fuser, cluster, candidate);
+        grew = true;
+      }
+    }
+  }
+}
+
+static RowCluster cluster_at(RowFuser *fuser, HloInstruction *last, int64_t rows) {
+  RowCluster cluster = {.rows = rows};
+  int_map_init(&cluster.inside, fuser->arena);
+  add_member(fuser, &cluster, last);
+  grow(fuser, &cluster);
+  return cluster;
+}
+
+/* Row counts worth trying for a cluster that ends in |last|: those of reductions it reads, directly or through one re-view. */
+static int row_candidates(const HloInstruction *last, int64_t *out_rows) {
+  int count = 0;
+  for (int k = 0; k < last->operand_count && count < ROWS_LIMIT_CANDIDATES; k++) {
+    const HloInstruction *operand = last->operands[k];
+    if (!shape_is_array(operand->shape)) continue;
+    int64_t rows = shape_element_count(operand->shape);
+    bool is_new = rows > 1 && row_leading_dims(last->shape, rows) >= 0;
+    for (int i = 0; i < count; i++) is_new = is_new && out_rows[i] != rows;
+    if (is_new) out_rows[count++] = rows;
+  }
+  return count;
+}
+
+/* --- writing --- */
+
+static HloInstruction *value_inside(HloComputation *fused, IntMap *inside, HloInstructionArray *operands, HloInstruction *value, Arena *arena) {
+  HloInstruction *found = pointer_map_get(inside, value);
+  if (found != NULL) return found;
+  if (value->opcode == HLO_CONSTANT && shape_is_scalar(value->shape)) {
+    found = hlo_computation_add_clone(fused, value, value->shape, NULL, 0);
+  } else {
+    found = hlo_computation_add_parameter(fused, operands->count, value->shape, sv_printf(arena, "param_%d", (int)operands->count));
+    array_push(operands, arena, value);
+  }
+  pointer_map_set(inside, value, found);
+  return found;
+}
+
+static HloInstruction *write_member(HloComputation *fused, IntMap *inside, HloInstructionArray *operands, HloInstruction *member, Arena *arena) {
+  HloInstruction **arguments = ARENA_NEW_ARRAY(arena, HloInstruction *, member->operand_count + 1);
+  for (int k = 0; k < member->operand_count; k++) arguments[k] = value_inside(fused, inside, operands, member->operands[k], arena);
+  const HloComputation *callee = fused_of(member);
+  if (callee != NULL) return hlo_computation_inline(fused, callee, arguments);
+  return hlo_computation_add_clone(fused, member, member->shape, arguments, member->operand_count);
+}
+
+static void write_cluster(RowFuser *fuser, const RowCluster *cluster, HloInstruction *const *order, int64_t order_count) {
+  HloInstruction *last = cluster->members.data[0];
+  HloComputation *fused = hlo_module_add_computation(fuser->computation->module, SV("fused_rows"));
+  HloInstructionArray operands = {0};
+  IntMap inside;
+  int_map_init(&inside, fuser->arena);
+  HloInstruction *root = NULL;
+  for (int64_t i = 0; i < order_count; i++) {
+    if (!is_inside(cluster, order[i])) continue;
+    root = write_member(fused, &inside, &operands, order[i], fuser->arena);
+    pointer_map_set(&inside, order[i], root);
+  }
+  hlo_computation_set_root(fused, root);
+  HloInstruction *fusion = hlo_computation_add(fuser->computation, HLO_FUSION, last->shape, operands.data, (int)operands.count, SV("rows_fusion"));
+  hlo_instruction_set_int(fusion, HLO_ATTR_FUSION_KIND, FUSION_KIND_INPUT);
+  hlo_instruction_set_computation(fusion, HLO_ATTR_CALLS, fused);
+  hlo_instruction_inherit_metadata(fusion, last);
+  fusion->loc = last->loc;
+  hlo_instruction_replace_all_uses(last, fusion);
+  for (int64_t m = 0; m < cluster->members.count; m++) int_map_set(&fuser->taken, (uint64_t)cluster->members.data[m]->id, 1);
+  int_map_set(&fuser->taken, (uint64_t)fusion->id, 1);
+}
+
+static int64_t outside_operand_count(const RowCluster *cluster, Arena *arena) {
+  IntMap seen;
+  int_map_init(&seen, arena);
+  for (int64_t m = 0; m < cluster->members.count; m++) {
+    const HloInstruction *member = cluster->members.data[m];
+    for (int k = 0; k < member->operand_count; k++) {
+      if (!is_inside(cluster, member->operands[k])) int_map_set(&seen, (uint64_t)member->operands[k]->id, 1);
+    }
+  }
+  return seen.count;
+}
+
+/* The largest cluster that ends in |last|, if it is worth a fusion. */
+static bool fuse_at(RowFuser *fuser, HloInstruction *last, HloInstruction *const *order, int64_t order_count) {
+  int64_t rows[ROWS_LIMIT_CANDIDATES];
+  int candidates = row_candidates(last, rows);
+  RowCluster best = {0};
+  for (int i = 0; i < candidates; i++) {
+    if (is_reduction(last) && shape_element_count(last->shape) != rows[i]) continue;
+    RowCluster cluster = cluster_at(fuser, last, rows[i]);
+    if (cluster.reduction_count > best.reduction_count) best = cluster;
+  }
+  if (best.reduction_count == 0 || outside_operand_count(&best, fuser->arena) > OPERAND_LIMIT) return false;
+  if (fuser->observer != NULL) {
+    for (int64_t m = 1; m < best.members.count; m++) {
+      fuser->observer->decided(fuser->observer->context, "row-fusion", best.members.data[m], last, true, "each row depends on the same row only");
+    }
+  }
+  write_cluster(fuser, &best, order, order_count);
+  return true;
+}
+
+static bool fuse_rows(HloComputation *computation, const HloDecisionObserver *observer) {
+  Arena *arena = arena_create();
+  RowFuser fuser = {.arena = arena, .computation = computation, .observer = observer};
+  control_edges_init(&fuser.control, computation, arena);
+  int_map_init(&fuser.taken, arena);
+  int64_t count;
+  HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
+  bool changed = false;
+  for (int64_t i = count - 1; i >= 0; i--) {
+    HloInstruction *last = order[i];
+    if (last->user_count == 0 && last != computation->root) continue; /* taken into a cluster and dead by now */
+    if (may_join(&fuser, last)) changed |= fuse_at(&fuser, last, order, count);
+  }
+  if (changed) hlo_computation_remove_dead(computation);
+  arena_destroy(arena);
+  return changed;
+}
+
+static Status run_row_fusion(HloPassContext *context, HloModule *module, bool *out_changed) {
+  int64_t count;
+  HloComputation **computations = control_computations(module, context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) *out_changed |= fuse_rows(computations[i], context->options->decisions);
+  return STATUS_OK;
+}
+
+const HloPass hlo_row_fusion_pass = {"row-fusion", "reduce rows together with what makes and uses them", run_row_fusion, false};
