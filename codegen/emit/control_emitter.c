@@ -44,15 +44,17 @@ static LLVMValueRef scratch_pointer(ControlEmitter *control) {
 }
 
 static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel, const ControlKernel *code) {
-  unsigned count = (unsigned)kernel->buffer_count + 1;
-  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
+  unsigned count = 0;
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 1);
   for (int b = 0; b < kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &kernel->buffers[b];
+    if (buffer->role == KERNEL_SCRATCH) continue;
     const HloInstruction *holder = buffer->operand < 0 ? instruction : instruction->operands[buffer->operand];
-    arguments[b] = control_address(control, holder, buffer->node);
-    if (arguments[b] == NULL) XLAC_BUG("'%.*s' has no address", SV_ARG(holder->name));
+    LLVMValueRef address = control_address(control, holder, buffer->node);
+    if (address == NULL) XLAC_BUG("'%.*s' has no address", SV_ARG(holder->name));
+    arguments[count++] = address;
   }
-  arguments[count - 1] = code->scratch_bytes > 0 ? scratch_pointer(control) : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
+  arguments[count++] = code->scratch_bytes > 0 ? scratch_pointer(control) : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 
