@@ -32,26 +32,34 @@ static bool stores_masked(const ContractionEmitter *emitter) {
   return true;
 }
 
-/* One row of a tile: columns [column, end of the panel or of the run). */
+/* Columns [begin, end) of a tile's row, the first of the tile being |column|. */
+static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, LLVMValueRef begin, LLVMValueRef end, int lanes,
+                           bool masked) {
+  const VecBuilder *vec = emitter->vec;
+  if (block_is_empty(begin, end)) return;
+  BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
+  LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, end, lanes) : NULL;
+  finish_lanes(emitter, block_element(vec, emitter->plan->type, sums, loop.index), block_add(vec, column, loop.index), lanes, mask);
+  block_loop_end(emitter, &loop);
+}
+
+/* One row of a tile: columns from |column| to the end of the panel or of the run. */
 static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef zero = block_int(vec, 0), end = block_int(vec, plan->column_run);
-  LLVMValueRef width = block_int(vec, plan->panel_width);
-  if (plan->column_run % plan->panel_width != 0) width = block_minimum(vec, width, LLVMBuildSub(vec->builder, end, column, ""));
-  bool has_tail = plan->column_run % plan->lanes != 0;
+  LLVMValueRef zero = block_int(vec, 0), width = block_int(vec, plan->panel_width);
+  if (plan->column_run % plan->panel_width != 0) {
+    width = block_minimum(vec, width, LLVMBuildSub(vec->builder, block_int(vec, plan->column_run), column, ""));
+  }
+  if (plan->column_run % plan->lanes == 0) {
+    finish_columns(emitter, sums, column, zero, width, plan->lanes, false);
+    return;
+  }
   int dim = emitter->point.vector_dim;
-  bool masks = has_tail && stores_masked(emitter) &&
-               contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
+  bool masks = stores_masked(emitter) && contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
   LLVMValueRef whole = LLVMBuildAnd(vec->builder, width, block_int(vec, -(int64_t)plan->lanes), "");
-  BlockLoop loop = block_loop_begin(emitter, zero, has_tail ? whole : width, plan->lanes, has_tail);
-  finish_lanes(emitter, block_element(vec, plan->type, sums, loop.index), block_add(vec, column, loop.index), plan->lanes, NULL);
-  block_loop_end(emitter, &loop);
-  if (!has_tail) return;
-  BlockLoop tail = block_loop_begin(emitter, whole, width, masks ? plan->lanes : 1, true);
-  LLVMValueRef mask = masks ? block_lanes_below(vec, tail.index, width, plan->lanes) : NULL;
-  finish_lanes(emitter, block_element(vec, plan->type, sums, tail.index), block_add(vec, column, tail.index), masks ? plan->lanes : 1, mask);
-  block_loop_end(emitter, &tail);
+  finish_columns(emitter, sums, column, zero, whole, plan->lanes, false);
+  finish_columns(emitter, sums, column, whole, width, masks ? plan->lanes : 1, masks);
 }
 
 static void finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin, LLVMValueRef column) {

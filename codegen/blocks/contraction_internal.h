@@ -36,9 +36,9 @@ typedef struct ContractionPlan {
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
   int64_t tile_count, tiles_per_block, row_block_count;
 
-  bool rhs_transposes; /* rhs is contiguous along the last depth dim, not along columns */
-  bool lhs_transposes;
-  bool rhs_in_place;   /* whole panels are read where they are, |rhs_stride| apart */
+  bool rhs_transposes, lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
+  bool rhs_prefetches;                 /* a plain load along the columns: worth asking for ahead */
+  bool rhs_in_place;                   /* whole panels are read where they are, rows |rhs_stride| apart */
   int64_t rhs_stride;
 
   int64_t lhs_offset, rhs_offset, tile_offset, scratch_bytes;
@@ -81,6 +81,8 @@ void point_forget(ElementPoint *point, int height);
 int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes, bool masked);
 /* Whether all loads of |set| are contiguous or uniform along |dim|, and at least one contiguous. */
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
+/* The address of load |value| at the point. */
+LLVMValueRef point_load_pointer(ElementPoint *point, int32_t value);
 
 /* --- emission --- */
 
@@ -105,12 +107,13 @@ typedef struct BlockLoop {
   LLVMValueRef index; /* i64 */
   LLVMValueRef end;
   int64_t step;
-  bool is_single, is_empty;
+  bool is_single;
   LLVMBasicBlockRef header, behind;
   int height; /* of the point's computed values */
 } BlockLoop;
 
-/* |guarded|: there may be no round at all. */
+/* |guarded|: there may be no round at all; where that is certain, no loop is made: ask block_is_empty before. */
+bool block_is_empty(LLVMValueRef begin, LLVMValueRef end);
 BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step, bool guarded);
 void block_loop_end(ContractionEmitter *emitter, BlockLoop *loop);
 

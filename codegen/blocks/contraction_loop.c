@@ -34,22 +34,20 @@ LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueR
 
 /* --- loops --- */
 
+bool block_is_empty(LLVMValueRef begin, LLVMValueRef end) {
+  int64_t first, last;
+  return constant_of(begin, &first) && constant_of(end, &last) && first >= last;
+}
+
 BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step, bool guarded) {
   const VecBuilder *vec = emitter->vec;
   BlockLoop loop = {.index = begin, .end = end, .step = step, .height = emitter->point.computed_count};
   int64_t first, last;
   bool is_known = constant_of(begin, &first) && constant_of(end, &last);
-  loop.is_empty = guarded && is_known && first >= last;
   loop.is_single = is_known && first + step >= last;
-  if (loop.is_single && !loop.is_empty) return loop;
+  if (loop.is_single) return loop;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
   loop.header = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  if (loop.is_empty) {
-    /* the body is emitted into a block nobody comes to */
-    loop.behind = before;
-    LLVMPositionBuilderAtEnd(vec->builder, loop.header);
-    return loop;
-  }
   if (guarded && !is_known) {
     loop.behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
     LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, begin, end, ""), loop.header, loop.behind);
@@ -65,11 +63,6 @@ BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVM
 void block_loop_end(ContractionEmitter *emitter, BlockLoop *loop) {
   const VecBuilder *vec = emitter->vec;
   point_forget(&emitter->point, loop->height);
-  if (loop->is_empty) {
-    LLVMBuildUnreachable(vec->builder);
-    LLVMPositionBuilderAtEnd(vec->builder, loop->behind);
-    return;
-  }
   if (loop->is_single) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(vec->builder);
   LLVMValueRef next = LLVMBuildNSWAdd(vec->builder, loop->index, block_int(vec, loop->step), "");

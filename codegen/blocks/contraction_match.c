@@ -314,6 +314,27 @@ static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix
   return size;
 }
 
+/* A plain load that moves along the columns. */
+static bool is_plain(const Kernel *kernel, int32_t factor) {
+  return kernel->values[factor].kind == KERNEL_LOAD && kernel->values[factor].predicate < 0;
+}
+
+static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionPlan *plan, const ValueSet *set, int across, int along) {
+  if (plan->lanes < 4 || plan->lanes > 16) return false;
+  return contraction_contiguous(kernel, set, across) && !contraction_contiguous(kernel, set, along) &&
+         contraction_lanes(kernel, target, set, across, plan->lanes, false) > 1;
+}
+
+static void choose_packing(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
+  int column = plan->columns.dims[plan->columns.count - 1], depth = plan->depth.dims[plan->depth.count - 1];
+  plan->rhs_transposes = transposes(kernel, target, plan, &plan->rhs_set, depth, column);
+  if (plan->rows.count > 0 && contraction_merged_suffix(kernel, &plan->lhs_set, &plan->rows) == plan->rows.count) {
+    int row = plan->rows.dims[plan->rows.count - 1];
+    plan->lhs_transposes = transposes(kernel, target, plan, &plan->lhs_set, row, depth);
+  }
+  plan->rhs_prefetches = is_plain(kernel, plan->rhs) && contraction_contiguous(kernel, &plan->rhs_set, column);
+}
+
 bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
   ContractionPlan *plan = out_plan;
   *plan = (ContractionPlan){0};
@@ -326,6 +347,7 @@ bool contraction_plan(const Kernel *kernel, const VecTarget *target, Contraction
   choose_tile(kernel, target, plan);
   int last = plan->columns.dims[plan->columns.count - 1];
   if (contraction_lanes(kernel, target, &plan->epilogue_set, last, plan->lanes, false) != plan->lanes) return false;
+  choose_packing(kernel, target, plan);
   choose_depth(kernel, plan);
   choose_blocks(plan);
   return true;

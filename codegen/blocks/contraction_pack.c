@@ -1,4 +1,6 @@
 /* Packing: the lhs as rows with the depth contiguous, the rhs as rows of one panel. */
+#include <string.h>
+
 #include "codegen/blocks/contraction_internal.h"
 
 /* Loops over the dims of the depth inside a block, the last |merged| of them as one, left out here: the caller walks those. */
@@ -70,6 +72,62 @@ static void pack_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, L
   point_forget(point, height);
 }
 
+/* --- square blocks --- */
+
+/* A square block of a factor: lanes along |across|, in which it is contiguous, one vector for each index of |along|, in which the packed form is. */
+typedef struct SquareBlock {
+  int32_t factor;
+  int across, along;
+  LLVMValueRef across_begin, along_begin, along_last; /* indices beyond |along_last| repeat it */
+  LLVMValueRef target;
+  int64_t target_stride; /* from one index of |across| to the next */
+} SquareBlock;
+
+#define MAX_SQUARE 16
+
+/* The elements of |a| and |b| in turn, of their lower or upper halves. */
+static LLVMValueRef interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int lanes, bool upper) {
+  LLVMValueRef indices[MAX_SQUARE];
+  LLVMTypeRef index = LLVMInt32TypeInContext(vec->context);
+  int first = upper ? lanes / 2 : 0;
+  for (int i = 0; i < lanes; i++) indices[i] = LLVMConstInt(index, (unsigned)(first + i / 2 + (i % 2) * lanes), false);
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)lanes), "");
+}
+
+/* Interleaving row i with row i + n/2 as rows 2i and 2i + 1, log n times, is the transpose. */
+static void transpose(const VecBuilder *vec, LLVMValueRef *rows, int lanes) {
+  for (int round = 1; round < lanes; round *= 2) {
+    LLVMValueRef next[MAX_SQUARE];
+    for (int i = 0; i < lanes / 2; i++) {
+      next[2 * i] = interleave(vec, rows[i], rows[i + lanes / 2], lanes, false);
+      next[2 * i + 1] = interleave(vec, rows[i], rows[i + lanes / 2], lanes, true);
+    }
+    for (int i = 0; i < lanes; i++) rows[i] = next[i];
+  }
+}
+
+static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) {
+  const VecBuilder *vec = emitter->vec;
+  ElementPoint *point = &emitter->point;
+  int lanes = emitter->plan->lanes;
+  LLVMValueRef rows[MAX_SQUARE];
+  for (int i = 0; i < lanes; i++) {
+    int height = point->computed_count;
+    LLVMValueRef along = block_add(vec, square->along_begin, block_int(vec, i));
+    point->dims[square->along] = square->along_last == NULL ? along : block_minimum(vec, along, square->along_last);
+    point->dims[square->across] = square->across_begin;
+    point->lanes = lanes;
+    rows[i] = point_value_lanes(point, square->factor);
+    point->lanes = 1;
+    point_forget(point, height);
+  }
+  transpose(vec, rows, lanes);
+  for (int i = 0; i < lanes; i++) {
+    LLVMValueRef target = block_element(vec, emitter->plan->type, square->target, block_int(vec, i * square->target_stride));
+    vec_store(vec, emitter->plan->type, rows[i], target, NULL, lanes);
+  }
+}
+
 /* --- lhs --- */
 
 typedef struct RunCopy {
@@ -81,6 +139,7 @@ typedef struct RunCopy {
 static void copy_run_from(ContractionEmitter *emitter, const RunCopy *copy, LLVMValueRef begin, LLVMValueRef end, int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
   PrimitiveType type = emitter->plan->type;
+  if (block_is_empty(begin, end)) return;
   BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
   emitter->point.dims[copy->dim] = block_add(vec, copy->first, loop.index);
   LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, copy->count, lanes) : NULL;
@@ -101,12 +160,14 @@ static void copy_run(ContractionEmitter *emitter, const RunCopy *copy) {
   copy_run_from(emitter, copy, whole, copy->count, copy->masks ? copy->lanes : 1, copy->masks);
 }
 
-void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef row_count) {
+/* Rows [begin, end) of the block, one after the other. */
+static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef begin, LLVMValueRef end) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   const ValueSet *set = &plan->lhs_set;
+  if (block_is_empty(begin, end)) return;
   int merged = merged_depth(emitter, set), dim = plan->depth.dims[plan->depth.count - 1];
-  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), row_count, 1, false);
+  BlockLoop rows = block_loop_begin(emitter, begin, end, 1, true);
   LLVMValueRef row = block_minimum(vec, block_add(vec, row_begin, rows.index), block_int(vec, plan->rows.size - 1));
   block_set_linear(emitter, &plan->rows, plan->rows.count, set, row);
   DepthNest nest;
@@ -123,6 +184,47 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
   copy_run(emitter, &copy);
   depth_nest_end(&nest);
   block_loop_end(emitter, &rows);
+}
+
+/* Rows [0, end) of the block, a multiple of the lanes, in squares; beyond the depth the padding of the rows is written. */
+static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef end) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  if (block_is_empty(block_int(vec, 0), end)) return;
+  int merged = merged_depth(emitter, &plan->lhs_set);
+  SquareBlock square = {.factor = plan->lhs, .target_stride = plan->row_stride};
+  square.across = plan->rows.dims[plan->rows.count - 1];
+  square.along = plan->depth.dims[plan->depth.count - 1];
+  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->lhs_set, block_int(vec, 0));
+  DepthNest nest;
+  depth_nest_begin(emitter, block, merged, &nest);
+  LLVMValueRef first, count;
+  depth_run(emitter, block, merged, &first, &count);
+  square.along_last = block_add(vec, block_add(vec, first, count), block_int(vec, -1));
+  emitter->point.vector_dim = square.across;
+  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes, true);
+  BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), count, plan->lanes, false);
+  square.across_begin = block_add(vec, row_begin, rows.index);
+  square.along_begin = block_add(vec, first, steps.index);
+  LLVMValueRef offset = block_add(vec, block_multiply(vec, rows.index, plan->row_stride), block_add(vec, nest.offset, steps.index));
+  square.target = block_element(vec, plan->type, emitter->lhs_pack, offset);
+  pack_square(emitter, &square);
+  block_loop_end(emitter, &steps);
+  block_loop_end(emitter, &rows);
+  depth_nest_end(&nest);
+}
+
+void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef row_count) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef begin = block_int(vec, 0);
+  if (plan->lhs_transposes) {
+    LLVMValueRef present = block_minimum(vec, row_count, LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
+    LLVMValueRef whole = LLVMBuildAnd(vec->builder, present, block_int(vec, -(int64_t)plan->lanes), "");
+    pack_row_squares(emitter, block, row_begin, whole);
+    begin = whole;
+  }
+  pack_rows(emitter, block, row_begin, begin, row_count);
 }
 
 /* --- rhs --- */
@@ -149,22 +251,82 @@ static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLV
   }
 }
 
-static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column, LLVMValueRef end, int lanes) {
+/* A load that is contiguous along the columns and misses the caches for want of a pattern: the next panel's row is asked for now. */
+static void prefetch_next(ContractionEmitter *emitter, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  const ValueSet *set = &plan->rhs_set;
-  int merged = merged_depth(emitter, set), dim = plan->depth.dims[plan->depth.count - 1];
+  if (!plan->rhs_prefetches) return;
+  emitter->point.dims[emitter->point.vector_dim] = block_add(vec, column, block_int(vec, plan->panel_width));
+  LLVMValueRef pointer = point_load_pointer(&emitter->point, plan->rhs);
+  LLVMTypeRef type = LLVMTypeOf(pointer), flag = LLVMInt32TypeInContext(vec->context);
+  unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
+  LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, &type, 1);
+  int64_t bytes = plan->panel_width * type_storage_bytes(emitter->kernel->values[plan->rhs].type);
+  for (int64_t at = 0; at < bytes; at += 64) {
+    /* read, into the second-level cache, data */
+    LLVMValueRef arguments[] = {block_element(vec, TYPE_S8, pointer, block_int(vec, at)), LLVMConstInt(flag, 0, false),
+                                LLVMConstInt(flag, 2, false), LLVMConstInt(flag, 1, false)};
+    LLVMBuildCall2(vec->builder, LLVMIntrinsicGetType(vec->context, id, &type, 1), function, arguments, 4, "");
+  }
+}
+
+typedef struct Panel {
+  LLVMValueRef column, end; /* |end|: of the run of columns; NULL: the panel lies inside it */
+  int lanes;
+} Panel;
+
+/* Depth [begin, end) of a run, row by row. */
+static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef begin, LLVMValueRef end,
+                            LLVMValueRef offset) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  if (block_is_empty(begin, end)) return;
+  BlockLoop loop = block_loop_begin(emitter, begin, end, 1, true);
+  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, loop.index);
+  point_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
+  LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->panel_width);
+  pack_panel_row(emitter, panel->column, block_element(vec, plan->type, emitter->rhs_pack, row), panel->end, panel->lanes);
+  prefetch_next(emitter, panel->column);
+  block_loop_end(emitter, &loop);
+}
+
+/* Depth [0, end) of a run, a multiple of the lanes, in squares; columns beyond the run repeat its last. */
+static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef end, LLVMValueRef offset) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  if (block_is_empty(block_int(vec, 0), end)) return;
+  SquareBlock square = {.factor = plan->rhs, .target_stride = plan->panel_width};
+  square.across = plan->depth.dims[plan->depth.count - 1];
+  square.along = plan->columns.dims[plan->columns.count - 1];
+  if (panel->end != NULL) square.along_last = block_add(vec, panel->end, block_int(vec, -1));
+  emitter->point.vector_dim = square.across;
+  BlockLoop vectors = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->panel_width), plan->lanes, false);
+  BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes, true);
+  square.across_begin = block_add(vec, first, steps.index);
+  square.along_begin = block_add(vec, panel->column, vectors.index);
+  LLVMValueRef at = block_multiply(vec, block_add(vec, offset, steps.index), plan->panel_width);
+  square.target = block_element(vec, plan->type, emitter->rhs_pack, block_add(vec, at, vectors.index));
+  pack_square(emitter, &square);
+  block_loop_end(emitter, &steps);
+  block_loop_end(emitter, &vectors);
+  emitter->point.vector_dim = square.along;
+}
+
+static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, const Panel *panel) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  int merged = merged_depth(emitter, &plan->rhs_set);
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
-  LLVMValueRef first, count;
+  LLVMValueRef first, count, begin = block_int(vec, 0);
   depth_run(emitter, block, merged, &first, &count);
   emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
-  BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
-  emitter->point.dims[dim] = block_add(vec, first, loop.index);
-  LLVMValueRef offset = block_multiply(vec, block_add(vec, nest.offset, loop.index), plan->panel_width);
-  point_hoist(&emitter->point, set, UINT64_C(1) << emitter->point.vector_dim);
-  pack_panel_row(emitter, column, block_element(vec, plan->type, emitter->rhs_pack, offset), end, lanes);
-  block_loop_end(emitter, &loop);
+  if (plan->rhs_transposes) {
+    LLVMValueRef whole = LLVMBuildAnd(vec->builder, count, block_int(vec, -(int64_t)plan->lanes), "");
+    pack_panel_squares(emitter, panel, first, whole, nest.offset);
+    begin = whole;
+  }
+  pack_panel_rows(emitter, panel, first, begin, count, nest.offset);
   depth_nest_end(&nest);
 }
 
@@ -172,16 +334,12 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   int dim = plan->columns.dims[plan->columns.count - 1];
+  Panel whole = {.column = column}, tail = {.column = column, .end = block_int(vec, plan->column_run)};
+  whole.lanes = contraction_lanes(emitter->kernel, vec->target, &plan->rhs_set, dim, plan->lanes, false);
+  tail.lanes = contraction_lanes(emitter->kernel, vec->target, &plan->rhs_set, dim, plan->lanes, true);
   bool has_tail = plan->column_run % plan->panel_width != 0;
-  LLVMValueRef end = block_int(vec, plan->column_run);
-  int whole = contraction_lanes(emitter->kernel, vec->target, &plan->rhs_set, dim, plan->lanes, false);
-  int masked = contraction_lanes(emitter->kernel, vec->target, &plan->rhs_set, dim, plan->lanes, true);
-  if (!has_tail) {
-    pack_panel(emitter, block, column, NULL, whole);
-    return;
-  }
-  if (masked == whole || plan->panel_width > plan->column_run) {
-    pack_panel(emitter, block, column, end, masked);
+  if (!has_tail || tail.lanes == whole.lanes || plan->panel_width > plan->column_run) {
+    pack_panel(emitter, block, has_tail ? &tail : &whole);
     return;
   }
   LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
@@ -190,10 +348,10 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   LLVMValueRef last = block_int(vec, plan->column_run - plan->panel_width);
   LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLE, column, last, ""), inside, across);
   LLVMPositionBuilderAtEnd(vec->builder, inside);
-  pack_panel(emitter, block, column, NULL, whole);
+  pack_panel(emitter, block, &whole);
   LLVMBuildBr(vec->builder, behind);
   LLVMPositionBuilderAtEnd(vec->builder, across);
-  pack_panel(emitter, block, column, end, masked);
+  pack_panel(emitter, block, &tail);
   LLVMBuildBr(vec->builder, behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
 }

@@ -34,14 +34,12 @@ static LLVMValueRef atom_scalar(ElementPoint *point, const IndexAtom *atom) {
 
 /* |skipped_dim|: its plain term is left out; -1 for none.  Excluded positions may be negative: nothing promises not to wrap. */
 static LLVMValueRef index_partial(ElementPoint *point, IndexExpr expr, int skipped_dim) {
-  LLVMBuilderRef builder = point->vec->builder;
   LLVMValueRef sum = int_constant(point, 64, expr.constant);
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = atom_at(point, expr.terms[i].atom);
     if (atom->kind == INDEX_ATOM_DIM && atom->number == skipped_dim) continue;
     sum = block_add(point->vec, sum, block_multiply(point->vec, atom_scalar(point, atom), expr.terms[i].coefficient));
   }
-  (void)builder;
   return sum;
 }
 
@@ -105,10 +103,14 @@ static LLVMValueRef load(ElementPoint *point, int32_t value, int lanes) {
     LLVMValueRef predicate = point_value_lanes(point, info->predicate);
     mask = mask == NULL ? predicate : LLVMBuildAnd(vec->builder, mask, predicate, "");
   }
-  LLVMValueRef first = load_index(point, value);
-  LLVMValueRef pointer = block_element(vec, info->type, point->buffers[info->buffer], first);
+  LLVMValueRef pointer = point_load_pointer(point, value);
   if (coefficient == 1) return vec_load(vec, info->type, pointer, mask, lanes);
   return vec_gather(vec, info->type, pointer, vec_lane_indices(vec, 64, coefficient, lanes), mask, lanes);
+}
+
+LLVMValueRef point_load_pointer(ElementPoint *point, int32_t value) {
+  const KernelValue *info = &point->kernel->values[value];
+  return block_element(point->vec, info->type, point->buffers[info->buffer], load_index(point, value));
 }
 
 static LLVMValueRef index_as_type(ElementPoint *point, const KernelValue *value, int lanes) {
