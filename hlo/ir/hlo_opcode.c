@@ -6,14 +6,14 @@
 #define OPT(id) {HLO_ATTR_##id, false},
 #define NONE
 /* Each list ends with a row that does not count, for C has no empty arrays. */
-#define HLO_OP(id, text, min, max, traits, access, infer, emit, attributes) \
+#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) \
   static const HloOpcodeAttr attrs_##id[] = {attributes{HLO_ATTR_NONE, false}};
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 
 static const HloOpcodeInfo opcode_infos[HLO_OPCODE_COUNT] = {
-#define HLO_OP(id, text, min, max, traits, access, infer, emit, attributes) \
-  [HLO_##id] = {                                                            \
+#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) \
+  [HLO_##id] = {                                                                  \
       text, min, max, traits, ACCESS_##access, attrs_##id, (int)(sizeof(attrs_##id) / sizeof(attrs_##id[0])) - 1},
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP

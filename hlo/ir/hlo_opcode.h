@@ -6,7 +6,7 @@
 #include "hlo/ir/hlo_attribute.h"
 
 typedef enum HloOpcode {
-#define HLO_OP(id, text, min, max, traits, access, infer, emit, attributes) HLO_##id,
+#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) HLO_##id,
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
   HLO_OPCODE_COUNT
