@@ -182,6 +182,11 @@ AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b) {
   return may_unite(alias, a, b, &alias->sets[root_a], &alias->sets[root_b]);
 }
 
+bool hlo_alias_overlaps(HloAlias *alias, int32_t value, int32_t other, AliasRefusal *out_refusal) {
+  HloAliasSet alone = {.count = 1, .values = &value};
+  return !ranges_fit(alias, &alias->sets[hlo_alias_set(alias, other)], &alone, out_refusal);
+}
+
 /* --- edges --- */
 
 static void add_conflict(HloAlias *alias, AliasEdge edge, HloInstruction *site, int32_t index, int32_t node, bool is_move,
@@ -415,9 +420,9 @@ const char *hlo_alias_refusal_text(const HloAlias *alias, AliasRefusal refusal, 
     case ALIAS_OVERLAP: break;
   }
   const HloInstruction *reader = late_reader(alias, refusal.a, refusal.b);
+  const HloInstruction *writer = alias->flow->values[refusal.b].definition.instruction;
+  if (alias->flow->values[refusal.b].is_phi) return arena_printf(arena, "%s and %s hold values at the same time", a, b);
   if (!reader) return arena_printf(arena, "%s is still needed when %s is written", a, b);
-  if (reader == alias->flow->values[refusal.b].definition.instruction) {
-    return arena_printf(arena, "'%.*s' reads %s while it writes %s", SV_ARG(reader->name), a, b);
-  }
+  if (reader == writer) return arena_printf(arena, "'%.*s' reads %s while it writes %s", SV_ARG(reader->name), a, b);
   return arena_printf(arena, "%s is still read by '%.*s' when %s is written", a, SV_ARG(reader->name), b);
 }

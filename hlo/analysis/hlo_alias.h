@@ -80,6 +80,9 @@ AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b);
 /* What hlo_alias_unite would say. */
 AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b);
 
+/* Whether |value|'s own range (not those of its set) overlaps another value's of the set of |other|, which is then told. */
+bool hlo_alias_overlaps(HloAlias *alias, int32_t value, int32_t other, AliasRefusal *out_refusal);
+
 /* One clause for the reports: "'x' is still read by 'y'". */
 const char *hlo_alias_refusal_text(const HloAlias *alias, AliasRefusal refusal, Arena *arena);
 

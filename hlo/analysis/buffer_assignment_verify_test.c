@@ -1,0 +1,261 @@
+/* Every mutant of a good plan that breaks it must be refused. */
+#include "hlo/analysis/buffer_assignment.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parser/hlo_parser.h"
+#include "passes/pipeline/hlo_pass_pipeline.h"
+
+typedef struct Fixture {
+  Arena *arena;
+  DiagSink diag;
+  SourceFile file;
+  HloModule *module;
+  BufferAssignment *plan;
+} Fixture;
+
+static int set_up(void **state) {
+  Fixture *fixture = calloc(1, sizeof(Fixture));
+  fixture->arena = arena_create();
+  diag_sink_init(&fixture->diag, fixture->arena);
+  *state = fixture;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  arena_destroy(((Fixture *)*state)->arena);
+  free(*state);
+  return 0;
+}
+
+static void plan(Fixture *fixture, const char *text) {
+  bool changed;
+  HloPassPipeline *pipeline;
+  HloPipelineOptions options = {.verify = true};
+  fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
+  ShapeTable *shapes = shape_table_create(fixture->arena);
+  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module), STATUS_OK);
+  assert_int_equal(hlo_pipeline_from_names(fixture->arena, SV("copy-insertion,scheduler,buffer-assignment"), &fixture->diag, &pipeline),
+                   STATUS_OK);
+  assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &options, &fixture->diag, &changed), STATUS_OK);
+  fixture->plan = fixture->module->buffer_assignment;
+  assert_int_equal(buffer_assignment_verify(fixture->plan, fixture->module, &fixture->diag), STATUS_OK);
+}
+
+static void expect_refused(Fixture *fixture, const char *code) {
+  DiagSink diag;
+  diag_sink_init(&diag, fixture->arena);
+  assert_int_equal(buffer_assignment_verify(fixture->plan, fixture->module, &diag), STATUS_INVALID);
+  bool found = false;
+  for (const Diagnostic *at = diag.first; at; at = at->next) found |= strcmp(at->code, code) == 0;
+  if (!found) fail_msg("refused by '%s' instead of '%s'", diag.first->code, code);
+}
+
+static HloBuffer *buffer_of(Fixture *fixture, const char *name, int node) {
+  for (int32_t i = 0; i < fixture->plan->value_count; i++) {
+    const HloValue *value = &fixture->plan->values[i];
+    if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node) return &fixture->plan->buffers[value->buffer];
+  }
+  fail_msg("no value '%s'", name);
+  return NULL;
+}
+
+#define CHAIN_TEXT                                                                                              \
+  "HloModule m\nENTRY e {\n  p = f32[16,16] parameter(0)\n"                                                     \
+  "  a = f32[16,16] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                             \
+  "  b = f32[16,16] dot(a, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                             \
+  "  ROOT c = f32[16,16] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"
+
+static void verify_refuses_overlapping_temporaries(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, CHAIN_TEXT);
+  HloBuffer *a = buffer_of(fixture, "a", 0), *b = buffer_of(fixture, "b", 0);
+  b->offset = a->offset;
+  b->allocation = a->allocation;
+  expect_refused(fixture, "plan-overlap");
+}
+
+static void verify_refuses_a_shifted_offset(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, CHAIN_TEXT);
+  HloBuffer *a = buffer_of(fixture, "a", 0), *b = buffer_of(fixture, "b", 0);
+  (a->offset < b->offset ? a : b)->offset += 64;
+  expect_refused(fixture, "plan-overlap");
+}
+
+static void verify_refuses_leaving_the_allocation(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, CHAIN_TEXT);
+  buffer_of(fixture, "b", 0)->offset = fixture->plan->workspace_bytes;
+  expect_refused(fixture, "plan-bounds");
+}
+
+static void verify_refuses_misalignment(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, CHAIN_TEXT);
+  fixture->plan->allocations[buffer_of(fixture, "b", 0)->allocation].size += 64;
+  buffer_of(fixture, "b", 0)->offset += 2;
+  expect_refused(fixture, "plan-alignment");
+}
+
+static void verify_refuses_writing_an_argument(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, CHAIN_TEXT);
+  HloBuffer *a = buffer_of(fixture, "a", 0);
+  a->allocation = buffer_of(fixture, "p", 0)->allocation;
+  a->offset = 0;
+  a->alignment = 4;
+  expect_refused(fixture, "plan-read-only");
+}
+
+static void verify_refuses_a_result_elsewhere(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, CHAIN_TEXT);
+  HloBuffer *c = buffer_of(fixture, "c", 0), *b = buffer_of(fixture, "b", 0);
+  c->allocation = b->allocation;
+  c->offset = b->offset;
+  expect_refused(fixture, "plan-result");
+}
+
+static void verify_refuses_overwriting_what_is_read_at_once(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, CHAIN_TEXT);
+  HloBuffer *b = buffer_of(fixture, "b", 0), *c = buffer_of(fixture, "c", 0);
+  b->allocation = c->allocation;
+  b->offset = 0;
+  b->alignment = 4;
+  expect_refused(fixture, "plan-share");
+}
+
+#define LOOP_TEXT                                                                                                                       \
+  "HloModule m\n"                                                                                                                       \
+  "condition {\n  s = (s32[], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(3)\n"             \
+  "  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"                                                                              \
+  "body {\n  given = (s32[], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n  one = s32[] constant(1)\n"               \
+  "  next = s32[] add(i, one)\n  x = f32[64] get-tuple-element(given), index=1\n  t = f32[64] reverse(x), dimensions={0}\n"                \
+  "  y = f32[64] add(x, t)\n  ROOT back = (s32[], f32[64]) tuple(next, y)\n}\n"                                                        \
+  "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[64] parameter(0)\n  outside = f32[64] reverse(p), dimensions={0}\n"                  \
+  "  q = f32[64] negate(p)\n  init = (s32[], f32[64]) tuple(zero, q)\n"                                                                \
+  "  loop = (s32[], f32[64]) while(init), condition=condition, body=body\n  g = f32[64] get-tuple-element(loop), index=1\n"              \
+  "  ROOT r = f32[64] subtract(g, outside)\n}\n"
+
+/* A value of its own for |name|: taken out of its buffer and put into a new one. */
+static HloBuffer *part(Fixture *fixture, const char *name, int node) {
+  BufferAssignment *assignment = fixture->plan;
+  HloBuffer *old = buffer_of(fixture, name, node);
+  HloBuffer *buffers = ARENA_NEW_ARRAY(fixture->arena, HloBuffer, assignment->buffer_count + 1);
+  memcpy(buffers, assignment->buffers, (size_t)assignment->buffer_count * sizeof(HloBuffer));
+  buffers[assignment->buffer_count] = *old;
+  for (int32_t i = 0; i < assignment->value_count; i++) {
+    HloValue *value = &assignment->values[i];
+    if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node) value->buffer = assignment->buffer_count;
+  }
+  assignment->buffers = buffers;
+  return &buffers[assignment->buffer_count++];
+}
+
+/* The first temporary allocation, with |room| bytes more at its end; returns where those begin. */
+static int64_t make_room(Fixture *fixture, int32_t *out_allocation, int64_t room) {
+  for (int32_t i = 0; i < fixture->plan->allocation_count; i++) {
+    BufferAllocation *allocation = &fixture->plan->allocations[i];
+    if (allocation->kind != ALLOCATION_TEMP) continue;
+    int64_t end = (allocation->size + 63) / 64 * 64;
+    allocation->size = end + room;
+    fixture->plan->workspace_bytes = allocation->workspace_offset + allocation->size;
+    *out_allocation = i;
+    return end;
+  }
+  fail_msg("no temporaries");
+  return 0;
+}
+
+static void move_out(Fixture *fixture, const char *name, int node) {
+  HloBuffer *alone = part(fixture, name, node);
+  alone->offset = make_room(fixture, &alone->allocation, 256);
+}
+
+static void verify_refuses_loop_state_in_two_places(void **state) {
+  Fixture *fixture = *state;
+  static const struct {
+    const char *name;
+    int node;
+  } members[] = {{"q", 0}, {"s", 2}, {"given", 2}, {"y", 0}, {"loop", 2}};
+  for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+    plan(fixture, LOOP_TEXT);
+    move_out(fixture, members[i].name, members[i].node);
+    expect_refused(fixture, "plan-alias");
+  }
+}
+
+static void verify_refuses_overwriting_what_the_next_round_reads(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture,
+       "HloModule m\n"
+       "condition {\n  s = (s32[], f32[64], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(3)\n"
+       "  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"
+       "body {\n  given = (s32[], f32[64], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n  one = s32[] constant(1)\n"
+       "  next = s32[] add(i, one)\n  x = f32[64] get-tuple-element(given), index=1\n  w = f32[64] get-tuple-element(given), index=2\n"
+       "  u = f32[64] multiply(x, w)\n  t = f32[64] reverse(u), dimensions={0}\n  y = f32[64] add(u, t)\n"
+       "  ROOT back = (s32[], f32[64], f32[64]) tuple(next, y, w)\n}\n"
+       "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[64] parameter(0)\n  weights = f32[64] reverse(p), dimensions={0}\n"
+       "  q = f32[64] negate(p)\n  init = (s32[], f32[64], f32[64]) tuple(zero, q, weights)\n"
+       "  loop = (s32[], f32[64], f32[64]) while(init), condition=condition, body=body\n"
+       "  ROOT g = f32[64] get-tuple-element(loop), index=1\n}\n");
+  /* 't' is made when this round has read the weights for the last time */
+  HloBuffer *weights = buffer_of(fixture, "weights", 0), *t = buffer_of(fixture, "t", 0);
+  t->allocation = weights->allocation;
+  t->offset = weights->offset;
+  t->alignment = weights->alignment;
+  expect_refused(fixture, "plan-overlap");
+}
+
+static void verify_refuses_an_update_elsewhere(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture,
+       "HloModule m\nENTRY e {\n  p = f32[64] parameter(0)\n  u = f32[4] parameter(1)\n  i = s32[] parameter(2)\n  x = f32[64] negate(p)\n"
+       "  d = f32[64] dynamic-update-slice(x, u, i)\n  r = f32[64] reverse(d), dimensions={0}\n"
+       "  s = f32[64] reverse(r), dimensions={0}\n  ROOT o = f32[64] subtract(s, d)\n}\n");
+  move_out(fixture, "x", 0);
+  expect_refused(fixture, "plan-alias");
+}
+
+static void verify_refuses_dropped_donation(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture, "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] negate(p)\n}\n");
+  assert_int_equal(fixture->plan->aliased_bytes, 16);
+  fixture->plan->allocations[buffer_of(fixture, "p", 0)->allocation].result = -1;
+  expect_refused(fixture, "plan-donation");
+}
+
+static void verify_refuses_another_constant(void **state) {
+  Fixture *fixture = *state;
+  plan(fixture,
+       "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  a = f32[4] constant({1,2,3,4})\n  b = f32[4] constant({1,2,3,5})\n"
+       "  s = f32[4] add(p, a)\n  ROOT r = f32[4] add(s, b)\n}\n");
+  buffer_of(fixture, "b", 0)->allocation = buffer_of(fixture, "a", 0)->allocation;
+  expect_refused(fixture, "plan-constant");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(verify_refuses_overlapping_temporaries, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_a_shifted_offset, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_leaving_the_allocation, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_misalignment, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_writing_an_argument, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_a_result_elsewhere, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_overwriting_what_is_read_at_once, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_loop_state_in_two_places, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_overwriting_what_the_next_round_reads, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_an_update_elsewhere, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_dropped_donation, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_another_constant, set_up, tear_down),
+  };
+  return cmocka_run_group_tests_name("buffer_assignment_verify", tests, NULL, NULL);
+}
