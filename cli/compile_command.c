@@ -55,7 +55,7 @@ static Status check_usage(Session *session, int64_t emit, const char *output) {
   if (output && !is_stream(output) && stat(input, &source) == 0 && stat(output, &target) == 0 &&
       source.st_ino == target.st_ino && source.st_dev == target.st_dev && S_ISREG(source.st_mode))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "the output '%s' is the input", output);
-  return STATUS_OK;
+  return driver_check_cpu(session);
 }
 
 static Status add_hlo(Session *session, const char *path) {

@@ -1,6 +1,7 @@
 #include "cli/driver.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -150,10 +151,27 @@ Status driver_require_assignment(Session *session) {
                     "these passes end without a buffer assignment, which the output needs");
 }
 
+/* Objects go to other machines; code in memory stays, but tests may ask for what another machine would run. */
+static StringView default_cpu(const Session *session) {
+  if (session->options->command != COMMAND_RUN) return SV("dispatch");
+  const char *variant = getenv("XLAC_CPU");
+  return variant ? codegen_native_variant(sv_from_cstring(variant)) : SV("native");
+}
+
+static StringView cpu_of_options(const Session *session) {
+  const char *cpu = option_text(session, OPTION_MCPU, NULL);
+  return cpu ? sv_from_cstring(cpu) : default_cpu(session);
+}
+
+Status driver_check_cpu(const Session *session) {
+  return codegen_check_cpu(cpu_of_options(session), sv_from_cstring(option_text(session, OPTION_MATTR, "")),
+                           session->diag);
+}
+
 Status driver_generate(Session *session, CodegenEmit emit) {
   double start = driver_seconds_now();
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
-                            .mcpu = sv_from_cstring(option_text(session, OPTION_MCPU, "")),
+                            .mcpu = cpu_of_options(session),
                             .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
                             .emit = emit,
                             .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL)};

@@ -53,6 +53,8 @@ MUST_USE Status driver_load(Session *session, bool verify);
 MUST_USE Status driver_run_passes(Session *session, bool standard);
 /* The passes left a BufferAssignment (which has been found to fit --memory-limit). */
 MUST_USE Status driver_require_assignment(Session *session);
+/* --mcpu and --mattr are what code generation takes; before any work. */
+MUST_USE Status driver_check_cpu(const Session *session);
 /* Fills session->object. */
 MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
 /* --dump-liveness, --dump-buffer-assignment. */

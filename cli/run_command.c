@@ -177,7 +177,8 @@ static Status check_usage(Session *session) {
   if (option_integer(session, OPTION_REPEAT, 1) < 1 || option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d",
                         MOST_REPEATS);
-  return status;
+  Status cpu = driver_check_cpu(session);
+  return cpu != STATUS_OK ? cpu : status;
 }
 
 int run_command(Session *session) {

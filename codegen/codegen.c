@@ -2,10 +2,12 @@
 
 #include <ctype.h>
 
+#include "base/checked_math.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
 #include "codegen/kernel/emit_family.h"
 #include "codegen/kernel/kernel_builder.h"
+#include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_target.h"
 
 StringView codegen_entry_name(Arena *arena, const HloModule *module) {
@@ -19,20 +21,49 @@ StringView codegen_entry_name(Arena *arena, const HloModule *module) {
   return sb_view(&name);
 }
 
-/* Control code and Kernels in one LLVM module. */
-static Status emit_module(const LlvmTarget *target, LLVMModuleRef llvm_module, const HloModule *module, StringView entry_name,
-                          DiagSink *diag, ControlResult *out_control) {
-  LLVMContextRef context = LLVMGetModuleContext(llvm_module);
-  Arena *scratch = arena_create();
-  VecBuilder vec = {context, llvm_module, LLVMCreateBuilderInContext(context), &target->vec};
-  const char *name = arena_copy_string(scratch, entry_name.data, entry_name.size);
-  Status status = control_emit(&vec, module, module->buffer_assignment, name, diag, out_control);
-  if (status == STATUS_OK) {
-    descriptor_emit(llvm_module, module, module->buffer_assignment, entry_name, out_control->workspace_bytes, scratch);
-  }
+typedef struct ModuleEmitter {
+  const LlvmTarget *target;
+  LLVMModuleRef llvm_module;
+  const HloModule *module;
+  const char *entry_name;
+  DiagSink *diag;
+} ModuleEmitter;
+
+/* Control code and Kernels for one kind of processor. */
+static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *variant, LLVMValueRef *out_function,
+                           ControlResult *out_control) {
+  LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
+  LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
+  VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec};
+  Status status = control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->entry_name,
+                               emitter->diag, out_control);
   LLVMDisposeBuilder(vec.builder);
+  RETURN_IF_ERROR(status);
+  *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
+  llvm_variant_mark(variant, emitter->llvm_module, last);
+  return STATUS_OK;
+}
+
+/* All variants, the way in, and the descriptor, whose workspace is enough for each. */
+static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_control) {
+  LLVMValueRef functions[CPU_VARIANT_COUNT];
+  *out_control = (ControlResult){0};
+  int count = emitter->target->variant_count;
+  for (int i = 0; i < count; i++) {
+    ControlResult control;
+    RETURN_IF_ERROR(emit_variant(emitter, &emitter->target->variants[i], &functions[i], &control));
+    control.workspace_bytes = max_i64(control.workspace_bytes, out_control->workspace_bytes);
+    *out_control = control;
+  }
+  if (count == CPU_VARIANT_COUNT) {
+    for (int i = 0; i < count; i++) LLVMSetLinkage(functions[i], LLVMInternalLinkage);
+    cpu_dispatch_emit(emitter->llvm_module, emitter->entry_name, functions);
+  }
+  Arena *scratch = arena_create();
+  descriptor_emit(emitter->llvm_module, emitter->module, emitter->module->buffer_assignment,
+                  sv_from_cstring(emitter->entry_name), out_control->workspace_bytes, scratch);
   arena_destroy(scratch);
-  return status;
+  return STATUS_OK;
 }
 
 Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
@@ -47,9 +78,13 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     LLVMModuleRef llvm_module = LLVMModuleCreateWithNameInContext("xlac", context);
     LLVMSetTarget(llvm_module, target.triple);
     LLVMSetModuleDataLayout(llvm_module, target.data_layout);
+    const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
+    ModuleEmitter emitter = {&target, llvm_module, module, entry_name, diag};
     ControlResult control = {0};
-    status = emit_module(&target, llvm_module, module, out_object->entry_name, diag, &control);
-    if (status == STATUS_OK) status = llvm_target_emit(&target, llvm_module, options->emit, arena, diag, &out_object->bytes);
+    status = emit_module(&emitter, &control);
+    if (status == STATUS_OK) {
+      status = llvm_target_emit(&target, llvm_module, options->emit, arena, diag, &out_object->bytes);
+    }
     out_object->kernel_count = control.kernel_count;
     out_object->distinct_kernel_count = control.distinct_kernel_count;
     out_object->header = descriptor_header(module, out_object->entry_name, arena);

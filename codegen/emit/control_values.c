@@ -88,12 +88,16 @@ static const void *bytes_in_layout(const ControlEmitter *control, const Literal 
   return bytes;
 }
 
+/* One global for all CPU variants of the module. */
 static LLVMValueRef constant_global(const ControlEmitter *control, const BufferAllocation *allocation) {
+  const char *name = arena_printf(control->arena, "constant.%lld", (long long)allocation->index);
+  LLVMValueRef known = LLVMGetNamedGlobal(control->vec->module, name);
+  if (known != NULL) return known;
   const Literal *literal = hlo_instruction_literal(allocation->constant);
   LLVMContextRef context = control->vec->context;
   const char *bytes = bytes_in_layout(control, literal, allocation->size);
   LLVMValueRef data = LLVMConstStringInContext2(context, bytes, (size_t)allocation->size, true);
-  LLVMValueRef global = LLVMAddGlobal(control->vec->module, LLVMTypeOf(data), "constant");
+  LLVMValueRef global = LLVMAddGlobal(control->vec->module, LLVMTypeOf(data), name);
   LLVMSetInitializer(global, data);
   LLVMSetGlobalConstant(global, true);
   LLVMSetLinkage(global, LLVMPrivateLinkage);

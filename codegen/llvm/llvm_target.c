@@ -13,114 +13,109 @@ static void initialize_llvm(void) {
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser(); /* cpuid is inline assembly */
   /* Measured on emitted vector code: a fifth of emission time for no speed. */
   static const char *const arguments[] = {"xlac", "-disable-lsr"};
   LLVMParseCommandLineOptions(2, arguments, "");
 }
 
-static bool has_feature(const char *features, const char *name) {
-  size_t length = strlen(name);
-  for (const char *at = features; (at = strstr(at, name)) != NULL; at += length) {
-    bool starts = at > features && at[-1] == '+' && (at - 1 == features || at[-2] == ',');
-    if (starts && (at[length] == ',' || at[length] == '\0')) return true;
-  }
-  return false;
+static void initialize_once(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, initialize_llvm);
 }
 
-/* What each CPU level brings; "native" comes with the host's own list. */
-typedef struct CpuLevel {
-  const char *cpu, *features;
-} CpuLevel;
+/* --- processors --- */
 
-#define AVX2_FEATURES "+sse4.1,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt"
-#define AVX512_FEATURES AVX2_FEATURES ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
-
-static const CpuLevel cpu_levels[] = {
-    {"x86-64", ""},
-    {"x86-64-v2", "+sse4.1,+popcnt"},
-    {"nehalem", "+sse4.1,+popcnt"},
-    {"x86-64-v3", AVX2_FEATURES},
-    {"haswell", AVX2_FEATURES},
-    {"skylake", AVX2_FEATURES},
-    {"znver1", AVX2_FEATURES},
-    {"znver2", AVX2_FEATURES},
-    {"znver3", AVX2_FEATURES},
-    {"alderlake", AVX2_FEATURES},
-    {"x86-64-v4", AVX512_FEATURES},
-    {"skylake-avx512", AVX512_FEATURES},
-    {"cascadelake", AVX512_FEATURES},
-    {"icelake-server", AVX512_FEATURES},
-    {"sapphirerapids", AVX512_FEATURES},
-    {"znver4", AVX512_FEATURES},
-    {"znver5", AVX512_FEATURES},
-};
-
-static VecTarget describe(const char *features) {
-  VecTarget target = {.vector_bits = 128, .register_count = 16};
-  target.has_rounding = has_feature(features, "sse4.1");
-  target.has_f16c = has_feature(features, "f16c");
-  bool avx2 = has_feature(features, "avx2");
-  target.has_fma = has_feature(features, "fma");
-  if (avx2) {
-    target.vector_bits = 256;
-    target.has_masks_32 = true;
-  }
-  bool avx512 = has_feature(features, "avx512f") && has_feature(features, "avx512bw") && has_feature(features, "avx512dq") &&
-                has_feature(features, "avx512vl");
-  if (avx512) {
-    target.vector_bits = 512;
-    target.register_count = 32;
-    target.has_masks = true;
-  }
-  return target;
+static bool is_native(StringView mcpu) {
+  return mcpu.size == 0 || sv_equal_cstring(mcpu, "native");
 }
 
-/* Fills cpu and features from the options; false for a CPU that is not in the table. */
-static bool resolve_cpu(const CodegenOptions *options, Arena *scratch, LlvmTarget *target) {
-  if (options->mcpu.size == 0 || sv_equal_cstring(options->mcpu, "native")) {
-    target->cpu = LLVMGetHostCPUName();
-    char *host = LLVMGetHostCPUFeatures();
-    target->features = LLVMCreateMessage(arena_printf(scratch, "%s%s%.*s", host, options->mattr.size > 0 ? "," : "", SV_ARG(options->mattr)));
-    LLVMDisposeMessage(host);
-    return true;
-  }
-  for (size_t i = 0; i < sizeof cpu_levels / sizeof *cpu_levels; i++) {
-    if (!sv_equal_cstring(options->mcpu, cpu_levels[i].cpu)) continue;
-    const char *separator = options->mattr.size > 0 && cpu_levels[i].features[0] != '\0' ? "," : "";
-    target->cpu = LLVMCreateMessage(cpu_levels[i].cpu);
-    target->features = LLVMCreateMessage(arena_printf(scratch, "%s%s%.*s", cpu_levels[i].features, separator, SV_ARG(options->mattr)));
-    return true;
-  }
-  return false;
+static bool is_dispatch(StringView mcpu) {
+  return sv_equal_cstring(mcpu, "dispatch");
 }
 
-static Status unknown_cpu(const CodegenOptions *options, DiagSink *diag) {
-  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "unknown-cpu", "unknown CPU '%.*s'", SV_ARG(options->mcpu));
+static Status unknown_cpu(StringView mcpu, DiagSink *diag) {
+  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "unknown-cpu", "unknown CPU '%.*s'", SV_ARG(mcpu));
   StringBuilder known;
   sb_init(&known, diag->arena);
-  for (size_t i = 0; i < sizeof cpu_levels / sizeof *cpu_levels; i++) {
-    sb_printf(&known, "%s%s", i == 0 ? "" : ", ", cpu_levels[i].cpu);
-  }
-  diag_note(diag, NO_LOC, "known CPUs: native, %.*s", SV_ARG(sb_view(&known)));
+  StringView nearest;
+  cpu_level_names(&known, mcpu, &nearest);
+  if (nearest.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest));
+  diag_note(diag, NO_LOC, "known CPUs: dispatch, native, %.*s", SV_ARG(sb_view(&known)));
   return status;
 }
 
-Status llvm_target_create(const CodegenOptions *options, DiagSink *diag, LlvmTarget *out_target) {
-  static pthread_once_t once = PTHREAD_ONCE_INIT;
-  pthread_once(&once, initialize_llvm);
-  LlvmTarget *target = out_target;
-  *target = (LlvmTarget){.triple = LLVMCreateMessage("x86_64-pc-linux-gnu")};
+Status codegen_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag) {
+  if (is_dispatch(mcpu) && mattr.size > 0)
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "cpu-features",
+                      "'--mattr' needs '--mcpu=NAME': the variants of 'dispatch' have their own features");
+  if (is_native(mcpu) || is_dispatch(mcpu) || cpu_level_find(mcpu) != NULL) return STATUS_OK;
+  return unknown_cpu(mcpu, diag);
+}
+
+static LlvmVariant make_variant(const char *name, const char *cpu, const char *features, StringView mattr) {
   Arena *scratch = arena_create();
-  bool known = resolve_cpu(options, scratch, target);
+  const char *separator = mattr.size > 0 && features[0] != '\0' ? "," : "";
+  LlvmVariant variant = {.name = name, .cpu = LLVMCreateMessage(cpu)};
+  variant.features = LLVMCreateMessage(arena_printf(scratch, "%s%s%.*s", features, separator, SV_ARG(mattr)));
+  variant.vec = cpu_vec_target(variant.features);
   arena_destroy(scratch);
-  if (!known) return unknown_cpu(options, diag);
-  target->vec = describe(target->features);
+  return variant;
+}
+
+static LlvmVariant native_variant(StringView mattr) {
+  char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+  LlvmVariant variant = make_variant(NULL, cpu, features, mattr);
+  LLVMDisposeMessage(features);
+  LLVMDisposeMessage(cpu);
+  return variant;
+}
+
+static void make_variants(const CodegenOptions *options, LlvmTarget *target) {
+  if (is_native(options->mcpu)) {
+    target->variants[target->variant_count++] = native_variant(options->mattr);
+  } else if (is_dispatch(options->mcpu)) {
+    for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
+      const CpuVariant *variant = cpu_variant((CpuVariantId)i);
+      const CpuLevel *level = cpu_level_find(sv_from_cstring(variant->cpu));
+      target->variants[target->variant_count++] = make_variant(variant->name, level->cpu, level->features, SV(""));
+    }
+  } else {
+    const CpuLevel *level = cpu_level_find(options->mcpu);
+    target->variants[target->variant_count++] = make_variant(NULL, level->cpu, level->features, options->mattr);
+  }
+}
+
+StringView codegen_native_variant(StringView name) {
+  initialize_once();
+  LlvmVariant host = native_variant(SV(""));
+  StringView cpu = SV("native");
+  for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
+    const CpuVariant *variant = cpu_variant((CpuVariantId)i);
+    VecTarget needed = cpu_vec_target(cpu_level_find(sv_from_cstring(variant->cpu))->features);
+    bool runs = host.vec.vector_bits >= needed.vector_bits && host.vec.has_fma >= needed.has_fma;
+    if (runs && sv_equal_cstring(name, variant->name)) cpu = sv_from_cstring(variant->cpu);
+  }
+  LLVMDisposeMessage(host.features);
+  LLVMDisposeMessage(host.cpu);
+  return cpu;
+}
+
+/* --- the machine --- */
+
+Status llvm_target_create(const CodegenOptions *options, DiagSink *diag, LlvmTarget *out_target) {
+  initialize_once();
+  LlvmTarget *target = out_target;
+  *target = (LlvmTarget){0};
+  RETURN_IF_ERROR(codegen_check_cpu(options->mcpu, options->mattr, diag));
+  target->triple = LLVMCreateMessage("x86_64-pc-linux-gnu");
+  make_variants(options, target);
   LLVMTargetRef llvm_target;
   char *message = NULL;
   if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) XLAC_BUG("no X86 back end: %s", message);
   LLVMCodeGenOptLevel level = options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess;
-  target->machine = LLVMCreateTargetMachine(llvm_target, target->triple, target->cpu, target->features, level, LLVMRelocPIC,
-                                            LLVMCodeModelDefault);
+  target->machine = LLVMCreateTargetMachine(llvm_target, target->triple, target->variants[0].cpu,
+                                            target->variants[0].features, level, LLVMRelocPIC, LLVMCodeModelDefault);
   target->data_layout = LLVMCreateTargetDataLayout(target->machine);
   return STATUS_OK;
 }
@@ -129,10 +124,45 @@ void llvm_target_dispose(LlvmTarget *target) {
   if (target->data_layout != NULL) LLVMDisposeTargetData(target->data_layout);
   if (target->machine != NULL) LLVMDisposeTargetMachine(target->machine);
   if (target->triple != NULL) LLVMDisposeMessage(target->triple);
-  if (target->cpu != NULL) LLVMDisposeMessage(target->cpu);
-  if (target->features != NULL) LLVMDisposeMessage(target->features);
+  for (int i = 0; i < target->variant_count; i++) {
+    LLVMDisposeMessage(target->variants[i].cpu);
+    LLVMDisposeMessage(target->variants[i].features);
+  }
   *target = (LlvmTarget){0};
 }
+
+/* --- marks of a variant --- */
+
+static void add_attribute(LLVMValueRef function, const char *name, const char *value) {
+  LLVMContextRef context = LLVMGetModuleContext(LLVMGetGlobalParent(function));
+  LLVMAttributeRef attribute =
+      LLVMCreateStringAttribute(context, name, (unsigned)strlen(name), value, (unsigned)strlen(value));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, attribute);
+}
+
+static void add_suffix(LLVMValueRef function, const char *suffix) {
+  size_t size;
+  const char *name = LLVMGetValueName2(function, &size);
+  Arena *scratch = arena_create();
+  const char *longer = arena_printf(scratch, "%.*s.%s", (int)size, name, suffix);
+  LLVMSetValueName2(function, longer, strlen(longer));
+  arena_destroy(scratch);
+}
+
+void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMValueRef last) {
+  LLVMValueRef function = last == NULL ? LLVMGetFirstFunction(module) : LLVMGetNextFunction(last);
+  for (; function != NULL; function = LLVMGetNextFunction(function)) {
+    if (LLVMIsDeclaration(function)) continue;
+    /* Left to itself LLVM prefers 256 bits on some processors; the emitter has decided already. */
+    if (variant->vec.vector_bits == 512) add_attribute(function, "prefer-vector-width", "512");
+    if (variant->name == NULL) continue;
+    add_attribute(function, "target-cpu", variant->cpu);
+    add_attribute(function, "target-features", variant->features);
+    add_suffix(function, variant->name);
+  }
+}
+
+/* --- output --- */
 
 static StringView copy_buffer(Arena *arena, LLVMMemoryBufferRef buffer) {
   size_t size = LLVMGetBufferSize(buffer);

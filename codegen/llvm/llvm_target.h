@@ -1,4 +1,4 @@
-/* The LLVM target machine of one compilation: CPU, features, data layout; objects out of LLVM modules. */
+/* The LLVM target machine of one compilation: CPU variants, data layout; objects out of LLVM modules. */
 #ifndef XLAC_CODEGEN_LLVM_LLVM_TARGET_H
 #define XLAC_CODEGEN_LLVM_LLVM_TARGET_H
 
@@ -6,22 +6,35 @@
 
 #include "base/diagnostic.h"
 #include "codegen/codegen.h"
-#include "codegen/vec/vec.h"
+#include "codegen/llvm/cpu_level.h"
+
+/* Code for one kind of processor. */
+typedef struct LlvmVariant {
+  const char *name;     /* "baseline" …; NULL when the object has but one variant */
+  char *cpu, *features; /* of LLVM's allocator */
+  VecTarget vec;
+} LlvmVariant;
 
 typedef struct LlvmTarget {
-  LLVMTargetMachineRef machine;
+  LLVMTargetMachineRef machine; /* for the first variant: what it can do, they all can */
   LLVMTargetDataRef data_layout;
-  char *triple, *cpu, *features; /* of LLVM's allocator */
-  VecTarget vec;
+  char *triple; /* of LLVM's allocator */
+  int variant_count;
+  LlvmVariant variants[CPU_VARIANT_COUNT]; /* from the least to the best */
 } LlvmTarget;
 
-/* Initialises the X86 back end once, resolves "native", creates the machine (relocation model PIC, code generation level Less, None for opt_level 0;
- * loop strength reduction off, see reference in the room's README).  STATUS_INVALID for an unknown CPU.  Ended by llvm_target_dispose. */
+/* Initialises the X86 back end once, resolves "native" and "dispatch", creates the machine (relocation model PIC, code
+ * generation level Less, None for opt_level 0; loop strength reduction off, see reference in the room's README).
+ * STATUS_INVALID for an unknown CPU.  Ended by llvm_target_dispose. */
 MUST_USE Status llvm_target_create(const CodegenOptions *options, DiagSink *diag, LlvmTarget *out_target);
 void llvm_target_dispose(LlvmTarget *target);
 
+/* Marks the functions with bodies behind |last| (NULL: all) as code of |variant|: its CPU, features and vector width,
+ * and, if there are several variants, its name at the end of theirs, so that the next variant's never meet them. */
+void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMValueRef last);
+
 /* Verifies and emits |module| in the form |emit| into |arena|. */
-MUST_USE Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, CodegenEmit emit, Arena *arena, DiagSink *diag,
-                                 StringView *out_bytes);
+MUST_USE Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, CodegenEmit emit, Arena *arena,
+                                 DiagSink *diag, StringView *out_bytes);
 
 #endif
