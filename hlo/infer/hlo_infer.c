@@ -6,7 +6,8 @@ typedef struct InferRow {
 } InferRow;
 
 static const InferRow rows[HLO_OPCODE_COUNT] = {
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) [HLO_##id] = {infer_##infer, "infer-" text},
+#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) \
+  [HLO_##id] = {infer_##infer, "infer-" text},
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 };
