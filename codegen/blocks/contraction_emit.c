@@ -1,6 +1,12 @@
 /* The loops over blocks, and what happens to finished sums. */
 #include "codegen/blocks/contraction_internal.h"
 
+/* How many of |total| there are from |begin| on, a multiple of |most|, at most |most|. */
+static LLVMValueRef count_left(const VecBuilder *vec, int64_t most, int64_t total, LLVMValueRef begin) {
+  if (total % most == 0) return block_int(vec, most);
+  return block_minimum(vec, block_int(vec, most), LLVMBuildSub(vec->builder, block_int(vec, total), begin, ""));
+}
+
 /* --- finished tiles --- */
 
 /* Stores the epilogue at |lanes| columns from |column|. */
@@ -47,10 +53,7 @@ static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMV
 static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef zero = block_int(vec, 0), width = block_int(vec, plan->panel_width);
-  if (plan->column_run % plan->panel_width != 0) {
-    width = block_minimum(vec, width, LLVMBuildSub(vec->builder, block_int(vec, plan->column_run), column, ""));
-  }
+  LLVMValueRef zero = block_int(vec, 0), width = count_left(vec, plan->panel_width, plan->column_run, column);
   if (plan->column_run % plan->lanes == 0) {
     finish_columns(emitter, sums, column, zero, width, plan->lanes, false);
     return;
@@ -65,10 +68,7 @@ static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValue
 static void finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef count = block_int(vec, plan->tile_rows);
-  if (plan->rows.size % plan->tile_rows != 0) {
-    count = block_minimum(vec, count, LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
-  }
+  LLVMValueRef count = count_left(vec, plan->tile_rows, plan->rows.size, row_begin);
   BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
   block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set, block_add(vec, row_begin, rows.index));
   emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
@@ -90,11 +90,8 @@ static DepthBlock depth_block(ContractionEmitter *emitter, LLVMValueRef number) 
     block_set_linear(emitter, &plan->depth, plan->chunk_dim, NULL, LLVMBuildUDiv(vec->builder, number, chunks, ""));
   }
   int64_t extent = emitter->kernel->dims[plan->depth.dims[plan->chunk_dim]].extent;
-  DepthBlock block = {.chunk_begin = block_multiply(vec, chunk, plan->chunk_size), .chunk_count = block_int(vec, plan->chunk_size)};
-  if (extent % plan->chunk_size != 0) {
-    LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, extent), block.chunk_begin, "");
-    block.chunk_count = block_minimum(vec, block.chunk_count, left);
-  }
+  DepthBlock block = {.chunk_begin = block_multiply(vec, chunk, plan->chunk_size)};
+  block.chunk_count = count_left(vec, plan->chunk_size, extent, block.chunk_begin);
   block.depth = block_multiply(vec, block.chunk_count, plan->inside_chunk);
   return block;
 }
@@ -103,38 +100,79 @@ static LLVMValueRef equals(const VecBuilder *vec, LLVMValueRef a, int64_t b, LLV
   return LLVMBuildICmp(vec->builder, predicate, a, block_int(vec, b), "");
 }
 
+/* The block of the depth, rows and panel being worked on. */
+typedef struct BlockPosition {
+  DepthBlock depth;
+  LLVMValueRef number;                  /* of the block of the depth */
+  LLVMValueRef row_begin, tile_count;   /* of the block of rows */
+  LLVMValueRef panel, column;           /* in the chunk; its first column in the run */
+  LLVMValueRef rhs, rhs_stride;         /* the panel's rows */
+} BlockPosition;
+
 /* One tile: sums over a block of the depth; after the last block what follows. */
-static void emit_tile(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef number, LLVMValueRef row_begin, LLVMValueRef tile_index,
-                      LLVMValueRef panel_index, LLVMValueRef column) {
+static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   LLVMValueRef tile = emitter->tiles;
   if (plan->block_count > 1) {
-    LLVMValueRef slot = block_add(vec, block_multiply(vec, panel_index, plan->tiles_per_block), tile_index);
+    LLVMValueRef slot = block_add(vec, block_multiply(vec, position->panel, plan->tiles_per_block), tile_index);
     tile = block_element(vec, plan->type, tile, block_multiply(vec, slot, plan->tile_rows * plan->panel_width));
   }
   LLVMValueRef row = block_multiply(vec, tile_index, plan->tile_rows);
   LLVMValueRef lhs = block_element(vec, plan->type, emitter->lhs_pack, block_multiply(vec, row, plan->row_stride));
-  LLVMValueRef arguments[] = {lhs, emitter->rhs_pack, tile, block->depth, block_int(vec, plan->panel_width),
-                              equals(vec, number, 0, LLVMIntNE)};
-  contraction_micro_call(vec, plan, arguments);
+  LLVMValueRef adds = equals(vec, position->number, 0, LLVMIntNE);
+  contraction_micro_call(vec, plan, (LLVMValueRef[]){lhs, position->rhs, tile, position->depth.depth, position->rhs_stride, adds});
   LLVMBasicBlockRef behind = NULL;
   if (plan->block_count > 1) {
     LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
     behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-    LLVMBuildCondBr(vec->builder, equals(vec, number, plan->block_count - 1, LLVMIntEQ), last, behind);
+    LLVMBuildCondBr(vec->builder, equals(vec, position->number, plan->block_count - 1, LLVMIntEQ), last, behind);
     LLVMPositionBuilderAtEnd(vec->builder, last);
   }
-  finish_tile(emitter, tile, block_add(vec, row_begin, row), column);
+  finish_tile(emitter, tile, block_add(vec, position->row_begin, row), position->column);
   if (behind != NULL) {
     LLVMBuildBr(vec->builder, behind);
     LLVMPositionBuilderAtEnd(vec->builder, behind);
   }
 }
 
-/* A panel of columns against all tiles of the row block. */
-static void emit_panel(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef number, LLVMValueRef row_begin, LLVMValueRef tile_count,
-                       LLVMValueRef panel, LLVMValueRef panel_index) {
+/* Makes the panel's rows ready: packed, or where they are if the panel does not reach beyond the run. */
+static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef packed_stride = block_int(vec, plan->panel_width), stride = block_int(vec, plan->rhs_stride);
+  position->rhs = emitter->rhs_pack;
+  position->rhs_stride = packed_stride;
+  if (!plan->rhs_in_place) {
+    contraction_pack_rhs(emitter, &position->depth, position->column);
+    return;
+  }
+  LLVMValueRef address = contraction_rhs_address(emitter, &position->depth, position->column);
+  if (plan->column_run % plan->panel_width == 0) {
+    position->rhs = address;
+    position->rhs_stride = stride;
+    return;
+  }
+  LLVMValueRef last = block_int(vec, plan->column_run - plan->panel_width);
+  LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLE, position->column, last, "");
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
+  LLVMBasicBlockRef across = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, is_inside, behind, across);
+  LLVMPositionBuilderAtEnd(vec->builder, across);
+  contraction_pack_rhs(emitter, &position->depth, position->column);
+  LLVMBasicBlockRef packed = LLVMGetInsertBlock(vec->builder);
+  LLVMBuildBr(vec->builder, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+  position->rhs = LLVMBuildPhi(vec->builder, LLVMTypeOf(address), "");
+  position->rhs_stride = LLVMBuildPhi(vec->builder, LLVMTypeOf(stride), "");
+  LLVMBasicBlockRef blocks[2] = {before, packed};
+  LLVMAddIncoming(position->rhs, (LLVMValueRef[]){address, emitter->rhs_pack}, blocks, 2);
+  LLVMAddIncoming(position->rhs_stride, (LLVMValueRef[]){stride, packed_stride}, blocks, 2);
+}
+
+/* Panel |panel| of all against all tiles of the row block. */
+static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLVMValueRef panel) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   LLVMValueRef in_run = panel;
@@ -145,31 +183,30 @@ static void emit_panel(ContractionEmitter *emitter, const DepthBlock *block, LLV
     block_set_linear(emitter, &plan->columns, outside, NULL, LLVMBuildUDiv(vec->builder, panel, panels, ""));
   }
   for (int i = outside; i < plan->columns.count; i++) emitter->point.dims[plan->columns.dims[i]] = block_int(vec, 0);
-  LLVMValueRef column = block_multiply(vec, in_run, plan->panel_width);
-  contraction_pack_rhs(emitter, block, column);
-  BlockLoop tiles = block_loop_begin(emitter, block_int(vec, 0), tile_count, 1, false);
-  emit_tile(emitter, block, number, row_begin, tiles.index, panel_index, column);
+  position->column = block_multiply(vec, in_run, plan->panel_width);
+  provide_rhs(emitter, position);
+  BlockLoop tiles = block_loop_begin(emitter, block_int(vec, 0), position->tile_count, 1, false);
+  emit_tile(emitter, position, tiles.index);
   block_loop_end(emitter, &tiles);
 }
 
 static void emit_rows(ContractionEmitter *emitter, LLVMValueRef row_block) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef first_tile = block_multiply(vec, row_block, plan->tiles_per_block), tile_count = block_int(vec, plan->tiles_per_block);
-  LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, plan->tile_count), first_tile, "");
-  if (plan->tile_count % plan->tiles_per_block != 0) tile_count = block_minimum(vec, tile_count, left);
-  LLVMValueRef row_begin = block_multiply(vec, first_tile, plan->tile_rows);
-  BlockLoop chunks = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->chunk_count), 1, false);
-  LLVMValueRef first_panel = block_multiply(vec, chunks.index, plan->panels_per_chunk), panels = block_int(vec, plan->panels_per_chunk);
-  if (plan->panel_count % plan->panels_per_chunk != 0) {
-    panels = block_minimum(vec, panels, LLVMBuildSub(vec->builder, block_int(vec, plan->panel_count), first_panel, ""));
-  }
-  BlockLoop blocks = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->block_count), 1, false);
-  DepthBlock block = depth_block(emitter, blocks.index);
-  contraction_pack_lhs(emitter, &block, row_begin, block_multiply(vec, tile_count, plan->tile_rows));
-  BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), panels, 1, false);
-  emit_panel(emitter, &block, blocks.index, row_begin, tile_count, block_add(vec, first_panel, loop.index), loop.index);
-  block_loop_end(emitter, &loop);
+  LLVMValueRef zero = block_int(vec, 0), first_tile = block_multiply(vec, row_block, plan->tiles_per_block);
+  BlockPosition position = {.tile_count = count_left(vec, plan->tiles_per_block, plan->tile_count, first_tile)};
+  position.row_begin = block_multiply(vec, first_tile, plan->tile_rows);
+  BlockLoop chunks = block_loop_begin(emitter, zero, block_int(vec, plan->chunk_count), 1, false);
+  LLVMValueRef first_panel = block_multiply(vec, chunks.index, plan->panels_per_chunk);
+  LLVMValueRef panel_count = count_left(vec, plan->panels_per_chunk, plan->panel_count, first_panel);
+  BlockLoop blocks = block_loop_begin(emitter, zero, block_int(vec, plan->block_count), 1, false);
+  position.number = blocks.index;
+  position.depth = depth_block(emitter, blocks.index);
+  contraction_pack_lhs(emitter, &position.depth, position.row_begin, block_multiply(vec, position.tile_count, plan->tile_rows));
+  BlockLoop panels = block_loop_begin(emitter, zero, panel_count, 1, false);
+  position.panel = panels.index;
+  emit_panel(emitter, &position, block_add(vec, first_panel, panels.index));
+  block_loop_end(emitter, &panels);
   block_loop_end(emitter, &blocks);
   block_loop_end(emitter, &chunks);
 }

@@ -37,9 +37,8 @@ typedef struct ContractionPlan {
   int64_t tile_count, tiles_per_block, row_block_count;
 
   bool rhs_transposes, lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
-  bool rhs_prefetches;                 /* a plain load along the columns: worth asking for ahead */
-  bool rhs_in_place;                   /* whole panels are read where they are, rows |rhs_stride| apart */
-  int64_t rhs_stride;
+  bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
+  int64_t rhs_stride; /* of a row of the panel, in elements */
 
   int64_t lhs_offset, rhs_offset, tile_offset, scratch_bytes;
 } ContractionPlan;
@@ -133,6 +132,8 @@ typedef struct DepthBlock {
 void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef row_count);
 /* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into |rhs_pack|. */
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
+/* The address of the rhs at the beginning of the block and |column|, where it is read in place. */
+LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
 
 /* The function void(lhs, rhs, tile, depth, rhs_stride, add): tile[rows][panel] = (add ? tile : 0) + Σ lhs × rhs over |depth|. */
 LLVMValueRef contraction_micro(const VecBuilder *vec, const ContractionPlan *plan);

@@ -3,6 +3,8 @@
 
 /* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache together. */
 #define DEPTH_LIMIT 320
+/* Where the rhs is read in place. */
+#define IN_PLACE_DEPTH 16
 /* Bytes of the packed block of the lhs, which stays in the second-level cache. */
 #define LHS_BYTES (640 << 10)
 /* Bytes of partial sums kept between blocks of the depth. */
@@ -253,18 +255,32 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   (void)kernel;
 }
 
+/* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be one more way through
+ * memory.  Short blocks then keep few rows in flight at once, which the hardware sees as streams. */
+static void choose_in_place(const Kernel *kernel, ContractionPlan *plan) {
+  const KernelValue *rhs = &kernel->values[plan->rhs];
+  int column = plan->columns.dims[plan->columns.count - 1], depth = plan->depth.dims[plan->depth.count - 1];
+  plan->rhs_stride = plan->panel_width;
+  bool is_plain = rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && contraction_contiguous(kernel, &plan->rhs_set, column);
+  if (plan->tile_count > 1 || !is_plain || plan->column_run < plan->panel_width) return;
+  if (contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) != plan->depth.count) return;
+  plan->rhs_in_place = true;
+  plan->rhs_stride = index_dim_coefficient(&kernel->space, rhs->address, depth);
+}
+
 static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
   const DimList *depth = &plan->depth;
+  int64_t limit = plan->rhs_in_place ? IN_PLACE_DEPTH : DEPTH_LIMIT;
   plan->inside_chunk = 1;
   plan->chunk_dim = depth->count - 1;
   while (plan->chunk_dim > 0) {
     int64_t whole = plan->inside_chunk * kernel->dims[depth->dims[plan->chunk_dim]].extent;
-    if (whole > DEPTH_LIMIT) break;
+    if (whole > limit) break;
     plan->inside_chunk = whole;
     plan->chunk_dim--;
   }
   int64_t extent = kernel->dims[depth->dims[plan->chunk_dim]].extent;
-  int64_t size = DEPTH_LIMIT / plan->inside_chunk;
+  int64_t size = limit / plan->inside_chunk;
   if (size < 1) size = 1;
   int64_t chunks = ceil_div(extent, size);
   plan->chunk_size = ceil_div(extent, chunks);
@@ -304,7 +320,7 @@ static void choose_blocks(ContractionPlan *plan) {
 
 /* The rule of contraction.h. */
 static bool pays(const ContractionPlan *plan) {
-  if (plan->rows.size < 2 || plan->columns.size < 4 || plan->column_run < 3 || plan->depth.size < 4) return false;
+  if (plan->columns.size < 4 || plan->column_run < 3 || plan->depth.size < 4) return false;
   return (double)plan->rows.size * (double)plan->columns.size * (double)plan->depth.size >= 4096;
 }
 
@@ -312,11 +328,6 @@ static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix
   int64_t size = 1;
   for (int i = list->count - suffix; i < list->count; i++) size *= kernel->dims[list->dims[i]].extent;
   return size;
-}
-
-/* A plain load that moves along the columns. */
-static bool is_plain(const Kernel *kernel, int32_t factor) {
-  return kernel->values[factor].kind == KERNEL_LOAD && kernel->values[factor].predicate < 0;
 }
 
 static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionPlan *plan, const ValueSet *set, int across, int along) {
@@ -332,7 +343,6 @@ static void choose_packing(const Kernel *kernel, const VecTarget *target, Contra
     int row = plan->rows.dims[plan->rows.count - 1];
     plan->lhs_transposes = transposes(kernel, target, plan, &plan->lhs_set, row, depth);
   }
-  plan->rhs_prefetches = is_plain(kernel, plan->rhs) && contraction_contiguous(kernel, &plan->rhs_set, column);
 }
 
 bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
@@ -348,6 +358,8 @@ bool contraction_plan(const Kernel *kernel, const VecTarget *target, Contraction
   int last = plan->columns.dims[plan->columns.count - 1];
   if (contraction_lanes(kernel, target, &plan->epilogue_set, last, plan->lanes, false) != plan->lanes) return false;
   choose_packing(kernel, target, plan);
+  choose_in_place(kernel, plan);
+  if (plan->rows.size < 2 && !plan->rhs_in_place) return false;
   choose_depth(kernel, plan);
   choose_blocks(plan);
   return true;

@@ -1,6 +1,4 @@
 /* Packing: the lhs as rows with the depth contiguous, the rhs as rows of one panel. */
-#include <string.h>
-
 #include "codegen/blocks/contraction_internal.h"
 
 /* Loops over the dims of the depth inside a block, the last |merged| of them as one, left out here: the caller walks those. */
@@ -251,25 +249,6 @@ static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLV
   }
 }
 
-/* A load that is contiguous along the columns and misses the caches for want of a pattern: the next panel's row is asked for now. */
-static void prefetch_next(ContractionEmitter *emitter, LLVMValueRef column) {
-  const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  if (!plan->rhs_prefetches) return;
-  emitter->point.dims[emitter->point.vector_dim] = block_add(vec, column, block_int(vec, plan->panel_width));
-  LLVMValueRef pointer = point_load_pointer(&emitter->point, plan->rhs);
-  LLVMTypeRef type = LLVMTypeOf(pointer), flag = LLVMInt32TypeInContext(vec->context);
-  unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
-  LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, &type, 1);
-  int64_t bytes = plan->panel_width * type_storage_bytes(emitter->kernel->values[plan->rhs].type);
-  for (int64_t at = 0; at < bytes; at += 64) {
-    /* read, into the second-level cache, data */
-    LLVMValueRef arguments[] = {block_element(vec, TYPE_S8, pointer, block_int(vec, at)), LLVMConstInt(flag, 0, false),
-                                LLVMConstInt(flag, 2, false), LLVMConstInt(flag, 1, false)};
-    LLVMBuildCall2(vec->builder, LLVMIntrinsicGetType(vec->context, id, &type, 1), function, arguments, 4, "");
-  }
-}
-
 typedef struct Panel {
   LLVMValueRef column, end; /* |end|: of the run of columns; NULL: the panel lies inside it */
   int lanes;
@@ -286,7 +265,6 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
   point_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->panel_width);
   pack_panel_row(emitter, panel->column, block_element(vec, plan->type, emitter->rhs_pack, row), panel->end, panel->lanes);
-  prefetch_next(emitter, panel->column);
   block_loop_end(emitter, &loop);
 }
 
@@ -354,4 +332,13 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   pack_panel(emitter, block, &tail);
   LLVMBuildBr(vec->builder, behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
+}
+
+LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef first, count;
+  depth_run(emitter, block, plan->depth.count - plan->chunk_dim, &first, &count);
+  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = first;
+  emitter->point.dims[plan->columns.dims[plan->columns.count - 1]] = column;
+  return point_load_pointer(&emitter->point, plan->rhs);
 }
