@@ -9,8 +9,6 @@
 static const RootRule root_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_reduce] = root_reduce,
     [EMIT_reduce_window] = root_reduce_window,
-    [EMIT_dot] = root_dot,
-    [EMIT_convolution] = root_convolution,
     [EMIT_dynamic_update_slice] = root_dynamic_update_slice,
     [EMIT_scatter] = root_scatter,
     [EMIT_select_and_scatter] = root_select_and_scatter,

@@ -35,6 +35,8 @@ static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_gather] = element_gather,
     [EMIT_map] = element_map,
     [EMIT_reduce] = element_reduce,
+    [EMIT_dot] = element_dot,
+    [EMIT_convolution] = element_convolution,
 };
 
 /* --- operands of the Kernel --- */

@@ -149,6 +149,8 @@ Status element_dynamic_slice(Lowering *, const HloInstruction *, const IndexExpr
 Status element_dynamic_update_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_gather(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_reduce(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_dot(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_convolution(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 
 /* The clamped start of a dynamic slice along each dimension of its operand. */
 MUST_USE Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand,
@@ -165,8 +167,6 @@ Status root_reduce(Lowering *, const HloInstruction *);
 /* A fusion with reductions inside: one outer nest over rows, stages for each reduction and for the result. */
 Status root_rows(Lowering *, const HloInstruction *);
 Status root_reduce_window(Lowering *, const HloInstruction *);
-Status root_dot(Lowering *, const HloInstruction *);
-Status root_convolution(Lowering *, const HloInstruction *);
 Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
 Status root_scatter(Lowering *, const HloInstruction *);
 Status root_select_and_scatter(Lowering *, const HloInstruction *);

@@ -15,6 +15,7 @@ Status root_elements(Lowering *lowering, const HloInstruction *root) {
   IndexExpr index[MAX_RANK];
   const Shape *shape = result_leaf(lowering, 0);
   lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
+  if (lowering->is_empty) return STATUS_OK;
   KernelStore store = {.predicate = -1};
   RETURN_IF_ERROR(lower_element(lowering, root, index, &store.value));
   store.buffer = result_buffer(lowering, KERNEL_RESULT, 0);

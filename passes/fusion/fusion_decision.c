@@ -76,6 +76,8 @@ static bool is_elementwise_bitcast(const HloInstruction *instruction) {
 
 FusionCost fusion_cost(const HloInstruction *instruction) {
   switch (instruction->opcode) {
+    case HLO_DOT:
+    case HLO_CONVOLUTION: return FUSION_COST_HIGH;
     case HLO_BROADCAST:
     case HLO_IOTA:
     case HLO_RESHAPE:
@@ -110,7 +112,11 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return is_plain_reduce(instruction);
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return false;
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return true;
-  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER;
+  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER && !fusion_is_contraction(instruction);
+}
+
+bool fusion_is_contraction(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_DOT || instruction->opcode == HLO_CONVOLUTION;
 }
 
 FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
@@ -130,9 +136,21 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
     case HLO_DYNAMIC_UPDATE_SLICE:
       return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
     case HLO_GATHER: return NO("a gather reads its operands from memory");
+    case HLO_DOT:
+    case HLO_CONVOLUTION: return NO("factors are packed from memory");
     case HLO_DYNAMIC_SLICE:
     case HLO_PAD: return operand == 0 ? YES("index map") : NO("a scalar of its consumer");
     default: return YES("index map");
+  }
+}
+
+bool fusion_permutes(const HloInstruction *user) {
+  switch (user->opcode) {
+    case HLO_RESHAPE:
+    case HLO_BITCAST:
+    case HLO_TRANSPOSE:
+    case HLO_COPY: return true;
+    default: return hlo_opcode_has(user->opcode, OP_ELEMENTWISE);
   }
 }
 
@@ -183,6 +201,14 @@ static FusionDecision decide_free(const HloInstruction *producer, const FusionUs
   return YES("costs no arithmetic");
 }
 
+/* The sums of a dot or convolution go through its consumers before they are stored, where each is needed once, at one place. */
+static FusionDecision decide_contraction(const FusionUse *use) {
+  if (use->is_cut) return NO("only a part of it, or more than it, is read");
+  if (use->has_contraction) return NO("one contraction a fusion");
+  if (use->is_reduced) return NO("a reduction reads it");
+  return YES("its only consumer takes the sums as they come");
+}
+
 static FusionDecision decide_costly(const FusionUse *use) {
   if (use->stored) return NO("stored for another user");
   if (use->group_count > 1) return NO("costly, and several fusions need it");
@@ -208,7 +234,10 @@ FusionDecision fusion_decide(const HloInstruction *producer, const FusionUse *us
   switch (fusion_cost(producer)) {
     case FUSION_COST_FREE: return decide_free(producer, use);
     case FUSION_COST_CHEAP: return decide_cheap(producer, use, out_repeats);
-    case FUSION_COST_HIGH: return decide_costly(use);
+    case FUSION_COST_HIGH: {
+      FusionDecision decision = decide_costly(use);
+      return decision.fuse && fusion_is_contraction(producer) ? decide_contraction(use) : decision;
+    }
     default: return NO("the operation is not computed element by element");
   }
 }

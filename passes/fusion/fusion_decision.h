@@ -21,6 +21,10 @@ typedef enum FusionCost {
 } FusionCost;
 
 FusionCost fusion_cost(const HloInstruction *instruction);
+/* A dot or a convolution: its consumers may be computed with it (the epilogue), its operands are not. */
+bool fusion_is_contraction(const HloInstruction *instruction);
+/* |user| reads every element of its operand exactly once, in whatever order. */
+bool fusion_permutes(const HloInstruction *user);
 
 /* May stand at the end of a fusion: its result is what the Kernel writes. */
 bool fusion_can_be_root(const HloInstruction *instruction);
@@ -44,6 +48,9 @@ typedef struct FusionUse {
   bool expanded; /* evaluated more often than it has elements */
   bool repeated; /* something that uses it is arithmetic that is computed more than once already */
   bool stored;   /* somebody else needs it in memory */
+  bool is_cut;          /* somewhere on the way elements are dropped or repeated */
+  bool is_reduced;      /* the fusion ends in a reduction or an update in place */
+  bool has_contraction; /* one of the fusions has a dot or convolution in it already */
 } FusionUse;
 
 /* |out_repeats|: the producer then is arithmetic computed more than once (FusionUse.repeated for its operands). */

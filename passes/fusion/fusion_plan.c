@@ -11,7 +11,7 @@ typedef struct Membership {
   int32_t group;
   int32_t map_count;
   const uint64_t *maps; /* distinct */
-  bool expanded, repeated;
+  bool expanded, repeated, is_cut;
 } Membership;
 
 typedef struct MembershipList {
@@ -24,7 +24,7 @@ typedef struct Candidate {
   int32_t group;
   int32_t map_count;
   uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT, which only generators may have */
-  bool expanded, repeated;
+  bool expanded, repeated, is_cut;
 } Candidate;
 
 typedef ARRAY(Candidate) CandidateArray;
@@ -77,6 +77,7 @@ static Candidate *candidate_for(CandidateArray *candidates, Arena *arena, int32_
 static void add_use(Candidate *candidate, const HloInstruction *user, int operand, const Membership *from) {
   for (int32_t i = 0; i < from->map_count; i++) add_map(candidate, fusion_operand_map(user, operand, from->maps[i]));
   candidate->expanded |= from->expanded || fusion_edge_expands(user, operand);
+  candidate->is_cut |= from->is_cut || !fusion_permutes(user);
   candidate->repeated |= from->repeated;
 }
 
@@ -130,6 +131,7 @@ static void join(FusionPlanner *planner, int32_t node, const Candidate *candidat
   FusionGroup *group = group_at(planner, candidate->group);
   array_push(&group->members, planner->plan->arena, node);
   group->operand_count--; /* it was read until now */
+  group->has_contraction |= fusion_is_contraction(planner->plan->nodes[node]);
   read_operands(planner, candidate->group, planner->plan->nodes[node]);
 }
 
@@ -145,6 +147,7 @@ static void join_all(FusionPlanner *planner, int32_t node) {
                                   .map_count = candidate->map_count,
                                   .maps = ARENA_COPY_ARRAY(arena, uint64_t, candidate->maps, candidate->map_count),
                                   .expanded = candidate->expanded,
+                                  .is_cut = candidate->is_cut,
                                   .repeated = candidate->repeated};
   }
   planner->memberships[node] = (MembershipList){candidates->count, memberships};
@@ -236,12 +239,20 @@ static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *pr
   }
 }
 
-static FusionUse summary_of(const CandidateArray *candidates, bool stored) {
+static bool ends_in_loop(const FusionPlanner *planner, int32_t group) {
+  HloOpcode root = root_of(planner, group)->opcode;
+  return root != HLO_REDUCE && root != HLO_DYNAMIC_UPDATE_SLICE;
+}
+
+static FusionUse summary_of(const FusionPlanner *planner, const CandidateArray *candidates, bool stored) {
   FusionUse use = {.group_count = (int)candidates->count, .stored = stored};
   for (int64_t i = 0; i < candidates->count; i++) {
     use.map_count = (int)max_i64(use.map_count, candidates->data[i].map_count);
     use.expanded |= candidates->data[i].expanded;
     use.repeated |= candidates->data[i].repeated;
+    use.is_cut |= candidates->data[i].is_cut;
+    use.is_reduced |= !ends_in_loop(planner, candidates->data[i].group);
+    use.has_contraction |= group_at(planner, candidates->data[i].group)->has_contraction;
   }
   return use;
 }
@@ -257,7 +268,7 @@ static bool join_consumers(FusionPlanner *planner, int32_t node) {
   if (!everywhere) drop_reading_groups(planner, producer, candidates);
   everywhere &= drop_full_groups(planner, producer, candidates);
   if (candidates->count == 0) return false;
-  FusionUse use = summary_of(candidates, !everywhere);
+  FusionUse use = summary_of(planner, candidates, !everywhere);
   bool repeats = false;
   decision = fusion_decide(producer, &use, &repeats);
   for (int64_t i = 0; i < candidates->count; i++) {

@@ -44,7 +44,8 @@ static int64_t instruction_count(const HloInstruction *instruction) {
 static bool is_member_opcode(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return true;
   if (instruction->opcode == HLO_RESHAPE || instruction->opcode == HLO_BITCAST) return true;
-  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER && instruction->opcode != HLO_DYNAMIC_SLICE;
+  if (fusion_is_contraction(instruction) || instruction->opcode == HLO_GATHER || instruction->opcode == HLO_DYNAMIC_SLICE) return false;
+  return fusion_cost(instruction) != FUSION_COST_NONE;
 }
 
 /* Something this pass can take into a cluster: computed element by element or a reduction, one array in the default layout. */
@@ -57,7 +58,11 @@ static bool may_join(const RowFuser *fuser, const HloInstruction *instruction) {
   const HloComputation *fused = fused_of(instruction);
   if (fused == NULL) return is_member_opcode(instruction);
   HloOpcode root = fused->root->opcode;
-  return root != HLO_DYNAMIC_UPDATE_SLICE && root != HLO_TUPLE;
+  if (root == HLO_DYNAMIC_UPDATE_SLICE || root == HLO_TUPLE) return false;
+  for (int64_t i = 0; i < fused->instructions.count; i++) {
+    if (fusion_is_contraction(fused->instructions.data[i])) return false;
+  }
+  return true;
 }
 
 static bool is_inside(const RowCluster *cluster, const HloInstruction *instruction) {

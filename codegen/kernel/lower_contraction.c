@@ -1,14 +1,14 @@
-/* Roots that multiply and add: dot and convolution, as folds over the contracted dims. */
+/* Elements of what multiplies and adds: dot and convolution, as folds over the contracted dims in a stage of their own. */
 #include "codegen/kernel/lowering_internal.h"
 
 static PrimitiveType accumulator_type(PrimitiveType type) {
   return type == TYPE_F16 || type == TYPE_BF16 ? TYPE_F32 : type;
 }
 
-/* Ends the Kernel: result[outer] = Σ lhs × rhs over the dims of |stage|, the current one. */
-static void finish_contraction(Lowering *lowering, int stage, int32_t lhs, int32_t rhs, const IndexExpr *outer) {
-  const Shape *shape = shape_node(lowering->source->shape, lowering->result_node);
-  PrimitiveType wide = accumulator_type(shape->type);
+/* Σ lhs × rhs over the dims of the current stage, which ends here: the sum in |type|. */
+static int32_t fold_products(Lowering *lowering, int outer_stage, PrimitiveType type, int32_t lhs, int32_t rhs) {
+  int stage = lowering->current_stage;
+  PrimitiveType wide = accumulator_type(type);
   int32_t zero = lowering_constant_bits(lowering, wide, 0, 0);
   int32_t fold = lowering_add_fold(lowering, wide, stage, zero);
   int32_t factors[2] = {lowering_convert(lowering, lhs, wide), lowering_convert(lowering, rhs, wide)};
@@ -16,18 +16,15 @@ static void finish_contraction(Lowering *lowering, int stage, int32_t lhs, int32
   int32_t sum[2] = {lowering_accumulator(lowering, fold, false), product};
   lowering_finish_fold(lowering, fold, lowering_apply(lowering, HLO_ADD, wide, sum, 2));
   lowering->folds.data[fold].seed = zero; /* an empty sum is +0 */
-  lowering_end_stage(lowering, stage, KERNEL_OUTER);
-  int32_t final = lowering_convert(lowering, lowering_accumulator(lowering, fold, true), shape->type);
-  int32_t buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, lowering->result_node, shape);
-  lowering_add_stage(lowering, &(KernelStore){buffer, lowering_address(lowering, shape, outer), final, -1}, 1);
+  lowering_end_stage(lowering, stage, outer_stage);
+  return lowering_convert(lowering, lowering_accumulator(lowering, fold, true), type);
 }
 
-/* result = 0 everywhere: a contraction over nothing. */
-static void store_zero(Lowering *lowering, const IndexExpr *outer) {
-  const Shape *shape = shape_node(lowering->source->shape, lowering->result_node);
-  int32_t zero = lowering_constant_bits(lowering, shape->type, 0, 0);
-  int32_t buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, lowering->result_node, shape);
-  lowering_add_stage(lowering, &(KernelStore){buffer, lowering_address(lowering, shape, outer), zero, -1}, 1);
+/* A contraction over nothing. */
+static int32_t empty_sum(Lowering *lowering, int outer_stage, PrimitiveType type) {
+  lowering->is_empty = false;
+  lowering_end_stage(lowering, lowering->current_stage, outer_stage);
+  return lowering_constant_bits(lowering, type, 0, 0);
 }
 
 /* Marks in |place| the dims of one side: batch and contracting ones get theirs, the free ones follow from |next_free|. */
@@ -47,23 +44,19 @@ static void place_dot_side(int rank, Int64List batch, Int64List contracting, con
   }
 }
 
-Status root_dot(Lowering *lowering, const HloInstruction *dot) {
+Status element_dot(Lowering *lowering, const HloInstruction *dot, const IndexExpr *outer, int32_t *out_value) {
   const HloInstruction *lhs = dot->operands[0], *rhs = dot->operands[1];
   Int64List lhs_batch = hlo_instruction_ints(dot, HLO_ATTR_LHS_BATCH_DIMS);
   Int64List rhs_batch = hlo_instruction_ints(dot, HLO_ATTR_RHS_BATCH_DIMS);
   Int64List lhs_contracting = hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
   Int64List rhs_contracting = hlo_instruction_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS);
-  IndexExpr outer[MAX_RANK], inner[MAX_RANK], lhs_index[MAX_RANK], rhs_index[MAX_RANK];
-  lowering_dims_of_shape(lowering, shape_node(lowering->source->shape, lowering->result_node), KERNEL_PARALLEL, KERNEL_OUTER, outer);
-  if (lowering->is_empty) return STATUS_OK;
-  int stage = lowering_begin_stage(lowering);
+  IndexExpr inner[MAX_RANK], lhs_index[MAX_RANK], rhs_index[MAX_RANK];
+  int outer_stage = lowering->current_stage, stage = lowering_begin_stage(lowering);
   for (int64_t i = 0; i < lhs_contracting.count; i++) {
     inner[i] = lowering_dim(lowering, lhs->shape->dims[lhs_contracting.data[i]], KERNEL_REDUCTION, stage);
   }
   if (lowering->is_empty) {
-    lowering->is_empty = false;
-    lowering_end_stage(lowering, stage, KERNEL_OUTER);
-    store_zero(lowering, outer);
+    *out_value = empty_sum(lowering, outer_stage, dot->shape->type);
     return STATUS_OK;
   }
   int next_free = (int)lhs_batch.count;
@@ -72,27 +65,20 @@ Status root_dot(Lowering *lowering, const HloInstruction *dot) {
   int32_t left, right;
   RETURN_IF_ERROR(lower_element(lowering, lhs, lhs_index, &left));
   RETURN_IF_ERROR(lower_element(lowering, rhs, rhs_index, &right));
-  finish_contraction(lowering, stage, left, right, outer);
+  *out_value = fold_products(lowering, outer_stage, dot->shape->type, left, right);
   return STATUS_OK;
 }
 
-Status root_convolution(Lowering *lowering, const HloInstruction *convolution) {
-  const HloInstruction *input = convolution->operands[0], *kernel = convolution->operands[1];
+/* The input position along each spatial dim for output position |outer| and a new tap dim, and whether it lies inside. */
+static int32_t place_taps(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int stage, IndexExpr *in,
+                          IndexExpr *k) {
   const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   const HloAttr *window_attr = hlo_instruction_attr(convolution, HLO_ATTR_WINDOW);
-  int64_t feature_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
-  int64_t batch_groups = hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1);
   IndexSpace *space = &lowering->space;
-  IndexExpr outer[MAX_RANK], in[MAX_RANK], k[MAX_RANK];
-  const Shape *result = shape_node(lowering->source->shape, lowering->result_node);
-  lowering_dims_of_shape(lowering, result, KERNEL_PARALLEL, KERNEL_OUTER, outer);
-  if (lowering->is_empty) return STATUS_OK;
-
   int32_t predicate = -1;
-  int stage = lowering_begin_stage(lowering);
   for (int s = 0; s < dims->spatial_rank; s++) {
     const WindowDimension *window = &window_attr->value.window->dims[s];
-    int64_t size = input->shape->dims[dims->input_spatial[s]];
+    int64_t size = convolution->operands[0]->shape->dims[dims->input_spatial[s]];
     IndexExpr tap = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
     k[dims->kernel_spatial[s]] = window->reversal ? index_add_constant(space, index_scale(space, tap, -1), window->size - 1) : tap;
     IndexExpr position = index_add(space, index_scale(space, outer[dims->output_spatial[s]], window->stride),
@@ -103,16 +89,26 @@ Status root_convolution(Lowering *lowering, const HloInstruction *convolution) {
     predicate = lowering_and(lowering, predicate, lowering_divisible(lowering, position, window->base_dilation));
     in[dims->input_spatial[s]] = index_div(space, position, window->base_dilation);
   }
+  return predicate;
+}
+
+Status element_convolution(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int32_t *out_value) {
+  const HloInstruction *input = convolution->operands[0], *kernel = convolution->operands[1];
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  int64_t feature_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
+  int64_t batch_groups = hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1);
+  IndexSpace *space = &lowering->space;
+  IndexExpr in[MAX_RANK], k[MAX_RANK];
+  int outer_stage = lowering->current_stage, stage = lowering_begin_stage(lowering);
+  int32_t predicate = place_taps(lowering, convolution, outer, stage, in, k);
   int64_t group_channels = kernel->shape->dims[dims->kernel_input_feature];
   IndexExpr channel = lowering_dim(lowering, group_channels, KERNEL_REDUCTION, stage);
   if (lowering->is_empty || shape_element_count(input->shape) == 0) {
-    lowering->is_empty = false;
-    lowering_end_stage(lowering, stage, KERNEL_OUTER);
-    store_zero(lowering, outer);
+    *out_value = empty_sum(lowering, outer_stage, convolution->shape->type);
     return STATUS_OK;
   }
   IndexExpr feature = outer[dims->output_feature], batch = outer[dims->output_batch];
-  int64_t features = result->dims[dims->output_feature];
+  int64_t features = convolution->shape->dims[dims->output_feature];
   IndexExpr feature_group = index_div(space, feature, features / feature_groups);
   IndexExpr batch_group = index_div(space, feature, features / batch_groups);
   int64_t group_batch = input->shape->dims[dims->input_batch] / batch_groups;
@@ -120,11 +116,12 @@ Status root_convolution(Lowering *lowering, const HloInstruction *convolution) {
   in[dims->input_feature] = index_add(space, channel, index_scale(space, feature_group, group_channels));
   k[dims->kernel_input_feature] = channel;
   k[dims->kernel_output_feature] = feature;
-  int32_t left, right;
-  lowering->predicate = predicate;
-  RETURN_IF_ERROR(lower_element(lowering, input, in, &left));
-  lowering->predicate = -1;
+  int32_t left, right, saved = lowering->predicate;
+  lowering->predicate = lowering_and(lowering, saved, predicate);
+  Status status = lower_element(lowering, input, in, &left);
+  lowering->predicate = saved;
+  RETURN_IF_ERROR(status);
   RETURN_IF_ERROR(lower_element(lowering, kernel, k, &right));
-  finish_contraction(lowering, stage, left, right, outer);
+  *out_value = fold_products(lowering, outer_stage, convolution->shape->type, left, right);
   return STATUS_OK;
 }
