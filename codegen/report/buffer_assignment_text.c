@@ -131,7 +131,7 @@ static void print_live_range(StringBuilder *out, const BufferAssignment *assignm
   sb_printf(out, "  Live ranges at %lld (peak):\n", (long long)assignment->peak_position);
   for (int32_t i = 0; i < assignment->value_count; i++) {
     const HloValue *value = &assignment->values[i];
-    if (value->live_from > assignment->peak_position || value->live_to < assignment->peak_position) continue;
+    if (!hlo_value_is_live_at(value, assignment->peak_position)) continue;
     sb_printf(out, "    %.*s: %lld bytes\n", SV_ARG(value->definition.instruction->name), (long long)value->size);
   }
 }

@@ -5,7 +5,7 @@ typedef struct Row {
   const HloBuffer *buffer;
   const BufferAllocation *allocation;
   const HloValue *first;
-  const ReportStretch *stretches;
+  const BufferLiveRange *stretches;
   int32_t stretch_count;
 } Row;
 

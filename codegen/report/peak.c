@@ -11,7 +11,7 @@ static int compare_size(const void *left, const void *right) {
 
 /* A buffer that is handed over during the instruction at the peak shows once, with what comes first. */
 static bool is_shown(const BufferAssignment *assignment, const HloValue *value, bool *seen) {
-  if (value->size == 0 || value->live_from > assignment->peak_position || value->live_to < assignment->peak_position) return false;
+  if (value->size == 0 || !hlo_value_is_live_at(value, assignment->peak_position)) return false;
   bool first = !seen[value->buffer];
   seen[value->buffer] = true;
   return first;

@@ -16,11 +16,8 @@ void report_human_bytes(StringBuilder *out, int64_t bytes);
 
 const char *report_allocation_kind(const BufferAllocation *allocation);
 
-/* The values of a buffer that hold bytes of their own at some time, as uninterrupted stretches of schedule positions. */
-typedef struct ReportStretch {
-  int64_t from, to; /* inclusive */
-} ReportStretch;
-int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena, const ReportStretch **out_stretches);
+/* When a buffer holds something, as uninterrupted stretches of schedule positions. */
+int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena, const BufferLiveRange **out_stretches);
 
 /* Address × time of the workspace in characters; nothing when it is empty. */
 void report_workspace_picture(StringBuilder *out, const BufferAssignment *assignment, Arena *scratch);

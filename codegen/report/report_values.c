@@ -1,5 +1,7 @@
 #include "codegen/report/report_internal.h"
 
+#include <stdlib.h>
+
 #include "base/array.h"
 
 void report_index(StringBuilder *out, const HloInstruction *instruction, int node) {
@@ -45,17 +47,28 @@ const char *report_allocation_kind(const BufferAllocation *allocation) {
   return "memory";
 }
 
-int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena, const ReportStretch **out_stretches) {
-  ReportStretch *stretches = ARENA_NEW_ARRAY(arena, ReportStretch, buffer->value_count + 1);
-  int32_t count = 0;
+static int compare_range(const void *left, const void *right) {
+  const BufferLiveRange *a = left, *b = right;
+  if (a->from != b->from) return a->from < b->from ? -1 : 1;
+  return a->to < b->to ? -1 : a->to > b->to;
+}
+
+int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena, const BufferLiveRange **out_stretches) {
+  ARRAY(BufferLiveRange) ranges = {0};
   for (int32_t i = 0; i < buffer->value_count; i++) {
     const HloValue *value = &assignment->values[buffer->values[i]];
-    if (count > 0 && value->live_from <= stretches[count - 1].to + 1) {
-      if (value->live_to > stretches[count - 1].to) stretches[count - 1].to = value->live_to;
+    for (int32_t k = 0; k < value->range_count; k++) array_push(&ranges, arena, value->ranges[k]);
+  }
+  qsort(ranges.data, (size_t)ranges.count, sizeof(BufferLiveRange), compare_range);
+  int32_t count = 0;
+  for (int64_t i = 0; i < ranges.count; i++) {
+    BufferLiveRange range = ranges.data[i];
+    if (count > 0 && range.from <= ranges.data[count - 1].to + 1) {
+      if (range.to > ranges.data[count - 1].to) ranges.data[count - 1].to = range.to;
     } else {
-      stretches[count++] = (ReportStretch){value->live_from, value->live_to};
+      ranges.data[count++] = range;
     }
   }
-  *out_stretches = stretches;
+  *out_stretches = ranges.data;
   return count;
 }

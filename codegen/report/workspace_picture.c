@@ -29,7 +29,7 @@ static bool is_drawn(const BufferAssignment *assignment, const HloBuffer *buffer
 
 /* A cell shows the first buffer that touches it, the largest before smaller ones. */
 static void draw(Picture *picture, const HloBuffer *buffer, char letter, Arena *scratch) {
-  const ReportStretch *stretches;
+  const BufferLiveRange *stretches;
   int64_t start = picture->assignment->allocations[buffer->allocation].workspace_offset + buffer->offset;
   int first = (int)((double)start / (double)picture->height * picture->rows);
   int last = (int)((double)(start + buffer->size - 1) / (double)picture->height * picture->rows);

@@ -6,6 +6,13 @@ const Shape *hlo_value_shape(const HloValue *value) {
   return shape_node(value->definition.instruction->shape, value->definition.node);
 }
 
+bool hlo_value_is_live_at(const HloValue *value, int64_t position) {
+  for (int32_t i = 0; i < value->range_count; i++) {
+    if (value->ranges[i].from <= position && position <= value->ranges[i].to) return true;
+  }
+  return false;
+}
+
 const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node) {
   const BufferAssignmentIndex *index = assignment->index;
   if (node < 0 || instruction->id >= index->instruction_limit) return NULL;

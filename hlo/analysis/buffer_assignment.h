@@ -19,6 +19,10 @@ typedef struct BufferUse {
   int node;    /* position within that operand's shape */
 } BufferUse;
 
+typedef struct BufferLiveRange {
+  int64_t from, to; /* positions, both inclusive */
+} BufferLiveRange;
+
 typedef struct HloValue {
   int32_t id; /* dense */
   bool is_phi;
@@ -30,7 +34,9 @@ typedef struct HloValue {
   const BufferUse *uses;
   int32_t buffer; /* index of the HloBuffer it belongs to */
   int64_t live_from, live_to; /* positions in the flattened schedule, both inclusive */
-  int64_t from, to;           /* the same in quarters of a position (hlo_liveness.h), exact about who reads before whom */
+  int32_t range_count;        /* mostly 1; a value that several branches of a conditional read and nothing behind them is not alive from
+                                 its last read in one to the beginning of the next */
+  const BufferLiveRange *ranges;
 } HloValue;
 
 /* Values that must share memory. */
@@ -100,6 +106,8 @@ const HloValue *buffer_assignment_value(const BufferAssignment *assignment, cons
 
 /* The shape a value is made with (other positions may show it under another one with as many bytes). */
 const Shape *hlo_value_shape(const HloValue *value);
+
+bool hlo_value_is_live_at(const HloValue *value, int64_t position);
 
 /* Where a leaf lives; {NULL, 0, 0} when it has no bytes. */
 BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const HloInstruction *instruction, int node);

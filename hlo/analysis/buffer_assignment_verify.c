@@ -1,7 +1,8 @@
 /* The proof of a plan: the module is executed once over a shadow of memory that remembers which value each byte holds.
  *
  * Every read must find its value, every write must be allowed.  A loop's body runs once; that it may run again is seen from what has to be
- * intact at its end: the loop state in its place, and every value from outside that condition or body read.  Nothing here knows of live ranges
+ * intact at its end: the loop state in its place, and every value from outside that condition or body read.  Each branch of a conditional starts
+ * from the memory before it; behind the conditional only what all branches agree on is known.  Nothing here knows of live ranges
  * or alias sets: dataflow and the rules of single instructions are all that it shares with the planner. */
 #include "base/checked_math.h"
 #include "hlo/analysis/buffer_assignment.h"
@@ -18,6 +19,11 @@ typedef struct Place {
 
 typedef ARRAY(int32_t) ValueList;
 
+/* Memory around a conditional, by allocation. */
+typedef struct Branches {
+  ByteShadow *before, *behind;
+} Branches;
+
 typedef struct Proof {
   Arena *arena;
   Arena *scratch; /* for one instruction */
@@ -29,6 +35,7 @@ typedef struct Proof {
   HloEntryLeaves leaves;
   Place *places;         /* by value of |flow| */
   ByteShadow *shadows;   /* by allocation */
+  Branches *branches; /* by id of a conditional */
   ValueList *needed_again; /* by id of a while: values from outside that it reads */
   int violations;
 } Proof;
@@ -280,13 +287,39 @@ static void leave_branch(Proof *proof, const HloInstruction *conditional, const 
   }
 }
 
+static void enter_branch(Proof *proof, const HloInstruction *conditional, const HloComputation *branch) {
+  Branches *branches = &proof->branches[conditional->id];
+  int32_t count = proof->assignment->allocation_count;
+  bool is_first = branch == call_graph_callee(conditional, 0);
+  if (is_first) branches->before = ARENA_NEW_ARRAY(proof->arena, ByteShadow, count);
+  for (int32_t i = 0; i < count; i++) {
+    if (is_first) {
+      branches->before[i] = byte_shadow_copy(&proof->shadows[i], proof->arena);
+    } else {
+      proof->shadows[i] = byte_shadow_copy(&branches->before[i], proof->arena);
+    }
+  }
+}
+
+static void keep_common_memory(Proof *proof, const HloInstruction *conditional, const HloComputation *branch) {
+  Branches *branches = &proof->branches[conditional->id];
+  int32_t count = proof->assignment->allocation_count, last = call_graph_callee_count(conditional) - 1;
+  bool is_first = branch == call_graph_callee(conditional, 0), is_last = branch == call_graph_callee(conditional, last);
+  if (is_first) branches->behind = ARENA_NEW_ARRAY(proof->arena, ByteShadow, count);
+  for (int32_t i = 0; i < count; i++) {
+    branches->behind[i] = is_first ? proof->shadows[i] : byte_shadow_common(&branches->behind[i], &proof->shadows[i], proof->arena);
+    if (is_last) proof->shadows[i] = byte_shadow_copy(&branches->behind[i], proof->arena);
+  }
+}
+
 static void enter(Proof *proof, const HloComputation *computation) {
   const HloInstruction *site = call_graph_caller(proof->flow->graph, computation);
   if (!site) return;
   if (site->opcode == HLO_WHILE) {
     for_each_carried(proof, site, computation == call_graph_callee(site, 0) ? enter_condition : enter_body);
-  } else if (site->opcode == HLO_CONDITIONAL && computation == call_graph_callee(site, 0)) {
+  } else if (site->opcode == HLO_CONDITIONAL) {
     int32_t selector = hlo_dataflow_value(proof->flow, site->operands[0], 0);
+    enter_branch(proof, site, computation);
     if (selector >= 0) read_value(proof, selector, site, "is decided by");
   }
 }
@@ -296,6 +329,7 @@ static void leave(Proof *proof, const HloComputation *computation) {
   if (!site) return;
   if (site->opcode == HLO_CONDITIONAL) {
     leave_branch(proof, site, computation);
+    keep_common_memory(proof, site, computation);
   } else if (site->opcode == HLO_WHILE && computation == call_graph_callee(site, 0)) {
     int32_t decision = hlo_dataflow_value(proof->flow, computation->root, 0);
     if (decision >= 0) read_value(proof, decision, site, "is decided by");
@@ -384,6 +418,7 @@ static Status prove(Proof *proof) {
   proof->ordering = hlo_ordering_build(proof->arena, graph, sequences);
   proof->leaves = hlo_entry_leaves(proof->arena, proof->module);
   proof->shadows = ARENA_NEW_ARRAY(proof->arena, ByteShadow, proof->assignment->allocation_count + 1);
+  proof->branches = ARENA_NEW_ARRAY(proof->arena, Branches, proof->module->next_instruction_id + 1);
   proof->places = ARENA_NEW_ARRAY(proof->arena, Place, proof->flow->value_count + 1);
   for (int32_t i = 0; i < proof->flow->value_count; i++) find_place(proof, i);
   if (proof->violations > 0) return STATUS_INVALID;

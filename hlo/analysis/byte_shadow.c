@@ -1,5 +1,7 @@
 #include "hlo/analysis/byte_shadow.h"
 
+#include "base/checked_math.h"
+
 /* The first range that ends behind |start|. */
 static int64_t find(const ByteShadow *shadow, int64_t start) {
   int64_t low = 0, high = shadow->ranges.count;
@@ -42,4 +44,28 @@ int32_t byte_shadow_read(const ByteShadow *shadow, int64_t start, int64_t end, i
     at = shadow->ranges.data[i].end;
   }
   return value;
+}
+
+ByteShadow byte_shadow_copy(const ByteShadow *shadow, Arena *arena) {
+  ByteShadow copy = {0};
+  copy.ranges.count = copy.ranges.capacity = shadow->ranges.count;
+  copy.ranges.data = ARENA_NEW_ARRAY(arena, ByteRange, shadow->ranges.count + 1);
+  for (int64_t i = 0; i < shadow->ranges.count; i++) copy.ranges.data[i] = shadow->ranges.data[i];
+  return copy;
+}
+
+ByteShadow byte_shadow_common(const ByteShadow *a, const ByteShadow *b, Arena *arena) {
+  ByteShadow common = {0};
+  int64_t i = 0, k = 0;
+  while (i < a->ranges.count && k < b->ranges.count) {
+    const ByteRange *left = &a->ranges.data[i], *right = &b->ranges.data[k];
+    ByteRange both = {max_i64(left->start, right->start), min_i64(left->end, right->end), left->value};
+    if (both.start < both.end && left->value == right->value) array_push(&common.ranges, arena, both);
+    if (left->end <= right->end) {
+      i++;
+    } else {
+      k++;
+    }
+  }
+  return common;
 }

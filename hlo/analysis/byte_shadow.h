@@ -19,4 +19,9 @@ void byte_shadow_write(ByteShadow *shadow, Arena *arena, int64_t start, int64_t 
 /* |value| if all bytes of [start, end) hold it, else another value that one of them holds, or -1 where one holds nothing. */
 int32_t byte_shadow_read(const ByteShadow *shadow, int64_t start, int64_t end, int32_t value);
 
+ByteShadow byte_shadow_copy(const ByteShadow *shadow, Arena *arena);
+
+/* What both agree on. */
+ByteShadow byte_shadow_common(const ByteShadow *a, const ByteShadow *b, Arena *arena);
+
 #endif

@@ -82,20 +82,22 @@ static bool is_overwritten_by(const HloAlias *alias, int32_t earlier, int32_t la
   return reads;
 }
 
-/* |earlier| starts no later than |later|. */
+/* Of ranges; |earlier| starts no later than |later|. */
 static bool follows(const HloAlias *alias, int32_t earlier, int32_t later) {
-  const LiveRange *a = &alias->ranges[earlier], *b = &alias->ranges[later];
+  const LiveRange *a = &alias->liveness->ranges[earlier], *b = &alias->liveness->ranges[later];
   if (a->to < b->from) return true;
-  if (alias->flow->values[earlier].size == 0 || alias->flow->values[later].size == 0) return true;
-  return a->from < b->from && a->to == b->from && is_overwritten_by(alias, earlier, later);
+  int32_t value_a = alias->liveness->values[earlier], value_b = alias->liveness->values[later];
+  if (alias->flow->values[value_a].size == 0 || alias->flow->values[value_b].size == 0) return true;
+  bool begins = later == alias->liveness->first_ranges[value_b];
+  return a->from < b->from && a->to == b->from && begins && is_overwritten_by(alias, value_a, value_b);
 }
 
-/* The first of |set|'s values that starts behind |from|. */
+/* The first of |set|'s ranges that starts behind |from|. */
 static int32_t first_behind(const HloAlias *alias, const HloAliasSet *set, int64_t from) {
   int32_t low = 0, high = set->count;
   while (low < high) {
     int32_t middle = low + (high - low) / 2;
-    if (alias->ranges[set->values[middle]].from <= from) {
+    if (alias->liveness->ranges[set->ranges[middle]].from <= from) {
       low = middle + 1;
     } else {
       high = middle;
@@ -104,37 +106,39 @@ static int32_t first_behind(const HloAlias *alias, const HloAliasSet *set, int64
   return low;
 }
 
+static bool refuse_overlap(const HloAlias *alias, int32_t earlier, int32_t later, AliasRefusal *out_refusal) {
+  *out_refusal = (AliasRefusal){ALIAS_OVERLAP, alias->liveness->values[earlier], alias->liveness->values[later]};
+  return false;
+}
+
 static bool ranges_fit(const HloAlias *alias, const HloAliasSet *large, const HloAliasSet *small, AliasRefusal *out_refusal) {
   for (int32_t i = 0; i < small->count; i++) {
-    int32_t value = small->values[i], next = first_behind(alias, large, alias->ranges[value].from);
-    if (next > 0 && !follows(alias, large->values[next - 1], value)) {
-      *out_refusal = (AliasRefusal){ALIAS_OVERLAP, large->values[next - 1], value};
-      return false;
-    }
-    if (next < large->count && !follows(alias, value, large->values[next])) {
-      *out_refusal = (AliasRefusal){ALIAS_OVERLAP, value, large->values[next]};
-      return false;
-    }
+    int32_t range = small->ranges[i], next = first_behind(alias, large, alias->liveness->ranges[range].from);
+    if (next > 0 && !follows(alias, large->ranges[next - 1], range)) return refuse_overlap(alias, large->ranges[next - 1], range, out_refusal);
+    if (next < large->count && !follows(alias, range, large->ranges[next])) return refuse_overlap(alias, range, large->ranges[next], out_refusal);
   }
   return true;
 }
 
 /* Behind the last place that changes nothing is touched, so appending in order of time is cheap. */
-static void insert_values(HloAlias *alias, HloAliasSet *large, const HloAliasSet *small) {
+static void insert_ranges(HloAlias *alias, HloAliasSet *large, const HloAliasSet *small) {
+  const LiveRange *ranges = alias->liveness->ranges;
   int32_t total = large->count + small->count;
   if (total > large->capacity) {
     large->capacity = total > 2 * large->capacity ? total : 2 * large->capacity;
-    int32_t *values = ARENA_NEW_ARRAY(alias->arena, int32_t, large->capacity);
-    memcpy(values, large->values, (size_t)large->count * sizeof(int32_t));
-    large->values = values;
+    int32_t *grown = ARENA_NEW_ARRAY(alias->arena, int32_t, large->capacity);
+    memcpy(grown, large->ranges, (size_t)large->count * sizeof(int32_t));
+    large->ranges = grown;
   }
   int32_t i = large->count - 1, at = total - 1;
   for (int32_t j = small->count - 1; j >= 0; at--) {
-    bool takes_large = i >= 0 && alias->ranges[large->values[i]].from > alias->ranges[small->values[j]].from;
-    large->values[at] = takes_large ? large->values[i--] : small->values[j--];
+    bool takes_large = i >= 0 && ranges[large->ranges[i]].from > ranges[small->ranges[j]].from;
+    large->ranges[at] = takes_large ? large->ranges[i--] : small->ranges[j--];
   }
   large->count = total;
 }
+
+int32_t hlo_alias_first_value(const HloAlias *alias, const HloAliasSet *set) { return alias->liveness->values[set->ranges[0]]; }
 
 static bool homes_agree(const HloAlias *alias, const HloAliasSet *a, const HloAliasSet *b) {
   int32_t parameter = (int32_t)max_i64(a->parameter, b->parameter), result = (int32_t)max_i64(a->result, b->result);
@@ -151,7 +155,7 @@ static bool homes_agree(const HloAlias *alias, const HloAliasSet *a, const HloAl
 static AliasRefusal may_unite(HloAlias *alias, int32_t a, int32_t b, const HloAliasSet *set_a, const HloAliasSet *set_b) {
   AliasRefusal refusal = {ALIAS_GRANTED, a, b};
   if (set_a->is_read_only || set_b->is_read_only) {
-    return (AliasRefusal){ALIAS_READ_ONLY, set_a->is_read_only ? set_a->values[0] : set_b->values[0], b};
+    return (AliasRefusal){ALIAS_READ_ONLY, hlo_alias_first_value(alias, set_a->is_read_only ? set_a : set_b), b};
   }
   if (set_a->colour != set_b->colour) return (AliasRefusal){ALIAS_LAYOUT, a, b};
   if (!homes_agree(alias, set_a, set_b)) return (AliasRefusal){ALIAS_TWO_HOMES, a, b};
@@ -169,7 +173,7 @@ AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b) {
   bool a_stays = set_a->count >= set_b->count;
   HloAliasSet *large = a_stays ? set_a : set_b, *small = a_stays ? set_b : set_a;
   alias->parents[a_stays ? root_b : root_a] = a_stays ? root_a : root_b;
-  insert_values(alias, large, small);
+  insert_ranges(alias, large, small);
   large->parameter = (int32_t)max_i64(large->parameter, small->parameter);
   large->result = (int32_t)max_i64(large->result, small->result);
   large->size = max_i64(large->size, small->size);
@@ -183,7 +187,9 @@ AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b) {
 }
 
 bool hlo_alias_overlaps(HloAlias *alias, int32_t value, int32_t other, AliasRefusal *out_refusal) {
-  HloAliasSet alone = {.count = 1, .values = &value};
+  int32_t first = alias->liveness->first_ranges[value], count = alias->liveness->first_ranges[value + 1] - first;
+  HloAliasSet alone = {.count = count, .ranges = ARENA_NEW_ARRAY(alias->arena, int32_t, count)};
+  for (int32_t i = 0; i < count; i++) alone.ranges[i] = first + i;
   return !ranges_fit(alias, &alias->sets[hlo_alias_set(alias, other)], &alone, out_refusal);
 }
 
@@ -337,14 +343,16 @@ static void init_sets(HloAlias *alias) {
   int32_t count = alias->flow->value_count;
   alias->parents = ARENA_NEW_ARRAY(alias->arena, int32_t, count + 1);
   alias->sets = ARENA_NEW_ARRAY(alias->arena, HloAliasSet, count + 1);
-  int32_t *numbers = ARENA_NEW_ARRAY(alias->arena, int32_t, count + 1);
+  int32_t *numbers = ARENA_NEW_ARRAY(alias->arena, int32_t, alias->liveness->range_count + 1);
+  for (int32_t i = 0; i < alias->liveness->range_count; i++) numbers[i] = i;
   for (int32_t i = 0; i < count; i++) {
     const HloValue *value = &alias->flow->values[i];
     const Shape *shape = shape_seen(alias, value->definition.instruction, value->definition.node);
-    numbers[i] = alias->parents[i] = i;
-    alias->sets[i] = (HloAliasSet){.count = 1,
-                                   .capacity = 1,
-                                   .values = &numbers[i],
+    int32_t first = alias->liveness->first_ranges[i], ranges = alias->liveness->first_ranges[i + 1] - first;
+    alias->parents[i] = i;
+    alias->sets[i] = (HloAliasSet){.count = ranges,
+                                   .capacity = ranges,
+                                   .ranges = &numbers[first],
                                    .is_read_only = value->definition.instruction->opcode == HLO_CONSTANT,
                                    .parameter = -1,
                                    .result = -1,
@@ -354,13 +362,13 @@ static void init_sets(HloAlias *alias) {
 }
 
 /* Loop state and donations first, for they have no alternative; then inner computations before outer ones, since what happens in loops costs most. */
-HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const LiveRange *ranges) {
+HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const HloLiveness *liveness) {
   const CallGraph *graph = dataflow->graph;
   HloAlias *alias = ARENA_NEW(arena, HloAlias);
   alias->arena = arena;
   alias->flow = dataflow;
   alias->ordering = ordering;
-  alias->ranges = ranges;
+  alias->liveness = liveness;
   alias->leaves = hlo_entry_leaves(arena, graph->module);
   init_sets(alias);
   for (int64_t i = 0; i < ordering->length; i++) {
@@ -401,7 +409,7 @@ static const HloInstruction *late_reader(const HloAlias *alias, int32_t earlier,
   const HloInstruction *latest = NULL;
   for (int32_t i = 0; i < value->use_count; i++) {
     const HloInstruction *user = value->uses[i].user;
-    if (4 * (int64_t)alias->ordering->times[user->id] < alias->ranges[later].from) continue;
+    if (4 * (int64_t)alias->ordering->times[user->id] < alias->liveness->hulls[later].from) continue;
     if (!latest || alias->ordering->times[user->id] > alias->ordering->times[latest->id]) latest = user;
   }
   return latest;

@@ -42,7 +42,7 @@ typedef struct AliasConflict {
 
 typedef struct HloAliasSet {
   int32_t count, capacity;
-  int32_t *values;           /* in order of time */
+  int32_t *ranges;           /* of its values, by number in HloLiveness, in order of time */
   bool is_read_only;
   int32_t parameter, result; /* leaf numbers of the caller's memory it lives in, -1 for none */
   int64_t size, colour;      /* the largest of its values; memory space */
@@ -60,7 +60,7 @@ typedef struct HloAlias {
   Arena *arena;
   const HloDataflow *flow;
   const HloOrdering *ordering;
-  const LiveRange *ranges;
+  const HloLiveness *liveness;
   HloEntryLeaves leaves;
   int32_t *parents;      /* union-find over values; the root's number is the set's */
   HloAliasSet *sets;     /* by value number, valid for roots */
@@ -69,10 +69,13 @@ typedef struct HloAlias {
 
 HloEntryLeaves hlo_entry_leaves(Arena *arena, const HloModule *module);
 
-HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const LiveRange *ranges);
+HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const HloLiveness *liveness);
 
 /* The set of a value. */
 int32_t hlo_alias_set(HloAlias *alias, int32_t value);
+
+/* The value that comes first in a set. */
+int32_t hlo_alias_first_value(const HloAlias *alias, const HloAliasSet *set);
 
 /* Unites the sets of two values if nothing stands against it. */
 AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b);

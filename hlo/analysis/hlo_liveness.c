@@ -1,11 +1,26 @@
 #include "hlo/analysis/hlo_liveness.h"
 
+#include <stdlib.h>
+
+#include "base/array.h"
 #include "base/checked_math.h"
 
+/* A moment at which a value must be there, and where that is. */
+typedef struct Need {
+  int32_t value;
+  int64_t time;
+  const HloComputation *computation;
+} Need;
+
 typedef struct Liveness {
+  Arena *arena;
   const HloDataflow *flow;
   const HloOrdering *ordering;
-  LiveRange *ranges;
+  LiveRange *hulls;
+  ARRAY(Need) branch_needs; /* those inside conditionals, seen from where the value is made */
+  int64_t *other_needs;     /* by value: the last of the others */
+  ARRAY(LiveRange) ranges;
+  ARRAY(int32_t) range_values;
   int64_t *done_times; /* by computation id: everything inside lives until then at least; 0 for most */
 } Liveness;
 
@@ -21,21 +36,41 @@ static int64_t span_out(const Liveness *live, const HloComputation *computation)
   return 4 * (int64_t)live->ordering->span_ends[computation->id] + 1;
 }
 
-/* A use at |time| in |computation| of what is defined in |home|: each loop in between may come back to it. */
-static int64_t through_loops(const Liveness *live, int64_t time, const HloComputation *computation, const HloComputation *home) {
-  while (computation != home) {
-    const HloInstruction *site = call_graph_caller(live->flow->graph, computation);
+/* A use in |*computation| of what is defined in |home|: each loop in between may come back to it, so it lasts as long as the loop. */
+static int64_t through_loops(const Liveness *live, int64_t time, const HloComputation **computation, const HloComputation *home) {
+  for (const HloComputation *at = *computation; at != home;) {
+    const HloInstruction *site = call_graph_caller(live->flow->graph, at);
     if (!site) break;
-    if (site->opcode == HLO_WHILE) time = max_i64(time, at_instruction(live, site) - 1);
-    computation = site->parent;
+    at = site->parent;
+    if (site->opcode != HLO_WHILE) continue;
+    time = max_i64(time, at_instruction(live, site) - 1);
+    *computation = at;
   }
   return time;
 }
 
-static void extend(const Liveness *live, int32_t value, int64_t time, const HloComputation *computation) {
+/* The outermost conditional between |computation| and |home|, with the branch that it is reached through. */
+static const HloInstruction *outer_conditional(const Liveness *live, const HloComputation *computation, const HloComputation *home) {
+  const HloInstruction *found = NULL;
+  while (computation != home) {
+    const HloInstruction *site = call_graph_caller(live->flow->graph, computation);
+    if (!site) break;
+    if (site->opcode == HLO_CONDITIONAL) found = site;
+    computation = site->parent;
+  }
+  return found;
+}
+
+static void extend(Liveness *live, int32_t value, int64_t time, const HloComputation *computation) {
   const HloComputation *home = live->flow->values[value].definition.instruction->parent;
-  LiveRange *range = &live->ranges[value];
-  range->to = max_i64(range->to, through_loops(live, time, computation, home));
+  LiveRange *hull = &live->hulls[value];
+  time = through_loops(live, time, &computation, home);
+  hull->to = max_i64(hull->to, time);
+  if (outer_conditional(live, computation, home)) {
+    array_push(&live->branch_needs, live->arena, ((Need){value, time, computation}));
+  } else {
+    live->other_needs[value] = max_i64(live->other_needs[value], time);
+  }
 }
 
 static int64_t definition_time(const Liveness *live, const HloValue *value) {
@@ -49,7 +84,7 @@ static int64_t entered_time(const Liveness *live, const HloInstruction *site) {
   return span_in(live, call_graph_callee(site, 0)) - 1;
 }
 
-static void apply_use(const Liveness *live, int32_t value, const BufferUse *use) {
+static void apply_use(Liveness *live, int32_t value, const BufferUse *use) {
   const HloInstruction *user = use->user;
   int64_t time = at_instruction(live, user);
   if (user->opcode == HLO_WHILE) {
@@ -73,7 +108,7 @@ static bool root_is_read(const Liveness *live, const HloComputation *computation
   return false;
 }
 
-static void apply_root(const Liveness *live, const HloComputation *computation) {
+static void apply_root(Liveness *live, const HloComputation *computation) {
   int32_t first = live->flow->first_positions[computation->root->id];
   int32_t count = shape_nodes(live->flow->shapes, computation->root->shape)->count;
   for (int32_t node = 0; node < count; node++) {
@@ -83,7 +118,7 @@ static void apply_root(const Liveness *live, const HloComputation *computation) 
 }
 
 /* What the condition sees goes on to the body, or out of the loop. */
-static void apply_condition(const Liveness *live, const HloInstruction *loop) {
+static void apply_condition(Liveness *live, const HloInstruction *loop) {
   const HloComputation *condition = call_graph_callee(loop, 0);
   if (condition->parameters.count != 1) return;
   const HloInstruction *parameter = condition->parameters.data[0];
@@ -123,22 +158,94 @@ static void find_done_times(const Liveness *live) {
   }
 }
 
-const LiveRange *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering) {
-  Liveness live = {dataflow, ordering, ARENA_NEW_ARRAY(arena, LiveRange, dataflow->value_count + 1),
-                   ARENA_NEW_ARRAY(arena, int64_t, dataflow->graph->module->next_computation_id + 1)};
+/* --- ranges --- */
+
+static int compare_need(const void *left, const void *right) {
+  const Need *a = left, *b = right;
+  if (a->value != b->value) return a->value < b->value ? -1 : 1;
+  return a->time < b->time ? -1 : a->time > b->time;
+}
+
+/* Ranges without a gap between them are one. */
+static void add_range(Liveness *live, int32_t value, LiveRange range) {
+  int64_t last = live->ranges.count - 1;
+  if (last >= 0 && live->range_values.data[last] == value && live->ranges.data[last].to + 1 >= range.from) {
+    live->ranges.data[last].to = max_i64(live->ranges.data[last].to, range.to);
+    return;
+  }
+  array_push(&live->ranges, live->arena, range);
+  array_push(&live->range_values, live->arena, value);
+}
+
+/* From |from| on in |home| the value is there for |needs|, which ascend and all lie inside; the last decides whether and where it dies in branches. */
+static void add_ranges(Liveness *live, int32_t value, int64_t from, const HloComputation *home, const Need *needs, int64_t count) {
+  const HloInstruction *conditional = count > 0 ? outer_conditional(live, needs[count - 1].computation, home) : NULL;
+  if (!conditional) {
+    add_range(live, value, (LiveRange){from, count > 0 ? max_i64(from, needs[count - 1].time) : from});
+    return;
+  }
+  add_range(live, value, (LiveRange){from, max_i64(from, entered_time(live, conditional))});
+  int64_t at = 0;
+  for (int j = 0; j < call_graph_callee_count(conditional); j++) {
+    const HloComputation *branch = call_graph_callee(conditional, j);
+    int64_t begin = span_in(live, branch), end = span_out(live, branch);
+    while (at < count && needs[at].time < begin) at++;
+    int64_t first = at;
+    while (at < count && needs[at].time <= end) at++;
+    if (at > first) add_ranges(live, value, begin, branch, needs + first, at - first);
+  }
+}
+
+static void find_ranges(Liveness *live, int32_t *first_ranges) {
+  const HloDataflow *flow = live->flow;
+  const Need *needs = live->branch_needs.data;
+  if (live->branch_needs.count > 0) qsort(live->branch_needs.data, (size_t)live->branch_needs.count, sizeof(Need), compare_need);
+  int64_t at = 0;
+  for (int32_t i = 0; i < flow->value_count; i++) {
+    int64_t first = at;
+    while (at < live->branch_needs.count && needs[at].value == i) at++;
+    first_ranges[i] = (int32_t)live->ranges.count;
+    bool dies_in_branch = at > first && needs[at - 1].time > live->other_needs[i];
+    if (dies_in_branch) {
+      add_ranges(live, i, live->hulls[i].from, flow->values[i].definition.instruction->parent, needs + first, at - first);
+    } else {
+      add_range(live, i, live->hulls[i]);
+    }
+  }
+  first_ranges[flow->value_count] = (int32_t)live->ranges.count;
+}
+
+const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering) {
+  Liveness live = {.arena = arena,
+                   .flow = dataflow,
+                   .ordering = ordering,
+                   .hulls = ARENA_NEW_ARRAY(arena, LiveRange, dataflow->value_count + 1),
+                   .other_needs = ARENA_NEW_ARRAY(arena, int64_t, dataflow->value_count + 1),
+                   .done_times = ARENA_NEW_ARRAY(arena, int64_t, dataflow->graph->module->next_computation_id + 1)};
+  int32_t *first_ranges = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1);
   find_done_times(&live);
   for (int32_t i = 0; i < dataflow->value_count; i++) {
     const HloValue *value = &dataflow->values[i];
-    LiveRange *range = &live.ranges[i];
-    range->from = range->to = definition_time(&live, value);
+    live.hulls[i].from = live.hulls[i].to = live.other_needs[i] = definition_time(&live, value);
+    int64_t done = live.done_times[value->definition.instruction->parent->id];
+    if (done > 0) extend(&live, i, done, value->definition.instruction->parent);
     for (int32_t k = 0; k < value->use_count; k++) apply_use(&live, i, &value->uses[k]);
-    range->to = max_i64(range->to, live.done_times[value->definition.instruction->parent->id]);
   }
   for (int32_t c = 0; c < dataflow->graph->sequential_count; c++) apply_root(&live, dataflow->graph->sequential[c]);
   for (int64_t i = 0; i < ordering->length; i++) {
     if (ordering->schedule[i]->opcode == HLO_WHILE) apply_condition(&live, ordering->schedule[i]);
   }
-  return live.ranges;
+  find_ranges(&live, first_ranges);
+  HloLiveness *liveness = ARENA_NEW(arena, HloLiveness);
+  *liveness = (HloLiveness){live.hulls, first_ranges, (int32_t)live.ranges.count, live.ranges.data, live.range_values.data};
+  return liveness;
+}
+
+bool hlo_liveness_ends_at(const HloLiveness *liveness, int32_t value, int64_t time) {
+  for (int32_t i = liveness->first_ranges[value]; i < liveness->first_ranges[value + 1]; i++) {
+    if (liveness->ranges[i].to == time) return true;
+  }
+  return false;
 }
 
 static int64_t inside(int64_t position, int64_t length) { return max_i64(min_i64(position, length - 1), 0); }

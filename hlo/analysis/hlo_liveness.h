@@ -13,8 +13,20 @@ typedef struct LiveRange {
   int64_t from, to; /* both inclusive, in quarters of a position */
 } LiveRange;
 
-/* By value number, in |arena|. */
-const LiveRange *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering);
+/* Branches of a conditional exclude each other: a value that is read in several and not behind them is alive in each to its last read there,
+ * and again from the beginning of the next that reads it.  So a value has one or more ranges, ascending; only the first begins with a write. */
+typedef struct HloLiveness {
+  const LiveRange *hulls;         /* by value: from the first moment to the last */
+  const int32_t *first_ranges;    /* by value, and one more: its ranges are [first_ranges[v], first_ranges[v + 1]) */
+  int32_t range_count;
+  const LiveRange *ranges;
+  const int32_t *values;          /* by range */
+} HloLiveness;
+
+const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering);
+
+/* Whether one of the value's ranges ends at |time|. */
+bool hlo_liveness_ends_at(const HloLiveness *liveness, int32_t value, int64_t time);
 
 /* Whole positions of the schedule, inclusive: the first and last instruction during which the value is there. */
 int64_t hlo_liveness_first_position(LiveRange range, int64_t length);

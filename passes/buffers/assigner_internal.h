@@ -35,11 +35,12 @@ MUST_USE Status assigner_place_temporaries(Assigner *assigner);
 /* A sentence for every buffer and every copy. */
 void assigner_explain(Assigner *assigner);
 
-/* When a value keeps its bytes from others, half-open, in quarters of a schedule position.  A value that is overwritten by another of its own
- * buffer ends where that begins. */
+/* When a buffer keeps its bytes from others: as many lifetimes as its set has ranges, ascending, half-open, in quarters of a schedule position.  A value that
+ * is overwritten by another of its own buffer ends where that begins. */
 typedef struct Lifetime {
   int64_t lower, upper;
 } Lifetime;
+int32_t assigner_lifetime_count(const Assigner *assigner, const HloBuffer *buffer);
 Lifetime assigner_lifetime(const Assigner *assigner, const HloBuffer *buffer, int32_t index);
 
 #endif

@@ -17,8 +17,8 @@ Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *di
   }
   if (!module->is_scheduled) sequences = hlo_ordering_prefer_in_place(arena, analysis.flow);
   analysis.ordering = hlo_ordering_build(arena, analysis.graph, sequences);
-  analysis.ranges = hlo_liveness_build(arena, analysis.flow, analysis.ordering);
-  analysis.alias = hlo_alias_build(arena, analysis.flow, analysis.ordering, analysis.ranges);
+  analysis.liveness = hlo_liveness_build(arena, analysis.flow, analysis.ordering);
+  analysis.alias = hlo_alias_build(arena, analysis.flow, analysis.ordering, analysis.liveness);
   *out_analysis = analysis;
   return STATUS_OK;
 }

@@ -8,7 +8,7 @@ typedef struct BufferAnalysis {
   const CallGraph *graph;
   const HloDataflow *flow;
   const HloOrdering *ordering; /* the schedule, or an order in which most updates in place are possible */
-  const LiveRange *ranges;
+  const HloLiveness *liveness;
   HloAlias *alias;
 } BufferAnalysis;
 

@@ -108,7 +108,7 @@ static const char *explain_copy(Assigner *assigner, const HloInstruction *copy) 
   if (refusal.kind != ALIAS_OVERLAP) return hlo_alias_refusal_text(alias, refusal, assigner->arena);
   /* What the copy itself has to do with it says more than some other value of the sets. */
   bool direct = hlo_alias_overlaps(alias, source, made, &refusal) || hlo_alias_overlaps(alias, made, source, &refusal);
-  bool dies_here = assigner->analysis.ranges[source].to == assigner->analysis.ranges[made].from;
+  bool dies_here = hlo_liveness_ends_at(assigner->analysis.liveness, source, assigner->analysis.liveness->hulls[made].from);
   if (!direct || (dies_here && refusal.b == made)) return "set aside until its place is free";
   return hlo_alias_refusal_text(alias, refusal, assigner->arena);
 }

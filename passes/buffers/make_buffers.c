@@ -8,7 +8,7 @@
 /* --- values --- */
 
 static int compare_time(const void *left, const void *right, void *context) {
-  const LiveRange *ranges = context;
+  const LiveRange *ranges = context; /* hulls */
   int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
   if (ranges[a].from != ranges[b].from) return ranges[a].from < ranges[b].from ? -1 : 1;
   return a < b ? -1 : a > b;
@@ -19,29 +19,39 @@ static void number_values(Assigner *assigner) {
   int32_t *order = ARENA_NEW_ARRAY(assigner->scratch, int32_t, count + 1);
   int32_t *numbers = ARENA_NEW_ARRAY(assigner->scratch, int32_t, count + 1);
   for (int32_t i = 0; i < count; i++) order[i] = i;
-  qsort_r(order, (size_t)count, sizeof(int32_t), compare_time, (void *)(uintptr_t)assigner->analysis.ranges);
+  qsort_r(order, (size_t)count, sizeof(int32_t), compare_time, (void *)(uintptr_t)assigner->analysis.liveness->hulls);
   for (int32_t i = 0; i < count; i++) numbers[order[i]] = i;
   assigner->order = order;
   assigner->numbers = numbers;
 }
 
+static void make_live_ranges(Assigner *assigner, HloValue *value, int32_t number) {
+  const HloLiveness *liveness = assigner->analysis.liveness;
+  int64_t length = assigner->analysis.ordering->length;
+  int32_t first = liveness->first_ranges[number], count = liveness->first_ranges[number + 1] - first;
+  BufferLiveRange *ranges = ARENA_NEW_ARRAY(assigner->arena, BufferLiveRange, count);
+  for (int32_t i = 0; i < count; i++) {
+    ranges[i].from = hlo_liveness_first_position(liveness->ranges[first + i], length);
+    ranges[i].to = hlo_liveness_last_position(liveness->ranges[first + i], length);
+  }
+  value->range_count = count;
+  value->ranges = ranges;
+  value->live_from = ranges[0].from;
+  value->live_to = ranges[count - 1].to;
+}
+
 static void make_values(Assigner *assigner) {
   const HloDataflow *flow = assigner->analysis.flow;
   BufferAssignment *assignment = assigner->assignment;
-  int64_t length = assigner->analysis.ordering->length;
   assignment->value_count = flow->value_count;
   assignment->values = ARENA_NEW_ARRAY(assigner->arena, HloValue, flow->value_count + 1);
   for (int32_t i = 0; i < flow->value_count; i++) {
-    const LiveRange *range = &assigner->analysis.ranges[assigner->order[i]];
     HloValue *value = &assignment->values[i];
     *value = flow->values[assigner->order[i]];
     value->id = i;
     value->positions = ARENA_COPY_ARRAY(assigner->arena, BufferPosition, value->positions, value->position_count);
     value->uses = ARENA_COPY_ARRAY(assigner->arena, BufferUse, value->uses, value->use_count);
-    value->from = range->from;
-    value->to = range->to;
-    value->live_from = hlo_liveness_first_position(*range, length);
-    value->live_to = hlo_liveness_last_position(*range, length);
+    make_live_ranges(assigner, value, assigner->order[i]);
   }
 }
 
@@ -72,19 +82,21 @@ static int64_t temp_alignment(int64_t size) {
 }
 
 static void make_buffer(Assigner *assigner, int32_t set_number, int32_t id) {
+  const HloLiveness *liveness = assigner->analysis.liveness;
   const HloAliasSet *set = &assigner->analysis.alias->sets[set_number];
   HloBuffer *buffer = &assigner->assignment->buffers[id];
   int32_t *values = ARENA_NEW_ARRAY(assigner->arena, int32_t, set->count);
   buffer->id = id;
-  buffer->value_count = set->count;
   buffer->values = values;
   buffer->size = set->size;
   buffer->colour = set->colour;
   buffer->alignment = 1;
   buffer->allocation = -1;
   for (int32_t i = 0; i < set->count; i++) {
-    values[i] = assigner->numbers[set->values[i]];
-    HloValue *value = &assigner->assignment->values[values[i]];
+    int32_t number = liveness->values[set->ranges[i]];
+    if (set->ranges[i] != liveness->first_ranges[number]) continue;
+    HloValue *value = &assigner->assignment->values[assigner->numbers[number]];
+    values[buffer->value_count++] = value->id;
     value->buffer = id;
     buffer->alignment = max_i64(buffer->alignment, element_alignment(hlo_value_shape(value)));
   }
@@ -100,7 +112,7 @@ static void make_buffers(Assigner *assigner) {
   assigner->element_alignments = ARENA_NEW_ARRAY(assigner->scratch, int64_t, assignment->value_count + 1);
   for (int32_t i = 0; i < assignment->value_count; i++) {
     int32_t set = hlo_alias_set(alias, assigner->order[i]);
-    if (alias->sets[set].values[0] != assigner->order[i]) continue;
+    if (hlo_alias_first_value(alias, &alias->sets[set]) != assigner->order[i]) continue;
     assigner->set_of_buffer[assignment->buffer_count] = set;
     make_buffer(assigner, set, assignment->buffer_count++);
   }
@@ -254,10 +266,16 @@ Status assigner_make_buffers(Assigner *assigner) {
   return STATUS_OK;
 }
 
+static const HloAliasSet *set_of(const Assigner *assigner, const HloBuffer *buffer) {
+  return &assigner->analysis.alias->sets[assigner->set_of_buffer[buffer->id]];
+}
+
+int32_t assigner_lifetime_count(const Assigner *assigner, const HloBuffer *buffer) { return set_of(assigner, buffer)->count; }
+
 Lifetime assigner_lifetime(const Assigner *assigner, const HloBuffer *buffer, int32_t index) {
-  const HloValue *values = assigner->assignment->values;
-  const HloValue *value = &values[buffer->values[index]];
-  Lifetime lifetime = {value->from, value->to + 1};
-  if (index + 1 < buffer->value_count) lifetime.upper = min_i64(lifetime.upper, values[buffer->values[index + 1]].from);
+  const HloAliasSet *set = set_of(assigner, buffer);
+  const LiveRange *ranges = assigner->analysis.liveness->ranges;
+  Lifetime lifetime = {ranges[set->ranges[index]].from, ranges[set->ranges[index]].to + 1};
+  if (index + 1 < set->count) lifetime.upper = min_i64(lifetime.upper, ranges[set->ranges[index + 1]].from);
   return lifetime;
 }

@@ -23,7 +23,7 @@ static void note_largest(const HloModule *module, const BufferAssignment *assign
   ARRAY(LiveBuffer) live = {0};
   for (int32_t i = 0; i < assignment->value_count; i++) {
     const HloValue *value = &assignment->values[i];
-    if (value->live_from > assignment->peak_position || value->live_to < assignment->peak_position || value->size == 0) continue;
+    if (value->size == 0 || !hlo_value_is_live_at(value, assignment->peak_position)) continue;
     array_push(&live, scratch, ((LiveBuffer){&assignment->buffers[value->buffer], value}));
   }
   if (live.count > 0) qsort(live.data, (size_t)live.count, sizeof(LiveBuffer), compare_live);

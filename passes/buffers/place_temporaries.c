@@ -33,7 +33,7 @@ typedef struct Hosting {
 } Hosting;
 
 static void move_in(Hosting *hosting, Home *home, const HloBuffer *buffer, int64_t offset) {
-  for (int32_t i = 0; i < buffer->value_count; i++) {
+  for (int32_t i = 0; i < assigner_lifetime_count(hosting->assigner, buffer); i++) {
     Occupant occupant = {assigner_lifetime(hosting->assigner, buffer, i), offset, offset + buffer->size};
     array_push(&home->occupants, hosting->assigner->scratch, occupant);
   }
@@ -64,7 +64,7 @@ static void find_homes(Hosting *hosting) {
 }
 
 static bool meets(const Assigner *assigner, const HloBuffer *buffer, const Occupant *occupant) {
-  for (int32_t i = 0; i < buffer->value_count; i++) {
+  for (int32_t i = 0; i < assigner_lifetime_count(assigner, buffer); i++) {
     Lifetime lifetime = assigner_lifetime(assigner, buffer, i);
     if (lifetime.lower < occupant->lifetime.upper && occupant->lifetime.lower < lifetime.upper) return true;
   }
@@ -82,7 +82,7 @@ static int64_t room_in(Hosting *hosting, const Home *home, const HloBuffer *buff
   Arena *scratch = hosting->assigner->scratch;
   ARRAY(Occupant) in_the_way = {0};
   for (int64_t i = 0; i < home->occupants.count; i++) {
-    hosting->budget -= buffer->value_count;
+    hosting->budget -= assigner_lifetime_count(hosting->assigner, buffer);
     if (!meets(hosting->assigner, buffer, &home->occupants.data[i])) continue;
     if (home->occupants.data[i].end - home->occupants.data[i].start == home->allocation->size) return -1;
     array_push(&in_the_way, scratch, home->occupants.data[i]);
@@ -153,17 +153,17 @@ static Status pack_allocation(Assigner *assigner, int32_t number, PlacedTemps *o
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
     const HloBuffer *buffer = &assignment->buffers[i];
     if (buffer->allocation != number || buffer->size == 0) continue;
-    for (int32_t k = 0; k < buffer->value_count; k++) {
+    for (int32_t k = 0; k < assigner_lifetime_count(assigner, buffer); k++) {
       Lifetime lifetime = assigner_lifetime(assigner, buffer, k);
-      int64_t id = buffer->values[k];
-      while (k + 1 < buffer->value_count) { /* values without a gap between them are one lifetime */
+      int64_t id = i;
+      while (k + 1 < assigner_lifetime_count(assigner, buffer)) { /* values without a gap between them are one lifetime */
         Lifetime next = assigner_lifetime(assigner, buffer, k + 1);
         if (next.lower != lifetime.upper) break;
         lifetime.upper = next.upper;
         k++;
       }
       PackingBuffer packed = {.id = id, .lower = lifetime.lower, .upper = lifetime.upper, .size = buffer->size,
-                              .alignment = buffer->alignment, .group = buffer->value_count > 1 ? buffer->id : -1};
+                              .alignment = buffer->alignment, .group = assigner_lifetime_count(assigner, buffer) > 1 ? buffer->id : -1};
       array_push(&list, assigner->scratch, packed);
       array_push(&owners, assigner->scratch, i);
     }
@@ -213,7 +213,7 @@ static void find_peak(Assigner *assigner) {
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
     const HloBuffer *buffer = &assignment->buffers[i];
     if (assignment->allocations[buffer->allocation].kind != ALLOCATION_TEMP || buffer->size == 0) continue;
-    for (int32_t k = 0; k < buffer->value_count; k++) {
+    for (int32_t k = 0; k < assigner_lifetime_count(assigner, buffer); k++) {
       Lifetime lifetime = assigner_lifetime(assigner, buffer, k);
       array_push(&events, assigner->scratch, ((Event){lifetime.lower, buffer->size}));
       array_push(&events, assigner->scratch, ((Event){lifetime.upper, -buffer->size}));

@@ -94,7 +94,11 @@ bool add_reuse_edges(HloModule *module, const BufferAnalysis *analysis) {
   for (int32_t value = 0; value < flow->value_count; value++) {
     if (hlo_alias_set(analysis->alias, value) != value) continue;
     const HloAliasSet *set = &analysis->alias->sets[value];
-    for (int32_t i = 1; i < set->count; i++) order_pair(&maker, &flow->values[set->values[i - 1]], &flow->values[set->values[i]]);
+    for (int32_t i = 1; i < set->count; i++) {
+      int32_t earlier = analysis->liveness->values[set->ranges[i - 1]], later = analysis->liveness->values[set->ranges[i]];
+      bool is_written = set->ranges[i] == analysis->liveness->first_ranges[later]; /* or seen again in another branch */
+      if (is_written) order_pair(&maker, &flow->values[earlier], &flow->values[later]);
+    }
   }
   arena_destroy(maker.scratch);
   return maker.changed;

@@ -10,15 +10,13 @@ typedef struct Candidate {
 /* Operand values that |instruction| is the last to read, with as many bytes as |result|. */
 static int32_t dying_operand(const Assigner *assigner, const HloInstruction *instruction, int32_t result, int32_t *operand) {
   const BufferAnalysis *analysis = &assigner->analysis;
-  int64_t now = analysis->ranges[result].from;
+  int64_t now = analysis->liveness->hulls[result].from;
   for (; *operand < instruction->operand_count; ++*operand) {
     const HloInstruction *from = instruction->operands[*operand];
     if (shape_is_tuple(from->shape)) continue;
     int32_t value = hlo_dataflow_value(analysis->flow, from, 0);
-    if (value < 0 || analysis->ranges[value].to != now || analysis->flow->values[value].size != analysis->flow->values[result].size) {
-      continue;
-    }
-    if (analysis->flow->values[value].size == 0) continue;
+    if (value < 0 || analysis->flow->values[value].size != analysis->flow->values[result].size) continue;
+    if (analysis->flow->values[value].size == 0 || !hlo_liveness_ends_at(analysis->liveness, value, now)) continue;
     ++*operand;
     return value;
   }
