@@ -1,6 +1,8 @@
 /* The loops over blocks, and what happens to finished sums. */
 #include "codegen/blocks/contraction_internal.h"
 
+#define LINE_BYTES 64
+
 /* How many of |total| there are from |begin| on, a multiple of |most|, at most |most|. */
 static LLVMValueRef count_left(const VecBuilder *vec, int64_t most, int64_t total, LLVMValueRef begin) {
   if (total % most == 0) return block_int(vec, most);
@@ -107,6 +109,7 @@ typedef struct BlockPosition {
   LLVMValueRef row_begin, tile_count;   /* of the block of rows */
   LLVMValueRef panel, column;           /* in the chunk; its first column in the run */
   LLVMValueRef rhs, rhs_stride;         /* the panel's rows */
+  LLVMValueRef ahead;                   /* where the next panel's rows lie */
 } BlockPosition;
 
 /* One tile: sums over a block of the depth; after the last block what follows. */
@@ -120,8 +123,16 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   }
   LLVMValueRef row = block_multiply(vec, tile_index, plan->tile_rows);
   LLVMValueRef lhs = block_element(vec, plan->type, emitter->lhs_pack, block_multiply(vec, row, plan->row_stride));
-  LLVMValueRef adds = equals(vec, position->number, 0, LLVMIntNE);
-  contraction_micro_call(vec, plan, (LLVMValueRef[]){lhs, position->rhs, tile, position->depth.depth, position->rhs_stride, adds});
+  MicroCall call = {.lhs = lhs, .rhs = position->rhs, .tile = tile, .depth = position->depth.depth, .rhs_stride = position->rhs_stride};
+  call.adds = equals(vec, position->number, 0, LLVMIntNE);
+  if (plan->rhs_ahead) {
+    /* every tile asks for one line of each row, in turn */
+    int64_t per_line = LINE_BYTES / type_storage_bytes(plan->type), lines = plan->panel_width / per_line;
+    LLVMValueRef line = lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
+    call.ahead = block_element(vec, plan->type, position->ahead, block_multiply(vec, line, per_line));
+    call.ahead_stride = plan->rhs_stride;
+  }
+  contraction_micro_call(vec, plan, &call);
   LLVMBasicBlockRef behind = NULL;
   if (plan->block_count > 1) {
     LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
@@ -145,6 +156,9 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   position->rhs_stride = packed_stride;
   if (!plan->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
+    if (!plan->rhs_ahead) return;
+    LLVMValueRef next = block_add(vec, position->column, block_int(vec, plan->panel_width));
+    position->ahead = contraction_rhs_address(emitter, &position->depth, next);
     return;
   }
   LLVMValueRef address = contraction_rhs_address(emitter, &position->depth, position->column);

@@ -37,6 +37,7 @@ typedef struct ContractionPlan {
   int64_t tile_count, tiles_per_block, row_block_count;
 
   bool rhs_transposes, lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
+  bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
   bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
   int64_t rhs_stride; /* of a row of the panel, in elements */
 
@@ -132,11 +133,17 @@ typedef struct DepthBlock {
 void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef row_count);
 /* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into |rhs_pack|. */
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
-/* The address of the rhs at the beginning of the block and |column|, where it is read in place. */
+/* The address of the rhs at the beginning of the block and |column|, where it is a plain load that walks the block's depth as one. */
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
 
-/* The function void(lhs, rhs, tile, depth, rhs_stride, add): tile[rows][panel] = (add ? tile : 0) + Σ lhs × rhs over |depth|. */
-LLVMValueRef contraction_micro(const VecBuilder *vec, const ContractionPlan *plan);
-void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const LLVMValueRef *arguments);
+/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth|.  |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride|
+ * apart, as many as |depth|. */
+typedef struct MicroCall {
+  LLVMValueRef lhs, rhs, tile, depth, rhs_stride, adds, ahead;
+  int64_t ahead_stride;
+} MicroCall;
+
+/* Calls the function that does so, made at its first use in the module and shared by all plans with equal tiles. */
+void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const MicroCall *call);
 
 #endif

@@ -255,17 +255,26 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   (void)kernel;
 }
 
+/* A plain load along the columns. */
+static bool is_plain_rhs(const Kernel *kernel, const ContractionPlan *plan) {
+  const KernelValue *rhs = &kernel->values[plan->rhs];
+  int column = plan->columns.dims[plan->columns.count - 1];
+  return rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && contraction_contiguous(kernel, &plan->rhs_set, column);
+}
+
 /* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be one more way through
  * memory.  Short blocks then keep few rows in flight at once, which the hardware sees as streams. */
 static void choose_in_place(const Kernel *kernel, ContractionPlan *plan) {
-  const KernelValue *rhs = &kernel->values[plan->rhs];
-  int column = plan->columns.dims[plan->columns.count - 1], depth = plan->depth.dims[plan->depth.count - 1];
-  plan->rhs_stride = plan->panel_width;
-  bool is_plain = rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && contraction_contiguous(kernel, &plan->rhs_set, column);
-  if (plan->tile_count > 1 || !is_plain || plan->column_run < plan->panel_width) return;
-  if (contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) != plan->depth.count) return;
-  plan->rhs_in_place = true;
-  plan->rhs_stride = index_dim_coefficient(&kernel->space, rhs->address, depth);
+  if (plan->tile_count > 1 || !is_plain_rhs(kernel, plan) || plan->column_run < plan->panel_width) return;
+  plan->rhs_in_place = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) == plan->depth.count;
+}
+
+/* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
+static void choose_ahead(const Kernel *kernel, ContractionPlan *plan) {
+  int depth = plan->depth.dims[plan->depth.count - 1];
+  plan->rhs_stride = index_dim_coefficient(&kernel->space, kernel->values[plan->rhs].address, depth);
+  if (plan->rhs_in_place || !is_plain_rhs(kernel, plan) || plan->panel_count == 1) return;
+  plan->rhs_ahead = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) >= plan->depth.count - plan->chunk_dim;
 }
 
 static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
@@ -361,6 +370,7 @@ bool contraction_plan(const Kernel *kernel, const VecTarget *target, Contraction
   choose_in_place(kernel, plan);
   if (plan->rows.size < 2 && !plan->rhs_in_place) return false;
   choose_depth(kernel, plan);
+  choose_ahead(kernel, plan);
   choose_blocks(plan);
   return true;
 }

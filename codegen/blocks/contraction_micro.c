@@ -4,7 +4,7 @@
 
 #include "codegen/blocks/contraction_internal.h"
 
-enum { ARG_LHS, ARG_RHS, ARG_TILE, ARG_DEPTH, ARG_RHS_STRIDE, ARG_ADD, ARG_COUNT };
+enum { ARG_LHS, ARG_RHS, ARG_TILE, ARG_DEPTH, ARG_RHS_STRIDE, ARG_ADD, ARG_AHEAD, ARG_AHEAD_STRIDE, ARG_COUNT };
 
 #define MAX_SUMS 32
 
@@ -17,13 +17,13 @@ typedef struct MicroEmitter {
 
 static LLVMTypeRef micro_type(const VecBuilder *vec) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
-  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index, index, LLVMInt1TypeInContext(vec->context)};
+  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index, index, LLVMInt1TypeInContext(vec->context), pointer, index};
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
 }
 
 static void micro_name(const ContractionPlan *plan, char *out, size_t size) {
-  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d", type_text(plan->type), plan->tile_rows, plan->panel_vectors, plan->lanes,
-           (int)plan->row_stride);
+  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d%s", type_text(plan->type), plan->tile_rows, plan->panel_vectors, plan->lanes,
+           (int)plan->row_stride, plan->rhs_ahead ? ".ahead" : "");
 }
 
 static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
@@ -73,6 +73,33 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
   }
 }
 
+/* Asks for the line at |pointer|: to be read, into the second-level cache, data. */
+static void prefetch(const MicroEmitter *micro, LLVMValueRef pointer) {
+  const VecBuilder *vec = micro->vec;
+  LLVMTypeRef type = LLVMTypeOf(pointer), flag = LLVMInt32TypeInContext(vec->context);
+  unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
+  LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, &type, 1);
+  LLVMValueRef arguments[] = {pointer, LLVMConstInt(flag, 0, false), LLVMConstInt(flag, 2, false), LLVMConstInt(flag, 1, false)};
+  LLVMBuildCall2(vec->builder, LLVMIntrinsicGetType(vec->context, id, &type, 1), function, arguments, 4, "");
+}
+
+/* A pointer that moves by |stride| elements each round. */
+typedef struct MovingPointer {
+  LLVMValueRef phi, stride;
+} MovingPointer;
+
+static MovingPointer pointer_begin(const MicroEmitter *micro, int pointer, int stride, LLVMBasicBlockRef before) {
+  MovingPointer moving = {LLVMBuildPhi(micro->vec->builder, LLVMTypeOf(micro->arguments[pointer]), ""), micro->arguments[stride]};
+  LLVMValueRef first = micro->arguments[pointer];
+  LLVMAddIncoming(moving.phi, &first, &before, 1);
+  return moving;
+}
+
+static void pointer_end(const MicroEmitter *micro, const MovingPointer *moving, LLVMBasicBlockRef loop) {
+  LLVMValueRef next = block_element(micro->vec, micro->plan->type, moving->phi, moving->stride);
+  LLVMAddIncoming(moving->phi, &next, &loop, 1);
+}
+
 static void emit_body(const MicroEmitter *micro) {
   const VecBuilder *vec = micro->vec;
   LLVMPositionBuilderAtEnd(vec->builder, add_block(micro));
@@ -81,20 +108,21 @@ static void emit_body(const MicroEmitter *micro) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder), loop = add_block(micro), behind = add_block(micro);
   LLVMBuildBr(vec->builder, loop);
   LLVMPositionBuilderAtEnd(vec->builder, loop);
-  LLVMValueRef first[2] = {block_int(vec, 0), micro->arguments[ARG_RHS]};
-  LLVMValueRef depth = LLVMBuildPhi(vec->builder, LLVMTypeOf(first[0]), ""), rhs = LLVMBuildPhi(vec->builder, LLVMTypeOf(first[1]), "");
-  LLVMAddIncoming(depth, &first[0], &before, 1);
-  LLVMAddIncoming(rhs, &first[1], &before, 1);
+  LLVMValueRef zero = block_int(vec, 0), depth = LLVMBuildPhi(vec->builder, LLVMTypeOf(zero), "");
+  LLVMAddIncoming(depth, &zero, &before, 1);
+  MovingPointer rhs = pointer_begin(micro, ARG_RHS, ARG_RHS_STRIDE, before), ahead;
+  if (micro->plan->rhs_ahead) ahead = pointer_begin(micro, ARG_AHEAD, ARG_AHEAD_STRIDE, before);
   for (int i = 0; i < micro->sum_count; i++) {
     phis[i] = LLVMBuildPhi(vec->builder, LLVMTypeOf(sums[i]), "");
     LLVMAddIncoming(phis[i], &sums[i], &before, 1);
     sums[i] = phis[i];
   }
-  step(micro, depth, rhs, sums);
+  if (micro->plan->rhs_ahead) prefetch(micro, ahead.phi);
+  step(micro, depth, rhs.phi, sums);
   LLVMValueRef next = block_add(vec, depth, block_int(vec, 1));
-  LLVMValueRef next_rhs = block_element(vec, micro->plan->type, rhs, micro->arguments[ARG_RHS_STRIDE]);
   LLVMAddIncoming(depth, &next, &loop, 1);
-  LLVMAddIncoming(rhs, &next_rhs, &loop, 1);
+  pointer_end(micro, &rhs, loop);
+  if (micro->plan->rhs_ahead) pointer_end(micro, &ahead, loop);
   for (int i = 0; i < micro->sum_count; i++) LLVMAddIncoming(phis[i], &sums[i], &loop, 1);
   LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, micro->arguments[ARG_DEPTH], ""), loop, behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
@@ -102,7 +130,7 @@ static void emit_body(const MicroEmitter *micro) {
   LLVMBuildRetVoid(vec->builder);
 }
 
-LLVMValueRef contraction_micro(const VecBuilder *vec, const ContractionPlan *plan) {
+static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionPlan *plan) {
   char name[96];
   micro_name(plan, name, sizeof name);
   LLVMValueRef function = LLVMGetNamedFunction(vec->module, name);
@@ -123,8 +151,10 @@ LLVMValueRef contraction_micro(const VecBuilder *vec, const ContractionPlan *pla
   return function;
 }
 
-void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const LLVMValueRef *arguments) {
-  LLVMValueRef copies[ARG_COUNT];
-  memcpy(copies, arguments, sizeof copies);
-  LLVMBuildCall2(vec->builder, micro_type(vec), contraction_micro(vec, plan), copies, ARG_COUNT, "");
+void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const MicroCall *call) {
+  LLVMValueRef arguments[ARG_COUNT] = {[ARG_LHS] = call->lhs, [ARG_RHS] = call->rhs, [ARG_TILE] = call->tile, [ARG_DEPTH] = call->depth,
+                                       [ARG_RHS_STRIDE] = call->rhs_stride, [ARG_ADD] = call->adds};
+  arguments[ARG_AHEAD] = call->ahead != NULL ? call->ahead : LLVMGetPoison(LLVMTypeOf(call->lhs));
+  arguments[ARG_AHEAD_STRIDE] = block_int(vec, call->ahead_stride);
+  LLVMBuildCall2(vec->builder, micro_type(vec), micro_function(vec, plan), arguments, ARG_COUNT, "");
 }
