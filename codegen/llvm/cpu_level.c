@@ -79,32 +79,40 @@ void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_neare
   }
 }
 
-static bool has_feature(const char *features, const char *name) {
+typedef enum Mention { ABSENT, GIVEN, DENIED } Mention;
+
+static Mention last_mention(const char *features, const char *name) {
   size_t length = strlen(name);
-  bool has = false;
+  Mention mention = ABSENT;
   for (const char *at = features; (at = strstr(at, name)) != NULL; at += length) {
     bool starts = at > features && (at - 1 == features || at[-2] == ',');
-    if (starts && (at[length] == ',' || at[length] == '\0')) has = at[-1] == '+';
+    if (starts && (at[length] == ',' || at[length] == '\0')) mention = at[-1] == '+' ? GIVEN : DENIED;
   }
-  return has;
+  return mention;
 }
 
+static bool has_feature(const char *features, const char *name) {
+  return last_mention(features, name) == GIVEN;
+}
+
+/* Who takes a feature away takes those that build on it. */
 VecTarget cpu_vec_target(const char *features) {
   VecTarget target = {.vector_bits = 128, .register_count = 16};
   target.has_rounding = has_feature(features, "sse4.1");
-  target.has_f16c = has_feature(features, "f16c");
-  target.has_fma = has_feature(features, "fma");
-  bool avx2 = has_feature(features, "avx2");
-  if (avx2) {
+  bool avx = last_mention(features, "avx") != DENIED;
+  target.has_f16c = avx && has_feature(features, "f16c");
+  target.has_fma = avx && has_feature(features, "fma");
+  if (avx && has_feature(features, "avx2")) {
     target.vector_bits = 256;
     target.has_masks_32 = true;
   }
-  bool avx512 = has_feature(features, "avx512f") && has_feature(features, "avx512bw") &&
-                has_feature(features, "avx512dq") && has_feature(features, "avx512vl");
-  if (avx512) {
+  static const char *const avx512[] = {"avx512f", "avx512bw", "avx512dq", "avx512vl"};
+  bool has_avx512 = avx && last_mention(features, "avx2") != DENIED;
+  for (size_t i = 0; i < sizeof avx512 / sizeof *avx512; i++) has_avx512 &= has_feature(features, avx512[i]);
+  if (has_avx512) {
     target.vector_bits = 512;
     target.register_count = 32;
-    target.has_masks = true;
+    target.has_masks = target.has_masks_32 = true;
   }
   return target;
 }
