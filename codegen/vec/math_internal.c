@@ -1,16 +1,27 @@
 #include "codegen/vec/math_internal.h"
 
 Math math_of(const VecBuilder *vec, PrimitiveType type, int lanes) {
-  PrimitiveType computed = type == TYPE_F64 ? TYPE_F64 : TYPE_F32;
-  return (Math){vec, vec->builder, computed, computed == TYPE_F64, lanes};
+  bool is_double = type == TYPE_F64;
+  return (Math){vec,       vec->builder, is_double ? TYPE_F64 : TYPE_F32,
+                is_double, lanes,        is_double ? MATH_DOUBLE : MATH_SINGLE};
 }
 
 Math math_double(const Math *m) {
-  return math_of(m->vec, TYPE_F64, m->lanes);
+  Math d = math_of(m->vec, TYPE_F64, m->lanes);
+  d.precision = m->precision == MATH_DOUBLE ? MATH_DOUBLE : MATH_MIDDLE;
+  return d;
 }
 
 LLVMValueRef m_const(const Math *m, double value) {
   return vec_constant_double(m->vec, m->type, value, m->lanes);
+}
+
+LLVMValueRef m_nan(const Math *m) {
+  return m_const(m, __builtin_nan(""));
+}
+
+LLVMValueRef m_infinity(const Math *m) {
+  return m_const(m, __builtin_inf());
 }
 
 LLVMValueRef m_add(const Math *m, LLVMValueRef a, LLVMValueRef b) {
@@ -31,6 +42,10 @@ LLVMValueRef m_div(const Math *m, LLVMValueRef a, LLVMValueRef b) {
 
 LLVMValueRef m_fma(const Math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
   return vec_multiply_add(m->vec, m->type, a, b, c);
+}
+
+LLVMValueRef m_scale(const Math *m, LLVMValueRef a, double factor) {
+  return m_mul(m, a, m_const(m, factor));
 }
 
 static LLVMValueRef unary(const Math *m, const char *name, LLVMValueRef a) {
@@ -64,12 +79,28 @@ LLVMValueRef m_select(const Math *m, LLVMValueRef condition, LLVMValueRef a, LLV
   return LLVMBuildSelect(m->b, condition, a, b, "");
 }
 
+LLVMValueRef m_and(const Math *m, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildAnd(m->b, a, b, "");
+}
+
+LLVMValueRef m_or(const Math *m, LLVMValueRef a, LLVMValueRef b) {
+  return LLVMBuildOr(m->b, a, b, "");
+}
+
+LLVMValueRef m_not(const Math *m, LLVMValueRef a) {
+  return LLVMBuildNot(m->b, a, "");
+}
+
 LLVMValueRef m_compare(const Math *m, LLVMRealPredicate predicate, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildFCmp(m->b, predicate, a, b, "");
 }
 
 LLVMValueRef m_compare_to(const Math *m, LLVMRealPredicate predicate, LLVMValueRef a, double b) {
   return LLVMBuildFCmp(m->b, predicate, a, m_const(m, b), "");
+}
+
+LLVMValueRef m_sign_bit(const Math *m, LLVMValueRef a) {
+  return LLVMBuildICmp(m->b, LLVMIntSLT, m_bits(m, a), m_int(m, 0), "");
 }
 
 LLVMValueRef m_clamp(const Math *m, LLVMValueRef a, double lower, double upper) {
@@ -89,9 +120,9 @@ LLVMValueRef m_int(const Math *m, int64_t value) {
   return vec_int(m->vec, m->is_double ? 64 : 32, value, m->lanes);
 }
 
-LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const double *coefficients, int count) {
-  LLVMValueRef sum = m_const(m, coefficients[0]);
-  for (int i = 1; i < count; i++) sum = m_fma(m, sum, x, m_const(m, coefficients[i]));
+LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const MathFit *fit) {
+  LLVMValueRef sum = m_const(m, fit->terms[0]);
+  for (int i = 1; i < fit->count; i++) sum = m_fma(m, sum, x, m_const(m, fit->terms[i]));
   return sum;
 }
 
@@ -101,4 +132,137 @@ LLVMValueRef m_widen(const Math *m, LLVMValueRef a) {
 
 LLVMValueRef m_narrow(const Math *m, LLVMValueRef a) {
   return LLVMBuildFPTrunc(m->b, a, vec_type(m->vec, TYPE_F32, m->lanes), "");
+}
+
+LLVMValueRef m_in_double(const Math *m, LLVMValueRef a) {
+  return m->is_double ? a : m_widen(m, a);
+}
+
+LLVMValueRef m_from_double(const Math *m, LLVMValueRef a) {
+  return m->is_double ? a : m_narrow(m, a);
+}
+
+/* --- whole numbers and powers of two --- */
+
+static double magic(const Math *m) {
+  return m->is_double ? 0x1.8p52 : 0x1.8p23;
+}
+
+MathWhole m_whole_product(const Math *m, LLVMValueRef a, double b) {
+  MathWhole n;
+  n.sum = m_fma(m, a, m_const(m, b), m_const(m, magic(m)));
+  n.value = m_sub(m, n.sum, m_const(m, magic(m)));
+  return n;
+}
+
+/* The low bits of the sum are n in two's complement: shifted into the exponent, they add to that of 1. */
+LLVMValueRef m_power_of_two(const Math *m, const MathWhole *n) {
+  LLVMValueRef shifted = LLVMBuildShl(m->b, m_bits(m, n->sum), m_int(m, m->is_double ? 52 : 23), "");
+  int64_t one = m->is_double ? INT64_C(0x3ff0000000000000) : 0x3f800000;
+  return m_from_bits(m, LLVMBuildAdd(m->b, shifted, m_int(m, one), ""));
+}
+
+/* AVX-512 scales by a float exponent in one instruction, on whole registers. */
+static LLVMValueRef scale_by_instruction(const Math *m, LLVMValueRef value, LLVMValueRef n) {
+  int bits = m->lanes * (m->is_double ? 64 : 32);
+  if (!m->vec->target->has_masks || bits < 128) return NULL;
+  if (bits > 512) {
+    int half = m->lanes / 2;
+    Math part = *m;
+    part.lanes = half;
+    LLVMValueRef low = scale_by_instruction(&part, vec_slice(m->vec, value, 0, half), vec_slice(m->vec, n, 0, half));
+    LLVMValueRef high =
+        scale_by_instruction(&part, vec_slice(m->vec, value, half, half), vec_slice(m->vec, n, half, half));
+    return vec_join(m->vec, low, high, half);
+  }
+  static const char *const names[2][3] = {{"llvm.x86.avx512.mask.scalef.ps.128", "llvm.x86.avx512.mask.scalef.ps.256",
+                                           "llvm.x86.avx512.mask.scalef.ps.512"},
+                                          {"llvm.x86.avx512.mask.scalef.pd.128", "llvm.x86.avx512.mask.scalef.pd.256",
+                                           "llvm.x86.avx512.mask.scalef.pd.512"}};
+  const char *name = names[m->is_double][bits == 128 ? 0 : bits == 256 ? 1 : 2];
+  LLVMTypeRef mask_type = LLVMIntTypeInContext(m->vec->context, m->lanes == 16 ? 16 : 8);
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(m->vec->context);
+  LLVMValueRef arguments[] = {value, n, LLVMConstNull(LLVMTypeOf(value)), LLVMConstAllOnes(mask_type),
+                              LLVMConstInt(s32, 4, false)};
+  return vec_intrinsic(m->vec, name, NULL, 0, arguments, bits == 512 ? 5 : 4);
+}
+
+/* Two factors of about 2^(n/2) elsewhere: the first product is exact. */
+LLVMValueRef m_scale_by_power(const Math *m, LLVMValueRef value, const MathWhole *n) {
+  LLVMValueRef scaled = scale_by_instruction(m, value, n->value);
+  if (scaled != NULL) return scaled;
+  MathWhole half = m_whole_product(m, n->value, 0.5);
+  MathWhole rest;
+  rest.value = m_sub(m, n->value, half.value);
+  rest.sum = m_add(m, rest.value, m_const(m, magic(m)));
+  value = m_mul(m, value, m_power_of_two(m, &half));
+  return m_mul(m, value, m_power_of_two(m, &rest));
+}
+
+/* --- pairs --- */
+
+MathPair pair_sum(const Math *m, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef sum = m_add(m, a, b), virtual_b = m_sub(m, sum, a), virtual_a = m_sub(m, sum, virtual_b);
+  return (MathPair){sum, m_add(m, m_sub(m, a, virtual_a), m_sub(m, b, virtual_b))};
+}
+
+MathPair pair_ordered_sum(const Math *m, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef sum = m_add(m, a, b);
+  return (MathPair){sum, m_sub(m, b, m_sub(m, sum, a))};
+}
+
+/* The upper half of the significand; the lower bits are what remains. */
+static MathPair halves(const Math *m, LLVMValueRef a) {
+  int64_t mask = m->is_double ? ~INT64_C(0x7ffffff) : ~INT64_C(0xfff);
+  LLVMValueRef high = m_from_bits(m, LLVMBuildAnd(m->b, m_bits(m, a), m_int(m, mask), ""));
+  return (MathPair){high, m_sub(m, a, high)};
+}
+
+MathPair pair_product(const Math *m, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef product = m_mul(m, a, b);
+  if (m->vec->target->has_fma) return (MathPair){product, m_fma(m, a, b, m_neg(m, product))};
+  MathPair x = halves(m, a), y = halves(m, b);
+  LLVMValueRef error = m_sub(m, m_mul(m, x.high, y.high), product);
+  error = m_add(m, error, m_add(m, m_mul(m, x.high, y.low), m_mul(m, x.low, y.high)));
+  return (MathPair){product, m_add(m, error, m_mul(m, x.low, y.low))};
+}
+
+MathPair pair_add(const Math *m, MathPair a, MathPair b) {
+  MathPair sum = pair_sum(m, a.high, b.high);
+  return pair_ordered_sum(m, sum.high, m_add(m, sum.low, m_add(m, a.low, b.low)));
+}
+
+MathPair pair_multiply(const Math *m, MathPair a, MathPair b) {
+  MathPair product = pair_product(m, a.high, b.high);
+  LLVMValueRef cross = m_fma(m, a.high, b.low, m_mul(m, a.low, b.high));
+  return pair_ordered_sum(m, product.high, m_add(m, product.low, cross));
+}
+
+/* --- control flow --- */
+
+static LLVMBasicBlockRef new_block(const Math *m) {
+  LLVMValueRef function = LLVMGetBasicBlockParent(LLVMGetInsertBlock(m->b));
+  return LLVMAppendBasicBlockInContext(m->vec->context, function, "");
+}
+
+MathBranch math_if_any(const Math *m, LLVMValueRef condition) {
+  MathBranch branch = {LLVMGetInsertBlock(m->b), new_block(m)};
+  LLVMBasicBlockRef inside = branch.after;
+  branch.after = new_block(m);
+  LLVMBuildCondBr(m->b, vec_any(m->vec, condition, m->lanes), inside, branch.after);
+  LLVMPositionBuilderAtEnd(m->b, inside);
+  return branch;
+}
+
+void math_end_if(const Math *m, const MathBranch *branch, const LLVMValueRef *outside, const LLVMValueRef *inside,
+                 int count, LLVMValueRef *out_values) {
+  LLVMBasicBlockRef from[2] = {branch->before, LLVMGetInsertBlock(m->b)};
+  LLVMBuildBr(m->b, branch->after);
+  LLVMPositionBuilderAtEnd(m->b, branch->after);
+  for (int i = 0; i < count; i++) {
+    LLVMValueRef values[2] = {outside[i], inside[i]};
+    LLVMValueRef phi = LLVMBuildPhi(m->b, LLVMTypeOf(outside[i]), "");
+    LLVMAddIncoming(phi, values, from, 2);
+    out_values[i] = phi;
+  }
 }

@@ -2,7 +2,12 @@
 #ifndef XLAC_CODEGEN_VEC_MATH_INTERNAL_H
 #define XLAC_CODEGEN_VEC_MATH_INTERNAL_H
 
+#include "codegen/vec/math_fits.h"
 #include "codegen/vec/vec_apply_internal.h"
+
+/* How exact a result has to be: f32 lanes for f32 results, f64 lanes for f32 results (about 2^-34), f64 lanes for f64
+ * results. */
+typedef enum MathPrecision { MATH_SINGLE, MATH_MIDDLE, MATH_DOUBLE } MathPrecision;
 
 typedef struct Math {
   const VecBuilder *vec;
@@ -10,40 +15,97 @@ typedef struct Math {
   PrimitiveType type; /* F32 or F64 */
   bool is_double;
   int lanes;
+  MathPrecision precision;
 } Math;
 
 /* The arithmetic in which an operation of |type| is computed: f64 for f64, f32 for the others. */
 Math math_of(const VecBuilder *vec, PrimitiveType type, int lanes);
-/* The same lanes in f64. */
+/* The same lanes in f64, no more exact than |m|'s results need. */
 Math math_double(const Math *m);
 
 LLVMValueRef m_const(const Math *m, double value);
+LLVMValueRef m_nan(const Math *m);
+LLVMValueRef m_infinity(const Math *m);
 LLVMValueRef m_add(const Math *m, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef m_sub(const Math *m, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef m_mul(const Math *m, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef m_div(const Math *m, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef m_fma(const Math *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c); /* a*b + c, vec_multiply_add */
+LLVMValueRef m_scale(const Math *m, LLVMValueRef a, double factor);
 LLVMValueRef m_abs(const Math *m, LLVMValueRef a);
 LLVMValueRef m_neg(const Math *m, LLVMValueRef a);
 LLVMValueRef m_sqrt(const Math *m, LLVMValueRef a);
 LLVMValueRef m_rint(const Math *m, LLVMValueRef a);
 LLVMValueRef m_copysign(const Math *m, LLVMValueRef size, LLVMValueRef sign);
 LLVMValueRef m_select(const Math *m, LLVMValueRef condition, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef m_and(const Math *m, LLVMValueRef a, LLVMValueRef b); /* of conditions */
+LLVMValueRef m_or(const Math *m, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef m_not(const Math *m, LLVMValueRef a);
 LLVMValueRef m_compare(const Math *m, LLVMRealPredicate predicate, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef m_compare_to(const Math *m, LLVMRealPredicate predicate, LLVMValueRef a, double b);
+LLVMValueRef m_sign_bit(const Math *m, LLVMValueRef a); /* condition; true for -0 and NaN with the bit */
 LLVMValueRef m_clamp(const Math *m, LLVMValueRef a, double lower, double upper); /* NaN stays */
 LLVMValueRef m_bits(const Math *m, LLVMValueRef a);
 LLVMValueRef m_from_bits(const Math *m, LLVMValueRef bits);
 LLVMValueRef m_int(const Math *m, int64_t value); /* integer lanes of the float's width */
-/* Horner: coefficients from the highest power down. */
-LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const double *coefficients, int count);
-LLVMValueRef m_widen(const Math *m, LLVMValueRef a);   /* f32 lanes as f64 */
-LLVMValueRef m_narrow(const Math *m, LLVMValueRef a);  /* f64 lanes as f32 */
+LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const MathFit *fit);
+LLVMValueRef m_widen(const Math *m, LLVMValueRef a);  /* f32 lanes as f64 */
+LLVMValueRef m_narrow(const Math *m, LLVMValueRef a); /* f64 lanes as f32 */
+/* Operands of |m| in the arithmetic of |d| = math_double(m), and back. */
+LLVMValueRef m_in_double(const Math *m, LLVMValueRef a);
+LLVMValueRef m_from_double(const Math *m, LLVMValueRef a);
 
-/* Building blocks used by several functions. */
+/* A whole number found by adding 1.5·2^52 (2^23): as a float, and as an integer in the low bits of |sum|'s bits.
+ * |value| may be NaN; beyond 2^51 (2^22) the number is wrong. */
+typedef struct MathWhole {
+  LLVMValueRef sum, value;
+} MathWhole;
+/* The whole number nearest to a·b. */
+MathWhole m_whole_product(const Math *m, LLVMValueRef a, double b);
+/* 2^n of a whole number in the range of normal exponents. */
+LLVMValueRef m_power_of_two(const Math *m, const MathWhole *n);
+/* value·2^n for |n| up to twice the exponents' range, rounded once. */
+LLVMValueRef m_scale_by_power(const Math *m, LLVMValueRef value, const MathWhole *n);
+
+/* A sum of two floats that do not overlap: about 106 bits of f64. */
+typedef struct MathPair {
+  LLVMValueRef high, low;
+} MathPair;
+
+MathPair pair_sum(const Math *m, LLVMValueRef a, LLVMValueRef b);         /* a + b exactly (Knuth) */
+MathPair pair_ordered_sum(const Math *m, LLVMValueRef a, LLVMValueRef b); /* the same for |a| >= |b| (Dekker) */
+MathPair pair_product(const Math *m, LLVMValueRef a, LLVMValueRef b); /* a·b exactly, by fma or by splitting (Dekker) */
+MathPair pair_add(const Math *m, MathPair a, MathPair b);
+MathPair pair_multiply(const Math *m, MathPair a, MathPair b);
+
+/* Building blocks used by several functions.  |x| is of |m|'s type; all specials are right. */
 LLVMValueRef math_exp(const Math *m, LLVMValueRef x);
+/* exp where |x| < 600 (80): neither overflow nor subnormals. */
+LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x);
+/* exp(x.high + x.low), clamped to the range. */
+LLVMValueRef math_exp_pair(const Math *m, MathPair x);
 LLVMValueRef math_expm1(const Math *m, LLVMValueRef x);
 LLVMValueRef math_log(const Math *m, LLVMValueRef x);
 LLVMValueRef math_log1p(const Math *m, LLVMValueRef x);
+/* log of a positive finite f64 to about 2^-65. */
+MathPair math_log_pair(const Math *d, LLVMValueRef x);
+
+/* x = n·π/2 + r.high + r.low with |r| <= π/4 (a little more), n's low two bits in |quadrant|; f64 lanes, any finite x.
+ */
+typedef struct MathQuadrant {
+  LLVMValueRef quadrant; /* integer lanes; only bits 0 and 1 mean anything */
+  MathPair r;
+} MathQuadrant;
+MathQuadrant math_reduce_angle(const Math *d, LLVMValueRef x);
+
+/* Control flow inside of vec_function bodies.  A branch around code for the few: begin, compute, end. */
+typedef struct MathBranch {
+  LLVMBasicBlockRef before, after;
+} MathBranch;
+/* Code that follows runs when any lane of |condition| holds. */
+MathBranch math_if_any(const Math *m, LLVMValueRef condition);
+/* Ends it; out_values[i] becomes inside[i] where the code ran and outside[i] elsewhere. */
+void math_end_if(const Math *m, const MathBranch *branch, const LLVMValueRef *outside, const LLVMValueRef *inside,
+                 int count, LLVMValueRef *out_values);
 
 #endif

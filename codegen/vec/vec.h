@@ -1,9 +1,10 @@
 /* Vec: lane-wise code for every element type, written once for any number of lanes (1: plain scalars).
  *
- * In registers a value of type pred is i1, integers their own width (s4 and the like: i8, kept sign- or zero-extended and wrapped after each
- * operation), f16 and bf16 are floats that hold exactly representable values (each operation rounds its result), f32 and f64 themselves.
- * In memory each has its storage form (pred: a byte 0 or 1).  No fast-math flags; fma only where this room writes it.  No calls to libraries: all
- * maths is emitted (docs/numerics.md states the error bounds). */
+ * In registers a value of type pred is i1, integers their own width (s4 and the like: i8, kept sign- or zero-extended
+ * and wrapped after each operation), f16 and bf16 are floats that hold exactly representable values (each operation
+ * rounds its result), f32 and f64 themselves. In memory each has its storage form (pred: a byte 0 or 1).  No fast-math
+ * flags; fma only where this room writes it.  No calls to libraries: all maths is emitted (docs/numerics.md states the
+ * error bounds). */
 #ifndef XLAC_CODEGEN_VEC_VEC_H
 #define XLAC_CODEGEN_VEC_VEC_H
 
@@ -13,13 +14,13 @@
 
 /* What the target can do; from the LLVM feature string (codegen/llvm). */
 typedef struct VecTarget {
-  int vector_bits;     /* of one register: 128, 256, 512 */
-  int register_count;  /* 16 or 32 */
+  int vector_bits;    /* of one register: 128, 256, 512 */
+  int register_count; /* 16 or 32 */
   bool has_fma;
-  bool has_masks;      /* masked loads and stores of any element size (AVX-512 BW/VL) */
-  bool has_masks_32;   /* of 32- and 64-bit elements (AVX2) */
-  bool has_f16c;       /* hardware f16 <-> f32 */
-  bool has_rounding;   /* SSE4.1 roundps */
+  bool has_masks;    /* masked loads and stores of any element size (AVX-512 BW/VL) */
+  bool has_masks_32; /* of 32- and 64-bit elements (AVX2) */
+  bool has_f16c;     /* hardware f16 <-> f32 */
+  bool has_rounding; /* SSE4.1 roundps */
 } VecTarget;
 
 typedef struct VecBuilder {
@@ -52,22 +53,27 @@ LLVMValueRef vec_splat(const VecBuilder *vec, LLVMValueRef scalar, int lanes);
 /* <0, 1, …, lanes-1> times |stride| as i64 or i32 lanes. */
 LLVMValueRef vec_lane_indices(const VecBuilder *vec, int bits, int64_t stride, int lanes);
 
-/* Contiguous lanes from |pointer| (a pointer to the first element); |mask| (lanes of i1) may be NULL; masked-out lanes read as 0 and are not
- * touched in memory. */
+/* Contiguous lanes from |pointer| (a pointer to the first element); |mask| (lanes of i1) may be NULL; masked-out lanes
+ * read as 0 and are not touched in memory. */
 LLVMValueRef vec_load(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, LLVMValueRef mask, int lanes);
-void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask, int lanes);
-/* Lanes from |base| + offsets (lanes of i64, in elements).  Strided access is a gather whose offsets are known multiples. */
-LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef offsets, LLVMValueRef mask, int lanes);
+void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
+               int lanes);
+/* Lanes from |base| + offsets (lanes of i64, in elements).  Strided access is a gather whose offsets are known
+ * multiples. */
+LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef offsets,
+                        LLVMValueRef mask, int lanes);
 void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef base, LLVMValueRef offsets,
                  LLVMValueRef mask, int lanes);
 
 /* The operation on register values of |lanes| lanes each. */
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes);
 
-/* All lanes combined into one scalar by an associative binary opcode (add, multiply, maximum, minimum, and, or, xor): halves pairwise, a fixed order. */
+/* All lanes combined into one scalar by an associative binary opcode (add, multiply, maximum, minimum, and, or, xor):
+ * halves pairwise, a fixed order. */
 LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes);
 
 /* a*b + c in one rounding where the target has it (f32, f64), two roundings elsewhere; integers wrap. */
-LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c);
+LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b,
+                              LLVMValueRef c);
 
 #endif

@@ -4,10 +4,12 @@
 
 #include "codegen/vec/vec_internal.h"
 
-/* The operation on register values; float results need not be rounded to f16 or bf16, nor integers wrapped below a byte: vec_apply does. */
+/* The operation on register values; float results need not be rounded to f16 or bf16, nor integers wrapped below a
+ * byte: vec_apply does. */
 typedef LLVMValueRef (*VecRule)(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes);
 
-#define VEC_RULE(name) LLVMValueRef name(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes)
+#define VEC_RULE(name) \
+  LLVMValueRef name(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes)
 
 /* vec_compare.c: any class */
 VEC_RULE(vec_identity);

@@ -10,7 +10,8 @@
 /* --- types --- */
 
 bool vec_type_supported(PrimitiveType type) {
-  return type == TYPE_PRED || type_is_integral(type) || type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 || type == TYPE_F64;
+  return type == TYPE_PRED || type_is_integral(type) || type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 ||
+         type == TYPE_F64;
 }
 
 static LLVMTypeRef element_type(const VecBuilder *vec, PrimitiveType type) {
@@ -40,7 +41,8 @@ LLVMTypeRef vec_memory_type(const VecBuilder *vec, PrimitiveType type, int lanes
 /* --- constants --- */
 
 LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes) {
-  LLVMValueRef scalar = LLVMConstInt(LLVMIntTypeInContext(vec->context, (unsigned)bits), (unsigned long long)value, true);
+  LLVMValueRef scalar =
+      LLVMConstInt(LLVMIntTypeInContext(vec->context, (unsigned)bits), (unsigned long long)value, true);
   return vec_splat(vec, scalar, lanes);
 }
 
@@ -53,7 +55,8 @@ LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int
 LLVMValueRef vec_constant(const VecBuilder *vec, PrimitiveType type, uint64_t bits, int lanes) {
   if (type == TYPE_F64) return vec_float_bits(vec, 64, bits, lanes);
   if (type == TYPE_F32) return vec_float_bits(vec, 32, bits, lanes);
-  if (type_is_float(type)) return vec_splat(vec, LLVMConstReal(element_type(vec, type), float_decode(type, bits)), lanes);
+  if (type_is_float(type))
+    return vec_splat(vec, LLVMConstReal(element_type(vec, type), float_decode(type, bits)), lanes);
   if (type == TYPE_PRED) bits = (bits & 0xff) != 0;
   return vec_splat(vec, LLVMConstInt(element_type(vec, type), bits, false), lanes);
 }
@@ -90,13 +93,55 @@ LLVMValueRef vec_slice(const VecBuilder *vec, LLVMValueRef value, int first, int
   if (count == 1) return LLVMBuildExtractElement(vec->builder, value, LLVMConstInt(s32, (unsigned)first, false), "");
   LLVMValueRef elements[MAX_LANES];
   for (int i = 0; i < count; i++) elements[i] = LLVMConstInt(s32, (unsigned)(first + i), false);
-  return LLVMBuildShuffleVector(vec->builder, value, LLVMGetPoison(LLVMTypeOf(value)), LLVMConstVector(elements, (unsigned)count), "");
+  return LLVMBuildShuffleVector(vec->builder, value, LLVMGetPoison(LLVMTypeOf(value)),
+                                LLVMConstVector(elements, (unsigned)count), "");
+}
+
+LLVMValueRef vec_join(const VecBuilder *vec, LLVMValueRef low, LLVMValueRef high, int lanes) {
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  LLVMValueRef elements[MAX_LANES];
+  XLAC_CHECK(lanes * 2 <= MAX_LANES);
+  if (lanes == 1) {
+    LLVMValueRef pair = LLVMGetPoison(LLVMVectorType(LLVMTypeOf(low), 2));
+    pair = LLVMBuildInsertElement(vec->builder, pair, low, LLVMConstInt(s32, 0, false), "");
+    return LLVMBuildInsertElement(vec->builder, pair, high, LLVMConstInt(s32, 1, false), "");
+  }
+  for (int i = 0; i < lanes * 2; i++) elements[i] = LLVMConstInt(s32, (unsigned)i, false);
+  return LLVMBuildShuffleVector(vec->builder, low, high, LLVMConstVector(elements, (unsigned)lanes * 2), "");
+}
+
+LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes) {
+  if (lanes == 1) return condition;
+  LLVMValueRef word =
+      LLVMBuildBitCast(vec->builder, condition, LLVMIntTypeInContext(vec->context, (unsigned)lanes), "");
+  return LLVMBuildICmp(vec->builder, LLVMIntNE, word, LLVMConstNull(LLVMTypeOf(word)), "");
+}
+
+/* --- functions --- */
+
+VecFunction vec_function_begin(const VecBuilder *vec, const char *name, LLVMTypeRef type) {
+  VecFunction function = {.value = LLVMGetNamedFunction(vec->module, name), .vec = *vec};
+  if (function.value != NULL) return function;
+  function.is_new = true;
+  function.value = LLVMAddFunction(vec->module, name, type);
+  LLVMSetLinkage(function.value, LLVMInternalLinkage);
+  unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+  LLVMAddAttributeAtIndex(function.value, LLVMAttributeFunctionIndex,
+                          LLVMCreateEnumAttribute(vec->context, nounwind, 0));
+  function.vec.builder = LLVMCreateBuilderInContext(vec->context);
+  LLVMPositionBuilderAtEnd(function.vec.builder, LLVMAppendBasicBlockInContext(vec->context, function.value, ""));
+  return function;
+}
+
+void vec_function_end(VecFunction *function) {
+  LLVMDisposeBuilder(function->vec.builder);
+  function->vec.builder = NULL;
 }
 
 /* --- intrinsics --- */
 
-LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count, LLVMValueRef *arguments,
-                           int argument_count) {
+LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count,
+                           LLVMValueRef *arguments, int argument_count) {
   unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
   if (id == 0) XLAC_BUG("LLVM has no intrinsic %s", name);
   LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, overloads, (size_t)overload_count);
@@ -113,7 +158,8 @@ static LLVMValueRef bitcast(const VecBuilder *vec, LLVMValueRef value, LLVMTypeR
 static LLVMValueRef bf16_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
   LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
   LLVMValueRef wide = LLVMBuildZExt(vec->builder, bits, s32, "");
-  return bitcast(vec, LLVMBuildShl(vec->builder, wide, vec_int(vec, 32, 16, lanes), ""), vec_type(vec, TYPE_F32, lanes));
+  return bitcast(vec, LLVMBuildShl(vec->builder, wide, vec_int(vec, 32, 16, lanes), ""),
+                 vec_type(vec, TYPE_F32, lanes));
 }
 
 /* Round to nearest even by adding half, NaN kept quiet; the bits of the bf16 in the upper half of the word. */
@@ -121,7 +167,8 @@ static LLVMValueRef bf16_rounded_word(const VecBuilder *vec, LLVMValueRef value,
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
   LLVMValueRef bits = bitcast(vec, value, s32);
-  LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 1, lanes), "");
+  LLVMValueRef odd =
+      LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 1, lanes), "");
   LLVMValueRef half = LLVMBuildAdd(b, odd, vec_int(vec, 32, 0x7fff, lanes), "");
   LLVMValueRef rounded = LLVMBuildAdd(b, bits, half, "");
   LLVMValueRef quiet = LLVMBuildOr(b, bits, vec_int(vec, 32, 0x400000, lanes), "");
@@ -137,9 +184,11 @@ static LLVMValueRef f16_to_float(const VecBuilder *vec, LLVMValueRef bits, int l
     LLVMValueRef half = bitcast(vec, bits, vec_of(LLVMHalfTypeInContext(vec->context), lanes));
     return LLVMBuildFPExt(b, half, f32, "");
   }
-  /* exponent and mantissa in place, times 2^112: right for zeros, subnormals and normals; infinities and NaN get the full exponent */
+  /* exponent and mantissa in place, times 2^112: right for zeros, subnormals and normals; infinities and NaN get the
+   * full exponent */
   LLVMValueRef wide = LLVMBuildZExt(b, bits, s32, "");
-  LLVMValueRef sign = LLVMBuildShl(b, LLVMBuildAnd(b, wide, vec_int(vec, 32, 0x8000, lanes), ""), vec_int(vec, 32, 16, lanes), "");
+  LLVMValueRef sign =
+      LLVMBuildShl(b, LLVMBuildAnd(b, wide, vec_int(vec, 32, 0x8000, lanes), ""), vec_int(vec, 32, 16, lanes), "");
   LLVMValueRef magnitude = LLVMBuildAnd(b, wide, vec_int(vec, 32, 0x7fff, lanes), "");
   LLVMValueRef shifted = LLVMBuildShl(b, magnitude, vec_int(vec, 32, 13, lanes), "");
   LLVMValueRef scaled = LLVMBuildFMul(b, bitcast(vec, shifted, f32), vec_float_bits(vec, 32, 0x77800000, lanes), "");
@@ -152,16 +201,20 @@ static LLVMValueRef f16_to_float(const VecBuilder *vec, LLVMValueRef bits, int l
 /* After "float to half" by rounding with a magic addition for subnormals and integer rounding for normals. */
 static LLVMValueRef float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value, int lanes) {
   LLVMBuilderRef b = vec->builder;
-  LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes), s16 = vec_type(vec, TYPE_S16, lanes);
+  LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes),
+              s16 = vec_type(vec, TYPE_S16, lanes);
   if (vec->target->has_f16c) {
     LLVMValueRef half = LLVMBuildFPTrunc(b, value, vec_of(LLVMHalfTypeInContext(vec->context), lanes), "");
     return bitcast(vec, half, s16);
   }
   LLVMValueRef bits = bitcast(vec, value, s32);
-  LLVMValueRef sign = LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 0x8000, lanes), "");
+  LLVMValueRef sign =
+      LLVMBuildAnd(b, LLVMBuildLShr(b, bits, vec_int(vec, 32, 16, lanes), ""), vec_int(vec, 32, 0x8000, lanes), "");
   LLVMValueRef magnitude = LLVMBuildAnd(b, bits, vec_int(vec, 32, 0x7fffffff, lanes), "");
-  LLVMValueRef odd = LLVMBuildAnd(b, LLVMBuildLShr(b, magnitude, vec_int(vec, 32, 13, lanes), ""), vec_int(vec, 32, 1, lanes), "");
-  LLVMValueRef normal = LLVMBuildAdd(b, LLVMBuildAdd(b, magnitude, vec_int(vec, 32, 0xfff - (INT64_C(112) << 23), lanes), ""), odd, "");
+  LLVMValueRef odd =
+      LLVMBuildAnd(b, LLVMBuildLShr(b, magnitude, vec_int(vec, 32, 13, lanes), ""), vec_int(vec, 32, 1, lanes), "");
+  LLVMValueRef normal =
+      LLVMBuildAdd(b, LLVMBuildAdd(b, magnitude, vec_int(vec, 32, 0xfff - (INT64_C(112) << 23), lanes), ""), odd, "");
   normal = LLVMBuildLShr(b, normal, vec_int(vec, 32, 13, lanes), "");
   LLVMValueRef magic = LLVMBuildFAdd(b, bitcast(vec, magnitude, f32), vec_float_bits(vec, 32, 0x3f000000, lanes), "");
   LLVMValueRef subnormal = LLVMBuildSub(b, bitcast(vec, magic, s32), vec_int(vec, 32, 0x3f000000, lanes), "");
@@ -170,7 +223,8 @@ static LLVMValueRef float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value,
   LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntUGT, magnitude, vec_int(vec, 32, 0x7f800000, lanes), "");
   LLVMValueRef word = LLVMBuildSelect(b, is_subnormal, subnormal, normal, "");
   word = LLVMBuildSelect(b, overflows, vec_int(vec, 32, 0x7c00, lanes), word, "");
-  LLVMValueRef payload = LLVMBuildAnd(b, LLVMBuildLShr(b, magnitude, vec_int(vec, 32, 13, lanes), ""), vec_int(vec, 32, 0x3ff, lanes), "");
+  LLVMValueRef payload =
+      LLVMBuildAnd(b, LLVMBuildLShr(b, magnitude, vec_int(vec, 32, 13, lanes), ""), vec_int(vec, 32, 0x3ff, lanes), "");
   LLVMValueRef nan = LLVMBuildOr(b, payload, vec_int(vec, 32, 0x7e00, lanes), "");
   word = LLVMBuildSelect(b, is_nan, nan, word, "");
   return LLVMBuildTrunc(b, LLVMBuildOr(b, word, sign, ""), s16, "");
@@ -192,7 +246,8 @@ LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueR
   if (type == TYPE_PRED) return LLVMBuildZExt(vec->builder, value, vec_memory_type(vec, type, lanes), "");
   if (type == TYPE_F16) return float_to_f16_bits(vec, value, lanes);
   if (type != TYPE_BF16) return value;
-  LLVMValueRef word = LLVMBuildLShr(vec->builder, bitcast(vec, value, vec_type(vec, TYPE_S32, lanes)), vec_int(vec, 32, 16, lanes), "");
+  LLVMValueRef word =
+      LLVMBuildLShr(vec->builder, bitcast(vec, value, vec_type(vec, TYPE_S32, lanes)), vec_int(vec, 32, 16, lanes), "");
   return LLVMBuildTrunc(vec->builder, word, vec_type(vec, TYPE_S16, lanes), ""); /* exactly representable */
 }
 
@@ -220,7 +275,8 @@ LLVMValueRef vec_load(const VecBuilder *vec, PrimitiveType type, LLVMValueRef po
   return vec_from_memory(vec, type, loaded, lanes);
 }
 
-void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask, int lanes) {
+void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer, LLVMValueRef mask,
+               int lanes) {
   value = vec_to_memory(vec, type, value, lanes);
   if (mask == NULL) {
     LLVMSetAlignment(LLVMBuildStore(vec->builder, value, pointer), (unsigned)type_storage_bytes(type));
@@ -231,7 +287,8 @@ void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LL
   vec_intrinsic(vec, "llvm.masked.store", overloads, 2, arguments, 4);
 }
 
-LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef offsets, LLVMValueRef mask, int lanes) {
+LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef offsets,
+                        LLVMValueRef mask, int lanes) {
   LLVMTypeRef memory = vec_memory_type(vec, type, lanes);
   LLVMValueRef pointers = LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), base, &offsets, 1, "");
   if (mask == NULL) mask = all_lanes(vec, lanes);
@@ -262,7 +319,8 @@ LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef val
   return value;
 }
 
-LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
+LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b,
+                              LLVMValueRef c) {
   LLVMBuilderRef builder = vec->builder;
   if (!type_is_float(type)) return LLVMBuildAdd(builder, LLVMBuildMul(builder, a, b, ""), c, "");
   if (!vec->target->has_fma) return LLVMBuildFAdd(builder, LLVMBuildFMul(builder, a, b, ""), c, "");

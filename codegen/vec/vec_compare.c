@@ -12,18 +12,21 @@ VEC_RULE(vec_select) {
 }
 
 static const LLVMRealPredicate real_predicates[] = {
-    [COMPARISON_DIRECTION_EQ] = LLVMRealOEQ, [COMPARISON_DIRECTION_NE] = LLVMRealUNE, [COMPARISON_DIRECTION_GE] = LLVMRealOGE,
-    [COMPARISON_DIRECTION_GT] = LLVMRealOGT, [COMPARISON_DIRECTION_LE] = LLVMRealOLE, [COMPARISON_DIRECTION_LT] = LLVMRealOLT,
+    [COMPARISON_DIRECTION_EQ] = LLVMRealOEQ, [COMPARISON_DIRECTION_NE] = LLVMRealUNE,
+    [COMPARISON_DIRECTION_GE] = LLVMRealOGE, [COMPARISON_DIRECTION_GT] = LLVMRealOGT,
+    [COMPARISON_DIRECTION_LE] = LLVMRealOLE, [COMPARISON_DIRECTION_LT] = LLVMRealOLT,
 };
 
 static const LLVMIntPredicate signed_predicates[] = {
-    [COMPARISON_DIRECTION_EQ] = LLVMIntEQ,  [COMPARISON_DIRECTION_NE] = LLVMIntNE,  [COMPARISON_DIRECTION_GE] = LLVMIntSGE,
-    [COMPARISON_DIRECTION_GT] = LLVMIntSGT, [COMPARISON_DIRECTION_LE] = LLVMIntSLE, [COMPARISON_DIRECTION_LT] = LLVMIntSLT,
+    [COMPARISON_DIRECTION_EQ] = LLVMIntEQ,  [COMPARISON_DIRECTION_NE] = LLVMIntNE,
+    [COMPARISON_DIRECTION_GE] = LLVMIntSGE, [COMPARISON_DIRECTION_GT] = LLVMIntSGT,
+    [COMPARISON_DIRECTION_LE] = LLVMIntSLE, [COMPARISON_DIRECTION_LT] = LLVMIntSLT,
 };
 
 static const LLVMIntPredicate unsigned_predicates[] = {
-    [COMPARISON_DIRECTION_EQ] = LLVMIntEQ,  [COMPARISON_DIRECTION_NE] = LLVMIntNE,  [COMPARISON_DIRECTION_GE] = LLVMIntUGE,
-    [COMPARISON_DIRECTION_GT] = LLVMIntUGT, [COMPARISON_DIRECTION_LE] = LLVMIntULE, [COMPARISON_DIRECTION_LT] = LLVMIntULT,
+    [COMPARISON_DIRECTION_EQ] = LLVMIntEQ,  [COMPARISON_DIRECTION_NE] = LLVMIntNE,
+    [COMPARISON_DIRECTION_GE] = LLVMIntUGE, [COMPARISON_DIRECTION_GT] = LLVMIntUGT,
+    [COMPARISON_DIRECTION_LE] = LLVMIntULE, [COMPARISON_DIRECTION_LT] = LLVMIntULT,
 };
 
 /* Bits of a float as an integer that orders as IEEE's total order: -NaN < -inf < … < -0 < +0 < … < NaN. */
@@ -40,7 +43,8 @@ VEC_RULE(vec_compare) {
   LLVMValueRef a = operands[0], b = operands[1];
   int64_t direction = op->params[0];
   if (type_is_float(op->operand_type)) {
-    if (op->params[1] != COMPARISON_TYPE_TOTALORDER) return LLVMBuildFCmp(vec->builder, real_predicates[direction], a, b, "");
+    if (op->params[1] != COMPARISON_TYPE_TOTALORDER)
+      return LLVMBuildFCmp(vec->builder, real_predicates[direction], a, b, "");
     a = total_order_key(vec, op->operand_type, a, lanes);
     b = total_order_key(vec, op->operand_type, b, lanes);
     return LLVMBuildICmp(vec->builder, signed_predicates[direction], a, b, "");

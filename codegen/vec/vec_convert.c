@@ -15,7 +15,8 @@ LLVMValueRef vec_wrap_narrow(const VecBuilder *vec, PrimitiveType type, LLVMValu
   return LLVMBuildAShr(vec->builder, LLVMBuildShl(vec->builder, value, distance, ""), distance, "");
 }
 
-static LLVMValueRef float_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value, int lanes) {
+static LLVMValueRef float_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
+                                   int lanes) {
   LLVMTypeRef type = vec_type(vec, to, lanes);
   if (register_bits(from) == register_bits(to)) return value;
   if (to == TYPE_F64) return LLVMBuildFPExt(vec->builder, value, type, "");
@@ -27,10 +28,12 @@ static LLVMValueRef float_to_float(const VecBuilder *vec, PrimitiveType from, Pr
   LLVMTypeRef s32 = vec_type(vec, TYPE_S32, lanes);
   LLVMValueRef word = LLVMBuildBitCast(b, near, s32, "");
   LLVMValueRef inexact = LLVMBuildFCmp(b, LLVMRealONE, back, value, "");
-  LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, word, vec_int(vec, 32, 1, lanes), ""), vec_int(vec, 32, 0, lanes), "");
+  LLVMValueRef even = LLVMBuildICmp(b, LLVMIntEQ, LLVMBuildAnd(b, word, vec_int(vec, 32, 1, lanes), ""),
+                                    vec_int(vec, 32, 0, lanes), "");
   LLVMTypeRef f64 = LLVMTypeOf(value);
   LLVMTypeRef overload = f64;
-  LLVMValueRef size = vec_intrinsic(vec, "llvm.fabs", &overload, 1, &value, 1), back_size = vec_intrinsic(vec, "llvm.fabs", &overload, 1, &back, 1);
+  LLVMValueRef size = vec_intrinsic(vec, "llvm.fabs", &overload, 1, &value, 1),
+               back_size = vec_intrinsic(vec, "llvm.fabs", &overload, 1, &back, 1);
   LLVMValueRef grew = LLVMBuildFCmp(b, LLVMRealOGT, back_size, size, "");
   LLVMValueRef step = LLVMBuildSelect(b, grew, vec_int(vec, 32, -1, lanes), vec_int(vec, 32, 1, lanes), "");
   LLVMValueRef moved = LLVMBuildAdd(b, word, step, "");
@@ -49,21 +52,45 @@ static LLVMValueRef float_to_int(const VecBuilder *vec, PrimitiveType to, LLVMVa
   return is_signed ? LLVMBuildSExt(vec->builder, result, type, "") : LLVMBuildZExt(vec->builder, result, type, "");
 }
 
-static LLVMValueRef int_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value, int lanes) {
-  /* wide integers reach f16 and bf16 through f64, which float_to_float rounds once more than exactly: below 2^53 that is exact */
+/* 64-bit integers of 2^40 and more with their low 11 bits gathered in the lowest one that f64 keeps: the conversion
+ * becomes exact, and rounding that to f16 or bf16 gives what rounding the integer would. */
+static LLVMValueRef with_sticky_bit(const VecBuilder *vec, PrimitiveType from, LLVMValueRef value, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef low = LLVMBuildAnd(b, value, vec_int(vec, 64, 0x7ff, lanes), "");
+  LLVMValueRef is_inexact = LLVMBuildICmp(b, LLVMIntNE, low, vec_int(vec, 64, 0, lanes), "");
+  LLVMValueRef sticky =
+      LLVMBuildShl(b, LLVMBuildZExt(b, is_inexact, LLVMTypeOf(value), ""), vec_int(vec, 64, 11, lanes), "");
+  LLVMValueRef gathered = LLVMBuildOr(b, LLVMBuildXor(b, value, low, ""), sticky, "");
+  LLVMValueRef limit = vec_int(vec, 64, INT64_C(1) << 40, lanes), is_big;
+  if (type_is_signed(from)) { /* -2^40 <= value < 2^40, as one unsigned comparison */
+    LLVMValueRef shifted = LLVMBuildAdd(b, value, limit, "");
+    is_big = LLVMBuildICmp(b, LLVMIntUGE, shifted, vec_int(vec, 64, INT64_C(1) << 41, lanes), "");
+  } else {
+    is_big = LLVMBuildICmp(b, LLVMIntUGE, value, limit, "");
+  }
+  return LLVMBuildSelect(b, is_big, gathered, value, "");
+}
+
+static LLVMValueRef int_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
+                                 int lanes) {
+  /* wide integers reach f16 and bf16 through an exact f64 */
   bool through_double = (to == TYPE_F16 || to == TYPE_BF16) && type_bits(from) >= 32;
+  if (through_double && type_bits(from) == 64) value = with_sticky_bit(vec, from, value, lanes);
   PrimitiveType middle = through_double ? TYPE_F64 : to;
   LLVMTypeRef type = vec_type(vec, middle, lanes);
-  LLVMValueRef result = type_is_signed(from) ? LLVMBuildSIToFP(vec->builder, value, type, "") : LLVMBuildUIToFP(vec->builder, value, type, "");
+  LLVMValueRef result = type_is_signed(from) ? LLVMBuildSIToFP(vec->builder, value, type, "")
+                                             : LLVMBuildUIToFP(vec->builder, value, type, "");
   return through_double ? float_to_float(vec, TYPE_F64, to, result, lanes) : result;
 }
 
-static LLVMValueRef int_to_int(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value, int lanes) {
+static LLVMValueRef int_to_int(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
+                               int lanes) {
   int from_bits = register_bits(from), to_bits = register_bits(to);
   LLVMTypeRef type = vec_type(vec, to, lanes);
   if (from_bits == to_bits) return value;
   if (from_bits > to_bits) return LLVMBuildTrunc(vec->builder, value, type, "");
-  return type_is_signed(from) ? LLVMBuildSExt(vec->builder, value, type, "") : LLVMBuildZExt(vec->builder, value, type, "");
+  return type_is_signed(from) ? LLVMBuildSExt(vec->builder, value, type, "")
+                              : LLVMBuildZExt(vec->builder, value, type, "");
 }
 
 VEC_RULE(vec_convert) {

@@ -24,10 +24,10 @@ static LLVMValueRef from_bits(const VecBuilder *vec, PrimitiveType type, LLVMVal
   return LLVMBuildBitCast(vec->builder, bits, vec_type(vec, type, lanes), "");
 }
 
-#define BINARY_RULE(name, build)                            \
-  VEC_RULE(name) {                                          \
-    UNUSED(op);                                             \
-    UNUSED(lanes);                                          \
+#define BINARY_RULE(name, build)                              \
+  VEC_RULE(name) {                                            \
+    UNUSED(op);                                               \
+    UNUSED(lanes);                                            \
     return build(vec->builder, operands[0], operands[1], ""); \
   }
 
@@ -61,21 +61,50 @@ VEC_RULE(vec_float_rsqrt) {
   return LLVMBuildFDiv(vec->builder, vec_constant_double(vec, op->type, 1.0, lanes), root, "");
 }
 
-/* a if a > b or a is NaN, else b: NaN wins from either side (where b is NaN no comparison with it holds). */
+/* The constant that all lanes of |value| are; false where there is none. */
+static bool constant_of(const VecBuilder *vec, LLVMValueRef value, double *out_value) {
+  (void)vec;
+  if (!LLVMIsConstant(value)) return false;
+  LLVMValueRef scalar = value;
+  if (LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMVectorTypeKind) {
+    scalar = LLVMGetAggregateElement(value, 0);
+    int lanes = (int)LLVMGetVectorSize(LLVMTypeOf(value));
+    for (int i = 1; scalar != NULL && i < lanes; i++) {
+      if (LLVMGetAggregateElement(value, (unsigned)i) != scalar) return false;
+    }
+  }
+  if (scalar == NULL || LLVMIsAConstantFP(scalar) == NULL) return false;
+  LLVMBool loses;
+  *out_value = LLVMConstRealGetDouble(scalar, &loses);
+  return true;
+}
+
+/* NaN wins from either side and -0 < +0 (IEEE 754-2019 maximum, as XLA has it).  Against a constant one comparison
+ * does, written so that NaN fails it: strict, but for a zero that has to win over the other zero. */
+static LLVMValueRef extremum(const VecBuilder *vec, const LLVMValueRef *operands, bool is_maximum) {
+  for (int i = 0; i < 2; i++) {
+    LLVMValueRef x = operands[1 - i];
+    double bound;
+    if (!constant_of(vec, operands[i], &bound) || bound != bound) continue;
+    bool wins_ties = bound == 0 && !__builtin_signbit(bound) == is_maximum;
+    LLVMRealPredicate predicate =
+        is_maximum ? (wins_ties ? LLVMRealOLE : LLVMRealOLT) : (wins_ties ? LLVMRealOGE : LLVMRealOGT);
+    return LLVMBuildSelect(vec->builder, LLVMBuildFCmp(vec->builder, predicate, x, operands[i], ""), operands[i], x,
+                           "");
+  }
+  LLVMTypeRef type = LLVMTypeOf(operands[0]);
+  LLVMValueRef arguments[] = {operands[0], operands[1]};
+  return vec_intrinsic(vec, is_maximum ? "llvm.maximum" : "llvm.minimum", &type, 1, arguments, 2);
+}
+
 VEC_RULE(vec_float_maximum) {
   UNUSED(op), UNUSED(lanes);
-  LLVMValueRef greater = LLVMBuildFCmp(vec->builder, LLVMRealUGE, operands[0], operands[1], "");
-  LLVMValueRef larger = LLVMBuildSelect(vec->builder, greater, operands[0], operands[1], "");
-  LLVMValueRef is_nan = LLVMBuildFCmp(vec->builder, LLVMRealUNO, operands[1], operands[1], "");
-  return LLVMIsConstant(operands[1]) ? larger : LLVMBuildSelect(vec->builder, is_nan, operands[1], larger, "");
+  return extremum(vec, operands, true);
 }
 
 VEC_RULE(vec_float_minimum) {
   UNUSED(op), UNUSED(lanes);
-  LLVMValueRef less = LLVMBuildFCmp(vec->builder, LLVMRealULE, operands[0], operands[1], "");
-  LLVMValueRef smaller = LLVMBuildSelect(vec->builder, less, operands[0], operands[1], "");
-  LLVMValueRef is_nan = LLVMBuildFCmp(vec->builder, LLVMRealUNO, operands[1], operands[1], "");
-  return LLVMIsConstant(operands[1]) ? smaller : LLVMBuildSelect(vec->builder, is_nan, operands[1], smaller, "");
+  return extremum(vec, operands, false);
 }
 
 VEC_RULE(vec_float_is_finite) {
@@ -146,7 +175,8 @@ VEC_RULE(vec_float_round_afz) {
   return copy_sign(vec, LLVMBuildSelect(b, up, raised, whole, ""), operands[0]);
 }
 
-/* Rounds to |mantissa| bits to nearest even, then overflows and flushes by the range of |exponent| bits (XLA's EmitReducePrecision). */
+/* Rounds to |mantissa| bits to nearest even, then overflows and flushes by the range of |exponent| bits (XLA's
+ * EmitReducePrecision). */
 VEC_RULE(vec_float_reduce_precision) {
   LLVMBuilderRef b = vec->builder;
   int bits = float_bits(op->type), source_mantissa = bits == 64 ? 52 : 23, source_exponent = bits == 64 ? 11 : 8;
@@ -154,9 +184,11 @@ VEC_RULE(vec_float_reduce_precision) {
   LLVMValueRef x = operands[0], word = to_bits(vec, op->type, x, lanes);
   if (mantissa < source_mantissa) {
     int dropped = source_mantissa - mantissa;
-    LLVMValueRef last = LLVMBuildAnd(b, LLVMBuildLShr(b, word, vec_int(vec, bits, dropped, lanes), ""), vec_int(vec, bits, 1, lanes), "");
+    LLVMValueRef last = LLVMBuildAnd(b, LLVMBuildLShr(b, word, vec_int(vec, bits, dropped, lanes), ""),
+                                     vec_int(vec, bits, 1, lanes), "");
     LLVMValueRef bias = LLVMBuildAdd(b, last, vec_int(vec, bits, (INT64_C(1) << (dropped - 1)) - 1, lanes), "");
-    word = LLVMBuildAnd(b, LLVMBuildAdd(b, word, bias, ""), vec_int(vec, bits, ~((INT64_C(1) << dropped) - 1), lanes), "");
+    word =
+        LLVMBuildAnd(b, LLVMBuildAdd(b, word, bias, ""), vec_int(vec, bits, ~((INT64_C(1) << dropped) - 1), lanes), "");
   }
   if (exponent < source_exponent) {
     int64_t source_bias = (INT64_C(1) << (source_exponent - 1)) - 1, bias = (INT64_C(1) << (exponent - 1)) - 1;

@@ -8,10 +8,10 @@ static int register_bits(PrimitiveType type) {
 }
 
 /* A rule that is one LLVM instruction. */
-#define BINARY_RULE(name, build)                            \
-  VEC_RULE(name) {                                          \
-    UNUSED(op);                                             \
-    UNUSED(lanes);                                          \
+#define BINARY_RULE(name, build)                              \
+  VEC_RULE(name) {                                            \
+    UNUSED(op);                                               \
+    UNUSED(lanes);                                            \
     return build(vec->builder, operands[0], operands[1], ""); \
   }
 
@@ -68,12 +68,40 @@ VEC_RULE(vec_int_sign) {
   return LLVMBuildOr(vec->builder, one, fill, "");
 }
 
-/* x / 0 = -1 (all ones), x % 0 = x, least / -1 = least, least % -1 = 0: the divisor is replaced before the machine sees it. */
-static LLVMValueRef divide(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes, bool remainder) {
+/* The quotient of vectors, cut to a whole number: there is no vector instruction for it, but floats of more than twice
+ * the width divide exactly enough (a quotient that is not whole is farther from the next whole number than the
+ * division's rounding error). */
+static LLVMValueRef quotient_through_floats(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_signed,
+                                            int bits, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  bool is_wide = bits == 32;
+  LLVMTypeRef real = vec_type(vec, is_wide ? TYPE_F64 : TYPE_F32, lanes), word = LLVMTypeOf(x);
+  LLVMTypeRef whole = vec_of(LLVMInt32TypeInContext(vec->context), lanes);
+  LLVMValueRef parts[] = {x, y};
+  for (int i = 0; i < 2; i++) {
+    parts[i] = is_signed ? LLVMBuildSIToFP(b, parts[i], real, "") : LLVMBuildUIToFP(b, parts[i], real, "");
+  }
+  LLVMValueRef quotient = LLVMBuildFDiv(b, parts[0], parts[1], "");
+  if (!is_wide) return LLVMBuildTrunc(b, LLVMBuildFPToSI(b, quotient, whole, ""), word, "");
+  if (is_signed) return LLVMBuildFPToSI(b, quotient, word, "");
+  return LLVMBuildFPToUI(b, quotient, word, "");
+}
+
+static LLVMValueRef quotient(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_signed, int bits,
+                             int lanes) {
+  if (lanes > 1 && bits <= 32 && !LLVMIsConstant(y)) return quotient_through_floats(vec, x, y, is_signed, bits, lanes);
+  return is_signed ? LLVMBuildSDiv(vec->builder, x, y, "") : LLVMBuildUDiv(vec->builder, x, y, "");
+}
+
+/* x / 0 = -1 (all ones), x % 0 = x, least / -1 = least, least % -1 = 0: the divisor is replaced before the machine sees
+ * it. */
+static LLVMValueRef divide(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes,
+                           bool remainder) {
   LLVMBuilderRef b = vec->builder;
   int bits = register_bits(op->type);
   bool is_signed = type_is_signed(op->type);
-  LLVMValueRef x = operands[0], y = operands[1], one = vec_int(vec, bits, 1, lanes), ones = vec_int(vec, bits, -1, lanes);
+  LLVMValueRef x = operands[0], y = operands[1], one = vec_int(vec, bits, 1, lanes),
+               ones = vec_int(vec, bits, -1, lanes);
   LLVMValueRef by_zero = LLVMBuildICmp(b, LLVMIntEQ, y, zero_of(y), "");
   LLVMValueRef safe = LLVMBuildSelect(b, by_zero, one, y, "");
   LLVMValueRef overflows = NULL;
@@ -82,10 +110,11 @@ static LLVMValueRef divide(const VecBuilder *vec, const VecOp *op, const LLVMVal
     safe = LLVMBuildSelect(b, overflows, one, safe, "");
   }
   if (remainder) {
-    LLVMValueRef result = is_signed ? LLVMBuildSRem(b, x, safe, "") : LLVMBuildURem(b, x, safe, "");
+    LLVMValueRef whole = LLVMBuildMul(b, quotient(vec, x, safe, is_signed, bits, lanes), safe, "");
+    LLVMValueRef result = LLVMBuildSub(b, x, whole, "");
     return LLVMBuildSelect(b, by_zero, x, result, "");
   }
-  LLVMValueRef result = is_signed ? LLVMBuildSDiv(b, x, safe, "") : LLVMBuildUDiv(b, x, safe, "");
+  LLVMValueRef result = quotient(vec, x, safe, is_signed, bits, lanes);
   if (is_signed) result = LLVMBuildSelect(b, overflows, LLVMBuildNeg(b, x, ""), result, "");
   return LLVMBuildSelect(b, by_zero, ones, result, "");
 }
@@ -107,11 +136,14 @@ VEC_RULE(vec_int_shift) {
   if (op->opcode == HLO_SHIFT_RIGHT_ARITHMETIC) {
     /* unsigned values keep their top bit's meaning: it is the sign here */
     amount = LLVMBuildSelect(b, small, amount, vec_int(vec, bits, width - 1, lanes), "");
-    if (width < bits) x = LLVMBuildAShr(b, LLVMBuildShl(b, x, vec_int(vec, bits, bits - width, lanes), ""), vec_int(vec, bits, bits - width, lanes), "");
+    if (width < bits)
+      x = LLVMBuildAShr(b, LLVMBuildShl(b, x, vec_int(vec, bits, bits - width, lanes), ""),
+                        vec_int(vec, bits, bits - width, lanes), "");
     return LLVMBuildAShr(b, x, amount, "");
   }
   LLVMValueRef safe = LLVMBuildSelect(b, small, amount, zero_of(amount), "");
-  if (op->opcode == HLO_SHIFT_RIGHT_LOGICAL && width < bits) x = LLVMBuildAnd(b, x, vec_int(vec, bits, (1 << width) - 1, lanes), "");
+  if (op->opcode == HLO_SHIFT_RIGHT_LOGICAL && width < bits)
+    x = LLVMBuildAnd(b, x, vec_int(vec, bits, (1 << width) - 1, lanes), "");
   LLVMValueRef shifted = op->opcode == HLO_SHIFT_LEFT ? LLVMBuildShl(b, x, safe, "") : LLVMBuildLShr(b, x, safe, "");
   return LLVMBuildSelect(b, small, shifted, zero_of(shifted), "");
 }
@@ -148,23 +180,43 @@ VEC_RULE(vec_int_mulhi) {
   return LLVMBuildTrunc(b, high, LLVMTypeOf(operands[0]), "");
 }
 
-/* By squaring; x^-n is 0 but for x = 1 (1) and x = -1 (±1); 0^-n is -1 in XLA's integer arithmetic only through division, here 0. */
+/* result·base^exponent by squaring, until no lane has bits left. */
+static LLVMValueRef power_by_squaring(const VecBuilder *vec, LLVMValueRef base, LLVMValueRef exponent, int bits,
+                                      int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+  LLVMValueRef parent = LLVMGetBasicBlockParent(before);
+  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(vec->context, parent, "");
+  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(vec->context, parent, "");
+  LLVMValueRef one = vec_int(vec, bits, 1, lanes), starts[] = {one, base, exponent}, phis[3];
+  LLVMBuildBr(b, body);
+  LLVMPositionBuilderAtEnd(b, body);
+  for (int i = 0; i < 3; i++) phis[i] = LLVMBuildPhi(b, LLVMTypeOf(base), "");
+  LLVMValueRef bit = LLVMBuildAnd(b, phis[2], one, "");
+  LLVMValueRef is_set = LLVMBuildICmp(b, LLVMIntNE, bit, zero_of(bit), "");
+  LLVMValueRef product = LLVMBuildMul(b, phis[0], phis[1], "");
+  LLVMValueRef next[] = {LLVMBuildSelect(b, is_set, product, phis[0], ""), LLVMBuildMul(b, phis[1], phis[1], ""),
+                         LLVMBuildLShr(b, phis[2], one, "")};
+  LLVMValueRef more = LLVMBuildICmp(b, LLVMIntNE, next[2], zero_of(base), "");
+  LLVMBuildCondBr(b, vec_any(vec, more, lanes), body, after);
+  LLVMBasicBlockRef blocks[] = {before, body};
+  for (int i = 0; i < 3; i++) LLVMAddIncoming(phis[i], (LLVMValueRef[]){starts[i], next[i]}, blocks, 2);
+  LLVMPositionBuilderAtEnd(b, after);
+  return next[0];
+}
+
+/* x^-n is 0 but for x = 1 (1) and x = -1 (±1), as XLA has it; 0^-n is 0, too. */
 VEC_RULE(vec_int_power) {
   LLVMBuilderRef b = vec->builder;
-  int bits = register_bits(op->type), width = type_bits(op->type);
-  LLVMValueRef base = operands[0], exponent = operands[1], one = vec_int(vec, bits, 1, lanes), result = one;
-  for (int i = 0; i < width; i++) {
-    LLVMValueRef bit = LLVMBuildAnd(b, LLVMBuildLShr(b, exponent, vec_int(vec, bits, i, lanes), ""), one, "");
-    LLVMValueRef is_set = LLVMBuildICmp(b, LLVMIntNE, bit, zero_of(bit), "");
-    result = LLVMBuildSelect(b, is_set, LLVMBuildMul(b, result, base, ""), result, "");
-    base = LLVMBuildMul(b, base, base, "");
-  }
-  if (!type_is_signed(op->type)) return result;
-  LLVMValueRef negative = LLVMBuildICmp(b, LLVMIntSLT, exponent, zero_of(exponent), "");
-  LLVMValueRef x = operands[0], ones = vec_int(vec, bits, -1, lanes);
-  LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, exponent, one, ""), zero_of(one), "");
+  int bits = register_bits(op->type);
+  LLVMValueRef x = operands[0], exponent = operands[1], one = vec_int(vec, bits, 1, lanes), zero = zero_of(one);
+  if (!type_is_signed(op->type)) return power_by_squaring(vec, x, exponent, bits, lanes);
+  LLVMValueRef negative = LLVMBuildICmp(b, LLVMIntSLT, exponent, zero, "");
+  LLVMValueRef result = power_by_squaring(vec, x, LLVMBuildSelect(b, negative, zero, exponent, ""), bits, lanes);
+  LLVMValueRef ones = vec_int(vec, bits, -1, lanes);
+  LLVMValueRef odd = LLVMBuildICmp(b, LLVMIntNE, LLVMBuildAnd(b, exponent, one, ""), zero, "");
   LLVMValueRef of_minus_one = LLVMBuildSelect(b, odd, ones, one, "");
-  LLVMValueRef inverse = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, x, one, ""), one, zero_of(one), "");
+  LLVMValueRef inverse = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, x, one, ""), one, zero, "");
   inverse = LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, x, ones, ""), of_minus_one, inverse, "");
   return LLVMBuildSelect(b, negative, inverse, result, "");
 }

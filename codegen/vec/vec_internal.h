@@ -10,8 +10,12 @@ LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes);
 LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int lanes);
 /* Lanes [first, first + count) of a vector; a scalar when count is 1. */
 LLVMValueRef vec_slice(const VecBuilder *vec, LLVMValueRef value, int first, int count);
-LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count, LLVMValueRef *arguments,
-                           int argument_count);
+/* Two values of |lanes| lanes each as one. */
+LLVMValueRef vec_join(const VecBuilder *vec, LLVMValueRef low, LLVMValueRef high, int lanes);
+/* One bit: whether any lane of |condition| holds. */
+LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes);
+LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count,
+                           LLVMValueRef *arguments, int argument_count);
 
 /* A float rounded to what |type| can hold (f16, bf16); others as they are. */
 LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
@@ -19,5 +23,14 @@ LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValu
 /* Nearest integer, ties to even. */
 LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes);
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+
+/* An internal function of the module, made when first asked for. */
+typedef struct VecFunction {
+  LLVMValueRef value;
+  bool is_new;    /* the body is to be built through |vec|, then vec_function_end */
+  VecBuilder vec; /* at the function's entry */
+} VecFunction;
+VecFunction vec_function_begin(const VecBuilder *vec, const char *name, LLVMTypeRef type);
+void vec_function_end(VecFunction *function);
 
 #endif

@@ -1,106 +1,87 @@
-/* Powers, roots, erf, and the floating remainder. */
+/* Powers and roots. */
 #include "codegen/vec/math_internal.h"
 
-static LLVMValueRef in_double(const Math *m, LLVMValueRef x) {
-  return m->is_double ? x : m_widen(m, x);
+/* x^y for 0 < x < inf: exp(y·log x), f64 with the logarithm and the product in pairs. */
+static LLVMValueRef positive_power(const Math *d, LLVMValueRef x, LLVMValueRef y) {
+  if (d->precision != MATH_DOUBLE) return math_exp_moderate(d, m_clamp(d, m_mul(d, y, math_log(d, x)), -300, 300));
+  MathPair log = math_log_pair(d, x), product = pair_product(d, y, log.high);
+  product.low = m_fma(d, y, log.low, product.low);
+  return math_exp_pair(d, product);
 }
 
-static LLVMValueRef from_double(const Math *m, LLVMValueRef x) {
-  return m->is_double ? x : m_narrow(m, x);
+typedef struct Whole {
+  LLVMValueRef is_whole, is_odd;
+} Whole;
+
+/* From 2^53 on all floats are even; infinities count as even, too. */
+static Whole wholeness(const Math *d, LLVMValueRef y) {
+  LLVMValueRef half = m_scale(d, y, 0.5);
+  LLVMValueRef is_whole = m_compare(d, LLVMRealOEQ, m_rint(d, y), y);
+  LLVMValueRef half_is_whole = m_compare(d, LLVMRealOEQ, m_rint(d, half), half);
+  return (Whole){is_whole, m_and(d, is_whole, m_not(d, half_is_whole))};
 }
 
-static LLVMValueRef is_whole(const Math *d, LLVMValueRef x) {
-  return m_compare(d, LLVMRealOEQ, m_rint(d, x), x);
-}
-
-/* exp(y·log|x|) with IEEE 754's special cases of pow. */
+/* IEEE 754's special cases of pow. */
 VEC_RULE(vec_math_pow) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
-  LLVMValueRef x = in_double(&m, operands[0]), y = in_double(&m, operands[1]);
-  LLVMValueRef size = m_abs(&d, x), one = m_const(&d, 1);
-  LLVMValueRef result = math_exp(&d, m_mul(&d, y, math_log(&d, size)));
-  LLVMValueRef whole = is_whole(&d, y);
-  LLVMValueRef half = m_mul(&d, y, m_const(&d, 0.5));
-  LLVMValueRef odd = LLVMBuildAnd(d.b, whole, LLVMBuildNot(d.b, is_whole(&d, half), ""), "");
-  LLVMValueRef negative = LLVMBuildICmp(d.b, LLVMIntSLT, m_bits(&d, x), m_int(&d, 0), "");
-  LLVMValueRef flips = LLVMBuildAnd(d.b, negative, odd, "");
-  LLVMValueRef flipped = m_select(&d, flips, m_neg(&d, result), result);
-  LLVMValueRef finite_negative = LLVMBuildAnd(d.b, m_compare_to(&d, LLVMRealOLT, x, 0), m_compare_to(&d, LLVMRealOGT, x, -__builtin_inf()), "");
-  LLVMValueRef invalid = LLVMBuildAnd(d.b, finite_negative, LLVMBuildNot(d.b, whole, ""), "");
-  LLVMValueRef value = m_select(&d, invalid, m_const(&d, __builtin_nan("")), flipped);
+  LLVMValueRef x = m_in_double(&m, operands[0]), y = m_in_double(&m, operands[1]);
+  LLVMValueRef size = m_abs(&d, x), one = m_const(&d, 1), zero = m_const(&d, 0), infinity = m_infinity(&d);
+  LLVMValueRef is_zero = m_compare_to(&d, LLVMRealOEQ, size, 0),
+               is_infinite = m_compare(&d, LLVMRealOEQ, size, infinity);
+  LLVMValueRef is_unbounded = m_or(&d, is_zero, is_infinite);
+  LLVMValueRef result = positive_power(&d, m_select(&d, is_unbounded, one, size), y);
+  LLVMValueRef grows = LLVMBuildXor(d.b, is_zero, m_compare_to(&d, LLVMRealOGT, y, 0), "");
+  result = m_select(&d, is_unbounded, m_select(&d, grows, infinity, zero), result);
+  result = m_select(&d, m_compare(&d, LLVMRealUNO, y, y), y, result);
+  Whole whole = wholeness(&d, y);
+  LLVMValueRef flips = m_and(&d, m_sign_bit(&d, x), whole.is_odd);
+  result = m_select(&d, flips, m_neg(&d, result), result);
+  LLVMValueRef finite_negative = m_and(&d, m_compare_to(&d, LLVMRealOLT, x, 0), m_not(&d, is_infinite));
+  LLVMValueRef invalid = m_and(&d, finite_negative, m_not(&d, whole.is_whole));
+  result = m_select(&d, invalid, m_nan(&d), result);
   /* (±1)^±inf = 1, x^0 = 1, 1^y = 1, NaN included */
-  LLVMValueRef unit = LLVMBuildAnd(d.b, m_compare_to(&d, LLVMRealOEQ, size, 1),
-                                   m_compare_to(&d, LLVMRealOEQ, m_abs(&d, y), __builtin_inf()), "");
-  LLVMValueRef is_one = LLVMBuildOr(d.b, m_compare_to(&d, LLVMRealOEQ, y, 0), m_compare_to(&d, LLVMRealOEQ, x, 1), "");
-  return from_double(&m, m_select(&d, LLVMBuildOr(d.b, unit, is_one, ""), one, value));
+  LLVMValueRef y_is_infinite = m_compare(&d, LLVMRealOEQ, m_abs(&d, y), infinity);
+  LLVMValueRef unit = m_and(&d, m_compare_to(&d, LLVMRealOEQ, size, 1), y_is_infinite);
+  LLVMValueRef is_one = m_or(&d, m_compare_to(&d, LLVMRealOEQ, y, 0), m_compare_to(&d, LLVMRealOEQ, x, 1));
+  return m_from_double(&m, m_select(&d, m_or(&d, unit, is_one), one, result));
 }
 
-/* exp(log|x| / 3), then one step of Newton's method. */
+/* x = m·2^(3q + r): a polynomial's guess at the root of m, times that of 2^r, corrected by Halley's method, times 2^q.
+ */
 VEC_RULE(vec_math_cbrt) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
-  LLVMValueRef x = in_double(&m, operands[0]), size = m_abs(&d, x);
-  LLVMValueRef root = math_exp(&d, m_mul(&d, math_log(&d, size), m_const(&d, 1.0 / 3)));
-  LLVMValueRef error = m_sub(&d, m_div(&d, size, m_mul(&d, root, root)), root);
-  LLVMValueRef better = m_fma(&d, error, m_const(&d, 1.0 / 3), root);
-  LLVMValueRef ordinary = LLVMBuildAnd(d.b, m_compare_to(&d, LLVMRealOGT, size, 0), m_compare_to(&d, LLVMRealOLT, size, __builtin_inf()), "");
-  return from_double(&m, m_copysign(&d, m_select(&d, ordinary, better, size), x));
-}
-
-/* --- erf --- */
-
-#define ERF_TERMS 140
-
-/* 2/sqrt(π)·exp(-x²)·Σ 2^n x^(2n+1) / (2n+1)!!: all terms positive, enough of them for |x| <= 6, where erf is 1. */
-static LLVMValueRef erf_double(const Math *d, LLVMValueRef x) {
-  double series[ERF_TERMS];
-  double term = 1;
-  for (int n = 0; n < ERF_TERMS; n++) {
-    series[ERF_TERMS - 1 - n] = term;
-    term *= 2.0 / (2 * n + 3);
+  LLVMValueRef x = m_in_double(&m, operands[0]), size = m_abs(&d, x);
+  LLVMValueRef is_small = m_compare_to(&d, LLVMRealOLT, size, 0x1p-1000);
+  LLVMValueRef lifted = m_select(&d, is_small, m_scale(&d, size, 0x1p90), size), bits = m_bits(&d, lifted);
+  LLVMValueRef field = LLVMBuildLShr(d.b, bits, m_int(&d, 52), "");
+  LLVMValueRef e = m_from_bits(&d, LLVMBuildOr(d.b, field, m_int(&d, INT64_C(0x4330000000000000)), ""));
+  e = m_sub(&d, e, m_const(&d, 0x1p52 + 1023));
+  LLVMValueRef fraction = LLVMBuildAnd(d.b, bits, m_int(&d, (INT64_C(1) << 52) - 1), "");
+  LLVMValueRef significand = m_from_bits(&d, LLVMBuildOr(d.b, fraction, m_int(&d, INT64_C(0x3ff0000000000000)), ""));
+  MathWhole q = m_whole_product(&d, e, 1.0 / 3);
+  LLVMValueRef r = m_sub(&d, e, m_scale(&d, q.value, 3)); /* -1, 0, 1 */
+  LLVMValueRef above = m_compare_to(&d, LLVMRealOGT, r, 0.5), below = m_compare_to(&d, LLVMRealOLT, r, -0.5);
+  LLVMValueRef root = m_polynomial(&d, significand, &fit_cbrt), target = significand;
+  root = m_select(&d, above, m_scale(&d, root, 0x1.428a2f98d728bp+0), root);
+  root = m_select(&d, below, m_scale(&d, root, 0x1.965fea53d6e3dp-1), root);
+  target = m_select(&d, above, m_scale(&d, target, 2), m_select(&d, below, m_scale(&d, target, 0.5), target));
+  LLVMValueRef square = m_mul(&d, root, root), error;
+  if (d.precision == MATH_DOUBLE) { /* y³ - m to double length */
+    root = m_mul(&d, root,
+                 m_div(&d, m_fma(&d, square, root, m_add(&d, target, target)),
+                       m_fma(&d, m_add(&d, square, square), root, target)));
+    MathPair exact_square = pair_product(&d, root, root), cube = pair_product(&d, exact_square.high, root);
+    square = exact_square.high;
+    error = m_sub(&d, m_sub(&d, cube.high, target), m_neg(&d, m_fma(&d, exact_square.low, root, cube.low)));
+  } else {
+    error = m_fma(&d, square, root, m_neg(&d, target));
   }
-  LLVMValueRef size = m_clamp(d, m_abs(d, x), 0, 6), square = m_mul(d, size, size);
-  LLVMValueRef sum = m_mul(d, size, m_polynomial(d, square, series, ERF_TERMS));
-  LLVMValueRef result = m_mul(d, m_mul(d, sum, m_const(d, 1.12837916709551257390)), math_exp(d, m_neg(d, square)));
-  result = m_select(d, m_compare_to(d, LLVMRealOGT, result, 1), m_const(d, 1), result);
-  return m_copysign(d, result, x);
-}
-
-/* Two minimax polynomials: erf itself below 0.92, log(erfc) above. */
-static LLVMValueRef erf_single(const Math *m, LLVMValueRef x) {
-  static const double near_series[] = {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1};
-  static const double far_series[] = {-1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2,
-                                      -1.06777877e-1, -6.34846687e-1, -1.28717512e-1, 0};
-  LLVMValueRef size = m_abs(m, x);
-  LLVMValueRef near = m_fma(m, m_polynomial(m, m_mul(m, x, x), near_series, 6), x, x);
-  LLVMValueRef t = m_clamp(m, size, 0, 4.5);
-  LLVMValueRef exponent = m_sub(m, m_polynomial(m, t, far_series, 8), t);
-  LLVMValueRef far = m_copysign(m, m_sub(m, m_const(m, 1), math_exp(m, exponent)), x);
-  return m_select(m, m_compare_to(m, LLVMRealOGT, size, 0.921875), far, near);
-}
-
-VEC_RULE(vec_math_erf) {
-  Math m = math_of(vec, op->type, lanes);
-  return m.is_double ? erf_double(&m, operands[0]) : erf_single(&m, operands[0]);
-}
-
-/* --- remainder --- */
-
-/* x - trunc(x / y)·y in f64, exact for f32 whose quotient is below 2^53; larger quotients take further rounds. */
-VEC_RULE(vec_float_remainder) {
-  Math m = math_of(vec, op->type, lanes), d = math_double(&m);
-  LLVMValueRef x = in_double(&m, operands[0]), y = in_double(&m, operands[1]);
-  LLVMValueRef rest = m_abs(&d, x), size = m_abs(&d, y);
-  VecOp floor_op = {HLO_FLOOR, TYPE_F64, TYPE_F64, {0, 0}};
-  for (int round = 0; round < 3; round++) {
-    LLVMValueRef ratio = m_div(&d, rest, size);
-    LLVMValueRef quotient = vec_apply(vec, &floor_op, &ratio, lanes);
-    LLVMValueRef next = m_fma(&d, m_neg(&d, quotient), size, rest);
-    rest = m_select(&d, m_compare_to(&d, LLVMRealOLT, next, 0), m_add(&d, next, size), next);
-  }
-  rest = m_select(&d, m_compare(&d, LLVMRealOGE, rest, size), m_sub(&d, rest, size), rest);
-  LLVMValueRef unchanged = m_compare_to(&d, LLVMRealOEQ, size, __builtin_inf());
-  LLVMValueRef finite = m_compare_to(&d, LLVMRealOLT, m_abs(&d, x), __builtin_inf());
-  LLVMValueRef result = m_copysign(&d, rest, x);
-  result = m_select(&d, LLVMBuildAnd(d.b, unchanged, finite, ""), x, result);
-  return from_double(&m, result);
+  /* Halley: y - y·e/(2y³ + m + ...) = y - e·y/(2·cube + target) */
+  LLVMValueRef cubes = m_fma(&d, m_add(&d, square, square), root, target);
+  root = m_sub(&d, root, m_div(&d, m_mul(&d, error, root), cubes));
+  LLVMValueRef result = m_mul(&d, root, m_power_of_two(&d, &q));
+  result = m_select(&d, is_small, m_scale(&d, result, 0x1p-30), result);
+  LLVMValueRef ordinary =
+      m_and(&d, m_compare_to(&d, LLVMRealOGT, size, 0), m_compare(&d, LLVMRealOLT, size, m_infinity(&d)));
+  return m_from_double(&m, m_copysign(&d, m_select(&d, ordinary, result, size), x));
 }

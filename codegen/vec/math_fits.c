@@ -1,0 +1,118 @@
+/* Made by scripts/fit_math.py, which says what each of them approximates; from the highest power down. */
+#include "codegen/vec/math_fits.h"
+
+/* (exp r - 1 - r) / r², |r| <= ln 2 / 2: error 2^-28.2 */
+const MathFit fit_exp_single = {
+    5, {0x1.6d99f8acc5f17p-10, 0x1.123e462d711c2p-7, 0x1.55547b9eb8ebep-5, 0x1.55548a193f3dcp-3, 0x1.00000045ed590p-1}};
+
+/* the same: error 2^-34.2 */
+const MathFit fit_exp_middle = {6,
+                                {0x1.a1895e444e64bp-13, 0x1.6d994d085c777p-10, 0x1.11109f75b465dp-7,
+                                 0x1.55547c5f733e8p-5, 0x1.5555557fd428ap-3, 0x1.00000045909a6p-1}};
+
+/* the same: error 2^-57.9 */
+const MathFit fit_exp_double = {
+    10,
+    {0x1.af6def99111d2p-26, 0x1.28b10891a3bcap-22, 0x1.71ddeed897efap-19, 0x1.a01995a955ec3p-16, 0x1.a01a01b411422p-13,
+     0x1.6c16c1860c890p-10, 0x1.111111110eaaap-7, 0x1.555555554fdf3p-5, 0x1.555555555555cp-3, 0x1.000000000000cp-1}};
+
+/* (log(1 + f) - f + f²/2) / f³, sqrt(1/2) <= 1 + f <= sqrt(2): error 2^-27.2 */
+const MathFit fit_log_single = {
+    8,
+    {-0x1.39c98245c5f10p-4, 0x1.05dd3254c36a9p-3, -0x1.0d8cb833c8daep-3, 0x1.22c5c37148fe3p-3, -0x1.546f18ae476d0p-3,
+     0x1.99a1013be6ec1p-3, -0x1.000237e24eb15p-2, 0x1.555552721c4b9p-2}};
+
+/* (log((1 + s) / (1 - s)) - 2s) / s³ in s²: error 2^-44.9 */
+const MathFit fit_log_middle = {
+    5, {0x1.9121bb51a0838p-3, 0x1.c62a1f8778661p-3, 0x1.24941556fb569p-2, 0x1.9999969f50b5bp-2, 0x1.555555562327bp-1}};
+
+/* the same: error 2^-59.4 */
+const MathFit fit_log_double = {7,
+                                {0x1.2f0d2d34cc937p-3, 0x1.39a0e09950f99p-3, 0x1.7466486191975p-3, 0x1.c71c51d473cc4p-3,
+                                 0x1.249249423e2a7p-2, 0x1.999999997f6f5p-2, 0x1.5555555555594p-1}};
+
+/* the same without its first term 2/3, over s²: error 2^-66.8 */
+const MathFit fit_log_pair = {8,
+                              {0x1.eb389e276e5a2p-4, 0x1.de2e34d74afd7p-4, 0x1.1120da6fd476ep-3, 0x1.3b1361a16d036p-3,
+                               0x1.745d1836f9f31p-3, 0x1.c71c71c575088p-3, 0x1.24924924930a8p-2, 0x1.9999999999995p-2}};
+
+/* (sin r - r) / r³ in r², |r| <= π/4: error 2^-28.0 */
+const MathFit fit_sin_single = {3, {-0x1.994401f781cf6p-13, 0x1.11073bbaaa097p-7, -0x1.555545258c9fap-3}};
+
+/* the same: error 2^-57.3 */
+const MathFit fit_sin_double = {
+    7,
+    {-0x1.aaa4130ea1ae3p-41, 0x1.61208ff841eb7p-33, -0x1.ae645293554b1p-26, 0x1.71de3a5334fb7p-19,
+     -0x1.a01a01a018aa1p-13, 0x1.111111111110bp-7, -0x1.5555555555555p-3}};
+
+/* the same: error 2^-37.5 */
+const MathFit fit_sin_middle = {
+    4, {0x1.6cd49554c89c5p-19, -0x1.a00f8a7ad0e52p-13, 0x1.11110877e610cp-7, -0x1.5555554c7fc83p-3}};
+
+/* (cos r - 1 + r²/2) / r⁴ in r²: error 2^-33.2 */
+const MathFit fit_cos_single = {3, {0x1.99f4107ef6665p-16, -0x1.6c0c546928e42p-10, 0x1.55554a4ca3383p-5}};
+
+/* the same: error 2^-43.1 */
+const MathFit fit_cos_middle = {
+    4, {-0x1.2425562bdb1e4p-22, 0x1.a0110196761ebp-16, -0x1.6c16b86247cbcp-10, 0x1.5555554f10999p-5}};
+
+/* the same: error 2^-60.9 */
+const MathFit fit_cos_double = {6,
+                                {-0x1.8faad76550594p-37, 0x1.1ee9e3fbda28bp-29, -0x1.27e4f7fd17db3p-22,
+                                 0x1.a01a019c9dd84p-16, -0x1.6c16c16c15095p-10, 0x1.555555555554bp-5}};
+
+/* (atan t - t) / t³ in t², |t| <= tan(π/8): error 2^-35.3 */
+const MathFit fit_atan_middle = {6,
+                                 {0x1.84335a46c8390p-5, -0x1.5b12ebe6e3b33p-4, 0x1.c45e2bd90d3f8p-4,
+                                  -0x1.247e95b4a0b14p-3, 0x1.999915c5b722ap-3, -0x1.555554c0c16a4p-2}};
+
+/* the same: error 2^-57.2 */
+const MathFit fit_atan_double = {
+    11,
+    {-0x1.2512c971d76fbp-6, 0x1.37ab4c8d02863p-5, -0x1.9cc10055bd4ddp-5, 0x1.df0b1494c788fp-5, -0x1.10eb68604c482p-4,
+     0x1.3b111176fe1cap-4, -0x1.745cf8634d79ap-4, 0x1.c71c70e158ad8p-4, -0x1.249249229f864p-3, 0x1.99999999955c9p-3,
+     -0x1.555555555553bp-2}};
+
+/* (tanh x - x) / x³ in x², |x| <= 0.55: error 2^-29.8 */
+const MathFit fit_tanh_single = {
+    5,
+    {-0x1.9b0966ca24eb8p-8, 0x1.5935230ad7a7ep-6, -0x1.b927548f3b6a6p-5, 0x1.110d1d3ddc4b6p-3, -0x1.55554a8f8fdc5p-2}};
+
+/* the same: error 2^-58.4 */
+const MathFit fit_tanh_double = {
+    11,
+    {-0x1.470244c6e2158p-16, 0x1.5d6dfb85ab9d0p-14, -0x1.e96d5da052e7ep-13, 0x1.34836ba435cf3p-11,
+     -0x1.7d8fca7a789a7p-10, 0x1.d6d29ac26f32fp-9, -0x1.226e2f0e2cc2cp-7, 0x1.664f485933482p-6, -0x1.ba1ba1b97c223p-5,
+     0x1.111111111077cp-3, -0x1.555555555554fp-2}};
+
+/* erf x / x - 1 in x², |x| <= 1: error 2^-29.6 */
+const MathFit fit_erf_near_single = {
+    7,
+    {0x1.4a9dab1235699p-14, -0x1.a46b3ff4d08a7p-11, 0x1.54163515240b7p-8, -0x1.b7fb37fbd954ep-6, 0x1.ce2d184de7d2bp-4,
+     -0x1.81273ea2b37bep-2, 0x1.06eba7f7972b3p-3}};
+
+/* the same: error 2^-55.9 */
+const MathFit fit_erf_near_double = {
+    12,
+    {-0x1.acbabf57ef501p-31, 0x1.d777c51831224p-27, -0x1.5c14fc0842667p-23, 0x1.b982295083cfcp-20,
+     -0x1.f4ca8c11f4161p-17, 0x1.f9a2bee1b1f05p-14, -0x1.c02db06ca928fp-11, 0x1.565bccfa6f4bep-8, -0x1.b82ce31204d17p-6,
+     0x1.ce2f21a040fbfp-4, -0x1.812746b0379c1p-2, 0x1.06eba8214db68p-3}};
+
+/* log(erfc x), 1 <= x <= 4: error 2^-29.8 */
+const MathFit fit_erf_far_single = {
+    7,
+    {0x1.873a2fbc4dfcap-13, -0x1.828634d265d44p-9, 0x1.65dac26ff78d6p-6, -0x1.a65832e1606d0p-4, -0x1.46ba9caaaf6aap-1,
+     -0x1.2088e6521a3b1p+0, -0x1.6692d14dc805cp-12}};
+
+/* erfc(x) exp(x²) in (x - 2) / (x + 2), 1 <= x <= 6: error 2^-57.9 */
+const MathFit fit_erf_far_double = {
+    15,
+    {0x1.24b0a4025a20fp-19, 0x1.e4be541979d24p-21, -0x1.d077fab6a2eb4p-17, -0x1.cd25de3d9b07dp-16,
+     0x1.cdf0a582d896cp-16, 0x1.6da71d6ea2281p-13, 0x1.6d5cec0cac6d2p-15, -0x1.016b5c47bb4c9p-10,
+     -0x1.bc25a3a09b276p-11, 0x1.ca95ed548bd05p-8, 0x1.e94715972ec5ap-9, -0x1.437f0b68c109fp-4, 0x1.eeea7dc8a78bep-3,
+     -0x1.b57034efd3f72p-2, 0x1.058671b52c776p-2}};
+
+/* cube root of 1 <= m <= 2: error 2^-16.4 */
+const MathFit fit_cbrt = {
+    5,
+    {-0x1.50ad875e0f765p-7, 0x1.588d7ad208d58p-4, -0x1.2f602b980cc05p-2, 0x1.6d8ece8de1628p-1, 0x1.0453d54166750p-1}};

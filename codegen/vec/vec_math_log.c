@@ -1,0 +1,157 @@
+/* Logarithms: log, log1p, the inverse hyperbolic functions, and log to double length for powers. */
+#include "codegen/vec/math_internal.h"
+
+/* x = (1 + f)·2^e with sqrt(1/2) <= 1 + f < sqrt(2). */
+typedef struct LogParts {
+  LLVMValueRef f, e;          /* floats */
+  LLVMValueRef significand;   /* 1 + f */
+  LLVMValueRef exponent_bits; /* integer: the bits that were taken off x */
+} LogParts;
+
+/* |x| positive and normal; |offset| is added to e.  The exponent becomes a float by standing in the low bits of 2^52
+ * (2^23). */
+static LogParts split_log(const Math *m, LLVMValueRef x, LLVMValueRef offset) {
+  int mantissa = m->is_double ? 52 : 23;
+  int64_t root_half = m->is_double ? INT64_C(0x3fe6a09e667f3bcd) : 0x3f3504f3;
+  int64_t bias = m->is_double ? INT64_C(1023) << 52 : INT64_C(127) << 23;
+  double magic = m->is_double ? 0x1p52 : 0x1p23;
+  int64_t magic_bits = m->is_double ? INT64_C(0x4330000000000000) : 0x4b000000;
+  LLVMValueRef shifted = LLVMBuildAdd(m->b, m_bits(m, x), m_int(m, bias - root_half), "");
+  LLVMValueRef exponent = LLVMBuildLShr(m->b, shifted, m_int(m, mantissa), "");
+  LLVMValueRef rest = LLVMBuildAnd(m->b, shifted, m_int(m, (INT64_C(1) << mantissa) - 1), "");
+  LLVMValueRef counted = m_from_bits(m, LLVMBuildOr(m->b, exponent, m_int(m, magic_bits), ""));
+  LogParts parts;
+  parts.significand = m_from_bits(m, LLVMBuildAdd(m->b, rest, m_int(m, root_half), ""));
+  parts.f = m_sub(m, parts.significand, m_const(m, 1));
+  parts.e = m_sub(m, counted, m_const(m, magic + (m->is_double ? 1023 : 127)));
+  if (offset != NULL) parts.e = m_add(m, parts.e, offset);
+  LLVMValueRef biased = LLVMBuildSub(m->b, exponent, m_int(m, m->is_double ? 1023 : 127), "");
+  parts.exponent_bits = LLVMBuildShl(m->b, biased, m_int(m, mantissa), "");
+  return parts;
+}
+
+/* Subnormal x lifted into the normals; what to add to the exponent then. */
+static LLVMValueRef lift_subnormal(const Math *m, LLVMValueRef x, LLVMValueRef *out_offset) {
+  LLVMValueRef is_small = m_compare_to(m, LLVMRealOLT, x, m->is_double ? 0x1p-1022 : 0x1p-126);
+  *out_offset = m_select(m, is_small, m_const(m, m->is_double ? -54 : -25), m_const(m, 0));
+  return m_select(m, is_small, m_scale(m, x, m->is_double ? 0x1p54 : 0x1p25), x);
+}
+
+/* log(1 + f) + e·ln 2.  f64: with s = f/(2 + f), log(1 + f) = 2s + s³·R(s²), written as f - (f²/2 - s·(f²/2 + s²·R)) so
+ * that only the small terms are rounded (Tang; also fdlibm).  f32: a polynomial in f, no division. */
+static LLVMValueRef log_of_parts(const Math *m, LLVMValueRef f, LLVMValueRef e) {
+  double high = m->is_double ? 0x1.62e42fefa38p-1 : 0x1.62ep-1;
+  double low = m->is_double ? 0x1.ef35793c7673p-45 : 0x1.0bfbe8e8p-15;
+  LLVMValueRef half_square = m_mul(m, f, m_scale(m, f, 0.5)), small = m_mul(m, e, m_const(m, low));
+  if (m->precision == MATH_SINGLE) {
+    LLVMValueRef cube = m_mul(m, m_mul(m, f, f), f);
+    small = m_fma(m, cube, m_polynomial(m, f, &fit_log_single), small);
+    LLVMValueRef rest = m_add(m, m_sub(m, small, half_square), f);
+    return m_fma(m, e, m_const(m, high), rest);
+  }
+  LLVMValueRef s = m_div(m, f, m_add(m, f, m_const(m, 2))), z = m_mul(m, s, s);
+  LLVMValueRef series =
+      m_mul(m, z, m_polynomial(m, z, m->precision == MATH_DOUBLE ? &fit_log_double : &fit_log_middle));
+  LLVMValueRef inner = m_fma(m, s, m_add(m, half_square, series), small);
+  LLVMValueRef correction = m_sub(m, m_sub(m, half_square, inner), f);
+  return m_sub(m, m_mul(m, e, m_const(m, high)), correction);
+}
+
+/* |result| is right for 0 < x < inf. */
+static LLVMValueRef log_specials(const Math *m, LLVMValueRef x, LLVMValueRef result) {
+  result = m_select(m, m_compare(m, LLVMRealOEQ, x, m_infinity(m)), x, result);
+  result = m_select(m, m_compare_to(m, LLVMRealOEQ, x, 0), m_neg(m, m_infinity(m)), result);
+  return m_select(m, m_compare_to(m, LLVMRealULT, x, 0), m_nan(m), result);
+}
+
+LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
+  LLVMValueRef offset, normal = lift_subnormal(m, x, &offset);
+  LogParts parts = split_log(m, normal, offset);
+  return log_specials(m, x, log_of_parts(m, parts.f, parts.e));
+}
+
+/* log u with u = 1 + x rounded; what the rounding lost is added to f.  Near 0, where u has lost most of x, f is x
+ * itself. */
+LLVMValueRef math_log1p(const Math *m, LLVMValueRef x) {
+  LLVMValueRef one = m_const(m, 1), u = m_add(m, x, one);
+  LLVMValueRef big = m_compare_to(m, LLVMRealOGT, x, 1);
+  LLVMValueRef lost = m_select(m, big, m_sub(m, one, m_sub(m, u, x)), m_sub(m, x, m_sub(m, u, one)));
+  LogParts parts = split_log(m, u, NULL);
+  LLVMValueRef one_bits = m_bits(m, one);
+  LLVMValueRef shrink = m_from_bits(m, LLVMBuildSub(m->b, one_bits, parts.exponent_bits, "")); /* 2^-e */
+  LLVMValueRef near = m_compare_to(m, LLVMRealOEQ, parts.e, 0);
+  LLVMValueRef is_huge = m_compare_to(m, LLVMRealOGT, x, 0x1p60); /* nothing was lost, and 2^-e may not exist */
+  LLVMValueRef f = m_select(m, is_huge, parts.f, m_fma(m, lost, shrink, parts.f));
+  f = m_select(m, near, x, f);
+  LLVMValueRef result = log_specials(m, u, log_of_parts(m, f, parts.e));
+  return m_select(m, m_compare_to(m, LLVMRealOEQ, x, 0), x, result);
+}
+
+/* 2s + s³·(2/3 + s²·Q(s²)) + e·ln 2 with all but Q in pairs; s = f/(2 + f) is divided to double length. */
+MathPair math_log_pair(const Math *d, LLVMValueRef x) {
+  LLVMValueRef offset, normal = lift_subnormal(d, x, &offset);
+  LogParts parts = split_log(d, normal, offset);
+  MathPair denominator = pair_sum(d, parts.significand, m_const(d, 1));
+  LLVMValueRef quotient = m_div(d, parts.f, denominator.high);
+  MathPair back = pair_product(d, quotient, denominator.high);
+  LLVMValueRef rest = m_sub(d, m_sub(d, parts.f, back.high), back.low);
+  rest = m_sub(d, rest, m_mul(d, quotient, denominator.low));
+  MathPair s = pair_ordered_sum(d, quotient, m_div(d, rest, denominator.high));
+  MathPair z = pair_multiply(d, s, s);
+  LLVMValueRef tail = m_polynomial(d, z.high, &fit_log_pair);
+  MathPair factor = pair_ordered_sum(d, m_const(d, 0x1.5555555555555p-1), m_mul(d, z.high, tail));
+  factor.low = m_add(d, factor.low, m_fma(d, z.low, tail, m_const(d, 0x1.5555555555555p-55)));
+  MathPair cubic = pair_multiply(d, pair_multiply(d, s, z), factor);
+  MathPair twice = {m_add(d, s.high, s.high), m_add(d, s.low, s.low)};
+  MathPair log = pair_add(d, twice, cubic);
+  MathPair shift = {m_scale(d, parts.e, 0x1.62e42fefa38p-1), m_scale(d, parts.e, 0x1.ef35793c7673p-45)};
+  return pair_add(d, shift, log);
+}
+
+VEC_RULE(vec_math_log) {
+  Math m = math_of(vec, op->type, lanes);
+  return math_log(&m, operands[0]);
+}
+
+VEC_RULE(vec_math_log1p) {
+  Math m = math_of(vec, op->type, lanes), d = math_double(&m);
+  return m_from_double(&m, math_log1p(&d, m_in_double(&m, operands[0])));
+}
+
+/* --- inverse hyperbolic functions --- */
+
+#define LN_2 0x1.62e42fefa39efp-1
+
+/* log1p(|x| + x² / (1 + sqrt(x² + 1))), log(2|x|) where x² leaves the range. */
+VEC_RULE(vec_math_asinh) {
+  Math m = math_of(vec, op->type, lanes), d = math_double(&m);
+  LLVMValueRef x = m_in_double(&m, operands[0]), size = m_abs(&d, x), one = m_const(&d, 1);
+  LLVMValueRef is_far = m_compare_to(&d, LLVMRealOGT, size, 0x1p28);
+  LLVMValueRef bounded = m_select(&d, is_far, one, size), square = m_mul(&d, bounded, bounded);
+  LLVMValueRef root = m_sqrt(&d, m_add(&d, square, one));
+  LLVMValueRef argument = m_add(&d, bounded, m_div(&d, square, m_add(&d, root, one)));
+  LLVMValueRef result = math_log1p(&d, m_select(&d, is_far, m_sub(&d, size, one), argument));
+  result = m_select(&d, is_far, m_add(&d, result, m_const(&d, LN_2)), result);
+  return m_from_double(&m, m_copysign(&d, result, x));
+}
+
+/* log1p(t + sqrt(2t + t²)) with t = x - 1; log(2x) where that leaves the range. */
+VEC_RULE(vec_math_acosh) {
+  Math m = math_of(vec, op->type, lanes), d = math_double(&m);
+  LLVMValueRef x = m_in_double(&m, operands[0]);
+  LLVMValueRef is_far = m_compare_to(&d, LLVMRealOGT, x, 0x1p28);
+  LLVMValueRef t = m_sub(&d, x, m_const(&d, 1));
+  LLVMValueRef root = m_sqrt(&d, m_mul(&d, t, m_add(&d, t, m_const(&d, 2))));
+  LLVMValueRef result = math_log1p(&d, m_select(&d, is_far, t, m_add(&d, t, root)));
+  result = m_select(&d, is_far, m_add(&d, result, m_const(&d, LN_2)), result);
+  return m_from_double(&m, m_select(&d, m_compare_to(&d, LLVMRealULT, x, 1), m_nan(&d), result));
+}
+
+/* log1p(2x / (1 - x)) / 2 */
+VEC_RULE(vec_math_atanh) {
+  Math m = math_of(vec, op->type, lanes), d = math_double(&m);
+  LLVMValueRef x = m_in_double(&m, operands[0]), size = m_abs(&d, x);
+  LLVMValueRef ratio = m_div(&d, m_add(&d, size, size), m_sub(&d, m_const(&d, 1), size));
+  LLVMValueRef result = m_scale(&d, math_log1p(&d, ratio), 0.5);
+  return m_from_double(&m, m_copysign(&d, result, x));
+}

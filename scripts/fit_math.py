@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Derives the polynomials of codegen/vec's mathematical functions.
+
+  scripts/fit_math.py          writes codegen/vec/math_fits.c
+  scripts/fit_math.py --check  only reports the error of every fit
+
+Needs mpmath.  Each fit is the weighted least-squares polynomial over Chebyshev points, computed with 60 digits and rounded to f64: within
+a factor of two of the least possible maximum error.  The error printed is that of the rounded polynomial against its own weight, as a
+power of two.
+"""
+
+import pathlib
+import sys
+
+from mpmath import mp, mpf, atan, cos, erf, erfc, exp, log, matrix, pi, qr_solve, sin, sqrt, tanh
+
+mp.dps = 60
+POINTS = 3  # per coefficient
+
+
+def series(term, z):
+    """sum of term(k) z^k, for |z| < 1/2."""
+    total, power, k = mpf(0), mpf(1), 0
+    while True:
+        part = term(k) * power
+        total += part
+        if abs(part) < mpf(10) ** -58 * max(abs(total), mpf(10) ** -20):
+            return total
+        power *= z
+        k += 1
+
+
+def factorial_tail(first, sign=1):
+    """1/first! + x/(first+1)! …, in steps of one (sign 1) or, with alternating signs, of two (sign -1)."""
+    step = 1 if sign == 1 else 2
+
+    def value(x):
+        return series(lambda k: mpf(sign) ** k / mp.factorial(first + step * k), x)
+
+    return value
+
+
+ROOT = sqrt(mpf(2))
+QUARTER = (pi / 4) ** 2
+Z_LOG = ((ROOT - 1) / (ROOT + 1)) ** 2
+Z_ATAN = (ROOT - 1) ** 2
+UNIT = lambda x: mpf(1)
+
+
+def odd_rest(function):
+    """(f(x) - x) / x³ as a function of z = x², z > 0."""
+
+    def value(z):
+        x = sqrt(z)
+        return (function(x) - x) / (x * z)
+
+    return value
+
+
+def erfc_scaled(u):
+    """erfc(x) exp(x²), x = 2 (1 + u) / (1 - u)."""
+    x = 2 * (1 + u) / (1 - u)
+    return erfc(x) * exp(x * x)
+
+
+def far(u):
+    return erfc(2 * (1 + u) / (1 - u)) / erfc_scaled(u)
+
+
+# name, comment, function, lower, upper, coefficients, weight of the error (1: absolute)
+LOG_TAIL = lambda f: series(lambda k: mpf(-1) ** k / (k + 3), f)
+FITS = [
+    ("exp_single", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3470, 0.3470, 5, lambda r: r * r),
+    ("exp_middle", "the same", factorial_tail(2), -0.3467, 0.3467, 6, lambda r: r * r),
+    ("exp_double", "the same", factorial_tail(2), -0.3467, 0.3467, 10, lambda r: r * r),
+    ("log_single", "(log(1 + f) - f + f²/2) / f³, sqrt(1/2) <= 1 + f <= sqrt(2)", LOG_TAIL, ROOT / 2 - 1, ROOT - 1, 8, lambda f: f * f),
+    ("log_middle", "(log((1 + s) / (1 - s)) - 2s) / s³ in s²", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 5, lambda z: z / 2),
+    ("log_double", "the same", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 7, lambda z: z / 2),
+    ("log_pair", "the same without its first term 2/3, over s²", lambda z: series(lambda k: mpf(2) / (2 * k + 5), z), 0, Z_LOG, 8, lambda z: z * z / 2),
+    ("sin_single", "(sin r - r) / r³ in r², |r| <= π/4", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.002, 3, lambda z: z),
+    ("sin_double", "the same", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.00001, 7, lambda z: z),
+    ("sin_middle", "the same", lambda z: -factorial_tail(3, -1)(z), 0, QUARTER * 1.00001, 4, lambda z: z),
+    ("cos_single", "(cos r - 1 + r²/2) / r⁴ in r²", factorial_tail(4, -1), 0, QUARTER * 1.002, 3, lambda z: z * z),
+    ("cos_middle", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 4, lambda z: z * z),
+    ("cos_double", "the same", factorial_tail(4, -1), 0, QUARTER * 1.00001, 6, lambda z: z * z),
+    ("atan_middle", "(atan t - t) / t³ in t², |t| <= tan(π/8)", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 6, lambda z: z),
+    ("atan_double", "the same", lambda z: series(lambda k: mpf(-1) ** (k + 1) / (2 * k + 3), z), 0, Z_ATAN, 11, lambda z: z),
+    ("tanh_single", "(tanh x - x) / x³ in x², |x| <= 0.55", odd_rest(tanh), 0, 0.3026, 5, lambda z: z),
+    ("tanh_double", "the same", odd_rest(tanh), 0, 0.3026, 11, lambda z: z),
+    ("erf_near_single", "erf x / x - 1 in x², |x| <= 1", lambda z: erf(sqrt(z)) / sqrt(z) - 1, 0, 1, 7, UNIT),
+    ("erf_near_double", "the same", lambda z: erf(sqrt(z)) / sqrt(z) - 1, 0, 1, 12, UNIT),
+    ("erf_far_single", "log(erfc x), 1 <= x <= 4", lambda x: log(erfc(x)), 1, 4, 7, lambda x: erfc(x)),
+    ("erf_far_double", "erfc(x) exp(x²) in (x - 2) / (x + 2), 1 <= x <= 6", erfc_scaled, -mpf(1) / 3, mpf(1) / 2, 15, far),
+    ("cbrt", "cube root of 1 <= m <= 2", lambda m: mp.cbrt(m), 1, 2, 5, UNIT),
+]
+
+
+def fit(function, lower, upper, count, weight):
+    lower, upper = mpf(lower), mpf(upper)
+    total = POINTS * count + 1
+    points = [(lower + upper) / 2 + (upper - lower) / 2 * cos(pi * (2 * i + 1) / (2 * total)) for i in range(total)]
+    middle, radius = (lower + upper) / 2, (upper - lower) / 2
+    rows, values = [], []
+    for x in points:
+        w = weight(x)
+        rows.append([w * x**k for k in range(count)])
+        values.append(w * function(x))
+    solution, _ = qr_solve(matrix(rows), matrix(values))
+    coefficients = [float(solution[k]) for k in range(count)]
+    worst = mpf(0)
+    for i in range(400):
+        x = middle + radius * cos(pi * (2 * i + 1) / 800)
+        value = mpf(0)
+        for c in reversed(coefficients):
+            value = value * x + mpf(c)
+        worst = max(worst, abs((value - function(x)) * weight(x)))
+    return coefficients, float(mp.log(worst, 2))
+
+
+def main():
+    lines = ["/* Made by scripts/fit_math.py, which says what each of them approximates; from the highest power down. */",
+             '#include "codegen/vec/math_fits.h"', ""]
+    for name, comment, function, lower, upper, count, weight in FITS:
+        coefficients, error = fit(function, lower, upper, count, weight)
+        print(f"{name:18} {count:3} terms, error 2^{error:.1f}")
+        terms = ", ".join(float(c).hex() for c in reversed(coefficients))
+        lines += [f"/* {comment}: error 2^{error:.1f} */", f"const MathFit fit_{name} = {{{count}, {{{terms}}}}};", ""]
+    if "--check" not in sys.argv:
+        path = pathlib.Path(__file__).resolve().parent.parent / "codegen/vec/math_fits.c"
+        path.write_text("\n".join(lines[:-1]) + "\n")
+
+
+main()
