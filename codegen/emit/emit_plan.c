@@ -138,9 +138,21 @@ static void split_parts(const Kernel *kernel, const VecTarget *target, int64_t e
   }
 }
 
-/* Copies of the register width per step: independent chains hide latency (folds), wide bodies amortise loop control. */
+/* Contiguous loads in the steps of folds. */
+static int folded_load_count(const Kernel *kernel) {
+  int count = 0;
+  for (int v = 0; v < kernel->value_count; v++) {
+    count += kernel->values[v].kind == KERNEL_LOAD && kernel->values[v].stage != KERNEL_OUTER;
+  }
+  return count;
+}
+
+/* Copies of the register width per step: independent chains hide latency (folds), wide bodies amortise loop control.  A column fold that walks an outer dim
+ * reads one short piece of every row: half the registers as accumulators make the pieces long enough for the prefetcher. */
 static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim) {
   if (has_scattered_access(kernel, dim)) return 1;
+  bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER;
+  if (kernel->fold_count == 1 && is_outer && folded_load_count(kernel) <= 2) return target->register_count / 2;
   if (kernel->fold_count > 0) return target->register_count >= 32 ? 4 : 2;
   return kernel->value_count > 40 ? 1 : 2;
 }

@@ -24,6 +24,7 @@ typedef struct AlgebraicRules {
 AlgebraicRules algebraic_arith_rules(void); /* rules_arith.c: arithmetic, selection, conversion, constants */
 AlgebraicRules algebraic_shape_rules(void); /* rules_shape.c: reshape, transpose, broadcast */
 AlgebraicRules algebraic_slice_rules(void); /* rules_slice.c: slices, pads, concatenations, copies */
+AlgebraicRules algebraic_dot_rules(void);   /* rules_dot.c */
 
 /* --- what rules share --- */
 

@@ -3,7 +3,7 @@
 #include "passes/simplify/algebraic_rules.h"
 
 /* One instruction is rewritten at most so often in a row: no set of rules can loop for ever. */
-enum { REWRITE_LIMIT = 16, RULE_SETS = 3, RULES_PER_OPCODE = 8 };
+enum { REWRITE_LIMIT = 16, RULE_SETS = 4, RULES_PER_OPCODE = 8 };
 
 /* The rules of each opcode, in table order. */
 typedef struct RuleIndex {
@@ -13,7 +13,8 @@ typedef struct RuleIndex {
 
 static RuleIndex *index_rules(Arena *arena) {
   RuleIndex *index = ARENA_NEW(arena, RuleIndex);
-  const AlgebraicRules sets[RULE_SETS] = {algebraic_arith_rules(), algebraic_shape_rules(), algebraic_slice_rules()};
+  const AlgebraicRules sets[RULE_SETS] = {algebraic_arith_rules(), algebraic_shape_rules(), algebraic_slice_rules(),
+                                          algebraic_dot_rules()};
   for (int s = 0; s < RULE_SETS; s++) {
     for (int i = 0; i < sets[s].count; i++) {
       const AlgebraicRule *rule = &sets[s].rules[i];
