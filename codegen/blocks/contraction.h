@@ -1,18 +1,33 @@
-/* Contractions: Kernels of the form result = Σ lhs × rhs (dot, convolution), as blocked and packed matrix multiplication. */
+/* Contractions: Kernels of the form result = Σ lhs × rhs (dot, convolution), as blocked and packed matrix
+ * multiplication.
+ *
+ * Which dims are rows, columns, depth or batch follows from which factor depends on them; the store decides which
+ * factor gives the columns.  The algorithm is Goto's ("Anatomy of High-Performance Matrix Multiplication", 2008) with
+ * the loops in the order README.md gives reasons for. */
 #ifndef XLAC_CODEGEN_BLOCKS_CONTRACTION_H
 #define XLAC_CODEGEN_BLOCKS_CONTRACTION_H
 
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
-/* True when |kernel| has the form: stage 0 folds a0 ← a0 + lhs × rhs (seed zero), lhs and rhs being loads (converted to the fold's type, predicated or not)
- * with affine addresses; stage 1 stores from a0; and when blocking it pays (its dimensions are large enough). */
+/* True when |kernel| is a contraction that is worth blocks:
+ *
+ *  - its one fold, in stage 0, is reassociable, of f32, f64 or integers of 32 or 64 bits, seeded with zero, and
+ * advances a0 ← a0 + lhs × rhs; the factors are any values (loads, guarded or not, converted or computed);
+ *  - stage 1 stores what it computes from a0, without guards, contiguous along a dim that one factor alone depends on
+ * (a column), and can be computed in lanes along it;
+ *  - columns × rows × depth ≥ 4096, at least 4 columns, 3 of them in a row, depth ≥ 4;
+ *  - a single row only where the rhs can be read in place: contiguous along the columns.  Other products of a matrix
+ * and a vector, and channels that are batch dims (depthwise), are for the emitter of loops. */
 bool contraction_matches(const Kernel *kernel, const VecTarget *target);
 
-/* Emits the body of a function at the builder's position (entry block), buffers being |buffer_pointers|, |scratch| 64-byte aligned of the
- * returned size; leaves the builder at the end of the code, without a terminator.  */
+/* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most about 2 MiB. */
 int64_t contraction_scratch_bytes(const Kernel *kernel, const VecTarget *target);
-void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
-                      LLVMValueRef scratch);
+
+/* Emits the body of a function at the builder's position (entry block), buffers being |buffer_pointers|, |scratch|
+ * 64-byte aligned of the returned size; leaves the builder at the end of the code, without a terminator.  Adds the
+ * micro-kernel, "xlac.contraction.…", to the module unless another contraction has done so. */
+void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
+                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch);
 
 #endif

@@ -12,7 +12,8 @@ static LLVMValueRef count_left(const VecBuilder *vec, int64_t most, int64_t tota
 /* --- finished tiles --- */
 
 /* Stores the epilogue at |lanes| columns from |column|. */
-static void finish_lanes(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, int lanes, LLVMValueRef mask) {
+static void finish_lanes(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, int lanes,
+                         LLVMValueRef mask) {
   const KernelStage *stage = &emitter->kernel->stages[1];
   ElementPoint *point = &emitter->point;
   int height = point->computed_count;
@@ -35,19 +36,21 @@ static bool stores_masked(const ContractionEmitter *emitter) {
   const VecTarget *target = emitter->vec->target;
   const KernelStage *stage = &emitter->kernel->stages[1];
   for (int i = 0; i < stage->store_count && !target->has_masks; i++) {
-    if (!target->has_masks_32 || type_storage_bytes(emitter->kernel->buffers[stage->stores[i].buffer].type) < 4) return false;
+    if (!target->has_masks_32 || type_storage_bytes(emitter->kernel->buffers[stage->stores[i].buffer].type) < 4)
+      return false;
   }
   return true;
 }
 
 /* Columns [begin, end) of a tile's row, the first of the tile being |column|. */
-static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, LLVMValueRef begin, LLVMValueRef end, int lanes,
-                           bool masked) {
+static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, LLVMValueRef begin,
+                           LLVMValueRef end, int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
   if (block_is_empty(begin, end)) return;
   BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
   LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, end, lanes) : NULL;
-  finish_lanes(emitter, block_element(vec, emitter->plan->type, sums, loop.index), block_add(vec, column, loop.index), lanes, mask);
+  finish_lanes(emitter, block_element(vec, emitter->plan->type, sums, loop.index), block_add(vec, column, loop.index),
+               lanes, mask);
   block_loop_end(emitter, &loop);
 }
 
@@ -61,7 +64,8 @@ static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValue
     return;
   }
   int dim = emitter->point.vector_dim;
-  bool masks = stores_masked(emitter) && contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
+  bool masks = stores_masked(emitter) &&
+               contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
   LLVMValueRef whole = LLVMBuildAnd(vec->builder, width, block_int(vec, -(int64_t)plan->lanes), "");
   finish_columns(emitter, sums, column, zero, whole, plan->lanes, false);
   finish_columns(emitter, sums, column, whole, width, masks ? plan->lanes : 1, masks);
@@ -105,11 +109,11 @@ static LLVMValueRef equals(const VecBuilder *vec, LLVMValueRef a, int64_t b, LLV
 /* The block of the depth, rows and panel being worked on. */
 typedef struct BlockPosition {
   DepthBlock depth;
-  LLVMValueRef number;                  /* of the block of the depth */
-  LLVMValueRef row_begin, tile_count;   /* of the block of rows */
-  LLVMValueRef panel, column;           /* in the chunk; its first column in the run */
-  LLVMValueRef rhs, rhs_stride;         /* the panel's rows */
-  LLVMValueRef ahead;                   /* where the next panel's rows lie */
+  LLVMValueRef number;                /* of the block of the depth */
+  LLVMValueRef row_begin, tile_count; /* of the block of rows */
+  LLVMValueRef panel, column;         /* in the chunk; its first column in the run */
+  LLVMValueRef rhs, rhs_stride;       /* the panel's rows */
+  LLVMValueRef ahead;                 /* where the next panel's rows lie */
 } BlockPosition;
 
 /* One tile: sums over a block of the depth; after the last block what follows. */
@@ -123,12 +127,17 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   }
   LLVMValueRef row = block_multiply(vec, tile_index, plan->tile_rows);
   LLVMValueRef lhs = block_element(vec, plan->type, emitter->lhs_pack, block_multiply(vec, row, plan->row_stride));
-  MicroCall call = {.lhs = lhs, .rhs = position->rhs, .tile = tile, .depth = position->depth.depth, .rhs_stride = position->rhs_stride};
+  MicroCall call = {.lhs = lhs,
+                    .rhs = position->rhs,
+                    .tile = tile,
+                    .depth = position->depth.depth,
+                    .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
   if (plan->rhs_ahead) {
     /* every tile asks for one line of each row, in turn */
     int64_t per_line = LINE_BYTES / type_storage_bytes(plan->type), lines = plan->panel_width / per_line;
-    LLVMValueRef line = lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
+    LLVMValueRef line =
+        lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
     call.ahead = block_element(vec, plan->type, position->ahead, block_multiply(vec, line, per_line));
     call.ahead_stride = plan->rhs_stride;
   }
@@ -216,7 +225,8 @@ static void emit_rows(ContractionEmitter *emitter, LLVMValueRef row_block) {
   BlockLoop blocks = block_loop_begin(emitter, zero, block_int(vec, plan->block_count), 1, false);
   position.number = blocks.index;
   position.depth = depth_block(emitter, blocks.index);
-  contraction_pack_lhs(emitter, &position.depth, position.row_begin, block_multiply(vec, position.tile_count, plan->tile_rows));
+  contraction_pack_lhs(emitter, &position.depth, position.row_begin,
+                       block_multiply(vec, position.tile_count, plan->tile_rows));
   BlockLoop panels = block_loop_begin(emitter, zero, panel_count, 1, false);
   position.panel = panels.index;
   emit_panel(emitter, &position, block_add(vec, first_panel, panels.index));
@@ -230,7 +240,8 @@ static void emit_batch(ContractionEmitter *emitter, int level) {
   const ContractionPlan *plan = emitter->plan;
   if (level < plan->batch.count) {
     int dim = plan->batch.dims[level];
-    BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, emitter->kernel->dims[dim].extent), 1, false);
+    BlockLoop loop =
+        block_loop_begin(emitter, block_int(vec, 0), block_int(vec, emitter->kernel->dims[dim].extent), 1, false);
     emitter->point.dims[dim] = loop.index;
     emit_batch(emitter, level + 1);
     block_loop_end(emitter, &loop);
@@ -245,13 +256,14 @@ static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int6
   return block_element(vec, TYPE_S8, scratch, block_int(vec, offset));
 }
 
-void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
-                      LLVMValueRef scratch) {
+void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
+                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch) {
   ContractionPlan plan;
   if (!contraction_plan(kernel, vec->target, &plan)) XLAC_BUG("a Kernel that is no contraction");
   Arena *arena = arena_create();
   ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .plan = &plan, .function = function};
-  emitter.point = (ElementPoint){.vec = vec, .kernel = kernel, .buffers = buffer_pointers, .function = function, .lanes = 1};
+  emitter.point =
+      (ElementPoint){.vec = vec, .kernel = kernel, .buffers = buffer_pointers, .function = function, .lanes = 1};
   emitter.point.values = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->value_count);
   emitter.point.bases = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->value_count);
   emitter.point.computed = ARENA_NEW_ARRAY(arena, int32_t, 2 * kernel->value_count);

@@ -22,13 +22,15 @@ typedef struct ContractionPlan {
   ValueSet lhs_set, rhs_set, epilogue_set;
   DimList batch, rows, columns, depth; /* columns: the last one is contiguous in the store */
 
-  /* Columns: panels of |panel_width| = |panel_vectors| × |lanes| columns, inside runs of |column_run| columns that are walked as one. */
+  /* Columns: panels of |panel_width| = |panel_vectors| × |lanes| columns, inside runs of |column_run| columns that are
+   * walked as one. */
   int lanes, panel_vectors, tile_rows;
   int column_suffix; /* so many last dims make a run */
   int64_t panel_width, column_run, panels_per_run, panel_count;
   int64_t panels_per_chunk, chunk_count;
 
-  /* Depth: blocks of |chunk_size| indices of depth dim |chunk_dim| times all dims inside it; dims outside are walked block by block. */
+  /* Depth: blocks of |chunk_size| indices of depth dim |chunk_dim| times all dims inside it; dims outside are walked
+   * block by block. */
   int chunk_dim;
   int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
   int64_t row_stride; /* of the packed lhs, in elements */
@@ -36,7 +38,8 @@ typedef struct ContractionPlan {
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
   int64_t tile_count, tiles_per_block, row_block_count;
 
-  bool rhs_transposes, lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
+  bool rhs_transposes,
+      lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
   bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
   int64_t rhs_stride; /* of a row of the panel, in elements */
@@ -64,7 +67,7 @@ typedef struct ElementPoint {
   int vector_dim, lanes;              /* one lane: |vector_dim| does not matter */
   LLVMValueRef mask;                  /* active lanes; NULL: all */
   LLVMValueRef accumulator;
-  LLVMValueRef *values, *bases;       /* what is computed: values, and addresses without their term of |vector_dim| */
+  LLVMValueRef *values, *bases; /* what is computed: values, and addresses without their term of |vector_dim| */
   int32_t *computed;
   int computed_count;
 } ElementPoint;
@@ -78,7 +81,8 @@ void point_hoist(ElementPoint *point, const ValueSet *set, uint64_t later);
 void point_forget(ElementPoint *point, int height);
 
 /* How many lanes along |dim| the values of |set| may be evaluated in, some of them masked off or not: |lanes| or 1. */
-int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes, bool masked);
+int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes,
+                      bool masked);
 /* Whether all loads of |set| are contiguous or uniform along |dim|, and at least one contiguous. */
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
 /* The address of load |value| at the point. */
@@ -114,12 +118,14 @@ typedef struct BlockLoop {
 
 /* |guarded|: there may be no round at all; where that is certain, no loop is made: ask block_is_empty before. */
 bool block_is_empty(LLVMValueRef begin, LLVMValueRef end);
-BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step, bool guarded);
+BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step,
+                           bool guarded);
 void block_loop_end(ContractionEmitter *emitter, BlockLoop *loop);
 
-/* Sets the point's first |count| dims of |list| from the row-major linear index over them; dims that |set| walks as one get theirs in the last of
- * them (NULL: none). */
-void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set, LLVMValueRef linear);
+/* Sets the point's first |count| dims of |list| from the row-major linear index over them; dims that |set| walks as one
+ * get theirs in the last of them (NULL: none). */
+void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set,
+                      LLVMValueRef linear);
 /* Lanes whose index, |first| and following, is below |end|. */
 LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMValueRef end, int lanes);
 
@@ -130,14 +136,17 @@ typedef struct DepthBlock {
 } DepthBlock;
 
 /* Packs rows [row_begin, row_begin + row_count) of the block, rows beyond the last repeating it, into |lhs_pack|. */
-void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef row_count);
-/* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into |rhs_pack|. */
+void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
+                          LLVMValueRef row_count);
+/* Packs columns [column, column + panel width) of the current run, lanes beyond its end being whatever, into
+ * |rhs_pack|. */
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
-/* The address of the rhs at the beginning of the block and |column|, where it is a plain load that walks the block's depth as one. */
+/* The address of the rhs at the beginning of the block and |column|, where it is a plain load that walks the block's
+ * depth as one. */
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
 
-/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth|.  |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride|
- * apart, as many as |depth|. */
+/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth|.  |ahead|, if not NULL: memory that will be read
+ * soon in rows |ahead_stride| apart, as many as |depth|. */
 typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, depth, rhs_stride, adds, ahead;
   int64_t ahead_stride;

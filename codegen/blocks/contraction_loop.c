@@ -39,7 +39,8 @@ bool block_is_empty(LLVMValueRef begin, LLVMValueRef end) {
   return constant_of(begin, &first) && constant_of(end, &last) && first >= last;
 }
 
-BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step, bool guarded) {
+BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step,
+                           bool guarded) {
   const VecBuilder *vec = emitter->vec;
   BlockLoop loop = {.index = begin, .end = end, .step = step, .height = emitter->point.computed_count};
   int64_t first, last;
@@ -68,13 +69,15 @@ void block_loop_end(ContractionEmitter *emitter, BlockLoop *loop) {
   LLVMValueRef next = LLVMBuildNSWAdd(vec->builder, loop->index, block_int(vec, loop->step), "");
   LLVMAddIncoming(loop->index, &next, &latch, 1);
   if (loop->behind == NULL) loop->behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, loop->end, ""), loop->header, loop->behind);
+  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, loop->end, ""), loop->header,
+                  loop->behind);
   LLVMPositionBuilderAtEnd(vec->builder, loop->behind);
 }
 
 /* --- indices --- */
 
-void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set, LLVMValueRef linear) {
+void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set,
+                      LLVMValueRef linear) {
   const VecBuilder *vec = emitter->vec;
   for (int i = count - 1; i >= 0;) {
     int last = i;

@@ -1,7 +1,8 @@
 /* Recognising contractions and choosing their blocks. */
 #include "codegen/blocks/contraction_internal.h"
 
-/* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache together. */
+/* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache together.
+ */
 #define DEPTH_LIMIT 320
 /* Where the rhs is read in place. */
 #define IN_PLACE_DEPTH 16
@@ -63,7 +64,8 @@ static bool match_fold(const Kernel *kernel, ContractionPlan *plan) {
   plan->type = fold->type;
   plan->lhs = product->operands[0];
   plan->rhs = product->operands[1];
-  bool is_wide = type_is_integral(plan->type) ? type_storage_bytes(plan->type) >= 4 : plan->type == TYPE_F32 || plan->type == TYPE_F64;
+  bool is_wide = type_is_integral(plan->type) ? type_storage_bytes(plan->type) >= 4
+                                              : plan->type == TYPE_F32 || plan->type == TYPE_F64;
   if (!is_wide) return false;
   plan->lhs_set = value_set(kernel, plan->lhs);
   plan->rhs_set = value_set(kernel, plan->rhs);
@@ -84,7 +86,9 @@ static bool match_epilogue(const Kernel *kernel, ContractionPlan *plan) {
     collect_index(kernel, stage->stores[i].address, set);
   }
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage == 1 || (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL)) return false;
+    if (kernel->dims[d].stage == 1 ||
+        (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL))
+      return false;
   }
   return true;
 }
@@ -146,7 +150,9 @@ static void swap_factors(ContractionPlan *plan) {
 static bool stores_contiguous(const Kernel *kernel, int dim) {
   for (int i = 0; i < kernel->stages[1].store_count; i++) {
     IndexExpr address = kernel->stages[1].stores[i].address;
-    if (index_dim_coefficient(&kernel->space, address, dim) != 1 || index_depends_nonlinearly(&kernel->space, address, dim)) return false;
+    if (index_dim_coefficient(&kernel->space, address, dim) != 1 ||
+        index_depends_nonlinearly(&kernel->space, address, dim))
+      return false;
     for (int t = 0; t < address.term_count; t++) {
       if (kernel->space.atoms.data[address.terms[t].atom].kind == INDEX_ATOM_VALUE) return false;
     }
@@ -181,15 +187,19 @@ static bool find_roles(const Kernel *kernel, ContractionPlan *plan) {
 
 static bool address_merges(const Kernel *kernel, IndexExpr address, int outer, int inner) {
   const IndexSpace *space = &kernel->space;
-  if (index_depends_nonlinearly(space, address, outer) || index_depends_nonlinearly(space, address, inner)) return false;
-  return index_dim_coefficient(space, address, outer) == index_dim_coefficient(space, address, inner) * kernel->dims[inner].extent;
+  if (index_depends_nonlinearly(space, address, outer) || index_depends_nonlinearly(space, address, inner))
+    return false;
+  return index_dim_coefficient(space, address, outer) ==
+         index_dim_coefficient(space, address, inner) * kernel->dims[inner].extent;
 }
 
 bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList *list, int i) {
   int outer = list->dims[i], inner = list->dims[i + 1];
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (!set->has[v] || value->kind == KERNEL_CONSTANT || value->kind == KERNEL_APPLY || value->kind == KERNEL_ACCUMULATOR) continue;
+    if (!set->has[v] || value->kind == KERNEL_CONSTANT || value->kind == KERNEL_APPLY ||
+        value->kind == KERNEL_ACCUMULATOR)
+      continue;
     if (!address_merges(kernel, value->address, outer, inner)) return false;
   }
   for (int s = 0; set->has_stores && s < kernel->stages[1].store_count; s++) {
@@ -224,7 +234,8 @@ static int largest_panel_vectors(const VecTarget *target) {
   return target->register_count >= 32 ? 4 : 3;
 }
 
-/* Steps of the machine for one index of the depth: two multiplications or two loads each, and no less than the latency of an addition. */
+/* Steps of the machine for one index of the depth: two multiplications or two loads each, and no less than the latency
+ * of an addition. */
 static double tile_cost(int rows, int vectors) {
   double work = rows * vectors * 0.5, loads = (rows + vectors) * 0.5;
   double cost = work > loads ? work : loads;
@@ -262,8 +273,9 @@ static bool is_plain_rhs(const Kernel *kernel, const ContractionPlan *plan) {
   return rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && contraction_contiguous(kernel, &plan->rhs_set, column);
 }
 
-/* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be one more way through
- * memory.  Short blocks then keep few rows in flight at once, which the hardware sees as streams. */
+/* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be
+ * one more way through memory.  Short blocks then keep few rows in flight at once, which the hardware sees as streams.
+ */
 static void choose_in_place(const Kernel *kernel, ContractionPlan *plan) {
   if (plan->tile_count > 1 || !is_plain_rhs(kernel, plan) || plan->column_run < plan->panel_width) return;
   plan->rhs_in_place = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) == plan->depth.count;
@@ -274,7 +286,8 @@ static void choose_ahead(const Kernel *kernel, ContractionPlan *plan) {
   int depth = plan->depth.dims[plan->depth.count - 1];
   plan->rhs_stride = index_dim_coefficient(&kernel->space, kernel->values[plan->rhs].address, depth);
   if (plan->rhs_in_place || !is_plain_rhs(kernel, plan) || plan->panel_count == 1) return;
-  plan->rhs_ahead = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) >= plan->depth.count - plan->chunk_dim;
+  plan->rhs_ahead =
+      contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) >= plan->depth.count - plan->chunk_dim;
 }
 
 static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
@@ -339,7 +352,8 @@ static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix
   return size;
 }
 
-static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionPlan *plan, const ValueSet *set, int across, int along) {
+static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionPlan *plan, const ValueSet *set,
+                       int across, int along) {
   if (plan->lanes < 4 || plan->lanes > 16) return false;
   return contraction_contiguous(kernel, set, across) && !contraction_contiguous(kernel, set, along) &&
          contraction_lanes(kernel, target, set, across, plan->lanes, false) > 1;

@@ -17,13 +17,14 @@ typedef struct MicroEmitter {
 
 static LLVMTypeRef micro_type(const VecBuilder *vec) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
-  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index, index, LLVMInt1TypeInContext(vec->context), pointer, index};
+  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index, index, LLVMInt1TypeInContext(vec->context),
+                                       pointer, index};
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
 }
 
 static void micro_name(const ContractionPlan *plan, char *out, size_t size) {
-  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d%s", type_text(plan->type), plan->tile_rows, plan->panel_vectors, plan->lanes,
-           (int)plan->row_stride, plan->rhs_ahead ? ".ahead" : "");
+  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d%s", type_text(plan->type), plan->tile_rows, plan->panel_vectors,
+           plan->lanes, (int)plan->row_stride, plan->rhs_ahead ? ".ahead" : "");
 }
 
 static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
@@ -31,7 +32,8 @@ static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
 }
 
 static LLVMValueRef sum_pointer(const MicroEmitter *micro, int sum) {
-  return block_element(micro->vec, micro->plan->type, micro->arguments[ARG_TILE], block_int(micro->vec, (int64_t)sum * micro->plan->lanes));
+  return block_element(micro->vec, micro->plan->type, micro->arguments[ARG_TILE],
+                       block_int(micro->vec, (int64_t)sum * micro->plan->lanes));
 }
 
 /* sums ← add ? tile : 0; the builder stands behind, in |out_block|. */
@@ -41,7 +43,8 @@ static void load_sums(const MicroEmitter *micro, LLVMValueRef *out_sums) {
   LLVMBuildCondBr(vec->builder, micro->arguments[ARG_ADD], load, behind);
   LLVMPositionBuilderAtEnd(vec->builder, load);
   LLVMValueRef loaded[MAX_SUMS];
-  for (int i = 0; i < micro->sum_count; i++) loaded[i] = vec_load(vec, micro->plan->type, sum_pointer(micro, i), NULL, micro->plan->lanes);
+  for (int i = 0; i < micro->sum_count; i++)
+    loaded[i] = vec_load(vec, micro->plan->type, sum_pointer(micro, i), NULL, micro->plan->lanes);
   LLVMBuildBr(vec->builder, behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
   for (int i = 0; i < micro->sum_count; i++) {
@@ -79,7 +82,8 @@ static void prefetch(const MicroEmitter *micro, LLVMValueRef pointer) {
   LLVMTypeRef type = LLVMTypeOf(pointer), flag = LLVMInt32TypeInContext(vec->context);
   unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
   LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, &type, 1);
-  LLVMValueRef arguments[] = {pointer, LLVMConstInt(flag, 0, false), LLVMConstInt(flag, 2, false), LLVMConstInt(flag, 1, false)};
+  LLVMValueRef arguments[] = {pointer, LLVMConstInt(flag, 0, false), LLVMConstInt(flag, 2, false),
+                              LLVMConstInt(flag, 1, false)};
   LLVMBuildCall2(vec->builder, LLVMIntrinsicGetType(vec->context, id, &type, 1), function, arguments, 4, "");
 }
 
@@ -89,7 +93,8 @@ typedef struct MovingPointer {
 } MovingPointer;
 
 static MovingPointer pointer_begin(const MicroEmitter *micro, int pointer, int stride, LLVMBasicBlockRef before) {
-  MovingPointer moving = {LLVMBuildPhi(micro->vec->builder, LLVMTypeOf(micro->arguments[pointer]), ""), micro->arguments[stride]};
+  MovingPointer moving = {LLVMBuildPhi(micro->vec->builder, LLVMTypeOf(micro->arguments[pointer]), ""),
+                          micro->arguments[stride]};
   LLVMValueRef first = micro->arguments[pointer];
   LLVMAddIncoming(moving.phi, &first, &before, 1);
   return moving;
@@ -124,9 +129,11 @@ static void emit_body(const MicroEmitter *micro) {
   pointer_end(micro, &rhs, loop);
   if (micro->plan->rhs_ahead) pointer_end(micro, &ahead, loop);
   for (int i = 0; i < micro->sum_count; i++) LLVMAddIncoming(phis[i], &sums[i], &loop, 1);
-  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, micro->arguments[ARG_DEPTH], ""), loop, behind);
+  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, micro->arguments[ARG_DEPTH], ""), loop,
+                  behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
-  for (int i = 0; i < micro->sum_count; i++) vec_store(vec, micro->plan->type, sums[i], sum_pointer(micro, i), NULL, micro->plan->lanes);
+  for (int i = 0; i < micro->sum_count; i++)
+    vec_store(vec, micro->plan->type, sums[i], sum_pointer(micro, i), NULL, micro->plan->lanes);
   LLVMBuildRetVoid(vec->builder);
 }
 
@@ -143,7 +150,8 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionPlan 
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
   }
   LLVMBasicBlockRef position = LLVMGetInsertBlock(vec->builder);
-  MicroEmitter micro = {.vec = vec, .plan = plan, .function = function, .sum_count = plan->tile_rows * plan->panel_vectors};
+  MicroEmitter micro = {
+      .vec = vec, .plan = plan, .function = function, .sum_count = plan->tile_rows * plan->panel_vectors};
   XLAC_CHECK(micro.sum_count <= MAX_SUMS);
   LLVMGetParams(function, micro.arguments);
   emit_body(&micro);
@@ -152,8 +160,12 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionPlan 
 }
 
 void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const MicroCall *call) {
-  LLVMValueRef arguments[ARG_COUNT] = {[ARG_LHS] = call->lhs, [ARG_RHS] = call->rhs, [ARG_TILE] = call->tile, [ARG_DEPTH] = call->depth,
-                                       [ARG_RHS_STRIDE] = call->rhs_stride, [ARG_ADD] = call->adds};
+  LLVMValueRef arguments[ARG_COUNT] = {[ARG_LHS] = call->lhs,
+                                       [ARG_RHS] = call->rhs,
+                                       [ARG_TILE] = call->tile,
+                                       [ARG_DEPTH] = call->depth,
+                                       [ARG_RHS_STRIDE] = call->rhs_stride,
+                                       [ARG_ADD] = call->adds};
   arguments[ARG_AHEAD] = call->ahead != NULL ? call->ahead : LLVMGetPoison(LLVMTypeOf(call->lhs));
   arguments[ARG_AHEAD_STRIDE] = block_int(vec, call->ahead_stride);
   LLVMBuildCall2(vec->builder, micro_type(vec), micro_function(vec, plan), arguments, ARG_COUNT, "");

@@ -1,7 +1,8 @@
 /* Packing: the lhs as rows with the depth contiguous, the rhs as rows of one panel. */
 #include "codegen/blocks/contraction_internal.h"
 
-/* Loops over the dims of the depth inside a block, the last |merged| of them as one, left out here: the caller walks those. */
+/* Loops over the dims of the depth inside a block, the last |merged| of them as one, left out here: the caller walks
+ * those. */
 typedef struct DepthNest {
   ContractionEmitter *emitter;
   int loop_count;
@@ -42,7 +43,8 @@ static void depth_nest_end(DepthNest *nest) {
 }
 
 /* The run of the last |merged| dims: its first index in the last of them, and its length. */
-static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int merged, LLVMValueRef *out_first, LLVMValueRef *out_count) {
+static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int merged, LLVMValueRef *out_first,
+                      LLVMValueRef *out_count) {
   const VecBuilder *vec = emitter->vec;
   const DimList *depth = &emitter->plan->depth;
   int64_t size = 1;
@@ -72,7 +74,8 @@ static void pack_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, L
 
 /* --- square blocks --- */
 
-/* A square block of a factor: lanes along |across|, in which it is contiguous, one vector for each index of |along|, in which the packed form is. */
+/* A square block of a factor: lanes along |across|, in which it is contiguous, one vector for each index of |along|, in
+ * which the packed form is. */
 typedef struct SquareBlock {
   int32_t factor;
   int across, along;
@@ -121,7 +124,8 @@ static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) 
   }
   transpose(vec, rows, lanes);
   for (int i = 0; i < lanes; i++) {
-    LLVMValueRef target = block_element(vec, emitter->plan->type, square->target, block_int(vec, i * square->target_stride));
+    LLVMValueRef target =
+        block_element(vec, emitter->plan->type, square->target, block_int(vec, i * square->target_stride));
     vec_store(vec, emitter->plan->type, rows[i], target, NULL, lanes);
   }
 }
@@ -134,7 +138,8 @@ typedef struct RunCopy {
   LLVMValueRef first, count, target;
 } RunCopy;
 
-static void copy_run_from(ContractionEmitter *emitter, const RunCopy *copy, LLVMValueRef begin, LLVMValueRef end, int lanes, bool masked) {
+static void copy_run_from(ContractionEmitter *emitter, const RunCopy *copy, LLVMValueRef begin, LLVMValueRef end,
+                          int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
   PrimitiveType type = emitter->plan->type;
   if (block_is_empty(begin, end)) return;
@@ -159,7 +164,8 @@ static void copy_run(ContractionEmitter *emitter, const RunCopy *copy) {
 }
 
 /* Rows [begin, end) of the block, one after the other. */
-static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef begin, LLVMValueRef end) {
+static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef begin,
+                      LLVMValueRef end) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   const ValueSet *set = &plan->lhs_set;
@@ -184,8 +190,10 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
   block_loop_end(emitter, &rows);
 }
 
-/* Rows [0, end) of the block, a multiple of the lanes, in squares; beyond the depth the padding of the rows is written. */
-static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef end) {
+/* Rows [0, end) of the block, a multiple of the lanes, in squares; beyond the depth the padding of the rows is written.
+ */
+static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
+                             LLVMValueRef end) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   if (block_is_empty(block_int(vec, 0), end)) return;
@@ -204,7 +212,8 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), count, plan->lanes, false);
   square.across_begin = block_add(vec, row_begin, rows.index);
   square.along_begin = block_add(vec, first, steps.index);
-  LLVMValueRef offset = block_add(vec, block_multiply(vec, rows.index, plan->row_stride), block_add(vec, nest.offset, steps.index));
+  LLVMValueRef offset =
+      block_add(vec, block_multiply(vec, rows.index, plan->row_stride), block_add(vec, nest.offset, steps.index));
   square.target = block_element(vec, plan->type, emitter->lhs_pack, offset);
   pack_square(emitter, &square);
   block_loop_end(emitter, &steps);
@@ -212,12 +221,14 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   depth_nest_end(&nest);
 }
 
-void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef row_count) {
+void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
+                          LLVMValueRef row_count) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   LLVMValueRef begin = block_int(vec, 0);
   if (plan->lhs_transposes) {
-    LLVMValueRef present = block_minimum(vec, row_count, LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
+    LLVMValueRef present =
+        block_minimum(vec, row_count, LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
     LLVMValueRef whole = LLVMBuildAnd(vec->builder, present, block_int(vec, -(int64_t)plan->lanes), "");
     pack_row_squares(emitter, block, row_begin, whole);
     begin = whole;
@@ -228,7 +239,8 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
 /* --- rhs --- */
 
 /* One row of the panel in lanes of |lanes|; |end|: of the run of columns, NULL when the panel lies inside it. */
-static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLVMValueRef target, LLVMValueRef end, int lanes) {
+static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLVMValueRef target, LLVMValueRef end,
+                           int lanes) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   int dim = plan->columns.dims[plan->columns.count - 1];
@@ -255,8 +267,8 @@ typedef struct Panel {
 } Panel;
 
 /* Depth [begin, end) of a run, row by row. */
-static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef begin, LLVMValueRef end,
-                            LLVMValueRef offset) {
+static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef begin,
+                            LLVMValueRef end, LLVMValueRef offset) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   if (block_is_empty(begin, end)) return;
@@ -264,12 +276,14 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
   emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, loop.index);
   point_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->panel_width);
-  pack_panel_row(emitter, panel->column, block_element(vec, plan->type, emitter->rhs_pack, row), panel->end, panel->lanes);
+  pack_panel_row(emitter, panel->column, block_element(vec, plan->type, emitter->rhs_pack, row), panel->end,
+                 panel->lanes);
   block_loop_end(emitter, &loop);
 }
 
 /* Depth [0, end) of a run, a multiple of the lanes, in squares; columns beyond the run repeat its last. */
-static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef end, LLVMValueRef offset) {
+static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef end,
+                               LLVMValueRef offset) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   if (block_is_empty(block_int(vec, 0), end)) return;
@@ -278,7 +292,8 @@ static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, 
   square.along = plan->columns.dims[plan->columns.count - 1];
   if (panel->end != NULL) square.along_last = block_add(vec, panel->end, block_int(vec, -1));
   emitter->point.vector_dim = square.across;
-  BlockLoop vectors = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->panel_width), plan->lanes, false);
+  BlockLoop vectors =
+      block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->panel_width), plan->lanes, false);
   BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes, true);
   square.across_begin = block_add(vec, first, steps.index);
   square.along_begin = block_add(vec, panel->column, vectors.index);

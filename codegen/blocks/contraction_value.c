@@ -26,13 +26,16 @@ static LLVMValueRef atom_scalar(ElementPoint *point, const IndexAtom *atom) {
   switch (atom->kind) {
     case INDEX_ATOM_DIM: return point->dims[atom->number];
     case INDEX_ATOM_VALUE: return point_value(point, atom->number);
-    case INDEX_ATOM_DIV: return LLVMBuildSDiv(builder, index_scalar(point, atom->inner), int_constant(point, 64, atom->divisor), "");
-    case INDEX_ATOM_MOD: return LLVMBuildSRem(builder, index_scalar(point, atom->inner), int_constant(point, 64, atom->divisor), "");
+    case INDEX_ATOM_DIV:
+      return LLVMBuildSDiv(builder, index_scalar(point, atom->inner), int_constant(point, 64, atom->divisor), "");
+    case INDEX_ATOM_MOD:
+      return LLVMBuildSRem(builder, index_scalar(point, atom->inner), int_constant(point, 64, atom->divisor), "");
   }
   XLAC_BUG("unknown index atom");
 }
 
-/* |skipped_dim|: its plain term is left out; -1 for none.  Excluded positions may be negative: nothing promises not to wrap. */
+/* |skipped_dim|: its plain term is left out; -1 for none.  Excluded positions may be negative: nothing promises not to
+ * wrap. */
 static LLVMValueRef index_partial(ElementPoint *point, IndexExpr expr, int skipped_dim) {
   LLVMValueRef sum = int_constant(point, 64, expr.constant);
   for (int i = 0; i < expr.term_count; i++) {
@@ -73,10 +76,12 @@ static LLVMValueRef load_index(ElementPoint *point, int32_t value) {
   const KernelValue *info = &point->kernel->values[value];
   if (point->bases[value] == NULL) return index_scalar(point, info->address);
   int64_t coefficient = index_dim_coefficient(&point->kernel->space, info->address, point->vector_dim);
-  return block_add(point->vec, point->bases[value], block_multiply(point->vec, point->dims[point->vector_dim], coefficient));
+  return block_add(point->vec, point->bases[value],
+                   block_multiply(point->vec, point->dims[point->vector_dim], coefficient));
 }
 
-/* Where a predicate that is the same in all lanes is false, the buffer's beginning is read, which always exists, and dropped. */
+/* Where a predicate that is the same in all lanes is false, the buffer's beginning is read, which always exists, and
+ * dropped. */
 static LLVMValueRef load_guarded(ElementPoint *point, int32_t value, int lanes, LLVMValueRef mask) {
   const KernelValue *info = &point->kernel->values[value];
   LLVMBuilderRef builder = point->vec->builder;
@@ -126,7 +131,8 @@ static LLVMValueRef index_test(ElementPoint *point, const KernelValue *value, in
   int bits = lanes > 1 ? index_bits(point, value->address) : 64;
   LLVMValueRef index = lanes > 1 ? index_lanes(point, value->address, bits) : index_scalar(point, value->address);
   if (value->kind == KERNEL_DIVISIBLE) {
-    LLVMValueRef rest = LLVMBuildSRem(builder, index, vec_splat(point->vec, int_constant(point, bits, value->upper), lanes), "");
+    LLVMValueRef rest =
+        LLVMBuildSRem(builder, index, vec_splat(point->vec, int_constant(point, bits, value->upper), lanes), "");
     return LLVMBuildICmp(builder, LLVMIntEQ, rest, LLVMConstNull(LLVMTypeOf(rest)), "");
   }
   LLVMValueRef lower = vec_splat(point->vec, int_constant(point, bits, value->lower), lanes);
@@ -140,11 +146,15 @@ static LLVMValueRef apply(ElementPoint *point, const KernelValue *value, int lan
     operands[i] = lanes > 1 ? point_value_lanes(point, value->operands[i]) : point_value(point, value->operands[i]);
   }
   int typed = value->opcode == HLO_SELECT || value->opcode == HLO_CLAMP ? 1 : 0;
-  VecOp op = {value->opcode, value->type, point->kernel->values[value->operands[typed]].type, {value->params[0], value->params[1]}};
+  VecOp op = {value->opcode,
+              value->type,
+              point->kernel->values[value->operands[typed]].type,
+              {value->params[0], value->params[1]}};
   return vec_apply(point->vec, &op, operands, lanes);
 }
 
-/* The accumulator is in lanes wherever there are some, and so is what is computed from it, its dims including all columns. */
+/* The accumulator is in lanes wherever there are some, and so is what is computed from it, its dims including all
+ * columns. */
 static LLVMValueRef compute(ElementPoint *point, int32_t value) {
   const KernelValue *info = &point->kernel->values[value];
   int lanes = varies(point, value) ? point->lanes : 1;
@@ -176,7 +186,8 @@ LLVMValueRef point_value_lanes(ElementPoint *point, int32_t value) {
 
 void point_store(ElementPoint *point, const KernelStore *store, LLVMValueRef value) {
   PrimitiveType type = point->kernel->buffers[store->buffer].type;
-  LLVMValueRef pointer = block_element(point->vec, type, point->buffers[store->buffer], index_scalar(point, store->address));
+  LLVMValueRef pointer =
+      block_element(point->vec, type, point->buffers[store->buffer], index_scalar(point, store->address));
   vec_store(point->vec, type, value, pointer, point->mask, point->lanes);
 }
 
@@ -235,13 +246,15 @@ static bool mask_is_cheap(const VecTarget *target, PrimitiveType type, bool gath
   return target->has_masks_32 && !gathers && type_storage_bytes(type) >= 4;
 }
 
-int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes, bool masked) {
+int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes,
+                      bool masked) {
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (!set->has[v] || value->kind == KERNEL_CONSTANT || value->kind == KERNEL_APPLY) continue;
     if (!index_allows_lanes(kernel, value->address, dim)) return 1;
     if (value->kind != KERNEL_LOAD || (value->dims >> dim & 1) == 0) continue;
-    bool is_guarded = value->predicate >= 0, lanes_differ = is_guarded && (kernel->values[value->predicate].dims >> dim & 1) != 0;
+    bool is_guarded = value->predicate >= 0,
+         lanes_differ = is_guarded && (kernel->values[value->predicate].dims >> dim & 1) != 0;
     bool gathers = index_dim_coefficient(&kernel->space, value->address, dim) != 1;
     if ((masked || lanes_differ) && !mask_is_cheap(target, value->type, gathers)) return 1;
     if (is_guarded && kernel->buffers[value->buffer].element_count < lanes) return 1;
