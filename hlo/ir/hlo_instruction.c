@@ -314,6 +314,7 @@ void hlo_instruction_inherit_metadata(HloInstruction *to, const HloInstruction *
     const HloAttr *attr = find_attr(from, inherited[i]);
     if (attr && !find_attr(to, inherited[i])) hlo_instruction_set_attr(to, attr);
   }
+  if (to->loc.file == NULL) to->loc = from->loc;
 }
 
 const HloMetadata *hlo_instruction_metadata(const HloInstruction *instruction) {
