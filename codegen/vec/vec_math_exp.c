@@ -74,12 +74,15 @@ VEC_RULE(vec_math_tanh) {
   return m_copysign(&m, m_select(&m, is_near, near, far), x);
 }
 
-/* e/(1 + e) or 1/(1 + e) with e = exp(-|x|): keeps its precision where the result is small. */
+/* e/(1 + e) or 1/(1 + e) with e = exp(-|x|): keeps its precision where the result is small.  What rounding 1 + e lost
+ * is taken from the quotient (at its weight for small e, where it matters most). */
 VEC_RULE(vec_math_logistic) {
   Math m = math_of(vec, op->type, lanes);
   LLVMValueRef x = operands[0], e = math_exp(&m, m_neg(&m, m_abs(&m, x))), one = m_const(&m, 1);
   LLVMValueRef numerator = m_select(&m, m_sign_bit(&m, x), e, one);
-  return m_div(&m, numerator, m_add(&m, e, one));
+  LLVMValueRef denominator = m_add(&m, one, e), lost = m_sub(&m, e, m_sub(&m, denominator, one));
+  LLVMValueRef quotient = m_div(&m, numerator, denominator);
+  return m_fma(&m, m_neg(&m, quotient), lost, quotient);
 }
 
 /* exp(size)/2 where exp itself may overflow. */

@@ -32,7 +32,7 @@ VEC_RULE(vec_math_pow) {
   LLVMValueRef result = positive_power(&d, m_select(&d, is_unbounded, one, size), y);
   LLVMValueRef grows = LLVMBuildXor(d.b, is_zero, m_compare_to(&d, LLVMRealOGT, y, 0), "");
   result = m_select(&d, is_unbounded, m_select(&d, grows, infinity, zero), result);
-  result = m_select(&d, m_compare(&d, LLVMRealUNO, y, y), y, result);
+  result = m_select(&d, m_compare(&d, LLVMRealUNO, x, y), m_nan(&d), result);
   Whole whole = wholeness(&d, y);
   LLVMValueRef flips = m_and(&d, m_sign_bit(&d, x), whole.is_odd);
   result = m_select(&d, flips, m_neg(&d, result), result);
