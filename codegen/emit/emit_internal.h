@@ -31,6 +31,9 @@ typedef struct EmitPlan {
 /* Chooses by counting loads, stores and operations per element for each dim that may be walked in lanes.  |arena| holds the plan. */
 void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan);
 
+/* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
+int emit_widest_element(const Kernel *kernel);
+
 typedef struct CachedValue {
   LLVMValueRef value; /* NULL: not computed here */
   LLVMValueRef splat; /* in all lanes, when |value| is a scalar and somebody needed it so */
@@ -100,7 +103,29 @@ Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t
 /* Ends it; the builder stands behind it and |slots| hold the final values. */
 void emit_loop_end(KernelEmitter *emitter, Loop *loop);
 
+/* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat. */
+void emit_hoist_values(KernelEmitter *emitter, uint64_t known);
+
+/* --- square blocks (emit_transpose.c) --- */
+
+/* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers. */
+typedef struct TransposePlan {
+  int across, along;  /* the dims of the blocks: loads are contiguous along |across|, stores along |along| */
+  int lanes;          /* V: blocks are V × V */
+  int64_t cache_rows; /* of |across| between two steps along |along| */
+  bool is_copy;       /* the stored value is the load itself */
+  int load_count;
+  int32_t *loads;     /* values that are transposed */
+} TransposePlan;
+
+/* False when |kernel| has not that form or its extents are too small.  |arena| holds the plan. */
+bool transpose_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, TransposePlan *out_plan);
 /* The whole nest. */
+void emit_transpose(KernelEmitter *emitter, const TransposePlan *plan);
+
+/* --- any Kernel --- */
+
+/* The whole nest, as |emitter->plan| says. */
 void emit_nest(KernelEmitter *emitter);
 
 #endif

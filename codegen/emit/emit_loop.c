@@ -63,6 +63,10 @@ static void hoist_values(KernelEmitter *emitter, int stage, uint64_t known) {
   }
 }
 
+void emit_hoist_values(KernelEmitter *emitter, uint64_t known) {
+  hoist_values(emitter, KERNEL_OUTER, known);
+}
+
 /* --- steps of the vector dim --- */
 
 static void enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part) {

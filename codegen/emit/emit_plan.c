@@ -8,8 +8,7 @@ static int register_bits(PrimitiveType type) {
   return type_storage_bytes(type) * 8;
 }
 
-/* The widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
-static int widest_element(const Kernel *kernel) {
+int emit_widest_element(const Kernel *kernel) {
   int bits = 8;
   for (int b = 0; b < kernel->buffer_count; b++) bits = (int)max_i64(bits, register_bits(kernel->buffers[b].type));
   for (int f = 0; f < kernel->fold_count; f++) bits = (int)max_i64(bits, register_bits(kernel->folds[f].type));
@@ -244,7 +243,7 @@ void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *aren
   EmitPlan *plan = out_plan;
   *plan = (EmitPlan){.outer_walk = {.dim = -1}};
   plan->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
-  int native = (int)max_i64(target->vector_bits / widest_element(kernel), 1);
+  int native = (int)max_i64(target->vector_bits / emit_widest_element(kernel), 1);
   double inner = plan_inner_walks(kernel, target, native, plan), outer = 0;
   int dim = has_rows(kernel) ? -1 : best_outer_dim(kernel, native, &outer);
   if (dim >= 0 && (!has_inner_dims(kernel) || outer < inner)) {

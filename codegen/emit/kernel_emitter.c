@@ -57,6 +57,11 @@ static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef
   KernelEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
   emitter.values = ARENA_NEW_ARRAY(arena, CachedValue, kernel->value_count);
   emitter.accumulators = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->fold_count);
+  TransposePlan transpose;
+  if (transpose_plan_choose(kernel, vec->target, arena, &transpose)) {
+    emit_transpose(&emitter, &transpose);
+    return;
+  }
   emit_plan_choose(kernel, vec->target, arena, &emitter.plan);
   emit_nest(&emitter);
 }

@@ -65,6 +65,14 @@ LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef 
 void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef base, LLVMValueRef offsets,
                  LLVMValueRef mask, int lanes);
 
+#define VEC_MAX_SQUARE 32
+
+/* Transposes |lanes| rows of |lanes| elements each in place, as they are in memory (vec_memory_type); |lanes| is a power of two up to
+ * VEC_MAX_SQUARE. */
+void vec_transpose(const VecBuilder *vec, PrimitiveType type, LLVMValueRef *rows, int lanes);
+/* The register form of what was loaded as vec_memory_type. */
+LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+
 /* The operation on register values of |lanes| lanes each. */
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes);
 

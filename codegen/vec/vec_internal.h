@@ -19,7 +19,6 @@ LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef 
 
 /* A float rounded to what |type| can hold (f16, bf16); others as they are. */
 LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
-LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
 /* Nearest integer, ties to even. */
 LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes);
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
