@@ -9,7 +9,8 @@ static void print_value(StringBuilder *out, const BufferAssignment *assignment, 
 }
 
 /* The value that is the caller's parameter. */
-static const HloValue *parameter_value(const BufferAssignment *assignment, const HloModule *module, const BufferAllocation *allocation) {
+static const HloValue *parameter_value(const BufferAssignment *assignment, const HloModule *module,
+                                       const BufferAllocation *allocation) {
   for (int32_t i = 0; i < allocation->buffer_count; i++) {
     const HloBuffer *buffer = &assignment->buffers[allocation->buffers[i]];
     for (int32_t k = 0; k < buffer->value_count; k++) {
@@ -33,7 +34,8 @@ static const HloValue *result_value(const BufferAssignment *assignment, const Bu
 
 static void print_kind(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
                        const BufferAllocation *allocation) {
-  const HloValue *parameter = allocation->kind == ALLOCATION_PARAMETER ? parameter_value(assignment, module, allocation) : NULL;
+  const HloValue *parameter =
+      allocation->kind == ALLOCATION_PARAMETER ? parameter_value(assignment, module, allocation) : NULL;
   const HloValue *result = allocation->result >= 0 ? result_value(assignment, allocation) : NULL;
   if (parameter) {
     const HloInstruction *instruction = parameter->definition.instruction;
@@ -138,7 +140,8 @@ static void print_live_range(StringBuilder *out, const BufferAssignment *assignm
 
 void report_buffer_assignment(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment) {
   sb_append_cstring(out, "BufferAssignment:\n");
-  for (int32_t i = 0; i < assignment->allocation_count; i++) print_allocation(out, module, assignment, &assignment->allocations[i]);
+  for (int32_t i = 0; i < assignment->allocation_count; i++)
+    print_allocation(out, module, assignment, &assignment->allocations[i]);
   print_total(out, assignment);
   print_used_values(out, assignment);
   print_live_range(out, assignment);

@@ -20,29 +20,35 @@ static const char *peak_note(const BufferAssignment *assignment, Arena *scratch)
   if (assignment->workspace_bytes == 0) return "";
   const HloInstruction *at = assignment->schedule[assignment->peak_position];
   return arena_printf(scratch, "peak at '%.*s', %lld of %lld; lower bound %lld, %.1f %% of it", SV_ARG(at->name),
-                      (long long)assignment->peak_position, (long long)assignment->schedule_length, (long long)assignment->lower_bound_bytes,
-                      assignment->lower_bound_bytes > 0 ? 100.0 * (double)assignment->workspace_bytes / (double)assignment->lower_bound_bytes
-                                                        : 100.0);
+                      (long long)assignment->peak_position, (long long)assignment->schedule_length,
+                      (long long)assignment->lower_bound_bytes,
+                      assignment->lower_bound_bytes > 0
+                          ? 100.0 * (double)assignment->workspace_bytes / (double)assignment->lower_bound_bytes
+                          : 100.0);
 }
 
-static void print_totals(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, Arena *scratch) {
+static void print_totals(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                         Arena *scratch) {
   sb_printf(out, "buffer map of '%.*s'\n\n", SV_ARG(module->name));
   print_total(out, "arguments", assignment->argument_bytes,
               arena_printf(scratch, "%lld", (long long)count_kind(assignment, ALLOCATION_PARAMETER)));
-  print_total(out, "results", assignment->result_bytes,
-              assignment->aliased_bytes == 0
-                  ? arena_printf(scratch, "%lld", (long long)count_kind(assignment, ALLOCATION_RESULT))
-                  : arena_printf(scratch, "%lld bytes of them in donated arguments", (long long)assignment->aliased_bytes));
+  print_total(
+      out, "results", assignment->result_bytes,
+      assignment->aliased_bytes == 0
+          ? arena_printf(scratch, "%lld", (long long)count_kind(assignment, ALLOCATION_RESULT))
+          : arena_printf(scratch, "%lld bytes of them in donated arguments", (long long)assignment->aliased_bytes));
   print_total(out, "workspace", assignment->workspace_bytes, peak_note(assignment, scratch));
   print_total(out, "constants", assignment->constant_bytes, "in the object");
-  print_total(out, "total", assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes,
-              "arguments, results, workspace");
+  print_total(
+      out, "total",
+      assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes + assignment->workspace_bytes,
+      "arguments, results, workspace");
 }
 
-static void print_buffer(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, const HloBuffer *buffer,
-                         Arena *scratch) {
-  sb_printf(out, "  [%lld, %lld) buffer %d: %s\n", (long long)buffer->offset, (long long)(buffer->offset + buffer->size), buffer->id,
-            buffer->reason ? buffer->reason : "");
+static void print_buffer(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                         const HloBuffer *buffer, Arena *scratch) {
+  sb_printf(out, "  [%lld, %lld) buffer %d: %s\n", (long long)buffer->offset,
+            (long long)(buffer->offset + buffer->size), buffer->id, buffer->reason ? buffer->reason : "");
   for (int32_t i = 0; i < buffer->value_count; i++) {
     const HloValue *value = &assignment->values[buffer->values[i]];
     const HloInstruction *instruction = value->definition.instruction;
@@ -82,7 +88,8 @@ static void print_copies(StringBuilder *out, const BufferAssignment *assignment)
   }
 }
 
-static void buffer_map_text(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, Arena *scratch) {
+static void buffer_map_text(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                            Arena *scratch) {
   print_totals(out, module, assignment, scratch);
   report_workspace_picture(out, assignment, scratch);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
@@ -110,8 +117,8 @@ static void json_value(JsonWriter *json, const HloModule *module, const HloValue
   json_end_object(json);
 }
 
-static void json_buffer(JsonWriter *json, const HloModule *module, const BufferAssignment *assignment, const HloBuffer *buffer,
-                        Arena *scratch) {
+static void json_buffer(JsonWriter *json, const HloModule *module, const BufferAssignment *assignment,
+                        const HloBuffer *buffer, Arena *scratch) {
   json_begin_object(json);
   json_field_int(json, "id", buffer->id);
   json_field_int(json, "offset", buffer->offset);
@@ -120,7 +127,8 @@ static void json_buffer(JsonWriter *json, const HloModule *module, const BufferA
   json_field_string(json, "reason", sv_from_cstring(buffer->reason ? buffer->reason : ""));
   json_key(json, "values");
   json_begin_array(json);
-  for (int32_t i = 0; i < buffer->value_count; i++) json_value(json, module, &assignment->values[buffer->values[i]], scratch);
+  for (int32_t i = 0; i < buffer->value_count; i++)
+    json_value(json, module, &assignment->values[buffer->values[i]], scratch);
   json_end_array(json);
   json_end_object(json);
 }
@@ -172,7 +180,8 @@ static void json_copies(JsonWriter *json, const BufferAssignment *assignment) {
   json_end_array(json);
 }
 
-static void buffer_map_json(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, Arena *scratch) {
+static void buffer_map_json(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                            Arena *scratch) {
   JsonWriter json;
   json_init(&json, out, true);
   json_begin_object(&json);
@@ -192,7 +201,8 @@ static void buffer_map_json(StringBuilder *out, const HloModule *module, const B
   sb_append_char(out, '\n');
 }
 
-void report_buffer_map(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, ReportFormat format) {
+void report_buffer_map(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                       ReportFormat format) {
   Arena *scratch = arena_create();
   if (format == REPORT_JSON) {
     buffer_map_json(out, module, assignment, scratch);

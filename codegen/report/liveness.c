@@ -25,8 +25,9 @@ static int64_t address(const Row *row) {
 
 static void text_row(StringBuilder *out, const Row *row) {
   for (int32_t i = 0; i < row->stretch_count; i++) {
-    sb_printf(out, "%6d %7lld %7lld %12lld  %-16s %12lld  ", row->buffer->id, (long long)row->stretches[i].from, (long long)row->stretches[i].to,
-              (long long)row->buffer->size, report_allocation_kind(row->allocation), (long long)address(row));
+    sb_printf(out, "%6d %7lld %7lld %12lld  %-16s %12lld  ", row->buffer->id, (long long)row->stretches[i].from,
+              (long long)row->stretches[i].to, (long long)row->buffer->size, report_allocation_kind(row->allocation),
+              (long long)address(row));
     report_value_name(out, row->first);
     if (row->buffer->value_count > 1) sb_printf(out, " and %d more", row->buffer->value_count - 1);
     if (i == 0 && row->buffer->reason) sb_printf(out, "  -- %s", row->buffer->reason);
@@ -35,7 +36,8 @@ static void text_row(StringBuilder *out, const Row *row) {
 }
 
 static void liveness_text(StringBuilder *out, const BufferAssignment *assignment, Arena *scratch) {
-  sb_printf(out, "%6s %7s %7s %12s  %-16s %12s  %s\n", "buffer", "from", "to", "bytes", "memory", "offset", "values  -- reason");
+  sb_printf(out, "%6s %7s %7s %12s  %-16s %12s  %s\n", "buffer", "from", "to", "bytes", "memory", "offset",
+            "values  -- reason");
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
     Row row = row_of(assignment, i, scratch);
     text_row(out, &row);
@@ -54,11 +56,13 @@ static void csv_text(StringBuilder *out, StringView text) {
   sb_append_char(out, '"');
 }
 
-static void csv_row(StringBuilder *out, const BufferAssignment *assignment, const Row *row, int32_t stretch, Arena *scratch) {
+static void csv_row(StringBuilder *out, const BufferAssignment *assignment, const Row *row, int32_t stretch,
+                    Arena *scratch) {
   sb_printf(out, "%d", row->buffer->id);
   if (row->stretch_count > 1) sb_printf(out, ".%d", stretch);
-  sb_printf(out, ",%lld,%lld,%lld,%lld,%lld,", (long long)row->stretches[stretch].from, (long long)row->stretches[stretch].to + 1,
-            (long long)row->buffer->size, (long long)address(row), (long long)row->buffer->alignment);
+  sb_printf(out, ",%lld,%lld,%lld,%lld,%lld,", (long long)row->stretches[stretch].from,
+            (long long)row->stretches[stretch].to + 1, (long long)row->buffer->size, (long long)address(row),
+            (long long)row->buffer->alignment);
   StringBuilder names;
   sb_init(&names, scratch);
   for (int32_t i = 0; i < row->buffer->value_count; i++) {
@@ -108,7 +112,8 @@ static void json_row(JsonWriter *json, const BufferAssignment *assignment, const
   json_end_object(json);
 }
 
-static void liveness_json(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, Arena *scratch) {
+static void liveness_json(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                          Arena *scratch) {
   JsonWriter json;
   json_init(&json, out, true);
   json_begin_object(&json);
@@ -128,7 +133,8 @@ static void liveness_json(StringBuilder *out, const HloModule *module, const Buf
   sb_append_char(out, '\n');
 }
 
-void report_liveness(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, ReportFormat format) {
+void report_liveness(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                     ReportFormat format) {
   Arena *scratch = arena_create();
   switch (format) {
     case REPORT_TEXT: liveness_text(out, assignment, scratch); break;

@@ -32,7 +32,8 @@ void report_peak_buffers(StringBuilder *out, const HloModule *module, const Buff
     StringView source = hlo_module_source_line(module, instruction, scratch);
     StringView shape = shape_text(scratch, hlo_value_shape(value), false);
     const BufferAllocation *allocation = &assignment->allocations[assignment->buffers[value->buffer].allocation];
-    sb_printf(out, "%14lld  %-16s  %-24.*s  ", (long long)value->size, report_allocation_kind(allocation), SV_ARG(shape));
+    sb_printf(out, "%14lld  %-16s  %-24.*s  ", (long long)value->size, report_allocation_kind(allocation),
+              SV_ARG(shape));
     report_value_name(out, value);
     sb_printf(out, " (%s)", hlo_opcode_text(instruction->opcode));
     if (source.size > 0) sb_printf(out, " from %.*s", SV_ARG(source));

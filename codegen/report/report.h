@@ -6,17 +6,21 @@
 
 typedef enum ReportFormat { REPORT_TEXT, REPORT_JSON, REPORT_CSV } ReportFormat;
 
-/* The buffer map: every allocation with what lives in it, when and why; totals; peak against lower bound.  TEXT or JSON. */
-void report_buffer_map(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, ReportFormat format);
+/* The buffer map: every allocation with what lives in it, when and why; totals; peak against lower bound.  TEXT or
+ * JSON. */
+void report_buffer_map(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                       ReportFormat format);
 
-/* Live range, size, offset, sharing and reason of every buffer.  CSV begins id,lower,upper,size (upper exclusive, temporaries' sizes as
- * planned), with offset and further columns behind. */
-void report_liveness(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, ReportFormat format);
+/* Live range, size, offset, sharing and reason of every buffer.  CSV begins id,lower,upper,size (upper exclusive,
+ * temporaries' sizes as planned), with offset and further columns behind. */
+void report_liveness(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                     ReportFormat format);
 
 /* Allocations and values in the layout of XLA's own buffer-assignment.txt. */
 void report_buffer_assignment(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment);
 
-/* The table of the largest buffers live at the peak (size, shape, HLO name, opcode, source line), at most |limit| rows. */
+/* The table of the largest buffers live at the peak (size, shape, HLO name, opcode, source line), at most |limit| rows.
+ */
 void report_peak_buffers(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, int limit);
 
 #endif

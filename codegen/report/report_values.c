@@ -1,8 +1,7 @@
-#include "codegen/report/report_internal.h"
-
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "codegen/report/report_internal.h"
 
 void report_index(StringBuilder *out, const HloInstruction *instruction, int node) {
   int64_t path[64];
@@ -53,7 +52,8 @@ static int compare_range(const void *left, const void *right) {
   return a->to < b->to ? -1 : a->to > b->to;
 }
 
-int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena, const BufferLiveRange **out_stretches) {
+int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena,
+                         const BufferLiveRange **out_stretches) {
   ARRAY(BufferLiveRange) ranges = {0};
   for (int32_t i = 0; i < buffer->value_count; i++) {
     const HloValue *value = &assignment->values[buffer->values[i]];

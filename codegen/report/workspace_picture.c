@@ -57,7 +57,8 @@ static void print_legend(StringBuilder *out, const Picture *picture) {
 
 void report_workspace_picture(StringBuilder *out, const BufferAssignment *assignment, Arena *scratch) {
   if (assignment->workspace_bytes == 0 || assignment->schedule_length == 0) return;
-  Picture picture = {.assignment = assignment, .height = assignment->workspace_bytes, .length = assignment->schedule_length};
+  Picture picture = {
+      .assignment = assignment, .height = assignment->workspace_bytes, .length = assignment->schedule_length};
   picture.order = ARENA_NEW_ARRAY(scratch, int32_t, assignment->buffer_count + 1);
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
     if (is_drawn(assignment, &assignment->buffers[i])) picture.order[picture.count++] = i;
@@ -70,8 +71,8 @@ void report_workspace_picture(StringBuilder *out, const BufferAssignment *assign
     char letter = i < (int32_t)sizeof(letters) - 1 ? letters[i] : '*';
     draw(&picture, &assignment->buffers[picture.order[i]], letter, scratch);
   }
-  sb_printf(out, "\nworkspace: address upwards, 0 to %lld bytes; time from left, %lld instructions\n\n", (long long)picture.height,
-            (long long)picture.length);
+  sb_printf(out, "\nworkspace: address upwards, 0 to %lld bytes; time from left, %lld instructions\n\n",
+            (long long)picture.height, (long long)picture.length);
   for (int row = picture.rows - 1; row >= 0; row--) {
     int64_t address = (int64_t)((double)picture.height / picture.rows * row);
     sb_printf(out, "%12lld |%.*s|\n", (long long)address, picture.columns, picture.cells[row]);

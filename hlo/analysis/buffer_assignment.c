@@ -13,7 +13,8 @@ bool hlo_value_is_live_at(const HloValue *value, int64_t position) {
   return false;
 }
 
-const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node) {
+const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction,
+                                        int node) {
   const BufferAssignmentIndex *index = assignment->index;
   if (node < 0 || instruction->id >= index->instruction_limit) return NULL;
   int32_t first = index->first_positions[instruction->id];

@@ -1,7 +1,9 @@
-/* BufferAssignment: where every value of a module lives.  The result of passes/buffers, read by codegen and the reports.
+/* BufferAssignment: where every value of a module lives.  The result of passes/buffers, read by codegen and the
+ * reports.
  *
- * Positions in tuples are named by node numbers (shape_node in hlo/type/shape.h): node 0 is the shape itself.  Only array leaves have
- * bytes in xlac: tuples are not materialised as pointer tables (codegen addresses the leaves), tokens have size 0. */
+ * Positions in tuples are named by node numbers (shape_node in hlo/type/shape.h): node 0 is the shape itself.  Only
+ * array leaves have bytes in xlac: tuples are not materialised as pointer tables (codegen addresses the leaves), tokens
+ * have size 0. */
 #ifndef XLAC_HLO_ANALYSIS_BUFFER_ASSIGNMENT_H
 #define XLAC_HLO_ANALYSIS_BUFFER_ASSIGNMENT_H
 
@@ -32,10 +34,10 @@ typedef struct HloValue {
   int32_t position_count, use_count;
   const BufferPosition *positions; /* the definition first */
   const BufferUse *uses;
-  int32_t buffer; /* index of the HloBuffer it belongs to */
+  int32_t buffer;             /* index of the HloBuffer it belongs to */
   int64_t live_from, live_to; /* positions in the flattened schedule, both inclusive */
-  int32_t range_count;        /* mostly 1; a value that several branches of a conditional read and nothing behind them is not alive from
-                                 its last read in one to the beginning of the next */
+  int32_t range_count; /* mostly 1; a value that several branches of a conditional read and nothing behind them is not
+                          alive from its last read in one to the beginning of the next */
   const BufferLiveRange *ranges;
 } HloValue;
 
@@ -44,17 +46,18 @@ typedef struct HloBuffer {
   int32_t id; /* dense */
   int32_t value_count;
   const int32_t *values;
-  int64_t size;      /* the largest of its values */
+  int64_t size; /* the largest of its values */
   int64_t alignment;
-  int64_t colour;    /* memory space */
+  int64_t colour; /* memory space */
   int32_t allocation;
-  int64_t offset;    /* in the allocation */
+  int64_t offset;     /* in the allocation */
   const char *reason; /* why it is where it is, one sentence, for the reports */
 } HloBuffer;
 
 typedef enum AllocationKind {
-  ALLOCATION_PARAMETER, /* the caller's argument.  With |result| >= 0 (donated) the address is results[result]: the caller passes one
-                           pointer as both, or declines by passing two, and then the argument is copied there first */
+  ALLOCATION_PARAMETER, /* the caller's argument.  With |result| >= 0 (donated) the address is results[result]: the
+                           caller passes one pointer as both, or declines by passing two, and then the argument is
+                           copied there first */
   ALLOCATION_RESULT,    /* the caller's result buffer */
   ALLOCATION_CONSTANT,  /* in the object */
   ALLOCATION_TEMP       /* in the workspace, at |workspace_offset| */
@@ -64,10 +67,10 @@ typedef struct BufferAllocation {
   int32_t index;
   AllocationKind kind;
   int64_t size, alignment, colour;
-  int64_t parameter;       /* PARAMETER: leaf number over all parameters, depth first (nodes that are no tuples); else -1 */
-  int64_t result;          /* leaf number over the entry result, -1 when none; set as well for an aliased parameter */
-  const HloInstruction *constant; /* CONSTANT */
-  int64_t workspace_offset; /* TEMP */
+  int64_t parameter; /* PARAMETER: leaf number over all parameters, depth first (nodes that are no tuples); else -1 */
+  int64_t result;    /* leaf number over the entry result, -1 when none; set as well for an aliased parameter */
+  const HloInstruction *constant;  /* CONSTANT */
+  int64_t workspace_offset;        /* TEMP */
   bool is_entry_parameter_donated; /* PARAMETER that may be written */
   int32_t buffer_count;
   const int32_t *buffers;
@@ -98,11 +101,12 @@ struct BufferAssignment {
   int32_t copy_count;
   const BufferCopyReason *copies; /* in order of the schedule */
   int64_t peak_position;          /* the first place in the schedule where live temporary bytes are at their maximum */
-  void *index; /* private: position → value (buffer_assignment_index.h) */
+  void *index;                    /* private: position → value (buffer_assignment_index.h) */
 };
 
 /* The value seen at a position, or NULL (tuple nodes, tokens and instructions inside fusions have none). */
-const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction, int node);
+const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction,
+                                        int node);
 
 /* The shape a value is made with (other positions may show it under another one with as many bytes). */
 const Shape *hlo_value_shape(const HloValue *value);
@@ -112,9 +116,9 @@ bool hlo_value_is_live_at(const HloValue *value, int64_t position);
 /* Where a leaf lives; {NULL, 0, 0} when it has no bytes. */
 BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const HloInstruction *instruction, int node);
 
-/* Proves the plan from the module alone: recomputes liveness, checks that buffers that are live together do not overlap, bounds,
- * alignment, read-only parameters and constants unwritten, must-alias positions (while state, branch results, in-place operands, header
- * aliases) at one address, each result leaf in its own result buffer. */
+/* Proves the plan from the module alone: recomputes liveness, checks that buffers that are live together do not
+ * overlap, bounds, alignment, read-only parameters and constants unwritten, must-alias positions (while state, branch
+ * results, in-place operands, header aliases) at one address, each result leaf in its own result buffer. */
 MUST_USE Status buffer_assignment_verify(const BufferAssignment *assignment, const HloModule *module, DiagSink *diag);
 
 #endif

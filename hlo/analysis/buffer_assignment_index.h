@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 typedef struct BufferAssignmentIndex {
-  int32_t instruction_limit;      /* ids below it are known */
+  int32_t instruction_limit; /* ids below it are known */
   int32_t position_count;
   const int32_t *first_positions; /* by instruction id: the position of node 0; -1: none */
   const int32_t *values_at;       /* by position: number of the value, -1: none */

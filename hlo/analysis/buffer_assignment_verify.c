@@ -1,9 +1,10 @@
 /* The proof of a plan: the module is executed once over a shadow of memory that remembers which value each byte holds.
  *
- * Every read must find its value, every write must be allowed.  A loop's body runs once; that it may run again is seen from what has to be
- * intact at its end: the loop state in its place, and every value from outside that condition or body read.  Each branch of a conditional starts
- * from the memory before it; behind the conditional only what all branches agree on is known.  Nothing here knows of live ranges
- * or alias sets: dataflow and the rules of single instructions are all that it shares with the planner. */
+ * Every read must find its value, every write must be allowed.  A loop's body runs once; that it may run again is seen
+ * from what has to be intact at its end: the loop state in its place, and every value from outside that condition or
+ * body read.  Each branch of a conditional starts from the memory before it; behind the conditional only what all
+ * branches agree on is known.  Nothing here knows of live ranges or alias sets: dataflow and the rules of single
+ * instructions are all that it shares with the planner. */
 #include "base/checked_math.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/analysis/byte_shadow.h"
@@ -33,9 +34,9 @@ typedef struct Proof {
   const HloDataflow *flow;
   const HloOrdering *ordering;
   HloEntryLeaves leaves;
-  Place *places;         /* by value of |flow| */
-  ByteShadow *shadows;   /* by allocation */
-  Branches *branches; /* by id of a conditional */
+  Place *places;           /* by value of |flow| */
+  ByteShadow *shadows;     /* by allocation */
+  Branches *branches;      /* by id of a conditional */
   ValueList *needed_again; /* by id of a while: values from outside that it reads */
   int violations;
 } Proof;
@@ -54,10 +55,13 @@ static const char *name_of(const Proof *proof, int32_t value) {
 
 /* --- static facts --- */
 
-static bool same_place(const Place *a, const Place *b) { return a->allocation == b->allocation && a->start == b->start; }
+static bool same_place(const Place *a, const Place *b) {
+  return a->allocation == b->allocation && a->start == b->start;
+}
 
 static bool is_read_only(const BufferAllocation *allocation) {
-  return allocation->kind == ALLOCATION_CONSTANT || (allocation->kind == ALLOCATION_PARAMETER && allocation->result < 0);
+  return allocation->kind == ALLOCATION_CONSTANT ||
+         (allocation->kind == ALLOCATION_PARAMETER && allocation->result < 0);
 }
 
 static void find_place(Proof *proof, int32_t number) {
@@ -70,24 +74,31 @@ static void find_place(Proof *proof, int32_t number) {
     return;
   }
   proof->places[number] = (Place){slice.allocation, slice.offset, slice.offset + value->size};
-  const HloBuffer *buffer = &proof->assignment->buffers[buffer_assignment_value(proof->assignment, maker, value->definition.node)->buffer];
+  const HloBuffer *buffer =
+      &proof->assignment->buffers[buffer_assignment_value(proof->assignment, maker, value->definition.node)->buffer];
   int64_t element = max_i64(1, type_storage_bytes(hlo_value_shape(value)->type));
   if (type_is_complex(hlo_value_shape(value)->type)) element /= 2;
-  bool inside = slice.offset >= 0 && slice.offset <= slice.allocation->size && value->size <= slice.allocation->size - slice.offset;
-  if (!inside) violate(proof, maker, "plan-bounds", arena_printf(proof->arena, "%s leaves its allocation", name_of(proof, number)));
+  bool inside = slice.offset >= 0 && slice.offset <= slice.allocation->size &&
+                value->size <= slice.allocation->size - slice.offset;
+  if (!inside)
+    violate(proof, maker, "plan-bounds",
+            arena_printf(proof->arena, "%s leaves its allocation", name_of(proof, number)));
   if (buffer->alignment <= 0 || slice.offset % buffer->alignment != 0 || buffer->alignment % element != 0 ||
       (slice.allocation->alignment % buffer->alignment != 0 && value->size > 0) ||
       (slice.allocation->kind == ALLOCATION_TEMP && slice.allocation->workspace_offset % buffer->alignment != 0)) {
     violate(proof, maker, "plan-alignment", arena_printf(proof->arena, "%s is not aligned", name_of(proof, number)));
   }
   if (slice.allocation->colour != hlo_value_shape(value)->layout.memory_space) {
-    violate(proof, maker, "plan-colour", arena_printf(proof->arena, "%s is in the wrong memory space", name_of(proof, number)));
+    violate(proof, maker, "plan-colour",
+            arena_printf(proof->arena, "%s is in the wrong memory space", name_of(proof, number)));
   }
   for (int32_t i = 0; i < value->position_count; i++) {
-    BufferSlice seen = buffer_assignment_slice(proof->assignment, value->positions[i].instruction, value->positions[i].node);
+    BufferSlice seen =
+        buffer_assignment_slice(proof->assignment, value->positions[i].instruction, value->positions[i].node);
     if (seen.allocation == slice.allocation && seen.offset == slice.offset) continue;
     violate(proof, value->positions[i].instruction, "plan-position",
-            arena_printf(proof->arena, "'%.*s' does not see %s where it is", SV_ARG(value->positions[i].instruction->name), name_of(proof, number)));
+            arena_printf(proof->arena, "'%.*s' does not see %s where it is",
+                         SV_ARG(value->positions[i].instruction->name), name_of(proof, number)));
   }
 }
 
@@ -107,14 +118,17 @@ static void check_constant(Proof *proof, int32_t number) {
   bool is_constant = at->instruction->opcode == HLO_CONSTANT;
   bool in_object = place->allocation->kind == ALLOCATION_CONSTANT;
   if (is_constant != in_object) {
-    violate(proof, at->instruction, "plan-constant", arena_printf(proof->arena, "%s is in memory of the wrong kind", name_of(proof, number)));
+    violate(proof, at->instruction, "plan-constant",
+            arena_printf(proof->arena, "%s is in memory of the wrong kind", name_of(proof, number)));
   }
   if (!is_constant || !in_object || at->instruction == place->allocation->constant) return;
   const HloBuffer *first = &proof->assignment->buffers[place->allocation->buffers[0]];
   const BufferPosition *shown = &proof->assignment->values[first->values[0]].definition;
-  if (shown->instruction != place->allocation->constant || !literal_equal(literal_at(at->instruction, at->node), literal_at(shown->instruction, shown->node)) ||
+  if (shown->instruction != place->allocation->constant ||
+      !literal_equal(literal_at(at->instruction, at->node), literal_at(shown->instruction, shown->node)) ||
       hlo_value_shape(&proof->flow->values[number]) != hlo_value_shape(&proof->assignment->values[first->values[0]])) {
-    violate(proof, at->instruction, "plan-constant", arena_printf(proof->arena, "%s stands for other contents", name_of(proof, number)));
+    violate(proof, at->instruction, "plan-constant",
+            arena_printf(proof->arena, "%s stands for other contents", name_of(proof, number)));
   }
 }
 
@@ -124,13 +138,15 @@ static void check_allocations(Proof *proof) {
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
     if (allocation->kind == ALLOCATION_TEMP) {
-      bool fits = allocation->workspace_offset >= end && allocation->size <= assignment->workspace_bytes - allocation->workspace_offset;
+      bool fits = allocation->workspace_offset >= end &&
+                  allocation->size <= assignment->workspace_bytes - allocation->workspace_offset;
       if (!fits) violate(proof, NULL, "plan-workspace", "temporary allocations overlap or leave the workspace");
       end = allocation->workspace_offset + allocation->size;
     }
     int64_t given = allocation->kind == ALLOCATION_PARAMETER ? proof->leaves.donated_to[allocation->parameter] : -1;
     if (allocation->kind == ALLOCATION_PARAMETER && given != allocation->result) {
-      violate(proof, NULL, "plan-donation", arena_printf(proof->arena, "argument %lld is not donated as planned", (long long)allocation->parameter));
+      violate(proof, NULL, "plan-donation",
+              arena_printf(proof->arena, "argument %lld is not donated as planned", (long long)allocation->parameter));
     }
   }
 }
@@ -142,7 +158,8 @@ static void check_entry(Proof *proof) {
     if (value < 0) continue;
     const Place *place = &proof->places[value];
     if (place->allocation->kind != ALLOCATION_PARAMETER || place->allocation->parameter != leaf || place->start != 0) {
-      violate(proof, at->instruction, "plan-argument", arena_printf(proof->arena, "%s is not where argument %d is", name_of(proof, value), leaf));
+      violate(proof, at->instruction, "plan-argument",
+              arena_printf(proof->arena, "%s is not where argument %d is", name_of(proof, value), leaf));
     }
     byte_shadow_write(&proof->shadows[place->allocation->index], proof->arena, place->start, place->end, value);
   }
@@ -152,7 +169,8 @@ static void check_entry(Proof *proof) {
     if (value < 0) continue;
     const Place *place = &proof->places[value];
     if (place->allocation->result != leaf || place->start != 0) {
-      violate(proof, at->instruction, "plan-result", arena_printf(proof->arena, "%s is not where result %d is", name_of(proof, value), leaf));
+      violate(proof, at->instruction, "plan-result",
+              arena_printf(proof->arena, "%s is not where result %d is", name_of(proof, value), leaf));
     }
   }
 }
@@ -165,13 +183,16 @@ static void read_value(Proof *proof, int32_t value, const HloInstruction *at, co
   int32_t found = byte_shadow_read(&proof->shadows[place->allocation->index], place->start, place->end, value);
   if (found == value || place->start >= place->end) return;
   violate(proof, at, "plan-overlap",
-          arena_printf(proof->arena, "'%.*s' %s %s, but finds %s there", SV_ARG(at->name), what, name_of(proof, value), name_of(proof, found)));
+          arena_printf(proof->arena, "'%.*s' %s %s, but finds %s there", SV_ARG(at->name), what, name_of(proof, value),
+                       name_of(proof, found)));
 }
 
 static void write_value(Proof *proof, int32_t value, const HloInstruction *at) {
   const Place *place = &proof->places[value];
   if (is_read_only(place->allocation) && place->start < place->end) {
-    violate(proof, at, "plan-read-only", arena_printf(proof->arena, "'%.*s' writes %s to memory that is only read", SV_ARG(at->name), name_of(proof, value)));
+    violate(proof, at, "plan-read-only",
+            arena_printf(proof->arena, "'%.*s' writes %s to memory that is only read", SV_ARG(at->name),
+                         name_of(proof, value)));
     return;
   }
   byte_shadow_write(&proof->shadows[place->allocation->index], proof->arena, place->start, place->end, value);
@@ -180,7 +201,8 @@ static void write_value(Proof *proof, int32_t value, const HloInstruction *at) {
 static void need_same_place(Proof *proof, int32_t a, int32_t b, const HloInstruction *at) {
   if (a < 0 || b < 0 || same_place(&proof->places[a], &proof->places[b])) return;
   if (proof->flow->values[a].size == 0) return;
-  violate(proof, at, "plan-alias", arena_printf(proof->arena, "%s and %s must be in one place", name_of(proof, a), name_of(proof, b)));
+  violate(proof, at, "plan-alias",
+          arena_printf(proof->arena, "%s and %s must be in one place", name_of(proof, a), name_of(proof, b)));
 }
 
 static bool overlap(const Place *a, const Place *b) {
@@ -188,13 +210,14 @@ static bool overlap(const Place *a, const Place *b) {
 }
 
 /* A result over an operand of the same instruction. */
-static void check_overwrite(Proof *proof, const HloInstruction *instruction, int operand, int node, int32_t read, int result_node,
-                            int32_t written) {
+static void check_overwrite(Proof *proof, const HloInstruction *instruction, int operand, int node, int32_t read,
+                            int result_node, int32_t written) {
   const Place *from = &proof->places[read], *to = &proof->places[written];
   if (!overlap(from, to)) return;
   if (same_place(from, to) && hlo_may_share_operand(instruction, operand, node, result_node, proof->scratch)) return;
   violate(proof, instruction, "plan-share",
-          arena_printf(proof->arena, "'%.*s' writes %s over %s, which it reads", SV_ARG(instruction->name), name_of(proof, written), name_of(proof, read)));
+          arena_printf(proof->arena, "'%.*s' writes %s over %s, which it reads", SV_ARG(instruction->name),
+                       name_of(proof, written), name_of(proof, read)));
 }
 
 static void check_overwrites(Proof *proof, const HloInstruction *instruction, int operand, int node, int32_t read) {
@@ -222,11 +245,13 @@ static void write_results(Proof *proof, const HloInstruction *instruction) {
   int32_t count = shape_nodes(proof->flow->shapes, instruction->shape)->count;
   for (int32_t node = 0; node < count; node++) {
     int32_t value = hlo_dataflow_value(proof->flow, instruction, node);
-    if (value >= 0 && proof->flow->values[value].definition.instruction == instruction) write_value(proof, value, instruction);
+    if (value >= 0 && proof->flow->values[value].definition.instruction == instruction)
+      write_value(proof, value, instruction);
   }
   for (int32_t node = 0; node < count; node++) { /* results of one instruction exclude each other */
     int32_t value = hlo_dataflow_value(proof->flow, instruction, node);
-    if (value >= 0 && proof->flow->values[value].definition.instruction == instruction) read_value(proof, value, instruction, "has written");
+    if (value >= 0 && proof->flow->values[value].definition.instruction == instruction)
+      read_value(proof, value, instruction, "has written");
   }
 }
 
@@ -307,7 +332,8 @@ static void keep_common_memory(Proof *proof, const HloInstruction *conditional, 
   bool is_first = branch == call_graph_callee(conditional, 0), is_last = branch == call_graph_callee(conditional, last);
   if (is_first) branches->behind = ARENA_NEW_ARRAY(proof->arena, ByteShadow, count);
   for (int32_t i = 0; i < count; i++) {
-    branches->behind[i] = is_first ? proof->shadows[i] : byte_shadow_common(&branches->behind[i], &proof->shadows[i], proof->arena);
+    branches->behind[i] =
+        is_first ? proof->shadows[i] : byte_shadow_common(&branches->behind[i], &proof->shadows[i], proof->arena);
     if (is_last) proof->shadows[i] = byte_shadow_copy(&branches->behind[i], proof->arena);
   }
 }
@@ -361,7 +387,8 @@ static void find_outside_values(Proof *proof) {
     const HloValue *value = &proof->flow->values[i];
     for (int32_t k = 0; k < value->use_count; k++) {
       const HloInstruction *user = value->uses[k].user;
-      bool passes_through = user->opcode == HLO_WHILE && !hlo_dataflow_is_carried(proof->flow, user, value->uses[k].node);
+      bool passes_through =
+          user->opcode == HLO_WHILE && !hlo_dataflow_is_carried(proof->flow, user, value->uses[k].node);
       if (!passes_through) note_use(proof, i, user->parent);
     }
   }
@@ -372,7 +399,8 @@ static void find_outside_values(Proof *proof) {
 static void execute(Proof *proof, const HloInstruction *instruction) {
   arena_reset(proof->scratch);
   check_pairs(proof, instruction);
-  if (instruction->opcode == HLO_PARAMETER || instruction->opcode == HLO_CONSTANT || hlo_dataflow_forwards(instruction)) return;
+  if (instruction->opcode == HLO_PARAMETER || instruction->opcode == HLO_CONSTANT || hlo_dataflow_forwards(instruction))
+    return;
   if (instruction->opcode != HLO_WHILE && instruction->opcode != HLO_CONDITIONAL) read_operands(proof, instruction);
   write_results(proof, instruction);
 }
@@ -386,7 +414,8 @@ static SpanLists list_spans(Proof *proof, const int32_t *places) {
   SpanLists lists = {ARENA_NEW_ARRAY(proof->arena, int32_t, proof->ordering->length + 1),
                      ARENA_NEW_ARRAY(proof->arena, int32_t, proof->flow->graph->sequential_count + 1)};
   for (int64_t i = 0; i < proof->ordering->length; i++) lists.first_at[i] = -1;
-  for (int32_t c = 0; c < proof->flow->graph->sequential_count; c++) { /* callees come first, so callers end in front of them */
+  for (int32_t c = 0; c < proof->flow->graph->sequential_count;
+       c++) { /* callees come first, so callers end in front of them */
     int32_t place = places[proof->flow->graph->sequential[c]->id];
     lists.next[c] = lists.first_at[place];
     lists.first_at[place] = c;
@@ -396,7 +425,8 @@ static SpanLists list_spans(Proof *proof, const int32_t *places) {
 
 static void run(Proof *proof) {
   const CallGraph *graph = proof->flow->graph;
-  SpanLists starts = list_spans(proof, proof->ordering->span_starts), ends = list_spans(proof, proof->ordering->span_ends);
+  SpanLists starts = list_spans(proof, proof->ordering->span_starts),
+            ends = list_spans(proof, proof->ordering->span_ends);
   for (int64_t t = 0; t < proof->ordering->length; t++) {
     for (int32_t c = starts.first_at[t]; c >= 0; c = starts.next[c]) enter(proof, graph->sequential[c]);
     execute(proof, proof->ordering->schedule[t]);
@@ -431,7 +461,8 @@ static Status prove(Proof *proof) {
 }
 
 Status buffer_assignment_verify(const BufferAssignment *assignment, const HloModule *module, DiagSink *diag) {
-  Proof proof = {.arena = arena_create(), .scratch = arena_create(), .diag = diag, .module = module, .assignment = assignment};
+  Proof proof = {
+      .arena = arena_create(), .scratch = arena_create(), .diag = diag, .module = module, .assignment = assignment};
   Status status = prove(&proof);
   arena_destroy(proof.scratch);
   arena_destroy(proof.arena);

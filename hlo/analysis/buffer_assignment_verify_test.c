@@ -1,6 +1,4 @@
 /* Every mutant of a good plan that breaks it must be refused. */
-#include "hlo/analysis/buffer_assignment.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "hlo/analysis/buffer_assignment.h"
 #include "parser/hlo_parser.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
 
@@ -40,8 +39,10 @@ static void plan(Fixture *fixture, const char *text) {
   HloPipelineOptions options = {.verify = true};
   fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
   ShapeTable *shapes = shape_table_create(fixture->arena);
-  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module), STATUS_OK);
-  assert_int_equal(hlo_pipeline_from_names(fixture->arena, SV("copy-insertion,scheduler,buffer-assignment"), &fixture->diag, &pipeline),
+  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module),
+                   STATUS_OK);
+  assert_int_equal(hlo_pipeline_from_names(fixture->arena, SV("copy-insertion,scheduler,buffer-assignment"),
+                                           &fixture->diag, &pipeline),
                    STATUS_OK);
   assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &options, &fixture->diag, &changed), STATUS_OK);
   fixture->plan = fixture->module->buffer_assignment;
@@ -60,16 +61,17 @@ static void expect_refused(Fixture *fixture, const char *code) {
 static HloBuffer *buffer_of(Fixture *fixture, const char *name, int node) {
   for (int32_t i = 0; i < fixture->plan->value_count; i++) {
     const HloValue *value = &fixture->plan->values[i];
-    if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node) return &fixture->plan->buffers[value->buffer];
+    if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node)
+      return &fixture->plan->buffers[value->buffer];
   }
   fail_msg("no value '%s'", name);
   return NULL;
 }
 
-#define CHAIN_TEXT                                                                                              \
-  "HloModule m\nENTRY e {\n  p = f32[16,16] parameter(0)\n"                                                     \
-  "  a = f32[16,16] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                             \
-  "  b = f32[16,16] dot(a, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                             \
+#define CHAIN_TEXT                                                                   \
+  "HloModule m\nENTRY e {\n  p = f32[16,16] parameter(0)\n"                          \
+  "  a = f32[16,16] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n" \
+  "  b = f32[16,16] dot(a, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n" \
   "  ROOT c = f32[16,16] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n"
 
 static void verify_refuses_overlapping_temporaries(void **state) {
@@ -133,16 +135,21 @@ static void verify_refuses_overwriting_what_is_read_at_once(void **state) {
   expect_refused(fixture, "plan-share");
 }
 
-#define LOOP_TEXT                                                                                                                       \
-  "HloModule m\n"                                                                                                                       \
-  "condition {\n  s = (s32[], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(3)\n"             \
-  "  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"                                                                              \
-  "body {\n  given = (s32[], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n  one = s32[] constant(1)\n"               \
-  "  next = s32[] add(i, one)\n  x = f32[64] get-tuple-element(given), index=1\n  t = f32[64] reverse(x), dimensions={0}\n"                \
-  "  y = f32[64] add(x, t)\n  ROOT back = (s32[], f32[64]) tuple(next, y)\n}\n"                                                        \
-  "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[64] parameter(0)\n  outside = f32[64] reverse(p), dimensions={0}\n"                  \
-  "  q = f32[64] negate(p)\n  init = (s32[], f32[64]) tuple(zero, q)\n"                                                                \
-  "  loop = (s32[], f32[64]) while(init), condition=condition, body=body\n  g = f32[64] get-tuple-element(loop), index=1\n"              \
+#define LOOP_TEXT                                                                                                  \
+  "HloModule m\n"                                                                                                  \
+  "condition {\n  s = (s32[], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = s32[] "     \
+  "constant(3)\n"                                                                                                  \
+  "  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"                                                         \
+  "body {\n  given = (s32[], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n  one = s32[] " \
+  "constant(1)\n"                                                                                                  \
+  "  next = s32[] add(i, one)\n  x = f32[64] get-tuple-element(given), index=1\n  t = f32[64] reverse(x), "        \
+  "dimensions={0}\n"                                                                                               \
+  "  y = f32[64] add(x, t)\n  ROOT back = (s32[], f32[64]) tuple(next, y)\n}\n"                                    \
+  "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[64] parameter(0)\n  outside = f32[64] reverse(p), "            \
+  "dimensions={0}\n"                                                                                               \
+  "  q = f32[64] negate(p)\n  init = (s32[], f32[64]) tuple(zero, q)\n"                                            \
+  "  loop = (s32[], f32[64]) while(init), condition=condition, body=body\n  g = f32[64] get-tuple-element(loop), " \
+  "index=1\n"                                                                                                      \
   "  ROOT r = f32[64] subtract(g, outside)\n}\n"
 
 /* A value of its own for |name|: taken out of its buffer and put into a new one. */
@@ -154,7 +161,8 @@ static HloBuffer *part(Fixture *fixture, const char *name, int node) {
   buffers[assignment->buffer_count] = *old;
   for (int32_t i = 0; i < assignment->value_count; i++) {
     HloValue *value = &assignment->values[i];
-    if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node) value->buffer = assignment->buffer_count;
+    if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node)
+      value->buffer = assignment->buffer_count;
   }
   assignment->buffers = buffers;
   return &buffers[assignment->buffer_count++];
@@ -197,13 +205,17 @@ static void verify_refuses_overwriting_what_the_next_round_reads(void **state) {
   Fixture *fixture = *state;
   plan(fixture,
        "HloModule m\n"
-       "condition {\n  s = (s32[], f32[64], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = s32[] constant(3)\n"
+       "condition {\n  s = (s32[], f32[64], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = "
+       "s32[] constant(3)\n"
        "  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"
-       "body {\n  given = (s32[], f32[64], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n  one = s32[] constant(1)\n"
-       "  next = s32[] add(i, one)\n  x = f32[64] get-tuple-element(given), index=1\n  w = f32[64] get-tuple-element(given), index=2\n"
+       "body {\n  given = (s32[], f32[64], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n  one "
+       "= s32[] constant(1)\n"
+       "  next = s32[] add(i, one)\n  x = f32[64] get-tuple-element(given), index=1\n  w = f32[64] "
+       "get-tuple-element(given), index=2\n"
        "  u = f32[64] multiply(x, w)\n  t = f32[64] reverse(u), dimensions={0}\n  y = f32[64] add(u, t)\n"
        "  ROOT back = (s32[], f32[64], f32[64]) tuple(next, y, w)\n}\n"
-       "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[64] parameter(0)\n  weights = f32[64] reverse(p), dimensions={0}\n"
+       "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[64] parameter(0)\n  weights = f32[64] reverse(p), "
+       "dimensions={0}\n"
        "  q = f32[64] negate(p)\n  init = (s32[], f32[64], f32[64]) tuple(zero, q, weights)\n"
        "  loop = (s32[], f32[64], f32[64]) while(init), condition=condition, body=body\n"
        "  ROOT g = f32[64] get-tuple-element(loop), index=1\n}\n");
@@ -218,7 +230,8 @@ static void verify_refuses_overwriting_what_the_next_round_reads(void **state) {
 static void verify_refuses_an_update_elsewhere(void **state) {
   Fixture *fixture = *state;
   plan(fixture,
-       "HloModule m\nENTRY e {\n  p = f32[64] parameter(0)\n  u = f32[4] parameter(1)\n  i = s32[] parameter(2)\n  x = f32[64] negate(p)\n"
+       "HloModule m\nENTRY e {\n  p = f32[64] parameter(0)\n  u = f32[4] parameter(1)\n  i = s32[] parameter(2)\n  x = "
+       "f32[64] negate(p)\n"
        "  d = f32[64] dynamic-update-slice(x, u, i)\n  r = f32[64] reverse(d), dimensions={0}\n"
        "  s = f32[64] reverse(r), dimensions={0}\n  ROOT o = f32[64] subtract(s, d)\n}\n");
   move_out(fixture, "x", 0);
@@ -227,7 +240,9 @@ static void verify_refuses_an_update_elsewhere(void **state) {
 
 static void verify_refuses_dropped_donation(void **state) {
   Fixture *fixture = *state;
-  plan(fixture, "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] negate(p)\n}\n");
+  plan(fixture,
+       "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = "
+       "f32[4] negate(p)\n}\n");
   assert_int_equal(fixture->plan->aliased_bytes, 16);
   fixture->plan->allocations[buffer_of(fixture, "p", 0)->allocation].result = -1;
   expect_refused(fixture, "plan-donation");
@@ -236,7 +251,8 @@ static void verify_refuses_dropped_donation(void **state) {
 static void verify_refuses_another_constant(void **state) {
   Fixture *fixture = *state;
   plan(fixture,
-       "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  a = f32[4] constant({1,2,3,4})\n  b = f32[4] constant({1,2,3,5})\n"
+       "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  a = f32[4] constant({1,2,3,4})\n  b = f32[4] "
+       "constant({1,2,3,5})\n"
        "  s = f32[4] add(p, a)\n  ROOT r = f32[4] add(s, b)\n}\n");
   buffer_of(fixture, "b", 0)->allocation = buffer_of(fixture, "a", 0)->allocation;
   expect_refused(fixture, "plan-constant");

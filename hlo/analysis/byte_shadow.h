@@ -16,7 +16,8 @@ typedef struct ByteShadow {
 /* Bytes [start, end) hold |value| from now on. */
 void byte_shadow_write(ByteShadow *shadow, Arena *arena, int64_t start, int64_t end, int32_t value);
 
-/* |value| if all bytes of [start, end) hold it, else another value that one of them holds, or -1 where one holds nothing. */
+/* |value| if all bytes of [start, end) hold it, else another value that one of them holds, or -1 where one holds
+ * nothing. */
 int32_t byte_shadow_read(const ByteShadow *shadow, int64_t start, int64_t end, int32_t value);
 
 ByteShadow byte_shadow_copy(const ByteShadow *shadow, Arena *arena);

@@ -57,9 +57,10 @@ static Status push_callee(GraphBuilder *builder, HloInstruction *site, HloComput
                       SV_ARG(site->name));
   }
   if (builder->contexts[callee->id] == CALL_CONTEXT_SEQUENTIAL) {
-    return diag_error(builder->diag, STATUS_INVALID, site->loc, "call-graph",
-                      "computation '%.*s' has more than one call site: memory can be planned after pass flatten-call-graph only",
-                      SV_ARG(callee->name));
+    return diag_error(
+        builder->diag, STATUS_INVALID, site->loc, "call-graph",
+        "computation '%.*s' has more than one call site: memory can be planned after pass flatten-call-graph only",
+        SV_ARG(callee->name));
   }
   builder->contexts[callee->id] = CALL_CONTEXT_SEQUENTIAL;
   builder->callers[callee->id] = site;
@@ -91,10 +92,11 @@ static Status mark_embedded(GraphBuilder *builder, const HloComputation *computa
     for (int k = 0; k < hlo_instruction_called_count(instruction); k++) {
       const HloComputation *callee = hlo_instruction_called(instruction, k);
       if (builder->contexts[callee->id] == CALL_CONTEXT_SEQUENTIAL) {
-        return diag_error(builder->diag, STATUS_INVALID, instruction->loc, "call-graph",
-                          "computation '%.*s' is called by control flow and applied by '%.*s': memory can be planned after pass "
-                          "flatten-call-graph only",
-                          SV_ARG(callee->name), SV_ARG(instruction->name));
+        return diag_error(
+            builder->diag, STATUS_INVALID, instruction->loc, "call-graph",
+            "computation '%.*s' is called by control flow and applied by '%.*s': memory can be planned after pass "
+            "flatten-call-graph only",
+            SV_ARG(callee->name), SV_ARG(instruction->name));
       }
       builder->contexts[callee->id] = CALL_CONTEXT_EMBEDDED;
     }
@@ -134,7 +136,8 @@ HloInstruction *call_graph_caller(const CallGraph *graph, const HloComputation *
   return graph->callers[computation->id];
 }
 
-const HloInstruction *call_graph_ancestor(const CallGraph *graph, const HloInstruction *instruction, const HloComputation *ancestor) {
+const HloInstruction *call_graph_ancestor(const CallGraph *graph, const HloInstruction *instruction,
+                                          const HloComputation *ancestor) {
   while (instruction && instruction->parent != ancestor) instruction = call_graph_caller(graph, instruction->parent);
   return instruction;
 }

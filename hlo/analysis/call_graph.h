@@ -12,27 +12,28 @@ typedef enum CallContext {
 
 typedef struct CallGraph {
   const HloModule *module;
-  const CallContext *contexts;           /* by computation id */
-  HloInstruction *const *callers;        /* by computation id: the only control-flow site; NULL for the entry */
-  const int32_t *depths;                 /* by computation id: call sites between it and the entry */
+  const CallContext *contexts;    /* by computation id */
+  HloInstruction *const *callers; /* by computation id: the only control-flow site; NULL for the entry */
+  const int32_t *depths;          /* by computation id: call sites between it and the entry */
   int32_t sequential_count;
-  HloComputation *const *sequential;     /* callees before callers, the entry last */
+  HloComputation *const *sequential; /* callees before callers, the entry last */
 } CallGraph;
 
-/* STATUS_INVALID with a diagnostic (code "call-graph") when a computation has two control-flow call sites (pass flatten-call-graph removes
- * that), is both sequential and embedded, or calls itself. */
+/* STATUS_INVALID with a diagnostic (code "call-graph") when a computation has two control-flow call sites (pass
+ * flatten-call-graph removes that), is both sequential and embedded, or calls itself. */
 MUST_USE Status call_graph_build(Arena *arena, const HloModule *module, DiagSink *diag, const CallGraph **out_graph);
 
 bool call_graph_is_sequential(const CallGraph *graph, const HloComputation *computation);
 HloInstruction *call_graph_caller(const CallGraph *graph, const HloComputation *computation);
 
-/* The sequential computations an instruction calls, in the order in which they are laid out in the flattened schedule: condition before
- * body, branches by number.  0 for everything but control flow. */
+/* The sequential computations an instruction calls, in the order in which they are laid out in the flattened schedule:
+ * condition before body, branches by number.  0 for everything but control flow. */
 int call_graph_callee_count(const HloInstruction *instruction);
 HloComputation *call_graph_callee(const HloInstruction *instruction, int index);
 
 /* The instruction of |ancestor| that |instruction| is, or inside of which it runs; NULL when it runs elsewhere. */
-const HloInstruction *call_graph_ancestor(const CallGraph *graph, const HloInstruction *instruction, const HloComputation *ancestor);
+const HloInstruction *call_graph_ancestor(const CallGraph *graph, const HloInstruction *instruction,
+                                          const HloComputation *ancestor);
 
 /* The innermost computation in which both run, with the instructions there that they are or run inside of. */
 const HloComputation *call_graph_common(const CallGraph *graph, const HloInstruction **a, const HloInstruction **b);

@@ -22,7 +22,8 @@ static int32_t find_leaf(const BufferPosition *list, int32_t count, const HloIns
 }
 
 /* Pairs whose sizes differ are dropped: the verifier's business. */
-static void match_aliases(const HloModule *module, const HloEntryLeaves *leaves, int32_t *donated_to, int32_t *given_by) {
+static void match_aliases(const HloModule *module, const HloEntryLeaves *leaves, int32_t *donated_to,
+                          int32_t *given_by) {
   const HloInstruction *root = module->entry->root;
   for (int64_t i = 0; i < module->aliases.count; i++) {
     const InputOutputAlias *alias = &module->aliases.data[i];
@@ -44,11 +45,13 @@ static void match_aliases(const HloModule *module, const HloEntryLeaves *leaves,
 HloEntryLeaves hlo_entry_leaves(Arena *arena, const HloModule *module) {
   const HloComputation *entry = module->entry;
   int32_t parameter_room = 0;
-  for (int64_t i = 0; i < entry->parameters.count; i++) parameter_room += shape_node_count(entry->parameters.data[i]->shape);
+  for (int64_t i = 0; i < entry->parameters.count; i++)
+    parameter_room += shape_node_count(entry->parameters.data[i]->shape);
   BufferPosition *parameters = ARENA_NEW_ARRAY(arena, BufferPosition, parameter_room + 1);
   BufferPosition *results = ARENA_NEW_ARRAY(arena, BufferPosition, shape_node_count(entry->root->shape) + 1);
   HloEntryLeaves leaves = {.parameters = parameters, .results = results};
-  for (int64_t i = 0; i < entry->parameters.count; i++) list_leaves(arena, entry->parameters.data[i], parameters, &leaves.parameter_count);
+  for (int64_t i = 0; i < entry->parameters.count; i++)
+    list_leaves(arena, entry->parameters.data[i], parameters, &leaves.parameter_count);
   list_leaves(arena, entry->root, results, &leaves.result_count);
   int32_t *donated_to = ARENA_NEW_ARRAY(arena, int32_t, leaves.parameter_count + 1);
   int32_t *given_by = ARENA_NEW_ARRAY(arena, int32_t, leaves.result_count + 1);
@@ -111,11 +114,14 @@ static bool refuse_overlap(const HloAlias *alias, int32_t earlier, int32_t later
   return false;
 }
 
-static bool ranges_fit(const HloAlias *alias, const HloAliasSet *large, const HloAliasSet *small, AliasRefusal *out_refusal) {
+static bool ranges_fit(const HloAlias *alias, const HloAliasSet *large, const HloAliasSet *small,
+                       AliasRefusal *out_refusal) {
   for (int32_t i = 0; i < small->count; i++) {
     int32_t range = small->ranges[i], next = first_behind(alias, large, alias->liveness->ranges[range].from);
-    if (next > 0 && !follows(alias, large->ranges[next - 1], range)) return refuse_overlap(alias, large->ranges[next - 1], range, out_refusal);
-    if (next < large->count && !follows(alias, range, large->ranges[next])) return refuse_overlap(alias, range, large->ranges[next], out_refusal);
+    if (next > 0 && !follows(alias, large->ranges[next - 1], range))
+      return refuse_overlap(alias, large->ranges[next - 1], range, out_refusal);
+    if (next < large->count && !follows(alias, range, large->ranges[next]))
+      return refuse_overlap(alias, range, large->ranges[next], out_refusal);
   }
   return true;
 }
@@ -138,7 +144,9 @@ static void insert_ranges(HloAlias *alias, HloAliasSet *large, const HloAliasSet
   large->count = total;
 }
 
-int32_t hlo_alias_first_value(const HloAlias *alias, const HloAliasSet *set) { return alias->liveness->values[set->ranges[0]]; }
+int32_t hlo_alias_first_value(const HloAlias *alias, const HloAliasSet *set) {
+  return alias->liveness->values[set->ranges[0]];
+}
 
 static bool homes_agree(const HloAlias *alias, const HloAliasSet *a, const HloAliasSet *b) {
   int32_t parameter = (int32_t)max_i64(a->parameter, b->parameter), result = (int32_t)max_i64(a->result, b->result);
@@ -152,7 +160,8 @@ static bool homes_agree(const HloAlias *alias, const HloAliasSet *a, const HloAl
   return max_i64(a->size, b->size) <= alias->flow->values[value].size;
 }
 
-static AliasRefusal may_unite(HloAlias *alias, int32_t a, int32_t b, const HloAliasSet *set_a, const HloAliasSet *set_b) {
+static AliasRefusal may_unite(HloAlias *alias, int32_t a, int32_t b, const HloAliasSet *set_a,
+                              const HloAliasSet *set_b) {
   AliasRefusal refusal = {ALIAS_GRANTED, a, b};
   if (set_a->is_read_only || set_b->is_read_only) {
     return (AliasRefusal){ALIAS_READ_ONLY, hlo_alias_first_value(alias, set_a->is_read_only ? set_a : set_b), b};
@@ -195,8 +204,8 @@ bool hlo_alias_overlaps(HloAlias *alias, int32_t value, int32_t other, AliasRefu
 
 /* --- edges --- */
 
-static void add_conflict(HloAlias *alias, AliasEdge edge, HloInstruction *site, int32_t index, int32_t node, bool is_move,
-                         AliasRefusal refusal) {
+static void add_conflict(HloAlias *alias, AliasEdge edge, HloInstruction *site, int32_t index, int32_t node,
+                         bool is_move, AliasRefusal refusal) {
   is_move |= refusal.kind == ALIAS_READ_ONLY || refusal.kind == ALIAS_LAYOUT;
   array_push(&alias->conflicts, alias->arena, ((AliasConflict){edge, site, index, node, 0, is_move, refusal}));
 }
@@ -206,7 +215,8 @@ static AliasRefusal unite_alike(HloAlias *alias, int32_t a, const Shape *shape_a
   bool alike = shape_a == shape_b || shape_a->rank != shape_b->rank;
   if (!alike) {
     alike = true;
-    for (int i = 0; i < shape_a->rank; i++) alike &= shape_a->layout.minor_to_major[i] == shape_b->layout.minor_to_major[i];
+    for (int i = 0; i < shape_a->rank; i++)
+      alike &= shape_a->layout.minor_to_major[i] == shape_b->layout.minor_to_major[i];
     alike |= hlo_same_element_order(shape_a, shape_b);
   }
   return alike ? hlo_alias_unite(alias, a, b) : (AliasRefusal){ALIAS_LAYOUT, a, b};
@@ -216,7 +226,8 @@ static const Shape *shape_seen(const HloAlias *alias, const HloInstruction *inst
   return shape_nodes(alias->flow->shapes, instruction->shape)->shapes[node];
 }
 
-static AliasRefusal unite_positions(HloAlias *alias, const HloInstruction *a, int32_t node_a, const HloInstruction *b, int32_t node_b) {
+static AliasRefusal unite_positions(HloAlias *alias, const HloInstruction *a, int32_t node_a, const HloInstruction *b,
+                                    int32_t node_b) {
   int32_t value_a = hlo_dataflow_value(alias->flow, a, node_a), value_b = hlo_dataflow_value(alias->flow, b, node_b);
   if (value_a < 0 || value_b < 0) return (AliasRefusal){ALIAS_GRANTED, value_a, value_b};
   return unite_alike(alias, value_a, shape_seen(alias, a, node_a), value_b, shape_seen(alias, b, node_b));
@@ -226,7 +237,8 @@ static void unite_in_place(HloAlias *alias, HloInstruction *instruction) {
   InPlacePairs pairs = hlo_in_place_pairs(instruction, alias->arena);
   for (int i = 0; i < pairs.count; i++) {
     const InPlacePair *pair = &pairs.pairs[i];
-    AliasRefusal refusal = unite_positions(alias, instruction->operands[pair->operand], pair->operand_node, instruction, pair->result_node);
+    AliasRefusal refusal = unite_positions(alias, instruction->operands[pair->operand], pair->operand_node, instruction,
+                                           pair->result_node);
     if (refusal.kind == ALIAS_GRANTED) continue;
     add_conflict(alias, ALIAS_IN_PLACE, instruction, pair->operand, pair->operand_node, false, refusal);
     array_last(&alias->conflicts).result_node = pair->result_node;
@@ -278,7 +290,8 @@ static void unite_loop(HloAlias *alias, HloInstruction *loop) {
   }
   for (int32_t node = 0; node < count; node++) {
     if (!hlo_dataflow_is_carried(alias->flow, loop, node)) continue;
-    AliasRefusal refusal = unite_positions(alias, loop->operands[0], node, call_graph_callee(loop, 1)->parameters.data[0], node);
+    AliasRefusal refusal =
+        unite_positions(alias, loop->operands[0], node, call_graph_callee(loop, 1)->parameters.data[0], node);
     if (refusal.kind == ALIAS_GRANTED) continue;
     add_conflict(alias, ALIAS_LOOP_INIT, loop, 0, node, is_second_mention(alias, loop->operands[0], node), refusal);
   }
@@ -333,7 +346,8 @@ static void mark_results(HloAlias *alias) {
     refusal = unite_positions(alias, given->instruction, given->node, position->instruction, position->node);
     if (refusal.kind == ALIAS_GRANTED) continue;
     set->result = -1;
-    add_conflict(alias, ALIAS_DONATION, NULL, 0, position->node, comes_from_outside(alias, position->instruction, position->node), refusal);
+    add_conflict(alias, ALIAS_DONATION, NULL, 0, position->node,
+                 comes_from_outside(alias, position->instruction, position->node), refusal);
   }
 }
 
@@ -361,8 +375,10 @@ static void init_sets(HloAlias *alias) {
   }
 }
 
-/* Loop state and donations first, for they have no alternative; then inner computations before outer ones, since what happens in loops costs most. */
-HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const HloLiveness *liveness) {
+/* Loop state and donations first, for they have no alternative; then inner computations before outer ones, since what
+ * happens in loops costs most. */
+HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering,
+                          const HloLiveness *liveness) {
   const CallGraph *graph = dataflow->graph;
   HloAlias *alias = ARENA_NEW(arena, HloAlias);
   alias->arena = arena;

@@ -1,7 +1,9 @@
-/* HloAlias: which values share memory because they must, and where they cannot (after XLA's HloAliasAnalysis and CopyInsertion).
+/* HloAlias: which values share memory because they must, and where they cannot (after XLA's HloAliasAnalysis and
+ * CopyInsertion).
  *
- * A set holds values whose live ranges follow one another.  Must-alias requirements are edges; each unites two sets, or, when ranges
- * overlap or something is read-only, is a conflict, which a copy at the place the conflict names resolves. */
+ * A set holds values whose live ranges follow one another.  Must-alias requirements are edges; each unites two sets,
+ * or, when ranges overlap or something is read-only, is a conflict, which a copy at the place the conflict names
+ * resolves. */
 #ifndef XLAC_HLO_ANALYSIS_HLO_ALIAS_H
 #define XLAC_HLO_ANALYSIS_HLO_ALIAS_H
 
@@ -19,10 +21,10 @@ typedef enum AliasEdge {
 
 typedef enum AliasRefusalKind {
   ALIAS_GRANTED,
-  ALIAS_READ_ONLY,  /* |a| is a constant or a parameter that is not donated */
-  ALIAS_LAYOUT,     /* |a| and |b| lay out their elements differently, or live in different memory spaces */
-  ALIAS_TWO_HOMES,  /* both are the caller's memory already, at different places */
-  ALIAS_OVERLAP     /* |a| is still needed when |b| is written */
+  ALIAS_READ_ONLY, /* |a| is a constant or a parameter that is not donated */
+  ALIAS_LAYOUT,    /* |a| and |b| lay out their elements differently, or live in different memory spaces */
+  ALIAS_TWO_HOMES, /* both are the caller's memory already, at different places */
+  ALIAS_OVERLAP    /* |a| is still needed when |b| is written */
 } AliasRefusalKind;
 
 typedef struct AliasRefusal {
@@ -35,14 +37,14 @@ typedef struct AliasConflict {
   HloInstruction *site; /* NULL for the entry's results */
   int32_t index, node;
   int32_t result_node; /* IN_PLACE: the leaf that is updated */
-  bool is_move; /* the value is only passed on here (parameter, constant, value from outside, second mention): it needs a copy whatever
-                   becomes of other conflicts */
+  bool is_move; /* the value is only passed on here (parameter, constant, value from outside, second mention): it needs
+                   a copy whatever becomes of other conflicts */
   AliasRefusal refusal;
 } AliasConflict;
 
 typedef struct HloAliasSet {
   int32_t count, capacity;
-  int32_t *ranges;           /* of its values, by number in HloLiveness, in order of time */
+  int32_t *ranges; /* of its values, by number in HloLiveness, in order of time */
   bool is_read_only;
   int32_t parameter, result; /* leaf numbers of the caller's memory it lives in, -1 for none */
   int64_t size, colour;      /* the largest of its values; memory space */
@@ -52,8 +54,8 @@ typedef struct HloAliasSet {
 typedef struct HloEntryLeaves {
   int32_t parameter_count, result_count;
   const BufferPosition *parameters, *results;
-  const int32_t *donated_to;  /* by parameter leaf: the result leaf that input_output_alias gives it, -1 for none */
-  const int32_t *given_by;    /* by result leaf */
+  const int32_t *donated_to; /* by parameter leaf: the result leaf that input_output_alias gives it, -1 for none */
+  const int32_t *given_by;   /* by result leaf */
 } HloEntryLeaves;
 
 typedef struct HloAlias {
@@ -62,14 +64,15 @@ typedef struct HloAlias {
   const HloOrdering *ordering;
   const HloLiveness *liveness;
   HloEntryLeaves leaves;
-  int32_t *parents;      /* union-find over values; the root's number is the set's */
-  HloAliasSet *sets;     /* by value number, valid for roots */
+  int32_t *parents;  /* union-find over values; the root's number is the set's */
+  HloAliasSet *sets; /* by value number, valid for roots */
   ARRAY(AliasConflict) conflicts;
 } HloAlias;
 
 HloEntryLeaves hlo_entry_leaves(Arena *arena, const HloModule *module);
 
-HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, const HloLiveness *liveness);
+HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering,
+                          const HloLiveness *liveness);
 
 /* The set of a value. */
 int32_t hlo_alias_set(HloAlias *alias, int32_t value);
@@ -83,7 +86,8 @@ AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b);
 /* What hlo_alias_unite would say. */
 AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b);
 
-/* Whether |value|'s own range (not those of its set) overlaps another value's of the set of |other|, which is then told. */
+/* Whether |value|'s own range (not those of its set) overlaps another value's of the set of |other|, which is then
+ * told. */
 bool hlo_alias_overlaps(HloAlias *alias, int32_t value, int32_t other, AliasRefusal *out_refusal);
 
 /* One clause for the reports: "'x' is still read by 'y'". */

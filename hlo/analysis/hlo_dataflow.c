@@ -12,8 +12,9 @@ static Status check_schedule(const HloComputation *computation, int32_t *places,
     const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
     int64_t control_count = control ? control->value.instructions.count : 0;
     for (int64_t k = 0; k < instruction->operand_count + control_count; k++) {
-      const HloInstruction *before = k < instruction->operand_count ? instruction->operands[k]
-                                                                     : control->value.instructions.data[k - instruction->operand_count];
+      const HloInstruction *before = k < instruction->operand_count
+                                         ? instruction->operands[k]
+                                         : control->value.instructions.data[k - instruction->operand_count];
       if (places[before->id]) continue;
       return diag_error(diag, STATUS_INVALID, instruction->loc, "schedule",
                         "the module is said to be scheduled, but '%.*s' stands before '%.*s' which it needs",
@@ -101,8 +102,10 @@ static bool same_layout(const Shape *a, const Shape *b) {
   return same || hlo_same_element_order(a, b);
 }
 
-/* The subtree at |node| shows that at |from_node| of |from|.  Trees that do not match are left to the verifier: each makes its own values. */
-static void forward_subtree(Walk *walk, const HloInstruction *instruction, int32_t node, const HloInstruction *from, int32_t from_node) {
+/* The subtree at |node| shows that at |from_node| of |from|.  Trees that do not match are left to the verifier: each
+ * makes its own values. */
+static void forward_subtree(Walk *walk, const HloInstruction *instruction, int32_t node, const HloInstruction *from,
+                            int32_t from_node) {
   const ShapeNodes *to_nodes = shape_nodes(walk->flow->shapes, instruction->shape);
   const ShapeNodes *from_nodes = shape_nodes(walk->flow->shapes, from->shape);
   if (node >= to_nodes->count) return;
@@ -124,7 +127,9 @@ static void forward_subtree(Walk *walk, const HloInstruction *instruction, int32
 
 /* --- rules --- */
 
-static void rule_define(Walk *walk, HloInstruction *instruction) { define_subtree(walk, instruction, 0); }
+static void rule_define(Walk *walk, HloInstruction *instruction) {
+  define_subtree(walk, instruction, 0);
+}
 
 static void rule_forward(Walk *walk, HloInstruction *instruction) {
   forward_subtree(walk, instruction, 0, instruction->operands[0], 0);
@@ -189,7 +194,8 @@ static void bind_parameter(Walk *walk, const HloInstruction *parameter, const Hl
 }
 
 static void bind_parameters(Walk *walk, const HloComputation *callee, HloInstruction *const *arguments, int64_t count) {
-  for (int64_t i = 0; i < callee->parameters.count && i < count; i++) bind_parameter(walk, callee->parameters.data[i], arguments[i]);
+  for (int64_t i = 0; i < callee->parameters.count && i < count; i++)
+    bind_parameter(walk, callee->parameters.data[i], arguments[i]);
 }
 
 static void rule_call(Walk *walk, HloInstruction *instruction) {
@@ -239,7 +245,8 @@ static int32_t common_branch_value(Walk *walk, const HloInstruction *instruction
   for (int j = 0; j < branches; j++) {
     const HloInstruction *root = call_graph_callee(instruction, j)->root;
     const ShapeNodes *nodes = shape_nodes(walk->flow->shapes, root->shape);
-    if (node >= nodes->count || !shape_is_array(nodes->shapes[node]) || !same_layout(shape, nodes->shapes[node])) return -1;
+    if (node >= nodes->count || !shape_is_array(nodes->shapes[node]) || !same_layout(shape, nodes->shapes[node]))
+      return -1;
     int32_t value = value_seen(walk, root, node);
     if (value < 0 || (j > 0 && value != common)) return -1;
     common = value;
@@ -282,15 +289,20 @@ static void forward_element(Walk *walk, HloInstruction *instruction, int element
   forward_subtree(walk, instruction, 0, start, element_node(walk, start->shape, element));
 }
 
-static void rule_done_first(Walk *walk, HloInstruction *instruction) { forward_element(walk, instruction, 0); }
-static void rule_done_second(Walk *walk, HloInstruction *instruction) { forward_element(walk, instruction, 1); }
+static void rule_done_first(Walk *walk, HloInstruction *instruction) {
+  forward_element(walk, instruction, 0);
+}
+static void rule_done_second(Walk *walk, HloInstruction *instruction) {
+  forward_element(walk, instruction, 1);
+}
 
 /* Element 0 shows the operands: one as it is, several as a tuple. */
 static void forward_operands_at_first(Walk *walk, HloInstruction *instruction) {
   const ShapeNodes *nodes = shape_nodes(walk->flow->shapes, instruction->shape);
   if (nodes->child_count == 0) return;
   if (!shape_is_tuple(nodes->shapes[nodes->children[0]])) {
-    if (instruction->operand_count > 0) forward_subtree(walk, instruction, nodes->children[0], instruction->operands[0], 0);
+    if (instruction->operand_count > 0)
+      forward_subtree(walk, instruction, nodes->children[0], instruction->operands[0], 0);
     return;
   }
   int32_t node = nodes->children[0] + 1, end = nodes->children[0] + nodes->sizes[nodes->children[0]];
@@ -321,7 +333,8 @@ static void rule_async_start(Walk *walk, HloInstruction *instruction) {
 /* (buffer, token) shows the start's buffer. */
 static void rule_recv_done(Walk *walk, HloInstruction *instruction) {
   const HloInstruction *start = instruction->operands[0];
-  forward_subtree(walk, instruction, element_node(walk, instruction->shape, 0), start, element_node(walk, start->shape, 0));
+  forward_subtree(walk, instruction, element_node(walk, instruction->shape, 0), start,
+                  element_node(walk, start->shape, 0));
 }
 
 typedef void (*DataflowRule)(Walk *walk, HloInstruction *instruction);
@@ -356,9 +369,10 @@ static const DataflowRule rules[HLO_OPCODE_COUNT] = {
 };
 
 bool hlo_dataflow_forwards(const HloInstruction *instruction) {
-  static const bool plain[HLO_OPCODE_COUNT] = {[HLO_TUPLE] = true,  [HLO_GET_TUPLE_ELEMENT] = true, [HLO_ADD_DEPENDENCY] = true,
-                                               [HLO_DOMAIN] = true, [HLO_OPT_BARRIER] = true,       [HLO_CALL] = true,
-                                               [HLO_AFTER_ALL] = true};
+  static const bool plain[HLO_OPCODE_COUNT] = {
+      [HLO_TUPLE] = true,    [HLO_GET_TUPLE_ELEMENT] = true, [HLO_ADD_DEPENDENCY] = true,
+      [HLO_DOMAIN] = true,   [HLO_OPT_BARRIER] = true,       [HLO_CALL] = true,
+      [HLO_AFTER_ALL] = true};
   if (instruction->opcode == HLO_COPY) return shape_is_tuple(instruction->shape);
   return plain[instruction->opcode] || hlo_is_view(instruction);
 }
@@ -402,7 +416,8 @@ static void number_values(HloDataflow *flow, Walk *walk) {
   int32_t count = 0;
   for (int64_t i = 0; i < walk->seeds.count; i++) {
     const BufferPosition *at = &walk->seeds.data[i].definition;
-    bool stands = representative(walk, (int32_t)i) == (int32_t)i && value_seen(walk, at->instruction, at->node) == (int32_t)i;
+    bool stands =
+        representative(walk, (int32_t)i) == (int32_t)i && value_seen(walk, at->instruction, at->node) == (int32_t)i;
     numbers[i] = stands ? count++ : -1;
   }
   flow->value_count = count;
@@ -499,7 +514,8 @@ static void list_use(HloDataflow *flow, HloValue *value, BufferUse use, void *co
 static void list_positions_and_uses(HloDataflow *flow) {
   Lists lists = {ARENA_NEW_ARRAY(flow->arena, BufferPosition *, flow->value_count + 1),
                  ARENA_NEW_ARRAY(flow->arena, BufferUse *, flow->value_count + 1),
-                 ARENA_NEW_ARRAY(flow->arena, int32_t, flow->value_count + 1), ARENA_NEW_ARRAY(flow->arena, int32_t, flow->value_count + 1)};
+                 ARENA_NEW_ARRAY(flow->arena, int32_t, flow->value_count + 1),
+                 ARENA_NEW_ARRAY(flow->arena, int32_t, flow->value_count + 1)};
   for_each_position(flow, count_position, NULL);
   for_each_use(flow, count_use, NULL);
   for (int32_t i = 0; i < flow->value_count; i++) {

@@ -36,7 +36,8 @@ static void read_module(Fixture *fixture, const char *text) {
   const HloSequence *sequences;
   fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
   ShapeTable *shapes = shape_table_create(fixture->arena);
-  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module), STATUS_OK);
+  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module),
+                   STATUS_OK);
   assert_int_equal(call_graph_build(fixture->arena, fixture->module, &fixture->diag, &graph), STATUS_OK);
   assert_int_equal(hlo_sequences(fixture->arena, graph, &fixture->diag, &sequences), STATUS_OK);
   fixture->flow = hlo_dataflow_build(fixture->arena, graph, sequences);
@@ -96,17 +97,17 @@ static void tuples_forward(void **state) {
   assert_true(fixture->flow->values[value(fixture, "q", 0)].live_out);
 }
 
-#define LOOP_TEXT                                                                                                             \
-  "HloModule m\n"                                                                                                             \
-  "condition {\n  s = (s32[], f32[4], f32[4]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n"                      \
-  "  n = s32[] constant(3)\n  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"                                           \
-  "body {\n  given = (s32[], f32[4], f32[4]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n"                          \
-  "  one = s32[] constant(1)\n  next = s32[] add(i, one)\n  w = f32[4] get-tuple-element(given), index=1\n"                        \
-  "  x = f32[4] get-tuple-element(given), index=2\n  y = f32[4] multiply(x, w)\n"                                                 \
-  "  ROOT back = (s32[], f32[4], f32[4]) tuple(next, w, y)\n}\n"                                                              \
-  "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[4] parameter(0)\n  q = f32[4] negate(p)\n"                                 \
-  "  init = (s32[], f32[4], f32[4]) tuple(zero, p, q)\n"                                                                      \
-  "  loop = (s32[], f32[4], f32[4]) while(init), condition=condition, body=body\n"                                            \
+#define LOOP_TEXT                                                                                           \
+  "HloModule m\n"                                                                                           \
+  "condition {\n  s = (s32[], f32[4], f32[4]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n"   \
+  "  n = s32[] constant(3)\n  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"                         \
+  "body {\n  given = (s32[], f32[4], f32[4]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n" \
+  "  one = s32[] constant(1)\n  next = s32[] add(i, one)\n  w = f32[4] get-tuple-element(given), index=1\n" \
+  "  x = f32[4] get-tuple-element(given), index=2\n  y = f32[4] multiply(x, w)\n"                           \
+  "  ROOT back = (s32[], f32[4], f32[4]) tuple(next, w, y)\n}\n"                                            \
+  "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[4] parameter(0)\n  q = f32[4] negate(p)\n"              \
+  "  init = (s32[], f32[4], f32[4]) tuple(zero, p, q)\n"                                                    \
+  "  loop = (s32[], f32[4], f32[4]) while(init), condition=condition, body=body\n"                          \
   "  ROOT r = f32[4] get-tuple-element(loop), index=2\n}\n"
 
 static void while_joins_what_changes_and_passes_the_rest(void **state) {
@@ -129,13 +130,15 @@ static void nested_pass_through_is_one_value(void **state) {
   read_module(fixture,
               "HloModule m\n"
               "ic {\n  a = (pred[], f32[4]) parameter(0)\n  ROOT c = pred[] get-tuple-element(a), index=0\n}\n"
-              "ib {\n  b = (pred[], f32[4]) parameter(0)\n  f = pred[] constant(false)\n  v = f32[4] get-tuple-element(b), index=1\n"
+              "ib {\n  b = (pred[], f32[4]) parameter(0)\n  f = pred[] constant(false)\n  v = f32[4] "
+              "get-tuple-element(b), index=1\n"
               "  ROOT t = (pred[], f32[4]) tuple(f, v)\n}\n"
               "oc {\n  d = (pred[], f32[4]) parameter(0)\n  ROOT h = pred[] get-tuple-element(d), index=0\n}\n"
               "ob {\n  k = (pred[], f32[4]) parameter(0)\n  in = (pred[], f32[4]) while(k), condition=ic, body=ib\n"
               "  ROOT o = (pred[], f32[4]) opt-barrier(in)\n}\n"
               "ENTRY e {\n  g = pred[] parameter(0)\n  p = f32[4] parameter(1)\n  init = (pred[], f32[4]) tuple(g, p)\n"
-              "  out = (pred[], f32[4]) while(init), condition=oc, body=ob\n  ROOT r = f32[4] get-tuple-element(out), index=1\n}\n");
+              "  out = (pred[], f32[4]) while(init), condition=oc, body=ob\n  ROOT r = f32[4] get-tuple-element(out), "
+              "index=1\n}\n");
   assert_string_equal(maker(fixture, "r", 0), "p");
   assert_string_equal(maker(fixture, "v", 0), "p");
   assert_string_equal(maker(fixture, "out", 1), "out");
@@ -148,8 +151,10 @@ static void conditional_joins_branches_that_differ(void **state) {
               "b0 {\n  x0 = (f32[4], f32[4]) parameter(0)\n  first0 = f32[4] get-tuple-element(x0), index=0\n"
               "  v0 = f32[4] get-tuple-element(x0), index=1\n  ROOT t0 = (f32[4], f32[4]) tuple(first0, v0)\n}\n"
               "b1 {\n  x1 = (f32[4], f32[4]) parameter(0)\n  first1 = f32[4] get-tuple-element(x1), index=0\n"
-              "  v1 = f32[4] get-tuple-element(x1), index=1\n  n1 = f32[4] negate(v1)\n  ROOT t1 = (f32[4], f32[4]) tuple(first1, n1)\n}\n"
-              "ENTRY e {\n  s = s32[] parameter(0)\n  p = f32[4] parameter(1)\n  q = f32[4] parameter(2)\n  a = (f32[4], f32[4]) tuple(p, q)\n"
+              "  v1 = f32[4] get-tuple-element(x1), index=1\n  n1 = f32[4] negate(v1)\n  ROOT t1 = (f32[4], f32[4]) "
+              "tuple(first1, n1)\n}\n"
+              "ENTRY e {\n  s = s32[] parameter(0)\n  p = f32[4] parameter(1)\n  q = f32[4] parameter(2)\n  a = "
+              "(f32[4], f32[4]) tuple(p, q)\n"
               "  ROOT c = (f32[4], f32[4]) conditional(s, a, a), branch_computations={b0, b1}\n}\n");
   assert_string_equal(maker(fixture, "c", 1), "p");
   assert_string_equal(maker(fixture, "c", 2), "c");
@@ -161,7 +166,8 @@ static void calls_are_seen_through(void **state) {
   Fixture *fixture = *state;
   read_module(fixture,
               "HloModule m\n"
-              "f {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  n = f32[4] negate(b)\n  ROOT t = (f32[4], f32[4]) tuple(a, n)\n}\n"
+              "f {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  n = f32[4] negate(b)\n  ROOT t = (f32[4], "
+              "f32[4]) tuple(a, n)\n}\n"
               "ENTRY e {\n  p = f32[4] parameter(0)\n  ROOT c = (f32[4], f32[4]) call(p, p), to_apply=f\n}\n");
   assert_string_equal(maker(fixture, "c", 1), "p");
   assert_string_equal(maker(fixture, "c", 2), "n");

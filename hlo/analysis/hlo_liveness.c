@@ -36,8 +36,10 @@ static int64_t span_out(const Liveness *live, const HloComputation *computation)
   return 4 * (int64_t)live->ordering->span_ends[computation->id] + 1;
 }
 
-/* A use in |*computation| of what is defined in |home|: each loop in between may come back to it, so it lasts as long as the loop. */
-static int64_t through_loops(const Liveness *live, int64_t time, const HloComputation **computation, const HloComputation *home) {
+/* A use in |*computation| of what is defined in |home|: each loop in between may come back to it, so it lasts as long
+ * as the loop. */
+static int64_t through_loops(const Liveness *live, int64_t time, const HloComputation **computation,
+                             const HloComputation *home) {
   for (const HloComputation *at = *computation; at != home;) {
     const HloInstruction *site = call_graph_caller(live->flow->graph, at);
     if (!site) break;
@@ -50,7 +52,8 @@ static int64_t through_loops(const Liveness *live, int64_t time, const HloComput
 }
 
 /* The outermost conditional between |computation| and |home|, with the branch that it is reached through. */
-static const HloInstruction *outer_conditional(const Liveness *live, const HloComputation *computation, const HloComputation *home) {
+static const HloInstruction *outer_conditional(const Liveness *live, const HloComputation *computation,
+                                               const HloComputation *home) {
   const HloInstruction *found = NULL;
   while (computation != home) {
     const HloInstruction *site = call_graph_caller(live->flow->graph, computation);
@@ -113,7 +116,8 @@ static void apply_root(Liveness *live, const HloComputation *computation) {
   int32_t count = shape_nodes(live->flow->shapes, computation->root->shape)->count;
   for (int32_t node = 0; node < count; node++) {
     int32_t value = live->flow->values_at[first + node];
-    if (value >= 0 && root_is_read(live, computation, node)) extend(live, value, span_out(live, computation), computation);
+    if (value >= 0 && root_is_read(live, computation, node))
+      extend(live, value, span_out(live, computation), computation);
   }
 }
 
@@ -153,7 +157,8 @@ static void find_done_times(const Liveness *live) {
     if (!site) continue;
     live->done_times[computation->id] = live->done_times[site->parent->id];
     if (site->opcode == HLO_ASYNC_START) {
-      live->done_times[computation->id] = max_i64(live->done_times[site->parent->id], at_instruction(live, async_end(site)));
+      live->done_times[computation->id] =
+          max_i64(live->done_times[site->parent->id], at_instruction(live, async_end(site)));
     }
   }
 }
@@ -177,8 +182,10 @@ static void add_range(Liveness *live, int32_t value, LiveRange range) {
   array_push(&live->range_values, live->arena, value);
 }
 
-/* From |from| on in |home| the value is there for |needs|, which ascend and all lie inside; the last decides whether and where it dies in branches. */
-static void add_ranges(Liveness *live, int32_t value, int64_t from, const HloComputation *home, const Need *needs, int64_t count) {
+/* From |from| on in |home| the value is there for |needs|, which ascend and all lie inside; the last decides whether
+ * and where it dies in branches. */
+static void add_ranges(Liveness *live, int32_t value, int64_t from, const HloComputation *home, const Need *needs,
+                       int64_t count) {
   const HloInstruction *conditional = count > 0 ? outer_conditional(live, needs[count - 1].computation, home) : NULL;
   if (!conditional) {
     add_range(live, value, (LiveRange){from, count > 0 ? max_i64(from, needs[count - 1].time) : from});
@@ -199,7 +206,8 @@ static void add_ranges(Liveness *live, int32_t value, int64_t from, const HloCom
 static void find_ranges(Liveness *live, int32_t *first_ranges) {
   const HloDataflow *flow = live->flow;
   const Need *needs = live->branch_needs.data;
-  if (live->branch_needs.count > 0) qsort(live->branch_needs.data, (size_t)live->branch_needs.count, sizeof(Need), compare_need);
+  if (live->branch_needs.count > 0)
+    qsort(live->branch_needs.data, (size_t)live->branch_needs.count, sizeof(Need), compare_need);
   int64_t at = 0;
   for (int32_t i = 0; i < flow->value_count; i++) {
     int64_t first = at;
@@ -207,7 +215,8 @@ static void find_ranges(Liveness *live, int32_t *first_ranges) {
     first_ranges[i] = (int32_t)live->ranges.count;
     bool dies_in_branch = at > first && needs[at - 1].time > live->other_needs[i];
     if (dies_in_branch) {
-      add_ranges(live, i, live->hulls[i].from, flow->values[i].definition.instruction->parent, needs + first, at - first);
+      add_ranges(live, i, live->hulls[i].from, flow->values[i].definition.instruction->parent, needs + first,
+                 at - first);
     } else {
       add_range(live, i, live->hulls[i]);
     }
@@ -237,7 +246,8 @@ const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow,
   }
   find_ranges(&live, first_ranges);
   HloLiveness *liveness = ARENA_NEW(arena, HloLiveness);
-  *liveness = (HloLiveness){live.hulls, first_ranges, (int32_t)live.ranges.count, live.ranges.data, live.range_values.data};
+  *liveness =
+      (HloLiveness){live.hulls, first_ranges, (int32_t)live.ranges.count, live.ranges.data, live.range_values.data};
   return liveness;
 }
 
@@ -248,7 +258,9 @@ bool hlo_liveness_ends_at(const HloLiveness *liveness, int32_t value, int64_t ti
   return false;
 }
 
-static int64_t inside(int64_t position, int64_t length) { return max_i64(min_i64(position, length - 1), 0); }
+static int64_t inside(int64_t position, int64_t length) {
+  return max_i64(min_i64(position, length - 1), 0);
+}
 
 int64_t hlo_liveness_first_position(LiveRange range, int64_t length) {
   return inside(range.from <= 0 ? 0 : ceil_div(range.from, 4), length);

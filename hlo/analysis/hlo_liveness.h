@@ -1,9 +1,9 @@
 /* HloLiveness: when each value's bytes must hold it, on the flattened schedule (after XLA's HloLiveRange).
  *
- * Times are in quarters of a schedule position: an instruction at position t reads and writes at 4t, what a computation takes in is there from
- * 4·start - 2, what it returns is read at 4·end + 1, initial values of loops and selectors are handed over at 4·start - 3 of what they enter, and
- * what a loop uses from outside lives until 4t - 1 of the while.  So two ranges meet at one moment only where an instruction reads the one and writes the
- * other. */
+ * Times are in quarters of a schedule position: an instruction at position t reads and writes at 4t, what a computation
+ * takes in is there from 4·start - 2, what it returns is read at 4·end + 1, initial values of loops and selectors are
+ * handed over at 4·start - 3 of what they enter, and what a loop uses from outside lives until 4t - 1 of the while.  So
+ * two ranges meet at one moment only where an instruction reads the one and writes the other. */
 #ifndef XLAC_HLO_ANALYSIS_HLO_LIVENESS_H
 #define XLAC_HLO_ANALYSIS_HLO_LIVENESS_H
 
@@ -13,14 +13,15 @@ typedef struct LiveRange {
   int64_t from, to; /* both inclusive, in quarters of a position */
 } LiveRange;
 
-/* Branches of a conditional exclude each other: a value that is read in several and not behind them is alive in each to its last read there,
- * and again from the beginning of the next that reads it.  So a value has one or more ranges, ascending; only the first begins with a write. */
+/* Branches of a conditional exclude each other: a value that is read in several and not behind them is alive in each to
+ * its last read there, and again from the beginning of the next that reads it.  So a value has one or more ranges,
+ * ascending; only the first begins with a write. */
 typedef struct HloLiveness {
-  const LiveRange *hulls;         /* by value: from the first moment to the last */
-  const int32_t *first_ranges;    /* by value, and one more: its ranges are [first_ranges[v], first_ranges[v + 1]) */
+  const LiveRange *hulls;      /* by value: from the first moment to the last */
+  const int32_t *first_ranges; /* by value, and one more: its ranges are [first_ranges[v], first_ranges[v + 1]) */
   int32_t range_count;
   const LiveRange *ranges;
-  const int32_t *values;          /* by range */
+  const int32_t *values; /* by range */
 } HloLiveness;
 
 const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering);

@@ -24,8 +24,8 @@ static bool is_descending(const int64_t *numbers, int count) {
 }
 
 static bool is_plain_array(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->layout.tile_count == 0 && shape->layout.split_count == 0 &&
-         shape_element_count(shape) >= 0;
+  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->layout.tile_count == 0 &&
+         shape->layout.split_count == 0 && shape_element_count(shape) >= 0;
 }
 
 enum { MAX_RANK = 64 };
@@ -59,15 +59,16 @@ bool hlo_same_element_order(const Shape *a, const Shape *b) {
 bool hlo_reshape_is_bitcast(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_RESHAPE) return false;
   const Shape *to = instruction->shape, *from = instruction->operands[0]->shape;
-  return to->type == from->type && hlo_same_element_order(from, to) && to->layout.memory_space == from->layout.memory_space;
+  return to->type == from->type && hlo_same_element_order(from, to) &&
+         to->layout.memory_space == from->layout.memory_space;
 }
 
 bool hlo_is_view(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_RESHAPE) return hlo_reshape_is_bitcast(instruction);
   if (instruction->opcode != HLO_BITCAST) return false;
   const Shape *to = instruction->shape, *from = instruction->operands[0]->shape;
-  return shape_is_array(to) && shape_is_array(from) && shape_byte_size(to) == shape_byte_size(from) && shape_byte_size(to) >= 0 &&
-         to->layout.memory_space == from->layout.memory_space;
+  return shape_is_array(to) && shape_is_array(from) && shape_byte_size(to) == shape_byte_size(from) &&
+         shape_byte_size(to) >= 0 && to->layout.memory_space == from->layout.memory_space;
 }
 
 /* --- pairs --- */
@@ -83,7 +84,8 @@ static const Shape *leaf_of(const Shape *shape, int node) {
   return shape_is_array(leaf) ? leaf : NULL;
 }
 
-static void add_pair(PairList *list, const HloInstruction *instruction, int64_t operand, int operand_node, int result_node) {
+static void add_pair(PairList *list, const HloInstruction *instruction, int64_t operand, int operand_node,
+                     int result_node) {
   if (operand < 0 || operand >= instruction->operand_count) return;
   const Shape *from = leaf_of(instruction->operands[operand]->shape, operand_node);
   const Shape *to = leaf_of(instruction->shape, result_node);
@@ -99,7 +101,9 @@ static void add_pair(PairList *list, const HloInstruction *instruction, int64_t 
   array_push(&list->pairs, list->arena, ((InPlacePair){(int32_t)operand, operand_node, result_node}));
 }
 
-static void pair_first(PairList *list, const HloInstruction *instruction) { add_pair(list, instruction, 0, 0, 0); }
+static void pair_first(PairList *list, const HloInstruction *instruction) {
+  add_pair(list, instruction, 0, 0, 0);
+}
 
 /* Operands [first, first + count) with the elements of the result, or the only one with all of it. */
 static void pair_elements(PairList *list, const HloInstruction *instruction, int first, int count) {
@@ -135,7 +139,8 @@ static void pair_declared(PairList *list, const HloInstruction *instruction) {
   for (int64_t i = 0; i < attr->value.aliasing.count; i++) {
     const OperandAlias *alias = &attr->value.aliasing.data[i];
     if (alias->operand < 0 || alias->operand >= instruction->operand_count) continue;
-    add_pair(list, instruction, alias->operand, shape_node_from_index(instruction->operands[alias->operand]->shape, alias->operand_index),
+    add_pair(list, instruction, alias->operand,
+             shape_node_from_index(instruction->operands[alias->operand]->shape, alias->operand_index),
              shape_node_from_index(instruction->shape, alias->output));
   }
 }
@@ -153,11 +158,14 @@ static Leaf trace_leaf(Leaf leaf) {
     const HloInstruction *instruction = leaf.instruction;
     if (instruction->opcode == HLO_TUPLE && leaf.node > 0) {
       int element = 0;
-      while (element + 1 < instruction->operand_count && shape_node_child(instruction->shape, 0, element + 1) <= leaf.node) element++;
+      while (element + 1 < instruction->operand_count &&
+             shape_node_child(instruction->shape, 0, element + 1) <= leaf.node)
+        element++;
       leaf = (Leaf){instruction->operands[element], leaf.node - shape_node_child(instruction->shape, 0, element)};
     } else if (instruction->opcode == HLO_GET_TUPLE_ELEMENT) {
       const HloInstruction *tuple = instruction->operands[0];
-      leaf = (Leaf){tuple, leaf.node + shape_node_child(tuple->shape, 0, hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0))};
+      leaf = (Leaf){tuple,
+                    leaf.node + shape_node_child(tuple->shape, 0, hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0))};
     } else {
       return leaf;
     }
@@ -229,8 +237,10 @@ static bool only_returned(const HloInstruction *update) {
   return update->user_count == 1 && update->users[0] == root && root->opcode == HLO_TUPLE;
 }
 
-/* At most one element of a tuple parameter may be looked at this way: get-tuple-elements of it are told apart by their uses. */
-static bool parameter_is_free(const Leaf *source, const HloInstruction *value, const HloInstruction *update, int operand, Arena *arena) {
+/* At most one element of a tuple parameter may be looked at this way: get-tuple-elements of it are told apart by their
+ * uses. */
+static bool parameter_is_free(const Leaf *source, const HloInstruction *value, const HloInstruction *update,
+                              int operand, Arena *arena) {
   if (!only_updated_by(value, update, operand, arena)) return false;
   if (value == source->instruction) return true;
   for (int i = 0; i < source->instruction->user_count; i++) {
@@ -243,7 +253,8 @@ static bool parameter_is_free(const Leaf *source, const HloInstruction *value, c
   return true;
 }
 
-static void pair_fused_leaf(PairList *list, const HloInstruction *fusion, const HloComputation *fused, int result_node) {
+static void pair_fused_leaf(PairList *list, const HloInstruction *fusion, const HloComputation *fused,
+                            int result_node) {
   Leaf made = trace_leaf((Leaf){fused->root, result_node});
   const HloInstruction *update = made.instruction;
   if (update->opcode == HLO_FUSION || update->opcode == HLO_PARAMETER || update->operand_count == 0) return;
@@ -294,7 +305,9 @@ InPlacePairs hlo_in_place_pairs(const HloInstruction *instruction, Arena *arena)
 
 /* Elements of both are equally wide and aligned, and the k-th in memory of one is the k-th of the other. */
 static bool same_places(const Shape *a, const Shape *b) {
-  if (type_storage_bytes(a->type) != type_storage_bytes(b->type) || type_is_complex(a->type) != type_is_complex(b->type)) return false;
+  if (type_storage_bytes(a->type) != type_storage_bytes(b->type) ||
+      type_is_complex(a->type) != type_is_complex(b->type))
+    return false;
   if (a->layout.memory_space != b->layout.memory_space) return false;
   return a == b || hlo_same_element_order(a, b);
 }
@@ -307,8 +320,11 @@ static bool reads_elementwise(const HloInstruction *user, const HloInstruction *
 
 /* Opcodes that a fusion can run as one loop over elements, with sums of rows in between. */
 static bool runs_in_a_plain_loop(const HloInstruction *instruction) {
-  static const bool whole[HLO_OPCODE_COUNT] = {[HLO_PARAMETER] = true, [HLO_CONSTANT] = true, [HLO_TUPLE] = true,
-                                               [HLO_GET_TUPLE_ELEMENT] = true, [HLO_REDUCE] = true};
+  static const bool whole[HLO_OPCODE_COUNT] = {[HLO_PARAMETER] = true,
+                                               [HLO_CONSTANT] = true,
+                                               [HLO_TUPLE] = true,
+                                               [HLO_GET_TUPLE_ELEMENT] = true,
+                                               [HLO_REDUCE] = true};
   OpAccess access = hlo_opcode_info(instruction->opcode)->access;
   return access == ACCESS_ELEMENTWISE || access == ACCESS_AFFINE || whole[instruction->opcode];
 }
@@ -323,11 +339,12 @@ static bool is_plain_loop(const HloComputation *fused) {
 }
 
 typedef struct FusedUse {
-  bool elementwise;  /* all that the parameter reaches it reaches element by element */
+  bool elementwise;   /* all that the parameter reaches it reaches element by element */
   bool reaches_other; /* it reaches another leaf of the root than the one asked for */
 } FusedUse;
 
-static FusedUse follow_parameter(const HloComputation *fused, const HloInstruction *start, const HloInstruction *wanted, Arena *scratch) {
+static FusedUse follow_parameter(const HloComputation *fused, const HloInstruction *start, const HloInstruction *wanted,
+                                 Arena *scratch) {
   FusedUse use = {true, false};
   ARRAY(const HloInstruction *) work = {0};
   IntMap seen;
@@ -355,7 +372,8 @@ static bool all_results_alike(const HloInstruction *fusion, const Shape *shape) 
   if (!shape_is_tuple(fusion->shape)) return true;
   for (int i = 0; i < fusion->shape->tuple_size; i++) {
     const Shape *element = fusion->shape->tuple[i];
-    if (!shape_is_array(element) || !shape_same_dims(element, shape) || !hlo_same_element_order(element, shape)) return false;
+    if (!shape_is_array(element) || !shape_same_dims(element, shape) || !hlo_same_element_order(element, shape))
+      return false;
   }
   return true;
 }

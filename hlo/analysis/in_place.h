@@ -1,20 +1,24 @@
-/* What may and what must share memory, said of single instructions: re-views, updates in place, operands overwritten by results.
+/* What may and what must share memory, said of single instructions: re-views, updates in place, operands overwritten by
+ * results.
  *
  * These predicates are a contract with code generation:
  * - An instruction that hlo_is_view says is a view does nothing: its result is its operand's bytes.
  * - Operand and result of an in-place pair have one address: only what changes need be written.
- * - Where hlo_may_share_operand says yes, result and operand may have one address although they are separate buffers in every other
- *   respect; so the instruction must have read an element of the operand before it writes the element in the same place. */
+ * - Where hlo_may_share_operand says yes, result and operand may have one address although they are separate buffers in
+ * every other respect; so the instruction must have read an element of the operand before it writes the element in the
+ * same place. */
 #ifndef XLAC_HLO_ANALYSIS_IN_PLACE_H
 #define XLAC_HLO_ANALYSIS_IN_PLACE_H
 
 #include "hlo/ir/hlo_module.h"
 
-/* The element at row-major position k of one array stands at the same place in memory as that of the other, counted in elements. */
+/* The element at row-major position k of one array stands at the same place in memory as that of the other, counted in
+ * elements. */
 bool hlo_same_element_order(const Shape *a, const Shape *b);
 
-/* A reshape that leaves every byte where it is: static arrays without tiles, of one memory space, that are laid out in the same order once
- * dimensions of size 1 are ignored (row major on both sides, or the same dimensions in the same order). */
+/* A reshape that leaves every byte where it is: static arrays without tiles, of one memory space, that are laid out in
+ * the same order once dimensions of size 1 are ignored (row major on both sides, or the same dimensions in the same
+ * order). */
 bool hlo_reshape_is_bitcast(const HloInstruction *instruction);
 
 /* A bitcast whose operand has as many bytes, or a reshape as above: forwards its operand. */
@@ -29,16 +33,18 @@ typedef struct InPlacePairs {
   const InPlacePair *pairs;
 } InPlacePairs;
 
-/* Operand leaves that must share memory with result leaves: dynamic-update-slice, scatter, set-dimension-size, all-reduce-start,
- * collective-permute with a destination, declared output_to_operand_aliasing, and fusions whose result leaf is an update in place (through
- * tuples only) of a fused parameter that nothing else in the fusion reads, but for dynamic-slices of exactly the updated window that
- * feed the update element by element.  Leaves of unequal shapes are never paired. */
+/* Operand leaves that must share memory with result leaves: dynamic-update-slice, scatter, set-dimension-size,
+ * all-reduce-start, collective-permute with a destination, declared output_to_operand_aliasing, and fusions whose
+ * result leaf is an update in place (through tuples only) of a fused parameter that nothing else in the fusion reads,
+ * but for dynamic-slices of exactly the updated window that feed the update element by element.  Leaves of unequal
+ * shapes are never paired. */
 InPlacePairs hlo_in_place_pairs(const HloInstruction *instruction, Arena *arena);
 
-/* Whether result leaf |result_node| of |user| may overwrite leaf |node| of operand |operand| if nothing reads that afterwards: an in-place pair,
- * or elementwise use (inside fusions: transitively) with equally wide elements in the same order.  A fusion with several results shares only if
- * all of them have the dimensions of the operand, or the operand reaches this one alone.  Never for copies, nor for fusions with
- * contractions, windows or indirect access in them. */
+/* Whether result leaf |result_node| of |user| may overwrite leaf |node| of operand |operand| if nothing reads that
+ * afterwards: an in-place pair, or elementwise use (inside fusions: transitively) with equally wide elements in the
+ * same order.  A fusion with several results shares only if all of them have the dimensions of the operand, or the
+ * operand reaches this one alone.  Never for copies, nor for fusions with contractions, windows or indirect access in
+ * them. */
 bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, int result_node, Arena *scratch);
 
 #endif

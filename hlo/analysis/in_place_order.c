@@ -17,20 +17,20 @@ typedef ARRAY(int32_t) NumberArray;
 typedef struct Order {
   Arena *arena;
   const HloDataflow *flow;
-  UpdateArray *updates_of;  /* by computation id */
-  int32_t *update_counts;   /* by value */
-  int32_t *updated_to;      /* by value: what it becomes by an update in place, -1 for none */
+  UpdateArray *updates_of; /* by computation id */
+  int32_t *update_counts;  /* by value */
+  int32_t *updated_to;     /* by value: what it becomes by an update in place, -1 for none */
   /* of the computation at hand */
   const HloComputation *computation;
   const HloSequence *given;
   const UpdateArray *updates;
-  int32_t *places;          /* by instruction id: place in |given| */
-  int32_t *stamps;          /* by place: the last update that counted the reader */
-  int32_t *waiting;         /* by place: predecessors to come */
-  int32_t *blocking;        /* by place: readers that should come first */
-  NumberArray *successors;  /* by place */
-  NumberArray *unblocks;    /* by place of a reader: places of updaters */
-  NumberArray ready, held;  /* heaps of places: free to go, and better kept back */
+  int32_t *places;         /* by instruction id: place in |given| */
+  int32_t *stamps;         /* by place: the last update that counted the reader */
+  int32_t *waiting;        /* by place: predecessors to come */
+  int32_t *blocking;       /* by place: readers that should come first */
+  NumberArray *successors; /* by place */
+  NumberArray *unblocks;   /* by place of a reader: places of updaters */
+  NumberArray ready, held; /* heaps of places: free to go, and better kept back */
   bool *done;
 } Order;
 
@@ -141,7 +141,8 @@ static void find_updates(Order *order) {
     for (int64_t i = 0; i < sequence->count; i++) {
       const HloInstruction *instruction = sequence->instructions[i];
       find_in_place_updates(order, instruction);
-      if (instruction->opcode == HLO_WHILE || instruction->opcode == HLO_CONDITIONAL) find_places_kept(order, instruction);
+      if (instruction->opcode == HLO_WHILE || instruction->opcode == HLO_CONDITIONAL)
+        find_places_kept(order, instruction);
     }
   }
   for (int32_t c = 0; c < graph->sequential_count; c++) {

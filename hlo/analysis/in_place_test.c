@@ -33,20 +33,25 @@ static int tear_down(void **state) {
 static const HloInstruction *root_of(Fixture *fixture, const char *text) {
   fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
   ShapeTable *shapes = shape_table_create(fixture->arena);
-  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module), STATUS_OK);
+  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module),
+                   STATUS_OK);
   return fixture->module->entry->root;
 }
 
 static const HloInstruction *one_op(Fixture *fixture, const char *parameters, const char *root) {
-  return root_of(fixture, arena_printf(fixture->arena, "HloModule m\nENTRY e {\n%s  ROOT r = %s\n}\n", parameters, root));
+  return root_of(fixture,
+                 arena_printf(fixture->arena, "HloModule m\nENTRY e {\n%s  ROOT r = %s\n}\n", parameters, root));
 }
 
 static const HloInstruction *fusion(Fixture *fixture, const char *fused, const char *parameters, const char *root) {
-  return root_of(fixture, arena_printf(fixture->arena, "HloModule m\nfused {\n%s}\nENTRY e {\n%s  ROOT r = %s, kind=kLoop, calls=fused\n}\n", fused,
-                                       parameters, root));
+  return root_of(fixture,
+                 arena_printf(fixture->arena,
+                              "HloModule m\nfused {\n%s}\nENTRY e {\n%s  ROOT r = %s, kind=kLoop, calls=fused\n}\n",
+                              fused, parameters, root));
 }
 
-#define SHARES(instruction, operand, node, result) hlo_may_share_operand(instruction, operand, node, result, fixture->arena)
+#define SHARES(instruction, operand, node, result) \
+  hlo_may_share_operand(instruction, operand, node, result, fixture->arena)
 
 static void reshape_is_bitcast_when_no_byte_moves(void **state) {
   Fixture *fixture = *state;
@@ -64,8 +69,9 @@ static void reshape_is_bitcast_when_no_byte_moves(void **state) {
       {"f32[2,6]", "f32[12]{0:S(1)}", false},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    const HloInstruction *reshape = one_op(fixture, arena_printf(fixture->arena, "  p = %s parameter(0)\n", cases[i].from),
-                                           arena_printf(fixture->arena, "%s reshape(p)", cases[i].to));
+    const HloInstruction *reshape =
+        one_op(fixture, arena_printf(fixture->arena, "  p = %s parameter(0)\n", cases[i].from),
+               arena_printf(fixture->arena, "%s reshape(p)", cases[i].to));
     if (hlo_reshape_is_bitcast(reshape) != cases[i].expected) fail_msg("%s to %s", cases[i].from, cases[i].to);
     assert_int_equal(hlo_is_view(reshape), cases[i].expected);
   }
@@ -73,8 +79,9 @@ static void reshape_is_bitcast_when_no_byte_moves(void **state) {
 
 static void updates_pair_their_first_operand(void **state) {
   Fixture *fixture = *state;
-  const HloInstruction *update = one_op(fixture, "  x = f32[8] parameter(0)\n  u = f32[2] parameter(1)\n  i = s32[] parameter(2)\n",
-                                        "f32[8] dynamic-update-slice(x, u, i)");
+  const HloInstruction *update =
+      one_op(fixture, "  x = f32[8] parameter(0)\n  u = f32[2] parameter(1)\n  i = s32[] parameter(2)\n",
+             "f32[8] dynamic-update-slice(x, u, i)");
   InPlacePairs pairs = hlo_in_place_pairs(update, fixture->arena);
   assert_int_equal(pairs.count, 1);
   assert_int_equal(pairs.pairs[0].operand, 0);
@@ -84,10 +91,11 @@ static void updates_pair_their_first_operand(void **state) {
 
 static void fused_update_of_a_parameter_is_in_place(void **state) {
   Fixture *fixture = *state;
-  const HloInstruction *root = fusion(fixture,
-                                      "  x = f32[8] parameter(0)\n  u = f32[2] parameter(1)\n  i = s32[] parameter(2)\n"
-                                      "  n = f32[2] negate(u)\n  ROOT d = f32[8] dynamic-update-slice(x, n, i)\n",
-                                      "  p = f32[8] parameter(0)\n  q = f32[2] parameter(1)\n  j = s32[] parameter(2)\n", "f32[8] fusion(p, q, j)");
+  const HloInstruction *root = fusion(
+      fixture,
+      "  x = f32[8] parameter(0)\n  u = f32[2] parameter(1)\n  i = s32[] parameter(2)\n"
+      "  n = f32[2] negate(u)\n  ROOT d = f32[8] dynamic-update-slice(x, n, i)\n",
+      "  p = f32[8] parameter(0)\n  q = f32[2] parameter(1)\n  j = s32[] parameter(2)\n", "f32[8] fusion(p, q, j)");
   InPlacePairs pairs = hlo_in_place_pairs(root, fixture->arena);
   assert_int_equal(pairs.count, 1);
   assert_int_equal(pairs.pairs[0].operand, 0);
@@ -95,34 +103,38 @@ static void fused_update_of_a_parameter_is_in_place(void **state) {
 
 static void fused_update_of_a_computed_value_is_not(void **state) {
   Fixture *fixture = *state;
-  const HloInstruction *root = fusion(fixture,
-                                      "  x = f32[8] parameter(0)\n  u = f32[2] parameter(1)\n  i = s32[] parameter(2)\n"
-                                      "  n = f32[8] negate(x)\n  ROOT d = f32[8] dynamic-update-slice(n, u, i)\n",
-                                      "  p = f32[8] parameter(0)\n  q = f32[2] parameter(1)\n  j = s32[] parameter(2)\n", "f32[8] fusion(p, q, j)");
+  const HloInstruction *root = fusion(
+      fixture,
+      "  x = f32[8] parameter(0)\n  u = f32[2] parameter(1)\n  i = s32[] parameter(2)\n"
+      "  n = f32[8] negate(x)\n  ROOT d = f32[8] dynamic-update-slice(n, u, i)\n",
+      "  p = f32[8] parameter(0)\n  q = f32[2] parameter(1)\n  j = s32[] parameter(2)\n", "f32[8] fusion(p, q, j)");
   assert_int_equal(hlo_in_place_pairs(root, fixture->arena).count, 0);
 }
 
 static void fused_update_whose_operand_is_read_elsewhere_is_not(void **state) {
   Fixture *fixture = *state;
-  const HloInstruction *root = fusion(fixture,
-                                      "  x = f32[8] parameter(0)\n  i = s32[] parameter(1)\n"
-                                      "  s = f32[2] slice(x), slice={[0:2]}\n  ROOT d = f32[8] dynamic-update-slice(x, s, i)\n",
-                                      "  p = f32[8] parameter(0)\n  j = s32[] parameter(1)\n", "f32[8] fusion(p, j)");
+  const HloInstruction *root =
+      fusion(fixture,
+             "  x = f32[8] parameter(0)\n  i = s32[] parameter(1)\n"
+             "  s = f32[2] slice(x), slice={[0:2]}\n  ROOT d = f32[8] dynamic-update-slice(x, s, i)\n",
+             "  p = f32[8] parameter(0)\n  j = s32[] parameter(1)\n", "f32[8] fusion(p, j)");
   assert_int_equal(hlo_in_place_pairs(root, fixture->arena).count, 0);
 }
 
 static void fused_update_may_read_its_own_window(void **state) {
   Fixture *fixture = *state;
   const char *parameters = "  p = f32[8] parameter(0)\n  j = s32[] parameter(1)\n  k = s32[] parameter(2)\n";
-  const char *text = "  x = f32[8] parameter(0)\n  i = s32[] parameter(1)\n  o = s32[] parameter(2)\n"
-                     "  s = f32[2] dynamic-slice(x, %s), dynamic_slice_sizes={2}\n  n = f32[2] %s\n"
-                     "  ROOT d = f32[8] dynamic-update-slice(x, n, i)\n";
+  const char *text =
+      "  x = f32[8] parameter(0)\n  i = s32[] parameter(1)\n  o = s32[] parameter(2)\n"
+      "  s = f32[2] dynamic-slice(x, %s), dynamic_slice_sizes={2}\n  n = f32[2] %s\n"
+      "  ROOT d = f32[8] dynamic-update-slice(x, n, i)\n";
   static const struct {
     const char *start, *how;
     int expected;
   } cases[] = {{"i", "negate(s)", 1}, {"o", "negate(s)", 0}, {"i", "reverse(s), dimensions={0}", 0}};
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    const HloInstruction *root = fusion(fixture, arena_printf(fixture->arena, text, cases[i].start, cases[i].how), parameters, "f32[8] fusion(p, j, k)");
+    const HloInstruction *root = fusion(fixture, arena_printf(fixture->arena, text, cases[i].start, cases[i].how),
+                                        parameters, "f32[8] fusion(p, j, k)");
     assert_int_equal(hlo_in_place_pairs(root, fixture->arena).count, cases[i].expected);
   }
 }
@@ -142,7 +154,8 @@ static void elementwise_results_may_overwrite_operands(void **state) {
       {"  p = f32[4,4] parameter(0)\n", "f32[4,4] reverse(p), dimensions={0}", false},
       {"  p = f32[4,4] parameter(0)\n", "f32[4,4] transpose(p), dimensions={1,0}", false},
       {"  p = f32[4,4] parameter(0)\n", "f32[4,4] copy(p)", false},
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}", false},
+      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+       false},
   };
   for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
     const HloInstruction *root = one_op(fixture, cases[i].parameters, cases[i].root);
@@ -153,11 +166,12 @@ static void elementwise_results_may_overwrite_operands(void **state) {
 static void fusions_share_what_they_read_element_by_element(void **state) {
   Fixture *fixture = *state;
   const char *parameters = "  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n";
-  const HloInstruction *softmax = fusion(fixture,
-                                         "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n"
-                                         "  t = f32[4,4] transpose(y), dimensions={1,0}\n  f = f32[16] reshape(x)\n  n = f32[16] negate(f)\n"
-                                         "  g = f32[4,4] bitcast(n)\n  ROOT s = f32[4,4] add(g, t)\n",
-                                         parameters, "f32[4,4] fusion(p, q)");
+  const HloInstruction *softmax =
+      fusion(fixture,
+             "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n"
+             "  t = f32[4,4] transpose(y), dimensions={1,0}\n  f = f32[16] reshape(x)\n  n = f32[16] negate(f)\n"
+             "  g = f32[4,4] bitcast(n)\n  ROOT s = f32[4,4] add(g, t)\n",
+             parameters, "f32[4,4] fusion(p, q)");
   assert_true(SHARES(softmax, 0, 0, 0));
   assert_false(SHARES(softmax, 1, 0, 0));
 }
@@ -165,17 +179,19 @@ static void fusions_share_what_they_read_element_by_element(void **state) {
 static void several_results_share_if_all_are_alike(void **state) {
   Fixture *fixture = *state;
   const char *parameters = "  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n";
-  const HloInstruction *alike = fusion(fixture,
-                                       "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n  a = f32[4,4] add(x, y)\n"
-                                       "  b = f32[4,4] subtract(x, y)\n  ROOT t = (f32[4,4], f32[4,4]) tuple(a, b)\n",
-                                       parameters, "(f32[4,4], f32[4,4]) fusion(p, q)");
+  const HloInstruction *alike =
+      fusion(fixture,
+             "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n  a = f32[4,4] add(x, y)\n"
+             "  b = f32[4,4] subtract(x, y)\n  ROOT t = (f32[4,4], f32[4,4]) tuple(a, b)\n",
+             parameters, "(f32[4,4], f32[4,4]) fusion(p, q)");
   assert_true(SHARES(alike, 0, 0, 1));
   assert_true(SHARES(alike, 1, 0, 2));
-  const HloInstruction *unlike = fusion(fixture,
-                                        "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n  a = f32[4,4] add(x, x)\n"
-                                        "  z = f32[16] reshape(x)\n  b = f32[16] negate(z)\n  c = f32[4,4] sine(y)\n"
-                                        "  ROOT t = (f32[4,4], f32[16], f32[4,4]) tuple(a, b, c)\n",
-                                        parameters, "(f32[4,4], f32[16], f32[4,4]) fusion(p, q)");
+  const HloInstruction *unlike =
+      fusion(fixture,
+             "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n  a = f32[4,4] add(x, x)\n"
+             "  z = f32[16] reshape(x)\n  b = f32[16] negate(z)\n  c = f32[4,4] sine(y)\n"
+             "  ROOT t = (f32[4,4], f32[16], f32[4,4]) tuple(a, b, c)\n",
+             parameters, "(f32[4,4], f32[16], f32[4,4]) fusion(p, q)");
   assert_false(SHARES(unlike, 0, 0, 1)); /* the second result may be made by another loop */
   assert_true(SHARES(unlike, 1, 0, 3));  /* nothing else reads the operand */
 }

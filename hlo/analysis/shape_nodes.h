@@ -9,10 +9,10 @@
 
 typedef struct ShapeNodes {
   int32_t count;
-  const Shape *const *shapes;  /* by node */
-  const int32_t *sizes;        /* nodes in the subtree, the node itself included */
+  const Shape *const *shapes; /* by node */
+  const int32_t *sizes;       /* nodes in the subtree, the node itself included */
   int32_t child_count;
-  const int32_t *children;     /* nodes of the shape's own elements; none for arrays */
+  const int32_t *children; /* nodes of the shape's own elements; none for arrays */
 } ShapeNodes;
 
 /* Tables are made once per (interned) shape and live in |arena|. */

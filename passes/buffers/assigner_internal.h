@@ -14,13 +14,13 @@ typedef struct Assigner {
   DiagSink *diag;
   BufferAnalysis analysis;
   BufferAssignment *assignment;
-  int32_t *overwrites;      /* by value of the analysis: the operand value whose bytes it took over by choice, -1 for none */
-  AliasRefusal *refusals;   /* by value: why the best candidate could not be taken over; ALIAS_GRANTED: there was none */
-  const int32_t *order;     /* values of the analysis in order of time: order[i] is value i of the assignment */
-  const int32_t *numbers;   /* the inverse */
-  int32_t *set_of_buffer;   /* the alias set each buffer was made from */
+  int32_t *overwrites; /* by value of the analysis: the operand value whose bytes it took over by choice, -1 for none */
+  AliasRefusal *refusals; /* by value: why the best candidate could not be taken over; ALIAS_GRANTED: there was none */
+  const int32_t *order;   /* values of the analysis in order of time: order[i] is value i of the assignment */
+  const int32_t *numbers; /* the inverse */
+  int32_t *set_of_buffer; /* the alias set each buffer was made from */
   int64_t *element_alignments; /* by buffer: what its elements need at least */
-  bool *is_hosted;          /* by buffer: a temporary in the caller's memory */
+  bool *is_hosted;             /* by buffer: a temporary in the caller's memory */
 } Assigner;
 
 /* Results take over the bytes of operands that die with them, where that is allowed: of the first that does. */
@@ -35,8 +35,8 @@ MUST_USE Status assigner_place_temporaries(Assigner *assigner);
 /* A sentence for every buffer and every copy. */
 void assigner_explain(Assigner *assigner);
 
-/* When a buffer keeps its bytes from others: as many lifetimes as its set has ranges, ascending, half-open, in quarters of a schedule position.  A value that
- * is overwritten by another of its own buffer ends where that begins. */
+/* When a buffer keeps its bytes from others: as many lifetimes as its set has ranges, ascending, half-open, in quarters
+ * of a schedule position.  A value that is overwritten by another of its own buffer ends where that begins. */
 typedef struct Lifetime {
   int64_t lower, upper;
 } Lifetime;

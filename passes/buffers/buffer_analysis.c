@@ -8,7 +8,8 @@ Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *di
   analysis.flow = hlo_dataflow_build(arena, analysis.graph, sequences);
   if (analysis.flow->unsized) {
     const HloInstruction *instruction = analysis.flow->unsized;
-    return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "size", "'%.*s' has no static size", SV_ARG(instruction->name));
+    return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "size", "'%.*s' has no static size",
+                      SV_ARG(instruction->name));
   }
   if (analysis.flow->relayout) {
     const HloInstruction *instruction = analysis.flow->relayout;

@@ -12,8 +12,10 @@ typedef struct BufferAnalysis {
   HloAlias *alias;
 } BufferAnalysis;
 
-/* STATUS_INVALID or STATUS_UNSUPPORTED with a diagnostic for modules that cannot be planned as they are (see call_graph_build, hlo_sequences;
- * code "layout" for values that are passed on under another layout, "size" for values without one).  The result lives in |arena|. */
-MUST_USE Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *diag, BufferAnalysis *out_analysis);
+/* STATUS_INVALID or STATUS_UNSUPPORTED with a diagnostic for modules that cannot be planned as they are (see
+ * call_graph_build, hlo_sequences; code "layout" for values that are passed on under another layout, "size" for values
+ * without one).  The result lives in |arena|. */
+MUST_USE Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *diag,
+                                      BufferAnalysis *out_analysis);
 
 #endif

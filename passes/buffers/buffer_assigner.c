@@ -7,7 +7,8 @@ static void list_buffers_of_allocations(Assigner *assigner) {
   BufferAssignment *assignment = assigner->assignment;
   int32_t **lists = ARENA_NEW_ARRAY(assigner->scratch, int32_t *, assignment->allocation_count + 1);
   for (int32_t i = 0; i < assignment->allocation_count; i++) assignment->allocations[i].buffer_count = 0;
-  for (int32_t i = 0; i < assignment->buffer_count; i++) assignment->allocations[assignment->buffers[i].allocation].buffer_count++;
+  for (int32_t i = 0; i < assignment->buffer_count; i++)
+    assignment->allocations[assignment->buffers[i].allocation].buffer_count++;
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     BufferAllocation *allocation = &assignment->allocations[i];
     allocation->buffers = lists[i] = ARENA_NEW_ARRAY(assigner->arena, int32_t, allocation->buffer_count + 1);
@@ -18,7 +19,8 @@ static void list_buffers_of_allocations(Assigner *assigner) {
 static Status assign(HloModule *module, Arena *scratch, DiagSink *diag) {
   Assigner assigner = {.module = module, .arena = module->arena, .scratch = scratch, .diag = diag};
   RETURN_IF_ERROR(buffer_analysis_build(scratch, module, diag, &assigner.analysis));
-  if (assigner.analysis.alias->conflicts.count > 0) XLAC_BUG("values that must share memory are alive together after copy insertion");
+  if (assigner.analysis.alias->conflicts.count > 0)
+    XLAC_BUG("values that must share memory are alive together after copy insertion");
   assigner.assignment = ARENA_NEW(module->arena, BufferAssignment);
   assigner_share_operands(&assigner);
   RETURN_IF_ERROR(assigner_make_buffers(&assigner));
@@ -43,4 +45,5 @@ static Status run_buffer_assignment(HloPassContext *context, HloModule *module, 
   return check_memory_limit(module, context->options->memory_limit, context->diag);
 }
 
-const HloPass hlo_buffer_assignment_pass = {"buffer-assignment", "decide where every value lives", run_buffer_assignment, true};
+const HloPass hlo_buffer_assignment_pass = {"buffer-assignment", "decide where every value lives",
+                                            run_buffer_assignment, true};

@@ -13,10 +13,10 @@ typedef struct Copier {
   const BufferAnalysis *analysis;
   Arena *scratch;
   ShapeNodesCache shapes;
-  bool *wanted;            /* by node of the tree at hand */
+  bool *wanted;              /* by node of the tree at hand */
   const Shape *const *forms; /* by node: the shape its copy must have */
-  bool *touched;           /* by computation id */
-  IntMap resolved;         /* results that this round has dealt with for good */
+  bool *touched;             /* by computation id */
+  IntMap resolved;           /* results that this round has dealt with for good */
   int64_t copies;
 } Copier;
 
@@ -35,7 +35,8 @@ static HloInstruction *new_element(HloInstruction *tuple, int64_t index) {
   HloInstruction *element =
       hlo_computation_add(tuple->parent, HLO_GET_TUPLE_ELEMENT, tuple->shape->tuple[index], &tuple, 1, (StringView){0});
   hlo_instruction_set_int(element, HLO_ATTR_INDEX, index);
-  const HloAttr *metadata = hlo_instruction_attr(tuple, HLO_ATTR_METADATA); /* not the sharding, which is the whole tuple's */
+  const HloAttr *metadata =
+      hlo_instruction_attr(tuple, HLO_ATTR_METADATA); /* not the sharding, which is the whole tuple's */
   if (metadata) hlo_instruction_set_attr(element, metadata);
   return element;
 }
@@ -72,18 +73,22 @@ static HloInstruction *with_copies(Copier *copier, HloInstruction *tree, int32_t
     shapes[i] = elements[i]->shape;
   }
   const Shape *shape = shape_tuple(copier->module->shapes, shapes, nodes->child_count);
-  HloInstruction *tuple = hlo_computation_add(tree->parent, HLO_TUPLE, shape, elements, nodes->child_count, (StringView){0});
+  HloInstruction *tuple =
+      hlo_computation_add(tree->parent, HLO_TUPLE, shape, elements, nodes->child_count, (StringView){0});
   hlo_instruction_inherit_metadata(tuple, tree);
   return tuple;
 }
 
-/* The same for an instruction that makes its elements itself: existing get-tuple-elements are readers and stay out of it. */
+/* The same for an instruction that makes its elements itself: existing get-tuple-elements are readers and stay out of
+ * it. */
 static HloInstruction *with_new_elements(Copier *copier, HloInstruction *tree) {
   if (!shape_is_tuple(tree->shape)) return with_copies(copier, tree, 0);
   const ShapeNodes *nodes = shape_nodes(&copier->shapes, tree->shape);
   HloInstruction **elements = ARENA_NEW_ARRAY(copier->scratch, HloInstruction *, nodes->child_count + 1);
-  for (int32_t i = 0; i < nodes->child_count; i++) elements[i] = with_copies(copier, new_element(tree, i), nodes->children[i]);
-  HloInstruction *tuple = hlo_computation_add(tree->parent, HLO_TUPLE, tree->shape, elements, nodes->child_count, (StringView){0});
+  for (int32_t i = 0; i < nodes->child_count; i++)
+    elements[i] = with_copies(copier, new_element(tree, i), nodes->children[i]);
+  HloInstruction *tuple =
+      hlo_computation_add(tree->parent, HLO_TUPLE, tree->shape, elements, nodes->child_count, (StringView){0});
   hlo_instruction_inherit_metadata(tuple, tree);
   return tuple;
 }
@@ -167,7 +172,8 @@ static HloInstruction *leaf_at(Copier *copier, HloInstruction *tree, int32_t nod
   return tree;
 }
 
-/* So many copies in a row exchange parts of a loop's state whatever else reads them, if the last waits for everything. */
+/* So many copies in a row exchange parts of a loop's state whatever else reads them, if the last waits for everything.
+ */
 enum { EXCHANGE_COPIES = 3 };
 
 static bool is_read_twice(const HloInstruction *instruction) {
@@ -201,20 +207,23 @@ static void wait_for_all(Copier *copier, HloComputation *computation, HloInstruc
   }
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     HloInstruction *instruction = computation->instructions.data[i];
-    if (instruction->user_count > 0 || instruction == computation->root || instruction->opcode == HLO_PARAMETER) continue;
+    if (instruction->user_count > 0 || instruction == computation->root || instruction->opcode == HLO_PARAMETER)
+      continue;
     array_push(&others, copier->module->arena, instruction);
   }
   HloAttr attr = {.id = HLO_ATTR_CONTROL_PREDECESSORS};
   attr.value.instructions.data = ARENA_NEW_ARRAY(copier->module->arena, HloInstruction *, others.count);
   for (int64_t i = 0; i < others.count; i++) {
     bool is_new = others.data[i] != last;
-    for (int64_t k = 0; k < attr.value.instructions.count; k++) is_new &= attr.value.instructions.data[k] != others.data[i];
+    for (int64_t k = 0; k < attr.value.instructions.count; k++)
+      is_new &= attr.value.instructions.data[k] != others.data[i];
     if (is_new) attr.value.instructions.data[attr.value.instructions.count++] = others.data[i];
   }
   if (attr.value.instructions.count > 0) hlo_instruction_set_attr(last, &attr);
 }
 
-/* Every reader of leaf |node| of |instruction| reads a copy of it, so that the leaf shares memory with what makes it and with nothing behind. */
+/* Every reader of leaf |node| of |instruction| reads a copy of it, so that the leaf shares memory with what makes it
+ * and with nothing behind. */
 static void isolate(Copier *copier, HloInstruction *instruction, int32_t node) {
   int count = instruction->user_count;
   HloInstruction **users = ARENA_COPY_ARRAY(copier->scratch, HloInstruction *, instruction->users, count);
@@ -255,7 +264,8 @@ static void copy_at(Copier *copier, const Place *place, const int32_t *nodes, in
 /* Loops may need two copies in a row to exchange parts of their state; elsewhere a second one is of no use. */
 static bool resolve_otherwise(Copier *copier, const AliasConflict *conflict) {
   Place place = {conflict->edge, conflict->site, conflict->index};
-  bool is_loop = conflict->edge == ALIAS_LOOP_RESULT || conflict->edge == ALIAS_DONATION || conflict->edge == ALIAS_RESULT;
+  bool is_loop =
+      conflict->edge == ALIAS_LOOP_RESULT || conflict->edge == ALIAS_DONATION || conflict->edge == ALIAS_RESULT;
   bool any = false;
   int64_t ignored;
   if (conflict->site == NULL) return false;
@@ -277,11 +287,13 @@ static bool resolve_otherwise(Copier *copier, const AliasConflict *conflict) {
 
 /* --- rounds --- */
 
-static int64_t conflicts_of_place(Copier *copier, int64_t first, bool moves_only, int32_t *out_nodes, int64_t *out_end) {
+static int64_t conflicts_of_place(Copier *copier, int64_t first, bool moves_only, int32_t *out_nodes,
+                                  int64_t *out_end) {
   const AliasConflict *list = copier->analysis->alias->conflicts.data;
   int64_t count = 0, i = first;
   for (; i < copier->analysis->alias->conflicts.count; i++) {
-    if (list[i].edge != list[first].edge || list[i].site != list[first].site || list[i].index != list[first].index) break;
+    if (list[i].edge != list[first].edge || list[i].site != list[first].site || list[i].index != list[first].index)
+      break;
     if (moves_only && !list[i].is_move) continue;
     if (!resolve_otherwise(copier, &list[i])) out_nodes[count++] = list[i].node;
   }
@@ -289,7 +301,8 @@ static int64_t conflicts_of_place(Copier *copier, int64_t first, bool moves_only
   return count;
 }
 
-/* Values that are only passed on need their copies whatever happens, and once they have them many another conflict is gone: they go first. */
+/* Values that are only passed on need their copies whatever happens, and once they have them many another conflict is
+ * gone: they go first. */
 int64_t copy_conflicts(HloModule *module, const BufferAnalysis *analysis) {
   Copier copier = {.module = module, .analysis = analysis, .scratch = arena_create()};
   shape_nodes_init(&copier.shapes, copier.scratch);

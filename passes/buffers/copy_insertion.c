@@ -2,7 +2,8 @@
 
 #include "passes/pipeline/hlo_pass.h"
 
-/* A conflict costs at most three rounds (moves first, then updates, then cycles of loop state); nested ones wait for each other. */
+/* A conflict costs at most three rounds (moves first, then updates, then cycles of loop state); nested ones wait for
+ * each other. */
 enum { MAX_ROUNDS = 64 };
 
 static Status refuse_loop_state(const BufferAnalysis *analysis, DiagSink *diag) {
@@ -10,7 +11,8 @@ static Status refuse_loop_state(const BufferAnalysis *analysis, DiagSink *diag) 
     const AliasConflict *conflict = &analysis->alias->conflicts.data[i];
     if (conflict->edge != ALIAS_LOOP_STATE) continue;
     return diag_error(diag, STATUS_UNSUPPORTED, conflict->site->loc, "layout",
-                      "'%.*s' and its condition and body do not lay out the loop state alike", SV_ARG(conflict->site->name));
+                      "'%.*s' and its condition and body do not lay out the loop state alike",
+                      SV_ARG(conflict->site->name));
   }
   return STATUS_OK;
 }
@@ -41,12 +43,13 @@ Status insert_copies(HloModule *module, DiagSink *diag, bool *out_changed) {
   }
   arena_destroy(arena);
   if (status != STATUS_OK || done) return status;
-  return diag_error(diag, STATUS_UNSUPPORTED, module->loc, "copy-insertion", "no end of copies to be inserted after %d rounds", MAX_ROUNDS);
+  return diag_error(diag, STATUS_UNSUPPORTED, module->loc, "copy-insertion",
+                    "no end of copies to be inserted after %d rounds", MAX_ROUNDS);
 }
 
 static Status run_copy_insertion(HloPassContext *context, HloModule *module, bool *out_changed) {
   return insert_copies(module, context->diag, out_changed);
 }
 
-const HloPass hlo_copy_insertion_pass = {"copy-insertion", "copy values where two that must share memory are alive at once",
-                                         run_copy_insertion, true};
+const HloPass hlo_copy_insertion_pass = {
+    "copy-insertion", "copy values where two that must share memory are alive at once", run_copy_insertion, true};

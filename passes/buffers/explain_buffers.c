@@ -8,7 +8,8 @@ static const char *name_of(const Assigner *assigner, const HloValue *value) {
   int64_t path[64];
   sb_init(&text, assigner->scratch);
   sb_printf(&text, "'%.*s{", SV_ARG(instruction->name));
-  int depth = shape_depth(instruction->shape) <= 64 ? shape_node_path(instruction->shape, value->definition.node, path) : 0;
+  int depth =
+      shape_depth(instruction->shape) <= 64 ? shape_node_path(instruction->shape, value->definition.node, path) : 0;
   for (int i = 0; i < depth; i++) sb_printf(&text, "%s%lld", i ? "," : "", (long long)path[i]);
   sb_append_cstring(&text, "}'");
   return text.data;
@@ -29,8 +30,9 @@ static void say_place(const Assigner *assigner, const HloBuffer *buffer, StringB
       break;
     case ALLOCATION_RESULT: sb_printf(out, "result %lld", (long long)allocation->result); break;
     case ALLOCATION_CONSTANT:
-      sb_append_cstring(out, allocation->buffer_count > 1 && allocation->buffers[0] != buffer->id ? "constant with the contents of another"
-                                                                                                   : "constant");
+      sb_append_cstring(out, allocation->buffer_count > 1 && allocation->buffers[0] != buffer->id
+                                 ? "constant with the contents of another"
+                                 : "constant");
       break;
     case ALLOCATION_TEMP: sb_append_cstring(out, buffer->size == 0 ? "no bytes" : "temporary"); break;
   }
@@ -62,7 +64,8 @@ static void say_joined(const Assigner *assigner, const HloValue *value, StringBu
     sb_append_cstring(out, "; and so on");
   } else if (assigner->overwrites[number] >= 0) {
     const HloValue *operand = &assigner->assignment->values[assigner->numbers[assigner->overwrites[number]]];
-    sb_printf(out, "; %s overwrites %s, which it is the last to read, element by element", name_of(assigner, value), name_of(assigner, operand));
+    sb_printf(out, "; %s overwrites %s, which it is the last to read, element by element", name_of(assigner, value),
+              name_of(assigner, operand));
   } else if (updates) {
     sb_printf(out, "; %s updates in place", name_of(assigner, value));
   } else if (instruction->opcode == HLO_WHILE) {
@@ -77,7 +80,8 @@ static void say_not_shared(const Assigner *assigner, const HloBuffer *buffer, St
   int32_t number = assigner->order[buffer->values[0]];
   AliasRefusal refusal = assigner->refusals[number];
   if (refusal.kind == ALIAS_GRANTED) return;
-  sb_printf(out, "; takes no operand's place: %s", hlo_alias_refusal_text(assigner->analysis.alias, refusal, assigner->scratch));
+  sb_printf(out, "; takes no operand's place: %s",
+            hlo_alias_refusal_text(assigner->analysis.alias, refusal, assigner->scratch));
 }
 
 static const char *explain_buffer(Assigner *assigner, const HloBuffer *buffer) {
@@ -85,7 +89,8 @@ static const char *explain_buffer(Assigner *assigner, const HloBuffer *buffer) {
   int said = 0;
   sb_init(&text, assigner->arena);
   say_place(assigner, buffer, &text);
-  for (int32_t i = 0; i < buffer->value_count; i++) say_joined(assigner, &assigner->assignment->values[buffer->values[i]], &text, &said);
+  for (int32_t i = 0; i < buffer->value_count; i++)
+    say_joined(assigner, &assigner->assignment->values[buffer->values[i]], &text, &said);
   say_not_shared(assigner, buffer, &text);
   return text.data;
 }
@@ -108,7 +113,8 @@ static const char *explain_copy(Assigner *assigner, const HloInstruction *copy) 
   if (refusal.kind != ALIAS_OVERLAP) return hlo_alias_refusal_text(alias, refusal, assigner->arena);
   /* What the copy itself has to do with it says more than some other value of the sets. */
   bool direct = hlo_alias_overlaps(alias, source, made, &refusal) || hlo_alias_overlaps(alias, made, source, &refusal);
-  bool dies_here = hlo_liveness_ends_at(assigner->analysis.liveness, source, assigner->analysis.liveness->hulls[made].from);
+  bool dies_here =
+      hlo_liveness_ends_at(assigner->analysis.liveness, source, assigner->analysis.liveness->hulls[made].from);
   if (!direct || (dies_here && refusal.b == made)) return "set aside until its place is free";
   return hlo_alias_refusal_text(alias, refusal, assigner->arena);
 }

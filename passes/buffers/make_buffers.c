@@ -60,7 +60,8 @@ static void make_index(Assigner *assigner) {
   BufferAssignmentIndex *index = ARENA_NEW(assigner->arena, BufferAssignmentIndex);
   int32_t limit = assigner->module->next_instruction_id;
   int32_t *values_at = ARENA_NEW_ARRAY(assigner->arena, int32_t, flow->position_count + 1);
-  for (int64_t i = 0; i < flow->position_count; i++) values_at[i] = flow->values_at[i] < 0 ? -1 : assigner->numbers[flow->values_at[i]];
+  for (int64_t i = 0; i < flow->position_count; i++)
+    values_at[i] = flow->values_at[i] < 0 ? -1 : assigner->numbers[flow->values_at[i]];
   index->instruction_limit = limit;
   index->position_count = (int32_t)flow->position_count;
   index->first_positions = ARENA_COPY_ARRAY(assigner->arena, int32_t, flow->first_positions, limit);
@@ -129,7 +130,8 @@ typedef struct AllocationMaker {
   ARRAY(int32_t) next_alike;         /* by allocation: 1 + the next with the same hash */
 } AllocationMaker;
 
-static int32_t add_allocation(AllocationMaker *maker, AllocationKind kind, int64_t size, int64_t alignment, int64_t colour) {
+static int32_t add_allocation(AllocationMaker *maker, AllocationKind kind, int64_t size, int64_t alignment,
+                              int64_t colour) {
   BufferAllocation allocation = {.index = (int32_t)maker->list.count,
                                  .kind = kind,
                                  .size = size,
@@ -142,11 +144,12 @@ static int32_t add_allocation(AllocationMaker *maker, AllocationKind kind, int64
   return allocation.index;
 }
 
-static void add_leaf(AllocationMaker *maker, AllocationKind kind, const BufferPosition *position, int32_t *out_allocation) {
+static void add_leaf(AllocationMaker *maker, AllocationKind kind, const BufferPosition *position,
+                     int32_t *out_allocation) {
   const Shape *shape = shape_node(position->instruction->shape, position->node);
   bool is_array = shape_is_array(shape);
-  *out_allocation = add_allocation(maker, kind, is_array ? shape_byte_size(shape) : 0, is_array ? element_alignment(shape) : 1,
-                                   is_array ? shape->layout.memory_space : 0);
+  *out_allocation = add_allocation(maker, kind, is_array ? shape_byte_size(shape) : 0,
+                                   is_array ? element_alignment(shape) : 1, is_array ? shape->layout.memory_space : 0);
 }
 
 static void add_bytes(int64_t *sum, int64_t bytes) {
@@ -260,9 +263,8 @@ Status assigner_make_buffers(Assigner *assigner) {
   assignment->allocation_count = (int32_t)maker.list.count;
   assignment->allocations = maker.list.data;
   assignment->schedule_length = assigner->analysis.ordering->length;
-  assignment->schedule =
-      (const HloInstruction *const *)ARENA_COPY_ARRAY(assigner->arena, HloInstruction *, assigner->analysis.ordering->schedule,
-                                                      assignment->schedule_length);
+  assignment->schedule = (const HloInstruction *const *)ARENA_COPY_ARRAY(
+      assigner->arena, HloInstruction *, assigner->analysis.ordering->schedule, assignment->schedule_length);
   return STATUS_OK;
 }
 
@@ -270,7 +272,9 @@ static const HloAliasSet *set_of(const Assigner *assigner, const HloBuffer *buff
   return &assigner->analysis.alias->sets[assigner->set_of_buffer[buffer->id]];
 }
 
-int32_t assigner_lifetime_count(const Assigner *assigner, const HloBuffer *buffer) { return set_of(assigner, buffer)->count; }
+int32_t assigner_lifetime_count(const Assigner *assigner, const HloBuffer *buffer) {
+  return set_of(assigner, buffer)->count;
+}
 
 Lifetime assigner_lifetime(const Assigner *assigner, const HloBuffer *buffer, int32_t index) {
   const HloAliasSet *set = set_of(assigner, buffer);

@@ -31,8 +31,9 @@ static void note_largest(const HloModule *module, const BufferAssignment *assign
     const HloInstruction *instruction = live.data[i].value->definition.instruction;
     StringView shape = shape_text(scratch, hlo_value_shape(live.data[i].value), false);
     StringView source = hlo_module_source_line(module, instruction, scratch);
-    diag_note(diag, instruction->loc, "%lld bytes: %.*s '%.*s' (%s)%s%.*s", (long long)live.data[i].value->size, SV_ARG(shape),
-              SV_ARG(instruction->name), hlo_opcode_text(instruction->opcode), source.size > 0 ? " from " : "", SV_ARG(source));
+    diag_note(diag, instruction->loc, "%lld bytes: %.*s '%.*s' (%s)%s%.*s", (long long)live.data[i].value->size,
+              SV_ARG(shape), SV_ARG(instruction->name), hlo_opcode_text(instruction->opcode),
+              source.size > 0 ? " from " : "", SV_ARG(source));
   }
   arena_destroy(scratch);
 }
@@ -40,14 +41,16 @@ static void note_largest(const HloModule *module, const BufferAssignment *assign
 Status check_memory_limit(const HloModule *module, int64_t limit, DiagSink *diag) {
   const BufferAssignment *assignment = module->buffer_assignment;
   int64_t total = 0;
-  bool fits = limit <= 0 || (checked_add(assignment->argument_bytes, assignment->result_bytes - assignment->aliased_bytes, &total) &&
-                             checked_add(total, assignment->workspace_bytes, &total) && total <= limit);
+  bool fits = limit <= 0 ||
+              (checked_add(assignment->argument_bytes, assignment->result_bytes - assignment->aliased_bytes, &total) &&
+               checked_add(total, assignment->workspace_bytes, &total) && total <= limit);
   if (fits) return STATUS_OK;
-  Status status = diag_error(diag, STATUS_EXHAUSTED, module->loc, "memory-limit",
-                             "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, temporaries "
-                             "%lld), more than the limit of %lld",
-                             (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
-                             (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
+  Status status = diag_error(
+      diag, STATUS_EXHAUSTED, module->loc, "memory-limit",
+      "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, temporaries "
+      "%lld), more than the limit of %lld",
+      (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
+      (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
   note_largest(module, assignment, diag);
   return status;
 }

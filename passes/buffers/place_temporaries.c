@@ -156,14 +156,19 @@ static Status pack_allocation(Assigner *assigner, int32_t number, PlacedTemps *o
     for (int32_t k = 0; k < assigner_lifetime_count(assigner, buffer); k++) {
       Lifetime lifetime = assigner_lifetime(assigner, buffer, k);
       int64_t id = i;
-      while (k + 1 < assigner_lifetime_count(assigner, buffer)) { /* values without a gap between them are one lifetime */
+      while (k + 1 <
+             assigner_lifetime_count(assigner, buffer)) { /* values without a gap between them are one lifetime */
         Lifetime next = assigner_lifetime(assigner, buffer, k + 1);
         if (next.lower != lifetime.upper) break;
         lifetime.upper = next.upper;
         k++;
       }
-      PackingBuffer packed = {.id = id, .lower = lifetime.lower, .upper = lifetime.upper, .size = buffer->size,
-                              .alignment = buffer->alignment, .group = assigner_lifetime_count(assigner, buffer) > 1 ? buffer->id : -1};
+      PackingBuffer packed = {.id = id,
+                              .lower = lifetime.lower,
+                              .upper = lifetime.upper,
+                              .size = buffer->size,
+                              .alignment = buffer->alignment,
+                              .group = assigner_lifetime_count(assigner, buffer) > 1 ? buffer->id : -1};
       array_push(&list, assigner->scratch, packed);
       array_push(&owners, assigner->scratch, i);
     }
@@ -185,8 +190,10 @@ static Status pack_workspace(Assigner *assigner) {
     PlacedTemps placed;
     RETURN_IF_ERROR(pack_allocation(assigner, i, &placed));
     allocation->size = placed.height;
-    if (assignment->workspace_bytes > INT64_MAX - TEMP_ALIGNMENT || placed.height > INT64_MAX - assignment->workspace_bytes - TEMP_ALIGNMENT) {
-      return diag_error(assigner->diag, STATUS_EXHAUSTED, assigner->module->loc, "size", "temporaries need more bytes than can be counted");
+    if (assignment->workspace_bytes > INT64_MAX - TEMP_ALIGNMENT ||
+        placed.height > INT64_MAX - assignment->workspace_bytes - TEMP_ALIGNMENT) {
+      return diag_error(assigner->diag, STATUS_EXHAUSTED, assigner->module->loc, "size",
+                        "temporaries need more bytes than can be counted");
     }
     allocation->workspace_offset = align_up(assignment->workspace_bytes, TEMP_ALIGNMENT);
     assignment->workspace_bytes = allocation->workspace_offset + placed.height;
@@ -241,10 +248,11 @@ typedef struct Placement {
 
 static Placement placement_of(const Assigner *assigner) {
   const BufferAssignment *assignment = assigner->assignment;
-  return (Placement){assignment->workspace_bytes, assignment->lower_bound_bytes,
-                     ARENA_COPY_ARRAY(assigner->scratch, HloBuffer, assignment->buffers, assignment->buffer_count),
-                     ARENA_COPY_ARRAY(assigner->scratch, BufferAllocation, assignment->allocations, assignment->allocation_count),
-                     ARENA_COPY_ARRAY(assigner->scratch, bool, assigner->is_hosted, assignment->buffer_count)};
+  return (Placement){
+      assignment->workspace_bytes, assignment->lower_bound_bytes,
+      ARENA_COPY_ARRAY(assigner->scratch, HloBuffer, assignment->buffers, assignment->buffer_count),
+      ARENA_COPY_ARRAY(assigner->scratch, BufferAllocation, assignment->allocations, assignment->allocation_count),
+      ARENA_COPY_ARRAY(assigner->scratch, bool, assigner->is_hosted, assignment->buffer_count)};
 }
 
 static void restore_placement(Assigner *assigner, const Placement *placement) {
@@ -252,7 +260,8 @@ static void restore_placement(Assigner *assigner, const Placement *placement) {
   assignment->workspace_bytes = placement->workspace_bytes;
   assignment->lower_bound_bytes = placement->lower_bound_bytes;
   memcpy(assignment->buffers, placement->buffers, (size_t)assignment->buffer_count * sizeof(HloBuffer));
-  memcpy(assignment->allocations, placement->allocations, (size_t)assignment->allocation_count * sizeof(BufferAllocation));
+  memcpy(assignment->allocations, placement->allocations,
+         (size_t)assignment->allocation_count * sizeof(BufferAllocation));
   memcpy(assigner->is_hosted, placement->is_hosted, (size_t)assignment->buffer_count * sizeof(bool));
 }
 

@@ -1,6 +1,5 @@
-#include "passes/buffers/copy_insertion.h"
-
 #include "base/array.h"
+#include "passes/buffers/copy_insertion.h"
 
 typedef ARRAY(HloInstruction *) InstructionArray;
 
@@ -70,8 +69,8 @@ static void note_reader(EdgeMaker *maker, HloInstruction *reader, HloInstruction
   if (!is_implied(maker, reader, writer)) array_push(&list->needed, maker->scratch, reader);
 }
 
-/* The readers of |earlier| (its maker, when nobody reads it) are done before |later| is written: in each computation around the writer, what
- * reads or contains readers comes before what writes or contains the writer. */
+/* The readers of |earlier| (its maker, when nobody reads it) are done before |later| is written: in each computation
+ * around the writer, what reads or contains readers comes before what writes or contains the writer. */
 static void order_pair(EdgeMaker *maker, const HloValue *earlier, const HloValue *later) {
   const CallGraph *graph = maker->analysis->graph;
   HloInstruction *writer = (HloInstruction *)later->definition.instruction;
@@ -95,7 +94,8 @@ bool add_reuse_edges(HloModule *module, const BufferAnalysis *analysis) {
     if (hlo_alias_set(analysis->alias, value) != value) continue;
     const HloAliasSet *set = &analysis->alias->sets[value];
     for (int32_t i = 1; i < set->count; i++) {
-      int32_t earlier = analysis->liveness->values[set->ranges[i - 1]], later = analysis->liveness->values[set->ranges[i]];
+      int32_t earlier = analysis->liveness->values[set->ranges[i - 1]],
+              later = analysis->liveness->values[set->ranges[i]];
       bool is_written = set->ranges[i] == analysis->liveness->first_ranges[later]; /* or seen again in another branch */
       if (is_written) order_pair(&maker, &flow->values[earlier], &flow->values[later]);
     }

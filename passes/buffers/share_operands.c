@@ -1,6 +1,5 @@
-#include "passes/buffers/assigner_internal.h"
-
 #include "base/array.h"
+#include "passes/buffers/assigner_internal.h"
 
 typedef struct Candidate {
   int32_t value;
@@ -8,7 +7,8 @@ typedef struct Candidate {
 } Candidate;
 
 /* Operand values that |instruction| is the last to read, with as many bytes as |result|. */
-static int32_t dying_operand(const Assigner *assigner, const HloInstruction *instruction, int32_t result, int32_t *operand) {
+static int32_t dying_operand(const Assigner *assigner, const HloInstruction *instruction, int32_t result,
+                             int32_t *operand) {
   const BufferAnalysis *analysis = &assigner->analysis;
   int64_t now = analysis->liveness->hulls[result].from;
   for (; *operand < instruction->operand_count; ++*operand) {
@@ -51,11 +51,14 @@ void assigner_share_operands(Assigner *assigner) {
   for (int32_t i = 0; i < flow->value_count; i++) assigner->overwrites[i] = -1;
   for (int64_t t = 0; t < ordering->length; t++) {
     const HloInstruction *instruction = ordering->schedule[t];
-    if (instruction->operand_count == 0 || hlo_dataflow_forwards(instruction) || call_graph_callee_count(instruction) > 0) continue;
+    if (instruction->operand_count == 0 || hlo_dataflow_forwards(instruction) ||
+        call_graph_callee_count(instruction) > 0)
+      continue;
     int32_t count = shape_nodes(flow->shapes, instruction->shape)->count;
     for (int32_t node = 0; node < count; node++) {
       int32_t value = hlo_dataflow_value(flow, instruction, node);
-      if (value >= 0 && flow->values[value].definition.instruction == instruction) share_result(assigner, instruction, value);
+      if (value >= 0 && flow->values[value].definition.instruction == instruction)
+        share_result(assigner, instruction, value);
     }
   }
 }
