@@ -1,4 +1,5 @@
-/* Expressions against their meaning: random ones are built next to a table of their values at every point of a few small dims, and both must agree. */
+/* Expressions against their meaning: random ones are built next to a table of their values at every point of a few
+ * small dims, and both must agree. */
 #include "codegen/kernel/index_expr.h"
 
 #include <setjmp.h>
@@ -98,8 +99,9 @@ static Modelled combine(Points *points, uint64_t *random, Modelled a, Modelled b
   IndexSpace *space = &points->space;
   int which = (int)next_random(random, 5);
   int64_t divisor = 1 + (int64_t)next_random(random, 12), factor = (int64_t)next_random(random, 9) - 4;
-  IndexExpr exprs[5] = {index_add(space, a.expr, b.expr), index_scale(space, a.expr, factor), index_add_constant(space, a.expr, factor),
-                        index_div(space, a.expr, divisor), index_mod(space, a.expr, divisor)};
+  IndexExpr exprs[5] = {index_add(space, a.expr, b.expr), index_scale(space, a.expr, factor),
+                        index_add_constant(space, a.expr, factor), index_div(space, a.expr, divisor),
+                        index_mod(space, a.expr, divisor)};
   Modelled result = modelled(points, exprs[which]);
   for (int p = 0; p < points->count; p++) {
     int64_t quotient = floor_div(a.values[p], divisor);
@@ -217,8 +219,10 @@ static void index_division_composes(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(index_arithmetic_agrees_at_every_point), cmocka_unit_test(index_dims_can_be_taken_out),
-      cmocka_unit_test(index_sums_have_one_form),               cmocka_unit_test(index_division_undoes_linear_addresses),
+      cmocka_unit_test(index_arithmetic_agrees_at_every_point),
+      cmocka_unit_test(index_dims_can_be_taken_out),
+      cmocka_unit_test(index_sums_have_one_form),
+      cmocka_unit_test(index_division_undoes_linear_addresses),
       cmocka_unit_test(index_division_composes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

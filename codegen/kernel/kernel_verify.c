@@ -13,6 +13,19 @@ static Status broken(const KernelCheck *check, const char *code, const char *wha
                     number);
 }
 
+/* The largest number among the values that |expr| reads, -1 for none. */
+static int32_t latest_value(const Kernel *kernel, IndexExpr expr) {
+  int32_t latest = -1;
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
+    int32_t here = -1;
+    if (atom->kind == INDEX_ATOM_VALUE) here = atom->number;
+    if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) here = latest_value(kernel, atom->inner);
+    if (here > latest) latest = here;
+  }
+  return latest;
+}
+
 /* An address must stay inside its buffer on its own, unless a predicate guards it. */
 static Status check_address(const KernelCheck *check, int32_t buffer, IndexExpr address, int32_t predicate, int number) {
   const Kernel *kernel = check->kernel;
@@ -37,9 +50,38 @@ static Status check_value(const KernelCheck *check, int32_t number) {
   if (value->predicate >= 0 && kernel->values[value->predicate].type != TYPE_PRED) {
     return broken(check, "kernel-type", "the predicate is no pred at value", number);
   }
+  if (latest_value(kernel, value->address) >= number) return broken(check, "kernel-order", "the index reads a later value at value", number);
   if (value->kind == KERNEL_LOAD) return check_address(check, value->buffer, value->address, value->predicate, number);
-  if (value->kind == KERNEL_ACCUMULATOR && value->fold >= kernel->fold_count) {
+  if (value->kind == KERNEL_ACCUMULATOR && (value->fold < 0 || value->fold >= kernel->fold_count)) {
     return broken(check, "kernel-fold", "no such fold at value", number);
+  }
+  if (value->kind == KERNEL_ACCUMULATOR && value->type != kernel->folds[value->fold].type) {
+    return broken(check, "kernel-type", "fold and accumulator differ in type at value", number);
+  }
+  return STATUS_OK;
+}
+
+static bool depends_on_dim(const Kernel *kernel, IndexExpr expr, int dim) {
+  if (index_dim_coefficient(&kernel->space, expr, dim) != 0 || index_depends_nonlinearly(&kernel->space, expr, dim)) return true;
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
+    bool is_value = atom->kind == INDEX_ATOM_VALUE;
+    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
+    if (is_value && (kernel->values[atom->number].dims >> dim & 1) != 0) return true;
+    if (is_nested && depends_on_dim(kernel, atom->inner, dim)) return true;
+  }
+  return false;
+}
+
+/* Points that may run at once must not write one element: their address has to tell them apart. */
+static Status check_parallel(const KernelCheck *check, const KernelStore *store, int number) {
+  const Kernel *kernel = check->kernel;
+  if (kernel->buffers[store->buffer].role == KERNEL_SCRATCH) return STATUS_OK; /* one per point */
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != KERNEL_OUTER || kernel->dims[d].kind != KERNEL_PARALLEL) continue;
+    if (!depends_on_dim(kernel, store->address, d)) {
+      return broken(check, "kernel-parallel", "parallel points write one element at store", number);
+    }
   }
   return STATUS_OK;
 }
@@ -49,12 +91,34 @@ static Status check_stage(const KernelCheck *check, int stage) {
   for (int i = 0; i < kernel->stages[stage].store_count; i++) {
     const KernelStore *store = &kernel->stages[stage].stores[i];
     if (store->value < 0 || store->value >= kernel->value_count) return broken(check, "kernel-store", "no value for store", i);
+    if (store->buffer < 0 || store->buffer >= kernel->buffer_count) return broken(check, "kernel-buffer", "no such buffer at store", i);
+    if (store->predicate >= kernel->value_count) return broken(check, "kernel-store", "no predicate for store", i);
+    if (store->predicate >= 0 && kernel->values[store->predicate].type != TYPE_PRED) {
+      return broken(check, "kernel-type", "the predicate is no pred at store", i);
+    }
     if (kernel->values[store->value].type != kernel->buffers[store->buffer].type) {
       return broken(check, "kernel-type", "value and buffer differ in type at store", i);
     }
     if (kernel->buffers[store->buffer].role == KERNEL_OPERAND) return broken(check, "kernel-store", "an operand is written by store", i);
+    if (latest_value(kernel, store->address) >= kernel->value_count) return broken(check, "kernel-store", "no value for the address of store", i);
+    if (kernel->values[store->value].stage > stage) return broken(check, "kernel-stage", "a value of a later stage at store", i);
     RETURN_IF_ERROR(check_address(check, store->buffer, store->address, store->predicate, i));
+    RETURN_IF_ERROR(check_parallel(check, store, i));
   }
+  return STATUS_OK;
+}
+
+static Status check_fold(const KernelCheck *check, int number) {
+  const Kernel *kernel = check->kernel;
+  const KernelFold *fold = &kernel->folds[number];
+  if (fold->stage < 0 || fold->stage >= kernel->stage_count) return broken(check, "kernel-fold", "no such stage for fold", number);
+  if (fold->next < 0 || fold->next >= kernel->value_count || kernel->values[fold->next].type != fold->type) {
+    return broken(check, "kernel-fold", "wrong next value of fold", number);
+  }
+  if (fold->seed < 0 || fold->seed >= kernel->value_count || kernel->values[fold->seed].type != fold->type) {
+    return broken(check, "kernel-fold", "wrong seed of fold", number);
+  }
+  if (kernel->values[fold->seed].stage != KERNEL_OUTER) return broken(check, "kernel-fold", "the seed varies in the stage of fold", number);
   return STATUS_OK;
 }
 
@@ -63,15 +127,11 @@ Status kernel_verify(const Kernel *kernel, DiagSink *diag) {
   for (int d = 0; d < kernel->dim_count; d++) {
     const KernelDim *dim = &kernel->dims[d];
     if (dim->extent < 2) return broken(&check, "kernel-dim", "a loop of less than two rounds, dim", d);
-    if (dim->stage >= kernel->stage_count) return broken(&check, "kernel-dim", "no such stage for dim", d);
+    if (dim->stage < KERNEL_OUTER || dim->stage >= kernel->stage_count) return broken(&check, "kernel-dim", "no such stage for dim", d);
     if (dim->stage == KERNEL_OUTER && dim->kind == KERNEL_REDUCTION) return broken(&check, "kernel-dim", "wrong kind of dim", d);
   }
   for (int32_t v = 0; v < kernel->value_count; v++) RETURN_IF_ERROR(check_value(&check, v));
-  for (int f = 0; f < kernel->fold_count; f++) {
-    const KernelFold *fold = &kernel->folds[f];
-    if (fold->next < 0 || kernel->values[fold->next].type != fold->type) return broken(&check, "kernel-fold", "wrong next value of fold", f);
-    if (kernel->values[fold->seed].stage != KERNEL_OUTER) return broken(&check, "kernel-fold", "the seed varies in the stage of fold", f);
-  }
+  for (int f = 0; f < kernel->fold_count; f++) RETURN_IF_ERROR(check_fold(&check, f));
   for (int s = 0; s < kernel->stage_count; s++) RETURN_IF_ERROR(check_stage(&check, s));
   return STATUS_OK;
 }

@@ -1,0 +1,188 @@
+/* Every mutant of a good Kernel that breaks it must be refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codegen/kernel/kernel.h"
+#include "codegen/kernel/kernel_builder.h"
+#include "parser/hlo_parser.h"
+
+static const char reduce_text[] =
+    "HloModule m\n"
+    "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }\n"
+    "ENTRY e { x = f32[8,32] parameter(0) init = f32[] parameter(1)\n"
+    "  ROOT r = f32[8] reduce(x, init), dimensions={1}, to_apply=add }\n";
+
+static const char pad_text[] =
+    "HloModule m\n"
+    "ENTRY e { x = f32[5] parameter(0) zero = f32[] parameter(1) ROOT r = f32[7] pad(x, zero), padding=1_1 }\n";
+
+static const char gather_text[] =
+    "HloModule m\n"
+    "ENTRY e { t = f32[9,4] parameter(0) i = s32[7] parameter(1)\n"
+    "  ROOT r = f32[7,4] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},\n"
+    "    index_vector_dim=1, slice_sizes={1,4} }\n";
+
+/* A Kernel whose tables may be changed. */
+typedef struct Mutant {
+  Arena *arena;
+  Kernel kernel;
+  KernelDim *dims;
+  KernelBuffer *buffers;
+  KernelValue *values;
+  KernelFold *folds;
+  KernelStage *stages;
+  KernelStore *stores; /* of the last stage */
+} Mutant;
+
+static const Kernel *build(Arena *arena, const char *text) {
+  SourceFile *file = ARENA_NEW(arena, SourceFile);
+  DiagSink *diag = ARENA_NEW(arena, DiagSink);
+  HloModule *module;
+  KernelList list;
+  *file = (SourceFile){SV("test"), sv_from_cstring(text)};
+  diag_sink_init(diag, arena);
+  assert_int_equal(hlo_parse_module(arena, shape_table_create(arena), file, diag, &module), STATUS_OK);
+  assert_int_equal(kernel_build(arena, module->entry->root, diag, &list), STATUS_OK);
+  assert_int_equal(list.count, 1);
+  return list.kernels[0];
+}
+
+#define COPY(arena, type, from, count) \
+  memcpy(ARENA_NEW_ARRAY(arena, type, (count) + 1), from, (size_t)(count) * sizeof(type))
+
+static Mutant mutant_of(const char *text) {
+  Mutant mutant = {.arena = arena_create()};
+  const Kernel *kernel = build(mutant.arena, text);
+  mutant.kernel = *kernel;
+  mutant.kernel.dims = mutant.dims = COPY(mutant.arena, KernelDim, kernel->dims, kernel->dim_count);
+  mutant.kernel.buffers = mutant.buffers = COPY(mutant.arena, KernelBuffer, kernel->buffers, kernel->buffer_count);
+  mutant.kernel.values = mutant.values = COPY(mutant.arena, KernelValue, kernel->values, kernel->value_count);
+  mutant.kernel.stages = mutant.stages = COPY(mutant.arena, KernelStage, kernel->stages, kernel->stage_count);
+  if (kernel->fold_count > 0) {
+    mutant.kernel.folds = mutant.folds = COPY(mutant.arena, KernelFold, kernel->folds, kernel->fold_count);
+  }
+  KernelStage *last = &mutant.stages[kernel->stage_count - 1];
+  last->stores = mutant.stores = COPY(mutant.arena, KernelStore, last->stores, last->store_count);
+  return mutant;
+}
+
+static void refused(Mutant *mutant, const char *code) {
+  DiagSink diag;
+  diag_sink_init(&diag, mutant->arena);
+  assert_int_equal(kernel_verify(&mutant->kernel, &diag), code == NULL ? STATUS_OK : STATUS_INVALID);
+  if (code != NULL) assert_string_equal(diag.first->code, code);
+  arena_destroy(mutant->arena);
+}
+
+/* |mutation| is applied to the Kernel of |text|, which must then be refused with |code|. */
+#define REFUSED(text, code, mutation) \
+  do {                                \
+    Mutant mutant = mutant_of(text);  \
+    Kernel *kernel = &mutant.kernel;  \
+    (void)kernel;                     \
+    mutation;                         \
+    refused(&mutant, code);           \
+  } while (0)
+
+static int32_t find_value(const Mutant *mutant, KernelValueKind kind) {
+  for (int32_t v = mutant->kernel.value_count - 1; v >= 0; v--) {
+    if (mutant->values[v].kind == kind) return v;
+  }
+  fail_msg("no value of kind %d", kind);
+  return -1;
+}
+
+static void kernel_verify_accepts_what_is_built(void **state) {
+  (void)state;
+  REFUSED(reduce_text, NULL, );
+  REFUSED(pad_text, NULL, );
+  REFUSED(gather_text, NULL, );
+}
+
+static void kernel_verify_checks_addresses(void **state) {
+  (void)state;
+  REFUSED(reduce_text, "kernel-address", mutant.buffers[1].element_count = 255);
+  REFUSED(reduce_text, "kernel-address", mutant.buffers[2].element_count = 7);
+  REFUSED(gather_text, "kernel-address", mutant.buffers[1].element_count = 35);
+  REFUSED(pad_text, "kernel-address", mutant.values[find_value(&mutant, KERNEL_LOAD)].predicate = -1);
+  REFUSED(reduce_text, "kernel-address", mutant.stores[0].address = index_constant(-1));
+  REFUSED(reduce_text, "kernel-parallel", mutant.stores[0].address = index_constant(0));
+  REFUSED(gather_text, "kernel-parallel",
+          mutant.stores[0].address = index_without_dim(&kernel->space, mutant.stores[0].address, 1));
+}
+
+static void kernel_verify_checks_buffers(void **state) {
+  (void)state;
+  REFUSED(reduce_text, "kernel-buffer", mutant.values[find_value(&mutant, KERNEL_LOAD)].buffer = 3);
+  REFUSED(reduce_text, "kernel-buffer", mutant.values[find_value(&mutant, KERNEL_LOAD)].buffer = -1);
+  REFUSED(reduce_text, "kernel-buffer", mutant.stores[0].buffer = 3);
+  REFUSED(reduce_text, "kernel-store", mutant.buffers[2].role = KERNEL_OPERAND);
+  REFUSED(reduce_text, "kernel-type", mutant.buffers[2].type = TYPE_S32);
+}
+
+static void kernel_verify_checks_values(void **state) {
+  (void)state;
+  REFUSED(reduce_text, "kernel-order",
+          mutant.values[find_value(&mutant, KERNEL_APPLY)].operands[0] = kernel->value_count - 1);
+  REFUSED(reduce_text, "kernel-order", mutant.values[find_value(&mutant, KERNEL_APPLY)].operands[0] = -1);
+  REFUSED(pad_text, "kernel-order", mutant.values[find_value(&mutant, KERNEL_LOAD)].predicate = kernel->value_count);
+  REFUSED(pad_text, "kernel-type",
+          mutant.values[mutant.values[find_value(&mutant, KERNEL_LOAD)].predicate].type = TYPE_S32);
+  REFUSED(gather_text, "kernel-order",
+          mutant.values[0].address = mutant.values[find_value(&mutant, KERNEL_LOAD)].address);
+  REFUSED(reduce_text, "kernel-store", mutant.stores[0].value = kernel->value_count);
+  REFUSED(reduce_text, "kernel-store", mutant.stores[0].value = -1);
+  REFUSED(reduce_text, "kernel-store", mutant.stores[0].predicate = kernel->value_count);
+  REFUSED(reduce_text, "kernel-type", mutant.stores[0].predicate = 0);
+}
+
+static void kernel_verify_checks_dims(void **state) {
+  (void)state;
+  REFUSED(reduce_text, "kernel-dim", mutant.dims[0].extent = 1);
+  REFUSED(reduce_text, "kernel-dim", mutant.dims[0].extent = -8);
+  REFUSED(reduce_text, "kernel-dim", mutant.dims[0].kind = KERNEL_REDUCTION);
+  REFUSED(reduce_text, "kernel-dim", mutant.dims[1].stage = kernel->stage_count);
+  REFUSED(reduce_text, "kernel-dim", mutant.dims[1].stage = -2);
+}
+
+static void kernel_verify_checks_folds(void **state) {
+  (void)state;
+  REFUSED(reduce_text, "kernel-fold", mutant.values[find_value(&mutant, KERNEL_ACCUMULATOR)].fold = 1);
+  REFUSED(reduce_text, "kernel-fold", mutant.values[find_value(&mutant, KERNEL_ACCUMULATOR)].fold = -1);
+  REFUSED(reduce_text, "kernel-type", mutant.values[find_value(&mutant, KERNEL_ACCUMULATOR)].type = TYPE_F64);
+  REFUSED(reduce_text, "kernel-fold", mutant.folds[0].next = -1);
+  REFUSED(reduce_text, "kernel-fold", mutant.folds[0].next = kernel->value_count);
+  REFUSED(reduce_text, "kernel-fold", mutant.folds[0].seed = kernel->value_count);
+  REFUSED(reduce_text, "kernel-fold", mutant.folds[0].seed = mutant.folds[0].next);
+  REFUSED(reduce_text, "kernel-fold", mutant.folds[0].stage = kernel->stage_count);
+  REFUSED(reduce_text, "kernel-stage", mutant.values[mutant.values[mutant.folds[0].next].operands[1]].stage = 1);
+}
+
+/* --- identity --- */
+
+static void kernel_hash_knows_the_text_alone(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  char renamed[sizeof reduce_text];
+  memcpy(renamed, reduce_text, sizeof renamed);
+  *strstr(renamed, "x = ") = 'y';
+  strstr(renamed, "(x, init")[1] = 'y';
+  uint64_t hash = kernel_hash(build(arena, reduce_text));
+  assert_true(hash == kernel_hash(build(arena, renamed)));
+  assert_true(hash != kernel_hash(build(arena, gather_text)));
+  arena_destroy(arena);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(kernel_verify_accepts_what_is_built), cmocka_unit_test(kernel_verify_checks_addresses),
+      cmocka_unit_test(kernel_verify_checks_buffers),        cmocka_unit_test(kernel_verify_checks_values),
+      cmocka_unit_test(kernel_verify_checks_dims),           cmocka_unit_test(kernel_verify_checks_folds),
+      cmocka_unit_test(kernel_hash_knows_the_text_alone),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
