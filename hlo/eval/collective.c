@@ -1,0 +1,75 @@
+/* Communication, between the one device there is; and calls of functions known by name. */
+#include "hlo/eval/eval_internal.h"
+
+static Status check_one_device(const EvalStep *step) {
+  const HloModule *module = step->frame->computation->module;
+  if (module->replica_count > 1 || module->num_partitions > 1)
+    return eval_error(step, "cannot be evaluated on more than one device");
+  return STATUS_OK;
+}
+
+/* All operands to all results, which have the same shapes. */
+Status eval_one_device(EvalStep *step) {
+  const HloInstruction *instruction = step->instruction;
+  RETURN_IF_ERROR(check_one_device(step));
+  if (shape_is_tuple(instruction->shape) &&
+      !(instruction->operand_count == 1 && shape_is_tuple(eval_operand_shape(step, 0))))
+    return eval_tuple(step);
+  if (instruction->operand_count != 1 || !shape_same_dims(instruction->shape, eval_operand_shape(step, 0)))
+    return eval_error(step, "cannot be evaluated on more than one device");
+  return eval_forward(step);
+}
+
+/* (operands, results, context…) */
+Status eval_one_device_start(EvalStep *step) {
+  const HloInstruction *instruction = step->instruction;
+  const Shape *shape = instruction->shape;
+  RETURN_IF_ERROR(check_one_device(step));
+  if (!shape_is_tuple(shape) || shape->tuple_size < 2) return eval_error(step, "cannot be evaluated");
+  Literal *out = eval_result(step);
+  for (int part = 0; part < 2; part++) {
+    bool is_tuple = shape_is_tuple(shape->tuple[part]);
+    if ((is_tuple ? shape->tuple[part]->tuple_size : 1) != instruction->operand_count)
+      return eval_error(step, "cannot be evaluated with these operands");
+    for (int i = 0; i < instruction->operand_count; i++) {
+      Literal *target = is_tuple ? &out->tuple[part].tuple[i] : &out->tuple[part];
+      if (!shape_same_dims(target->shape, eval_operand_shape(step, i)))
+        return eval_error(step, "cannot be evaluated on more than one device");
+      eval_copy_leaves(target, eval_operand(step, i));
+    }
+  }
+  return STATUS_OK;
+}
+
+/* Whoever is sent nothing has zeroes. */
+Status eval_collective_permute(EvalStep *step) {
+  const HloAttr *pairs = hlo_instruction_attr(step->instruction, HLO_ATTR_SOURCE_TARGET_PAIRS);
+  RETURN_IF_ERROR(check_one_device(step));
+  for (int64_t i = 0; i < pairs->value.int_lists.count; i++) {
+    Int64List pair = pairs->value.int_lists.data[i];
+    if (pair.count == 2 && pair.data[0] == 0 && pair.data[1] == 0) return eval_one_device(step);
+  }
+  (void)eval_result(step); /* never written, so zero */
+  return STATUS_OK;
+}
+
+/* The number of the one replica or partition. */
+Status eval_zero(EvalStep *step) {
+  RETURN_IF_ERROR(check_one_device(step));
+  literal_set_int(eval_result(step), 0, 0);
+  return STATUS_OK;
+}
+
+/* Markers that pass their operand on. */
+static const char *const markers[] = {
+    "Sharding",         "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
+    "LayoutConstraint", "MoveToHost",           "MoveToDevice"};
+
+Status eval_custom_call(EvalStep *step) {
+  const HloAttr *target = hlo_instruction_attr(step->instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  for (size_t i = 0; i < sizeof markers / sizeof markers[0]; i++) {
+    if (!sv_equal_cstring(target->value.text, markers[i]) || step->instruction->operand_count != 1) continue;
+    if (shape_compatible(step->instruction->shape, eval_operand_shape(step, 0))) return eval_forward(step);
+  }
+  return eval_error(step, "of '%.*s' cannot be evaluated", SV_ARG(target->value.text));
+}

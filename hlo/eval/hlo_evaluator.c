@@ -1,0 +1,184 @@
+#include "hlo/eval/hlo_evaluator.h"
+
+#include <string.h>
+
+#include "hlo/eval/eval_internal.h"
+
+/* Deeper nesting of calls would use up the stack. */
+enum { MOST_CALLS = 1000 };
+
+/* More than this an element-wise copy of a hostile text must not ask for. */
+#define MOST_BYTES ((int64_t)1 << 36)
+
+static EvalRule *const rules[HLO_OPCODE_COUNT] = {
+#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) [HLO_##id] = eval_##eval,
+#include "hlo/ir/hlo_opcode.def"
+#undef HLO_OP
+};
+
+/* ---- frames ---- */
+
+/* Marks what the root needs, and what has side effects. */
+static bool *needed_instructions(Arena *arena, HloInstruction *const *order, int64_t count, const HloInstruction *root,
+                                 IntMap *places) {
+  bool *needed = ARENA_NEW_ARRAY(arena, bool, count);
+  for (int64_t i = 0; i < count; i++) int_map_set(places, (uint64_t)(uintptr_t)order[i], i);
+  for (int64_t i = count - 1; i >= 0; i--) {
+    if (order[i] == root) needed[i] = true;
+    if (!needed[i]) continue;
+    for (int32_t j = 0; j < order[i]->operand_count; j++) {
+      int64_t place = 0;
+      if (int_map_find(places, (uint64_t)(uintptr_t)order[i]->operands[j], &place)) needed[place] = true;
+    }
+  }
+  return needed;
+}
+
+static void step_init(EvalFrame *frame, EvalStep *step, const HloInstruction *instruction, const IntMap *steps) {
+  Arena *arena = frame->evaluation->arena;
+  *step = (EvalStep){.instruction = instruction, .rule = rules[instruction->opcode], .frame = frame};
+  step->value.shape = instruction->shape;
+  step->operands = ARENA_NEW_ARRAY(arena, EvalStep *, instruction->operand_count);
+  for (int32_t i = 0; i < instruction->operand_count; i++)
+    step->operands[i] = pointer_map_get(steps, instruction->operands[i]);
+}
+
+static EvalFrame *frame_create(Evaluation *evaluation, const HloComputation *computation, int depth) {
+  Arena *arena = evaluation->arena;
+  EvalFrame *frame = ARENA_NEW(arena, EvalFrame);
+  *frame = (EvalFrame){.evaluation = evaluation, .computation = computation, .depth = depth};
+  int64_t count;
+  HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
+  IntMap places, steps;
+  int_map_init(&places, arena);
+  int_map_init(&steps, arena);
+  bool *needed = needed_instructions(arena, order, count, computation->root, &places);
+  frame->steps = ARENA_NEW_ARRAY(arena, EvalStep, count);
+  for (int64_t i = 0; i < count; i++) {
+    if (!needed[i]) continue;
+    EvalStep *step = &frame->steps[frame->step_count++];
+    step_init(frame, step, order[i], &steps);
+    pointer_map_set(&steps, order[i], step);
+  }
+  frame->root = pointer_map_get(&steps, computation->root);
+  return frame;
+}
+
+Status eval_frame_run(EvalFrame *frame, const Literal *const *arguments, const Literal **out_result) {
+  frame->arguments = arguments;
+  for (int64_t i = 0; i < frame->step_count; i++) RETURN_IF_ERROR(frame->steps[i].rule(&frame->steps[i]));
+  *out_result = &frame->root->value;
+  return STATUS_OK;
+}
+
+Status eval_callee(EvalStep *step, int index, EvalFrame **out_frame) {
+  Evaluation *evaluation = step->frame->evaluation;
+  if (!step->callees)
+    step->callees = ARENA_NEW_ARRAY(evaluation->arena, EvalFrame *, hlo_instruction_called_count(step->instruction));
+  if (!step->callees[index]) {
+    if (step->frame->depth >= MOST_CALLS) return eval_error(step, "nests more than %d calls", MOST_CALLS);
+    step->callees[index] =
+        frame_create(evaluation, hlo_instruction_called(step->instruction, index), step->frame->depth + 1);
+  }
+  *out_frame = step->callees[index];
+  return STATUS_OK;
+}
+
+/* ---- regions ---- */
+
+Literal *eval_region_argument(EvalFrame *frame, int number) {
+  int64_t count = frame->computation->parameters.count;
+  Arena *arena = frame->evaluation->arena;
+  if (!frame->region_arguments) {
+    Literal **arguments = ARENA_NEW_ARRAY(arena, Literal *, count);
+    for (int64_t i = 0; i < count; i++)
+      arguments[i] = literal_create(arena, frame->computation->parameters.data[i]->shape);
+    frame->region_arguments = (const Literal **)arguments;
+  }
+  return (Literal *)(uintptr_t)frame->region_arguments[number];
+}
+
+static void convert_element(PrimitiveType from, const void *source, PrimitiveType to, void *target) {
+  if (from == to) {
+    memcpy(target, source, (size_t)type_storage_bytes(to));
+    return;
+  }
+  LaneComplex number;
+  lanes_load(from, source, 1, 1, &number);
+  lanes_convert(lane_class(from), to, 1, &number, &number);
+  lanes_store(to, target, 1, &number);
+}
+
+void eval_region_set(EvalFrame *frame, int number, const Literal *source, int64_t index) {
+  Literal *argument = eval_region_argument(frame, number);
+  convert_element(source->shape->type, literal_element(source, index), argument->shape->type, argument->data);
+}
+
+Status eval_region_run(EvalFrame *frame, const Literal **out_results, int count) {
+  if (frame->computation->parameters.count > 0) (void)eval_region_argument(frame, 0);
+  const Literal *result;
+  RETURN_IF_ERROR(eval_frame_run(frame, frame->region_arguments, &result));
+  bool is_tuple = result->shape->type == TYPE_TUPLE;
+  for (int i = 0; i < count; i++) out_results[i] = is_tuple ? &result->tuple[i] : result;
+  return STATUS_OK;
+}
+
+void eval_store_scalar(Literal *target, int64_t index, const Literal *value) {
+  convert_element(value->shape->type, value->data, target->shape->type, literal_element(target, index));
+}
+
+LaneKernel *eval_region_kernel(const EvalFrame *frame, PrimitiveType type, HloOpcode *out_opcode) {
+  const HloInstruction *root = frame->computation->root;
+  if (frame->computation->parameters.count != 2 || root->operand_count != 2) return NULL;
+  if (!hlo_opcode_has(root->opcode, OP_ELEMENTWISE) || root->shape->type != type) return NULL;
+  int64_t numbers[2];
+  for (int i = 0; i < 2; i++) {
+    const HloInstruction *operand = root->operands[i];
+    if (operand->opcode != HLO_PARAMETER || operand->shape->type != type || operand->shape->rank != 0) return NULL;
+    numbers[i] = hlo_instruction_parameter_number(operand);
+  }
+  bool is_in_order = numbers[0] == 0 && numbers[1] == 1;
+  bool is_swapped = numbers[0] == 1 && numbers[1] == 0 && hlo_opcode_has(root->opcode, OP_COMMUTES);
+  if (!is_in_order && !is_swapped) return NULL;
+  if (out_opcode) *out_opcode = root->opcode;
+  return lane_kernel(root->opcode, lane_class(type));
+}
+
+/* ---- entry ---- */
+
+/* Before anything is allocated: an instruction's array may be larger than any memory. */
+static Status check_sizes(const HloComputation *computation, DiagSink *diag) {
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    int64_t bytes = shape_leaf_byte_size(instruction->shape);
+    if (bytes < 0 || bytes > MOST_BYTES)
+      return diag_error(diag, STATUS_EXHAUSTED, instruction->loc, "eval", "'%.*s' is too large to be evaluated",
+                        SV_ARG(instruction->name));
+    if (instruction->shape->rank > EVAL_MAX_RANK)
+      return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "eval", "'%.*s' has more than %d dimensions",
+                        SV_ARG(instruction->name), EVAL_MAX_RANK);
+  }
+  return STATUS_OK;
+}
+
+Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
+                                DiagSink *diag, Literal **out_result) {
+  const HloModule *module = computation->module;
+  for (int64_t i = 0; i < module->computations.count; i++)
+    RETURN_IF_ERROR(check_sizes(module->computations.data[i], diag));
+  Evaluation evaluation = {.arena = arena_create(), .diag = diag, .random_state = 1};
+  EvalFrame *frame = frame_create(&evaluation, computation, 0);
+  const Literal *result;
+  Status status = eval_frame_run(frame, arguments, &result);
+  if (status == STATUS_OK) {
+    *out_result = literal_create(arena, computation->root->shape);
+    eval_copy_leaves(*out_result, result);
+  }
+  arena_destroy(evaluation.arena);
+  return status;
+}
+
+Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments, DiagSink *diag,
+                    Literal **out_result) {
+  return hlo_evaluate_computation(arena, module->entry, arguments, diag, out_result);
+}

@@ -1,0 +1,21 @@
+/* The evaluator: what a module means, computed literally.
+ *
+ * It is the oracle of differential tests and serves constant folding: clarity over speed, no dependence on layouts,
+ * passes or the machine.  hlo/eval/README.md lists the rules (wrapping integers, division by zero, NaN, rounding). */
+#ifndef XLAC_HLO_EVAL_HLO_EVALUATOR_H
+#define XLAC_HLO_EVAL_HLO_EVALUATOR_H
+
+#include "hlo/ir/hlo_module.h"
+
+/* The result of the entry for |arguments| (by parameter number, of the parameters' shapes up to layout), in |arena|
+ * with the shape of the root.  Arguments are read only and not referred to by the result.  |module| has to be verified.
+ * What the evaluator has no meaning for (communication with other devices, unknown custom calls): STATUS_UNSUPPORTED
+ * and a located diagnostic, code "eval".  Loops that do not end are evaluated for ever. */
+MUST_USE Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments, DiagSink *diag,
+                             Literal **out_result);
+
+/* The same for any computation of a verified module. */
+MUST_USE Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation,
+                                         const Literal *const *arguments, DiagSink *diag, Literal **out_result);
+
+#endif
