@@ -160,7 +160,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
 static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef packed_stride = block_int(vec, plan->panel_width), stride = block_int(vec, plan->rhs_stride);
+  LLVMValueRef packed_stride = block_int(vec, plan->packed_stride), stride = block_int(vec, plan->rhs_stride);
   position->rhs = emitter->rhs_pack;
   position->rhs_stride = packed_stride;
   if (!plan->rhs_in_place) {

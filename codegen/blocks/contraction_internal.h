@@ -25,7 +25,9 @@ typedef struct ContractionPlan {
   /* Columns: panels of |panel_width| = |panel_vectors| × |lanes| columns, inside runs of |column_run| columns that are
    * walked as one. */
   int lanes, panel_vectors, tile_rows;
-  int column_suffix; /* so many last dims make a run */
+  int column_suffix;  /* so many last dims make a run */
+  int segment_suffix; /* so many of them the rhs walks as one: a segment, packed piece by piece if shorter than a run */
+  int64_t segment;
   int64_t panel_width, column_run, panels_per_run, panel_count;
   int64_t panels_per_chunk, chunk_count;
 
@@ -33,7 +35,8 @@ typedef struct ContractionPlan {
    * block by block. */
   int chunk_dim;
   int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
-  int64_t row_stride; /* of the packed lhs, in elements */
+  int64_t row_stride;    /* of the packed lhs, in elements */
+  int64_t packed_stride; /* from row to row of the packed panel */
 
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
   int64_t tile_count, tiles_per_block, row_block_count;

@@ -10,6 +10,8 @@
 #define LHS_BYTES (640 << 10)
 /* Bytes of partial sums kept between blocks of the depth. */
 #define TILE_BYTES (1 << 20)
+/* Operations of a factor that square blocks may repeat in code for each of their vectors. */
+#define SQUARE_OPERATIONS 3
 #define ALIGNMENT 64
 
 /* --- the form --- */
@@ -263,6 +265,10 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
     plan->panel_count = panels;
   }
   plan->panel_width = (int64_t)plan->panel_vectors * lanes;
+  /* vectors of a segment may reach beyond the panel */
+  plan->packed_stride =
+      plan->panel_width +
+      (plan->segment < plan->column_run ? target->vector_bits / (type_storage_bytes(plan->type) * 8) : 0);
   (void)kernel;
 }
 
@@ -270,7 +276,8 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
 static bool is_plain_rhs(const Kernel *kernel, const ContractionPlan *plan) {
   const KernelValue *rhs = &kernel->values[plan->rhs];
   int column = plan->columns.dims[plan->columns.count - 1];
-  return rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && contraction_contiguous(kernel, &plan->rhs_set, column);
+  return rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && plan->segment == plan->column_run &&
+         contraction_contiguous(kernel, &plan->rhs_set, column);
 }
 
 /* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be
@@ -336,7 +343,7 @@ static void choose_blocks(ContractionPlan *plan) {
   int64_t tiles_kept = plan->block_count > 1 ? plan->panels_per_chunk * plan->tiles_per_block : 1;
   plan->lhs_offset = 0;
   plan->rhs_offset = aligned((plan->tiles_per_block * plan->tile_rows + 1) * plan->row_stride * bytes);
-  plan->tile_offset = plan->rhs_offset + aligned(plan->block_depth * plan->panel_width * bytes);
+  plan->tile_offset = plan->rhs_offset + aligned(plan->block_depth * plan->packed_stride * bytes);
   plan->scratch_bytes = plan->tile_offset + aligned(tiles_kept * tile_bytes);
 }
 
@@ -352,9 +359,15 @@ static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix
   return size;
 }
 
+static int operation_count(const Kernel *kernel, const ValueSet *set) {
+  int count = 0;
+  for (int32_t v = 0; v < kernel->value_count; v++) count += set->has[v] && kernel->values[v].kind == KERNEL_APPLY;
+  return count;
+}
+
 static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionPlan *plan, const ValueSet *set,
                        int across, int along) {
-  if (plan->lanes < 4 || plan->lanes > 16) return false;
+  if (plan->lanes < 4 || plan->lanes > 16 || operation_count(kernel, set) > SQUARE_OPERATIONS) return false;
   return contraction_contiguous(kernel, set, across) && !contraction_contiguous(kernel, set, along) &&
          contraction_lanes(kernel, target, set, across, plan->lanes, false) > 1;
 }
@@ -368,14 +381,28 @@ static void choose_packing(const Kernel *kernel, const VecTarget *target, Contra
   }
 }
 
+/* Panels lie in runs that the rhs and the store walk as one.  Where only the store does (positions of a channel-major
+ * convolution), short stretches would leave lanes empty: the panels then lie in the store's runs and are packed segment
+ * by segment. */
+static void choose_run(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
+  const DimList *columns = &plan->columns;
+  int rhs_suffix = contraction_merged_suffix(kernel, &plan->rhs_set, columns);
+  int store_suffix = contraction_merged_suffix(kernel, &plan->epilogue_set, columns);
+  int column = columns->dims[columns->count - 1], depth = plan->depth.dims[plan->depth.count - 1];
+  int lanes = target->vector_bits / (type_storage_bytes(plan->type) * 8);
+  plan->segment_suffix = plan->column_suffix = rhs_suffix < store_suffix ? rhs_suffix : store_suffix;
+  plan->segment = suffix_size(kernel, columns, plan->segment_suffix);
+  bool across =
+      contraction_contiguous(kernel, &plan->rhs_set, depth) && !contraction_contiguous(kernel, &plan->rhs_set, column);
+  if (!across && plan->segment % lanes != 0) plan->column_suffix = store_suffix;
+  plan->column_run = suffix_size(kernel, columns, plan->column_suffix);
+}
+
 bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
   ContractionPlan *plan = out_plan;
   *plan = (ContractionPlan){0};
   if (!match_fold(kernel, plan) || !match_epilogue(kernel, plan) || !find_roles(kernel, plan)) return false;
-  int rhs_suffix = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->columns);
-  int store_suffix = contraction_merged_suffix(kernel, &plan->epilogue_set, &plan->columns);
-  plan->column_suffix = rhs_suffix < store_suffix ? rhs_suffix : store_suffix;
-  plan->column_run = suffix_size(kernel, &plan->columns, plan->column_suffix);
+  choose_run(kernel, target, plan);
   if (!pays(plan)) return false;
   choose_tile(kernel, target, plan);
   int last = plan->columns.dims[plan->columns.count - 1];

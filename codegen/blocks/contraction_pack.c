@@ -275,7 +275,7 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
   BlockLoop loop = block_loop_begin(emitter, begin, end, 1, true);
   emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, loop.index);
   point_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
-  LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->panel_width);
+  LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->packed_stride);
   pack_panel_row(emitter, panel->column, block_element(vec, plan->type, emitter->rhs_pack, row), panel->end,
                  panel->lanes);
   block_loop_end(emitter, &loop);
@@ -287,7 +287,7 @@ static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, 
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   if (block_is_empty(block_int(vec, 0), end)) return;
-  SquareBlock square = {.factor = plan->rhs, .target_stride = plan->panel_width};
+  SquareBlock square = {.factor = plan->rhs, .target_stride = plan->packed_stride};
   square.across = plan->depth.dims[plan->depth.count - 1];
   square.along = plan->columns.dims[plan->columns.count - 1];
   if (panel->end != NULL) square.along_last = block_add(vec, panel->end, block_int(vec, -1));
@@ -297,7 +297,7 @@ static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, 
   BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes, true);
   square.across_begin = block_add(vec, first, steps.index);
   square.along_begin = block_add(vec, panel->column, vectors.index);
-  LLVMValueRef at = block_multiply(vec, block_add(vec, offset, steps.index), plan->panel_width);
+  LLVMValueRef at = block_multiply(vec, block_add(vec, offset, steps.index), plan->packed_stride);
   square.target = block_element(vec, plan->type, emitter->rhs_pack, block_add(vec, at, vectors.index));
   pack_square(emitter, &square);
   block_loop_end(emitter, &steps);
@@ -323,9 +323,83 @@ static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, con
   depth_nest_end(&nest);
 }
 
+/* Columns [begin, begin + count) of a segment, rows of the panel from |target| on. */
+typedef struct Segment {
+  LLVMValueRef begin, count, target;
+  int lanes;
+} Segment;
+
+/* One row's part; vectors may write beyond it: the next segment or nobody has its place there. */
+static void pack_segment_row(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef row) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef zero = block_int(vec, 0), target = block_element(vec, plan->type, segment->target, row);
+  bool is_one = segment->lanes >= plan->segment;
+  BlockLoop loop = block_loop_begin(emitter, zero, is_one ? block_int(vec, 1) : segment->count, segment->lanes, false);
+  emitter->point.dims[emitter->point.vector_dim] = block_add(vec, segment->begin, loop.index);
+  LLVMValueRef mask = segment->lanes > 1 ? block_lanes_below(vec, loop.index, segment->count, segment->lanes) : NULL;
+  pack_lanes(emitter, plan->rhs, segment->lanes, mask, block_element(vec, plan->type, target, loop.index));
+  block_loop_end(emitter, &loop);
+}
+
+static void pack_segment(ContractionEmitter *emitter, const DepthBlock *block, const Segment *segment) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  int merged = merged_depth(emitter, &plan->rhs_set);
+  DepthNest nest;
+  depth_nest_begin(emitter, block, merged, &nest);
+  LLVMValueRef first, count;
+  depth_run(emitter, block, merged, &first, &count);
+  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
+  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, rows.index);
+  point_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
+  pack_segment_row(emitter, segment, block_multiply(vec, block_add(vec, nest.offset, rows.index), plan->packed_stride));
+  block_loop_end(emitter, &rows);
+  depth_nest_end(&nest);
+}
+
+static int segment_lanes(const ContractionEmitter *emitter, int dim) {
+  const VecTarget *target = emitter->vec->target;
+  int lanes = target->vector_bits / (type_storage_bytes(emitter->plan->type) * 8);
+  while (lanes > 2 && lanes / 2 >= emitter->plan->segment) lanes /= 2;
+  return contraction_lanes(emitter->kernel, target, &emitter->plan->rhs_set, dim, lanes, true);
+}
+
+/* The panel's columns lie in several segments. */
+static void pack_segments(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  int first_dim = plan->columns.count - plan->column_suffix, dim = plan->columns.dims[plan->columns.count - 1];
+  DimList between = {.count = plan->column_suffix - plan->segment_suffix};
+  for (int i = 0; i < between.count; i++) between.dims[i] = plan->columns.dims[first_dim + i];
+  LLVMValueRef size = block_int(vec, plan->segment);
+  LLVMValueRef end =
+      block_minimum(vec, block_add(vec, column, block_int(vec, plan->panel_width)), block_int(vec, plan->column_run));
+  LLVMValueRef begin = LLVMBuildUDiv(vec->builder, column, size, "");
+  LLVMValueRef last = LLVMBuildUDiv(vec->builder, block_add(vec, end, block_int(vec, -1)), size, "");
+  emitter->point.vector_dim = dim;
+  BlockLoop loop = block_loop_begin(emitter, begin, block_add(vec, last, block_int(vec, 1)), 1, false);
+  block_set_linear(emitter, &between, between.count, NULL, loop.index);
+  LLVMValueRef start = block_multiply(vec, loop.index, plan->segment),
+               is_first = LLVMBuildICmp(vec->builder, LLVMIntEQ, loop.index, begin, "");
+  LLVMValueRef from = LLVMBuildSelect(vec->builder, is_first, column, start, "");
+  LLVMValueRef to = block_minimum(vec, end, block_add(vec, start, size));
+  Segment segment = {.begin = LLVMBuildSub(vec->builder, from, start, ""),
+                     .count = LLVMBuildSub(vec->builder, to, from, "")};
+  segment.target = block_element(vec, plan->type, emitter->rhs_pack, LLVMBuildSub(vec->builder, from, column, ""));
+  segment.lanes = segment_lanes(emitter, dim);
+  pack_segment(emitter, block, &segment);
+  block_loop_end(emitter, &loop);
+  for (int i = 0; i < between.count; i++) emitter->point.dims[between.dims[i]] = block_int(vec, 0);
+}
+
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
+  if (plan->segment < plan->column_run) {
+    pack_segments(emitter, block, column);
+    return;
+  }
   int dim = plan->columns.dims[plan->columns.count - 1];
   Panel whole = {.column = column}, tail = {.column = column, .end = block_int(vec, plan->column_run)};
   whole.lanes = contraction_lanes(emitter->kernel, vec->target, &plan->rhs_set, dim, plan->lanes, false);
