@@ -10,30 +10,31 @@ typedef enum CodegenEmit { CODEGEN_OBJECT, CODEGEN_ASSEMBLY, CODEGEN_LLVM_IR, CO
 
 typedef struct CodegenOptions {
   StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name */
-  StringView mcpu;       /* LLVM CPU name, "native" (also when empty), or "dispatch": variants for baseline x86-64, AVX2 and AVX-512 */
-  StringView mattr;      /* LLVM feature list, may be empty; of one CPU only */
+  StringView mcpu;  /* LLVM CPU name, "native" (also when empty), or "dispatch": variants for baseline x86-64, AVX2 and
+                       AVX-512 */
+  StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
   CodegenEmit emit;
-  int opt_level;         /* 0 … 3 */
+  int opt_level; /* 0 … 3 */
 } CodegenOptions;
 
 typedef struct CompiledObject {
-  StringView bytes;       /* what |emit| asked for */
-  StringView entry_name;  /* the C symbol used */
-  StringView header;      /* C header declaring entry and descriptor */
+  StringView bytes;      /* what |emit| asked for */
+  StringView entry_name; /* the C symbol used */
+  StringView header;     /* C header declaring entry and descriptor */
   int64_t kernel_count, distinct_kernel_count;
 } CompiledObject;
 
-/* |module| must be verified, scheduled, and carry a BufferAssignment.  What xlac cannot compile: STATUS_UNSUPPORTED with a located
- * diagnostic (code "unsupported-…").  The result lives in |arena|. */
+/* |module| must be verified, scheduled, and carry a BufferAssignment.  What xlac cannot compile: STATUS_UNSUPPORTED
+ * with a located diagnostic (code "unsupported-…").  The result lives in |arena|. */
 MUST_USE Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                                 CompiledObject *out_object);
 
-/* Whether codegen_compile takes these; else STATUS_INVALID with a diagnostic (code "unknown-cpu", the known ones in a note, or
- * "cpu-features"). */
+/* Whether codegen_compile takes these; else STATUS_INVALID with a diagnostic (code "unknown-cpu", the known ones in a
+ * note, or "cpu-features"). */
 MUST_USE Status codegen_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag);
 
-/* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", "avx512") is asked for: that variant's
- * CPU, or "native" when there is no such variant or the machine cannot run it. */
+/* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", "avx512") is
+ * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */
 StringView codegen_native_variant(StringView name);
 
 /* The module's name as a C identifier. */

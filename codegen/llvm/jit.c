@@ -30,10 +30,12 @@ static LLVMErrorRef load(CodegenJit *jit, const CompiledObject *object) {
   if (error != NULL) return error;
   LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit->jit);
   LLVMOrcDefinitionGeneratorRef process = NULL;
-  error = LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process, LLVMOrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL);
+  error =
+      LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process, LLVMOrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL);
   if (error != NULL) return error;
   LLVMOrcJITDylibAddGenerator(library, process);
-  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object->bytes.data, object->bytes.size, "module");
+  LLVMMemoryBufferRef buffer =
+      LLVMCreateMemoryBufferWithMemoryRangeCopy(object->bytes.data, object->bytes.size, "module");
   error = LLVMOrcLLJITAddObjectFile(jit->jit, library, buffer);
   if (error != NULL) return error;
   const char *entry = arena_copy_string(jit->arena, object->entry_name.data, object->entry_name.size);

@@ -190,7 +190,8 @@ Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, CodegenE
   LLVMCodeGenFileType type = emit == CODEGEN_ASSEMBLY ? LLVMAssemblyFile : LLVMObjectFile;
   message = NULL;
   if (LLVMTargetMachineEmitToMemoryBuffer(target->machine, module, type, &message, &buffer)) {
-    Status status = diag_error(diag, STATUS_UNSUPPORTED, NO_LOC, "llvm-emit", "LLVM cannot emit the module: %s", message);
+    Status status =
+        diag_error(diag, STATUS_UNSUPPORTED, NO_LOC, "llvm-emit", "LLVM cannot emit the module: %s", message);
     LLVMDisposeMessage(message);
     return status;
   }
