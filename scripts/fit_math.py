@@ -73,7 +73,7 @@ FITS = [
     ("exp_single", "(exp r - 1 - r) / r², |r| <= ln 2 / 2", factorial_tail(2), -0.3470, 0.3470, 5, lambda r: r * r),
     ("exp_middle", "the same", factorial_tail(2), -0.3467, 0.3467, 6, lambda r: r * r),
     ("exp_double", "the same", factorial_tail(2), -0.3467, 0.3467, 10, lambda r: r * r),
-    ("log_single", "(log(1 + f) - f + f²/2) / f³, sqrt(1/2) <= 1 + f <= sqrt(2)", LOG_TAIL, ROOT / 2 - 1, ROOT - 1, 8, lambda f: f * f),
+    ("log_single", "(log(1 + f) - f + f²/2) / f³, 3/4 <= 1 + f <= 3/2", LOG_TAIL, -0.25, 0.5, 9, lambda f: f * f),
     ("log_middle", "(log((1 + s) / (1 - s)) - 2s) / s³ in s²", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 5, lambda z: z / 2),
     ("log_double", "the same", lambda z: series(lambda k: mpf(2) / (2 * k + 3), z), 0, Z_LOG, 7, lambda z: z / 2),
     ("log_pair", "the same without its first term 2/3, over s²", lambda z: series(lambda k: mpf(2) / (2 * k + 5), z), 0, Z_LOG, 8, lambda z: z * z / 2),

@@ -16,11 +16,11 @@ const MathFit fit_exp_double = {
     {0x1.af6def99111d2p-26, 0x1.28b10891a3bcap-22, 0x1.71ddeed897efap-19, 0x1.a01995a955ec3p-16, 0x1.a01a01b411422p-13,
      0x1.6c16c1860c890p-10, 0x1.111111110eaaap-7, 0x1.555555554fdf3p-5, 0x1.555555555555cp-3, 0x1.000000000000cp-1}};
 
-/* (log(1 + f) - f + f²/2) / f³, sqrt(1/2) <= 1 + f <= sqrt(2): error 2^-27.2 */
+/* (log(1 + f) - f + f²/2) / f³, 3/4 <= 1 + f <= 3/2: error 2^-29.7 */
 const MathFit fit_log_single = {
-    8,
-    {-0x1.39c98245c5f10p-4, 0x1.05dd3254c36a9p-3, -0x1.0d8cb833c8daep-3, 0x1.22c5c37148fe3p-3, -0x1.546f18ae476d0p-3,
-     0x1.99a1013be6ec1p-3, -0x1.000237e24eb15p-2, 0x1.555552721c4b9p-2}};
+    9,
+    {0x1.2e377a3e4e354p-5, -0x1.7192c1a46db94p-4, 0x1.de64499fc9b0ep-4, -0x1.04e7f63c7a982p-3, 0x1.2477f777c50c6p-3,
+     -0x1.55176f8fddcc4p-3, 0x1.999642f215e1ap-3, -0x1.000071e1f35b4p-2, 0x1.55555c5e0dfefp-2}};
 
 /* (log((1 + s) / (1 - s)) - 2s) / s³ in s²: error 2^-44.9 */
 const MathFit fit_log_middle = {

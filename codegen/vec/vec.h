@@ -67,8 +67,8 @@ void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, 
 
 #define VEC_MAX_SQUARE 32
 
-/* Transposes |lanes| rows of |lanes| elements each in place, as they are in memory (vec_memory_type); |lanes| is a power of two up to
- * VEC_MAX_SQUARE. */
+/* Transposes |lanes| rows of |lanes| elements each in place, as they are in memory (vec_memory_type); |lanes| is a
+ * power of two up to VEC_MAX_SQUARE. */
 void vec_transpose(const VecBuilder *vec, PrimitiveType type, LLVMValueRef *rows, int lanes);
 /* The register form of what was loaded as vec_memory_type. */
 LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);

@@ -1,7 +1,7 @@
 /* Logarithms: log, log1p, the inverse hyperbolic functions, and log to double length for powers. */
 #include "codegen/vec/math_internal.h"
 
-/* x = (1 + f)·2^e with sqrt(1/2) <= 1 + f < sqrt(2). */
+/* x = (1 + f)·2^e with sqrt(1/2) <= 1 + f < sqrt(2) in f64, 3/4 <= 1 + f < 3/2 in f32. */
 typedef struct LogParts {
   LLVMValueRef f, e;          /* floats */
   LLVMValueRef significand;   /* 1 + f */
@@ -12,16 +12,16 @@ typedef struct LogParts {
  * (2^23). */
 static LogParts split_log(const Math *m, LLVMValueRef x, LLVMValueRef offset) {
   int mantissa = m->is_double ? 52 : 23;
-  int64_t root_half = m->is_double ? INT64_C(0x3fe6a09e667f3bcd) : 0x3f3504f3;
+  int64_t least = m->is_double ? INT64_C(0x3fe6a09e667f3bcd) : 0x3f400000;
   int64_t bias = m->is_double ? INT64_C(1023) << 52 : INT64_C(127) << 23;
   double magic = m->is_double ? 0x1p52 : 0x1p23;
   int64_t magic_bits = m->is_double ? INT64_C(0x4330000000000000) : 0x4b000000;
-  LLVMValueRef shifted = LLVMBuildAdd(m->b, m_bits(m, x), m_int(m, bias - root_half), "");
+  LLVMValueRef shifted = LLVMBuildAdd(m->b, m_bits(m, x), m_int(m, bias - least), "");
   LLVMValueRef exponent = LLVMBuildLShr(m->b, shifted, m_int(m, mantissa), "");
   LLVMValueRef rest = LLVMBuildAnd(m->b, shifted, m_int(m, (INT64_C(1) << mantissa) - 1), "");
   LLVMValueRef counted = m_from_bits(m, LLVMBuildOr(m->b, exponent, m_int(m, magic_bits), ""));
   LogParts parts;
-  parts.significand = m_from_bits(m, LLVMBuildAdd(m->b, rest, m_int(m, root_half), ""));
+  parts.significand = m_from_bits(m, LLVMBuildAdd(m->b, rest, m_int(m, least), ""));
   parts.f = m_sub(m, parts.significand, m_const(m, 1));
   parts.e = m_sub(m, counted, m_const(m, magic + (m->is_double ? 1023 : 127)));
   if (offset != NULL) parts.e = m_add(m, parts.e, offset);
@@ -64,7 +64,38 @@ static LLVMValueRef log_specials(const Math *m, LLVMValueRef x, LLVMValueRef res
   return m_select(m, m_compare_to(m, LLVMRealULT, x, 0), m_nan(m), result);
 }
 
+/* AVX-512 takes floats apart in whole registers, special values and all: log 0 = -inf comes from the exponent, NaN for
+ * negative x from the significand. */
+static LLVMValueRef log_by_instruction(const Math *m, LLVMValueRef x) {
+  if (m->is_double || !m->vec->target->has_masks || m->lanes < 4) return NULL;
+  if (m->lanes > 16) {
+    Math half = *m;
+    half.lanes = m->lanes / 2;
+    LLVMValueRef low = log_by_instruction(&half, vec_slice(m->vec, x, 0, half.lanes));
+    LLVMValueRef high = log_by_instruction(&half, vec_slice(m->vec, x, half.lanes, half.lanes));
+    return vec_join(m->vec, low, high, half.lanes);
+  }
+  static const char *const significands[] = {"llvm.x86.avx512.mask.getmant.ps.128",
+                                             "llvm.x86.avx512.mask.getmant.ps.256",
+                                             "llvm.x86.avx512.mask.getmant.ps.512"};
+  static const char *const exponents[] = {"llvm.x86.avx512.mask.getexp.ps.128", "llvm.x86.avx512.mask.getexp.ps.256",
+                                          "llvm.x86.avx512.mask.getexp.ps.512"};
+  int width = m->lanes == 4 ? 0 : m->lanes == 8 ? 1 : 2, extra = width == 2 ? 1 : 0;
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(m->vec->context);
+  LLVMValueRef mask = LLVMConstAllOnes(LLVMIntTypeInContext(m->vec->context, width == 2 ? 16 : 8));
+  LLVMValueRef zeros = LLVMConstNull(LLVMTypeOf(x)), rounding = LLVMConstInt(s32, 4, false);
+  /* to [3/4, 3/2), NaN for negative x */
+  LLVMValueRef cut[] = {x, LLVMConstInt(s32, 3 | 2 << 2, false), zeros, mask, rounding};
+  LLVMValueRef significand = vec_intrinsic(m->vec, significands[width], NULL, 0, cut, 4 + extra);
+  LLVMValueRef of_x[] = {x, zeros, mask, rounding}, of_significand[] = {significand, zeros, mask, rounding};
+  LLVMValueRef e = m_sub(m, vec_intrinsic(m->vec, exponents[width], NULL, 0, of_x, 3 + extra),
+                         vec_intrinsic(m->vec, exponents[width], NULL, 0, of_significand, 3 + extra));
+  return log_of_parts(m, m_sub(m, significand, m_const(m, 1)), e);
+}
+
 LLVMValueRef math_log(const Math *m, LLVMValueRef x) {
+  LLVMValueRef short_way = log_by_instruction(m, x);
+  if (short_way != NULL) return short_way;
   LLVMValueRef offset, normal = lift_subnormal(m, x, &offset);
   LogParts parts = split_log(m, normal, offset);
   return log_specials(m, x, log_of_parts(m, parts.f, parts.e));

@@ -267,22 +267,25 @@ static bool same_value(double a, double b) {
   return isnan(a) ? isnan(b) : a == b && signbit(a) == signbit(b);
 }
 
-static void check_specials(const char *cpu, PrimitiveType type) {
+static void check_specials(const char *cpu, PrimitiveType type, int lanes) {
   VecTestModule module;
   vec_test_begin(&module, cpu);
   for (int i = 0; i < SPECIAL_COUNT; i++) {
-    vec_test_add(&module, &(VecOp){specials[i].opcode, type, type, {0, 0}}, &type, 1, 1);
+    vec_test_add(&module, &(VecOp){specials[i].opcode, type, type, {0, 0}}, &type, 1, lanes);
   }
   vec_test_finish(&module);
   for (int i = 0; i < SPECIAL_COUNT; i++) {
-    double x = specials[i].x, got = 0;
-    float narrow = (float)x, narrow_got = 0;
+    double x[16], got[16];
+    float narrow[16], narrow_got[16];
+    for (int k = 0; k < 16; k++) narrow[k] = (float)(x[k] = specials[i].x);
     bool is_double = type == TYPE_F64;
-    vec_test_function(&module, i)(is_double ? (void *)&got : &narrow_got, is_double ? (void *)&x : &narrow, NULL, NULL,
-                                  1);
-    if (!is_double) got = (double)narrow_got;
-    if (!same_value(got, specials[i].want)) {
-      fail_msg("%s(%g) of %s (%s): %g", hlo_opcode_text(specials[i].opcode), x, type_text(type), cpu, got);
+    void *out = is_double ? (void *)got : narrow_got;
+    vec_test_function(&module, i)(out, is_double ? (void *)x : narrow, NULL, NULL, 16);
+    for (int k = 0; k < 16; k++) {
+      double value = is_double ? got[k] : (double)narrow_got[k];
+      if (!same_value(value, specials[i].want)) {
+        fail_msg("%s(%g) of %s (%s): %g", hlo_opcode_text(specials[i].opcode), x[k], type_text(type), cpu, value);
+      }
     }
   }
   vec_test_end(&module);
@@ -293,8 +296,10 @@ static void math_functions_keep_special_values(void **state) {
   for (int l = 0; l < VEC_TEST_LEVELS; l++) {
     VecTestLevel level = vec_test_level(l);
     if (!level.is_available) continue;
-    check_specials(level.cpu, TYPE_F32);
-    check_specials(level.cpu, TYPE_F64);
+    for (int lanes = 1; lanes <= 16; lanes *= 4) {
+      check_specials(level.cpu, TYPE_F32, lanes);
+      check_specials(level.cpu, TYPE_F64, lanes);
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 /* Square blocks transposed in registers.
  *
- * Shuffles inside 128-bit pieces are the cheap ones on x86 (one unpack instruction each), so they come first: log2(E) rounds transpose every
- * E × E square of elements, E of them being a piece.  What remains is a transpose of whole pieces, by the same interleaving of halves. */
+ * Shuffles inside 128-bit pieces are the cheap ones on x86 (one unpack instruction each), so they come first: log2(E)
+ * rounds transpose every E × E square of elements, E of them being a piece.  What remains is a transpose of whole
+ * pieces, by the same interleaving of halves. */
 #include "codegen/vec/vec.h"
 
 #define PIECE_BYTES 16
@@ -12,7 +13,8 @@ typedef struct Interleave {
 } Interleave;
 
 /* In every group: the units of |a| and |b| in turn, of their lower or upper halves. */
-static LLVMValueRef interleave(const VecBuilder *vec, const Interleave *form, LLVMValueRef a, LLVMValueRef b, bool upper) {
+static LLVMValueRef interleave(const VecBuilder *vec, const Interleave *form, LLVMValueRef a, LLVMValueRef b,
+                               bool upper) {
   LLVMValueRef indices[VEC_MAX_SQUARE];
   LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
   int group_lanes = form->group * form->unit;
@@ -24,7 +26,8 @@ static LLVMValueRef interleave(const VecBuilder *vec, const Interleave *form, LL
   return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)form->lanes), "");
 }
 
-/* Interleaving row i with row i + n/2 as rows 2i and 2i + 1, log2(n) times, is the transpose.  The rows are those from |first| in steps. */
+/* Interleaving row i with row i + n/2 as rows 2i and 2i + 1, log2(n) times, is the transpose.  The rows are those from
+ * |first| in steps. */
 static void transpose_units(const VecBuilder *vec, const Interleave *form, LLVMValueRef *rows, int first, int step) {
   int count = form->group;
   for (int round = 1; round < count; round *= 2) {
