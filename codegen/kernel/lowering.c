@@ -332,6 +332,10 @@ IndexExpr lowering_raw_index(Lowering *lowering, int32_t value) {
 
 IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper) {
   if (upper <= 0) return index_constant(0);
+  if (lowering_type(lowering, value) == TYPE_U64) { /* what s64 cannot hold is large, not negative */
+    int32_t operands[2] = {value, lowering_constant_int(lowering, TYPE_U64, upper)};
+    value = lowering_apply(lowering, HLO_MINIMUM, TYPE_U64, operands, 2);
+  }
   int32_t wide = lowering_convert(lowering, value, TYPE_S64);
   int32_t bounds[2] = {lowering_constant_int(lowering, TYPE_S64, 0), lowering_constant_int(lowering, TYPE_S64, upper)};
   int32_t clamped = lowering_apply(lowering, HLO_CLAMP, TYPE_S64, (int32_t[]){bounds[0], wide, bounds[1]}, 3);
