@@ -43,7 +43,8 @@ static LLVMValueRef scratch_pointer(ControlEmitter *control) {
   return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), control->workspace, &index, 1, "");
 }
 
-static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel, const ControlKernel *code) {
+/* Addresses of the Kernel's buffers, row buffers excepted; room for one more. */
+static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel, unsigned *out_count) {
   unsigned count = 0;
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 1);
   for (int b = 0; b < kernel->buffer_count; b++) {
@@ -54,6 +55,13 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
     if (address == NULL) XLAC_BUG("'%.*s' has no address", SV_ARG(holder->name));
     arguments[count++] = address;
   }
+  *out_count = count;
+  return arguments;
+}
+
+static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel, const ControlKernel *code) {
+  unsigned count;
+  LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
   arguments[count++] = code->scratch_bytes > 0 ? scratch_pointer(control) : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
@@ -62,9 +70,17 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
   KernelList list;
   RETURN_IF_ERROR(kernel_build(control->arena, instruction, control->diag, &list));
   for (int i = 0; i < list.count; i++) {
+    const Kernel *kernel = list.kernels[i];
+    if (kernel_is_tiny(kernel)) {
+      unsigned count;
+      LLVMValueRef *buffers = kernel_arguments(control, instruction, kernel, &count);
+      control->kernel_count++;
+      RETURN_IF_ERROR(kernel_emit_inline(control->vec, kernel, control->function, buffers, control->diag));
+      continue;
+    }
     const ControlKernel *code;
-    RETURN_IF_ERROR(kernel_function(control, list.kernels[i], &code));
-    call_kernel(control, instruction, list.kernels[i], code);
+    RETURN_IF_ERROR(kernel_function(control, kernel, &code));
+    call_kernel(control, instruction, kernel, code);
   }
   return STATUS_OK;
 }

@@ -89,6 +89,23 @@ static LLVMValueRef *buffer_pointers(const VecBuilder *vec, const Kernel *kernel
   return buffers;
 }
 
+#define TINY_POINTS 16
+#define TINY_VALUES 64
+
+bool kernel_is_tiny(const Kernel *kernel) {
+  int64_t points = 1;
+  for (int d = 0; d < kernel->dim_count && points <= TINY_POINTS; d++) points *= kernel->dims[d].extent;
+  return points <= TINY_POINTS && kernel->value_count <= TINY_VALUES && bound_buffer_count(kernel) == kernel->buffer_count;
+}
+
+Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers, DiagSink *diag) {
+  RETURN_IF_ERROR(check_supported(kernel, diag));
+  Arena *arena = arena_create();
+  emit_loops(vec, kernel, function, buffers, arena);
+  arena_destroy(arena);
+  return STATUS_OK;
+}
+
 Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, LLVMValueRef *out_function,
                    int64_t *out_scratch_bytes) {
   RETURN_IF_ERROR(check_supported(kernel, diag));

@@ -11,4 +11,10 @@
 MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, LLVMValueRef *out_function,
                             int64_t *out_scratch_bytes);
 
+/* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
+bool kernel_is_tiny(const Kernel *kernel);
+/* The code of a tiny Kernel at the builder's position in |function|; |buffers| in the Kernel's order. */
+MUST_USE Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
+                                   DiagSink *diag);
+
 #endif
