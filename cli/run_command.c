@@ -1,8 +1,9 @@
-/* xlac run MODEL.hlo: compile in memory, execute, print, compare, time. */
+/* xlac run MODEL.hlo: compile in memory (or interpret), execute, print, compare, time. */
 #include <stdio.h>
 
 #include "base/json_writer.h"
 #include "cli/driver.h"
+#include "cli/interpreter.h"
 #include "cli/run_inputs.h"
 #include "runtime/array_text.h"
 #include "runtime/compare.h"
@@ -15,8 +16,12 @@
 
 enum { MOST_REPEATS = 100000000 };
 
+/* The words of --engine. */
+typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET } Engine;
+
 typedef struct RunState {
-  CodegenJit *jit;
+  Engine engine;
+  CodegenJit *jit; /* NULL when interpreting */
   ModuleRun *run;
   CaseMeta meta_data;
   const CaseMeta *meta; /* NULL without --meta */
@@ -38,6 +43,15 @@ static Status compile_in_memory(Session *session, RunState *state) {
   return STATUS_OK;
 }
 
+/* The module as it stands in the file, unless passes are asked for. */
+static Status load_to_interpret(Session *session, RunState *state) {
+  double start = driver_seconds_now();
+  RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(driver_run_passes(session, false));
+  state->compile_seconds = driver_seconds_now() - start;
+  return STATUS_OK;
+}
+
 static Status prepare(Session *session, RunState *state) {
   double start = driver_seconds_now();
   if (option_given(session, OPTION_META)) {
@@ -45,19 +59,26 @@ static Status prepare(Session *session, RunState *state) {
         case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
     state->meta = &state->meta_data;
   }
-  state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit));
+  state->run = state->jit
+                   ? runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit))
+                   : runner_create(session->arena, NULL, interpreter_descriptor(session->arena, session->module));
   RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
   driver_end_phase(session, "inputs", start);
   return STATUS_OK;
+}
+
+static Status execute_once(Session *session, RunState *state, double *out_seconds) {
+  return state->engine == ENGINE_INTERPRET ? interpreter_execute(session, state->run, out_seconds)
+                                           : runner_execute(state->run, session->diag, out_seconds);
 }
 
 static Status execute(Session *session, RunState *state) {
   double start = driver_seconds_now();
   int64_t count = option_integer(session, OPTION_REPEAT, 1);
   bool warm_up = option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
-  if (warm_up) RETURN_IF_ERROR(runner_execute(state->run, session->diag, NULL));
+  if (warm_up) RETURN_IF_ERROR(execute_once(session, state, NULL));
   double *seconds = ARENA_NEW_ARRAY(session->arena, double, count);
-  for (int64_t i = 0; i < count; i++) RETURN_IF_ERROR(runner_execute(state->run, session->diag, &seconds[i]));
+  for (int64_t i = 0; i < count; i++) RETURN_IF_ERROR(execute_once(session, state, &seconds[i]));
   state->times = run_times_of(seconds, count);
   driver_end_phase(session, "run", start);
   return STATUS_OK;
@@ -149,14 +170,17 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "argument_bytes", descriptor_argument_bytes(descriptor));
   json_field_int(&json, "output_bytes", descriptor_result_bytes(descriptor));
   json_field_int(&json, "temp_bytes", descriptor->workspace_bytes);
-  json_field_int(&json, "lower_bound_bytes", session->module->buffer_assignment->lower_bound_bytes);
+  const BufferAssignment *assignment = session->module->buffer_assignment; /* none when interpreting */
+  json_field_int(&json, "lower_bound_bytes", assignment ? assignment->lower_bound_bytes : 0);
   json_end_object(&json);
   sb_append_char(&text, '\n');
   return driver_add_output(session, option_text(session, OPTION_TIME, "-"), sb_view(&text));
 }
 
 static Status run(Session *session, RunState *state) {
-  RETURN_IF_ERROR(compile_in_memory(session, state));
+  state->engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
+  RETURN_IF_ERROR(state->engine == ENGINE_INTERPRET ? load_to_interpret(session, state)
+                                                    : compile_in_memory(session, state));
   RETURN_IF_ERROR(prepare(session, state));
   RETURN_IF_ERROR(execute(session, state));
   collect_results(session, state);

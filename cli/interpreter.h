@@ -1,0 +1,15 @@
+/* The interpreter: `xlac run --engine=interpret`, a module run by the reference evaluator behind the interface of
+ * compiled ones. */
+#ifndef XLAC_CLI_INTERPRETER_H
+#define XLAC_CLI_INTERPRETER_H
+
+#include "cli/driver.h"
+#include "runtime/runner.h"
+
+/* What a compiled module would say of its leaves; no workspace, no aliases.  In |arena|. */
+const XlacDescriptor *interpreter_descriptor(Arena *arena, const HloModule *module);
+
+/* Evaluates session->module on the run's arguments into its results, once.  |out_seconds| may be NULL. */
+MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, double *out_seconds);
+
+#endif
