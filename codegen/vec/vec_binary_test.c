@@ -56,8 +56,8 @@ typedef struct BinaryCase {
 } BinaryCase;
 
 static const BinaryCase cases[] = {
-    {HLO_POWER, pow, powl, 0.52, 1},
-    {HLO_ATAN2, atan2, atan2l, 0.52, 1.6},
+    {HLO_POWER, pow, powl, 0.52, 1.2},
+    {HLO_ATAN2, atan2, atan2l, 0.52, 2},
     {HLO_REMAINDER, fmod, fmodl, 0, 0},
 };
 
