@@ -4,8 +4,8 @@
 
 #include "runtime/abi.h"
 
-_Static_assert((int)TYPE_PRED == (int)XLAC_PRED && (int)TYPE_BF16 == (int)XLAC_BF16 && (int)TYPE_F8E8M0FNU == (int)XLAC_F8E8M0FNU &&
-                   (int)TYPE_C128 == (int)XLAC_C128,
+_Static_assert((int)TYPE_PRED == (int)XLAC_PRED && (int)TYPE_BF16 == (int)XLAC_BF16 &&
+                   (int)TYPE_F8E8M0FNU == (int)XLAC_F8E8M0FNU && (int)TYPE_C128 == (int)XLAC_C128,
                "the ABI numbers element types as primitive_type.def does");
 
 #define DESCRIPTOR_WORKSPACE_ALIGNMENT 64
@@ -111,8 +111,8 @@ static LLVMValueRef tensors_value(const DescriptorBuilder *builder, const Leaf *
   return private_global(builder, LLVMConstArray2(LLVMTypeOf(elements[0]), elements, (uint64_t)count), "tensors");
 }
 
-void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment, StringView entry_name,
-                     int64_t workspace_bytes, Arena *scratch) {
+void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
+                     StringView entry_name, int64_t workspace_bytes, Arena *scratch) {
   DescriptorBuilder builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
   int64_t parameter_count, result_count;
   Leaf *parameters = parameter_leaves(module, scratch, &parameter_count);
@@ -163,14 +163,18 @@ StringView descriptor_header(const HloModule *module, StringView entry_name, Are
     char c = entry_name.data[i];
     sb_append_char(&guard, c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c);
   }
-  sb_printf(&out, "/* HLO module '%.*s', compiled by xlac.  Call it as runtime/abi.h describes:\n", SV_ARG(module->name));
+  sb_printf(&out, "/* HLO module '%.*s', compiled by xlac.  Call it as runtime/abi.h describes:\n",
+            SV_ARG(module->name));
   describe_leaves(&out, "arguments", parameters, parameter_count, arena);
   describe_leaves(&out, "results", results, result_count, arena);
-  sb_printf(&out, " */\n#ifndef XLAC_MODULE_%.*s_H\n#define XLAC_MODULE_%.*s_H\n\n", SV_ARG(sb_view(&guard)), SV_ARG(sb_view(&guard)));
+  sb_printf(&out, " */\n#ifndef XLAC_MODULE_%.*s_H\n#define XLAC_MODULE_%.*s_H\n\n", SV_ARG(sb_view(&guard)),
+            SV_ARG(sb_view(&guard)));
   sb_append_cstring(&out, "#include \"runtime/abi.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   sb_printf(&out, "extern const XlacDescriptor %.*s_descriptor;\n", SV_ARG(entry_name));
-  sb_printf(&out, "int %.*s(const void *const *arguments, void *const *results, void *workspace, const XlacRunOptions *options);\n",
-            SV_ARG(entry_name));
+  sb_printf(
+      &out,
+      "int %.*s(const void *const *arguments, void *const *results, void *workspace, const XlacRunOptions *options);\n",
+      SV_ARG(entry_name));
   sb_append_cstring(&out, "\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
   return sb_view(&out);
 }

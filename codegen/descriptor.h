@@ -7,8 +7,8 @@
 #include "hlo/analysis/buffer_assignment.h"
 
 /* Adds the constant |entry_name|_descriptor to |llvm_module|. */
-void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment, StringView entry_name,
-                     int64_t workspace_bytes, Arena *scratch);
+void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
+                     StringView entry_name, int64_t workspace_bytes, Arena *scratch);
 
 /* The header's text, in |arena|. */
 StringView descriptor_header(const HloModule *module, StringView entry_name, Arena *arena);

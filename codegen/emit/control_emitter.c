@@ -40,11 +40,13 @@ static Status kernel_function(ControlEmitter *control, const Kernel *kernel, con
 static LLVMValueRef scratch_pointer(ControlEmitter *control) {
   int64_t offset = align_up(control->assignment->workspace_bytes, WORKSPACE_ALIGNMENT);
   LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)offset, true);
-  return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), control->workspace, &index, 1, "");
+  return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), control->workspace,
+                               &index, 1, "");
 }
 
 /* Addresses of the Kernel's buffers, row buffers excepted; room for one more. */
-static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel, unsigned *out_count) {
+static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
+                                      unsigned *out_count) {
   unsigned count = 0;
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 1);
   for (int b = 0; b < kernel->buffer_count; b++) {
@@ -59,10 +61,12 @@ static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruct
   return arguments;
 }
 
-static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel, const ControlKernel *code) {
+static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
+                        const ControlKernel *code) {
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
-  arguments[count++] = code->scratch_bytes > 0 ? scratch_pointer(control) : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
+  arguments[count++] = code->scratch_bytes > 0 ? scratch_pointer(control)
+                                               : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 
@@ -116,7 +120,8 @@ static bool emit_scalar(ControlEmitter *control, const HloInstruction *instructi
   }
   VecOp op = scalar_op(instruction);
   if (family != EMIT_copy && !vec_supports(&op)) return false;
-  for (int i = 0; i < instruction->operand_count; i++) operands[i] = control_scalar(control, instruction->operands[i], 0);
+  for (int i = 0; i < instruction->operand_count; i++)
+    operands[i] = control_scalar(control, instruction->operands[i], 0);
   LLVMValueRef value = family == EMIT_copy ? operands[0] : vec_apply(control->vec, &op, operands, 1);
   control_set_scalar(control, instruction, 0, value);
   return true;
@@ -140,8 +145,8 @@ typedef struct Carry {
 } Carry;
 
 /* Scalars of the loop state stay in registers: one phi each, known at the state's three positions. */
-static Carry *begin_carries(ControlEmitter *control, const HloInstruction *loop, LLVMBasicBlockRef before, LLVMBasicBlockRef header,
-                            int *out_count) {
+static Carry *begin_carries(ControlEmitter *control, const HloInstruction *loop, LLVMBasicBlockRef before,
+                            LLVMBasicBlockRef header, int *out_count) {
   int *nodes;
   int count = scalar_leaves(loop->shape, control->arena, &nodes);
   Carry *carries = ARENA_NEW_ARRAY(control->arena, Carry, count);
@@ -237,8 +242,8 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
     case EMIT_while: return control_while(control, instruction);
     case EMIT_conditional: return control_conditional(control, instruction);
     case EMIT_unsupported:
-      return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-op", "'%s' is not supported yet",
-                        hlo_opcode_text(instruction->opcode));
+      return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-op",
+                        "'%s' is not supported yet", hlo_opcode_text(instruction->opcode));
     default: return control_kernels(control, instruction);
   }
 }
@@ -260,8 +265,8 @@ static LLVMValueRef add_entry(const VecBuilder *vec, const char *name) {
   return function;
 }
 
-Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment, const char *name,
-                    DiagSink *diag, ControlResult *out_result) {
+Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
+                    const char *name, DiagSink *diag, ControlResult *out_result) {
   Arena *arena = arena_create();
   ControlEmitter control = {.vec = vec, .module = module, .assignment = assignment, .diag = diag, .arena = arena};
   control.function = add_entry(vec, name);
@@ -271,7 +276,8 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   control_enter(&control);
   Status status = control_computation(&control, module->entry);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
-  *out_result = (ControlResult){.kernel_count = control.kernel_count, .distinct_kernel_count = control.distinct_kernel_count};
+  *out_result =
+      (ControlResult){.kernel_count = control.kernel_count, .distinct_kernel_count = control.distinct_kernel_count};
   out_result->workspace_bytes = assignment->workspace_bytes;
   if (control.scratch_bytes > 0) {
     out_result->workspace_bytes = align_up(assignment->workspace_bytes, WORKSPACE_ALIGNMENT) + control.scratch_bytes;

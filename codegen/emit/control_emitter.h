@@ -1,4 +1,5 @@
-/* The control function: the entry computation as a sequence of Kernel calls, loops and branches, with scalars in registers. */
+/* The control function: the entry computation as a sequence of Kernel calls, loops and branches, with scalars in
+ * registers. */
 #ifndef XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 #define XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 
@@ -11,7 +12,7 @@ typedef struct ControlResult {
 } ControlResult;
 
 /* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads. */
-MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment, const char *name,
-                             DiagSink *diag, ControlResult *out_result);
+MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
+                             const char *name, DiagSink *diag, ControlResult *out_result);
 
 #endif

@@ -14,12 +14,12 @@ typedef struct ControlEmitter {
   DiagSink *diag;
   Arena *arena;
   LLVMValueRef function;
-  LLVMValueRef *arguments, *results;  /* pointers by leaf, loaded at the entry; NULL where the module has none */
+  LLVMValueRef *arguments, *results; /* pointers by leaf, loaded at the entry; NULL where the module has none */
   LLVMValueRef workspace;
-  LLVMValueRef *constants;            /* globals by allocation */
-  LLVMValueRef *scalars;              /* by HloValue id: a rank-0 value in a register, NULL when it is only in memory */
-  ARRAY(int32_t) known;               /* ids in |scalars|, in order of their making */
-  StringMap kernels;                  /* text of the Kernel → ControlKernel */
+  LLVMValueRef *constants; /* globals by allocation */
+  LLVMValueRef *scalars;   /* by HloValue id: a rank-0 value in a register, NULL when it is only in memory */
+  ARRAY(int32_t) known;    /* ids in |scalars|, in order of their making */
+  StringMap kernels;       /* text of the Kernel → ControlKernel */
   int64_t scratch_bytes;
   int64_t kernel_count, distinct_kernel_count;
 } ControlEmitter;

@@ -9,13 +9,15 @@ static LLVMTypeRef pointer_type(const ControlEmitter *control) {
 static LLVMValueRef offset_pointer(const ControlEmitter *control, LLVMValueRef base, int64_t offset) {
   if (offset == 0) return base;
   LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)offset, true);
-  return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), base, &index, 1, "");
+  return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), base, &index, 1,
+                               "");
 }
 
 static LLVMValueRef allocation_pointer(const ControlEmitter *control, const BufferAllocation *allocation) {
   switch (allocation->kind) {
     case ALLOCATION_PARAMETER:
-      /* donated: the result pointer is the address, whether the caller passed the same one or not (control_enter copies) */
+      /* donated: the result pointer is the address, whether the caller passed the same one or not (control_enter
+       * copies) */
       return allocation->result >= 0 ? control->results[allocation->result] : control->arguments[allocation->parameter];
     case ALLOCATION_RESULT: return control->results[allocation->result];
     case ALLOCATION_CONSTANT: return control->constants[allocation->index];
@@ -52,17 +54,20 @@ LLVMValueRef control_scalar(ControlEmitter *control, const HloInstruction *instr
   return loaded;
 }
 
-void control_know_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef register_value) {
+void control_know_scalar(ControlEmitter *control, const HloInstruction *instruction, int node,
+                         LLVMValueRef register_value) {
   const HloValue *value = buffer_assignment_value(control->assignment, instruction, node);
   if (value == NULL || control->scalars[value->id] != NULL) return;
   control->scalars[value->id] = register_value;
   array_push(&control->known, control->arena, value->id);
 }
 
-void control_set_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef register_value) {
+void control_set_scalar(ControlEmitter *control, const HloInstruction *instruction, int node,
+                        LLVMValueRef register_value) {
   control_know_scalar(control, instruction, node, register_value);
   LLVMValueRef address = control_address(control, instruction, node);
-  if (address != NULL) vec_store(control->vec, shape_node(instruction->shape, node)->type, register_value, address, NULL, 1);
+  if (address != NULL)
+    vec_store(control->vec, shape_node(instruction->shape, node)->type, register_value, address, NULL, 1);
 }
 
 void control_forget(ControlEmitter *control, int64_t height) {
@@ -120,7 +125,8 @@ static void copy_declined_donation(ControlEmitter *control, const BufferAllocati
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(control->vec->context, control->function, "");
   LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntNE, from, to, ""), copy, behind);
   LLVMPositionBuilderAtEnd(builder, copy);
-  LLVMValueRef size = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)allocation->size, false);
+  LLVMValueRef size =
+      LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)allocation->size, false);
   LLVMBuildMemCpy(builder, to, 1, from, 1, size);
   LLVMBuildBr(builder, behind);
   LLVMPositionBuilderAtEnd(builder, behind);
@@ -145,6 +151,7 @@ void control_enter(ControlEmitter *control) {
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
     if (allocation->kind == ALLOCATION_CONSTANT) control->constants[i] = constant_global(control, allocation);
-    if (allocation->kind == ALLOCATION_PARAMETER && allocation->result >= 0) copy_declined_donation(control, allocation);
+    if (allocation->kind == ALLOCATION_PARAMETER && allocation->result >= 0)
+      copy_declined_donation(control, allocation);
   }
 }

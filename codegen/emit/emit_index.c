@@ -41,7 +41,8 @@ AccessKind emit_access_kind(const KernelEmitter *emitter, IndexExpr expr) {
   return kind;
 }
 
-/* base + coefficient × atom; positions that a predicate excludes may be negative, so nothing here promises not to wrap. */
+/* base + coefficient × atom; positions that a predicate excludes may be negative, so nothing here promises not to wrap.
+ */
 static LLVMValueRef add_scaled(KernelEmitter *emitter, LLVMValueRef sum, LLVMValueRef atom, LLVMValueRef coefficient) {
   LLVMBuilderRef builder = emitter->vec->builder;
   LLVMValueRef term = LLVMBuildMul(builder, atom, coefficient, "");

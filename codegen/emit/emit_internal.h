@@ -11,7 +11,7 @@
 typedef struct VectorPart {
   int64_t begin, end; /* of the dimension; (end - begin) is a multiple of |lanes|, or one masked step */
   int lanes;
-  int64_t masked;     /* 0: all lanes; else only the first |masked| of the single step */
+  int64_t masked; /* 0: all lanes; else only the first |masked| of the single step */
 } VectorPart;
 
 /* The dimension of one nest that is walked in lanes. */
@@ -28,7 +28,8 @@ typedef struct EmitPlan {
   int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
 } EmitPlan;
 
-/* Chooses by counting loads, stores and operations per element for each dim that may be walked in lanes.  |arena| holds the plan. */
+/* Chooses by counting loads, stores and operations per element for each dim that may be walked in lanes.  |arena| holds
+ * the plan. */
 void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan);
 
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
@@ -52,8 +53,8 @@ typedef struct KernelEmitter {
   int vector_dim;                     /* the dim that is walked in these lanes */
   LLVMValueRef mask;                  /* active lanes of a masked step, NULL: all */
   CachedValue *values;
-  ARRAY(int32_t) computed;            /* values in the cache, in order of computation */
-  LLVMValueRef *accumulators;         /* by fold: current value in its stage, final value behind */
+  ARRAY(int32_t) computed;    /* values in the cache, in order of computation */
+  LLVMValueRef *accumulators; /* by fold: current value in its stage, final value behind */
 } KernelEmitter;
 
 /* --- indices (emit_index.c) --- */
@@ -84,7 +85,8 @@ void emit_forget(KernelEmitter *emitter, int64_t height);
 
 typedef struct LoopPhi {
   LLVMValueRef phi;
-  LLVMValueRef *slot; /* holds the initial value before, the phi in the body, the value to carry at its end, the final value behind */
+  LLVMValueRef *slot; /* holds the initial value before, the phi in the body, the value to carry at its end, the final
+                         value behind */
 } LoopPhi;
 
 typedef struct Loop {
@@ -99,23 +101,26 @@ typedef struct Loop {
 } Loop;
 
 /* Starts a loop over [begin, end) in steps, carrying the values in |slots|; the builder then stands in its body. */
-Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots, int slot_count);
+Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots,
+                     int slot_count);
 /* Ends it; the builder stands behind it and |slots| hold the final values. */
 void emit_loop_end(KernelEmitter *emitter, Loop *loop);
 
-/* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat. */
+/* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat.
+ */
 void emit_hoist_values(KernelEmitter *emitter, uint64_t known);
 
 /* --- square blocks (emit_transpose.c) --- */
 
-/* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers. */
+/* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers.
+ */
 typedef struct TransposePlan {
   int across, along;  /* the dims of the blocks: loads are contiguous along |across|, stores along |along| */
   int lanes;          /* V: blocks are V × V */
   int64_t cache_rows; /* of |across| between two steps along |along| */
   bool is_copy;       /* the stored value is the load itself */
   int load_count;
-  int32_t *loads;     /* values that are transposed */
+  int32_t *loads; /* values that are transposed */
 } TransposePlan;
 
 /* False when |kernel| has not that form or its extents are too small.  |arena| holds the plan. */

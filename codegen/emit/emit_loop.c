@@ -10,7 +10,8 @@ static LLVMValueRef index_constant_value(const KernelEmitter *emitter, int64_t v
   return LLVMConstInt(index_type(emitter), (unsigned long long)value, true);
 }
 
-Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots, int slot_count) {
+Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots,
+                     int slot_count) {
   LLVMBuilderRef builder = emitter->vec->builder;
   Loop loop = {.end = end, .step = step, .cache_height = emitter->computed.count};
   loop.is_single = begin + step >= end;
@@ -109,7 +110,8 @@ static LLVMValueRef *accumulator_slot(const KernelEmitter *emitter, const FoldNe
   return &nest->accumulators[part * emitter->kernel->fold_count + fold];
 }
 
-static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int first_part, int part_count, LLVMValueRef **out_slots) {
+static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int first_part, int part_count,
+                         LLVMValueRef **out_slots) {
   int count = 0;
   for (int p = first_part; p < first_part + part_count; p++) {
     for (int f = 0; f < emitter->kernel->fold_count; f++) {
@@ -119,7 +121,8 @@ static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int
   return count;
 }
 
-/* The stores of the stage at the current point.  All values first: a later store must not see what an earlier one wrote. */
+/* The stores of the stage at the current point.  All values first: a later store must not see what an earlier one
+ * wrote. */
 static void emit_stores(KernelEmitter *emitter, int stage) {
   const KernelStage *info = &emitter->kernel->stages[stage];
   for (int i = 0; i < info->store_count; i++) emit_value(emitter, info->stores[i].value);
@@ -170,7 +173,8 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
     emit_fold_vector_dim(emitter, nest, dim);
     return;
   }
-  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, nest->part_count * emitter->kernel->fold_count);
+  LLVMValueRef **slots =
+      ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, nest->part_count * emitter->kernel->fold_count);
   int slot_count = collect_slots(emitter, nest, 0, nest->part_count, slots);
   Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, slots, slot_count);
   emitter->dims[dim] = loop.index;
@@ -215,15 +219,18 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
-    LLVMValueRef seed = nest.parts == NULL ? emit_value_lanes(emitter, kernel->folds[f].seed) : emit_value(emitter, kernel->folds[f].seed);
+    LLVMValueRef seed = nest.parts == NULL ? emit_value_lanes(emitter, kernel->folds[f].seed)
+                                           : emit_value(emitter, kernel->folds[f].seed);
     for (int p = 0; p < nest.part_count; p++) {
-      *accumulator_slot(emitter, &nest, p, f) = nest.parts == NULL ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
+      *accumulator_slot(emitter, &nest, p, f) =
+          nest.parts == NULL ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
     }
   }
   emit_fold_dims(emitter, &nest, 0, known);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
-    emitter->accumulators[f] = nest.parts == NULL ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
+    emitter->accumulators[f] =
+        nest.parts == NULL ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
   }
 }
 

@@ -36,7 +36,8 @@ static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int 
   return coefficient == 1 ? 1 : scattered;
 }
 
-/* Which values and stores a walk along |dim| repeats: all those of the stage it belongs to, of every stage for an outer dim. */
+/* Which values and stores a walk along |dim| repeats: all those of the stage it belongs to, of every stage for an outer
+ * dim. */
 static bool is_walked(const Kernel *kernel, int stage, int dim) {
   int walked = kernel->dims[dim].stage;
   return walked == KERNEL_OUTER || walked == stage;
@@ -45,7 +46,9 @@ static bool is_walked(const Kernel *kernel, int stage, int dim) {
 static bool has_scattered_access(const Kernel *kernel, int dim) {
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_LOAD && is_walked(kernel, value->stage, dim) && access_cost(kernel, value->address, dim, 16) > 1) return true;
+    if (value->kind == KERNEL_LOAD && is_walked(kernel, value->stage, dim) &&
+        access_cost(kernel, value->address, dim, 16) > 1)
+      return true;
   }
   for (int s = 0; s < kernel->stage_count; s++) {
     for (int i = 0; is_walked(kernel, s, dim) && i < kernel->stages[s].store_count; i++) {
@@ -146,8 +149,9 @@ static int folded_load_count(const Kernel *kernel) {
   return count;
 }
 
-/* Copies of the register width per step: independent chains hide latency (folds), wide bodies amortise loop control.  A column fold that walks an outer dim
- * reads one short piece of every row: half the registers as accumulators make the pieces long enough for the prefetcher. */
+/* Copies of the register width per step: independent chains hide latency (folds), wide bodies amortise loop control.  A
+ * column fold that walks an outer dim reads one short piece of every row: half the registers as accumulators make the
+ * pieces long enough for the prefetcher. */
 static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim) {
   if (has_scattered_access(kernel, dim)) return 1;
   bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER;

@@ -1,7 +1,8 @@
 /* Kernels that read against the grain: stores contiguous along one dim, loads along another.
  *
- * The plane of the two dims is walked in blocks of V × V points.  A block loads V rows of V elements of each such operand, transposes them in
- * registers, and then computes its V rows along the stores' dim as the loop emitter does, finding those loads in the value cache. */
+ * The plane of the two dims is walked in blocks of V × V points.  A block loads V rows of V elements of each such
+ * operand, transposes them in registers, and then computes its V rows along the stores' dim as the loop emitter does,
+ * finding those loads in the value cache. */
 #include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
 
@@ -83,7 +84,8 @@ static int operation_count(const Kernel *kernel) {
 #define MAX_LANES 16
 #define MIN_LANES 4
 
-/* The side of the blocks, 0 when it would not pay.  Loads of the last block may begin earlier, so |across| must hold a whole one. */
+/* The side of the blocks, 0 when it would not pay.  Loads of the last block may begin earlier, so |across| must hold a
+ * whole one. */
 static int choose_lanes(const Kernel *kernel, const VecTarget *target, const TransposePlan *plan) {
   int bits = plan->is_copy ? type_storage_bytes(kernel->values[plan->loads[0]].type) * 8 : emit_widest_element(kernel);
   int native = (int)max_i64(target->vector_bits / bits, 1), lanes = (int)min_i64(native, MAX_LANES);
@@ -98,7 +100,8 @@ bool transpose_plan_choose(const Kernel *kernel, const VecTarget *target, Arena 
   choose_dims(kernel, out_plan);
   if (out_plan->load_count == 0) return false;
   const KernelStore *store = &kernel->stages[0].stores[0];
-  out_plan->is_copy = kernel->stages[0].store_count == 1 && out_plan->load_count == 1 && store->value == out_plan->loads[0];
+  out_plan->is_copy =
+      kernel->stages[0].store_count == 1 && out_plan->load_count == 1 && store->value == out_plan->loads[0];
   out_plan->lanes = choose_lanes(kernel, target, out_plan);
   out_plan->cache_rows = CACHE_ROWS;
   return out_plan->lanes != 0 && operation_count(kernel) * out_plan->lanes <= MAX_OPERATIONS;
@@ -149,7 +152,7 @@ static void block_loop_end(KernelEmitter *emitter, BlockLoop *loop) {
 
 /* The part of a block that is computed: all of it but at the plane's edges. */
 typedef struct BlockShape {
-  int first_row;   /* rows before it belong to the block before */
+  int first_row; /* rows before it belong to the block before */
   int column_count;
 } BlockShape;
 
@@ -171,7 +174,8 @@ static void load_block(TransposeEmitter *transpose, int32_t load, int count, LLV
   int lanes = transpose->plan->lanes;
   LLVMTypeRef type = vec_memory_type(emitter->vec, value->type, lanes);
   int64_t stride = coefficient_of(emitter->kernel, value->address, transpose->plan->along);
-  LLVMValueRef first = element_pointer(emitter, value->buffer, emitter->buffers[value->buffer], emit_index(emitter, value->address));
+  LLVMValueRef first =
+      element_pointer(emitter, value->buffer, emitter->buffers[value->buffer], emit_index(emitter, value->address));
   for (int i = 0; i < lanes; i++) {
     rows[i] = LLVMGetPoison(type);
     if (i >= count) continue;
@@ -189,13 +193,15 @@ static LLVMValueRef row_piece(const VecBuilder *vec, LLVMValueRef row, int lanes
   if (count == 1) return LLVMBuildExtractElement(vec->builder, row, LLVMConstInt(s32, (unsigned)first, false), "");
   LLVMValueRef indices[VEC_MAX_SQUARE];
   for (int i = 0; i < count; i++) indices[i] = LLVMConstInt(s32, (unsigned)(first + i), false);
-  return LLVMBuildShuffleVector(vec->builder, row, LLVMGetPoison(LLVMTypeOf(row)), LLVMConstVector(indices, (unsigned)count), "");
+  return LLVMBuildShuffleVector(vec->builder, row, LLVMGetPoison(LLVMTypeOf(row)),
+                                LLVMConstVector(indices, (unsigned)count), "");
 }
 
 static void store_copy(TransposeEmitter *transpose, LLVMValueRef piece) {
   KernelEmitter *emitter = transpose->emitter;
   const KernelStore *store = &emitter->kernel->stages[0].stores[0];
-  LLVMValueRef pointer = element_pointer(emitter, store->buffer, emitter->buffers[store->buffer], emit_index(emitter, store->address));
+  LLVMValueRef pointer =
+      element_pointer(emitter, store->buffer, emitter->buffers[store->buffer], emit_index(emitter, store->address));
   LLVMValueRef stored = LLVMBuildStore(emitter->vec->builder, piece, pointer);
   LLVMSetAlignment(stored, (unsigned)type_storage_bytes(emitter->kernel->buffers[store->buffer].type));
 }
@@ -208,7 +214,8 @@ static void emit_row(TransposeEmitter *transpose, int row, int first) {
   int64_t height = emitter->computed.count;
   for (int i = 0; i < plan->load_count; i++) {
     int32_t load = plan->loads[i];
-    LLVMValueRef piece = row_piece(emitter->vec, transpose->rows[i * plan->lanes + row], plan->lanes, first, emitter->lanes);
+    LLVMValueRef piece =
+        row_piece(emitter->vec, transpose->rows[i * plan->lanes + row], plan->lanes, first, emitter->lanes);
     if (plan->is_copy) {
       store_copy(transpose, piece);
       return;
@@ -223,14 +230,16 @@ static void emit_row(TransposeEmitter *transpose, int row, int first) {
   emit_forget(emitter, height);
 }
 
-/* The rows of a block in as many lanes as the block has, or, at the plane's edge, in pieces of falling powers of two. */
+/* The rows of a block in as many lanes as the block has, or, at the plane's edge, in pieces of falling powers of two.
+ */
 static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLVMValueRef across, LLVMValueRef along) {
   KernelEmitter *emitter = transpose->emitter;
   const TransposePlan *plan = transpose->plan;
   emitter->dims[plan->across] = across;
   emitter->dims[plan->along] = along;
   emitter->vector_dim = plan->along;
-  for (int i = 0; i < plan->load_count; i++) load_block(transpose, plan->loads[i], shape->column_count, &transpose->rows[i * plan->lanes]);
+  for (int i = 0; i < plan->load_count; i++)
+    load_block(transpose, plan->loads[i], shape->column_count, &transpose->rows[i * plan->lanes]);
   int first = 0;
   for (int lanes = plan->lanes; lanes > 0; lanes /= 2) {
     if (first + lanes > shape->column_count) continue;
@@ -259,7 +268,8 @@ static void emit_blocks(TransposeEmitter *transpose, BlockShape shape, LLVMValue
     int64_t part_begin = part == 0 ? 0 : whole, part_end = part == 0 ? whole : extent;
     if (part_begin == part_end) continue;
     shape.column_count = (int)min_i64(plan->lanes, part_end - part_begin);
-    BlockLoop columns = block_loop_begin(emitter, index_value_of(emitter, part_begin), index_value_of(emitter, part_end), plan->lanes);
+    BlockLoop columns =
+        block_loop_begin(emitter, index_value_of(emitter, part_begin), index_value_of(emitter, part_end), plan->lanes);
     BlockLoop rows = block_loop_begin(emitter, begin, end, plan->lanes);
     emit_block(transpose, &shape, rows.index, columns.index);
     block_loop_end(emitter, &rows);
@@ -283,7 +293,8 @@ static void emit_plane(TransposeEmitter *transpose) {
   if (whole == extent) return;
   /* loads may overlap the block before, stores must not: they may be in place */
   int64_t last = extent - plan->lanes;
-  emit_blocks(transpose, (BlockShape){.first_row = (int)(whole - last)}, index_value_of(emitter, last), index_value_of(emitter, last + 1));
+  emit_blocks(transpose, (BlockShape){.first_row = (int)(whole - last)}, index_value_of(emitter, last),
+              index_value_of(emitter, last + 1));
 }
 
 static void emit_dims_around(TransposeEmitter *transpose, int dim, uint64_t known) {

@@ -18,7 +18,8 @@ static LLVMValueRef access_mask(KernelEmitter *emitter, int32_t predicate) {
   return mask == NULL ? lanes : LLVMBuildAnd(emitter->vec->builder, mask, lanes, "");
 }
 
-/* One element; where the predicate is false the buffer's first element is read instead, which always exists, and dropped. */
+/* One element; where the predicate is false the buffer's first element is read instead, which always exists, and
+ * dropped. */
 static LLVMValueRef load_scalar(KernelEmitter *emitter, const KernelValue *value) {
   const VecBuilder *vec = emitter->vec;
   LLVMValueRef index = emit_index(emitter, value->address);
@@ -55,7 +56,8 @@ static LLVMValueRef index_as_type(KernelEmitter *emitter, const KernelValue *val
   const VecBuilder *vec = emitter->vec;
   int width = type_storage_bytes(value->type) * 8;
   int bits = lanes > 1 && width <= 32 ? index_bits(emitter, value->address) : 64;
-  LLVMValueRef index = lanes > 1 ? emit_index_lanes(emitter, value->address, bits) : emit_index(emitter, value->address);
+  LLVMValueRef index =
+      lanes > 1 ? emit_index_lanes(emitter, value->address, bits) : emit_index(emitter, value->address);
   LLVMTypeRef type = vec_type(vec, value->type, lanes);
   if (width < bits) return LLVMBuildTrunc(vec->builder, index, type, "");
   return width > bits ? LLVMBuildSExt(vec->builder, index, type, "") : index;
@@ -66,9 +68,11 @@ static LLVMValueRef in_range(KernelEmitter *emitter, const KernelValue *value, i
   const VecBuilder *vec = emitter->vec;
   int bits = lanes > 1 ? index_bits(emitter, value->address) : 64;
   LLVMTypeRef type = LLVMIntTypeInContext(vec->context, (unsigned)bits);
-  LLVMValueRef index = lanes > 1 ? emit_index_lanes(emitter, value->address, bits) : emit_index(emitter, value->address);
+  LLVMValueRef index =
+      lanes > 1 ? emit_index_lanes(emitter, value->address, bits) : emit_index(emitter, value->address);
   LLVMValueRef lower = vec_splat(vec, LLVMConstInt(type, (unsigned long long)value->lower, true), lanes);
-  LLVMValueRef count = vec_splat(vec, LLVMConstInt(type, (unsigned long long)(value->upper - value->lower), true), lanes);
+  LLVMValueRef count =
+      vec_splat(vec, LLVMConstInt(type, (unsigned long long)(value->upper - value->lower), true), lanes);
   LLVMValueRef distance = LLVMBuildSub(vec->builder, index, lower, "");
   return LLVMBuildICmp(vec->builder, LLVMIntULT, distance, count, "");
 }
@@ -77,7 +81,8 @@ static LLVMValueRef divisible(KernelEmitter *emitter, const KernelValue *value, 
   const VecBuilder *vec = emitter->vec;
   int bits = lanes > 1 ? index_bits(emitter, value->address) : 64;
   LLVMTypeRef type = LLVMIntTypeInContext(vec->context, (unsigned)bits);
-  LLVMValueRef index = lanes > 1 ? emit_index_lanes(emitter, value->address, bits) : emit_index(emitter, value->address);
+  LLVMValueRef index =
+      lanes > 1 ? emit_index_lanes(emitter, value->address, bits) : emit_index(emitter, value->address);
   LLVMValueRef divisor = vec_splat(vec, LLVMConstInt(type, (unsigned long long)value->upper, true), lanes);
   LLVMValueRef remainder = LLVMBuildSRem(vec->builder, index, divisor, "");
   return LLVMBuildICmp(vec->builder, LLVMIntEQ, remainder, LLVMConstNull(LLVMTypeOf(remainder)), "");
@@ -89,7 +94,10 @@ static LLVMValueRef apply(KernelEmitter *emitter, const KernelValue *value, bool
     operands[i] = is_vector ? emit_value_lanes(emitter, value->operands[i]) : emit_value(emitter, value->operands[i]);
   }
   int typed = value->opcode == HLO_SELECT || value->opcode == HLO_CLAMP ? 1 : 0;
-  VecOp op = {value->opcode, value->type, emitter->kernel->values[value->operands[typed]].type, {value->params[0], value->params[1]}};
+  VecOp op = {value->opcode,
+              value->type,
+              emitter->kernel->values[value->operands[typed]].type,
+              {value->params[0], value->params[1]}};
   return vec_apply(emitter->vec, &op, operands, lanes);
 }
 
@@ -139,7 +147,8 @@ static void store_scalar_guarded(KernelEmitter *emitter, const KernelStore *stor
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBuildCondBr(vec->builder, predicate, then, behind);
   LLVMPositionBuilderAtEnd(vec->builder, then);
-  vec_store(vec, emitter->kernel->buffers[store->buffer].type, value, element_pointer(emitter, store->buffer, index), NULL, 1);
+  vec_store(vec, emitter->kernel->buffers[store->buffer].type, value, element_pointer(emitter, store->buffer, index),
+            NULL, 1);
   LLVMBuildBr(vec->builder, behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
 }

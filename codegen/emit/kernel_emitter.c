@@ -10,8 +10,9 @@ static Status check_supported(const Kernel *kernel, DiagSink *diag) {
   const HloInstruction *source = kernel->source;
   for (int b = 0; b < kernel->buffer_count; b++) {
     if (vec_type_supported(kernel->buffers[b].type)) continue;
-    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-type", "'%.*s' works on %s, which has no code yet",
-                      SV_ARG(source->name), type_text(kernel->buffers[b].type));
+    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-type",
+                      "'%.*s' works on %s, which has no code yet", SV_ARG(source->name),
+                      type_text(kernel->buffers[b].type));
   }
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
@@ -24,7 +25,8 @@ static Status check_supported(const Kernel *kernel, DiagSink *diag) {
       supported = vec_supports(&op);
     }
     if (supported) continue;
-    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-type", "'%s' of %s has no code yet (in '%.*s')",
+    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-type",
+                      "'%s' of %s has no code yet (in '%.*s')",
                       value->kind == KERNEL_APPLY ? hlo_opcode_text(value->opcode) : "value",
                       type_text(operand_type == TYPE_INVALID ? value->type : operand_type), SV_ARG(source->name));
   }
@@ -53,8 +55,10 @@ static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, co
   return function;
 }
 
-static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers, Arena *arena) {
-  KernelEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
+static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
+                       Arena *arena) {
+  KernelEmitter emitter = {
+      .vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
   emitter.values = ARENA_NEW_ARRAY(arena, CachedValue, kernel->value_count);
   emitter.accumulators = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->fold_count);
   TransposePlan transpose;
@@ -82,7 +86,8 @@ static LLVMValueRef *buffer_pointers(const VecBuilder *vec, const Kernel *kernel
       buffers[b] = parameters[next++];
       continue;
     }
-    LLVMValueRef offset = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)*out_scratch_bytes, false);
+    LLVMValueRef offset =
+        LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)*out_scratch_bytes, false);
     buffers[b] = LLVMBuildInBoundsGEP2(vec->builder, LLVMInt8TypeInContext(vec->context), *out_scratch, &offset, 1, "");
     *out_scratch_bytes += align_up(buffer->element_count * type_storage_bytes(buffer->type), SCRATCH_ALIGNMENT);
   }
@@ -95,10 +100,12 @@ static LLVMValueRef *buffer_pointers(const VecBuilder *vec, const Kernel *kernel
 bool kernel_is_tiny(const Kernel *kernel) {
   int64_t points = 1;
   for (int d = 0; d < kernel->dim_count && points <= TINY_POINTS; d++) points *= kernel->dims[d].extent;
-  return points <= TINY_POINTS && kernel->value_count <= TINY_VALUES && bound_buffer_count(kernel) == kernel->buffer_count;
+  return points <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
+         bound_buffer_count(kernel) == kernel->buffer_count;
 }
 
-Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers, DiagSink *diag) {
+Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
+                          DiagSink *diag) {
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
   emit_loops(vec, kernel, function, buffers, arena);
@@ -106,8 +113,8 @@ Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValue
   return STATUS_OK;
 }
 
-Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, LLVMValueRef *out_function,
-                   int64_t *out_scratch_bytes) {
+Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
+                   LLVMValueRef *out_function, int64_t *out_scratch_bytes) {
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
   LLVMValueRef function = add_function(vec, kernel, name, arena), scratch;

@@ -1,4 +1,5 @@
-/* EmitFamily: the `emit` column of hlo_opcode.def as a value, so that each consumer (Kernel lowering, control code) keeps one table by family. */
+/* EmitFamily: the `emit` column of hlo_opcode.def as a value, so that each consumer (Kernel lowering, control code)
+ * keeps one table by family. */
 #ifndef XLAC_CODEGEN_KERNEL_EMIT_FAMILY_H
 #define XLAC_CODEGEN_KERNEL_EMIT_FAMILY_H
 

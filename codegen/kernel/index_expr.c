@@ -74,8 +74,8 @@ static int64_t floor_div(int64_t a, int64_t b) {
   return a / b - (a % b < 0);
 }
 
-/* Splits |a| into quotient × divisor + rest, taking every term and the constant as far as they divide; true when the rest is known to lie in
- * [0, divisor), so that |out_quotient| is the whole quotient. */
+/* Splits |a| into quotient × divisor + rest, taking every term and the constant as far as they divide; true when the
+ * rest is known to lie in [0, divisor), so that |out_quotient| is the whole quotient. */
 static bool split(IndexSpace *space, IndexExpr a, int64_t divisor, IndexExpr *out_quotient, IndexExpr *out_rest) {
   IndexTerm *quotient = ARENA_NEW_ARRAY(space->arena, IndexTerm, a.term_count);
   IndexTerm *rest = ARENA_NEW_ARRAY(space->arena, IndexTerm, a.term_count);
@@ -105,10 +105,10 @@ static int64_t greatest_common_divisor(int64_t a, int64_t b) {
   return a < 0 ? -a : a;
 }
 
-/* Looks for g > 1 dividing |divisor| such that a = g·quotient + rest with 0 ≤ rest < g; then a / (g·d) = quotient / d and
- * a % (g·d) = g·(quotient % d) + rest. */
-static bool split_by_factor(IndexSpace *space, IndexExpr a, int64_t divisor, int64_t *out_factor, IndexExpr *out_quotient,
-                            IndexExpr *out_rest) {
+/* Looks for g > 1 dividing |divisor| such that a = g·quotient + rest with 0 ≤ rest < g; then a / (g·d) = quotient / d
+ * and a % (g·d) = g·(quotient % d) + rest. */
+static bool split_by_factor(IndexSpace *space, IndexExpr a, int64_t divisor, int64_t *out_factor,
+                            IndexExpr *out_quotient, IndexExpr *out_rest) {
   for (int i = 0; i < a.term_count; i++) {
     *out_factor = greatest_common_divisor(a.terms[i].coefficient, divisor);
     if (*out_factor > 1 && split(space, a, *out_factor, out_quotient, out_rest)) return true;

@@ -1,8 +1,9 @@
 /* IndexExpr: an integer function of a Kernel's loop dimensions, in normal form: constant + Σ coefficient × atom.
  *
- * Atoms are loop dimensions, run-time integers (values of the Kernel: dynamic-slice starts, gather indices), and floor-divisions and
- * remainders by positive constants that could not be simplified away.  Expressions are immutable, live in the Kernel's arena, and two equal
- * functions built alike are structurally equal.  All arithmetic is 64-bit; extents are checked when a Kernel is built. */
+ * Atoms are loop dimensions, run-time integers (values of the Kernel: dynamic-slice starts, gather indices), and
+ * floor-divisions and remainders by positive constants that could not be simplified away.  Expressions are immutable,
+ * live in the Kernel's arena, and two equal functions built alike are structurally equal.  All arithmetic is 64-bit;
+ * extents are checked when a Kernel is built. */
 #ifndef XLAC_CODEGEN_KERNEL_INDEX_EXPR_H
 #define XLAC_CODEGEN_KERNEL_INDEX_EXPR_H
 
@@ -54,7 +55,8 @@ bool index_equal(IndexExpr a, IndexExpr b);
 /* Smallest and largest value, inclusive. */
 void index_range(const IndexSpace *space, IndexExpr a, int64_t *out_lower, int64_t *out_upper);
 
-/* The coefficient of dimension |dim| among the plain terms (0: none), and whether |a| depends on it through a DIV or MOD. */
+/* The coefficient of dimension |dim| among the plain terms (0: none), and whether |a| depends on it through a DIV or
+ * MOD. */
 int64_t index_dim_coefficient(const IndexSpace *space, IndexExpr a, int dim);
 bool index_depends_nonlinearly(const IndexSpace *space, IndexExpr a, int dim);
 /* |a| without its plain term of |dim|. */

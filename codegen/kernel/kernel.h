@@ -1,8 +1,9 @@
-/* Kernel: the one value between fusions and machine code.  Printed, verified, hashed; consumed by the host emitter and by the on-core tiler;
- * nothing else reads fusions.
+/* Kernel: the one value between fusions and machine code.  Printed, verified, hashed; consumed by the host emitter and
+ * by the on-core tiler; nothing else reads fusions.
  *
- * A Kernel is one outer nest of loops over its outer dimensions.  Inside it stands a sequence of stages; a stage may have inner dimensions of its own,
- * over which it folds values into accumulators or stores.  What a stage computes is a DAG of lane-wise values.  Example, a row sum:
+ * A Kernel is one outer nest of loops over its outer dimensions.  Inside it stands a sequence of stages; a stage may
+ * have inner dimensions of its own, over which it folds values into accumulators or stores.  What a stage computes is a
+ * DAG of lane-wise values.  Example, a row sum:
  *
  *   kernel  buffers: b0 f32[4096] operand, b1 f32[64] result
  *   dims: d0 64 parallel, d1 64 reduction (stage 0)
@@ -16,10 +17,11 @@
  *     v4 = f32 accumulator a0
  *     store b1[d0] = v4
  *
- * Buffers are flat arrays of elements; addresses are IndexExprs counting elements.  Semantics: for each point of the outer dims in row-major
- * order (any order where all are PARALLEL), stages in sequence; within a stage, for each point of its inner dims in row-major order, its values are
- * evaluated, then its folds advance together, then its stores happen.  PARALLEL promises that points may run in any order and at once.  A fold marked
- * reassociable may be split into partial folds, each seeded with the seed, which is the identity. */
+ * Buffers are flat arrays of elements; addresses are IndexExprs counting elements.  Semantics: for each point of the
+ * outer dims in row-major order (any order where all are PARALLEL), stages in sequence; within a stage, for each point
+ * of its inner dims in row-major order, its values are evaluated, then its folds advance together, then its stores
+ * happen.  PARALLEL promises that points may run in any order and at once.  A fold marked reassociable may be split
+ * into partial folds, each seeded with the seed, which is the identity. */
 #ifndef XLAC_CODEGEN_KERNEL_KERNEL_H
 #define XLAC_CODEGEN_KERNEL_KERNEL_H
 
@@ -37,14 +39,14 @@ typedef enum KernelDimKind {
 typedef struct KernelDim {
   int64_t extent; /* >= 1: Kernels over nothing are not built */
   KernelDimKind kind;
-  int32_t stage;  /* KERNEL_OUTER, or the stage whose inner dimension it is */
+  int32_t stage; /* KERNEL_OUTER, or the stage whose inner dimension it is */
 } KernelDim;
 
 #define KERNEL_OUTER (-1)
 
 typedef enum KernelBufferRole {
-  KERNEL_OPERAND, /* read */
-  KERNEL_RESULT,  /* written */
+  KERNEL_OPERAND,  /* read */
+  KERNEL_RESULT,   /* written */
   KERNEL_IN_PLACE, /* read and written: the result shares the operand's memory */
   KERNEL_SCRATCH   /* private to one point of the outer dims: what one stage computed for a later one */
 } KernelBufferRole;
@@ -72,24 +74,26 @@ typedef enum KernelValueKind {
 typedef struct KernelValue {
   KernelValueKind kind;
   PrimitiveType type;
-  HloOpcode opcode;    /* APPLY: an elementwise opcode with its meaning in HLO */
-  int64_t params[2];   /* APPLY: compare {direction, ComparisonType}; reduce-precision {exponent_bits, mantissa_bits} */
+  HloOpcode opcode;  /* APPLY: an elementwise opcode with its meaning in HLO */
+  int64_t params[2]; /* APPLY: compare {direction, ComparisonType}; reduce-precision {exponent_bits, mantissa_bits} */
   int32_t operand_count, operands[KERNEL_MAX_OPERANDS]; /* values with smaller numbers */
   int32_t buffer, fold;
-  int32_t predicate;   /* LOAD: value of type pred, -1 for none */
-  IndexExpr address;   /* LOAD, INDEX, IN_RANGE, DIVISIBLE */
+  int32_t predicate; /* LOAD: value of type pred, -1 for none */
+  IndexExpr address; /* LOAD, INDEX, IN_RANGE, DIVISIBLE */
   int64_t lower, upper;
-  uint64_t bits[2];    /* CONSTANT; the second word for 16-byte types */
-  int32_t stage;       /* the earliest stage in which all it reads is there; KERNEL_OUTER: independent of folds and inner dims */
-  uint64_t dims;       /* bit d: the value depends on dimension d */
+  uint64_t bits[2]; /* CONSTANT; the second word for 16-byte types */
+  int32_t
+      stage; /* the earliest stage in which all it reads is there; KERNEL_OUTER: independent of folds and inner dims */
+  uint64_t dims; /* bit d: the value depends on dimension d */
 } KernelValue;
 
 typedef struct KernelFold {
   PrimitiveType type;
   int32_t stage;
-  int32_t seed;        /* value, outside the stage's inner dims */
-  int32_t next;        /* value, in the stage */
-  bool reassociable;   /* next = APPLY op (this accumulator, x) with op associative and commutative and seed its identity */
+  int32_t seed;      /* value, outside the stage's inner dims */
+  int32_t next;      /* value, in the stage */
+  bool reassociable; /* next = APPLY op (this accumulator, x) with op associative and commutative and seed its identity
+                      */
 } KernelFold;
 
 typedef struct KernelStore {
@@ -120,9 +124,9 @@ typedef struct Kernel {
 void kernel_print(StringBuilder *out, const Kernel *kernel);
 uint64_t kernel_hash(const Kernel *kernel);
 
-/* Addresses inside their buffers (by range, predicates taken into account where they bound a plain term), value order and types, dims and stages
- * consistent, PARALLEL dims never write one element twice as far as plain terms show.  A violation is a bug of xlac: reported as
- * STATUS_INVALID with code "kernel-…" at the source instruction. */
+/* Addresses inside their buffers (by range, predicates taken into account where they bound a plain term), value order
+ * and types, dims and stages consistent, PARALLEL dims never write one element twice as far as plain terms show.  A
+ * violation is a bug of xlac: reported as STATUS_INVALID with code "kernel-…" at the source instruction. */
 MUST_USE Status kernel_verify(const Kernel *kernel, DiagSink *diag);
 
 #endif

@@ -21,8 +21,8 @@ typedef struct KernelRequest {
   int result_node;
 } KernelRequest;
 
-static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest *request, const DimSplit *splits, int split_count,
-                          DiagSink *diag) {
+static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest *request, const DimSplit *splits,
+                          int split_count, DiagSink *diag) {
   *lowering = (Lowering){.arena = arena,
                          .diag = diag,
                          .source = request->source,
@@ -72,9 +72,11 @@ static bool is_in_place(const HloInstruction *source, int result_node, Arena *ar
   return false;
 }
 
-/* A dynamic-update-slice that does not share memory with its operand (a fusion reads the old values elsewhere) makes every element anew. */
+/* A dynamic-update-slice that does not share memory with its operand (a fusion reads the old values elsewhere) makes
+ * every element anew. */
 static RootRule rule_of(const HloInstruction *source, const HloInstruction *root, int result_node, Arena *arena) {
-  if (source->opcode == HLO_FUSION && has_inner_reduce(hlo_instruction_computation(source, HLO_ATTR_CALLS))) return root_rows;
+  if (source->opcode == HLO_FUSION && has_inner_reduce(hlo_instruction_computation(source, HLO_ATTR_CALLS)))
+    return root_rows;
   RootRule rule = root_rules[emit_family(root->opcode)];
   if (rule == root_dynamic_update_slice && !is_in_place(source, result_node, arena)) rule = NULL;
   return rule != NULL ? rule : root_elements;
@@ -84,8 +86,8 @@ static Status check_ranks(const HloInstruction *instruction, DiagSink *diag) {
   bool fits = instruction->shape->rank <= MAX_RANK;
   for (int i = 0; i < instruction->operand_count; i++) fits = fits && instruction->operands[i]->shape->rank <= MAX_RANK;
   if (fits) return STATUS_OK;
-  return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-rank", "'%.*s' has more than %d dimensions",
-                    SV_ARG(instruction->name), MAX_RANK);
+  return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-rank",
+                    "'%.*s' has more than %d dimensions", SV_ARG(instruction->name), MAX_RANK);
 }
 
 Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels) {
@@ -93,7 +95,8 @@ Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *d
   const HloInstruction *root = instruction;
   if (instruction->opcode == HLO_FUSION) {
     const HloComputation *fused = hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
-    for (int64_t i = 0; i < fused->instructions.count; i++) RETURN_IF_ERROR(check_ranks(fused->instructions.data[i], diag));
+    for (int64_t i = 0; i < fused->instructions.count; i++)
+      RETURN_IF_ERROR(check_ranks(fused->instructions.data[i], diag));
     root = fused->root;
   }
   bool has_leaves = root->opcode == HLO_TUPLE; /* a fusion with several results: one Kernel each */

@@ -9,9 +9,10 @@ typedef struct KernelList {
   const Kernel *const *kernels; /* to be run in this order */
 } KernelList;
 
-/* The Kernels of one instruction (a fusion or a single operation with arrays): mostly one, two where a result must be filled before it is
- * scattered into, none when all results are empty.  Iteration dims are refined until the fusion's reshapes need no division in lanes, and
- * neighbouring dims that every address walks as one are merged.  STATUS_UNSUPPORTED, located, for what has no rule yet. */
+/* The Kernels of one instruction (a fusion or a single operation with arrays): mostly one, two where a result must be
+ * filled before it is scattered into, none when all results are empty.  Iteration dims are refined until the fusion's
+ * reshapes need no division in lanes, and neighbouring dims that every address walks as one are merged.
+ * STATUS_UNSUPPORTED, located, for what has no rule yet. */
 MUST_USE Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels);
 
 #endif

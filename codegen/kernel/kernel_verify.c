@@ -9,8 +9,8 @@ typedef struct KernelCheck {
 
 static Status broken(const KernelCheck *check, const char *code, const char *what, int number) {
   const HloInstruction *source = check->kernel->source;
-  return diag_error(check->diag, STATUS_INVALID, source->loc, code, "the Kernel of '%.*s': %s %d", SV_ARG(source->name), what,
-                    number);
+  return diag_error(check->diag, STATUS_INVALID, source->loc, code, "the Kernel of '%.*s': %s %d", SV_ARG(source->name),
+                    what, number);
 }
 
 /* The largest number among the values that |expr| reads, -1 for none. */
@@ -27,9 +27,11 @@ static int32_t latest_value(const Kernel *kernel, IndexExpr expr) {
 }
 
 /* An address must stay inside its buffer on its own, unless a predicate guards it. */
-static Status check_address(const KernelCheck *check, int32_t buffer, IndexExpr address, int32_t predicate, int number) {
+static Status check_address(const KernelCheck *check, int32_t buffer, IndexExpr address, int32_t predicate,
+                            int number) {
   const Kernel *kernel = check->kernel;
-  if (buffer < 0 || buffer >= kernel->buffer_count) return broken(check, "kernel-buffer", "no such buffer at value", number);
+  if (buffer < 0 || buffer >= kernel->buffer_count)
+    return broken(check, "kernel-buffer", "no such buffer at value", number);
   int64_t lower, upper;
   index_range(&kernel->space, address, &lower, &upper);
   if (predicate < 0 && (lower < 0 || upper >= kernel->buffers[buffer].element_count)) {
@@ -43,14 +45,17 @@ static Status check_value(const KernelCheck *check, int32_t number) {
   const KernelValue *value = &kernel->values[number];
   for (int i = 0; i < value->operand_count; i++) {
     int32_t operand = value->operands[i];
-    if (operand < 0 || operand >= number) return broken(check, "kernel-order", "an operand comes later at value", number);
-    if (kernel->values[operand].stage > value->stage) return broken(check, "kernel-stage", "an operand of a later stage at value", number);
+    if (operand < 0 || operand >= number)
+      return broken(check, "kernel-order", "an operand comes later at value", number);
+    if (kernel->values[operand].stage > value->stage)
+      return broken(check, "kernel-stage", "an operand of a later stage at value", number);
   }
   if (value->predicate >= number) return broken(check, "kernel-order", "the predicate comes later at value", number);
   if (value->predicate >= 0 && kernel->values[value->predicate].type != TYPE_PRED) {
     return broken(check, "kernel-type", "the predicate is no pred at value", number);
   }
-  if (latest_value(kernel, value->address) >= number) return broken(check, "kernel-order", "the index reads a later value at value", number);
+  if (latest_value(kernel, value->address) >= number)
+    return broken(check, "kernel-order", "the index reads a later value at value", number);
   if (value->kind == KERNEL_LOAD) return check_address(check, value->buffer, value->address, value->predicate, number);
   if (value->kind == KERNEL_ACCUMULATOR && (value->fold < 0 || value->fold >= kernel->fold_count)) {
     return broken(check, "kernel-fold", "no such fold at value", number);
@@ -62,7 +67,8 @@ static Status check_value(const KernelCheck *check, int32_t number) {
 }
 
 static bool depends_on_dim(const Kernel *kernel, IndexExpr expr, int dim) {
-  if (index_dim_coefficient(&kernel->space, expr, dim) != 0 || index_depends_nonlinearly(&kernel->space, expr, dim)) return true;
+  if (index_dim_coefficient(&kernel->space, expr, dim) != 0 || index_depends_nonlinearly(&kernel->space, expr, dim))
+    return true;
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
     bool is_value = atom->kind == INDEX_ATOM_VALUE;
@@ -90,8 +96,10 @@ static Status check_stage(const KernelCheck *check, int stage) {
   const Kernel *kernel = check->kernel;
   for (int i = 0; i < kernel->stages[stage].store_count; i++) {
     const KernelStore *store = &kernel->stages[stage].stores[i];
-    if (store->value < 0 || store->value >= kernel->value_count) return broken(check, "kernel-store", "no value for store", i);
-    if (store->buffer < 0 || store->buffer >= kernel->buffer_count) return broken(check, "kernel-buffer", "no such buffer at store", i);
+    if (store->value < 0 || store->value >= kernel->value_count)
+      return broken(check, "kernel-store", "no value for store", i);
+    if (store->buffer < 0 || store->buffer >= kernel->buffer_count)
+      return broken(check, "kernel-buffer", "no such buffer at store", i);
     if (store->predicate >= kernel->value_count) return broken(check, "kernel-store", "no predicate for store", i);
     if (store->predicate >= 0 && kernel->values[store->predicate].type != TYPE_PRED) {
       return broken(check, "kernel-type", "the predicate is no pred at store", i);
@@ -99,9 +107,12 @@ static Status check_stage(const KernelCheck *check, int stage) {
     if (kernel->values[store->value].type != kernel->buffers[store->buffer].type) {
       return broken(check, "kernel-type", "value and buffer differ in type at store", i);
     }
-    if (kernel->buffers[store->buffer].role == KERNEL_OPERAND) return broken(check, "kernel-store", "an operand is written by store", i);
-    if (latest_value(kernel, store->address) >= kernel->value_count) return broken(check, "kernel-store", "no value for the address of store", i);
-    if (kernel->values[store->value].stage > stage) return broken(check, "kernel-stage", "a value of a later stage at store", i);
+    if (kernel->buffers[store->buffer].role == KERNEL_OPERAND)
+      return broken(check, "kernel-store", "an operand is written by store", i);
+    if (latest_value(kernel, store->address) >= kernel->value_count)
+      return broken(check, "kernel-store", "no value for the address of store", i);
+    if (kernel->values[store->value].stage > stage)
+      return broken(check, "kernel-stage", "a value of a later stage at store", i);
     RETURN_IF_ERROR(check_address(check, store->buffer, store->address, store->predicate, i));
     RETURN_IF_ERROR(check_parallel(check, store, i));
   }
@@ -111,14 +122,16 @@ static Status check_stage(const KernelCheck *check, int stage) {
 static Status check_fold(const KernelCheck *check, int number) {
   const Kernel *kernel = check->kernel;
   const KernelFold *fold = &kernel->folds[number];
-  if (fold->stage < 0 || fold->stage >= kernel->stage_count) return broken(check, "kernel-fold", "no such stage for fold", number);
+  if (fold->stage < 0 || fold->stage >= kernel->stage_count)
+    return broken(check, "kernel-fold", "no such stage for fold", number);
   if (fold->next < 0 || fold->next >= kernel->value_count || kernel->values[fold->next].type != fold->type) {
     return broken(check, "kernel-fold", "wrong next value of fold", number);
   }
   if (fold->seed < 0 || fold->seed >= kernel->value_count || kernel->values[fold->seed].type != fold->type) {
     return broken(check, "kernel-fold", "wrong seed of fold", number);
   }
-  if (kernel->values[fold->seed].stage != KERNEL_OUTER) return broken(check, "kernel-fold", "the seed varies in the stage of fold", number);
+  if (kernel->values[fold->seed].stage != KERNEL_OUTER)
+    return broken(check, "kernel-fold", "the seed varies in the stage of fold", number);
   return STATUS_OK;
 }
 
@@ -127,8 +140,10 @@ Status kernel_verify(const Kernel *kernel, DiagSink *diag) {
   for (int d = 0; d < kernel->dim_count; d++) {
     const KernelDim *dim = &kernel->dims[d];
     if (dim->extent < 2) return broken(&check, "kernel-dim", "a loop of less than two rounds, dim", d);
-    if (dim->stage < KERNEL_OUTER || dim->stage >= kernel->stage_count) return broken(&check, "kernel-dim", "no such stage for dim", d);
-    if (dim->stage == KERNEL_OUTER && dim->kind == KERNEL_REDUCTION) return broken(&check, "kernel-dim", "wrong kind of dim", d);
+    if (dim->stage < KERNEL_OUTER || dim->stage >= kernel->stage_count)
+      return broken(&check, "kernel-dim", "no such stage for dim", d);
+    if (dim->stage == KERNEL_OUTER && dim->kind == KERNEL_REDUCTION)
+      return broken(&check, "kernel-dim", "wrong kind of dim", d);
   }
   for (int32_t v = 0; v < kernel->value_count; v++) RETURN_IF_ERROR(check_value(&check, v));
   for (int f = 0; f < kernel->fold_count; f++) RETURN_IF_ERROR(check_fold(&check, f));

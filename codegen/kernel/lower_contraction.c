@@ -1,4 +1,5 @@
-/* Elements of what multiplies and adds: dot and convolution, as folds over the contracted dims in a stage of their own. */
+/* Elements of what multiplies and adds: dot and convolution, as folds over the contracted dims in a stage of their own.
+ */
 #include "codegen/kernel/lowering_internal.h"
 
 static PrimitiveType accumulator_type(PrimitiveType type) {
@@ -27,9 +28,10 @@ static int32_t empty_sum(Lowering *lowering, int outer_stage, PrimitiveType type
   return lowering_constant_bits(lowering, type, 0, 0);
 }
 
-/* Marks in |place| the dims of one side: batch and contracting ones get theirs, the free ones follow from |next_free|. */
-static void place_dot_side(int rank, Int64List batch, Int64List contracting, const IndexExpr *outer, const IndexExpr *inner,
-                           int *next_free, IndexExpr *out_index) {
+/* Marks in |place| the dims of one side: batch and contracting ones get theirs, the free ones follow from |next_free|.
+ */
+static void place_dot_side(int rank, Int64List batch, Int64List contracting, const IndexExpr *outer,
+                           const IndexExpr *inner, int *next_free, IndexExpr *out_index) {
   bool taken[MAX_RANK] = {false};
   for (int64_t i = 0; i < batch.count; i++) {
     out_index[batch.data[i]] = outer[i];
@@ -69,9 +71,10 @@ Status element_dot(Lowering *lowering, const HloInstruction *dot, const IndexExp
   return STATUS_OK;
 }
 
-/* The input position along each spatial dim for output position |outer| and a new tap dim, and whether it lies inside. */
-static int32_t place_taps(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int stage, IndexExpr *in,
-                          IndexExpr *k) {
+/* The input position along each spatial dim for output position |outer| and a new tap dim, and whether it lies inside.
+ */
+static int32_t place_taps(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int stage,
+                          IndexExpr *in, IndexExpr *k) {
   const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   const HloAttr *window_attr = hlo_instruction_attr(convolution, HLO_ATTR_WINDOW);
   IndexSpace *space = &lowering->space;
@@ -80,7 +83,8 @@ static int32_t place_taps(Lowering *lowering, const HloInstruction *convolution,
     const WindowDimension *window = &window_attr->value.window->dims[s];
     int64_t size = convolution->operands[0]->shape->dims[dims->input_spatial[s]];
     IndexExpr tap = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
-    k[dims->kernel_spatial[s]] = window->reversal ? index_add_constant(space, index_scale(space, tap, -1), window->size - 1) : tap;
+    k[dims->kernel_spatial[s]] =
+        window->reversal ? index_add_constant(space, index_scale(space, tap, -1), window->size - 1) : tap;
     IndexExpr position = index_add(space, index_scale(space, outer[dims->output_spatial[s]], window->stride),
                                    index_scale(space, tap, window->window_dilation));
     position = index_add_constant(space, position, -window->pad_low);
@@ -92,7 +96,8 @@ static int32_t place_taps(Lowering *lowering, const HloInstruction *convolution,
   return predicate;
 }
 
-Status element_convolution(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int32_t *out_value) {
+Status element_convolution(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer,
+                           int32_t *out_value) {
   const HloInstruction *input = convolution->operands[0], *kernel = convolution->operands[1];
   const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   int64_t feature_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);

@@ -3,8 +3,15 @@
 
 /* What is worth keeping in a row buffer between the stages of a Kernel rather than computing again. */
 static const HloOpcode row_opcodes[] = {
-    HLO_EXPONENTIAL, HLO_EXPONENTIAL_MINUS_ONE, HLO_LOG,  HLO_LOG_PLUS_ONE, HLO_TANH, HLO_LOGISTIC, HLO_POWER, HLO_ERF,  HLO_SINE,
-    HLO_COSINE,      HLO_TAN,                   HLO_SQRT, HLO_RSQRT,        HLO_CBRT, HLO_SINH,     HLO_COSH,  HLO_ATAN2,
+    HLO_EXPONENTIAL, HLO_EXPONENTIAL_MINUS_ONE,
+    HLO_LOG,         HLO_LOG_PLUS_ONE,
+    HLO_TANH,        HLO_LOGISTIC,
+    HLO_POWER,       HLO_ERF,
+    HLO_SINE,        HLO_COSINE,
+    HLO_TAN,         HLO_SQRT,
+    HLO_RSQRT,       HLO_CBRT,
+    HLO_SINH,        HLO_COSH,
+    HLO_ATAN2,
 };
 
 struct LoweringMemo {
@@ -58,7 +65,8 @@ static int32_t load_leaf(Lowering *lowering, int operand, int node, const Shape 
   return lowering_load(lowering, buffer, lowering_address(lowering, leaf, index));
 }
 
-/* An array from outside: an operand of a single operation, a parameter of a fusion, or an element of a tuple among either.  -1: not from outside. */
+/* An array from outside: an operand of a single operation, a parameter of a fusion, or an element of a tuple among
+ * either.  -1: not from outside. */
 static int outside_operand(const Lowering *lowering, const HloInstruction *instruction, int *out_node) {
   *out_node = 0;
   const HloInstruction *base = instruction;
@@ -96,13 +104,15 @@ static IndexExpr row_position(Lowering *lowering, int stage) {
   int count = stage_dims(lowering, stage, dims);
   for (int i = 0; i < count; i++) {
     int64_t extent = lowering->dims.data[dims[i]].extent;
-    position = index_add(&lowering->space, index_scale(&lowering->space, position, extent), index_dim(&lowering->space, dims[i], extent));
+    position = index_add(&lowering->space, index_scale(&lowering->space, position, extent),
+                         index_dim(&lowering->space, dims[i], extent));
   }
   return position;
 }
 
 /* |expr| of a point of stage |from| at the same point of stage |to|; false when it has more than plain terms. */
-static bool move_index(Lowering *lowering, IndexExpr expr, const int *from, const int *to, int count, IndexExpr *out_expr) {
+static bool move_index(Lowering *lowering, IndexExpr expr, const int *from, const int *to, int count,
+                       IndexExpr *out_expr) {
   IndexExpr moved = index_constant(expr.constant);
   for (int t = 0; t < expr.term_count; t++) {
     IndexAtom atom = lowering->space.atoms.data[expr.terms[t].atom];
@@ -119,7 +129,8 @@ static bool move_index(Lowering *lowering, IndexExpr expr, const int *from, cons
 }
 
 /* The row was computed at the point that |index| asks for, when the stages walk the same points. */
-static bool row_matches(Lowering *lowering, const RowValue *row, const HloInstruction *instruction, const IndexExpr *index) {
+static bool row_matches(Lowering *lowering, const RowValue *row, const HloInstruction *instruction,
+                        const IndexExpr *index) {
   if (row->instruction != instruction || row->stage == lowering->current_stage) return false;
   int from[KERNEL_MAX_DIMS], to[KERNEL_MAX_DIMS];
   int count = stage_dims(lowering, row->stage, from);
@@ -142,8 +153,10 @@ static bool is_running(const Lowering *lowering, int stage) {
 }
 
 /* A value that an earlier stage computed; asking for it makes that stage store it. */
-static bool read_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
-  if (lowering->current_stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode)) return false;
+static bool read_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                     int32_t *out_value) {
+  if (lowering->current_stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode))
+    return false;
   for (int64_t i = 0; i < lowering->row_values.count; i++) {
     RowValue *row = &lowering->row_values.data[i];
     if (is_running(lowering, row->stage) || !row_matches(lowering, row, instruction, index)) continue;
@@ -178,7 +191,8 @@ static void keep_row(Lowering *lowering, const HloInstruction *instruction, cons
   int stage = lowering->current_stage;
   if (stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode)) return;
   if (!walks_stage(lowering, stage, index, instruction->shape->rank)) return;
-  RowValue row = {instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank), stage, value, -1};
+  RowValue row = {instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank), stage,
+                  value, -1};
   array_push(&lowering->row_values, lowering->arena, row);
 }
 
@@ -195,7 +209,8 @@ static uint64_t memo_hash(const Lowering *lowering, const HloInstruction *instru
   return hash;
 }
 
-static bool memo_matches(const Lowering *lowering, const LoweringMemo *memo, const HloInstruction *instruction, const IndexExpr *index) {
+static bool memo_matches(const Lowering *lowering, const LoweringMemo *memo, const HloInstruction *instruction,
+                         const IndexExpr *index) {
   if (memo->instruction != instruction || memo->predicate != lowering->predicate) return false;
   for (int i = 0; i < instruction->shape->rank; i++) {
     if (!index_equal(memo->index[i], index[i])) return false;
@@ -224,7 +239,8 @@ static Status unsupported(const Lowering *lowering, const HloInstruction *instru
   return status;
 }
 
-Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                     int32_t *out_value) {
   if (!shape_is_array(instruction->shape)) return unsupported(lowering, instruction, "has no elements");
   int node;
   int operand = outside_operand(lowering, instruction, &node);
@@ -247,8 +263,12 @@ Status lower_element(Lowering *lowering, const HloInstruction *instruction, cons
   RETURN_IF_ERROR(rule(lowering, instruction, index, out_value));
   keep_row(lowering, instruction, index, *out_value);
   LoweringMemo *memo = ARENA_NEW(lowering->arena, LoweringMemo);
-  *memo = (LoweringMemo){instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
-                         lowering->predicate, *out_value, first, lowering->memos};
+  *memo = (LoweringMemo){instruction,
+                         ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
+                         lowering->predicate,
+                         *out_value,
+                         first,
+                         lowering->memos};
   lowering->memos = memo;
   int_map_set(&lowering->memo_map, hash, (int64_t)(uintptr_t)memo);
   return STATUS_OK;
@@ -272,11 +292,12 @@ static int32_t apply_instruction(Lowering *lowering, const HloInstruction *instr
     params[0] = hlo_instruction_int(instruction, HLO_ATTR_EXPONENT_BITS, 8);
     params[1] = hlo_instruction_int(instruction, HLO_ATTR_MANTISSA_BITS, 23);
   }
-  return lowering_apply_with(lowering, instruction->opcode, instruction->shape->type, operands, instruction->operand_count,
-                             params[0], params[1]);
+  return lowering_apply_with(lowering, instruction->opcode, instruction->shape->type, operands,
+                             instruction->operand_count, params[0], params[1]);
 }
 
-Status element_elementwise(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_elementwise(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                           int32_t *out_value) {
   int32_t operands[KERNEL_MAX_OPERANDS];
   for (int i = 0; i < instruction->operand_count; i++) {
     /* scalar predicates and bounds of select and clamp have no index */
@@ -286,7 +307,8 @@ Status element_elementwise(Lowering *lowering, const HloInstruction *instruction
   return STATUS_OK;
 }
 
-Status element_forward(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_forward(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                       int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0];
   if (instruction->opcode == HLO_GET_TUPLE_ELEMENT) {
     if (operand->opcode != HLO_TUPLE) return unsupported(lowering, instruction, "of this operand cannot be fused");
@@ -295,10 +317,12 @@ Status element_forward(Lowering *lowering, const HloInstruction *instruction, co
   return lower_element(lowering, operand, index, out_value);
 }
 
-Status element_constant(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_constant(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                        int32_t *out_value) {
   (void)index;
   const Literal *literal = hlo_instruction_literal(instruction);
-  if (!literal_is_splat(literal)) return unsupported(lowering, instruction, "with several values stands inside a fusion");
+  if (!literal_is_splat(literal))
+    return unsupported(lowering, instruction, "with several values stands inside a fusion");
   *out_value = lowering_constant_element(lowering, literal, 0);
   return STATUS_OK;
 }
@@ -312,7 +336,8 @@ Status element_map(Lowering *lowering, const HloInstruction *instruction, const 
                       instruction->operand_count, out_value, 1);
 }
 
-Status element_bitcast_convert(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_bitcast_convert(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                               int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0];
   if (type_bits(operand->shape->type) != type_bits(instruction->shape->type)) {
     return unsupported(lowering, instruction, "between types of unequal width is not supported yet");
@@ -322,7 +347,8 @@ Status element_bitcast_convert(Lowering *lowering, const HloInstruction *instruc
 
 /* --- regions --- */
 
-static Status lower_region_value(Lowering *lowering, const HloInstruction *instruction, const int32_t *arguments, IntMap *values) {
+static Status lower_region_value(Lowering *lowering, const HloInstruction *instruction, const int32_t *arguments,
+                                 IntMap *values) {
   int64_t found;
   int32_t value = -1;
   switch (emit_family(instruction->opcode)) {

@@ -2,8 +2,8 @@
 #include "codegen/kernel/lowering_internal.h"
 
 /* Lowers under |predicate| and'ed to the current one, so that loads stay inside their buffers. */
-static Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction, const IndexExpr *index,
-                            int32_t *out_value) {
+static Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction,
+                            const IndexExpr *index, int32_t *out_value) {
   int32_t saved = lowering->predicate;
   lowering->predicate = lowering_and(lowering, saved, predicate);
   Status status = lower_element(lowering, instruction, index, out_value);
@@ -21,7 +21,8 @@ Status element_iota(Lowering *lowering, const HloInstruction *instruction, const
   return STATUS_OK;
 }
 
-Status element_broadcast(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_broadcast(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                         int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0];
   Int64List dimensions = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   IndexExpr inner[MAX_RANK];
@@ -29,7 +30,8 @@ Status element_broadcast(Lowering *lowering, const HloInstruction *instruction, 
   return lower_element(lowering, operand, inner, out_value);
 }
 
-Status element_reshape(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_reshape(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                       int32_t *out_value) {
   const Shape *from = instruction->operands[0]->shape, *to = instruction->shape;
   IndexExpr inner[MAX_RANK];
   IndexExpr linear = lowering_linearize(lowering, index, to->dims, to->rank);
@@ -38,7 +40,8 @@ Status element_reshape(Lowering *lowering, const HloInstruction *instruction, co
 }
 
 /* Same bytes under another shape: linear in memory order on both sides. */
-Status element_bitcast(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_bitcast(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                       int32_t *out_value) {
   const Shape *from = instruction->operands[0]->shape;
   IndexExpr physical[MAX_RANK], inner[MAX_RANK];
   int64_t physical_dims[MAX_RANK];
@@ -49,14 +52,16 @@ Status element_bitcast(Lowering *lowering, const HloInstruction *instruction, co
   return lower_element(lowering, instruction->operands[0], inner, out_value);
 }
 
-Status element_transpose(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_transpose(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                         int32_t *out_value) {
   Int64List dimensions = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   IndexExpr inner[MAX_RANK];
   for (int i = 0; i < instruction->shape->rank; i++) inner[dimensions.data[i]] = index[i];
   return lower_element(lowering, instruction->operands[0], inner, out_value);
 }
 
-Status element_reverse(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_reverse(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                       int32_t *out_value) {
   Int64List dimensions = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   IndexExpr inner[MAX_RANK];
   for (int i = 0; i < instruction->shape->rank; i++) inner[i] = index[i];
@@ -68,7 +73,8 @@ Status element_reverse(Lowering *lowering, const HloInstruction *instruction, co
   return lower_element(lowering, instruction->operands[0], inner, out_value);
 }
 
-Status element_slice(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_slice(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                     int32_t *out_value) {
   const SliceRanges *slice = hlo_instruction_attr(instruction, HLO_ATTR_SLICE)->value.slice;
   IndexExpr inner[MAX_RANK];
   for (int i = 0; i < slice->rank; i++) {
@@ -98,7 +104,8 @@ Status element_pad(Lowering *lowering, const HloInstruction *instruction, const 
   return STATUS_OK;
 }
 
-Status element_concatenate(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_concatenate(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                           int32_t *out_value) {
   int64_t dimension = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS).data[0];
   IndexExpr inner[MAX_RANK];
   for (int i = 0; i < instruction->shape->rank; i++) inner[i] = index[i];
@@ -120,11 +127,11 @@ Status element_concatenate(Lowering *lowering, const HloInstruction *instruction
 
 /* --- run-time positions --- */
 
-Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand, const int64_t *sizes,
-                            IndexExpr *out_starts) {
+Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand,
+                            const int64_t *sizes, IndexExpr *out_starts) {
   const Shape *whole = instruction->operands[0]->shape;
-  bool is_vector = instruction->operand_count > first_index_operand &&
-                   instruction->operands[first_index_operand]->shape->rank == 1;
+  bool is_vector =
+      instruction->operand_count > first_index_operand && instruction->operands[first_index_operand]->shape->rank == 1;
   for (int i = 0; i < whole->rank; i++) {
     IndexExpr component = index_constant(i);
     const HloInstruction *start = instruction->operands[first_index_operand + (is_vector ? 0 : i)];
@@ -139,14 +146,16 @@ Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instructio
   return STATUS_OK;
 }
 
-Status element_dynamic_slice(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_dynamic_slice(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                             int32_t *out_value) {
   IndexExpr inner[MAX_RANK];
   RETURN_IF_ERROR(lower_dynamic_starts(lowering, instruction, 1, instruction->shape->dims, inner));
   for (int i = 0; i < instruction->shape->rank; i++) inner[i] = index_add(&lowering->space, inner[i], index[i]);
   return lower_element(lowering, instruction->operands[0], inner, out_value);
 }
 
-Status element_dynamic_update_slice(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_dynamic_update_slice(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                                    int32_t *out_value) {
   const HloInstruction *update = instruction->operands[1];
   IndexExpr inner[MAX_RANK];
   RETURN_IF_ERROR(lower_dynamic_starts(lowering, instruction, 2, update->shape->dims, inner));
@@ -161,8 +170,8 @@ Status element_dynamic_update_slice(Lowering *lowering, const HloInstruction *in
   return STATUS_OK;
 }
 
-Status lower_index_component(Lowering *lowering, const HloInstruction *indices, const IndexExpr *batch, int64_t index_vector_dim,
-                             int64_t component, int32_t *out_value) {
+Status lower_index_component(Lowering *lowering, const HloInstruction *indices, const IndexExpr *batch,
+                             int64_t index_vector_dim, int64_t component, int32_t *out_value) {
   IndexExpr position[MAX_RANK];
   for (int i = 0, next = 0; i < indices->shape->rank; i++) {
     position[i] = i == index_vector_dim ? index_constant(component) : batch[next++];
@@ -177,7 +186,8 @@ static int64_t list_find(Int64List list, int64_t wanted) {
   return -1;
 }
 
-Status element_gather(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+Status element_gather(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                      int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0], *indices = instruction->operands[1];
   Int64List offset_dims = hlo_instruction_ints(instruction, HLO_ATTR_OFFSET_DIMS);
   Int64List collapsed = hlo_instruction_ints(instruction, HLO_ATTR_COLLAPSED_SLICE_DIMS);
@@ -203,7 +213,8 @@ Status element_gather(Lowering *lowering, const HloInstruction *instruction, con
       RETURN_IF_ERROR(lower_index_component(lowering, indices, batch, vector_dim, component, &start));
       inner[d] = lowering_clamped_index(lowering, start, operand->shape->dims[d] - sizes.data[d]);
     }
-    if (list_find(collapsed, d) < 0) inner[d] = index_add(&lowering->space, inner[d], index[offset_dims.data[offset++]]);
+    if (list_find(collapsed, d) < 0)
+      inner[d] = index_add(&lowering->space, inner[d], index[offset_dims.data[offset++]]);
   }
   return lower_element(lowering, operand, inner, out_value);
 }

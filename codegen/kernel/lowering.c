@@ -30,7 +30,8 @@ IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, i
   return index;
 }
 
-void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage, IndexExpr *out_index) {
+void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage,
+                            IndexExpr *out_index) {
   for (int i = shape->rank - 1; i >= 0; i--) {
     int64_t dim = shape->layout.minor_to_major[i];
     out_index[dim] = lowering_dim(lowering, shape->dims[dim], kind, stage);
@@ -87,20 +88,22 @@ static uint64_t value_hash(const KernelValue *value) {
   hash = hash_combine(hash, value->bits[0] * 31 + value->bits[1]);
   hash = hash_combine(hash, (uint64_t)value->address.constant);
   for (int i = 0; i < value->address.term_count; i++) {
-    hash = hash_combine(hash, (uint64_t)value->address.terms[i].coefficient * 64 + (uint64_t)value->address.terms[i].atom);
+    hash =
+        hash_combine(hash, (uint64_t)value->address.terms[i].coefficient * 64 + (uint64_t)value->address.terms[i].atom);
   }
   return hash;
 }
 
 static bool value_same(const KernelValue *a, const KernelValue *b) {
   return a->kind == b->kind && a->type == b->type && a->opcode == b->opcode && a->operand_count == b->operand_count &&
-         memcmp(a->operands, b->operands, sizeof a->operands) == 0 && memcmp(a->params, b->params, sizeof a->params) == 0 &&
-         a->buffer == b->buffer && a->fold == b->fold && a->predicate == b->predicate && a->lower == b->lower &&
-         a->upper == b->upper && memcmp(a->bits, b->bits, sizeof a->bits) == 0 && index_equal(a->address, b->address);
+         memcmp(a->operands, b->operands, sizeof a->operands) == 0 &&
+         memcmp(a->params, b->params, sizeof a->params) == 0 && a->buffer == b->buffer && a->fold == b->fold &&
+         a->predicate == b->predicate && a->lower == b->lower && a->upper == b->upper &&
+         memcmp(a->bits, b->bits, sizeof a->bits) == 0 && index_equal(a->address, b->address);
 }
 
-/* The number of a value equal to |wanted|, made if there is none yet.  A load is shared only as long as nothing was stored into its buffer: Kernels
- * load an in-place element before they store it, and never after. */
+/* The number of a value equal to |wanted|, made if there is none yet.  A load is shared only as long as nothing was
+ * stored into its buffer: Kernels load an in-place element before they store it, and never after. */
 static int32_t share_value(Lowering *lowering, KernelValue wanted) {
   uint64_t hash = value_hash(&wanted);
   int64_t found;
@@ -168,15 +171,16 @@ int32_t lowering_in_range(Lowering *lowering, IndexExpr expr, int64_t lower, int
 int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor) {
   IndexExpr remainder = index_mod(&lowering->space, expr, divisor);
   int64_t constant;
-  if (index_is_constant(remainder, &constant)) return constant == 0 ? -1 : lowering_constant_int(lowering, TYPE_PRED, 0);
+  if (index_is_constant(remainder, &constant))
+    return constant == 0 ? -1 : lowering_constant_int(lowering, TYPE_PRED, 0);
   KernelValue value = blank_value(KERNEL_DIVISIBLE, TYPE_PRED);
   value.address = expr;
   value.upper = divisor;
   return share_value(lowering, value);
 }
 
-int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count,
-                            int64_t param0, int64_t param1) {
+int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                            int operand_count, int64_t param0, int64_t param1) {
   XLAC_CHECK(operand_count <= KERNEL_MAX_OPERANDS);
   KernelValue value = blank_value(KERNEL_APPLY, type);
   value.opcode = opcode;
@@ -187,7 +191,8 @@ int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType 
   return share_value(lowering, value);
 }
 
-int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count) {
+int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                       int operand_count) {
   return lowering_apply_with(lowering, opcode, type, operands, operand_count, 0, 0);
 }
 
@@ -254,7 +259,8 @@ static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveTyp
     bool truth = opcode == HLO_AND || opcode == HLO_MINIMUM;
     return lowering_constant_int(lowering, type, truth);
   }
-  if (identity != identity + 1 && identity != identity - 1) return lowering_constant_int(lowering, type, (int64_t)identity);
+  if (identity != identity + 1 && identity != identity - 1)
+    return lowering_constant_int(lowering, type, (int64_t)identity);
   /* the least or greatest integer of the type */
   int bits = type_bits(type);
   uint64_t top = UINT64_C(1) << (bits - 1);

@@ -11,7 +11,8 @@ static void split_factor(DimSplit *split, int factor, int64_t extent, int64_t di
     split->factor_count = 1;
     split->factors[0] = extent;
   }
-  memmove(&split->factors[factor + 1], &split->factors[factor], (size_t)(split->factor_count - factor) * sizeof(int64_t));
+  memmove(&split->factors[factor + 1], &split->factors[factor],
+          (size_t)(split->factor_count - factor) * sizeof(int64_t));
   split->factors[factor] = extent / divisor;
   split->factors[factor + 1] = divisor;
   split->factor_count++;
@@ -40,9 +41,9 @@ bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_coun
 typedef struct Finisher {
   const Lowering *lowering;
   Arena *arena;
-  bool *alive;             /* by old value */
-  int32_t *new_number;     /* by old value */
-  int group[KERNEL_MAX_DIMS]; /* new dim of each old dim */
+  bool *alive;                   /* by old value */
+  int32_t *new_number;           /* by old value */
+  int group[KERNEL_MAX_DIMS];    /* new dim of each old dim */
   bool is_last[KERNEL_MAX_DIMS]; /* the old dim is the innermost of its group */
   IndexSpace space;
   KernelDim *dims;
@@ -97,7 +98,8 @@ static bool may_merge(const Finisher *finisher, int dim) {
   const KernelDim *outer = &lowering->dims.data[dim], *inner = &lowering->dims.data[dim + 1];
   if (outer->kind != inner->kind || outer->stage != inner->stage) return false;
   for (int64_t v = 0; v < lowering->values.count; v++) {
-    if (finisher->alive[v] && !index_allows_merge(finisher, lowering->values.data[v].address, dim, inner->extent)) return false;
+    if (finisher->alive[v] && !index_allows_merge(finisher, lowering->values.data[v].address, dim, inner->extent))
+      return false;
   }
   for (int64_t s = 0; s < lowering->stages.count; s++) {
     const KernelStoreArray *stores = &lowering->stages.data[s].stores;
@@ -145,7 +147,9 @@ static IndexExpr rewrite_index(Finisher *finisher, IndexExpr expr) {
         if (!finisher->is_last[atom->number]) continue;
         term = index_dim(space, finisher->group[atom->number], finisher->dims[finisher->group[atom->number]].extent);
         break;
-      case INDEX_ATOM_VALUE: term = index_value(space, finisher->new_number[atom->number], atom->lower, atom->upper); break;
+      case INDEX_ATOM_VALUE:
+        term = index_value(space, finisher->new_number[atom->number], atom->lower, atom->upper);
+        break;
       case INDEX_ATOM_DIV: term = index_div(space, rewrite_index(finisher, atom->inner), atom->divisor); break;
       case INDEX_ATOM_MOD: term = index_mod(space, rewrite_index(finisher, atom->inner), atom->divisor); break;
     }
@@ -168,7 +172,8 @@ static void add_value_dependencies(const KernelValue *values, int32_t operand, K
   if (values[operand].stage > value->stage) value->stage = values[operand].stage;
 }
 
-static void add_index_dependencies(const Finisher *finisher, const KernelValue *values, IndexExpr expr, KernelValue *value) {
+static void add_index_dependencies(const Finisher *finisher, const KernelValue *values, IndexExpr expr,
+                                   KernelValue *value) {
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = &finisher->space.atoms.data[expr.terms[i].atom];
     if (atom->kind == INDEX_ATOM_DIM) {

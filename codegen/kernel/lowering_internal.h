@@ -9,7 +9,8 @@
 
 #define MAX_RANK 32
 
-/* Refinement of the dims a Kernel is asked for: ordinal i (in order of lowering_dim calls) is walked as a product of factors. */
+/* Refinement of the dims a Kernel is asked for: ordinal i (in order of lowering_dim calls) is walked as a product of
+ * factors. */
 typedef struct DimSplit {
   int factor_count;
   int64_t factors[MAX_RANK];
@@ -21,7 +22,8 @@ typedef struct DimOrigin {
 
 typedef struct LoweringMemo LoweringMemo;
 
-/* A costly value that a stage computes for each of its points: a later stage that needs it again reads it from a row buffer. */
+/* A costly value that a stage computes for each of its points: a later stage that needs it again reads it from a row
+ * buffer. */
 typedef struct RowValue {
   const HloInstruction *instruction;
   const IndexExpr *index;
@@ -39,36 +41,38 @@ typedef struct LoweringStage {
 typedef struct Lowering {
   Arena *arena;
   DiagSink *diag;
-  const HloInstruction *source;     /* the instruction the Kernel is made for */
-  const HloComputation *fused;      /* its computation when it is a fusion, else NULL */
+  const HloInstruction *source; /* the instruction the Kernel is made for */
+  const HloComputation *fused;  /* its computation when it is a fusion, else NULL */
   IndexSpace space;
   ARRAY(KernelDim) dims;
-  ARRAY(DimOrigin) origins;         /* one per dim */
+  ARRAY(DimOrigin) origins; /* one per dim */
   ARRAY(KernelBuffer) buffers;
   ARRAY(KernelValue) values;
   ARRAY(KernelFold) folds;
-  ARRAY(LoweringStage) stages;       /* by number, in order of their beginning */
-  ARRAY(int32_t) stage_order;       /* their numbers in order of execution: a stage ends after those it needs */
-  int current_stage;                /* whose dims are being walked, KERNEL_OUTER for none */
+  ARRAY(LoweringStage) stages; /* by number, in order of their beginning */
+  ARRAY(int32_t) stage_order;  /* their numbers in order of execution: a stage ends after those it needs */
+  int current_stage;           /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
-  IntMap value_map;                 /* content hash → value, for sharing equal values */
-  IntMap memo_map;                  /* (instruction, index, predicate) hash → LoweringMemo */
-  LoweringMemo *memos;              /* the latest, linked to those before */
-  int32_t predicate;                /* under which loads happen now; -1: always */
-  int result_node;                  /* the leaf of the source's shape that this Kernel makes (the first of several) */
-  bool is_empty;                    /* an outer dim has extent 0: there is nothing to do */
+  IntMap value_map;    /* content hash → value, for sharing equal values */
+  IntMap memo_map;     /* (instruction, index, predicate) hash → LoweringMemo */
+  LoweringMemo *memos; /* the latest, linked to those before */
+  int32_t predicate;   /* under which loads happen now; -1: always */
+  int result_node;     /* the leaf of the source's shape that this Kernel makes (the first of several) */
+  bool is_empty;       /* an outer dim has extent 0: there is nothing to do */
   int next_ordinal;
-  const DimSplit *splits;           /* by ordinal; those beyond |split_count| are whole */
+  const DimSplit *splits; /* by ordinal; those beyond |split_count| are whole */
   int split_count;
 } Lowering;
 
 /* --- dims and buffers --- */
 
-/* A new loop dimension of |extent| (0 makes the Kernel empty; several where it is split) and the expression of its index. */
+/* A new loop dimension of |extent| (0 makes the Kernel empty; several where it is split) and the expression of its
+ * index. */
 IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage);
 
 /* Dims for all of |shape| in the order of its layout, outermost first; |out_index| by logical dimension. */
-void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage, IndexExpr *out_index);
+void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage,
+                            IndexExpr *out_index);
 
 /* The buffer bound to leaf |node| of operand |operand| (RESULT, IN_PLACE: of the result, operand -1); one each. */
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf);
@@ -89,9 +93,10 @@ int32_t lowering_index_value(Lowering *lowering, PrimitiveType type, IndexExpr e
 /* pred lower <= expr < upper; -1 when always true.  Never true still gives a value. */
 int32_t lowering_in_range(Lowering *lowering, IndexExpr expr, int64_t lower, int64_t upper);
 int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor);
-int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count);
-int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands, int operand_count,
-                            int64_t param0, int64_t param1);
+int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                       int operand_count);
+int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                            int operand_count, int64_t param0, int64_t param1);
 /* Conjunction where -1 means true. */
 int32_t lowering_and(Lowering *lowering, int32_t a, int32_t b);
 /* predicate ? on_true : on_false; on_true when the predicate is -1. */
@@ -102,11 +107,12 @@ PrimitiveType lowering_type(const Lowering *lowering, int32_t value);
 /* The accumulator of fold |fold| within its stage, or (final) behind it. */
 int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final);
 int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed);
-/* Sets the next value; marks the fold reassociable when |opcode|'s pattern over it is, and replaces its seed by the identity: returns whether so. */
+/* Sets the next value; marks the fold reassociable when |opcode|'s pattern over it is, and replaces its seed by the
+ * identity: returns whether so. */
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next);
 
-/* Begins a stage and makes it the current one; the result is its number, for its dims and folds.  Stages nest: one that is begun inside another runs
- * before it. */
+/* Begins a stage and makes it the current one; the result is its number, for its dims and folds.  Stages nest: one that
+ * is begun inside another runs before it. */
 int lowering_begin_stage(Lowering *lowering);
 void lowering_end_stage(Lowering *lowering, int stage, int outer_stage);
 void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store);
@@ -120,17 +126,21 @@ IndexExpr lowering_raw_index(Lowering *lowering, int32_t value);
 
 /* --- elements --- */
 
-/* The value of element |index| (one expression per dimension) of |instruction|, which is an operand of the source, or inside its fusion. */
-MUST_USE Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value);
+/* The value of element |index| (one expression per dimension) of |instruction|, which is an operand of the source, or
+ * inside its fusion. */
+MUST_USE Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                              int32_t *out_value);
 
-/* Forgets which elements were lowered, but for those of reductions: they are asked for again, and may now come from rows. */
+/* Forgets which elements were lowered, but for those of reductions: they are asked for again, and may now come from
+ * rows. */
 void lowering_forget_rows(Lowering *lowering);
 
 /* The results of scalar computation |region| applied to |arguments|: one value per leaf of its root. */
-MUST_USE Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments, int argument_count,
-                             int32_t *out_results, int result_count);
+MUST_USE Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments,
+                             int argument_count, int32_t *out_results, int result_count);
 
-typedef Status (*ElementRule)(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value);
+typedef Status (*ElementRule)(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                              int32_t *out_value);
 Status element_elementwise(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_map(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_constant(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
@@ -155,9 +165,10 @@ Status element_convolution(Lowering *, const HloInstruction *, const IndexExpr *
 /* The clamped start of a dynamic slice along each dimension of its operand. */
 MUST_USE Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand,
                                      const int64_t *sizes, IndexExpr *out_starts);
-/* One component of the index vector of gather or scatter: element of |indices| at |batch| (all dims but index_vector_dim) as a raw value. */
-MUST_USE Status lower_index_component(Lowering *lowering, const HloInstruction *indices, const IndexExpr *batch, int64_t index_vector_dim,
-                                      int64_t component, int32_t *out_value);
+/* One component of the index vector of gather or scatter: element of |indices| at |batch| (all dims but
+ * index_vector_dim) as a raw value. */
+MUST_USE Status lower_index_component(Lowering *lowering, const HloInstruction *indices, const IndexExpr *batch,
+                                      int64_t index_vector_dim, int64_t component, int32_t *out_value);
 
 /* --- roots: fill the lowering for one Kernel --- */
 

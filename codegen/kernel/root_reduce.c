@@ -63,7 +63,8 @@ static PrimitiveType accumulator_type(PrimitiveType type, HloOpcode opcode) {
   return is_half && (opcode == HLO_ADD || opcode == HLO_MULTIPLY) ? TYPE_F32 : type;
 }
 
-/* One fold of |input| from |init| by the single operation |opcode| over the dims of the current stage; the final value. */
+/* One fold of |input| from |init| by the single operation |opcode| over the dims of the current stage; the final value.
+ */
 static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType type, int32_t input, int32_t init) {
   PrimitiveType wide = accumulator_type(type, opcode);
   int32_t start = lowering_convert(lowering, init, wide);
@@ -78,8 +79,8 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
 }
 
 /* Folds of |count| inputs together by |region|. */
-static Status fold_region(Lowering *lowering, const HloComputation *region, const int32_t *inputs, const int32_t *inits, int count,
-                          int32_t *out_finals) {
+static Status fold_region(Lowering *lowering, const HloComputation *region, const int32_t *inputs, const int32_t *inits,
+                          int count, int32_t *out_finals) {
   int32_t arguments[2 * MAX_REDUCE_INPUTS] = {0}, next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) {
     folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), lowering->current_stage, inits[i]);
@@ -94,8 +95,8 @@ static Status fold_region(Lowering *lowering, const HloComputation *region, cons
   return STATUS_OK;
 }
 
-static Status fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs, const int32_t *inits, int count,
-                          int32_t *out_finals) {
+static Status fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs, const int32_t *inits,
+                          int count, int32_t *out_finals) {
   PrimitiveType type = lowering_type(lowering, inits[0]);
   const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
@@ -110,7 +111,8 @@ static void store_results(Lowering *lowering, const IndexExpr *index, const int3
   KernelStore stores[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) {
     const Shape *leaf = result_leaf(lowering, i);
-    stores[i] = (KernelStore){result_buffer(lowering, KERNEL_RESULT, i), lowering_address(lowering, leaf, index), values[i], -1};
+    stores[i] = (KernelStore){result_buffer(lowering, KERNEL_RESULT, i), lowering_address(lowering, leaf, index),
+                              values[i], -1};
   }
   lowering_add_stage(lowering, stores, count);
 }
@@ -120,8 +122,10 @@ static Status too_many_inputs(const Lowering *lowering, const HloInstruction *re
                     hlo_opcode_text(reduce->opcode), MAX_REDUCE_INPUTS);
 }
 
-/* The results of |reduce| at |outer|: the final values of a stage of their own, or the initial values where nothing is reduced. */
-static Status fold_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer, int32_t *out_values) {
+/* The results of |reduce| at |outer|: the final values of a stage of their own, or the initial values where nothing is
+ * reduced. */
+static Status fold_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
+                          int32_t *out_values) {
   int count = reduce->operand_count / 2;
   if (count > MAX_REDUCE_INPUTS) return too_many_inputs(lowering, reduce);
   Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
@@ -167,7 +171,8 @@ Status element_reduce(Lowering *lowering, const HloInstruction *reduce, const In
 
 /* --- rows --- */
 
-/* How many leading dims of |shape| walk the rows of the reductions in |fused|: their product is the reductions' result. */
+/* How many leading dims of |shape| walk the rows of the reductions in |fused|: their product is the reductions' result.
+ */
 static int leading_dims(const HloComputation *fused, const Shape *shape) {
   int64_t rows = 1;
   for (int64_t i = 0; i < fused->instructions.count; i++) {
@@ -190,7 +195,8 @@ Status root_rows(Lowering *lowering, const HloInstruction *root) {
   for (int d = leading; d < shape->rank; d++) index[d] = lowering_dim(lowering, shape->dims[d], KERNEL_PARALLEL, stage);
   if (lowering->is_empty) return STATUS_OK;
   KernelStore store = {.predicate = -1};
-  /* The first time begins the stages that the result needs, the second finds what they computed in their rows; what only the first made is dead. */
+  /* The first time begins the stages that the result needs, the second finds what they computed in their rows; what
+   * only the first made is dead. */
   for (int round = 0; round < 2; round++) {
     lowering_forget_rows(lowering);
     RETURN_IF_ERROR(lower_element(lowering, root, index, &store.value));
@@ -203,11 +209,12 @@ Status root_rows(Lowering *lowering, const HloInstruction *root) {
 }
 
 /* The position in the operand of window element |k| at output position |o|, and whether it is inside. */
-static IndexExpr window_position(Lowering *lowering, const WindowDimension *window, IndexExpr o, IndexExpr k, int64_t size,
-                                 int32_t *predicate) {
+static IndexExpr window_position(Lowering *lowering, const WindowDimension *window, IndexExpr o, IndexExpr k,
+                                 int64_t size, int32_t *predicate) {
   IndexSpace *space = &lowering->space;
   if (window->reversal) k = index_add_constant(space, index_scale(space, k, -1), window->size - 1);
-  IndexExpr position = index_add(space, index_scale(space, o, window->stride), index_scale(space, k, window->window_dilation));
+  IndexExpr position =
+      index_add(space, index_scale(space, o, window->stride), index_scale(space, k, window->window_dilation));
   position = index_add_constant(space, position, -window->pad_low);
   int64_t span = size == 0 ? 0 : (size - 1) * window->base_dilation + 1;
   *predicate = lowering_and(lowering, *predicate, lowering_in_range(lowering, position, 0, span));
@@ -224,7 +231,8 @@ Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
   lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
   if (lowering->is_empty) return STATUS_OK;
   int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS], finals[MAX_REDUCE_INPUTS];
-  for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
+  for (int i = 0; i < count; i++)
+    RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
   int32_t predicate = -1;
   int stage = lowering_begin_stage(lowering);
   for (int d = 0; d < input->rank; d++) {
@@ -263,8 +271,8 @@ Status root_select_and_scatter_fill(Lowering *lowering, const HloInstruction *ro
   return STATUS_OK;
 }
 
-/* Finds the selected element of one window: three folds, of its value, its address in the result, and whether there was any.  Returns their final
- * values in |out_finals|. */
+/* Finds the selected element of one window: three folds, of its value, its address in the result, and whether there was
+ * any.  Returns their final values in |out_finals|. */
 static Status fold_selection(Lowering *lowering, const HloInstruction *root, int32_t x, int32_t address, int32_t inside,
                              int32_t *out_finals) {
   int32_t seeds[3] = {lowering_constant_int(lowering, lowering_type(lowering, x), 0),

@@ -22,10 +22,11 @@ static int64_t find(Int64List list, int64_t wanted) {
   return -1;
 }
 
-/* The index into the operand that update element |update| goes to, and the predicate under which the whole window lies inside. */
-static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, const HloInstruction *indices, const ScatterDims *dims,
-                             const Shape *operand, const Shape *updates, const IndexExpr *update, IndexExpr *out_index,
-                             int32_t *out_predicate) {
+/* The index into the operand that update element |update| goes to, and the predicate under which the whole window lies
+ * inside. */
+static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, const HloInstruction *indices,
+                             const ScatterDims *dims, const Shape *operand, const Shape *updates,
+                             const IndexExpr *update, IndexExpr *out_index, int32_t *out_predicate) {
   (void)scatter;
   IndexExpr batch[MAX_RANK];
   for (int i = 0, next = 0; i < updates->rank; i++) {
@@ -61,8 +62,8 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
 Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
   int count = scatter->operand_count / 2;
   if (count > MAX_SCATTER_OPERANDS) {
-    return diag_error(lowering->diag, STATUS_UNSUPPORTED, scatter->loc, "unsupported-op", "'scatter' of more than %d arrays",
-                      MAX_SCATTER_OPERANDS);
+    return diag_error(lowering->diag, STATUS_UNSUPPORTED, scatter->loc, "unsupported-op",
+                      "'scatter' of more than %d arrays", MAX_SCATTER_OPERANDS);
   }
   const HloInstruction *indices = scatter->operands[count];
   const Shape *operand = scatter->operands[0]->shape, *updates = scatter->operands[count + 1]->shape;

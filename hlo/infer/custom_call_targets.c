@@ -2,8 +2,8 @@
 
 /* Markers that XLA's front ends and partitioner leave in dumps: identities or operations of their own. */
 static const char *const known_targets[] = {
-    "Sharding",     "SPMDFullToShardShape", "SPMDShardToFullShape", "TopK",
-    "MoveToHost",   "MoveToDevice",         "LayoutConstraint",     "annotate_device_placement",
+    "Sharding",   "SPMDFullToShardShape", "SPMDShardToFullShape", "TopK",
+    "MoveToHost", "MoveToDevice",         "LayoutConstraint",     "annotate_device_placement",
 };
 
 static bool is_known(StringView target) {
@@ -17,9 +17,11 @@ static Status check_call(const HloInstruction *call, DiagSink *diag) {
   int64_t version = hlo_instruction_int(call, HLO_ATTR_API_VERSION, CUSTOM_CALL_API_VERSION_ORIGINAL);
   const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
   if (version == CUSTOM_CALL_API_VERSION_TYPED_FFI || target == NULL || is_known(target->value.text)) return STATUS_OK;
-  Status status = diag_error(diag, STATUS_INVALID, call->loc, "unknown-target", "nothing implements the untyped custom call to '%.*s'",
-                             SV_ARG(target->value.text));
-  diag_note(diag, NO_LOC, "typed calls (api_version=API_VERSION_TYPED_FFI) may name any handler; of the untyped ones only XLA's own markers are known");
+  Status status = diag_error(diag, STATUS_INVALID, call->loc, "unknown-target",
+                             "nothing implements the untyped custom call to '%.*s'", SV_ARG(target->value.text));
+  diag_note(diag, NO_LOC,
+            "typed calls (api_version=API_VERSION_TYPED_FFI) may name any handler; of the untyped ones only XLA's own "
+            "markers are known");
   return status;
 }
 

@@ -1,7 +1,8 @@
 /* Custom-call targets: which of them somebody is known to provide.
  *
- * Typed FFI calls name handlers that users link or load, so any target may exist.  The older, untyped calls have no such registry in a
- * dump: only the markers of XLA's own passes are known, and anything else is what XLA reports as having no implementation. */
+ * Typed FFI calls name handlers that users link or load, so any target may exist.  The older, untyped calls have no
+ * such registry in a dump: only the markers of XLA's own passes are known, and anything else is what XLA reports as
+ * having no implementation. */
 #ifndef XLAC_HLO_INFER_CUSTOM_CALL_TARGETS_H
 #define XLAC_HLO_INFER_CUSTOM_CALL_TARGETS_H
 

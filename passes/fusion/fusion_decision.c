@@ -112,7 +112,8 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return is_plain_reduce(instruction);
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return false;
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return true;
-  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER && !fusion_is_contraction(instruction);
+  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER &&
+         !fusion_is_contraction(instruction);
 }
 
 bool fusion_is_contraction(const HloInstruction *instruction) {
@@ -201,7 +202,8 @@ static FusionDecision decide_free(const HloInstruction *producer, const FusionUs
   return YES("costs no arithmetic");
 }
 
-/* The sums of a dot or convolution go through its consumers before they are stored, where each is needed once, at one place. */
+/* The sums of a dot or convolution go through its consumers before they are stored, where each is needed once, at one
+ * place. */
 static FusionDecision decide_contraction(const FusionUse *use) {
   if (use->is_cut) return NO("only a part of it, or more than it, is read");
   if (use->has_contraction) return NO("one contraction a fusion");

@@ -9,7 +9,8 @@ int row_leading_dims(const Shape *shape, int64_t rows) {
   return dim;
 }
 
-/* The leading dims of the operand reach those of the result in order and none is repeated; the others stay behind them. */
+/* The leading dims of the operand reach those of the result in order and none is repeated; the others stay behind them.
+ */
 static bool broadcast_keeps_rows(const HloInstruction *broadcast, int64_t rows) {
   const Shape *from = broadcast->operands[0]->shape, *to = broadcast->shape;
   Int64List dimensions = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS);
@@ -64,7 +65,8 @@ static bool keeps_rows(const HloInstruction *instruction, const HloInstruction *
 }
 
 /* Follows what is computed from the parameter through the fused computation. */
-static bool fused_keeps_rows(const HloComputation *fused, const HloInstruction *parameter, int64_t rows, IntMap *derived) {
+static bool fused_keeps_rows(const HloComputation *fused, const HloInstruction *parameter, int64_t rows,
+                             IntMap *derived) {
   int_map_set(derived, (uint64_t)parameter->id, 1);
   for (int64_t i = 0; i < fused->instructions.count; i++) {
     const HloInstruction *instruction = fused->instructions.data[i];

@@ -1,15 +1,22 @@
 /* Row fusion: reductions of rows together with what makes the rows and with what is done with the results.
  *
- * Works on what `fusion` has left: a cluster grows backwards from its last member over operands that nothing outside needs, as long as each row depends on
- * the same row only (row_alignment.h).  It becomes one fusion with reductions inside, a Kernel of several stages over one row (softmax, layer
- * norm, cross entropy).  One result, nothing else leaves the cluster: so no cycles can arise. */
+ * Works on what `fusion` has left: a cluster grows backwards from its last member over operands that nothing outside
+ * needs, as long as each row depends on the same row only (row_alignment.h).  It becomes one fusion with reductions
+ * inside, a Kernel of several stages over one row (softmax, layer norm, cross entropy).  One result, nothing else
+ * leaves the cluster: so no cycles can arise. */
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fusion_decision.h"
 #include "passes/fusion/row_alignment.h"
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
 
-enum { MEMBER_LIMIT = 24, INSTRUCTION_LIMIT = 200, OPERAND_LIMIT = 60, ROW_ELEMENTS_LIMIT = 1 << 20, ROWS_LIMIT_CANDIDATES = 8 };
+enum {
+  MEMBER_LIMIT = 24,
+  INSTRUCTION_LIMIT = 200,
+  OPERAND_LIMIT = 60,
+  ROW_ELEMENTS_LIMIT = 1 << 20,
+  ROWS_LIMIT_CANDIDATES = 8
+};
 
 typedef struct RowFuser {
   Arena *arena;
@@ -24,7 +31,7 @@ typedef struct RowCluster {
   HloInstructionArray members; /* the last one first */
   IntMap inside;               /* instruction id */
   int64_t instruction_count;
-  int reduction_count;         /* whose result another member reads */
+  int reduction_count; /* whose result another member reads */
 } RowCluster;
 
 static const HloComputation *fused_of(const HloInstruction *instruction) {
@@ -44,16 +51,22 @@ static int64_t instruction_count(const HloInstruction *instruction) {
 static bool is_member_opcode(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return true;
   if (instruction->opcode == HLO_RESHAPE || instruction->opcode == HLO_BITCAST) return true;
-  if (fusion_is_contraction(instruction) || instruction->opcode == HLO_GATHER || instruction->opcode == HLO_DYNAMIC_SLICE) return false;
+  if (fusion_is_contraction(instruction) || instruction->opcode == HLO_GATHER ||
+      instruction->opcode == HLO_DYNAMIC_SLICE)
+    return false;
   return fusion_cost(instruction) != FUSION_COST_NONE;
 }
 
-/* Something this pass can take into a cluster: computed element by element or a reduction, one array in the default layout. */
+/* Something this pass can take into a cluster: computed element by element or a reduction, one array in the default
+ * layout. */
 static bool may_join(const RowFuser *fuser, const HloInstruction *instruction) {
   int64_t ignored;
-  if (int_map_find(&fuser->taken, (uint64_t)instruction->id, &ignored) || control_edges_touch(&fuser->control, instruction)) return false;
+  if (int_map_find(&fuser->taken, (uint64_t)instruction->id, &ignored) ||
+      control_edges_touch(&fuser->control, instruction))
+    return false;
   const Shape *shape = instruction->shape;
-  if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape->rank == 0 || !shape_has_default_layout(shape)) return false;
+  if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape->rank == 0 || !shape_has_default_layout(shape))
+    return false;
   if (shape_element_count(shape) <= 0) return false;
   const HloComputation *fused = fused_of(instruction);
   if (fused == NULL) return is_member_opcode(instruction);
@@ -116,7 +129,8 @@ static RowCluster cluster_at(RowFuser *fuser, HloInstruction *last, int64_t rows
   return cluster;
 }
 
-/* Row counts worth trying for a cluster that ends in |last|: those of reductions it reads, directly or through one re-view. */
+/* Row counts worth trying for a cluster that ends in |last|: those of reductions it reads, directly or through one
+ * re-view. */
 static int row_candidates(const HloInstruction *last, int64_t *out_rows) {
   int count = 0;
   for (int k = 0; k < last->operand_count && count < ROWS_LIMIT_CANDIDATES; k++) {
@@ -132,28 +146,33 @@ static int row_candidates(const HloInstruction *last, int64_t *out_rows) {
 
 /* --- writing --- */
 
-static HloInstruction *value_inside(HloComputation *fused, IntMap *inside, HloInstructionArray *operands, HloInstruction *value, Arena *arena) {
+static HloInstruction *value_inside(HloComputation *fused, IntMap *inside, HloInstructionArray *operands,
+                                    HloInstruction *value, Arena *arena) {
   HloInstruction *found = pointer_map_get(inside, value);
   if (found != NULL) return found;
   if (value->opcode == HLO_CONSTANT && shape_is_scalar(value->shape)) {
     found = hlo_computation_add_clone(fused, value, value->shape, NULL, 0);
   } else {
-    found = hlo_computation_add_parameter(fused, operands->count, value->shape, sv_printf(arena, "param_%d", (int)operands->count));
+    found = hlo_computation_add_parameter(fused, operands->count, value->shape,
+                                          sv_printf(arena, "param_%d", (int)operands->count));
     array_push(operands, arena, value);
   }
   pointer_map_set(inside, value, found);
   return found;
 }
 
-static HloInstruction *write_member(HloComputation *fused, IntMap *inside, HloInstructionArray *operands, HloInstruction *member, Arena *arena) {
+static HloInstruction *write_member(HloComputation *fused, IntMap *inside, HloInstructionArray *operands,
+                                    HloInstruction *member, Arena *arena) {
   HloInstruction **arguments = ARENA_NEW_ARRAY(arena, HloInstruction *, member->operand_count + 1);
-  for (int k = 0; k < member->operand_count; k++) arguments[k] = value_inside(fused, inside, operands, member->operands[k], arena);
+  for (int k = 0; k < member->operand_count; k++)
+    arguments[k] = value_inside(fused, inside, operands, member->operands[k], arena);
   const HloComputation *callee = fused_of(member);
   if (callee != NULL) return hlo_computation_inline(fused, callee, arguments);
   return hlo_computation_add_clone(fused, member, member->shape, arguments, member->operand_count);
 }
 
-static void write_cluster(RowFuser *fuser, const RowCluster *cluster, HloInstruction *const *order, int64_t order_count) {
+static void write_cluster(RowFuser *fuser, const RowCluster *cluster, HloInstruction *const *order,
+                          int64_t order_count) {
   HloInstruction *last = cluster->members.data[0];
   HloComputation *fused = hlo_module_add_computation(fuser->computation->module, SV("fused_rows"));
   HloInstructionArray operands = {0};
@@ -166,13 +185,15 @@ static void write_cluster(RowFuser *fuser, const RowCluster *cluster, HloInstruc
     pointer_map_set(&inside, order[i], root);
   }
   hlo_computation_set_root(fused, root);
-  HloInstruction *fusion = hlo_computation_add(fuser->computation, HLO_FUSION, last->shape, operands.data, (int)operands.count, SV("rows_fusion"));
+  HloInstruction *fusion = hlo_computation_add(fuser->computation, HLO_FUSION, last->shape, operands.data,
+                                               (int)operands.count, SV("rows_fusion"));
   hlo_instruction_set_int(fusion, HLO_ATTR_FUSION_KIND, FUSION_KIND_INPUT);
   hlo_instruction_set_computation(fusion, HLO_ATTR_CALLS, fused);
   hlo_instruction_inherit_metadata(fusion, last);
   fusion->loc = last->loc;
   hlo_instruction_replace_all_uses(last, fusion);
-  for (int64_t m = 0; m < cluster->members.count; m++) int_map_set(&fuser->taken, (uint64_t)cluster->members.data[m]->id, 1);
+  for (int64_t m = 0; m < cluster->members.count; m++)
+    int_map_set(&fuser->taken, (uint64_t)cluster->members.data[m]->id, 1);
   int_map_set(&fuser->taken, (uint64_t)fusion->id, 1);
 }
 
@@ -201,7 +222,8 @@ static bool fuse_at(RowFuser *fuser, HloInstruction *last, HloInstruction *const
   if (best.reduction_count == 0 || outside_operand_count(&best, fuser->arena) > OPERAND_LIMIT) return false;
   if (fuser->observer != NULL) {
     for (int64_t m = 1; m < best.members.count; m++) {
-      fuser->observer->decided(fuser->observer->context, "row-fusion", best.members.data[m], last, true, "each row depends on the same row only");
+      fuser->observer->decided(fuser->observer->context, "row-fusion", best.members.data[m], last, true,
+                               "each row depends on the same row only");
     }
   }
   write_cluster(fuser, &best, order, order_count);
@@ -233,4 +255,5 @@ static Status run_row_fusion(HloPassContext *context, HloModule *module, bool *o
   return STATUS_OK;
 }
 
-const HloPass hlo_row_fusion_pass = {"row-fusion", "reduce rows together with what makes and uses them", run_row_fusion, false};
+const HloPass hlo_row_fusion_pass = {"row-fusion", "reduce rows together with what makes and uses them", run_row_fusion,
+                                     false};
