@@ -269,15 +269,17 @@ static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveTyp
   return lowering_constant_int(lowering, type, (int64_t)(identity > 0 ? greatest : least));
 }
 
-/* Whether |value| reads accumulator |fold| as it is within its stage (a final value is a value like any other). */
-static bool reads_accumulator(const Lowering *lowering, int32_t value, int32_t fold) {
-  if (value < 0) return false;
-  const KernelValue *info = &lowering->values.data[value];
-  if (info->kind == KERNEL_ACCUMULATOR) return info->fold == fold && info->params[0] == 0;
-  for (int i = 0; i < info->operand_count; i++) {
-    if (reads_accumulator(lowering, info->operands[i], fold)) return true;
+/* Whether |value| reads an accumulator as it is within its stage (a final value is a value like any other).  Operands
+ * stand before what reads them, so one sweep over all values answers; a walk over the graph would visit shared operands
+ * again and again. */
+static bool reads_accumulator(const Lowering *lowering, int32_t value) {
+  bool *reads = ARENA_NEW_ARRAY(lowering->arena, bool, value + 1);
+  for (int32_t v = 0; v <= value; v++) {
+    const KernelValue *info = &lowering->values.data[v];
+    reads[v] = info->kind == KERNEL_ACCUMULATOR && info->params[0] == 0;
+    for (int i = 0; i < info->operand_count; i++) reads[v] |= reads[info->operands[i]];
   }
-  return false;
+  return reads[value];
 }
 
 /* next = op(acc, x) or op(x, acc), x free of every accumulator of the stage. */
@@ -290,9 +292,7 @@ static bool fold_opcode(const Lowering *lowering, int32_t fold, int32_t next, Hl
   bool on_right = right->kind == KERNEL_ACCUMULATOR && right->fold == fold;
   if (on_left == on_right) return false;
   int32_t other = value->operands[on_left ? 1 : 0];
-  for (int32_t f = 0; f < lowering->folds.count; f++) {
-    if (reads_accumulator(lowering, other, f)) return false;
-  }
+  if (reads_accumulator(lowering, other)) return false;
   *out_opcode = value->opcode;
   return true;
 }
