@@ -33,8 +33,8 @@ static Wide definition_power(Number x, Number y) {
   if (y.value < 0) return x.value == 1 ? 1 : x.value == -1 ? (y.value % 2 != 0 ? -1 : 1) : 0;
   Number result = wrapped(1, x.width, x.is_signed), base = x;
   for (Wide n = y.value; n != 0; n >>= 1) {
-    if (n % 2 != 0) result = wrapped(result.value * base.value, x.width, x.is_signed);
-    base = wrapped(base.value * base.value, x.width, x.is_signed);
+    if (n % 2 != 0) result = wrapped((Wide)((Wider)result.value * (Wider)base.value), x.width, x.is_signed);
+    base = wrapped((Wide)((Wider)base.value * (Wider)base.value), x.width, x.is_signed);
   }
   return result.value;
 }
