@@ -22,7 +22,8 @@ typedef struct RowFuser {
   Arena *arena;
   HloComputation *computation;
   ControlEdges control;
-  IntMap taken; /* ids of instructions that stand in a cluster already */
+  IntMap taken;    /* ids of instructions that stand in a cluster already */
+  IntMap position; /* instruction id → place in post-order */
   const HloDecisionObserver *observer;
 } RowFuser;
 
@@ -171,18 +172,34 @@ static HloInstruction *write_member(HloComputation *fused, IntMap *inside, HloIn
   return hlo_computation_add_clone(fused, member, member->shape, arguments, member->operand_count);
 }
 
-static void write_cluster(RowFuser *fuser, const RowCluster *cluster, HloInstruction *const *order,
-                          int64_t order_count) {
-  HloInstruction *last = cluster->members.data[0];
+/* Operands before users. */
+static void sort_members(const RowFuser *fuser, RowCluster *cluster) {
+  HloInstruction **members = cluster->members.data;
+  for (int64_t i = 1; i < cluster->members.count; i++) {
+    HloInstruction *member = members[i];
+    int64_t place = 0, other = 0, at = i;
+    int_map_find(&fuser->position, (uint64_t)member->id, &place);
+    for (; at > 0; at--) {
+      int_map_find(&fuser->position, (uint64_t)members[at - 1]->id, &other);
+      if (other < place) break;
+      members[at] = members[at - 1];
+    }
+    members[at] = member;
+  }
+}
+
+static void write_cluster(RowFuser *fuser, RowCluster *cluster) {
+  sort_members(fuser, cluster);
+  HloInstruction *last = array_last(&cluster->members);
   HloComputation *fused = hlo_module_add_computation(fuser->computation->module, SV("fused_rows"));
   HloInstructionArray operands = {0};
   IntMap inside;
   int_map_init(&inside, fuser->arena);
   HloInstruction *root = NULL;
-  for (int64_t i = 0; i < order_count; i++) {
-    if (!is_inside(cluster, order[i])) continue;
-    root = write_member(fused, &inside, &operands, order[i], fuser->arena);
-    pointer_map_set(&inside, order[i], root);
+  for (int64_t i = 0; i < cluster->members.count; i++) {
+    HloInstruction *member = cluster->members.data[i];
+    root = write_member(fused, &inside, &operands, member, fuser->arena);
+    pointer_map_set(&inside, member, root);
   }
   hlo_computation_set_root(fused, root);
   HloInstruction *fusion = hlo_computation_add(fuser->computation, HLO_FUSION, last->shape, operands.data,
@@ -210,7 +227,7 @@ static int64_t outside_operand_count(const RowCluster *cluster, Arena *arena) {
 }
 
 /* The largest cluster that ends in |last|, if it is worth a fusion. */
-static bool fuse_at(RowFuser *fuser, HloInstruction *last, HloInstruction *const *order, int64_t order_count) {
+static bool fuse_at(RowFuser *fuser, HloInstruction *last) {
   int64_t rows[ROWS_LIMIT_CANDIDATES];
   int candidates = row_candidates(last, rows);
   RowCluster best = {0};
@@ -226,7 +243,7 @@ static bool fuse_at(RowFuser *fuser, HloInstruction *last, HloInstruction *const
                                "each row depends on the same row only");
     }
   }
-  write_cluster(fuser, &best, order, order_count);
+  write_cluster(fuser, &best);
   return true;
 }
 
@@ -235,13 +252,15 @@ static bool fuse_rows(HloComputation *computation, const HloDecisionObserver *ob
   RowFuser fuser = {.arena = arena, .computation = computation, .observer = observer};
   control_edges_init(&fuser.control, computation, arena);
   int_map_init(&fuser.taken, arena);
+  int_map_init(&fuser.position, arena);
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
+  for (int64_t i = 0; i < count; i++) int_map_set(&fuser.position, (uint64_t)order[i]->id, i);
   bool changed = false;
   for (int64_t i = count - 1; i >= 0; i--) {
     HloInstruction *last = order[i];
     if (last->user_count == 0 && last != computation->root) continue; /* taken into a cluster and dead by now */
-    if (may_join(&fuser, last)) changed |= fuse_at(&fuser, last, order, count);
+    if (may_join(&fuser, last)) changed |= fuse_at(&fuser, last);
   }
   if (changed) hlo_computation_remove_dead(computation);
   arena_destroy(arena);
