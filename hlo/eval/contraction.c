@@ -31,25 +31,36 @@ void eval_load_box(const Literal *from, int64_t start, int rank, const int64_t *
   } while (eval_next_index(outer, dims, index));
 }
 
-enum { ROWS = 4, COLUMNS = 8 };
+enum { ROWS = 4, COLUMNS = 64 };
 
-#define MATMUL(name, Number, MULTIPLY_ADD)                                                                     \
-  /* |rows| rows of the result: each number of |b| is read once for all. */                                    \
-  static void name##_rows(int64_t rows, int64_t k, int64_t n, const Number *a, const Number *b, Number *out) { \
-    for (int64_t i = 0; i < k; i++, b += n) {                                                                  \
-      for (int64_t row = 0; row < rows; row++) {                                                               \
-        Number factor = a[row * k + i];                                                                        \
-        Number *sum = out + row * n;                                                                           \
-        int64_t j = 0;                                                                                         \
-        for (; j + COLUMNS <= n; j += COLUMNS)                                                                 \
-          for (int64_t l = 0; l < COLUMNS; l++) MULTIPLY_ADD(sum[j + l], factor, b[j + l]);                    \
-        for (; j < n; j++) MULTIPLY_ADD(sum[j], factor, b[j]);                                                 \
-      }                                                                                                        \
-    }                                                                                                          \
-  }                                                                                                            \
-  static void name(int64_t m, int64_t k, int64_t n, const Number *a, const Number *b, Number *out) {           \
-    for (int64_t row = 0; row < m; row += ROWS)                                                                \
-      name##_rows(min_i64(ROWS, m - row), k, n, a + row * k, b, out + row * n);                                \
+/* A tile of ROWS × COLUMNS sums stays in the first-level cache while |k| goes by; each number of |b| is read once for
+ * all rows. */
+#define MATMUL(name, Number, MULTIPLY_ADD)                                                                      \
+  static void name##_edge(int64_t m, int64_t k, int64_t n, int64_t stride, const Number *a, const Number *b,    \
+                          Number *out) {                                                                        \
+    for (int64_t row = 0; row < m; row++)                                                                       \
+      for (int64_t i = 0; i < k; i++)                                                                           \
+        for (int64_t j = 0; j < n; j++) MULTIPLY_ADD(out[row * stride + j], a[row * k + i], b[i * stride + j]); \
+  }                                                                                                             \
+  static void name##_tile(int64_t k, int64_t stride, const Number *a, const Number *b, Number *out) {           \
+    Number sums[ROWS][COLUMNS];                                                                                 \
+    for (int row = 0; row < ROWS; row++) memcpy(sums[row], out + row * stride, sizeof sums[row]);               \
+    for (int64_t i = 0; i < k; i++) {                                                                           \
+      const Number *values = b + i * stride;                                                                    \
+      for (int row = 0; row < ROWS; row++) {                                                                    \
+        Number factor = a[row * k + i];                                                                         \
+        for (int j = 0; j < COLUMNS; j++) MULTIPLY_ADD(sums[row][j], factor, values[j]);                        \
+      }                                                                                                         \
+    }                                                                                                           \
+    for (int row = 0; row < ROWS; row++) memcpy(out + row * stride, sums[row], sizeof sums[row]);               \
+  }                                                                                                             \
+  static void name(int64_t m, int64_t k, int64_t n, const Number *a, const Number *b, Number *out) {            \
+    int64_t rows = m - m % ROWS, columns = n - n % COLUMNS;                                                     \
+    for (int64_t j = 0; j < columns; j += COLUMNS) {                                                            \
+      for (int64_t row = 0; row < rows; row += ROWS) name##_tile(k, n, a + row * k, b + j, out + row * n + j);  \
+      name##_edge(m - rows, k, COLUMNS, n, a + rows * k, b + j, out + rows * n + j);                            \
+    }                                                                                                           \
+    if (columns < n) name##_edge(m, k, n - columns, n, a, b + columns, out + columns);                          \
   }
 
 #define REAL_MULTIPLY_ADD(sum, x, y) (sum) += (x) * (y)

@@ -196,9 +196,56 @@ static void fold_window(const EvalStep *step, const WindowWalk *walk, LaneKernel
   } while (eval_next_index(walk->from->rank, walk->sizes, inner));
 }
 
+/* The dimension along which each window is all that came before (1) or comes after (-1), and trivial elsewhere:
+ * running sums, quadratic otherwise.  0: no such windows. */
+static int running_direction(const WindowWalk *walk, int *out_dimension) {
+  int direction = 0;
+  for (int i = 0; i < walk->from->rank; i++) {
+    const WindowDimension *dim = &walk->window->dims[i];
+    if (dim->stride != 1 || dim->base_dilation != 1 || dim->window_dilation != 1) return 0;
+    if (dim->size == 1 && dim->pad_low == 0 && dim->pad_high == 0) continue;
+    if (direction != 0 || dim->size < walk->from->dims[i]) return 0;
+    if (dim->pad_low == dim->size - 1 && dim->pad_high == 0)
+      direction = 1;
+    else if (dim->pad_low == 0 && dim->pad_high == dim->size - 1)
+      direction = -1;
+    else
+      return 0;
+    *out_dimension = i;
+  }
+  return direction;
+}
+
+static void running_windows(EvalStep *step, const WindowWalk *walk, LaneKernel *kernel, int direction, int dimension,
+                            Literal *out) {
+  PrimitiveType type = walk->from->type;
+  size_t unit = lane_bytes(lane_class(type));
+  int64_t total = shape_element_count(out->shape), stride = walk->strides[dimension];
+  int64_t last = walk->from->dims[dimension] - 1;
+  Arena *arena = arena_create();
+  char *sums = arena_alloc_array(arena, (size_t)total, unit);
+  for (int64_t i = 0; i < total; i++) {
+    int64_t at = direction > 0 ? i : total - 1 - i, position = at / stride % (last + 1);
+    LaneComplex before, element;
+    if (position == (direction > 0 ? 0 : last))
+      lanes_load(type, eval_operand(step, 1)->data, 1, 1, &before);
+    else
+      memcpy(&before, sums + (size_t)(at - direction * stride) * unit, unit);
+    lanes_load(type, literal_element(eval_operand(step, 0), at), 1, 1, &element);
+    kernel(type_bits(type), 1, sums + (size_t)at * unit, &before, &element);
+  }
+  lanes_store(type, out->data, total, sums);
+  arena_destroy(arena);
+}
+
 static void windows_by_kernel(EvalStep *step, const WindowWalk *walk, LaneKernel *kernel, Literal *out) {
   PrimitiveType type = walk->from->type;
   int64_t place[EVAL_MAX_RANK] = {0}, at = 0;
+  int dimension = 0, direction = running_direction(walk, &dimension);
+  if (direction != 0) {
+    running_windows(step, walk, kernel, direction, dimension, out);
+    return;
+  }
   do {
     LaneComplex sum;
     lanes_load(type, eval_operand(step, 1)->data, 1, 1, &sum);
