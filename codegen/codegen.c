@@ -25,6 +25,7 @@ typedef struct ModuleEmitter {
   const LlvmTarget *target;
   LLVMModuleRef llvm_module;
   const HloModule *module;
+  KernelTable *kernels;
   const char *entry_name;
   DiagSink *diag;
 } ModuleEmitter;
@@ -35,8 +36,8 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
   LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
   VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec};
-  Status status = control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->entry_name,
-                               emitter->diag, out_control);
+  Status status = control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->kernels,
+                               emitter->entry_name, emitter->diag, out_control);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -79,7 +80,8 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     LLVMSetTarget(llvm_module, target.triple);
     LLVMSetModuleDataLayout(llvm_module, target.data_layout);
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
-    ModuleEmitter emitter = {&target, llvm_module, module, entry_name, diag};
+    Arena *kernels = arena_create();
+    ModuleEmitter emitter = {&target, llvm_module, module, kernel_table_create(kernels), entry_name, diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {
@@ -88,6 +90,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     out_object->kernel_count = control.kernel_count;
     out_object->distinct_kernel_count = control.distinct_kernel_count;
     out_object->header = descriptor_header(module, out_object->entry_name, arena);
+    arena_destroy(kernels);
     LLVMDisposeModule(llvm_module);
     LLVMContextDispose(context);
   }

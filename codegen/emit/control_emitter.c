@@ -3,7 +3,6 @@
 #include "base/checked_math.h"
 #include "codegen/emit/control_internal.h"
 #include "codegen/emit/kernel_emitter.h"
-#include "codegen/kernel/kernel_builder.h"
 #include "hlo/analysis/in_place.h"
 
 #define WORKSPACE_ALIGNMENT 64
@@ -16,22 +15,18 @@ typedef struct ControlKernel {
 } ControlKernel;
 
 /* Equal Kernels are one function. */
-static Status kernel_function(ControlEmitter *control, const Kernel *kernel, const ControlKernel **out_kernel) {
-  StringBuilder text;
-  sb_init(&text, control->arena);
-  kernel_print(&text, kernel);
-  ControlKernel *found = string_map_get(&control->kernels, sb_view(&text));
-  control->kernel_count++;
+static Status kernel_function(ControlEmitter *control, const KernelUse *use, const ControlKernel **out_kernel) {
+  ControlKernel *found = pointer_map_get(&control->functions, (const void *)(intptr_t)(use->identity + 1));
   if (found == NULL) {
     found = ARENA_NEW(control->arena, ControlKernel);
     const char *name = arena_printf(control->arena, "kernel.%lld", (long long)control->distinct_kernel_count++);
     VecBuilder vec = *control->vec;
     vec.builder = LLVMCreateBuilderInContext(vec.context);
-    Status status = kernel_emit(&vec, kernel, name, control->diag, &found->function, &found->scratch_bytes);
+    Status status = kernel_emit(&vec, use->kernel, name, control->diag, &found->function, &found->scratch_bytes);
     LLVMDisposeBuilder(vec.builder);
     RETURN_IF_ERROR(status);
     control->scratch_bytes = max_i64(control->scratch_bytes, found->scratch_bytes);
-    string_map_set(&control->kernels, sb_view(&text), found);
+    pointer_map_set(&control->functions, (const void *)(intptr_t)(use->identity + 1), found);
   }
   *out_kernel = found;
   return STATUS_OK;
@@ -71,19 +66,19 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
 }
 
 Status control_kernels(ControlEmitter *control, const HloInstruction *instruction) {
-  KernelList list;
-  RETURN_IF_ERROR(kernel_build(control->arena, instruction, control->diag, &list));
-  for (int i = 0; i < list.count; i++) {
-    const Kernel *kernel = list.kernels[i];
+  KernelUses uses;
+  RETURN_IF_ERROR(kernel_table_get(control->kernels, instruction, control->diag, &uses));
+  for (int i = 0; i < uses.count; i++) {
+    const Kernel *kernel = uses.uses[i].kernel;
+    control->kernel_count++;
     if (kernel_is_tiny(kernel)) {
       unsigned count;
       LLVMValueRef *buffers = kernel_arguments(control, instruction, kernel, &count);
-      control->kernel_count++;
       RETURN_IF_ERROR(kernel_emit_inline(control->vec, kernel, control->function, buffers, control->diag));
       continue;
     }
     const ControlKernel *code;
-    RETURN_IF_ERROR(kernel_function(control, kernel, &code));
+    RETURN_IF_ERROR(kernel_function(control, &uses.uses[i], &code));
     call_kernel(control, instruction, kernel, code);
   }
   return STATUS_OK;
@@ -266,12 +261,13 @@ static LLVMValueRef add_entry(const VecBuilder *vec, const char *name) {
 }
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                    const char *name, DiagSink *diag, ControlResult *out_result) {
+                    KernelTable *kernels, const char *name, DiagSink *diag, ControlResult *out_result) {
   Arena *arena = arena_create();
-  ControlEmitter control = {.vec = vec, .module = module, .assignment = assignment, .diag = diag, .arena = arena};
+  ControlEmitter control = {
+      .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
   control.function = add_entry(vec, name);
   control.scalars = ARENA_NEW_ARRAY(arena, LLVMValueRef, assignment->value_count);
-  string_map_init(&control.kernels, arena);
+  int_map_init(&control.functions, arena);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control.function, ""));
   control_enter(&control);
   Status status = control_computation(&control, module->entry);

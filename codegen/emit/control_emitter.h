@@ -3,6 +3,7 @@
 #ifndef XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 #define XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 
+#include "codegen/kernel/kernel_table.h"
 #include "codegen/vec/vec.h"
 #include "hlo/analysis/buffer_assignment.h"
 
@@ -11,8 +12,9 @@ typedef struct ControlResult {
   int64_t workspace_bytes; /* temporaries of the assignment, then the Kernels' scratch */
 } ControlResult;
 
-/* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads. */
+/* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads.  |kernels| serves
+ * further calls for other targets, which also share the constants. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                             const char *name, DiagSink *diag, ControlResult *out_result);
+                             KernelTable *kernels, const char *name, DiagSink *diag, ControlResult *out_result);
 
 #endif

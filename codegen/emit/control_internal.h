@@ -19,7 +19,8 @@ typedef struct ControlEmitter {
   LLVMValueRef *constants; /* globals by allocation */
   LLVMValueRef *scalars;   /* by HloValue id: a rank-0 value in a register, NULL when it is only in memory */
   ARRAY(int32_t) known;    /* ids in |scalars|, in order of their making */
-  StringMap kernels;       /* text of the Kernel → ControlKernel */
+  KernelTable *kernels;
+  IntMap functions; /* identity of a Kernel + 1 → ControlKernel */
   int64_t scratch_bytes;
   int64_t kernel_count, distinct_kernel_count;
 } ControlEmitter;
