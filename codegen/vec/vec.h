@@ -1,10 +1,10 @@
 /* Vec: lane-wise code for every element type, written once for any number of lanes (1: plain scalars).
  *
  * In registers a value of type pred is i1, integers their own width (s4 and the like: i8, kept sign- or zero-extended
- * and wrapped after each operation), f16 and bf16 are floats that hold exactly representable values (each operation
- * rounds its result), f32 and f64 themselves. In memory each has its storage form (pred: a byte 0 or 1).  No fast-math
- * flags; fma only where this room writes it.  No calls to libraries: all maths is emitted (docs/numerics.md states the
- * error bounds). */
+ * and wrapped after each operation), f16, bf16 and narrower are floats that hold exactly representable values (each
+ * operation rounds its result), f32 and f64 themselves. In memory each has its storage form (pred: a byte 0 or 1).  No
+ * fast-math flags; fma only where this room writes it.  No calls to libraries: all maths is emitted (docs/numerics.md
+ * states the error bounds). */
 #ifndef XLAC_CODEGEN_VEC_VEC_H
 #define XLAC_CODEGEN_VEC_VEC_H
 
@@ -38,7 +38,7 @@ typedef struct VecOp {
   int64_t params[2];          /* as in KernelValue */
 } VecOp;
 
-/* False when the opcode has no rule for these types (complex, f8 and narrower floats so far). */
+/* False when the opcode has no rule for these types (complex and f8e8m0fnu so far). */
 bool vec_supports(const VecOp *op);
 bool vec_type_supported(PrimitiveType type);
 

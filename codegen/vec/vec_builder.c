@@ -10,8 +10,8 @@
 /* --- types --- */
 
 bool vec_type_supported(PrimitiveType type) {
-  return type == TYPE_PRED || type_is_integral(type) || type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 ||
-         type == TYPE_F64;
+  if (type_is_float(type)) return type != TYPE_F8E8M0FNU;
+  return type == TYPE_PRED || type_is_integral(type);
 }
 
 static LLVMTypeRef element_type(const VecBuilder *vec, PrimitiveType type) {
@@ -31,7 +31,8 @@ LLVMTypeRef vec_type(const VecBuilder *vec, PrimitiveType type, int lanes) {
 
 static LLVMTypeRef memory_element_type(const VecBuilder *vec, PrimitiveType type) {
   if (type == TYPE_F16 || type == TYPE_BF16) return LLVMInt16TypeInContext(vec->context);
-  return type == TYPE_PRED ? LLVMInt8TypeInContext(vec->context) : element_type(vec, type);
+  bool is_byte = type == TYPE_PRED || vec_is_narrow_float(type);
+  return is_byte ? LLVMInt8TypeInContext(vec->context) : element_type(vec, type);
 }
 
 LLVMTypeRef vec_memory_type(const VecBuilder *vec, PrimitiveType type, int lanes) {
@@ -233,18 +234,21 @@ static LLVMValueRef float_to_f16_bits(const VecBuilder *vec, LLVMValueRef value,
 LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
   if (type == TYPE_BF16) return bitcast(vec, bf16_rounded_word(vec, value, lanes), vec_type(vec, TYPE_F32, lanes));
   if (type == TYPE_F16) return f16_to_float(vec, float_to_f16_bits(vec, value, lanes), lanes);
-  return value;
+  if (!vec_is_narrow_float(type)) return value;
+  return vec_narrow_to_float(vec, type, vec_narrow_from_float(vec, type, value, lanes), lanes);
 }
 
 LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
   if (type == TYPE_PRED) return LLVMBuildICmp(vec->builder, LLVMIntNE, value, vec_int(vec, 8, 0, lanes), "");
   if (type == TYPE_BF16) return bf16_to_float(vec, value, lanes);
+  if (vec_is_narrow_float(type)) return vec_narrow_to_float(vec, type, value, lanes);
   return type == TYPE_F16 ? f16_to_float(vec, value, lanes) : value;
 }
 
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
   if (type == TYPE_PRED) return LLVMBuildZExt(vec->builder, value, vec_memory_type(vec, type, lanes), "");
   if (type == TYPE_F16) return float_to_f16_bits(vec, value, lanes);
+  if (vec_is_narrow_float(type)) return vec_narrow_from_float(vec, type, value, lanes);
   if (type != TYPE_BF16) return value;
   LLVMValueRef word =
       LLVMBuildLShr(vec->builder, bitcast(vec, value, vec_type(vec, TYPE_S32, lanes)), vec_int(vec, 32, 16, lanes), "");

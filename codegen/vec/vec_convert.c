@@ -73,8 +73,8 @@ static LLVMValueRef with_sticky_bit(const VecBuilder *vec, PrimitiveType from, L
 
 static LLVMValueRef int_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
                                  int lanes) {
-  /* wide integers reach f16 and bf16 through an exact f64 */
-  bool through_double = (to == TYPE_F16 || to == TYPE_BF16) && type_bits(from) >= 32;
+  /* wide integers reach floats below f32 through an exact f64 */
+  bool through_double = to != TYPE_F32 && to != TYPE_F64 && type_bits(from) >= 32;
   if (through_double && type_bits(from) == 64) value = with_sticky_bit(vec, from, value, lanes);
   PrimitiveType middle = through_double ? TYPE_F64 : to;
   LLVMTypeRef type = vec_type(vec, middle, lanes);

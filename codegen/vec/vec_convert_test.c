@@ -9,8 +9,12 @@
 #include "codegen/vec/vec_testing.h"
 #include "hlo/type/float_types.h"
 
-static const PrimitiveType types[] = {TYPE_PRED, TYPE_S4,  TYPE_U4,  TYPE_S8,  TYPE_U8,   TYPE_S16, TYPE_U16, TYPE_S32,
-                                      TYPE_U32,  TYPE_S64, TYPE_U64, TYPE_F16, TYPE_BF16, TYPE_F32, TYPE_F64};
+static const PrimitiveType types[] = {
+    TYPE_PRED,          TYPE_S4,     TYPE_U4,         TYPE_S8,         TYPE_U8,       TYPE_S16,
+    TYPE_U16,           TYPE_S32,    TYPE_U32,        TYPE_S64,        TYPE_U64,      TYPE_F16,
+    TYPE_BF16,          TYPE_F32,    TYPE_F64,        TYPE_F8E5M2,     TYPE_F8E4M3,   TYPE_F8E4M3FN,
+    TYPE_F8E4M3B11FNUZ, TYPE_F8E3M4, TYPE_F8E5M2FNUZ, TYPE_F8E4M3FNUZ, TYPE_F4E2M1FN, TYPE_F6E2M3FN,
+    TYPE_F6E3M2FN};
 
 enum { TYPES = sizeof types / sizeof *types, COUNT = 4096 };
 
@@ -131,6 +135,17 @@ static void check_conversion(const char *cpu, PrimitiveType from, PrimitiveType 
   }
 }
 
+static bool is_narrow(PrimitiveType type) {
+  return type_is_float(type) && type_bits(type) <= 8;
+}
+
+/* Floats of a byte and less go through f32: a few partners show all there is. */
+static bool is_tested(PrimitiveType from, PrimitiveType to) {
+  if (!is_narrow(from) && !is_narrow(to)) return true;
+  PrimitiveType other = is_narrow(from) ? to : from;
+  return other == TYPE_F32 || other == TYPE_F64 || other == TYPE_U64 || (is_narrow(other) && to == from + 1);
+}
+
 static void conversions_round_once_and_saturate(void **state) {
   (void)state;
   for (int l = 0; l < VEC_TEST_LEVELS; l++) {
@@ -138,14 +153,18 @@ static void conversions_round_once_and_saturate(void **state) {
     if (!level.is_available) continue;
     for (int lanes = 1; lanes <= 16; lanes *= 16) {
       VecTestModule module;
+      int numbers[TYPES * TYPES];
       vec_test_begin(&module, level.cpu);
       for (int i = 0; i < TYPES * TYPES; i++) {
         PrimitiveType from = types[i / TYPES], to = types[i % TYPES];
-        vec_test_add(&module, &(VecOp){HLO_CONVERT, to, from, {0, 0}}, &from, 1, lanes);
+        numbers[i] = -1;
+        if (!is_tested(from, to)) continue;
+        numbers[i] = vec_test_add(&module, &(VecOp){HLO_CONVERT, to, from, {0, 0}}, &from, 1, lanes);
       }
       vec_test_finish(&module);
       for (int i = 0; i < TYPES * TYPES; i++) {
-        check_conversion(level.cpu, types[i / TYPES], types[i % TYPES], vec_test_function(&module, i));
+        if (numbers[i] < 0) continue;
+        check_conversion(level.cpu, types[i / TYPES], types[i % TYPES], vec_test_function(&module, numbers[i]));
       }
       vec_test_end(&module);
     }
