@@ -79,6 +79,33 @@ static bool constant_of(const VecBuilder *vec, LLVMValueRef value, double *out_v
   return true;
 }
 
+/* AVX-512 DQ has extrema that order zeros; NaN comes from a sum where either is NaN.  Whole registers only. */
+static LLVMValueRef extremum_by_instruction(const VecBuilder *vec, bool is_double, LLVMValueRef x, LLVMValueRef y,
+                                            bool is_maximum, int lanes) {
+  int bits = lanes * (is_double ? 64 : 32);
+  if (!vec->target->has_masks || bits < 128) return NULL;
+  if (bits > 512) {
+    int half = lanes / 2;
+    LLVMValueRef parts[2];
+    for (int i = 0; i < 2; i++) {
+      LLVMValueRef a = vec_slice(vec, x, i * half, half), b = vec_slice(vec, y, i * half, half);
+      parts[i] = extremum_by_instruction(vec, is_double, a, b, is_maximum, half);
+    }
+    return vec_join(vec, parts[0], parts[1], half);
+  }
+  static const char *const names[2][3] = {
+      {"llvm.x86.avx512.mask.range.ps.128", "llvm.x86.avx512.mask.range.ps.256", "llvm.x86.avx512.mask.range.ps.512"},
+      {"llvm.x86.avx512.mask.range.pd.128", "llvm.x86.avx512.mask.range.pd.256", "llvm.x86.avx512.mask.range.pd.512"}};
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  LLVMValueRef mask = LLVMConstAllOnes(LLVMIntTypeInContext(vec->context, lanes == 16 ? 16 : 8));
+  LLVMValueRef operation = LLVMConstInt(s32, is_maximum ? 1 | 1 << 2 : 0 | 1 << 2, false); /* sign of the result */
+  LLVMValueRef arguments[] = {x, y, operation, LLVMConstNull(LLVMTypeOf(x)), mask, LLVMConstInt(s32, 4, false)};
+  const char *name = names[is_double][bits == 128 ? 0 : bits == 256 ? 1 : 2];
+  LLVMValueRef result = vec_intrinsic(vec, name, NULL, 0, arguments, bits == 512 ? 6 : 5);
+  LLVMValueRef is_nan = LLVMBuildFCmp(vec->builder, LLVMRealUNO, x, y, "");
+  return LLVMBuildSelect(vec->builder, is_nan, LLVMBuildFAdd(vec->builder, x, y, ""), result, "");
+}
+
 /* NaN wins from either side and -0 < +0 (IEEE 754-2019 maximum, as XLA has it).  Against a constant one comparison
  * does, written so that NaN fails it: strict, but for a zero that has to win over the other zero. */
 static LLVMValueRef extremum(const VecBuilder *vec, const LLVMValueRef *operands, bool is_maximum) {
@@ -93,6 +120,11 @@ static LLVMValueRef extremum(const VecBuilder *vec, const LLVMValueRef *operands
                            "");
   }
   LLVMTypeRef type = LLVMTypeOf(operands[0]);
+  bool is_vector = LLVMGetTypeKind(type) == LLVMVectorTypeKind;
+  int lanes = is_vector ? (int)LLVMGetVectorSize(type) : 1;
+  bool is_double = LLVMGetTypeKind(is_vector ? LLVMGetElementType(type) : type) == LLVMDoubleTypeKind;
+  LLVMValueRef result = extremum_by_instruction(vec, is_double, operands[0], operands[1], is_maximum, lanes);
+  if (result != NULL) return result;
   LLVMValueRef arguments[] = {operands[0], operands[1]};
   return vec_intrinsic(vec, is_maximum ? "llvm.maximum" : "llvm.minimum", &type, 1, arguments, 2);
 }
