@@ -41,6 +41,16 @@ AccessKind emit_access_kind(const KernelEmitter *emitter, IndexExpr expr) {
   return kind;
 }
 
+bool emit_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride) {
+  if (index_depends_nonlinearly(&kernel->space, expr, dim)) return false;
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_VALUE && (kernel->values[atom->number].dims >> dim & 1) != 0) return false;
+  }
+  *out_stride = index_dim_coefficient(&kernel->space, expr, dim);
+  return true;
+}
+
 /* base + coefficient × atom; positions that a predicate excludes may be negative, so nothing here promises not to wrap.
  */
 static LLVMValueRef add_scaled(KernelEmitter *emitter, LLVMValueRef sum, LLVMValueRef atom, LLVMValueRef coefficient) {

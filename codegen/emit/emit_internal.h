@@ -68,6 +68,9 @@ typedef enum AccessKind { ACCESS_UNIFORM, ACCESS_CONTIGUOUS, ACCESS_SCATTERED } 
 /* How |expr| moves from lane to lane. */
 AccessKind emit_access_kind(const KernelEmitter *emitter, IndexExpr expr);
 
+/* True when |expr| moves by a constant, |*out_stride|, from one index of |dim| to the next. */
+bool emit_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
+
 /* --- values (emit_value.c) --- */
 
 bool emit_is_vector(const KernelEmitter *emitter, int32_t value); /* varies from lane to lane here */
@@ -117,8 +120,9 @@ void emit_hoist_values(KernelEmitter *emitter, uint64_t known);
 typedef struct TransposePlan {
   int across, along;  /* the dims of the blocks: loads are contiguous along |across|, stores along |along| */
   int lanes;          /* V: blocks are V × V */
-  int64_t cache_rows; /* of |across| between two steps along |along| */
-  bool is_copy;       /* the stored value is the load itself */
+  int64_t strip_rows; /* of |across| between two steps along |along|: whole cache lines of what is loaded */
+  int64_t cache_rows, cache_columns; /* the plane is walked in such parts */
+  bool is_copy;                      /* the stored value is the load itself */
   int load_count;
   int32_t *loads; /* values that are transposed */
 } TransposePlan;

@@ -26,14 +26,21 @@ static bool value_varies(const Kernel *kernel, int32_t value, int dim) {
 /* Cost of one access when |dim| is walked in |lanes| lanes: 1 contiguous, less when uniform, one per lane otherwise. */
 static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int lanes) {
   double scattered = 1.2 * lanes;
+  int64_t stride;
   if (index_depends_nonlinearly(&kernel->space, address, dim)) return scattered + 4;
-  for (int i = 0; i < address.term_count; i++) {
-    const IndexAtom *atom = &kernel->space.atoms.data[address.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_VALUE && value_varies(kernel, atom->number, dim)) return scattered;
+  if (!emit_plain_stride(kernel, address, dim, &stride)) return scattered;
+  if (stride == 0) return 0.3;
+  return stride == 1 ? 1 : scattered;
+}
+
+/* Loads of small strides are loads of all that lies between, and shuffles. */
+static double load_cost(const Kernel *kernel, const KernelValue *value, int dim, int lanes) {
+  int64_t stride;
+  bool is_plain = emit_plain_stride(kernel, value->address, dim, &stride);
+  if (!is_plain || value->predicate >= 0 || lanes == 1 || stride == 1 || !vec_stride_is_small(stride)) {
+    return access_cost(kernel, value->address, dim, lanes);
   }
-  int64_t coefficient = index_dim_coefficient(&kernel->space, address, dim);
-  if (coefficient == 0) return 0.3;
-  return coefficient == 1 ? 1 : scattered;
+  return stride < 0 ? 2 : 2.0 * (double)stride - 1;
 }
 
 /* Which values and stores a walk along |dim| repeats: all those of the stage it belongs to, of every stage for an outer
@@ -46,8 +53,7 @@ static bool is_walked(const Kernel *kernel, int stage, int dim) {
 static bool has_scattered_access(const Kernel *kernel, int dim) {
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_LOAD && is_walked(kernel, value->stage, dim) &&
-        access_cost(kernel, value->address, dim, 16) > 1)
+    if (value->kind == KERNEL_LOAD && is_walked(kernel, value->stage, dim) && load_cost(kernel, value, dim, 16) > 1)
       return true;
   }
   for (int s = 0; s < kernel->stage_count; s++) {
@@ -73,7 +79,7 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->stage != stage) continue;
-    if (value->kind == KERNEL_LOAD) step += access_cost(kernel, value->address, dim, lanes);
+    if (value->kind == KERNEL_LOAD) step += load_cost(kernel, value, dim, lanes);
     if (value->kind == KERNEL_APPLY) step += value_varies(kernel, v, dim) ? 1 : 0.5;
   }
   for (int i = 0; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i++) {

@@ -9,20 +9,10 @@
 /* --- plan --- */
 
 #define MAX_OPERATIONS 600 /* of one block: it is straight-line code */
-
-/* |expr| moves by a plain term of |dim| only. */
-static bool is_affine(const Kernel *kernel, IndexExpr expr, int dim) {
-  if (index_depends_nonlinearly(&kernel->space, expr, dim)) return false;
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_VALUE && (kernel->values[atom->number].dims >> dim & 1) != 0) return false;
-  }
-  return true;
-}
-
-static int64_t coefficient_of(const Kernel *kernel, IndexExpr expr, int dim) {
-  return index_dim_coefficient(&kernel->space, expr, dim);
-}
+#define LINE_BYTES 64      /* of a cache */
+#define CACHE_SIDE 64      /* of parts of the plane: their lines and pages stay at hand, whatever the strides */
+#define MAX_LANES 16
+#define MIN_LANES 4
 
 static bool has_form(const Kernel *kernel) {
   if (kernel->stage_count != 1 || kernel->fold_count != 0 || kernel->stages[0].store_count == 0) return false;
@@ -37,17 +27,19 @@ static bool is_stored_along(const Kernel *kernel, int dim) {
   const KernelStage *stage = &kernel->stages[0];
   for (int i = 0; i < stage->store_count; i++) {
     const KernelStore *store = &stage->stores[i];
-    if (store->predicate >= 0 || !is_affine(kernel, store->address, dim)) return false;
-    if (coefficient_of(kernel, store->address, dim) != 1) return false;
+    int64_t stride;
+    if (store->predicate >= 0 || !emit_plain_stride(kernel, store->address, dim, &stride) || stride != 1) return false;
   }
   return true;
 }
 
+/* Rows of |across| are loaded, of small strides as well; small strides of |along| need no blocks. */
 static bool is_transposed(const Kernel *kernel, const KernelValue *value, int across, int along) {
+  int64_t in_row, between_rows;
   if (value->kind != KERNEL_LOAD || value->predicate >= 0) return false;
-  if (!is_affine(kernel, value->address, across) || !is_affine(kernel, value->address, along)) return false;
-  int64_t stride = coefficient_of(kernel, value->address, along);
-  return coefficient_of(kernel, value->address, across) == 1 && stride != 0 && stride != 1;
+  if (!emit_plain_stride(kernel, value->address, across, &in_row) || !vec_stride_is_small(in_row)) return false;
+  if (!emit_plain_stride(kernel, value->address, along, &between_rows)) return false;
+  return between_rows != 0 && !vec_stride_is_small(between_rows);
 }
 
 static int collect_loads(const Kernel *kernel, int across, int along, int32_t *loads) {
@@ -58,20 +50,30 @@ static int collect_loads(const Kernel *kernel, int across, int along, int32_t *l
   return count;
 }
 
-/* The pair of dims by which most loads are transposed. */
+/* What walking by these dims is worth: rows that fill vectors, and whole vectors rather than every other lane. */
+static int64_t dims_score(const Kernel *kernel, int across, int along, int32_t *loads) {
+  int64_t score = 0, stride;
+  int count = collect_loads(kernel, across, along, loads);
+  for (int i = 0; i < count; i++) {
+    bool is_plain = emit_plain_stride(kernel, kernel->values[loads[i]].address, across, &stride);
+    score += (is_plain && stride == 1 ? 2 : 1) * min_i64(kernel->dims[across].extent, MAX_LANES);
+  }
+  return score;
+}
+
 static void choose_dims(const Kernel *kernel, TransposePlan *plan) {
-  int32_t *loads = plan->loads;
+  int64_t best = 0;
   for (int along = kernel->dim_count - 1; along >= 0; along--) {
     if (!is_stored_along(kernel, along)) continue;
     for (int across = kernel->dim_count - 1; across >= 0; across--) {
-      int count = across == along ? 0 : collect_loads(kernel, across, along, loads);
-      if (count <= plan->load_count) continue;
+      int64_t score = across == along ? 0 : dims_score(kernel, across, along, plan->loads);
+      if (score <= best) continue;
+      best = score;
       plan->across = across;
       plan->along = along;
-      plan->load_count = count;
     }
   }
-  plan->load_count = collect_loads(kernel, plan->across, plan->along, loads);
+  plan->load_count = best == 0 ? 0 : collect_loads(kernel, plan->across, plan->along, plan->loads);
 }
 
 static int operation_count(const Kernel *kernel) {
@@ -79,10 +81,6 @@ static int operation_count(const Kernel *kernel) {
   for (int32_t v = 0; v < kernel->value_count; v++) count += kernel->values[v].kind == KERNEL_APPLY;
   return count;
 }
-
-#define CACHE_ROWS 32 /* one line of each stays in the first level while blocks move along them */
-#define MAX_LANES 16
-#define MIN_LANES 4
 
 /* The side of the blocks, 0 when it would not pay.  Loads of the last block may begin earlier, so |across| must hold a
  * whole one. */
@@ -103,18 +101,25 @@ bool transpose_plan_choose(const Kernel *kernel, const VecTarget *target, Arena 
   out_plan->is_copy =
       kernel->stages[0].store_count == 1 && out_plan->load_count == 1 && store->value == out_plan->loads[0];
   out_plan->lanes = choose_lanes(kernel, target, out_plan);
-  out_plan->cache_rows = CACHE_ROWS;
+  out_plan->strip_rows =
+      max_i64(out_plan->lanes, LINE_BYTES / type_storage_bytes(kernel->values[out_plan->loads[0]].type));
+  out_plan->cache_rows = max_i64(CACHE_SIDE, out_plan->strip_rows);
+  out_plan->cache_columns = CACHE_SIDE;
   return out_plan->lanes != 0 && operation_count(kernel) * out_plan->lanes <= MAX_OPERATIONS;
 }
 
-/* --- loops with bounds known at run time --- */
+/* --- ranges of indices, walked in steps --- */
 
-typedef struct BlockLoop {
+typedef struct Range {
+  LLVMValueRef begin, end;
+} Range;
+
+typedef struct RangeLoop {
   LLVMValueRef index, end;
   int64_t step;
-  LLVMBasicBlockRef header;
+  LLVMBasicBlockRef header; /* NULL: one round, no loop is made */
   int64_t cache_height;
-} BlockLoop;
+} RangeLoop;
 
 static LLVMValueRef index_value_of(const KernelEmitter *emitter, int64_t value) {
   return LLVMConstInt(LLVMInt64TypeInContext(emitter->vec->context), (unsigned long long)value, true);
@@ -124,28 +129,48 @@ static LLVMValueRef add_index(KernelEmitter *emitter, LLVMValueRef index, int64_
   return more == 0 ? index : LLVMBuildAdd(emitter->vec->builder, index, index_value_of(emitter, more), "");
 }
 
-/* From |begin| below |end|, of which there is at least one. */
-static BlockLoop block_loop_begin(KernelEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step) {
+static Range constant_range(const KernelEmitter *emitter, int64_t begin, int64_t end) {
+  return (Range){index_value_of(emitter, begin), index_value_of(emitter, end)};
+}
+
+static bool is_one_step(Range range, int64_t step) {
+  if (!LLVMIsAConstantInt(range.begin) || !LLVMIsAConstantInt(range.end)) return false;
+  return LLVMConstIntGetSExtValue(range.begin) + step >= LLVMConstIntGetSExtValue(range.end);
+}
+
+/* |range| is not empty. */
+static RangeLoop range_loop_begin(KernelEmitter *emitter, Range range, int64_t step) {
   const VecBuilder *vec = emitter->vec;
-  BlockLoop loop = {.end = end, .step = step, .cache_height = emitter->computed.count};
+  RangeLoop loop = {.index = range.begin, .end = range.end, .step = step, .cache_height = emitter->computed.count};
+  if (is_one_step(range, step)) return loop;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
   loop.header = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "blocks");
   LLVMBuildBr(vec->builder, loop.header);
   LLVMPositionBuilderAtEnd(vec->builder, loop.header);
   loop.index = LLVMBuildPhi(vec->builder, LLVMInt64TypeInContext(vec->context), "");
-  LLVMAddIncoming(loop.index, &begin, &before, 1);
+  LLVMAddIncoming(loop.index, &range.begin, &before, 1);
   return loop;
 }
 
-static void block_loop_end(KernelEmitter *emitter, BlockLoop *loop) {
+static void range_loop_end(KernelEmitter *emitter, RangeLoop *loop) {
   LLVMBuilderRef builder = emitter->vec->builder;
   emit_forget(emitter, loop->cache_height);
+  if (loop->header == NULL) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
   LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->index, index_value_of(emitter, loop->step), "");
   LLVMAddIncoming(loop->index, &next, &latch, 1);
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
   LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, next, loop->end, ""), loop->header, behind);
   LLVMPositionBuilderAtEnd(builder, behind);
+}
+
+/* What the current round of |loop| covers. */
+static Range range_of_round(KernelEmitter *emitter, const RangeLoop *loop) {
+  LLVMBuilderRef builder = emitter->vec->builder;
+  if (loop->header == NULL) return (Range){loop->index, loop->end};
+  LLVMValueRef end = add_index(emitter, loop->index, loop->step);
+  LLVMValueRef is_before = LLVMBuildICmp(builder, LLVMIntSLT, end, loop->end, "");
+  return (Range){loop->index, LLVMBuildSelect(builder, is_before, end, loop->end, "")};
 }
 
 /* --- blocks --- */
@@ -172,16 +197,17 @@ static void load_block(TransposeEmitter *transpose, int32_t load, int count, LLV
   KernelEmitter *emitter = transpose->emitter;
   const KernelValue *value = &emitter->kernel->values[load];
   int lanes = transpose->plan->lanes;
-  LLVMTypeRef type = vec_memory_type(emitter->vec, value->type, lanes);
-  int64_t stride = coefficient_of(emitter->kernel, value->address, transpose->plan->along);
+  int64_t in_row = 0, between_rows = 0;
+  emit_plain_stride(emitter->kernel, value->address, transpose->plan->across, &in_row);
+  emit_plain_stride(emitter->kernel, value->address, transpose->plan->along, &between_rows);
   LLVMValueRef first =
       element_pointer(emitter, value->buffer, emitter->buffers[value->buffer], emit_index(emitter, value->address));
   for (int i = 0; i < lanes; i++) {
-    rows[i] = LLVMGetPoison(type);
-    if (i >= count) continue;
-    LLVMValueRef pointer = element_pointer(emitter, value->buffer, first, index_value_of(emitter, i * stride));
-    rows[i] = LLVMBuildLoad2(emitter->vec->builder, type, pointer, "");
-    LLVMSetAlignment(rows[i], (unsigned)type_storage_bytes(value->type));
+    LLVMValueRef pointer = element_pointer(emitter, value->buffer, first, index_value_of(emitter, i * between_rows));
+    if (i < count)
+      rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, lanes);
+    else
+      rows[i] = LLVMGetPoison(vec_memory_type(emitter->vec, value->type, lanes));
   }
   vec_transpose(emitter->vec, value->type, rows, lanes);
 }
@@ -259,42 +285,44 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
 
 /* --- the plane --- */
 
-/* Blocks along |along| whose rows begin at each of [begin, end) of |across|. */
-static void emit_blocks(TransposeEmitter *transpose, BlockShape shape, LLVMValueRef begin, LLVMValueRef end) {
+/* Strips of |strip_rows| rows inside of larger blocks. */
+static void emit_part(TransposeEmitter *transpose, const BlockShape *shape, Range rows, Range columns) {
   KernelEmitter *emitter = transpose->emitter;
   const TransposePlan *plan = transpose->plan;
-  int64_t extent = emitter->kernel->dims[plan->along].extent, whole = extent / plan->lanes * plan->lanes;
-  for (int part = 0; part < 2; part++) {
-    int64_t part_begin = part == 0 ? 0 : whole, part_end = part == 0 ? whole : extent;
-    if (part_begin == part_end) continue;
-    shape.column_count = (int)min_i64(plan->lanes, part_end - part_begin);
-    BlockLoop columns =
-        block_loop_begin(emitter, index_value_of(emitter, part_begin), index_value_of(emitter, part_end), plan->lanes);
-    BlockLoop rows = block_loop_begin(emitter, begin, end, plan->lanes);
-    emit_block(transpose, &shape, rows.index, columns.index);
-    block_loop_end(emitter, &rows);
-    block_loop_end(emitter, &columns);
-  }
+  RangeLoop column_blocks = range_loop_begin(emitter, columns, plan->cache_columns);
+  RangeLoop row_blocks = range_loop_begin(emitter, rows, plan->cache_rows);
+  RangeLoop strips = range_loop_begin(emitter, range_of_round(emitter, &row_blocks), plan->strip_rows);
+  Range strip = range_of_round(emitter, &strips);
+  RangeLoop column = range_loop_begin(emitter, range_of_round(emitter, &column_blocks), plan->lanes);
+  RangeLoop row = range_loop_begin(emitter, strip, plan->lanes);
+  emit_block(transpose, shape, row.index, column.index);
+  range_loop_end(emitter, &row);
+  range_loop_end(emitter, &column);
+  range_loop_end(emitter, &strips);
+  range_loop_end(emitter, &row_blocks);
+  range_loop_end(emitter, &column_blocks);
+}
+
+/* Rows of |shape| and all columns. */
+static void emit_rows(TransposeEmitter *transpose, BlockShape shape, Range rows) {
+  KernelEmitter *emitter = transpose->emitter;
+  int lanes = transpose->plan->lanes;
+  int64_t extent = emitter->kernel->dims[transpose->plan->along].extent, whole = extent / lanes * lanes;
+  shape.column_count = lanes;
+  if (whole > 0) emit_part(transpose, &shape, rows, constant_range(emitter, 0, whole));
+  shape.column_count = (int)(extent - whole);
+  if (whole < extent) emit_part(transpose, &shape, rows, constant_range(emitter, whole, extent));
 }
 
 static void emit_plane(TransposeEmitter *transpose) {
   KernelEmitter *emitter = transpose->emitter;
-  const TransposePlan *plan = transpose->plan;
-  LLVMBuilderRef builder = emitter->vec->builder;
-  int64_t extent = emitter->kernel->dims[plan->across].extent, whole = extent / plan->lanes * plan->lanes;
-  LLVMValueRef end = index_value_of(emitter, whole);
-  BlockLoop strips = block_loop_begin(emitter, index_value_of(emitter, 0), end, plan->cache_rows);
-  LLVMValueRef strip_end = add_index(emitter, strips.index, plan->cache_rows);
-  if (whole % plan->cache_rows != 0) {
-    strip_end = LLVMBuildSelect(builder, LLVMBuildICmp(builder, LLVMIntSLT, strip_end, end, ""), strip_end, end, "");
-  }
-  emit_blocks(transpose, (BlockShape){0}, strips.index, strip_end);
-  block_loop_end(emitter, &strips);
+  int lanes = transpose->plan->lanes;
+  int64_t extent = emitter->kernel->dims[transpose->plan->across].extent, whole = extent / lanes * lanes,
+          last = extent - lanes;
+  emit_rows(transpose, (BlockShape){0}, constant_range(emitter, 0, whole));
   if (whole == extent) return;
   /* loads may overlap the block before, stores must not: they may be in place */
-  int64_t last = extent - plan->lanes;
-  emit_blocks(transpose, (BlockShape){.first_row = (int)(whole - last)}, index_value_of(emitter, last),
-              index_value_of(emitter, last + 1));
+  emit_rows(transpose, (BlockShape){.first_row = (int)(whole - last)}, constant_range(emitter, last, last + 1));
 }
 
 static void emit_dims_around(TransposeEmitter *transpose, int dim, uint64_t known) {

@@ -38,6 +38,13 @@ static LLVMValueRef load_lanes(KernelEmitter *emitter, const KernelValue *value)
     LLVMValueRef pointer = element_pointer(emitter, value->buffer, emit_index(emitter, value->address));
     return vec_load(vec, value->type, pointer, mask, emitter->lanes);
   }
+  int64_t stride;
+  if (mask == NULL && emit_plain_stride(emitter->kernel, value->address, emitter->vector_dim, &stride) &&
+      vec_stride_is_small(stride)) {
+    LLVMValueRef pointer = element_pointer(emitter, value->buffer, emit_index(emitter, value->address));
+    return vec_from_memory(vec, value->type, vec_load_strided(vec, value->type, pointer, stride, emitter->lanes),
+                           emitter->lanes);
+  }
   LLVMValueRef offsets = emit_index_lanes(emitter, value->address, 64);
   return vec_gather(vec, value->type, emitter->buffers[value->buffer], offsets, mask, emitter->lanes);
 }

@@ -65,6 +65,13 @@ LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef 
 void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef base, LLVMValueRef offsets,
                  LLVMValueRef mask, int lanes);
 
+/* -1, 1, 2, 3, 4: strides for which loads and shuffles are faster than a gather. */
+bool vec_stride_is_small(int64_t stride);
+/* Elements |pointer|[0], [stride], [2·stride] … as they are in memory, |stride| being small.  Reads nothing outside of
+ * the first to the last. */
+LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
+                              int lanes);
+
 #define VEC_MAX_SQUARE 32
 
 /* Transposes |lanes| rows of |lanes| elements each in place, as they are in memory (vec_memory_type); |lanes| is a

@@ -1,0 +1,108 @@
+/* Elements rearranged in registers: strided loads, transposed squares. */
+#include "codegen/vec/vec_internal.h"
+
+#define MAX_LANES 256
+
+/* --- strided loads --- */
+
+static LLVMValueRef load_at(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t offset,
+                            int lanes) {
+  LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)offset, true);
+  LLVMValueRef place = LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), pointer, &index, 1, "");
+  LLVMValueRef loaded = LLVMBuildLoad2(vec->builder, vec_memory_type(vec, type, lanes), place, "");
+  LLVMSetAlignment(loaded, (unsigned)type_storage_bytes(type));
+  return loaded;
+}
+
+/* |sum| where element i·stride lies before |begin|, else lane i·stride - begin of |part| (below |begin| + lanes). */
+static LLVMValueRef take_every(const VecBuilder *vec, LLVMValueRef sum, LLVMValueRef part, int64_t stride,
+                               int64_t begin, int lanes) {
+  LLVMValueRef indices[MAX_LANES];
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  for (int i = 0; i < lanes; i++) {
+    int64_t at = i * stride;
+    if (at < begin)
+      indices[i] = LLVMConstInt(s32, (unsigned)i, false);
+    else
+      indices[i] = at < begin + lanes ? LLVMConstInt(s32, (unsigned)(lanes + at - begin), false) : LLVMGetPoison(s32);
+  }
+  return LLVMBuildShuffleVector(vec->builder, sum, part, LLVMConstVector(indices, (unsigned)lanes), "");
+}
+
+static LLVMValueRef load_reversed(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int lanes) {
+  LLVMValueRef indices[MAX_LANES], loaded = load_at(vec, type, pointer, 1 - lanes, lanes);
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  for (int i = 0; i < lanes; i++) indices[i] = LLVMConstInt(s32, (unsigned)(lanes - 1 - i), false);
+  return LLVMBuildShuffleVector(vec->builder, loaded, LLVMGetPoison(LLVMTypeOf(loaded)),
+                                LLVMConstVector(indices, (unsigned)lanes), "");
+}
+
+bool vec_stride_is_small(int64_t stride) {
+  return stride == -1 || (stride >= 1 && stride <= 4);
+}
+
+LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
+                              int lanes) {
+  XLAC_CHECK(lanes <= MAX_LANES && vec_stride_is_small(stride));
+  if (stride == 1 || lanes == 1) return load_at(vec, type, pointer, 0, lanes);
+  if (stride == -1) return load_reversed(vec, type, pointer, lanes);
+  /* the last vector ends with the last element used: behind it the buffer may end */
+  int64_t last = stride * (lanes - 1) + 1 - lanes;
+  LLVMValueRef sum = LLVMGetPoison(vec_memory_type(vec, type, lanes));
+  for (int64_t done = 0; done <= last + lanes - 1; done += lanes) {
+    int64_t begin = done < last ? done : last;
+    sum = take_every(vec, sum, load_at(vec, type, pointer, begin, lanes), stride, begin, lanes);
+  }
+  return sum;
+}
+
+/* --- squares ---
+ *
+ * Shuffles inside 128-bit pieces are the cheap ones on x86 (one unpack instruction each), so they come first: log2(E)
+ * rounds transpose every E × E square of elements, E of them being a piece.  What remains is a transpose of whole
+ * pieces, by the same interleaving of halves. */
+
+#define PIECE_BYTES 16
+
+/* A vector as |group_count| groups of |group| units of |unit| elements each. */
+typedef struct Interleave {
+  int lanes, group, unit;
+} Interleave;
+
+/* In every group: the units of |a| and |b| in turn, of their lower or upper halves. */
+static LLVMValueRef interleave(const VecBuilder *vec, const Interleave *form, LLVMValueRef a, LLVMValueRef b,
+                               bool upper) {
+  LLVMValueRef indices[VEC_MAX_SQUARE];
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  int group_lanes = form->group * form->unit;
+  for (int i = 0; i < form->lanes; i++) {
+    int unit = i % group_lanes / form->unit;
+    int source = i - i % group_lanes + (unit / 2 + (upper ? form->group / 2 : 0)) * form->unit + i % form->unit;
+    indices[i] = LLVMConstInt(s32, (unsigned)(unit % 2 == 0 ? source : form->lanes + source), false);
+  }
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)form->lanes), "");
+}
+
+/* Interleaving row i with row i + n/2 as rows 2i and 2i + 1, log2(n) times, is the transpose.  The rows are those from
+ * |first| in steps. */
+static void transpose_units(const VecBuilder *vec, const Interleave *form, LLVMValueRef *rows, int first, int step) {
+  int count = form->group;
+  for (int round = 1; round < count; round *= 2) {
+    LLVMValueRef next[VEC_MAX_SQUARE];
+    for (int i = 0; i < count / 2; i++) {
+      LLVMValueRef a = rows[first + i * step], b = rows[first + (i + count / 2) * step];
+      next[2 * i] = interleave(vec, form, a, b, false);
+      next[2 * i + 1] = interleave(vec, form, a, b, true);
+    }
+    for (int i = 0; i < count; i++) rows[first + i * step] = next[i];
+  }
+}
+
+void vec_transpose(const VecBuilder *vec, PrimitiveType type, LLVMValueRef *rows, int lanes) {
+  XLAC_CHECK(lanes <= VEC_MAX_SQUARE && (lanes & (lanes - 1)) == 0);
+  int piece = PIECE_BYTES / type_storage_bytes(type);
+  if (piece > lanes) piece = lanes;
+  Interleave inside = {lanes, piece, 1}, across = {lanes, lanes / piece, piece};
+  for (int first = 0; first < lanes; first += piece) transpose_units(vec, &inside, rows, first, 1);
+  for (int first = 0; first < piece; first++) transpose_units(vec, &across, rows, first, piece);
+}
