@@ -269,6 +269,11 @@ static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveTyp
   return lowering_constant_int(lowering, type, (int64_t)(identity > 0 ? greatest : least));
 }
 
+int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type) {
+  double identity;
+  return identity_of(opcode, type, &identity) ? identity_value(lowering, opcode, type, identity) : -1;
+}
+
 /* Whether |value| reads an accumulator as it is within its stage (a final value is a value like any other).  Operands
  * stand before what reads them, so one sweep over all values answers; a walk over the graph would visit shared operands
  * again and again. */

@@ -110,6 +110,8 @@ int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int
 /* Sets the next value; marks the fold reassociable when |opcode|'s pattern over it is, and replaces its seed by the
  * identity: returns whether so. */
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next);
+/* The identity of |opcode| as a constant of |type|, -1 when it has none. */
+int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type);
 
 /* Begins a stage and makes it the current one; the result is its number, for its dims and folds.  Stages nest: one that
  * is begun inside another runs before it. */

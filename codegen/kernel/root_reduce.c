@@ -64,13 +64,20 @@ static PrimitiveType accumulator_type(PrimitiveType type, HloOpcode opcode) {
 }
 
 /* One fold of |input| from |init| by the single operation |opcode| over the dims of the current stage; the final value.
+ * Where |inside| is false (-1: never) the input is not there: the operation's identity stands for it, or the sum is
+ * kept.
  */
-static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType type, int32_t input, int32_t init) {
+static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType type, int32_t input, int32_t init,
+                           int32_t inside) {
   PrimitiveType wide = accumulator_type(type, opcode);
   int32_t start = lowering_convert(lowering, init, wide);
   int32_t fold = lowering_add_fold(lowering, wide, lowering->current_stage, start);
   int32_t operands[2] = {lowering_accumulator(lowering, fold, false), lowering_convert(lowering, input, wide)};
-  lowering_finish_fold(lowering, fold, lowering_apply(lowering, opcode, wide, operands, 2));
+  int32_t identity = inside >= 0 ? lowering_identity(lowering, opcode, wide) : -1;
+  if (identity >= 0) operands[1] = lowering_select(lowering, inside, operands[1], identity);
+  int32_t next = lowering_apply(lowering, opcode, wide, operands, 2);
+  if (inside >= 0 && identity < 0) next = lowering_select(lowering, inside, next, operands[0]);
+  lowering_finish_fold(lowering, fold, next);
   int32_t final = lowering_accumulator(lowering, fold, true);
   if (lowering->folds.data[fold].reassociable) {
     final = lowering_apply(lowering, opcode, wide, (int32_t[]){start, final}, 2);
@@ -78,9 +85,9 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
   return lowering_convert(lowering, final, type);
 }
 
-/* Folds of |count| inputs together by |region|. */
+/* Folds of |count| inputs together by |region|, where |inside| is true (-1: everywhere). */
 static Status fold_region(Lowering *lowering, const HloComputation *region, const int32_t *inputs, const int32_t *inits,
-                          int count, int32_t *out_finals) {
+                          int count, int32_t inside, int32_t *out_finals) {
   int32_t arguments[2 * MAX_REDUCE_INPUTS] = {0}, next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) {
     folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), lowering->current_stage, inits[i]);
@@ -89,6 +96,7 @@ static Status fold_region(Lowering *lowering, const HloComputation *region, cons
   }
   RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2 * count, next, count));
   for (int i = 0; i < count; i++) {
+    if (inside >= 0) next[i] = lowering_select(lowering, inside, next[i], arguments[i]);
     lowering->folds.data[folds[i]].next = next[i]; /* in index order: nothing is known of the region */
     out_finals[i] = lowering_accumulator(lowering, folds[i], true);
   }
@@ -96,15 +104,15 @@ static Status fold_region(Lowering *lowering, const HloComputation *region, cons
 }
 
 static Status fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs, const int32_t *inits,
-                          int count, int32_t *out_finals) {
+                          int count, int32_t inside, int32_t *out_finals) {
   PrimitiveType type = lowering_type(lowering, inits[0]);
   const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
   if (count == 1 && simple_region(region, &opcode)) {
-    out_finals[0] = fold_simple(lowering, opcode, type, inputs[0], inits[0]);
+    out_finals[0] = fold_simple(lowering, opcode, type, inputs[0], inits[0], inside);
     return STATUS_OK;
   }
-  return fold_region(lowering, region, inputs, inits, count, out_finals);
+  return fold_region(lowering, region, inputs, inits, count, inside, out_finals);
 }
 
 static void store_results(Lowering *lowering, const IndexExpr *index, const int32_t *values, int count) {
@@ -146,7 +154,7 @@ static Status fold_reduce(Lowering *lowering, const HloInstruction *reduce, cons
   lowering->is_empty = false;
   if (!reduces_nothing) {
     for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
-    RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, out_values));
+    RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, -1, out_values));
   }
   lowering_end_stage(lowering, stage, outer_stage);
   return STATUS_OK;
@@ -245,12 +253,9 @@ Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
     index[d] = window_position(lowering, window, outer[d], k, input->dims[d], &predicate);
   }
   lowering->predicate = predicate;
-  for (int i = 0; i < count; i++) {
-    RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
-    inputs[i] = lowering_select(lowering, predicate, inputs[i], inits[i]);
-  }
+  for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
   lowering->predicate = -1;
-  RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, finals));
+  RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, predicate, finals));
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
   store_results(lowering, outer, finals, count);
   return STATUS_OK;
