@@ -145,10 +145,10 @@ format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac/runtime
 	install -m 755 $(XLAC) $(DESTDIR)$(PREFIX)/bin/xlac
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libxlac.a
-	install -m 644 runtime/abi.h $(DESTDIR)$(PREFIX)/include/xlac/abi.h
+	install -m 644 runtime/abi.h $(DESTDIR)$(PREFIX)/include/xlac/runtime/abi.h
 
 clean:
 	rm -rf build
