@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Derives the polynomials of codegen/vec's mathematical functions.
 
-  scripts/fit_math.py          writes codegen/vec/math_fits.c
+  scripts/fit_math.py          writes codegen/vec/math_fits.c (then: make format)
   scripts/fit_math.py --check  only reports the error of every fit
 
 Needs mpmath.  Each fit is the weighted least-squares polynomial over Chebyshev points, computed with 60 digits and rounded to f64: within

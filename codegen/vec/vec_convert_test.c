@@ -151,7 +151,7 @@ static void conversions_round_once_and_saturate(void **state) {
   for (int l = 0; l < VEC_TEST_LEVELS; l++) {
     VecTestLevel level = vec_test_level(l);
     if (!level.is_available) continue;
-    for (int lanes = 1; lanes <= 16; lanes *= 16) {
+    for (int lanes = l == 0 ? 1 : 16; lanes <= 16; lanes *= 16) {
       VecTestModule module;
       int numbers[TYPES * TYPES];
       vec_test_begin(&module, level.cpu);
