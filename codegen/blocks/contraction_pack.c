@@ -84,34 +84,11 @@ typedef struct SquareBlock {
   int64_t target_stride; /* from one index of |across| to the next */
 } SquareBlock;
 
-#define MAX_SQUARE 16
-
-/* The elements of |a| and |b| in turn, of their lower or upper halves. */
-static LLVMValueRef interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int lanes, bool upper) {
-  LLVMValueRef indices[MAX_SQUARE];
-  LLVMTypeRef index = LLVMInt32TypeInContext(vec->context);
-  int first = upper ? lanes / 2 : 0;
-  for (int i = 0; i < lanes; i++) indices[i] = LLVMConstInt(index, (unsigned)(first + i / 2 + (i % 2) * lanes), false);
-  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)lanes), "");
-}
-
-/* Interleaving row i with row i + n/2 as rows 2i and 2i + 1, log n times, is the transpose. */
-static void transpose(const VecBuilder *vec, LLVMValueRef *rows, int lanes) {
-  for (int round = 1; round < lanes; round *= 2) {
-    LLVMValueRef next[MAX_SQUARE];
-    for (int i = 0; i < lanes / 2; i++) {
-      next[2 * i] = interleave(vec, rows[i], rows[i + lanes / 2], lanes, false);
-      next[2 * i + 1] = interleave(vec, rows[i], rows[i + lanes / 2], lanes, true);
-    }
-    for (int i = 0; i < lanes; i++) rows[i] = next[i];
-  }
-}
-
 static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) {
   const VecBuilder *vec = emitter->vec;
   ElementPoint *point = &emitter->point;
   int lanes = emitter->plan->lanes;
-  LLVMValueRef rows[MAX_SQUARE];
+  LLVMValueRef rows[VEC_MAX_SQUARE];
   for (int i = 0; i < lanes; i++) {
     int height = point->computed_count;
     LLVMValueRef along = block_add(vec, square->along_begin, block_int(vec, i));
@@ -122,7 +99,7 @@ static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) 
     point->lanes = 1;
     point_forget(point, height);
   }
-  transpose(vec, rows, lanes);
+  vec_transpose(vec, emitter->plan->type, rows, lanes);
   for (int i = 0; i < lanes; i++) {
     LLVMValueRef target =
         block_element(vec, emitter->plan->type, square->target, block_int(vec, i * square->target_stride));
