@@ -72,7 +72,9 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
   PrimitiveType wide = accumulator_type(type, opcode);
   int32_t start = lowering_convert(lowering, init, wide);
   int32_t fold = lowering_add_fold(lowering, wide, lowering->current_stage, start);
-  int32_t operands[2] = {lowering_accumulator(lowering, fold, false), lowering_convert(lowering, input, wide)};
+  int32_t current =
+      lowering_accumulator(lowering, fold, false); /* one by one: values are numbered in order of their making */
+  int32_t operands[2] = {current, lowering_convert(lowering, input, wide)};
   int32_t identity = inside >= 0 ? lowering_identity(lowering, opcode, wide) : -1;
   if (identity >= 0) operands[1] = lowering_select(lowering, inside, operands[1], identity);
   int32_t next = lowering_apply(lowering, opcode, wide, operands, 2);
