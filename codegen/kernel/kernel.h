@@ -55,7 +55,8 @@ typedef struct KernelBuffer {
   KernelBufferRole role;
   PrimitiveType type;
   int64_t element_count;
-  /* What it is bound to at a call: a leaf of operand |operand| (RESULT: of the instruction itself, operand -1). */
+  /* What it is bound to at a call: a leaf of operand |operand| (RESULT, IN_PLACE: of the
+   * instruction itself, operand -1; SCRATCH: to nothing, both -1). */
   int32_t operand, node;
 } KernelBuffer;
 
@@ -112,7 +113,7 @@ typedef struct Kernel {
   Arena *arena;
   IndexSpace space;
   int32_t dim_count, buffer_count, value_count, fold_count, stage_count;
-  const KernelDim *dims; /* outer ones first, then by stage */
+  const KernelDim *dims; /* outer ones first; those of one stage in loop order */
   const KernelBuffer *buffers;
   const KernelValue *values;
   const KernelFold *folds;
