@@ -166,11 +166,14 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
   return kernel->value_count > 40 ? 1 : 2;
 }
 
+/* What vec_splat() and its like can build: 16 registers of 64 bytes would hold more of the narrowest types. */
+#define MOST_LANES 256
+
 static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int dim, int native) {
   VectorWalk walk = {.dim = dim};
   int64_t extent = kernel->dims[dim].extent;
   int lanes = native * unroll_factor(kernel, target, dim);
-  while (lanes > native && lanes > extent) lanes /= 2;
+  while (lanes > native && (lanes > extent || lanes > MOST_LANES)) lanes /= 2;
   split_parts(kernel, target, extent, lanes, &walk);
   return walk;
 }
