@@ -10,7 +10,7 @@ Prints one line per violation in the tree at FOLDER (default: this one) and exit
   codegen and runtime share runtime/abi.h only
 
 Further: includes in quotes are written from the root and name a file of the project; an _internal.h is for files of its own
-folder; headers do not include one another in a circle.  Unit tests may see every room below cli, since they build what they test
+folder; headers do not include one another in a circle.  Unit tests and what they share (_testing.h) may see every room below cli, since they build what they test
 from HLO text.
 """
 
@@ -48,7 +48,7 @@ def room_of(path):
 
 def is_allowed(includer, included):
     room = room_of(includer)
-    allowed = TEST_ALLOWED if includer.endswith("_test.c") and room != "cli" else ALLOWED[room]
+    allowed = TEST_ALLOWED if includer.endswith(("_test.c", "_testing.h")) and room != "cli" else ALLOWED[room]
     return any(included == entry or included.startswith(entry + "/") for entry in [room] + allowed)
 
 
