@@ -88,12 +88,13 @@ static bool split(IndexSpace *space, IndexExpr a, int64_t divisor, IndexExpr *ou
       rest[rest_count++] = a.terms[i];
     }
   }
-  int64_t whole = floor_div(a.constant, divisor);
-  *out_quotient = (IndexExpr){whole, quotient_count, quotient};
-  *out_rest = (IndexExpr){a.constant - whole * divisor, rest_count, rest};
+  *out_rest = (IndexExpr){a.constant, rest_count, rest};
   int64_t lower, upper;
   index_range(space, *out_rest, &lower, &upper);
-  return lower >= 0 && upper < divisor;
+  int64_t whole = floor_div(lower, divisor); /* so that the rest begins in [0, divisor), negative coefficients or not */
+  *out_quotient = (IndexExpr){whole, quotient_count, quotient};
+  out_rest->constant -= whole * divisor;
+  return upper - whole * divisor < divisor;
 }
 
 static int64_t greatest_common_divisor(int64_t a, int64_t b) {

@@ -26,7 +26,7 @@ typedef enum IndexAtomKind { INDEX_ATOM_DIM, INDEX_ATOM_VALUE, INDEX_ATOM_DIV, I
 typedef struct IndexAtom {
   IndexAtomKind kind;
   int32_t number;       /* DIM: the dimension; VALUE: the value */
-  IndexExpr inner;      /* DIV, MOD */
+  IndexExpr inner;      /* DIV, MOD: never negative, so that truncation is floor */
   int64_t divisor;      /* DIV, MOD: > 0 */
   int64_t lower, upper; /* what values it can take, inclusive */
 } IndexAtom;
