@@ -108,6 +108,11 @@ static void transforms_and_factors(void **state) {
        "{1, 2, 3, 4}"},
       {"a = f32[2,2] constant({{4, 2}, {2, 10}}) ROOT r = f32[2,2] cholesky(a), lower=true", "{ { 2, 0 }, { 1, 3 } }"},
       {"a = f32[2,2] constant({{4, 2}, {2, 10}}) ROOT r = f32[2,2] cholesky(a), lower=false", "{ { 2, 1 }, { 0, 3 } }"},
+      {"a = f32[2,2] constant({{4, 8}, {2, 0}}) c = (f32[2,2], s32[]) custom-call(a), "
+       "custom_call_target=\"lapack_spotrf_ffi\", "
+       "api_version=API_VERSION_TYPED_FFI, backend_config={uplo = 76 : ui8} ROOT i = s32[] get-tuple-element(c), "
+       "index=1",
+       "2"},
       {"a = f32[2,2] constant({{2, 7}, {1, 3}}) b = f32[2,1] constant({{4}, {8}}) ROOT r = f32[2,1] "
        "triangular-solve(a, b), "
        "left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE",

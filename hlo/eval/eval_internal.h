@@ -47,6 +47,9 @@ struct EvalFrame {
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 
+/* The custom calls of LAPACK's potrf. */
+EvalRule eval_lapack_potrf;
+
 /* --- values --- */
 
 /* Storage of the instruction's shape, which becomes the step's value; what it holds is left from the last run. */

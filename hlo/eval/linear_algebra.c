@@ -33,6 +33,13 @@ static void factorise(int64_t n, const Z *a, Z *l) {
   }
 }
 
+/* The lower triangle of the matrix at |base|, or the conjugate of its upper one. */
+static void load_lower(const Literal *a, int64_t base, int64_t n, bool is_lower, Z *out) {
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j <= i; j++)
+      out[i * n + j] = is_lower ? load(a, base + i * n + j) : conj(load(a, base + j * n + i));
+}
+
 /* a = l l*, or u* u of the upper triangle; the other triangle of the result is zero. */
 Status eval_cholesky(EvalStep *step) {
   const Shape *shape = step->instruction->shape;
@@ -45,9 +52,7 @@ Status eval_cholesky(EvalStep *step) {
   Z *matrix = ARENA_NEW_ARRAY(arena, Z, n * n), *factor = ARENA_NEW_ARRAY(arena, Z, n * n);
   for (int64_t batch = 0; batch < batches; batch++) {
     int64_t base = batch * n * n;
-    for (int64_t i = 0; i < n; i++)
-      for (int64_t j = 0; j <= i; j++)
-        matrix[i * n + j] = is_lower ? load(a, base + i * n + j) : conj(load(a, base + j * n + i));
+    load_lower(a, base, n, is_lower, matrix);
     factorise(n, matrix, factor);
     for (int64_t i = 0; i < n; i++) {
       for (int64_t j = 0; j < n; j++) {
@@ -56,6 +61,50 @@ Status eval_cholesky(EvalStep *step) {
         literal_set_complex(out, base + i * n + j, is_kept ? creal(value) : 0, is_kept ? cimag(value) : 0);
       }
     }
+  }
+  arena_destroy(arena);
+  return STATUS_OK;
+}
+
+/* The integer of |name| in the text of an FFI call's dictionary ("uplo = 76 : ui8"), or |fallback|. */
+static int64_t call_attribute(const HloInstruction *call, StringView name, int64_t fallback) {
+  const HloAttr *config = hlo_instruction_attr(call, HLO_ATTR_BACKEND_CONFIG);
+  StringView text = config ? config->value.text : SV("");
+  for (size_t at = 0; at + name.size < text.size; at++) {
+    if (!sv_starts_with(sv_sub(text, at, name.size), name)) continue;
+    size_t i = at + name.size;
+    while (i < text.size && (text.data[i] == ' ' || text.data[i] == '=')) i++;
+    int64_t value = 0;
+    for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9' && value < 1000; i++)
+      value = value * 10 + (text.data[i] - '0');
+    return value;
+  }
+  return fallback;
+}
+
+/* LAPACK's potrf as JAX calls it: (factor, info) of each matrix; the other triangle stays, info is the order of the
+ * first minor that is not positive. */
+Status eval_lapack_potrf(EvalStep *step) {
+  const Shape *shape = eval_operand_shape(step, 0);
+  bool is_lower = call_attribute(step->instruction, SV("uplo"), 'L') == 'L';
+  Literal *out = eval_result(step);
+  if (shape_element_count(shape) == 0) return STATUS_OK;
+  int64_t n = shape->dims[shape->rank - 1], batches = shape_element_count(shape) / (n * n);
+  Arena *arena = arena_create();
+  Z *matrix = ARENA_NEW_ARRAY(arena, Z, n * n), *factor = ARENA_NEW_ARRAY(arena, Z, n * n);
+  eval_copy_leaves(&out->tuple[0], eval_operand(step, 0));
+  for (int64_t batch = 0; batch < batches; batch++) {
+    int64_t base = batch * n * n, info = 0;
+    load_lower(eval_operand(step, 0), base, n, is_lower, matrix);
+    factorise(n, matrix, factor);
+    for (int64_t i = n - 1; i >= 0; i--)
+      if (isnan(creal(factor[i * n + i]))) info = i + 1;
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t j = 0; j <= i; j++) {
+        Z value = is_lower ? factor[i * n + j] : conj(factor[i * n + j]);
+        literal_set_complex(&out->tuple[0], base + (is_lower ? i * n + j : j * n + i), creal(value), cimag(value));
+      }
+    literal_set_int(&out->tuple[1], batch, info);
   }
   arena_destroy(arena);
   return STATUS_OK;
