@@ -1,5 +1,6 @@
 /* Values of a Kernel at one point or in lanes along one dim. */
 #include "codegen/blocks/contraction_internal.h"
+#include "codegen/kernel/emit_family.h"
 
 static LLVMTypeRef int_type(const ElementPoint *point, int bits) {
   return LLVMIntTypeInContext(point->vec->context, (unsigned)bits);
@@ -145,7 +146,7 @@ static LLVMValueRef apply(ElementPoint *point, const KernelValue *value, int lan
   for (int i = 0; i < value->operand_count; i++) {
     operands[i] = lanes > 1 ? point_value_lanes(point, value->operands[i]) : point_value(point, value->operands[i]);
   }
-  int typed = value->opcode == HLO_SELECT || value->opcode == HLO_CLAMP ? 1 : 0;
+  int typed = emit_typed_operand(value->opcode);
   VecOp op = {value->opcode,
               value->type,
               point->kernel->values[value->operands[typed]].type,

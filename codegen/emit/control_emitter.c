@@ -86,21 +86,10 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
 
 /* --- scalars --- */
 
-static ComparisonType default_comparison_type(PrimitiveType type) {
-  if (type_is_float(type)) return COMPARISON_TYPE_FLOAT;
-  return type_is_signed(type) ? COMPARISON_TYPE_SIGNED : COMPARISON_TYPE_UNSIGNED;
-}
-
 static VecOp scalar_op(const HloInstruction *instruction) {
-  int typed = instruction->opcode == HLO_SELECT || instruction->opcode == HLO_CLAMP ? 1 : 0;
-  VecOp op = {instruction->opcode, instruction->shape->type, instruction->operands[typed]->shape->type, {0, 0}};
-  if (instruction->opcode == HLO_COMPARE) {
-    op.params[0] = hlo_instruction_int(instruction, HLO_ATTR_DIRECTION, 0);
-    op.params[1] = hlo_instruction_int(instruction, HLO_ATTR_COMPARISON_TYPE, default_comparison_type(op.operand_type));
-  } else if (instruction->opcode == HLO_REDUCE_PRECISION) {
-    op.params[0] = hlo_instruction_int(instruction, HLO_ATTR_EXPONENT_BITS, 8);
-    op.params[1] = hlo_instruction_int(instruction, HLO_ATTR_MANTISSA_BITS, 23);
-  }
+  const HloInstruction *typed = instruction->operands[emit_typed_operand(instruction->opcode)];
+  VecOp op = {.opcode = instruction->opcode, .type = instruction->shape->type, .operand_type = typed->shape->type};
+  emit_lane_params(instruction, op.params);
   return op;
 }
 

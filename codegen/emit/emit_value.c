@@ -1,4 +1,5 @@
 #include "codegen/emit/emit_internal.h"
+#include "codegen/kernel/emit_family.h"
 
 bool emit_is_vector(const KernelEmitter *emitter, int32_t value) {
   if (emitter->lanes == 1) return false;
@@ -100,7 +101,7 @@ static LLVMValueRef apply(KernelEmitter *emitter, const KernelValue *value, bool
   for (int i = 0; i < value->operand_count; i++) {
     operands[i] = is_vector ? emit_value_lanes(emitter, value->operands[i]) : emit_value(emitter, value->operands[i]);
   }
-  int typed = value->opcode == HLO_SELECT || value->opcode == HLO_CLAMP ? 1 : 0;
+  int typed = emit_typed_operand(value->opcode);
   VecOp op = {value->opcode,
               value->type,
               emitter->kernel->values[value->operands[typed]].type,

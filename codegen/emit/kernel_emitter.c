@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction.h"
 #include "codegen/emit/emit_internal.h"
+#include "codegen/kernel/emit_family.h"
 
 static Status check_supported(const Kernel *kernel, DiagSink *diag) {
   const HloInstruction *source = kernel->source;
@@ -19,7 +20,7 @@ static Status check_supported(const Kernel *kernel, DiagSink *diag) {
     bool supported = vec_type_supported(value->type);
     PrimitiveType operand_type = TYPE_INVALID;
     if (value->kind == KERNEL_APPLY) {
-      int typed = value->opcode == HLO_SELECT || value->opcode == HLO_CLAMP ? 1 : 0;
+      int typed = emit_typed_operand(value->opcode);
       operand_type = kernel->values[value->operands[typed]].type;
       VecOp op = {value->opcode, value->type, operand_type, {value->params[0], value->params[1]}};
       supported = vec_supports(&op);

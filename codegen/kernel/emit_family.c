@@ -9,3 +9,24 @@ static const EmitFamily families[HLO_OPCODE_COUNT] = {
 EmitFamily emit_family(HloOpcode opcode) {
   return families[opcode];
 }
+
+static ComparisonType default_comparison_type(PrimitiveType type) {
+  if (type_is_float(type) || type_is_complex(type)) return COMPARISON_TYPE_FLOAT;
+  return type_is_signed(type) ? COMPARISON_TYPE_SIGNED : COMPARISON_TYPE_UNSIGNED;
+}
+
+void emit_lane_params(const HloInstruction *instruction, int64_t out_params[2]) {
+  out_params[0] = out_params[1] = 0;
+  if (instruction->opcode == HLO_COMPARE) {
+    ComparisonType fallback = default_comparison_type(instruction->operands[0]->shape->type);
+    out_params[0] = hlo_instruction_int(instruction, HLO_ATTR_DIRECTION, 0);
+    out_params[1] = hlo_instruction_int(instruction, HLO_ATTR_COMPARISON_TYPE, fallback);
+  } else if (instruction->opcode == HLO_REDUCE_PRECISION) {
+    out_params[0] = hlo_instruction_int(instruction, HLO_ATTR_EXPONENT_BITS, 8);
+    out_params[1] = hlo_instruction_int(instruction, HLO_ATTR_MANTISSA_BITS, 23);
+  }
+}
+
+int emit_typed_operand(HloOpcode opcode) {
+  return opcode == HLO_SELECT || opcode == HLO_CLAMP ? 1 : 0;
+}

@@ -3,7 +3,7 @@
 #ifndef XLAC_CODEGEN_KERNEL_EMIT_FAMILY_H
 #define XLAC_CODEGEN_KERNEL_EMIT_FAMILY_H
 
-#include "hlo/ir/hlo_opcode.h"
+#include "hlo/ir/hlo_instruction.h"
 
 typedef enum EmitFamily {
   EMIT_unsupported,
@@ -41,5 +41,12 @@ typedef enum EmitFamily {
 } EmitFamily;
 
 EmitFamily emit_family(HloOpcode opcode);
+
+/* What a lane-wise operation needs to know beside its types, as KernelValue and VecOp carry it: compare's direction and
+ * type (that of the operands when none is stated), reduce-precision's exponent and mantissa bits; 0 otherwise. */
+void emit_lane_params(const HloInstruction *instruction, int64_t out_params[2]);
+
+/* The operand whose type says which code an operation needs: the first, but for select and clamp the second. */
+int emit_typed_operand(HloOpcode opcode);
 
 #endif

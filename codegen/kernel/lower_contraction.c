@@ -2,14 +2,10 @@
  */
 #include "codegen/kernel/lowering_internal.h"
 
-static PrimitiveType accumulator_type(PrimitiveType type) {
-  return type == TYPE_F16 || type == TYPE_BF16 ? TYPE_F32 : type;
-}
-
 /* Σ lhs × rhs over the dims of the current stage, which ends here: the sum in |type|. */
 static int32_t fold_products(Lowering *lowering, int outer_stage, PrimitiveType type, int32_t lhs, int32_t rhs) {
   int stage = lowering->current_stage;
-  PrimitiveType wide = accumulator_type(type);
+  PrimitiveType wide = lowering_accumulator_type(type);
   int32_t zero = lowering_constant_bits(lowering, wide, 0, 0);
   int32_t fold = lowering_add_fold(lowering, wide, stage, zero);
   int32_t factors[2] = {lowering_convert(lowering, lhs, wide), lowering_convert(lowering, rhs, wide)};

@@ -276,22 +276,10 @@ Status lower_element(Lowering *lowering, const HloInstruction *instruction, cons
 
 /* --- lane-wise families --- */
 
-static ComparisonType default_comparison_type(PrimitiveType type) {
-  if (type_is_float(type) || type_is_complex(type)) return COMPARISON_TYPE_FLOAT;
-  return type_is_signed(type) ? COMPARISON_TYPE_SIGNED : COMPARISON_TYPE_UNSIGNED;
-}
-
 /* The lane-wise operation of |instruction| on values. */
 static int32_t apply_instruction(Lowering *lowering, const HloInstruction *instruction, const int32_t *operands) {
-  int64_t params[2] = {0, 0};
-  if (instruction->opcode == HLO_COMPARE) {
-    params[0] = hlo_instruction_int(instruction, HLO_ATTR_DIRECTION, 0);
-    params[1] = hlo_instruction_int(instruction, HLO_ATTR_COMPARISON_TYPE,
-                                    default_comparison_type(instruction->operands[0]->shape->type));
-  } else if (instruction->opcode == HLO_REDUCE_PRECISION) {
-    params[0] = hlo_instruction_int(instruction, HLO_ATTR_EXPONENT_BITS, 8);
-    params[1] = hlo_instruction_int(instruction, HLO_ATTR_MANTISSA_BITS, 23);
-  }
+  int64_t params[2];
+  emit_lane_params(instruction, params);
   return lowering_apply_with(lowering, instruction->opcode, instruction->shape->type, operands,
                              instruction->operand_count, params[0], params[1]);
 }

@@ -179,13 +179,6 @@ Status lower_index_component(Lowering *lowering, const HloInstruction *indices, 
   return lower_element(lowering, indices, position, out_value);
 }
 
-static int64_t list_find(Int64List list, int64_t wanted) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == wanted) return i;
-  }
-  return -1;
-}
-
 Status element_gather(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                       int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0], *indices = instruction->operands[1];
@@ -198,11 +191,11 @@ Status element_gather(Lowering *lowering, const HloInstruction *instruction, con
   int64_t vector_dim = hlo_instruction_int(instruction, HLO_ATTR_INDEX_VECTOR_DIM, 0);
   IndexExpr batch[MAX_RANK], inner[MAX_RANK];
   for (int i = 0, next = 0; i < instruction->shape->rank; i++) {
-    if (list_find(offset_dims, i) < 0) batch[next++] = index[i];
+    if (lowering_list_find(offset_dims, i) < 0) batch[next++] = index[i];
   }
   for (int d = 0, offset = 0; d < operand->shape->rank; d++) {
     inner[d] = index_constant(0);
-    int64_t batching = list_find(operand_batching, d), component = list_find(start_map, d);
+    int64_t batching = lowering_list_find(operand_batching, d), component = lowering_list_find(start_map, d);
     if (batching >= 0) {
       int64_t dim = indices_batching.data[batching];
       inner[d] = batch[dim - (dim > vector_dim ? 1 : 0)];
@@ -213,7 +206,7 @@ Status element_gather(Lowering *lowering, const HloInstruction *instruction, con
       RETURN_IF_ERROR(lower_index_component(lowering, indices, batch, vector_dim, component, &start));
       inner[d] = lowering_clamped_index(lowering, start, operand->shape->dims[d] - sizes.data[d]);
     }
-    if (list_find(collapsed, d) < 0)
+    if (lowering_list_find(collapsed, d) < 0)
       inner[d] = index_add(&lowering->space, inner[d], index[offset_dims.data[offset++]]);
   }
   return lower_element(lowering, operand, inner, out_value);

@@ -57,19 +57,14 @@ static bool simple_region(const HloComputation *region, HloOpcode *out_opcode) {
   return (is_parameter(a, 0) && is_parameter(b, 1)) || (is_parameter(a, 1) && is_parameter(b, 0));
 }
 
-/* Sums and products of half precision are accumulated in f32 and rounded once, as XLA:CPU does. */
-static PrimitiveType accumulator_type(PrimitiveType type, HloOpcode opcode) {
-  bool is_half = type == TYPE_F16 || type == TYPE_BF16;
-  return is_half && (opcode == HLO_ADD || opcode == HLO_MULTIPLY) ? TYPE_F32 : type;
-}
-
 /* One fold of |input| from |init| by the single operation |opcode| over the dims of the current stage; the final value.
  * Where |inside| is false (-1: never) the input is not there: the operation's identity stands for it, or the sum is
  * kept.
  */
 static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType type, int32_t input, int32_t init,
                            int32_t inside) {
-  PrimitiveType wide = accumulator_type(type, opcode);
+  bool accumulates = opcode == HLO_ADD || opcode == HLO_MULTIPLY;
+  PrimitiveType wide = accumulates ? lowering_accumulator_type(type) : type;
   int32_t start = lowering_convert(lowering, init, wide);
   int32_t fold = lowering_add_fold(lowering, wide, lowering->current_stage, start);
   int32_t current =

@@ -8,20 +8,6 @@ typedef struct ScatterDims {
   int64_t index_vector_dim;
 } ScatterDims;
 
-static bool contains(Int64List list, int64_t wanted) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == wanted) return true;
-  }
-  return false;
-}
-
-static int64_t find(Int64List list, int64_t wanted) {
-  for (int64_t i = 0; i < list.count; i++) {
-    if (list.data[i] == wanted) return i;
-  }
-  return -1;
-}
-
 /* The index into the operand that update element |update| goes to, and the predicate under which the whole window lies
  * inside. */
 static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, const HloInstruction *indices,
@@ -30,12 +16,13 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
   (void)scatter;
   IndexExpr batch[MAX_RANK];
   for (int i = 0, next = 0; i < updates->rank; i++) {
-    if (!contains(dims->window, i)) batch[next++] = update[i];
+    if (lowering_list_find(dims->window, i) < 0) batch[next++] = update[i];
   }
   *out_predicate = -1;
   int window_next = 0;
   for (int d = 0; d < operand->rank; d++) {
-    int64_t batching = find(dims->input_batching, d), component = find(dims->scatter_map, d);
+    int64_t batching = lowering_list_find(dims->input_batching, d),
+            component = lowering_list_find(dims->scatter_map, d);
     int64_t extent = 1;
     out_index[d] = index_constant(0);
     if (batching >= 0) {
@@ -43,7 +30,7 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
       out_index[d] = batch[dim - (dim > dims->index_vector_dim ? 1 : 0)];
       continue;
     }
-    if (!contains(dims->inserted, d)) {
+    if (lowering_list_find(dims->inserted, d) < 0) {
       int64_t window_dim = dims->window.data[window_next++];
       extent = updates->dims[window_dim];
       out_index[d] = update[window_dim];
@@ -79,7 +66,7 @@ Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
   IndexExpr update[MAX_RANK], target[MAX_RANK];
   for (int pass = 0; pass < 2; pass++) { /* scatter dims outside, in order; window dims inside */
     for (int i = 0; i < updates->rank; i++) {
-      bool is_window = contains(dims.window, i);
+      bool is_window = lowering_list_find(dims.window, i) >= 0;
       if (is_window != (pass == 1)) continue;
       KernelDimKind kind = is_window || unique ? KERNEL_PARALLEL : KERNEL_SEQUENTIAL;
       update[i] = lowering_dim(lowering, updates->dims[i], kind, KERNEL_OUTER);

@@ -39,6 +39,12 @@ LLVMTypeRef vec_memory_type(const VecBuilder *vec, PrimitiveType type, int lanes
   return vec_of(memory_element_type(vec, type), lanes);
 }
 
+int vec_register_bits(PrimitiveType type) {
+  if (type == TYPE_PRED) return 1;
+  if (type_is_float(type)) return type == TYPE_F64 ? 64 : 32;
+  return type_storage_bytes(type) * 8;
+}
+
 /* --- constants --- */
 
 LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes) {

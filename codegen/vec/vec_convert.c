@@ -1,12 +1,6 @@
 /* Conversions between all types, bit by bit and by value. */
 #include "codegen/vec/vec_apply_internal.h"
 
-static int register_bits(PrimitiveType type) {
-  if (type == TYPE_PRED) return 1;
-  if (type_is_float(type)) return type == TYPE_F64 ? 64 : 32;
-  return type_storage_bytes(type) * 8;
-}
-
 LLVMValueRef vec_wrap_narrow(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
   if (!type_is_integral(type) || type_bits(type) >= 8) return value;
   int width = type_bits(type);
@@ -18,7 +12,7 @@ LLVMValueRef vec_wrap_narrow(const VecBuilder *vec, PrimitiveType type, LLVMValu
 static LLVMValueRef float_to_float(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
                                    int lanes) {
   LLVMTypeRef type = vec_type(vec, to, lanes);
-  if (register_bits(from) == register_bits(to)) return value;
+  if (vec_register_bits(from) == vec_register_bits(to)) return value;
   if (to == TYPE_F64) return LLVMBuildFPExt(vec->builder, value, type, "");
   if (to == TYPE_F32) return LLVMBuildFPTrunc(vec->builder, value, type, "");
   /* f64 → f16, bf16: through f32 rounded to odd, so that the second rounding sees what the first cut off */
@@ -85,7 +79,7 @@ static LLVMValueRef int_to_float(const VecBuilder *vec, PrimitiveType from, Prim
 
 static LLVMValueRef int_to_int(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
                                int lanes) {
-  int from_bits = register_bits(from), to_bits = register_bits(to);
+  int from_bits = vec_register_bits(from), to_bits = vec_register_bits(to);
   LLVMTypeRef type = vec_type(vec, to, lanes);
   if (from_bits == to_bits) return value;
   if (from_bits > to_bits) return LLVMBuildTrunc(vec->builder, value, type, "");

@@ -3,10 +3,6 @@
 
 #define UNUSED(x) (void)(x)
 
-static int register_bits(PrimitiveType type) {
-  return type == TYPE_PRED ? 1 : type_storage_bytes(type) * 8;
-}
-
 /* A rule that is one LLVM instruction. */
 #define BINARY_RULE(name, build)                              \
   VEC_RULE(name) {                                            \
@@ -60,7 +56,7 @@ VEC_RULE(vec_int_abs) {
 }
 
 VEC_RULE(vec_int_sign) {
-  int bits = register_bits(op->type);
+  int bits = vec_register_bits(op->type);
   LLVMValueRef positive = LLVMBuildICmp(vec->builder, LLVMIntNE, operands[0], zero_of(operands[0]), "");
   LLVMValueRef one = LLVMBuildZExt(vec->builder, positive, LLVMTypeOf(operands[0]), "");
   if (!type_is_signed(op->type)) return one;
@@ -98,7 +94,7 @@ static LLVMValueRef quotient(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef
 static LLVMValueRef divide(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes,
                            bool remainder) {
   LLVMBuilderRef b = vec->builder;
-  int bits = register_bits(op->type);
+  int bits = vec_register_bits(op->type);
   bool is_signed = type_is_signed(op->type);
   LLVMValueRef x = operands[0], y = operands[1], one = vec_int(vec, bits, 1, lanes),
                ones = vec_int(vec, bits, -1, lanes);
@@ -130,7 +126,7 @@ VEC_RULE(vec_int_remainder) {
 /* Amounts of the width or more shift everything out: zeros, or copies of the sign. */
 VEC_RULE(vec_int_shift) {
   LLVMBuilderRef b = vec->builder;
-  int bits = register_bits(op->type), width = type_bits(op->type);
+  int bits = vec_register_bits(op->type), width = type_bits(op->type);
   LLVMValueRef amount = operands[1], x = operands[0];
   LLVMValueRef small = LLVMBuildICmp(b, LLVMIntULT, amount, vec_int(vec, bits, width, lanes), "");
   if (op->opcode == HLO_SHIFT_RIGHT_ARITHMETIC) {
@@ -149,7 +145,7 @@ VEC_RULE(vec_int_shift) {
 }
 
 VEC_RULE(vec_int_popcnt) {
-  int bits = register_bits(op->type), width = type_bits(op->type);
+  int bits = vec_register_bits(op->type), width = type_bits(op->type);
   LLVMValueRef x = operands[0];
   if (width < bits) x = LLVMBuildAnd(vec->builder, x, vec_int(vec, bits, (1 << width) - 1, lanes), "");
   LLVMTypeRef type = LLVMTypeOf(x);
@@ -157,7 +153,7 @@ VEC_RULE(vec_int_popcnt) {
 }
 
 VEC_RULE(vec_int_clz) {
-  int bits = register_bits(op->type), width = type_bits(op->type);
+  int bits = vec_register_bits(op->type), width = type_bits(op->type);
   LLVMValueRef x = operands[0];
   if (width < bits) x = LLVMBuildAnd(vec->builder, x, vec_int(vec, bits, (1 << width) - 1, lanes), "");
   LLVMTypeRef type = LLVMTypeOf(x);
@@ -208,7 +204,7 @@ static LLVMValueRef power_by_squaring(const VecBuilder *vec, LLVMValueRef base, 
 /* x^-n is 0 but for x = 1 (1) and x = -1 (±1), as XLA has it; 0^-n is 0, too. */
 VEC_RULE(vec_int_power) {
   LLVMBuilderRef b = vec->builder;
-  int bits = register_bits(op->type);
+  int bits = vec_register_bits(op->type);
   LLVMValueRef x = operands[0], exponent = operands[1], one = vec_int(vec, bits, 1, lanes), zero = zero_of(one);
   if (!type_is_signed(op->type)) return power_by_squaring(vec, x, exponent, bits, lanes);
   LLVMValueRef negative = LLVMBuildICmp(b, LLVMIntSLT, exponent, zero, "");

@@ -4,6 +4,9 @@
 
 #include "codegen/vec/vec.h"
 
+/* Bits of one element in a register (vec.h): 1 for pred, 32 for the narrow floats. */
+int vec_register_bits(PrimitiveType type);
+
 LLVMTypeRef vec_of(LLVMTypeRef element, int lanes);
 LLVMValueRef vec_int(const VecBuilder *vec, int bits, int64_t value, int lanes);
 /* f32 (32) or f64 (64) from bits. */
