@@ -10,24 +10,7 @@
 
 #include "hlo/type/float_types.h"
 #include "hlo/type/literal.h"
-
-typedef struct Fixture {
-  Arena *arena;
-  ShapeTable *table;
-} Fixture;
-
-static int create(void **state) {
-  static Fixture fixture;
-  fixture.arena = arena_create();
-  fixture.table = shape_table_create(fixture.arena);
-  *state = &fixture;
-  return 0;
-}
-
-static int destroy(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
+#include "hlo/type/type_testing.h"
 
 static void expect_text(Fixture *fixture, const Literal *literal, int64_t max_elements, const char *expected) {
   StringBuilder out;

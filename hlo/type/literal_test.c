@@ -8,23 +8,7 @@
 
 #include <cmocka.h>
 
-typedef struct Fixture {
-  Arena *arena;
-  ShapeTable *table;
-} Fixture;
-
-static int create(void **state) {
-  static Fixture fixture;
-  fixture.arena = arena_create();
-  fixture.table = shape_table_create(fixture.arena);
-  *state = &fixture;
-  return 0;
-}
-
-static int destroy(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
+#include "hlo/type/type_testing.h"
 
 static Literal *vector_of(Fixture *fixture, PrimitiveType type, int64_t count) {
   return literal_create(fixture->arena, shape_array(fixture->table, type, &count, 1));

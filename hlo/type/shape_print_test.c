@@ -6,24 +6,7 @@
 #include <cmocka.h>
 
 #include "hlo/type/shape.h"
-
-typedef struct Fixture {
-  Arena *arena;
-  ShapeTable *table;
-} Fixture;
-
-static int create(void **state) {
-  static Fixture fixture;
-  fixture.arena = arena_create();
-  fixture.table = shape_table_create(fixture.arena);
-  *state = &fixture;
-  return 0;
-}
-
-static int destroy(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
+#include "hlo/type/type_testing.h"
 
 static void expect_text(Fixture *fixture, const Shape *shape, bool with_layout, const char *expected) {
   StringView text = shape_text(fixture->arena, shape, with_layout);

@@ -7,23 +7,7 @@
 
 #include <cmocka.h>
 
-typedef struct Fixture {
-  Arena *arena;
-  ShapeTable *table;
-} Fixture;
-
-static int create(void **state) {
-  static Fixture fixture;
-  fixture.arena = arena_create();
-  fixture.table = shape_table_create(fixture.arena);
-  *state = &fixture;
-  return 0;
-}
-
-static int destroy(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
+#include "hlo/type/type_testing.h"
 
 #define DIMS(...) ((const int64_t[]){__VA_ARGS__}), (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 
