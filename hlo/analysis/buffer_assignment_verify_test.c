@@ -1,68 +1,38 @@
 /* Every mutant of a good plan that breaks it must be refused. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "hlo/analysis/analysis_testing.h"
 #include "hlo/analysis/buffer_assignment.h"
-#include "parser/hlo_parser.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
-
-typedef struct Fixture {
-  Arena *arena;
-  DiagSink diag;
-  SourceFile file;
-  HloModule *module;
-  BufferAssignment *plan;
-} Fixture;
-
-static int set_up(void **state) {
-  Fixture *fixture = calloc(1, sizeof(Fixture));
-  fixture->arena = arena_create();
-  diag_sink_init(&fixture->diag, fixture->arena);
-  *state = fixture;
-  return 0;
-}
-
-static int tear_down(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  free(*state);
-  return 0;
-}
 
 static void plan(Fixture *fixture, const char *text) {
   bool changed;
   HloPassPipeline *pipeline;
   HloPipelineOptions options = {.verify = true};
-  fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
-  ShapeTable *shapes = shape_table_create(fixture->arena);
-  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module),
-                   STATUS_OK);
+  read_module(fixture, text);
   assert_int_equal(hlo_pipeline_from_names(fixture->arena, SV("copy-insertion,scheduler,buffer-assignment"),
                                            &fixture->diag, &pipeline),
                    STATUS_OK);
   assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &options, &fixture->diag, &changed), STATUS_OK);
-  fixture->plan = fixture->module->buffer_assignment;
-  assert_int_equal(buffer_assignment_verify(fixture->plan, fixture->module, &fixture->diag), STATUS_OK);
+  assert_int_equal(buffer_assignment_verify(fixture->module->buffer_assignment, fixture->module, &fixture->diag),
+                   STATUS_OK);
 }
 
 static void expect_refused(Fixture *fixture, const char *code) {
   DiagSink diag;
   diag_sink_init(&diag, fixture->arena);
-  assert_int_equal(buffer_assignment_verify(fixture->plan, fixture->module, &diag), STATUS_INVALID);
+  assert_int_equal(buffer_assignment_verify(fixture->module->buffer_assignment, fixture->module, &diag),
+                   STATUS_INVALID);
   bool found = false;
   for (const Diagnostic *at = diag.first; at; at = at->next) found |= strcmp(at->code, code) == 0;
   if (!found) fail_msg("refused by '%s' instead of '%s'", diag.first->code, code);
 }
 
 static HloBuffer *buffer_of(Fixture *fixture, const char *name, int node) {
-  for (int32_t i = 0; i < fixture->plan->value_count; i++) {
-    const HloValue *value = &fixture->plan->values[i];
+  for (int32_t i = 0; i < fixture->module->buffer_assignment->value_count; i++) {
+    const HloValue *value = &fixture->module->buffer_assignment->values[i];
     if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node)
-      return &fixture->plan->buffers[value->buffer];
+      return &fixture->module->buffer_assignment->buffers[value->buffer];
   }
   fail_msg("no value '%s'", name);
   return NULL;
@@ -94,14 +64,14 @@ static void verify_refuses_a_shifted_offset(void **state) {
 static void verify_refuses_leaving_the_allocation(void **state) {
   Fixture *fixture = *state;
   plan(fixture, CHAIN_TEXT);
-  buffer_of(fixture, "b", 0)->offset = fixture->plan->workspace_bytes;
+  buffer_of(fixture, "b", 0)->offset = fixture->module->buffer_assignment->workspace_bytes;
   expect_refused(fixture, "plan-bounds");
 }
 
 static void verify_refuses_misalignment(void **state) {
   Fixture *fixture = *state;
   plan(fixture, CHAIN_TEXT);
-  fixture->plan->allocations[buffer_of(fixture, "b", 0)->allocation].size += 64;
+  fixture->module->buffer_assignment->allocations[buffer_of(fixture, "b", 0)->allocation].size += 64;
   buffer_of(fixture, "b", 0)->offset += 2;
   expect_refused(fixture, "plan-alignment");
 }
@@ -154,7 +124,7 @@ static void verify_refuses_overwriting_what_is_read_at_once(void **state) {
 
 /* A value of its own for |name|: taken out of its buffer and put into a new one. */
 static HloBuffer *part(Fixture *fixture, const char *name, int node) {
-  BufferAssignment *assignment = fixture->plan;
+  BufferAssignment *assignment = fixture->module->buffer_assignment;
   HloBuffer *old = buffer_of(fixture, name, node);
   HloBuffer *buffers = ARENA_NEW_ARRAY(fixture->arena, HloBuffer, assignment->buffer_count + 1);
   memcpy(buffers, assignment->buffers, (size_t)assignment->buffer_count * sizeof(HloBuffer));
@@ -170,12 +140,12 @@ static HloBuffer *part(Fixture *fixture, const char *name, int node) {
 
 /* The first temporary allocation, with |room| bytes more at its end; returns where those begin. */
 static int64_t make_room(Fixture *fixture, int32_t *out_allocation, int64_t room) {
-  for (int32_t i = 0; i < fixture->plan->allocation_count; i++) {
-    BufferAllocation *allocation = &fixture->plan->allocations[i];
+  for (int32_t i = 0; i < fixture->module->buffer_assignment->allocation_count; i++) {
+    BufferAllocation *allocation = &fixture->module->buffer_assignment->allocations[i];
     if (allocation->kind != ALLOCATION_TEMP) continue;
     int64_t end = (allocation->size + 63) / 64 * 64;
     allocation->size = end + room;
-    fixture->plan->workspace_bytes = allocation->workspace_offset + allocation->size;
+    fixture->module->buffer_assignment->workspace_bytes = allocation->workspace_offset + allocation->size;
     *out_allocation = i;
     return end;
   }
@@ -243,8 +213,8 @@ static void verify_refuses_dropped_donation(void **state) {
   plan(fixture,
        "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = "
        "f32[4] negate(p)\n}\n");
-  assert_int_equal(fixture->plan->aliased_bytes, 16);
-  fixture->plan->allocations[buffer_of(fixture, "p", 0)->allocation].result = -1;
+  assert_int_equal(fixture->module->buffer_assignment->aliased_bytes, 16);
+  fixture->module->buffer_assignment->allocations[buffer_of(fixture, "p", 0)->allocation].result = -1;
   expect_refused(fixture, "plan-donation");
 }
 

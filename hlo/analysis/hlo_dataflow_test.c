@@ -1,51 +1,19 @@
 #include "hlo/analysis/hlo_dataflow.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "hlo/analysis/analysis_testing.h"
 
-#include <cmocka.h>
-
-#include "parser/hlo_parser.h"
-
-typedef struct Fixture {
-  Arena *arena;
-  DiagSink diag;
-  SourceFile file;
-  HloModule *module;
-  const HloDataflow *flow;
-} Fixture;
-
-static int set_up(void **state) {
-  Fixture *fixture = calloc(1, sizeof(Fixture));
-  fixture->arena = arena_create();
-  diag_sink_init(&fixture->diag, fixture->arena);
-  *state = fixture;
-  return 0;
-}
-
-static int tear_down(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  free(*state);
-  return 0;
-}
-
-static void read_module(Fixture *fixture, const char *text) {
+static const HloDataflow *flow_of(Fixture *fixture, const char *text) {
   const CallGraph *graph;
   const HloSequence *sequences;
-  fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
-  ShapeTable *shapes = shape_table_create(fixture->arena);
-  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module),
-                   STATUS_OK);
-  assert_int_equal(call_graph_build(fixture->arena, fixture->module, &fixture->diag, &graph), STATUS_OK);
+  HloModule *module = read_module(fixture, text);
+  assert_int_equal(call_graph_build(fixture->arena, module, &fixture->diag, &graph), STATUS_OK);
   assert_int_equal(hlo_sequences(fixture->arena, graph, &fixture->diag, &sequences), STATUS_OK);
-  fixture->flow = hlo_dataflow_build(fixture->arena, graph, sequences);
+  return hlo_dataflow_build(fixture->arena, graph, sequences);
 }
 
-static const HloInstruction *find(const Fixture *fixture, const char *name) {
-  for (int64_t c = 0; c < fixture->module->computations.count; c++) {
-    const HloInstructionArray *list = &fixture->module->computations.data[c]->instructions;
+static const HloInstruction *find(const HloDataflow *flow, const char *name) {
+  for (int64_t c = 0; c < flow->graph->module->computations.count; c++) {
+    const HloInstructionArray *list = &flow->graph->module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) {
       if (sv_equal_cstring(list->data[i]->name, name)) return list->data[i];
     }
@@ -54,47 +22,46 @@ static const HloInstruction *find(const Fixture *fixture, const char *name) {
   return NULL;
 }
 
-static int32_t value(const Fixture *fixture, const char *name, int node) {
-  return hlo_dataflow_value(fixture->flow, find(fixture, name), node);
+static int32_t value(const HloDataflow *flow, const char *name, int node) {
+  return hlo_dataflow_value(flow, find(flow, name), node);
 }
 
 /* The instruction that makes what is seen at a position. */
-static const char *maker(const Fixture *fixture, const char *name, int node) {
-  int32_t number = value(fixture, name, node);
+static const char *maker(const HloDataflow *flow, const char *name, int node) {
+  int32_t number = value(flow, name, node);
   if (number < 0) return "";
-  StringView text = fixture->flow->values[number].definition.instruction->name;
-  return arena_copy_string(fixture->arena, text.data, text.size);
+  StringView text = flow->values[number].definition.instruction->name;
+  return arena_copy_string(flow->arena, text.data, text.size);
 }
 
 static void tuples_forward(void **state) {
-  Fixture *fixture = *state;
-  read_module(fixture,
-              "HloModule m\nENTRY e {\n"
-              "  p = f32[4,2] parameter(0)\n  q = f32[8] parameter(1)\n"
-              "  u = (f32[8]) tuple(q)\n  t = (f32[4,2], (f32[8])) tuple(p, u)\n"
-              "  barrier = (f32[4,2], (f32[8])) opt-barrier(t)\n"
-              "  inner = (f32[8]) get-tuple-element(barrier), index=1\n"
-              "  g = f32[8] get-tuple-element(inner), index=0\n"
-              "  a = f32[4,2] get-tuple-element(barrier), index=0\n"
-              "  flat = f32[8] reshape(a)\n  cast = f32[2,4] bitcast(flat)\n"
-              "  turned = f32[4,2] transpose(cast), dimensions={1,0}\n"
-              "  c = f32[8] copy(flat)\n"
-              "  ROOT r = (f32[8], f32[8], f32[4,2]) tuple(g, c, turned)\n}\n");
-  assert_string_equal(maker(fixture, "t", 1), "p");
-  assert_string_equal(maker(fixture, "t", 3), "q");
-  assert_int_equal(value(fixture, "t", 0), -1);
-  assert_int_equal(value(fixture, "t", 2), -1);
-  assert_string_equal(maker(fixture, "g", 0), "q");
-  assert_string_equal(maker(fixture, "flat", 0), "p");
-  assert_string_equal(maker(fixture, "cast", 0), "p");
-  assert_string_equal(maker(fixture, "turned", 0), "turned");
-  assert_string_equal(maker(fixture, "c", 0), "c");
-  assert_int_equal(fixture->flow->value_count, 4);
-  const HloValue *p = &fixture->flow->values[value(fixture, "p", 0)];
+  const HloDataflow *flow = flow_of(*state,
+                                    "HloModule m\nENTRY e {\n"
+                                    "  p = f32[4,2] parameter(0)\n  q = f32[8] parameter(1)\n"
+                                    "  u = (f32[8]) tuple(q)\n  t = (f32[4,2], (f32[8])) tuple(p, u)\n"
+                                    "  barrier = (f32[4,2], (f32[8])) opt-barrier(t)\n"
+                                    "  inner = (f32[8]) get-tuple-element(barrier), index=1\n"
+                                    "  g = f32[8] get-tuple-element(inner), index=0\n"
+                                    "  a = f32[4,2] get-tuple-element(barrier), index=0\n"
+                                    "  flat = f32[8] reshape(a)\n  cast = f32[2,4] bitcast(flat)\n"
+                                    "  turned = f32[4,2] transpose(cast), dimensions={1,0}\n"
+                                    "  c = f32[8] copy(flat)\n"
+                                    "  ROOT r = (f32[8], f32[8], f32[4,2]) tuple(g, c, turned)\n}\n");
+  assert_string_equal(maker(flow, "t", 1), "p");
+  assert_string_equal(maker(flow, "t", 3), "q");
+  assert_int_equal(value(flow, "t", 0), -1);
+  assert_int_equal(value(flow, "t", 2), -1);
+  assert_string_equal(maker(flow, "g", 0), "q");
+  assert_string_equal(maker(flow, "flat", 0), "p");
+  assert_string_equal(maker(flow, "cast", 0), "p");
+  assert_string_equal(maker(flow, "turned", 0), "turned");
+  assert_string_equal(maker(flow, "c", 0), "c");
+  assert_int_equal(flow->value_count, 4);
+  const HloValue *p = &flow->values[value(flow, "p", 0)];
   assert_int_equal(p->use_count, 2); /* transpose and copy; forwarding is no use */
   assert_int_equal(p->position_count, 6);
   assert_false(p->live_out);
-  assert_true(fixture->flow->values[value(fixture, "q", 0)].live_out);
+  assert_true(flow->values[value(flow, "q", 0)].live_out);
 }
 
 #define LOOP_TEXT                                                                                           \
@@ -111,23 +78,22 @@ static void tuples_forward(void **state) {
   "  ROOT r = f32[4] get-tuple-element(loop), index=2\n}\n"
 
 static void while_joins_what_changes_and_passes_the_rest(void **state) {
-  Fixture *fixture = *state;
-  read_module(fixture, LOOP_TEXT);
-  const HloInstruction *loop = find(fixture, "loop");
-  assert_true(hlo_dataflow_is_carried(fixture->flow, loop, 1));
-  assert_false(hlo_dataflow_is_carried(fixture->flow, loop, 2));
-  assert_true(hlo_dataflow_is_carried(fixture->flow, loop, 3));
-  assert_string_equal(maker(fixture, "w", 0), "p");
-  assert_string_equal(maker(fixture, "loop", 2), "p");
-  assert_string_equal(maker(fixture, "x", 0), "given");
-  assert_string_equal(maker(fixture, "r", 0), "loop");
-  assert_true(fixture->flow->values[value(fixture, "loop", 3)].is_phi);
-  assert_true(fixture->flow->values[value(fixture, "s", 3)].is_phi);
+  const HloDataflow *flow = flow_of(*state, LOOP_TEXT);
+  const HloInstruction *loop = find(flow, "loop");
+  assert_true(hlo_dataflow_is_carried(flow, loop, 1));
+  assert_false(hlo_dataflow_is_carried(flow, loop, 2));
+  assert_true(hlo_dataflow_is_carried(flow, loop, 3));
+  assert_string_equal(maker(flow, "w", 0), "p");
+  assert_string_equal(maker(flow, "loop", 2), "p");
+  assert_string_equal(maker(flow, "x", 0), "given");
+  assert_string_equal(maker(flow, "r", 0), "loop");
+  assert_true(flow->values[value(flow, "loop", 3)].is_phi);
+  assert_true(flow->values[value(flow, "s", 3)].is_phi);
 }
 
 static void nested_pass_through_is_one_value(void **state) {
-  Fixture *fixture = *state;
-  read_module(fixture,
+  const HloDataflow *flow =
+      flow_of(*state,
               "HloModule m\n"
               "ic {\n  a = (pred[], f32[4]) parameter(0)\n  ROOT c = pred[] get-tuple-element(a), index=0\n}\n"
               "ib {\n  b = (pred[], f32[4]) parameter(0)\n  f = pred[] constant(false)\n  v = f32[4] "
@@ -139,14 +105,14 @@ static void nested_pass_through_is_one_value(void **state) {
               "ENTRY e {\n  g = pred[] parameter(0)\n  p = f32[4] parameter(1)\n  init = (pred[], f32[4]) tuple(g, p)\n"
               "  out = (pred[], f32[4]) while(init), condition=oc, body=ob\n  ROOT r = f32[4] get-tuple-element(out), "
               "index=1\n}\n");
-  assert_string_equal(maker(fixture, "r", 0), "p");
-  assert_string_equal(maker(fixture, "v", 0), "p");
-  assert_string_equal(maker(fixture, "out", 1), "out");
+  assert_string_equal(maker(flow, "r", 0), "p");
+  assert_string_equal(maker(flow, "v", 0), "p");
+  assert_string_equal(maker(flow, "out", 1), "out");
 }
 
 static void conditional_joins_branches_that_differ(void **state) {
-  Fixture *fixture = *state;
-  read_module(fixture,
+  const HloDataflow *flow =
+      flow_of(*state,
               "HloModule m\n"
               "b0 {\n  x0 = (f32[4], f32[4]) parameter(0)\n  first0 = f32[4] get-tuple-element(x0), index=0\n"
               "  v0 = f32[4] get-tuple-element(x0), index=1\n  ROOT t0 = (f32[4], f32[4]) tuple(first0, v0)\n}\n"
@@ -156,50 +122,50 @@ static void conditional_joins_branches_that_differ(void **state) {
               "ENTRY e {\n  s = s32[] parameter(0)\n  p = f32[4] parameter(1)\n  q = f32[4] parameter(2)\n  a = "
               "(f32[4], f32[4]) tuple(p, q)\n"
               "  ROOT c = (f32[4], f32[4]) conditional(s, a, a), branch_computations={b0, b1}\n}\n");
-  assert_string_equal(maker(fixture, "c", 1), "p");
-  assert_string_equal(maker(fixture, "c", 2), "c");
-  assert_string_equal(maker(fixture, "n1", 0), "n1");
-  assert_string_equal(maker(fixture, "v0", 0), "q");
+  assert_string_equal(maker(flow, "c", 1), "p");
+  assert_string_equal(maker(flow, "c", 2), "c");
+  assert_string_equal(maker(flow, "n1", 0), "n1");
+  assert_string_equal(maker(flow, "v0", 0), "q");
 }
 
 static void calls_are_seen_through(void **state) {
-  Fixture *fixture = *state;
-  read_module(fixture,
+  const HloDataflow *flow =
+      flow_of(*state,
               "HloModule m\n"
               "f {\n  a = f32[4] parameter(0)\n  b = f32[4] parameter(1)\n  n = f32[4] negate(b)\n  ROOT t = (f32[4], "
               "f32[4]) tuple(a, n)\n}\n"
               "ENTRY e {\n  p = f32[4] parameter(0)\n  ROOT c = (f32[4], f32[4]) call(p, p), to_apply=f\n}\n");
-  assert_string_equal(maker(fixture, "c", 1), "p");
-  assert_string_equal(maker(fixture, "c", 2), "n");
-  assert_int_equal(fixture->flow->value_count, 2);
+  assert_string_equal(maker(flow, "c", 1), "p");
+  assert_string_equal(maker(flow, "c", 2), "n");
+  assert_int_equal(flow->value_count, 2);
 }
 
 static void asynchronous_pairs_forward(void **state) {
-  Fixture *fixture = *state;
-  read_module(fixture,
+  const HloDataflow *flow =
+      flow_of(*state,
               "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] negate(p)\n"
               "  s = (f32[4], f32[4], u32[]) copy-start(x)\n  y = f32[4] sine(p)\n  d = f32[4] copy-done(s)\n"
               "  ROOT r = f32[4] add(d, y)\n}\n");
-  assert_string_equal(maker(fixture, "s", 1), "s");
-  assert_string_equal(maker(fixture, "s", 2), "x");
-  assert_string_equal(maker(fixture, "s", 3), "s");
-  assert_string_equal(maker(fixture, "d", 0), "s");
-  const HloValue *x = &fixture->flow->values[value(fixture, "x", 0)];
+  assert_string_equal(maker(flow, "s", 1), "s");
+  assert_string_equal(maker(flow, "s", 2), "x");
+  assert_string_equal(maker(flow, "s", 3), "s");
+  assert_string_equal(maker(flow, "d", 0), "s");
+  const HloValue *x = &flow->values[value(flow, "x", 0)];
   assert_int_equal(x->use_count, 2); /* the start, and the end until which it is read */
-  assert_ptr_equal(x->uses[1].user, find(fixture, "d"));
+  assert_ptr_equal(x->uses[1].user, find(flow, "d"));
 }
 
 static void tokens_and_fused_instructions_have_no_values(void **state) {
-  Fixture *fixture = *state;
-  read_module(fixture,
+  const HloDataflow *flow =
+      flow_of(*state,
               "HloModule m\n"
               "fused {\n  a = f32[4] parameter(0)\n  ROOT b = f32[4] negate(a)\n}\n"
               "ENTRY e {\n  p = f32[4] parameter(0)\n  k = token[] after-all()\n  d = f32[4] add-dependency(p, k)\n"
               "  ROOT f = f32[4] fusion(d), kind=kLoop, calls=fused\n}\n");
-  assert_int_equal(value(fixture, "k", 0), -1);
-  assert_int_equal(value(fixture, "b", 0), -1);
-  assert_string_equal(maker(fixture, "d", 0), "p");
-  assert_int_equal(fixture->flow->value_count, 2);
+  assert_int_equal(value(flow, "k", 0), -1);
+  assert_int_equal(value(flow, "b", 0), -1);
+  assert_string_equal(maker(flow, "d", 0), "p");
+  assert_int_equal(flow->value_count, 2);
 }
 
 int main(void) {

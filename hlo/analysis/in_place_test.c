@@ -1,41 +1,9 @@
 #include "hlo/analysis/in_place.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-#include "parser/hlo_parser.h"
-
-typedef struct Fixture {
-  Arena *arena;
-  DiagSink diag;
-  SourceFile file;
-  HloModule *module;
-} Fixture;
-
-static int set_up(void **state) {
-  Fixture *fixture = calloc(1, sizeof(Fixture));
-  fixture->arena = arena_create();
-  diag_sink_init(&fixture->diag, fixture->arena);
-  *state = fixture;
-  return 0;
-}
-
-static int tear_down(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  free(*state);
-  return 0;
-}
+#include "hlo/analysis/analysis_testing.h"
 
 static const HloInstruction *root_of(Fixture *fixture, const char *text) {
-  fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
-  ShapeTable *shapes = shape_table_create(fixture->arena);
-  assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module),
-                   STATUS_OK);
-  return fixture->module->entry->root;
+  return read_module(fixture, text)->entry->root;
 }
 
 static const HloInstruction *one_op(Fixture *fixture, const char *parameters, const char *root) {
