@@ -12,6 +12,7 @@ LLVM = os.environ.get("LLVM_PREFIX", "/usr/lib/llvm-19")
 config.name = "xlac"
 config.test_format = lit.formats.ShTest(execute_external=True)
 config.pipefail = True
+lit_config.bashPath = os.path.join(ROOT, "scripts", "lit_shell")  # bash with a time limit
 config.suffixes = [".hlo", ".test"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(lit_config.params.get("build", os.path.join(ROOT, "build")), "lit")
@@ -30,6 +31,6 @@ config.substitutions.append(("%root", ROOT))
 config.environment["PATH"] = os.pathsep.join([os.path.join(LLVM, "bin"), os.environ.get("PATH", "")])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"
-for name in ("XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME"):
+for name in ("XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "LIT_TIMEOUT"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
