@@ -15,17 +15,16 @@ static LLVMValueRef count_left(const VecBuilder *vec, int64_t most, int64_t tota
 static void finish_lanes(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, int lanes,
                          LLVMValueRef mask) {
   const KernelStage *stage = &emitter->kernel->stages[1];
-  ElementPoint *point = &emitter->point;
-  int height = point->computed_count;
+  KernelPoint *point = &emitter->point;
+  int64_t height = point->known.count;
   point->dims[point->vector_dim] = column;
   point->lanes = lanes;
   point->mask = mask;
-  point->accumulator = vec_load(emitter->vec, emitter->plan->type, sums, NULL, lanes);
+  point->accumulators[0] = vec_load(emitter->vec, emitter->plan->type, sums, NULL, lanes);
   /* all values first: a later store must not see what an earlier one wrote */
   for (int i = 0; i < stage->store_count; i++) point_value(point, stage->stores[i].value);
   for (int i = 0; i < stage->store_count; i++) {
-    int32_t value = stage->stores[i].value;
-    point_store(point, &stage->stores[i], lanes > 1 ? point_value_lanes(point, value) : point_value(point, value));
+    point_store(point, &stage->stores[i]);
   }
   point->lanes = 1;
   point->mask = NULL;
@@ -78,7 +77,7 @@ static void finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValu
   BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
   block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set, block_add(vec, row_begin, rows.index));
   emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
-  point_hoist(&emitter->point, &plan->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
+  contraction_hoist(&emitter->point, &plan->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
   LLVMValueRef offset = block_multiply(vec, rows.index, plan->panel_width);
   finish_row(emitter, block_element(vec, plan->type, tile, offset), column);
   block_loop_end(emitter, &rows);
@@ -262,11 +261,7 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef 
   if (!contraction_plan(kernel, vec->target, &plan)) XLAC_BUG("a Kernel that is no contraction");
   Arena *arena = arena_create();
   ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .plan = &plan, .function = function};
-  emitter.point =
-      (ElementPoint){.vec = vec, .kernel = kernel, .buffers = buffer_pointers, .function = function, .lanes = 1};
-  emitter.point.values = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->value_count);
-  emitter.point.bases = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->value_count);
-  emitter.point.computed = ARENA_NEW_ARRAY(arena, int32_t, 2 * kernel->value_count);
+  emitter.point = kernel_point(vec, kernel, function, buffer_pointers, arena);
   emitter.lhs_pack = scratch_at(vec, scratch, plan.lhs_offset);
   emitter.rhs_pack = scratch_at(vec, scratch, plan.rhs_offset);
   emitter.tiles = scratch_at(vec, scratch, plan.tile_offset);

@@ -3,6 +3,7 @@
 #define XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
 
 #include "codegen/blocks/contraction.h"
+#include "codegen/point/kernel_point.h"
 
 /* Dims of one role, outermost first; |merges[i]|: the values concerned walk dims i and i + 1 as one. */
 typedef struct DimList {
@@ -58,38 +59,16 @@ bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList
 /* The number of last dims of |list| that |set| walks as one, at least 1 (0 for an empty list). */
 int contraction_merged_suffix(const Kernel *kernel, const ValueSet *set, const DimList *list);
 
-/* --- values at a point (contraction_value.c) --- */
+/* --- values (contraction_value.c) --- */
 
-/* Evaluates values of the Kernel at one point, or at |lanes| neighbouring points along |vector_dim|. */
-typedef struct ElementPoint {
-  const VecBuilder *vec;
-  const Kernel *kernel;
-  const LLVMValueRef *buffers;
-  LLVMValueRef function;
-  LLVMValueRef dims[KERNEL_MAX_DIMS]; /* i64, of the first lane */
-  int vector_dim, lanes;              /* one lane: |vector_dim| does not matter */
-  LLVMValueRef mask;                  /* active lanes; NULL: all */
-  LLVMValueRef accumulator;
-  LLVMValueRef *values, *bases; /* what is computed: values, and addresses without their term of |vector_dim| */
-  int32_t *computed;
-  int computed_count;
-} ElementPoint;
-
-LLVMValueRef point_value(ElementPoint *point, int32_t value);
-LLVMValueRef point_value_lanes(ElementPoint *point, int32_t value);
-void point_store(ElementPoint *point, const KernelStore *store, LLVMValueRef value);
 /* Computes what loops over |later| dims would repeat. */
-void point_hoist(ElementPoint *point, const ValueSet *set, uint64_t later);
-/* Forgets what was computed since |computed_count| was |height|. */
-void point_forget(ElementPoint *point, int height);
+void contraction_hoist(KernelPoint *point, const ValueSet *set, uint64_t later);
 
 /* How many lanes along |dim| the values of |set| may be evaluated in, some of them masked off or not: |lanes| or 1. */
 int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes,
                       bool masked);
 /* Whether all loads of |set| are contiguous or uniform along |dim|, and at least one contiguous. */
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
-/* The address of load |value| at the point. */
-LLVMValueRef point_load_pointer(ElementPoint *point, int32_t value);
 
 /* --- emission --- */
 
@@ -99,7 +78,7 @@ typedef struct ContractionEmitter {
   const ContractionPlan *plan;
   LLVMValueRef function;
   LLVMValueRef lhs_pack, rhs_pack, tiles; /* scratch */
-  ElementPoint point;
+  KernelPoint point;
 } ContractionEmitter;
 
 LLVMValueRef block_int(const VecBuilder *vec, int64_t value);
@@ -116,7 +95,7 @@ typedef struct BlockLoop {
   int64_t step;
   bool is_single;
   LLVMBasicBlockRef header, behind;
-  int height; /* of the point's computed values */
+  int64_t height; /* of the point's computed values */
 } BlockLoop;
 
 /* |guarded|: there may be no round at all; where that is certain, no loop is made: ask block_is_empty before. */

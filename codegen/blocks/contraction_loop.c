@@ -42,7 +42,7 @@ bool block_is_empty(LLVMValueRef begin, LLVMValueRef end) {
 BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step,
                            bool guarded) {
   const VecBuilder *vec = emitter->vec;
-  BlockLoop loop = {.index = begin, .end = end, .step = step, .height = emitter->point.computed_count};
+  BlockLoop loop = {.index = begin, .end = end, .step = step, .height = emitter->point.known.count};
   int64_t first, last;
   bool is_known = constant_of(begin, &first) && constant_of(end, &last);
   loop.is_single = is_known && first + step >= last;

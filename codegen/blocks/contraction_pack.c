@@ -61,8 +61,8 @@ static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int 
 
 /* A vector of a factor at the point, stored where the packed form has it. */
 static void pack_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask, LLVMValueRef target) {
-  ElementPoint *point = &emitter->point;
-  int height = point->computed_count;
+  KernelPoint *point = &emitter->point;
+  int64_t height = point->known.count;
   point->lanes = lanes;
   point->mask = mask;
   LLVMValueRef value = lanes > 1 ? point_value_lanes(point, factor) : point_value(point, factor);
@@ -86,11 +86,11 @@ typedef struct SquareBlock {
 
 static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) {
   const VecBuilder *vec = emitter->vec;
-  ElementPoint *point = &emitter->point;
+  KernelPoint *point = &emitter->point;
   int lanes = emitter->plan->lanes;
   LLVMValueRef rows[VEC_MAX_SQUARE];
   for (int i = 0; i < lanes; i++) {
-    int height = point->computed_count;
+    int64_t height = point->known.count;
     LLVMValueRef along = block_add(vec, square->along_begin, block_int(vec, i));
     point->dims[square->along] = square->along_last == NULL ? along : block_minimum(vec, along, square->along_last);
     point->dims[square->across] = square->across_begin;
@@ -161,7 +161,7 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
   LLVMValueRef offset = block_add(vec, block_multiply(vec, rows.index, plan->row_stride), nest.offset);
   copy.target = block_element(vec, plan->type, emitter->lhs_pack, offset);
   emitter->point.vector_dim = dim;
-  point_hoist(&emitter->point, set, UINT64_C(1) << dim);
+  contraction_hoist(&emitter->point, set, UINT64_C(1) << dim);
   copy_run(emitter, &copy);
   depth_nest_end(&nest);
   block_loop_end(emitter, &rows);
@@ -251,7 +251,7 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
   if (block_is_empty(begin, end)) return;
   BlockLoop loop = block_loop_begin(emitter, begin, end, 1, true);
   emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, loop.index);
-  point_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
+  contraction_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->packed_stride);
   pack_panel_row(emitter, panel->column, block_element(vec, plan->type, emitter->rhs_pack, row), panel->end,
                  panel->lanes);
@@ -329,7 +329,7 @@ static void pack_segment(ContractionEmitter *emitter, const DepthBlock *block, c
   depth_run(emitter, block, merged, &first, &count);
   BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
   emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, rows.index);
-  point_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
+  contraction_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   pack_segment_row(emitter, segment, block_multiply(vec, block_add(vec, nest.offset, rows.index), plan->packed_stride));
   block_loop_end(emitter, &rows);
   depth_nest_end(&nest);

@@ -2,8 +2,8 @@
 #ifndef XLAC_CODEGEN_EMIT_EMIT_INTERNAL_H
 #define XLAC_CODEGEN_EMIT_EMIT_INTERNAL_H
 
-#include "base/array.h"
 #include "codegen/emit/kernel_emitter.h"
+#include "codegen/point/kernel_point.h"
 
 #define MAX_PARTS 2
 
@@ -35,54 +35,14 @@ void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *aren
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
 int emit_widest_element(const Kernel *kernel);
 
-typedef struct CachedValue {
-  LLVMValueRef value; /* NULL: not computed here */
-  LLVMValueRef splat; /* in all lanes, when |value| is a scalar and somebody needed it so */
-  bool is_vector;
-} CachedValue;
-
 typedef struct KernelEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
   EmitPlan plan;
   Arena *arena;
   LLVMValueRef function;
-  LLVMValueRef *buffers;
-  LLVMValueRef dims[KERNEL_MAX_DIMS]; /* i64; the first lane's of the vector dim */
-  int lanes;                          /* of the vector dim where the builder stands; 1 outside of it */
-  int vector_dim;                     /* the dim that is walked in these lanes */
-  LLVMValueRef mask;                  /* active lanes of a masked step, NULL: all */
-  CachedValue *values;
-  ARRAY(int32_t) computed;    /* values in the cache, in order of computation */
-  LLVMValueRef *accumulators; /* by fold: current value in its stage, final value behind */
+  KernelPoint point; /* where the loops stand */
 } KernelEmitter;
-
-/* --- indices (emit_index.c) --- */
-
-/* The expression at the first lane, as an i64. */
-LLVMValueRef emit_index(KernelEmitter *emitter, IndexExpr expr);
-/* In all lanes, as i64 or i32 (when |bits| is 32 the range must fit). */
-LLVMValueRef emit_index_lanes(KernelEmitter *emitter, IndexExpr expr, int bits);
-
-typedef enum AccessKind { ACCESS_UNIFORM, ACCESS_CONTIGUOUS, ACCESS_SCATTERED } AccessKind;
-/* How |expr| moves from lane to lane. */
-AccessKind emit_access_kind(const KernelEmitter *emitter, IndexExpr expr);
-
-/* True when |expr| moves by a constant, |*out_stride|, from one index of |dim| to the next. */
-bool emit_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
-
-/* --- values (emit_value.c) --- */
-
-bool emit_is_vector(const KernelEmitter *emitter, int32_t value); /* varies from lane to lane here */
-/* The value, computed now if it was not yet; a scalar when it does not vary. */
-LLVMValueRef emit_value(KernelEmitter *emitter, int32_t value);
-/* The value in the current number of lanes. */
-LLVMValueRef emit_value_lanes(KernelEmitter *emitter, int32_t value);
-/* A KernelStore at the current point. */
-void emit_store(KernelEmitter *emitter, const KernelStore *store);
-
-/* Forgets values computed since the cache had |height| entries. */
-void emit_forget(KernelEmitter *emitter, int64_t height);
 
 /* --- loops (emit_loop.c) --- */
 

@@ -13,7 +13,7 @@ static LLVMValueRef index_constant_value(const KernelEmitter *emitter, int64_t v
 Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots,
                      int slot_count) {
   LLVMBuilderRef builder = emitter->vec->builder;
-  Loop loop = {.end = end, .step = step, .cache_height = emitter->computed.count};
+  Loop loop = {.end = end, .step = step, .cache_height = emitter->point.known.count};
   loop.is_single = begin + step >= end;
   if (loop.is_single) {
     loop.index = index_constant_value(emitter, begin);
@@ -41,7 +41,7 @@ Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t
 
 void emit_loop_end(KernelEmitter *emitter, Loop *loop) {
   LLVMBuilderRef builder = emitter->vec->builder;
-  emit_forget(emitter, loop->cache_height);
+  point_forget(&emitter->point, loop->cache_height);
   if (loop->is_single) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
   LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->phi, index_constant_value(emitter, loop->step), "");
@@ -60,7 +60,8 @@ static void hoist_values(KernelEmitter *emitter, int stage, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (value->stage == stage && value->kind != KERNEL_CONSTANT && (value->dims & ~known) == 0) emit_value(emitter, v);
+    if (value->stage == stage && value->kind != KERNEL_CONSTANT && (value->dims & ~known) == 0)
+      point_value(&emitter->point, v);
   }
 }
 
@@ -72,19 +73,19 @@ void emit_hoist_values(KernelEmitter *emitter, uint64_t known) {
 
 static void enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part) {
   const VecBuilder *vec = emitter->vec;
-  emitter->vector_dim = dim;
-  emitter->lanes = part->lanes;
-  emitter->mask = NULL;
+  emitter->point.vector_dim = dim;
+  emitter->point.lanes = part->lanes;
+  emitter->point.mask = NULL;
   if (part->masked == 0) return;
   LLVMValueRef *bits = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, part->lanes);
   LLVMTypeRef bit = LLVMInt1TypeInContext(vec->context);
   for (int i = 0; i < part->lanes; i++) bits[i] = LLVMConstInt(bit, i < part->masked, false);
-  emitter->mask = LLVMConstVector(bits, (unsigned)part->lanes);
+  emitter->point.mask = LLVMConstVector(bits, (unsigned)part->lanes);
 }
 
 static void leave_lanes(KernelEmitter *emitter) {
-  emitter->lanes = 1;
-  emitter->mask = NULL;
+  emitter->point.lanes = 1;
+  emitter->point.mask = NULL;
 }
 
 static int64_t part_step(const VectorPart *part) {
@@ -125,8 +126,8 @@ static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int
  * wrote. */
 static void emit_stores(KernelEmitter *emitter, int stage) {
   const KernelStage *info = &emitter->kernel->stages[stage];
-  for (int i = 0; i < info->store_count; i++) emit_value(emitter, info->stores[i].value);
-  for (int i = 0; i < info->store_count; i++) emit_store(emitter, &info->stores[i]);
+  for (int i = 0; i < info->store_count; i++) point_value(&emitter->point, info->stores[i].value);
+  for (int i = 0; i < info->store_count; i++) point_store(&emitter->point, &info->stores[i]);
 }
 
 /* One step of all folds of the stage at the current point, then its stores. */
@@ -134,14 +135,17 @@ static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
   const Kernel *kernel = emitter->kernel;
   LLVMValueRef *next = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->fold_count);
   for (int f = 0; f < kernel->fold_count; f++) {
-    if (is_folded_here(emitter, nest, f)) emitter->accumulators[f] = *accumulator_slot(emitter, nest, part, f);
+    if (is_folded_here(emitter, nest, f)) emitter->point.accumulators[f] = *accumulator_slot(emitter, nest, part, f);
   }
-  bool masks = emitter->mask != NULL && nest->parts != NULL;
+  bool masks = emitter->point.mask != NULL && nest->parts != NULL;
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, nest, f)) continue;
-    bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->accumulators[f])) == LLVMVectorTypeKind;
-    next[f] = is_vector ? emit_value_lanes(emitter, kernel->folds[f].next) : emit_value(emitter, kernel->folds[f].next);
-    if (masks) next[f] = LLVMBuildSelect(emitter->vec->builder, emitter->mask, next[f], emitter->accumulators[f], "");
+    bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->point.accumulators[f])) == LLVMVectorTypeKind;
+    next[f] = is_vector ? point_value_lanes(&emitter->point, kernel->folds[f].next)
+                        : point_value(&emitter->point, kernel->folds[f].next);
+    if (masks)
+      next[f] =
+          LLVMBuildSelect(emitter->vec->builder, emitter->point.mask, next[f], emitter->point.accumulators[f], "");
   }
   for (int f = 0; f < kernel->fold_count; f++) {
     if (is_folded_here(emitter, nest, f)) *accumulator_slot(emitter, nest, part, f) = next[f];
@@ -156,7 +160,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
     int slot_count = collect_slots(emitter, nest, p, 1, slots);
     enter_lanes(emitter, dim, part);
     Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), slots, slot_count);
-    emitter->dims[dim] = loop.index;
+    emitter->point.dims[dim] = loop.index;
     advance_folds(emitter, nest, p);
     emit_loop_end(emitter, &loop);
     leave_lanes(emitter);
@@ -177,7 +181,7 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
       ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, nest->part_count * emitter->kernel->fold_count);
   int slot_count = collect_slots(emitter, nest, 0, nest->part_count, slots);
   Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, slots, slot_count);
-  emitter->dims[dim] = loop.index;
+  emitter->point.dims[dim] = loop.index;
   known |= UINT64_C(1) << dim;
   if (level + 1 < nest->dim_count) hoist_values(emitter, nest->stage, known);
   emit_fold_dims(emitter, nest, level + 1, known);
@@ -200,8 +204,7 @@ static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
 /* Partial folds become one scalar: lanes first, then parts in order. */
 static LLVMValueRef combine_parts(KernelEmitter *emitter, const FoldNest *nest, int fold) {
   const Kernel *kernel = emitter->kernel;
-  const KernelValue *next = &kernel->values[kernel->folds[fold].next];
-  VecOp op = {next->opcode, next->type, next->type, {0, 0}};
+  VecOp op = kernel_vec_op(kernel, &kernel->values[kernel->folds[fold].next]);
   LLVMValueRef total = NULL;
   for (int p = 0; p < nest->part_count; p++) {
     LLVMValueRef part = *accumulator_slot(emitter, nest, p, fold);
@@ -219,8 +222,8 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
-    LLVMValueRef seed = nest.parts == NULL ? emit_value_lanes(emitter, kernel->folds[f].seed)
-                                           : emit_value(emitter, kernel->folds[f].seed);
+    LLVMValueRef seed = nest.parts == NULL ? point_value_lanes(&emitter->point, kernel->folds[f].seed)
+                                           : point_value(&emitter->point, kernel->folds[f].seed);
     for (int p = 0; p < nest.part_count; p++) {
       *accumulator_slot(emitter, &nest, p, f) =
           nest.parts == NULL ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
@@ -229,7 +232,7 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   emit_fold_dims(emitter, &nest, 0, known);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
-    emitter->accumulators[f] =
+    emitter->point.accumulators[f] =
         nest.parts == NULL ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
   }
 }
@@ -275,7 +278,7 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   known |= UINT64_C(1) << dim;
   if (dim != plan->outer_walk.dim) {
     Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, NULL, 0);
-    emitter->dims[dim] = loop.index;
+    emitter->point.dims[dim] = loop.index;
     emit_outer(emitter, level + 1, known);
     emit_loop_end(emitter, &loop);
     return;
@@ -284,7 +287,7 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
     const VectorPart *part = &plan->outer_walk.parts[p];
     enter_lanes(emitter, dim, part);
     Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), NULL, 0);
-    emitter->dims[dim] = loop.index;
+    emitter->point.dims[dim] = loop.index;
     emit_outer(emitter, level + 1, known);
     emit_loop_end(emitter, &loop);
     leave_lanes(emitter);

@@ -28,7 +28,7 @@ static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int 
   double scattered = 1.2 * lanes;
   int64_t stride;
   if (index_depends_nonlinearly(&kernel->space, address, dim)) return scattered + 4;
-  if (!emit_plain_stride(kernel, address, dim, &stride)) return scattered;
+  if (!kernel_plain_stride(kernel, address, dim, &stride)) return scattered;
   if (stride == 0) return 0.3;
   return stride == 1 ? 1 : scattered;
 }
@@ -36,7 +36,7 @@ static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int 
 /* Loads of small strides are loads of all that lies between, and shuffles. */
 static double load_cost(const Kernel *kernel, const KernelValue *value, int dim, int lanes) {
   int64_t stride;
-  bool is_plain = emit_plain_stride(kernel, value->address, dim, &stride);
+  bool is_plain = kernel_plain_stride(kernel, value->address, dim, &stride);
   if (!is_plain || value->predicate >= 0 || lanes == 1 || stride == 1 || !vec_stride_is_small(stride)) {
     return access_cost(kernel, value->address, dim, lanes);
   }

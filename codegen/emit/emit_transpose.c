@@ -28,7 +28,8 @@ static bool is_stored_along(const Kernel *kernel, int dim) {
   for (int i = 0; i < stage->store_count; i++) {
     const KernelStore *store = &stage->stores[i];
     int64_t stride;
-    if (store->predicate >= 0 || !emit_plain_stride(kernel, store->address, dim, &stride) || stride != 1) return false;
+    if (store->predicate >= 0 || !kernel_plain_stride(kernel, store->address, dim, &stride) || stride != 1)
+      return false;
   }
   return true;
 }
@@ -37,8 +38,8 @@ static bool is_stored_along(const Kernel *kernel, int dim) {
 static bool is_transposed(const Kernel *kernel, const KernelValue *value, int across, int along) {
   int64_t in_row, between_rows;
   if (value->kind != KERNEL_LOAD || value->predicate >= 0) return false;
-  if (!emit_plain_stride(kernel, value->address, across, &in_row) || !vec_stride_is_small(in_row)) return false;
-  if (!emit_plain_stride(kernel, value->address, along, &between_rows)) return false;
+  if (!kernel_plain_stride(kernel, value->address, across, &in_row) || !vec_stride_is_small(in_row)) return false;
+  if (!kernel_plain_stride(kernel, value->address, along, &between_rows)) return false;
   return between_rows != 0 && !vec_stride_is_small(between_rows);
 }
 
@@ -55,7 +56,7 @@ static int64_t dims_score(const Kernel *kernel, int across, int along, int32_t *
   int64_t score = 0, stride;
   int count = collect_loads(kernel, across, along, loads);
   for (int i = 0; i < count; i++) {
-    bool is_plain = emit_plain_stride(kernel, kernel->values[loads[i]].address, across, &stride);
+    bool is_plain = kernel_plain_stride(kernel, kernel->values[loads[i]].address, across, &stride);
     score += (is_plain && stride == 1 ? 2 : 1) * min_i64(kernel->dims[across].extent, MAX_LANES);
   }
   return score;
@@ -141,7 +142,7 @@ static bool is_one_step(Range range, int64_t step) {
 /* |range| is not empty. */
 static RangeLoop range_loop_begin(KernelEmitter *emitter, Range range, int64_t step) {
   const VecBuilder *vec = emitter->vec;
-  RangeLoop loop = {.index = range.begin, .end = range.end, .step = step, .cache_height = emitter->computed.count};
+  RangeLoop loop = {.index = range.begin, .end = range.end, .step = step, .cache_height = emitter->point.known.count};
   if (is_one_step(range, step)) return loop;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
   loop.header = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "blocks");
@@ -154,7 +155,7 @@ static RangeLoop range_loop_begin(KernelEmitter *emitter, Range range, int64_t s
 
 static void range_loop_end(KernelEmitter *emitter, RangeLoop *loop) {
   LLVMBuilderRef builder = emitter->vec->builder;
-  emit_forget(emitter, loop->cache_height);
+  point_forget(&emitter->point, loop->cache_height);
   if (loop->header == NULL) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
   LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->index, index_value_of(emitter, loop->step), "");
@@ -187,23 +188,19 @@ typedef struct TransposeEmitter {
   LLVMValueRef *rows; /* of all transposed loads, |lanes| each, as in memory */
 } TransposeEmitter;
 
-static LLVMValueRef element_pointer(KernelEmitter *emitter, int32_t buffer, LLVMValueRef base, LLVMValueRef index) {
-  LLVMTypeRef element = vec_memory_type(emitter->vec, emitter->kernel->buffers[buffer].type, 1);
-  return LLVMBuildGEP2(emitter->vec->builder, element, base, &index, 1, "");
-}
-
 /* Loads the block of one operand at the current point; columns beyond |count| are not touched. */
 static void load_block(TransposeEmitter *transpose, int32_t load, int count, LLVMValueRef *rows) {
   KernelEmitter *emitter = transpose->emitter;
   const KernelValue *value = &emitter->kernel->values[load];
   int lanes = transpose->plan->lanes;
   int64_t in_row = 0, between_rows = 0;
-  emit_plain_stride(emitter->kernel, value->address, transpose->plan->across, &in_row);
-  emit_plain_stride(emitter->kernel, value->address, transpose->plan->along, &between_rows);
-  LLVMValueRef first =
-      element_pointer(emitter, value->buffer, emitter->buffers[value->buffer], emit_index(emitter, value->address));
+  kernel_plain_stride(emitter->kernel, value->address, transpose->plan->across, &in_row);
+  kernel_plain_stride(emitter->kernel, value->address, transpose->plan->along, &between_rows);
+  LLVMTypeRef element = vec_memory_type(emitter->vec, value->type, 1);
+  LLVMValueRef first = point_load_pointer(&emitter->point, load);
   for (int i = 0; i < lanes; i++) {
-    LLVMValueRef pointer = element_pointer(emitter, value->buffer, first, index_value_of(emitter, i * between_rows));
+    LLVMValueRef offset = index_value_of(emitter, i * between_rows);
+    LLVMValueRef pointer = LLVMBuildGEP2(emitter->vec->builder, element, first, &offset, 1, "");
     if (i < count)
       rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, lanes);
     else
@@ -226,8 +223,7 @@ static LLVMValueRef row_piece(const VecBuilder *vec, LLVMValueRef row, int lanes
 static void store_copy(TransposeEmitter *transpose, LLVMValueRef piece) {
   KernelEmitter *emitter = transpose->emitter;
   const KernelStore *store = &emitter->kernel->stages[0].stores[0];
-  LLVMValueRef pointer =
-      element_pointer(emitter, store->buffer, emitter->buffers[store->buffer], emit_index(emitter, store->address));
+  LLVMValueRef pointer = point_element(&emitter->point, store->buffer, point_index(&emitter->point, store->address));
   LLVMValueRef stored = LLVMBuildStore(emitter->vec->builder, piece, pointer);
   LLVMSetAlignment(stored, (unsigned)type_storage_bytes(emitter->kernel->buffers[store->buffer].type));
 }
@@ -237,23 +233,22 @@ static void emit_row(TransposeEmitter *transpose, int row, int first) {
   KernelEmitter *emitter = transpose->emitter;
   const TransposePlan *plan = transpose->plan;
   const KernelStage *stage = &emitter->kernel->stages[0];
-  int64_t height = emitter->computed.count;
+  int64_t height = emitter->point.known.count;
   for (int i = 0; i < plan->load_count; i++) {
     int32_t load = plan->loads[i];
     LLVMValueRef piece =
-        row_piece(emitter->vec, transpose->rows[i * plan->lanes + row], plan->lanes, first, emitter->lanes);
+        row_piece(emitter->vec, transpose->rows[i * plan->lanes + row], plan->lanes, first, emitter->point.lanes);
     if (plan->is_copy) {
       store_copy(transpose, piece);
       return;
     }
-    piece = vec_from_memory(emitter->vec, emitter->kernel->values[load].type, piece, emitter->lanes);
-    emitter->values[load] = (CachedValue){.value = piece, .is_vector = emitter->lanes > 1};
-    array_push(&emitter->computed, emitter->arena, load);
+    piece = vec_from_memory(emitter->vec, emitter->kernel->values[load].type, piece, emitter->point.lanes);
+    point_set_value(&emitter->point, load, piece);
   }
   /* all values first: a later store must not see what an earlier one wrote */
-  for (int i = 0; i < stage->store_count; i++) emit_value(emitter, stage->stores[i].value);
-  for (int i = 0; i < stage->store_count; i++) emit_store(emitter, &stage->stores[i]);
-  emit_forget(emitter, height);
+  for (int i = 0; i < stage->store_count; i++) point_value(&emitter->point, stage->stores[i].value);
+  for (int i = 0; i < stage->store_count; i++) point_store(&emitter->point, &stage->stores[i]);
+  point_forget(&emitter->point, height);
 }
 
 /* The rows of a block in as many lanes as the block has, or, at the plane's edge, in pieces of falling powers of two.
@@ -261,26 +256,26 @@ static void emit_row(TransposeEmitter *transpose, int row, int first) {
 static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLVMValueRef across, LLVMValueRef along) {
   KernelEmitter *emitter = transpose->emitter;
   const TransposePlan *plan = transpose->plan;
-  emitter->dims[plan->across] = across;
-  emitter->dims[plan->along] = along;
-  emitter->vector_dim = plan->along;
+  emitter->point.dims[plan->across] = across;
+  emitter->point.dims[plan->along] = along;
+  emitter->point.vector_dim = plan->along;
   for (int i = 0; i < plan->load_count; i++)
     load_block(transpose, plan->loads[i], shape->column_count, &transpose->rows[i * plan->lanes]);
   int first = 0;
   for (int lanes = plan->lanes; lanes > 0; lanes /= 2) {
     if (first + lanes > shape->column_count) continue;
-    emitter->lanes = lanes;
-    emitter->dims[plan->along] = add_index(emitter, along, first);
-    int64_t height = emitter->computed.count;
+    emitter->point.lanes = lanes;
+    emitter->point.dims[plan->along] = add_index(emitter, along, first);
+    int64_t height = emitter->point.known.count;
     emit_hoist_values(emitter, ~(UINT64_C(1) << plan->across));
     for (int row = shape->first_row; row < plan->lanes; row++) {
-      emitter->dims[plan->across] = add_index(emitter, across, row);
+      emitter->point.dims[plan->across] = add_index(emitter, across, row);
       emit_row(transpose, row, first);
     }
-    emit_forget(emitter, height);
+    point_forget(&emitter->point, height);
     first += lanes;
   }
-  emitter->lanes = 1;
+  emitter->point.lanes = 1;
 }
 
 /* --- the plane --- */
@@ -334,7 +329,7 @@ static void emit_dims_around(TransposeEmitter *transpose, int dim, uint64_t know
     return;
   }
   Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, NULL, 0);
-  emitter->dims[dim] = loop.index;
+  emitter->point.dims[dim] = loop.index;
   emit_dims_around(transpose, dim + 1, known | UINT64_C(1) << dim);
   emit_loop_end(emitter, &loop);
 }

@@ -5,7 +5,6 @@
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction.h"
 #include "codegen/emit/emit_internal.h"
-#include "codegen/kernel/emit_family.h"
 
 static Status check_supported(const Kernel *kernel, DiagSink *diag) {
   const HloInstruction *source = kernel->source;
@@ -20,9 +19,8 @@ static Status check_supported(const Kernel *kernel, DiagSink *diag) {
     bool supported = vec_type_supported(value->type);
     PrimitiveType operand_type = TYPE_INVALID;
     if (value->kind == KERNEL_APPLY) {
-      int typed = emit_typed_operand(value->opcode);
-      operand_type = kernel->values[value->operands[typed]].type;
-      VecOp op = {value->opcode, value->type, operand_type, {value->params[0], value->params[1]}};
+      VecOp op = kernel_vec_op(kernel, value);
+      operand_type = op.operand_type;
       supported = vec_supports(&op);
     }
     if (supported) continue;
@@ -58,10 +56,8 @@ static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, co
 
 static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
                        Arena *arena) {
-  KernelEmitter emitter = {
-      .vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
-  emitter.values = ARENA_NEW_ARRAY(arena, CachedValue, kernel->value_count);
-  emitter.accumulators = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->fold_count);
+  KernelEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena, .function = function};
+  emitter.point = kernel_point(vec, kernel, function, buffers, arena);
   TransposePlan transpose;
   if (transpose_plan_choose(kernel, vec->target, arena, &transpose)) {
     emit_transpose(&emitter, &transpose);

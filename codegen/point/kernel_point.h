@@ -1,0 +1,79 @@
+/* Values of a Kernel at one point of its loops, or in lanes: at neighbouring points along one dim.
+ *
+ * Whoever emits loops binds dims to indices and asks for values.  Each is computed once and remembered, with what it
+ * needs, until it is forgotten: a loop notes |known.count| when it begins and forgets down to it when it ends, so that
+ * what was computed outside serves all rounds. */
+#ifndef XLAC_CODEGEN_POINT_KERNEL_POINT_H
+#define XLAC_CODEGEN_POINT_KERNEL_POINT_H
+
+#include "base/array.h"
+#include "codegen/kernel/kernel.h"
+#include "codegen/vec/vec.h"
+
+typedef struct KnownValue {
+  LLVMValueRef value; /* NULL: not computed here */
+  LLVMValueRef base;  /* of a load: its address, i64 in elements, but for the term of the vector dim; NULL: not here */
+  bool is_vector;
+} KnownValue;
+
+typedef struct KernelPoint {
+  const VecBuilder *vec;
+  const Kernel *kernel;
+  Arena *arena;
+  LLVMValueRef function;
+  const LLVMValueRef *buffers;
+  LLVMValueRef dims[KERNEL_MAX_DIMS]; /* i64; the first lane's of the vector dim */
+  int lanes;                          /* of the vector dim where the builder stands; 1 outside of it */
+  int vector_dim;                     /* the dim that is walked in these lanes; one lane: does not matter */
+  LLVMValueRef mask;                  /* active lanes, NULL: all */
+  LLVMValueRef *accumulators;         /* by fold: in its stage the current value, behind it the final one */
+  KnownValue *values;
+  ARRAY(int32_t) known; /* in order of computation: values v, and bases as -1 - v */
+} KernelPoint;
+
+/* With no dim bound and one lane.  |arena| holds what the point remembers. */
+KernelPoint kernel_point(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
+                         const LLVMValueRef *buffers, Arena *arena);
+
+/* --- values (point_value.c) --- */
+
+bool point_is_vector(const KernelPoint *point, int32_t value); /* varies from lane to lane here */
+/* The value, computed now if it was not yet; a scalar when it does not vary. */
+LLVMValueRef point_value(KernelPoint *point, int32_t value);
+/* The value in the current number of lanes. */
+LLVMValueRef point_value_lanes(KernelPoint *point, int32_t value);
+/* Says that |value| is |computed|, in the current lanes. */
+void point_set_value(KernelPoint *point, int32_t value, LLVMValueRef computed);
+/* A KernelStore at the current point. */
+void point_store(KernelPoint *point, const KernelStore *store);
+/* The address of load |value| at the first lane, whatever its predicate. */
+LLVMValueRef point_load_pointer(KernelPoint *point, int32_t value);
+
+/* Remembers the address of load |value| without its term of the vector dim, unless it needs one of the dims |later|
+ * (bits) in another way. */
+void point_hoist_address(KernelPoint *point, int32_t value, uint64_t later);
+/* Forgets what was computed since |known.count| was |height|. */
+void point_forget(KernelPoint *point, int64_t height);
+
+/* What KernelValue |value|, an APPLY, asks of vec. */
+VecOp kernel_vec_op(const Kernel *kernel, const KernelValue *value);
+
+/* --- indices (point_index.c) --- */
+
+/* The expression at the first lane, as an i64. */
+LLVMValueRef point_index(KernelPoint *point, IndexExpr expr);
+/* The same without the plain term of |dim|. */
+LLVMValueRef point_index_without(KernelPoint *point, IndexExpr expr, int dim);
+/* In all lanes, as i64 or i32 (when |bits| is 32 the range must fit). */
+LLVMValueRef point_index_lanes(KernelPoint *point, IndexExpr expr, int bits);
+/* Element |index| of buffer |buffer|. */
+LLVMValueRef point_element(KernelPoint *point, int32_t buffer, LLVMValueRef index);
+
+typedef enum AccessKind { ACCESS_UNIFORM, ACCESS_CONTIGUOUS, ACCESS_SCATTERED } AccessKind;
+/* How |expr| moves from lane to lane. */
+AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr);
+
+/* True when |expr| moves by a constant, |*out_stride|, from one index of |dim| to the next. */
+bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
+
+#endif

@@ -1,0 +1,236 @@
+#include "codegen/kernel/emit_family.h"
+#include "codegen/point/kernel_point.h"
+
+KernelPoint kernel_point(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
+                         const LLVMValueRef *buffers, Arena *arena) {
+  KernelPoint point = {
+      .vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
+  point.values = ARENA_NEW_ARRAY(arena, KnownValue, kernel->value_count);
+  point.accumulators = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->fold_count);
+  return point;
+}
+
+bool point_is_vector(const KernelPoint *point, int32_t value) {
+  if (point->lanes == 1) return false;
+  return point->kernel->values[value].dims >> point->vector_dim & 1;
+}
+
+/* The lanes in which a guarded access happens: predicate and active lanes; NULL for all. */
+static LLVMValueRef access_mask(KernelPoint *point, int32_t predicate) {
+  LLVMValueRef mask = point->mask;
+  if (predicate < 0) return mask;
+  LLVMValueRef lanes = point_value_lanes(point, predicate);
+  return mask == NULL ? lanes : LLVMBuildAnd(point->vec->builder, mask, lanes, "");
+}
+
+static LLVMValueRef load_index(KernelPoint *point, int32_t value) {
+  const KernelValue *info = &point->kernel->values[value];
+  LLVMValueRef base = point->values[value].base;
+  if (base == NULL) return point_index(point, info->address);
+  int64_t step = index_dim_coefficient(&point->kernel->space, info->address, point->vector_dim);
+  if (step == 0) return base;
+  LLVMBuilderRef builder = point->vec->builder;
+  LLVMValueRef factor = LLVMConstInt(LLVMTypeOf(base), (unsigned long long)step, true);
+  return LLVMBuildAdd(builder, base, LLVMBuildMul(builder, point->dims[point->vector_dim], factor, ""), "");
+}
+
+LLVMValueRef point_load_pointer(KernelPoint *point, int32_t value) {
+  return point_element(point, point->kernel->values[value].buffer, load_index(point, value));
+}
+
+/* One element, or contiguous ones under one predicate: where it is false the buffer's first elements are read instead,
+ * which exist, and dropped. */
+static LLVMValueRef load_together(KernelPoint *point, int32_t value, LLVMValueRef mask, int lanes) {
+  const KernelValue *info = &point->kernel->values[value];
+  const VecBuilder *vec = point->vec;
+  LLVMValueRef index = load_index(point, value);
+  if (info->predicate < 0) return vec_load(vec, info->type, point_element(point, info->buffer, index), mask, lanes);
+  LLVMValueRef predicate = point_value(point, info->predicate);
+  index = LLVMBuildSelect(vec->builder, predicate, index, LLVMConstNull(LLVMTypeOf(index)), "");
+  LLVMValueRef loaded = vec_load(vec, info->type, point_element(point, info->buffer, index), mask, lanes);
+  return LLVMBuildSelect(vec->builder, predicate, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
+}
+
+/* All lanes share the predicate, and the buffer has so many elements. */
+static bool loads_together(const KernelPoint *point, const KernelValue *info) {
+  if (info->predicate < 0) return true;
+  return !point_is_vector(point, info->predicate) && point->kernel->buffers[info->buffer].element_count >= point->lanes;
+}
+
+static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
+  const KernelValue *info = &point->kernel->values[value];
+  const VecBuilder *vec = point->vec;
+  AccessKind kind = point_access_kind(point, info->address);
+  if (kind == ACCESS_CONTIGUOUS && loads_together(point, info))
+    return load_together(point, value, point->mask, point->lanes);
+  LLVMValueRef mask = access_mask(point, info->predicate);
+  if (kind == ACCESS_CONTIGUOUS) return vec_load(vec, info->type, point_load_pointer(point, value), mask, point->lanes);
+  int64_t stride;
+  if (!kernel_plain_stride(point->kernel, info->address, point->vector_dim, &stride)) {
+    LLVMValueRef offsets = point_index_lanes(point, info->address, 64);
+    return vec_gather(vec, info->type, point->buffers[info->buffer], offsets, mask, point->lanes);
+  }
+  LLVMValueRef pointer = point_load_pointer(point, value);
+  if (mask == NULL && vec_stride_is_small(stride)) {
+    LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, point->lanes);
+    return vec_from_memory(vec, info->type, loaded, point->lanes);
+  }
+  return vec_gather(vec, info->type, pointer, vec_lane_indices(vec, 64, stride, point->lanes), mask, point->lanes);
+}
+
+static int index_bits(const KernelPoint *point, IndexExpr expr) {
+  int64_t lower, upper;
+  index_range(&point->kernel->space, expr, &lower, &upper);
+  for (int i = 0; i < expr.term_count; i++) {
+    /* run-time values may be anything before their predicate is known */
+    if (point->kernel->space.atoms.data[expr.terms[i].atom].kind == INDEX_ATOM_VALUE) return 64;
+  }
+  return lower > INT32_MIN / 2 && upper < INT32_MAX / 2 ? 32 : 64;
+}
+
+static LLVMValueRef index_as_type(KernelPoint *point, const KernelValue *value, int lanes) {
+  const VecBuilder *vec = point->vec;
+  int width = type_storage_bytes(value->type) * 8;
+  int bits = lanes > 1 && width <= 32 ? index_bits(point, value->address) : 64;
+  LLVMValueRef index = lanes > 1 ? point_index_lanes(point, value->address, bits) : point_index(point, value->address);
+  LLVMTypeRef type = vec_type(vec, value->type, lanes);
+  if (width < bits) return LLVMBuildTrunc(vec->builder, index, type, "");
+  return width > bits ? LLVMBuildSExt(vec->builder, index, type, "") : index;
+}
+
+/* lower <= x < upper as one unsigned comparison, or x % upper == 0. */
+static LLVMValueRef index_test(KernelPoint *point, const KernelValue *value, int lanes) {
+  const VecBuilder *vec = point->vec;
+  int bits = lanes > 1 ? index_bits(point, value->address) : 64;
+  LLVMTypeRef type = LLVMIntTypeInContext(vec->context, (unsigned)bits);
+  LLVMValueRef index = lanes > 1 ? point_index_lanes(point, value->address, bits) : point_index(point, value->address);
+  if (value->kind == KERNEL_DIVISIBLE) {
+    LLVMValueRef divisor = vec_splat(vec, LLVMConstInt(type, (unsigned long long)value->upper, true), lanes);
+    LLVMValueRef remainder = LLVMBuildSRem(vec->builder, index, divisor, "");
+    return LLVMBuildICmp(vec->builder, LLVMIntEQ, remainder, LLVMConstNull(LLVMTypeOf(remainder)), "");
+  }
+  LLVMValueRef lower = vec_splat(vec, LLVMConstInt(type, (unsigned long long)value->lower, true), lanes);
+  LLVMValueRef count =
+      vec_splat(vec, LLVMConstInt(type, (unsigned long long)(value->upper - value->lower), true), lanes);
+  LLVMValueRef distance = LLVMBuildSub(vec->builder, index, lower, "");
+  return LLVMBuildICmp(vec->builder, LLVMIntULT, distance, count, "");
+}
+
+VecOp kernel_vec_op(const Kernel *kernel, const KernelValue *value) {
+  PrimitiveType operand_type = kernel->values[value->operands[emit_typed_operand(value->opcode)]].type;
+  return (VecOp){value->opcode, value->type, operand_type, {value->params[0], value->params[1]}};
+}
+
+static LLVMValueRef apply(KernelPoint *point, const KernelValue *value, bool is_vector, int lanes) {
+  LLVMValueRef operands[KERNEL_MAX_OPERANDS];
+  for (int i = 0; i < value->operand_count; i++) {
+    operands[i] = is_vector ? point_value_lanes(point, value->operands[i]) : point_value(point, value->operands[i]);
+  }
+  VecOp op = kernel_vec_op(point->kernel, value);
+  return vec_apply(point->vec, &op, operands, lanes);
+}
+
+static LLVMValueRef compute(KernelPoint *point, int32_t value, bool is_vector) {
+  const KernelValue *info = &point->kernel->values[value];
+  int lanes = is_vector ? point->lanes : 1;
+  switch (info->kind) {
+    case KERNEL_LOAD: return is_vector ? load_lanes(point, value) : load_together(point, value, NULL, 1);
+    case KERNEL_CONSTANT: return vec_constant(point->vec, info->type, info->bits[0], 1);
+    case KERNEL_INDEX: return index_as_type(point, info, lanes);
+    case KERNEL_IN_RANGE:
+    case KERNEL_DIVISIBLE: return index_test(point, info, lanes);
+    case KERNEL_APPLY: return apply(point, info, is_vector, lanes);
+    case KERNEL_ACCUMULATOR: return point->accumulators[info->fold];
+  }
+  XLAC_BUG("unknown kind of Kernel value");
+}
+
+void point_set_value(KernelPoint *point, int32_t value, LLVMValueRef computed) {
+  KnownValue *known = &point->values[value];
+  known->value = computed;
+  known->is_vector = LLVMGetTypeKind(LLVMTypeOf(computed)) == LLVMVectorTypeKind;
+  array_push(&point->known, point->arena, value);
+}
+
+LLVMValueRef point_value(KernelPoint *point, int32_t value) {
+  if (point->values[value].value == NULL)
+    point_set_value(point, value, compute(point, value, point_is_vector(point, value)));
+  return point->values[value].value;
+}
+
+LLVMValueRef point_value_lanes(KernelPoint *point, int32_t value) {
+  LLVMValueRef computed = point_value(point, value);
+  if (point->lanes == 1 || point->values[value].is_vector) return computed;
+  return vec_splat(point->vec, computed, point->lanes);
+}
+
+/* --- what is remembered --- */
+
+static bool address_needs(const KernelPoint *point, IndexExpr expr, uint64_t later) {
+  const Kernel *kernel = point->kernel;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    int64_t stride;
+    if ((later >> d & 1) == 0) continue;
+    if (!kernel_plain_stride(kernel, expr, d, &stride) || (d != point->vector_dim && stride != 0)) return true;
+  }
+  return false;
+}
+
+void point_hoist_address(KernelPoint *point, int32_t value, uint64_t later) {
+  IndexExpr address = point->kernel->values[value].address;
+  if (point->values[value].base != NULL || address_needs(point, address, later)) return;
+  point->values[value].base = point_index_without(point, address, point->vector_dim);
+  array_push(&point->known, point->arena, -1 - value);
+}
+
+void point_forget(KernelPoint *point, int64_t height) {
+  while (point->known.count > height) {
+    int32_t value = array_pop(&point->known);
+    if (value < 0) {
+      point->values[-1 - value].base = NULL;
+    } else {
+      point->values[value].value = NULL;
+    }
+  }
+}
+
+/* --- stores --- */
+
+static void store_scalar_guarded(KernelPoint *point, const KernelStore *store) {
+  const VecBuilder *vec = point->vec;
+  LLVMValueRef predicate = point_value(point, store->predicate), value = point_value(point, store->value);
+  LLVMValueRef index = point_index(point, store->address);
+  LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(vec->context, point->function, "store");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, point->function, "");
+  LLVMBuildCondBr(vec->builder, predicate, then, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, then);
+  vec_store(vec, point->kernel->buffers[store->buffer].type, value, point_element(point, store->buffer, index), NULL,
+            1);
+  LLVMBuildBr(vec->builder, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+}
+
+void point_store(KernelPoint *point, const KernelStore *store) {
+  const VecBuilder *vec = point->vec;
+  PrimitiveType type = point->kernel->buffers[store->buffer].type;
+  AccessKind access = point_access_kind(point, store->address);
+  if (point->lanes == 1 || access == ACCESS_UNIFORM) {
+    if (store->predicate >= 0) {
+      store_scalar_guarded(point, store);
+      return;
+    }
+    LLVMValueRef value = point_value(point, store->value);
+    LLVMValueRef pointer = point_element(point, store->buffer, point_index(point, store->address));
+    vec_store(vec, type, value, pointer, NULL, 1);
+    return;
+  }
+  LLVMValueRef mask = access_mask(point, store->predicate);
+  LLVMValueRef value = point_value_lanes(point, store->value);
+  if (access == ACCESS_CONTIGUOUS) {
+    LLVMValueRef pointer = point_element(point, store->buffer, point_index(point, store->address));
+    vec_store(vec, type, value, pointer, mask, point->lanes);
+  } else {
+    LLVMValueRef offsets = point_index_lanes(point, store->address, 64);
+    vec_scatter(vec, type, value, point->buffers[store->buffer], offsets, mask, point->lanes);
+  }
+}
