@@ -1,6 +1,7 @@
 /* xlac run MODEL.hlo: compile in memory (or interpret), execute, print, compare, time. */
 #include <stdio.h>
 
+#include "base/checked_math.h"
 #include "base/json_writer.h"
 #include "cli/driver.h"
 #include "cli/interpreter.h"
@@ -9,19 +10,22 @@
 #include "runtime/compare.h"
 #include "runtime/npz.h"
 #include "runtime/tensor_values.h"
+#include "runtime/thread_pool.h"
 
 /* NumPy's own defaults of allclose. */
 #define DEFAULT_RTOL 1e-5
 #define DEFAULT_ATOL 1e-8
 
-enum { MOST_REPEATS = 100000000 };
+enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024 };
 
 /* The words of --engine. */
 typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET } Engine;
 
 typedef struct RunState {
   Engine engine;
-  CodegenJit *jit; /* NULL when interpreting */
+  CodegenJit *jit;     /* NULL when interpreting */
+  ThreadPool *threads; /* NULL when interpreting */
+  XlacRunOptions run_options;
   ModuleRun *run;
   CaseMeta meta_data;
   const CaseMeta *meta; /* NULL without --meta */
@@ -52,6 +56,22 @@ static Status load_to_interpret(Session *session, RunState *state) {
   return STATUS_OK;
 }
 
+static void create_run(Session *session, RunState *state) {
+  if (state->jit == NULL) {
+    state->run = runner_create(session->arena, NULL, interpreter_descriptor(session->arena, session->module), NULL);
+    return;
+  }
+  int64_t cores = min_i64(thread_pool_processor_count(), MOST_THREADS);
+  state->threads = thread_pool_create(session->arena, option_integer(session, OPTION_NUM_THREADS, cores));
+  state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
+                                        .abi_version = XLAC_ABI_VERSION,
+                                        .user_data = state->threads,
+                                        .parallel_for = thread_pool_parallel_for,
+                                        .worker_count = thread_pool_worker_count(state->threads)};
+  state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit),
+                             &state->run_options);
+}
+
 static Status prepare(Session *session, RunState *state) {
   double start = driver_seconds_now();
   if (option_given(session, OPTION_META)) {
@@ -59,9 +79,7 @@ static Status prepare(Session *session, RunState *state) {
         case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
     state->meta = &state->meta_data;
   }
-  state->run = state->jit
-                   ? runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit))
-                   : runner_create(session->arena, NULL, interpreter_descriptor(session->arena, session->module));
+  create_run(session, state);
   RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
   driver_end_phase(session, "inputs", start);
   return STATUS_OK;
@@ -201,6 +219,10 @@ static Status check_usage(Session *session) {
   if (option_integer(session, OPTION_REPEAT, 1) < 1 || option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d",
                         MOST_REPEATS);
+  if (option_integer(session, OPTION_NUM_THREADS, 1) < 1 ||
+      option_integer(session, OPTION_NUM_THREADS, 1) > MOST_THREADS)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
+                        MOST_THREADS);
   Status cpu = driver_check_cpu(session);
   return cpu != STATUS_OK ? cpu : status;
 }
@@ -209,6 +231,7 @@ int run_command(Session *session) {
   if (check_usage(session) != STATUS_OK) return session_end_usage(session);
   RunState state = {0};
   Status status = run(session, &state);
+  if (state.threads) thread_pool_destroy(state.threads);
   int code = session_end(session, status);
   if (state.jit) codegen_jit_destroy(state.jit);
   return code;

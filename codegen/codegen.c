@@ -54,6 +54,7 @@ static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_contr
     ControlResult control;
     RETURN_IF_ERROR(emit_variant(emitter, &emitter->target->variants[i], &functions[i], &control));
     control.workspace_bytes = max_i64(control.workspace_bytes, out_control->workspace_bytes);
+    control.scratch_bytes_per_worker = max_i64(control.scratch_bytes_per_worker, out_control->scratch_bytes_per_worker);
     *out_control = control;
   }
   if (count == CPU_VARIANT_COUNT) {
@@ -62,7 +63,8 @@ static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_contr
   }
   Arena *scratch = arena_create();
   descriptor_emit(emitter->llvm_module, emitter->module, emitter->module->buffer_assignment,
-                  sv_from_cstring(emitter->entry_name), out_control->workspace_bytes, scratch);
+                  sv_from_cstring(emitter->entry_name), out_control->workspace_bytes,
+                  out_control->scratch_bytes_per_worker, scratch);
   arena_destroy(scratch);
   return STATUS_OK;
 }

@@ -112,7 +112,7 @@ static LLVMValueRef tensors_value(const DescriptorBuilder *builder, const Leaf *
 }
 
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
-                     StringView entry_name, int64_t workspace_bytes, Arena *scratch) {
+                     StringView entry_name, int64_t workspace_bytes, int64_t scratch_bytes_per_worker, Arena *scratch) {
   DescriptorBuilder builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
   int64_t parameter_count, result_count;
   Leaf *parameters = parameter_leaves(module, scratch, &parameter_count);
@@ -134,6 +134,7 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
       tensors_value(&builder, results, result_count),
       int_value(&builder, 64, workspace_bytes),
       int_value(&builder, 64, DESCRIPTOR_WORKSPACE_ALIGNMENT),
+      int_value(&builder, 64, scratch_bytes_per_worker),
   };
   LLVMValueRef value = LLVMConstStructInContext(builder.context, fields, sizeof fields / sizeof *fields, false);
   const char *name = arena_printf(scratch, "%.*s_descriptor", SV_ARG(entry_name));

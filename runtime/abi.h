@@ -70,6 +70,8 @@ typedef struct XlacDescriptor {
   const XlacTensor *parameters, *results;
   int64_t workspace_bytes; /* of the pointer |workspace|; 0: it may be NULL */
   int64_t workspace_alignment;
+  int64_t scratch_bytes_per_worker; /* a multiple of 64; with parallel_for the workspace is longer by so many bytes for
+                                       each worker but the first.  Behind the end of older descriptors: 0 */
 } XlacDescriptor;
 
 /* What the caller may provide; NULL stands for all defaults. */
@@ -78,16 +80,19 @@ typedef struct XlacRunOptions {
   uint32_t abi_version;
   uint32_t reserved;
   void *user_data;
-  /* Runs body(context, i, worker) for i in [0, n), in any order and in parallel, and returns when all are done.  NULL:
-   * one thread. */
+  /* Runs body(context, i, worker) once for each i in [0, n), in any order and in parallel, and returns when all are
+   * done; what the bodies wrote is then visible to the caller.  |worker| is in [0, worker_count), and bodies of one
+   * call that run at the same time have different ones: each has scratch of its own.  Results have the same bits
+   * whatever parallel_for and worker_count are.  NULL: one thread. */
   void (*parallel_for)(void *user_data, void (*body)(void *context, int64_t index, int64_t worker), void *context,
                        int64_t n);
-  int64_t worker_count;
+  int64_t worker_count; /* with parallel_for at least 1 */
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for
  * alias pairs.  Parameters that are not aliased are only read.  |workspace|: workspace_bytes of scratch, contents
- * irrelevant before and after. Re-entrant, allocates nothing.  Returns 0. */
+ * irrelevant before and after; where options->parallel_for is given, workspace_bytes + (worker_count - 1) *
+ * scratch_bytes_per_worker.  Re-entrant, allocates nothing.  Returns 0. */
 typedef int (*XlacFunction)(const void *const *arguments, void *const *results, void *workspace,
                             const XlacRunOptions *options);
 

@@ -25,9 +25,15 @@ static void check_guard(const void *data, int64_t bytes, const char *what, int64
     if (guard[i] != GUARD_PATTERN) XLAC_BUG("compiled code wrote %d bytes behind %s %lld", i, what, (long long)index);
 }
 
-ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescriptor *descriptor) {
+static int64_t workspace_bytes(const XlacDescriptor *descriptor, const XlacRunOptions *options) {
+  if (options == NULL || options->parallel_for == NULL) return descriptor->workspace_bytes;
+  return descriptor->workspace_bytes + (options->worker_count - 1) * descriptor->scratch_bytes_per_worker;
+}
+
+ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescriptor *descriptor,
+                         const XlacRunOptions *options) {
   ModuleRun *run = ARENA_NEW(arena, ModuleRun);
-  *run = (ModuleRun){.function = function, .descriptor = descriptor};
+  *run = (ModuleRun){.function = function, .descriptor = descriptor, .options = options};
   run->arguments = ARENA_NEW_ARRAY(arena, void *, descriptor->parameter_count);
   run->passed_arguments = ARENA_NEW_ARRAY(arena, const void *, descriptor->parameter_count);
   run->results = ARENA_NEW_ARRAY(arena, void *, descriptor->result_count);
@@ -40,7 +46,8 @@ ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescript
     run->results[i] = allocate_guarded(arena, result->bytes, result->alignment);
     if (result->alias >= 0) run->passed_arguments[result->alias] = run->results[i];
   }
-  run->workspace = allocate_guarded(arena, descriptor->workspace_bytes, descriptor->workspace_alignment);
+  run->workspace_bytes = workspace_bytes(descriptor, options);
+  run->workspace = allocate_guarded(arena, run->workspace_bytes, descriptor->workspace_alignment);
   return run;
 }
 
@@ -57,14 +64,14 @@ Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
     if (result->alias >= 0) memcpy(run->results[i], run->arguments[result->alias], (size_t)result->bytes);
   }
   double start = seconds_now();
-  int code = run->function(run->passed_arguments, run->results, run->workspace, NULL);
+  int code = run->function(run->passed_arguments, run->results, run->workspace, run->options);
   if (out_seconds) *out_seconds = seconds_now() - start;
   if (code != 0) return diag_error(diag, STATUS_INVALID, NO_LOC, "run", "the module returned %d", code);
   for (int64_t i = 0; i < descriptor->parameter_count; i++)
     check_guard(run->arguments[i], descriptor->parameters[i].bytes, "argument", i);
   for (int64_t i = 0; i < descriptor->result_count; i++)
     check_guard(run->results[i], descriptor->results[i].bytes, "result", i);
-  check_guard(run->workspace, descriptor->workspace_bytes, "workspace", 0);
+  check_guard(run->workspace, run->workspace_bytes, "workspace", 0);
   return STATUS_OK;
 }
 

@@ -16,10 +16,14 @@ typedef struct ModuleRun {
   void **results;                /* per result leaf: valid after runner_execute */
   const void **passed_arguments; /* what the module gets: the result's memory for aliased leaves */
   void *workspace;
+  int64_t workspace_bytes;       /* for as many workers as |options| have */
+  const XlacRunOptions *options; /* NULL: one thread */
 } ModuleRun;
 
-/* Memory comes from |arena|, which must outlive the run.  |descriptor| must be sane: it is the compiler's own. */
-ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescriptor *descriptor);
+/* Memory comes from |arena|, which, like |options|, must outlive the run.  |descriptor| must be sane: it is the
+ * compiler's own. */
+ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescriptor *descriptor,
+                         const XlacRunOptions *options);
 
 /* Runs once; |out_seconds| (may be NULL) is the time inside the module.  STATUS_INVALID (code "run") when the module
  * returns non-zero. */

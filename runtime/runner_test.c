@@ -24,15 +24,15 @@ static int increment(const void *const *arguments, void *const *results, void *w
 
 static const XlacTensor parameter = {"x", XLAC_F32, 2, dims, row_major, 24, 4, 0};
 static const XlacTensor result = {"y", XLAC_F32, 2, dims, row_major, 24, 4, 0};
-static const XlacDescriptor descriptor = {sizeof descriptor, XLAC_ABI_VERSION, 0,  "m", 1, 1,
-                                          &parameter,        &result,          16, 64};
+static const XlacDescriptor descriptor = {sizeof descriptor, XLAC_ABI_VERSION, 0,  "m", 1,  1,
+                                          &parameter,        &result,          16, 64,  128};
 
 static void runner_execute_keeps_aliased_arguments(void **state) {
   (void)state;
   Arena *arena = arena_create();
   DiagSink diag;
   diag_sink_init(&diag, arena);
-  ModuleRun *run = runner_create(arena, increment, &descriptor);
+  ModuleRun *run = runner_create(arena, increment, &descriptor, NULL);
   assert_int_equal((uintptr_t)run->workspace % 64, 0);
   memset(run->arguments[0], 0, 24);
   for (int i = 0; i < 3; i++) {
@@ -42,6 +42,33 @@ static void runner_execute_keeps_aliased_arguments(void **state) {
     assert_true(((float *)run->results[0])[5] == 1.0f);
   }
   assert_true(((float *)run->arguments[0])[5] == 0.0f);
+  arena_destroy(arena);
+}
+
+/* Uses the scratch of all workers. */
+static int write_all_scratch(const void *const *arguments, void *const *results, void *workspace,
+                             const XlacRunOptions *options) {
+  (void)arguments, (void)results;
+  if (options == NULL || options->worker_count != 3) return 9;
+  memset(workspace, 1, 16 + 2 * 128);
+  return 0;
+}
+
+static void no_parallel_for(void *user_data, void (*body)(void *, int64_t, int64_t), void *context, int64_t n) {
+  (void)user_data, (void)body, (void)context, (void)n;
+}
+
+static void runner_create_has_scratch_for_each_worker(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  DiagSink diag;
+  diag_sink_init(&diag, arena);
+  XlacRunOptions options = {.struct_size = sizeof options, .parallel_for = no_parallel_for, .worker_count = 3};
+  ModuleRun *run = runner_create(arena, write_all_scratch, &descriptor, &options);
+  assert_int_equal(run->workspace_bytes, 16 + 2 * 128);
+  assert_int_equal(runner_execute(run, &diag, NULL), STATUS_OK);
+  options.parallel_for = NULL; /* one thread, whatever the count */
+  assert_int_equal(runner_create(arena, write_all_scratch, &descriptor, &options)->workspace_bytes, 16);
   arena_destroy(arena);
 }
 
@@ -92,6 +119,7 @@ static void tensor_from_npy_converts_within_kind(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(runner_execute_keeps_aliased_arguments),
+      cmocka_unit_test(runner_create_has_scratch_for_each_worker),
       cmocka_unit_test(run_times_of_an_even_number),
       cmocka_unit_test(tensor_store_logical_follows_the_layout),
       cmocka_unit_test(tensor_from_npy_converts_within_kind),

@@ -9,7 +9,8 @@
 
 typedef struct ControlResult {
   int64_t kernel_count, distinct_kernel_count;
-  int64_t workspace_bytes; /* temporaries of the assignment, then the Kernels' scratch */
+  int64_t workspace_bytes;          /* temporaries of the assignment, then the Kernels' scratch: of one worker */
+  int64_t scratch_bytes_per_worker; /* of each further one */
 } ControlResult;
 
 /* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads.  |kernels| serves
