@@ -120,7 +120,7 @@ build-tests: all $(TESTS)
 RUN_TESTS = scripts/run_tests --build=$(BUILD) --config=$(CONFIG)
 
 test-built: build-tests
-	@$(RUN_TESTS) layers unit lit cases matrix
+	@$(RUN_TESTS)
 
 test-unit: $(TESTS)
 	@$(RUN_TESTS) unit

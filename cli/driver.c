@@ -174,7 +174,8 @@ Status driver_generate(Session *session, CodegenEmit emit) {
                             .mcpu = cpu_of_options(session),
                             .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
                             .emit = emit,
-                            .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL)};
+                            .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+                            .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
   driver_end_phase(session, "codegen", start);
   return status;

@@ -27,6 +27,7 @@ typedef struct ModuleEmitter {
   const HloModule *module;
   KernelTable *kernels;
   const char *entry_name;
+  bool poison;
   DiagSink *diag;
 } ModuleEmitter;
 
@@ -37,7 +38,7 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
   VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec};
   Status status = control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->kernels,
-                               emitter->entry_name, emitter->diag, out_control);
+                               emitter->entry_name, emitter->poison, emitter->diag, out_control);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -83,7 +84,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     LLVMSetModuleDataLayout(llvm_module, target.data_layout);
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
     Arena *kernels = arena_create();
-    ModuleEmitter emitter = {&target, llvm_module, module, kernel_table_create(kernels), entry_name, diag};
+    ModuleEmitter emitter = {&target, llvm_module, module, kernel_table_create(kernels), entry_name, options->poison, diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {

@@ -15,6 +15,7 @@ typedef struct CodegenOptions {
   StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
   CodegenEmit emit;
   int opt_level; /* 0 … 3 */
+  bool poison;   /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 
 typedef struct CompiledObject {

@@ -60,8 +60,9 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
                         const ControlKernel *code) {
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
-  arguments[count++] = code->scratch_bytes > 0 ? scratch_pointer(control)
-                                               : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
+  arguments[count] = code->scratch_bytes > 0 ? scratch_pointer(control)
+                                             : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
+  control_poison_scratch(control, arguments[count++], code->scratch_bytes);
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 
@@ -235,6 +236,7 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
 Status control_computation(ControlEmitter *control, const HloComputation *computation) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     RETURN_IF_ERROR(emit_instruction(control, computation->instructions.data[i]));
+    control_poison_after(control, computation->instructions.data[i]);
   }
   return STATUS_OK;
 }
@@ -250,7 +252,7 @@ static LLVMValueRef add_entry(const VecBuilder *vec, const char *name) {
 }
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                    KernelTable *kernels, const char *name, DiagSink *diag, ControlResult *out_result) {
+                    KernelTable *kernels, const char *name, bool poison, DiagSink *diag, ControlResult *out_result) {
   Arena *arena = arena_create();
   ControlEmitter control = {
       .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
@@ -259,6 +261,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   int_map_init(&control.functions, arena);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control.function, ""));
   control_enter(&control);
+  if (poison) control_poison_begin(&control);
   Status status = control_computation(&control, module->entry);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
   *out_result =

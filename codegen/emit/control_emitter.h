@@ -14,8 +14,10 @@ typedef struct ControlResult {
 } ControlResult;
 
 /* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads.  |kernels| serves
- * further calls for other targets, which also share the constants. */
+ * further calls for other targets, which also share the constants.  |poison|: memory that holds no live value is
+ * overwritten with 0xFF at once, so that a wrong live range or place shows in the results. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                             KernelTable *kernels, const char *name, DiagSink *diag, ControlResult *out_result);
+                             KernelTable *kernels, const char *name, bool poison, DiagSink *diag,
+                             ControlResult *out_result);
 
 #endif

@@ -7,6 +7,8 @@
 #include "codegen/emit/control_emitter.h"
 #include "codegen/kernel/emit_family.h"
 
+typedef struct PoisonPlan PoisonPlan;
+
 typedef struct ControlEmitter {
   const VecBuilder *vec;
   const HloModule *module;
@@ -23,12 +25,16 @@ typedef struct ControlEmitter {
   IntMap functions; /* identity of a Kernel + 1 → ControlKernel */
   int64_t scratch_bytes;
   int64_t kernel_count, distinct_kernel_count;
+  PoisonPlan *poison; /* NULL: no poisoning */
 } ControlEmitter;
 
 /* --- addresses and scalars (control_values.c) --- */
 
 /* The address of a leaf; NULL when it has no bytes. */
 LLVMValueRef control_address(ControlEmitter *control, const HloInstruction *instruction, int node);
+/* The address of byte |offset| of an allocation. */
+LLVMValueRef control_allocation_address(const ControlEmitter *control, const BufferAllocation *allocation,
+                                        int64_t offset);
 /* A rank-0 value in its register form. */
 LLVMValueRef control_scalar(ControlEmitter *control, const HloInstruction *instruction, int node);
 /* Says that the value at a position is |value|, and stores it to its place. */
@@ -40,6 +46,15 @@ void control_forget(ControlEmitter *control, int64_t height);
 bool control_is_scalar(const Shape *shape);
 /* Loads argument and result pointers, makes the constants' globals, copies arguments that the caller did not donate. */
 void control_enter(ControlEmitter *control);
+
+/* --- poison (control_poison.c) --- */
+
+/* Fills everything that holds no argument; to be called once, behind control_enter. */
+void control_poison_begin(ControlEmitter *control);
+/* Fills what is dead behind |instruction|.  Nothing without control_poison_begin, like the next. */
+void control_poison_after(ControlEmitter *control, const HloInstruction *instruction);
+/* Fills a Kernel's scratch. */
+void control_poison_scratch(ControlEmitter *control, LLVMValueRef scratch, int64_t bytes);
 
 /* --- instructions --- */
 

@@ -29,7 +29,12 @@ static LLVMValueRef allocation_pointer(const ControlEmitter *control, const Buff
 LLVMValueRef control_address(ControlEmitter *control, const HloInstruction *instruction, int node) {
   BufferSlice slice = buffer_assignment_slice(control->assignment, instruction, node);
   if (slice.allocation == NULL) return NULL;
-  return offset_pointer(control, allocation_pointer(control, slice.allocation), slice.offset);
+  return control_allocation_address(control, slice.allocation, slice.offset);
+}
+
+LLVMValueRef control_allocation_address(const ControlEmitter *control, const BufferAllocation *allocation,
+                                        int64_t offset) {
+  return offset_pointer(control, allocation_pointer(control, allocation), offset);
 }
 
 /* --- scalars --- */

@@ -22,7 +22,9 @@ typedef struct BufferUse {
 } BufferUse;
 
 typedef struct BufferLiveRange {
-  int64_t from, to; /* positions, both inclusive */
+  int64_t from, to;   /* positions, both inclusive */
+  int64_t dead_after; /* the position behind which nobody needs the bytes; -1: they are handed on (to what a loop or a
+                         branch enters or returns, to a later range, to the caller) */
 } BufferLiveRange;
 
 typedef struct HloValue {

@@ -270,3 +270,11 @@ int64_t hlo_liveness_last_position(LiveRange range, int64_t length) {
   int64_t last = range.to < 0 ? 0 : range.to / 4;
   return max_i64(inside(last, length), hlo_liveness_first_position(range, length));
 }
+
+int64_t hlo_liveness_dead_after(LiveRange range, int64_t length) {
+  switch (range.to & 3) {
+    case 1: return -1;                               /* a root, a condition's state, what is entered */
+    case 3: return inside(range.to / 4 + 1, length); /* read in a loop: behind all of it */
+    default: return hlo_liveness_last_position(range, length);
+  }
+}

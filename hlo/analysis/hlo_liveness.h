@@ -32,5 +32,7 @@ bool hlo_liveness_ends_at(const HloLiveness *liveness, int32_t value, int64_t ti
 /* Whole positions of the schedule, inclusive: the first and last instruction during which the value is there. */
 int64_t hlo_liveness_first_position(LiveRange range, int64_t length);
 int64_t hlo_liveness_last_position(LiveRange range, int64_t length);
+/* The instruction behind which the bytes are free; -1 when they are handed on instead. */
+int64_t hlo_liveness_dead_after(LiveRange range, int64_t length);
 
 #endif

@@ -33,6 +33,7 @@ static void make_live_ranges(Assigner *assigner, HloValue *value, int32_t number
   for (int32_t i = 0; i < count; i++) {
     ranges[i].from = hlo_liveness_first_position(liveness->ranges[first + i], length);
     ranges[i].to = hlo_liveness_last_position(liveness->ranges[first + i], length);
+    ranges[i].dead_after = hlo_liveness_dead_after(liveness->ranges[first + i], length);
   }
   value->range_count = count;
   value->ranges = ranges;
