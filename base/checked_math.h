@@ -15,6 +15,16 @@ static inline bool checked_mul(int64_t a, int64_t b, int64_t *out) {
   return !__builtin_mul_overflow(a, b, out);
 }
 
+/* Not negative. */
+static inline int64_t greatest_common_divisor(int64_t a, int64_t b) {
+  while (b != 0) {
+    int64_t remainder = a % b;
+    a = b;
+    b = remainder;
+  }
+  return a < 0 ? -a : a;
+}
+
 static inline int64_t min_i64(int64_t a, int64_t b) {
   return a < b ? a : b;
 }

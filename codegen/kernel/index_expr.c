@@ -97,15 +97,6 @@ static bool split(IndexSpace *space, IndexExpr a, int64_t divisor, IndexExpr *ou
   return upper - whole * divisor < divisor;
 }
 
-static int64_t greatest_common_divisor(int64_t a, int64_t b) {
-  while (b != 0) {
-    int64_t remainder = a % b;
-    a = b;
-    b = remainder;
-  }
-  return a < 0 ? -a : a;
-}
-
 /* Looks for g > 1 dividing |divisor| such that a = g·quotient + rest with 0 ≤ rest < g; then a / (g·d) = quotient / d
  * and a % (g·d) = g·(quotient % d) + rest. */
 static bool split_by_factor(IndexSpace *space, IndexExpr a, int64_t divisor, int64_t *out_factor,

@@ -1,5 +1,6 @@
 /* Elements of what multiplies and adds: dot and convolution, as folds over the contracted dims in a stage of their own.
  */
+#include "base/checked_math.h"
 #include "codegen/kernel/lowering_internal.h"
 
 /* Σ lhs × rhs over the dims of the current stage, which ends here: the sum in |type|. */
@@ -67,29 +68,70 @@ Status element_dot(Lowering *lowering, const HloInstruction *dot, const IndexExp
   return STATUS_OK;
 }
 
-/* The input position along each spatial dim for output position |outer| and a new tap dim, and whether it lies inside.
- */
-static int32_t place_taps(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int stage,
-                          IndexExpr *in, IndexExpr *k) {
+/* One spatial dim of a convolution: where the window's taps lie. */
+typedef struct TapPlace {
+  IndexExpr input, kernel; /* positions */
+  int32_t input_predicate, kernel_predicate;
+} TapPlace;
+
+/* A tap for each position of the window; those that fall between or outside of the input's elements are guarded. */
+static TapPlace place_each_tap(Lowering *lowering, const WindowDimension *window, IndexExpr first, int64_t size,
+                               int stage) {
+  IndexSpace *space = &lowering->space;
+  TapPlace place = {.kernel = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage), .kernel_predicate = -1};
+  IndexExpr position = index_add(space, first, index_scale(space, place.kernel, window->window_dilation));
+  int64_t span = size == 0 ? 0 : (size - 1) * window->base_dilation + 1;
+  place.input_predicate = lowering_and(lowering, lowering_in_range(lowering, position, 0, span),
+                                       lowering_divisible(lowering, position, window->base_dilation));
+  place.input = index_div(space, position, window->base_dilation);
+  return place;
+}
+
+/* In a dilated input only every |base_dilation|-th tap, from one that depends on the output's position, meets an
+ * element: tap t = (-first mod dilation) + dilation × u reads element ceil(first / dilation) + u. */
+static TapPlace place_meeting_taps(Lowering *lowering, const WindowDimension *window, IndexExpr first, int64_t size,
+                                   int stage) {
+  IndexSpace *space = &lowering->space;
+  int64_t dilation = window->base_dilation;
+  IndexExpr step = lowering_dim(lowering, ceil_div(window->size, dilation), KERNEL_REDUCTION, stage);
+  IndexExpr tap =
+      index_add(space, index_mod(space, index_scale(space, first, -1), dilation), index_scale(space, step, dilation));
+  IndexExpr nearest = index_div(space, index_add_constant(space, first, dilation - 1), dilation);
+  TapPlace place = {.kernel = tap, .input = index_add(space, nearest, step)};
+  place.kernel_predicate = lowering_in_range(lowering, tap, 0, window->size);
+  place.input_predicate =
+      lowering_and(lowering, lowering_in_range(lowering, place.input, 0, size), place.kernel_predicate);
+  return place;
+}
+
+/* The positions along all spatial dims for output position |outer|, a new dim each; |out_place| has the predicates. */
+static TapPlace place_taps(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int stage,
+                           IndexExpr *in, IndexExpr *k) {
   const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   const HloAttr *window_attr = hlo_instruction_attr(convolution, HLO_ATTR_WINDOW);
   IndexSpace *space = &lowering->space;
-  int32_t predicate = -1;
+  TapPlace all = {.input_predicate = -1, .kernel_predicate = -1};
   for (int s = 0; s < dims->spatial_rank; s++) {
     const WindowDimension *window = &window_attr->value.window->dims[s];
-    int64_t size = convolution->operands[0]->shape->dims[dims->input_spatial[s]];
-    IndexExpr tap = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
-    k[dims->kernel_spatial[s]] =
-        window->reversal ? index_add_constant(space, index_scale(space, tap, -1), window->size - 1) : tap;
-    IndexExpr position = index_add(space, index_scale(space, outer[dims->output_spatial[s]], window->stride),
-                                   index_scale(space, tap, window->window_dilation));
-    position = index_add_constant(space, position, -window->pad_low);
-    int64_t span = size == 0 ? 0 : (size - 1) * window->base_dilation + 1;
-    predicate = lowering_and(lowering, predicate, lowering_in_range(lowering, position, 0, span));
-    predicate = lowering_and(lowering, predicate, lowering_divisible(lowering, position, window->base_dilation));
-    in[dims->input_spatial[s]] = index_div(space, position, window->base_dilation);
+    int64_t size = convolution->operands[0]->shape->dims[dims->input_spatial[s]], dilation = window->base_dilation;
+    IndexExpr position = outer[dims->output_spatial[s]], first = index_scale(space, position, window->stride);
+    first = index_add_constant(space, first, -window->pad_low);
+    TapPlace place;
+    if (dilation > 1 && window->window_dilation == 1) {
+      /* asked for, the remainder splits the output's dim: all positions of one phase meet the same taps */
+      index_mod(space, position, dilation / greatest_common_divisor(window->stride, dilation));
+      place = place_meeting_taps(lowering, window, first, size, stage);
+    } else {
+      place = place_each_tap(lowering, window, first, size, stage);
+    }
+    all.input_predicate = lowering_and(lowering, all.input_predicate, place.input_predicate);
+    all.kernel_predicate = lowering_and(lowering, all.kernel_predicate, place.kernel_predicate);
+    in[dims->input_spatial[s]] = place.input;
+    k[dims->kernel_spatial[s]] = window->reversal
+                                     ? index_add_constant(space, index_scale(space, place.kernel, -1), window->size - 1)
+                                     : place.kernel;
   }
-  return predicate;
+  return all;
 }
 
 Status element_convolution(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer,
@@ -101,7 +143,7 @@ Status element_convolution(Lowering *lowering, const HloInstruction *convolution
   IndexSpace *space = &lowering->space;
   IndexExpr in[MAX_RANK], k[MAX_RANK];
   int outer_stage = lowering->current_stage, stage = lowering_begin_stage(lowering);
-  int32_t predicate = place_taps(lowering, convolution, outer, stage, in, k);
+  TapPlace taps = place_taps(lowering, convolution, outer, stage, in, k);
   int64_t group_channels = kernel->shape->dims[dims->kernel_input_feature];
   IndexExpr channel = lowering_dim(lowering, group_channels, KERNEL_REDUCTION, stage);
   if (lowering->is_empty || shape_element_count(input->shape) == 0) {
@@ -117,12 +159,9 @@ Status element_convolution(Lowering *lowering, const HloInstruction *convolution
   in[dims->input_feature] = index_add(space, channel, index_scale(space, feature_group, group_channels));
   k[dims->kernel_input_feature] = channel;
   k[dims->kernel_output_feature] = feature;
-  int32_t left, right, saved = lowering->predicate;
-  lowering->predicate = lowering_and(lowering, saved, predicate);
-  Status status = lower_element(lowering, input, in, &left);
-  lowering->predicate = saved;
-  RETURN_IF_ERROR(status);
-  RETURN_IF_ERROR(lower_element(lowering, kernel, k, &right));
+  int32_t left, right;
+  RETURN_IF_ERROR(lower_guarded(lowering, taps.input_predicate, input, in, &left));
+  RETURN_IF_ERROR(lower_guarded(lowering, taps.kernel_predicate, kernel, k, &right));
   *out_value = fold_products(lowering, outer_stage, convolution->shape->type, left, right);
   return STATUS_OK;
 }

@@ -384,3 +384,12 @@ Status lower_region(Lowering *lowering, const HloComputation *region, const int3
   }
   return STATUS_OK;
 }
+
+Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction, const IndexExpr *index,
+                     int32_t *out_value) {
+  int32_t saved = lowering->predicate;
+  lowering->predicate = lowering_and(lowering, saved, predicate);
+  Status status = lower_element(lowering, instruction, index, out_value);
+  lowering->predicate = saved;
+  return status;
+}

@@ -1,16 +1,6 @@
 /* Elements of operations that only move data: each is an index map, possibly piecewise. */
 #include "codegen/kernel/lowering_internal.h"
 
-/* Lowers under |predicate| and'ed to the current one, so that loads stay inside their buffers. */
-static Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction,
-                            const IndexExpr *index, int32_t *out_value) {
-  int32_t saved = lowering->predicate;
-  lowering->predicate = lowering_and(lowering, saved, predicate);
-  Status status = lower_element(lowering, instruction, index, out_value);
-  lowering->predicate = saved;
-  return status;
-}
-
 Status element_iota(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
   int64_t dimension = hlo_instruction_int(instruction, HLO_ATTR_IOTA_DIMENSION, 0);
   PrimitiveType type = instruction->shape->type;

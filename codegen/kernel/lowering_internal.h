@@ -140,6 +140,10 @@ IndexExpr lowering_raw_index(Lowering *lowering, int32_t value);
 MUST_USE Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                               int32_t *out_value);
 
+/* The same under |predicate| (-1: none) and'ed to the current one, so that loads stay inside their buffers. */
+MUST_USE Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction,
+                              const IndexExpr *index, int32_t *out_value);
+
 /* Forgets which elements were lowered, but for those of reductions: they are asked for again, and may now come from
  * rows. */
 void lowering_forget_rows(Lowering *lowering);
