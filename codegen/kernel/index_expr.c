@@ -216,6 +216,27 @@ IndexExpr index_without_dim(IndexSpace *space, IndexExpr a, int dim) {
   return (IndexExpr){a.constant, count, terms};
 }
 
+static IndexExpr substitute_atom(IndexSpace *to, const IndexSpace *from, const IndexAtom *atom, const IndexExpr *dims,
+                                 const int32_t *values) {
+  switch (atom->kind) {
+    case INDEX_ATOM_DIM: return dims[atom->number];
+    case INDEX_ATOM_VALUE: return index_value(to, values[atom->number], atom->lower, atom->upper);
+    case INDEX_ATOM_DIV: return index_div(to, index_substitute(to, from, atom->inner, dims, values), atom->divisor);
+    case INDEX_ATOM_MOD: return index_mod(to, index_substitute(to, from, atom->inner, dims, values), atom->divisor);
+  }
+  XLAC_BUG("unknown kind of atom");
+}
+
+IndexExpr index_substitute(IndexSpace *to, const IndexSpace *from, IndexExpr a, const IndexExpr *dims,
+                           const int32_t *values) {
+  IndexExpr result = index_constant(a.constant);
+  for (int i = 0; i < a.term_count; i++) {
+    IndexExpr term = substitute_atom(to, from, &from->atoms.data[a.terms[i].atom], dims, values);
+    result = index_add(to, result, index_scale(to, term, a.terms[i].coefficient));
+  }
+  return result;
+}
+
 static void print_atom(StringBuilder *out, const IndexSpace *space, const IndexAtom *atom) {
   switch (atom->kind) {
     case INDEX_ATOM_DIM: sb_printf(out, "d%d", atom->number); return;

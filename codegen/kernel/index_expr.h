@@ -62,6 +62,11 @@ bool index_depends_nonlinearly(const IndexSpace *space, IndexExpr a, int dim);
 /* |a| without its plain term of |dim|. */
 IndexExpr index_without_dim(IndexSpace *space, IndexExpr a, int dim);
 
+/* |a| of space |from| in terms of another space: dimension n stands for dims[n], run-time value v for value values[v];
+ * divisions and remainders are simplified anew. */
+IndexExpr index_substitute(IndexSpace *to, const IndexSpace *from, IndexExpr a, const IndexExpr *dims,
+                           const int32_t *values);
+
 /* "4*d0 + d1 + 3", values as v7, "(d0 / 3)", "(d0 % 3)". */
 void index_print(StringBuilder *out, const IndexSpace *space, IndexExpr a);
 

@@ -125,6 +125,9 @@ typedef struct Kernel {
 void kernel_print(StringBuilder *out, const Kernel *kernel);
 uint64_t kernel_hash(const Kernel *kernel);
 
+/* Sets |value|'s stage and dims from what it reads: operands, predicate, address, fold, all there already. */
+void kernel_value_depends(const Kernel *kernel, KernelValue *value);
+
 /* Addresses inside their buffers (by range, predicates taken into account where they bound a plain term), value order
  * and types, dims and stages consistent, PARALLEL dims never write one element twice as far as plain terms show.  A
  * violation is a bug of xlac: reported as STATUS_INVALID with code "kernel-…" at the source instruction. */

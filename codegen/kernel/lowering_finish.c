@@ -45,6 +45,7 @@ typedef struct Finisher {
   int32_t *new_number;           /* by old value */
   int group[KERNEL_MAX_DIMS];    /* new dim of each old dim */
   bool is_last[KERNEL_MAX_DIMS]; /* the old dim is the innermost of its group */
+  IndexExpr *dim_index;          /* by old dim: its part of the new ones */
   IndexSpace space;
   KernelDim *dims;
   int dim_count;
@@ -136,26 +137,21 @@ static void merge_dims(Finisher *finisher) {
   }
 }
 
-static IndexExpr rewrite_index(Finisher *finisher, IndexExpr expr) {
-  IndexSpace *space = &finisher->space;
-  IndexExpr result = index_constant(expr.constant);
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &finisher->lowering->space.atoms.data[expr.terms[i].atom];
-    IndexExpr term = index_constant(0);
-    switch (atom->kind) {
-      case INDEX_ATOM_DIM:
-        if (!finisher->is_last[atom->number]) continue;
-        term = index_dim(space, finisher->group[atom->number], finisher->dims[finisher->group[atom->number]].extent);
-        break;
-      case INDEX_ATOM_VALUE:
-        term = index_value(space, finisher->new_number[atom->number], atom->lower, atom->upper);
-        break;
-      case INDEX_ATOM_DIV: term = index_div(space, rewrite_index(finisher, atom->inner), atom->divisor); break;
-      case INDEX_ATOM_MOD: term = index_mod(space, rewrite_index(finisher, atom->inner), atom->divisor); break;
-    }
-    result = index_add(space, result, index_scale(space, term, expr.terms[i].coefficient));
+/* What each dim of the lowering stands for among those of the Kernel: of a merged group, its last has all of the index.
+ */
+static void place_dims(Finisher *finisher) {
+  int64_t count = finisher->lowering->dims.count;
+  finisher->dim_index = ARENA_NEW_ARRAY(finisher->arena, IndexExpr, count);
+  for (int64_t d = 0; d < count; d++) {
+    int group = finisher->group[d];
+    finisher->dim_index[d] = finisher->is_last[d] ? index_dim(&finisher->space, group, finisher->dims[group].extent)
+                                                  : index_constant(0);
   }
-  return result;
+}
+
+static IndexExpr rewrite_index(Finisher *finisher, IndexExpr expr) {
+  return index_substitute(&finisher->space, &finisher->lowering->space, expr, finisher->dim_index,
+                          finisher->new_number);
 }
 
 /* --- the Kernel --- */
@@ -164,53 +160,10 @@ static int32_t renumber(const Finisher *finisher, int32_t value) {
   return value < 0 ? -1 : finisher->new_number[value];
 }
 
-/* --- what a value depends on --- */
-
-static void add_value_dependencies(const KernelValue *values, int32_t operand, KernelValue *value) {
-  if (operand < 0) return;
-  value->dims |= values[operand].dims;
-  if (values[operand].stage > value->stage) value->stage = values[operand].stage;
-}
-
-static void add_index_dependencies(const Finisher *finisher, const KernelValue *values, IndexExpr expr,
-                                   KernelValue *value) {
-  for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &finisher->space.atoms.data[expr.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_DIM) {
-      value->dims |= UINT64_C(1) << atom->number;
-      int32_t stage = finisher->dims[atom->number].stage;
-      if (stage > value->stage) value->stage = stage;
-    } else if (atom->kind == INDEX_ATOM_VALUE) {
-      add_value_dependencies(values, atom->number, value);
-    } else {
-      add_index_dependencies(finisher, values, atom->inner, value);
-    }
-  }
-}
-
-/* An accumulator varies with all outer dims and, within its stage, with that one's. */
-static void add_accumulator_dependencies(const Finisher *finisher, const KernelFold *fold, KernelValue *value) {
-  bool final = value->params[0] != 0;
-  value->stage = fold->stage + (final ? 1 : 0);
-  for (int d = 0; d < finisher->dim_count; d++) {
-    int32_t stage = finisher->dims[d].stage;
-    if (stage == KERNEL_OUTER || (!final && stage == fold->stage)) value->dims |= UINT64_C(1) << d;
-  }
-}
-
-static void find_dependencies(const Finisher *finisher, const Kernel *kernel, KernelValue *values, int32_t number) {
-  KernelValue *value = &values[number];
-  value->stage = KERNEL_OUTER;
-  value->dims = 0;
-  if (value->kind == KERNEL_ACCUMULATOR) add_accumulator_dependencies(finisher, &kernel->folds[value->fold], value);
-  for (int i = 0; i < value->operand_count; i++) add_value_dependencies(values, value->operands[i], value);
-  add_value_dependencies(values, value->predicate, value);
-  add_index_dependencies(finisher, values, value->address, value);
-}
-
 static void rewrite_values(Finisher *finisher, Kernel *kernel) {
   const Lowering *lowering = finisher->lowering;
   KernelValue *values = ARENA_NEW_ARRAY(finisher->arena, KernelValue, lowering->values.count);
+  kernel->values = values;
   for (int32_t v = 0; v < lowering->values.count; v++) {
     if (!finisher->alive[v]) continue;
     finisher->new_number[v] = kernel->value_count;
@@ -219,9 +172,9 @@ static void rewrite_values(Finisher *finisher, Kernel *kernel) {
     for (int i = 0; i < value->operand_count; i++) value->operands[i] = renumber(finisher, value->operands[i]);
     value->predicate = renumber(finisher, value->predicate);
     value->address = rewrite_index(finisher, value->address);
-    find_dependencies(finisher, kernel, values, finisher->new_number[v]);
+    kernel->space = finisher->space;
+    kernel_value_depends(kernel, value);
   }
-  kernel->values = values;
 }
 
 /* Folds before the values that read them; seeds and next values are renumbered afterwards. */
@@ -290,6 +243,7 @@ Kernel *lowering_finish(Lowering *lowering) {
   index_space_init(&finisher.space, lowering->arena);
   mark_all(&finisher);
   merge_dims(&finisher);
+  place_dims(&finisher);
   Kernel *kernel = ARENA_NEW(lowering->arena, Kernel);
   kernel->arena = lowering->arena;
   kernel->source = lowering->source;
