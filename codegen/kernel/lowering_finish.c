@@ -144,8 +144,8 @@ static void place_dims(Finisher *finisher) {
   finisher->dim_index = ARENA_NEW_ARRAY(finisher->arena, IndexExpr, count);
   for (int64_t d = 0; d < count; d++) {
     int group = finisher->group[d];
-    finisher->dim_index[d] = finisher->is_last[d] ? index_dim(&finisher->space, group, finisher->dims[group].extent)
-                                                  : index_constant(0);
+    finisher->dim_index[d] =
+        finisher->is_last[d] ? index_dim(&finisher->space, group, finisher->dims[group].extent) : index_constant(0);
   }
 }
 

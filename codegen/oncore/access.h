@@ -2,8 +2,8 @@
  *
  * A command covers stages |first| to |last| of a Kernel for a range of points of each dim.  What it needs from a buffer
  * is a tile: the values of one load for all points, stored densely along the load's axes.  Loads that read the same
- * elements (equal addresses but for the names of dims walked over equal ranges) share a tile: the row that softmax reads
- * in three stages is one. */
+ * elements (equal addresses but for the names of dims walked over equal ranges) share a tile: the row that softmax
+ * reads in three stages is one. */
 #ifndef XLAC_CODEGEN_ONCORE_ACCESS_H
 #define XLAC_CODEGEN_ONCORE_ACCESS_H
 
@@ -43,13 +43,16 @@ typedef struct TileCover {
 } TileCover;
 
 /* The accesses of a cover.  Order, which is that of a command's sources and targets as well: first what is read: loads
- * (by number of the first load), row buffers stored earlier (by buffer), accumulators (by fold); those that are both read
- * and written stand among the targets only.  Then what is written: stores (by stage, then place), row buffers,
+ * (by number of the first load), row buffers stored earlier (by buffer), accumulators (by fold); those that are both
+ * read and written stand among the targets only.  Then what is written: stores (by stage, then place), row buffers,
  * accumulators, the index.  In |arena|. */
 TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover);
 
 /* Axes of the tile of load |value|: the dims it depends on, those with larger strides first, then by number. */
 int32_t tile_load_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);
+
+/* Axes of the tile of a row buffer that is read or written at |address|: the outer dims, then the address's own. */
+int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_axes);
 
 /* The place of the tile that holds |value| (a load covered by |cover|) among |accesses|, -1 for none. */
 int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const TileAccesses *accesses, int32_t value);

@@ -36,7 +36,8 @@ typedef struct PlanMemory {
   StringView name;
   PrimitiveType type;
   PlanMemoryKind kind;
-  int32_t number; /* ARGUMENT, RESULT: see above; TEMPORARY: dense from 0; views with equal kind and number share bytes */
+  int32_t
+      number; /* ARGUMENT, RESULT: see above; TEMPORARY: dense from 0; views with equal kind and number share bytes */
   int32_t rank;
   const int64_t *extents;
   const int64_t *strides; /* in elements, one per axis; row major unless the text says otherwise */
@@ -132,9 +133,9 @@ typedef struct PlanCommand {
   bool keeps_accumulators;         /* the folds of the (one) stage live in Tensors from command to command */
   bool init;                       /* they start from their seeds … */
   int32_t init_loop;               /* … in the first iteration of this loop; -1: always */
-  int32_t index_value;             /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
-  StringView body;                 /* hand-written plans: a name nobody looks up; "" otherwise */
-  StringView hlo;                  /* name of the instruction, for people */
+  int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
+  StringView body;     /* hand-written plans: a name nobody looks up; "" otherwise */
+  StringView hlo;      /* name of the instruction, for people */
   SourceLoc loc;
 } PlanCommand;
 
@@ -171,7 +172,7 @@ typedef struct Plan {
   const PlanMemory *memories;
   const PlanScalar *scalars;
   const PlanTensor *tensors;
-  const PlanLoop *loops; /* a loop after those around it */
+  const PlanLoop *loops;       /* a loop after those around it */
   const PlanCommand *commands; /* in program order */
   PlanBlock block;
 } Plan;
