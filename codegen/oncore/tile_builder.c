@@ -90,22 +90,24 @@ void tile_add_axes(TileBuilder *builder, const int32_t *axes, int32_t count) {
   }
 }
 
-IndexExpr tile_address(TileBuilder *builder, const int32_t *axes, int32_t count) {
+IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count) {
   IndexSpace *space = &builder->kernel->space;
+  int64_t strides[KERNEL_MAX_DIMS];
+  tile_ref_strides(builder->plan, ref, strides);
+  int32_t first = builder->plan->tensors[ref->number].kind == PLAN_RING ? 1 : 0;
   IndexExpr address = index_constant(0);
-  int64_t stride = 1;
-  for (int32_t i = count - 1; i >= 0; i--) {
-    address = index_add(space, address, index_scale(space, builder->local[axes[i]], stride));
-    stride *= builder->command->points[axes[i]].extent;
+  for (int32_t i = 0; i < count; i++) {
+    address = index_add(space, address, index_scale(space, builder->local[axes[i]], strides[first + i]));
   }
   return address;
 }
 
 IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address) {
   const TileAccess *of = &builder->accesses.accesses[access];
-  if (of->kind != TILE_SCRATCH) return tile_address(builder, of->axes, of->axis_count);
+  const PlanRef *ref = builder->access_refs[access];
+  if (of->kind != TILE_SCRATCH) return tile_address(builder, ref, of->axes, of->axis_count);
   int32_t axes[KERNEL_MAX_DIMS], count = tile_scratch_axes(builder->plan->kernel, address, axes);
-  return tile_address(builder, axes, count);
+  return tile_address(builder, ref, axes, count);
 }
 
 /* The beginning of dim |dim|'s range as an expression of the new Kernel: a number, or a parameter. */
@@ -253,7 +255,8 @@ static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value
   } else {
     count = tile_load_axes(from, number, axes);
   }
-  *out_value = tile_add_load(builder, builder->access_buffers[access], tile_address(builder, axes, count));
+  *out_value = tile_add_load(builder, builder->access_buffers[access],
+                             tile_address(builder, builder->access_refs[access], axes, count));
   return STATUS_OK;
 }
 
@@ -265,7 +268,8 @@ static int32_t copy_accumulator(TileBuilder *builder, const KernelValue *value) 
   for (int32_t i = 0; i < builder->accesses.count; i++) {
     const TileAccess *access = &builder->accesses.accesses[i];
     if (access->kind != TILE_ACCUMULATOR || access->fold != value->fold) continue;
-    return tile_add_load(builder, builder->access_buffers[i], tile_address(builder, access->axes, access->axis_count));
+    return tile_add_load(builder, builder->access_buffers[i],
+                         tile_address(builder, builder->access_refs[i], access->axes, access->axis_count));
   }
   XLAC_BUG("an accumulator without its tile");
 }

@@ -20,7 +20,8 @@ typedef struct TileBuilder {
   /* computations */
   TileCover cover;
   TileAccesses accesses;
-  int32_t *access_buffers; /* by access */
+  int32_t *access_buffers;     /* by access */
+  const PlanRef **access_refs; /* by access */
 
   /* from the plan's Kernel to this one */
   IndexExpr *local; /* by dim: the index within the range */
@@ -71,9 +72,9 @@ IndexExpr tile_add_dim(TileBuilder *builder, int64_t extent, KernelDimKind kind,
 void tile_add_kernel_dim(TileBuilder *builder, int32_t dim);
 /* The same for the axes of a load, all parallel. */
 void tile_add_axes(TileBuilder *builder, const int32_t *axes, int32_t count);
-/* The local point's address in a dense tile of |axes|. */
-IndexExpr tile_address(TileBuilder *builder, const int32_t *axes, int32_t count);
-/* The same in the tile of |access| for a store to |address| of the plan's Kernel. */
+/* The local point's address in Tensor |ref|, whose axes are |axes| behind a ring's slots. */
+IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count);
+/* The same in the Tensor of |access| for a store to |address| of the plan's Kernel. */
 IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address);
 /* |expr| of the plan's Kernel with whole indices of its dims; the values it reads must have been copied. */
 IndexExpr tile_whole_index(TileBuilder *builder, IndexExpr expr);

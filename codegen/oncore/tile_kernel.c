@@ -134,6 +134,13 @@ static Status build_transfer(TileBuilder *builder) {
   return STATUS_OK;
 }
 
+/* A Tensor that is computed with has the axes of its access. */
+static Status check_axes(const TileBuilder *builder, const PlanRef *ref, int32_t axis_count) {
+  const PlanTensor *tensor = &builder->plan->tensors[ref->number];
+  if (!ref->is_memory && tensor->rank - (tensor->kind == PLAN_RING ? 1 : 0) == axis_count) return STATUS_OK;
+  return mismatch(builder, "an operand has the wrong number of axes");
+}
+
 /* --- guarded loads and gathers: the Kernel's load for a range of points --- */
 
 /* The plain part of the address becomes local, its beginning a matter of the pointer; what stands under a division
@@ -174,12 +181,13 @@ static Status build_load(TileBuilder *builder) {
     return mismatch(builder, "a wrong number of operands");
   int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(from, command->value, axes);
   tile_add_axes(builder, axes, count);
+  RETURN_IF_ERROR(check_axes(builder, &command->targets[0], count));
   int32_t index_load = -1;
   if (gathers) {
     int32_t index_axes[KERNEL_MAX_DIMS], index_count = tile_index_axes(from, command->value, index_axes);
     int32_t buffer =
         tile_add_buffer(builder, KERNEL_OPERAND, TYPE_S64, tile_ref_pointer(builder, &command->sources[1]));
-    index_load = tile_add_load(builder, buffer, tile_address(builder, index_axes, index_count));
+    index_load = tile_add_load(builder, buffer, tile_address(builder, &command->sources[1], index_axes, index_count));
   }
   /* The view's own offset is part of the Kernel's address: the pointer starts at the array. */
   TilePointer pointer = {true, command->sources[0].number, index_constant(0)};
@@ -191,7 +199,7 @@ static Status build_load(TileBuilder *builder) {
   int32_t target =
       tile_add_buffer(builder, KERNEL_RESULT, value->type, tile_ref_pointer(builder, &command->targets[0]));
   int32_t loaded = tile_add_guarded_load(builder, source, address, predicate);
-  tile_add_store(builder, target, tile_address(builder, axes, count), loaded);
+  tile_add_store(builder, target, tile_address(builder, &command->targets[0], axes, count), loaded);
   tile_end_stage(builder);
   return STATUS_OK;
 }
@@ -214,6 +222,8 @@ static Status bind_accesses(TileBuilder *builder) {
       return mismatch(builder, "an operand has the wrong type");
     KernelBufferRole role = !access->is_written ? KERNEL_OPERAND : KERNEL_IN_PLACE;
     if (access->kind == TILE_STORE || access->kind == TILE_INDEX) role = KERNEL_RESULT;
+    RETURN_IF_ERROR(check_axes(builder, ref, access->axis_count));
+    builder->access_refs[i] = ref;
     builder->access_buffers[i] = tile_add_buffer(builder, role, access->type, tile_ref_pointer(builder, ref));
   }
   if (source != command->source_count || target != command->target_count)
@@ -236,7 +246,7 @@ static int32_t accumulator_access(const TileBuilder *builder, int32_t fold) {
 
 static IndexExpr access_address(TileBuilder *builder, int32_t access) {
   const TileAccess *of = &builder->accesses.accesses[access];
-  return tile_address(builder, of->axes, of->axis_count);
+  return tile_address(builder, builder->access_refs[access], of->axes, of->axis_count);
 }
 
 /* Folds that go on from a Tensor: one that may be split starts from its identity and is combined with the Tensor's
@@ -314,8 +324,7 @@ static Status build_index(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
   int32_t axes[KERNEL_MAX_DIMS], count = tile_index_axes(from, builder->command->index_value, axes), value;
   RETURN_IF_ERROR(tile_copy_run_time_index(builder, from->values[builder->command->index_value].address, &value));
-  tile_add_store(builder, builder->access_buffers[builder->accesses.count - 1], tile_address(builder, axes, count),
-                 value);
+  tile_add_store(builder, builder->access_buffers[builder->accesses.count - 1], X;
   tile_end_stage(builder);
   return STATUS_OK;
 }
@@ -327,6 +336,7 @@ static Status build_computation(TileBuilder *builder) {
                                command->index_value};
   builder->accesses = tile_accesses(builder->arena, from, &builder->cover);
   builder->access_buffers = ARENA_NEW_ARRAY(builder->arena, int32_t, builder->accesses.count);
+  builder->access_refs = ARENA_NEW_ARRAY(builder->arena, const PlanRef *, builder->accesses.count);
   for (int32_t d = 0; d < from->dim_count; d++) {
     if (command->points[d].extent > 0) tile_add_kernel_dim(builder, d);
   }
