@@ -324,7 +324,8 @@ static Status build_index(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
   int32_t axes[KERNEL_MAX_DIMS], count = tile_index_axes(from, builder->command->index_value, axes), value;
   RETURN_IF_ERROR(tile_copy_run_time_index(builder, from->values[builder->command->index_value].address, &value));
-  tile_add_store(builder, builder->access_buffers[builder->accesses.count - 1], X;
+  tile_add_store(builder, builder->access_buffers[builder->accesses.count - 1],
+                 tile_address(builder, &builder->command->targets[0], axes, count), value);
   tile_end_stage(builder);
   return STATUS_OK;
 }
