@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 void json_init(JsonWriter *writer, StringBuilder *out, bool pretty) {
   *writer = (JsonWriter){.out = out, .pretty = pretty};
@@ -139,14 +138,9 @@ void json_double(JsonWriter *writer, double value) {
     json_string(writer, value < 0 ? SV("-inf") : SV("inf"));
     return;
   }
-  /* A normal double that some 15 digits denote is given by just these; subnormals have fewer. */
-  char text[40];
-  int length = 0;
-  for (int digits = fpclassify(value) == FP_SUBNORMAL ? 1 : 15; digits <= 17; digits++) {
-    length = snprintf(text, sizeof text, "%.*g", digits, value);
-    if (strtod(text, NULL) == value) break;
-  }
-  raw_value(writer, (StringView){text, (size_t)length});
+  separate(writer);
+  sb_append_double(writer->out, value);
+  writer->needs_comma = true;
 }
 
 void json_bool(JsonWriter *writer, bool value) {

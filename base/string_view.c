@@ -1,8 +1,13 @@
 #include "base/string_view.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/checked_math.h"
 
 StringView sv_from_cstring(const char *text) {
   return (StringView){text, text != NULL ? strlen(text) : 0};
@@ -52,6 +57,25 @@ StringView sv_printf(Arena *arena, const char *format, ...) {
   char *text = arena_vprintf(arena, format, arguments);
   va_end(arguments);
   return sv_from_cstring(text);
+}
+
+bool sv_to_count(StringView text, int64_t *out_value) {
+  int64_t value = 0;
+  for (size_t i = 0; i < text.size; i++) {
+    char c = text.data[i];
+    if (c < '0' || c > '9' || !checked_mul(value, 10, &value) || !checked_add(value, c - '0', &value)) return false;
+  }
+  *out_value = value;
+  return text.size > 0;
+}
+
+bool sv_to_size(StringView text, int64_t *out_value) {
+  static const char suffixes[] = "KMG";
+  char last = text.size > 0 ? (char)toupper((unsigned char)text.data[text.size - 1]) : '\0';
+  const char *suffix = last ? strchr(suffixes, last) : NULL;
+  if (!suffix) return sv_to_count(text, out_value);
+  return sv_to_count(sv_sub(text, 0, text.size - 1), out_value) &&
+         checked_mul(*out_value, (int64_t)1 << (10 * (suffix - suffixes + 1)), out_value);
 }
 
 static int min_int(int a, int b) {
@@ -145,6 +169,17 @@ void sb_append_int(StringBuilder *builder, int64_t value) {
   } while (rest != 0);
   if (value < 0) *--first = '-';
   sb_append(builder, (StringView){first, (size_t)(digits + sizeof digits - first)});
+}
+
+/* A normal double that some 15 digits denote is given by just these; subnormals have fewer. */
+void sb_append_double(StringBuilder *builder, double value) {
+  char text[40];
+  int length = 0;
+  for (int digits = fpclassify(value) == FP_SUBNORMAL ? 1 : 15; digits <= 17; digits++) {
+    length = snprintf(text, sizeof text, "%.*g", digits, value);
+    if (strtod(text, NULL) == value) break;
+  }
+  sb_append(builder, (StringView){text, (size_t)length});
 }
 
 void sb_printf(StringBuilder *builder, const char *format, ...) {

@@ -28,6 +28,11 @@ StringView sv_sub(StringView text, size_t start, size_t size); /* clamped to the
 StringView sv_copy(Arena *arena, StringView text);             /* zero-terminated in |arena| */
 StringView sv_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* Digits only, no sign; false for anything else and beyond int64_t. */
+bool sv_to_count(StringView text, int64_t *out_value);
+/* A count with one of the suffixes K, M, G (1024), in either case, or none. */
+bool sv_to_size(StringView text, int64_t *out_value);
+
 /* The number of single-character insertions, deletions, substitutions and swaps of neighbours between |a| and |b|
  * (optimal string alignment); gives up with limit + 1 when there are more than |limit|. */
 int sv_edit_distance(StringView a, StringView b, int limit);
@@ -44,6 +49,7 @@ void sb_append_cstring(StringBuilder *builder, const char *text);
 void sb_append_char(StringBuilder *builder, char c);
 void sb_append_repeated(StringBuilder *builder, char c, int64_t count);
 void sb_append_int(StringBuilder *builder, int64_t value);
+void sb_append_double(StringBuilder *builder, double value); /* finite; shortest text that reads back the same */
 void sb_printf(StringBuilder *builder, const char *format, ...) PRINTF_LIKE(2, 3);
 StringView sb_view(const StringBuilder *builder);
 

@@ -179,6 +179,25 @@ static void builder_printf_longer_than_room(void **state) {
   }
 }
 
+static void counts_and_sizes_are_digits_within_range(void **state) {
+  (void)state;
+  int64_t value;
+  assert_true(sv_to_count(SV("9223372036854775807"), &value));
+  assert_true(value == INT64_MAX);
+  static const char *const no_counts[] = {"", "-1", "+1", "1K", " 1", "1.0", "9223372036854775808"};
+  for (size_t i = 0; i < sizeof no_counts / sizeof no_counts[0]; i++)
+    assert_false(sv_to_count(sv_from_cstring(no_counts[i]), &value));
+  assert_true(sv_to_size(SV("4K"), &value));
+  assert_int_equal(value, 4096);
+  assert_true(sv_to_size(SV("3m"), &value));
+  assert_int_equal(value, 3 << 20);
+  assert_true(sv_to_size(SV("12"), &value));
+  assert_int_equal(value, 12);
+  static const char *const no_sizes[] = {"", "K", "4KB", "4T", "-4K", "8589934592G"};
+  for (size_t i = 0; i < sizeof no_sizes / sizeof no_sizes[0]; i++)
+    assert_false(sv_to_size(sv_from_cstring(no_sizes[i]), &value));
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
   const struct CMUnitTest tests[] = {
@@ -195,6 +214,7 @@ int main(void) {
       TEST(builder_int_extremes),
       TEST(builders_interleaved_do_not_mix),
       TEST(builder_printf_longer_than_room),
+      TEST(counts_and_sizes_are_digits_within_range),
   };
   return cmocka_run_group_tests_name("string_view", tests, NULL, NULL);
 }

@@ -88,24 +88,6 @@ static Status expand_argument(OptionParser *parser, const char *argument, int de
 
 /* --- values --- */
 
-static bool parse_integer(const char *text, const char **out_end, int64_t *out_value) {
-  int64_t value = 0;
-  const char *at = text;
-  for (; *at >= '0' && *at <= '9'; at++)
-    if (!checked_mul(value, 10, &value) || !checked_add(value, *at - '0', &value)) return false;
-  *out_end = at;
-  *out_value = value;
-  return at > text;
-}
-
-static bool parse_size(const char *text, int64_t *out_value) {
-  const char *end;
-  if (!parse_integer(text, &end, out_value)) return false;
-  if (*end == '\0') return true;
-  const char *suffixes = "KMG", *suffix = strchr(suffixes, toupper((unsigned char)*end));
-  return suffix && end[1] == '\0' && checked_mul(*out_value, (int64_t)1 << (10 * (suffix - suffixes + 1)), out_value);
-}
-
 static bool parse_real(const char *text, double *out_value) {
   char *end;
   *out_value = strtod(text, &end);
@@ -147,15 +129,16 @@ static void set_choice(OptionParser *parser, OptionId id, OptionValue *value) {
 static void set_option(OptionParser *parser, OptionId id, const char *text) {
   const OptionInfo *info = &option_table[id];
   OptionValue *value = &parser->options->values[id], given = {.given = true, .text = text};
-  const char *end, *spelling = option_spelling(parser->arena, id);
+  const char *spelling = option_spelling(parser->arena, id);
   if (info->kind == OPTION_KIND_LIST && value->given)
     given.previous = ARENA_COPY_ARRAY(parser->arena, OptionValue, value, 1);
   if (info->kind == OPTION_KIND_CHOICE) {
     set_choice(parser, id, &given);
   } else if (info->kind == OPTION_KIND_SIZE) {
-    if (!parse_size(text, &given.integer)) USAGE(parser, "'%s' needs a size such as 64K, not '%s'", spelling, text);
+    if (!sv_to_size(sv_from_cstring(text), &given.integer))
+      USAGE(parser, "'%s' needs a size such as 64K, not '%s'", spelling, text);
   } else if (info->kind == OPTION_KIND_COUNT) {
-    if (!parse_integer(text, &end, &given.integer) || *end)
+    if (!sv_to_count(sv_from_cstring(text), &given.integer))
       USAGE(parser, "'%s' needs a non-negative integer, not '%s'", spelling, text);
   } else if (info->kind == OPTION_KIND_REAL) {
     if (!parse_real(text, &given.real)) USAGE(parser, "'%s' needs a non-negative number, not '%s'", spelling, text);
