@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/hlo_dump.h"
 #include "cli/session_report.h"
+#include "cli/target.h"
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
 
@@ -93,6 +94,7 @@ int session_end_usage(Session *session) {
 /* --- steps --- */
 
 Status driver_load(Session *session, bool verify) {
+  RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &session->machine));
   double start = driver_seconds_now();
   const char *path = session->options->operands.data[0];
   session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
@@ -169,6 +171,9 @@ Status driver_check_cpu(const Session *session) {
 }
 
 Status driver_generate(Session *session, CodegenEmit emit) {
+  if (session->machine)
+    return diag_error(session->diag, STATUS_UNSUPPORTED, session->module->entry->loc, "unsupported-target",
+                      "no code for vector processors such as '%.*s' yet", SV_ARG(session->machine->name));
   double start = driver_seconds_now();
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
                             .mcpu = cpu_of_options(session),

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "codegen/codegen.h"
 #include "codegen/report/report.h"
+#include "hlo/machine/machine_description.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
 
 typedef struct PhaseTime {
@@ -30,7 +31,8 @@ typedef struct Session {
   SourceFile source;
   HloModule *module; /* NULL before it is parsed */
   HloPassPipeline *pipeline;
-  CompiledObject object; /* of driver_generate; kernel counts 0 before */
+  const MachineDescription *machine; /* of --target; NULL: the host */
+  CompiledObject object;             /* of driver_generate; kernel counts 0 before */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;
@@ -47,7 +49,7 @@ int session_end_usage(Session *session);
 
 /* --- steps --- */
 
-/* The input file's text → module, verified if |verify|. */
+/* The machine, and the input file's text → module, verified if |verify|. */
 MUST_USE Status driver_load(Session *session, bool verify);
 /* The passes of --passes, otherwise the standard ones (|standard|) or none, with dumps. */
 MUST_USE Status driver_run_passes(Session *session, bool standard);
@@ -55,7 +57,7 @@ MUST_USE Status driver_run_passes(Session *session, bool standard);
 MUST_USE Status driver_require_assignment(Session *session);
 /* --mcpu and --mattr are what code generation takes; before any work. */
 MUST_USE Status driver_check_cpu(const Session *session);
-/* Fills session->object. */
+/* Fills session->object.  Vector processors are STATUS_UNSUPPORTED. */
 MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
 /* --dump-liveness, --dump-buffer-assignment. */
 MUST_USE Status driver_add_reports(Session *session);

@@ -4,6 +4,7 @@
 #include "cli/driver.h"
 #include "cli/exit_code.h"
 #include "cli/session_report.h"
+#include "cli/target.h"
 
 #define XLAC_VERSION "0.1"
 
@@ -28,14 +29,20 @@ static bool print_information(Arena *arena, const Options *options) {
     fwrite(text.data, 1, text.size, stdout);
   } else if (values[OPTION_VERSION].given) {
     printf("xlac %s\n", XLAC_VERSION);
-  } else if (values[OPTION_PRINT_TARGETS].given) {
-    printf("host    this machine (default)\n");
   } else if (values[OPTION_PRINT_PASSES].given) {
     print_passes();
   } else {
     return false;
   }
   return true;
+}
+
+static Status print_targets(Arena *arena, const Options *options, DiagSink *diag) {
+  StringBuilder text;
+  sb_init(&text, arena);
+  RETURN_IF_ERROR(target_print(arena, options, diag, &text));
+  fwrite(text.data, 1, text.size, stdout);
+  return STATUS_OK;
 }
 
 /* Names of passes are part of the command line: wrong ones are found before any file is read. */
@@ -65,19 +72,29 @@ static Status check_operands(const Options *options, DiagSink *diag) {
                     options->operands.data[0], options->operands.data[1]);
 }
 
+static int flush_output(void) {
+  return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_DONE : EXIT_SYSTEM;
+}
+
+static int end_early(const Options *options, const DiagSink *diag, int code) {
+  session_report_diagnostics(options, diag, NULL);
+  return code;
+}
+
 static int run_main(Arena *arena, int argc, char *const *argv) {
   DiagSink diag;
   diag_sink_init(&diag, arena);
   Options options;
   Status status = options_parse(arena, argc, argv, &diag, &options);
-  if (status == STATUS_OK && print_information(arena, &options))
-    return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_DONE : EXIT_SYSTEM;
+  if (status == STATUS_OK && print_information(arena, &options)) return flush_output();
+  if (status == STATUS_OK) status = target_check(arena, &options, &diag);
+  if (status == STATUS_OK && options.values[OPTION_PRINT_TARGETS].given) {
+    status = print_targets(arena, &options, &diag);
+    return status == STATUS_OK ? flush_output() : end_early(&options, &diag, exit_code_from_status(status));
+  }
   if (status == STATUS_OK) status = check_pass_names(arena, &options, &diag);
   if (status == STATUS_OK) status = check_operands(&options, &diag);
-  if (status != STATUS_OK) {
-    session_report_diagnostics(&options, &diag, NULL);
-    return status == STATUS_IO ? EXIT_SYSTEM : EXIT_USAGE;
-  }
+  if (status != STATUS_OK) return end_early(&options, &diag, status == STATUS_IO ? EXIT_SYSTEM : EXIT_USAGE);
   Session session;
   session_begin(&session, &options, arena, &diag);
   return commands[options.command](&session);

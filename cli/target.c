@@ -1,0 +1,114 @@
+#include "cli/target.h"
+
+#include <string.h>
+
+#include "base/file_io.h"
+#include "hlo/machine/presets.h"
+
+#define HOST "host"
+#define HOST_SUMMARY "this machine (default)"
+
+static StringView target_name(const Options *options) {
+  const OptionValue *value = &options->values[OPTION_TARGET];
+  return value->given ? sv_from_cstring(value->text) : SV(HOST);
+}
+
+static bool is_host(StringView name) {
+  return sv_equal_cstring(name, HOST);
+}
+
+static bool is_file(StringView name) {
+  return sv_ends_with(name, SV(".vpt")) || sv_contains(name, SV("/"));
+}
+
+static Status unknown_target(StringView name, DiagSink *diag) {
+  int best = 4;
+  const char *nearest = NULL;
+  for (int i = -1; i < machine_preset_count(); i++) {
+    const char *candidate = i < 0 ? HOST : machine_preset_at(i)->name;
+    int distance = sv_edit_distance(sv_from_cstring(candidate), name, best);
+    if (distance >= best) continue;
+    best = distance;
+    nearest = candidate;
+  }
+  Status status =
+      diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
+                 "there is no target '%.*s'; '--print-targets' lists them, a file's name ends in '.vpt'", SV_ARG(name));
+  if (nearest) diag_note(diag, NO_LOC, "did you mean '%s'?", nearest);
+  return status;
+}
+
+Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
+  static const OptionId of_vector_processors[] = {OPTION_BUFFER_SIZE, OPTION_PIPELINE_DEPTH};
+  StringView name = target_name(options);
+  if (!is_host(name) && !is_file(name) && !machine_preset_find(name)) return unknown_target(name, diag);
+  for (size_t i = 0; is_host(name) && i < sizeof of_vector_processors / sizeof of_vector_processors[0]; i++)
+    if (options->values[of_vector_processors[i]].given)
+      return diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'%s' is for vector processors, and '--target' is 'host'",
+                        option_spelling(arena, of_vector_processors[i]));
+  const OptionValue *depth = &options->values[OPTION_PIPELINE_DEPTH];
+  if (depth->given && depth->integer == 0)
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'--pipeline-depth' needs a number from 1");
+  return STATUS_OK;
+}
+
+static Status parse_target(Arena *arena, StringView name, DiagSink *diag, MachineDescription *out_machine) {
+  if (!is_file(name)) return machine_preset_parse(arena, machine_preset_find(name), diag, out_machine);
+  SourceFile *source = ARENA_NEW(arena, SourceFile);
+  source->name = sv_copy(arena, name);
+  RETURN_IF_ERROR(file_read(arena, source->name.data, diag, &source->text));
+  return machine_description_parse(arena, source, diag, out_machine);
+}
+
+Status target_load(Arena *arena, const Options *options, DiagSink *diag, const MachineDescription **out_machine) {
+  *out_machine = NULL;
+  StringView name = target_name(options);
+  if (is_host(name)) return STATUS_OK;
+  MachineDescription *machine = ARENA_NEW(arena, MachineDescription);
+  RETURN_IF_ERROR(parse_target(arena, name, diag, machine));
+  const OptionValue *size = &options->values[OPTION_BUFFER_SIZE];
+  if (size->given) {
+    machine->buffer.size = size->integer;
+    machine->buffer.loc = NO_LOC;
+    RETURN_IF_ERROR(machine_description_verify(machine, diag));
+  }
+  *out_machine = machine;
+  return STATUS_OK;
+}
+
+/* --- --print-targets --- */
+
+static void print_row(StringBuilder *out, const MachineDescription *machine, const char *summary) {
+  size_t start = out->size;
+  sb_printf(out, "%-8.*s %6lld KiB %5lld  ", SV_ARG(machine->name), (long long)(machine->buffer.size / 1024),
+            (long long)machine->vector_bytes);
+  for (int i = 0; i < machine->queue_count; i++)
+    sb_printf(out, "%s%.*s", i > 0 ? " " : "", SV_ARG(machine->queues[i].name));
+  enum { SUMMARY_COLUMN = 38 };
+  sb_append_repeated(out, ' ', SUMMARY_COLUMN - (int64_t)(out->size - start));
+  sb_printf(out, "%s\n", summary);
+}
+
+static Status print_table(Arena *arena, DiagSink *diag, StringBuilder *out) {
+  sb_printf(out, "%-8s %10s %6s  %s\n", "name", "Buffer", "vector", "queues");
+  sb_printf(out, "%-38s%s\n", HOST, HOST_SUMMARY);
+  for (int i = 0; i < machine_preset_count(); i++) {
+    const MachinePreset *preset = machine_preset_at(i);
+    MachineDescription machine;
+    RETURN_IF_ERROR(machine_preset_parse(arena, preset, diag, &machine));
+    print_row(out, &machine, preset->summary);
+  }
+  return STATUS_OK;
+}
+
+Status target_print(Arena *arena, const Options *options, DiagSink *diag, StringBuilder *out) {
+  if (!options->values[OPTION_TARGET].given) return print_table(arena, diag, out);
+  const MachineDescription *machine;
+  RETURN_IF_ERROR(target_load(arena, options, diag, &machine));
+  if (machine)
+    machine_description_print(out, machine);
+  else
+    sb_printf(out, "%s %s\n", HOST, HOST_SUMMARY);
+  return STATUS_OK;
+}

@@ -1,0 +1,19 @@
+/* The machine that --target names: the host, a preset or a description file, with what other options change of it. */
+#ifndef XLAC_CLI_TARGET_H
+#define XLAC_CLI_TARGET_H
+
+#include "cli/options.h"
+#include "hlo/machine/machine_description.h"
+
+/* What can be said without reading a file: STATUS_INVALID (usage) for an unknown name, and for options of vector
+ * processors where the target is none. */
+MUST_USE Status target_check(Arena *arena, const Options *options, DiagSink *diag);
+
+/* NULL in |out_machine|: the host.  After target_check. */
+MUST_USE Status target_load(Arena *arena, const Options *options, DiagSink *diag,
+                            const MachineDescription **out_machine);
+
+/* --print-targets: a line per machine; with --target, that machine's description.  After target_check. */
+MUST_USE Status target_print(Arena *arena, const Options *options, DiagSink *diag, StringBuilder *out);
+
+#endif
