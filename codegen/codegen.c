@@ -105,17 +105,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
 
 static bool has_kernels(const HloInstruction *instruction) {
   EmitFamily family = emit_family(instruction->opcode);
-  switch (family) {
-    case EMIT_unsupported:
-    case EMIT_parameter:
-    case EMIT_constant:
-    case EMIT_tuple:
-    case EMIT_forward:
-    case EMIT_call:
-    case EMIT_while:
-    case EMIT_conditional: return false;
-    default: return !shape_is_scalar(instruction->shape) || family != EMIT_elementwise;
-  }
+  return emit_family_makes_kernels(family) && (!shape_is_scalar(instruction->shape) || family != EMIT_elementwise);
 }
 
 /* A computation that is applied inside Kernels has none of its own. */

@@ -66,6 +66,43 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 
+/* Registers of operands as far as they are known, and room for those of results. */
+static LLVMValueRef **kernel_registers(ControlEmitter *control, const HloInstruction *instruction,
+                                       const Kernel *kernel) {
+  LLVMValueRef **registers = ARENA_NEW_ARRAY(control->arena, LLVMValueRef *, kernel->buffer_count);
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &kernel->buffers[b];
+    if (buffer->role == KERNEL_OPERAND)
+      registers[b] = control_known_elements(control, instruction->operands[buffer->operand], buffer->node);
+    if (buffer->role == KERNEL_RESULT && buffer->element_count <= KERNEL_UNROLLED_POINTS)
+      registers[b] = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, buffer->element_count);
+  }
+  return registers;
+}
+
+/* Results all of whose elements are in registers. */
+static void know_results(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
+                         LLVMValueRef **registers) {
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &kernel->buffers[b];
+    if (buffer->role != KERNEL_RESULT || registers[b] == NULL) continue;
+    bool is_whole = true;
+    for (int64_t i = 0; i < buffer->element_count; i++) is_whole = is_whole && registers[b][i] != NULL;
+    if (is_whole) control_know_elements(control, instruction, buffer->node, registers[b]);
+  }
+}
+
+/* |is_only|: no other Kernel of |instruction| changes what this one stores. */
+static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
+                          bool is_only) {
+  unsigned count;
+  LLVMValueRef *buffers = kernel_arguments(control, instruction, kernel, &count), **registers = NULL;
+  if (is_only && kernel_is_unrolled(kernel)) registers = kernel_registers(control, instruction, kernel);
+  RETURN_IF_ERROR(kernel_emit_inline(control->vec, kernel, control->function, buffers, registers, control->diag));
+  if (registers != NULL) know_results(control, instruction, kernel, registers);
+  return STATUS_OK;
+}
+
 Status control_kernels(ControlEmitter *control, const HloInstruction *instruction) {
   KernelUses uses;
   RETURN_IF_ERROR(kernel_table_get(control->kernels, instruction, control->diag, &uses));
@@ -73,9 +110,7 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
     const Kernel *kernel = uses.uses[i].kernel;
     control->kernel_count++;
     if (kernel_is_tiny(kernel)) {
-      unsigned count;
-      LLVMValueRef *buffers = kernel_arguments(control, instruction, kernel, &count);
-      RETURN_IF_ERROR(kernel_emit_inline(control->vec, kernel, control->function, buffers, control->diag));
+      RETURN_IF_ERROR(tiny_kernel(control, instruction, kernel, uses.count == 1));
       continue;
     }
     const ControlKernel *code;
@@ -114,47 +149,71 @@ static bool emit_scalar(ControlEmitter *control, const HloInstruction *instructi
 
 /* --- control flow --- */
 
-/* Calls |visit| with each rank-0 leaf of |shape|. */
-static int scalar_leaves(const Shape *shape, Arena *arena, int **out_nodes) {
-  int count = 0, total = shape_node_count(shape);
-  *out_nodes = ARENA_NEW_ARRAY(arena, int, total);
-  for (int node = 0; node < total; node++) {
-    if (control_is_scalar(shape_node(shape, node))) (*out_nodes)[count++] = node;
-  }
-  return count;
-}
-
 typedef struct Carry {
   int node;
-  LLVMValueRef phi;
+  int64_t count; /* of its elements */
+  LLVMValueRef *phis;
 } Carry;
 
-/* Scalars of the loop state stay in registers: one phi each, known at the state's three positions. */
-static Carry *begin_carries(ControlEmitter *control, const HloInstruction *loop, LLVMBasicBlockRef before,
-                            LLVMBasicBlockRef header, int *out_count) {
-  int *nodes;
-  int count = scalar_leaves(loop->shape, control->arena, &nodes);
-  Carry *carries = ARENA_NEW_ARRAY(control->arena, Carry, count);
-  LLVMValueRef *initial = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
-  *out_count = 0;
-  const HloInstruction *body_state = hlo_instruction_computation(loop, HLO_ATTR_BODY)->parameters.data[0];
-  const HloInstruction *condition_state = hlo_instruction_computation(loop, HLO_ATTR_CONDITION)->parameters.data[0];
-  for (int i = 0; i < count; i++) {
-    const HloValue *value = buffer_assignment_value(control->assignment, body_state, nodes[i]);
-    if (value == NULL || !value->is_phi || control->scalars[value->id] != NULL) continue;
-    initial[*out_count] = control_scalar(control, loop->operands[0], nodes[i]);
-    carries[(*out_count)++].node = nodes[i];
+/* Whether the elements of |value| are in registers when it is made. */
+static bool is_made_in_registers(ControlEmitter *control, const HloValue *value) {
+  const HloInstruction *maker = value->definition.instruction;
+  if (value->is_phi || hlo_is_view(maker) || !emit_family_makes_kernels(emit_family(maker->opcode))) return false;
+  KernelUses uses;
+  if (kernel_table_get(control->kernels, maker, control->diag, &uses) != STATUS_OK) return false;
+  return uses.count == 1 && kernel_is_unrolled(uses.uses[0].kernel);
+}
+
+/* Scalars, and small arrays that each round makes in registers. */
+static bool is_carried(ControlEmitter *control, const HloInstruction *loop, int node) {
+  const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
+  const Shape *shape = shape_node(loop->shape, node);
+  const HloValue *state = buffer_assignment_value(control->assignment, body->parameters.data[0], node);
+  if (!shape_is_array(shape) || state == NULL || !state->is_phi || control->registers[state->id] != NULL) return false;
+  if (control_is_scalar(shape)) return true;
+  const HloValue *next = buffer_assignment_value(control->assignment, body->root, node);
+  return vec_type_supported(shape->type) && shape_element_count(shape) <= KERNEL_UNROLLED_POINTS &&
+         shape_element_count(shape) > 0 && next != NULL && is_made_in_registers(control, next);
+}
+
+static void make_phis(ControlEmitter *control, const HloInstruction *loop, LLVMBasicBlockRef before,
+                      LLVMValueRef *initial, Carry *carry) {
+  carry->phis = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, carry->count);
+  for (int64_t i = 0; i < carry->count; i++) {
+    carry->phis[i] = LLVMBuildPhi(control->vec->builder, LLVMTypeOf(initial[i]), "");
+    LLVMAddIncoming(carry->phis[i], &initial[i], &before, 1);
   }
+  const HloInstruction *positions[] = {hlo_instruction_computation(loop, HLO_ATTR_BODY)->parameters.data[0],
+                                       hlo_instruction_computation(loop, HLO_ATTR_CONDITION)->parameters.data[0], loop};
+  for (int i = 0; i < 3; i++) control_know_elements(control, positions[i], carry->node, carry->phis);
+}
+
+/* What a loop carries in registers: one phi for each element, known at the state's three positions. */
+static Carry *begin_carries(ControlEmitter *control, const HloInstruction *loop, LLVMBasicBlockRef header,
+                            int *out_count) {
+  int total = shape_node_count(loop->shape);
+  Carry *carries = ARENA_NEW_ARRAY(control->arena, Carry, total);
+  LLVMValueRef **initial = ARENA_NEW_ARRAY(control->arena, LLVMValueRef *, total);
+  *out_count = 0;
+  for (int node = 0; node < total; node++) {
+    if (!is_carried(control, loop, node)) continue;
+    const Shape *shape = shape_node(loop->shape, node);
+    initial[*out_count] = control_elements(control, loop->operands[0], node);
+    carries[(*out_count)++] = (Carry){.node = node, .count = shape_element_count(shape)};
+  }
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(control->vec->builder);
   LLVMBuildBr(control->vec->builder, header);
   LLVMPositionBuilderAtEnd(control->vec->builder, header);
-  for (int i = 0; i < *out_count; i++) {
-    carries[i].phi = LLVMBuildPhi(control->vec->builder, LLVMTypeOf(initial[i]), "");
-    LLVMAddIncoming(carries[i].phi, &initial[i], &before, 1);
-    control_know_scalar(control, body_state, carries[i].node, carries[i].phi);
-    control_know_scalar(control, condition_state, carries[i].node, carries[i].phi);
-    control_know_scalar(control, loop, carries[i].node, carries[i].phi);
-  }
+  for (int i = 0; i < *out_count; i++) make_phis(control, loop, before, initial[i], &carries[i]);
   return carries;
+}
+
+static void end_carries(ControlEmitter *control, const HloInstruction *root, const Carry *carries, int count) {
+  for (int c = 0; c < count; c++) {
+    LLVMValueRef *next = control_elements(control, root, carries[c].node);
+    LLVMBasicBlockRef latch = LLVMGetInsertBlock(control->vec->builder);
+    for (int64_t i = 0; i < carries[c].count; i++) LLVMAddIncoming(carries[c].phis[i], &next[i], &latch, 1);
+  }
 }
 
 Status control_while(ControlEmitter *control, const HloInstruction *loop) {
@@ -163,7 +222,7 @@ Status control_while(ControlEmitter *control, const HloInstruction *loop) {
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
   LLVMBasicBlockRef header = LLVMAppendBasicBlockInContext(vec->context, control->function, "while");
   int carry_count;
-  Carry *carries = begin_carries(control, loop, LLVMGetInsertBlock(vec->builder), header, &carry_count);
+  Carry *carries = begin_carries(control, loop, header, &carry_count);
   int64_t height = control->known.count;
   RETURN_IF_ERROR(control_computation(control, condition));
   LLVMValueRef goes_on = control_scalar(control, condition->root, 0);
@@ -172,10 +231,7 @@ Status control_while(ControlEmitter *control, const HloInstruction *loop) {
   LLVMBuildCondBr(vec->builder, goes_on, inside, behind);
   LLVMPositionBuilderAtEnd(vec->builder, inside);
   RETURN_IF_ERROR(control_computation(control, body));
-  LLVMValueRef *next = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, carry_count);
-  for (int i = 0; i < carry_count; i++) next[i] = control_scalar(control, body->root, carries[i].node);
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(vec->builder);
-  for (int i = 0; i < carry_count; i++) LLVMAddIncoming(carries[i].phi, &next[i], &latch, 1);
+  end_carries(control, body->root, carries, carry_count);
   LLVMBuildBr(vec->builder, header);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
   control_forget(control, height);
@@ -257,7 +313,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   ControlEmitter control = {
       .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
   control.function = add_entry(vec, name);
-  control.scalars = ARENA_NEW_ARRAY(arena, LLVMValueRef, assignment->value_count);
+  control.registers = ARENA_NEW_ARRAY(arena, ValueRegisters *, assignment->value_count);
   int_map_init(&control.functions, arena);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control.function, ""));
   control_enter(&control);

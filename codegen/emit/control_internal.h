@@ -9,6 +9,13 @@
 
 typedef struct PoisonPlan PoisonPlan;
 
+/* The elements of a rank-0 value or of a small array, in the order of memory. */
+typedef struct ValueRegisters {
+  PrimitiveType type;
+  int64_t count;
+  LLVMValueRef *elements;
+} ValueRegisters;
+
 typedef struct ControlEmitter {
   const VecBuilder *vec;
   const HloModule *module;
@@ -18,9 +25,9 @@ typedef struct ControlEmitter {
   LLVMValueRef function;
   LLVMValueRef *arguments, *results; /* pointers by leaf, loaded at the entry; NULL where the module has none */
   LLVMValueRef workspace;
-  LLVMValueRef *constants; /* globals by allocation */
-  LLVMValueRef *scalars;   /* by HloValue id: a rank-0 value in a register, NULL when it is only in memory */
-  ARRAY(int32_t) known;    /* ids in |scalars|, in order of their making */
+  LLVMValueRef *constants;    /* globals by allocation */
+  ValueRegisters **registers; /* by HloValue id; NULL when it is only in memory */
+  ARRAY(int32_t) known;       /* ids in |registers|, in order of their making */
   KernelTable *kernels;
   IntMap functions; /* identity of a Kernel + 1 → ControlKernel */
   int64_t scratch_bytes;
@@ -37,10 +44,15 @@ LLVMValueRef control_allocation_address(const ControlEmitter *control, const Buf
                                         int64_t offset);
 /* A rank-0 value in its register form. */
 LLVMValueRef control_scalar(ControlEmitter *control, const HloInstruction *instruction, int node);
-/* Says that the value at a position is |value|, and stores it to its place. */
+/* Says that the rank-0 value at a position is |value|, and stores it to its place. */
 void control_set_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef value);
-/* As above without storing: the bytes are there already, or nobody reads them. */
-void control_know_scalar(ControlEmitter *control, const HloInstruction *instruction, int node, LLVMValueRef value);
+/* All elements at a position, by their order in memory: NULL when they are only there. */
+LLVMValueRef *control_known_elements(ControlEmitter *control, const HloInstruction *instruction, int node);
+/* The same, loaded when they were not known; the array must have an address then. */
+LLVMValueRef *control_elements(ControlEmitter *control, const HloInstruction *instruction, int node);
+/* Says what they are, without storing: the bytes are there already, or nobody reads them. */
+void control_know_elements(ControlEmitter *control, const HloInstruction *instruction, int node,
+                           LLVMValueRef *elements);
 /* Forgets registers made since |height|: they may not have been computed on every path to here. */
 void control_forget(ControlEmitter *control, int64_t height);
 bool control_is_scalar(const Shape *shape);

@@ -44,39 +44,64 @@ bool control_is_scalar(const Shape *shape) {
 }
 
 LLVMValueRef control_scalar(ControlEmitter *control, const HloInstruction *instruction, int node) {
-  const Shape *shape = shape_node(instruction->shape, node);
-  if (instruction->opcode == HLO_CONSTANT && node == 0) {
-    uint64_t bits = 0;
-    memcpy(&bits, hlo_instruction_literal(instruction)->data, (size_t)type_storage_bytes(shape->type));
-    return vec_constant(control->vec, shape->type, bits, 1);
-  }
-  const HloValue *value = buffer_assignment_value(control->assignment, instruction, node);
-  if (value != NULL && control->scalars[value->id] != NULL) return control->scalars[value->id];
-  LLVMValueRef address = control_address(control, instruction, node);
-  if (address == NULL) XLAC_BUG("'%.*s' has neither a register nor an address", SV_ARG(instruction->name));
-  LLVMValueRef loaded = vec_load(control->vec, shape->type, address, NULL, 1);
-  control_know_scalar(control, instruction, node, loaded);
-  return loaded;
+  return control_elements(control, instruction, node)[0];
 }
 
-void control_know_scalar(ControlEmitter *control, const HloInstruction *instruction, int node,
-                         LLVMValueRef register_value) {
+/* A view may show the bytes as elements of another type. */
+LLVMValueRef *control_known_elements(ControlEmitter *control, const HloInstruction *instruction, int node) {
+  const Shape *shape = shape_node(instruction->shape, node);
   const HloValue *value = buffer_assignment_value(control->assignment, instruction, node);
-  if (value == NULL || control->scalars[value->id] != NULL) return;
-  control->scalars[value->id] = register_value;
+  const ValueRegisters *known = value == NULL ? NULL : control->registers[value->id];
+  if (known == NULL || known->type != shape->type || known->count != shape_element_count(shape)) return NULL;
+  return known->elements;
+}
+
+static LLVMValueRef *constant_element(ControlEmitter *control, const HloInstruction *constant) {
+  uint64_t bits = 0;
+  memcpy(&bits, hlo_instruction_literal(constant)->data, (size_t)type_storage_bytes(constant->shape->type));
+  LLVMValueRef *element = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, 1);
+  *element = vec_constant(control->vec, constant->shape->type, bits, 1);
+  return element;
+}
+
+LLVMValueRef *control_elements(ControlEmitter *control, const HloInstruction *instruction, int node) {
+  LLVMValueRef *known = control_known_elements(control, instruction, node);
+  if (known != NULL) return known;
+  const Shape *shape = shape_node(instruction->shape, node);
+  if (instruction->opcode == HLO_CONSTANT && control_is_scalar(shape)) return constant_element(control, instruction);
+  LLVMValueRef address = control_address(control, instruction, node);
+  if (address == NULL) XLAC_BUG("'%.*s' has neither a register nor an address", SV_ARG(instruction->name));
+  int64_t count = shape_element_count(shape), bytes = type_storage_bytes(shape->type);
+  LLVMValueRef *elements = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
+  for (int64_t i = 0; i < count; i++)
+    elements[i] = vec_load(control->vec, shape->type, offset_pointer(control, address, i * bytes), NULL, 1);
+  control_know_elements(control, instruction, node, elements);
+  return elements;
+}
+
+void control_know_elements(ControlEmitter *control, const HloInstruction *instruction, int node,
+                           LLVMValueRef *elements) {
+  const Shape *shape = shape_node(instruction->shape, node);
+  const HloValue *value = buffer_assignment_value(control->assignment, instruction, node);
+  if (value == NULL || control->registers[value->id] != NULL) return;
+  ValueRegisters *registers = ARENA_NEW(control->arena, ValueRegisters);
+  *registers = (ValueRegisters){shape->type, shape_element_count(shape), elements};
+  control->registers[value->id] = registers;
   array_push(&control->known, control->arena, value->id);
 }
 
 void control_set_scalar(ControlEmitter *control, const HloInstruction *instruction, int node,
                         LLVMValueRef register_value) {
-  control_know_scalar(control, instruction, node, register_value);
+  LLVMValueRef *elements = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, 1);
+  elements[0] = register_value;
+  control_know_elements(control, instruction, node, elements);
   LLVMValueRef address = control_address(control, instruction, node);
   if (address != NULL)
     vec_store(control->vec, shape_node(instruction->shape, node)->type, register_value, address, NULL, 1);
 }
 
 void control_forget(ControlEmitter *control, int64_t height) {
-  while (control->known.count > height) control->scalars[array_pop(&control->known)] = NULL;
+  while (control->known.count > height) control->registers[array_pop(&control->known)] = NULL;
 }
 
 /* --- the entry --- */

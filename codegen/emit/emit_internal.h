@@ -32,6 +32,9 @@ typedef struct EmitPlan {
  * the plan. */
 void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan);
 
+/* No lanes: the dims in their order. */
+void emit_plan_scalar(const Kernel *kernel, Arena *arena, EmitPlan *out_plan);
+
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
 int emit_widest_element(const Kernel *kernel);
 
@@ -42,6 +45,7 @@ typedef struct KernelEmitter {
   Arena *arena;
   LLVMValueRef function;
   KernelPoint point; /* where the loops stand */
+  bool is_unrolled;  /* every point by itself, all indices known */
 } KernelEmitter;
 
 /* --- loops (emit_loop.c) --- */

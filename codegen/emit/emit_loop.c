@@ -267,6 +267,19 @@ static void emit_stages(KernelEmitter *emitter, uint64_t known) {
   }
 }
 
+static void emit_outer(KernelEmitter *emitter, int level, uint64_t known);
+
+/* One level of an unrolled Kernel. */
+static void emit_points(KernelEmitter *emitter, int level, uint64_t known) {
+  int dim = emitter->plan.outer[level];
+  int64_t height = emitter->point.known.count;
+  for (int64_t i = 0; i < emitter->kernel->dims[dim].extent; i++) {
+    emitter->point.dims[dim] = index_constant_value(emitter, i);
+    emit_outer(emitter, level + 1, known);
+    point_forget(&emitter->point, height);
+  }
+}
+
 static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   const EmitPlan *plan = &emitter->plan;
   hoist_values(emitter, KERNEL_OUTER, known);
@@ -276,6 +289,10 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   }
   int dim = plan->outer[level];
   known |= UINT64_C(1) << dim;
+  if (emitter->is_unrolled) {
+    emit_points(emitter, level, known);
+    return;
+  }
   if (dim != plan->outer_walk.dim) {
     Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, NULL, 0);
     emitter->point.dims[dim] = loop.index;

@@ -252,10 +252,20 @@ static void order_loops(const Kernel *kernel, EmitPlan *plan) {
   if (vector_dim >= 0) plan->outer[plan->outer_count++] = vector_dim;
 }
 
-void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan) {
-  EmitPlan *plan = out_plan;
+static void no_walks(const Kernel *kernel, Arena *arena, EmitPlan *plan) {
   *plan = (EmitPlan){.outer_walk = {.dim = -1}};
   plan->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
+  for (int s = 0; s < kernel->stage_count; s++) plan->stage_walks[s] = (VectorWalk){.dim = -1};
+}
+
+void emit_plan_scalar(const Kernel *kernel, Arena *arena, EmitPlan *out_plan) {
+  no_walks(kernel, arena, out_plan);
+  order_loops(kernel, out_plan);
+}
+
+void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan) {
+  EmitPlan *plan = out_plan;
+  no_walks(kernel, arena, plan);
   int native = (int)max_i64(target->vector_bits / emit_widest_element(kernel), 1);
   double inner = plan_inner_walks(kernel, target, native, plan), outer = 0;
   int dim = has_rows(kernel) ? -1 : best_outer_dim(kernel, native, &outer);

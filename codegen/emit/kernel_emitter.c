@@ -55,15 +55,21 @@ static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, co
 }
 
 static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
-                       Arena *arena) {
+                       LLVMValueRef **registers, Arena *arena) {
   KernelEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena, .function = function};
   emitter.point = kernel_point(vec, kernel, function, buffers, arena);
+  emitter.point.registers = registers;
+  emitter.is_unrolled = kernel_is_unrolled(kernel);
   TransposePlan transpose;
-  if (transpose_plan_choose(kernel, vec->target, arena, &transpose)) {
+  if (!emitter.is_unrolled && transpose_plan_choose(kernel, vec->target, arena, &transpose)) {
     emit_transpose(&emitter, &transpose);
     return;
   }
-  emit_plan_choose(kernel, vec->target, arena, &emitter.plan);
+  if (emitter.is_unrolled) {
+    emit_plan_scalar(kernel, arena, &emitter.plan);
+  } else {
+    emit_plan_choose(kernel, vec->target, arena, &emitter.plan);
+  }
   emit_nest(&emitter);
 }
 
@@ -94,18 +100,41 @@ static LLVMValueRef *buffer_pointers(const VecBuilder *vec, const Kernel *kernel
 #define TINY_POINTS 16
 #define TINY_VALUES 64
 
-bool kernel_is_tiny(const Kernel *kernel) {
+/* Capped above TINY_POINTS. */
+static int64_t point_count(const Kernel *kernel) {
   int64_t points = 1;
   for (int d = 0; d < kernel->dim_count && points <= TINY_POINTS; d++) points *= kernel->dims[d].extent;
-  return points <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
+  return points;
+}
+
+bool kernel_is_tiny(const Kernel *kernel) {
+  return point_count(kernel) <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
          bound_buffer_count(kernel) == kernel->buffer_count;
 }
 
+static bool has_only_cheap_values(const Kernel *kernel) {
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_APPLY) continue;
+    VecOp op = kernel_vec_op(kernel, value);
+    if (!vec_is_cheap(&op)) return false;
+  }
+  return true;
+}
+
+bool kernel_is_unrolled(const Kernel *kernel) {
+  if (!kernel_is_tiny(kernel) || kernel->fold_count > 0 || point_count(kernel) > KERNEL_UNROLLED_POINTS) return false;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != KERNEL_OUTER) return false;
+  }
+  return point_count(kernel) == 1 || has_only_cheap_values(kernel);
+}
+
 Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
-                          DiagSink *diag) {
+                          LLVMValueRef **registers, DiagSink *diag) {
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
-  emit_loops(vec, kernel, function, buffers, arena);
+  emit_loops(vec, kernel, function, buffers, registers, arena);
   arena_destroy(arena);
   return STATUS_OK;
 }
@@ -122,7 +151,7 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name
     *out_scratch_bytes = contraction_scratch_bytes(kernel, vec->target);
     contraction_emit(vec, kernel, function, buffers, scratch);
   } else {
-    emit_loops(vec, kernel, function, buffers, arena);
+    emit_loops(vec, kernel, function, buffers, NULL, arena);
   }
   LLVMBuildRetVoid(vec->builder);
   LLVMClearInsertionPosition(vec->builder);

@@ -14,8 +14,14 @@ MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const c
 
 /* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
 bool kernel_is_tiny(const Kernel *kernel);
-/* The code of a tiny Kernel at the builder's position in |function|; |buffers| in the Kernel's order. */
+#define KERNEL_UNROLLED_POINTS 4
+
+/* A tiny Kernel whose code is scalars, point by point: no loops, no lanes.  So no element waits for its neighbours. */
+bool kernel_is_unrolled(const Kernel *kernel);
+/* The code of a tiny Kernel at the builder's position in |function|; |buffers| in the Kernel's order.  For an unrolled
+ * one |registers|[b] are the elements of buffer b in registers, NULL where one is only in memory (or for the whole
+ * buffer): those of operands are read instead of memory, those of results are filled in, besides being stored. */
 MUST_USE Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
-                                   LLVMValueRef *buffers, DiagSink *diag);
+                                   LLVMValueRef *buffers, LLVMValueRef **registers, DiagSink *diag);
 
 #endif

@@ -10,6 +10,20 @@ EmitFamily emit_family(HloOpcode opcode) {
   return families[opcode];
 }
 
+bool emit_family_makes_kernels(EmitFamily family) {
+  switch (family) {
+    case EMIT_unsupported:
+    case EMIT_parameter:
+    case EMIT_constant:
+    case EMIT_tuple:
+    case EMIT_forward:
+    case EMIT_call:
+    case EMIT_while:
+    case EMIT_conditional: return false;
+    default: return true;
+  }
+}
+
 static ComparisonType default_comparison_type(PrimitiveType type) {
   if (type_is_float(type) || type_is_complex(type)) return COMPARISON_TYPE_FLOAT;
   return type_is_signed(type) ? COMPARISON_TYPE_SIGNED : COMPARISON_TYPE_UNSIGNED;

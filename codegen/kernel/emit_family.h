@@ -41,6 +41,8 @@ typedef enum EmitFamily {
 } EmitFamily;
 
 EmitFamily emit_family(HloOpcode opcode);
+/* Whether its instructions become Kernels (rank-0 arithmetic need not: control code has it in registers). */
+bool emit_family_makes_kernels(EmitFamily family);
 
 /* What a lane-wise operation needs to know beside its types, as KernelValue and VecOp carry it: compare's direction and
  * type (that of the operands when none is stated), reduce-precision's exponent and mantissa bits; 0 otherwise. */

@@ -38,14 +38,31 @@ LLVMValueRef point_load_pointer(KernelPoint *point, int32_t value) {
   return point_element(point, point->kernel->values[value].buffer, load_index(point, value));
 }
 
+/* Where the register of an element is kept, when its index is known; else NULL. */
+static LLVMValueRef *element_register(KernelPoint *point, int32_t buffer, LLVMValueRef index) {
+  if (point->registers == NULL || point->registers[buffer] == NULL || !LLVMIsAConstantInt(index)) return NULL;
+  return &point->registers[buffer][LLVMConstIntGetSExtValue(index)];
+}
+
+static LLVMValueRef load_element(KernelPoint *point, int32_t value, LLVMValueRef index, LLVMValueRef mask, int lanes) {
+  const KernelValue *info = &point->kernel->values[value];
+  LLVMValueRef *kept = lanes == 1 ? element_register(point, info->buffer, index) : NULL;
+  if (kept != NULL && *kept != NULL) return *kept;
+  return vec_load(point->vec, info->type, point_element(point, info->buffer, index), mask, lanes);
+}
+
 /* One element, or contiguous ones under one predicate: where it is false the buffer's first elements are read instead,
  * which exist, and dropped. */
 static LLVMValueRef load_together(KernelPoint *point, int32_t value, LLVMValueRef mask, int lanes) {
   const KernelValue *info = &point->kernel->values[value];
   const VecBuilder *vec = point->vec;
   LLVMValueRef index = load_index(point, value);
-  if (info->predicate < 0) return vec_load(vec, info->type, point_element(point, info->buffer, index), mask, lanes);
+  if (info->predicate < 0) return load_element(point, value, index, mask, lanes);
   LLVMValueRef predicate = point_value(point, info->predicate);
+  if (LLVMIsAConstantInt(predicate)) {
+    if (LLVMConstIntGetZExtValue(predicate) != 0) return load_element(point, value, index, mask, lanes);
+    return LLVMConstNull(vec_type(vec, info->type, lanes));
+  }
   index = LLVMBuildSelect(vec->builder, predicate, index, LLVMConstNull(LLVMTypeOf(index)), "");
   LLVMValueRef loaded = vec_load(vec, info->type, point_element(point, info->buffer, index), mask, lanes);
   return LLVMBuildSelect(vec->builder, predicate, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
@@ -57,10 +74,25 @@ static bool loads_together(const KernelPoint *point, const KernelValue *info) {
   return !point_is_vector(point, info->predicate) && point->kernel->buffers[info->buffer].element_count >= point->lanes;
 }
 
+/* One element for all lanes in which the access happens; where it happens in none, the buffer's first is read. */
+static LLVMValueRef load_uniform(KernelPoint *point, int32_t value) {
+  const KernelValue *info = &point->kernel->values[value];
+  const VecBuilder *vec = point->vec;
+  LLVMValueRef mask = access_mask(point, info->predicate), index = load_index(point, value);
+  if (mask != NULL) {
+    LLVMValueRef happens = vec_any(vec, mask, point->lanes);
+    index = LLVMBuildSelect(vec->builder, happens, index, LLVMConstNull(LLVMTypeOf(index)), "");
+  }
+  LLVMValueRef scalar = vec_load(vec, info->type, point_element(point, info->buffer, index), NULL, 1);
+  LLVMValueRef lanes = vec_splat(vec, scalar, point->lanes);
+  return mask == NULL ? lanes : LLVMBuildSelect(vec->builder, mask, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
+}
+
 static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   const KernelValue *info = &point->kernel->values[value];
   const VecBuilder *vec = point->vec;
   AccessKind kind = point_access_kind(point, info->address);
+  if (kind == ACCESS_UNIFORM) return load_uniform(point, value);
   if (kind == ACCESS_CONTIGUOUS && loads_together(point, info))
     return load_together(point, value, point->mask, point->lanes);
   LLVMValueRef mask = access_mask(point, info->predicate);
@@ -219,9 +251,10 @@ void point_store(KernelPoint *point, const KernelStore *store) {
       store_scalar_guarded(point, store);
       return;
     }
-    LLVMValueRef value = point_value(point, store->value);
-    LLVMValueRef pointer = point_element(point, store->buffer, point_index(point, store->address));
-    vec_store(vec, type, value, pointer, NULL, 1);
+    LLVMValueRef value = point_value(point, store->value), index = point_index(point, store->address);
+    LLVMValueRef *kept = element_register(point, store->buffer, index);
+    if (kept != NULL) *kept = value;
+    vec_store(vec, type, value, point_element(point, store->buffer, index), NULL, 1);
     return;
   }
   LLVMValueRef mask = access_mask(point, store->predicate);

@@ -41,6 +41,8 @@ typedef struct VecOp {
 /* False when the opcode has no rule for these types (complex and f8e8m0fnu so far). */
 bool vec_supports(const VecOp *op);
 bool vec_type_supported(PrimitiveType type);
+/* A few instructions: no division of integers, no mathematical function. */
+bool vec_is_cheap(const VecOp *op);
 
 LLVMTypeRef vec_type(const VecBuilder *vec, PrimitiveType type, int lanes);        /* in registers */
 LLVMTypeRef vec_memory_type(const VecBuilder *vec, PrimitiveType type, int lanes); /* in memory */
@@ -79,6 +81,9 @@ LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMVal
 void vec_transpose(const VecBuilder *vec, PrimitiveType type, LLVMValueRef *rows, int lanes);
 /* The register form of what was loaded as vec_memory_type. */
 LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
+
+/* One bit: whether any lane of |condition| holds. */
+LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes);
 
 /* The operation on register values of |lanes| lanes each. */
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes);

@@ -4,8 +4,9 @@
 #include "codegen/vec/vec_apply_internal.h"
 
 /* Where the code of an operation stands: at each use, or once in the module, in a function of one register's width; the
- * latter always, or only for elements of 64 bits. */
-typedef enum VecPlacement { INLINE, CALLED, CALLED_IF_DOUBLE } VecPlacement;
+ * latter always, or only for elements of 64 bits, or but for scalars of 32 bits where fma makes the code short: those
+ * are often links of one long chain, in which a call and what it saves around it would count. */
+typedef enum VecPlacement { INLINE, CALLED, CALLED_IF_DOUBLE, CALLED_IF_WIDE } VecPlacement;
 
 typedef struct VecRow {
   VecRule rule;
@@ -94,7 +95,7 @@ static const VecRow float_rules[HLO_OPCODE_COUNT] = {
     [HLO_ATANH] = {vec_math_atanh, CALLED},
     [HLO_CBRT] = {vec_math_cbrt, CALLED},
     [HLO_COSH] = {vec_math_cosh, CALLED},
-    [HLO_COSINE] = {vec_math_cos, CALLED},
+    [HLO_COSINE] = {vec_math_cos, CALLED_IF_WIDE},
     [HLO_ERF] = {vec_math_erf, CALLED},
     [HLO_EXPONENTIAL] = {vec_math_exp, CALLED_IF_DOUBLE},
     [HLO_EXPONENTIAL_MINUS_ONE] = {vec_math_expm1, CALLED_IF_DOUBLE},
@@ -102,7 +103,7 @@ static const VecRow float_rules[HLO_OPCODE_COUNT] = {
     [HLO_LOG_PLUS_ONE] = {vec_math_log1p, CALLED},
     [HLO_LOGISTIC] = {vec_math_logistic, CALLED_IF_DOUBLE},
     [HLO_POWER] = {vec_math_pow, CALLED},
-    [HLO_SINE] = {vec_math_sin, CALLED},
+    [HLO_SINE] = {vec_math_sin, CALLED_IF_WIDE},
     [HLO_SINH] = {vec_math_sinh, CALLED},
     [HLO_TAN] = {vec_math_tan, CALLED},
     [HLO_TANH] = {vec_math_tanh, CALLED_IF_DOUBLE},
@@ -118,6 +119,10 @@ bool vec_supports(const VecOp *op) {
   return vec_type_supported(op->type) && vec_type_supported(op->operand_type) && row_of(op)->rule != NULL;
 }
 
+bool vec_is_cheap(const VecOp *op) {
+  return row_of(op)->placement == INLINE;
+}
+
 /* --- operations as functions --- */
 
 #define MAX_CALL_OPERANDS 2
@@ -125,7 +130,7 @@ bool vec_supports(const VecOp *op) {
 /* The function for one register of elements. */
 static LLVMValueRef function_of(const VecBuilder *vec, const VecOp *op, VecRule rule, LLVMTypeRef type, int lanes) {
   char name[64];
-  snprintf(name, sizeof name, "xlac.%s.%s", hlo_opcode_text(op->opcode), type_text(op->operand_type));
+  snprintf(name, sizeof name, "xlac.%s.%s.%d", hlo_opcode_text(op->opcode), type_text(op->operand_type), lanes);
   VecFunction function = vec_function_begin(vec, name, type);
   if (function.is_new) {
     LLVMValueRef operands[MAX_CALL_OPERANDS];
@@ -148,7 +153,11 @@ static LLVMValueRef padded(const VecBuilder *vec, LLVMValueRef value, int lanes,
   return value;
 }
 
-/* Calls with pieces of a register's width. */
+static bool is_inline_scalar(const VecBuilder *vec, const VecOp *plain, int lanes) {
+  return lanes == 1 && row_of(plain)->placement == CALLED_IF_WIDE && plain->type != TYPE_F64 && vec->target->has_fma;
+}
+
+/* Calls with pieces of a register's width, a register of 128 bits where that is enough. */
 static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, const LLVMValueRef *operands,
                          int lanes) {
   VecOp plain = *op;
@@ -157,7 +166,7 @@ static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, c
       op->opcode == HLO_POWER || op->opcode == HLO_ATAN2 || op->opcode == HLO_REMAINDER || op->opcode == HLO_DIVIDE ? 2
                                                                                                                     : 1;
   LLVMTypeRef element = vec_type(vec, plain.type, 1), types[MAX_CALL_OPERANDS];
-  int full = vec->target->vector_bits / (type_storage_bytes(plain.type) * 8);
+  int bits = type_storage_bytes(plain.type) * 8, full = (lanes * bits <= 128 ? 128 : vec->target->vector_bits) / bits;
   if (lanes > full) {
     LLVMValueRef low[MAX_CALL_OPERANDS], high[MAX_CALL_OPERANDS];
     for (int i = 0; i < count; i++) {
@@ -171,6 +180,7 @@ static LLVMValueRef call(const VecBuilder *vec, const VecOp *op, VecRule rule, c
     types[i] = vec_of(element, full);
     arguments[i] = lanes < full ? padded(vec, operands[i], lanes, full) : operands[i];
   }
+  if (is_inline_scalar(vec, &plain, lanes)) return vec_slice(vec, rule(vec, &plain, arguments, full), 0, 1);
   LLVMTypeRef type = LLVMFunctionType(types[0], types, (unsigned)count, false);
   LLVMValueRef function = function_of(vec, &plain, rule, type, full);
   LLVMValueRef result = LLVMBuildCall2(vec->builder, type, function, arguments, (unsigned)count, "");

@@ -15,8 +15,6 @@ LLVMValueRef vec_float_bits(const VecBuilder *vec, int bits, uint64_t value, int
 LLVMValueRef vec_slice(const VecBuilder *vec, LLVMValueRef value, int first, int count);
 /* Two values of |lanes| lanes each as one. */
 LLVMValueRef vec_join(const VecBuilder *vec, LLVMValueRef low, LLVMValueRef high, int lanes);
-/* One bit: whether any lane of |condition| holds. */
-LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes);
 LLVMValueRef vec_intrinsic(const VecBuilder *vec, const char *name, LLVMTypeRef *overloads, int overload_count,
                            LLVMValueRef *arguments, int argument_count);
 

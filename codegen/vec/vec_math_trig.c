@@ -7,9 +7,13 @@ static const MathFit *const cos_fits[] = {&fit_cos_single, &fit_cos_middle, &fit
 /* sin and cos of a reduced angle; the low part, NULL for none, enters to first order. */
 static void sin_cos(const Math *m, MathPair r, LLVMValueRef *out_sin, LLVMValueRef *out_cos) {
   LLVMValueRef z = m_mul(m, r.high, r.high), cubic = m_mul(m, z, r.high), square = m_mul(m, z, z);
-  LLVMValueRef sine = m_mul(m, cubic, m_polynomial(m, z, sin_fits[m->precision]));
-  if (r.low != NULL) sine = m_add(m, sine, m_fma(m, m_scale(m, z, -0.5), r.low, r.low));
-  *out_sin = m_add(m, r.high, sine);
+  LLVMValueRef tail = m_polynomial(m, z, sin_fits[m->precision]);
+  if (r.low == NULL) {
+    *out_sin = m_fma(m, cubic, tail, r.high);
+  } else {
+    LLVMValueRef low = m_fma(m, m_scale(m, z, -0.5), r.low, r.low);
+    *out_sin = m_add(m, r.high, m_add(m, m_mul(m, cubic, tail), low));
+  }
   /* 1 - z/2 is rounded; what that loses is added to the small terms */
   LLVMValueRef half = m_scale(m, z, 0.5), main = m_sub(m, m_const(m, 1), half);
   LLVMValueRef lost = m_sub(m, m_sub(m, m_const(m, 1), main), half);

@@ -130,6 +130,63 @@ outer {
     module.run()
 
 
+def small_arrays():
+    """Carries of a few elements: stepped, passed through, written in place at an index, read by a branch, seen by another loop."""
+    module = Module("small_arrays", """keep {
+  ROOT x = s32[3] parameter(0)
+}
+turn {
+  x = s32[3] parameter(0)
+  ROOT turned = s32[3] reverse(x), dimensions={0}
+}
+below {
+  state = (s32[], s32[3], s32[4], s32[2,2], pred[2]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  five = s32[] constant(5)
+  ROOT more = pred[] compare(i, five), direction=LT
+}
+step {
+  state = (s32[], s32[3], s32[4], s32[2,2], pred[2]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  x = s32[3] get-tuple-element(state), index=1
+  log = s32[4] get-tuple-element(state), index=2
+  square = s32[2,2] get-tuple-element(state), index=3
+  flags = pred[2] get-tuple-element(state), index=4
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  three = s32[] constant(3)
+  place = s32[] remainder(i, three)
+  first = s32[1] slice(x), slice={[0:1]}
+  rest = s32[2] slice(x), slice={[1:3]}
+  rolled = s32[3] concatenate(rest, first), dimensions={0}
+  wide = s32[3] broadcast(i), dimensions={}
+  sum = s32[3] add(rolled, wide)
+  odd = s32[] and(i, one)
+  next_x = s32[3] conditional(odd, sum, sum), branch_computations={keep, turn}
+  next_log = s32[4] dynamic-update-slice(log, first, place)
+  next_square = s32[2,2] transpose(square), dimensions={1,0}
+  next_flags = pred[2] not(flags)
+  ROOT next_state = (s32[], s32[3], s32[4], s32[2,2], pred[2]) tuple(next, next_x, next_log, next_square, next_flags)
+}
+""")
+    zero, x = module.op("s32", [], "constant(0)"), module.parameter("s32", [3], [5, 7, 11])
+    log, square = module.parameter("s32", [4], [1, 2, 3, 4]), module.parameter("s32", [2, 2], [1, 2, 3, 4])
+    flags = module.parameter("pred", [2], [True, False])
+    shape = "(s32[], s32[3], s32[4], s32[2,2], pred[2])"
+    state = module.line(shape, f"tuple({zero}, {x}, {log}, {square}, {flags})")
+    loop = module.line(shape, f"while({state}), condition=below, body=step")
+    wanted, places = [5, 7, 11], [1, 2, 3, 4]
+    for i in range(5):
+        places[i % 3] = wanted[0]
+        wanted = [value + i for value in wanted[1:] + wanted[:1]]
+        wanted = wanted[::-1] if i % 2 else wanted
+    module.result(module.op("s32", [3], f"get-tuple-element({loop}), index=1"), "s32", [3], wanted)
+    module.result(module.op("s32", [4], f"get-tuple-element({loop}), index=2"), "s32", [4], places)
+    module.result(module.op("s32", [2, 2], f"get-tuple-element({loop}), index=3"), "s32", [2, 2], [1, 3, 2, 4])
+    module.result(module.op("pred", [2], f"get-tuple-element({loop}), index=4"), "pred", [2], [False, True])
+    module.run()
+
+
 def conditionals():
     """Three branches; an index out of range takes the last.  Two branches on a predicate."""
     module = Module("conditionals", """double {
@@ -204,5 +261,5 @@ def scalars_and_nothing():
     module.run()
 
 
-for test in (loops, nested_loops, conditionals, scalars_and_nothing):
+for test in (loops, nested_loops, small_arrays, conditionals, scalars_and_nothing):
     test()
