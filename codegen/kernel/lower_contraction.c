@@ -13,7 +13,7 @@ static int32_t fold_products(Lowering *lowering, int outer_stage, PrimitiveType 
   int32_t product = lowering_apply(lowering, HLO_MULTIPLY, wide, factors, 2);
   int32_t sum[2] = {lowering_accumulator(lowering, fold, false), product};
   lowering_finish_fold(lowering, fold, lowering_apply(lowering, HLO_ADD, wide, sum, 2));
-  lowering->folds.data[fold].seed = zero; /* an empty sum is +0 */
+  lowering_set_fold_seed(lowering, fold, zero); /* an empty sum is +0 */
   lowering_end_stage(lowering, stage, outer_stage);
   return lowering_convert(lowering, lowering_accumulator(lowering, fold, true), type);
 }

@@ -131,15 +131,29 @@ static KernelValue blank_value(KernelValueKind kind, PrimitiveType type) {
   return (KernelValue){.kind = kind, .type = type, .operands = {-1, -1, -1}, .buffer = -1, .fold = -1, .predicate = -1};
 }
 
-int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address) {
-  KernelValue value = blank_value(KERNEL_LOAD, lowering->buffers.data[buffer].type);
+static int32_t load_real(Lowering *lowering, int32_t buffer, PrimitiveType type, IndexExpr address) {
+  KernelValue value = blank_value(KERNEL_LOAD, type);
   value.buffer = buffer;
   value.address = address;
   value.predicate = lowering->predicate;
   return share_value(lowering, value);
 }
 
+int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address) {
+  PrimitiveType type = lowering->buffers.data[buffer].type, part = type_complex_part(type);
+  if (!type_is_complex(type)) return load_real(lowering, buffer, type, address);
+  int32_t re = load_real(lowering, buffer, part, lowering_part_address(lowering, address, 0));
+  int32_t im = load_real(lowering, buffer, part, lowering_part_address(lowering, address, 1));
+  return lowering_complex(lowering, type, re, im);
+}
+
 int32_t lowering_constant_bits(Lowering *lowering, PrimitiveType type, uint64_t low, uint64_t high) {
+  if (type_is_complex(type)) {
+    PrimitiveType part = type_complex_part(type);
+    uint64_t im_bits = part == TYPE_F32 ? low >> 32 : high;
+    int32_t re = lowering_constant_bits(lowering, part, part == TYPE_F32 ? (uint32_t)low : low, 0);
+    return lowering_complex(lowering, type, re, lowering_constant_bits(lowering, part, im_bits, 0));
+  }
   KernelValue value = blank_value(KERNEL_CONSTANT, type);
   value.bits[0] = low;
   value.bits[1] = high;
@@ -151,6 +165,13 @@ int32_t lowering_constant_element(Lowering *lowering, const Literal *literal, in
   size_t size = (size_t)type_storage_bytes(literal->shape->type);
   memcpy(bits, (const char *)literal->data + (size_t)element * size, size);
   return lowering_constant_bits(lowering, literal->shape->type, bits[0], bits[1]);
+}
+
+int32_t lowering_constant_double(Lowering *lowering, PrimitiveType type, double value) {
+  Shape scalar = {.type = type};
+  Literal *literal = literal_create(lowering->arena, &scalar);
+  literal_set_double(literal, 0, value);
+  return lowering_constant_element(lowering, literal, 0);
 }
 
 int32_t lowering_constant_int(Lowering *lowering, PrimitiveType type, int64_t value) {
@@ -193,6 +214,8 @@ int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor) 
 int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
                             int operand_count, int64_t param0, int64_t param1) {
   XLAC_CHECK(operand_count <= KERNEL_MAX_OPERANDS);
+  int32_t in_parts;
+  if (lowering_apply_complex(lowering, opcode, type, operands, param0, &in_parts)) return in_parts;
   KernelValue value = blank_value(KERNEL_APPLY, type);
   value.opcode = opcode;
   value.operand_count = operand_count;
@@ -230,18 +253,33 @@ PrimitiveType lowering_type(const Lowering *lowering, int32_t value) {
 
 /* --- folds and stages --- */
 
-int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final) {
-  const KernelFold *info = &lowering->folds.data[fold];
-  KernelValue value = blank_value(KERNEL_ACCUMULATOR, info->type);
+static int32_t real_accumulator(Lowering *lowering, int32_t fold, bool final) {
+  KernelValue value = blank_value(KERNEL_ACCUMULATOR, type_complex_part(lowering->folds.data[fold].type));
   value.fold = fold;
   value.params[0] = final;
   return share_value(lowering, value);
 }
 
+int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final) {
+  PrimitiveType type = lowering->folds.data[fold].type;
+  int32_t re = real_accumulator(lowering, fold, final);
+  if (!type_is_complex(type)) return re;
+  return lowering_complex(lowering, type, re, real_accumulator(lowering, fold + 1, final));
+}
+
+/* A complex fold is two, of which the second follows the first. */
+static int fold_part_count(const Lowering *lowering, int32_t fold) {
+  return type_is_complex(lowering->folds.data[fold].type) ? 2 : 1;
+}
+
 int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed) {
-  KernelFold fold = {.type = type, .stage = stage, .seed = seed, .next = -1};
-  array_push(&lowering->folds, lowering->arena, fold);
-  return (int32_t)lowering->folds.count - 1;
+  int32_t fold = (int32_t)lowering->folds.count;
+  for (int part = 0; part < (type_is_complex(type) ? 2 : 1); part++) {
+    KernelFold half = {.type = type, .stage = stage, .next = -1};
+    half.seed = type_is_complex(type) ? lowering_part(lowering, seed, part) : seed;
+    array_push(&lowering->folds, lowering->arena, half);
+  }
+  return fold;
 }
 
 /* The identity of an associative, commutative opcode; false when |opcode| is none for |type|. */
@@ -260,12 +298,7 @@ static bool identity_of(HloOpcode opcode, PrimitiveType type, double *out_identi
 }
 
 static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveType type, double identity) {
-  Shape scalar = {.type = type};
-  Literal *literal = literal_create(lowering->arena, &scalar);
-  if (type_is_float(type)) {
-    literal_set_double(literal, 0, identity);
-    return lowering_constant_element(lowering, literal, 0);
-  }
+  if (type_is_float(type)) return lowering_constant_double(lowering, type, identity);
   if (type == TYPE_PRED) {
     bool truth = opcode == HLO_AND || opcode == HLO_MINIMUM;
     return lowering_constant_int(lowering, type, truth);
@@ -282,6 +315,11 @@ static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveTyp
 
 int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type) {
   double identity;
+  if (type_is_complex(type)) { /* 1 is none of products: inf·(1 + 0i) has a NaN */
+    if (opcode != HLO_ADD) return -1;
+    int32_t part = lowering_identity(lowering, opcode, type_complex_part(type));
+    return lowering_complex(lowering, type, part, part);
+  }
   return identity_of(opcode, type, &identity) ? identity_value(lowering, opcode, type, identity) : -1;
 }
 
@@ -313,16 +351,32 @@ static bool fold_opcode(const Lowering *lowering, int32_t fold, int32_t next, Hl
   return true;
 }
 
+void lowering_set_fold_next(Lowering *lowering, int32_t fold, int32_t next) {
+  int parts = fold_part_count(lowering, fold);
+  for (int part = 0; part < parts; part++) {
+    lowering->folds.data[fold + part].next = parts == 1 ? next : lowering_part(lowering, next, part);
+  }
+}
+
+void lowering_set_fold_seed(Lowering *lowering, int32_t fold, int32_t seed) {
+  int parts = fold_part_count(lowering, fold);
+  for (int part = 0; part < parts; part++) {
+    lowering->folds.data[fold + part].seed = parts == 1 ? seed : lowering_part(lowering, seed, part);
+  }
+}
+
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next) {
-  KernelFold *info = &lowering->folds.data[fold];
-  info->next = next;
-  HloOpcode opcode;
-  double identity;
-  if (!fold_opcode(lowering, fold, next, &opcode) || !identity_of(opcode, info->type, &identity)) return;
-  int32_t seed = identity_value(lowering, opcode, info->type, identity);
-  info = &lowering->folds.data[fold];
-  info->reassociable = true;
-  info->seed = seed;
+  lowering_set_fold_next(lowering, fold, next);
+  for (int part = 0; part < fold_part_count(lowering, fold); part++) {
+    PrimitiveType type = type_complex_part(lowering->folds.data[fold + part].type);
+    HloOpcode opcode;
+    double identity;
+    if (!fold_opcode(lowering, fold + part, lowering->folds.data[fold + part].next, &opcode)) continue;
+    if (!identity_of(opcode, type, &identity)) continue;
+    int32_t seed = identity_value(lowering, opcode, type, identity);
+    lowering->folds.data[fold + part].reassociable = true;
+    lowering->folds.data[fold + part].seed = seed;
+  }
 }
 
 int lowering_begin_stage(Lowering *lowering) {
@@ -337,7 +391,17 @@ void lowering_end_stage(Lowering *lowering, int stage, int outer_stage) {
 }
 
 void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store) {
-  array_push(&lowering->stages.data[stage].stores, lowering->arena, *store);
+  KernelStoreArray *stores = &lowering->stages.data[stage].stores;
+  if (!type_is_complex(lowering->buffers.data[store->buffer].type)) {
+    array_push(stores, lowering->arena, *store);
+    return;
+  }
+  for (int part = 0; part < 2; part++) {
+    KernelStore half = *store;
+    half.address = lowering_part_address(lowering, store->address, part);
+    half.value = lowering_part(lowering, store->value, part);
+    array_push(stores, lowering->arena, half);
+  }
 }
 
 void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store_count) {

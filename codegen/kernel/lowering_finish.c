@@ -177,11 +177,15 @@ static void rewrite_values(Finisher *finisher, Kernel *kernel) {
   }
 }
 
-/* Folds before the values that read them; seeds and next values are renumbered afterwards. */
+/* Folds before the values that read them; seeds and next values are renumbered afterwards.  Complex folds are two
+ * already. */
 static KernelFold *copy_folds(Finisher *finisher, Kernel *kernel) {
   const Lowering *lowering = finisher->lowering;
   KernelFold *folds = ARENA_COPY_ARRAY(finisher->arena, KernelFold, lowering->folds.data, lowering->folds.count);
-  for (int64_t f = 0; f < lowering->folds.count; f++) folds[f].stage = stage_place(lowering, folds[f].stage);
+  for (int64_t f = 0; f < lowering->folds.count; f++) {
+    folds[f].stage = stage_place(lowering, folds[f].stage);
+    folds[f].type = type_complex_part(folds[f].type);
+  }
   kernel->folds = folds;
   kernel->fold_count = (int32_t)lowering->folds.count;
   return folds;
@@ -208,7 +212,7 @@ static void rewrite_effects(Finisher *finisher, Kernel *kernel, KernelFold *fold
   kernel->stage_count = (int32_t)lowering->stage_order.count;
 }
 
-/* Buffers nothing reads or writes are dropped; the others move up. */
+/* Complex buffers are of twice as many parts; those nothing reads or writes are dropped, the others move up. */
 static void rewrite_buffers(Finisher *finisher, Kernel *kernel) {
   const Lowering *lowering = finisher->lowering;
   int64_t count = lowering->buffers.count;
@@ -223,7 +227,11 @@ static void rewrite_buffers(Finisher *finisher, Kernel *kernel) {
   KernelBuffer *buffers = ARENA_NEW_ARRAY(finisher->arena, KernelBuffer, count);
   for (int64_t b = 0; b < count; b++) {
     number[b] = kernel->buffer_count;
-    if (used[b]) buffers[kernel->buffer_count++] = lowering->buffers.data[b];
+    if (!used[b]) continue;
+    KernelBuffer *buffer = &buffers[kernel->buffer_count++];
+    *buffer = lowering->buffers.data[b];
+    if (type_is_complex(buffer->type)) buffer->element_count *= 2;
+    buffer->type = type_complex_part(buffer->type);
   }
   for (int v = 0; v < kernel->value_count; v++) {
     KernelValue *value = (KernelValue *)&kernel->values[v];

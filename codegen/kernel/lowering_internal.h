@@ -90,11 +90,16 @@ int64_t lowering_list_find(Int64List list, int64_t wanted);
  * XLA:CPU). */
 PrimitiveType lowering_accumulator_type(PrimitiveType type);
 
-/* --- values --- */
+/* --- values ---
+ *
+ * A value of complex type is an APPLY of 'complex' to its parts and nothing else: whatever makes one makes the parts,
+ * whatever reads one reads them.  Buffers and folds have complex types only here (a complex fold is two, numbered one
+ * after the other); the Kernel knows parts alone, real and imaginary in turn. */
 
 int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address); /* under the current predicate */
 int32_t lowering_constant_bits(Lowering *lowering, PrimitiveType type, uint64_t low, uint64_t high);
 int32_t lowering_constant_int(Lowering *lowering, PrimitiveType type, int64_t value);
+int32_t lowering_constant_double(Lowering *lowering, PrimitiveType type, double value);
 int32_t lowering_constant_element(Lowering *lowering, const Literal *literal, int64_t element);
 int32_t lowering_index_value(Lowering *lowering, PrimitiveType type, IndexExpr expr);
 /* pred lower <= expr < upper; -1 when always true.  Never true still gives a value. */
@@ -111,12 +116,23 @@ int32_t lowering_select(Lowering *lowering, int32_t predicate, int32_t on_true, 
 int32_t lowering_convert(Lowering *lowering, int32_t value, PrimitiveType type);
 PrimitiveType lowering_type(const Lowering *lowering, int32_t value);
 
+int32_t lowering_complex(Lowering *lowering, PrimitiveType type, int32_t re, int32_t im);
+/* The real (0) or imaginary (1) part of a complex value. */
+int32_t lowering_part(Lowering *lowering, int32_t value, int part);
+IndexExpr lowering_part_address(Lowering *lowering, IndexExpr address, int part);
+/* |opcode| on or to complex values in terms of their parts; false when no complex value is touched or there is no
+ * rule. */
+bool lowering_apply_complex(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                            int64_t param0, int32_t *out_value);
+
 /* The accumulator of fold |fold| within its stage, or (final) behind it. */
 int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final);
 int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed);
 /* Sets the next value; marks the fold reassociable when |opcode|'s pattern over it is, and replaces its seed by the
  * identity: returns whether so. */
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next);
+void lowering_set_fold_next(Lowering *lowering, int32_t fold, int32_t next);
+void lowering_set_fold_seed(Lowering *lowering, int32_t fold, int32_t seed);
 /* The identity of |opcode| as a constant of |type|, -1 when it has none. */
 int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type);
 

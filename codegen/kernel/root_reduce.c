@@ -94,7 +94,7 @@ static Status fold_region(Lowering *lowering, const HloComputation *region, cons
   RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2 * count, next, count));
   for (int i = 0; i < count; i++) {
     if (inside >= 0) next[i] = lowering_select(lowering, inside, next[i], arguments[i]);
-    lowering->folds.data[folds[i]].next = next[i]; /* in index order: nothing is known of the region */
+    lowering_set_fold_next(lowering, folds[i], next[i]); /* in index order: nothing is known of the region */
     out_finals[i] = lowering_accumulator(lowering, folds[i], true);
   }
   return STATUS_OK;
@@ -293,7 +293,7 @@ static Status fold_selection(Lowering *lowering, const HloInstruction *root, int
   int32_t truth = lowering_constant_int(lowering, TYPE_PRED, 1);
   int32_t candidates[3] = {x, address, truth};
   for (int i = 0; i < 3; i++) {
-    lowering->folds.data[folds[i]].next = lowering_select(lowering, takes, candidates[i], current[i]);
+    lowering_set_fold_next(lowering, folds[i], lowering_select(lowering, takes, candidates[i], current[i]));
     out_finals[i] = lowering_accumulator(lowering, folds[i], true);
   }
   return STATUS_OK;

@@ -66,6 +66,7 @@ static LaneComplex expm1_of(LaneComplex x) {
 }
 
 static LaneComplex log1p_of(LaneComplex x) {
+  if (fmax(fabs(x.re), fabs(x.im)) > 0x1p500) return of_z(clog(to_z(x))); /* 1 is nothing, squares overflow */
   return (LaneComplex){log1p(x.re * (2 + x.re) + x.im * x.im) / 2, atan2(x.im, 1 + x.re)};
 }
 
