@@ -26,8 +26,8 @@
 /* --- memory --- */
 
 typedef enum PlanMemoryKind {
-  PLAN_ARGUMENT, /* the |number|-th buffer of the Kernel that is read */
-  PLAN_RESULT,   /* the |number|-th one that is written; one updated in place is a result, and may be read */
+  PLAN_ARGUMENT, /* a buffer of the Kernel that is read */
+  PLAN_RESULT,   /* one that is written; updated in place, it may be read as well */
   PLAN_TEMPORARY /* the plan's own: what is spilled between stages; its bytes are part of the workspace */
 } PlanMemoryKind;
 
@@ -36,8 +36,9 @@ typedef struct PlanMemory {
   StringView name;
   PrimitiveType type;
   PlanMemoryKind kind;
-  int32_t
-      number; /* ARGUMENT, RESULT: see above; TEMPORARY: dense from 0; views with equal kind and number share bytes */
+  /* ARGUMENT, RESULT: of the Kernel's buffer; TEMPORARY: dense from 0.  Views with equal kind and number share bytes.
+   */
+  int32_t number;
   int32_t rank;
   const int64_t *extents;
   const int64_t *strides; /* in elements, one per axis; row major unless the text says otherwise */
@@ -132,7 +133,7 @@ typedef struct PlanCommand {
   int32_t first_stage, last_stage; /* OP, REDUCE, DOT, PERMUTE, GATHER */
   bool keeps_accumulators;         /* the folds of the (one) stage live in Tensors from command to command */
   bool init;                       /* they start from their seeds … */
-  int32_t init_loop;               /* … in the first iteration of this loop; -1: always */
+  int32_t init_loop;               /* … in the first iteration of this loop and of those inside it; -1: always */
   int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
   StringView body;     /* hand-written plans: a name nobody looks up; "" otherwise */
   StringView hlo;      /* name of the instruction, for people */
