@@ -139,7 +139,7 @@ static bool is_scratch(const Kernel *kernel, int32_t buffer) {
 }
 
 static bool same_range(const PlanRange *a, const PlanRange *b) {
-  return index_equal(a->begin, b->begin) && a->extent == b->extent && a->limit == b->limit;
+  return index_equal(a->begin, b->begin) && plan_range_same_size(a, b);
 }
 
 /* The address is constant + Σ coefficient × dim, and nothing guards it. */

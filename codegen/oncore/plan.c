@@ -1,7 +1,16 @@
 #include "codegen/oncore/plan.h"
 
 PlanRange plan_range_index(IndexExpr at) {
-  return (PlanRange){at, 1, INT64_MAX};
+  return (PlanRange){at, 1, false, index_constant(0)};
+}
+
+PlanRange plan_range_whole(int64_t extent) {
+  return (PlanRange){index_constant(0), extent, false, index_constant(0)};
+}
+
+bool plan_range_same_size(const PlanRange *a, const PlanRange *b) {
+  if (a->extent != b->extent || a->is_ragged != b->is_ragged) return false;
+  return !a->is_ragged || index_equal(a->left, b->left);
 }
 
 int64_t plan_tensor_bytes(const PlanTensor *tensor) {

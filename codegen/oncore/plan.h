@@ -77,11 +77,12 @@ typedef struct PlanTensor {
   SourceLoc loc;
 } PlanTensor;
 
-/* begin … begin + min(extent, limit - begin). */
+/* begin … begin + extent, or where it is ragged begin + min(extent, left). */
 typedef struct PlanRange {
   IndexExpr begin;
   int64_t extent;
-  int64_t limit; /* INT64_MAX: the extent always fits */
+  bool is_ragged;
+  IndexExpr left; /* RAGGED: what there is from here on */
 } PlanRange;
 
 /* A part of a memory view or a Tensor: one range per axis. */
@@ -180,6 +181,10 @@ typedef struct Plan {
 
 /* The range that is one index. */
 PlanRange plan_range_index(IndexExpr at);
+/* 0 … extent. */
+PlanRange plan_range_whole(int64_t extent);
+/* Equal extents in every iteration. */
+bool plan_range_same_size(const PlanRange *a, const PlanRange *b);
 /* Bytes of the Tensor's shape; a ring's with its slots' stride. */
 int64_t plan_tensor_bytes(const PlanTensor *tensor);
 /* Executions of a command, or of what stands in |loop| (-1: 1). */

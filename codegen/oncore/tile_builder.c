@@ -57,13 +57,9 @@ IndexExpr tile_plan_scalar(TileBuilder *builder, const IndexAtom *atom) {
 
 /* --- dims and addresses --- */
 
-static bool same_range(const PlanRange *a, const PlanRange *b) {
-  return index_equal(a->begin, b->begin) && a->extent == b->extent && a->limit == b->limit;
-}
-
 int64_t tile_extent(const TileBuilder *builder, const PlanRange *range) {
   for (int32_t r = 0; r < builder->ragged_count; r++) {
-    if ((builder->variant >> r & 1) != 0 && same_range(range, &builder->ragged[r])) {
+    if ((builder->variant >> r & 1) != 0 && plan_range_same_size(range, &builder->ragged[r])) {
       return tile_last_extent(builder->plan, range);
     }
   }

@@ -4,22 +4,19 @@
 
 /* --- ragged ranges --- */
 
-static bool same_range(const PlanRange *a, const PlanRange *b) {
-  return index_equal(a->begin, b->begin) && a->extent == b->extent && a->limit == b->limit;
-}
-
 int64_t tile_last_extent(const Plan *plan, const PlanRange *range) {
   int64_t lower, upper;
-  index_range(&plan->space, range->begin, &lower, &upper);
-  return range->limit - upper < range->extent ? range->limit - upper : range->extent;
+  if (!range->is_ragged) return range->extent;
+  index_range(&plan->space, range->left, &lower, &upper);
+  return lower < range->extent ? lower : range->extent;
 }
 
 /* Its size is |extent| everywhere but in the last iteration. */
 static bool takes_two_sizes(const Plan *plan, const PlanRange *range) {
   int64_t last = tile_last_extent(plan, range);
   if (last <= 0) return false;
-  for (int i = 0; i < range->begin.term_count; i++) {
-    int64_t step = range->begin.terms[i].coefficient;
+  for (int i = 0; i < range->left.term_count; i++) {
+    int64_t step = -range->left.terms[i].coefficient;
     if (step < range->extent - last) return false; /* the iteration before is cut short as well */
   }
   return true;
@@ -27,10 +24,9 @@ static bool takes_two_sizes(const Plan *plan, const PlanRange *range) {
 
 static Status add_ragged(const Plan *plan, const PlanCommand *command, const PlanRange *range, DiagSink *diag,
                          PlanRange *ranges, int32_t *count) {
-  if (range->extent == 0 || range->limit == INT64_MAX || tile_last_extent(plan, range) == range->extent)
-    return STATUS_OK;
+  if (range->extent == 0 || tile_last_extent(plan, range) == range->extent) return STATUS_OK;
   for (int32_t i = 0; i < *count; i++) {
-    if (same_range(&ranges[i], range)) return STATUS_OK;
+    if (plan_range_same_size(&ranges[i], range)) return STATUS_OK;
   }
   if (!takes_two_sizes(plan, range)) {
     return diag_error(diag, STATUS_INVALID, command->loc, "plan-ragged", "a range of '%.*s' takes more than two sizes",

@@ -24,7 +24,9 @@ static int32_t add_loop(TileOutline *outline, int32_t dim, int32_t parent) {
   array_push(&outline->loops, outline->arena, made);
   IndexExpr iteration = index_dim(&outline->space, loop, made.trip_count);
   outline->points[dim].begin = index_scale(&outline->space, iteration, extent);
-  outline->points[dim].limit = whole % extent == 0 ? INT64_MAX : whole;
+  outline->points[dim].is_ragged = whole % extent != 0;
+  outline->points[dim].left =
+      index_add_constant(&outline->space, index_scale(&outline->space, iteration, -extent), whole);
   return loop;
 }
 
@@ -222,7 +224,7 @@ void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescript
   *out_outline = (TileOutline){.arena = arena, .kernel = kernel, .machine = machine, .tiling = tiling};
   index_space_init(&out_outline->space, arena);
   for (int32_t d = 0; d < kernel->dim_count; d++) {
-    out_outline->points[d] = (PlanRange){index_constant(0), tiling->extents[d], INT64_MAX};
+    out_outline->points[d] = plan_range_whole(tiling->extents[d]);
   }
   int32_t loop = -1;
   for (int32_t i = 0; i < tiling->outer_count; i++) loop = add_loop(out_outline, tiling->outer[i], loop);

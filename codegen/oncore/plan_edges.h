@@ -1,0 +1,14 @@
+/* Which command waits for which: from who reads and writes a Tensor. */
+#ifndef XLAC_CODEGEN_ONCORE_PLAN_EDGES_H
+#define XLAC_CODEGEN_ONCORE_PLAN_EDGES_H
+
+#include "codegen/oncore/plan.h"
+#include "hlo/machine/machine_description.h"
+
+/* Sets the edges of |commands|, those of |plan|, to what its Tensors and temporaries need: a reader waits for the
+ * latest writer, a writer for the readers of what its slot held before.  Left out is what in-order queues keep, and
+ * what an earlier command of the same queue has waited for.  For plans of the tiler: a slot is used in turn by the
+ * instances of the command that fills it, and nothing else orders commands. */
+void plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands);
+
+#endif
