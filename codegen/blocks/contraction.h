@@ -14,8 +14,8 @@
  *
  *  - its one fold, in stage 0, is reassociable, of f32, f64 or integers of 32 or 64 bits, seeded with zero, and
  * advances a0 ← a0 + lhs × rhs; the factors are any values (loads, guarded or not, converted or computed);
- *  - stage 1 stores what it computes from a0, without guards, contiguous along a dim that one factor alone depends on
- * (a column), and can be computed in lanes along it;
+ *  - stage 1 stores what it computes from a0, without guards, in steps of 1 to 4 elements along a dim that one factor
+ * alone depends on (a column), and can be computed in lanes along it;
  *  - columns × rows × depth ≥ 4096, at least 4 columns, 3 of them in a row, depth ≥ 4;
  *  - a single row only where the rhs can be read in place: contiguous along the columns.  Other products of a matrix
  * and a vector, and channels that are batch dims (depthwise), are for the emitter of loops. */

@@ -12,6 +12,7 @@
 #define TILE_BYTES (1 << 20)
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
+#define LEAST_COLUMNS 4
 #define ALIGNMENT 64
 
 /* --- the form --- */
@@ -149,17 +150,21 @@ static void swap_factors(ContractionPlan *plan) {
   plan->columns = list;
 }
 
-static bool stores_contiguous(const Kernel *kernel, int dim) {
+/* The step of all stores along |dim|; 0 where there is none, or one too large for lanes. */
+static int64_t stored_step(const Kernel *kernel, int dim) {
+  int64_t step = 0;
   for (int i = 0; i < kernel->stages[1].store_count; i++) {
-    IndexExpr address = kernel->stages[1].stores[i].address;
-    if (index_dim_coefficient(&kernel->space, address, dim) != 1 ||
-        index_depends_nonlinearly(&kernel->space, address, dim))
-      return false;
-    for (int t = 0; t < address.term_count; t++) {
-      if (kernel->space.atoms.data[address.terms[t].atom].kind == INDEX_ATOM_VALUE) return false;
-    }
+    int64_t own;
+    if (!kernel_plain_stride(kernel, kernel->stages[1].stores[i].address, dim, &own)) return 0;
+    if (i > 0 && own != step) return 0;
+    step = own;
   }
-  return true;
+  return step > 0 && vec_stride_is_small(step) ? step : 0;
+}
+
+/* Of the last dim of |list|, as wanted of columns. */
+static int64_t column_step(const Kernel *kernel, const DimList *list) {
+  return list->count == 0 ? 0 : stored_step(kernel, list->dims[list->count - 1]);
 }
 
 static bool find_roles(const Kernel *kernel, ContractionPlan *plan) {
@@ -177,10 +182,10 @@ static bool find_roles(const Kernel *kernel, ContractionPlan *plan) {
   }
   order_by_step(kernel, &plan->rows, NULL, NULL);
   order_by_step(kernel, &plan->columns, NULL, NULL);
-  bool rows_contiguous = plan->rows.count > 0 && stores_contiguous(kernel, plan->rows.dims[plan->rows.count - 1]);
-  if (rows_contiguous) swap_factors(plan);
-  if (plan->columns.count == 0 || plan->depth.count == 0) return false;
-  if (!rows_contiguous && !stores_contiguous(kernel, plan->columns.dims[plan->columns.count - 1])) return false;
+  int64_t of_rows = column_step(kernel, &plan->rows), of_columns = column_step(kernel, &plan->columns);
+  bool few_columns = plan->columns.size < LEAST_COLUMNS && plan->rows.size >= LEAST_COLUMNS;
+  if (of_columns == 0 || (of_rows != 0 && (of_rows < of_columns || few_columns))) swap_factors(plan);
+  if (column_step(kernel, &plan->columns) == 0 || plan->depth.count == 0) return false;
   order_by_step(kernel, &plan->depth, &plan->lhs_set, &plan->rhs_set);
   return true;
 }
@@ -349,7 +354,7 @@ static void choose_blocks(ContractionPlan *plan) {
 
 /* The rule of contraction.h. */
 static bool pays(const ContractionPlan *plan) {
-  if (plan->columns.size < 4 || plan->column_run < 3 || plan->depth.size < 4) return false;
+  if (plan->columns.size < LEAST_COLUMNS || plan->column_run < 3 || plan->depth.size < 4) return false;
   return (double)plan->rows.size * (double)plan->columns.size * (double)plan->depth.size >= 4096;
 }
 

@@ -419,6 +419,27 @@ static void contraction_of_few_rows_is_right(void **state) {
   }
 }
 
+/* Every second or third element, as a phase of a dilated convolution stores. */
+static void contraction_with_gaps_in_the_result_is_right(void **state) {
+  (void)state;
+  for (int64_t step = 2; step <= 3; step++) {
+    TestCase test = matrix_case(19, 37, 45, ROWS, ROWS, ROWS);
+    test.result = (Affine){1, {37 * step, step}};
+    test.epilogue = BIAS_MAX;
+    run_everywhere(&test);
+  }
+}
+
+/* The rows become the columns. */
+static void contraction_of_few_columns_is_right(void **state) {
+  (void)state;
+  for (int64_t n = 2; n <= 3; n++) {
+    TestCase test = matrix_case(173, n, 33, ROWS, ROWS, ROWS);
+    test.epilogue = BIAS_MAX;
+    run_everywhere(&test);
+  }
+}
+
 static void contraction_of_other_types_is_right(void **state) {
   (void)state;
   static const PrimitiveType types[][2] = {
@@ -555,6 +576,8 @@ int main(void) {
       cmocka_unit_test(contraction_of_odd_sizes_is_right),
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_few_rows_is_right),
+      cmocka_unit_test(contraction_with_gaps_in_the_result_is_right),
+      cmocka_unit_test(contraction_of_few_columns_is_right),
       cmocka_unit_test(contraction_of_other_types_is_right),
       cmocka_unit_test(contraction_with_residual_is_right),
       cmocka_unit_test(contraction_with_split_columns_is_right),
