@@ -22,7 +22,7 @@ REWRITTEN = {
     "copy-start": "async-to-sync", "copy-done": "async-to-sync",
     "batch-norm-grad": "batch-norm-expander", "batch-norm-inference": "batch-norm-expander",
     "batch-norm-training": "batch-norm-expander",
-    "get-dimension-size": "dimension-size-expander",
+    "fft": "fft-expander", "get-dimension-size": "dimension-size-expander",
 }
 
 COLUMNS = re.compile(r"^ \* HLO_OP\((.*)\)$", re.MULTILINE)

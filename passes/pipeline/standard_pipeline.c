@@ -20,6 +20,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   /* Operations that code generation does not take, in terms of those it does. */
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dimension_size_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_fft_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_map_inliner_pass);
 
   if (optimise) {

@@ -1,0 +1,204 @@
+/* One dimension of a Fourier transform. */
+#include <math.h>
+
+#include "base/checked_math.h"
+#include "passes/expand/fft_internal.h"
+
+#define PI 3.14159265358979323846
+
+typedef struct Root {
+  double re, im;
+} Root;
+
+/* exp(sign·2πi·i/n), by quadrants: what is 1, i, -1 or -i is so exactly. */
+static Root unit_root(int64_t i, int64_t n, int sign) {
+  i %= n;
+  int64_t quadrant = 4 * i / n;
+  double angle = PI / 2 * (double)(4 * i - quadrant * n) / (double)n, c = cos(angle), s = sin(angle);
+  Root root = quadrant == 0   ? (Root){c, s}
+              : quadrant == 1 ? (Root){-s, c}
+              : quadrant == 2 ? (Root){-c, -s}
+                              : (Root){s, -c};
+  return (Root){root.re + 0.0, sign * root.im + 0.0}; /* -0 becomes 0 */
+}
+
+/* A constant of the transform's type. */
+static HloInstruction *add_constant(FftBuilder *builder, const Root *values, const int64_t *dims, int rank) {
+  HloModule *module = builder->computation->module;
+  const Shape *shape = shape_array(module->shapes, builder->type, dims, rank);
+  Literal *literal = literal_create(module->arena, shape);
+  int64_t count = shape_element_count(shape);
+  for (int64_t i = 0; i < count; i++) literal_set_complex(literal, i, values[i].re, values[i].im);
+  return hlo_computation_add_constant(builder->computation, literal, (StringView){0});
+}
+
+/* [rows, columns]: exp(sign·2πi·step·row·column/n). */
+static HloInstruction *root_table(FftBuilder *builder, int64_t rows, int64_t columns, int64_t step, int64_t n,
+                                  int sign) {
+  Root *values = ARENA_NEW_ARRAY(builder->scratch, Root, rows * columns);
+  for (int64_t r = 0; r < rows; r++) {
+    for (int64_t c = 0; c < columns; c++) values[r * columns + c] = unit_root(step * r % n * c % n, n, sign);
+  }
+  return add_constant(builder, values, (int64_t[]){rows, columns}, 2);
+}
+
+/* --- mixed radix --- */
+
+enum { MAX_RADIX = 16, MAX_PRIME = 64, MAX_TABLE = 1 << 14 };
+
+static int64_t largest_prime_factor(int64_t n) {
+  int64_t largest = 1;
+  for (int64_t p = 2; p * p <= n; p++) {
+    for (; n % p == 0; n /= p) largest = p;
+  }
+  return max_i64(largest, n);
+}
+
+/* The next factor of |n|: whole when short; else the divisor that leaves the fewest equal steps, or a prime that has
+ * no shorter one. */
+static int64_t choose_radix(int64_t n) {
+  if (n <= MAX_RADIX) return n;
+  int steps = 1;
+  for (int64_t reach = MAX_RADIX; reach < n; reach *= MAX_RADIX) steps++;
+  double even = pow((double)n, 1.0 / steps);
+  int64_t best = 0;
+  for (int64_t d = 2; d <= MAX_RADIX; d++) {
+    if (n % d == 0 && (best == 0 || fabs((double)d - even) <= fabs((double)best - even))) best = d;
+  }
+  for (int64_t d = MAX_RADIX + 1; best == 0; d++) {
+    if (n % d == 0) best = d;
+  }
+  return best;
+}
+
+/* The dot over dimension 1 of |value| [a, radix, b] with the matrix of the short transform: [a, radix, b] again, or
+ * (where b has to move outside) [radix, a, b]. */
+static HloInstruction *short_transform(FftBuilder *builder, HloInstruction *value, int sign, bool *out_is_outside) {
+  ShapeTable *shapes = builder->computation->module->shapes;
+  int64_t a = value->shape->dims[0], radix = value->shape->dims[1], b = value->shape->dims[2];
+  HloInstruction *matrix = root_table(builder, radix, radix, 1, radix, sign);
+  *out_is_outside = b > 1;
+  HloInstruction *dot;
+  int64_t one = 1;
+  if (b > 1) {
+    const Shape *shape = shape_array(shapes, builder->type, (int64_t[]){radix, a, b}, 3);
+    dot = fft_add(builder, HLO_DOT, shape, (HloInstruction *[]){matrix, value}, 2);
+    hlo_instruction_set_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS, &one, 1);
+  } else {
+    HloInstruction *rows = fft_reshape(builder, value, (int64_t[]){a, radix}, 2);
+    dot = fft_add(builder, HLO_DOT, rows->shape, (HloInstruction *[]){rows, matrix}, 2);
+    hlo_instruction_set_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS, (int64_t[]){0}, 1);
+  }
+  hlo_instruction_set_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS, &one, 1);
+  return dot;
+}
+
+/* exp(sign·2πi·j·k/n) along dimensions 1 (j < n/radix) and 2 (k < radix) of |dims|.  A long table is the product of two
+ * short ones, j being h·part + l. */
+static HloInstruction *twiddles(FftBuilder *builder, int64_t n, int64_t radix, int sign, const int64_t *dims) {
+  int64_t rest = n / radix, part = 1;
+  if (n > MAX_TABLE) {
+    while (part * part < rest) part++;
+    while (rest % part != 0) part++;
+  }
+  if (part == 1 || part == rest) {
+    HloInstruction *table = root_table(builder, rest, radix, 1, n, sign);
+    return fft_broadcast(builder, table, (int64_t[]){1, 2}, 2, dims, 4);
+  }
+  const int64_t split[5] = {dims[0], rest / part, part, radix, dims[3]};
+  HloInstruction *high = root_table(builder, rest / part, radix, part, n, sign);
+  HloInstruction *low = root_table(builder, part, radix, 1, n, sign);
+  high = fft_broadcast(builder, high, (int64_t[]){1, 3}, 2, split, 5);
+  low = fft_broadcast(builder, low, (int64_t[]){2, 3}, 2, split, 5);
+  return fft_reshape(builder, fft_multiply(builder, high, low), dims, 4);
+}
+
+/* [a, n, b] with n = radix·rest: the short transforms of what is |rest| apart, [a, rest, radix, b]; what remains are
+ * transforms of length |rest| whose results have the short ones' as their last digit. */
+static HloInstruction *step(FftBuilder *builder, HloInstruction *value, int64_t radix, int sign) {
+  ShapeTable *shapes = builder->computation->module->shapes;
+  int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2], rest = n / radix;
+  bool is_outside;
+  HloInstruction *digits = fft_reshape(builder, value, (int64_t[]){a, radix, rest * b}, 3);
+  digits = short_transform(builder, digits, sign, &is_outside);
+  if (!is_outside) return digits;
+  const int64_t moved[4] = {a, rest, radix, b};
+  digits = fft_reshape(builder, digits, (int64_t[]){radix, a, rest, b}, 4);
+  const Shape *shape = shape_array(shapes, builder->type, moved, 4);
+  digits = fft_add(builder, HLO_TRANSPOSE, shape, &digits, 1);
+  hlo_instruction_set_ints(digits, HLO_ATTR_DIMENSIONS, (int64_t[]){1, 2, 0, 3}, 4);
+  return rest == 1 ? digits : fft_multiply(builder, digits, twiddles(builder, n, radix, sign, moved));
+}
+
+static HloInstruction *mixed_radix(FftBuilder *builder, HloInstruction *value, int sign) {
+  int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2];
+  for (int64_t rest = n, done = 1; rest > 1;) {
+    int64_t radix = choose_radix(rest);
+    value = step(builder, fft_reshape(builder, value, (int64_t[]){a, rest, done * b}, 3), radix, sign);
+    rest /= radix;
+    done *= radix;
+  }
+  return fft_reshape(builder, value, (int64_t[]){a, n, b}, 3);
+}
+
+/* --- any length --- */
+
+/* Radix 2 in place, |count| being a power of two, forwards. */
+static void transform_roots(Root *values, int64_t count) {
+  for (int64_t i = 1, j = 0; i < count; i++) {
+    int64_t bit = count >> 1;
+    for (; (j & bit) != 0; bit >>= 1) j ^= bit;
+    j ^= bit;
+    if (i >= j) continue;
+    Root swapped = values[i];
+    values[i] = values[j];
+    values[j] = swapped;
+  }
+  for (int64_t size = 2; size <= count; size *= 2) {
+    for (int64_t k = 0; k < size / 2; k++) {
+      Root root = unit_root(k, size, -1);
+      for (int64_t at = k; at < count; at += size) {
+        Root *even = &values[at], *odd = &values[at + size / 2];
+        Root turned = {odd->re * root.re - odd->im * root.im, odd->re * root.im + odd->im * root.re};
+        *odd = (Root){even->re - turned.re, even->im - turned.im};
+        *even = (Root){even->re + turned.re, even->im + turned.im};
+      }
+    }
+  }
+}
+
+/* jk = (j² + k² - (k-j)²)/2, so with w(j) = exp(sign·πi·j²/n) result k is w(k)·Σ value(j)·w(j)·conj w(k-j): a
+ * convolution, done by transforms of a length with room for both ends. */
+static HloInstruction *by_convolution(FftBuilder *builder, HloInstruction *value, int sign) {
+  int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2], length = 1;
+  while (length < 2 * n - 1) length *= 2;
+  Root *chirp = ARENA_NEW_ARRAY(builder->scratch, Root, n), *filter = ARENA_NEW_ARRAY(builder->scratch, Root, length);
+  for (int64_t j = 0; j < n; j++) chirp[j] = unit_root(j * j % (2 * n), 2 * n, sign);
+  for (int64_t j = 0; j < n; j++) {
+    filter[j] = filter[(length - j) % length] = (Root){chirp[j].re / (double)length, -chirp[j].im / (double)length};
+  }
+  transform_roots(filter, length);
+  HloInstruction *waves = add_constant(builder, chirp, &n, 1), *spectrum = add_constant(builder, filter, &length, 1);
+  const int64_t one = 1, long_dims[3] = {a, length, b};
+  waves = fft_broadcast(builder, waves, &one, 1, value->shape->dims, 3);
+  HloInstruction *zero = add_constant(builder, &(Root){0, 0}, NULL, 0);
+  const Shape *shape = shape_array(builder->computation->module->shapes, builder->type, long_dims, 3);
+  HloInstruction *padded =
+      fft_add(builder, HLO_PAD, shape, (HloInstruction *[]){fft_multiply(builder, value, waves), zero}, 2);
+  HloModule *module = builder->computation->module;
+  PaddingDimension *padding = ARENA_NEW_ARRAY(module->arena, PaddingDimension, 3);
+  padding[1].high = length - n;
+  PaddingConfig *config = ARENA_NEW(module->arena, PaddingConfig);
+  *config = (PaddingConfig){3, padding};
+  hlo_instruction_set_attr(padded, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = config});
+  HloInstruction *product = mixed_radix(builder, padded, -1);
+  product = fft_multiply(builder, product, fft_broadcast(builder, spectrum, &one, 1, long_dims, 3));
+  HloInstruction *convolved = fft_slice(builder, mixed_radix(builder, product, 1), 1, 0, n);
+  return fft_multiply(builder, convolved, waves);
+}
+
+HloInstruction *fft_transform(FftBuilder *builder, HloInstruction *value, int sign) {
+  int64_t n = value->shape->dims[1];
+  if (largest_prime_factor(n) > MAX_PRIME) return by_convolution(builder, value, sign);
+  return mixed_radix(builder, value, sign);
+}
