@@ -1,7 +1,16 @@
 /* xlac opt MODEL.hlo: named passes, then HLO or an analysis as text. */
 #include "cli/driver.h"
 
-enum { PRINT_HLO, PRINT_BUFFER_MAP, PRINT_LIVENESS, PRINT_BUFFER_ASSIGNMENT, PRINT_KERNELS, PRINT_NONE };
+enum { PRINT_HLO, PRINT_BUFFER_MAP, PRINT_LIVENESS, PRINT_BUFFER_ASSIGNMENT, PRINT_KERNELS, PRINT_PLAN, PRINT_NONE };
+
+static Status print_plans(Session *session, StringBuilder *out) {
+  if (session->machine == NULL) {
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
+                      "plans are for vector processors: name one with --target");
+  }
+  TilerOptions options = {.pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0)};
+  return codegen_print_plans(session->codegen_arena, session->module, session->machine, &options, session->diag, out);
+}
 
 static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   const HloModule *module = session->module;
@@ -10,6 +19,7 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
     return STATUS_OK;
   }
   if (what == PRINT_KERNELS) return codegen_print_kernels(session->codegen_arena, module, session->diag, out);
+  if (what == PRINT_PLAN) return print_plans(session, out);
   if (what == PRINT_NONE) return STATUS_OK;
   RETURN_IF_ERROR(driver_require_assignment(session));
   const BufferAssignment *assignment = module->buffer_assignment;

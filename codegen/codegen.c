@@ -9,6 +9,7 @@
 #include "codegen/kernel/kernel_builder.h"
 #include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_target.h"
+#include "codegen/oncore/plan_printer.h"
 
 StringView codegen_entry_name(Arena *arena, const HloModule *module) {
   StringBuilder name;
@@ -84,7 +85,8 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     LLVMSetModuleDataLayout(llvm_module, target.data_layout);
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
     Arena *kernels = arena_create();
-    ModuleEmitter emitter = {&target, llvm_module, module, kernel_table_create(kernels), entry_name, options->poison, diag};
+    ModuleEmitter emitter = {&target,    llvm_module,     module, kernel_table_create(kernels),
+                             entry_name, options->poison, diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {
@@ -122,21 +124,58 @@ static bool is_region(const HloModule *module, const HloComputation *computation
   return false;
 }
 
-Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out) {
+typedef struct KernelPrinter {
+  StringBuilder *out;
+  const MachineDescription *machine; /* NULL: Kernels, else their plans */
+  const TilerOptions *options;
+} KernelPrinter;
+
+static Status print_plan(Arena *arena, const KernelPrinter *printer, const Kernel *kernel, StringView name,
+                         DiagSink *diag) {
+  const Plan *plan;
+  RETURN_IF_ERROR(tiler_plan(arena, kernel, name, printer->machine, printer->options, diag, &plan));
+  plan_print(printer->out, plan, printer->machine);
+  return STATUS_OK;
+}
+
+static Status print_instruction(Arena *arena, const KernelPrinter *printer, const HloInstruction *instruction,
+                                DiagSink *diag) {
+  KernelList list;
+  RETURN_IF_ERROR(kernel_build(arena, instruction, diag, &list));
+  for (int k = 0; k < list.count; k++) {
+    if (printer->machine != NULL) {
+      StringView name = instruction->name;
+      if (k > 0) name = sv_from_cstring(arena_printf(arena, "%.*s.%d", SV_ARG(name), k));
+      RETURN_IF_ERROR(print_plan(arena, printer, list.kernels[k], name, diag));
+    } else {
+      sb_printf(printer->out, "%.*s: ", SV_ARG(instruction->name));
+      kernel_print(printer->out, list.kernels[k]);
+    }
+    sb_append_cstring(printer->out, "\n");
+  }
+  return STATUS_OK;
+}
+
+static Status print_module(Arena *arena, const KernelPrinter *printer, const HloModule *module, DiagSink *diag) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
     if (is_region(module, computation)) continue;
     for (int64_t i = 0; i < computation->instructions.count; i++) {
       const HloInstruction *instruction = computation->instructions.data[i];
-      if (!has_kernels(instruction)) continue;
-      KernelList list;
-      RETURN_IF_ERROR(kernel_build(arena, instruction, diag, &list));
-      for (int k = 0; k < list.count; k++) {
-        sb_printf(out, "%.*s: ", SV_ARG(instruction->name));
-        kernel_print(out, list.kernels[k]);
-        sb_append_cstring(out, "\n");
-      }
+      if (has_kernels(instruction)) RETURN_IF_ERROR(print_instruction(arena, printer, instruction, diag));
     }
   }
   return STATUS_OK;
+}
+
+Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out) {
+  KernelPrinter printer = {.out = out};
+  return print_module(arena, &printer, module, diag);
+}
+
+Status codegen_print_plans(Arena *arena, const HloModule *module, const MachineDescription *machine,
+                           const TilerOptions *options, DiagSink *diag, StringBuilder *out) {
+  KernelPrinter printer = {out, machine, options};
+  sb_printf(out, "target %.*s\n\n", SV_ARG(machine->name));
+  return print_module(arena, &printer, module, diag);
 }

@@ -2,6 +2,7 @@
 #ifndef XLAC_CODEGEN_CODEGEN_H
 #define XLAC_CODEGEN_CODEGEN_H
 
+#include "codegen/oncore/tiler.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 #include "runtime/abi.h"
@@ -43,6 +44,10 @@ StringView codegen_entry_name(Arena *arena, const HloModule *module);
 
 /* All kernels of the module as text (codegen/kernel), for --dump-kernels and tests. */
 MUST_USE Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out);
+
+/* Their plans for a vector processor, in the plan language; errors as those of tiler_plan. */
+MUST_USE Status codegen_print_plans(Arena *arena, const HloModule *module, const MachineDescription *machine,
+                                    const TilerOptions *options, DiagSink *diag, StringBuilder *out);
 
 /* Object code in memory, ready to run. */
 typedef struct CodegenJit CodegenJit;
