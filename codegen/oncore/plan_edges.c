@@ -59,6 +59,8 @@ static bool implies(const EdgeWalk *walk, int32_t consumer, const PlanEdge *a, c
   if (a->command != b->command && !is_ordered(walk, a->command, b->command)) return false;
   if (a->command == b->command) return a->distance <= b->distance;
   bool a_before = a->command < consumer, b_before = b->command < consumer;
+  bool same_loop = walk->commands[a->command].loop == walk->commands[b->command].loop;
+  if (a_before == b_before && same_loop) return a->command > b->command && a->distance <= b->distance;
   if (a->distance != 0) return false;
   if (a_before != b_before) return a_before;
   return a->command > b->command;

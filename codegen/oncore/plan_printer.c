@@ -135,14 +135,28 @@ static void print_tensor(StringBuilder *out, const Plan *plan, const PlanTensor 
 
 /* --- commands --- */
 
-/* An edge by iterations: L[i-d] is d iterations before the one at hand of the innermost loop around the producer; a
- * producer further down in the same body ran last in the iteration before. */
+/* The innermost loop around both, -1 for none. */
+static int32_t common_loop(const Plan *plan, int32_t a, int32_t b) {
+  while (a != b) {
+    if (a > b) {
+      a = plan->loops[a].parent;
+    } else {
+      b = plan->loops[b].parent;
+    }
+  }
+  return a;
+}
+
+/* L[i-d] is the last run of L in iteration i-d of the innermost loop around both; L alone the last one before. */
 static void print_edge(StringBuilder *out, const Plan *plan, int32_t consumer, const PlanEdge *edge) {
   const PlanCommand *producer = &plan->commands[edge->command];
+  int32_t loop = common_loop(plan, producer->loop, plan->commands[consumer].loop);
+  int64_t runs = plan_loop_instances(plan, producer->loop) / plan_loop_instances(plan, loop);
   sb_append(out, producer->label);
-  int64_t back = edge->distance + (edge->command > consumer ? 1 : 0);
-  if (back > 0 && producer->loop >= 0)
-    sb_printf(out, "[%.*s-%" PRId64 "]", SV_ARG(plan->loops[producer->loop].name), back);
+  int64_t back = edge->distance / runs + (edge->command > consumer ? 1 : 0);
+  if (edge->distance == 0 || loop < 0) return;
+  XLAC_CHECK(edge->distance % runs == 0);
+  sb_printf(out, "[%.*s-%" PRId64 "]", SV_ARG(plan->loops[loop].name), back);
 }
 
 static void print_points(StringBuilder *out, const Plan *plan, const PlanCommand *command) {

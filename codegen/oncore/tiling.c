@@ -5,7 +5,7 @@
 
 #include "base/checked_math.h"
 
-enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3 };
+enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000 };
 
 typedef struct TilingSearch {
   Arena *scratch;
@@ -135,18 +135,48 @@ static void descend(TilingSearch *search, TilingPoint *point) {
   for (int round = 0; round < MAX_ROUNDS && search->status == STATUS_OK && step(search, point); round++) continue;
 }
 
-/* Whole dims from the innermost outwards as long as they fit, then as much of the next as does. */
-static void fill_from_inside(TilingSearch *search, TilingPoint *point) {
-  for (int32_t d = search->kernel->dim_count - 1; d >= 0; d--) {
-    for (int32_t at = search->counts[d] - 1; at > 0; at--) {
-      TilingPoint next = *point;
-      next.at[d] = at;
-      evaluate(search, &next);
-      if (next.cycles == TOO_LONG) continue;
-      *point = next;
-      break;
-    }
+/* Dims that a form cuts. */
+static int32_t free_dims(const TilingSearch *search, const Tiling *form, int32_t *out_dims) {
+  int32_t count = 0;
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+    bool is_free = search->kernel->dims[d].stage == KERNEL_OUTER || form->splits_stages;
+    if (is_free && search->counts[d] > 1) out_dims[count++] = d;
   }
+  return count;
+}
+
+/* The best point of a grid of about GRID_POINTS over the free dims, evenly spaced among the candidates: dims have to
+ * grow together to be worth it, and single steps do not see that. */
+static void best_of_grid(TilingSearch *search, TilingPoint *point) {
+  int32_t dims[KERNEL_MAX_DIMS], count = free_dims(search, &point->tiling, dims), levels = 2;
+  int64_t total = 1;
+  for (bool grows = true; grows && levels < MAX_CANDIDATES; levels++) {
+    total = 1;
+    for (int32_t i = 0; i < count && total <= GRID_POINTS; i++) total *= min_i64(levels + 1, search->counts[dims[i]]);
+    grows = total <= GRID_POINTS;
+  }
+  total = 1;
+  int32_t used = 0; /* beyond this many dims even two levels are too many: those further out stay at one index */
+  for (; used < count; used++) {
+    int64_t more = total * min_i64(levels - 1, search->counts[dims[count - 1 - used]]);
+    if (more > 4 * GRID_POINTS) break;
+    total = more;
+  }
+  TilingPoint best = *point;
+  evaluate(search, &best);
+  for (int64_t number = 0; number < total && search->status == STATUS_OK; number++) {
+    TilingPoint next = *point;
+    int64_t rest = number;
+    for (int32_t i = 0; i < used; i++) {
+      int32_t dim = dims[count - 1 - i];
+      int64_t here = min_i64(levels - 1, search->counts[dim]);
+      next.at[dim] = here == 1 ? 0 : (int32_t)(rest % here * (search->counts[dim] - 1) / (here - 1));
+      rest /= here;
+    }
+    evaluate(search, &next);
+    if (improves(&next, &best)) best = next;
+  }
+  *point = best;
 }
 
 /* Loops of the cut outer dims in other orders. */
@@ -196,7 +226,7 @@ static void all_outer(const TilingSearch *search, Tiling *tiling) {
   }
 }
 
-static void try_form(TilingSearch *search, const Tiling *form, bool from_inside, TilingPoint *best) {
+static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best) {
   TilingPoint point = {.tiling = *form};
   all_outer(search, &point.tiling);
   if (!form->splits_stages) {
@@ -204,7 +234,7 @@ static void try_form(TilingSearch *search, const Tiling *form, bool from_inside,
       if (search->kernel->dims[d].stage != KERNEL_OUTER) point.at[d] = search->counts[d] - 1;
     }
   }
-  if (from_inside) fill_from_inside(search, &point);
+  best_of_grid(search, &point);
   descend(search, &point);
   if (point.cycles == TOO_LONG) return;
   TilingPoint ordered = point;
@@ -239,8 +269,7 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
   int forms = kernel->stage_count == 1 ? 1 : has_scratch(kernel) ? 3 : 2;
   for (int form = 0; form < forms; form++) {
     Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};
-    try_form(&search, &tiling, false, &best);
-    try_form(&search, &tiling, true, &best);
+    try_form(&search, &tiling, &best);
   }
   RETURN_IF_ERROR(search.status);
   if (best.cycles == TOO_LONG) {
