@@ -5,6 +5,8 @@
 
 /* More rounds than any fusion needs: each splits one dim. */
 #define MAX_REFINEMENTS 64
+/* Of one nest. */
+#define MAX_RESULTS 64
 
 static const RootRule root_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_reduce] = root_reduce,
@@ -19,6 +21,8 @@ typedef struct KernelRequest {
   const HloInstruction *root;
   RootRule rule;
   int result_node;
+  LoweringResult *results; /* what root_results makes */
+  int result_count;
 } KernelRequest;
 
 static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest *request, const DimSplit *splits,
@@ -29,6 +33,8 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
                          .predicate = -1,
                          .current_stage = KERNEL_OUTER,
                          .result_node = request->result_node,
+                         .results = ARENA_COPY_ARRAY(arena, LoweringResult, request->results, request->result_count),
+                         .result_count = request->result_count,
                          .splits = splits,
                          .split_count = split_count};
   if (request->source->opcode == HLO_FUSION) {
@@ -55,15 +61,6 @@ static Status build_one(Arena *arena, const KernelRequest *request, DiagSink *di
   }
 }
 
-/* A reduction whose result the fusion goes on with. */
-static bool has_inner_reduce(const HloComputation *fused) {
-  for (int64_t i = 0; i < fused->instructions.count; i++) {
-    const HloInstruction *instruction = fused->instructions.data[i];
-    if (instruction->opcode == HLO_REDUCE && instruction != fused->root) return true;
-  }
-  return false;
-}
-
 static bool is_in_place(const HloInstruction *source, int result_node, Arena *arena) {
   InPlacePairs pairs = hlo_in_place_pairs(source, arena);
   for (int32_t i = 0; i < pairs.count; i++) {
@@ -75,8 +72,6 @@ static bool is_in_place(const HloInstruction *source, int result_node, Arena *ar
 /* A dynamic-update-slice that does not share memory with its operand (a fusion reads the old values elsewhere) makes
  * every element anew. */
 static RootRule rule_of(const HloInstruction *source, const HloInstruction *root, int result_node, Arena *arena) {
-  if (source->opcode == HLO_FUSION && has_inner_reduce(hlo_instruction_computation(source, HLO_ATTR_CALLS)))
-    return root_rows;
   RootRule rule = root_rules[emit_family(root->opcode)];
   if (rule == root_dynamic_update_slice && !is_in_place(source, result_node, arena)) rule = NULL;
   return rule != NULL ? rule : root_elements;
@@ -90,6 +85,45 @@ static Status check_ranks(const HloInstruction *instruction, DiagSink *diag) {
                     "'%.*s' has more than %d dimensions", SV_ARG(instruction->name), MAX_RANK);
 }
 
+/* A fusion's result number |number|, or all that an operation makes. */
+static LoweringResult result_at(const HloInstruction *source, const HloInstruction *root, int number, Arena *arena) {
+  LoweringResult result = {.made = root};
+  if (root->opcode == HLO_TUPLE) result.made = root->operands[number];
+  if (shape_is_tuple(source->shape)) result.node = shape_node_child(source->shape, 0, number);
+  result.nest = hlo_loop_nest(result.made, source->opcode != HLO_FUSION, arena);
+  return result;
+}
+
+/* Several results in one nest, or one that goes on with reductions. */
+static bool makes_all_at_once(const HloInstruction *source, const LoweringResult *results, int count) {
+  if (source->opcode != HLO_FUSION) return false;
+  if (count == 1) return results[0].nest.kind == LOOP_NEST_REDUCED && results[0].made->opcode != HLO_REDUCE;
+  LoopNest nests[MAX_RESULTS];
+  if (count > MAX_RESULTS) return false;
+  for (int i = 0; i < count; i++) nests[i] = results[i].nest;
+  return hlo_loop_nests_unite(nests, count);
+}
+
+static Status add_kernel(Arena *arena, const KernelRequest *request, DiagSink *diag, KernelList *kernels) {
+  const Kernel **place = (const Kernel **)&kernels->kernels[kernels->count];
+  RETURN_IF_ERROR(build_one(arena, request, diag, place));
+  kernels->count += *place != NULL;
+  return STATUS_OK;
+}
+
+/* The Kernels of one result by itself. */
+static Status add_kernels_of(Arena *arena, const HloInstruction *source, LoweringResult *result, DiagSink *diag,
+                             KernelList *kernels) {
+  KernelRequest request = {source, result->made, rule_of(source, result->made, result->node, arena), result->node,
+                           result, 1};
+  if (result->made->opcode == HLO_SELECT_AND_SCATTER) {
+    KernelRequest fill = request;
+    fill.rule = root_select_and_scatter_fill;
+    RETURN_IF_ERROR(add_kernel(arena, &fill, diag, kernels));
+  }
+  return add_kernel(arena, &request, diag, kernels);
+}
+
 Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels) {
   RETURN_IF_ERROR(check_ranks(instruction, diag));
   const HloInstruction *root = instruction;
@@ -99,22 +133,16 @@ Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *d
       RETURN_IF_ERROR(check_ranks(fused->instructions.data[i], diag));
     root = fused->root;
   }
-  bool has_leaves = root->opcode == HLO_TUPLE; /* a fusion with several results: one Kernel each */
-  int request_count = has_leaves ? root->operand_count : 1;
-  const Kernel **kernels = ARENA_NEW_ARRAY(arena, const Kernel *, request_count + 1);
-  *out_kernels = (KernelList){0, kernels};
-  for (int i = 0; i < request_count; i++) {
-    const HloInstruction *leaf = has_leaves ? root->operands[i] : root;
-    int result_node = shape_is_tuple(instruction->shape) ? shape_node_child(instruction->shape, 0, i) : 0;
-    KernelRequest request = {instruction, leaf, rule_of(instruction, leaf, result_node, arena), result_node};
-    if (leaf->opcode == HLO_SELECT_AND_SCATTER) {
-      KernelRequest fill = request;
-      fill.rule = root_select_and_scatter_fill;
-      RETURN_IF_ERROR(build_one(arena, &fill, diag, &kernels[out_kernels->count]));
-      out_kernels->count += kernels[out_kernels->count] != NULL;
-    }
-    RETURN_IF_ERROR(build_one(arena, &request, diag, &kernels[out_kernels->count]));
-    out_kernels->count += kernels[out_kernels->count] != NULL;
+  bool has_leaves = root->opcode == HLO_TUPLE;
+  int result_count = has_leaves ? root->operand_count : 1;
+  LoweringResult *results = ARENA_NEW_ARRAY(arena, LoweringResult, result_count + 1);
+  for (int i = 0; i < result_count; i++) results[i] = result_at(instruction, root, i, arena);
+  *out_kernels = (KernelList){0, ARENA_NEW_ARRAY(arena, const Kernel *, 2 * result_count + 1)};
+  if (makes_all_at_once(instruction, results, result_count)) {
+    KernelRequest request = {instruction, root, root_results, results[0].node, results, result_count};
+    return add_kernel(arena, &request, diag, out_kernels);
   }
+  for (int i = 0; i < result_count; i++)
+    RETURN_IF_ERROR(add_kernels_of(arena, instruction, &results[i], diag, out_kernels));
   return STATUS_OK;
 }

@@ -14,13 +14,12 @@ static const HloOpcode row_opcodes[] = {
     HLO_ATAN2,
 };
 
-struct LoweringMemo {
+typedef struct LoweringMemo {
   const HloInstruction *instruction;
   const IndexExpr *index;
   int32_t predicate, value;
-  struct LoweringMemo *next;   /* of equal hash */
-  struct LoweringMemo *before; /* made before this one */
-};
+  struct LoweringMemo *next; /* of equal hash */
+} LoweringMemo;
 
 static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_elementwise] = element_elementwise,
@@ -219,18 +218,7 @@ static bool memo_matches(const Lowering *lowering, const LoweringMemo *memo, con
 }
 
 void lowering_forget_rows(Lowering *lowering) {
-  IntMap kept;
-  int_map_init(&kept, lowering->arena);
-  for (const LoweringMemo *memo = lowering->memos; memo != NULL; memo = memo->before) {
-    if (memo->instruction->opcode != HLO_REDUCE) continue;
-    LoweringMemo *copy = ARENA_NEW(lowering->arena, LoweringMemo);
-    *copy = *memo;
-    uint64_t hash = memo_hash(lowering, memo->instruction, memo->index);
-    int64_t found = 0;
-    copy->next = int_map_find(&kept, hash, &found) ? (LoweringMemo *)(uintptr_t)found : NULL;
-    int_map_set(&kept, hash, (int64_t)(uintptr_t)copy);
-  }
-  lowering->memo_map = kept;
+  int_map_init(&lowering->memo_map, lowering->arena);
 }
 
 static Status unsupported(const Lowering *lowering, const HloInstruction *instruction, const char *why) {
@@ -267,9 +255,7 @@ Status lower_element(Lowering *lowering, const HloInstruction *instruction, cons
                          ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
                          lowering->predicate,
                          *out_value,
-                         first,
-                         lowering->memos};
-  lowering->memos = memo;
+                         first};
   int_map_set(&lowering->memo_map, hash, (int64_t)(uintptr_t)memo);
   return STATUS_OK;
 }
@@ -299,8 +285,15 @@ Status element_forward(Lowering *lowering, const HloInstruction *instruction, co
                        int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0];
   if (instruction->opcode == HLO_GET_TUPLE_ELEMENT) {
+    int64_t number = hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0);
+    if (operand->opcode == HLO_REDUCE) {
+      const int32_t *values;
+      RETURN_IF_ERROR(lower_reduce(lowering, operand, index, &values));
+      *out_value = values[number];
+      return STATUS_OK;
+    }
     if (operand->opcode != HLO_TUPLE) return unsupported(lowering, instruction, "of this operand cannot be fused");
-    operand = operand->operands[hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0)];
+    operand = operand->operands[number];
   }
   return lower_element(lowering, operand, index, out_value);
 }

@@ -43,6 +43,8 @@ typedef struct Finisher {
   Arena *arena;
   bool *alive;                   /* by old value */
   int32_t *new_number;           /* by old value */
+  bool *fold_alive;              /* by old fold */
+  int32_t *new_fold;             /* by old fold */
   int group[KERNEL_MAX_DIMS];    /* new dim of each old dim */
   bool is_last[KERNEL_MAX_DIMS]; /* the old dim is the innermost of its group */
   IndexExpr *dim_index;          /* by old dim: its part of the new ones */
@@ -61,6 +63,12 @@ static void mark_index(Finisher *finisher, IndexExpr expr) {
   }
 }
 
+static void mark_fold(Finisher *finisher, int32_t fold) {
+  finisher->fold_alive[fold] = true;
+  mark(finisher, finisher->lowering->folds.data[fold].seed);
+  mark(finisher, finisher->lowering->folds.data[fold].next);
+}
+
 static void mark(Finisher *finisher, int32_t value) {
   if (value < 0 || finisher->alive[value]) return;
   finisher->alive[value] = true;
@@ -68,6 +76,7 @@ static void mark(Finisher *finisher, int32_t value) {
   for (int i = 0; i < info->operand_count; i++) mark(finisher, info->operands[i]);
   mark(finisher, info->predicate);
   mark_index(finisher, info->address);
+  if (info->kind == KERNEL_ACCUMULATOR) mark_fold(finisher, info->fold);
 }
 
 static void mark_all(Finisher *finisher) {
@@ -79,10 +88,6 @@ static void mark_all(Finisher *finisher) {
       mark(finisher, stores->data[i].predicate);
       mark_index(finisher, stores->data[i].address);
     }
-  }
-  for (int64_t f = 0; f < lowering->folds.count; f++) {
-    mark(finisher, lowering->folds.data[f].seed);
-    mark(finisher, lowering->folds.data[f].next);
   }
 }
 
@@ -171,29 +176,33 @@ static void rewrite_values(Finisher *finisher, Kernel *kernel) {
     *value = lowering->values.data[v];
     for (int i = 0; i < value->operand_count; i++) value->operands[i] = renumber(finisher, value->operands[i]);
     value->predicate = renumber(finisher, value->predicate);
+    if (value->kind == KERNEL_ACCUMULATOR) value->fold = finisher->new_fold[value->fold];
     value->address = rewrite_index(finisher, value->address);
     kernel->space = finisher->space;
     kernel_value_depends(kernel, value);
   }
 }
 
-/* Folds before the values that read them; seeds and next values are renumbered afterwards.  Complex folds are two
- * already. */
+/* Folds before the values that read them; seeds and next values are renumbered afterwards.  What nobody reads
+ * goes; complex folds are two already. */
 static KernelFold *copy_folds(Finisher *finisher, Kernel *kernel) {
   const Lowering *lowering = finisher->lowering;
-  KernelFold *folds = ARENA_COPY_ARRAY(finisher->arena, KernelFold, lowering->folds.data, lowering->folds.count);
+  KernelFold *folds = ARENA_NEW_ARRAY(finisher->arena, KernelFold, lowering->folds.count);
   for (int64_t f = 0; f < lowering->folds.count; f++) {
-    folds[f].stage = stage_place(lowering, folds[f].stage);
-    folds[f].type = type_complex_part(folds[f].type);
+    if (!finisher->fold_alive[f]) continue;
+    finisher->new_fold[f] = kernel->fold_count;
+    KernelFold *fold = &folds[kernel->fold_count++];
+    *fold = lowering->folds.data[f];
+    fold->stage = stage_place(lowering, fold->stage);
+    fold->type = type_complex_part(fold->type);
   }
   kernel->folds = folds;
-  kernel->fold_count = (int32_t)lowering->folds.count;
   return folds;
 }
 
 static void rewrite_effects(Finisher *finisher, Kernel *kernel, KernelFold *folds) {
   const Lowering *lowering = finisher->lowering;
-  for (int64_t f = 0; f < lowering->folds.count; f++) {
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
     folds[f].seed = renumber(finisher, folds[f].seed);
     folds[f].next = renumber(finisher, folds[f].next);
   }
@@ -248,6 +257,8 @@ Kernel *lowering_finish(Lowering *lowering) {
   Finisher finisher = {.lowering = lowering, .arena = lowering->arena};
   finisher.alive = ARENA_NEW_ARRAY(lowering->arena, bool, lowering->values.count);
   finisher.new_number = ARENA_NEW_ARRAY(lowering->arena, int32_t, lowering->values.count);
+  finisher.fold_alive = ARENA_NEW_ARRAY(lowering->arena, bool, lowering->folds.count);
+  finisher.new_fold = ARENA_NEW_ARRAY(lowering->arena, int32_t, lowering->folds.count);
   index_space_init(&finisher.space, lowering->arena);
   mark_all(&finisher);
   merge_dims(&finisher);

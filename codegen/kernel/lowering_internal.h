@@ -6,6 +6,7 @@
 #include "codegen/kernel/emit_family.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/kernel/kernel_builder.h"
+#include "hlo/analysis/loop_nest.h"
 
 #define MAX_RANK 32
 
@@ -32,6 +33,22 @@ typedef struct RowValue {
   int32_t buffer; /* -1 until somebody asks */
 } RowValue;
 
+/* A reduction that was folded at one point of the outer dims. */
+typedef struct FoldedReduce {
+  const HloInstruction *reduce;
+  const IndexExpr *outer;
+  int32_t predicate;
+  const int32_t *values; /* its results; NULL while its stage is being written */
+} FoldedReduce;
+
+/* One of the arrays that the Kernel makes. */
+typedef struct LoweringResult {
+  const HloInstruction *made;
+  int node; /* the leaf of the source's shape */
+  LoopNest nest;
+  bool is_stored;
+} LoweringResult;
+
 typedef ARRAY(KernelStore) KernelStoreArray;
 
 typedef struct LoweringStage {
@@ -53,9 +70,13 @@ typedef struct Lowering {
   ARRAY(int32_t) stage_order;  /* their numbers in order of execution: a stage ends after those it needs */
   int current_stage;           /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
+  ARRAY(FoldedReduce) folded;
+  LoweringResult *results; /* of a Kernel made by root_results */
+  int result_count;
+  bool has_rows; /* the outer dims walk rows: |row| is the number of the row */
+  IndexExpr row;
   IntMap value_map;    /* content hash → value, for sharing equal values */
   IntMap memo_map;     /* (instruction, index, predicate) hash → LoweringMemo */
-  LoweringMemo *memos; /* the latest, linked to those before */
   int32_t predicate;   /* under which loads happen now; -1: always */
   int result_node;     /* the leaf of the source's shape that this Kernel makes (the first of several) */
   bool is_empty;       /* an outer dim has extent 0: there is nothing to do */
@@ -160,8 +181,18 @@ MUST_USE Status lower_element(Lowering *lowering, const HloInstruction *instruct
 MUST_USE Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction,
                               const IndexExpr *index, int32_t *out_value);
 
-/* Forgets which elements were lowered, but for those of reductions: they are asked for again, and may now come from
- * rows. */
+/* The results of |reduce| at |outer|, folded in a stage of their own, which reductions that read as many elements of the
+ * same row share. */
+MUST_USE Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
+                             const int32_t **out_values);
+/* Folds |inputs| of |reduce| in the current stage, from |inits|, where |inside| is true (-1: everywhere). */
+MUST_USE Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs,
+                                     const int32_t *inits, int count, int32_t inside, int32_t *out_finals);
+#define MAX_REDUCE_INPUTS 16
+/* STATUS_UNSUPPORTED when |reduce| has more. */
+MUST_USE Status lowering_check_inputs(const Lowering *lowering, const HloInstruction *reduce);
+
+/* Forgets which elements were lowered: they are asked for again, and may now come from rows. */
 void lowering_forget_rows(Lowering *lowering);
 
 /* The results of scalar computation |region| applied to |arguments|: one value per leaf of its root. */
@@ -204,8 +235,8 @@ MUST_USE Status lower_index_component(Lowering *lowering, const HloInstruction *
 typedef Status (*RootRule)(Lowering *lowering, const HloInstruction *root);
 Status root_elements(Lowering *, const HloInstruction *);
 Status root_reduce(Lowering *, const HloInstruction *);
-/* A fusion with reductions inside: one outer nest over rows, stages for each reduction and for the result. */
-Status root_rows(Lowering *, const HloInstruction *);
+/* All of lowering->results in one nest: elements, or rows with stages for reductions and for what is made from them. */
+Status root_results(Lowering *, const HloInstruction *);
 Status root_reduce_window(Lowering *, const HloInstruction *);
 Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
 Status root_scatter(Lowering *, const HloInstruction *);

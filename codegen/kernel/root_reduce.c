@@ -1,8 +1,6 @@
 /* Roots that visit every element of their result: plain elements, reduce, reduce-window, dynamic-update-slice. */
 #include "codegen/kernel/lowering_internal.h"
 
-#define MAX_REDUCE_INPUTS 16
-
 static const Shape *result_leaf(const Lowering *lowering, int offset) {
   return shape_node(lowering->source->shape, lowering->result_node + offset);
 }
@@ -100,8 +98,8 @@ static Status fold_region(Lowering *lowering, const HloComputation *region, cons
   return STATUS_OK;
 }
 
-static Status fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs, const int32_t *inits,
-                          int count, int32_t inside, int32_t *out_finals) {
+Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs,
+                            const int32_t *inits, int count, int32_t inside, int32_t *out_finals) {
   PrimitiveType type = lowering_type(lowering, inits[0]);
   const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
@@ -122,94 +120,13 @@ static void store_results(Lowering *lowering, const IndexExpr *index, const int3
   lowering_add_stage(lowering, stores, count);
 }
 
-static Status too_many_inputs(const Lowering *lowering, const HloInstruction *reduce) {
-  return diag_error(lowering->diag, STATUS_UNSUPPORTED, reduce->loc, "unsupported-op", "'%s' of more than %d arrays",
-                    hlo_opcode_text(reduce->opcode), MAX_REDUCE_INPUTS);
-}
-
-/* The results of |reduce| at |outer|: the final values of a stage of their own, or the initial values where nothing is
- * reduced. */
-static Status fold_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
-                          int32_t *out_values) {
-  int count = reduce->operand_count / 2;
-  if (count > MAX_REDUCE_INPUTS) return too_many_inputs(lowering, reduce);
-  Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
-  const Shape *input = reduce->operands[0]->shape;
-  IndexExpr index[MAX_RANK];
-  int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS];
-  for (int i = 0; i < count; i++) {
-    RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
-    out_values[i] = inits[i];
-  }
-  int outer_stage = lowering->current_stage, stage = lowering_begin_stage(lowering);
-  bool is_reduced[MAX_RANK] = {false};
-  for (int64_t i = 0; i < dimensions.count; i++) is_reduced[dimensions.data[i]] = true;
-  for (int d = 0, next = 0; d < input->rank; d++) {
-    index[d] = is_reduced[d] ? lowering_dim(lowering, input->dims[d], KERNEL_REDUCTION, stage) : outer[next++];
-  }
-  bool reduces_nothing = lowering->is_empty;
-  lowering->is_empty = false;
-  if (!reduces_nothing) {
-    for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
-    RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, -1, out_values));
-  }
-  lowering_end_stage(lowering, stage, outer_stage);
-  return STATUS_OK;
-}
-
 Status root_reduce(Lowering *lowering, const HloInstruction *reduce) {
   IndexExpr outer[MAX_RANK];
-  int32_t values[MAX_REDUCE_INPUTS];
+  const int32_t *values;
   lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
   if (lowering->is_empty) return STATUS_OK;
-  RETURN_IF_ERROR(fold_reduce(lowering, reduce, outer, values));
+  RETURN_IF_ERROR(lower_reduce(lowering, reduce, outer, &values));
   store_results(lowering, outer, values, reduce->operand_count / 2);
-  return STATUS_OK;
-}
-
-Status element_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *index, int32_t *out_value) {
-  int32_t values[MAX_REDUCE_INPUTS];
-  RETURN_IF_ERROR(fold_reduce(lowering, reduce, index, values));
-  *out_value = values[0];
-  return STATUS_OK;
-}
-
-/* --- rows --- */
-
-/* How many leading dims of |shape| walk the rows of the reductions in |fused|: their product is the reductions' result.
- */
-static int leading_dims(const HloComputation *fused, const Shape *shape) {
-  int64_t rows = 1;
-  for (int64_t i = 0; i < fused->instructions.count; i++) {
-    const HloInstruction *instruction = fused->instructions.data[i];
-    if (instruction->opcode == HLO_REDUCE) rows = shape_element_count(instruction->shape);
-  }
-  int64_t product = 1;
-  int d = 0;
-  while (d < shape->rank && product < rows) product *= shape->dims[d++];
-  while (d < shape->rank && shape->dims[d] == 1) d++;
-  return d;
-}
-
-Status root_rows(Lowering *lowering, const HloInstruction *root) {
-  const Shape *shape = result_leaf(lowering, 0);
-  IndexExpr index[MAX_RANK];
-  int leading = leading_dims(lowering->fused, shape);
-  for (int d = 0; d < leading; d++) index[d] = lowering_dim(lowering, shape->dims[d], KERNEL_PARALLEL, KERNEL_OUTER);
-  int stage = lowering_begin_stage(lowering);
-  for (int d = leading; d < shape->rank; d++) index[d] = lowering_dim(lowering, shape->dims[d], KERNEL_PARALLEL, stage);
-  if (lowering->is_empty) return STATUS_OK;
-  KernelStore store = {.predicate = -1};
-  /* The first time begins the stages that the result needs, the second finds what they computed in their rows; what
-   * only the first made is dead. */
-  for (int round = 0; round < 2; round++) {
-    lowering_forget_rows(lowering);
-    RETURN_IF_ERROR(lower_element(lowering, root, index, &store.value));
-  }
-  store.buffer = result_buffer(lowering, KERNEL_RESULT, 0);
-  store.address = lowering_address(lowering, shape, index);
-  lowering_add_store(lowering, stage, &store);
-  lowering_end_stage(lowering, stage, KERNEL_OUTER);
   return STATUS_OK;
 }
 
@@ -229,7 +146,7 @@ static IndexExpr window_position(Lowering *lowering, const WindowDimension *wind
 
 Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
   int count = reduce->operand_count / 2;
-  if (count > MAX_REDUCE_INPUTS) return too_many_inputs(lowering, reduce);
+  RETURN_IF_ERROR(lowering_check_inputs(lowering, reduce));
   const HloAttr *attr = hlo_instruction_attr(reduce, HLO_ATTR_WINDOW);
   const Shape *input = reduce->operands[0]->shape;
   IndexExpr outer[MAX_RANK], index[MAX_RANK];
@@ -252,7 +169,7 @@ Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
   lowering->predicate = predicate;
   for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
   lowering->predicate = -1;
-  RETURN_IF_ERROR(fold_inputs(lowering, reduce, inputs, inits, count, predicate, finals));
+  RETURN_IF_ERROR(lowering_fold_inputs(lowering, reduce, inputs, inits, count, predicate, finals));
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
   store_results(lowering, outer, finals, count);
   return STATUS_OK;

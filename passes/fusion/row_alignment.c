@@ -1,20 +1,13 @@
 #include "passes/fusion/row_alignment.h"
 
-int row_leading_dims(const Shape *shape, int64_t rows) {
-  int64_t product = 1;
-  int dim = 0;
-  while (dim < shape->rank && product < rows) product *= shape->dims[dim++];
-  if (product != rows) return -1;
-  while (dim < shape->rank && shape->dims[dim] == 1) dim++;
-  return dim;
-}
+#include "hlo/analysis/loop_nest.h"
 
 /* The leading dims of the operand reach those of the result in order and none is repeated; the others stay behind them.
  */
 static bool broadcast_keeps_rows(const HloInstruction *broadcast, int64_t rows) {
   const Shape *from = broadcast->operands[0]->shape, *to = broadcast->shape;
   Int64List dimensions = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS);
-  int from_leading = row_leading_dims(from, rows), to_leading = row_leading_dims(to, rows);
+  int from_leading = hlo_row_dims(from, rows), to_leading = hlo_row_dims(to, rows);
   int64_t reached = 0; /* result dims below this one are accounted for */
   for (int d = 0; d < from->rank; d++) {
     int64_t target = dimensions.data[d];
@@ -40,7 +33,7 @@ static bool reduce_keeps_rows(const HloInstruction *reduce, int64_t rows) {
   if (!shape_is_array(reduce->shape) || shape_element_count(reduce->shape) != rows) return false;
   Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
   const Shape *input = reduce->operands[0]->shape;
-  int leading = row_leading_dims(input, rows);
+  int leading = hlo_row_dims(input, rows);
   for (int64_t i = 0; i < dimensions.count; i++) {
     if (dimensions.data[i] < leading && input->dims[dimensions.data[i]] != 1) return false;
   }
@@ -50,7 +43,7 @@ static bool reduce_keeps_rows(const HloInstruction *reduce, int64_t rows) {
 /* |instruction| makes rows from the rows of operand |operand|. */
 static bool keeps_rows(const HloInstruction *instruction, const HloInstruction *operand, int64_t rows) {
   if (!shape_is_array(operand->shape) || !shape_is_array(instruction->shape)) return false;
-  if (row_leading_dims(operand->shape, rows) < 0 || row_leading_dims(instruction->shape, rows) < 0) return false;
+  if (hlo_row_dims(operand->shape, rows) < 0 || hlo_row_dims(instruction->shape, rows) < 0) return false;
   switch (instruction->opcode) {
     case HLO_BROADCAST: return broadcast_keeps_rows(instruction, rows);
     case HLO_REDUCE: return operand == instruction->operands[0] && reduce_keeps_rows(instruction, rows);
@@ -87,7 +80,7 @@ bool row_aligned(const HloInstruction *consumer, const HloInstruction *producer,
     if (consumer->operands[k] != producer) continue;
     IntMap derived;
     int_map_init(&derived, scratch);
-    if (row_leading_dims(producer->shape, rows) < 0) return false;
+    if (hlo_row_dims(producer->shape, rows) < 0) return false;
     if (!fused_keeps_rows(fused, fused->parameters.data[k], rows, &derived)) return false;
   }
   return true;

@@ -8,9 +8,6 @@
 
 #include "hlo/ir/hlo_module.h"
 
-/* The number of leading dimensions that multiply to |rows| (those of size 1 behind them included), or -1. */
-int row_leading_dims(const Shape *shape, int64_t rows);
-
 /* True when |consumer| (an operation or a fusion) is aligned to its operand |producer| for |rows| rows. */
 bool row_aligned(const HloInstruction *consumer, const HloInstruction *producer, int64_t rows, Arena *scratch);
 

@@ -4,6 +4,7 @@
  * needs, as long as each row depends on the same row only (row_alignment.h).  It becomes one fusion with reductions
  * inside, a Kernel of several stages over one row (softmax, layer norm, cross entropy).  One result, nothing else
  * leaves the cluster: so no cycles can arise. */
+#include "hlo/analysis/loop_nest.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fusion_decision.h"
 #include "passes/fusion/row_alignment.h"
@@ -94,7 +95,7 @@ static void add_member(RowFuser *fuser, RowCluster *cluster, HloInstruction *mem
 /* All users are members, aligned to it; a reduction of its own must leave one element a row. */
 static bool fits(const RowFuser *fuser, const RowCluster *cluster, const HloInstruction *candidate) {
   if (!may_join(fuser, candidate) || candidate == fuser->computation->root) return false;
-  if (row_leading_dims(candidate->shape, cluster->rows) < 0) return false;
+  if (hlo_row_dims(candidate->shape, cluster->rows) < 0) return false;
   if (is_reduction(candidate) && shape_element_count(candidate->shape) != cluster->rows) return false;
   if (shape_element_count(candidate->shape) / cluster->rows > ROW_ELEMENTS_LIMIT) return false;
   if (cluster->members.count >= MEMBER_LIMIT) return false;
@@ -138,7 +139,7 @@ static int row_candidates(const HloInstruction *last, int64_t *out_rows) {
     const HloInstruction *operand = last->operands[k];
     if (!shape_is_array(operand->shape)) continue;
     int64_t rows = shape_element_count(operand->shape);
-    bool is_new = rows > 1 && row_leading_dims(last->shape, rows) >= 0;
+    bool is_new = rows > 1 && hlo_row_dims(last->shape, rows) >= 0;
     for (int i = 0; i < count; i++) is_new = is_new && out_rows[i] != rows;
     if (is_new) out_rows[count++] = rows;
   }

@@ -1,0 +1,174 @@
+/* Reductions inside a nest: each a stage of folds, shared by those that walk the same elements of a row. */
+#include "codegen/kernel/lowering_internal.h"
+
+#define MAX_TOGETHER 16
+
+Status lowering_check_inputs(const Lowering *lowering, const HloInstruction *reduce) {
+  if (reduce->operand_count / 2 <= MAX_REDUCE_INPUTS) return STATUS_OK;
+  return diag_error(lowering->diag, STATUS_UNSUPPORTED, reduce->loc, "unsupported-op", "'%s' of more than %d arrays",
+                    hlo_opcode_text(reduce->opcode), MAX_REDUCE_INPUTS);
+}
+
+static const Shape *outer_shape(const HloInstruction *reduce) {
+  return shape_is_tuple(reduce->shape) ? reduce->shape->tuple[0] : reduce->shape;
+}
+
+/* |outer| is the row that the outer dims stand at. */
+static bool is_row(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer) {
+  const Shape *shape = outer_shape(reduce);
+  if (!lowering->has_rows || lowering->predicate >= 0) return false;
+  return index_equal(lowering_linearize(lowering, outer, shape->dims, shape->rank), lowering->row);
+}
+
+static FoldedReduce *find_folded(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer) {
+  for (int64_t i = 0; i < lowering->folded.count; i++) {
+    FoldedReduce *folded = &lowering->folded.data[i];
+    if (folded->reduce != reduce || folded->predicate != lowering->predicate) continue;
+    bool same = true;
+    for (int d = 0; d < outer_shape(reduce)->rank; d++) same = same && index_equal(folded->outer[d], outer[d]);
+    if (same) return folded;
+  }
+  return NULL;
+}
+
+/* --- which reductions share a stage --- */
+
+static bool reaches(const HloInstruction *from, const HloInstruction *wanted, IntMap *seen) {
+  int64_t ignored;
+  if (from == wanted) return true;
+  if (int_map_find(seen, (uint64_t)from->id, &ignored)) return false;
+  int_map_set(seen, (uint64_t)from->id, 1);
+  for (int i = 0; i < from->operand_count; i++) {
+    if (reaches(from->operands[i], wanted, seen)) return true;
+  }
+  return false;
+}
+
+static bool are_independent(const Lowering *lowering, const HloInstruction *a, const HloInstruction *b) {
+  IntMap above_a, above_b;
+  int_map_init(&above_a, lowering->arena);
+  int_map_init(&above_b, lowering->arena);
+  return !reaches(a, b, &above_a) && !reaches(b, a, &above_b);
+}
+
+/* |reduce| and others of the fusion along the same dims that can be folded at once; their number. */
+static int collect_together(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
+                            const HloInstruction **out_reduces) {
+  int count = 1;
+  out_reduces[0] = reduce;
+  if (!is_row(lowering, reduce, outer)) return count;
+  for (int64_t i = 0; i < lowering->fused->instructions.count && count < MAX_TOGETHER; i++) {
+    const HloInstruction *other = lowering->fused->instructions.data[i];
+    if (other->opcode != HLO_REDUCE || other == reduce || !hlo_same_reduced_dims(reduce, other)) continue;
+    bool joins = find_folded(lowering, other, outer) == NULL;
+    for (int k = 0; joins && k < count; k++) joins = are_independent(lowering, out_reduces[k], other);
+    if (joins) out_reduces[count++] = other;
+  }
+  return count;
+}
+
+/* --- one stage --- */
+
+/* Begins a stage that walks the reduced dims of |reduce|; |out_index| of its input. */
+static int begin_walk(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer, IndexExpr *out_index) {
+  Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
+  const Shape *input = reduce->operands[0]->shape;
+  int stage = lowering_begin_stage(lowering);
+  for (int d = 0, next = 0; d < input->rank; d++) {
+    bool is_reduced = lowering_list_find(dimensions, d) >= 0;
+    out_index[d] = is_reduced ? lowering_dim(lowering, input->dims[d], KERNEL_REDUCTION, stage) : outer[next++];
+  }
+  return stage;
+}
+
+static Status fold_one(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *index, int32_t *values) {
+  int count = reduce->operand_count / 2;
+  int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS];
+  for (int i = 0; i < count; i++) inits[i] = values[i];
+  for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
+  return lowering_fold_inputs(lowering, reduce, inputs, inits, count, -1, values);
+}
+
+/* |made| needs no reduction but such as are done at this row. */
+static bool is_ready(Lowering *lowering, const HloInstruction *made, const IndexExpr *outer, IntMap *seen) {
+  int64_t ignored;
+  if (int_map_find(seen, (uint64_t)made->id, &ignored)) return true;
+  int_map_set(seen, (uint64_t)made->id, 1);
+  if (made->opcode == HLO_REDUCE) {
+    const FoldedReduce *folded = find_folded(lowering, made, outer);
+    return folded != NULL && folded->values != NULL;
+  }
+  for (int i = 0; i < made->operand_count; i++) {
+    if (!is_ready(lowering, made->operands[i], outer, seen)) return false;
+  }
+  return true;
+}
+
+/* Results that are elements of what the current stage walks are stored as it goes by. */
+static Status store_alongside(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
+                              const IndexExpr *index) {
+  const Shape *input = reduce->operands[0]->shape;
+  for (int i = 0; i < lowering->result_count; i++) {
+    LoweringResult *result = &lowering->results[i];
+    IntMap seen;
+    int_map_init(&seen, lowering->arena);
+    if (result->is_stored || !shape_same_dims(result->nest.shape, input)) continue;
+    if (!is_ready(lowering, result->made, outer, &seen)) continue;
+    KernelStore store = {.predicate = -1};
+    RETURN_IF_ERROR(lower_element(lowering, result->made, index, &store.value));
+    store.buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, result->node, result->nest.shape);
+    store.address = lowering_address(lowering, result->nest.shape, index);
+    lowering_add_store(lowering, lowering->current_stage, &store);
+    result->is_stored = true;
+  }
+  return STATUS_OK;
+}
+
+/* The results of |reduces| at |outer|; of |values|, each row of MAX_REDUCE_INPUTS holds the initial values. */
+static Status fold_together(Lowering *lowering, const HloInstruction **reduces, int count, const IndexExpr *outer,
+                            int32_t *values) {
+  bool stores = is_row(lowering, reduces[0], outer);
+  IndexExpr index[MAX_RANK];
+  int outer_stage = lowering->current_stage, stage = begin_walk(lowering, reduces[0], outer, index);
+  bool reduces_nothing = lowering->is_empty;
+  lowering->is_empty = false;
+  for (int i = 0; i < count && !reduces_nothing; i++)
+    RETURN_IF_ERROR(fold_one(lowering, reduces[i], index, &values[i * MAX_REDUCE_INPUTS]));
+  if (stores && !reduces_nothing) RETURN_IF_ERROR(store_alongside(lowering, reduces[0], outer, index));
+  lowering_end_stage(lowering, stage, outer_stage);
+  return STATUS_OK;
+}
+
+Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
+                    const int32_t **out_values) {
+  const FoldedReduce *known = find_folded(lowering, reduce, outer);
+  if (known != NULL) {
+    if (known->values == NULL) XLAC_BUG("a reduction that needs itself");
+    *out_values = known->values;
+    return STATUS_OK;
+  }
+  const HloInstruction *reduces[MAX_TOGETHER];
+  int count = collect_together(lowering, reduce, outer, reduces);
+  int64_t first = lowering->folded.count;
+  const IndexExpr *point = ARENA_COPY_ARRAY(lowering->arena, IndexExpr, outer, outer_shape(reduce)->rank);
+  int32_t *values = ARENA_NEW_ARRAY(lowering->arena, int32_t, count * MAX_REDUCE_INPUTS);
+  for (int i = 0; i < count; i++) {
+    int inputs = reduces[i]->operand_count / 2;
+    RETURN_IF_ERROR(lowering_check_inputs(lowering, reduces[i]));
+    for (int k = 0; k < inputs; k++)
+      RETURN_IF_ERROR(
+          lower_element(lowering, reduces[i]->operands[inputs + k], NULL, &values[i * MAX_REDUCE_INPUTS + k]));
+    array_push(&lowering->folded, lowering->arena, ((FoldedReduce){reduces[i], point, lowering->predicate, NULL}));
+  }
+  RETURN_IF_ERROR(fold_together(lowering, reduces, count, outer, values));
+  for (int i = 0; i < count; i++) lowering->folded.data[first + i].values = &values[i * MAX_REDUCE_INPUTS];
+  *out_values = values;
+  return STATUS_OK;
+}
+
+Status element_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *index, int32_t *out_value) {
+  const int32_t *values;
+  RETURN_IF_ERROR(lower_reduce(lowering, reduce, index, &values));
+  *out_value = values[0];
+  return STATUS_OK;
+}

@@ -1,0 +1,127 @@
+#include "hlo/analysis/loop_nest.h"
+
+#include "base/hash_map.h"
+
+int hlo_row_dims(const Shape *shape, int64_t rows) {
+  int64_t product = 1;
+  int dim = 0;
+  while (dim < shape->rank && product < rows) product *= shape->dims[dim++];
+  if (product != rows) return -1;
+  while (dim < shape->rank && shape->dims[dim] == 1) dim++;
+  return dim;
+}
+
+static bool is_plain(const Shape *shape) {
+  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape_has_default_layout(shape) &&
+         shape_element_count(shape) > 0;
+}
+
+/* What may stand between a fusion's parameters and its results in loops over elements and rows. */
+static bool runs_in_loops(const HloInstruction *instruction) {
+  static const bool others[HLO_OPCODE_COUNT] = {[HLO_PARAMETER] = true, [HLO_CONSTANT] = true,
+                                                [HLO_REDUCE] = true,    [HLO_GET_TUPLE_ELEMENT] = true,
+                                                [HLO_GATHER] = true};
+  OpAccess access = hlo_opcode_info(instruction->opcode)->access;
+  return access == ACCESS_ELEMENTWISE || access == ACCESS_AFFINE || others[instruction->opcode];
+}
+
+static const Shape *first_array(const Shape *shape) {
+  return shape_is_tuple(shape) && shape->tuple_size > 0 ? shape->tuple[0] : shape;
+}
+
+bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b) {
+  Int64List x = hlo_instruction_ints(a, HLO_ATTR_DIMENSIONS), y = hlo_instruction_ints(b, HLO_ATTR_DIMENSIONS);
+  if (x.count != y.count || !shape_same_dims(a->operands[0]->shape, b->operands[0]->shape)) return false;
+  for (int64_t i = 0; i < x.count; i++) {
+    bool found = false;
+    for (int64_t k = 0; k < y.count; k++) found |= x.data[i] == y.data[k];
+    if (!found) return false;
+  }
+  return true;
+}
+
+/* The reduced dims stand behind those that are kept: one result for each row. */
+static bool reduces_rows(const HloInstruction *reduce, int64_t rows) {
+  Int64List dims = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
+  const Shape *input = reduce->operands[0]->shape;
+  int leading = hlo_row_dims(input, rows);
+  for (int64_t i = 0; i < dims.count; i++) {
+    if (leading < 0 || (dims.data[i] < leading && input->dims[dims.data[i]] != 1)) return false;
+  }
+  return true;
+}
+
+static bool reduces_alike(const HloInstruction *a, const HloInstruction *b) {
+  int64_t rows = shape_element_count(first_array(a->shape));
+  if (rows != shape_element_count(first_array(b->shape))) return false;
+  return hlo_same_reduced_dims(a, b) || (reduces_rows(a, rows) && reduces_rows(b, rows));
+}
+
+/* --- one result --- */
+
+typedef struct NestWalk {
+  Arena *scratch;
+  IntMap seen;
+  const HloInstruction *reduce; /* the first found whose operands are all done */
+  bool fits;
+} NestWalk;
+
+static void visit_reduce(NestWalk *walk, const HloInstruction *reduce) {
+  for (int i = 0; i < reduce->operand_count; i++) walk->fits &= is_plain(reduce->operands[i]->shape);
+  walk->fits = walk->fits && is_plain(first_array(reduce->shape));
+  if (walk->reduce == NULL) walk->reduce = reduce;
+  walk->fits = walk->fits && reduces_alike(walk->reduce, reduce);
+}
+
+/* Operands first, so that |reduce| depends on no other.  Fusions hold a few hundred instructions. */
+static void visit(NestWalk *walk, const HloInstruction *instruction, bool alone) {
+  int64_t ignored;
+  if (int_map_find(&walk->seen, (uint64_t)instruction->id, &ignored)) return;
+  int_map_set(&walk->seen, (uint64_t)instruction->id, 1);
+  for (int i = 0; !alone && i < instruction->operand_count; i++) visit(walk, instruction->operands[i], false);
+  walk->fits = walk->fits && runs_in_loops(instruction);
+  if (walk->fits && instruction->opcode == HLO_REDUCE) visit_reduce(walk, instruction);
+}
+
+LoopNest hlo_loop_nest(const HloInstruction *made, bool alone, Arena *scratch) {
+  LoopNest none = {.kind = LOOP_NEST_NONE}, nest = {.kind = LOOP_NEST_ELEMENTS};
+  NestWalk walk = {.scratch = scratch, .fits = true};
+  int_map_init(&walk.seen, scratch);
+  nest.shape = made->opcode == HLO_REDUCE ? first_array(made->shape) : made->shape;
+  if (made->opcode == HLO_DYNAMIC_UPDATE_SLICE || made->opcode == HLO_PARAMETER || !is_plain(nest.shape)) return none;
+  visit(&walk, made, alone);
+  if (!walk.fits) return none;
+  if (walk.reduce == NULL) return nest;
+  nest.kind = LOOP_NEST_REDUCED;
+  nest.reduce = walk.reduce;
+  nest.rows = shape_element_count(first_array(walk.reduce->shape));
+  return hlo_row_dims(nest.shape, nest.rows) < 0 ? none : nest;
+}
+
+/* --- several --- */
+
+static bool elements_unite(const LoopNest *a, const LoopNest *b) {
+  return shape_element_count(a->shape) == shape_element_count(b->shape);
+}
+
+/* Elements of what is reduced, or rows beside its results. */
+static bool elements_fit_reduced(const LoopNest *elements, const LoopNest *reduced) {
+  const Shape *input = reduced->reduce->operands[0]->shape;
+  if (shape_same_dims(elements->shape, input)) return true;
+  return reduces_rows(reduced->reduce, reduced->rows) && hlo_row_dims(elements->shape, reduced->rows) >= 0;
+}
+
+bool hlo_loop_nests_unite(const LoopNest *nests, int count) {
+  const LoopNest *reference = &nests[0];
+  for (int i = 1; i < count; i++) {
+    if (nests[i].kind == LOOP_NEST_REDUCED && reference->kind != LOOP_NEST_REDUCED) reference = &nests[i];
+  }
+  for (int i = 0; i < count; i++) {
+    if (nests[i].kind == LOOP_NEST_NONE) return false;
+    bool unites = nests[i].kind == LOOP_NEST_REDUCED ? reduces_alike(nests[i].reduce, reference->reduce)
+                  : reference->kind == LOOP_NEST_REDUCED ? elements_fit_reduced(&nests[i], reference)
+                                                         : elements_unite(&nests[i], reference);
+    if (!unites) return false;
+  }
+  return true;
+}

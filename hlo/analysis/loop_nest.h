@@ -1,0 +1,36 @@
+/* LoopNest: the loops that compute a result, as far as they say which results can be computed by one nest of loops.
+ *
+ * Passes ask before they give a fusion several results, code generation asks how many Kernels such a fusion is. */
+#ifndef XLAC_HLO_ANALYSIS_LOOP_NEST_H
+#define XLAC_HLO_ANALYSIS_LOOP_NEST_H
+
+#include "hlo/ir/hlo_module.h"
+
+typedef enum LoopNestKind {
+  LOOP_NEST_NONE,     /* of another kind (contractions, windows, updates in place), or not static arrays row by row */
+  LOOP_NEST_ELEMENTS, /* each element of the result by itself */
+  LOOP_NEST_REDUCED   /* it is a reduction, or is made from reductions: a row of elements for each of their results */
+} LoopNestKind;
+
+typedef struct LoopNest {
+  LoopNestKind kind;
+  const Shape *shape;           /* of the result; of a reduction with several, of the first */
+  const HloInstruction *reduce; /* REDUCED: one that depends on no other; all of them have as many results */
+  int64_t rows;                 /* REDUCED: results of each reduction */
+} LoopNest;
+
+/* Leading dimensions of |shape| that multiply to |rows| (those of size 1 behind them included), or -1. */
+int hlo_row_dims(const Shape *shape, int64_t rows);
+
+/* Two reductions of arrays of equal dimensions along the same ones. */
+bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b);
+
+/* The loops of |made|, an operation that stands for itself (|alone|), or an element of a fusion's root with all that it
+ * is made from inside the fusion. */
+LoopNest hlo_loop_nest(const HloInstruction *made, bool alone, Arena *scratch);
+
+/* True when one nest of loops computes all results: the same elements; or the same rows; or reductions of equal
+ * dimensions of equally large arrays, and elements of such arrays. */
+bool hlo_loop_nests_unite(const LoopNest *nests, int count);
+
+#endif
