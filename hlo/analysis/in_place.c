@@ -1,6 +1,7 @@
 #include "hlo/analysis/in_place.h"
 
 #include "base/array.h"
+#include "hlo/analysis/loop_nest.h"
 
 /* --- views --- */
 
@@ -368,12 +369,16 @@ static FusedUse follow_parameter(const HloComputation *fused, const HloInstructi
   return use;
 }
 
-static bool all_results_alike(const HloInstruction *fusion, const Shape *shape) {
+/* One loop makes every result at the place where it reads the operand, whose elements are then all loaded. */
+static bool all_results_alike(const HloInstruction *fusion, const HloComputation *fused, const Shape *shape,
+                              Arena *scratch) {
   if (!shape_is_tuple(fusion->shape)) return true;
+  if (fused->root->opcode != HLO_TUPLE) return false;
   for (int i = 0; i < fusion->shape->tuple_size; i++) {
     const Shape *element = fusion->shape->tuple[i];
     if (!shape_is_array(element) || !shape_same_dims(element, shape) || !hlo_same_element_order(element, shape))
       return false;
+    if (hlo_loop_nest(fused->root->operands[i], false, scratch).kind != LOOP_NEST_ELEMENTS) return false;
   }
   return true;
 }
@@ -385,7 +390,7 @@ static bool fusion_may_share(const HloInstruction *fusion, int operand, int node
   Leaf wanted = trace_leaf((Leaf){fused->root, result_node});
   if (wanted.instruction == parameter) return false;
   FusedUse use = follow_parameter(fused, parameter, wanted.instruction, scratch);
-  return use.elementwise && (!use.reaches_other || all_results_alike(fusion, parameter->shape));
+  return use.elementwise && (!use.reaches_other || all_results_alike(fusion, fused, parameter->shape, scratch));
 }
 
 bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, int result_node, Arena *scratch) {

@@ -162,6 +162,16 @@ static void several_results_share_if_all_are_alike(void **state) {
              parameters, "(f32[4,4], f32[16], f32[4,4]) fusion(p, q)");
   assert_false(SHARES(unlike, 0, 0, 1)); /* the second result may be made by another loop */
   assert_true(SHARES(unlike, 1, 0, 3));  /* nothing else reads the operand */
+  const HloInstruction *in_stages =
+      root_of(fixture,
+              "HloModule m\nadd {\n  i = f32[] parameter(0)\n  j = f32[] parameter(1)\n  ROOT s = f32[] add(i, j)\n}\n"
+              "fused {\n  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n  o = f32[] constant(0)\n"
+              "  r = f32[4] reduce(y, o), dimensions={1}, to_apply=add\n"
+              "  w = f32[4,4] broadcast(r), dimensions={0}\n  a = f32[4,4] add(x, w)\n  b = f32[4,4] negate(x)\n"
+              "  ROOT t = (f32[4,4], f32[4,4]) tuple(a, b)\n}\n"
+              "ENTRY e {\n  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n"
+              "  ROOT f = (f32[4,4], f32[4,4]) fusion(p, q), kind=kInput, calls=fused\n}\n");
+  assert_false(SHARES(in_stages, 0, 0, 2)); /* it may be stored before the other result reads the operand */
 }
 
 int main(void) {

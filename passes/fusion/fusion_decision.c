@@ -155,7 +155,9 @@ bool fusion_permutes(const HloInstruction *user) {
   }
 }
 
+/* Reshapes keep the position in row-major order, which is what maps are relative to. */
 static bool keeps_index(const HloInstruction *user) {
+  if (user->opcode == HLO_RESHAPE || user->opcode == HLO_BITCAST) return is_reshaping_bitcast(user);
   return hlo_opcode_has(user->opcode, OP_ELEMENTWISE) || user->opcode == HLO_BITCAST_CONVERT;
 }
 

@@ -6,6 +6,7 @@
  * leaves the cluster: so no cycles can arise. */
 #include "hlo/analysis/loop_nest.h"
 #include "passes/cleanup/control_edges.h"
+#include "passes/fusion/fused_body.h"
 #include "passes/fusion/fusion_decision.h"
 #include "passes/fusion/row_alignment.h"
 #include "passes/pipeline/control_computations.h"
@@ -148,31 +149,6 @@ static int row_candidates(const HloInstruction *last, int64_t *out_rows) {
 
 /* --- writing --- */
 
-static HloInstruction *value_inside(HloComputation *fused, IntMap *inside, HloInstructionArray *operands,
-                                    HloInstruction *value, Arena *arena) {
-  HloInstruction *found = pointer_map_get(inside, value);
-  if (found != NULL) return found;
-  if (value->opcode == HLO_CONSTANT && shape_is_scalar(value->shape)) {
-    found = hlo_computation_add_clone(fused, value, value->shape, NULL, 0);
-  } else {
-    found = hlo_computation_add_parameter(fused, operands->count, value->shape,
-                                          sv_printf(arena, "param_%d", (int)operands->count));
-    array_push(operands, arena, value);
-  }
-  pointer_map_set(inside, value, found);
-  return found;
-}
-
-static HloInstruction *write_member(HloComputation *fused, IntMap *inside, HloInstructionArray *operands,
-                                    HloInstruction *member, Arena *arena) {
-  HloInstruction **arguments = ARENA_NEW_ARRAY(arena, HloInstruction *, member->operand_count + 1);
-  for (int k = 0; k < member->operand_count; k++)
-    arguments[k] = value_inside(fused, inside, operands, member->operands[k], arena);
-  const HloComputation *callee = fused_of(member);
-  if (callee != NULL) return hlo_computation_inline(fused, callee, arguments);
-  return hlo_computation_add_clone(fused, member, member->shape, arguments, member->operand_count);
-}
-
 /* Operands before users. */
 static void sort_members(const RowFuser *fuser, RowCluster *cluster) {
   HloInstruction **members = cluster->members.data;
@@ -192,23 +168,12 @@ static void sort_members(const RowFuser *fuser, RowCluster *cluster) {
 static void write_cluster(RowFuser *fuser, RowCluster *cluster) {
   sort_members(fuser, cluster);
   HloInstruction *last = array_last(&cluster->members);
-  HloComputation *fused = hlo_module_add_computation(fuser->computation->module, SV("fused_rows"));
-  HloInstructionArray operands = {0};
-  IntMap inside;
-  int_map_init(&inside, fuser->arena);
+  FusedBody body;
+  fused_body_begin(&body, fuser->computation, SV("fused_rows"), fuser->arena);
   HloInstruction *root = NULL;
-  for (int64_t i = 0; i < cluster->members.count; i++) {
-    HloInstruction *member = cluster->members.data[i];
-    root = write_member(fused, &inside, &operands, member, fuser->arena);
-    pointer_map_set(&inside, member, root);
-  }
-  hlo_computation_set_root(fused, root);
-  HloInstruction *fusion = hlo_computation_add(fuser->computation, HLO_FUSION, last->shape, operands.data,
-                                               (int)operands.count, SV("rows_fusion"));
-  hlo_instruction_set_int(fusion, HLO_ATTR_FUSION_KIND, FUSION_KIND_INPUT);
-  hlo_instruction_set_computation(fusion, HLO_ATTR_CALLS, fused);
-  hlo_instruction_inherit_metadata(fusion, last);
-  fusion->loc = last->loc;
+  for (int64_t i = 0; i < cluster->members.count; i++) root = fused_body_add(&body, cluster->members.data[i]);
+  hlo_computation_set_root(body.fused, root);
+  HloInstruction *fusion = fused_body_end(&body, FUSION_KIND_INPUT, SV("rows_fusion"), last);
   hlo_instruction_replace_all_uses(last, fusion);
   for (int64_t m = 0; m < cluster->members.count; m++)
     int_map_set(&fuser->taken, (uint64_t)cluster->members.data[m]->id, 1);

@@ -39,6 +39,8 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   if (optimise) {
     hlo_pass_pipeline_add(pipeline, &hlo_fusion_pass);
     hlo_pass_pipeline_add(pipeline, &hlo_row_fusion_pass);
+    hlo_pass_pipeline_add(pipeline, &hlo_multi_output_fusion_pass);
+    hlo_pass_pipeline_add(pipeline, &hlo_cse_pass);
     hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
   }
 

@@ -1,0 +1,23 @@
+/* FusedBody: a fusion while it is being written, member by member, operands before users. */
+#ifndef XLAC_PASSES_FUSION_FUSED_BODY_H
+#define XLAC_PASSES_FUSION_FUSED_BODY_H
+
+#include "base/hash_map.h"
+#include "hlo/ir/hlo_module.h"
+
+typedef struct FusedBody {
+  HloComputation *caller, *fused;
+  IntMap inside; /* instruction → what stands for it in |fused| */
+  HloInstructionArray operands;
+  Arena *arena; /* temporary */
+} FusedBody;
+
+void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, Arena *arena);
+/* What stands for |value| inside: a member's copy, a scalar constant's, or a parameter. */
+HloInstruction *fused_body_value(FusedBody *body, HloInstruction *value);
+/* A copy of |member|; of what it computes, when it is a fusion. */
+HloInstruction *fused_body_add(FusedBody *body, HloInstruction *member);
+/* The fusion with the root that |fused| has by now; location and metadata are those of |last|. */
+HloInstruction *fused_body_end(FusedBody *body, FusionKind kind, StringView name, const HloInstruction *last);
+
+#endif

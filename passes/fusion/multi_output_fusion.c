@@ -1,0 +1,418 @@
+/* Multi-output fusion: results that one nest of loops can make (loop_nest.h) and that save bytes together, because they
+ * read the same elements or because one reads the other.
+ *
+ * Works on what the other fusions have left, operands before users: each instruction joins the group that saves most,
+ * or begins one.  A group becomes a fusion with a tuple of results.  A path from a member to a later one that leads
+ * through others would make a loop, so it keeps them apart. */
+#include "base/checked_math.h"
+#include "hlo/analysis/loop_nest.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/fusion/fused_body.h"
+#include "passes/fusion/fusion_decision.h"
+#include "passes/fusion/fusion_reads.h"
+#include "passes/fusion/row_alignment.h"
+#include "passes/pipeline/control_computations.h"
+#include "passes/pipeline/hlo_pass.h"
+
+enum {
+  MEMBER_LIMIT = 16,
+  INSTRUCTION_LIMIT = 200,
+  OPERAND_LIMIT = 60,
+  USER_LIMIT = 32,    /* of one value, looked at for siblings */
+  SPAN_LIMIT = 1024,  /* instructions between members */
+  SEARCH_LIMIT = 2048 /* instructions looked at for a path */
+};
+
+/* An instruction that may be made together with others. */
+typedef struct Node {
+  HloInstruction *instruction;
+  int32_t group; /* -1: none may be */
+  LoopNest nest;
+  FusionReads reads;
+} Node;
+
+typedef struct Group {
+  int32_t count, members[MEMBER_LIMIT]; /* nodes, operands before users */
+  LoopNest nests[MEMBER_LIMIT];
+  int64_t instruction_count;
+} Group;
+
+typedef struct Planner {
+  Arena *arena;
+  HloComputation *computation;
+  const HloDecisionObserver *observer;
+  int32_t count;
+  Node *nodes;    /* post-order */
+  IntMap numbers; /* instruction id → node */
+  ARRAY(Group) groups;
+  int32_t *floors; /* by node: the lowest member of a group that reaches beyond it */
+  int32_t *stamps; /* by node: the search that has seen it */
+  int32_t search;
+} Planner;
+
+static const HloComputation *fused_of(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_FUSION ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS) : NULL;
+}
+
+static int64_t instruction_count(const HloInstruction *instruction) {
+  const HloComputation *fused = fused_of(instruction);
+  return fused != NULL ? fused->instructions.count : 1;
+}
+
+static int64_t bytes_of(const HloInstruction *value) {
+  return max_i64(shape_byte_size(value->shape), 0);
+}
+
+/* A Kernel of its own that makes one array. */
+static bool is_candidate(const HloInstruction *instruction) {
+  const Shape *shape = instruction->shape;
+  if (!shape_is_array(shape) || (instruction->user_count == 0 && !hlo_instruction_is_root(instruction))) return false;
+  if (instruction->opcode == HLO_FUSION) return true;
+  if (shape->rank == 0 && instruction->opcode != HLO_REDUCE) return false; /* computed by the caller */
+  return fusion_can_be_root(instruction) && instruction->opcode != HLO_RESHAPE &&
+         instruction->opcode != HLO_BITCAST;
+}
+
+static int32_t node_of(const Planner *planner, const HloInstruction *instruction) {
+  int64_t number = -1;
+  int_map_find(&planner->numbers, (uint64_t)instruction->id, &number);
+  return (int32_t)number;
+}
+
+/* --- whether a node may join --- */
+
+/* How |node| is made when members that it reads are inside as well: rows, if one of those is reduced. */
+static LoopNest nest_inside(const Planner *planner, const Group *group, const Node *node) {
+  LoopNest nest = node->nest;
+  for (int32_t i = 0; i < group->count && nest.kind == LOOP_NEST_ELEMENTS; i++) {
+    if (group->nests[i].kind != LOOP_NEST_REDUCED) continue;
+    if (!hlo_instruction_uses(node->instruction, planner->nodes[group->members[i]].instruction)) continue;
+    nest.kind = LOOP_NEST_REDUCED;
+    nest.reduce = group->nests[i].reduce;
+    nest.rows = group->nests[i].rows;
+    if (hlo_row_dims(nest.shape, nest.rows) < 0) nest.kind = LOOP_NEST_NONE;
+  }
+  return nest;
+}
+
+/* Rows of what both nests make together, 0 where nothing is reduced to rows. */
+static int64_t rows_of(const LoopNest *a, const LoopNest *b) {
+  if (a->kind == LOOP_NEST_REDUCED) return a->rows;
+  return b->kind == LOOP_NEST_REDUCED ? b->rows : 0;
+}
+
+/* |member|, which |node| reads, is there when it is read: the same element, or somewhere in the same row. */
+static bool reads_member_in_step(const Planner *planner, const Node *node, const Node *member, const LoopNest *nest,
+                                 const LoopNest *made) {
+  if (made->kind == LOOP_NEST_ELEMENTS && fusion_reads_in_place(&node->reads, member->instruction)) return true;
+  int64_t rows = rows_of(nest, made);
+  return rows > 0 && row_aligned(node->instruction, member->instruction, rows, planner->arena);
+}
+
+/* Bytes of |operand| that need not be read again. */
+static bool shares_read(const Planner *planner, const Group *group, const Node *node, const LoopNest *nest,
+                        const HloInstruction *operand) {
+  for (int32_t i = 0; i < group->count; i++) {
+    const Node *member = &planner->nodes[group->members[i]];
+    if (!hlo_instruction_uses(member->instruction, operand)) continue;
+    if (fusion_reads_agree(&node->reads, &member->reads, operand)) return true;
+    int64_t rows = rows_of(nest, &group->nests[i]);
+    if (rows > 0 && row_aligned(node->instruction, operand, rows, planner->arena) &&
+        row_aligned(member->instruction, operand, rows, planner->arena))
+      return true;
+  }
+  return false;
+}
+
+static bool is_member(const Planner *planner, int32_t group, const HloInstruction *instruction) {
+  int32_t number = node_of(planner, instruction);
+  return number >= 0 && planner->nodes[number].group == group;
+}
+
+/* Bytes that |node| saves in |number|; -1 when a member is not there when it is read. */
+static int64_t saved_bytes(const Planner *planner, int32_t number, const Node *node, const LoopNest *nest) {
+  const Group *group = &planner->groups.data[number];
+  int64_t saved = 0;
+  const HloInstruction *instruction = node->instruction;
+  for (int k = 0; k < instruction->operand_count; k++) {
+    const HloInstruction *operand = instruction->operands[k];
+    bool again = operand->shape->rank == 0;
+    for (int j = 0; j < k; j++) again |= instruction->operands[j] == operand;
+    if (again) continue;
+    if (!is_member(planner, number, operand)) {
+      if (shares_read(planner, group, node, nest, operand)) saved += bytes_of(operand);
+      continue;
+    }
+    int32_t made = node_of(planner, operand);
+    for (int32_t i = 0; i < group->count; i++) {
+      if (group->members[i] != made) continue;
+      if (!reads_member_in_step(planner, node, &planner->nodes[made], nest, &group->nests[i])) return -1;
+    }
+    saved += bytes_of(operand);
+  }
+  return saved;
+}
+
+static int64_t operand_count(const Planner *planner, int32_t number, const Node *node) {
+  const Group *group = &planner->groups.data[number];
+  IntMap seen;
+  int_map_init(&seen, planner->arena);
+  for (int32_t i = 0; i <= group->count; i++) {
+    const HloInstruction *member =
+        i == group->count ? node->instruction : planner->nodes[group->members[i]].instruction;
+    for (int k = 0; k < member->operand_count; k++) {
+      if (!is_member(planner, number, member->operands[k])) int_map_set(&seen, (uint64_t)member->operands[k]->id, 1);
+    }
+  }
+  return seen.count;
+}
+
+static bool nests_unite(const Group *group, const LoopNest *nest) {
+  LoopNest nests[MEMBER_LIMIT + 1];
+  for (int32_t i = 0; i < group->count; i++) nests[i] = group->nests[i];
+  nests[group->count] = *nest;
+  return hlo_loop_nests_unite(nests, group->count + 1);
+}
+
+/* --- paths --- */
+
+/* Nothing below depends on a node at or above |low|, whichever groups it passes through. */
+static int32_t search_floor(const Planner *planner, int32_t low) {
+  while (planner->floors[low] < low) low = planner->floors[low];
+  return low;
+}
+
+typedef ARRAY(int32_t) Worklist;
+
+static void push_operands(Planner *planner, Worklist *work, int32_t of, int32_t floor) {
+  const HloInstruction *instruction = planner->nodes[of].instruction;
+  for (int k = 0; k < instruction->operand_count; k++) {
+    int32_t number = node_of(planner, instruction->operands[k]);
+    if (number < floor || planner->stamps[number] == planner->search) continue;
+    planner->stamps[number] = planner->search;
+    array_push(work, planner->arena, number);
+  }
+}
+
+/* A path from a member of |number| to |node| through somebody else; or too much to look at. */
+static bool has_path(Planner *planner, int32_t number, int32_t node) {
+  Worklist work = {0};
+  int32_t floor = search_floor(planner, planner->groups.data[number].members[0]), seen = 0;
+  planner->search++;
+  const HloInstruction *instruction = planner->nodes[node].instruction;
+  for (int k = 0; k < instruction->operand_count; k++) {
+    int32_t operand = node_of(planner, instruction->operands[k]);
+    if (operand < floor || planner->nodes[operand].group == number || planner->stamps[operand] == planner->search)
+      continue;
+    planner->stamps[operand] = planner->search;
+    array_push(&work, planner->arena, operand);
+  }
+  while (work.count > 0) {
+    int32_t at = array_pop(&work), group = planner->nodes[at].group;
+    if (group == number || ++seen > SEARCH_LIMIT) return true;
+    if (group < 0) {
+      push_operands(planner, &work, at, floor);
+      continue;
+    }
+    const Group *passed = &planner->groups.data[group];
+    for (int32_t i = 0; i < passed->count; i++) push_operands(planner, &work, passed->members[i], floor);
+  }
+  return false;
+}
+
+/* --- decisions --- */
+
+static void observe(const Planner *planner, int32_t number, const Node *node, bool taken, const char *reason) {
+  if (planner->observer == NULL) return;
+  const Group *group = &planner->groups.data[number];
+  planner->observer->decided(planner->observer->context, "multi-output-fusion", node->instruction,
+                             planner->nodes[group->members[group->count - 1]].instruction, taken, reason);
+}
+
+/* NULL when |node| may join, else why not; |out_saved| bytes. */
+static const char *refusal(Planner *planner, int32_t number, int32_t node, LoopNest *out_nest, int64_t *out_saved) {
+  const Group *group = &planner->groups.data[number];
+  const Node *candidate = &planner->nodes[node];
+  *out_nest = nest_inside(planner, group, candidate);
+  if (!nests_unite(group, out_nest)) return "one nest of loops cannot make both";
+  *out_saved = saved_bytes(planner, number, candidate, out_nest);
+  if (*out_saved < 0) return "it reads elements that the other has not made yet";
+  if (*out_saved == 0) return "they read the same array, but not the same elements of it";
+  if (group->count == MEMBER_LIMIT) return "the fusion has results enough";
+  if (node - group->members[0] > SPAN_LIMIT) return "they stand far apart";
+  if (group->instruction_count + instruction_count(candidate->instruction) > INSTRUCTION_LIMIT)
+    return "the fusion is large enough";
+  if (operand_count(planner, number, candidate) > OPERAND_LIMIT) return "the fusion has operands enough";
+  return NULL;
+}
+
+/* Groups that |node| reads from or shares an operand with, each once. */
+static void collect_groups(const Planner *planner, int32_t node, Worklist *groups) {
+  const HloInstruction *instruction = planner->nodes[node].instruction;
+  for (int k = 0; k < instruction->operand_count; k++) {
+    const HloInstruction *operand = instruction->operands[k];
+    if (operand->shape->rank == 0 || !shape_is_array(operand->shape)) continue;
+    int32_t users = (int32_t)min_i64(operand->user_count, USER_LIMIT);
+    for (int32_t u = -1; u < users; u++) {
+      int32_t other = node_of(planner, u < 0 ? operand : operand->users[u]);
+      if (other < 0 || other >= node || planner->nodes[other].group < 0) continue;
+      bool again = false;
+      for (int64_t i = 0; i < groups->count; i++) again |= groups->data[i] == planner->nodes[other].group;
+      if (!again) array_push(groups, planner->arena, planner->nodes[other].group);
+    }
+  }
+}
+
+static void join(Planner *planner, int32_t number, int32_t node, const LoopNest *nest) {
+  Group *group = &planner->groups.data[number];
+  int32_t last = group->members[group->count - 1], low = search_floor(planner, group->members[0]);
+  for (int32_t n = last + 1; n <= node; n++) planner->floors[n] = (int32_t)min_i64(planner->floors[n], low);
+  group->nests[group->count] = *nest;
+  group->members[group->count++] = node;
+  group->instruction_count += instruction_count(planner->nodes[node].instruction);
+  planner->nodes[node].group = number;
+}
+
+static void begin_group(Planner *planner, int32_t node) {
+  Group group = {.count = 1, .instruction_count = instruction_count(planner->nodes[node].instruction)};
+  group.members[0] = node;
+  group.nests[0] = planner->nodes[node].nest;
+  planner->nodes[node].group = (int32_t)planner->groups.count;
+  array_push(&planner->groups, planner->arena, group);
+}
+
+static void place(Planner *planner, int32_t node) {
+  Worklist groups = {0};
+  int32_t best = -1;
+  int64_t most = 0;
+  LoopNest best_nest = {.kind = LOOP_NEST_NONE};
+  collect_groups(planner, node, &groups);
+  for (int64_t i = 0; i < groups.count; i++) {
+    LoopNest nest;
+    int64_t saved = 0;
+    const char *reason = refusal(planner, groups.data[i], node, &nest, &saved);
+    if (reason == NULL && saved <= most) reason = "it saves more in another fusion";
+    if (reason == NULL && has_path(planner, groups.data[i], node)) reason = "something between them needs the one first";
+    if (reason != NULL) {
+      observe(planner, groups.data[i], &planner->nodes[node], false, reason);
+      continue;
+    }
+    best = groups.data[i];
+    best_nest = nest;
+    most = saved;
+  }
+  if (best < 0) {
+    begin_group(planner, node);
+    return;
+  }
+  observe(planner, best, &planner->nodes[node], true, "what both read is read once");
+  join(planner, best, node, &best_nest);
+}
+
+/* --- writing --- */
+
+/* Somebody outside of the group needs it. */
+static bool is_result(const Planner *planner, int32_t number, const HloInstruction *member) {
+  if (hlo_instruction_is_root(member)) return true;
+  for (int32_t u = 0; u < member->user_count; u++) {
+    if (!is_member(planner, number, member->users[u])) return true;
+  }
+  return false;
+}
+
+static void replace_result(HloInstruction *old, HloInstruction *fusion, int32_t index) {
+  HloInstruction *element =
+      hlo_computation_add(fusion->parent, HLO_GET_TUPLE_ELEMENT, old->shape, &fusion, 1, (StringView){0});
+  hlo_instruction_set_int(element, HLO_ATTR_INDEX, index);
+  hlo_instruction_inherit_metadata(element, old);
+  hlo_instruction_replace_all_uses(old, element);
+}
+
+static void write_group(Planner *planner, int32_t number) {
+  const Group *group = &planner->groups.data[number];
+  HloInstruction *results[MEMBER_LIMIT], *made[MEMBER_LIMIT];
+  const Shape *shapes[MEMBER_LIMIT];
+  int32_t count = 0;
+  bool is_reduced = false;
+  FusedBody body;
+  fused_body_begin(&body, planner->computation, SV("fused_results"), planner->arena);
+  for (int32_t i = 0; i < group->count; i++) {
+    HloInstruction *member = planner->nodes[group->members[i]].instruction;
+    HloInstruction *inside = fused_body_add(&body, member);
+    is_reduced |= group->nests[i].kind == LOOP_NEST_REDUCED;
+    if (!is_result(planner, number, member)) continue;
+    results[count] = member;
+    made[count] = inside;
+    shapes[count++] = member->shape;
+  }
+  HloInstruction *root = made[0];
+  if (count > 1) {
+    const Shape *tuple = shape_tuple(planner->computation->module->shapes, shapes, count);
+    root = hlo_computation_add(body.fused, HLO_TUPLE, tuple, made, count, (StringView){0});
+  }
+  hlo_computation_set_root(body.fused, root);
+  HloInstruction *fusion = fused_body_end(&body, is_reduced ? FUSION_KIND_INPUT : FUSION_KIND_LOOP,
+                                          SV("results_fusion"), results[count - 1]);
+  if (count == 1) hlo_instruction_replace_all_uses(results[0], fusion);
+  for (int32_t i = 0; i < count && count > 1; i++) replace_result(results[i], fusion, i);
+}
+
+static void init_planner(Planner *planner, HloComputation *computation) {
+  Arena *arena = planner->arena;
+  int64_t count;
+  HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
+  planner->computation = computation;
+  planner->count = (int32_t)count;
+  planner->nodes = ARENA_NEW_ARRAY(arena, Node, count + 1);
+  planner->floors = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
+  planner->stamps = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
+  int_map_init(&planner->numbers, arena);
+  for (int32_t n = 0; n < planner->count; n++) {
+    planner->nodes[n] = (Node){.instruction = order[n], .group = -1};
+    planner->floors[n] = n;
+    int_map_set(&planner->numbers, (uint64_t)order[n]->id, n);
+  }
+}
+
+static void plan(Planner *planner) {
+  for (int32_t n = 0; n < planner->count; n++) {
+    Node *node = &planner->nodes[n];
+    if (!is_candidate(node->instruction)) continue;
+    const HloComputation *fused = fused_of(node->instruction);
+    node->nest = hlo_loop_nest(fused != NULL ? fused->root : node->instruction, fused == NULL, planner->arena);
+    if (node->nest.kind == LOOP_NEST_NONE) continue;
+    node->reads = fusion_reads(node->instruction, planner->arena);
+    place(planner, n);
+  }
+}
+
+/* Control dependencies are paths as well: where there are any, nothing is moved together. */
+static bool fuse_results(HloComputation *computation, const HloDecisionObserver *observer) {
+  Arena *arena = arena_create();
+  ControlEdges control;
+  control_edges_init(&control, computation, arena);
+  Planner planner = {.arena = arena, .observer = observer};
+  bool changed = false;
+  if (control.ends.count == 0) {
+    init_planner(&planner, computation);
+    plan(&planner);
+  }
+  for (int32_t g = 0; g < planner.groups.count; g++) {
+    if (planner.groups.data[g].count < 2) continue;
+    write_group(&planner, g);
+    changed = true;
+  }
+  if (changed) hlo_computation_remove_dead(computation);
+  arena_destroy(arena);
+  return changed;
+}
+
+static Status run_multi_output_fusion(HloPassContext *context, HloModule *module, bool *out_changed) {
+  int64_t count;
+  HloComputation **computations = control_computations(module, context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) *out_changed |= fuse_results(computations[i], context->options->decisions);
+  return STATUS_OK;
+}
+
+const HloPass hlo_multi_output_fusion_pass = {"multi-output-fusion", "make results together that read the same",
+                                              run_multi_output_fusion, false};
