@@ -49,6 +49,7 @@ void session_begin(Session *session, const Options *options, Arena *arena, DiagS
   session->codegen_arena = arena_create();
   session->shapes = shape_table_create(arena);
   session->outputs = output_files_create(arena);
+  compile_report_init(&session->report, arena);
   diag->error_limit = ERROR_LIMIT;
 }
 
@@ -82,6 +83,10 @@ static int end_session(Session *session, int code) {
 }
 
 int session_end(Session *session, Status status) {
+  if (status == STATUS_OK || status == STATUS_MISMATCH) {
+    Status reported = compile_report_add(session);
+    if (reported != STATUS_OK) status = reported;
+  }
   status = finish_outputs(session, status);
   return end_session(session, exit_code_from_status(status));
 }
@@ -124,6 +129,7 @@ Status driver_run_passes(Session *session, bool standard) {
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                                  .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0)};
+  if (option_given(session, OPTION_REPORT)) pass_options.decisions = &session->report.observer;
   if (option_given(session, OPTION_PASSES)) {
     StringView names = sv_from_cstring(option_text(session, OPTION_PASSES, ""));
     RETURN_IF_ERROR(hlo_pipeline_from_names(session->arena, names, session->diag, &session->pipeline));

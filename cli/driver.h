@@ -5,6 +5,7 @@
 #define XLAC_CLI_DRIVER_H
 
 #include "base/file_io.h"
+#include "cli/compile_report.h"
 #include "cli/options.h"
 #include "codegen/codegen.h"
 #include "codegen/report/report.h"
@@ -21,7 +22,7 @@ typedef struct OutputNote {
   size_t size;
 } OutputNote;
 
-typedef struct Session {
+struct Session {
   const Options *options;
   Arena *arena; /* source, options, interned shapes, outputs' contents */
   Arena *module_arena;
@@ -36,8 +37,9 @@ typedef struct Session {
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;
-  double started; /* on the monotonic clock */
-} Session;
+  CompileReport report; /* for --report */
+  double started;       /* on the monotonic clock */
+};
 
 /* |diag| and |arena| are the command line's and outlive the session. */
 void session_begin(Session *session, const Options *options, Arena *arena, DiagSink *diag);

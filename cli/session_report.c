@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/session_facts.h"
+
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
 static bool terminal_takes_color(void) {
@@ -47,42 +49,10 @@ static void print_times(const Session *session) {
     fprintf(stderr, "%10.6f  %s%s\n", rows[i].seconds, rows[i].pass->name, rows[i].changed ? "" : " (no change)");
 }
 
-static int64_t instruction_count(const HloModule *module) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < module->computations.count; i++) count += module->computations.data[i]->instructions.count;
-  return count;
-}
-
-static void print_statistic(long long value, const char *name) {
-  fprintf(stderr, "%14lld  %s\n", value, name);
-}
-
 static void print_statistics(const Session *session) {
-  if (!session->module) return;
-  print_statistic(session->module->computations.count, "computations");
-  print_statistic(instruction_count(session->module), "instructions");
-  if (session->pipeline) {
-    int64_t count, changing = 0;
-    const HloPassStatistics *rows = hlo_pass_pipeline_statistics(session->pipeline, &count);
-    for (int64_t i = 0; i < count; i++) changing += rows[i].changed;
-    print_statistic(count, "passes run");
-    print_statistic(changing, "passes that changed the module");
-    if (count > 0) print_statistic(rows[0].instructions_before, "instructions before the passes");
-  }
-  if (session->object.distinct_kernel_count > 0) {
-    print_statistic(session->object.kernel_count, "kernels");
-    print_statistic(session->object.distinct_kernel_count, "distinct kernels");
-  }
-  const BufferAssignment *assignment = session->module->buffer_assignment;
-  if (!assignment) return;
-  print_statistic(assignment->allocation_count, "allocations");
-  print_statistic(assignment->buffer_count, "buffers");
-  print_statistic(assignment->argument_bytes, "argument bytes");
-  print_statistic(assignment->result_bytes, "result bytes");
-  print_statistic(assignment->aliased_bytes, "of them shared with arguments");
-  print_statistic(assignment->constant_bytes, "constant bytes");
-  print_statistic(assignment->workspace_bytes, "temporary bytes");
-  print_statistic(assignment->lower_bound_bytes, "lower bound of temporary bytes");
+  SessionFacts facts = session_facts(session, session->arena);
+  for (int64_t i = 0; i < facts.count; i++)
+    fprintf(stderr, "%14lld  %s\n", (long long)facts.data[i].value, facts.data[i].text);
 }
 
 void session_report_print(const Session *session) {

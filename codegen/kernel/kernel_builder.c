@@ -114,8 +114,8 @@ static Status add_kernel(Arena *arena, const KernelRequest *request, DiagSink *d
 /* The Kernels of one result by itself. */
 static Status add_kernels_of(Arena *arena, const HloInstruction *source, LoweringResult *result, DiagSink *diag,
                              KernelList *kernels) {
-  KernelRequest request = {source, result->made, rule_of(source, result->made, result->node, arena), result->node,
-                           result, 1};
+  KernelRequest request = {source,       result->made, rule_of(source, result->made, result->node, arena),
+                           result->node, result,       1};
   if (result->made->opcode == HLO_SELECT_AND_SCATTER) {
     KernelRequest fill = request;
     fill.rule = root_select_and_scatter_fill;

@@ -251,11 +251,8 @@ Status lower_element(Lowering *lowering, const HloInstruction *instruction, cons
   RETURN_IF_ERROR(rule(lowering, instruction, index, out_value));
   keep_row(lowering, instruction, index, *out_value);
   LoweringMemo *memo = ARENA_NEW(lowering->arena, LoweringMemo);
-  *memo = (LoweringMemo){instruction,
-                         ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
-                         lowering->predicate,
-                         *out_value,
-                         first};
+  *memo = (LoweringMemo){instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
+                         lowering->predicate, *out_value, first};
   int_map_set(&lowering->memo_map, hash, (int64_t)(uintptr_t)memo);
   return STATUS_OK;
 }

@@ -75,11 +75,11 @@ typedef struct Lowering {
   int result_count;
   bool has_rows; /* the outer dims walk rows: |row| is the number of the row */
   IndexExpr row;
-  IntMap value_map;    /* content hash → value, for sharing equal values */
-  IntMap memo_map;     /* (instruction, index, predicate) hash → LoweringMemo */
-  int32_t predicate;   /* under which loads happen now; -1: always */
-  int result_node;     /* the leaf of the source's shape that this Kernel makes (the first of several) */
-  bool is_empty;       /* an outer dim has extent 0: there is nothing to do */
+  IntMap value_map;  /* content hash → value, for sharing equal values */
+  IntMap memo_map;   /* (instruction, index, predicate) hash → LoweringMemo */
+  int32_t predicate; /* under which loads happen now; -1: always */
+  int result_node;   /* the leaf of the source's shape that this Kernel makes (the first of several) */
+  bool is_empty;     /* an outer dim has extent 0: there is nothing to do */
   int next_ordinal;
   const DimSplit *splits; /* by ordinal; those beyond |split_count| are whole */
   int split_count;
@@ -181,8 +181,8 @@ MUST_USE Status lower_element(Lowering *lowering, const HloInstruction *instruct
 MUST_USE Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction,
                               const IndexExpr *index, int32_t *out_value);
 
-/* The results of |reduce| at |outer|, folded in a stage of their own, which reductions that read as many elements of the
- * same row share. */
+/* The results of |reduce| at |outer|, folded in a stage of their own, which reductions that read as many elements of
+ * the same row share. */
 MUST_USE Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
                              const int32_t **out_values);
 /* Folds |inputs| of |reduce| in the current stage, from |inits|, where |inside| is true (-1: everywhere). */

@@ -18,8 +18,10 @@ static bool is_plain(const Shape *shape) {
 
 /* What may stand between a fusion's parameters and its results in loops over elements and rows. */
 static bool runs_in_loops(const HloInstruction *instruction) {
-  static const bool others[HLO_OPCODE_COUNT] = {[HLO_PARAMETER] = true, [HLO_CONSTANT] = true,
-                                                [HLO_REDUCE] = true,    [HLO_GET_TUPLE_ELEMENT] = true,
+  static const bool others[HLO_OPCODE_COUNT] = {[HLO_PARAMETER] = true,
+                                                [HLO_CONSTANT] = true,
+                                                [HLO_REDUCE] = true,
+                                                [HLO_GET_TUPLE_ELEMENT] = true,
                                                 [HLO_GATHER] = true};
   OpAccess access = hlo_opcode_info(instruction->opcode)->access;
   return access == ACCESS_ELEMENTWISE || access == ACCESS_AFFINE || others[instruction->opcode];
@@ -118,7 +120,7 @@ bool hlo_loop_nests_unite(const LoopNest *nests, int count) {
   }
   for (int i = 0; i < count; i++) {
     if (nests[i].kind == LOOP_NEST_NONE) return false;
-    bool unites = nests[i].kind == LOOP_NEST_REDUCED ? reduces_alike(nests[i].reduce, reference->reduce)
+    bool unites = nests[i].kind == LOOP_NEST_REDUCED     ? reduces_alike(nests[i].reduce, reference->reduce)
                   : reference->kind == LOOP_NEST_REDUCED ? elements_fit_reduced(&nests[i], reference)
                                                          : elements_unite(&nests[i], reference);
     if (!unites) return false;

@@ -177,6 +177,20 @@ static void observe(const FusionPlanner *planner, const HloInstruction *producer
                              decision.reason);
 }
 
+/* Says of each user, or of those that cannot cross, why |producer| is stored. */
+static void observe_users(const FusionPlanner *planner, const HloInstruction *producer, const char *reason) {
+  if (planner->observer == NULL) return;
+  for (int32_t u = 0; u < producer->user_count; u++) {
+    planner->observer->decided(planner->observer->context, "fusion", producer, producer->users[u], false, reason);
+  }
+}
+
+static void observe_crossing(const FusionPlanner *planner, const HloInstruction *producer, const HloInstruction *user,
+                             FusionDecision decision) {
+  if (planner->observer == NULL || decision.fuse) return;
+  planner->observer->decided(planner->observer->context, "fusion", producer, user, false, decision.reason);
+}
+
 /* Collects the groups that could compute |producer|; false when a user needs it in memory. */
 static bool collect_candidates(FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
   bool all = producer != planner->computation->root;
@@ -186,8 +200,11 @@ static bool collect_candidates(FusionPlanner *planner, const HloInstruction *pro
     int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number);
     const MembershipList *memberships = number >= 0 ? &planner->memberships[number] : NULL;
     bool crosses = memberships != NULL && memberships->count > 0;
-    for (int i = 0; crosses && i < user->operand_count; i++) {
-      if (user->operands[i] == producer) crosses = fusion_can_cross(user, i).fuse;
+    for (int i = 0; i < user->operand_count; i++) {
+      if (user->operands[i] != producer) continue;
+      FusionDecision decision = fusion_can_cross(user, i);
+      observe_crossing(planner, producer, user, decision);
+      crosses = crosses && decision.fuse;
     }
     all &= crosses;
     for (int64_t m = 0; crosses && m < memberships->count; m++) {
@@ -261,6 +278,7 @@ static FusionUse summary_of(const FusionPlanner *planner, const CandidateArray *
 static bool join_consumers(FusionPlanner *planner, int32_t node) {
   const HloInstruction *producer = planner->plan->nodes[node];
   FusionDecision decision = fusion_can_be_producer(producer);
+  if (!decision.fuse && fusion_can_be_root(producer)) observe_users(planner, producer, decision.reason);
   if (!decision.fuse || producer->user_count == 0 || control_edges_touch(&planner->control, producer)) return false;
   CandidateArray *candidates = &planner->candidates;
   candidates->count = 0;

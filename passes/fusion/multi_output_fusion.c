@@ -69,8 +69,7 @@ static bool is_candidate(const HloInstruction *instruction) {
   if (!shape_is_array(shape) || (instruction->user_count == 0 && !hlo_instruction_is_root(instruction))) return false;
   if (instruction->opcode == HLO_FUSION) return true;
   if (shape->rank == 0 && instruction->opcode != HLO_REDUCE) return false; /* computed by the caller */
-  return fusion_can_be_root(instruction) && instruction->opcode != HLO_RESHAPE &&
-         instruction->opcode != HLO_BITCAST;
+  return fusion_can_be_root(instruction) && instruction->opcode != HLO_RESHAPE && instruction->opcode != HLO_BITCAST;
 }
 
 static int32_t node_of(const Planner *planner, const HloInstruction *instruction) {
@@ -292,7 +291,8 @@ static void place(Planner *planner, int32_t node) {
     int64_t saved = 0;
     const char *reason = refusal(planner, groups.data[i], node, &nest, &saved);
     if (reason == NULL && saved <= most) reason = "it saves more in another fusion";
-    if (reason == NULL && has_path(planner, groups.data[i], node)) reason = "something between them needs the one first";
+    if (reason == NULL && has_path(planner, groups.data[i], node))
+      reason = "something between them needs the one first";
     if (reason != NULL) {
       observe(planner, groups.data[i], &planner->nodes[node], false, reason);
       continue;

@@ -93,19 +93,27 @@ static void add_member(RowFuser *fuser, RowCluster *cluster, HloInstruction *mem
   if (cluster->members.count > 1) cluster->reduction_count += is_reduction(member);
 }
 
-/* All users are members, aligned to it; a reduction of its own must leave one element a row. */
-static bool fits(const RowFuser *fuser, const RowCluster *cluster, const HloInstruction *candidate) {
-  if (!may_join(fuser, candidate) || candidate == fuser->computation->root) return false;
-  if (hlo_row_dims(candidate->shape, cluster->rows) < 0) return false;
-  if (is_reduction(candidate) && shape_element_count(candidate->shape) != cluster->rows) return false;
-  if (shape_element_count(candidate->shape) / cluster->rows > ROW_ELEMENTS_LIMIT) return false;
-  if (cluster->members.count >= MEMBER_LIMIT) return false;
-  if (cluster->instruction_count + instruction_count(candidate) > INSTRUCTION_LIMIT) return false;
+/* Why |candidate|, which may join some cluster, stays out of this one; NULL when it fits.  All users are members,
+ * aligned to it; a reduction of its own must leave one element a row. */
+static const char *refusal(const RowFuser *fuser, const RowCluster *cluster, const HloInstruction *candidate) {
+  int64_t elements = shape_element_count(candidate->shape);
+  if (hlo_row_dims(candidate->shape, cluster->rows) < 0) return "it does not consist of such rows";
+  if (is_reduction(candidate) && elements != cluster->rows) return "it reduces other rows";
+  if (elements / cluster->rows > ROW_ELEMENTS_LIMIT) return "its rows are too long";
+  if (cluster->members.count >= MEMBER_LIMIT ||
+      cluster->instruction_count + instruction_count(candidate) > INSTRUCTION_LIMIT)
+    return "the fusion is large enough";
+  if (candidate == fuser->computation->root) return "stored for another user";
   for (int32_t u = 0; u < candidate->user_count; u++) {
     const HloInstruction *user = candidate->users[u];
-    if (!is_inside(cluster, user) || !row_aligned(user, candidate, cluster->rows, fuser->arena)) return false;
+    if (!is_inside(cluster, user)) return "stored for another user";
+    if (!row_aligned(user, candidate, cluster->rows, fuser->arena)) return "a row depends on several of its rows";
   }
-  return true;
+  return NULL;
+}
+
+static bool fits(const RowFuser *fuser, const RowCluster *cluster, const HloInstruction *candidate) {
+  return may_join(fuser, candidate) && refusal(fuser, cluster, candidate) == NULL;
 }
 
 /* Takes in operands of members until nothing more fits. */
@@ -192,6 +200,22 @@ static int64_t outside_operand_count(const RowCluster *cluster, Arena *arena) {
   return seen.count;
 }
 
+/* What went into |cluster|, and which operands of its members did not. */
+static void observe(const RowFuser *fuser, const RowCluster *cluster, const HloInstruction *last) {
+  const HloDecisionObserver *observer = fuser->observer;
+  if (observer == NULL) return;
+  for (int64_t m = 0; m < cluster->members.count; m++) {
+    const HloInstruction *member = cluster->members.data[m];
+    if (m > 0)
+      observer->decided(observer->context, "row-fusion", member, last, true, "each row depends on the same row only");
+    for (int k = 0; k < member->operand_count; k++) {
+      const HloInstruction *operand = member->operands[k];
+      if (is_inside(cluster, operand) || !may_join(fuser, operand)) continue;
+      observer->decided(observer->context, "row-fusion", operand, last, false, refusal(fuser, cluster, operand));
+    }
+  }
+}
+
 /* The largest cluster that ends in |last|, if it is worth a fusion. */
 static bool fuse_at(RowFuser *fuser, HloInstruction *last) {
   int64_t rows[ROWS_LIMIT_CANDIDATES];
@@ -203,12 +227,7 @@ static bool fuse_at(RowFuser *fuser, HloInstruction *last) {
     if (cluster.reduction_count > best.reduction_count) best = cluster;
   }
   if (best.reduction_count == 0 || outside_operand_count(&best, fuser->arena) > OPERAND_LIMIT) return false;
-  if (fuser->observer != NULL) {
-    for (int64_t m = 1; m < best.members.count; m++) {
-      fuser->observer->decided(fuser->observer->context, "row-fusion", best.members.data[m], last, true,
-                               "each row depends on the same row only");
-    }
-  }
+  observe(fuser, &best, last);
   write_cluster(fuser, &best);
   return true;
 }
