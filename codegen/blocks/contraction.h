@@ -24,10 +24,15 @@ bool contraction_matches(const Kernel *kernel, const VecTarget *target);
 /* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most about 2 MiB. */
 int64_t contraction_scratch_bytes(const Kernel *kernel, const VecTarget *target);
 
+/* How many pieces the work can be cut into for threads: runs of batch entries, of rows or of columns; at least 1. */
+int64_t contraction_piece_count(const Kernel *kernel, const VecTarget *target);
+
 /* Emits the body of a function at the builder's position (entry block), buffers being |buffer_pointers|, |scratch|
- * 64-byte aligned of the returned size; leaves the builder at the end of the code, without a terminator.  Adds the
- * micro-kernel, "xlac.contraction.…", to the module unless another contraction has done so. */
+ * 64-byte aligned of the returned size; leaves the builder at the end of the code, without a terminator.  It does
+ * pieces
+ * [|begin|, |end|), at least one (i64; both NULL: everything), with the same bits however the pieces are shared out.
+ * Adds the micro-kernel, "xlac.contraction.…", to the module unless another contraction has done so. */
 void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
-                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch);
+                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end);
 
 #endif

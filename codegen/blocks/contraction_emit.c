@@ -212,15 +212,26 @@ static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLV
   block_loop_end(emitter, &tiles);
 }
 
-static void emit_rows(ContractionEmitter *emitter, LLVMValueRef row_block) {
+/* How many of |range|, at most |most|, there are from |begin| on, which is a multiple of |most| behind its beginning.
+ */
+static LLVMValueRef count_in(const VecBuilder *vec, int64_t most, BlockRange range, LLVMValueRef begin) {
+  if (LLVMIsAConstantInt(range.begin) && LLVMIsAConstantInt(range.end)) {
+    int64_t total = LLVMConstIntGetSExtValue(range.end) - LLVMConstIntGetSExtValue(range.begin);
+    if (total % most == 0) return block_int(vec, most);
+  }
+  return block_minimum(vec, block_int(vec, most), LLVMBuildSub(vec->builder, range.end, begin, ""));
+}
+
+/* Some tiles of rows with all panels of the call. */
+static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef zero = block_int(vec, 0), first_tile = block_multiply(vec, row_block, plan->tiles_per_block);
-  BlockPosition position = {.tile_count = count_left(vec, plan->tiles_per_block, plan->tile_count, first_tile)};
+  LLVMValueRef zero = block_int(vec, 0);
+  BlockRange columns = emitter->work[ROLE_COLUMNS];
+  BlockPosition position = {.tile_count = count_in(vec, plan->tiles_per_block, emitter->work[ROLE_ROWS], first_tile)};
   position.row_begin = block_multiply(vec, first_tile, plan->tile_rows);
-  BlockLoop chunks = block_loop_begin(emitter, zero, block_int(vec, plan->chunk_count), 1, false);
-  LLVMValueRef first_panel = block_multiply(vec, chunks.index, plan->panels_per_chunk);
-  LLVMValueRef panel_count = count_left(vec, plan->panels_per_chunk, plan->panel_count, first_panel);
+  BlockLoop chunks = block_loop_begin(emitter, columns.begin, columns.end, plan->panels_per_chunk, false);
+  LLVMValueRef panel_count = count_in(vec, plan->panels_per_chunk, columns, chunks.index);
   BlockLoop blocks = block_loop_begin(emitter, zero, block_int(vec, plan->block_count), 1, false);
   position.number = blocks.index;
   position.depth = depth_block(emitter, blocks.index);
@@ -228,27 +239,36 @@ static void emit_rows(ContractionEmitter *emitter, LLVMValueRef row_block) {
                        block_multiply(vec, position.tile_count, plan->tile_rows));
   BlockLoop panels = block_loop_begin(emitter, zero, panel_count, 1, false);
   position.panel = panels.index;
-  emit_panel(emitter, &position, block_add(vec, first_panel, panels.index));
+  emit_panel(emitter, &position, block_add(vec, chunks.index, panels.index));
   block_loop_end(emitter, &panels);
   block_loop_end(emitter, &blocks);
   block_loop_end(emitter, &chunks);
 }
 
-static void emit_batch(ContractionEmitter *emitter, int level) {
-  const VecBuilder *vec = emitter->vec;
+static void emit_batch(ContractionEmitter *emitter) {
   const ContractionPlan *plan = emitter->plan;
-  if (level < plan->batch.count) {
-    int dim = plan->batch.dims[level];
-    BlockLoop loop =
-        block_loop_begin(emitter, block_int(vec, 0), block_int(vec, emitter->kernel->dims[dim].extent), 1, false);
-    emitter->point.dims[dim] = loop.index;
-    emit_batch(emitter, level + 1);
-    block_loop_end(emitter, &loop);
-    return;
-  }
-  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->row_block_count), 1, false);
+  BlockRange batch = emitter->work[ROLE_BATCH], tiles = emitter->work[ROLE_ROWS];
+  BlockLoop entries = block_loop_begin(emitter, batch.begin, batch.end, 1, false);
+  block_set_linear(emitter, &plan->batch, plan->batch.count, NULL, entries.index);
+  BlockLoop rows = block_loop_begin(emitter, tiles.begin, tiles.end, plan->tiles_per_block, false);
   emit_rows(emitter, rows.index);
   block_loop_end(emitter, &rows);
+  block_loop_end(emitter, &entries);
+}
+
+/* What pieces [begin, end) are, the last of all being shorter; everything of the other roles. */
+static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  int64_t totals[ROLE_COUNT] = {
+      [ROLE_BATCH] = plan->batch.size, [ROLE_ROWS] = plan->tile_count, [ROLE_COLUMNS] = plan->panel_count};
+  for (int role = 0; role < ROLE_COUNT; role++) {
+    emitter->work[role] = (BlockRange){block_int(vec, 0), block_int(vec, totals[role])};
+  }
+  if (begin == NULL) return;
+  BlockRange *cut = &emitter->work[plan->split];
+  cut->begin = block_multiply(vec, begin, plan->piece_size);
+  cut->end = block_minimum(vec, block_multiply(vec, end, plan->piece_size), cut->end);
 }
 
 static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int64_t offset) {
@@ -256,7 +276,7 @@ static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int6
 }
 
 void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
-                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch) {
+                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
   ContractionPlan plan;
   if (!contraction_plan(kernel, vec->target, &plan)) XLAC_BUG("a Kernel that is no contraction");
   Arena *arena = arena_create();
@@ -265,6 +285,7 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef 
   emitter.lhs_pack = scratch_at(vec, scratch, plan.lhs_offset);
   emitter.rhs_pack = scratch_at(vec, scratch, plan.rhs_offset);
   emitter.tiles = scratch_at(vec, scratch, plan.tile_offset);
-  emit_batch(&emitter, 0);
+  set_work(&emitter, begin, end);
+  emit_batch(&emitter);
   arena_destroy(arena);
 }

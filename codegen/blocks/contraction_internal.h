@@ -17,6 +17,8 @@ typedef struct ValueSet {
   bool has_stores;
 } ValueSet;
 
+typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT } ContractionRole;
+
 typedef struct ContractionPlan {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
@@ -30,7 +32,7 @@ typedef struct ContractionPlan {
   int segment_suffix; /* so many of them the rhs walks as one: a segment, packed piece by piece if shorter than a run */
   int64_t segment;
   int64_t panel_width, column_run, panels_per_run, panel_count;
-  int64_t panels_per_chunk, chunk_count;
+  int64_t panels_per_chunk;
 
   /* Depth: blocks of |chunk_size| indices of depth dim |chunk_dim| times all dims inside it; dims outside are walked
    * block by block. */
@@ -40,13 +42,17 @@ typedef struct ContractionPlan {
   int64_t packed_stride; /* from row to row of the packed panel */
 
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
-  int64_t tile_count, tiles_per_block, row_block_count;
+  int64_t tile_count, tiles_per_block;
 
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
   bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
   int64_t rhs_stride; /* of a row of the panel, in elements */
+
+  /* Threads: pieces of so many batch entries, tiles of rows or panels. */
+  ContractionRole split;
+  int64_t piece_size, piece_count;
 
   int64_t lhs_offset, rhs_offset, tile_offset, scratch_bytes;
 } ContractionPlan;
@@ -72,12 +78,18 @@ bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
 
 /* --- emission --- */
 
+/* Indices [begin, end), i64. */
+typedef struct BlockRange {
+  LLVMValueRef begin, end;
+} BlockRange;
+
 typedef struct ContractionEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
   const ContractionPlan *plan;
   LLVMValueRef function;
   LLVMValueRef lhs_pack, rhs_pack, tiles; /* scratch */
+  BlockRange work[ROLE_COUNT];            /* of this call: batch entries, tiles of rows, panels */
   KernelPoint point;
 } ContractionEmitter;
 

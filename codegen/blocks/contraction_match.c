@@ -14,6 +14,11 @@
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
 #define ALIGNMENT 64
+/* Rows or columns of a piece at least, where there are so many: packing the other factor for it then costs a few
+ * percent. */
+#define PIECE_LENGTH 128
+/* Batch entries that are enough pieces for any number of threads. */
+#define MANY_ENTRIES 16
 
 /* --- the form --- */
 
@@ -334,9 +339,7 @@ static void choose_blocks(ContractionPlan *plan) {
   int64_t bytes = type_storage_bytes(plan->type);
   int64_t tiles = LHS_BYTES / (plan->row_stride * plan->tile_rows * bytes);
   if (tiles < 1) tiles = 1;
-  plan->row_block_count = ceil_div(plan->tile_count, tiles);
-  plan->tiles_per_block = ceil_div(plan->tile_count, plan->row_block_count);
-  plan->row_block_count = ceil_div(plan->tile_count, plan->tiles_per_block);
+  plan->tiles_per_block = ceil_div(plan->tile_count, ceil_div(plan->tile_count, tiles));
   int64_t tile_bytes = plan->tile_rows * plan->panel_width * bytes;
   plan->panels_per_chunk = plan->panel_count;
   if (plan->block_count > 1) {
@@ -344,12 +347,33 @@ static void choose_blocks(ContractionPlan *plan) {
     plan->panels_per_chunk = minimum(plan->panel_count, panels < 1 ? 1 : panels);
     plan->panels_per_chunk = ceil_div(plan->panel_count, ceil_div(plan->panel_count, plan->panels_per_chunk));
   }
-  plan->chunk_count = ceil_div(plan->panel_count, plan->panels_per_chunk);
   int64_t tiles_kept = plan->block_count > 1 ? plan->panels_per_chunk * plan->tiles_per_block : 1;
   plan->lhs_offset = 0;
   plan->rhs_offset = aligned((plan->tiles_per_block * plan->tile_rows + 1) * plan->row_stride * bytes);
   plan->tile_offset = plan->rhs_offset + aligned(plan->block_depth * plan->packed_stride * bytes);
   plan->scratch_bytes = plan->tile_offset + aligned(tiles_kept * tile_bytes);
+}
+
+/* Each piece packs the whole of the other factor: it must be long enough for that to pay. */
+static int64_t piece_count_of(int64_t count, int64_t width) {
+  return ceil_div(count, ceil_div(PIECE_LENGTH, width));
+}
+
+/* Batch entries have nothing in common.  Else the longer of the other two. */
+static void choose_split(ContractionPlan *plan) {
+  int64_t rows = piece_count_of(plan->tile_count, plan->tile_rows);
+  int64_t columns = piece_count_of(plan->panel_count, plan->panel_width), count;
+  if (plan->batch.size >= MANY_ENTRIES || (plan->batch.size >= rows && plan->batch.size >= columns)) {
+    plan->split = ROLE_BATCH;
+    count = plan->batch.size;
+    plan->piece_count = count;
+  } else {
+    plan->split = rows >= columns ? ROLE_ROWS : ROLE_COLUMNS;
+    count = rows >= columns ? plan->tile_count : plan->panel_count;
+    plan->piece_count = rows >= columns ? rows : columns;
+  }
+  plan->piece_size = ceil_div(count, plan->piece_count);
+  plan->piece_count = ceil_div(count, plan->piece_size);
 }
 
 /* The rule of contraction.h. */
@@ -418,6 +442,7 @@ bool contraction_plan(const Kernel *kernel, const VecTarget *target, Contraction
   choose_depth(kernel, plan);
   choose_ahead(kernel, plan);
   choose_blocks(plan);
+  choose_split(plan);
   return true;
 }
 
@@ -429,4 +454,9 @@ bool contraction_matches(const Kernel *kernel, const VecTarget *target) {
 int64_t contraction_scratch_bytes(const Kernel *kernel, const VecTarget *target) {
   ContractionPlan plan;
   return contraction_plan(kernel, target, &plan) ? plan.scratch_bytes : 0;
+}
+
+int64_t contraction_piece_count(const Kernel *kernel, const VecTarget *target) {
+  ContractionPlan plan;
+  return contraction_plan(kernel, target, &plan) ? plan.piece_count : 1;
 }

@@ -290,13 +290,13 @@ static StringView compile(const TestCase *test, const LlvmTarget *target, const 
                     &target->variants[0].vec};
   LLVMSetTarget(vec.module, target->triple);
   LLVMSetModuleDataLayout(vec.module, target->data_layout);
-  LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0),
-              parameters[5] = {pointer, pointer, pointer, pointer, pointer};
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), parameters, 5, false);
-  LLVMValueRef function = LLVMAddFunction(vec.module, "test", type), arguments[5];
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(context, 0), index = LLVMInt64TypeInContext(context),
+              parameters[7] = {pointer, pointer, pointer, pointer, pointer, index, index};
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context), parameters, 7, false);
+  LLVMValueRef function = LLVMAddFunction(vec.module, "test", type), arguments[7];
   LLVMGetParams(function, arguments);
   LLVMPositionBuilderAtEnd(vec.builder, LLVMAppendBasicBlockInContext(context, function, ""));
-  contraction_emit(&vec, kernel, function, arguments, arguments[4]);
+  contraction_emit(&vec, kernel, function, arguments, arguments[4], arguments[5], arguments[6]);
   LLVMBuildRetVoid(vec.builder);
   llvm_variant_mark(&target->variants[0], vec.module, NULL);
   StringView object = {0};
@@ -343,9 +343,17 @@ static void run_case(const TestCase *test, const char *cpu) {
     memory[4] = guarded_create((size_t)contraction_scratch_bytes(&builder.kernel, vec_target));
     memset(memory[4].data, 0xff, memory[4].bytes); /* NaN */
     Jit jit = jit_load(compile(test, &target, &builder.kernel, arena, &diag));
-    void (*function)(void *, void *, void *, void *, void *);
+    void (*function)(void *, void *, void *, void *, void *, int64_t, int64_t);
     memcpy(&function, &jit.function, sizeof function);
-    function(memory[0].data, memory[1].data, memory[2].data, memory[3].data, memory[4].data);
+    int64_t pieces = contraction_piece_count(&builder.kernel, vec_target);
+    function(memory[0].data, memory[1].data, memory[2].data, memory[3].data, memory[4].data, 0, pieces);
+    check_results(test, cpu, memory, builder.buffers[2].type);
+    /* piece by piece, the last first */
+    if (pieces > 1) memset(memory[2].data, 0xff, memory[2].bytes);
+    for (int64_t p = pieces - 1; p >= 0 && pieces > 1; p--) {
+      memset(memory[4].data, 0xff, memory[4].bytes);
+      function(memory[0].data, memory[1].data, memory[2].data, memory[3].data, memory[4].data, p, p + 1);
+    }
     check_results(test, cpu, memory, builder.buffers[2].type);
     LLVMOrcDisposeLLJIT(jit.jit);
     for (int b = 0; b < 5; b++) guarded_destroy(&memory[b]);

@@ -2,17 +2,11 @@
 
 #include "base/checked_math.h"
 #include "codegen/emit/control_internal.h"
-#include "codegen/emit/kernel_emitter.h"
 #include "hlo/analysis/in_place.h"
 
 #define WORKSPACE_ALIGNMENT 64
 
 /* --- Kernels --- */
-
-typedef struct ControlKernel {
-  LLVMValueRef function;
-  int64_t scratch_bytes;
-} ControlKernel;
 
 /* Equal Kernels are one function. */
 static Status kernel_function(ControlEmitter *control, const KernelUse *use, const ControlKernel **out_kernel) {
@@ -22,10 +16,14 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
     const char *name = arena_printf(control->arena, "kernel.%lld", (long long)control->distinct_kernel_count++);
     VecBuilder vec = *control->vec;
     vec.builder = LLVMCreateBuilderInContext(vec.context);
-    Status status = kernel_emit(&vec, use->kernel, name, control->diag, &found->function, &found->scratch_bytes);
+    Status status = kernel_emit(&vec, use->kernel, name, control->diag, &found->code);
     LLVMDisposeBuilder(vec.builder);
     RETURN_IF_ERROR(status);
-    control->scratch_bytes = max_i64(control->scratch_bytes, found->scratch_bytes);
+    control->scratch_bytes = max_i64(control->scratch_bytes, found->code.scratch_bytes);
+    if (found->code.chunk_limit > 1) {
+      found->body = control_parallel_body(control, &found->code, arena_printf(control->arena, "%s.chunk", name));
+      control->scratch_bytes_per_worker = max_i64(control->scratch_bytes_per_worker, found->code.scratch_bytes);
+    }
     pointer_map_set(&control->functions, (const void *)(intptr_t)(use->identity + 1), found);
   }
   *out_kernel = found;
@@ -39,11 +37,11 @@ static LLVMValueRef scratch_pointer(ControlEmitter *control) {
                                &index, 1, "");
 }
 
-/* Addresses of the Kernel's buffers, row buffers excepted; room for one more. */
+/* Addresses of the Kernel's buffers, row buffers excepted; room for three more. */
 static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
                                       unsigned *out_count) {
   unsigned count = 0;
-  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 1);
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 3);
   for (int b = 0; b < kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &kernel->buffers[b];
     if (buffer->role == KERNEL_SCRATCH) continue;
@@ -57,12 +55,17 @@ static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruct
 }
 
 static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
-                        const ControlKernel *code) {
+                        const ControlKernel *called) {
+  const KernelCode *code = &called->code;
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
   arguments[count] = code->scratch_bytes > 0 ? scratch_pointer(control)
                                              : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   control_poison_scratch(control, arguments[count++], code->scratch_bytes);
+  if (called->body != NULL) {
+    control_call_shared(control, called, arguments, count);
+    return;
+  }
   LLVMBuildCall2(control->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 
@@ -113,9 +116,9 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
       RETURN_IF_ERROR(tiny_kernel(control, instruction, kernel, uses.count == 1));
       continue;
     }
-    const ControlKernel *code;
-    RETURN_IF_ERROR(kernel_function(control, &uses.uses[i], &code));
-    call_kernel(control, instruction, kernel, code);
+    const ControlKernel *called;
+    RETURN_IF_ERROR(kernel_function(control, &uses.uses[i], &called));
+    call_kernel(control, instruction, kernel, called);
   }
   return STATUS_OK;
 }
@@ -323,6 +326,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   *out_result =
       (ControlResult){.kernel_count = control.kernel_count, .distinct_kernel_count = control.distinct_kernel_count};
   out_result->workspace_bytes = assignment->workspace_bytes;
+  out_result->scratch_bytes_per_worker = control.scratch_bytes_per_worker;
   if (control.scratch_bytes > 0) {
     out_result->workspace_bytes = align_up(assignment->workspace_bytes, WORKSPACE_ALIGNMENT) + control.scratch_bytes;
   }

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "codegen/emit/control_emitter.h"
+#include "codegen/emit/kernel_emitter.h"
 #include "codegen/kernel/emit_family.h"
 
 typedef struct PoisonPlan PoisonPlan;
@@ -30,10 +31,17 @@ typedef struct ControlEmitter {
   ARRAY(int32_t) known;       /* ids in |registers|, in order of their making */
   KernelTable *kernels;
   IntMap functions; /* identity of a Kernel + 1 → ControlKernel */
-  int64_t scratch_bytes;
+  int64_t scratch_bytes, scratch_bytes_per_worker;
+  LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
+  unsigned context_slots;
   int64_t kernel_count, distinct_kernel_count;
   PoisonPlan *poison; /* NULL: no poisoning */
 } ControlEmitter;
+
+typedef struct ControlKernel {
+  KernelCode code;
+  LLVMValueRef body; /* for parallel_for: does one chunk; NULL: the Kernel is not shared out */
+} ControlKernel;
 
 /* --- addresses and scalars (control_values.c) --- */
 
@@ -67,6 +75,14 @@ void control_poison_begin(ControlEmitter *control);
 void control_poison_after(ControlEmitter *control, const HloInstruction *instruction);
 /* Fills a Kernel's scratch. */
 void control_poison_scratch(ControlEmitter *control, LLVMValueRef scratch, int64_t bytes);
+
+/* --- threads (control_parallel.c) --- */
+
+/* A function |name| for parallel_for that does one chunk of a Kernel that has pieces. */
+LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *code, const char *name);
+/* Calls it for all chunks if the caller gave threads, else the Kernel itself.  |arguments|: the |count| pointers of the
+ * Kernel, and room for two more. */
+void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, LLVMValueRef *arguments, unsigned count);
 
 /* --- instructions --- */
 

@@ -38,12 +38,35 @@ void emit_plan_scalar(const Kernel *kernel, Arena *arena, EmitPlan *out_plan);
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
 int emit_widest_element(const Kernel *kernel);
 
+/* --- pieces (emit_split.c) --- */
+
+/* How a Kernel is cut into pieces that may run at the same time.  A call of its function does a run of them; whichever
+ * it is, each element is computed by the same instructions, so results do not depend on it. */
+typedef struct PieceSplit {
+  int64_t piece_count;                  /* 1: not cut */
+  int dim_count, dims[KERNEL_MAX_DIMS]; /* the first loops, walked as one: a piece is one of their indices; or 0, and */
+  int dim;                              /* this one has pieces of |piece_size| indices, the last with the rest; or -1 */
+  int64_t piece_size;
+} PieceSplit;
+
+/* |dims|: the outermost loops, in order.  |dim|: another one, or -1, that can be cut at multiples of |step| below
+ * |extent|. */
+PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_count, int dim, int64_t extent,
+                             int64_t step);
+
+/* Indices [begin, end), i64. */
+typedef struct IndexRange {
+  LLVMValueRef begin, end;
+} IndexRange;
+
 typedef struct KernelEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
   EmitPlan plan;
   Arena *arena;
   LLVMValueRef function;
+  PieceSplit split;
+  IndexRange pieces; /* what this call does */
   KernelPoint point; /* where the loops stand */
   bool is_unrolled;  /* every point by itself, all indices known */
 } KernelEmitter;
@@ -59,23 +82,34 @@ typedef struct LoopPhi {
 typedef struct Loop {
   LLVMValueRef index; /* i64 */
   bool is_single;     /* one round: no loop is made */
-  LLVMValueRef phi;
+  LLVMValueRef phi, end;
   LLVMBasicBlockRef header;
-  int64_t end, step;
+  int64_t step;
   int phi_count;
   LoopPhi *phis;
   int64_t cache_height;
 } Loop;
 
-/* Starts a loop over [begin, end) in steps, carrying the values in |slots|; the builder then stands in its body. */
-Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots,
-                     int slot_count);
+LLVMValueRef emit_index_constant(const KernelEmitter *emitter, int64_t value);
+IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int64_t end);
+
+/* Starts a loop over |range|, which is not empty, in steps, carrying the values in |slots|; the builder then stands in
+ * its body. */
+Loop emit_loop_begin(KernelEmitter *emitter, IndexRange range, int64_t step, LLVMValueRef **slots, int slot_count);
 /* Ends it; the builder stands behind it and |slots| hold the final values. */
 void emit_loop_end(KernelEmitter *emitter, Loop *loop);
 
 /* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat.
  */
 void emit_hoist_values(KernelEmitter *emitter, uint64_t known);
+
+/* The loop over the first dims of the split, which it sets, and indices [0, |extent|) of the split's other dim,
+ * |extent| being its end before the rest: as far as this call has to do with them. */
+Loop emit_split_loop_begin(KernelEmitter *emitter);
+IndexRange emit_split_range(KernelEmitter *emitter, int64_t extent);
+/* What only the last piece of that dim has: between these two stands code for its call alone. */
+LLVMBasicBlockRef emit_last_piece_begin(KernelEmitter *emitter);
+void emit_last_piece_end(KernelEmitter *emitter, LLVMBasicBlockRef behind);
 
 /* --- square blocks (emit_transpose.c) --- */
 
@@ -93,12 +127,14 @@ typedef struct TransposePlan {
 
 /* False when |kernel| has not that form or its extents are too small.  |arena| holds the plan. */
 bool transpose_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, TransposePlan *out_plan);
-/* The whole nest. */
+PieceSplit transpose_split(const Kernel *kernel, const TransposePlan *plan);
+/* The emitter's pieces of the nest. */
 void emit_transpose(KernelEmitter *emitter, const TransposePlan *plan);
 
 /* --- any Kernel --- */
 
-/* The whole nest, as |emitter->plan| says. */
+PieceSplit nest_split(const Kernel *kernel, const EmitPlan *plan);
+/* The emitter's pieces of the nest, as |emitter->plan| says. */
 void emit_nest(KernelEmitter *emitter);
 
 #endif

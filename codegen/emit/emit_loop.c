@@ -6,26 +6,30 @@ static LLVMTypeRef index_type(const KernelEmitter *emitter) {
   return LLVMInt64TypeInContext(emitter->vec->context);
 }
 
-static LLVMValueRef index_constant_value(const KernelEmitter *emitter, int64_t value) {
+LLVMValueRef emit_index_constant(const KernelEmitter *emitter, int64_t value) {
   return LLVMConstInt(index_type(emitter), (unsigned long long)value, true);
 }
 
-Loop emit_loop_begin(KernelEmitter *emitter, int64_t begin, int64_t end, int64_t step, LLVMValueRef **slots,
-                     int slot_count) {
+IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int64_t end) {
+  return (IndexRange){emit_index_constant(emitter, begin), emit_index_constant(emitter, end)};
+}
+
+static bool is_one_step(IndexRange range, int64_t step) {
+  if (!LLVMIsAConstantInt(range.begin) || !LLVMIsAConstantInt(range.end)) return false;
+  return LLVMConstIntGetSExtValue(range.begin) + step >= LLVMConstIntGetSExtValue(range.end);
+}
+
+Loop emit_loop_begin(KernelEmitter *emitter, IndexRange range, int64_t step, LLVMValueRef **slots, int slot_count) {
   LLVMBuilderRef builder = emitter->vec->builder;
-  Loop loop = {.end = end, .step = step, .cache_height = emitter->point.known.count};
-  loop.is_single = begin + step >= end;
-  if (loop.is_single) {
-    loop.index = index_constant_value(emitter, begin);
-    return loop;
-  }
+  Loop loop = {.index = range.begin, .end = range.end, .step = step, .cache_height = emitter->point.known.count};
+  loop.is_single = is_one_step(range, step);
+  if (loop.is_single) return loop;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(builder);
   loop.header = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "loop");
   LLVMBuildBr(builder, loop.header);
   LLVMPositionBuilderAtEnd(builder, loop.header);
   loop.phi = LLVMBuildPhi(builder, index_type(emitter), "");
-  LLVMValueRef first = index_constant_value(emitter, begin);
-  LLVMAddIncoming(loop.phi, &first, &before, 1);
+  LLVMAddIncoming(loop.phi, &range.begin, &before, 1);
   loop.index = loop.phi;
   loop.phi_count = slot_count;
   loop.phis = ARENA_NEW_ARRAY(emitter->arena, LoopPhi, slot_count);
@@ -44,13 +48,17 @@ void emit_loop_end(KernelEmitter *emitter, Loop *loop) {
   point_forget(&emitter->point, loop->cache_height);
   if (loop->is_single) return;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
-  LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->phi, index_constant_value(emitter, loop->step), "");
+  LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->phi, emit_index_constant(emitter, loop->step), "");
   LLVMAddIncoming(loop->phi, &next, &latch, 1);
   for (int i = 0; i < loop->phi_count; i++) LLVMAddIncoming(loop->phis[i].phi, loop->phis[i].slot, &latch, 1);
-  LLVMValueRef more = LLVMBuildICmp(builder, LLVMIntSLT, next, index_constant_value(emitter, loop->end), "");
+  LLVMValueRef more = LLVMBuildICmp(builder, LLVMIntSLT, next, loop->end, "");
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
   LLVMBuildCondBr(builder, more, loop->header, behind);
   LLVMPositionBuilderAtEnd(builder, behind);
+}
+
+static IndexRange whole_dim(const KernelEmitter *emitter, int dim) {
+  return emit_constant_range(emitter, 0, emitter->kernel->dims[dim].extent);
 }
 
 /* --- values, as far out as they can be --- */
@@ -159,7 +167,8 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
     const VectorPart *part = &nest->parts[p];
     int slot_count = collect_slots(emitter, nest, p, 1, slots);
     enter_lanes(emitter, dim, part);
-    Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), slots, slot_count);
+    Loop loop = emit_loop_begin(emitter, emit_constant_range(emitter, part->begin, part->end), part_step(part), slots,
+                                slot_count);
     emitter->point.dims[dim] = loop.index;
     advance_folds(emitter, nest, p);
     emit_loop_end(emitter, &loop);
@@ -180,7 +189,7 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
   LLVMValueRef **slots =
       ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, nest->part_count * emitter->kernel->fold_count);
   int slot_count = collect_slots(emitter, nest, 0, nest->part_count, slots);
-  Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, slots, slot_count);
+  Loop loop = emit_loop_begin(emitter, whole_dim(emitter, dim), 1, slots, slot_count);
   emitter->point.dims[dim] = loop.index;
   known |= UINT64_C(1) << dim;
   if (level + 1 < nest->dim_count) hoist_values(emitter, nest->stage, known);
@@ -274,9 +283,35 @@ static void emit_points(KernelEmitter *emitter, int level, uint64_t known) {
   int dim = emitter->plan.outer[level];
   int64_t height = emitter->point.known.count;
   for (int64_t i = 0; i < emitter->kernel->dims[dim].extent; i++) {
-    emitter->point.dims[dim] = index_constant_value(emitter, i);
+    emitter->point.dims[dim] = emit_index_constant(emitter, i);
     emit_outer(emitter, level + 1, known);
     point_forget(&emitter->point, height);
+  }
+}
+
+/* One part of the outer vector dim. */
+static void emit_outer_part(KernelEmitter *emitter, int level, uint64_t known, const VectorPart *part,
+                            IndexRange range) {
+  int dim = emitter->plan.outer_walk.dim;
+  enter_lanes(emitter, dim, part);
+  Loop loop = emit_loop_begin(emitter, range, part_step(part), NULL, 0);
+  emitter->point.dims[dim] = loop.index;
+  emit_outer(emitter, level + 1, known);
+  emit_loop_end(emitter, &loop);
+  leave_lanes(emitter);
+}
+
+/* Where pieces are cut from this dim, its main part is in all of them, the rest in the last. */
+static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t known) {
+  const VectorWalk *walk = &emitter->plan.outer_walk;
+  bool is_split = emitter->split.dim == walk->dim;
+  for (int p = 0; p < walk->part_count; p++) {
+    const VectorPart *part = &walk->parts[p];
+    IndexRange range = emit_constant_range(emitter, part->begin, part->end);
+    if (is_split && p == 0) range = emit_split_range(emitter, part->end);
+    LLVMBasicBlockRef behind = is_split && p > 0 ? emit_last_piece_begin(emitter) : NULL;
+    emit_outer_part(emitter, level, known, part, range);
+    if (behind != NULL) emit_last_piece_end(emitter, behind);
   }
 }
 
@@ -293,24 +328,32 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
     emit_points(emitter, level, known);
     return;
   }
-  if (dim != plan->outer_walk.dim) {
-    Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, NULL, 0);
-    emitter->point.dims[dim] = loop.index;
-    emit_outer(emitter, level + 1, known);
-    emit_loop_end(emitter, &loop);
+  if (dim == plan->outer_walk.dim) {
+    emit_outer_vector_dim(emitter, level, known);
     return;
   }
-  for (int p = 0; p < plan->outer_walk.part_count; p++) {
-    const VectorPart *part = &plan->outer_walk.parts[p];
-    enter_lanes(emitter, dim, part);
-    Loop loop = emit_loop_begin(emitter, part->begin, part->end, part_step(part), NULL, 0);
-    emitter->point.dims[dim] = loop.index;
-    emit_outer(emitter, level + 1, known);
-    emit_loop_end(emitter, &loop);
-    leave_lanes(emitter);
-  }
+  Loop loop = emit_loop_begin(emitter, whole_dim(emitter, dim), 1, NULL, 0);
+  emitter->point.dims[dim] = loop.index;
+  emit_outer(emitter, level + 1, known);
+  emit_loop_end(emitter, &loop);
+}
+
+PieceSplit nest_split(const Kernel *kernel, const EmitPlan *plan) {
+  const VectorWalk *walk = &plan->outer_walk;
+  int first = plan->outer_count - (walk->dim >= 0);
+  return emit_split_choose(kernel, plan->outer, first, walk->dim, walk->parts[0].end, walk->parts[0].lanes);
 }
 
 void emit_nest(KernelEmitter *emitter) {
-  emit_outer(emitter, 0, 0);
+  const PieceSplit *split = &emitter->split;
+  uint64_t known = 0;
+  if (split->dim_count == 0) {
+    emit_outer(emitter, 0, known);
+    return;
+  }
+  hoist_values(emitter, KERNEL_OUTER, known);
+  Loop loop = emit_split_loop_begin(emitter);
+  for (int i = 0; i < split->dim_count; i++) known |= UINT64_C(1) << split->dims[i];
+  emit_outer(emitter, split->dim_count, known);
+  emit_loop_end(emitter, &loop);
 }

@@ -111,67 +111,18 @@ bool transpose_plan_choose(const Kernel *kernel, const VecTarget *target, Arena 
 
 /* --- ranges of indices, walked in steps --- */
 
-typedef struct Range {
-  LLVMValueRef begin, end;
-} Range;
-
-typedef struct RangeLoop {
-  LLVMValueRef index, end;
-  int64_t step;
-  LLVMBasicBlockRef header; /* NULL: one round, no loop is made */
-  int64_t cache_height;
-} RangeLoop;
-
-static LLVMValueRef index_value_of(const KernelEmitter *emitter, int64_t value) {
-  return LLVMConstInt(LLVMInt64TypeInContext(emitter->vec->context), (unsigned long long)value, true);
-}
-
 static LLVMValueRef add_index(KernelEmitter *emitter, LLVMValueRef index, int64_t more) {
-  return more == 0 ? index : LLVMBuildAdd(emitter->vec->builder, index, index_value_of(emitter, more), "");
-}
-
-static Range constant_range(const KernelEmitter *emitter, int64_t begin, int64_t end) {
-  return (Range){index_value_of(emitter, begin), index_value_of(emitter, end)};
-}
-
-static bool is_one_step(Range range, int64_t step) {
-  if (!LLVMIsAConstantInt(range.begin) || !LLVMIsAConstantInt(range.end)) return false;
-  return LLVMConstIntGetSExtValue(range.begin) + step >= LLVMConstIntGetSExtValue(range.end);
-}
-
-/* |range| is not empty. */
-static RangeLoop range_loop_begin(KernelEmitter *emitter, Range range, int64_t step) {
-  const VecBuilder *vec = emitter->vec;
-  RangeLoop loop = {.index = range.begin, .end = range.end, .step = step, .cache_height = emitter->point.known.count};
-  if (is_one_step(range, step)) return loop;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
-  loop.header = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "blocks");
-  LLVMBuildBr(vec->builder, loop.header);
-  LLVMPositionBuilderAtEnd(vec->builder, loop.header);
-  loop.index = LLVMBuildPhi(vec->builder, LLVMInt64TypeInContext(vec->context), "");
-  LLVMAddIncoming(loop.index, &range.begin, &before, 1);
-  return loop;
-}
-
-static void range_loop_end(KernelEmitter *emitter, RangeLoop *loop) {
-  LLVMBuilderRef builder = emitter->vec->builder;
-  point_forget(&emitter->point, loop->cache_height);
-  if (loop->header == NULL) return;
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
-  LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->index, index_value_of(emitter, loop->step), "");
-  LLVMAddIncoming(loop->index, &next, &latch, 1);
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
-  LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntSLT, next, loop->end, ""), loop->header, behind);
-  LLVMPositionBuilderAtEnd(builder, behind);
+  if (more == 0) return index;
+  return LLVMBuildAdd(emitter->vec->builder, index, emit_index_constant(emitter, more), "");
 }
 
 /* What the current round of |loop| covers. */
-static Range range_of_round(KernelEmitter *emitter, const RangeLoop *loop) {
+static IndexRange range_of_round(KernelEmitter *emitter, const Loop *loop) {
   LLVMBuilderRef builder = emitter->vec->builder;
-  if (loop->header == NULL) return (Range){loop->index, loop->end};
+  if (loop->is_single) return (IndexRange){loop->index, loop->end};
   LLVMValueRef end = add_index(emitter, loop->index, loop->step);
   LLVMValueRef is_before = LLVMBuildICmp(builder, LLVMIntSLT, end, loop->end, "");
-  return (Range){loop->index, LLVMBuildSelect(builder, is_before, end, loop->end, "")};
+  return (IndexRange){loop->index, LLVMBuildSelect(builder, is_before, end, loop->end, "")};
 }
 
 /* --- blocks --- */
@@ -199,7 +150,7 @@ static void load_block(TransposeEmitter *transpose, int32_t load, int count, LLV
   LLVMTypeRef element = vec_memory_type(emitter->vec, value->type, 1);
   LLVMValueRef first = point_load_pointer(&emitter->point, load);
   for (int i = 0; i < lanes; i++) {
-    LLVMValueRef offset = index_value_of(emitter, i * between_rows);
+    LLVMValueRef offset = emit_index_constant(emitter, i * between_rows);
     LLVMValueRef pointer = LLVMBuildGEP2(emitter->vec->builder, element, first, &offset, 1, "");
     if (i < count)
       rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, lanes);
@@ -281,61 +232,90 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
 /* --- the plane --- */
 
 /* Strips of |strip_rows| rows inside of larger blocks. */
-static void emit_part(TransposeEmitter *transpose, const BlockShape *shape, Range rows, Range columns) {
+static void emit_part(TransposeEmitter *transpose, const BlockShape *shape, IndexRange rows, IndexRange columns) {
   KernelEmitter *emitter = transpose->emitter;
   const TransposePlan *plan = transpose->plan;
-  RangeLoop column_blocks = range_loop_begin(emitter, columns, plan->cache_columns);
-  RangeLoop row_blocks = range_loop_begin(emitter, rows, plan->cache_rows);
-  RangeLoop strips = range_loop_begin(emitter, range_of_round(emitter, &row_blocks), plan->strip_rows);
-  Range strip = range_of_round(emitter, &strips);
-  RangeLoop column = range_loop_begin(emitter, range_of_round(emitter, &column_blocks), plan->lanes);
-  RangeLoop row = range_loop_begin(emitter, strip, plan->lanes);
+  Loop column_blocks = emit_loop_begin(emitter, columns, plan->cache_columns, NULL, 0);
+  Loop row_blocks = emit_loop_begin(emitter, rows, plan->cache_rows, NULL, 0);
+  Loop strips = emit_loop_begin(emitter, range_of_round(emitter, &row_blocks), plan->strip_rows, NULL, 0);
+  IndexRange strip = range_of_round(emitter, &strips);
+  Loop column = emit_loop_begin(emitter, range_of_round(emitter, &column_blocks), plan->lanes, NULL, 0);
+  Loop row = emit_loop_begin(emitter, strip, plan->lanes, NULL, 0);
   emit_block(transpose, shape, row.index, column.index);
-  range_loop_end(emitter, &row);
-  range_loop_end(emitter, &column);
-  range_loop_end(emitter, &strips);
-  range_loop_end(emitter, &row_blocks);
-  range_loop_end(emitter, &column_blocks);
+  emit_loop_end(emitter, &row);
+  emit_loop_end(emitter, &column);
+  emit_loop_end(emitter, &strips);
+  emit_loop_end(emitter, &row_blocks);
+  emit_loop_end(emitter, &column_blocks);
 }
 
 /* Rows of |shape| and all columns. */
-static void emit_rows(TransposeEmitter *transpose, BlockShape shape, Range rows) {
+static void emit_rows(TransposeEmitter *transpose, BlockShape shape, IndexRange rows) {
   KernelEmitter *emitter = transpose->emitter;
   int lanes = transpose->plan->lanes;
   int64_t extent = emitter->kernel->dims[transpose->plan->along].extent, whole = extent / lanes * lanes;
   shape.column_count = lanes;
-  if (whole > 0) emit_part(transpose, &shape, rows, constant_range(emitter, 0, whole));
+  if (whole > 0) emit_part(transpose, &shape, rows, emit_constant_range(emitter, 0, whole));
   shape.column_count = (int)(extent - whole);
-  if (whole < extent) emit_part(transpose, &shape, rows, constant_range(emitter, whole, extent));
+  if (whole < extent) emit_part(transpose, &shape, rows, emit_constant_range(emitter, whole, extent));
 }
 
+/* Whole blocks, then the rows that are left. */
 static void emit_plane(TransposeEmitter *transpose) {
   KernelEmitter *emitter = transpose->emitter;
-  int lanes = transpose->plan->lanes;
-  int64_t extent = emitter->kernel->dims[transpose->plan->across].extent, whole = extent / lanes * lanes,
-          last = extent - lanes;
-  emit_rows(transpose, (BlockShape){0}, constant_range(emitter, 0, whole));
+  int lanes = transpose->plan->lanes, across = transpose->plan->across;
+  int64_t extent = emitter->kernel->dims[across].extent, whole = extent / lanes * lanes, last = extent - lanes;
+  bool is_split = emitter->split.dim == across;
+  emit_rows(transpose, (BlockShape){0},
+            is_split ? emit_split_range(emitter, whole) : emit_constant_range(emitter, 0, whole));
   if (whole == extent) return;
+  LLVMBasicBlockRef behind = is_split ? emit_last_piece_begin(emitter) : NULL;
   /* loads may overlap the block before, stores must not: they may be in place */
-  emit_rows(transpose, (BlockShape){.first_row = (int)(whole - last)}, constant_range(emitter, last, last + 1));
+  emit_rows(transpose, (BlockShape){.first_row = (int)(whole - last)}, emit_constant_range(emitter, last, last + 1));
+  if (behind != NULL) emit_last_piece_end(emitter, behind);
 }
 
-static void emit_dims_around(TransposeEmitter *transpose, int dim, uint64_t known) {
+/* The loops over |dims|, around the plane. */
+static void emit_dims_around(TransposeEmitter *transpose, const int *dims, int count, uint64_t known) {
   KernelEmitter *emitter = transpose->emitter;
   emit_hoist_values(emitter, known);
-  while (dim == transpose->plan->across || dim == transpose->plan->along) dim++;
-  if (dim == emitter->kernel->dim_count) {
+  if (count == 0) {
     emit_plane(transpose);
     return;
   }
-  Loop loop = emit_loop_begin(emitter, 0, emitter->kernel->dims[dim].extent, 1, NULL, 0);
-  emitter->point.dims[dim] = loop.index;
-  emit_dims_around(transpose, dim + 1, known | UINT64_C(1) << dim);
+  Loop loop =
+      emit_loop_begin(emitter, emit_constant_range(emitter, 0, emitter->kernel->dims[dims[0]].extent), 1, NULL, 0);
+  emitter->point.dims[dims[0]] = loop.index;
+  emit_dims_around(transpose, dims + 1, count - 1, known | UINT64_C(1) << dims[0]);
   emit_loop_end(emitter, &loop);
+}
+
+static int dims_around(const Kernel *kernel, const TransposePlan *plan, int *out_dims) {
+  int count = 0;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (d != plan->across && d != plan->along) out_dims[count++] = d;
+  }
+  return count;
+}
+
+PieceSplit transpose_split(const Kernel *kernel, const TransposePlan *plan) {
+  int dims[KERNEL_MAX_DIMS], count = dims_around(kernel, plan, dims);
+  int64_t whole = kernel->dims[plan->across].extent / plan->lanes * plan->lanes;
+  return emit_split_choose(kernel, dims, count, plan->across, whole, plan->cache_rows);
 }
 
 void emit_transpose(KernelEmitter *emitter, const TransposePlan *plan) {
   TransposeEmitter transpose = {.emitter = emitter, .plan = plan};
   transpose.rows = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, plan->load_count * plan->lanes);
-  emit_dims_around(&transpose, 0, 0);
+  int dims[KERNEL_MAX_DIMS], count = dims_around(emitter->kernel, plan, dims), split = emitter->split.dim_count;
+  if (split == 0) {
+    emit_dims_around(&transpose, dims, count, 0);
+    return;
+  }
+  uint64_t known = 0;
+  emit_hoist_values(emitter, known);
+  Loop loop = emit_split_loop_begin(emitter);
+  for (int i = 0; i < split; i++) known |= UINT64_C(1) << dims[i];
+  emit_dims_around(&transpose, dims + split, count - split, known);
+  emit_loop_end(emitter, &loop);
 }

@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction.h"
 #include "codegen/emit/emit_internal.h"
+#include "codegen/emit/kernel_cost.h"
 
 static Status check_supported(const Kernel *kernel, DiagSink *diag) {
   const HloInstruction *source = kernel->source;
@@ -38,11 +39,47 @@ static int bound_buffer_count(const Kernel *kernel) {
   return count;
 }
 
-static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, const char *name, Arena *arena) {
-  LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0);
-  unsigned count = (unsigned)bound_buffer_count(kernel) + 1;
+/* How the code of a Kernel is made. */
+typedef struct Strategy {
+  bool is_contraction, is_transpose, is_unrolled;
+  TransposePlan transpose;
+  EmitPlan loops;
+  PieceSplit split; /* of loops and transposes */
+} Strategy;
+
+static Strategy choose_strategy(const Kernel *kernel, const VecTarget *target, Arena *arena) {
+  Strategy strategy = {.split = {.piece_count = 1, .dim = -1}};
+  strategy.is_unrolled = kernel_is_unrolled(kernel);
+  if (strategy.is_unrolled) {
+    emit_plan_scalar(kernel, arena, &strategy.loops);
+    return strategy;
+  }
+  strategy.is_transpose = transpose_plan_choose(kernel, target, arena, &strategy.transpose);
+  if (!strategy.is_transpose) emit_plan_choose(kernel, target, arena, &strategy.loops);
+  return strategy;
+}
+
+static void choose_pieces(const Kernel *kernel, const VecTarget *target, Strategy *strategy, KernelCode *code) {
+  PieceSplit split = strategy->split;
+  if (strategy->is_contraction) {
+    split.piece_count = contraction_piece_count(kernel, target);
+  } else {
+    split =
+        strategy->is_transpose ? transpose_split(kernel, &strategy->transpose) : nest_split(kernel, &strategy->loops);
+  }
+  code->chunk_limit = kernel_chunk_limit(kernel, target, split.piece_count);
+  code->piece_count = 1;
+  if (code->chunk_limit == 1) return;
+  code->piece_count = split.piece_count;
+  strategy->split = split;
+}
+
+static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, const char *name, bool has_pieces,
+                                 Arena *arena) {
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
+  unsigned pointers = (unsigned)bound_buffer_count(kernel) + 1, count = pointers + (has_pieces ? 2 : 0);
   LLVMTypeRef *parameters = ARENA_NEW_ARRAY(arena, LLVMTypeRef, count);
-  for (unsigned i = 0; i < count; i++) parameters[i] = pointer;
+  for (unsigned i = 0; i < count; i++) parameters[i] = i < pointers ? pointer : index;
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
   LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
   LLVMSetLinkage(function, LLVMInternalLinkage);
@@ -54,23 +91,25 @@ static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, co
   return function;
 }
 
-static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
-                       LLVMValueRef **registers, Arena *arena) {
-  KernelEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena, .function = function};
-  emitter.point = kernel_point(vec, kernel, function, buffers, arena);
-  emitter.point.registers = registers;
-  emitter.is_unrolled = kernel_is_unrolled(kernel);
-  TransposePlan transpose;
-  if (!emitter.is_unrolled && transpose_plan_choose(kernel, vec->target, arena, &transpose)) {
-    emit_transpose(&emitter, &transpose);
-    return;
-  }
-  if (emitter.is_unrolled) {
-    emit_plan_scalar(kernel, arena, &emitter.plan);
+static void emit_loops(KernelEmitter *emitter, const Strategy *strategy) {
+  if (strategy->is_transpose) {
+    emit_transpose(emitter, &strategy->transpose);
   } else {
-    emit_plan_choose(kernel, vec->target, arena, &emitter.plan);
+    emit_nest(emitter);
   }
-  emit_nest(&emitter);
+}
+
+static KernelEmitter loop_emitter(const VecBuilder *vec, const Kernel *kernel, const Strategy *strategy,
+                                  LLVMValueRef function, LLVMValueRef *buffers, Arena *arena) {
+  KernelEmitter emitter = {.vec = vec,
+                           .kernel = kernel,
+                           .plan = strategy->loops,
+                           .arena = arena,
+                           .function = function,
+                           .is_unrolled = strategy->is_unrolled,
+                           .split = strategy->split};
+  emitter.point = kernel_point(vec, kernel, function, buffers, arena);
+  return emitter;
 }
 
 #define SCRATCH_ALIGNMENT 64
@@ -79,7 +118,7 @@ static void emit_loops(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef
 static LLVMValueRef *buffer_pointers(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, Arena *arena,
                                      LLVMValueRef *out_scratch, int64_t *out_scratch_bytes) {
   int bound = bound_buffer_count(kernel), next = 0;
-  LLVMValueRef *parameters = ARENA_NEW_ARRAY(arena, LLVMValueRef, bound + 1);
+  LLVMValueRef *parameters = ARENA_NEW_ARRAY(arena, LLVMValueRef, LLVMCountParams(function));
   LLVMValueRef *buffers = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->buffer_count);
   LLVMGetParams(function, parameters);
   *out_scratch = parameters[bound];
@@ -134,28 +173,40 @@ Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValue
                           LLVMValueRef **registers, DiagSink *diag) {
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
-  emit_loops(vec, kernel, function, buffers, registers, arena);
+  Strategy strategy = choose_strategy(kernel, vec->target, arena);
+  KernelEmitter emitter = loop_emitter(vec, kernel, &strategy, function, buffers, arena);
+  emitter.point.registers = registers;
+  emit_loops(&emitter, &strategy);
   arena_destroy(arena);
   return STATUS_OK;
 }
 
 Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
-                   LLVMValueRef *out_function, int64_t *out_scratch_bytes) {
+                   KernelCode *out_code) {
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
-  LLVMValueRef function = add_function(vec, kernel, name, arena), scratch;
+  Strategy strategy = {.split = {.piece_count = 1, .dim = -1}};
+  strategy.is_contraction = contraction_matches(kernel, vec->target);
+  if (!strategy.is_contraction) strategy = choose_strategy(kernel, vec->target, arena);
+  *out_code = (KernelCode){0};
+  choose_pieces(kernel, vec->target, &strategy, out_code);
+  LLVMValueRef function = add_function(vec, kernel, name, out_code->piece_count > 1, arena), scratch;
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
-  *out_scratch_bytes = 0;
-  LLVMValueRef *buffers = buffer_pointers(vec, kernel, function, arena, &scratch, out_scratch_bytes);
-  if (contraction_matches(kernel, vec->target)) {
-    *out_scratch_bytes = contraction_scratch_bytes(kernel, vec->target);
-    contraction_emit(vec, kernel, function, buffers, scratch);
+  LLVMValueRef *buffers = buffer_pointers(vec, kernel, function, arena, &scratch, &out_code->scratch_bytes);
+  KernelEmitter emitter = loop_emitter(vec, kernel, &strategy, function, buffers, arena);
+  if (out_code->piece_count > 1) {
+    unsigned first = LLVMCountParams(function) - 2;
+    emitter.pieces = (IndexRange){LLVMGetParam(function, first), LLVMGetParam(function, first + 1)};
+  }
+  if (strategy.is_contraction) {
+    out_code->scratch_bytes = contraction_scratch_bytes(kernel, vec->target);
+    contraction_emit(vec, kernel, function, buffers, scratch, emitter.pieces.begin, emitter.pieces.end);
   } else {
-    emit_loops(vec, kernel, function, buffers, NULL, arena);
+    emit_loops(&emitter, &strategy);
   }
   LLVMBuildRetVoid(vec->builder);
   LLVMClearInsertionPosition(vec->builder);
   arena_destroy(arena);
-  *out_function = function;
+  out_code->function = function;
   return STATUS_OK;
 }

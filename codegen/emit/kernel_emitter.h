@@ -5,12 +5,20 @@
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
-/* An internal function void NAME(ptr b0, ptr b1, …, ptr scratch): one pointer per buffer in order, those of role
- * SCRATCH excepted, then scratch of |*out_scratch_bytes| bytes (64-byte aligned; contents irrelevant).  |vec->builder|
- * is left without a position.  The strategy (vector dimension, blocks) is chosen by the Kernel's form and the target
- * alone, so that equal Kernels give equal code. */
+/* The code of a Kernel. */
+typedef struct KernelCode {
+  LLVMValueRef function; /* internal, void: one pointer per buffer in order, those of role SCRATCH excepted; a pointer
+                            to scratch (64-byte aligned); where chunks are worthwhile, i64 begin and end */
+  int64_t scratch_bytes; /* a multiple of 64; contents irrelevant */
+  int64_t piece_count;   /* the function does pieces [begin, end) of so many; different ones may run at the same time,
+                            each run with scratch of its own, and leave the same bits however they are cut into runs */
+  int64_t chunk_limit;   /* so many runs are worthwhile; 1: the function does everything in one call */
+} KernelCode;
+
+/* |vec->builder| is left without a position.  The strategy (vector dimension, blocks, pieces) is chosen by the Kernel's
+ * form and the target alone, so that equal Kernels give equal code. */
 MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
-                            LLVMValueRef *out_function, int64_t *out_scratch_bytes);
+                            KernelCode *out_code);
 
 /* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
 bool kernel_is_tiny(const Kernel *kernel);

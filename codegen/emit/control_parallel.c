@@ -1,0 +1,169 @@
+/* Kernels shared out among threads.
+ *
+ * What a call would pass stands in an array on the stack, the context of XlacRunOptions.parallel_for; the body of a
+ * Kernel takes it apart again and does one chunk: pieces [index * pieces / chunks, (index + 1) * pieces / chunks).
+ * Where the caller gave no threads, the Kernel is called as ever, for all of its pieces.  How many chunks there are may
+ * depend on the number of workers, since results do not depend on the chunks. */
+#include <stddef.h>
+
+#include "base/checked_math.h"
+#include "codegen/emit/control_internal.h"
+#include "runtime/abi.h"
+
+/* Chunks for each worker: so much may one be slower than another before somebody waits. */
+#define CHUNKS_PER_WORKER 4
+
+#define SLOT_BYTES 8
+enum { CHUNK_COUNT_SLOT, FIRST_POINTER_SLOT };
+
+typedef struct ParallelTypes {
+  LLVMTypeRef pointer, index, flag;
+  LLVMTypeRef start; /* of xlac.parallel_for */
+  LLVMTypeRef body;
+  LLVMTypeRef parallel_for; /* of the caller */
+} ParallelTypes;
+
+static ParallelTypes parallel_types(LLVMContextRef context) {
+  ParallelTypes types = {.pointer = LLVMPointerTypeInContext(context, 0),
+                         .index = LLVMInt64TypeInContext(context),
+                         .flag = LLVMInt1TypeInContext(context)};
+  LLVMTypeRef none = LLVMVoidTypeInContext(context);
+  LLVMTypeRef start[] = {types.pointer, types.pointer, types.pointer, types.index};
+  types.start = LLVMFunctionType(types.flag, start, 4, false);
+  types.body = LLVMFunctionType(none, (LLVMTypeRef[]){types.pointer, types.index, types.index}, 3, false);
+  types.parallel_for = LLVMFunctionType(none, start, 4, false);
+  return types;
+}
+
+static LLVMValueRef slot_pointer(const VecBuilder *vec, LLVMValueRef base, size_t offset) {
+  LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(vec->context), offset, false);
+  return LLVMBuildInBoundsGEP2(vec->builder, LLVMInt8TypeInContext(vec->context), base, &index, 1, "");
+}
+
+static LLVMValueRef load_at(const VecBuilder *vec, LLVMTypeRef type, LLVMValueRef base, size_t offset) {
+  return LLVMBuildLoad2(vec->builder, type, slot_pointer(vec, base, offset), "");
+}
+
+static LLVMValueRef add_internal_function(const VecBuilder *vec, LLVMTypeRef type, const char *name) {
+  LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+  unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", 8);
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
+  LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
+  return function;
+}
+
+static LLVMBasicBlockRef add_block(const VecBuilder *vec, LLVMValueRef function) {
+  return LLVMAppendBasicBlockInContext(vec->context, function, "");
+}
+
+/* --- is there anybody to share with --- */
+
+/* i1 xlac.parallel_for(options, body, context, most chunks): false where the caller gave no threads, and nothing is
+ * done then. */
+static LLVMValueRef start_function(const VecBuilder *control_vec, const ParallelTypes *types) {
+  static const char name[] = "xlac.parallel_for";
+  LLVMValueRef function = LLVMGetNamedFunction(control_vec->module, name);
+  if (function != NULL) return function;
+  VecBuilder vec = *control_vec;
+  LLVMBuilderRef builder = vec.builder = LLVMCreateBuilderInContext(vec.context);
+  function = add_internal_function(&vec, types->start, name);
+  LLVMValueRef options = LLVMGetParam(function, 0), context = LLVMGetParam(function, 2);
+  LLVMBasicBlockRef given = add_block(&vec, function), shared = add_block(&vec, function);
+  LLVMBasicBlockRef alone = add_block(&vec, function);
+  LLVMBuildCondBr(builder, LLVMBuildIsNull(builder, options, ""), alone, given);
+  LLVMPositionBuilderAtEnd(builder, given);
+  LLVMValueRef parallel_for = load_at(&vec, types->pointer, options, offsetof(XlacRunOptions, parallel_for));
+  LLVMValueRef workers = load_at(&vec, types->index, options, offsetof(XlacRunOptions, worker_count));
+  LLVMValueRef is_several = LLVMBuildICmp(builder, LLVMIntSGT, workers, LLVMConstInt(types->index, 1, false), "");
+  LLVMValueRef is_given = LLVMBuildIsNotNull(builder, parallel_for, "");
+  LLVMBuildCondBr(builder, LLVMBuildAnd(builder, is_given, is_several, ""), shared, alone);
+  LLVMPositionBuilderAtEnd(builder, shared);
+  LLVMValueRef most = LLVMGetParam(function, 3);
+  LLVMValueRef wanted = LLVMBuildMul(builder, workers, LLVMConstInt(types->index, CHUNKS_PER_WORKER, false), "");
+  LLVMValueRef is_fewer = LLVMBuildICmp(builder, LLVMIntSLT, wanted, most, "");
+  LLVMValueRef count = LLVMBuildSelect(builder, is_fewer, wanted, most, "");
+  LLVMBuildStore(builder, count, slot_pointer(&vec, context, CHUNK_COUNT_SLOT * SLOT_BYTES));
+  LLVMValueRef user_data = load_at(&vec, types->pointer, options, offsetof(XlacRunOptions, user_data));
+  LLVMValueRef arguments[] = {user_data, LLVMGetParam(function, 1), context, count};
+  LLVMBuildCall2(builder, types->parallel_for, parallel_for, arguments, 4, "");
+  LLVMBuildRet(builder, LLVMConstInt(types->flag, 1, false));
+  LLVMPositionBuilderAtEnd(builder, alone);
+  LLVMBuildRet(builder, LLVMConstInt(types->flag, 0, false));
+  LLVMDisposeBuilder(builder);
+  return function;
+}
+
+/* --- the body --- */
+
+/* The first piece of chunk |chunk|. */
+static LLVMValueRef chunk_begin(const VecBuilder *vec, LLVMValueRef chunk, LLVMValueRef pieces, LLVMValueRef chunks) {
+  return LLVMBuildUDiv(vec->builder, LLVMBuildMul(vec->builder, chunk, pieces, ""), chunks, "");
+}
+
+LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *code, const char *name) {
+  VecBuilder vec = *control->vec;
+  vec.builder = LLVMCreateBuilderInContext(vec.context);
+  ParallelTypes types = parallel_types(vec.context);
+  LLVMValueRef body = add_internal_function(&vec, types.body, name);
+  LLVMValueRef context = LLVMGetParam(body, 0), chunk = LLVMGetParam(body, 1), worker = LLVMGetParam(body, 2);
+  unsigned count = LLVMCountParams(code->function), pointers = count - 2;
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
+  for (unsigned i = 0; i < pointers; i++)
+    arguments[i] = load_at(&vec, types.pointer, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES);
+  LLVMValueRef size = LLVMConstInt(types.index, (unsigned long long)code->scratch_bytes, false);
+  LLVMValueRef own = LLVMBuildMul(vec.builder, worker, size, "");
+  arguments[pointers - 1] =
+      LLVMBuildInBoundsGEP2(vec.builder, LLVMInt8TypeInContext(vec.context), arguments[pointers - 1], &own, 1, "");
+  LLVMValueRef chunks = load_at(&vec, types.index, context, CHUNK_COUNT_SLOT * SLOT_BYTES);
+  LLVMValueRef pieces = LLVMConstInt(types.index, (unsigned long long)code->piece_count, false);
+  LLVMValueRef next = LLVMBuildAdd(vec.builder, chunk, LLVMConstInt(types.index, 1, false), "");
+  arguments[pointers] = chunk_begin(&vec, chunk, pieces, chunks);
+  arguments[pointers + 1] = chunk_begin(&vec, next, pieces, chunks);
+  LLVMBuildCall2(vec.builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
+  LLVMBuildRetVoid(vec.builder);
+  LLVMDisposeBuilder(vec.builder);
+  return body;
+}
+
+/* --- the call --- */
+
+/* One context for all calls of the control function, one after the other; |slots| at least. */
+static LLVMValueRef context_slots(ControlEmitter *control, unsigned slots) {
+  if (slots <= control->context_slots) return control->context;
+  const VecBuilder *vec = control->vec;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(vec->builder), entry = LLVMGetEntryBasicBlock(control->function);
+  LLVMValueRef first = LLVMGetFirstInstruction(entry);
+  if (first != NULL) LLVMPositionBuilderBefore(vec->builder, first);
+  LLVMTypeRef type = LLVMArrayType2(LLVMInt64TypeInContext(vec->context), slots);
+  LLVMValueRef context = LLVMBuildAlloca(vec->builder, type, "");
+  LLVMPositionBuilderAtEnd(vec->builder, here);
+  if (control->context != NULL) {
+    LLVMReplaceAllUsesWith(control->context, context);
+    LLVMInstructionEraseFromParent(control->context);
+  }
+  control->context = context;
+  control->context_slots = slots;
+  return context;
+}
+
+void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, LLVMValueRef *arguments,
+                         unsigned count) {
+  const VecBuilder *vec = control->vec;
+  const KernelCode *code = &kernel->code;
+  ParallelTypes types = parallel_types(vec->context);
+  LLVMValueRef context = context_slots(control, FIRST_POINTER_SLOT + count);
+  for (unsigned i = 0; i < count; i++)
+    LLVMBuildStore(vec->builder, arguments[i], slot_pointer(vec, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES));
+  LLVMValueRef most = LLVMConstInt(types.index, (unsigned long long)code->chunk_limit, false);
+  LLVMValueRef start[] = {LLVMGetParam(control->function, 3), kernel->body, context, most};
+  LLVMValueRef is_done = LLVMBuildCall2(vec->builder, types.start, start_function(vec, &types), start, 4, "");
+  LLVMBasicBlockRef alone = add_block(vec, control->function), behind = add_block(vec, control->function);
+  LLVMBuildCondBr(vec->builder, is_done, behind, alone);
+  LLVMPositionBuilderAtEnd(vec->builder, alone);
+  arguments[count] = LLVMConstInt(types.index, 0, false);
+  arguments[count + 1] = LLVMConstInt(types.index, (unsigned long long)code->piece_count, false);
+  LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count + 2, "");
+  LLVMBuildBr(vec->builder, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+}

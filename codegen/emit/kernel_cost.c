@@ -1,0 +1,105 @@
+#include "codegen/emit/kernel_cost.h"
+
+#include "base/checked_math.h"
+
+#define CHUNK_CYCLES 40000.0
+#define MOST_CHUNKS 1024
+#define BYTES_PER_CYCLE 16.0
+
+enum { OPERATION_HALVES = 1, DIVISION_HALVES = 12, FUNCTION_HALVES = 32, LOAD_HALVES = 1, STORE_HALVES = 2 };
+
+/* Half cycles of one instruction's worth of lanes; 0: as any other. */
+static const unsigned char opcode_halves[HLO_OPCODE_COUNT] = {
+    [HLO_DIVIDE] = DIVISION_HALVES,    [HLO_REMAINDER] = DIVISION_HALVES,
+    [HLO_SQRT] = DIVISION_HALVES,      [HLO_RSQRT] = DIVISION_HALVES,
+    [HLO_CBRT] = FUNCTION_HALVES,      [HLO_EXPONENTIAL] = FUNCTION_HALVES,
+    [HLO_LOG] = FUNCTION_HALVES,       [HLO_EXPONENTIAL_MINUS_ONE] = FUNCTION_HALVES,
+    [HLO_SINE] = FUNCTION_HALVES,      [HLO_LOG_PLUS_ONE] = FUNCTION_HALVES,
+    [HLO_COSINE] = FUNCTION_HALVES,    [HLO_LOGISTIC] = FUNCTION_HALVES,
+    [HLO_TAN] = FUNCTION_HALVES,       [HLO_TANH] = FUNCTION_HALVES,
+    [HLO_ERF] = FUNCTION_HALVES,       [HLO_ATAN2] = 2 * FUNCTION_HALVES,
+    [HLO_SINH] = FUNCTION_HALVES,      [HLO_COSH] = FUNCTION_HALVES,
+    [HLO_ASIN] = FUNCTION_HALVES,      [HLO_ACOS] = FUNCTION_HALVES,
+    [HLO_ASINH] = 2 * FUNCTION_HALVES, [HLO_ACOSH] = 2 * FUNCTION_HALVES,
+    [HLO_ATANH] = 2 * FUNCTION_HALVES, [HLO_POWER] = 4 * FUNCTION_HALVES,
+};
+
+static double lanes_of(const VecTarget *target, PrimitiveType type) {
+  int bits = type_storage_bytes(type) * 8;
+  return max_i64(target->vector_bits / (bits < 8 ? 8 : bits), 1);
+}
+
+/* Points of the dims in |dims|. */
+static double point_count(const Kernel *kernel, uint64_t dims) {
+  double points = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (dims >> d & 1) points *= (double)kernel->dims[d].extent;
+  }
+  return points;
+}
+
+/* All outer dims and those of |stage|. */
+static uint64_t stage_dims(const Kernel *kernel, int stage) {
+  uint64_t dims = 0;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == KERNEL_OUTER || kernel->dims[d].stage == stage) dims |= UINT64_C(1) << d;
+  }
+  return dims;
+}
+
+typedef struct Cost {
+  const Kernel *kernel;
+  const VecTarget *target;
+  double halves;
+  double *accesses; /* by buffer: elements */
+} Cost;
+
+static void add_value(Cost *cost, const KernelValue *value) {
+  double points = point_count(cost->kernel, value->dims);
+  int halves = 0;
+  if (value->kind == KERNEL_LOAD) {
+    halves = LOAD_HALVES;
+    cost->accesses[value->buffer] += points;
+  } else if (value->kind == KERNEL_APPLY) {
+    halves = opcode_halves[value->opcode] != 0 ? opcode_halves[value->opcode] : OPERATION_HALVES;
+  }
+  cost->halves += points * halves / lanes_of(cost->target, value->type);
+}
+
+static void add_stores(Cost *cost, int stage) {
+  double points = point_count(cost->kernel, stage_dims(cost->kernel, stage));
+  for (int i = 0; i < cost->kernel->stages[stage].store_count; i++) {
+    int32_t buffer = cost->kernel->stages[stage].stores[i].buffer;
+    cost->accesses[buffer] += points;
+    cost->halves += points * STORE_HALVES / lanes_of(cost->target, cost->kernel->buffers[buffer].type);
+  }
+}
+
+static double memory_bytes(const Cost *cost) {
+  double bytes = 0;
+  for (int b = 0; b < cost->kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &cost->kernel->buffers[b];
+    double elements = (double)buffer->element_count;
+    if (buffer->role == KERNEL_SCRATCH) continue;
+    if (cost->accesses[b] < elements) elements = cost->accesses[b];
+    bytes += elements * type_storage_bytes(buffer->type);
+  }
+  return bytes;
+}
+
+double kernel_cycles(const Kernel *kernel, const VecTarget *target) {
+  Arena *scratch = arena_create();
+  Cost cost = {.kernel = kernel, .target = target};
+  cost.accesses = ARENA_NEW_ARRAY(scratch, double, kernel->buffer_count);
+  for (int v = 0; v < kernel->value_count; v++) add_value(&cost, &kernel->values[v]);
+  for (int s = 0; s < kernel->stage_count; s++) add_stores(&cost, s);
+  double memory = memory_bytes(&cost) / BYTES_PER_CYCLE, computing = cost.halves / 2;
+  arena_destroy(scratch);
+  return memory > computing ? memory : computing;
+}
+
+int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t piece_count) {
+  double chunks = kernel_cycles(kernel, target) / CHUNK_CYCLES;
+  if (chunks < 2) return 1;
+  return min_i64(chunks < MOST_CHUNKS ? (int64_t)chunks : MOST_CHUNKS, piece_count);
+}

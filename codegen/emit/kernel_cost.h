@@ -1,0 +1,26 @@
+/* KernelCost: how long a Kernel takes on one core, roughly, and into how many chunks that is worth cutting.
+ *
+ * Cycles are the larger of two sums.
+ *
+ *  - Computing: each value once per point of the dims it depends on, in full vectors; half a cycle for what the two
+ *    vector units do in one instruction, more for divisions and for mathematical functions (their instruction count),
+ *    half a cycle for a load and one for a store.
+ *  - Memory: each byte that loads and stores reach once, 16 a cycle.  That is what the shared cache gives one core; a
+ *    Kernel whose data comes from beyond takes longer, so the estimate errs towards fewer chunks.
+ *
+ * A chunk costs its claim and the cold start of its loops, a job the waking of the others: some tens of microseconds
+ * when they sleep, less than one while they spin.  Chunks of CHUNK_CYCLES, about 15 us, keep both below a few
+ * percent in the usual case of one Kernel after the other, and a Kernel below two of them is not worth the trouble.
+ * What is wrong by a factor of two here changes times a little and results not at all. */
+#ifndef XLAC_CODEGEN_EMIT_KERNEL_COST_H
+#define XLAC_CODEGEN_EMIT_KERNEL_COST_H
+
+#include "codegen/kernel/kernel.h"
+#include "codegen/vec/vec.h"
+
+double kernel_cycles(const Kernel *kernel, const VecTarget *target);
+
+/* The most chunks that are worth their cost, at most |piece_count|; 1: one thread should do it all. */
+int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t piece_count);
+
+#endif
