@@ -314,13 +314,70 @@ Status element_map(Lowering *lowering, const HloInstruction *instruction, const 
                       instruction->operand_count, out_value, 1);
 }
 
+static PrimitiveType unsigned_of(PrimitiveType type) {
+  switch (type_bits(type)) {
+    case 2: return TYPE_U2;
+    case 4: return TYPE_U4;
+    case 8: return TYPE_U8;
+    case 16: return TYPE_U16;
+    case 32: return TYPE_U32;
+    case 64: return TYPE_U64;
+    default: return TYPE_INVALID;
+  }
+}
+
+static int32_t bits_as(Lowering *lowering, int32_t value, PrimitiveType type) {
+  if (lowering_type(lowering, value) == type) return value;
+  return lowering_apply(lowering, HLO_BITCAST_CONVERT, type, &value, 1);
+}
+
+/* Element |index| of the operand has more bits than the result's, which lie along one more dimension, the lowest
+ * first. */
+static Status lower_bits_of_wider(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                                  int32_t *out_value) {
+  const HloInstruction *operand = instruction->operands[0];
+  PrimitiveType wide = unsigned_of(operand->shape->type), narrow = unsigned_of(instruction->shape->type);
+  int32_t operands[2];
+  RETURN_IF_ERROR(lower_element(lowering, operand, index, &operands[0]));
+  operands[0] = bits_as(lowering, operands[0], wide);
+  IndexExpr part = index_scale(&lowering->space, index[operand->shape->rank], type_bits(narrow));
+  operands[1] = lowering_index_value(lowering, wide, part);
+  int32_t shifted = lowering_apply(lowering, HLO_SHIFT_RIGHT_LOGICAL, wide, operands, 2);
+  *out_value = bits_as(lowering, lowering_convert(lowering, shifted, narrow), instruction->shape->type);
+  return STATUS_OK;
+}
+
+/* The other way around: the operand's last dimension is put together. */
+static Status lower_bits_of_narrower(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                                     int32_t *out_value) {
+  const HloInstruction *operand = instruction->operands[0];
+  PrimitiveType wide = unsigned_of(instruction->shape->type), narrow = unsigned_of(operand->shape->type);
+  int rank = instruction->shape->rank, count = type_bits(wide) / type_bits(narrow);
+  IndexExpr *from = ARENA_NEW_ARRAY(lowering->arena, IndexExpr, rank + 1);
+  for (int d = 0; d < rank; d++) from[d] = index[d];
+  int32_t bits = -1;
+  for (int i = 0; i < count; i++) {
+    from[rank] = index_constant(i);
+    int32_t part[2];
+    RETURN_IF_ERROR(lower_element(lowering, operand, from, &part[0]));
+    part[0] = lowering_convert(lowering, bits_as(lowering, part[0], narrow), wide);
+    part[1] = lowering_constant_int(lowering, wide, (int64_t)i * type_bits(narrow));
+    int32_t both[2] = {bits, i == 0 ? part[0] : lowering_apply(lowering, HLO_SHIFT_LEFT, wide, part, 2)};
+    bits = i == 0 ? both[1] : lowering_apply(lowering, HLO_OR, wide, both, 2);
+  }
+  *out_value = bits_as(lowering, bits, instruction->shape->type);
+  return STATUS_OK;
+}
+
 Status element_bitcast_convert(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                                int32_t *out_value) {
-  const HloInstruction *operand = instruction->operands[0];
-  if (type_bits(operand->shape->type) != type_bits(instruction->shape->type)) {
-    return unsupported(lowering, instruction, "between types of unequal width is not supported yet");
-  }
-  return element_elementwise(lowering, instruction, index, out_value);
+  PrimitiveType from = instruction->operands[0]->shape->type, to = instruction->shape->type;
+  if (type_bits(from) == type_bits(to)) return element_elementwise(lowering, instruction, index, out_value);
+  if (unsigned_of(from) == TYPE_INVALID || unsigned_of(to) == TYPE_INVALID || type_is_complex(from) ||
+      type_is_complex(to) || from == TYPE_PRED || to == TYPE_PRED)
+    return unsupported(lowering, instruction, "between these types is not supported yet");
+  return type_bits(from) > type_bits(to) ? lower_bits_of_wider(lowering, instruction, index, out_value)
+                                         : lower_bits_of_narrower(lowering, instruction, index, out_value);
 }
 
 /* --- regions --- */

@@ -3,6 +3,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/kernel/lowering_internal.h"
+#include "hlo/type/float_types.h"
 
 /* --- dims and buffers --- */
 
@@ -285,11 +286,13 @@ int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int
 /* The identity of an associative, commutative opcode; false when |opcode| is none for |type|. */
 static bool identity_of(HloOpcode opcode, PrimitiveType type, double *out_identity) {
   bool is_float = type_is_float(type);
+  if (type == TYPE_F8E8M0FNU && opcode != HLO_MULTIPLY) return false; /* has neither zero nor negative numbers */
+  double most = is_float && !float_has_infinity(type) ? float_max(type) : __builtin_inf();
   switch (opcode) {
     case HLO_ADD: *out_identity = is_float ? -0.0 : 0; return type != TYPE_PRED;
     case HLO_MULTIPLY: *out_identity = 1; return type != TYPE_PRED;
-    case HLO_MAXIMUM: *out_identity = -__builtin_inf(); return true;
-    case HLO_MINIMUM: *out_identity = __builtin_inf(); return true;
+    case HLO_MAXIMUM: *out_identity = -most; return true;
+    case HLO_MINIMUM: *out_identity = most; return true;
     case HLO_OR:
     case HLO_XOR: *out_identity = 0; return true;
     case HLO_AND: *out_identity = -1; return true;
