@@ -119,10 +119,10 @@ def bitcast_convert(c, kind, dims, depth, exact):
     if kind == "pred" or kind in EXACT or width(kind) < 8:
         return None
     sources = [other for other in COMMON if other != "pred" and int(other.lstrip("bsuf")) % width(kind) == 0]
-    if c.rng.random() < 0.9:  # unequal widths are rarer in models
+    if c.rng.random() < 0.7:  # unequal widths are rarer in models
         sources = [other for other in sources if int(other.lstrip("bsuf")) == width(kind)]
     wider = [other for other in COMMON if other != "pred" and other not in EXACT and dims and width(kind) % width(other) == 0]
-    if wider and c.rng.random() < 0.05:
+    if wider and c.rng.random() < 0.3:
         other = c.rng.choice(wider)
         ratio = width(kind) // width(other)
         return c.node(kind, dims, f"bitcast-convert({c.make(other, dims + ((ratio,) if ratio > 1 else ()), depth).name})")
