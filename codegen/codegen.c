@@ -9,6 +9,7 @@
 #include "codegen/kernel/kernel_builder.h"
 #include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_target.h"
+#include "codegen/oncore/plan_check.h"
 #include "codegen/oncore/plan_printer.h"
 
 StringView codegen_entry_name(Arena *arena, const HloModule *module) {
@@ -134,8 +135,13 @@ static Status print_plan(Arena *arena, const KernelPrinter *printer, const Kerne
                          DiagSink *diag) {
   const Plan *plan;
   RETURN_IF_ERROR(tiler_plan(arena, kernel, name, printer->machine, printer->options, diag, &plan));
+  PlanVerdict verdict;
+  RETURN_IF_ERROR(plan_check(arena, plan, printer->machine, diag, &verdict));
+  sb_append_cstring(printer->out, "# ");
+  plan_verdict_print(printer->out, &verdict, printer->machine);
+  sb_append_cstring(printer->out, "\n");
   plan_print(printer->out, plan, printer->machine);
-  return STATUS_OK;
+  return plan_verdict_report(plan, &verdict, diag);
 }
 
 static Status print_instruction(Arena *arena, const KernelPrinter *printer, const HloInstruction *instruction,

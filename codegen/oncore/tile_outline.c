@@ -249,6 +249,7 @@ void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t
 
 typedef struct CostSums {
   double load, exec, store; /* busy cycles of the queues */
+  double idle;              /* memory's share that nobody takes while a transfer is being set up or changes rows */
   double first_load, last_store;
   int64_t bytes;
 } CostSums;
@@ -281,6 +282,11 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, access->axis_count));
   bool loads = step->kind == STEP_LOAD || step->kind == STEP_RELOAD;
   *(loads ? &sums->load : &sums->store) += each * (double)instances;
+  double cap = outline->machine->memory_bytes_per_cycle;
+  double others = queue_for(outline->machine, loads ? STEP_STORE : STEP_LOAD)->bytes_per_cycle;
+  if (cap > others) {
+    sums->idle += (each - (double)bytes / queue->bytes_per_cycle) * (double)instances * (1 - others / cap);
+  }
   if (loads && sums->first_load == 0) sums->first_load = each;
   if (!loads) sums->last_store = each;
   sums->bytes += bytes * instances;
@@ -318,7 +324,8 @@ Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost 
     }
   }
   const MachineDescription *machine = outline->machine;
-  double memory = machine->memory_bytes_per_cycle > 0 ? (double)sums.bytes / machine->memory_bytes_per_cycle : 0;
+  double memory = 0;
+  if (machine->memory_bytes_per_cycle > 0) memory = (double)sums.bytes / machine->memory_bytes_per_cycle + sums.idle;
   bool one_queue = queue_for(machine, STEP_LOAD) == queue_for(machine, STEP_STORE);
   double moves = one_queue ? sums.load + sums.store : sums.load > sums.store ? sums.load : sums.store;
   double longest = sums.exec > moves ? sums.exec : moves;
