@@ -168,6 +168,10 @@ StringView descriptor_header(const HloModule *module, StringView entry_name, Are
             SV_ARG(module->name));
   describe_leaves(&out, "arguments", parameters, parameter_count, arena);
   describe_leaves(&out, "results", results, result_count, arena);
+  sb_append_cstring(
+      &out,
+      " * With options->parallel_for the workspace has (worker_count - 1) * scratch_bytes_per_worker more "
+      "bytes.\n");
   sb_printf(&out, " */\n#ifndef XLAC_MODULE_%.*s_H\n#define XLAC_MODULE_%.*s_H\n\n", SV_ARG(sb_view(&guard)),
             SV_ARG(sb_view(&guard)));
   sb_append_cstring(&out, "#include \"runtime/abi.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
