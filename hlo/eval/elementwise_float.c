@@ -44,6 +44,11 @@ static double logistic(double x) {
   return x >= 0 ? 1 / (1 + exp(-x)) : exp(x) / (1 + exp(x));
 }
 
+/* C's pow gives NaN for a signalling NaN even where every other operand gives 1. */
+static double power(double x, double y) {
+  return x == 1 || y == 0 ? 1 : pow(x, y);
+}
+
 UNARY(float_abs, fabs(x))
 UNARY(float_acos, acos(x))
 UNARY(float_acosh, acosh(x))
@@ -79,7 +84,7 @@ BINARY(float_divide, x / y)
 BINARY(float_maximum, maximum(x, y))
 BINARY(float_minimum, minimum(x, y))
 BINARY(float_multiply, x *y)
-BINARY(float_power, pow(x, y))
+BINARY(float_power, power(x, y))
 BINARY(float_remainder, fmod(x, y))
 BINARY(float_subtract, x - y)
 

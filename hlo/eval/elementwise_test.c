@@ -64,6 +64,7 @@ static void floats_round_once(void **state) {
       {UNARY("f32[4]", "{2.5, -2.5, 0.5, -0.2}", "round-nearest-afz"), "{3, -3, 1, -0.0}"},
       {UNARY("f32[4]", "{-0.0, 0, -3, nan}", "sign"), "{-0.0, 0, -1, nan}"},
       {BINARY("f64[3]", "{0, 2, -8}", "{0, 0.5, 3}", "power"), "{1, 1.4142135623730951, -512}"},
+      {BINARY("f8e5m2[3]", "{nan(0x1), 1, nan}", "{0, nan(0x1), 0}", "power"), "{1, 1, 1}"},
       {UNARY("f32[2]", "{1e-30, 0}", "exponential-minus-one"), "{1e-30, 0}"},
       {UNARY("f32[2]", "{-50, 0}", "logistic"), "{1.92874989e-22, 0.5}"},
       {"a = f32[2] constant({1, nan}) ROOT r = pred[2] is-finite(a)", "{1, 0}"},
