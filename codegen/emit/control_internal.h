@@ -24,7 +24,7 @@ typedef struct ControlEmitter {
   DiagSink *diag;
   Arena *arena;
   LLVMValueRef function;
-  LLVMValueRef *arguments, *results; /* pointers by leaf, loaded at the entry; NULL where the module has none */
+  LLVMValueRef *arguments, *results; /* pointers by leaf, loaded at the entry; NULL: loaded where they are used */
   LLVMValueRef workspace;
   LLVMValueRef *constants;    /* globals by allocation */
   ValueRegisters **registers; /* by HloValue id; NULL when it is only in memory */

@@ -13,13 +13,30 @@ static LLVMValueRef offset_pointer(const ControlEmitter *control, LLVMValueRef b
                                "");
 }
 
+/* Element |index| of a table of pointers: |loaded| at the entry, or where it is used. */
+static LLVMValueRef pointer_at(const ControlEmitter *control, LLVMValueRef table, const LLVMValueRef *loaded,
+                               int64_t index) {
+  if (loaded[index] != NULL) return loaded[index];
+  LLVMValueRef slot = offset_pointer(control, table, index * (int64_t)sizeof(void *));
+  return LLVMBuildLoad2(control->vec->builder, pointer_type(control), slot, "");
+}
+
+static LLVMValueRef argument_pointer(const ControlEmitter *control, int64_t parameter) {
+  return pointer_at(control, LLVMGetParam(control->function, 0), control->arguments, parameter);
+}
+
+static LLVMValueRef result_pointer(const ControlEmitter *control, int64_t result) {
+  return pointer_at(control, LLVMGetParam(control->function, 1), control->results, result);
+}
+
 static LLVMValueRef allocation_pointer(const ControlEmitter *control, const BufferAllocation *allocation) {
   switch (allocation->kind) {
     case ALLOCATION_PARAMETER:
       /* donated: the result pointer is the address, whether the caller passed the same one or not (control_enter
        * copies) */
-      return allocation->result >= 0 ? control->results[allocation->result] : control->arguments[allocation->parameter];
-    case ALLOCATION_RESULT: return control->results[allocation->result];
+      return allocation->result >= 0 ? result_pointer(control, allocation->result)
+                                     : argument_pointer(control, allocation->parameter);
+    case ALLOCATION_RESULT: return result_pointer(control, allocation->result);
     case ALLOCATION_CONSTANT: return control->constants[allocation->index];
     case ALLOCATION_TEMP: return offset_pointer(control, control->workspace, allocation->workspace_offset);
   }
@@ -140,17 +157,22 @@ static LLVMValueRef constant_global(const ControlEmitter *control, const BufferA
   return global;
 }
 
-static void load_pointers(ControlEmitter *control, LLVMValueRef array, LLVMValueRef *out_pointers, int64_t count) {
-  for (int64_t i = 0; i < count; i++) {
-    LLVMValueRef slot = offset_pointer(control, array, i * (int64_t)sizeof(void *));
-    out_pointers[i] = LLVMBuildLoad2(control->vec->builder, pointer_type(control), slot, "");
-  }
+/* More pointers than this would be spilled anyway, and thousands of values that live through the whole function cost
+ * the register allocator the square of their number. */
+#define ENTRY_POINTERS 16
+
+static LLVMValueRef *load_pointers(const ControlEmitter *control, unsigned parameter, int64_t count) {
+  LLVMValueRef *pointers = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
+  for (int64_t i = 0; i < count && count <= ENTRY_POINTERS; i++)
+    pointers[i] = pointer_at(control, LLVMGetParam(control->function, parameter), pointers, i);
+  return pointers;
 }
 
 /* A donated argument that the caller passes apart from its result is copied into it. */
 static void copy_declined_donation(ControlEmitter *control, const BufferAllocation *allocation) {
   LLVMBuilderRef builder = control->vec->builder;
-  LLVMValueRef from = control->arguments[allocation->parameter], to = control->results[allocation->result];
+  LLVMValueRef from = argument_pointer(control, allocation->parameter),
+               to = result_pointer(control, allocation->result);
   LLVMBasicBlockRef copy = LLVMAppendBasicBlockInContext(control->vec->context, control->function, "copy");
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(control->vec->context, control->function, "");
   LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntNE, from, to, ""), copy, behind);
@@ -172,11 +194,9 @@ void control_enter(ControlEmitter *control) {
   const BufferAssignment *assignment = control->assignment;
   const HloComputation *entry = control->module->entry;
   int64_t arguments = parameter_leaf_count(entry), results = shape_leaf_count(entry->root->shape);
-  control->arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, arguments);
-  control->results = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, results);
   control->constants = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, assignment->allocation_count);
-  load_pointers(control, LLVMGetParam(control->function, 0), control->arguments, arguments);
-  load_pointers(control, LLVMGetParam(control->function, 1), control->results, results);
+  control->arguments = load_pointers(control, 0, arguments);
+  control->results = load_pointers(control, 1, results);
   control->workspace = LLVMGetParam(control->function, 2);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
