@@ -24,8 +24,9 @@ bool contraction_matches(const Kernel *kernel, const VecTarget *target);
 /* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most about 2 MiB. */
 int64_t contraction_scratch_bytes(const Kernel *kernel, const VecTarget *target);
 
-/* How many pieces the work can be cut into for threads: runs of batch entries, of rows or of columns; at least 1. */
-int64_t contraction_piece_count(const Kernel *kernel, const VecTarget *target);
+/* How many pieces the work can be cut into for threads: batch entries, tiles of rows or panels of columns; at least 1.
+ * More runs of them than |*out_chunk_limit| would repeat too much packing. */
+int64_t contraction_piece_count(const Kernel *kernel, const VecTarget *target, int64_t *out_chunk_limit);
 
 /* Emits the body of a function at the builder's position (entry block), buffers being |buffer_pointers|, |scratch|
  * 64-byte aligned of the returned size; leaves the builder at the end of the code, without a terminator.  It does

@@ -256,7 +256,7 @@ static void emit_batch(ContractionEmitter *emitter) {
   block_loop_end(emitter, &entries);
 }
 
-/* What pieces [begin, end) are, the last of all being shorter; everything of the other roles. */
+/* Pieces [begin, end), everything of the other roles. */
 static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
@@ -265,10 +265,7 @@ static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueR
   for (int role = 0; role < ROLE_COUNT; role++) {
     emitter->work[role] = (BlockRange){block_int(vec, 0), block_int(vec, totals[role])};
   }
-  if (begin == NULL) return;
-  BlockRange *cut = &emitter->work[plan->split];
-  cut->begin = block_multiply(vec, begin, plan->piece_size);
-  cut->end = block_minimum(vec, block_multiply(vec, end, plan->piece_size), cut->end);
+  if (begin != NULL) emitter->work[plan->split] = (BlockRange){begin, end};
 }
 
 static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int64_t offset) {

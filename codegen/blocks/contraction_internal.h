@@ -50,9 +50,9 @@ typedef struct ContractionPlan {
   bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
   int64_t rhs_stride; /* of a row of the panel, in elements */
 
-  /* Threads: pieces of so many batch entries, tiles of rows or panels. */
+  /* Threads: pieces are batch entries, tiles of rows or panels. */
   ContractionRole split;
-  int64_t piece_size, piece_count;
+  int64_t piece_count, chunk_limit;
 
   int64_t lhs_offset, rhs_offset, tile_offset, scratch_bytes;
 } ContractionPlan;

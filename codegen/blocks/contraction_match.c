@@ -14,10 +14,9 @@
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
 #define ALIGNMENT 64
-/* Rows or columns of a piece at least, where there are so many: packing the other factor for it then costs a few
- * percent. */
-#define PIECE_LENGTH 128
-/* Batch entries that are enough pieces for any number of threads. */
+/* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
+#define CHUNK_LENGTH 128
+/* Batch entries that are enough for any number of threads. */
 #define MANY_ENTRIES 16
 
 /* --- the form --- */
@@ -354,26 +353,27 @@ static void choose_blocks(ContractionPlan *plan) {
   plan->scratch_bytes = plan->tile_offset + aligned(tiles_kept * tile_bytes);
 }
 
-/* Each piece packs the whole of the other factor: it must be long enough for that to pay. */
-static int64_t piece_count_of(int64_t count, int64_t width) {
-  return ceil_div(count, ceil_div(PIECE_LENGTH, width));
+/* Each chunk of rows or columns packs the whole of the other factor: it must be long enough for that to pay. */
+static int64_t chunks_of(int64_t count, int64_t width) {
+  return ceil_div(count, ceil_div(CHUNK_LENGTH, width));
 }
 
 /* Batch entries have nothing in common.  Else the longer of the other two. */
 static void choose_split(ContractionPlan *plan) {
-  int64_t rows = piece_count_of(plan->tile_count, plan->tile_rows);
-  int64_t columns = piece_count_of(plan->panel_count, plan->panel_width), count;
+  int64_t rows = chunks_of(plan->tile_count, plan->tile_rows);
+  int64_t columns = chunks_of(plan->panel_count, plan->panel_width);
   if (plan->batch.size >= MANY_ENTRIES || (plan->batch.size >= rows && plan->batch.size >= columns)) {
     plan->split = ROLE_BATCH;
-    count = plan->batch.size;
-    plan->piece_count = count;
+    plan->piece_count = plan->chunk_limit = plan->batch.size;
+  } else if (rows >= columns) {
+    plan->split = ROLE_ROWS;
+    plan->piece_count = plan->tile_count;
+    plan->chunk_limit = rows;
   } else {
-    plan->split = rows >= columns ? ROLE_ROWS : ROLE_COLUMNS;
-    count = rows >= columns ? plan->tile_count : plan->panel_count;
-    plan->piece_count = rows >= columns ? rows : columns;
+    plan->split = ROLE_COLUMNS;
+    plan->piece_count = plan->panel_count;
+    plan->chunk_limit = columns;
   }
-  plan->piece_size = ceil_div(count, plan->piece_count);
-  plan->piece_count = ceil_div(count, plan->piece_size);
 }
 
 /* The rule of contraction.h. */
@@ -456,7 +456,9 @@ int64_t contraction_scratch_bytes(const Kernel *kernel, const VecTarget *target)
   return contraction_plan(kernel, target, &plan) ? plan.scratch_bytes : 0;
 }
 
-int64_t contraction_piece_count(const Kernel *kernel, const VecTarget *target) {
+int64_t contraction_piece_count(const Kernel *kernel, const VecTarget *target, int64_t *out_chunk_limit) {
   ContractionPlan plan;
-  return contraction_plan(kernel, target, &plan) ? plan.piece_count : 1;
+  if (!contraction_plan(kernel, target, &plan)) XLAC_BUG("a Kernel that is no contraction");
+  *out_chunk_limit = plan.chunk_limit;
+  return plan.piece_count;
 }

@@ -345,7 +345,8 @@ static void run_case(const TestCase *test, const char *cpu) {
     Jit jit = jit_load(compile(test, &target, &builder.kernel, arena, &diag));
     void (*function)(void *, void *, void *, void *, void *, int64_t, int64_t);
     memcpy(&function, &jit.function, sizeof function);
-    int64_t pieces = contraction_piece_count(&builder.kernel, vec_target);
+    int64_t limit, pieces = contraction_piece_count(&builder.kernel, vec_target, &limit);
+    assert_true(limit >= 1 && limit <= pieces);
     function(memory[0].data, memory[1].data, memory[2].data, memory[3].data, memory[4].data, 0, pieces);
     check_results(test, cpu, memory, builder.buffers[2].type);
     /* piece by piece, the last first */

@@ -10,9 +10,6 @@
 #include "codegen/emit/control_internal.h"
 #include "runtime/abi.h"
 
-/* Chunks for each worker: so much may one be slower than another before somebody waits. */
-#define CHUNKS_PER_WORKER 4
-
 #define SLOT_BYTES 8
 enum { CHUNK_COUNT_SLOT, FIRST_POINTER_SLOT };
 
@@ -28,8 +25,8 @@ static ParallelTypes parallel_types(LLVMContextRef context) {
                          .index = LLVMInt64TypeInContext(context),
                          .flag = LLVMInt1TypeInContext(context)};
   LLVMTypeRef none = LLVMVoidTypeInContext(context);
-  LLVMTypeRef start[] = {types.pointer, types.pointer, types.pointer, types.index};
-  types.start = LLVMFunctionType(types.flag, start, 4, false);
+  LLVMTypeRef start[] = {types.pointer, types.pointer, types.pointer, types.index, types.index};
+  types.start = LLVMFunctionType(types.flag, start, 5, false);
   types.body = LLVMFunctionType(none, (LLVMTypeRef[]){types.pointer, types.index, types.index}, 3, false);
   types.parallel_for = LLVMFunctionType(none, start, 4, false);
   return types;
@@ -59,8 +56,8 @@ static LLVMBasicBlockRef add_block(const VecBuilder *vec, LLVMValueRef function)
 
 /* --- is there anybody to share with --- */
 
-/* i1 xlac.parallel_for(options, body, context, most chunks): false where the caller gave no threads, and nothing is
- * done then. */
+/* i1 xlac.parallel_for(options, body, context, most chunks, chunks per worker): false where the caller gave no threads,
+ * and nothing is done then. */
 static LLVMValueRef start_function(const VecBuilder *control_vec, const ParallelTypes *types) {
   static const char name[] = "xlac.parallel_for";
   LLVMValueRef function = LLVMGetNamedFunction(control_vec->module, name);
@@ -80,7 +77,7 @@ static LLVMValueRef start_function(const VecBuilder *control_vec, const Parallel
   LLVMBuildCondBr(builder, LLVMBuildAnd(builder, is_given, is_several, ""), shared, alone);
   LLVMPositionBuilderAtEnd(builder, shared);
   LLVMValueRef most = LLVMGetParam(function, 3);
-  LLVMValueRef wanted = LLVMBuildMul(builder, workers, LLVMConstInt(types->index, CHUNKS_PER_WORKER, false), "");
+  LLVMValueRef wanted = LLVMBuildMul(builder, workers, LLVMGetParam(function, 4), "");
   LLVMValueRef is_fewer = LLVMBuildICmp(builder, LLVMIntSLT, wanted, most, "");
   LLVMValueRef count = LLVMBuildSelect(builder, is_fewer, wanted, most, "");
   LLVMBuildStore(builder, count, slot_pointer(&vec, context, CHUNK_COUNT_SLOT * SLOT_BYTES));
@@ -156,8 +153,9 @@ void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, L
   for (unsigned i = 0; i < count; i++)
     LLVMBuildStore(vec->builder, arguments[i], slot_pointer(vec, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES));
   LLVMValueRef most = LLVMConstInt(types.index, (unsigned long long)code->chunk_limit, false);
-  LLVMValueRef start[] = {LLVMGetParam(control->function, 3), kernel->body, context, most};
-  LLVMValueRef is_done = LLVMBuildCall2(vec->builder, types.start, start_function(vec, &types), start, 4, "");
+  LLVMValueRef each = LLVMConstInt(types.index, (unsigned long long)code->chunks_per_worker, false);
+  LLVMValueRef start[] = {LLVMGetParam(control->function, 3), kernel->body, context, most, each};
+  LLVMValueRef is_done = LLVMBuildCall2(vec->builder, types.start, start_function(vec, &types), start, 5, "");
   LLVMBasicBlockRef alone = add_block(vec, control->function), behind = add_block(vec, control->function);
   LLVMBuildCondBr(vec->builder, is_done, behind, alone);
   LLVMPositionBuilderAtEnd(vec->builder, alone);

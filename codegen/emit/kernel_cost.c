@@ -98,8 +98,8 @@ double kernel_cycles(const Kernel *kernel, const VecTarget *target) {
   return memory > computing ? memory : computing;
 }
 
-int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t piece_count) {
+int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target) {
   double chunks = kernel_cycles(kernel, target) / CHUNK_CYCLES;
   if (chunks < 2) return 1;
-  return min_i64(chunks < MOST_CHUNKS ? (int64_t)chunks : MOST_CHUNKS, piece_count);
+  return chunks < MOST_CHUNKS ? (int64_t)chunks : MOST_CHUNKS;
 }

@@ -20,7 +20,7 @@
 
 double kernel_cycles(const Kernel *kernel, const VecTarget *target);
 
-/* The most chunks that are worth their cost, at most |piece_count|; 1: one thread should do it all. */
-int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target, int64_t piece_count);
+/* The most chunks that are worth their cost; 1: one thread should do it all. */
+int64_t kernel_chunk_limit(const Kernel *kernel, const VecTarget *target);
 
 #endif

@@ -59,15 +59,22 @@ static Strategy choose_strategy(const Kernel *kernel, const VecTarget *target, A
   return strategy;
 }
 
+/* More chunks even out how fast threads are; those of contractions pack one of the factors each. */
+enum { LOOP_CHUNKS_PER_WORKER = 4, CONTRACTION_CHUNKS_PER_WORKER = 2 };
+
 static void choose_pieces(const Kernel *kernel, const VecTarget *target, Strategy *strategy, KernelCode *code) {
   PieceSplit split = strategy->split;
+  int64_t most;
   if (strategy->is_contraction) {
-    split.piece_count = contraction_piece_count(kernel, target);
+    split.piece_count = contraction_piece_count(kernel, target, &most);
+    code->chunks_per_worker = CONTRACTION_CHUNKS_PER_WORKER;
   } else {
     split =
         strategy->is_transpose ? transpose_split(kernel, &strategy->transpose) : nest_split(kernel, &strategy->loops);
+    most = split.piece_count;
+    code->chunks_per_worker = LOOP_CHUNKS_PER_WORKER;
   }
-  code->chunk_limit = kernel_chunk_limit(kernel, target, split.piece_count);
+  code->chunk_limit = min_i64(kernel_chunk_limit(kernel, target), most);
   code->piece_count = 1;
   if (code->chunk_limit == 1) return;
   code->piece_count = split.piece_count;

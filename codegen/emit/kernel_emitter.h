@@ -13,6 +13,7 @@ typedef struct KernelCode {
   int64_t piece_count;   /* the function does pieces [begin, end) of so many; different ones may run at the same time,
                             each run with scratch of its own, and leave the same bits however they are cut into runs */
   int64_t chunk_limit;   /* so many runs are worthwhile; 1: the function does everything in one call */
+  int64_t chunks_per_worker; /* enough for threads that are not equally fast */
 } KernelCode;
 
 /* |vec->builder| is left without a position.  The strategy (vector dimension, blocks, pieces) is chosen by the Kernel's
