@@ -131,9 +131,9 @@ static uint64_t hash_form(const ByteBox *box) {
 
 static bool has_form(const CommandStream *stream, const StreamForm *form, const ByteBox *box) {
   if (form->bytes != box->bytes || form->align != box->align || form->level_count != box->level_count) return false;
-  const ByteLevel *levels = stream->levels.data + form->first_level;
   for (int i = 0; i < box->level_count; i++) {
-    if (levels[i].count != box->levels[i].count || levels[i].stride != box->levels[i].stride) return false;
+    const ByteLevel *level = &stream->levels.data[form->first_level + i];
+    if (level->count != box->levels[i].count || level->stride != box->levels[i].stride) return false;
   }
   return true;
 }

@@ -30,10 +30,10 @@ typedef struct ByteBox {
   ByteLevel levels[BYTE_BOX_MAX_LEVELS];
 } ByteBox;
 
-/* Brings |box| into its one form: levels of count 1 and stride 0 gone, strides positive and descending, levels that
- * continue one another merged, runs that touch merged into |bytes|.  |align| is about the base as given: a base that
- * moves with a negative stride gives up what the stride does not keep.  An empty box has bytes 0 and no levels.  A box
- * with addresses beyond 64 bits becomes one byte at INT64_MAX - 1, out of all bounds. */
+/* Makes |box| simple, the set staying what it is: levels of count 1 and stride 0 gone, strides positive and descending,
+ * levels that continue one another merged, runs that touch merged into |bytes|.  |align| is about the base as given: a
+ * base that moves with a negative stride gives up what the stride does not keep.  An empty box has bytes 0 and no
+ * levels.  A box with addresses beyond 64 bits becomes one byte at INT64_MAX - 1, out of all bounds. */
 void byte_box_normalise(ByteBox *box);
 
 /* One past the last byte of a normalised box. */

@@ -20,6 +20,9 @@ static void box_merges_what_continues(void **state) {
   ByteBox dense = normal((ByteBox){.bytes = 4, .level_count = 3, .levels = {{4, 64}, {2, 32}, {8, 4}}});
   assert_int_equal(dense.bytes, 256);
   assert_int_equal(dense.level_count, 0);
+  ByteBox turned = normal((ByteBox){.bytes = 4, .level_count = 3, .levels = {{8, 4}, {4, 64}, {2, 32}}});
+  assert_int_equal(turned.bytes, 256);
+  assert_int_equal(turned.level_count, 0);
 }
 
 static void box_drops_what_adds_no_byte(void **state) {

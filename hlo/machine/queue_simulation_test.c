@@ -297,6 +297,79 @@ static void more_of_anything_never_costs(void **state) {
   }
 }
 
+/* Commands with random costs, edges and barriers. */
+static void build_random_work(StreamFixture *fixture, uint64_t *random) {
+  command_stream_init(&fixture->stream, fixture->arena, 1024);
+  for (int i = 0; i < QUEUE_COUNT; i++) {
+    fixture->queues[i].depth = 1 + (int64_t)draw(random, 4);
+    fixture->queues[i].complete = draw(random, 2) ? COMPLETE_UNORDERED : COMPLETE_IN_ORDER;
+  }
+  fixture->machine.memory_bytes_per_cycle = (double)draw(random, 70);
+  fixture->machine.sync = (MachineSync){.set = 1, .wait = 2, .barrier = (int64_t)draw(random, 30)};
+  for (int32_t i = 0; i < 60; i++) {
+    int32_t queue = (int32_t)draw(random, QUEUE_COUNT + 1) - 1;
+    int64_t work = (int64_t)draw(random, 4000);
+    if (queue == BARRIER_QUEUE && draw(random, 4) > 0) continue;
+    if (queue == BARRIER_QUEUE) command_stream_add_barrier(&fixture->stream, i, draw(random, 8));
+    if (queue == EX) command_stream_add_operation(&fixture->stream, i, EX, (double)work);
+    if (queue == LD || queue == ST) command_stream_add_transfer(&fixture->stream, i, queue, work, 1 + work / 100);
+    if (queue == BARRIER_QUEUE) continue;
+    for (int32_t k = 0; k + 1 < fixture->stream.commands.count; k++) {
+      bool is_barrier = fixture->stream.commands.data[k].queue == BARRIER_QUEUE;
+      if (!is_barrier && draw(random, 20) == 0) command_stream_add_edge(&fixture->stream, k);
+    }
+  }
+}
+
+/* What the header says of the machine, asked of the times that came out. */
+static void check_times(StreamFixture *fixture, const QueueSimulation *simulation) {
+  const CommandStream *stream = &fixture->stream;
+  double barrier = 0;
+  for (int32_t b = 0; b < stream->commands.count; b++) {
+    const StreamCommand *command = &stream->commands.data[b];
+    double start = simulation->starts[b], end = simulation->ends[b];
+    assert_true(start >= barrier && end <= simulation->cycles);
+    InstanceRange edges = command_stream_edges(stream, b);
+    for (int64_t i = 0; i < edges.count; i++) assert_true(start >= simulation->ends[edges.data[i]] + 3);
+    if (command->queue == BARRIER_QUEUE) {
+      for (int32_t a = 0; a < b; a++) {
+        int32_t queue = stream->commands.data[a].queue;
+        if (queue != BARRIER_QUEUE && stream_barrier_covers(command, queue)) assert_true(simulation->ends[a] <= end);
+      }
+      barrier = end;
+      continue;
+    }
+    const MachineQueue *queue = &fixture->queues[command->queue];
+    assert_true(end - start >= queue_command_cycles(&fixture->machine, command) - 1e-6);
+    int64_t together = 0;
+    for (int32_t a = 0; a < b; a++) {
+      if (stream->commands.data[a].queue != command->queue) continue;
+      assert_true(simulation->ends[a] <= start || simulation->starts[a] >= end); /* one at a time */
+      if (queue->complete == COMPLETE_IN_ORDER) assert_true(simulation->ends[a] <= start);
+      together += simulation->ends[a] > start;
+    }
+    assert_true(together < queue->depth);
+  }
+}
+
+static void simulated_times_obey_the_machine(void **state) {
+  StreamFixture *fixture = *state;
+  uint64_t random = 0;
+  for (int i = 0; i < 500; i++) {
+    build_random_work(fixture, &random);
+    QueueSimulation simulation =
+        queue_simulation_run(fixture->arena, fixture->scratch, &fixture->stream, &fixture->machine);
+    check_times(fixture, &simulation);
+    QueueWork work = queue_work_of_stream(fixture->arena, &fixture->stream, &fixture->machine);
+    assert_true(queue_bound(&fixture->machine, &work).cycles <= simulation.cycles + 1e-6);
+    assert_int_equal(work.bytes, simulation.memory_bytes);
+    for (int q = 0; q < QUEUE_COUNT; q++) {
+      assert_true(simulation.queues[q].stall >= 0);
+      assert_true(simulation.queues[q].busy + simulation.queues[q].stall <= simulation.cycles + 1e-6);
+    }
+  }
+}
+
 /* --- legal orders --- */
 
 static void legal_orders_keep_the_order(void **state) {
@@ -357,6 +430,7 @@ int main(void) {
       TEST(full_queue_stalls_issue),
       TEST(unordered_queue_takes_what_is_ready),
       TEST(more_of_anything_never_costs),
+      TEST(simulated_times_obey_the_machine),
       TEST(legal_orders_keep_the_order),
       TEST(legal_orders_keep_barriers),
   };
