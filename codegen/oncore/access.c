@@ -142,14 +142,25 @@ static bool same_range(const PlanRange *a, const PlanRange *b) {
   return index_equal(a->begin, b->begin) && plan_range_same_size(a, b);
 }
 
-/* The address is constant + Σ coefficient × dim, and nothing guards it. */
+/* Nothing guards it, and no term of its address is a quotient or remainder. */
 static bool is_plain_load(const Kernel *kernel, const KernelValue *value) {
   if (value->predicate >= 0) return false;
   for (int i = 0; i < value->address.term_count; i++) {
-    const IndexAtom *atom = &kernel->space.atoms.data[value->address.terms[i].atom];
-    if (atom->kind != INDEX_ATOM_DIM) return false;
+    IndexAtomKind kind = kernel->space.atoms.data[value->address.terms[i].atom].kind;
+    if (kind == INDEX_ATOM_DIV || kind == INDEX_ATOM_MOD) return false;
   }
   return true;
+}
+
+/* The run-time terms of both addresses are the same. */
+static bool same_run_time_terms(const Kernel *kernel, IndexExpr a, IndexExpr b) {
+  int i = 0, j = 0;
+  for (;; i++, j++) {
+    while (i < a.term_count && kernel->space.atoms.data[a.terms[i].atom].kind != INDEX_ATOM_VALUE) i++;
+    while (j < b.term_count && kernel->space.atoms.data[b.terms[j].atom].kind != INDEX_ATOM_VALUE) j++;
+    if (i == a.term_count || j == b.term_count) return i == a.term_count && j == b.term_count;
+    if (a.terms[i].atom != b.terms[j].atom || a.terms[i].coefficient != b.terms[j].coefficient) return false;
+  }
 }
 
 /* Loads that read the same elements in the same order of axes. */
@@ -160,6 +171,7 @@ static bool shares_tile(const CoverWalk *walk, const TileAccess *access, int32_t
   if (access->value == number) return true;
   if (a->buffer != b->buffer || a->address.constant != b->address.constant) return false;
   if (!is_plain_load(kernel, a) || !is_plain_load(kernel, b)) return false;
+  if (!same_run_time_terms(kernel, a->address, b->address)) return false;
   int32_t axes[KERNEL_MAX_DIMS];
   if (tile_load_axes(kernel, number, axes) != access->axis_count) return false;
   for (int32_t i = 0; i < access->axis_count; i++) {

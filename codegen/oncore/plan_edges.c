@@ -1,5 +1,8 @@
 #include "codegen/oncore/plan_edges.h"
 
+#include "codegen/oncore/plan_stream.h"
+#include "hlo/machine/hazards.h"
+
 typedef ARRAY(PlanEdge) EdgeArray;
 
 typedef struct EdgeWalk {
@@ -62,7 +65,8 @@ static bool implies(const EdgeWalk *walk, int32_t consumer, const PlanEdge *a, c
   bool same_loop = walk->commands[a->command].loop == walk->commands[b->command].loop;
   if (a_before == b_before && same_loop) return a->command > b->command && a->distance <= b->distance;
   if (a->distance != 0) return false;
-  if (a_before != b_before) return a_before;
+  /* in this iteration, if |a| runs in each of them */
+  if (a_before != b_before) return a_before && walk->commands[a->command].loop >= walk->commands[consumer].loop;
   return a->command > b->command;
 }
 
@@ -119,7 +123,7 @@ static void set_edges(const EdgeWalk *walk, PlanCommand *command, const EdgeArra
   command->edges = kept;
 }
 
-void plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands) {
+static void derive(const Plan *plan, const MachineDescription *machine, PlanCommand *commands) {
   EdgeWalk walk = {plan, machine, commands};
   for (int32_t c = 0; c < plan->command_count; c++) {
     EdgeArray edges = {0};
@@ -133,4 +137,71 @@ void plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanComman
     }
     set_edges(&walk, &commands[c], &edges, c);
   }
+}
+
+/* --- edges that others imply --- */
+
+/* Beyond its rings' slots a loop only repeats itself. */
+enum { SHORT_LOOP = 6, MOST_PRUNED = 1 << 20 };
+
+/* |plan| with few iterations and the edges that these need. */
+static Plan with_short_loops(Arena *arena, const Plan *plan, const MachineDescription *machine) {
+  Plan copy = *plan;
+  copy.arena = arena;
+  PlanLoop *loops = ARENA_COPY_ARRAY(arena, PlanLoop, plan->loops, plan->loop_count);
+  for (int32_t l = 0; l < plan->loop_count; l++) {
+    if (loops[l].trip_count > SHORT_LOOP) loops[l].trip_count = SHORT_LOOP;
+  }
+  copy.loops = loops;
+  PlanCommand *commands = ARENA_COPY_ARRAY(arena, PlanCommand, plan->commands, plan->command_count);
+  copy.commands = commands;
+  derive(&copy, machine, commands);
+  return copy;
+}
+
+/* Instances of each edge, |counts| indexed by consumer × commands + producer: all, less those that are redundant. */
+static int64_t *needed_instances(Arena *arena, const CommandStream *stream, const HazardReport *report,
+                                 int32_t commands) {
+  int64_t *counts = ARENA_NEW_ARRAY(arena, int64_t, (int64_t)commands * commands);
+  for (int32_t i = 0; i < stream->commands.count; i++) {
+    InstanceRange edges = command_stream_edges(stream, i);
+    for (int64_t e = 0; e < edges.count; e++) {
+      counts[stream->commands.data[i].label * commands + stream->commands.data[edges.data[e]].label]++;
+    }
+  }
+  for (int64_t h = 0; h < report->hazard_count; h++) {
+    const Hazard *hazard = &report->hazards[h];
+    if (hazard->kind != HAZARD_REDUNDANT_EDGE) continue;
+    counts[stream->commands.data[hazard->second].label * commands + stream->commands.data[hazard->first].label]--;
+  }
+  return counts;
+}
+
+/* The edges that a partial order needs are unique, so all others go at once. */
+static Status prune(const Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
+  Arena *scratch = arena_create();
+  Plan sample = with_short_loops(scratch, plan, machine);
+  CommandStream stream;
+  HazardReport report;
+  HazardLimits limits = {.kept = MOST_PRUNED, .races = MOST_PRUNED};
+  Status status = plan_stream_make(scratch, &sample, machine, diag, &stream);
+  if (status == STATUS_OK) status = hazards_check(scratch, scratch, &stream, machine, limits, diag, &report);
+  if (status == STATUS_OK && report.counts[HAZARD_REDUNDANT_EDGE] > 0) {
+    int64_t *needed = needed_instances(scratch, &stream, &report, plan->command_count);
+    for (int32_t c = 0; c < plan->command_count; c++) {
+      PlanEdge *edges = (PlanEdge *)commands[c].edges;
+      int32_t kept = 0;
+      for (int32_t e = 0; e < commands[c].edge_count; e++) {
+        if (needed[c * plan->command_count + edges[e].command] > 0) edges[kept++] = edges[e];
+      }
+      commands[c].edge_count = kept;
+    }
+  }
+  arena_destroy(scratch);
+  return status;
+}
+
+Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
+  derive(plan, machine, commands);
+  return prune(plan, machine, commands, diag);
 }

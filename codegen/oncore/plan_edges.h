@@ -8,7 +8,8 @@
 /* Sets the edges of |commands|, those of |plan|, to what its Tensors and temporaries need: a reader waits for the
  * latest writer, a writer for the readers of what its slot held before.  Left out is what in-order queues keep, and
  * what an earlier command of the same queue has waited for.  For plans of the tiler: a slot is used in turn by the
- * instances of the command that fills it, and nothing else orders commands. */
-void plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands);
+ * instances of the command that fills it, and nothing else orders commands.  Edges that others imply in every instance
+ * are dropped, as the stream of the plan with short loops shows. */
+MUST_USE Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag);
 
 #endif

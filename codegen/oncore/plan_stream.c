@@ -19,7 +19,7 @@ typedef struct PlanExpander {
   int32_t *memory_objects; /* by memory view */
   int32_t *started;        /* by command: instances so far */
   int32_t **instances;     /* by command: stream numbers of all its instances */
-  int32_t **awaited;       /* by command and edge: the latest instance waited for, -1: none */
+  int32_t *awaited;        /* by consumer's and producer's queue: the latest instance waited for, -1: none */
 } PlanExpander;
 
 int64_t plan_instance_count(const Plan *plan) {
@@ -193,16 +193,20 @@ static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *ou
   return STATUS_OK;
 }
 
+/* Queues that keep their order need not wait for what they have waited for: a later instance, or this one. */
 static void add_edges(PlanExpander *expander, int32_t number) {
   const PlanCommand *command = &expander->plan->commands[number];
-  bool in_order = expander->machine->queues[command->queue].complete == COMPLETE_IN_ORDER;
+  const MachineQueue *queues = expander->machine->queues;
   for (int32_t e = 0; e < command->edge_count; e++) {
     const PlanEdge *edge = &command->edges[e];
     int64_t place = expander->started[edge->command] - 1 - edge->distance;
     if (place < 0) continue;
     int32_t producer = expander->instances[edge->command][place];
-    if (in_order && expander->awaited[number][e] == producer) continue;
-    expander->awaited[number][e] = producer;
+    int32_t from = expander->plan->commands[edge->command].queue;
+    bool in_order = queues[command->queue].complete == COMPLETE_IN_ORDER && queues[from].complete == COMPLETE_IN_ORDER;
+    int32_t *awaited = &expander->awaited[command->queue * expander->machine->queue_count + from];
+    if (in_order && *awaited >= producer) continue;
+    *awaited = producer;
     command_stream_add_edge(expander->stream, producer);
   }
 }
@@ -298,12 +302,12 @@ Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
-  expander.awaited = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
+  int32_t queue_pairs = machine->queue_count * machine->queue_count;
+  expander.awaited = ARENA_NEW_ARRAY(arena, int32_t, queue_pairs);
+  for (int32_t i = 0; i < queue_pairs; i++) expander.awaited[i] = -1;
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     expander.instances[c] = ARENA_NEW_ARRAY(arena, int32_t, plan_loop_instances(plan, command->loop));
-    expander.awaited[c] = ARENA_NEW_ARRAY(arena, int32_t, command->edge_count);
-    for (int32_t e = 0; e < command->edge_count; e++) expander.awaited[c][e] = -1;
   }
   add_objects(&expander);
   return expand_block(&expander, &plan->block);

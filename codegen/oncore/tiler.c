@@ -75,7 +75,7 @@ static IndexExpr view_offset(Tiler *tiler, IndexExpr address) {
   IndexExpr offset = index_constant(address.constant);
   for (int i = 0; i < address.term_count; i++) {
     const IndexAtom *atom = &tiler->kernel->space.atoms.data[address.terms[i].atom];
-    if (atom->kind != INDEX_ATOM_VALUE) continue;
+    if (atom->kind != INDEX_ATOM_VALUE || tiler->kernel->values[atom->number].dims != 0) continue;
     offset = index_add(space, offset, index_scale(space, start_scalar(tiler, atom), address.terms[i].coefficient));
   }
   return offset;
@@ -406,7 +406,7 @@ static PlanBlock make_block(Tiler *tiler, PlanLoop *loops, int32_t loop, int32_t
   return (PlanBlock){(int32_t)nodes.count, nodes.data};
 }
 
-static void make_commands(Tiler *tiler) {
+static Status make_commands(Tiler *tiler, DiagSink *diag) {
   Plan *plan = tiler->plan;
   int32_t count = (int32_t)tiler->outline.loops.count, step = 0;
   PlanLoop *loops = ARENA_NEW_ARRAY(tiler->arena, PlanLoop, count);
@@ -427,7 +427,7 @@ static void make_commands(Tiler *tiler) {
   plan->temporary_count = tiler->temporaries.count;
   plan->commands = tiler->commands.data;
   plan->command_count = (int32_t)tiler->commands.count;
-  plan_edges_derive(plan, tiler->machine, tiler->commands.data);
+  return plan_edges_derive(plan, tiler->machine, tiler->commands.data, diag);
 }
 
 static Status choose_tiling(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
@@ -460,7 +460,7 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   tiler.temporary_memory = ARENA_NEW_ARRAY(arena, int32_t, kernel->buffer_count);
   for (int32_t b = 0; b < kernel->buffer_count; b++) tiler.temporary_memory[b] = -1;
   RETURN_IF_ERROR(place_tensors(&tiler, diag));
-  make_commands(&tiler);
+  RETURN_IF_ERROR(make_commands(&tiler, diag));
   *out_plan = plan;
   return STATUS_OK;
 }
