@@ -135,7 +135,14 @@ static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int
 static void emit_stores(KernelEmitter *emitter, int stage) {
   const KernelStage *info = &emitter->kernel->stages[stage];
   for (int i = 0; i < info->store_count; i++) point_value(&emitter->point, info->stores[i].value);
-  for (int i = 0; i < info->store_count; i++) point_store(&emitter->point, &info->stores[i]);
+  KernelPoint *point = &emitter->point;
+  for (int i = 0; i < info->store_count; i++) {
+    if (point->lanes > 1 && kernel_stores_are_paired(emitter->kernel, stage, i, point->vector_dim)) {
+      point_store_pair(point, &info->stores[i++]);
+    } else {
+      point_store(point, &info->stores[i]);
+    }
+  }
 }
 
 /* One step of all folds of the stage at the current point, then its stores. */

@@ -83,7 +83,9 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
     if (value->kind == KERNEL_APPLY) step += value_varies(kernel, v, dim) ? 1 : 0.5;
   }
   for (int i = 0; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i++) {
-    step += 1.5 * access_cost(kernel, kernel->stages[stage].stores[i].address, dim, lanes);
+    bool is_paired = lanes > 1 && kernel_stores_are_paired(kernel, stage, i, dim);
+    step += is_paired ? 4 : 1.5 * access_cost(kernel, kernel->stages[stage].stores[i].address, dim, lanes);
+    if (is_paired) i++;
   }
   return step;
 }

@@ -47,6 +47,8 @@ LLVMValueRef point_value_lanes(KernelPoint *point, int32_t value);
 void point_set_value(KernelPoint *point, int32_t value, LLVMValueRef computed);
 /* A KernelStore at the current point. */
 void point_store(KernelPoint *point, const KernelStore *store);
+/* Two that are paired along the dim in lanes (kernel_stores_are_paired): their lanes in turn. */
+void point_store_pair(KernelPoint *point, const KernelStore *stores);
 /* The address of load |value| at the first lane, whatever its predicate. */
 LLVMValueRef point_load_pointer(KernelPoint *point, int32_t value);
 
@@ -76,5 +78,9 @@ AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr);
 
 /* True when |expr| moves by a constant, |*out_stride|, from one index of |dim| to the next. */
 bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
+
+/* Whether stores |number| and |number| + 1 of |stage| write neighbours (the parts of a complex number), and the next
+ * two those behind when |dim| moves by one: together they are contiguous. */
+bool kernel_stores_are_paired(const Kernel *kernel, int stage, int number, int dim);
 
 #endif

@@ -51,6 +51,16 @@ bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t 
   return true;
 }
 
+bool kernel_stores_are_paired(const Kernel *kernel, int stage, int number, int dim) {
+  if (number + 1 >= kernel->stages[stage].store_count) return false;
+  const KernelStore *first = &kernel->stages[stage].stores[number], *second = first + 1;
+  if (first->buffer != second->buffer || first->predicate != second->predicate) return false;
+  IndexExpr next = first->address;
+  next.constant++;
+  int64_t stride;
+  return index_equal(next, second->address) && kernel_plain_stride(kernel, first->address, dim, &stride) && stride == 2;
+}
+
 /* base + coefficient × atom; positions that a predicate excludes may be negative, so nothing here promises not to wrap.
  */
 static LLVMValueRef add_scaled(KernelPoint *point, LLVMValueRef sum, LLVMValueRef atom, LLVMValueRef coefficient) {

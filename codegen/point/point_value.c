@@ -267,3 +267,14 @@ void point_store(KernelPoint *point, const KernelStore *store) {
     vec_scatter(vec, type, value, point->buffers[store->buffer], offsets, mask, point->lanes);
   }
 }
+
+void point_store_pair(KernelPoint *point, const KernelStore *stores) {
+  const VecBuilder *vec = point->vec;
+  int lanes = point->lanes;
+  LLVMValueRef mask = access_mask(point, stores->predicate);
+  if (mask != NULL) mask = vec_interleave(vec, mask, mask, lanes);
+  LLVMValueRef first = point_value_lanes(point, stores[0].value), second = point_value_lanes(point, stores[1].value);
+  LLVMValueRef pointer = point_element(point, stores->buffer, point_index(point, stores->address));
+  vec_store(vec, point->kernel->buffers[stores->buffer].type, vec_interleave(vec, first, second, lanes), pointer, mask,
+            2 * lanes);
+}

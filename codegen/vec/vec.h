@@ -74,6 +74,9 @@ bool vec_stride_is_small(int64_t stride);
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
                               int lanes);
 
+/* Lane 0 of |a|, lane 0 of |b|, lane 1 of |a| …: 2·|lanes| lanes, at most 256.  Any element type, masks too. */
+LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int lanes);
+
 #define VEC_MAX_SQUARE 32
 
 /* Transposes |lanes| rows of |lanes| elements each in place, as they are in memory (vec_memory_type); |lanes| is a

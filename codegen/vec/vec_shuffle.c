@@ -56,6 +56,16 @@ LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMVal
   return sum;
 }
 
+LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int lanes) {
+  LLVMValueRef indices[MAX_LANES];
+  XLAC_CHECK(2 * lanes <= MAX_LANES);
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  for (int i = 0; i < 2 * lanes; i++) {
+    indices[i] = LLVMConstInt(s32, (unsigned)(i % 2 == 0 ? i / 2 : lanes + i / 2), false);
+  }
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, 2 * (unsigned)lanes), "");
+}
+
 /* --- squares ---
  *
  * Shuffles inside 128-bit pieces are the cheap ones on x86 (one unpack instruction each), so they come first: log2(E)
