@@ -23,6 +23,7 @@ typedef struct KernelRequest {
   int result_node;
   LoweringResult *results; /* what root_results makes */
   int result_count;
+  int sum_part; /* of a complex contraction; -1: both */
 } KernelRequest;
 
 static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest *request, const DimSplit *splits,
@@ -35,6 +36,7 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
                          .result_node = request->result_node,
                          .results = ARENA_COPY_ARRAY(arena, LoweringResult, request->results, request->result_count),
                          .result_count = request->result_count,
+                         .sum_part = request->sum_part,
                          .splits = splits,
                          .split_count = split_count};
   if (request->source->opcode == HLO_FUSION) {
@@ -111,17 +113,24 @@ static Status add_kernel(Arena *arena, const KernelRequest *request, DiagSink *d
   return STATUS_OK;
 }
 
-/* The Kernels of one result by itself. */
+/* The Kernels of one result by itself: two where it must be filled before it is scattered into, and for the parts of a
+ * complex contraction, each of which is one of real numbers. */
 static Status add_kernels_of(Arena *arena, const HloInstruction *source, LoweringResult *result, DiagSink *diag,
                              KernelList *kernels) {
-  KernelRequest request = {source,       result->made, rule_of(source, result->made, result->node, arena),
-                           result->node, result,       1};
+  RootRule rule = rule_of(source, result->made, result->node, arena);
+  KernelRequest request = {source, result->made, rule, result->node, result, 1, -1};
   if (result->made->opcode == HLO_SELECT_AND_SCATTER) {
     KernelRequest fill = request;
     fill.rule = root_select_and_scatter_fill;
     RETURN_IF_ERROR(add_kernel(arena, &fill, diag, kernels));
   }
-  return add_kernel(arena, &request, diag, kernels);
+  EmitFamily family = emit_family(result->made->opcode);
+  bool is_contraction = rule == root_elements && (family == EMIT_dot || family == EMIT_convolution);
+  if (!is_contraction || !type_is_complex(result->made->shape->type)) return add_kernel(arena, &request, diag, kernels);
+  for (request.sum_part = 0; request.sum_part < 2; request.sum_part++) {
+    RETURN_IF_ERROR(add_kernel(arena, &request, diag, kernels));
+  }
+  return STATUS_OK;
 }
 
 Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels) {
@@ -139,7 +148,7 @@ Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *d
   for (int i = 0; i < result_count; i++) results[i] = result_at(instruction, root, i, arena);
   *out_kernels = (KernelList){0, ARENA_NEW_ARRAY(arena, const Kernel *, 2 * result_count + 1)};
   if (makes_all_at_once(instruction, results, result_count)) {
-    KernelRequest request = {instruction, root, root_results, results[0].node, results, result_count};
+    KernelRequest request = {instruction, root, root_results, results[0].node, results, result_count, -1};
     return add_kernel(arena, &request, diag, out_kernels);
   }
   for (int i = 0; i < result_count; i++)

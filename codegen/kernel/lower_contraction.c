@@ -3,9 +3,43 @@
 #include "base/checked_math.h"
 #include "codegen/kernel/lowering_internal.h"
 
+/* Part |which| (0 or 1 by an index) of |pair|: of two neighbours in memory one load. */
+static int32_t pick_part(Lowering *lowering, int32_t pair, IndexExpr which) {
+  int32_t parts[2] = {lowering_part(lowering, pair, 0), lowering_part(lowering, pair, 1)};
+  const KernelValue *re = &lowering->values.data[parts[0]], *im = &lowering->values.data[parts[1]];
+  if (re->kind == KERNEL_LOAD && im->kind == KERNEL_LOAD && re->buffer == im->buffer &&
+      re->predicate == im->predicate &&
+      index_equal(index_add_constant(&lowering->space, re->address, 1), im->address)) {
+    return lowering_load_part(lowering, parts[0], which);
+  }
+  return lowering_select(lowering, lowering_in_range(lowering, which, 0, 1), parts[0], parts[1]);
+}
+
+/* Whether this is the contraction that the Kernel makes one part of, not another one inside. */
+static bool makes_part(const Lowering *lowering, PrimitiveType type, int outer_stage) {
+  return type_is_complex(type) && lowering->sum_part >= 0 && outer_stage == KERNEL_OUTER;
+}
+
+/* The factors of |sum_part| of Σ lhs × rhs as real ones over one more dim, the two parts of lhs: re·re + im·(-im), or
+ * re·im + im·re. */
+static void split_factors(Lowering *lowering, int stage, int32_t *lhs, int32_t *rhs) {
+  IndexSpace *space = &lowering->space;
+  IndexExpr side = lowering_dim(lowering, 2, KERNEL_REDUCTION, stage);
+  IndexExpr other = index_add_constant(space, index_scale(space, side, -1), 1);
+  *lhs = pick_part(lowering, *lhs, side);
+  *rhs = pick_part(lowering, *rhs, lowering->sum_part == 0 ? side : other);
+  if (lowering->sum_part != 0) return;
+  int32_t negative = lowering_apply(lowering, HLO_NEGATE, lowering_type(lowering, *rhs), rhs, 1);
+  *rhs = lowering_select(lowering, lowering_in_range(lowering, side, 0, 1), *rhs, negative);
+}
+
 /* Σ lhs × rhs over the dims of the current stage, which ends here: the sum in |type|. */
 static int32_t fold_products(Lowering *lowering, int outer_stage, PrimitiveType type, int32_t lhs, int32_t rhs) {
   int stage = lowering->current_stage;
+  if (makes_part(lowering, type, outer_stage)) {
+    split_factors(lowering, stage, &lhs, &rhs);
+    type = type_complex_part(type);
+  }
   PrimitiveType wide = lowering_accumulator_type(type);
   int32_t zero = lowering_constant_bits(lowering, wide, 0, 0);
   int32_t fold = lowering_add_fold(lowering, wide, stage, zero);
@@ -22,6 +56,7 @@ static int32_t fold_products(Lowering *lowering, int outer_stage, PrimitiveType 
 static int32_t empty_sum(Lowering *lowering, int outer_stage, PrimitiveType type) {
   lowering->is_empty = false;
   lowering_end_stage(lowering, lowering->current_stage, outer_stage);
+  if (makes_part(lowering, type, outer_stage)) type = type_complex_part(type);
   return lowering_constant_bits(lowering, type, 0, 0);
 }
 

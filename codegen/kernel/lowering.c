@@ -140,6 +140,12 @@ static int32_t load_real(Lowering *lowering, int32_t buffer, PrimitiveType type,
   return share_value(lowering, value);
 }
 
+int32_t lowering_load_part(Lowering *lowering, int32_t real_part, IndexExpr which) {
+  KernelValue value = lowering->values.data[real_part];
+  value.address = index_add(&lowering->space, value.address, which);
+  return share_value(lowering, value);
+}
+
 int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address) {
   PrimitiveType type = lowering->buffers.data[buffer].type, part = type_complex_part(type);
   if (!type_is_complex(type)) return load_real(lowering, buffer, type, address);
@@ -394,16 +400,14 @@ void lowering_end_stage(Lowering *lowering, int stage, int outer_stage) {
 }
 
 void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store) {
-  KernelStoreArray *stores = &lowering->stages.data[stage].stores;
-  if (!type_is_complex(lowering->buffers.data[store->buffer].type)) {
-    array_push(stores, lowering->arena, *store);
-    return;
-  }
+  bool is_complex = type_is_complex(lowering->buffers.data[store->buffer].type);
+  bool has_parts = is_complex && type_is_complex(lowering_type(lowering, store->value));
   for (int part = 0; part < 2; part++) {
     KernelStore half = *store;
-    half.address = lowering_part_address(lowering, store->address, part);
-    half.value = lowering_part(lowering, store->value, part);
-    array_push(stores, lowering->arena, half);
+    if (has_parts) half.value = lowering_part(lowering, store->value, part);
+    if (is_complex) half.address = lowering_part_address(lowering, store->address, part);
+    bool is_wanted = has_parts || part == (is_complex ? lowering->sum_part : 0);
+    if (is_wanted) array_push(&lowering->stages.data[stage].stores, lowering->arena, half);
   }
 }
 

@@ -79,6 +79,7 @@ typedef struct Lowering {
   IntMap memo_map;   /* (instruction, index, predicate) hash → LoweringMemo */
   int32_t predicate; /* under which loads happen now; -1: always */
   int result_node;   /* the leaf of the source's shape that this Kernel makes (the first of several) */
+  int sum_part;      /* of a complex contraction: which part of its sums this Kernel makes; -1: both */
   bool is_empty;     /* an outer dim has extent 0: there is nothing to do */
   int next_ordinal;
   const DimSplit *splits; /* by ordinal; those beyond |split_count| are whole */
@@ -117,6 +118,8 @@ PrimitiveType lowering_accumulator_type(PrimitiveType type);
  * whatever reads one reads them.  Buffers and folds have complex types only here (a complex fold is two, numbered one
  * after the other); the Kernel knows parts alone, real and imaginary in turn. */
 
+/* |real_part|, a load, moved by |which|: 0 to the real part, 1 to the imaginary one. */
+int32_t lowering_load_part(Lowering *lowering, int32_t real_part, IndexExpr which);
 int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address); /* under the current predicate */
 int32_t lowering_constant_bits(Lowering *lowering, PrimitiveType type, uint64_t low, uint64_t high);
 int32_t lowering_constant_int(Lowering *lowering, PrimitiveType type, int64_t value);
