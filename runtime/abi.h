@@ -74,6 +74,107 @@ typedef struct XlacDescriptor {
                                        each worker but the first.  Behind the end of older descriptors: 0 */
 } XlacDescriptor;
 
+/* --- kernels of a vector processor --- */
+
+/* Code for a target with an on-core Buffer consists of kernels; each is a list of commands on queues that work on the
+ * Buffer, given out in an order with loops (the program order).  A caller that provides no engine gets program order on
+ * the calling thread.  An engine can run the queues side by side, or look at every command: what follows is what the
+ * object says about a kernel for that. */
+
+typedef struct XlacOncoreLevel {
+  int64_t count, stride; /* stride in bytes */
+} XlacOncoreLevel;
+
+#define XLAC_ONCORE_WRITES 1   /* an access that writes; else it reads */
+#define XLAC_ONCORE_ANYWHERE 2 /* of any bytes of the object: their addresses are found at run time */
+
+/* The bytes [p + offset + sum of i_k * stride_k, + bytes) for 0 <= i_k < count_k, p being one of the command's
+ * pointers. */
+typedef struct XlacOncoreAccess {
+  int32_t pointer, flags;
+  int64_t offset, bytes;
+  int64_t level_count;
+  const XlacOncoreLevel *levels;
+} XlacOncoreAccess;
+
+/* A command with one size of its tiles. */
+typedef struct XlacOncoreVariant {
+  void (*function)(void *const *pointers, void *scratch); /* does it */
+  double cycles;                                          /* of an operation, without the queue's setup */
+  int64_t bytes, rows;                                    /* of a transfer */
+  int64_t access_count;
+  const XlacOncoreAccess *accesses;
+} XlacOncoreVariant;
+
+/* The command starts after an instance of |command| is complete: the |distance|-th before the latest one that comes
+ * before it in program order; none if there were not so many. */
+typedef struct XlacOncoreEdge {
+  int64_t command, distance;
+} XlacOncoreEdge;
+
+#define XLAC_ONCORE_BUFFER (-1)     /* a pointer into the Buffer */
+#define XLAC_ONCORE_PARAMETERS (-2) /* a pointer to the instance's parameters */
+
+typedef struct XlacOncoreCommand {
+  const char *label, *verb;
+  int32_t queue, is_transfer;
+  int64_t pointer_count;
+  const int64_t *objects; /* by pointer: the object that it points into, or one of the above */
+  int64_t parameter_count;
+  int64_t edge_count;
+  const XlacOncoreEdge *edges;
+  int64_t variant_count;
+  const XlacOncoreVariant *variants;
+} XlacOncoreCommand;
+
+#define XLAC_ONCORE_INITIALISED 1  /* has contents when the kernel begins */
+#define XLAC_ONCORE_READ_ONLY 2    /* is never written */
+#define XLAC_ONCORE_WRITTEN_ONCE 4 /* every byte is written by exactly one command */
+
+/* An array in memory. */
+typedef struct XlacOncoreObject {
+  const char *name;
+  int64_t bytes, flags;
+} XlacOncoreObject;
+
+/* Where a kernel works; |scratch| is the host's stand-in for what operation units have inside, each queue has its own
+ * part. */
+typedef struct XlacOncoreContext {
+  void *buffer;
+  void *const *objects;   /* by object */
+  const int64_t *scalars; /* numbers known at entry */
+  void *scratch;
+} XlacOncoreContext;
+
+/* What the functions of single queues call: before a command, that |count| commands of |queue| are complete; after one,
+ * that another one of |queue| is. */
+typedef struct XlacOncoreSync {
+  void *data;
+  void (*wait)(void *data, int64_t queue, int64_t count);
+  void (*publish)(void *data, int64_t queue);
+} XlacOncoreSync;
+
+/* Told of every command in program order; pointers to parameters are NULL and stand in |parameters|. */
+typedef void (*XlacOncoreRecord)(void *data, int64_t command, int64_t variant, void *const *pointers,
+                                 const int64_t *parameters);
+
+typedef struct XlacOncoreKernel {
+  uint64_t struct_size;
+  const char *name;
+  int64_t buffer_bytes, buffer_alignment;
+  int64_t scratch_bytes_per_queue;
+  int64_t queue_count;
+  const char *const *queue_names;
+  int64_t object_count;
+  const XlacOncoreObject *objects;
+  int64_t command_count;
+  const XlacOncoreCommand *commands;
+  void (*run)(const XlacOncoreContext *context); /* everything in program order */
+  /* by queue: its commands alone */
+  void (*const *queues)(const XlacOncoreContext *context, const XlacOncoreSync *sync);
+  void (*trace)(const XlacOncoreContext *context, void *data, XlacOncoreRecord record); /* does nothing itself */
+} XlacOncoreKernel;
+
 /* What the caller may provide; NULL stands for all defaults. */
 typedef struct XlacRunOptions {
   uint64_t struct_size;
@@ -87,6 +188,10 @@ typedef struct XlacRunOptions {
   void (*parallel_for)(void *user_data, void (*body)(void *context, int64_t index, int64_t worker), void *context,
                        int64_t n);
   int64_t worker_count; /* with parallel_for at least 1 */
+  /* Executes a kernel of a vector processor and returns 0; anything else ends the module's function with that value.
+   * NULL: kernel->run(context). */
+  int (*oncore_launch)(void *oncore_data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+  void *oncore_data;
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for
