@@ -294,7 +294,7 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   command->target_count = command->source_count = 1;
   command->sources = sources;
   if (is_box) return;
-  view_offset(tiler, value->address); /* its starts are scalars too */
+  if (step->index_cover < 0) view_offset(tiler, value->address); /* its starts are scalars; a gather's are in its index */
   PlanRange *points = ARENA_NEW_ARRAY(tiler->arena, PlanRange, tiler->kernel->dim_count);
   for (int32_t i = 0; i < access->axis_count; i++) points[access->axes[i]] = cover->cover.points[access->axes[i]];
   command->points = points;
