@@ -177,15 +177,18 @@ Status driver_check_cpu(const Session *session) {
 }
 
 Status driver_generate(Session *session, CodegenEmit emit) {
-  if (session->machine)
+  if (session->machine && !machine_is_host(session->machine))
     return diag_error(session->diag, STATUS_UNSUPPORTED, session->module->entry->loc, "unsupported-target",
-                      "no code for vector processors such as '%.*s' yet", SV_ARG(session->machine->name));
+                      "no code for '%.*s' yet, which '%.*s' needs", SV_ARG(session->machine->isa.triple),
+                      SV_ARG(session->machine->name));
   double start = driver_seconds_now();
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
                             .mcpu = cpu_of_options(session),
                             .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
                             .emit = emit,
                             .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+                            .machine = session->machine,
+                            .pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0),
                             .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
   driver_end_phase(session, "codegen", start);

@@ -9,6 +9,7 @@
 #include "codegen/kernel/kernel_builder.h"
 #include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_target.h"
+#include "codegen/oncore/oncore_emitter.h"
 #include "codegen/oncore/plan_check.h"
 #include "codegen/oncore/plan_printer.h"
 
@@ -29,7 +30,7 @@ typedef struct ModuleEmitter {
   const HloModule *module;
   KernelTable *kernels;
   const char *entry_name;
-  bool poison;
+  const CodegenOptions *options;
   DiagSink *diag;
 } ModuleEmitter;
 
@@ -39,8 +40,17 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
   LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
   VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec};
+  const CodegenOptions *options = emitter->options;
+  Arena *plans = arena_create();
+  KernelCoder coder = {0};
+  if (options->machine != NULL) {
+    TilerOptions tiler = {.pipeline_depth = options->pipeline_depth};
+    coder = oncore_emitter_coder(oncore_emitter_create(plans, options->machine, &tiler));
+  }
   Status status = control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->kernels,
-                               emitter->entry_name, emitter->poison, emitter->diag, out_control);
+                               emitter->entry_name, options->poison, options->machine != NULL ? &coder : NULL,
+                               emitter->diag, out_control);
+  arena_destroy(plans);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -87,7 +97,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
     Arena *kernels = arena_create();
     ModuleEmitter emitter = {&target,    llvm_module,     module, kernel_table_create(kernels),
-                             entry_name, options->poison, diag};
+                             entry_name, options, diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {

@@ -5,6 +5,7 @@
 #include "codegen/oncore/tiler.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
+#include "hlo/machine/machine_description.h"
 #include "runtime/abi.h"
 
 typedef enum CodegenEmit { CODEGEN_OBJECT, CODEGEN_ASSEMBLY, CODEGEN_LLVM_IR, CODEGEN_BITCODE } CodegenEmit;
@@ -16,6 +17,8 @@ typedef struct CodegenOptions {
   StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
   CodegenEmit emit;
   int opt_level; /* 0 … 3 */
+  const MachineDescription *machine; /* NULL: the host */
+  int32_t pipeline_depth;            /* of a machine: tiles in flight, 0: chosen for each Kernel */
   bool poison;   /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 

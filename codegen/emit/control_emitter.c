@@ -16,7 +16,9 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
     const char *name = arena_printf(control->arena, "kernel.%lld", (long long)control->distinct_kernel_count++);
     VecBuilder vec = *control->vec;
     vec.builder = LLVMCreateBuilderInContext(vec.context);
-    Status status = kernel_emit(&vec, use->kernel, name, control->diag, &found->code);
+    const KernelCoder *coder = control->coder;
+    Status status = coder == NULL ? kernel_emit(&vec, use->kernel, name, control->diag, &found->code)
+                                  : coder->emit(coder->self, &vec, use->kernel, name, control->diag, &found->code);
     LLVMDisposeBuilder(vec.builder);
     RETURN_IF_ERROR(status);
     control->scratch_bytes = max_i64(control->scratch_bytes, found->code.scratch_bytes);
@@ -54,6 +56,20 @@ static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruct
   return arguments;
 }
 
+/* A coder's function fails where its engine does; the module's function ends there. */
+static void call_coded(ControlEmitter *control, const KernelCode *code, LLVMValueRef *arguments, unsigned count) {
+  const VecBuilder *vec = control->vec;
+  arguments[count++] = LLVMGetParam(control->function, 3);
+  LLVMValueRef result =
+      LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
+  LLVMBasicBlockRef failed = LLVMAppendBasicBlockInContext(vec->context, control->function, "failed");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
+  LLVMBuildCondBr(vec->builder, LLVMBuildIsNull(vec->builder, result, ""), behind, failed);
+  LLVMPositionBuilderAtEnd(vec->builder, failed);
+  LLVMBuildRet(vec->builder, result);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+}
+
 static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
                         const ControlKernel *called) {
   const KernelCode *code = &called->code;
@@ -62,6 +78,10 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
   arguments[count] = code->scratch_bytes > 0 ? scratch_pointer(control)
                                              : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   control_poison_scratch(control, arguments[count++], code->scratch_bytes);
+  if (control->coder != NULL) {
+    call_coded(control, code, arguments, count);
+    return;
+  }
   if (called->body != NULL) {
     control_call_shared(control, called, arguments, count);
     return;
@@ -112,7 +132,7 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
   for (int i = 0; i < uses.count; i++) {
     const Kernel *kernel = uses.uses[i].kernel;
     control->kernel_count++;
-    if (kernel_is_tiny(kernel)) {
+    if (control->coder == NULL && kernel_is_tiny(kernel)) {
       RETURN_IF_ERROR(tiny_kernel(control, instruction, kernel, uses.count == 1));
       continue;
     }
@@ -132,11 +152,20 @@ static VecOp scalar_op(const HloInstruction *instruction) {
   return op;
 }
 
+/* With a coder the control function is the scalar unit of a machine, which has no floats. */
+static bool is_for_coder(const ControlEmitter *control, const HloInstruction *instruction) {
+  if (control->coder == NULL) return false;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (type_is_float(instruction->operands[i]->shape->type)) return true;
+  }
+  return type_is_float(instruction->shape->type);
+}
+
 /* Rank-0 arithmetic stands in the control function itself; false when |instruction| is not of that kind. */
 static bool emit_scalar(ControlEmitter *control, const HloInstruction *instruction) {
   EmitFamily family = emit_family(instruction->opcode);
   if (family != EMIT_elementwise && family != EMIT_copy && family != EMIT_bitcast_convert) return false;
-  if (!control_is_scalar(instruction->shape)) return false;
+  if (!control_is_scalar(instruction->shape) || is_for_coder(control, instruction)) return false;
   LLVMValueRef operands[3];
   for (int i = 0; i < instruction->operand_count; i++) {
     if (!control_is_scalar(instruction->operands[i]->shape)) return false;
@@ -161,7 +190,7 @@ typedef struct Carry {
 /* Whether the elements of |value| are in registers when it is made. */
 static bool is_made_in_registers(ControlEmitter *control, const HloValue *value) {
   const HloInstruction *maker = value->definition.instruction;
-  if (value->is_phi || hlo_is_view(maker) || !emit_family_makes_kernels(emit_family(maker->opcode))) return false;
+  if (control->coder != NULL || value->is_phi || hlo_is_view(maker) || !emit_family_makes_kernels(emit_family(maker->opcode))) return false;
   KernelUses uses;
   if (kernel_table_get(control->kernels, maker, control->diag, &uses) != STATUS_OK) return false;
   return uses.count == 1 && kernel_is_unrolled(uses.uses[0].kernel);
@@ -311,10 +340,12 @@ static LLVMValueRef add_entry(const VecBuilder *vec, const char *name) {
 }
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                    KernelTable *kernels, const char *name, bool poison, DiagSink *diag, ControlResult *out_result) {
+                    KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder, DiagSink *diag,
+                    ControlResult *out_result) {
   Arena *arena = arena_create();
   ControlEmitter control = {
       .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
+  control.coder = coder;
   control.function = add_entry(vec, name);
   control.registers = ARENA_NEW_ARRAY(arena, ValueRegisters *, assignment->value_count);
   int_map_init(&control.functions, arena);
