@@ -115,6 +115,13 @@ typedef struct BlockPosition {
   LLVMValueRef ahead;                 /* where the next panel's rows lie */
 } BlockPosition;
 
+/* Lanes of the packed depth. */
+static LLVMValueRef group_count(const VecBuilder *vec, const ContractionPlan *plan, LLVMValueRef depth) {
+  if (plan->group == 1) return depth;
+  LLVMValueRef up = block_add(vec, depth, block_int(vec, plan->group - 1));
+  return LLVMBuildUDiv(vec->builder, up, block_int(vec, plan->group), "");
+}
+
 /* One tile: sums over a block of the depth; after the last block what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -129,7 +136,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   MicroCall call = {.lhs = lhs,
                     .rhs = position->rhs,
                     .tile = tile,
-                    .depth = position->depth.depth,
+                    .depth = group_count(vec, plan, position->depth.depth),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
   if (plan->rhs_ahead) {

@@ -22,6 +22,15 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 typedef struct ContractionPlan {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
+
+  /* Narrow integers are packed |group| to a 32-bit lane, neighbours in the depth, each of |packed_type|: what follows
+   * counts lanes where it speaks of the packed depth.  1: elements are packed as they are. */
+  int group;
+  PrimitiveType packed_type;
+  VecDotKind dot;
+  bool rhs_unsigned; /* of the two factors of VEC_DOT_U8_S8 */
+  bool lhs_shifted;  /* a signed lhs is packed as lhs + 128; the micro-kernel takes 128 × rhs away again */
+
   ValueSet lhs_set, rhs_set, epilogue_set;
   DimList batch, rows, columns, depth; /* columns: the last one is contiguous in the store */
 
@@ -38,7 +47,7 @@ typedef struct ContractionPlan {
    * block by block. */
   int chunk_dim;
   int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
-  int64_t row_stride;    /* of the packed lhs, in elements */
+  int64_t row_stride;    /* of the packed lhs */
   int64_t packed_stride; /* from row to row of the packed panel */
 
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
@@ -139,8 +148,8 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
  * depth as one. */
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
 
-/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth|.  |ahead|, if not NULL: memory that will be read
- * soon in rows |ahead_stride| apart, as many as |depth|. */
+/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes).  |ahead|, if not NULL: memory that will
+ * be read soon in rows |ahead_stride| apart, as many as |depth|. */
 typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, depth, rhs_stride, adds, ahead;
   int64_t ahead_stride;

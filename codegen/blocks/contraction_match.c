@@ -236,7 +236,8 @@ static int64_t ceil_div(int64_t a, int64_t b) {
 }
 
 /* Sums that fit the registers beside a panel's row and one or two factors. */
-static int tile_limit(const VecTarget *target) {
+static int tile_limit(const VecTarget *target, const ContractionPlan *plan) {
+  if (plan->lhs_shifted) return 24; /* beside sums of columns */
   if (target->register_count >= 32) return 28;
   return target->has_fma ? 12 : 10;
 }
@@ -255,12 +256,13 @@ static double tile_cost(int rows, int vectors) {
 
 static void choose_tile(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
   int lanes = target->vector_bits / (type_storage_bytes(plan->type) * 8);
-  while (lanes > 2 && lanes / 2 >= plan->column_run) lanes /= 2;
+  int least = plan->group > 1 ? 4 : 2;
+  while (lanes > least && lanes / 2 >= plan->column_run) lanes /= 2;
   plan->lanes = lanes;
   int64_t runs = plan->columns.size / plan->column_run;
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
-    int rows = tile_limit(target) / vectors;
+    int rows = tile_limit(target, plan) / vectors;
     int64_t tiles = ceil_div(plan->rows.size, rows);
     rows = (int)ceil_div(plan->rows.size, tiles);
     int64_t panels = runs * ceil_div(plan->column_run, vectors * lanes);
@@ -308,7 +310,7 @@ static void choose_ahead(const Kernel *kernel, ContractionPlan *plan) {
 
 static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
   const DimList *depth = &plan->depth;
-  int64_t limit = plan->rhs_in_place ? IN_PLACE_DEPTH : DEPTH_LIMIT;
+  int64_t limit = plan->rhs_in_place ? IN_PLACE_DEPTH : DEPTH_LIMIT * plan->group;
   plan->inside_chunk = 1;
   plan->chunk_dim = depth->count - 1;
   while (plan->chunk_dim > 0) {
@@ -349,7 +351,8 @@ static void choose_blocks(ContractionPlan *plan) {
   int64_t tiles_kept = plan->block_count > 1 ? plan->panels_per_chunk * plan->tiles_per_block : 1;
   plan->lhs_offset = 0;
   plan->rhs_offset = aligned((plan->tiles_per_block * plan->tile_rows + 1) * plan->row_stride * bytes);
-  plan->tile_offset = plan->rhs_offset + aligned(plan->block_depth * plan->packed_stride * bytes);
+  plan->tile_offset =
+      plan->rhs_offset + aligned(ceil_div(plan->block_depth, plan->group) * plan->packed_stride * bytes);
   plan->scratch_bytes = plan->tile_offset + aligned(tiles_kept * tile_bytes);
 }
 
@@ -398,7 +401,7 @@ static bool transposes(const Kernel *kernel, const VecTarget *target, const Cont
                        int across, int along) {
   if (plan->lanes < 4 || plan->lanes > 16 || operation_count(kernel, set) > SQUARE_OPERATIONS) return false;
   return contraction_contiguous(kernel, set, across) && !contraction_contiguous(kernel, set, along) &&
-         contraction_lanes(kernel, target, set, across, plan->lanes, false) > 1;
+         contraction_lanes(kernel, target, set, across, plan->lanes * plan->group, false) > 1;
 }
 
 static void choose_packing(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
@@ -427,12 +430,39 @@ static void choose_run(const Kernel *kernel, const VecTarget *target, Contractio
   plan->column_run = suffix_size(kernel, columns, plan->column_suffix);
 }
 
+/* The narrow integer that |factor| is converted from, TYPE_INVALID for none. */
+static PrimitiveType narrow_source(const Kernel *kernel, int32_t factor) {
+  const KernelValue *value = &kernel->values[factor];
+  if (value->kind != KERNEL_APPLY || value->opcode != HLO_CONVERT) return TYPE_INVALID;
+  PrimitiveType type = kernel->values[value->operands[0]].type;
+  if (type == TYPE_S16 || type == TYPE_S8 || type == TYPE_U8) return type;
+  return TYPE_INVALID;
+}
+
+/* Integers of 8 and 16 bits: two of 16 bits to a lane on any processor, four of 8 bits where there are instructions for
+ * signed times unsigned.  The rhs must walk the depth as one, that groups may lie anywhere in it. */
+static void choose_group(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
+  plan->group = 1;
+  plan->packed_type = plan->type;
+  PrimitiveType lhs = narrow_source(kernel, plan->lhs), rhs = narrow_source(kernel, plan->rhs);
+  bool is_wide = plan->type == TYPE_S32 || plan->type == TYPE_U32;
+  if (!is_wide || lhs == TYPE_INVALID || rhs == TYPE_INVALID || plan->segment < plan->column_run) return;
+  if (contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) < plan->depth.count) return;
+  bool is_quad = target->has_vnni && lhs != TYPE_S16 && rhs != TYPE_S16 && (lhs == TYPE_S8 || rhs == TYPE_S8);
+  plan->group = is_quad ? 4 : 2;
+  plan->packed_type = is_quad ? TYPE_S8 : TYPE_S16;
+  plan->dot = is_quad ? VEC_DOT_U8_S8 : VEC_DOT_S16;
+  plan->rhs_unsigned = is_quad && rhs == TYPE_U8;
+  plan->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
+}
+
 bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
   ContractionPlan *plan = out_plan;
   *plan = (ContractionPlan){0};
   if (!match_fold(kernel, plan) || !match_epilogue(kernel, plan) || !find_roles(kernel, plan)) return false;
   choose_run(kernel, target, plan);
   if (!pays(plan)) return false;
+  choose_group(kernel, target, plan);
   choose_tile(kernel, target, plan);
   int last = plan->columns.dims[plan->columns.count - 1];
   if (contraction_lanes(kernel, target, &plan->epilogue_set, last, plan->lanes, false) != plan->lanes) return false;

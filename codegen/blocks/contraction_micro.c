@@ -23,8 +23,13 @@ static LLVMTypeRef micro_type(const VecBuilder *vec) {
 }
 
 static void micro_name(const ContractionPlan *plan, char *out, size_t size) {
-  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d%s", type_text(plan->type), plan->tile_rows, plan->panel_vectors,
-           plan->lanes, (int)plan->row_stride, plan->rhs_ahead ? ".ahead" : "");
+  static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
+  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d%s%s%s", type_text(plan->type), plan->tile_rows,
+           plan->panel_vectors, plan->lanes, (int)plan->row_stride, plan->rhs_ahead ? ".ahead" : "",
+           plan->group > 1 ? groups[plan->group] : "",
+           plan->lhs_shifted    ? ".shifted"
+           : plan->rhs_unsigned ? ".unsigned"
+                                : "");
 }
 
 static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
@@ -56,7 +61,15 @@ static void load_sums(const MicroEmitter *micro, LLVMValueRef *out_sums) {
   }
 }
 
-/* sums += lhs column at |depth| × rhs row at |rhs|. */
+/* The product of a lane of the lhs and a vector of the rhs, added to |sum|. */
+static LLVMValueRef multiply_add(const MicroEmitter *micro, LLVMValueRef row, LLVMValueRef column, LLVMValueRef sum) {
+  const ContractionPlan *plan = micro->plan;
+  if (plan->group == 1) return vec_multiply_add(micro->vec, plan->type, row, column, sum);
+  if (plan->rhs_unsigned) return vec_dot_add(micro->vec, plan->dot, column, row, sum, plan->lanes);
+  return vec_dot_add(micro->vec, plan->dot, row, column, sum, plan->lanes);
+}
+
+/* sums += lhs column at |depth| × rhs row at |rhs|; behind them the sums of 128 × rhs where the lhs is shifted. */
 static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs, LLVMValueRef *sums) {
   const VecBuilder *vec = micro->vec;
   const ContractionPlan *plan = micro->plan;
@@ -64,6 +77,10 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
   for (int j = 0; j < plan->panel_vectors; j++) {
     LLVMValueRef pointer = block_element(vec, plan->type, rhs, block_int(vec, (int64_t)j * plan->lanes));
     columns[j] = vec_load(vec, plan->type, pointer, NULL, plan->lanes);
+    if (!plan->lhs_shifted) continue;
+    LLVMValueRef *excess = &sums[plan->tile_rows * plan->panel_vectors + j];
+    *excess =
+        multiply_add(micro, vec_constant(vec, plan->type, UINT64_C(0x80808080), plan->lanes), columns[j], *excess);
   }
   LLVMValueRef lhs = block_element(vec, plan->type, micro->arguments[ARG_LHS], depth);
   for (int i = 0; i < plan->tile_rows; i++) {
@@ -71,7 +88,7 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
     LLVMValueRef row = vec_splat(vec, vec_load(vec, plan->type, pointer, NULL, 1), plan->lanes);
     for (int j = 0; j < plan->panel_vectors; j++) {
       LLVMValueRef *sum = &sums[i * plan->panel_vectors + j];
-      *sum = vec_multiply_add(vec, plan->type, row, columns[j], *sum);
+      *sum = multiply_add(micro, row, columns[j], *sum);
     }
   }
 }
@@ -109,7 +126,9 @@ static void emit_body(const MicroEmitter *micro) {
   const VecBuilder *vec = micro->vec;
   LLVMPositionBuilderAtEnd(vec->builder, add_block(micro));
   LLVMValueRef sums[MAX_SUMS], phis[MAX_SUMS];
+  int excess_count = micro->plan->lhs_shifted ? micro->plan->panel_vectors : 0, count = micro->sum_count + excess_count;
   load_sums(micro, sums);
+  for (int i = micro->sum_count; i < count; i++) sums[i] = vec_constant(vec, micro->plan->type, 0, micro->plan->lanes);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder), loop = add_block(micro), behind = add_block(micro);
   LLVMBuildBr(vec->builder, loop);
   LLVMPositionBuilderAtEnd(vec->builder, loop);
@@ -117,7 +136,7 @@ static void emit_body(const MicroEmitter *micro) {
   LLVMAddIncoming(depth, &zero, &before, 1);
   MovingPointer rhs = pointer_begin(micro, ARG_RHS, ARG_RHS_STRIDE, before), ahead;
   if (micro->plan->rhs_ahead) ahead = pointer_begin(micro, ARG_AHEAD, ARG_AHEAD_STRIDE, before);
-  for (int i = 0; i < micro->sum_count; i++) {
+  for (int i = 0; i < count; i++) {
     phis[i] = LLVMBuildPhi(vec->builder, LLVMTypeOf(sums[i]), "");
     LLVMAddIncoming(phis[i], &sums[i], &before, 1);
     sums[i] = phis[i];
@@ -128,12 +147,18 @@ static void emit_body(const MicroEmitter *micro) {
   LLVMAddIncoming(depth, &next, &loop, 1);
   pointer_end(micro, &rhs, loop);
   if (micro->plan->rhs_ahead) pointer_end(micro, &ahead, loop);
-  for (int i = 0; i < micro->sum_count; i++) LLVMAddIncoming(phis[i], &sums[i], &loop, 1);
+  for (int i = 0; i < count; i++) LLVMAddIncoming(phis[i], &sums[i], &loop, 1);
   LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, micro->arguments[ARG_DEPTH], ""), loop,
                   behind);
   LLVMPositionBuilderAtEnd(vec->builder, behind);
-  for (int i = 0; i < micro->sum_count; i++)
-    vec_store(vec, micro->plan->type, sums[i], sum_pointer(micro, i), NULL, micro->plan->lanes);
+  for (int i = 0; i < micro->sum_count; i++) {
+    LLVMValueRef sum = sums[i];
+    if (excess_count > 0) {
+      LLVMValueRef excess = sums[micro->sum_count + i % micro->plan->panel_vectors];
+      sum = LLVMBuildSub(vec->builder, sum, excess, "");
+    }
+    vec_store(vec, micro->plan->type, sum, sum_pointer(micro, i), NULL, micro->plan->lanes);
+  }
   LLVMBuildRetVoid(vec->builder);
 }
 

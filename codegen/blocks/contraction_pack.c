@@ -59,17 +59,33 @@ static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int 
   *out_count = block_multiply(vec, block->chunk_count, size);
 }
 
-/* A vector of a factor at the point, stored where the packed form has it. */
-static void pack_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask, LLVMValueRef target) {
+/* |lanes| of a factor at the point. */
+static LLVMValueRef factor_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask) {
   KernelPoint *point = &emitter->point;
   int64_t height = point->known.count;
   point->lanes = lanes;
   point->mask = mask;
-  LLVMValueRef value = lanes > 1 ? point_value_lanes(point, factor) : point_value(point, factor);
-  vec_store(emitter->vec, emitter->plan->type, value, target, NULL, lanes);
+  LLVMValueRef value = point_value_lanes(point, factor);
   point->lanes = 1;
   point->mask = NULL;
   point_forget(point, height);
+  return value;
+}
+
+/* A vector of a factor at the point, stored where the packed form has it. */
+static void pack_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask, LLVMValueRef target) {
+  vec_store(emitter->vec, emitter->plan->type, factor_lanes(emitter, factor, lanes, mask), target, NULL, lanes);
+}
+
+/* What was evaluated in the plan's type, as it is packed: the value fits. */
+static LLVMValueRef packed_value(const ContractionEmitter *emitter, LLVMValueRef value, bool is_lhs, int lanes) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  if (plan->group == 1) return value;
+  LLVMTypeRef narrow = vec_type(vec, plan->packed_type, lanes);
+  value = LLVMBuildTrunc(vec->builder, value, narrow, "");
+  if (!is_lhs || !plan->lhs_shifted) return value;
+  return LLVMBuildXor(vec->builder, value, vec_constant(vec, plan->packed_type, 0x80, lanes), "");
 }
 
 /* --- square blocks --- */
@@ -81,29 +97,31 @@ typedef struct SquareBlock {
   int across, along;
   LLVMValueRef across_begin, along_begin, along_last; /* indices beyond |along_last| repeat it */
   LLVMValueRef target;
-  int64_t target_stride; /* from one index of |across| to the next */
+  int64_t
+      target_stride;  /* from one index of |across| to the next, in elements of |type|; groups of the rhs count one */
+  PrimitiveType type; /* in the packed form */
 } SquareBlock;
 
 static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) {
   const VecBuilder *vec = emitter->vec;
   KernelPoint *point = &emitter->point;
-  int lanes = emitter->plan->lanes;
+  const ContractionPlan *plan = emitter->plan;
+  bool is_lhs = square->factor == plan->lhs;
+  int lanes = plan->lanes, wide = is_lhs ? lanes : lanes * plan->group;
   LLVMValueRef rows[VEC_MAX_SQUARE];
   for (int i = 0; i < lanes; i++) {
-    int64_t height = point->known.count;
     LLVMValueRef along = block_add(vec, square->along_begin, block_int(vec, i));
     point->dims[square->along] = square->along_last == NULL ? along : block_minimum(vec, along, square->along_last);
     point->dims[square->across] = square->across_begin;
-    point->lanes = lanes;
-    rows[i] = point_value_lanes(point, square->factor);
-    point->lanes = 1;
-    point_forget(point, height);
+    rows[i] = factor_lanes(emitter, square->factor, wide, NULL);
+    if (is_lhs) continue;
+    rows[i] = packed_value(emitter, rows[i], false, wide);
+    rows[i] = LLVMBuildBitCast(vec->builder, rows[i], vec_type(vec, plan->type, lanes), "");
   }
-  vec_transpose(vec, emitter->plan->type, rows, lanes);
+  vec_transpose(vec, plan->type, rows, lanes);
   for (int i = 0; i < lanes; i++) {
-    LLVMValueRef target =
-        block_element(vec, emitter->plan->type, square->target, block_int(vec, i * square->target_stride));
-    vec_store(vec, emitter->plan->type, rows[i], target, NULL, lanes);
+    LLVMValueRef target = block_element(vec, square->type, square->target, block_int(vec, i * square->target_stride));
+    vec_store(vec, square->type, is_lhs ? packed_value(emitter, rows[i], true, lanes) : rows[i], target, NULL, lanes);
   }
 }
 
@@ -118,12 +136,14 @@ typedef struct RunCopy {
 static void copy_run_from(ContractionEmitter *emitter, const RunCopy *copy, LLVMValueRef begin, LLVMValueRef end,
                           int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
-  PrimitiveType type = emitter->plan->type;
+  PrimitiveType type = emitter->plan->packed_type;
   if (block_is_empty(begin, end)) return;
   BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
   emitter->point.dims[copy->dim] = block_add(vec, copy->first, loop.index);
   LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, copy->count, lanes) : NULL;
-  pack_lanes(emitter, emitter->plan->lhs, lanes, mask, block_element(vec, type, copy->target, loop.index));
+  LLVMValueRef value = factor_lanes(emitter, emitter->plan->lhs, lanes, mask);
+  vec_store(vec, type, packed_value(emitter, value, true, lanes), block_element(vec, type, copy->target, loop.index),
+            NULL, lanes);
   block_loop_end(emitter, &loop);
 }
 
@@ -155,11 +175,12 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
   depth_nest_begin(emitter, block, merged, &nest);
   RunCopy copy = {.dim = dim};
   int lanes = vec->target->vector_bits / (type_storage_bytes(plan->type) * 8);
+  if (contraction_contiguous(emitter->kernel, set, dim)) lanes *= plan->group;
   copy.lanes = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, false);
   copy.masks = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, true) > 1;
   depth_run(emitter, block, merged, &copy.first, &copy.count);
-  LLVMValueRef offset = block_add(vec, block_multiply(vec, rows.index, plan->row_stride), nest.offset);
-  copy.target = block_element(vec, plan->type, emitter->lhs_pack, offset);
+  LLVMValueRef offset = block_add(vec, block_multiply(vec, rows.index, plan->row_stride * plan->group), nest.offset);
+  copy.target = block_element(vec, plan->packed_type, emitter->lhs_pack, offset);
   emitter->point.vector_dim = dim;
   contraction_hoist(&emitter->point, set, UINT64_C(1) << dim);
   copy_run(emitter, &copy);
@@ -175,7 +196,8 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   const ContractionPlan *plan = emitter->plan;
   if (block_is_empty(block_int(vec, 0), end)) return;
   int merged = merged_depth(emitter, &plan->lhs_set);
-  SquareBlock square = {.factor = plan->lhs, .target_stride = plan->row_stride};
+  SquareBlock square = {
+      .factor = plan->lhs, .target_stride = plan->row_stride * plan->group, .type = plan->packed_type};
   square.across = plan->rows.dims[plan->rows.count - 1];
   square.along = plan->depth.dims[plan->depth.count - 1];
   block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->lhs_set, block_int(vec, 0));
@@ -190,8 +212,8 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   square.across_begin = block_add(vec, row_begin, rows.index);
   square.along_begin = block_add(vec, first, steps.index);
   LLVMValueRef offset =
-      block_add(vec, block_multiply(vec, rows.index, plan->row_stride), block_add(vec, nest.offset, steps.index));
-  square.target = block_element(vec, plan->type, emitter->lhs_pack, offset);
+      block_add(vec, block_multiply(vec, rows.index, square.target_stride), block_add(vec, nest.offset, steps.index));
+  square.target = block_element(vec, plan->packed_type, emitter->lhs_pack, offset);
   pack_square(emitter, &square);
   block_loop_end(emitter, &steps);
   block_loop_end(emitter, &rows);
@@ -258,23 +280,73 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
   block_loop_end(emitter, &loop);
 }
 
+/* The groups of the depth from |begin| on, a multiple of their size, at the panel's column in lanes; zeros beyond
+ * |end|.
+ */
+static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first, LLVMValueRef begin, LLVMValueRef end,
+                                int lanes, LLVMValueRef mask) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  int bits = type_storage_bytes(plan->packed_type) * 8, dim = plan->depth.dims[plan->depth.count - 1];
+  LLVMTypeRef narrow = LLVMInt32TypeInContext(vec->context);
+  LLVMValueRef field = LLVMConstInt(narrow, (UINT64_C(1) << bits) - 1, false), group = NULL;
+  for (int i = 0; i < plan->group; i++) {
+    LLVMValueRef index = block_add(vec, begin, block_int(vec, i));
+    LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLT, index, end, "");
+    index = LLVMBuildSelect(vec->builder, is_inside, index, begin, "");
+    emitter->point.dims[dim] = block_add(vec, first, index);
+    LLVMValueRef value = factor_lanes(emitter, plan->rhs, lanes, mask);
+    LLVMValueRef kept = LLVMBuildSelect(vec->builder, is_inside, field, LLVMConstNull(narrow), "");
+    value = LLVMBuildAnd(vec->builder, value, vec_splat(vec, kept, lanes), "");
+    LLVMValueRef shift = vec_splat(vec, LLVMConstInt(narrow, (unsigned long long)(i * bits), false), lanes);
+    value = LLVMBuildShl(vec->builder, value, shift, "");
+    group = group == NULL ? value : LLVMBuildOr(vec->builder, group, value, "");
+  }
+  return group;
+}
+
+/* Depth [begin, end) of a run in groups, |begin| a multiple of their size. */
+static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef begin,
+                              LLVMValueRef end) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  if (block_is_empty(begin, end)) return;
+  int dim = plan->columns.dims[plan->columns.count - 1];
+  BlockLoop depth = block_loop_begin(emitter, begin, end, plan->group, true);
+  LLVMValueRef number = LLVMBuildUDiv(vec->builder, depth.index, block_int(vec, plan->group), "");
+  LLVMValueRef row = block_multiply(vec, number, plan->packed_stride), width = block_int(vec, plan->panel_width);
+  if (panel->end != NULL && panel->lanes == 1)
+    width = block_minimum(vec, width, LLVMBuildSub(vec->builder, panel->end, panel->column, ""));
+  BlockLoop columns = block_loop_begin(emitter, block_int(vec, 0), width, panel->lanes, false);
+  LLVMValueRef at = block_add(vec, panel->column, columns.index), mask = NULL;
+  if (panel->end != NULL && panel->lanes > 1) mask = block_lanes_below(vec, at, panel->end, panel->lanes);
+  emitter->point.dims[dim] = at;
+  LLVMValueRef group = group_lanes(emitter, first, depth.index, end, panel->lanes, mask);
+  vec_store(vec, plan->type, group,
+            block_element(vec, plan->type, emitter->rhs_pack, block_add(vec, row, columns.index)), NULL, panel->lanes);
+  block_loop_end(emitter, &columns);
+  block_loop_end(emitter, &depth);
+}
+
 /* Depth [0, end) of a run, a multiple of the lanes, in squares; columns beyond the run repeat its last. */
 static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef end,
                                LLVMValueRef offset) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   if (block_is_empty(block_int(vec, 0), end)) return;
-  SquareBlock square = {.factor = plan->rhs, .target_stride = plan->packed_stride};
+  SquareBlock square = {.factor = plan->rhs, .target_stride = plan->packed_stride, .type = plan->type};
   square.across = plan->depth.dims[plan->depth.count - 1];
   square.along = plan->columns.dims[plan->columns.count - 1];
   if (panel->end != NULL) square.along_last = block_add(vec, panel->end, block_int(vec, -1));
   emitter->point.vector_dim = square.across;
   BlockLoop vectors =
       block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->panel_width), plan->lanes, false);
-  BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes, true);
+  BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes * plan->group, true);
   square.across_begin = block_add(vec, first, steps.index);
   square.along_begin = block_add(vec, panel->column, vectors.index);
-  LLVMValueRef at = block_multiply(vec, block_add(vec, offset, steps.index), plan->packed_stride);
+  LLVMValueRef number = block_add(vec, offset, steps.index);
+  if (plan->group > 1) number = LLVMBuildUDiv(vec->builder, number, block_int(vec, plan->group), "");
+  LLVMValueRef at = block_multiply(vec, number, plan->packed_stride);
   square.target = block_element(vec, plan->type, emitter->rhs_pack, block_add(vec, at, vectors.index));
   pack_square(emitter, &square);
   block_loop_end(emitter, &steps);
@@ -292,11 +364,16 @@ static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, con
   depth_run(emitter, block, merged, &first, &count);
   emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
   if (plan->rhs_transposes) {
-    LLVMValueRef whole = LLVMBuildAnd(vec->builder, count, block_int(vec, -(int64_t)plan->lanes), "");
+    int64_t step = plan->lanes * plan->group;
+    LLVMValueRef whole = LLVMBuildAnd(vec->builder, count, block_int(vec, -step), "");
     pack_panel_squares(emitter, panel, first, whole, nest.offset);
     begin = whole;
   }
-  pack_panel_rows(emitter, panel, first, begin, count, nest.offset);
+  if (plan->group == 1) {
+    pack_panel_rows(emitter, panel, first, begin, count, nest.offset);
+  } else {
+    pack_panel_groups(emitter, panel, first, begin, count);
+  }
   depth_nest_end(&nest);
 }
 

@@ -33,6 +33,7 @@ typedef enum Epilogue { PLAIN, BIAS_MAX, RESIDUAL, NARROW } Epilogue;
 typedef struct TestCase {
   const char *name;
   PrimitiveType type, operand_type;
+  PrimitiveType rhs_type; /* TYPE_INVALID: operand_type */
   int outer_count, inner_count;
   int64_t extents[MAX_TEST_DIMS]; /* outer dims, then inner ones */
   Affine lhs, rhs, result;
@@ -56,6 +57,10 @@ typedef struct Builder {
   KernelStage stages[2];
   KernelStore store;
 } Builder;
+
+static PrimitiveType rhs_type(const TestCase *test) {
+  return test->rhs_type == TYPE_INVALID ? test->operand_type : test->rhs_type;
+}
 
 static IndexExpr affine_index(Builder *builder, const Affine *affine) {
   IndexSpace *space = &builder->kernel.space;
@@ -154,7 +159,7 @@ static void build_kernel(Builder *builder, const TestCase *test, Arena *arena) {
         (KernelDim){test->extents[d], is_outer ? KERNEL_PARALLEL : KERNEL_REDUCTION, is_outer ? KERNEL_OUTER : 0};
   }
   builder->buffers[0] = (KernelBuffer){.type = test->operand_type, .element_count = lhs_count(test)};
-  builder->buffers[1] = (KernelBuffer){.type = test->operand_type, .element_count = affine_last(test, &test->rhs) + 1};
+  builder->buffers[1] = (KernelBuffer){.type = rhs_type(test), .element_count = affine_last(test, &test->rhs) + 1};
   PrimitiveType result = test->epilogue == NARROW ? TYPE_BF16 : test->type;
   builder->buffers[2] = (KernelBuffer){KERNEL_RESULT, result, affine_last(test, &test->result) + 1, -1, 0};
   builder->buffers[3] = (KernelBuffer){.type = test->type, .element_count = affine_last(test, &test->bias) + 1};
@@ -210,7 +215,9 @@ static double element_get(PrimitiveType type, const void *data, int64_t i) {
     case TYPE_F32: return ((const float *)data)[i];
     case TYPE_F64: return ((const double *)data)[i];
     case TYPE_S32: return ((const int32_t *)data)[i];
+    case TYPE_S16: return ((const int16_t *)data)[i];
     case TYPE_S8: return ((const int8_t *)data)[i];
+    case TYPE_U8: return ((const uint8_t *)data)[i];
     default: return float_decode(type, ((const uint16_t *)data)[i]);
   }
 }
@@ -220,7 +227,9 @@ static void element_set(PrimitiveType type, void *data, int64_t i, double value)
     case TYPE_F32: ((float *)data)[i] = (float)value; return;
     case TYPE_F64: ((double *)data)[i] = value; return;
     case TYPE_S32: ((int32_t *)data)[i] = (int32_t)value; return;
+    case TYPE_S16: ((int16_t *)data)[i] = (int16_t)value; return;
     case TYPE_S8: ((int8_t *)data)[i] = (int8_t)value; return;
+    case TYPE_U8: ((uint8_t *)data)[i] = (uint8_t)value; return;
     default: ((uint16_t *)data)[i] = (uint16_t)float_encode(type, value);
   }
 }
@@ -258,7 +267,7 @@ static double expected_at(const TestCase *test, int64_t *point, const Guarded *m
   do {
     if (!allowed(test, point, count)) continue;
     double a = element_get(test->operand_type, memory[0].data, affine_at(&lhs, point, count));
-    sum += a * element_get(test->operand_type, memory[1].data, affine_at(&test->rhs, point, count));
+    sum += a * element_get(rhs_type(test), memory[1].data, affine_at(&test->rhs, point, count));
   } while (next_point(point, test->extents, test->outer_count, count));
   if (test->epilogue == NARROW) return float_decode(TYPE_BF16, float_encode(TYPE_BF16, sum));
   if (test->epilogue != PLAIN) sum += element_get(test->type, memory[3].data, affine_at(&test->bias, point, count));
@@ -320,6 +329,15 @@ static void check_results(const TestCase *test, const char *cpu, const Guarded *
   } while (next_point(point, test->extents, 0, test->outer_count));
 }
 
+/* Small integers; bytes and halves reach their extremes, too. */
+static double test_element(PrimitiveType type, int64_t i, int buffer) {
+  int64_t small = (i * 7 + i / 5 + buffer) % 7 - 3;
+  if (type == TYPE_U8) return (double)(i % 3 == 0 ? 255 - (i & 7) : small + 3);
+  if (type == TYPE_S8 && i % 5 < 2) return (double)(i % 5 == 0 ? -128 : 127 - (i & 3));
+  if (type == TYPE_S16 && i % 5 == 0) return (double)(-32768 + (i & 1023));
+  return (double)small;
+}
+
 static void run_case(const TestCase *test, const char *cpu) {
   Arena *arena = arena_create();
   DiagSink diag;
@@ -338,7 +356,7 @@ static void run_case(const TestCase *test, const char *cpu) {
       const KernelBuffer *buffer = &builder.buffers[b];
       memory[b] = guarded_create((size_t)(buffer->element_count * type_storage_bytes(buffer->type)));
       for (int64_t i = 0; i < buffer->element_count; i++)
-        element_set(buffer->type, memory[b].data, i, (double)((i * 7 + i / 5 + b) % 7 - 3));
+        element_set(buffer->type, memory[b].data, i, test_element(buffer->type, i, b));
     }
     memory[4] = guarded_create((size_t)contraction_scratch_bytes(&builder.kernel, vec_target));
     memset(memory[4].data, 0xff, memory[4].bytes); /* NaN */
@@ -367,6 +385,7 @@ static void run_everywhere(const TestCase *test) {
   run_case(test, "x86-64");
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) run_case(test, "haswell");
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) run_case(test, "x86-64-v4");
+  if (type_is_integral(test->type) && __builtin_cpu_supports("avx512vnni")) run_case(test, "cascadelake");
 }
 
 /* --- matrices --- */
@@ -462,6 +481,25 @@ static void contraction_of_other_types_is_right(void **state) {
   }
 }
 
+/* Groups of two or four to a lane, in every order, with depths that are no multiple of them. */
+static void contraction_of_narrow_integers_is_right(void **state) {
+  (void)state;
+  static const PrimitiveType types[][2] = {
+      {TYPE_S8, TYPE_S8}, {TYPE_U8, TYPE_S8}, {TYPE_S8, TYPE_U8}, {TYPE_U8, TYPE_U8}, {TYPE_S16, TYPE_S8}};
+  for (int i = 0; i < 16; i++) {
+    TestCase test = matrix_case(33, 37 + i / 5, 129 + i % 6, i & 1 ? COLUMNS : ROWS, i & 2 ? COLUMNS : ROWS,
+                                i & 4 ? COLUMNS : ROWS);
+    test.type = TYPE_S32;
+    test.operand_type = types[i % 5][0];
+    test.rhs_type = types[i % 5][1];
+    run_everywhere(&test);
+  }
+  TestCase deep = matrix_case(40, 70, 1500, ROWS, ROWS, ROWS);
+  deep.type = TYPE_S32;
+  deep.operand_type = TYPE_S8;
+  run_everywhere(&deep);
+}
+
 static void contraction_with_residual_is_right(void **state) {
   (void)state;
   TestCase test = matrix_case(33, 50, 40, ROWS, ROWS, ROWS);
@@ -543,6 +581,9 @@ static void contraction_of_convolutions_is_right(void **state) {
     test.epilogue = BIAS_MAX;
     test.bias = (Affine){0, {0, 0, 0, 1}};
     run_everywhere(&test);
+    test.type = TYPE_S32;
+    test.operand_type = TYPE_S8;
+    run_everywhere(&test);
   }
 }
 
@@ -588,6 +629,7 @@ int main(void) {
       cmocka_unit_test(contraction_with_gaps_in_the_result_is_right),
       cmocka_unit_test(contraction_of_few_columns_is_right),
       cmocka_unit_test(contraction_of_other_types_is_right),
+      cmocka_unit_test(contraction_of_narrow_integers_is_right),
       cmocka_unit_test(contraction_with_residual_is_right),
       cmocka_unit_test(contraction_with_split_columns_is_right),
       cmocka_unit_test(contraction_in_batches_is_right),

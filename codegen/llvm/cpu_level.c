@@ -5,6 +5,7 @@
 #define AVX_FEATURES "+sse4.1,+sse4.2,+avx,+popcnt"
 #define AVX2_FEATURES "+sse4.1,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt"
 #define AVX512_FEATURES AVX2_FEATURES ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
+#define VNNI_FEATURES AVX512_FEATURES ",+avx512vnni"
 
 static const CpuLevel cpu_levels[] = {
     {"x86-64", ""},
@@ -30,21 +31,21 @@ static const CpuLevel cpu_levels[] = {
     {"arrowlake", AVX2_FEATURES},
     {"sierraforest", AVX2_FEATURES},
     {"skylake-avx512", AVX512_FEATURES},
-    {"cascadelake", AVX512_FEATURES},
-    {"cooperlake", AVX512_FEATURES},
-    {"icelake-client", AVX512_FEATURES},
-    {"icelake-server", AVX512_FEATURES},
-    {"tigerlake", AVX512_FEATURES},
-    {"rocketlake", AVX512_FEATURES},
-    {"sapphirerapids", AVX512_FEATURES},
-    {"emeraldrapids", AVX512_FEATURES},
-    {"graniterapids", AVX512_FEATURES},
+    {"cascadelake", VNNI_FEATURES},
+    {"cooperlake", VNNI_FEATURES},
+    {"icelake-client", VNNI_FEATURES},
+    {"icelake-server", VNNI_FEATURES},
+    {"tigerlake", VNNI_FEATURES},
+    {"rocketlake", VNNI_FEATURES},
+    {"sapphirerapids", VNNI_FEATURES},
+    {"emeraldrapids", VNNI_FEATURES},
+    {"graniterapids", VNNI_FEATURES},
     {"btver2", AVX_FEATURES ",+f16c"},
     {"znver1", AVX2_FEATURES},
     {"znver2", AVX2_FEATURES},
     {"znver3", AVX2_FEATURES},
-    {"znver4", AVX512_FEATURES},
-    {"znver5", AVX512_FEATURES},
+    {"znver4", VNNI_FEATURES},
+    {"znver5", VNNI_FEATURES},
 };
 
 enum { CPU_LEVEL_COUNT = sizeof cpu_levels / sizeof *cpu_levels };
@@ -113,6 +114,7 @@ VecTarget cpu_vec_target(const char *features) {
     target.vector_bits = 512;
     target.register_count = 32;
     target.has_masks = target.has_masks_32 = true;
+    target.has_vnni = has_feature(features, "avx512vnni");
   }
   return target;
 }

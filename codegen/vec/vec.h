@@ -21,6 +21,7 @@ typedef struct VecTarget {
   bool has_masks_32; /* of 32- and 64-bit elements (AVX2) */
   bool has_f16c;     /* hardware f16 <-> f32 */
   bool has_rounding; /* SSE4.1 roundps */
+  bool has_vnni;     /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
 } VecTarget;
 
 typedef struct VecBuilder {
@@ -98,5 +99,15 @@ LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef val
 /* a*b + c in one rounding where the target has it (f32, f64), two roundings elsewhere; integers wrap. */
 LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b,
                               LLVMValueRef c);
+
+typedef enum VecDotKind {
+  VEC_DOT_S16,  /* two products of 16 bits, both signed */
+  VEC_DOT_U8_S8 /* four of 8 bits, |a| unsigned, |b| signed; needs has_vnni */
+} VecDotKind;
+
+/* Lanes of 32 bits that hold two or four integers each: sum + Σ a × b of them, wrapping.  |lanes|: 4, 8 or 16, no more
+ * than a register has. */
+LLVMValueRef vec_dot_add(const VecBuilder *vec, VecDotKind kind, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum,
+                         int lanes);
 
 #endif
