@@ -57,6 +57,9 @@ typedef struct ContractionPlan {
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
   bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
+  /* Read in place, a rhs converted from another type stays in that: |rhs| is then what is converted, and the
+   * micro-kernel converts it.  Elsewhere |type|. */
+  PrimitiveType rhs_type;
   int64_t rhs_stride; /* of a row of the panel, in elements */
 
   /* Threads: pieces are batch entries, tiles of rows or panels. */

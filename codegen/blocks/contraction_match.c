@@ -283,9 +283,9 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   (void)kernel;
 }
 
-/* A plain load along the columns. */
-static bool is_plain_rhs(const Kernel *kernel, const ContractionPlan *plan) {
-  const KernelValue *rhs = &kernel->values[plan->rhs];
+/* |factor| is a plain load along the columns. */
+static bool is_plain_rhs(const Kernel *kernel, const ContractionPlan *plan, int32_t factor) {
+  const KernelValue *rhs = &kernel->values[factor];
   int column = plan->columns.dims[plan->columns.count - 1];
   return rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && plan->segment == plan->column_run &&
          contraction_contiguous(kernel, &plan->rhs_set, column);
@@ -295,15 +295,22 @@ static bool is_plain_rhs(const Kernel *kernel, const ContractionPlan *plan) {
  * one more way through memory.  Short blocks then keep few rows in flight at once, which the hardware sees as streams.
  */
 static void choose_in_place(const Kernel *kernel, ContractionPlan *plan) {
-  if (plan->tile_count > 1 || !is_plain_rhs(kernel, plan) || plan->column_run < plan->panel_width) return;
+  const KernelValue *rhs = &kernel->values[plan->rhs];
+  bool converts = rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT && plan->group == 1;
+  int32_t source = converts ? rhs->operands[0] : plan->rhs;
+  plan->rhs_type = plan->type;
+  if (plan->tile_count > 1 || !is_plain_rhs(kernel, plan, source) || plan->column_run < plan->panel_width) return;
   plan->rhs_in_place = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) == plan->depth.count;
+  if (!plan->rhs_in_place) return;
+  plan->rhs = source;
+  plan->rhs_type = kernel->values[source].type;
 }
 
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
 static void choose_ahead(const Kernel *kernel, ContractionPlan *plan) {
   int depth = plan->depth.dims[plan->depth.count - 1];
   plan->rhs_stride = index_dim_coefficient(&kernel->space, kernel->values[plan->rhs].address, depth);
-  if (plan->rhs_in_place || !is_plain_rhs(kernel, plan) || plan->panel_count == 1) return;
+  if (plan->rhs_in_place || !is_plain_rhs(kernel, plan, plan->rhs) || plan->panel_count == 1) return;
   plan->rhs_ahead =
       contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) >= plan->depth.count - plan->chunk_dim;
 }

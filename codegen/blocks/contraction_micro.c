@@ -24,8 +24,8 @@ static LLVMTypeRef micro_type(const VecBuilder *vec) {
 
 static void micro_name(const ContractionPlan *plan, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  snprintf(out, size, "xlac.contraction.%s.%dx%dx%d.%d%s%s%s", type_text(plan->type), plan->tile_rows,
-           plan->panel_vectors, plan->lanes, (int)plan->row_stride, plan->rhs_ahead ? ".ahead" : "",
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s", type_text(plan->type), type_text(plan->rhs_type),
+           plan->tile_rows, plan->panel_vectors, plan->lanes, (int)plan->row_stride, plan->rhs_ahead ? ".ahead" : "",
            plan->group > 1 ? groups[plan->group] : "",
            plan->lhs_shifted    ? ".shifted"
            : plan->rhs_unsigned ? ".unsigned"
@@ -75,8 +75,10 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
   const ContractionPlan *plan = micro->plan;
   LLVMValueRef columns[MAX_SUMS];
   for (int j = 0; j < plan->panel_vectors; j++) {
-    LLVMValueRef pointer = block_element(vec, plan->type, rhs, block_int(vec, (int64_t)j * plan->lanes));
-    columns[j] = vec_load(vec, plan->type, pointer, NULL, plan->lanes);
+    LLVMValueRef pointer = block_element(vec, plan->rhs_type, rhs, block_int(vec, (int64_t)j * plan->lanes));
+    columns[j] = vec_load(vec, plan->rhs_type, pointer, NULL, plan->lanes);
+    VecOp convert = {HLO_CONVERT, plan->type, plan->rhs_type, {0, 0}};
+    if (plan->rhs_type != plan->type) columns[j] = vec_apply(vec, &convert, &columns[j], plan->lanes);
     if (!plan->lhs_shifted) continue;
     LLVMValueRef *excess = &sums[plan->tile_rows * plan->panel_vectors + j];
     *excess =
@@ -106,7 +108,7 @@ static void prefetch(const MicroEmitter *micro, LLVMValueRef pointer) {
 
 /* A pointer that moves by |stride| elements each round. */
 typedef struct MovingPointer {
-  LLVMValueRef phi, stride;
+  LLVMValueRef phi, stride; /* the latter in elements of the rhs */
 } MovingPointer;
 
 static MovingPointer pointer_begin(const MicroEmitter *micro, int pointer, int stride, LLVMBasicBlockRef before) {
@@ -118,7 +120,7 @@ static MovingPointer pointer_begin(const MicroEmitter *micro, int pointer, int s
 }
 
 static void pointer_end(const MicroEmitter *micro, const MovingPointer *moving, LLVMBasicBlockRef loop) {
-  LLVMValueRef next = block_element(micro->vec, micro->plan->type, moving->phi, moving->stride);
+  LLVMValueRef next = block_element(micro->vec, micro->plan->rhs_type, moving->phi, moving->stride);
   LLVMAddIncoming(moving->phi, &next, &loop, 1);
 }
 

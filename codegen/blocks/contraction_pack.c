@@ -72,9 +72,10 @@ static LLVMValueRef factor_lanes(ContractionEmitter *emitter, int32_t factor, in
   return value;
 }
 
-/* A vector of a factor at the point, stored where the packed form has it. */
-static void pack_lanes(ContractionEmitter *emitter, int32_t factor, int lanes, LLVMValueRef mask, LLVMValueRef target) {
-  vec_store(emitter->vec, emitter->plan->type, factor_lanes(emitter, factor, lanes, mask), target, NULL, lanes);
+/* A vector of the rhs at the point, stored where the packed form has it. */
+static void pack_lanes(ContractionEmitter *emitter, int lanes, LLVMValueRef mask, LLVMValueRef target) {
+  const ContractionPlan *plan = emitter->plan;
+  vec_store(emitter->vec, plan->rhs_type, factor_lanes(emitter, plan->rhs, lanes, mask), target, NULL, lanes);
 }
 
 /* What was evaluated in the plan's type, as it is packed: the value fits. */
@@ -248,7 +249,7 @@ static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLV
     if (end != NULL) width = block_minimum(vec, width, LLVMBuildSub(vec->builder, end, column, ""));
     BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), width, 1, false);
     emitter->point.dims[dim] = block_add(vec, column, loop.index);
-    pack_lanes(emitter, plan->rhs, 1, NULL, block_element(vec, plan->type, target, loop.index));
+    pack_lanes(emitter, 1, NULL, block_element(vec, plan->rhs_type, target, loop.index));
     block_loop_end(emitter, &loop);
     return;
   }
@@ -256,7 +257,7 @@ static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLV
     LLVMValueRef shift = block_int(vec, (int64_t)j * lanes), at = block_add(vec, column, shift);
     emitter->point.dims[dim] = at;
     LLVMValueRef mask = end == NULL ? NULL : block_lanes_below(vec, at, end, lanes);
-    pack_lanes(emitter, plan->rhs, lanes, mask, block_element(vec, plan->type, target, shift));
+    pack_lanes(emitter, lanes, mask, block_element(vec, plan->rhs_type, target, shift));
   }
 }
 
@@ -275,7 +276,7 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
   emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, loop.index);
   contraction_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->packed_stride);
-  pack_panel_row(emitter, panel->column, block_element(vec, plan->type, emitter->rhs_pack, row), panel->end,
+  pack_panel_row(emitter, panel->column, block_element(vec, plan->rhs_type, emitter->rhs_pack, row), panel->end,
                  panel->lanes);
   block_loop_end(emitter, &loop);
 }
@@ -392,7 +393,7 @@ static void pack_segment_row(ContractionEmitter *emitter, const Segment *segment
   BlockLoop loop = block_loop_begin(emitter, zero, is_one ? block_int(vec, 1) : segment->count, segment->lanes, false);
   emitter->point.dims[emitter->point.vector_dim] = block_add(vec, segment->begin, loop.index);
   LLVMValueRef mask = segment->lanes > 1 ? block_lanes_below(vec, loop.index, segment->count, segment->lanes) : NULL;
-  pack_lanes(emitter, plan->rhs, segment->lanes, mask, block_element(vec, plan->type, target, loop.index));
+  pack_lanes(emitter, segment->lanes, mask, block_element(vec, plan->type, target, loop.index));
   block_loop_end(emitter, &loop);
 }
 

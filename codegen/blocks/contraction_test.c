@@ -444,6 +444,8 @@ static void contraction_of_few_rows_is_right(void **state) {
     TestCase test = matrix_case(m, 131, 77, ROWS, ROWS, ROWS);
     test.epilogue = BIAS_MAX;
     run_everywhere(&test);
+    test.operand_type = TYPE_BF16;
+    run_everywhere(&test);
   }
 }
 
