@@ -121,6 +121,25 @@ static HloInstruction *broadcast_of_ones(HloInstruction *instruction) {
   return algebraic_reshape(instruction->operands[0], instruction->shape);
 }
 
+/* reduce(x, init) over dimensions of size one, by a single operation → operation(init, reshape(x)) */
+static HloInstruction *reduce_of_ones(HloInstruction *instruction) {
+  const HloInstruction *region = hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY)->root;
+  HloInstruction *x = instruction->operands[0];
+  if (instruction->operand_count != 2 || region->operand_count != 2 || !is_plain(instruction->shape)) return NULL;
+  if (!hlo_opcode_has(region->opcode, OP_ELEMENTWISE) || region->shape->type != instruction->shape->type) return NULL;
+  if (shape_element_count(x->shape) != shape_element_count(instruction->shape) || !is_plain(x->shape)) return NULL;
+  HloInstruction *values[2] = {instruction->operands[1], x}, *operands[2];
+  for (int i = 0; i < 2; i++) {
+    if (region->operands[i]->opcode != HLO_PARAMETER || region->operands[i]->shape->type != x->shape->type) return NULL;
+  }
+  for (int i = 0; i < 2; i++) {
+    int64_t number = hlo_instruction_parameter_number(region->operands[i]);
+    operands[i] = number == 0 ? algebraic_broadcast(values[0], instruction->shape, NULL)
+                              : algebraic_reshape(values[1], instruction->shape);
+  }
+  return hlo_computation_add_clone(instruction->parent, region, instruction->shape, operands, 2);
+}
+
 AlgebraicRules algebraic_shape_rules(void) {
   static const AlgebraicRule rules[] = {
       {HLO_RESHAPE, "reshape-nothing", reshape_nothing},
@@ -134,6 +153,7 @@ AlgebraicRules algebraic_shape_rules(void) {
       {HLO_BROADCAST, "broadcast-nothing", broadcast_nothing},
       {HLO_BROADCAST, "broadcast-broadcast", broadcast_broadcast},
       {HLO_BROADCAST, "broadcast-of-ones", broadcast_of_ones},
+      {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
