@@ -163,7 +163,9 @@ static int folded_load_count(const Kernel *kernel) {
 static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim) {
   if (has_scattered_access(kernel, dim)) return 1;
   bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER;
-  if (kernel->fold_count == 1 && is_outer && folded_load_count(kernel) <= 2) return target->register_count / 2;
+  bool is_plain = kernel->fold_count <= 4 && folded_load_count(kernel) <= 2 * kernel->fold_count;
+  if (kernel->fold_count > 0 && is_outer && is_plain)
+    return target->register_count / 2 / power_of_two_at_least(kernel->fold_count);
   if (kernel->fold_count > 0) return target->register_count >= 32 ? 4 : 2;
   return kernel->value_count > 40 ? 1 : 2;
 }

@@ -344,6 +344,10 @@ typedef struct FusedUse {
   bool reaches_other; /* it reaches another leaf of the root than the one asked for */
 } FusedUse;
 
+static bool is_result(const HloComputation *fused, const HloInstruction *instruction) {
+  return fused->root->opcode == HLO_TUPLE && instruction->user_count == 1 && instruction->users[0] == fused->root;
+}
+
 static FusedUse follow_parameter(const HloComputation *fused, const HloInstruction *start, const HloInstruction *wanted,
                                  Arena *scratch) {
   FusedUse use = {true, false};
@@ -360,6 +364,10 @@ static FusedUse follow_parameter(const HloComputation *fused, const HloInstructi
         use.reaches_other |= instruction != wanted;
         continue;
       }
+      if (is_result(fused, user) && user->opcode == HLO_REDUCE && user->operands[0] == instruction) {
+        use.reaches_other = true; /* whether in the same loop, the results say */
+        continue;
+      }
       use.elementwise &= reads_elementwise(user, instruction);
       if (int_map_find(&seen, (uint64_t)user->id, &ignored)) continue;
       int_map_set(&seen, (uint64_t)user->id, 1);
@@ -369,16 +377,28 @@ static FusedUse follow_parameter(const HloComputation *fused, const HloInstructi
   return use;
 }
 
-/* One loop makes every result at the place where it reads the operand, whose elements are then all loaded. */
+/* |made| comes out of one loop over the elements of |shape|: elements in that order, or a reduction of them along the
+ * same dimensions as |*reduce|, which is set by the first. */
+static bool made_in_one_loop(const HloInstruction *made, const Shape *shape, const HloInstruction **reduce,
+                             Arena *scratch) {
+  LoopNest nest = hlo_loop_nest(made, false, scratch);
+  if (nest.kind == LOOP_NEST_ELEMENTS)
+    return shape_same_dims(made->shape, shape) && hlo_same_element_order(made->shape, shape);
+  if (nest.kind != LOOP_NEST_REDUCED || nest.reduce != made) return false;
+  if (*reduce == NULL) *reduce = made;
+  return shape_same_dims(made->operands[0]->shape, shape) && hlo_same_reduced_dims(made, *reduce);
+}
+
+enum { ONE_LOOP_LIMIT = 16 }; /* more reductions may take turns */
+
+/* One loop makes every result where it reads the operand, whose element is then loaded. */
 static bool all_results_alike(const HloInstruction *fusion, const HloComputation *fused, const Shape *shape,
                               Arena *scratch) {
   if (!shape_is_tuple(fusion->shape)) return true;
-  if (fused->root->opcode != HLO_TUPLE) return false;
-  for (int i = 0; i < fusion->shape->tuple_size; i++) {
-    const Shape *element = fusion->shape->tuple[i];
-    if (!shape_is_array(element) || !shape_same_dims(element, shape) || !hlo_same_element_order(element, shape))
-      return false;
-    if (hlo_loop_nest(fused->root->operands[i], false, scratch).kind != LOOP_NEST_ELEMENTS) return false;
+  if (fused->root->opcode != HLO_TUPLE || fused->root->operand_count > ONE_LOOP_LIMIT) return false;
+  const HloInstruction *reduce = NULL;
+  for (int i = 0; i < fused->root->operand_count; i++) {
+    if (!made_in_one_loop(fused->root->operands[i], shape, &reduce, scratch)) return false;
   }
   return true;
 }

@@ -172,6 +172,18 @@ static void several_results_share_if_all_are_alike(void **state) {
               "ENTRY e {\n  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n"
               "  ROOT f = (f32[4,4], f32[4,4]) fusion(p, q), kind=kInput, calls=fused\n}\n");
   assert_false(SHARES(in_stages, 0, 0, 2)); /* it may be stored before the other result reads the operand */
+  const HloInstruction *summed =
+      root_of(fixture,
+              "HloModule m\nadd {\n  i = f32[] parameter(0)\n  j = f32[] parameter(1)\n  ROOT s = f32[] add(i, j)\n}\n"
+              "fused {\n  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n  o = f32[] constant(0)\n"
+              "  a = f32[4,4] add(x, y)\n  r = f32[4] reduce(a, o), dimensions={0}, to_apply=add\n"
+              "  z = f32[4,4] transpose(y), dimensions={1,0}\n  c = f32[4,4] multiply(x, z)\n"
+              "  q = f32[4] reduce(c, o), dimensions={0}, to_apply=add\n"
+              "  ROOT t = (f32[4,4], f32[4], f32[4]) tuple(a, r, q)\n}\n"
+              "ENTRY e {\n  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n"
+              "  ROOT f = (f32[4,4], f32[4], f32[4]) fusion(p, q), kind=kInput, calls=fused\n}\n");
+  assert_true(SHARES(summed, 0, 0, 1));  /* stored and summed in one loop */
+  assert_false(SHARES(summed, 1, 0, 1)); /* read elsewhere as well */
 }
 
 int main(void) {
