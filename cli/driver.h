@@ -34,6 +34,7 @@ struct Session {
   HloPassPipeline *pipeline;
   const MachineDescription *machine; /* of --target; NULL: the host */
   CompiledObject object;             /* of driver_generate; kernel counts 0 before */
+  StringView simulation;             /* table of --engine=sim, for --stats */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;

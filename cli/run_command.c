@@ -1,5 +1,6 @@
 /* xlac run MODEL.hlo: compile in memory (or interpret), execute, print, compare, time. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/checked_math.h"
 #include "base/json_writer.h"
@@ -9,6 +10,8 @@
 #include "runtime/array_text.h"
 #include "runtime/compare.h"
 #include "runtime/npz.h"
+#include "runtime/queue_simulator.h"
+#include "runtime/queue_threads.h"
 #include "runtime/tensor_values.h"
 #include "runtime/thread_pool.h"
 
@@ -19,12 +22,14 @@
 enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024 };
 
 /* The words of --engine. */
-typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET } Engine;
+typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET, ENGINE_RUN, ENGINE_THREADS, ENGINE_SIM } Engine;
 
 typedef struct RunState {
   Engine engine;
   CodegenJit *jit;     /* NULL when interpreting */
   ThreadPool *threads; /* NULL when interpreting */
+  QueueThreads *queues; /* ENGINE_THREADS */
+  QueueSimulator simulator; /* ENGINE_SIM */
   XlacRunOptions run_options;
   ModuleRun *run;
   CaseMeta meta_data;
@@ -56,6 +61,20 @@ static Status load_to_interpret(Session *session, RunState *state) {
   return STATUS_OK;
 }
 
+/* Who executes kernels of a vector processor; ENGINE_RUN needs nobody. */
+static void set_engine(Session *session, RunState *state) {
+  if (state->engine == ENGINE_THREADS) {
+    state->queues = queue_threads_create(session->arena);
+    state->run_options.oncore_launch = queue_threads_launch;
+    state->run_options.oncore_data = state->queues;
+  } else if (state->engine == ENGINE_SIM) {
+    queue_simulator_init(&state->simulator, session->arena, session->machine, option_integer(session, OPTION_ORDERS, 0),
+                         session->diag);
+    state->run_options.oncore_launch = queue_simulator_launch;
+    state->run_options.oncore_data = &state->simulator;
+  }
+}
+
 static void create_run(Session *session, RunState *state) {
   if (state->jit == NULL) {
     state->run = runner_create(session->arena, NULL, interpreter_descriptor(session->arena, session->module), NULL);
@@ -68,6 +87,7 @@ static void create_run(Session *session, RunState *state) {
                                         .user_data = state->threads,
                                         .parallel_for = thread_pool_parallel_for,
                                         .worker_count = thread_pool_worker_count(state->threads)};
+  set_engine(session, state);
   state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit),
                              &state->run_options);
 }
@@ -100,6 +120,13 @@ static Status execute(Session *session, RunState *state) {
   state->times = run_times_of(seconds, count);
   driver_end_phase(session, "run", start);
   return STATUS_OK;
+}
+
+static void add_simulation(Session *session, const RunState *state) {
+  StringBuilder table;
+  sb_init(&table, session->arena);
+  if (state->engine == ENGINE_SIM) queue_simulator_print(&table, &state->simulator);
+  session->simulation = sb_view(&table);
 }
 
 static void collect_results(Session *session, RunState *state) {
@@ -200,7 +227,9 @@ static Status run(Session *session, RunState *state) {
   RETURN_IF_ERROR(state->engine == ENGINE_INTERPRET ? load_to_interpret(session, state)
                                                     : compile_in_memory(session, state));
   RETURN_IF_ERROR(prepare(session, state));
-  RETURN_IF_ERROR(execute(session, state));
+  Status executed = execute(session, state);
+  add_simulation(session, state);
+  RETURN_IF_ERROR(executed);
   collect_results(session, state);
   RETURN_IF_ERROR(write_results(session, state));
   RETURN_IF_ERROR(write_times(session, state));
@@ -223,6 +252,13 @@ static Status check_usage(Session *session) {
       option_integer(session, OPTION_NUM_THREADS, 1) > MOST_THREADS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
                         MOST_THREADS);
+  Engine engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
+  bool is_host = !values[OPTION_TARGET].given || strcmp(values[OPTION_TARGET].text, "host") == 0;
+  if (engine > ENGINE_INTERPRET && is_host)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--engine=%s' is for vector processors, and '--target' is 'host'", values[OPTION_ENGINE].text);
+  if (values[OPTION_ORDERS].given && engine != ENGINE_SIM)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--orders' is for '--engine=sim'");
   Status cpu = driver_check_cpu(session);
   return cpu != STATUS_OK ? cpu : status;
 }
@@ -232,6 +268,7 @@ int run_command(Session *session) {
   RunState state = {0};
   Status status = run(session, &state);
   if (state.threads) thread_pool_destroy(state.threads);
+  if (state.queues) queue_threads_destroy(state.queues);
   int code = session_end(session, status);
   if (state.jit) codegen_jit_destroy(state.jit);
   return code;

@@ -53,6 +53,7 @@ static void print_statistics(const Session *session) {
   SessionFacts facts = session_facts(session, session->arena);
   for (int64_t i = 0; i < facts.count; i++)
     fprintf(stderr, "%14lld  %s\n", (long long)facts.data[i].value, facts.data[i].text);
+  fprintf(stderr, "%.*s", SV_ARG(session->simulation));
 }
 
 void session_report_print(const Session *session) {

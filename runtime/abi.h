@@ -130,6 +130,7 @@ typedef struct XlacOncoreCommand {
 #define XLAC_ONCORE_INITIALISED 1  /* has contents when the kernel begins */
 #define XLAC_ONCORE_READ_ONLY 2    /* is never written */
 #define XLAC_ONCORE_WRITTEN_ONCE 4 /* every byte is written by exactly one command */
+#define XLAC_ONCORE_TEMPORARY 8    /* the kernel's own: contents irrelevant before and after */
 
 /* An array in memory. */
 typedef struct XlacOncoreObject {

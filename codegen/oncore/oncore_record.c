@@ -141,7 +141,7 @@ static int64_t stored_elements(const Kernel *kernel, int32_t buffer) {
 /* A result that this Kernel fills has every byte written once; one it adds to is there before. */
 static int64_t object_flags(const Plan *plan, int32_t object) {
   const Kernel *kernel = plan->kernel;
-  if (object >= kernel->buffer_count) return 0;
+  if (object >= kernel->buffer_count) return XLAC_ONCORE_TEMPORARY;
   const KernelBuffer *buffer = &kernel->buffers[object];
   switch (buffer->role) {
     case KERNEL_OPERAND: return XLAC_ONCORE_INITIALISED | XLAC_ONCORE_READ_ONLY;

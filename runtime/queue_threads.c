@@ -1,0 +1,152 @@
+#include "runtime/queue_threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#define SPIN_ROUNDS 1000
+#define CACHE_LINE 64
+
+/* On a line of its own: others look at it all the time. */
+typedef struct QueueCounter {
+  _Alignas(CACHE_LINE) _Atomic int64_t completed;
+  _Atomic int64_t sleeping; /* threads that wait for it below */
+} QueueCounter;
+
+typedef struct QueueThread {
+  QueueThreads *owner;
+  int64_t queue;
+  pthread_t thread;
+} QueueThread;
+
+struct QueueThreads {
+  QueueCounter counters[QUEUE_THREADS_MOST];
+  QueueThread threads[QUEUE_THREADS_MOST]; /* of queues from 1 on: the caller does queue 0 */
+  int64_t thread_count;
+  pthread_mutex_t mutex;
+  pthread_cond_t kernel_came, kernel_done, counter_moved;
+  int64_t kernel_number; /* counts launches */
+  int64_t running;       /* threads at work on the current one */
+  bool is_stopping;
+  const XlacOncoreKernel *kernel;
+  const XlacOncoreContext *context;
+};
+
+static void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+/* --- what queues call --- */
+
+static void wait_for_count(void *data, int64_t queue, int64_t count) {
+  QueueThreads *threads = data;
+  QueueCounter *counter = &threads->counters[queue];
+  for (int i = 0; i < SPIN_ROUNDS; i++) {
+    if (atomic_load_explicit(&counter->completed, memory_order_acquire) >= count) return;
+    pause_briefly();
+  }
+  pthread_mutex_lock(&threads->mutex);
+  /* Either this is seen by the queue, which then takes the mutex, or its count is seen here. */
+  atomic_fetch_add(&counter->sleeping, 1);
+  while (atomic_load(&counter->completed) < count) pthread_cond_wait(&threads->counter_moved, &threads->mutex);
+  atomic_fetch_sub(&counter->sleeping, 1);
+  pthread_mutex_unlock(&threads->mutex);
+}
+
+static void publish(void *data, int64_t queue) {
+  QueueThreads *threads = data;
+  QueueCounter *counter = &threads->counters[queue];
+  atomic_fetch_add(&counter->completed, 1);
+  if (atomic_load(&counter->sleeping) == 0) return;
+  pthread_mutex_lock(&threads->mutex);
+  pthread_cond_broadcast(&threads->counter_moved);
+  pthread_mutex_unlock(&threads->mutex);
+}
+
+static void run_queue(QueueThreads *threads, int64_t queue) {
+  XlacOncoreSync sync = {threads, wait_for_count, publish};
+  threads->kernel->queues[queue](threads->context, &sync);
+}
+
+/* --- threads --- */
+
+static void *thread_main(void *argument) {
+  const QueueThread *self = argument;
+  QueueThreads *threads = self->owner;
+  pthread_mutex_lock(&threads->mutex);
+  /* The one that starts a thread holds the mutex until the launch that it was started for is there. */
+  int64_t seen = 0;
+  for (;;) {
+    while (threads->kernel_number == seen && !threads->is_stopping)
+      pthread_cond_wait(&threads->kernel_came, &threads->mutex);
+    if (threads->is_stopping) break;
+    seen = threads->kernel_number;
+    if (threads->kernel == NULL || self->queue >= threads->kernel->queue_count) continue;
+    pthread_mutex_unlock(&threads->mutex);
+    run_queue(threads, self->queue);
+    pthread_mutex_lock(&threads->mutex);
+    if (--threads->running == 0) pthread_cond_signal(&threads->kernel_done);
+  }
+  pthread_mutex_unlock(&threads->mutex);
+  return NULL;
+}
+
+/* The mutex is held. */
+static bool start_threads(QueueThreads *threads, int64_t queue_count) {
+  if (queue_count > QUEUE_THREADS_MOST) return false;
+  while (threads->thread_count < queue_count - 1) {
+    QueueThread *thread = &threads->threads[threads->thread_count];
+    *thread = (QueueThread){.owner = threads, .queue = threads->thread_count + 1};
+    if (pthread_create(&thread->thread, NULL, thread_main, thread) != 0) return false;
+    threads->thread_count++;
+  }
+  return true;
+}
+
+int queue_threads_launch(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context) {
+  QueueThreads *threads = data;
+  pthread_mutex_lock(&threads->mutex);
+  if (!start_threads(threads, kernel->queue_count)) {
+    pthread_mutex_unlock(&threads->mutex);
+    return 1;
+  }
+  for (int64_t q = 0; q < kernel->queue_count; q++) atomic_store(&threads->counters[q].completed, 0);
+  threads->kernel = kernel;
+  threads->context = context;
+  threads->running = kernel->queue_count - 1;
+  threads->kernel_number++;
+  pthread_cond_broadcast(&threads->kernel_came);
+  pthread_mutex_unlock(&threads->mutex);
+  run_queue(threads, 0);
+  pthread_mutex_lock(&threads->mutex);
+  while (threads->running > 0) pthread_cond_wait(&threads->kernel_done, &threads->mutex);
+  threads->kernel = NULL;
+  pthread_mutex_unlock(&threads->mutex);
+  return 0;
+}
+
+/* --- beginning and end --- */
+
+QueueThreads *queue_threads_create(Arena *arena) {
+  QueueThreads *threads = arena_alloc_aligned(arena, sizeof *threads, CACHE_LINE);
+  *threads = (QueueThreads){0};
+  pthread_mutex_init(&threads->mutex, NULL);
+  pthread_cond_init(&threads->kernel_came, NULL);
+  pthread_cond_init(&threads->kernel_done, NULL);
+  pthread_cond_init(&threads->counter_moved, NULL);
+  return threads;
+}
+
+void queue_threads_destroy(QueueThreads *threads) {
+  pthread_mutex_lock(&threads->mutex);
+  threads->is_stopping = true;
+  pthread_cond_broadcast(&threads->kernel_came);
+  pthread_mutex_unlock(&threads->mutex);
+  for (int64_t i = 0; i < threads->thread_count; i++) pthread_join(threads->threads[i].thread, NULL);
+  pthread_cond_destroy(&threads->counter_moved);
+  pthread_cond_destroy(&threads->kernel_done);
+  pthread_cond_destroy(&threads->kernel_came);
+  pthread_mutex_destroy(&threads->mutex);
+}

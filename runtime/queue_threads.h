@@ -1,0 +1,23 @@
+/* QueueThreads: an engine for kernels of a vector processor (runtime/abi.h) that runs each queue on a thread of its own.
+ *
+ * A queue's progress is a 64-bit counter that its thread alone advances; who waits for it looks at it for a while and
+ * then sleeps.  What a command wrote is visible to whoever has waited for it. */
+#ifndef XLAC_RUNTIME_QUEUE_THREADS_H
+#define XLAC_RUNTIME_QUEUE_THREADS_H
+
+#include "base/arena.h"
+#include "runtime/abi.h"
+
+enum { QUEUE_THREADS_MOST = 64 };
+
+typedef struct QueueThreads QueueThreads;
+
+/* Threads are started by the first kernels that need them.  Lives in |arena|; ended by queue_threads_destroy. */
+QueueThreads *queue_threads_create(Arena *arena);
+void queue_threads_destroy(QueueThreads *threads);
+
+/* XlacRunOptions.oncore_launch, with the QueueThreads as its data; one kernel at a time.  1: the system gives no more
+ * threads, or the kernel has more than QUEUE_THREADS_MOST queues. */
+int queue_threads_launch(void *threads, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+
+#endif
