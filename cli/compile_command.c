@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "cli/driver.h"
+#include "codegen/oncore/module_plans.h"
 
 enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
 
@@ -65,12 +66,28 @@ static Status add_hlo(Session *session, const char *path) {
   return driver_add_output(session, path, sb_view(&text));
 }
 
+static void oncore_text(void *self, StringBuilder *out) {
+  module_plans_map_text(out, self);
+}
+
+static void oncore_json(void *self, JsonWriter *json) {
+  module_plans_map_json(json, self);
+}
+
 static Status add_buffer_map(Session *session, const char *path) {
   if (!path || path[0] == '\0') return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
   ReportFormat format = option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
-  report_buffer_map(&text, session->module, session->module->buffer_assignment, format);
+  ModulePlans plans;
+  ReportSection oncore = {&plans, "oncore", oncore_text, oncore_json};
+  if (session->machine) {
+    TilerOptions options = {.pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0)};
+    RETURN_IF_ERROR(
+        module_plans_make(session->codegen_arena, session->module, session->machine, &options, session->diag, &plans));
+  }
+  report_buffer_map(&text, session->module, session->module->buffer_assignment, format,
+                    session->machine ? &oncore : NULL);
   return driver_add_output(session, path, sb_view(&text));
 }
 

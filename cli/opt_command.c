@@ -25,7 +25,7 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   const BufferAssignment *assignment = module->buffer_assignment;
   if (what == PRINT_BUFFER_MAP)
     report_buffer_map(out, module, assignment,
-                      option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT);
+                      option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT, NULL);
   else if (what == PRINT_LIVENESS)
     report_liveness(out, module, assignment,
                     (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));

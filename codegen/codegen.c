@@ -9,8 +9,8 @@
 #include "codegen/kernel/kernel_builder.h"
 #include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_target.h"
+#include "codegen/oncore/module_plans.h"
 #include "codegen/oncore/oncore_emitter.h"
-#include "codegen/oncore/plan_check.h"
 #include "codegen/oncore/plan_printer.h"
 
 StringView codegen_entry_name(Arena *arena, const HloModule *module) {
@@ -47,9 +47,9 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
     TilerOptions tiler = {.pipeline_depth = options->pipeline_depth};
     coder = oncore_emitter_coder(oncore_emitter_create(plans, options->machine, &tiler));
   }
-  Status status = control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->kernels,
-                               emitter->entry_name, options->poison, options->machine != NULL ? &coder : NULL,
-                               emitter->diag, out_control);
+  Status status =
+      control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->kernels, emitter->entry_name,
+                   options->poison, options->machine != NULL ? &coder : NULL, emitter->diag, out_control);
   arena_destroy(plans);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
@@ -96,8 +96,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     LLVMSetModuleDataLayout(llvm_module, target.data_layout);
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
     Arena *kernels = arena_create();
-    ModuleEmitter emitter = {&target,    llvm_module,     module, kernel_table_create(kernels),
-                             entry_name, options, diag};
+    ModuleEmitter emitter = {&target, llvm_module, module, kernel_table_create(kernels), entry_name, options, diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {
@@ -114,84 +113,34 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   return status;
 }
 
-/* --- Kernels as text --- */
+/* --- Kernels and plans as text --- */
 
-static bool has_kernels(const HloInstruction *instruction) {
-  EmitFamily family = emit_family(instruction->opcode);
-  return emit_family_makes_kernels(family) && (!shape_is_scalar(instruction->shape) || family != EMIT_elementwise);
-}
-
-/* A computation that is applied inside Kernels has none of its own. */
-static bool is_region(const HloModule *module, const HloComputation *computation) {
-  for (int64_t c = 0; c < module->computations.count; c++) {
-    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
-    for (int64_t i = 0; i < instructions->count; i++) {
-      if (!hlo_opcode_has(instructions->data[i]->opcode, OP_REGION)) continue;
-      for (int k = 0; k < hlo_instruction_called_count(instructions->data[i]); k++) {
-        if (hlo_instruction_called(instructions->data[i], k) == computation) return true;
-      }
-    }
-  }
-  return false;
-}
-
-typedef struct KernelPrinter {
-  StringBuilder *out;
-  const MachineDescription *machine; /* NULL: Kernels, else their plans */
-  const TilerOptions *options;
-} KernelPrinter;
-
-static Status print_plan(Arena *arena, const KernelPrinter *printer, const Kernel *kernel, StringView name,
-                         DiagSink *diag) {
-  const Plan *plan;
-  RETURN_IF_ERROR(tiler_plan(arena, kernel, name, printer->machine, printer->options, diag, &plan));
-  PlanVerdict verdict;
-  RETURN_IF_ERROR(plan_check(arena, plan, printer->machine, diag, &verdict));
-  sb_append_cstring(printer->out, "# ");
-  plan_verdict_print(printer->out, &verdict, printer->machine);
-  sb_append_cstring(printer->out, "\n");
-  plan_print(printer->out, plan, printer->machine);
-  return plan_verdict_report(plan, &verdict, diag);
-}
-
-static Status print_instruction(Arena *arena, const KernelPrinter *printer, const HloInstruction *instruction,
-                                DiagSink *diag) {
-  KernelList list;
-  RETURN_IF_ERROR(kernel_build(arena, instruction, diag, &list));
-  for (int k = 0; k < list.count; k++) {
-    if (printer->machine != NULL) {
-      StringView name = instruction->name;
-      if (k > 0) name = sv_from_cstring(arena_printf(arena, "%.*s.%d", SV_ARG(name), k));
-      RETURN_IF_ERROR(print_plan(arena, printer, list.kernels[k], name, diag));
-    } else {
-      sb_printf(printer->out, "%.*s: ", SV_ARG(instruction->name));
-      kernel_print(printer->out, list.kernels[k]);
-    }
-    sb_append_cstring(printer->out, "\n");
-  }
-  return STATUS_OK;
-}
-
-static Status print_module(Arena *arena, const KernelPrinter *printer, const HloModule *module, DiagSink *diag) {
-  for (int64_t c = 0; c < module->computations.count; c++) {
-    const HloComputation *computation = module->computations.data[c];
-    if (is_region(module, computation)) continue;
-    for (int64_t i = 0; i < computation->instructions.count; i++) {
-      const HloInstruction *instruction = computation->instructions.data[i];
-      if (has_kernels(instruction)) RETURN_IF_ERROR(print_instruction(arena, printer, instruction, diag));
-    }
-  }
+static Status print_kernel(void *self, const KernelVisit *visit, DiagSink *diag) {
+  StringBuilder *out = self;
+  (void)diag;
+  sb_printf(out, "%.*s: ", SV_ARG(visit->instruction->name));
+  kernel_print(out, visit->use.kernel);
+  sb_append_cstring(out, "\n");
   return STATUS_OK;
 }
 
 Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out) {
-  KernelPrinter printer = {.out = out};
-  return print_module(arena, &printer, module, diag);
+  return kernel_table_visit(kernel_table_create(arena), module, false, diag, print_kernel, out);
+}
+
+static void print_plan(StringBuilder *out, const ModulePlan *plan, const MachineDescription *machine) {
+  sb_append_cstring(out, "# ");
+  plan_verdict_print(out, &plan->verdict, machine);
+  sb_append_cstring(out, "\n");
+  plan_print(out, plan->plan, machine);
+  sb_append_cstring(out, "\n");
 }
 
 Status codegen_print_plans(Arena *arena, const HloModule *module, const MachineDescription *machine,
                            const TilerOptions *options, DiagSink *diag, StringBuilder *out) {
-  KernelPrinter printer = {out, machine, options};
+  ModulePlans plans;
+  RETURN_IF_ERROR(module_plans_make(arena, module, machine, options, diag, &plans));
   sb_printf(out, "target %.*s\n\n", SV_ARG(machine->name));
-  return print_module(arena, &printer, module, diag);
+  for (int32_t i = 0; i < plans.count; i++) print_plan(out, &plans.plans[i], machine);
+  return STATUS_OK;
 }

@@ -16,10 +16,10 @@ typedef struct CodegenOptions {
                        AVX-512 */
   StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
   CodegenEmit emit;
-  int opt_level; /* 0 … 3 */
+  int opt_level;                     /* 0 … 3 */
   const MachineDescription *machine; /* NULL: the host */
   int32_t pipeline_depth;            /* of a machine: tiles in flight, 0: chosen for each Kernel */
-  bool poison;   /* code that overwrites all memory that holds no live value with 0xFF, for tests */
+  bool poison;                       /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 
 typedef struct CompiledObject {
@@ -48,7 +48,8 @@ StringView codegen_entry_name(Arena *arena, const HloModule *module);
 /* All kernels of the module as text (codegen/kernel), for --dump-kernels and tests. */
 MUST_USE Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out);
 
-/* Their plans for a vector processor, in the plan language; errors as those of tiler_plan. */
+/* Their plans for a vector processor, in the plan language, equal Kernels' once; errors as those of module_plans_make.
+ */
 MUST_USE Status codegen_print_plans(Arena *arena, const HloModule *module, const MachineDescription *machine,
                                     const TilerOptions *options, DiagSink *diag, StringBuilder *out);
 

@@ -1,6 +1,7 @@
 #include "codegen/kernel/kernel_table.h"
 
 #include "base/hash_map.h"
+#include "codegen/kernel/emit_family.h"
 
 struct KernelTable {
   Arena *arena;
@@ -41,5 +42,47 @@ Status kernel_table_get(KernelTable *table, const HloInstruction *instruction, D
     pointer_map_set(&table->uses, instruction, known);
   }
   *out_uses = *known;
+  return STATUS_OK;
+}
+
+/* --- all of a module --- */
+
+static bool has_kernels(const HloInstruction *instruction, bool with_scalars) {
+  EmitFamily family = emit_family(instruction->opcode);
+  if (!emit_family_makes_kernels(family)) return false;
+  return !shape_is_scalar(instruction->shape) || family != EMIT_elementwise ||
+         (with_scalars && type_is_float(instruction->shape->type));
+}
+
+/* A computation that is applied inside Kernels has none of its own. */
+static bool is_region(const HloModule *module, const HloComputation *computation) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < instructions->count; i++) {
+      if (!hlo_opcode_has(instructions->data[i]->opcode, OP_REGION)) continue;
+      for (int k = 0; k < hlo_instruction_called_count(instructions->data[i]); k++) {
+        if (hlo_instruction_called(instructions->data[i], k) == computation) return true;
+      }
+    }
+  }
+  return false;
+}
+
+Status kernel_table_visit(KernelTable *table, const HloModule *module, bool with_scalars, DiagSink *diag,
+                          Status (*visit)(void *self, const KernelVisit *visit, DiagSink *diag), void *self) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    if (is_region(module, computation)) continue;
+    for (int64_t i = 0; i < computation->instructions.count; i++) {
+      const HloInstruction *instruction = computation->instructions.data[i];
+      if (!has_kernels(instruction, with_scalars)) continue;
+      KernelUses uses;
+      RETURN_IF_ERROR(kernel_table_get(table, instruction, diag, &uses));
+      for (int32_t k = 0; k < uses.count; k++) {
+        KernelVisit one = {instruction, k, uses.uses[k]};
+        RETURN_IF_ERROR(visit(self, &one, diag));
+      }
+    }
+  }
   return STATUS_OK;
 }

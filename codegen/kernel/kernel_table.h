@@ -23,4 +23,15 @@ KernelTable *kernel_table_create(Arena *arena);
 MUST_USE Status kernel_table_get(KernelTable *table, const HloInstruction *instruction, DiagSink *diag,
                                  KernelUses *out_uses);
 
+typedef struct KernelVisit {
+  const HloInstruction *instruction;
+  int32_t place; /* among the instruction's Kernels */
+  KernelUse use;
+} KernelVisit;
+
+/* Calls |visit| for each Kernel of |module| in the order of computations and schedules; ends at the first status that
+ * is not STATUS_OK, and returns it.  |with_scalars|: arithmetic on rank-0 values has Kernels as well. */
+MUST_USE Status kernel_table_visit(KernelTable *table, const HloModule *module, bool with_scalars, DiagSink *diag,
+                                   Status (*visit)(void *self, const KernelVisit *visit, DiagSink *diag), void *self);
+
 #endif

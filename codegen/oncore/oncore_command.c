@@ -38,11 +38,11 @@ static LLVMValueRef emit_atom(const PlanEmitter *emitter, const PlanPoint *point
     case INDEX_ATOM_VALUE:
       return oncore_load_element(emitter, emitter->word, point->context[CONTEXT_SCALARS], atom->number);
     case INDEX_ATOM_DIV:
-      return LLVMBuildUDiv(builder, emit_index(emitter, point, space, atom->inner),
-                           oncore_word(emitter, atom->divisor), "");
+      return LLVMBuildUDiv(builder, emit_index(emitter, point, space, atom->inner), oncore_word(emitter, atom->divisor),
+                           "");
     case INDEX_ATOM_MOD:
-      return LLVMBuildURem(builder, emit_index(emitter, point, space, atom->inner),
-                           oncore_word(emitter, atom->divisor), "");
+      return LLVMBuildURem(builder, emit_index(emitter, point, space, atom->inner), oncore_word(emitter, atom->divisor),
+                           "");
   }
   XLAC_BUG("unknown index atom");
 }
@@ -107,8 +107,8 @@ static LLVMValueRef emit_pointer(const PlanEmitter *emitter, const PlanPoint *po
                              emit_index(emitter, point, &tile->space, tile->pointers[buffer].byte_offset));
 }
 
-static void emit_case(PlanEmitter *emitter, const PlanPoint *point, int32_t command, int32_t variant,
-                      LLVMValueRef room, const VariantAction *action) {
+static void emit_case(PlanEmitter *emitter, const PlanPoint *point, int32_t command, int32_t variant, LLVMValueRef room,
+                      const VariantAction *action) {
   const TileKernel *tile = &emitter->commands[command].variants.variants[variant].tile;
   LLVMValueRef *pointers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, tile->kernel->buffer_count);
   for (int32_t b = 0; b < tile->kernel->buffer_count; b++) pointers[b] = emit_pointer(emitter, point, tile, b);
@@ -150,8 +150,7 @@ static void emit_call(void *data, const PlanPoint *point, int32_t command, int32
   const TileKernel *tile = &emitter->commands[command].variants.variants[variant].tile;
   if (tile->parameter_buffer >= 0) pointers[tile->parameter_buffer] = parameters;
   int64_t part = emitter->plan->commands[command].queue * emitter->scratch_bytes_per_queue;
-  LLVMValueRef scratch =
-      oncore_byte_pointer(emitter, point->context[CONTEXT_SCRATCH], oncore_word(emitter, part));
+  LLVMValueRef scratch = oncore_byte_pointer(emitter, point->context[CONTEXT_SCRATCH], oncore_word(emitter, part));
   oncore_call_tile(emitter, tile->kernel, emitter->commands[command].tiles[variant], pointers, scratch);
 }
 

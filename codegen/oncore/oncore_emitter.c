@@ -41,8 +41,7 @@ LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, LLVMTyp
   LLVMValueRef function = LLVMAddFunction(emitter->vec.module, name, type);
   LLVMSetLinkage(function, LLVMInternalLinkage);
   unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
-                          LLVMCreateEnumAttribute(emitter->vec.context, kind, 0));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(emitter->vec.context, kind, 0));
   LLVMPositionBuilderAtEnd(emitter->vec.builder, LLVMAppendBasicBlockInContext(emitter->vec.context, function, ""));
   return function;
 }
@@ -110,8 +109,8 @@ static Status make_command(PlanEmitter *emitter, int32_t number, DiagSink *diag)
     return diag_error(diag, STATUS_UNSUPPORTED, command->loc, "unsupported-barrier",
                       "barriers inside a plan have no code yet");
   }
-  RETURN_IF_ERROR(command_variants_build(emitter->arena, emitter->plan, command, emitter->emitter->machine, diag,
-                                         &code->variants));
+  RETURN_IF_ERROR(
+      command_variants_build(emitter->arena, emitter->plan, command, emitter->emitter->machine, diag, &code->variants));
   code->tiles = ARENA_NEW_ARRAY(emitter->arena, const TileCode *, code->variants.count);
   for (int32_t v = 0; v < code->variants.count; v++) {
     RETURN_IF_ERROR(tile_code(emitter, code->variants.variants[v].tile.kernel, diag, &code->tiles[v]));
@@ -171,9 +170,9 @@ static LLVMValueRef make_context(const PlanEmitter *emitter, LLVMValueRef functi
   LLVMValueRef scalars = plan_emit_room(emitter, plan->scalar_count);
   for (int32_t o = 0; o < object_count; o++) {
     LLVMValueRef object =
-        o < buffer_count ? buffers[o]
-                         : oncore_byte_pointer(emitter, workspace,
-                                               oncore_word(emitter, space->temporaries[o - buffer_count]));
+        o < buffer_count
+            ? buffers[o]
+            : oncore_byte_pointer(emitter, workspace, oncore_word(emitter, space->temporaries[o - buffer_count]));
     oncore_store_element(emitter, object, objects, o);
   }
   store_scalars(emitter, function, buffers, scalars);
@@ -220,8 +219,7 @@ static void launch(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueR
   LLVMValueRef callee = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_launch));
   LLVMValueRef data = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_data));
   LLVMValueRef arguments[3] = {data, record, context};
-  LLVMBuildRet(builder,
-               LLVMBuildCall2(builder, LLVMFunctionType(status, types, 3, false), callee, arguments, 3, ""));
+  LLVMBuildRet(builder, LLVMBuildCall2(builder, LLVMFunctionType(status, types, 3, false), callee, arguments, 3, ""));
   LLVMPositionBuilderAtEnd(builder, run);
   LLVMBuildCall2(builder, LLVMGlobalGetValueType(run_function), run_function, &context, 1, "");
   LLVMBuildRet(builder, LLVMConstInt(status, 0, false));
@@ -249,8 +247,8 @@ static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMVa
 
 /* --- all of it --- */
 
-Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const char *name,
-                        DiagSink *diag, LLVMValueRef *out_function, int64_t *out_scratch_bytes) {
+Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const char *name, DiagSink *diag,
+                        LLVMValueRef *out_function, int64_t *out_scratch_bytes) {
   PlanEmitter emitter = {.emitter = owner, .arena = owner->arena, .vec = *vec, .plan = plan, .name = name};
   emitter.pointer = LLVMPointerTypeInContext(vec->context, 0);
   emitter.word = LLVMInt64TypeInContext(vec->context);

@@ -49,12 +49,10 @@ static LLVMValueRef make_access(const PlanEmitter *emitter, const CommandAccess 
     levels[i] = make_struct(emitter, fields, FIELD_COUNT(fields));
   }
   int64_t flags = (access->is_write ? XLAC_ONCORE_WRITES : 0) | (access->is_anywhere ? XLAC_ONCORE_ANYWHERE : 0);
-  LLVMValueRef fields[] = {half_word(emitter, access->pointer),
-                           half_word(emitter, flags),
-                           oncore_word(emitter, access->offset),
-                           oncore_word(emitter, access->bytes),
-                           oncore_word(emitter, access->level_count),
-                           make_array(emitter, levels, access->level_count, "levels")};
+  LLVMValueRef fields[] = {
+      half_word(emitter, access->pointer),       half_word(emitter, flags),
+      oncore_word(emitter, access->offset),      oncore_word(emitter, access->bytes),
+      oncore_word(emitter, access->level_count), make_array(emitter, levels, access->level_count, "levels")};
   return make_struct(emitter, fields, FIELD_COUNT(fields));
 }
 
@@ -82,9 +80,9 @@ static LLVMValueRef make_edges(const PlanEmitter *emitter, const PlanCommand *co
 
 static StringView verb_text(PlanVerb verb) {
   static const char *const texts[] = {
-      [PLAN_LOAD] = "load",       [PLAN_STORE] = "store",   [PLAN_OP] = "op",           [PLAN_REDUCE] = "reduce",
-      [PLAN_DOT] = "dot",         [PLAN_PERMUTE] = "permute", [PLAN_GATHER] = "gather", [PLAN_GATHERM] = "gatherm",
-      [PLAN_SORTK] = "sortk",     [PLAN_BARRIER] = "barrier"};
+      [PLAN_LOAD] = "load",   [PLAN_STORE] = "store",     [PLAN_OP] = "op",         [PLAN_REDUCE] = "reduce",
+      [PLAN_DOT] = "dot",     [PLAN_PERMUTE] = "permute", [PLAN_GATHER] = "gather", [PLAN_GATHERM] = "gatherm",
+      [PLAN_SORTK] = "sortk", [PLAN_BARRIER] = "barrier"};
   return sv_from_cstring(texts[verb]);
 }
 
@@ -146,8 +144,7 @@ static int64_t object_flags(const Plan *plan, int32_t object) {
   switch (buffer->role) {
     case KERNEL_OPERAND: return XLAC_ONCORE_INITIALISED | XLAC_ONCORE_READ_ONLY;
     case KERNEL_IN_PLACE: return XLAC_ONCORE_INITIALISED;
-    case KERNEL_RESULT:
-      return stored_elements(kernel, object) == buffer->element_count ? XLAC_ONCORE_WRITTEN_ONCE : 0;
+    case KERNEL_RESULT: return stored_elements(kernel, object) == buffer->element_count ? XLAC_ONCORE_WRITTEN_ONCE : 0;
     case KERNEL_SCRATCH: return 0;
   }
   XLAC_BUG("unknown role of a buffer");

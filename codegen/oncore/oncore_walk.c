@@ -157,8 +157,8 @@ LLVMValueRef plan_emit_queue(PlanEmitter *emitter, int32_t queue) {
 
 /* --- the trace --- */
 
-static void record_variant(void *data, const PlanPoint *point, int32_t command, int32_t variant,
-                           LLVMValueRef *pointers, LLVMValueRef parameters) {
+static void record_variant(void *data, const PlanPoint *point, int32_t command, int32_t variant, LLVMValueRef *pointers,
+                           LLVMValueRef parameters) {
   PlanWalk *walk = data;
   const PlanEmitter *emitter = walk->emitter;
   const TileKernel *tile = &emitter->commands[command].variants.variants[variant].tile;

@@ -168,6 +168,7 @@ typedef struct Plan {
   int64_t buffer_bytes; /* X less what the machine reserves */
   int64_t unit_bytes;   /* of intervals in text */
   int64_t alignment;    /* least alignment of a Tensor's base */
+  double estimate;      /* cycles, by the tiler's arithmetic; 0: nobody has estimated */
   int64_t temporary_count;
   const int64_t *temporary_bytes;
   int32_t memory_count, scalar_count, tensor_count, loop_count, command_count;

@@ -294,7 +294,8 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   command->target_count = command->source_count = 1;
   command->sources = sources;
   if (is_box) return;
-  if (step->index_cover < 0) view_offset(tiler, value->address); /* its starts are scalars; a gather's are in its index */
+  if (step->index_cover < 0)
+    view_offset(tiler, value->address); /* its starts are scalars; a gather's are in its index */
   PlanRange *points = ARENA_NEW_ARRAY(tiler->arena, PlanRange, tiler->kernel->dim_count);
   for (int32_t i = 0; i < access->axis_count; i++) points[access->axes[i]] = cover->cover.points[access->axes[i]];
   command->points = points;
@@ -455,6 +456,7 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   *plan = (Plan){.arena = arena, .space = tiler.outline.space, .name = name, .kernel = kernel};
   plan->buffer_bytes = machine_buffer_usable(machine);
   plan->unit_bytes = 1;
+  plan->estimate = tiling->cycles;
   plan->alignment = max_i64(machine->buffer.align, 1);
   tiler.plan = plan;
   tiler.temporary_memory = ARENA_NEW_ARRAY(arena, int32_t, kernel->buffer_count);

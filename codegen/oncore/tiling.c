@@ -277,8 +277,8 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
                       "'%.*s' needs %" PRId64 " bytes of Buffer even in its smallest tiles; there are %" PRId64,
                       SV_ARG(kernel->source->name), search.least_footprint, buffer_bytes);
   }
-  *out_tiling = best.tiling;
   compact_outer(&search, &best);
+  best.tiling.cycles = best.cycles;
   *out_tiling = best.tiling;
   return STATUS_OK;
 }

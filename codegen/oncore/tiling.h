@@ -16,6 +16,7 @@ typedef struct Tiling {
   int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
   int32_t outer_count;              /* tiled outer dims, outermost loop first */
   int32_t outer[KERNEL_MAX_DIMS];
+  double cycles; /* estimate, once it has been found */
 } Tiling;
 
 /* What a tiling comes to. */

@@ -181,7 +181,7 @@ static void json_copies(JsonWriter *json, const BufferAssignment *assignment) {
 }
 
 static void buffer_map_json(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
-                            Arena *scratch) {
+                            const ReportSection *more, Arena *scratch) {
   JsonWriter json;
   json_init(&json, out, true);
   json_begin_object(&json);
@@ -197,17 +197,22 @@ static void buffer_map_json(StringBuilder *out, const HloModule *module, const B
   json_begin_array(&json);
   for (int64_t i = 0; i < assignment->schedule_length; i++) json_string(&json, assignment->schedule[i]->name);
   json_end_array(&json);
+  if (more != NULL) {
+    json_key(&json, more->key);
+    more->json(more->self, &json);
+  }
   json_end_object(&json);
   sb_append_char(out, '\n');
 }
 
 void report_buffer_map(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
-                       ReportFormat format) {
+                       ReportFormat format, const ReportSection *more) {
   Arena *scratch = arena_create();
   if (format == REPORT_JSON) {
-    buffer_map_json(out, module, assignment, scratch);
+    buffer_map_json(out, module, assignment, more, scratch);
   } else {
     buffer_map_text(out, module, assignment, scratch);
+    if (more != NULL) more->text(more->self, out);
   }
   arena_destroy(scratch);
 }

@@ -2,14 +2,23 @@
 #ifndef XLAC_CODEGEN_REPORT_REPORT_H
 #define XLAC_CODEGEN_REPORT_REPORT_H
 
+#include "base/json_writer.h"
 #include "hlo/analysis/buffer_assignment.h"
 
 typedef enum ReportFormat { REPORT_TEXT, REPORT_JSON, REPORT_CSV } ReportFormat;
 
+/* Text or a JSON member that somebody else adds to a report; |json|: "oncore": [...] with the key given here. */
+typedef struct ReportSection {
+  void *self;
+  const char *key;
+  void (*text)(void *self, StringBuilder *out);
+  void (*json)(void *self, JsonWriter *json);
+} ReportSection;
+
 /* The buffer map: every allocation with what lives in it, when and why; totals; peak against lower bound.  TEXT or
- * JSON. */
+ * JSON.  |more| (NULL: nothing) comes last. */
 void report_buffer_map(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
-                       ReportFormat format);
+                       ReportFormat format, const ReportSection *more);
 
 /* Live range, size, offset, sharing and reason of every buffer.  CSV begins id,lower,upper,size (upper exclusive,
  * temporaries' sizes as planned), with offset and further columns behind. */

@@ -1,0 +1,208 @@
+#include "codegen/oncore/oncore_map.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/oncore/tensor_use.h"
+
+enum { PICTURE_COLUMNS = 72, PICTURE_ROWS = 16, PICTURE_COMMANDS = 48 };
+
+static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+static const char *const kind_names[] = {"tensor", "ring", "resident", "accumulator", "rows"};
+
+/* --- facts --- */
+
+/* The array whose elements |tensor| holds: the memory side of a transfer from or to it; -1 for none. */
+static int32_t memory_of(const Plan *plan, int32_t tensor) {
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    if (command->target_count == 0 || command->source_count == 0) continue;
+    const PlanRef *target = &command->targets[0], *source = &command->sources[0];
+    if (!target->is_memory && target->number == tensor && source->is_memory) return source->number;
+    if (target->is_memory && !source->is_memory && source->number == tensor) return target->number;
+  }
+  return -1;
+}
+
+static int64_t slack_of(const PlanTensor *tensor) {
+  return tensor->end - tensor->begin - plan_tensor_bytes(tensor);
+}
+
+static void print_tensor_shape(StringBuilder *out, const PlanTensor *tensor) {
+  sb_printf(out, "%s[", type_text(tensor->type));
+  for (int32_t i = 0; i < tensor->rank; i++) sb_printf(out, "%s%" PRId64, i > 0 ? "," : "", tensor->extents[i]);
+  sb_append_char(out, ']');
+}
+
+static double percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 100;
+}
+
+/* --- text --- */
+
+static void print_loops(StringBuilder *out, const Plan *plan) {
+  if (plan->loop_count > 0) sb_append_cstring(out, "  loops   ");
+  for (int32_t l = 0; l < plan->loop_count; l++) {
+    const PlanLoop *loop = &plan->loops[l];
+    sb_printf(out, " %.*s %" PRId64, SV_ARG(loop->name), loop->trip_count);
+    if (loop->parent >= 0) sb_printf(out, " in %.*s", SV_ARG(plan->loops[loop->parent].name));
+    sb_append_char(out, l + 1 < plan->loop_count ? ',' : '\n');
+  }
+}
+
+static void print_tensors(StringBuilder *out, const Plan *plan, const TensorUses *uses) {
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    const PlanTensor *tensor = &plan->tensors[t];
+    int32_t memory = memory_of(plan, t);
+    sb_printf(out, "    %c [%" PRId64 ", %" PRId64 ") %" PRId64 " bytes, slack %" PRId64 "  %s %.*s ",
+              t < (int32_t)sizeof letters - 1 ? letters[t] : '*', tensor->begin, tensor->end,
+              tensor->end - tensor->begin, slack_of(tensor), kind_names[tensor->kind], SV_ARG(tensor->name));
+    print_tensor_shape(out, tensor);
+    if (memory >= 0) sb_printf(out, " of %.*s", SV_ARG(plan->memories[memory].name));
+    if (uses != NULL && uses->uses[t].first_command >= 0) {
+      sb_printf(out, "; %.*s at %.0f to %.*s at %.0f", SV_ARG(plan->commands[uses->uses[t].first_command].label),
+                uses->uses[t].from, SV_ARG(plan->commands[uses->uses[t].last_command].label), uses->uses[t].to);
+    }
+    sb_append_char(out, '\n');
+  }
+}
+
+/* Address upwards, time from left: the first tiles, after which a pipeline repeats itself. */
+static void print_picture(StringBuilder *out, const Plan *plan, const TensorUses *uses, int64_t height) {
+  if (height == 0 || uses->window <= 0) return;
+  char cells[PICTURE_ROWS][PICTURE_COLUMNS];
+  memset(cells, '.', sizeof cells);
+  int rows = (int)min_i64(PICTURE_ROWS, max_i64(height / max_i64(plan->alignment, 1), 1));
+  for (int64_t i = 0; i < uses->stretch_count; i++) {
+    const TensorStretch *stretch = &uses->stretches[i];
+    int first = (int)((double)stretch->begin / (double)height * rows);
+    int last = (int)((double)(stretch->end - 1) / (double)height * rows);
+    int from = (int)(stretch->from / uses->window * PICTURE_COLUMNS);
+    int to = (int)(stretch->to / uses->window * PICTURE_COLUMNS);
+    char letter = stretch->tensor < (int32_t)sizeof letters - 1 ? letters[stretch->tensor] : '*';
+    for (int row = first; row <= last && row < rows; row++) {
+      for (int column = from; column < to && column < PICTURE_COLUMNS; column++) cells[row][column] = letter;
+    }
+  }
+  sb_printf(out, "  picture  address upwards, time from left, 0 to %.0f cycles\n", uses->window);
+  for (int row = rows - 1; row >= 0; row--) {
+    sb_printf(out, "%12" PRId64 " |%.*s|\n", (int64_t)((double)height / rows * row), PICTURE_COLUMNS, cells[row]);
+  }
+}
+
+static void print_queues(StringBuilder *out, const PlanVerdict *verdict, const MachineDescription *machine) {
+  double cycles = verdict->simulation.cycles;
+  for (int32_t q = 0; q < machine->queue_count && cycles > 0; q++) {
+    const QueueUse *use = &verdict->simulation.queues[q];
+    sb_printf(out, "  queue    %.*s: %" PRId64 " commands", SV_ARG(machine->queues[q].name), use->commands);
+    if (use->bytes > 0) sb_printf(out, ", %" PRId64 " bytes", use->bytes);
+    sb_printf(out, ", busy %.0f cycles (%.1f %%), waiting %.0f\n", use->busy, percent(use->busy, cycles), use->stall);
+  }
+}
+
+static void print_time(StringBuilder *out, const Plan *plan, const PlanVerdict *verdict,
+                       const MachineDescription *machine) {
+  Arena *scratch = arena_create();
+  const HazardReport *hazards = &verdict->hazards;
+  sb_printf(out, "  edges    %" PRId64 ", %" PRId64 " of them redundant; %" PRId64 " barriers, %" PRId64 " races\n",
+            hazards->edges, hazards->counts[HAZARD_REDUNDANT_EDGE], hazards->barriers, hazard_report_races(hazards));
+  sb_append_cstring(out, "  time     ");
+  if (plan->estimate > 0) sb_printf(out, "estimate %.0f cycles, ", plan->estimate);
+  sb_printf(out, "simulated %.0f, bound %.0f, efficiency %.1f %%, limited by %s\n", verdict->simulation.cycles,
+            verdict->bound.cycles, percent(verdict->bound.cycles, verdict->simulation.cycles),
+            queue_limit_text(scratch, machine, &verdict->bound));
+  arena_destroy(scratch);
+}
+
+void oncore_map_text(StringBuilder *out, const Plan *plan, const PlanVerdict *verdict,
+                     const MachineDescription *machine) {
+  Arena *scratch = arena_create();
+  bool runs = verdict->simulation.cycles > 0;
+  TensorUses uses = {0};
+  if (runs) uses = tensor_uses_find(scratch, plan, verdict, PICTURE_COMMANDS);
+  sb_printf(out, "kernel %.*s on %.*s\n", SV_ARG(plan->name), SV_ARG(machine->name));
+  print_loops(out, plan);
+  sb_printf(out, "  Buffer   peak %" PRId64 " of %" PRId64 " bytes (%.1f %%), %" PRId64 " reserved\n",
+            verdict->footprint, plan->buffer_bytes, percent((double)verdict->footprint, (double)plan->buffer_bytes),
+            machine->buffer.reserve);
+  print_tensors(out, plan, runs ? &uses : NULL);
+  if (runs) print_picture(out, plan, &uses, verdict->footprint);
+  print_queues(out, verdict, machine);
+  print_time(out, plan, verdict, machine);
+  arena_destroy(scratch);
+}
+
+/* --- JSON --- */
+
+static void json_tensor(JsonWriter *json, const Plan *plan, const TensorUses *uses, int32_t number) {
+  const PlanTensor *tensor = &plan->tensors[number];
+  int32_t memory = memory_of(plan, number);
+  json_begin_object(json);
+  json_field_string(json, "name", tensor->name);
+  json_field_string(json, "kind", sv_from_cstring(kind_names[tensor->kind]));
+  json_field_string(json, "dtype", sv_from_cstring(type_text(tensor->type)));
+  json_key(json, "shape");
+  json_begin_array(json);
+  for (int32_t i = 0; i < tensor->rank; i++) json_int(json, tensor->extents[i]);
+  json_end_array(json);
+  json_field_int(json, "begin", tensor->begin);
+  json_field_int(json, "end", tensor->end);
+  json_field_int(json, "slack", slack_of(tensor));
+  if (tensor->kind == PLAN_RING) json_field_int(json, "slots", tensor->extents[0]);
+  if (memory >= 0) json_field_string(json, "holds", plan->memories[memory].name);
+  if (uses->uses != NULL && uses->uses[number].first_command >= 0) {
+    json_field_string(json, "first_use", plan->commands[uses->uses[number].first_command].label);
+    json_field_string(json, "last_use", plan->commands[uses->uses[number].last_command].label);
+    json_field_double(json, "from_cycle", uses->uses[number].from);
+    json_field_double(json, "to_cycle", uses->uses[number].to);
+  }
+  json_end_object(json);
+}
+
+static void json_queues(JsonWriter *json, const PlanVerdict *verdict, const MachineDescription *machine) {
+  json_key(json, "queues");
+  json_begin_array(json);
+  for (int32_t q = 0; q < machine->queue_count && verdict->simulation.cycles > 0; q++) {
+    const QueueUse *use = &verdict->simulation.queues[q];
+    json_begin_object(json);
+    json_field_string(json, "name", machine->queues[q].name);
+    json_field_int(json, "commands", use->commands);
+    json_field_int(json, "bytes", use->bytes);
+    json_field_double(json, "busy_cycles", use->busy);
+    json_field_double(json, "waiting_cycles", use->stall);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
+void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verdict,
+                     const MachineDescription *machine) {
+  Arena *scratch = arena_create();
+  TensorUses uses = {0};
+  if (verdict->simulation.cycles > 0) uses = tensor_uses_find(scratch, plan, verdict, PICTURE_COMMANDS);
+  json_begin_object(json);
+  json_field_string(json, "kernel", plan->name);
+  json_field_int(json, "buffer_bytes", plan->buffer_bytes);
+  json_field_int(json, "peak_bytes", verdict->footprint);
+  json_key(json, "loops");
+  json_begin_array(json);
+  for (int32_t l = 0; l < plan->loop_count; l++) json_int(json, plan->loops[l].trip_count);
+  json_end_array(json);
+  json_key(json, "tensors");
+  json_begin_array(json);
+  for (int32_t t = 0; t < plan->tensor_count; t++) json_tensor(json, plan, &uses, t);
+  json_end_array(json);
+  json_queues(json, verdict, machine);
+  json_field_int(json, "edges", verdict->hazards.edges);
+  json_field_int(json, "redundant_edges", verdict->hazards.counts[HAZARD_REDUNDANT_EDGE]);
+  json_field_int(json, "barriers", verdict->hazards.barriers);
+  json_field_int(json, "races", hazard_report_races(&verdict->hazards));
+  if (plan->estimate > 0) json_field_double(json, "estimate_cycles", plan->estimate);
+  json_field_double(json, "simulated_cycles", verdict->simulation.cycles);
+  json_field_double(json, "bound_cycles", verdict->bound.cycles);
+  json_field_string(json, "limit", sv_from_cstring(queue_limit_text(scratch, machine, &verdict->bound)));
+  json_end_object(json);
+  arena_destroy(scratch);
+}
