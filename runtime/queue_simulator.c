@@ -170,15 +170,22 @@ static void begin_command(Launch *launch, const XlacOncoreCommand *command, cons
 
 typedef ARRAY(int32_t) Instances;
 
-/* What an earlier instance on an in-order queue has waited for is no edge again. */
+static bool is_in_order(const Launch *launch, int64_t queue) {
+  return launch->simulator->machine->queues[queue].complete == COMPLETE_IN_ORDER;
+}
+
+/* A queue that keeps its order does not wait again for what it has waited for, on another that does: counters only
+ * grow.  |waited|: by queue and queue waited for, the latest instance + 1. */
 static void add_edges(Launch *launch, const XlacOncoreCommand *command, const Instances *instances, int64_t *waited) {
-  bool in_order = launch->simulator->machine->queues[command->queue].complete == COMPLETE_IN_ORDER;
   for (int64_t e = 0; e < command->edge_count; e++) {
     const Instances *producers = &instances[command->edges[e].command];
     int64_t number = producers->count - 1 - command->edges[e].distance;
-    if (number < 0 || (in_order && number < waited[e])) continue;
-    waited[e] = number + 1;
-    command_stream_add_edge(&launch->stream, producers->data[number]);
+    if (number < 0) continue;
+    int32_t producer = producers->data[number], from = launch->kernel->commands[command->edges[e].command].queue;
+    int64_t *latest = &waited[command->queue * launch->kernel->queue_count + from];
+    if (*latest > producer && is_in_order(launch, command->queue) && is_in_order(launch, from)) continue;
+    *latest = producer + 1;
+    command_stream_add_edge(&launch->stream, producer);
   }
 }
 
@@ -187,16 +194,14 @@ static void make_stream(Launch *launch) {
   command_stream_init(&launch->stream, launch->arena, kernel->buffer_bytes);
   add_objects(launch);
   Instances *instances = ARENA_NEW_ARRAY(launch->arena, Instances, kernel->command_count);
-  int64_t **waited = ARENA_NEW_ARRAY(launch->arena, int64_t *, kernel->command_count);
-  for (int64_t c = 0; c < kernel->command_count; c++)
-    waited[c] = ARENA_NEW_ARRAY(launch->arena, int64_t, kernel->commands[c].edge_count);
+  int64_t *waited = ARENA_NEW_ARRAY(launch->arena, int64_t, kernel->queue_count * kernel->queue_count);
   for (int64_t i = 0; i < launch->trace.count; i++) {
     const TracedCommand *traced = &launch->trace.data[i];
     const XlacOncoreCommand *command = &kernel->commands[traced->command];
     const XlacOncoreVariant *variant = &command->variants[traced->variant];
     begin_command(launch, command, traced);
     for (int64_t a = 0; a < variant->access_count; a++) add_access(launch, command, &variant->accesses[a], traced);
-    add_edges(launch, command, instances, waited[traced->command]);
+    add_edges(launch, command, instances, waited);
     array_push(&instances[traced->command], launch->arena, (int32_t)i);
   }
 }

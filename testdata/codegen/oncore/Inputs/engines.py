@@ -1,0 +1,50 @@
+"""Runs a module on vector processors with every engine.
+
+  engines.py XLAC MODULE.hlo FOLDER [RTOL]
+
+Results must be within RTOL of the evaluator's and have the same bits whatever the engine and the order of commands; the
+simulator must find no hazard and no redundant edge.
+"""
+
+import pathlib
+import subprocess
+import sys
+
+ENGINES = [["run"], ["threads"], ["threads"], ["sim", "--orders=5", "--stats"]]
+
+
+def run(arguments):
+    done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, arguments))}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stderr
+
+
+def check_totals(text, what):
+    """The columns edges, redundant and races of the simulator's last line."""
+    words = text.strip().splitlines()[-1].split()
+    if words[-3:] != ["0", "0", "all"] or int(words[0]) == 0:
+        sys.exit(f"{what}: {text}")
+
+
+def main():
+    xlac, module, folder = sys.argv[1:4]
+    rtol = sys.argv[4] if len(sys.argv) > 4 else "1e-5"
+    folder = pathlib.Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    expected = folder / "expected.npz"
+    run([xlac, "run", "--engine=interpret", "--seed=7", f"--output={expected}", module])
+    for target in ["vp-tiny", "vp-ref"]:
+        first = None
+        for engine, *options in ENGINES:
+            output = folder / f"{target}.{engine}.npz"
+            command = [xlac, "run", "--seed=7", f"--target={target}", f"--engine={engine}", *options]
+            text = run([*command, f"--output={output}", f"--expect={expected}", f"--rtol={rtol}", "--atol=1e-5", module])
+            if engine == "sim":
+                check_totals(text, f"{target}: the simulator's totals")
+            first = first or output.read_bytes()
+            if output.read_bytes() != first:
+                sys.exit(f"{target}: --engine={engine} gives other bits than --engine=run")
+
+
+main()
