@@ -26,9 +26,9 @@ typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET, ENGINE_RUN, ENGINE_THREADS, 
 
 typedef struct RunState {
   Engine engine;
-  CodegenJit *jit;     /* NULL when interpreting */
-  ThreadPool *threads; /* NULL when interpreting */
-  QueueThreads *queues; /* ENGINE_THREADS */
+  CodegenJit *jit;          /* NULL when interpreting */
+  ThreadPool *threads;      /* NULL when interpreting */
+  QueueThreads *queues;     /* ENGINE_THREADS */
   QueueSimulator simulator; /* ENGINE_SIM */
   XlacRunOptions run_options;
   ModuleRun *run;

@@ -64,7 +64,8 @@ static void bind_parameters(Launch *launch) {
 
 static int compare_regions(const void *a, const void *b) {
   const MemoryRegion *x = a, *y = b;
-  return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin) : (x->bytes > y->bytes) - (x->bytes < y->bytes);
+  return x->begin != y->begin ? (x->begin > y->begin) - (x->begin < y->begin)
+                              : (x->bytes > y->bytes) - (x->bytes < y->bytes);
 }
 
 /* Arrays that overlap are one: there when one of them is, read only when all are. */
@@ -81,7 +82,8 @@ static void find_regions(Launch *launch) {
   for (int64_t o = 0; o < kernel->object_count; o++) {
     const XlacOncoreObject *object = &kernel->objects[o];
     if (object->bytes == 0) continue;
-    regions[count++] = (MemoryRegion){.begin = launch->context->objects[o], .bytes = object->bytes, .flags = object->flags};
+    regions[count++] =
+        (MemoryRegion){.begin = launch->context->objects[o], .bytes = object->bytes, .flags = object->flags};
   }
   if (count > 1) qsort(regions, (size_t)count, sizeof *regions, compare_regions);
   for (int64_t r = 0; r < count; r++) {
@@ -364,8 +366,7 @@ void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const Machine
 
 static void print_row(StringBuilder *out, const SimulatedKernel *row, const char *name) {
   double share = row->cycles > 0 ? 100 * row->bound / row->cycles : 100;
-  sb_printf(out,
-            "%8" PRId64 " %10" PRId64 " %14.0f %14.0f %6.1f  %-10s %10" PRId64 " %9" PRId64 " %5" PRId64 "  %s\n",
+  sb_printf(out, "%8" PRId64 " %10" PRId64 " %14.0f %14.0f %6.1f  %-10s %10" PRId64 " %9" PRId64 " %5" PRId64 "  %s\n",
             row->launches, row->commands, row->cycles, row->bound, share, row->limit, row->edges, row->redundant,
             row->races, name);
 }

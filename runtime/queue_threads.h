@@ -1,4 +1,5 @@
-/* QueueThreads: an engine for kernels of a vector processor (runtime/abi.h) that runs each queue on a thread of its own.
+/* QueueThreads: an engine for kernels of a vector processor (runtime/abi.h) that runs each queue on a thread of its
+ * own.
  *
  * A queue's progress is a 64-bit counter that its thread alone advances; who waits for it looks at it for a while and
  * then sleeps.  What a command wrote is visible to whoever has waited for it. */

@@ -190,7 +190,9 @@ typedef struct Carry {
 /* Whether the elements of |value| are in registers when it is made. */
 static bool is_made_in_registers(ControlEmitter *control, const HloValue *value) {
   const HloInstruction *maker = value->definition.instruction;
-  if (control->coder != NULL || value->is_phi || hlo_is_view(maker) || !emit_family_makes_kernels(emit_family(maker->opcode))) return false;
+  if (control->coder != NULL || value->is_phi || hlo_is_view(maker) ||
+      !emit_family_makes_kernels(emit_family(maker->opcode)))
+    return false;
   KernelUses uses;
   if (kernel_table_get(control->kernels, maker, control->diag, &uses) != STATUS_OK) return false;
   return uses.count == 1 && kernel_is_unrolled(uses.uses[0].kernel);

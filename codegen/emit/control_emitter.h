@@ -30,8 +30,7 @@ typedef struct KernelCoder {
  * with one, all Kernels are its work, and so is all arithmetic on rank-0 floats; integers and predicates of rank 0 stay
  * in registers: they are what loops, branches and addresses are made of. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                             KernelTable *kernels, const char *name, bool poison,
-                             const KernelCoder *coder, DiagSink *diag,
-                             ControlResult *out_result);
+                             KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder,
+                             DiagSink *diag, ControlResult *out_result);
 
 #endif

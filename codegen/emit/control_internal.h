@@ -31,7 +31,7 @@ typedef struct ControlEmitter {
   ARRAY(int32_t) known;       /* ids in |registers|, in order of their making */
   KernelTable *kernels;
   const KernelCoder *coder; /* NULL: the host */
-  IntMap functions; /* identity of a Kernel + 1 → ControlKernel */
+  IntMap functions;         /* identity of a Kernel + 1 → ControlKernel */
   int64_t scratch_bytes, scratch_bytes_per_worker;
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
