@@ -171,6 +171,14 @@ class Computation:
         low, high = self.scalar(node.kind, 0 if node.kind[0] == "u" else -bound), self.scalar(node.kind, bound)
         return self.node(node.kind, node.dims, f"clamp({low.name}, {node.name}, {high.name})", bound)
 
+    def number(self, node):
+        """|node| with 0 for NaN, whose sign and payload mean nothing."""
+        if node.kind == "pred" or node.kind[0] in "su":
+            return node
+        same = self.node("pred", node.dims, f"compare({node.name}, {node.name}), direction=EQ")
+        zero = self.full(node.kind, node.dims, 0)
+        return self.node(node.kind, node.dims, f"select({same.name}, {node.name}, {zero.name})", node.bound, node.approx)
+
     def most(self, *nodes):
         """The bound of what is one of |nodes|."""
         return None if any(n.bound is None for n in nodes) else max(n.bound for n in nodes)

@@ -125,12 +125,12 @@ def bitcast_convert(c, kind, dims, depth, exact):
     if wider and c.rng.random() < 0.3:
         other = c.rng.choice(wider)
         ratio = width(kind) // width(other)
-        return c.node(kind, dims, f"bitcast-convert({c.make(other, dims + ((ratio,) if ratio > 1 else ()), depth).name})")
+        return c.node(kind, dims, f"bitcast-convert({c.number(c.make(other, dims + ((ratio,) if ratio > 1 else ()), depth)).name})")
     other = c.rng.choice(sources)
     ratio = int(other.lstrip("bsuf")) // width(kind)
     if ratio > 1 and (not dims or dims[-1] != ratio):
         return None
-    return c.node(kind, dims, f"bitcast-convert({c.make(other, dims[:-1] if ratio > 1 else dims, depth).name})")
+    return c.node(kind, dims, f"bitcast-convert({c.number(c.make(other, dims[:-1] if ratio > 1 else dims, depth)).name})")
 
 
 @maker()
