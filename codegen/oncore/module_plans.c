@@ -49,7 +49,7 @@ Status module_plans_make(Arena *arena, const HloModule *module, const MachineDes
     maker.plans.data[i].use_count = maker.uses.data[i].count;
     maker.plans.data[i].uses = maker.uses.data[i].data;
   }
-  *out_plans = (ModulePlans){machine, (int32_t)maker.plans.count, maker.plans.data};
+  *out_plans = (ModulePlans){machine, (int32_t)maker.plans.count, maker.plans.data, module_bound_find(module, machine)};
   return STATUS_OK;
 }
 
@@ -75,6 +75,22 @@ static PlanTotals totals_of(const ModulePlans *plans) {
   return totals;
 }
 
+static double percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 100;
+}
+
+static void print_bound(StringBuilder *out, const ModulePlans *plans, double cycles) {
+  Arena *scratch = arena_create();
+  const ModuleBound *bound = &plans->bound;
+  sb_printf(out, "  the module: %" PRId64 " bytes of arguments and %" PRId64 " of results", bound->argument_bytes,
+            bound->result_bytes);
+  if (bound->dot_bytes > 0) sb_printf(out, ", %.0f bytes for its dots", bound->dot_bytes);
+  sb_printf(out, ", %.0f cycles of operations\n", bound->work_cycles);
+  sb_printf(out, "  bound %.0f cycles (limited by %s), efficiency %.1f %%\n", bound->limit.cycles,
+            queue_limit_text(scratch, plans->machine, &bound->limit), percent(bound->limit.cycles, cycles));
+  arena_destroy(scratch);
+}
+
 void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
   PlanTotals totals = totals_of(plans);
   sb_printf(out, "\non-core Buffer of %.*s\n\n", SV_ARG(plans->machine->name));
@@ -84,6 +100,7 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
             "  each kernel once: %.0f cycles simulated, %.0f at least for their commands; %" PRId64
             " bytes moved, %" PRId64 " edges\n",
             totals.cycles, totals.bound, totals.bytes, totals.edges);
+  print_bound(out, plans, totals.cycles);
   for (int32_t i = 0; i < plans->count; i++) {
     const ModulePlan *plan = &plans->plans[i];
     sb_append_char(out, '\n');
@@ -93,6 +110,22 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
                 u + 1 < plan->use_count ? ", " : "\n");
     }
   }
+}
+
+static void json_bound(JsonWriter *json, const ModulePlans *plans, double cycles) {
+  Arena *scratch = arena_create();
+  const ModuleBound *bound = &plans->bound;
+  json_key(json, "module_bound");
+  json_begin_object(json);
+  json_field_int(json, "argument_bytes", bound->argument_bytes);
+  json_field_int(json, "result_bytes", bound->result_bytes);
+  json_field_double(json, "dot_bytes", bound->dot_bytes);
+  json_field_double(json, "work_cycles", bound->work_cycles);
+  json_field_double(json, "cycles", bound->limit.cycles);
+  json_field_string(json, "limit", sv_from_cstring(queue_limit_text(scratch, plans->machine, &bound->limit)));
+  json_field_double(json, "efficiency", percent(bound->limit.cycles, cycles) / 100);
+  json_end_object(json);
+  arena_destroy(scratch);
 }
 
 void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
@@ -105,6 +138,7 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
   json_field_double(json, "bound_cycles", totals.bound);
   json_field_int(json, "bytes_moved", totals.bytes);
   json_field_int(json, "edges", totals.edges);
+  json_bound(json, plans, totals.cycles);
   json_key(json, "plans");
   json_begin_array(json);
   for (int32_t i = 0; i < plans->count; i++) {

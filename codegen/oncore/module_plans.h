@@ -3,6 +3,7 @@
 #define XLAC_CODEGEN_ONCORE_MODULE_PLANS_H
 
 #include "base/json_writer.h"
+#include "codegen/oncore/module_bound.h"
 #include "codegen/oncore/plan_check.h"
 #include "codegen/oncore/tiler.h"
 #include "hlo/ir/hlo_module.h"
@@ -19,6 +20,7 @@ typedef struct ModulePlans {
   const MachineDescription *machine;
   int32_t count;
   const ModulePlan *plans; /* in order of their first use */
+  ModuleBound bound;       /* of the module, whatever the plans */
 } ModulePlans;
 
 /* Plans of the scheduled |module|'s Kernels, equal ones once, by tiler_plan.  STATUS_INVALID when one has a fault (a

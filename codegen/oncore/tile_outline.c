@@ -249,6 +249,7 @@ void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t
 
 typedef struct CostSums {
   double load, exec, store; /* busy cycles of the queues */
+  double *steps;            /* of each step, in all its instances */
   double idle;              /* memory's share that nobody takes while a transfer is being set up or changes rows */
   double first_load, last_store;
   int64_t bytes;
@@ -265,7 +266,7 @@ static const MachineQueue *queue_for(const MachineDescription *machine, TileStep
   XLAC_BUG("a machine without a queue for its work");
 }
 
-static void add_transfer(const TileOutline *outline, const TileStep *step, CostSums *sums) {
+static void add_transfer(const TileOutline *outline, const TileStep *step, CostSums *sums, double *out_cycles) {
   const TileOutlineCover *cover = &outline->covers.data[step->cover];
   const TileAccess *access = &cover->accesses.accesses[step->access];
   const TileTensor *tensor = &outline->tensors.data[cover->tensors[step->access]];
@@ -281,7 +282,8 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   int64_t bytes = elements * type_storage_bytes(access->type), instances = tile_outline_instances(outline, step->loop);
   double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, access->axis_count));
   bool loads = step->kind == STEP_LOAD || step->kind == STEP_RELOAD;
-  *(loads ? &sums->load : &sums->store) += each * (double)instances;
+  *out_cycles = each * (double)instances;
+  *(loads ? &sums->load : &sums->store) += *out_cycles;
   double cap = outline->machine->memory_bytes_per_cycle;
   double others = queue_for(outline->machine, loads ? STEP_STORE : STEP_LOAD)->bytes_per_cycle;
   if (cap > others) {
@@ -292,7 +294,8 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   sums->bytes += bytes * instances;
 }
 
-static Status add_computation(const TileOutline *outline, const TileStep *step, DiagSink *diag, CostSums *sums) {
+static Status add_computation(const TileOutline *outline, const TileStep *step, DiagSink *diag, CostSums *sums,
+                              double *out_cycles) {
   const TileOutlineCover *cover = &outline->covers.data[step->cover];
   double cycles = 0;
   if (cover->cover.index_value >= 0) {
@@ -305,12 +308,72 @@ static Status add_computation(const TileOutline *outline, const TileStep *step, 
                                             cover->cover.last_stage, extents, diag, &cycles));
   }
   cycles += (double)queue_for(outline->machine, STEP_COMPUTE)->setup;
-  sums->exec += cycles * (double)tile_outline_instances(outline, step->loop);
+  *out_cycles = cycles * (double)tile_outline_instances(outline, step->loop);
+  sums->exec += *out_cycles;
   return STATUS_OK;
 }
 
+/* Whether |step| reads or writes Tensor |tensor|. */
+static bool step_touches(const TileOutline *outline, const TileStep *step, int32_t tensor) {
+  const TileOutlineCover *cover = &outline->covers.data[step->cover];
+  if (step->kind != STEP_COMPUTE) {
+    if (cover->tensors[step->access] == tensor) return true;
+    if (step->index_cover < 0) return false;
+    const TileOutlineCover *indices = &outline->covers.data[step->index_cover];
+    return indices->tensors[indices->accesses.count - 1] == tensor;
+  }
+  for (int32_t i = 0; i < cover->accesses.count; i++) {
+    if (cover->tensors[i] == tensor) return true;
+  }
+  return false;
+}
+
+/* Cycles in which slots of |ring| are taken, one at a time: by those that touch it, and by the transfers that its
+ * computation has to wait for as well, or that go out behind it; |crowding|: how much longer transfers take that meet
+ * others.  |out_cover|: the only cover that computes with it, -1 when there are several. */
+static double ring_life(const TileOutline *outline, const CostSums *sums, double crowding, int32_t ring,
+                        int32_t *out_cover) {
+  double life = 0, transfers = 0;
+  bool is_alive = false, has_computed = false;
+  *out_cover = -1;
+  for (int64_t s = 0; s < outline->steps.count; s++) {
+    const TileStep *step = &outline->steps.data[s];
+    bool moves = step->kind != STEP_COMPUTE;
+    double cycles = sums->steps[s] * (moves ? crowding : 1);
+    if (!step_touches(outline, step, ring)) {
+      if (is_alive && moves) transfers += cycles;
+      continue;
+    }
+    life += cycles;
+    if (!has_computed || moves) life += transfers;
+    if (!moves) *out_cover = has_computed && *out_cover != step->cover ? -1 : step->cover;
+    transfers = 0;
+    is_alive = true;
+    has_computed = has_computed || !moves;
+  }
+  return life;
+}
+
+/* What the rings' slots let everything take: one cover computes after the other, each as fast as it gets its tiles. */
+static double pipeline_cycles(const TileOutline *outline, const CostSums *sums, double crowding) {
+  double *covers = ARENA_NEW_ARRAY(outline->arena, double, outline->covers.count), longest = 0, sum = 0;
+  for (int64_t s = 0; s < outline->steps.count; s++) {
+    const TileStep *step = &outline->steps.data[s];
+    if (step->kind == STEP_COMPUTE) covers[step->cover] += sums->steps[s];
+  }
+  for (int32_t t = 0; t < outline->tensors.count; t++) {
+    if (outline->tensors.data[t].kind != PLAN_RING) continue;
+    int32_t cover;
+    double share = ring_life(outline, sums, crowding, t, &cover) / outline->tensors.data[t].slots;
+    double *least = cover >= 0 ? &covers[cover] : &longest;
+    if (share > *least) *least = share;
+  }
+  for (int64_t c = 0; c < outline->covers.count; c++) sum += covers[c];
+  return sum > longest ? sum : longest;
+}
+
 Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost) {
-  CostSums sums = {0};
+  CostSums sums = {.steps = ARENA_NEW_ARRAY(outline->arena, double, outline->steps.count)};
   *out_cost = (TilingCost){0};
   for (int64_t t = 0; t < outline->tensors.count; t++) {
     out_cost->footprint += outline->tensors.data[t].slots * outline->tensors.data[t].slot_bytes;
@@ -318,9 +381,9 @@ Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost 
   for (int64_t s = 0; s < outline->steps.count; s++) {
     const TileStep *step = &outline->steps.data[s];
     if (step->kind == STEP_COMPUTE) {
-      RETURN_IF_ERROR(add_computation(outline, step, diag, &sums));
+      RETURN_IF_ERROR(add_computation(outline, step, diag, &sums, &sums.steps[s]));
     } else {
-      add_transfer(outline, step, &sums);
+      add_transfer(outline, step, &sums, &sums.steps[s]);
     }
   }
   const MachineDescription *machine = outline->machine;
@@ -328,9 +391,10 @@ Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost 
   if (machine->memory_bytes_per_cycle > 0) memory = (double)sums.bytes / machine->memory_bytes_per_cycle + sums.idle;
   bool one_queue = queue_for(machine, STEP_LOAD) == queue_for(machine, STEP_STORE);
   double moves = one_queue ? sums.load + sums.store : sums.load > sums.store ? sums.load : sums.store;
-  double longest = sums.exec > moves ? sums.exec : moves;
+  double crowding = memory > moves && moves > 0 ? memory / moves : 1;
+  double longest = pipeline_cycles(outline, &sums, crowding);
+  if (moves > longest) longest = moves;
   if (memory > longest) longest = memory;
-  out_cost->cycles =
-      outline->tiling->depth > 1 ? longest + sums.first_load + sums.last_store : sums.load + sums.exec + sums.store;
+  out_cost->cycles = longest + sums.first_load + sums.last_store;
   return STATUS_OK;
 }
