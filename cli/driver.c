@@ -177,10 +177,11 @@ Status driver_check_cpu(const Session *session) {
 }
 
 Status driver_generate(Session *session, CodegenEmit emit) {
-  if (session->machine && !machine_is_host(session->machine))
+  bool is_foreign = session->machine && !machine_is_host(session->machine);
+  if (is_foreign && session->options->command == COMMAND_RUN)
     return diag_error(session->diag, STATUS_UNSUPPORTED, session->module->entry->loc, "unsupported-target",
-                      "no code for '%.*s' yet, which '%.*s' needs", SV_ARG(session->machine->isa.triple),
-                      SV_ARG(session->machine->name));
+                      "code of '%.*s', for '%.*s', does not run here", SV_ARG(session->machine->name),
+                      SV_ARG(session->machine->isa.triple));
   double start = driver_seconds_now();
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
                             .mcpu = cpu_of_options(session),

@@ -30,7 +30,8 @@ typedef struct ModuleEmitter {
   const HloModule *module;
   KernelTable *kernels;
   const char *entry_name;
-  const CodegenOptions *options;
+  bool poison;
+  OncoreEmitter *oncore; /* NULL: the host */
   DiagSink *diag;
 } ModuleEmitter;
 
@@ -40,17 +41,14 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
   LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
   VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec};
-  const CodegenOptions *options = emitter->options;
-  Arena *plans = arena_create();
-  KernelCoder coder = {0};
-  if (options->machine != NULL) {
-    TilerOptions tiler = {.pipeline_depth = options->pipeline_depth};
-    coder = oncore_emitter_coder(oncore_emitter_create(plans, options->machine, &tiler));
+  KernelCoder coder;
+  if (emitter->oncore != NULL) {
+    oncore_emitter_begin_variant(emitter->oncore);
+    coder = oncore_emitter_coder(emitter->oncore);
   }
   Status status =
       control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->kernels, emitter->entry_name,
-                   options->poison, options->machine != NULL ? &coder : NULL, emitter->diag, out_control);
-  arena_destroy(plans);
+                   emitter->poison, emitter->oncore != NULL ? &coder : NULL, emitter->diag, out_control);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -96,7 +94,13 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     LLVMSetModuleDataLayout(llvm_module, target.data_layout);
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
     Arena *kernels = arena_create();
-    ModuleEmitter emitter = {&target, llvm_module, module, kernel_table_create(kernels), entry_name, options, diag};
+    OncoreEmitter *oncore = NULL;
+    if (options->machine != NULL) {
+      TilerOptions tiler = {.pipeline_depth = options->pipeline_depth};
+      oncore = oncore_emitter_create(kernels, options->machine, &tiler);
+    }
+    ModuleEmitter emitter = {&target,    llvm_module,     module, kernel_table_create(kernels),
+                             entry_name, options->poison, oncore, diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {

@@ -3,6 +3,7 @@
 
 import os
 import platform
+import shutil
 
 import lit.formats
 
@@ -22,6 +23,8 @@ config.excludes = ["cases", "corpus", "models", "fuzz", "data", "Inputs", "plann
 build_config = lit_config.params.get("config", "release")
 config.available_features.add(build_config)
 config.available_features.add(platform.machine())
+if shutil.which("riscv64-linux-gnu-gcc") and shutil.which("qemu-riscv64-static"):
+    config.available_features.add("riscv")
 
 config.substitutions.append(("%xlac", lit_config.params.get("xlac", os.path.join(ROOT, "build", "xlac"))))
 config.substitutions.append(("%testdata", config.test_source_root))

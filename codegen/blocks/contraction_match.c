@@ -455,6 +455,7 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   bool is_wide = plan->type == TYPE_S32 || plan->type == TYPE_U32;
   if (!is_wide || lhs == TYPE_INVALID || rhs == TYPE_INVALID || plan->segment < plan->column_run) return;
   if (contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) < plan->depth.count) return;
+  if (!target->has_pairs && !target->has_vnni) return;
   bool is_quad = target->has_vnni && lhs != TYPE_S16 && rhs != TYPE_S16 && (lhs == TYPE_S8 || rhs == TYPE_S8);
   plan->group = is_quad ? 4 : 2;
   plan->packed_type = is_quad ? TYPE_S8 : TYPE_S16;

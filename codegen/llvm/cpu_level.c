@@ -98,7 +98,7 @@ static bool has_feature(const char *features, const char *name) {
 
 /* Who takes a feature away takes those that build on it. */
 VecTarget cpu_vec_target(const char *features) {
-  VecTarget target = {.vector_bits = 128, .register_count = 16};
+  VecTarget target = {.vector_bits = 128, .register_count = 16, .has_pairs = true};
   target.has_rounding = has_feature(features, "sse4.1");
   bool avx = last_mention(features, "avx") != DENIED;
   target.has_f16c = avx && has_feature(features, "f16c");
@@ -117,4 +117,9 @@ VecTarget cpu_vec_target(const char *features) {
     target.has_vnni = has_feature(features, "avx512vnni");
   }
   return target;
+}
+
+/* Vectors of 128 bits are what every processor with V has; longer registers run the same code. */
+VecTarget isa_vec_target(const char *features) {
+  return (VecTarget){.vector_bits = 128, .register_count = 32, .has_fma = has_feature(features, "d")};
 }

@@ -268,9 +268,12 @@ Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan 
 static Status emit_kernel(void *self, const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
                           KernelCode *out_code) {
   OncoreEmitter *emitter = self;
-  const Plan *plan;
-  RETURN_IF_ERROR(
-      tiler_plan(emitter->arena, kernel, kernel->source->name, emitter->machine, &emitter->options, diag, &plan));
+  const Plan *plan = pointer_map_get(&emitter->plans, kernel);
+  if (plan == NULL) {
+    RETURN_IF_ERROR(
+        tiler_plan(emitter->arena, kernel, kernel->source->name, emitter->machine, &emitter->options, diag, &plan));
+    pointer_map_set(&emitter->plans, kernel, (void *)plan);
+  }
   *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1};
   return oncore_emit_plan(emitter, vec, plan, name, diag, &out_code->function, &out_code->scratch_bytes);
 }
@@ -278,8 +281,14 @@ static Status emit_kernel(void *self, const VecBuilder *vec, const Kernel *kerne
 OncoreEmitter *oncore_emitter_create(Arena *arena, const MachineDescription *machine, const TilerOptions *options) {
   OncoreEmitter *emitter = ARENA_NEW(arena, OncoreEmitter);
   *emitter = (OncoreEmitter){.arena = arena, .machine = machine, .options = *options};
-  string_map_init(&emitter->tiles, arena);
+  int_map_init(&emitter->plans, arena);
+  oncore_emitter_begin_variant(emitter);
   return emitter;
+}
+
+void oncore_emitter_begin_variant(OncoreEmitter *emitter) {
+  string_map_init(&emitter->tiles, emitter->arena);
+  emitter->tile_count = 0;
 }
 
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter) {

@@ -18,8 +18,11 @@
 
 typedef struct OncoreEmitter OncoreEmitter;
 
-/* For one module and one target's code; lives in |arena|, as do the plans. */
+/* For one module; lives in |arena|, as do the plans. */
 OncoreEmitter *oncore_emitter_create(Arena *arena, const MachineDescription *machine, const TilerOptions *options);
+
+/* From here on code is for another processor: functions are made anew, plans stay. */
+void oncore_emitter_begin_variant(OncoreEmitter *emitter);
 
 /* What the control emitter asks: a plan for each Kernel, and its code. */
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter);

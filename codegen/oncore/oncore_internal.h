@@ -16,7 +16,8 @@ struct OncoreEmitter {
   Arena *arena;
   const MachineDescription *machine;
   TilerOptions options;
-  StringMap tiles; /* text of a tile Kernel → TileCode */
+  IntMap plans;    /* Kernel → Plan */
+  StringMap tiles; /* text of a tile Kernel → TileCode, of this variant */
   int64_t tile_count;
 };
 

@@ -21,6 +21,7 @@ typedef struct VecTarget {
   bool has_masks_32; /* of 32- and 64-bit elements (AVX2) */
   bool has_f16c;     /* hardware f16 <-> f32 */
   bool has_rounding; /* SSE4.1 roundps */
+  bool has_pairs;    /* products of pairs of 16-bit integers added up (SSE2 pmaddwd) */
   bool has_vnni;     /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
 } VecTarget;
 
