@@ -84,6 +84,38 @@ Status eval_callee(EvalStep *step, int index, EvalFrame **out_frame) {
   return STATUS_OK;
 }
 
+/* Operands before users, each once; |steps| knows those that are there already. */
+static EvalStep *add_operand_steps(EvalFrame *frame, const HloInstruction *instruction, IntMap *steps) {
+  EvalStep *known = pointer_map_get(steps, instruction);
+  if (known) return known;
+  for (int32_t i = 0; i < instruction->operand_count; i++) add_operand_steps(frame, instruction->operands[i], steps);
+  EvalStep *step = &frame->steps[frame->step_count++];
+  step_init(frame, step, instruction, steps);
+  pointer_map_set(steps, instruction, step);
+  return step;
+}
+
+static int64_t count_operands(const HloInstruction *instruction, IntMap *seen) {
+  if (pointer_map_get(seen, instruction)) return 0;
+  pointer_map_set(seen, instruction, (void *)(uintptr_t)instruction);
+  int64_t count = 1;
+  for (int32_t i = 0; i < instruction->operand_count; i++) count += count_operands(instruction->operands[i], seen);
+  return count;
+}
+
+/* As much of a computation as |root| is made of. */
+static EvalFrame *frame_create_for(Evaluation *evaluation, const HloInstruction *root) {
+  Arena *arena = evaluation->arena;
+  EvalFrame *frame = ARENA_NEW(arena, EvalFrame);
+  *frame = (EvalFrame){.evaluation = evaluation, .computation = root->parent};
+  IntMap seen, steps;
+  int_map_init(&seen, arena);
+  int_map_init(&steps, arena);
+  frame->steps = ARENA_NEW_ARRAY(arena, EvalStep, count_operands(root, &seen));
+  frame->root = add_operand_steps(frame, root, &steps);
+  return frame;
+}
+
 /* ---- regions ---- */
 
 Literal *eval_region_argument(EvalFrame *frame, int number) {
@@ -161,19 +193,28 @@ static Status check_sizes(const HloComputation *computation, DiagSink *diag) {
   return STATUS_OK;
 }
 
+static Status evaluate_frame(Arena *arena, EvalFrame *frame, const Literal *const *arguments, Literal **out_result) {
+  const Literal *result;
+  RETURN_IF_ERROR(eval_frame_run(frame, arguments, &result));
+  *out_result = literal_create(arena, frame->root->instruction->shape);
+  eval_copy_leaves(*out_result, result);
+  return STATUS_OK;
+}
+
 Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
                                 DiagSink *diag, Literal **out_result) {
   const HloModule *module = computation->module;
   for (int64_t i = 0; i < module->computations.count; i++)
     RETURN_IF_ERROR(check_sizes(module->computations.data[i], diag));
   Evaluation evaluation = {.arena = arena_create(), .diag = diag, .random_state = 1};
-  EvalFrame *frame = frame_create(&evaluation, computation, 0);
-  const Literal *result;
-  Status status = eval_frame_run(frame, arguments, &result);
-  if (status == STATUS_OK) {
-    *out_result = literal_create(arena, computation->root->shape);
-    eval_copy_leaves(*out_result, result);
-  }
+  Status status = evaluate_frame(arena, frame_create(&evaluation, computation, 0), arguments, out_result);
+  arena_destroy(evaluation.arena);
+  return status;
+}
+
+Status hlo_evaluate_instruction(Arena *arena, const HloInstruction *instruction, DiagSink *diag, Literal **out_result) {
+  Evaluation evaluation = {.arena = arena_create(), .diag = diag, .random_state = 1};
+  Status status = evaluate_frame(arena, frame_create_for(&evaluation, instruction), NULL, out_result);
   arena_destroy(evaluation.arena);
   return status;
 }

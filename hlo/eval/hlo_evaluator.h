@@ -18,4 +18,9 @@ MUST_USE Status hlo_evaluate(Arena *arena, const HloModule *module, const Litera
 MUST_USE Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation,
                                          const Literal *const *arguments, DiagSink *diag, Literal **out_result);
 
+/* The value of |instruction|, all of whose operands, and theirs in turn, lead to constants and to instructions without
+ * operands; for constant folding, so the caller sees to it that it is small and ends. */
+MUST_USE Status hlo_evaluate_instruction(Arena *arena, const HloInstruction *instruction, DiagSink *diag,
+                                         Literal **out_result);
+
 #endif

@@ -25,6 +25,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
 
   if (optimise) {
     HloPassPipeline *simplify = hlo_pass_pipeline_add_fixpoint(pipeline, "simplify", SIMPLIFY_ROUNDS);
+    hlo_pass_pipeline_add(simplify, &hlo_constant_folding_pass);
     hlo_pass_pipeline_add(simplify, &hlo_algebraic_simplifier_pass);
     hlo_pass_pipeline_add(simplify, &hlo_tuple_simplifier_pass);
     hlo_pass_pipeline_add(simplify, &hlo_cse_pass);
