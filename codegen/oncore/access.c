@@ -72,6 +72,30 @@ int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_
   return count + order_axes(kernel, address, inner & ~outer, out_axes + count);
 }
 
+/* --- buffers that are updated at computed places --- */
+
+/* Only terms of dims and of starts that are known before the first command. */
+bool tile_address_is_linear(const Kernel *kernel, IndexExpr address) {
+  for (int i = 0; i < address.term_count; i++) {
+    const IndexAtom *atom = &kernel->space.atoms.data[address.terms[i].atom];
+    bool is_start = atom->kind == INDEX_ATOM_VALUE && kernel->values[atom->number].dims == 0;
+    if (atom->kind != INDEX_ATOM_DIM && !is_start) return false;
+  }
+  return true;
+}
+
+bool tile_is_updated(const Kernel *kernel, int32_t buffer) {
+  if (kernel->buffers[buffer].role != KERNEL_IN_PLACE) return false;
+  for (int32_t s = 0; s < kernel->stage_count; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (store->buffer != buffer) continue;
+      if (store->predicate >= 0 || !tile_address_is_linear(kernel, store->address)) return true;
+    }
+  }
+  return false;
+}
+
 /* --- what a cover needs --- */
 
 typedef struct CoverWalk {
@@ -114,6 +138,8 @@ static void need_roots(CoverWalk *walk) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       need(walk, kernel->stages[s].stores[i].value);
       need(walk, kernel->stages[s].stores[i].predicate);
+      if (tile_is_updated(kernel, kernel->stages[s].stores[i].buffer))
+        need_index(walk, kernel->stages[s].stores[i].address);
     }
   }
 }
@@ -124,7 +150,7 @@ static void need_operands(CoverWalk *walk) {
   for (int32_t v = kernel->value_count - 1; v >= 0; v--) {
     if (!walk->needed[v]) continue;
     const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_LOAD) continue;
+    if (value->kind == KERNEL_LOAD && !tile_is_updated(kernel, value->buffer)) continue;
     if (value->kind == KERNEL_ACCUMULATOR && kernel->folds[value->fold].stage < walk->cover->first_stage) {
       walk->folds_before[value->fold] = true;
     }
@@ -202,6 +228,7 @@ static void find_loads(CoverWalk *walk) {
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (!walk->needed[v] || value->kind != KERNEL_LOAD || is_scratch(kernel, value->buffer)) continue;
+    if (tile_is_updated(kernel, value->buffer)) continue;
     bool shared = false;
     for (int64_t i = 0; i < walk->found.count && !shared; i++) shared = shares_tile(walk, &walk->found.data[i], v);
     if (shared) continue;
@@ -258,12 +285,22 @@ static void add_accumulator(CoverWalk *walk, int32_t fold, bool is_written) {
 
 /* --- what is written --- */
 
+static void find_updated(CoverWalk *walk) {
+  for (int32_t b = 0; b < walk->kernel->buffer_count; b++) {
+    if (!tile_is_updated(walk->kernel, b) || !stores_into(walk, b)) continue;
+    TileAccess access = blank_access(TILE_UPDATED, walk->kernel->buffers[b].type);
+    access.buffer = b;
+    access.is_read = access.is_written = true;
+    array_push(&walk->found, walk->arena, access);
+  }
+}
+
 static void find_stores(CoverWalk *walk) {
   const Kernel *kernel = walk->kernel;
   for (int32_t s = walk->cover->first_stage; s <= walk->cover->last_stage; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
-      if (is_scratch(kernel, store->buffer)) continue;
+      if (is_scratch(kernel, store->buffer) || tile_is_updated(kernel, store->buffer)) continue;
       TileAccess access = blank_access(TILE_STORE, kernel->buffers[store->buffer].type);
       access.stage = s;
       access.store = i;
@@ -313,6 +350,7 @@ TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *
   for (int32_t f = 0; f < kernel->fold_count; f++) {
     if (walk.folds_before[f]) add_accumulator(&walk, f, false);
   }
+  find_updated(&walk);
   find_stores(&walk);
   find_scratch_writes(&walk);
   for (int32_t f = 0; f < kernel->fold_count && cover->keeps_accumulators; f++) {
@@ -326,7 +364,8 @@ int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const 
   int32_t buffer = kernel->values[value].buffer;
   for (int32_t i = 0; i < accesses->count; i++) {
     const TileAccess *access = &accesses->accesses[i];
-    if (access->kind == TILE_SCRATCH && access->buffer == buffer) return i;
+    bool is_whole = access->kind == TILE_SCRATCH || access->kind == TILE_UPDATED;
+    if (is_whole && access->buffer == buffer) return i;
     if (access->kind == TILE_LOAD && shares_tile(&walk, access, value)) return i;
   }
   return -1;

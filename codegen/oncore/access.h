@@ -13,6 +13,7 @@ typedef enum TileAccessKind {
   TILE_LOAD,        /* values of load |value| */
   TILE_STORE,       /* what store |store| of stage |stage| writes */
   TILE_SCRATCH,     /* a row buffer: stored by an earlier or by this command, one row per point of the outer dims */
+  TILE_UPDATED,     /* all of a buffer that is updated at computed places (tile_is_updated), flat */
   TILE_ACCUMULATOR, /* fold |fold|, one element per point of the outer dims */
   TILE_INDEX        /* the run-time part of the address of load |value|, s64, in elements */
 } TileAccessKind;
@@ -26,7 +27,7 @@ typedef struct TileAccess {
   PrimitiveType type;
   bool is_read, is_written;
   int32_t axis_count;
-  int32_t axes[KERNEL_MAX_DIMS]; /* dims of the Kernel, the tile's axes from outermost to innermost */
+  int32_t axes[KERNEL_MAX_DIMS]; /* dims of the Kernel, the tile's axes from outermost to innermost; UPDATED: none */
 } TileAccess;
 
 typedef struct TileAccesses {
@@ -44,9 +45,15 @@ typedef struct TileCover {
 
 /* The accesses of a cover.  Order, which is that of a command's sources and targets as well: first what is read: loads
  * (by number of the first load), row buffers stored earlier (by buffer), accumulators (by fold); those that are both
- * read and written stand among the targets only.  Then what is written: stores (by stage, then place), row buffers,
- * accumulators, the index.  In |arena|. */
+ * read and written stand among the targets only.  Then what is written: updated buffers, stores (by stage, then place),
+ * row buffers, accumulators, the index.  In |arena|. */
 TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover);
+
+/* Whether |buffer| is updated at places that only the values tell, or under a condition: a scatter.  Such a buffer is
+ * in the Buffer as a whole, from before the first to behind the last command. */
+bool tile_is_updated(const Kernel *kernel, int32_t buffer);
+/* Whether |address| has only terms of dims and of starts that are known before the first command. */
+bool tile_address_is_linear(const Kernel *kernel, IndexExpr address);
 
 /* Axes of the tile of load |value|: the dims it depends on, those with larger strides first, then by number. */
 int32_t tile_load_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);

@@ -123,6 +123,13 @@ static void set_edges(const EdgeWalk *walk, PlanCommand *command, const EdgeArra
   command->edges = kept;
 }
 
+/* Whether target |target| is read, too: an accumulator, but for transfers, which fill it. */
+static bool goes_on(const EdgeWalk *walk, const PlanCommand *command, int32_t target) {
+  const PlanRef *ref = &command->targets[target];
+  if (ref->is_memory || command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM) return false;
+  return walk->plan->tensors[ref->number].kind == PLAN_ACCUMULATOR;
+}
+
 static void derive(const Plan *plan, const MachineDescription *machine, PlanCommand *commands) {
   EdgeWalk walk = {plan, machine, commands};
   for (int32_t c = 0; c < plan->command_count; c++) {
@@ -133,6 +140,7 @@ static void derive(const Plan *plan, const MachineDescription *machine, PlanComm
     }
     for (int32_t i = 0; i < commands[c].target_count; i++) {
       int32_t place = place_of(&walk, &commands[c].targets[i]);
+      if (goes_on(&walk, &commands[c], i)) add_producers(&walk, &edges, c, place);
       if (place >= 0) add_readers(&walk, &edges, c, place);
     }
     set_edges(&walk, &commands[c], &edges, c);

@@ -127,9 +127,9 @@ static bool initialises(const PlanExpander *expander, const PlanCommand *command
   return true;
 }
 
-/* What goes on from its accumulators reads them: they are its last targets. */
+/* What goes on from its accumulators reads them, and so does what updates a buffer that was loaded. */
 static void add_accumulator_reads(PlanExpander *expander, const PlanCommand *command) {
-  if (!command->keeps_accumulators || initialises(expander, command)) return;
+  if (command->keeps_accumulators && initialises(expander, command)) return;
   for (int32_t i = 0; i < command->target_count; i++) {
     bool is_kept =
         !command->targets[i].is_memory && expander->plan->tensors[command->targets[i].number].kind == PLAN_ACCUMULATOR;
@@ -217,7 +217,7 @@ static Status expand_command(PlanExpander *expander, int32_t number) {
   RETURN_IF_ERROR(begin_instance(expander, number, &instance));
   if (command->verb != PLAN_BARRIER) {
     add_accesses(expander, command->sources, command->source_count, false);
-    add_accumulator_reads(expander, command);
+    if (!is_transfer(command)) add_accumulator_reads(expander, command);
     add_accesses(expander, command->targets, command->target_count, true);
     add_edges(expander, number);
   }

@@ -213,9 +213,13 @@ void tile_set_next(TileBuilder *builder, int32_t fold, int32_t next) {
   builder->folds.data[fold].next = next;
 }
 
-void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value) {
+void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value, int32_t predicate) {
   reach(builder, buffer, address);
-  array_push(&builder->stores, builder->arena, ((KernelStore){buffer, address, value, -1}));
+  array_push(&builder->stores, builder->arena, ((KernelStore){buffer, address, value, predicate}));
+}
+
+void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value) {
+  tile_add_guarded_store(builder, buffer, address, value, -1);
 }
 
 void tile_end_stage(TileBuilder *builder) {
@@ -238,12 +242,30 @@ static Status copy_index_values(TileBuilder *builder, IndexExpr expr) {
   return STATUS_OK;
 }
 
+Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address) {
+  RETURN_IF_ERROR(copy_index_values(builder, address));
+  *out_address = tile_whole_index(builder, address);
+  return STATUS_OK;
+}
+
+static Status copy_updated_load(TileBuilder *builder, const KernelValue *load, int32_t access, int32_t *out_value) {
+  IndexExpr address;
+  int32_t predicate = -1;
+  RETURN_IF_ERROR(tile_copy_address(builder, load->address, &address));
+  if (load->predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, load->predicate, &predicate));
+  *out_value = tile_add_guarded_load(builder, builder->access_buffers[access], address, predicate);
+  return STATUS_OK;
+}
+
 static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value) {
   const Kernel *from = builder->plan->kernel;
   int32_t access = tile_access_of_load(from, &builder->cover, &builder->accesses, number);
   if (access < 0) {
     return diag_error(builder->diag, STATUS_UNSUPPORTED, from->source->loc, "unsupported-guard",
                       "'%.*s': a guard that reads memory has no rule on this target", SV_ARG(from->source->name));
+  }
+  if (builder->accesses.accesses[access].kind == TILE_UPDATED) {
+    return copy_updated_load(builder, &from->values[number], access, out_value);
   }
   int32_t axes[KERNEL_MAX_DIMS], count;
   if (builder->accesses.accesses[access].kind == TILE_SCRATCH) {
@@ -275,8 +297,7 @@ static Status copy_other(TileBuilder *builder, const KernelValue *from, int32_t 
   for (int i = 0; i < value.operand_count; i++) {
     RETURN_IF_ERROR(tile_copy_value(builder, from->operands[i], &value.operands[i]));
   }
-  RETURN_IF_ERROR(copy_index_values(builder, from->address));
-  value.address = tile_whole_index(builder, from->address);
+  RETURN_IF_ERROR(tile_copy_address(builder, from->address, &value.address));
   *out_value = add_value(builder, value);
   return STATUS_OK;
 }

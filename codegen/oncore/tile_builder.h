@@ -90,11 +90,14 @@ int32_t tile_add_final(TileBuilder *builder, int32_t fold);
 int32_t tile_add_fold(TileBuilder *builder, const KernelFold *like, int32_t stage, int32_t seed);
 void tile_set_next(TileBuilder *builder, int32_t fold, int32_t next);
 void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value);
+void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value, int32_t predicate);
 /* Closes a stage with the stores added since the last one. */
 void tile_end_stage(TileBuilder *builder);
 
 /* A value of the plan's Kernel and all it reads, loads coming from tiles.  STATUS_INVALID where a load has none. */
 MUST_USE Status tile_copy_value(TileBuilder *builder, int32_t value, int32_t *out_value);
+/* |address| of the plan's Kernel, with all it reads, for a buffer that is there as a whole. */
+MUST_USE Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address);
 /* The run-time terms of |address| as an s64 value. */
 MUST_USE Status tile_copy_run_time_index(TileBuilder *builder, IndexExpr address, int32_t *out_value);
 

@@ -116,7 +116,7 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
       const KernelValue *value = &kernel->values[store->value];
-      if (value->kind == KERNEL_APPLY) continue;
+      if (value->kind == KERNEL_APPLY || tile_is_updated(kernel, store->buffer)) continue;
       bool turns = value->kind == KERNEL_LOAD && (value->dims & (value->dims - 1)) != 0 &&
                    innermost_dim(kernel, value->address) != innermost_dim(kernel, store->address);
       double each;
@@ -127,6 +127,41 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
         if (index_dim_coefficient(&kernel->space, store->address, d) != 0) dims |= UINT64_C(1) << d;
       }
       *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, dims), value->type);
+    }
+  }
+  return STATUS_OK;
+}
+
+/* A place that only the values tell: whole vectors where a parallel dim walks neighbours, else one by one. */
+static Status add_place(const Kernel *kernel, const MachineDescription *machine, IndexExpr address, uint64_t dims,
+                        PrimitiveType type, const int64_t *extents, DiagSink *diag, double *cycles) {
+  int innermost = innermost_dim(kernel, address);
+  bool in_rows = innermost >= 0 && kernel->dims[innermost].kind == KERNEL_PARALLEL && extents[innermost] > 1 &&
+                 index_dim_coefficient(&kernel->space, address, innermost) == 1;
+  double each;
+  RETURN_IF_ERROR(
+      machine_cost_cycles(machine, in_rows ? COST_MOVE : COST_GATHER, type, kernel->source->loc, diag, &each));
+  int64_t points = points_of(kernel, extents, dims), row = in_rows ? extents[innermost] : points;
+  if (row > 0) *cycles += each * (double)(points / row * machine_vector_count(machine, row, type));
+  return STATUS_OK;
+}
+
+/* Reads and writes of buffers that are updated at computed places. */
+static Status add_updates(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
+                          const int64_t *extents, DiagSink *diag, double *cycles) {
+  uint64_t all = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) all |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_LOAD || !tile_is_updated(kernel, value->buffer)) continue;
+    RETURN_IF_ERROR(add_place(kernel, machine, value->address, value->dims, value->type, extents, diag, cycles));
+  }
+  for (int32_t s = first; s <= last; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (!tile_is_updated(kernel, store->buffer)) continue;
+      PrimitiveType type = kernel->buffers[store->buffer].type;
+      RETURN_IF_ERROR(add_place(kernel, machine, store->address, all, type, extents, diag, cycles));
     }
   }
   return STATUS_OK;
@@ -153,6 +188,7 @@ Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *m
     status = add_value(kernel, machine, value, extents, diag, out_cycles);
   }
   if (status == STATUS_OK) status = add_moves(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
+  if (status == STATUS_OK) status = add_updates(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
   arena_destroy(scratch);
   return status;
 }

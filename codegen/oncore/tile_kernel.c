@@ -218,7 +218,7 @@ static Status bind_accesses(TileBuilder *builder) {
       return mismatch(builder, "an operand has the wrong type");
     KernelBufferRole role = !access->is_written ? KERNEL_OPERAND : KERNEL_IN_PLACE;
     if (access->kind == TILE_STORE || access->kind == TILE_INDEX) role = KERNEL_RESULT;
-    RETURN_IF_ERROR(check_axes(builder, ref, access->axis_count));
+    RETURN_IF_ERROR(check_axes(builder, ref, access->kind == TILE_UPDATED ? 1 : access->axis_count));
     builder->access_refs[i] = ref;
     builder->access_buffers[i] = tile_add_buffer(builder, role, access->type, tile_ref_pointer(builder, ref));
   }
@@ -281,7 +281,8 @@ static int32_t store_access(const TileBuilder *builder, int32_t stage, int32_t s
   for (int32_t i = 0; i < builder->accesses.count; i++) {
     const TileAccess *access = &builder->accesses.accesses[i];
     if (access->kind == TILE_STORE && access->stage == stage && access->store == store) return i;
-    if (access->kind == TILE_SCRATCH && access->buffer == buffer) return i;
+    bool is_whole = access->kind == TILE_SCRATCH || access->kind == TILE_UPDATED;
+    if (is_whole && access->buffer == buffer) return i;
   }
   XLAC_BUG("a store without its tile");
 }
@@ -290,11 +291,16 @@ static Status copy_stores(TileBuilder *builder, int32_t stage) {
   const Kernel *from = builder->plan->kernel;
   for (int32_t i = 0; i < from->stages[stage].store_count; i++) {
     const KernelStore *store = &from->stages[stage].stores[i];
-    if (store->predicate >= 0) return mismatch(builder, "stores under a condition have no rule");
-    int32_t value, access = store_access(builder, stage, i);
+    int32_t value, access = store_access(builder, stage, i), predicate = -1;
     RETURN_IF_ERROR(tile_copy_value(builder, store->value, &value));
-    IndexExpr address = tile_access_address(builder, access, store->address);
-    tile_add_store(builder, builder->access_buffers[access], address, value);
+    IndexExpr address;
+    if (builder->accesses.accesses[access].kind == TILE_UPDATED) {
+      RETURN_IF_ERROR(tile_copy_address(builder, store->address, &address));
+      if (store->predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, store->predicate, &predicate));
+    } else {
+      address = tile_access_address(builder, access, store->address);
+    }
+    tile_add_guarded_store(builder, builder->access_buffers[access], address, value, predicate);
   }
   return STATUS_OK;
 }

@@ -131,6 +131,17 @@ static void add_scratch(TileOutline *outline, int32_t cover, int32_t number, boo
   of->tensors[number] = shared_tensor(outline, PLAN_SCRATCH, access->buffer, access, outline->tiling->splits_stages);
 }
 
+/* The whole buffer, loaded before everything else and stored behind it. */
+static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
+  TileOutlineCover *of = &outline->covers.data[cover];
+  const TileAccess *access = &of->accesses.accesses[number];
+  TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = 1, .slots = 1, .loop = -1};
+  tensor.extents[0] = outline->kernel->buffers[access->buffer].element_count;
+  tensor.buffer = -1;
+  of->tensors[number] = add_tensor(outline, tensor);
+  add_step(outline, STEP_LOAD, cover, number, -1, -1);
+}
+
 static void add_operands(TileOutline *outline, int32_t cover) {
   for (int32_t i = 0; i < outline->covers.data[cover].accesses.count; i++) {
     TileOutlineCover *of = &outline->covers.data[cover];
@@ -141,6 +152,7 @@ static void add_operands(TileOutline *outline, int32_t cover) {
       case TILE_ACCUMULATOR:
         of->tensors[i] = shared_tensor(outline, PLAN_ACCUMULATOR, access->fold, access, false);
         break;
+      case TILE_UPDATED: add_updated(outline, cover, i); break;
       case TILE_STORE:
       case TILE_INDEX: of->tensors[i] = add_ring(outline, access, of->loop); break;
     }
@@ -160,6 +172,7 @@ static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t l
     bool spills = access->kind == TILE_SCRATCH && access->is_written && outline->tiling->splits_stages &&
                   outline->tiling->spills_rows;
     if (access->kind == TILE_STORE) add_step(outline, STEP_STORE, number, i, loop, -1);
+    if (access->kind == TILE_UPDATED) add_step(outline, STEP_STORE, number, i, -1, -1);
     if (spills) add_step(outline, STEP_SPILL, number, i, loop, -1);
   }
   return number;
@@ -200,6 +213,7 @@ static void add_stage(TileOutline *outline, int32_t stage, int32_t outer_loop) {
 /* What stands in an outer loop that is not the innermost one comes before the loops inside it; in the innermost one and
  * deeper, cover follows cover, each with loads from outside in. */
 static bool step_before(const TileOutline *outline, const TileStep *a, const TileStep *b) {
+  if (a->kind == STEP_STORE) return false;
   int32_t innermost = outline->tiling->outer_count - 1;
   bool a_outside = a->loop < innermost, b_outside = b->loop < innermost;
   if (a_outside != b_outside) return a_outside;
@@ -272,15 +286,16 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   const TileTensor *tensor = &outline->tensors.data[cover->tensors[step->access]];
   int64_t strides[KERNEL_MAX_DIMS], extents[KERNEL_MAX_DIMS], elements = 1;
   tile_access_strides(outline->kernel, access, strides);
-  bool is_dense = step->kind == STEP_RELOAD || step->kind == STEP_SPILL;
-  for (int32_t i = access->axis_count - 1; i >= 0; i--) {
+  bool is_dense = step->kind == STEP_RELOAD || step->kind == STEP_SPILL || access->kind == TILE_UPDATED;
+  int32_t axis_count = tensor->axis_count;
+  for (int32_t i = axis_count - 1; i >= 0; i--) {
     extents[i] = tensor->extents[i];
     if (is_dense) strides[i] = elements;
     elements *= extents[i];
   }
   const MachineQueue *queue = queue_for(outline->machine, step->kind);
   int64_t bytes = elements * type_storage_bytes(access->type), instances = tile_outline_instances(outline, step->loop);
-  double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, access->axis_count));
+  double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, axis_count));
   bool loads = step->kind == STEP_LOAD || step->kind == STEP_RELOAD;
   *out_cycles = each * (double)instances;
   *(loads ? &sums->load : &sums->store) += *out_cycles;

@@ -15,25 +15,14 @@ static Status refuse(const Kernel *kernel, DiagSink *diag, const char *what) {
                     "'%.*s': %s no rule on a vector processor yet", SV_ARG(kernel->source->name), what);
 }
 
-/* Only terms of dims and of starts that are known before the first command. */
-static bool is_linear(const Kernel *kernel, IndexExpr address) {
-  for (int i = 0; i < address.term_count; i++) {
-    const IndexAtom *atom = &kernel->space.atoms.data[address.terms[i].atom];
-    bool is_start = atom->kind == INDEX_ATOM_VALUE && kernel->values[atom->number].dims == 0;
-    if (atom->kind != INDEX_ATOM_DIM && !is_start) return false;
-  }
-  return true;
-}
-
 static Status check_rules(const Kernel *kernel, DiagSink *diag) {
-  for (int32_t d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].kind == KERNEL_SEQUENTIAL) return refuse(kernel, diag, "updates that may meet have");
-  }
   for (int32_t s = 0; s < kernel->stage_count; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
+      if (tile_is_updated(kernel, store->buffer)) continue;
       if (store->predicate >= 0) return refuse(kernel, diag, "results stored under a condition have");
-      if (!is_linear(kernel, store->address)) return refuse(kernel, diag, "results stored at computed places have");
+      if (!tile_address_is_linear(kernel, store->address))
+        return refuse(kernel, diag, "results stored at computed places have");
     }
   }
   return STATUS_OK;
@@ -228,6 +217,11 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
   const TileAccess *of = &cover->accesses.accesses[access];
   int32_t number = cover->tensors[access];
   const TileTensor *tensor = &tiler->outline.tensors.data[number];
+  if (of->kind == TILE_UPDATED) {
+    PlanRange *whole = ARENA_NEW(tiler->arena, PlanRange);
+    *whole = plan_range_whole(tensor->extents[0]);
+    return (PlanRef){false, number, 1, whole};
+  }
   bool is_ring = tensor->kind == PLAN_RING;
   PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, of->axis_count + is_ring);
   if (is_ring) {
@@ -285,7 +279,7 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
   const TileAccess *access = &cover->accesses.accesses[step->access];
   const KernelValue *value = &tiler->kernel->values[access->value];
-  bool is_box = value->predicate < 0 && is_linear(tiler->kernel, value->address);
+  bool is_box = value->predicate < 0 && tile_address_is_linear(tiler->kernel, value->address);
   command->verb = step->index_cover >= 0 ? PLAN_GATHERM : PLAN_LOAD;
   command->targets = one_ref(tiler, tile_ref(tiler, cover, step->access));
   int32_t view = is_box ? linear_view(tiler, access, value->address) : flat_view(tiler, access);
@@ -304,6 +298,24 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   const TileOutlineCover *indices = &tiler->outline.covers.data[step->index_cover];
   sources[1] = tile_ref(tiler, indices, indices->accesses.count - 1);
   command->source_count = 2;
+}
+
+/* All of a buffer that is updated in the Buffer, at the beginning or at the end. */
+static void fill_updated(Tiler *tiler, const TileStep *step, PlanCommand *command) {
+  const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
+  int32_t view = flat_view(tiler, &cover->accesses.accesses[step->access]);
+  PlanRef *tile = one_ref(tiler, tile_ref(tiler, cover, step->access));
+  PlanRef *memory = one_ref(tiler, view_ref(tiler, cover, step->access, view, true));
+  bool loads = step->kind == STEP_LOAD;
+  command->verb = loads ? PLAN_LOAD : PLAN_STORE;
+  command->target_count = command->source_count = 1;
+  command->targets = loads ? tile : memory;
+  command->sources = loads ? memory : tile;
+}
+
+static bool is_update(const Tiler *tiler, const TileStep *step) {
+  if (step->access < 0) return false;
+  return tiler->outline.covers.data[step->cover].accesses.accesses[step->access].kind == TILE_UPDATED;
 }
 
 static void fill_transfer(Tiler *tiler, const TileStep *step, PlanCommand *command) {
@@ -366,13 +378,11 @@ static void add_command(Tiler *tiler, int32_t step_number) {
   int32_t number = 0;
   for (int64_t c = 0; c < tiler->commands.count; c++) number += tiler->commands.data[c].queue == command.queue;
   command.label = arena_name(tiler, "%s%d", names[step->kind], number);
-  switch (step->kind) {
-    case STEP_LOAD: fill_load(tiler, step, &command); break;
-    case STEP_COMPUTE: fill_computation(tiler, step, &command); break;
-    case STEP_RELOAD:
-    case STEP_STORE:
-    case STEP_SPILL: fill_transfer(tiler, step, &command); break;
-  }
+  static void (*const fills[])(Tiler *, const TileStep *, PlanCommand *) = {
+      [STEP_LOAD] = fill_load,      [STEP_RELOAD] = fill_transfer, [STEP_COMPUTE] = fill_computation,
+      [STEP_STORE] = fill_transfer, [STEP_SPILL] = fill_transfer,
+  };
+  (is_update(tiler, step) ? fill_updated : fills[step->kind])(tiler, step, &command);
   tiler->step_command[step_number] = (int32_t)tiler->commands.count;
   array_push(&tiler->commands, tiler->arena, command);
 }

@@ -71,6 +71,25 @@ static bool keeps_order(const Kernel *kernel, const Tiling *tiling) {
   return true;
 }
 
+/* Points of SEQUENTIAL dims are seen in row-major order: the same rule, for all of them together. */
+static bool keeps_sequence(const Kernel *kernel, const Tiling *tiling) {
+  bool cut = false;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].kind != KERNEL_SEQUENTIAL) continue;
+    bool whole = tiling->extents[d] == kernel->dims[d].extent;
+    if (cut && !whole) return false;
+    cut = cut || tiling->extents[d] > 1;
+  }
+  return true;
+}
+
+static bool has_sequence(const Kernel *kernel) {
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].kind == KERNEL_SEQUENTIAL) return true;
+  }
+  return false;
+}
+
 static void evaluate(TilingSearch *search, TilingPoint *point) {
   const Kernel *kernel = search->kernel;
   point->cycles = TOO_LONG;
@@ -79,7 +98,7 @@ static void evaluate(TilingSearch *search, TilingPoint *point) {
     bool whole = point->tiling.extents[d] == kernel->dims[d].extent;
     if (!whole && kernel->dims[d].stage != KERNEL_OUTER && !point->tiling.splits_stages) return;
   }
-  if (!keeps_order(kernel, &point->tiling)) return;
+  if (!keeps_order(kernel, &point->tiling) || !keeps_sequence(kernel, &point->tiling)) return;
   Arena *arena = arena_create();
   TileOutline outline;
   TilingCost cost;
@@ -239,7 +258,7 @@ static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best
   if (point.cycles == TOO_LONG) return;
   TilingPoint ordered = point;
   compact_outer(search, &ordered);
-  if (cut_outer_count(search, &point) <= MAX_PERMUTED) permute(search, &ordered, 0);
+  if (cut_outer_count(search, &point) <= MAX_PERMUTED && !has_sequence(search->kernel)) permute(search, &ordered, 0);
   if (improves(&ordered, &point)) {
     point = ordered;
     /* dims that are whole may be cut again: they go inside */
@@ -259,6 +278,13 @@ static bool has_scratch(const Kernel *kernel) {
   return false;
 }
 
+static bool updates_buffers(const Kernel *kernel) {
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (tile_is_updated(kernel, b)) return true;
+  }
+  return false;
+}
+
 Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
                      int32_t depth, DiagSink *diag, Tiling *out_tiling) {
   TilingSearch search = {.scratch = arena, .kernel = kernel, .machine = machine, .buffer_bytes = buffer_bytes};
@@ -266,7 +292,8 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
   search.least_footprint = INT64_MAX;
   for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
   TilingPoint best = {.cycles = TOO_LONG};
-  int forms = kernel->stage_count == 1 ? 1 : has_scratch(kernel) ? 3 : 2;
+  bool is_whole = kernel->stage_count == 1 || updates_buffers(kernel);
+  int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
   for (int form = 0; form < forms; form++) {
     Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};
     try_form(&search, &tiling, &best);
