@@ -96,6 +96,22 @@ bool tile_is_updated(const Kernel *kernel, int32_t buffer) {
   return false;
 }
 
+int64_t tile_stored_elements(const Kernel *kernel, int32_t buffer) {
+  int64_t sum = 0;
+  for (int32_t s = 0; s < kernel->stage_count; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      if (kernel->stages[s].stores[i].buffer != buffer) continue;
+      int64_t points = 1;
+      for (int32_t d = 0; d < kernel->dim_count; d++) {
+        bool walks = kernel->dims[d].stage == KERNEL_OUTER || kernel->dims[d].stage == s;
+        if (walks) points *= kernel->dims[d].extent;
+      }
+      sum += points;
+    }
+  }
+  return sum;
+}
+
 /* --- what a cover needs --- */
 
 typedef struct CoverWalk {

@@ -55,6 +55,10 @@ bool tile_is_updated(const Kernel *kernel, int32_t buffer);
 /* Whether |address| has only terms of dims and of starts that are known before the first command. */
 bool tile_address_is_linear(const Kernel *kernel, IndexExpr address);
 
+/* Elements that the Kernel's stores write to |buffer|, one for each point: less than it has where another Kernel makes
+ * the rest of a result, its imaginary parts. */
+int64_t tile_stored_elements(const Kernel *kernel, int32_t buffer);
+
 /* Axes of the tile of load |value|: the dims it depends on, those with larger strides first, then by number. */
 int32_t tile_load_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);
 

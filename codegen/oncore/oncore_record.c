@@ -1,4 +1,5 @@
 /* What an engine wants to know of a kernel, as read-only data: the structs of runtime/abi.h, field by field. */
+#include "codegen/oncore/access.h"
 #include "codegen/oncore/oncore_internal.h"
 #include "runtime/abi.h"
 
@@ -120,22 +121,6 @@ static LLVMValueRef make_command(const PlanEmitter *emitter, int32_t number) {
 
 /* --- objects --- */
 
-static int64_t stored_elements(const Kernel *kernel, int32_t buffer) {
-  int64_t sum = 0;
-  for (int32_t s = 0; s < kernel->stage_count; s++) {
-    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
-      if (kernel->stages[s].stores[i].buffer != buffer) continue;
-      int64_t points = 1;
-      for (int32_t d = 0; d < kernel->dim_count; d++) {
-        bool walks = kernel->dims[d].stage == KERNEL_OUTER || kernel->dims[d].stage == s;
-        if (walks) points *= kernel->dims[d].extent;
-      }
-      sum += points;
-    }
-  }
-  return sum;
-}
-
 /* A result that this Kernel fills has every byte written once; one it adds to is there before. */
 static int64_t object_flags(const Plan *plan, int32_t object) {
   const Kernel *kernel = plan->kernel;
@@ -144,7 +129,8 @@ static int64_t object_flags(const Plan *plan, int32_t object) {
   switch (buffer->role) {
     case KERNEL_OPERAND: return XLAC_ONCORE_INITIALISED | XLAC_ONCORE_READ_ONLY;
     case KERNEL_IN_PLACE: return XLAC_ONCORE_INITIALISED;
-    case KERNEL_RESULT: return stored_elements(kernel, object) == buffer->element_count ? XLAC_ONCORE_WRITTEN_ONCE : 0;
+    case KERNEL_RESULT:
+      return tile_stored_elements(kernel, object) == buffer->element_count ? XLAC_ONCORE_WRITTEN_ONCE : 0;
     case KERNEL_SCRATCH: return 0;
   }
   XLAC_BUG("unknown role of a buffer");

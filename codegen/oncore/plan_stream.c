@@ -274,7 +274,10 @@ static unsigned object_flags(const Plan *plan, const PlanMemory *memory) {
   if (memory->kind == PLAN_ARGUMENT) return OBJECT_INITIALISED | OBJECT_READ_ONLY;
   if (memory->kind == PLAN_TEMPORARY) return 0;
   bool updates = plan->kernel != NULL && plan->kernel->buffers[memory->number].role == KERNEL_IN_PLACE;
-  return updates ? OBJECT_INITIALISED : OBJECT_WRITTEN_ONCE;
+  if (updates) return OBJECT_INITIALISED;
+  if (plan->kernel == NULL) return OBJECT_WRITTEN_ONCE;
+  int64_t elements = plan->kernel->buffers[memory->number].element_count;
+  return tile_stored_elements(plan->kernel, memory->number) == elements ? OBJECT_WRITTEN_ONCE : 0;
 }
 
 static void add_objects(PlanExpander *expander) {
