@@ -80,7 +80,9 @@ def convolution(c, kind, dims, depth, exact):
     if max(math.prod(x), math.prod(k)) > 4 * c.shared.most:
         return None
     operand = operand_kind(c, kind)
-    a, b, bound = terms(c, kind, c.make(operand, x, depth), c.make(operand, k, depth), each * math.prod(w[0] for w in window))
+    # what an empty place, between elements or beside them, times NaN is, depends on whether it is multiplied at all
+    filters = c.number(c.make(operand, k, depth))
+    a, b, bound = terms(c, kind, c.make(operand, x, depth), filters, each * math.prod(w[0] for w in window))
     text = " ".join(f"{key}={'x'.join(str(w[i]) for w in window)}"
                     for i, key in enumerate(["size", "stride", "pad", "lhs_dilate", "rhs_dilate", "rhs_reversal"])) if window else ""
     return c.node(kind, dims, f"convolution({a.name}, {b.name})" + (f", window={{{text}}}" if text else "")
