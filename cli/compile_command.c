@@ -82,9 +82,8 @@ static Status add_buffer_map(Session *session, const char *path) {
   ModulePlans plans;
   ReportSection oncore = {&plans, "oncore", oncore_text, oncore_json};
   if (session->machine) {
-    TilerOptions options = {.pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0)};
-    RETURN_IF_ERROR(
-        module_plans_make(session->codegen_arena, session->module, session->machine, &options, session->diag, &plans));
+    RETURN_IF_ERROR(module_plans_make(session->codegen_arena, session->module, session->machine, &session->tiler,
+                                      session->diag, &plans));
   }
   report_buffer_map(&text, session->module, session->module->buffer_assignment, format,
                     session->machine ? &oncore : NULL);
@@ -96,6 +95,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_run_passes(session, true));
   bool only_hlo = emit == EMIT_HLO && !session->module->buffer_assignment;
   if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
+  if (!only_hlo) RETURN_IF_ERROR(driver_use_plans(session));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));

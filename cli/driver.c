@@ -189,7 +189,7 @@ Status driver_generate(Session *session, CodegenEmit emit) {
                             .emit = emit,
                             .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                             .machine = session->machine,
-                            .pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0),
+                            .tiler = session->tiler,
                             .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
   driver_end_phase(session, "codegen", start);
@@ -200,6 +200,36 @@ Status driver_add_output(Session *session, const char *path, StringView content)
   if (!path || path[0] == '\0') return STATUS_OK;
   array_push(&session->written, session->arena, ((OutputNote){path, content.size}));
   return output_files_add(session->outputs, path, content, session->diag);
+}
+
+Status driver_read_plans(Session *session, const char *path) {
+  if (!session->machine) return STATUS_OK;
+  double start = driver_seconds_now();
+  session->tiler.pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0);
+  if (!path) return STATUS_OK;
+  SourceFile *source = ARENA_NEW(session->arena, SourceFile);
+  source->name = sv_from_cstring(path);
+  RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &source->text));
+  RETURN_IF_ERROR(written_plans_load(session->codegen_arena, session->module, session->machine, source,
+                                     &session->tiler, session->diag, &session->plans));
+  session->tiler.written = &session->plans;
+  driver_end_phase(session, "plans", start);
+  return STATUS_OK;
+}
+
+Status driver_use_plans(Session *session) {
+  RETURN_IF_ERROR(driver_read_plans(session, option_text(session, OPTION_PLAN, NULL)));
+  written_plans_warn(&session->plans, session->diag);
+  return STATUS_OK;
+}
+
+static Status add_plans(Session *session) {
+  if (!option_given(session, OPTION_DUMP_PLAN)) return STATUS_OK;
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  RETURN_IF_ERROR(codegen_print_plans(session->codegen_arena, session->module, session->machine, &session->tiler,
+                                      session->diag, &text));
+  return driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&text));
 }
 
 Status driver_add_reports(Session *session) {
@@ -218,5 +248,5 @@ Status driver_add_reports(Session *session) {
     RETURN_IF_ERROR(
         driver_add_output(session, option_text(session, OPTION_DUMP_BUFFER_ASSIGNMENT, "-"), sb_view(&text)));
   }
-  return STATUS_OK;
+  return add_plans(session);
 }

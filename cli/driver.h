@@ -8,6 +8,7 @@
 #include "cli/compile_report.h"
 #include "cli/options.h"
 #include "codegen/codegen.h"
+#include "codegen/oncore/written_plans.h"
 #include "codegen/report/report.h"
 #include "hlo/machine/machine_description.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
@@ -33,6 +34,8 @@ struct Session {
   HloModule *module; /* NULL before it is parsed */
   HloPassPipeline *pipeline;
   const MachineDescription *machine; /* of --target; NULL: the host */
+  TilerOptions tiler;                /* of driver_read_plans */
+  WrittenPlans plans;
   CompiledObject object;             /* of driver_generate; kernel counts 0 before */
   StringView simulation;             /* table of --engine=sim, for --stats */
   OutputFiles *outputs;
@@ -62,7 +65,12 @@ MUST_USE Status driver_require_assignment(Session *session);
 MUST_USE Status driver_check_cpu(const Session *session);
 /* Fills session->object.  Vector processors are STATUS_UNSUPPORTED. */
 MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
-/* --dump-liveness, --dump-buffer-assignment. */
+/* How Kernels of a vector processor get their plans, behind the passes: by the tiler's options, and from the file
+ * |path| first; NULL: no file. */
+MUST_USE Status driver_read_plans(Session *session, const char *path);
+/* The same with --plan; warns of plans that are slower than the tiler's. */
+MUST_USE Status driver_use_plans(Session *session);
+/* --dump-liveness, --dump-buffer-assignment, --dump-plan. */
 MUST_USE Status driver_add_reports(Session *session);
 /* An output for session_end to write; NULL or empty |path|: none. */
 MUST_USE Status driver_add_output(Session *session, const char *path, StringView content);
@@ -83,5 +91,6 @@ int compile_command(Session *session);
 int run_command(Session *session);
 int opt_command(Session *session);
 int check_command(Session *session);
+int check_plan_command(Session *session);
 
 #endif

@@ -13,6 +13,7 @@ static int (*const commands[])(Session *) = {
     [COMMAND_RUN] = run_command,
     [COMMAND_OPT] = opt_command,
     [COMMAND_CHECK] = check_command,
+    [COMMAND_CHECK_PLAN] = check_plan_command,
 };
 
 static void print_passes(void) {
@@ -65,6 +66,10 @@ static Status check_pass_names(Arena *arena, const Options *options, DiagSink *d
 }
 
 static Status check_operands(const Options *options, DiagSink *diag) {
+  if (options->command == COMMAND_CHECK_PLAN) {
+    if (options->operands.count == 2) return STATUS_OK;
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'check-plan' needs two files: a module and a plan");
+  }
   if (options->operands.count == 1) return STATUS_OK;
   if (options->operands.count == 0)
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "no input file; 'xlac --help' shows what there is");

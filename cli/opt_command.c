@@ -8,8 +8,9 @@ static Status print_plans(Session *session, StringBuilder *out) {
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
   }
-  TilerOptions options = {.pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0)};
-  return codegen_print_plans(session->codegen_arena, session->module, session->machine, &options, session->diag, out);
+  RETURN_IF_ERROR(driver_read_plans(session, NULL));
+  return codegen_print_plans(session->codegen_arena, session->module, session->machine, &session->tiler, session->diag,
+                             out);
 }
 
 static Status print_module(Session *session, int64_t what, StringBuilder *out) {

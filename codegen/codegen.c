@@ -12,6 +12,7 @@
 #include "codegen/oncore/module_plans.h"
 #include "codegen/oncore/oncore_emitter.h"
 #include "codegen/oncore/plan_printer.h"
+#include "codegen/oncore/written_plans.h"
 
 StringView codegen_entry_name(Arena *arena, const HloModule *module) {
   StringBuilder name;
@@ -96,8 +97,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     Arena *kernels = arena_create();
     OncoreEmitter *oncore = NULL;
     if (options->machine != NULL) {
-      TilerOptions tiler = {.pipeline_depth = options->pipeline_depth};
-      oncore = oncore_emitter_create(kernels, options->machine, &tiler);
+      oncore = oncore_emitter_create(kernels, options->machine, &options->tiler);
     }
     ModuleEmitter emitter = {&target,    llvm_module,     module, kernel_table_create(kernels),
                              entry_name, options->poison, oncore, diag};
@@ -144,7 +144,7 @@ Status codegen_print_plans(Arena *arena, const HloModule *module, const MachineD
                            const TilerOptions *options, DiagSink *diag, StringBuilder *out) {
   ModulePlans plans;
   RETURN_IF_ERROR(module_plans_make(arena, module, machine, options, diag, &plans));
-  sb_printf(out, "target %.*s\n\n", SV_ARG(machine->name));
+  sb_printf(out, "target %.*s digest %s\n\n", SV_ARG(machine->name), plan_digest(arena, module, machine));
   for (int32_t i = 0; i < plans.count; i++) print_plan(out, &plans.plans[i], machine);
   return STATUS_OK;
 }

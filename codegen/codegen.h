@@ -18,7 +18,7 @@ typedef struct CodegenOptions {
   CodegenEmit emit;
   int opt_level;                     /* 0 … 3 */
   const MachineDescription *machine; /* NULL: the host */
-  int32_t pipeline_depth;            /* of a machine: tiles in flight, 0: chosen for each Kernel */
+  TilerOptions tiler;                /* of a machine */
   bool poison;                       /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 

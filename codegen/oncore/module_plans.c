@@ -4,6 +4,7 @@
 
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/oncore_map.h"
+#include "codegen/oncore/written_plans.h"
 
 typedef ARRAY(StringView) NameArray;
 
@@ -30,7 +31,7 @@ static Status visit_kernel(void *self, const KernelVisit *visit, DiagSink *diag)
   if (*number < 0) {
     ModulePlan made = {0};
     RETURN_IF_ERROR(
-        tiler_plan(maker->arena, visit->use.kernel, name, maker->machine, maker->options, diag, &made.plan));
+        plan_for_kernel(maker->arena, visit->use.kernel, name, maker->machine, maker->options, diag, &made.plan));
     RETURN_IF_ERROR(plan_check(maker->arena, made.plan, maker->machine, diag, &made.verdict));
     RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, diag));
     *number = (int32_t)maker->plans.count;

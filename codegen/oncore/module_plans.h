@@ -23,7 +23,7 @@ typedef struct ModulePlans {
   ModuleBound bound;       /* of the module, whatever the plans */
 } ModulePlans;
 
-/* Plans of the scheduled |module|'s Kernels, equal ones once, by tiler_plan.  STATUS_INVALID when one has a fault (a
+/* Plans of the scheduled |module|'s Kernels, equal ones once, by plan_for_kernel.  STATUS_INVALID when one has a fault (a
  * bug of the tiler: reported as plan_verdict_report does); other errors as those of kernel_build, tiler_plan and
  * plan_check. */
 MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const MachineDescription *machine,

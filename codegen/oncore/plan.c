@@ -13,6 +13,10 @@ bool plan_range_same_size(const PlanRange *a, const PlanRange *b) {
   return !a->is_ragged || index_equal(a->left, b->left);
 }
 
+int64_t plan_unit_bytes(const Plan *plan) {
+  return plan->unit == TYPE_INVALID ? 1 : type_storage_bytes(plan->unit);
+}
+
 int64_t plan_tensor_bytes(const PlanTensor *tensor) {
   int64_t elements = 1;
   bool is_ring = tensor->kind == PLAN_RING;
@@ -25,4 +29,15 @@ int64_t plan_loop_instances(const Plan *plan, int32_t loop) {
   int64_t instances = 1;
   for (; loop >= 0; loop = plan->loops[loop].parent) instances *= plan->loops[loop].trip_count;
   return instances;
+}
+
+int32_t plan_common_loop(const Plan *plan, int32_t a, int32_t b) {
+  while (a != b) {
+    if (a > b) {
+      a = plan->loops[a].parent;
+    } else {
+      b = plan->loops[b].parent;
+    }
+  }
+  return a;
 }

@@ -137,6 +137,7 @@ typedef struct PlanCommand {
   int32_t init_loop;               /* … in the first iteration of this loop and of those inside it; -1: always */
   int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
   StringView body;     /* hand-written plans: a name nobody looks up; "" otherwise */
+  double cost;         /* of a computation without a Kernel: cycles per vector of its largest operand; 0: moves its targets */
   StringView hlo;      /* name of the instruction, for people */
   SourceLoc loc;
 } PlanCommand;
@@ -166,7 +167,7 @@ typedef struct Plan {
   StringView name;      /* of the Kernel's instruction; several Kernels of one are told apart by a suffix */
   const Kernel *kernel; /* NULL for a plan read without its module */
   int64_t buffer_bytes; /* X less what the machine reserves */
-  int64_t unit_bytes;   /* of intervals in text */
+  PrimitiveType unit;   /* what intervals in text count; TYPE_INVALID: bytes */
   int64_t alignment;    /* least alignment of a Tensor's base */
   double estimate;      /* cycles, by the tiler's arithmetic; 0: nobody has estimated */
   int64_t temporary_count;
@@ -186,9 +187,13 @@ PlanRange plan_range_index(IndexExpr at);
 PlanRange plan_range_whole(int64_t extent);
 /* Equal extents in every iteration. */
 bool plan_range_same_size(const PlanRange *a, const PlanRange *b);
+/* Bytes of what intervals count. */
+int64_t plan_unit_bytes(const Plan *plan);
 /* Bytes of the Tensor's shape; a ring's with its slots' stride. */
 int64_t plan_tensor_bytes(const PlanTensor *tensor);
 /* Executions of a command, or of what stands in |loop| (-1: 1). */
 int64_t plan_loop_instances(const Plan *plan, int32_t loop);
+/* The innermost loop around both |a| and |b|, -1 for none. */
+int32_t plan_common_loop(const Plan *plan, int32_t a, int32_t b);
 
 #endif

@@ -102,9 +102,14 @@ static bool is_row_major(const PlanMemory *memory) {
   return true;
 }
 
+/* A plan without a Kernel is a file of its own. */
+static int indent_of(const Plan *plan) {
+  return plan->name.size > 0 ? 2 : 0;
+}
+
 static void print_memory(StringBuilder *out, const Plan *plan, const PlanMemory *memory) {
   static const char *const kinds[] = {"arg", "result", "temp"};
-  sb_printf(out, "  Memory %.*s(", SV_ARG(memory->name));
+  sb_printf(out, "%*sMemory %.*s(", indent_of(plan), "", SV_ARG(memory->name));
   print_numbers(out, "shape", memory->extents, memory->rank);
   sb_printf(out, ", dtype=%s", type_text(memory->type));
   if (!is_row_major(memory)) {
@@ -118,42 +123,48 @@ static void print_memory(StringBuilder *out, const Plan *plan, const PlanMemory 
   sb_printf(out, ") %s %d\n", kinds[memory->kind], memory->number);
 }
 
+/* The part of the parent that has the alias's bytes: single indices, one range, and whole axes behind it. */
+static void print_alias(StringBuilder *out, const PlanTensor *tensor, const PlanTensor *parent) {
+  sb_printf(out, ") alias %.*s", SV_ARG(parent->name));
+  int64_t begin = tensor->begin - parent->begin, size = tensor->end - tensor->begin;
+  int64_t stride = parent->kind == PLAN_RING ? 0 : plan_tensor_bytes(parent);
+  for (int32_t i = 0; i < parent->rank; i++) {
+    bool is_slot = i == 0 && parent->kind == PLAN_RING;
+    stride = is_slot ? parent->slot_stride : stride / parent->extents[i];
+    int64_t first = begin / stride, count = size > stride ? size / stride : 1;
+    sb_printf(out, "%s%" PRId64, i == 0 ? "[" : ", ", first);
+    if (count > 1) sb_printf(out, ":+%" PRId64, count);
+    begin -= first * stride;
+    if (is_slot) stride = plan_tensor_bytes(parent) - (parent->extents[0] - 1) * parent->slot_stride;
+    if (size >= stride && (count > 1 || size == stride)) break;
+  }
+  sb_append_cstring(out, parent->rank > 0 ? "]\n" : "\n");
+}
+
 static void print_tensor(StringBuilder *out, const Plan *plan, const PlanTensor *tensor) {
   static const char *const kinds[] = {"", "ring", "resident", "accumulator", "rows"};
-  sb_printf(out, "  Tensor %.*s(", SV_ARG(tensor->name));
+  sb_printf(out, "%*sTensor %.*s(", indent_of(plan), "", SV_ARG(tensor->name));
   print_numbers(out, "shape", tensor->extents, tensor->rank);
   sb_printf(out, ", dtype=%s", type_text(tensor->type));
   if (tensor->kind != PLAN_TENSOR) sb_printf(out, ", kind=%s", kinds[tensor->kind]);
   if (tensor->kind == PLAN_RING) sb_printf(out, ", stride=%" PRId64, tensor->slot_stride);
   if (tensor->is_alias) {
-    sb_printf(out, ") alias %.*s\n", SV_ARG(plan->tensors[tensor->parent].name));
+    print_alias(out, tensor, &plan->tensors[tensor->parent]);
     return;
   }
-  sb_printf(out, ") from ROOT_TENSOR[%" PRId64 ":%" PRId64 "]\n", tensor->begin / plan->unit_bytes,
-            tensor->end / plan->unit_bytes);
+  sb_printf(out, ") from ROOT_TENSOR[%" PRId64 ":%" PRId64 "]\n", tensor->begin / plan_unit_bytes(plan),
+            tensor->end / plan_unit_bytes(plan));
 }
 
 /* --- commands --- */
 
-/* The innermost loop around both, -1 for none. */
-static int32_t common_loop(const Plan *plan, int32_t a, int32_t b) {
-  while (a != b) {
-    if (a > b) {
-      a = plan->loops[a].parent;
-    } else {
-      b = plan->loops[b].parent;
-    }
-  }
-  return a;
-}
-
 /* L[i-d] is the last run of L in iteration i-d of the innermost loop around both; L alone the last one before. */
 static void print_edge(StringBuilder *out, const Plan *plan, int32_t consumer, const PlanEdge *edge) {
   const PlanCommand *producer = &plan->commands[edge->command];
-  int32_t loop = common_loop(plan, producer->loop, plan->commands[consumer].loop);
+  int32_t loop = plan_common_loop(plan, producer->loop, plan->commands[consumer].loop);
   int64_t runs = plan_loop_instances(plan, producer->loop) / plan_loop_instances(plan, loop);
   sb_append(out, producer->label);
-  int64_t back = edge->distance / runs + (edge->command > consumer ? 1 : 0);
+  int64_t back = edge->distance / runs + (edge->command >= consumer ? 1 : 0);
   if (edge->distance == 0 || loop < 0) return;
   XLAC_CHECK(edge->distance % runs == 0);
   sb_printf(out, "[%.*s-%" PRId64 "]", SV_ARG(plan->loops[loop].name), back);
@@ -186,6 +197,10 @@ static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCom
     sb_printf(out, " init=%.*s", SV_ARG(plan->loops[command->init_loop].name));
   } else if (command->init) {
     sb_append_cstring(out, " init");
+  }
+  if (command->cost > 0) {
+    sb_append_cstring(out, " cost=");
+    sb_append_double(out, command->cost);
   }
   if (command->body.size > 0) sb_printf(out, " body=%.*s", SV_ARG(command->body));
   if (computes && command->hlo.size > 0) sb_printf(out, " hlo=\"%.*s\"", SV_ARG(command->hlo));
@@ -229,15 +244,18 @@ static void print_block(StringBuilder *out, const Plan *plan, const MachineDescr
 }
 
 void plan_print(StringBuilder *out, const Plan *plan, const MachineDescription *machine) {
-  sb_printf(out, "scope %.*s:\n  edges explicit\n", SV_ARG(plan->name));
-  sb_printf(out, "  Buffer ROOT_TENSOR(size=%" PRId64 ", align=%" PRId64 ")\n", plan->buffer_bytes / plan->unit_bytes,
-            plan->alignment);
+  int indent = indent_of(plan);
+  if (indent > 0) sb_printf(out, "scope %.*s:\n", SV_ARG(plan->name));
+  sb_printf(out, "%*sedges explicit\n", indent, "");
+  sb_printf(out, "%*sBuffer ROOT_TENSOR(size=%" PRId64 ", ", indent, "", plan->buffer_bytes / plan_unit_bytes(plan));
+  if (plan->unit != TYPE_INVALID) sb_printf(out, "unit=%s, ", type_text(plan->unit));
+  sb_printf(out, "align=%" PRId64 ")\n", plan->alignment);
   for (int32_t s = 0; s < plan->scalar_count; s++) {
     const PlanScalar *scalar = &plan->scalars[s];
-    sb_printf(out, "  Scalar %.*s value v%d in [%" PRId64 ", %" PRId64 "]\n", SV_ARG(scalar->name), scalar->value,
-              scalar->lower, scalar->upper + 1);
+    sb_printf(out, "%*sScalar %.*s value v%d in [%" PRId64 ", %" PRId64 "]\n", indent, "", SV_ARG(scalar->name),
+              scalar->value, scalar->lower, scalar->upper + 1);
   }
   for (int32_t m = 0; m < plan->memory_count; m++) print_memory(out, plan, &plan->memories[m]);
   for (int32_t t = 0; t < plan->tensor_count; t++) print_tensor(out, plan, &plan->tensors[t]);
-  print_block(out, plan, machine, &plan->block, 2);
+  print_block(out, plan, machine, &plan->block, indent);
 }

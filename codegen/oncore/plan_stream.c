@@ -143,15 +143,33 @@ static bool is_transfer(const PlanCommand *command) {
   return command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
 }
 
+static double vectors_of(const PlanExpander *expander, const PlanRef *ref) {
+  int64_t rows, bytes;
+  ref_box(expander, ref, &rows, &bytes);
+  return (double)ceil_div(bytes, expander->machine->vector_bytes);
+}
+
+/* Without a Kernel: so many cycles for each vector of the largest operand. */
+static double stated_cycles(const PlanExpander *expander, const PlanCommand *command) {
+  double most = 0;
+  for (int32_t i = 0; i < command->target_count + command->source_count; i++) {
+    bool is_target = i < command->target_count;
+    const PlanRef *ref = is_target ? &command->targets[i] : &command->sources[i - command->target_count];
+    double vectors = vectors_of(expander, ref);
+    if (vectors > most) most = vectors;
+  }
+  return most * command->cost;
+}
+
 static Status computation_cycles(const PlanExpander *expander, const PlanCommand *command, double *out_cycles) {
   const Plan *plan = expander->plan;
   *out_cycles = 0;
+  if (command->points == NULL && command->cost > 0) {
+    *out_cycles = stated_cycles(expander, command);
+    return STATUS_OK;
+  }
   if (command->points == NULL || command->index_value >= 0) {
-    for (int32_t i = 0; i < command->target_count; i++) {
-      int64_t rows, bytes;
-      ref_box(expander, &command->targets[i], &rows, &bytes);
-      *out_cycles += (double)((bytes + expander->machine->vector_bytes - 1) / expander->machine->vector_bytes);
-    }
+    for (int32_t i = 0; i < command->target_count; i++) *out_cycles += vectors_of(expander, &command->targets[i]);
     return STATUS_OK;
   }
   int64_t extents[KERNEL_MAX_DIMS];

@@ -465,7 +465,6 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   Plan *plan = ARENA_NEW(arena, Plan);
   *plan = (Plan){.arena = arena, .space = tiler.outline.space, .name = name, .kernel = kernel};
   plan->buffer_bytes = machine_buffer_usable(machine);
-  plan->unit_bytes = 1;
   plan->estimate = tiling->cycles;
   plan->alignment = max_i64(machine->buffer.align, 1);
   tiler.plan = plan;

@@ -5,8 +5,11 @@
 #include "codegen/oncore/plan.h"
 #include "hlo/machine/machine_description.h"
 
+typedef struct WrittenPlans WrittenPlans; /* written_plans.h */
+
 typedef struct TilerOptions {
-  int32_t pipeline_depth; /* slots of rings; 0: two where they fit, else one */
+  int32_t pipeline_depth;      /* slots of rings; 0: two where they fit, else one */
+  const WrittenPlans *written; /* plan_for_kernel takes these first; NULL: there are none */
 } TilerOptions;
 
 /* A plan for |kernel| on |machine|, named |name|; both must outlive it.  Never uses more of the Buffer than the machine

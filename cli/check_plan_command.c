@@ -1,0 +1,19 @@
+/* xlac check-plan --target=T MODEL.hlo PLAN.vplan: the plans of a file for the kernels of a module, proved and priced. */
+#include "cli/driver.h"
+
+static Status check_plan(Session *session) {
+  RETURN_IF_ERROR(driver_load(session, true));
+  if (session->machine == NULL)
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
+                      "plans are for vector processors: name one with --target");
+  RETURN_IF_ERROR(driver_run_passes(session, true));
+  RETURN_IF_ERROR(driver_read_plans(session, session->options->operands.data[1]));
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  written_plans_print(&text, &session->plans, session->machine);
+  return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
+}
+
+int check_plan_command(Session *session) {
+  return session_end(session, check_plan(session));
+}
