@@ -8,6 +8,12 @@ static Status check_plan(Session *session) {
                       "plans are for vector processors: name one with --target");
   RETURN_IF_ERROR(driver_run_passes(session, true));
   RETURN_IF_ERROR(driver_read_plans(session, session->options->operands.data[1]));
+  if (option_given(session, OPTION_DUMP_PLAN)) {
+    StringBuilder plans;
+    sb_init(&plans, session->arena);
+    written_plans_dump(&plans, &session->plans, session->machine);
+    RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&plans)));
+  }
   StringBuilder text;
   sb_init(&text, session->arena);
   written_plans_print(&text, &session->plans, session->machine);

@@ -6,6 +6,7 @@
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/plan_meaning.h"
 #include "codegen/oncore/plan_parser.h"
+#include "codegen/oncore/plan_printer.h"
 
 /* --- the module's side --- */
 
@@ -108,6 +109,14 @@ void written_plans_print(StringBuilder *out, const WrittenPlans *plans, const Ma
     sb_printf(out, "; %" PRId64 " of %" PRId64 " bytes", written->verdict.footprint, written->plan->buffer_bytes);
     if (written->own_cycles > 0) sb_printf(out, "; xlac's own plan takes %.0f cycles", written->own_cycles);
     sb_append_char(out, '\n');
+  }
+}
+
+void written_plans_dump(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine) {
+  sb_printf(out, "target %.*s\n", SV_ARG(machine->name));
+  for (int32_t p = 0; p < plans->count; p++) {
+    sb_append_cstring(out, "\n");
+    plan_print(out, plans->plans[p].plan, machine);
   }
 }
 

@@ -28,6 +28,8 @@ MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const 
 
 /* One line per plan: cost, and what the tiler's own takes. */
 void written_plans_print(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);
+/* The plans as they were understood: every Tensor with its interval, every edge explicit. */
+void written_plans_dump(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);
 /* A warning ("plan-slower") for each that takes longer than the tiler's. */
 void written_plans_warn(const WrittenPlans *plans, DiagSink *diag);
 
