@@ -115,7 +115,13 @@ static bool is_folded_here(const KernelEmitter *emitter, const FoldNest *nest, i
   return emitter->kernel->folds[fold].stage == nest->stage;
 }
 
+/* A scan goes on from part to part. */
+static bool is_scan_in_lanes(const KernelEmitter *emitter, const FoldNest *nest, int fold) {
+  return nest->parts != NULL && emitter->kernel->folds[fold].is_scan;
+}
+
 static LLVMValueRef *accumulator_slot(const KernelEmitter *emitter, const FoldNest *nest, int part, int fold) {
+  if (is_scan_in_lanes(emitter, nest, fold)) part = 0;
   return &nest->accumulators[part * emitter->kernel->fold_count + fold];
 }
 
@@ -124,7 +130,8 @@ static int collect_slots(const KernelEmitter *emitter, const FoldNest *nest, int
   int count = 0;
   for (int p = first_part; p < first_part + part_count; p++) {
     for (int f = 0; f < emitter->kernel->fold_count; f++) {
-      if (is_folded_here(emitter, nest, f)) out_slots[count++] = accumulator_slot(emitter, nest, p, f);
+      bool is_known = p > first_part && is_scan_in_lanes(emitter, nest, f);
+      if (is_folded_here(emitter, nest, f) && !is_known) out_slots[count++] = accumulator_slot(emitter, nest, p, f);
     }
   }
   return count;
@@ -145,6 +152,21 @@ static void emit_stores(KernelEmitter *emitter, int stage) {
   }
 }
 
+/* As many steps of a scan as there are lanes: prefix sums of the lanes, joined to the accumulator, which is in all of
+ * them.  Returns the accumulator behind them. */
+static LLVMValueRef advance_scan(KernelEmitter *emitter, int fold, LLVMValueRef accumulator, int64_t steps) {
+  const VecBuilder *vec = emitter->vec;
+  int32_t next = emitter->kernel->folds[fold].next;
+  const KernelValue *info = &emitter->kernel->values[next];
+  bool on_left = emitter->kernel->values[info->operands[0]].kind == KERNEL_ACCUMULATOR;
+  int lanes = emitter->point.lanes;
+  VecOp op = kernel_vec_op(emitter->kernel, info);
+  LLVMValueRef sums = vec_scan(vec, &op, point_value_lanes(&emitter->point, info->operands[on_left ? 1 : 0]), lanes);
+  sums = vec_apply(vec, &op, (LLVMValueRef[]){accumulator, sums}, lanes);
+  point_set_value(&emitter->point, next, sums);
+  return lanes == 1 ? sums : vec_splat_lane(vec, sums, (int)steps - 1, lanes);
+}
+
 /* One step of all folds of the stage at the current point, then its stores. */
 static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
   const Kernel *kernel = emitter->kernel;
@@ -155,6 +177,10 @@ static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
   bool masks = emitter->point.mask != NULL && nest->parts != NULL;
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, nest, f)) continue;
+    if (is_scan_in_lanes(emitter, nest, f)) {
+      next[f] = advance_scan(emitter, f, emitter->point.accumulators[f], part_step(&nest->parts[part]));
+      continue;
+    }
     bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->point.accumulators[f])) == LLVMVectorTypeKind;
     next[f] = is_vector ? point_value_lanes(&emitter->point, kernel->folds[f].next)
                         : point_value(&emitter->point, kernel->folds[f].next);
@@ -168,10 +194,23 @@ static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
   emit_stores(emitter, nest->stage);
 }
 
+/* Around a part, the accumulators of scans are in all its lanes. */
+static void change_scan_lanes(KernelEmitter *emitter, FoldNest *nest, int lanes) {
+  const VecBuilder *vec = emitter->vec;
+  for (int f = 0; f < emitter->kernel->fold_count; f++) {
+    if (!is_folded_here(emitter, nest, f) || !is_scan_in_lanes(emitter, nest, f)) continue;
+    LLVMValueRef *slot = accumulator_slot(emitter, nest, 0, f);
+    bool is_vector = LLVMGetTypeKind(LLVMTypeOf(*slot)) == LLVMVectorTypeKind;
+    if (is_vector) *slot = LLVMBuildExtractElement(vec->builder, *slot, emit_index_constant(emitter, 0), "");
+    *slot = vec_splat(vec, *slot, lanes);
+  }
+}
+
 static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim) {
   LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, emitter->kernel->fold_count);
   for (int p = 0; p < nest->part_count; p++) {
     const VectorPart *part = &nest->parts[p];
+    change_scan_lanes(emitter, nest, part->lanes);
     int slot_count = collect_slots(emitter, nest, p, 1, slots);
     enter_lanes(emitter, dim, part);
     Loop loop = emit_loop_begin(emitter, emit_constant_range(emitter, part->begin, part->end), part_step(part), slots,
@@ -181,6 +220,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
     emit_loop_end(emitter, &loop);
     leave_lanes(emitter);
   }
+  change_scan_lanes(emitter, nest, 1);
 }
 
 static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known) {
@@ -241,15 +281,16 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
     LLVMValueRef seed = nest.parts == NULL ? point_value_lanes(&emitter->point, kernel->folds[f].seed)
                                            : point_value(&emitter->point, kernel->folds[f].seed);
     for (int p = 0; p < nest.part_count; p++) {
-      *accumulator_slot(emitter, &nest, p, f) =
-          nest.parts == NULL ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
+      bool is_whole = nest.parts == NULL || is_scan_in_lanes(emitter, &nest, f);
+      *accumulator_slot(emitter, &nest, p, f) = is_whole ? seed : vec_splat(emitter->vec, seed, nest.parts[p].lanes);
     }
   }
   emit_fold_dims(emitter, &nest, 0, known);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
+    bool is_one = nest.parts == NULL || is_scan_in_lanes(emitter, &nest, f);
     emitter->point.accumulators[f] =
-        nest.parts == NULL ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
+        is_one ? *accumulator_slot(emitter, &nest, 0, f) : combine_parts(emitter, &nest, f);
   }
 }
 

@@ -33,6 +33,13 @@ static double access_cost(const Kernel *kernel, IndexExpr address, int dim, int 
   return stride == 1 ? 1 : scattered;
 }
 
+/* Backwards they are turned round in registers. */
+static double store_cost(const Kernel *kernel, const KernelStore *store, int dim, int lanes) {
+  int64_t stride;
+  bool is_reversed = kernel_plain_stride(kernel, store->address, dim, &stride) && stride == -1 && store->predicate < 0;
+  return is_reversed && lanes > 1 ? 2 : access_cost(kernel, store->address, dim, lanes);
+}
+
 /* Loads of small strides are loads of all that lies between, and shuffles. */
 static double load_cost(const Kernel *kernel, const KernelValue *value, int dim, int lanes) {
   int64_t stride;
@@ -73,9 +80,23 @@ static double stage_points(const Kernel *kernel, int stage) {
   return points;
 }
 
+static int log2_of(int power) {
+  return power > 1 ? 1 + log2_of(power / 2) : 0;
+}
+
+/* Prefix sums of the lanes, and what the lanes before came to. */
+static double scan_cost(const Kernel *kernel, int stage, int dim, int lanes) {
+  double cost = 0;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    bool is_walked_here = kernel->folds[f].stage == stage && kernel->dims[dim].stage == stage;
+    if (kernel->folds[f].is_scan && is_walked_here && lanes > 1) cost += 2.0 * log2_of(lanes) + 3;
+  }
+  return cost;
+}
+
 /* Time of one step of |stage| when |dim| is walked in |lanes| lanes, in units of one vector operation. */
 static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lanes) {
-  double step = 0.5;
+  double step = 0.5 + scan_cost(kernel, stage, dim, lanes);
   for (int v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->stage != stage) continue;
@@ -84,7 +105,7 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
   }
   for (int i = 0; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i++) {
     bool is_paired = lanes > 1 && kernel_stores_are_paired(kernel, stage, i, dim);
-    step += is_paired ? 4 : 1.5 * access_cost(kernel, kernel->stages[stage].stores[i].address, dim, lanes);
+    step += is_paired ? 4 : 1.5 * store_cost(kernel, &kernel->stages[stage].stores[i], dim, lanes);
     if (is_paired) i++;
   }
   return step;
@@ -97,18 +118,31 @@ static double stage_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   return stage_step_cost(kernel, stage, dim, lanes) * stage_points(kernel, stage) * share;
 }
 
-/* Lanes of a reduction dim are partial folds: all folds of its stage must allow them. */
-static bool stage_is_reassociable(const Kernel *kernel, int stage) {
+static bool stage_has_scan(const Kernel *kernel, int stage) {
   for (int f = 0; f < kernel->fold_count; f++) {
-    if (kernel->folds[f].stage == stage && !kernel->folds[f].reassociable) return false;
+    if (kernel->folds[f].stage == stage && kernel->folds[f].is_scan) return true;
   }
-  return true;
+  return false;
+}
+
+/* The last of its stage's dims: no other is walked inside of it. */
+static bool is_innermost(const Kernel *kernel, int dim) {
+  return dim + 1 == kernel->dim_count || kernel->dims[dim + 1].stage != kernel->dims[dim].stage;
+}
+
+/* Lanes of a reduction dim are partial folds, or neighbouring steps: all folds of its stage must allow them. */
+static bool may_be_inner_vector(const Kernel *kernel, int dim) {
+  int stage = kernel->dims[dim].stage;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].stage == stage && !kernel->folds[f].reassociable && !kernel->folds[f].is_scan) return false;
+  }
+  return !stage_has_scan(kernel, stage) || is_innermost(kernel, dim);
 }
 
 /* An outer dim moves inside of the others: all of those after it must be parallel as well. */
 static bool may_be_vector(const Kernel *kernel, int dim) {
   const KernelDim *info = &kernel->dims[dim];
-  if (info->stage != KERNEL_OUTER) return stage_is_reassociable(kernel, info->stage);
+  if (info->stage != KERNEL_OUTER) return may_be_inner_vector(kernel, dim);
   for (int d = dim; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL) return false;
   }
@@ -163,6 +197,7 @@ static int folded_load_count(const Kernel *kernel) {
 static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim) {
   if (has_scattered_access(kernel, dim)) return 1;
   bool is_outer = kernel->dims[dim].stage == KERNEL_OUTER;
+  if (!is_outer && stage_has_scan(kernel, kernel->dims[dim].stage)) return 1; /* each step waits for the one before */
   bool is_plain = kernel->fold_count <= 4 && folded_load_count(kernel) <= 2 * kernel->fold_count;
   if (kernel->fold_count > 0 && is_outer && is_plain)
     return target->register_count / 2 / power_of_two_at_least(kernel->fold_count);

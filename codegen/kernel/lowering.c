@@ -388,6 +388,17 @@ void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next) {
   }
 }
 
+void lowering_finish_scan(Lowering *lowering, int32_t fold, int32_t next) {
+  lowering_set_fold_next(lowering, fold, next);
+  for (int part = 0; part < fold_part_count(lowering, fold); part++) {
+    KernelFold *half = &lowering->folds.data[fold + part];
+    HloOpcode opcode;
+    double identity;
+    half->is_scan = fold_opcode(lowering, fold + part, half->next, &opcode) &&
+                    identity_of(opcode, type_complex_part(half->type), &identity);
+  }
+}
+
 int lowering_begin_stage(Lowering *lowering) {
   array_push(&lowering->stages, lowering->arena, ((LoweringStage){0}));
   lowering->current_stage = (int)lowering->stages.count - 1;

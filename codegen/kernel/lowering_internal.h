@@ -157,6 +157,8 @@ int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next);
 void lowering_set_fold_next(Lowering *lowering, int32_t fold, int32_t next);
 void lowering_set_fold_seed(Lowering *lowering, int32_t fold, int32_t seed);
+/* Sets the next value of a fold whose steps are stored; marks it as a scan when |opcode|'s pattern over it is. */
+void lowering_finish_scan(Lowering *lowering, int32_t fold, int32_t next);
 /* The identity of |opcode| as a constant of |type|, -1 when it has none. */
 int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type);
 
@@ -192,6 +194,13 @@ MUST_USE Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, c
 MUST_USE Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, const int32_t *inputs,
                                      const int32_t *inits, int count, int32_t inside, int32_t *out_finals);
 #define MAX_REDUCE_INPUTS 16
+/* A region that is one commutative operation on its two parameters. */
+bool lowering_simple_region(const HloComputation *region, HloOpcode *out_opcode);
+/* The type in which |opcode| folds elements of |type|. */
+PrimitiveType lowering_fold_type(HloOpcode opcode, PrimitiveType type);
+/* Folds in the current stage, from |inits|, and what |region| makes of them and |inputs|. */
+MUST_USE Status lowering_region_step(Lowering *lowering, const HloComputation *region, const int32_t *inputs,
+                                     const int32_t *inits, int count, int32_t *out_folds, int32_t *out_next);
 /* STATUS_UNSUPPORTED when |reduce| has more. */
 MUST_USE Status lowering_check_inputs(const Lowering *lowering, const HloInstruction *reduce);
 
@@ -235,12 +244,19 @@ MUST_USE Status lower_index_component(Lowering *lowering, const HloInstruction *
 
 /* --- roots: fill the lowering for one Kernel --- */
 
+/* Leaf |number| of those that the Kernel makes, and the store of |value| to its element |index|. */
+const Shape *lowering_result_leaf(const Lowering *lowering, int number);
+KernelStore lowering_result_store(Lowering *lowering, int number, const IndexExpr *index, int32_t value);
+
 typedef Status (*RootRule)(Lowering *lowering, const HloInstruction *root);
 Status root_elements(Lowering *, const HloInstruction *);
 Status root_reduce(Lowering *, const HloInstruction *);
 /* All of lowering->results in one nest: elements, or rows with stages for reductions and for what is made from them. */
 Status root_results(Lowering *, const HloInstruction *);
 Status root_reduce_window(Lowering *, const HloInstruction *);
+/* Whether the windows of |reduce| are those of a cumulative operation along one dimension, forwards or backwards. */
+bool lowering_cumulative_dim(const HloInstruction *reduce, int *out_dim, bool *out_backward);
+Status root_cumulative_window(Lowering *, const HloInstruction *, int dim, bool is_backward);
 Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
 Status root_scatter(Lowering *, const HloInstruction *);
 Status root_select_and_scatter(Lowering *, const HloInstruction *);

@@ -1,17 +1,17 @@
 /* Roots that visit every element of their result: plain elements, reduce, reduce-window, dynamic-update-slice. */
 #include "codegen/kernel/lowering_internal.h"
 
-static const Shape *result_leaf(const Lowering *lowering, int offset) {
+const Shape *lowering_result_leaf(const Lowering *lowering, int offset) {
   return shape_node(lowering->source->shape, lowering->result_node + offset);
 }
 
 static int32_t result_buffer(Lowering *lowering, KernelBufferRole role, int offset) {
-  return lowering_buffer(lowering, role, -1, lowering->result_node + offset, result_leaf(lowering, offset));
+  return lowering_buffer(lowering, role, -1, lowering->result_node + offset, lowering_result_leaf(lowering, offset));
 }
 
 Status root_elements(Lowering *lowering, const HloInstruction *root) {
   IndexExpr index[MAX_RANK];
-  const Shape *shape = result_leaf(lowering, 0);
+  const Shape *shape = lowering_result_leaf(lowering, 0);
   lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
   if (lowering->is_empty) return STATUS_OK;
   KernelStore store = {.predicate = -1};
@@ -23,7 +23,7 @@ Status root_elements(Lowering *lowering, const HloInstruction *root) {
 }
 
 Status root_dynamic_update_slice(Lowering *lowering, const HloInstruction *root) {
-  const Shape *shape = result_leaf(lowering, 0), *update = root->operands[1]->shape;
+  const Shape *shape = lowering_result_leaf(lowering, 0), *update = root->operands[1]->shape;
   IndexExpr index[MAX_RANK], target[MAX_RANK];
   for (int i = shape->rank - 1; i >= 0; i--) { /* in the order of the result's memory, whatever the update's layout */
     int64_t dim = shape->layout.minor_to_major[i];
@@ -46,13 +46,16 @@ static bool is_parameter(const HloInstruction *instruction, int64_t number) {
   return instruction->opcode == HLO_PARAMETER && hlo_instruction_parameter_number(instruction) == number;
 }
 
-/* A region that is one commutative operation on its two parameters. */
-static bool simple_region(const HloComputation *region, HloOpcode *out_opcode) {
+bool lowering_simple_region(const HloComputation *region, HloOpcode *out_opcode) {
   const HloInstruction *root = region->root;
   if (!hlo_opcode_has(root->opcode, OP_COMMUTES) || root->operand_count != 2) return false;
   const HloInstruction *a = root->operands[0], *b = root->operands[1];
   *out_opcode = root->opcode;
   return (is_parameter(a, 0) && is_parameter(b, 1)) || (is_parameter(a, 1) && is_parameter(b, 0));
+}
+
+PrimitiveType lowering_fold_type(HloOpcode opcode, PrimitiveType type) {
+  return opcode == HLO_ADD || opcode == HLO_MULTIPLY ? lowering_accumulator_type(type) : type;
 }
 
 /* One fold of |input| from |init| by the single operation |opcode| over the dims of the current stage; the final value.
@@ -61,8 +64,7 @@ static bool simple_region(const HloComputation *region, HloOpcode *out_opcode) {
  */
 static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType type, int32_t input, int32_t init,
                            int32_t inside) {
-  bool accumulates = opcode == HLO_ADD || opcode == HLO_MULTIPLY;
-  PrimitiveType wide = accumulates ? lowering_accumulator_type(type) : type;
+  PrimitiveType wide = lowering_fold_type(opcode, type);
   int32_t start = lowering_convert(lowering, init, wide);
   int32_t fold = lowering_add_fold(lowering, wide, lowering->current_stage, start);
   int32_t current =
@@ -80,18 +82,25 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
   return lowering_convert(lowering, final, type);
 }
 
+Status lowering_region_step(Lowering *lowering, const HloComputation *region, const int32_t *inputs,
+                            const int32_t *inits, int count, int32_t *out_folds, int32_t *out_next) {
+  int32_t arguments[2 * MAX_REDUCE_INPUTS] = {0};
+  for (int i = 0; i < count; i++) {
+    out_folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), lowering->current_stage, inits[i]);
+    arguments[i] = lowering_accumulator(lowering, out_folds[i], false);
+    arguments[count + i] = inputs[i];
+  }
+  return lower_region(lowering, region, arguments, 2 * count, out_next, count);
+}
+
 /* Folds of |count| inputs together by |region|, where |inside| is true (-1: everywhere). */
 static Status fold_region(Lowering *lowering, const HloComputation *region, const int32_t *inputs, const int32_t *inits,
                           int count, int32_t inside, int32_t *out_finals) {
-  int32_t arguments[2 * MAX_REDUCE_INPUTS] = {0}, next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
+  int32_t next[MAX_REDUCE_INPUTS], folds[MAX_REDUCE_INPUTS];
+  RETURN_IF_ERROR(lowering_region_step(lowering, region, inputs, inits, count, folds, next));
   for (int i = 0; i < count; i++) {
-    folds[i] = lowering_add_fold(lowering, lowering_type(lowering, inits[i]), lowering->current_stage, inits[i]);
-    arguments[i] = lowering_accumulator(lowering, folds[i], false);
-    arguments[count + i] = inputs[i];
-  }
-  RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2 * count, next, count));
-  for (int i = 0; i < count; i++) {
-    if (inside >= 0) next[i] = lowering_select(lowering, inside, next[i], arguments[i]);
+    int32_t current = lowering_accumulator(lowering, folds[i], false);
+    if (inside >= 0) next[i] = lowering_select(lowering, inside, next[i], current);
     lowering_set_fold_next(lowering, folds[i], next[i]); /* in index order: nothing is known of the region */
     out_finals[i] = lowering_accumulator(lowering, folds[i], true);
   }
@@ -103,19 +112,22 @@ Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, co
   PrimitiveType type = lowering_type(lowering, inits[0]);
   const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
-  if (count == 1 && simple_region(region, &opcode)) {
+  if (count == 1 && lowering_simple_region(region, &opcode)) {
     out_finals[0] = fold_simple(lowering, opcode, type, inputs[0], inits[0], inside);
     return STATUS_OK;
   }
   return fold_region(lowering, region, inputs, inits, count, inside, out_finals);
 }
 
+KernelStore lowering_result_store(Lowering *lowering, int number, const IndexExpr *index, int32_t value) {
+  int32_t buffer = result_buffer(lowering, KERNEL_RESULT, number);
+  return (KernelStore){buffer, lowering_address(lowering, lowering_result_leaf(lowering, number), index), value, -1};
+}
+
 static void store_results(Lowering *lowering, const IndexExpr *index, const int32_t *values, int count) {
   KernelStore stores[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++) {
-    const Shape *leaf = result_leaf(lowering, i);
-    stores[i] = (KernelStore){result_buffer(lowering, KERNEL_RESULT, i), lowering_address(lowering, leaf, index),
-                              values[i], -1};
+    stores[i] = lowering_result_store(lowering, i, index, values[i]);
   }
   lowering_add_stage(lowering, stores, count);
 }
@@ -123,7 +135,7 @@ static void store_results(Lowering *lowering, const IndexExpr *index, const int3
 Status root_reduce(Lowering *lowering, const HloInstruction *reduce) {
   IndexExpr outer[MAX_RANK];
   const int32_t *values;
-  lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  lowering_dims_of_shape(lowering, lowering_result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
   if (lowering->is_empty) return STATUS_OK;
   RETURN_IF_ERROR(lower_reduce(lowering, reduce, outer, &values));
   store_results(lowering, outer, values, reduce->operand_count / 2);
@@ -145,12 +157,15 @@ static IndexExpr window_position(Lowering *lowering, const WindowDimension *wind
 }
 
 Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
-  int count = reduce->operand_count / 2;
+  int count = reduce->operand_count / 2, cumulative_dim;
+  bool is_backward;
   RETURN_IF_ERROR(lowering_check_inputs(lowering, reduce));
+  if (lowering_cumulative_dim(reduce, &cumulative_dim, &is_backward))
+    return root_cumulative_window(lowering, reduce, cumulative_dim, is_backward);
   const HloAttr *attr = hlo_instruction_attr(reduce, HLO_ATTR_WINDOW);
   const Shape *input = reduce->operands[0]->shape;
   IndexExpr outer[MAX_RANK], index[MAX_RANK];
-  lowering_dims_of_shape(lowering, result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  lowering_dims_of_shape(lowering, lowering_result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
   if (lowering->is_empty) return STATUS_OK;
   int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS], finals[MAX_REDUCE_INPUTS];
   for (int i = 0; i < count; i++)
@@ -179,7 +194,7 @@ Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
 
 Status root_select_and_scatter_fill(Lowering *lowering, const HloInstruction *root) {
   IndexExpr index[MAX_RANK];
-  const Shape *shape = result_leaf(lowering, 0);
+  const Shape *shape = lowering_result_leaf(lowering, 0);
   lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
   if (lowering->is_empty) return STATUS_OK;
   KernelStore store = {.predicate = -1};
@@ -237,7 +252,7 @@ Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
   lowering->predicate = inside;
   RETURN_IF_ERROR(lower_element(lowering, root->operands[0], index, &x));
   lowering->predicate = -1;
-  const Shape *result = result_leaf(lowering, 0);
+  const Shape *result = lowering_result_leaf(lowering, 0);
   int32_t address = lowering_index_value(lowering, TYPE_S64, lowering_address(lowering, result, index));
   RETURN_IF_ERROR(fold_selection(lowering, root, x, address, inside, finals));
   lowering_end_stage(lowering, stage, KERNEL_OUTER);

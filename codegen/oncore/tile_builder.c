@@ -204,7 +204,9 @@ int32_t tile_add_final(TileBuilder *builder, int32_t fold) {
 }
 
 int32_t tile_add_fold(TileBuilder *builder, const KernelFold *like, int32_t stage, int32_t seed) {
-  KernelFold fold = {.type = like->type, .stage = stage, .seed = seed, .next = -1, .reassociable = like->reassociable};
+  KernelFold fold = {.type = like->type, .stage = stage, .seed = seed, .next = -1};
+  fold.reassociable = like->reassociable;
+  fold.is_scan = like->is_scan;
   array_push(&builder->folds, builder->arena, fold);
   return (int32_t)builder->folds.count - 1;
 }

@@ -271,6 +271,13 @@ static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best
   if (improves(&point, best)) *best = point;
 }
 
+static bool has_inner_dims(const Kernel *kernel) {
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != KERNEL_OUTER) return true;
+  }
+  return false;
+}
+
 static bool has_scratch(const Kernel *kernel) {
   for (int32_t b = 0; b < kernel->buffer_count; b++) {
     if (kernel->buffers[b].role == KERNEL_SCRATCH) return true;
@@ -292,7 +299,7 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
   search.least_footprint = INT64_MAX;
   for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
   TilingPoint best = {.cycles = TOO_LONG};
-  bool is_whole = kernel->stage_count == 1 || updates_buffers(kernel);
+  bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel);
   int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
   for (int form = 0; form < forms; form++) {
     Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};

@@ -242,6 +242,11 @@ static void store_scalar_guarded(KernelPoint *point, const KernelStore *store) {
   LLVMPositionBuilderAtEnd(vec->builder, behind);
 }
 
+static bool is_backward(const KernelPoint *point, IndexExpr address) {
+  int64_t stride;
+  return kernel_plain_stride(point->kernel, address, point->vector_dim, &stride) && stride == -1;
+}
+
 void point_store(KernelPoint *point, const KernelStore *store) {
   const VecBuilder *vec = point->vec;
   PrimitiveType type = point->kernel->buffers[store->buffer].type;
@@ -262,6 +267,11 @@ void point_store(KernelPoint *point, const KernelStore *store) {
   if (access == ACCESS_CONTIGUOUS) {
     LLVMValueRef pointer = point_element(point, store->buffer, point_index(point, store->address));
     vec_store(vec, type, value, pointer, mask, point->lanes);
+  } else if (mask == NULL && is_backward(point, store->address)) {
+    LLVMValueRef last = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned)point->lanes - 1, false);
+    LLVMValueRef first = LLVMBuildSub(vec->builder, point_index(point, store->address), last, "");
+    vec_store(vec, type, vec_reverse(vec, value, point->lanes), point_element(point, store->buffer, first), NULL,
+              point->lanes);
   } else {
     LLVMValueRef offsets = point_index_lanes(point, store->address, 64);
     vec_scatter(vec, type, value, point->buffers[store->buffer], offsets, mask, point->lanes);

@@ -76,6 +76,9 @@ bool vec_stride_is_small(int64_t stride);
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
                               int lanes);
 
+/* The lanes, at most 256, in the opposite order. */
+LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes);
+
 /* Lane 0 of |a|, lane 0 of |b|, lane 1 of |a| …: 2·|lanes| lanes, at most 256.  Any element type, masks too. */
 LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int lanes);
 
@@ -96,6 +99,13 @@ LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRe
 /* All lanes combined into one scalar by an associative binary opcode (add, multiply, maximum, minimum, and, or, xor):
  * halves pairwise, a fixed order. */
 LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes);
+
+#define VEC_MAX_SCAN 256
+
+/* Lane i becomes lanes 0 to i combined, by the same opcodes: with the lane 1 before, then 2, then 4 … */
+LLVMValueRef vec_scan(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes);
+/* Lane |lane| in all lanes. */
+LLVMValueRef vec_splat_lane(const VecBuilder *vec, LLVMValueRef value, int lane, int lanes);
 
 /* a*b + c in one rounding where the target has it (f32, f64), two roundings elsewhere; integers wrap. */
 LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b,

@@ -319,6 +319,10 @@ void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, 
 
 /* --- combining lanes --- */
 
+static LLVMValueRef lane_index(const VecBuilder *vec, int lane) {
+  return LLVMConstInt(LLVMInt32TypeInContext(vec->context), (unsigned)lane, false);
+}
+
 LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes) {
   while (lanes > 1) {
     XLAC_CHECK(lanes % 2 == 0);
@@ -327,6 +331,36 @@ LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef val
     value = vec_apply(vec, op, halves, lanes);
   }
   return value;
+}
+
+/* Lanes |distance| before each; the first |distance| stay. */
+static LLVMValueRef move_up(const VecBuilder *vec, LLVMValueRef value, int distance, int lanes) {
+  LLVMValueRef indices[VEC_MAX_SCAN];
+  for (int i = 0; i < lanes; i++) indices[i] = lane_index(vec, i < distance ? i : i - distance);
+  return LLVMBuildShuffleVector(vec->builder, value, value, LLVMConstVector(indices, (unsigned)lanes), "");
+}
+
+/* The first |count| lanes of |a|, then those of |b|. */
+static LLVMValueRef first_of(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, int count, int lanes) {
+  LLVMValueRef indices[VEC_MAX_SCAN];
+  for (int i = 0; i < lanes; i++) indices[i] = lane_index(vec, i < count ? i : lanes + i);
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)lanes), "");
+}
+
+LLVMValueRef vec_scan(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes) {
+  XLAC_CHECK(lanes <= VEC_MAX_SCAN);
+  for (int distance = 1; distance < lanes; distance *= 2) {
+    LLVMValueRef operands[] = {move_up(vec, value, distance, lanes), value};
+    value = first_of(vec, value, vec_apply(vec, op, operands, lanes), distance, lanes);
+  }
+  return value;
+}
+
+LLVMValueRef vec_splat_lane(const VecBuilder *vec, LLVMValueRef value, int lane, int lanes) {
+  LLVMValueRef indices[VEC_MAX_SCAN];
+  XLAC_CHECK(lanes <= VEC_MAX_SCAN);
+  for (int i = 0; i < lanes; i++) indices[i] = lane_index(vec, lane);
+  return LLVMBuildShuffleVector(vec->builder, value, value, LLVMConstVector(indices, (unsigned)lanes), "");
 }
 
 LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMValueRef a, LLVMValueRef b,

@@ -29,12 +29,13 @@ static LLVMValueRef take_every(const VecBuilder *vec, LLVMValueRef sum, LLVMValu
   return LLVMBuildShuffleVector(vec->builder, sum, part, LLVMConstVector(indices, (unsigned)lanes), "");
 }
 
-static LLVMValueRef load_reversed(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int lanes) {
-  LLVMValueRef indices[MAX_LANES], loaded = load_at(vec, type, pointer, 1 - lanes, lanes);
+LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  LLVMValueRef indices[MAX_LANES];
+  XLAC_CHECK(lanes <= MAX_LANES);
   LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
   for (int i = 0; i < lanes; i++) indices[i] = LLVMConstInt(s32, (unsigned)(lanes - 1 - i), false);
-  return LLVMBuildShuffleVector(vec->builder, loaded, LLVMGetPoison(LLVMTypeOf(loaded)),
-                                LLVMConstVector(indices, (unsigned)lanes), "");
+  LLVMValueRef unused = LLVMGetPoison(LLVMTypeOf(value));
+  return LLVMBuildShuffleVector(vec->builder, value, unused, LLVMConstVector(indices, (unsigned)lanes), "");
 }
 
 bool vec_stride_is_small(int64_t stride) {
@@ -45,7 +46,7 @@ LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMVal
                               int lanes) {
   XLAC_CHECK(lanes <= MAX_LANES && vec_stride_is_small(stride));
   if (stride == 1 || lanes == 1) return load_at(vec, type, pointer, 0, lanes);
-  if (stride == -1) return load_reversed(vec, type, pointer, lanes);
+  if (stride == -1) return vec_reverse(vec, load_at(vec, type, pointer, 1 - lanes, lanes), lanes);
   /* the last vector ends with the last element used: behind it the buffer may end */
   int64_t last = stride * (lanes - 1) + 1 - lanes;
   LLVMValueRef sum = LLVMGetPoison(vec_memory_type(vec, type, lanes));

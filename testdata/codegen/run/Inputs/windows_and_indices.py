@@ -1,5 +1,7 @@
 """Padding, concatenation, windows, gathers, scatters and dynamic slices against their definitions, out-of-range indices included."""
 
+import itertools
+
 from modules import Module, indices
 
 ADD = """add {
@@ -184,6 +186,48 @@ def windows():
     module.run()
 
 
+def cumulative_windows():
+    """Sums and maxima of all before an element, or behind it, itself included; along rows and along columns."""
+    for kind in ("f32", "f64", "bf16", "s32", "s8", "u16"):
+        functions = ADD.replace("f32", kind)
+        module = Module(f"cumulative_{kind}", functions[:functions.index("pair")])
+        start = {"add": module.op(kind, [], "constant(3)"), "max": module.op(kind, [], "constant(0)"), "keep": module.op(kind, [], "constant(1)")}
+        for extent in (2, 3, 8, 15, 16, 17, 33, 64, 70):
+            values = [(i * 7 + i // 5) % 4 for i in range(extent * 2)]
+            for dim, shape in ((1, [2, extent]), (0, [extent, 2])):
+                x = module.parameter(kind, shape, values)
+                lines = [values[k * extent:(k + 1) * extent] if dim == 1 else values[k::2] for k in range(2)]
+                for function, backward in itertools.product(("add", "max", "keep"), (False, True)):
+                    found = [[apply_cumulative(function, line, i, backward) for i in range(extent)] for line in lines]
+                    wanted = [v for line in found for v in line] if dim == 1 else [line[i] for i in range(extent) for line in found]
+                    pads = f"0_{extent - 1}" if backward else f"{extent - 1}_0"
+                    size, pad = (f"1x{extent}", f"0_0x{pads}") if dim == 1 else (f"{extent}x1", f"{pads}x0_0")
+                    name = module.op(kind, shape, f"reduce-window({x}, {start[function]}), window={{size={size} pad={pad}}}, to_apply={function}")
+                    module.result(name, kind, shape, wanted)
+        module.run()
+
+
+def apply_cumulative(function, line, i, backward):
+    part = line[i:] if backward else line[:i + 1]
+    return {"add": 3 + sum(part), "max": max(part), "keep": part[-1]}[function]
+
+
+def cumulative_arguments():
+    """Two arrays at once: the first of the largest so far."""
+    module = Module("cumulative_arguments", ADD)
+    low, most = module.op("f32", [], "constant(-inf)"), module.op("s32", [], "constant(2147483647)")
+    for extent in (2, 16, 37):
+        values = [(i * 5 + i // 3) % 7 for i in range(extent)]
+        x, places = module.parameter("f32", [extent], values), module.op("s32", [extent], "iota(), iota_dimension=0")
+        both = module.line(f"(f32[{extent}], s32[{extent}])",
+                           f"reduce-window({x}, {places}, {low}, {most}), window={{size={extent} pad={extent - 1}_0}}, to_apply=pair")
+        best = module.op("f32", [extent], f"get-tuple-element({both}), index=0")
+        where = module.op("s32", [extent], f"get-tuple-element({both}), index=1")
+        module.result(best, "f32", [extent], [max(values[:i + 1]) for i in range(extent)])
+        module.result(where, "s32", [extent], [values.index(max(values[:i + 1])) for i in range(extent)])
+    module.run()
+
+
 def arguments_of_maxima():
     """The first of the largest, in rows of every extent."""
     module = Module("arguments_of_maxima", ADD)
@@ -203,5 +247,5 @@ def arguments_of_maxima():
     module.run()
 
 
-for test in (pads, concatenations, dynamic_slices, gathers, scatters, windows, arguments_of_maxima):
+for test in (pads, concatenations, dynamic_slices, gathers, scatters, windows, cumulative_windows, cumulative_arguments, arguments_of_maxima):
     test()
