@@ -174,7 +174,7 @@ static void build_kernel(Builder *builder, const TestCase *test, Arena *arena) {
   KernelValue accumulator = {.kind = KERNEL_ACCUMULATOR, .type = test->type, .predicate = -1, .dims = all};
   int32_t sum = add_value(builder, accumulator);
   int32_t next = add_apply(builder, HLO_ADD, test->type, sum, add_apply(builder, HLO_MULTIPLY, test->type, lhs, rhs));
-  builder->fold = (KernelFold){test->type, 0, zero, next, true};
+  builder->fold = (KernelFold){.type = test->type, .seed = zero, .next = next, .reassociable = true};
   accumulator.stage = 1;
   accumulator.dims = outer;
   int32_t final = add_epilogue(builder, add_value(builder, accumulator));
