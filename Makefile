@@ -93,6 +93,9 @@ $(BUILD)/test/%: $(BUILD)/%.o $(LIBRARY)
 	@echo "LINK  $@"
 	@$(LINK) -o $@ $^ -lcmocka $(LIBRARIES)
 
+# Its assembler reads files that the compiler does not know of.
+$(BUILD)/runtime/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/target_sources.def)
+
 -include $(patsubst %.o,%.d,$(call object,$(SOURCES)))
 # Objects of tests are kept although no rule names them.
 .SECONDARY: $(call object,$(SOURCES))
@@ -132,7 +135,7 @@ test-lit: all
 test-cases: all
 	@$(RUN_TESTS) $(addprefix --case=,$(CASES)) $(addprefix --case-limit=,$(CASE_LIMIT)) cases
 
-FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS))))
+FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime/target)))
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-19 clang-format 2>/dev/null))
 
 lint: check-format

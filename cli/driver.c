@@ -176,12 +176,19 @@ Status driver_check_cpu(const Session *session) {
                            session->diag);
 }
 
+/* What the description says of the processor, the command line cannot say as well. */
+static Status check_machine(const Session *session) {
+  const MachineDescription *machine = session->machine;
+  if (!machine || machine_is_host(machine)) return STATUS_OK;
+  if (option_given(session, OPTION_MCPU) || option_given(session, OPTION_MATTR))
+    return diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "machine-isa",
+                      "'%.*s' has its own 'cpu' and 'features': '--mcpu' and '--mattr' are for the host",
+                      SV_ARG(machine->name));
+  return codegen_check_machine(machine, session->diag);
+}
+
 Status driver_generate(Session *session, CodegenEmit emit) {
-  bool is_foreign = session->machine && !machine_is_host(session->machine);
-  if (is_foreign && session->options->command == COMMAND_RUN)
-    return diag_error(session->diag, STATUS_UNSUPPORTED, session->module->entry->loc, "unsupported-target",
-                      "code of '%.*s', for '%.*s', does not run here", SV_ARG(session->machine->name),
-                      SV_ARG(session->machine->isa.triple));
+  RETURN_IF_ERROR(check_machine(session));
   double start = driver_seconds_now();
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
                             .mcpu = cpu_of_options(session),

@@ -63,7 +63,7 @@ MUST_USE Status driver_run_passes(Session *session, bool standard);
 MUST_USE Status driver_require_assignment(Session *session);
 /* --mcpu and --mattr are what code generation takes; before any work. */
 MUST_USE Status driver_check_cpu(const Session *session);
-/* Fills session->object.  Vector processors are STATUS_UNSUPPORTED. */
+/* Fills session->object. */
 MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
 /* How Kernels of a vector processor get their plans, behind the passes: by the tiler's options, and from the file
  * |path| first; NULL: no file. */

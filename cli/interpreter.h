@@ -6,9 +6,6 @@
 #include "cli/driver.h"
 #include "runtime/runner.h"
 
-/* What a compiled module would say of its leaves; no workspace, no aliases.  In |arena|. */
-const XlacDescriptor *interpreter_descriptor(Arena *arena, const HloModule *module);
-
 /* Evaluates session->module on the run's arguments into its results, once.  |out_seconds| may be NULL. */
 MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, double *out_seconds);
 

@@ -1,4 +1,4 @@
-/* xlac run MODEL.hlo: compile in memory (or interpret), execute, print, compare, time. */
+/* xlac run MODEL.hlo: compile in memory (or link a program, or interpret), execute, print, compare, time. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,6 +6,8 @@
 #include "base/json_writer.h"
 #include "cli/driver.h"
 #include "cli/interpreter.h"
+#include "cli/module_descriptor.h"
+#include "cli/remote_run.h"
 #include "cli/run_inputs.h"
 #include "runtime/array_text.h"
 #include "runtime/compare.h"
@@ -26,7 +28,9 @@ typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET, ENGINE_RUN, ENGINE_THREADS, 
 
 typedef struct RunState {
   Engine engine;
-  CodegenJit *jit;          /* NULL when interpreting */
+  CodegenJit *jit; /* NULL when interpreting or remote */
+  bool is_remote;  /* --runner */
+  RemoteProgram remote;
   ThreadPool *threads;      /* NULL when interpreting */
   QueueThreads *queues;     /* ENGINE_THREADS */
   QueueSimulator simulator; /* ENGINE_SIM */
@@ -39,16 +43,25 @@ typedef struct RunState {
   RunTimes times;
 } RunState;
 
-static Status compile_in_memory(Session *session, RunState *state) {
+static int64_t worker_count(const Session *session) {
+  int64_t cores = min_i64(thread_pool_processor_count(), MOST_THREADS);
+  return option_integer(session, OPTION_NUM_THREADS, cores);
+}
+
+static Status compile_to_run(Session *session, RunState *state) {
   double start = driver_seconds_now();
   RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(remote_run_check(session));
   RETURN_IF_ERROR(driver_run_passes(session, true));
   RETURN_IF_ERROR(driver_require_assignment(session));
   RETURN_IF_ERROR(driver_use_plans(session));
   RETURN_IF_ERROR(driver_add_reports(session));
   RETURN_IF_ERROR(driver_generate(session, CODEGEN_OBJECT));
   double load_start = driver_seconds_now();
-  RETURN_IF_ERROR(codegen_jit_load(&session->object, session->diag, &state->jit));
+  if (state->is_remote)
+    RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->remote));
+  else
+    RETURN_IF_ERROR(codegen_jit_load(&session->object, session->diag, &state->jit));
   state->compile_seconds = driver_end_phase(session, "load", load_start) - start;
   return STATUS_OK;
 }
@@ -78,11 +91,10 @@ static void set_engine(Session *session, RunState *state) {
 
 static void create_run(Session *session, RunState *state) {
   if (state->jit == NULL) {
-    state->run = runner_create(session->arena, NULL, interpreter_descriptor(session->arena, session->module), NULL);
+    state->run = runner_create(session->arena, NULL, module_descriptor(session->arena, session->module), NULL);
     return;
   }
-  int64_t cores = min_i64(thread_pool_processor_count(), MOST_THREADS);
-  state->threads = thread_pool_create(session->arena, option_integer(session, OPTION_NUM_THREADS, cores));
+  state->threads = thread_pool_create(session->arena, worker_count(session));
   state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                         .abi_version = XLAC_ABI_VERSION,
                                         .user_data = state->threads,
@@ -111,14 +123,19 @@ static Status execute_once(Session *session, RunState *state, double *out_second
                                            : runner_execute(state->run, session->diag, out_seconds);
 }
 
+static Status execute_all(Session *session, RunState *state, int64_t count, double *seconds) {
+  if (state->is_remote) return remote_program_run(&state->remote, state->run, count, seconds, session->diag);
+  for (int64_t i = 0; i < count; i++) RETURN_IF_ERROR(execute_once(session, state, &seconds[i]));
+  return STATUS_OK;
+}
+
 static Status execute(Session *session, RunState *state) {
   double start = driver_seconds_now();
   int64_t count = option_integer(session, OPTION_REPEAT, 1);
-  bool warm_up = option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
-  if (warm_up) RETURN_IF_ERROR(execute_once(session, state, NULL));
-  double *seconds = ARENA_NEW_ARRAY(session->arena, double, count);
-  for (int64_t i = 0; i < count; i++) RETURN_IF_ERROR(execute_once(session, state, &seconds[i]));
-  state->times = run_times_of(seconds, count);
+  int64_t warm_up = option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
+  double *seconds = ARENA_NEW_ARRAY(session->arena, double, warm_up + count);
+  RETURN_IF_ERROR(execute_all(session, state, warm_up + count, seconds));
+  state->times = run_times_of(seconds + warm_up, count);
   driver_end_phase(session, "run", start);
   return STATUS_OK;
 }
@@ -215,7 +232,7 @@ static Status write_times(Session *session, const RunState *state) {
   json_end_object(&json);
   json_field_int(&json, "argument_bytes", descriptor_argument_bytes(descriptor));
   json_field_int(&json, "output_bytes", descriptor_result_bytes(descriptor));
-  json_field_int(&json, "temp_bytes", descriptor->workspace_bytes);
+  json_field_int(&json, "temp_bytes", state->is_remote ? state->remote.workspace_bytes : descriptor->workspace_bytes);
   const BufferAssignment *assignment = session->module->buffer_assignment; /* none when interpreting */
   json_field_int(&json, "lower_bound_bytes", assignment ? assignment->lower_bound_bytes : 0);
   json_end_object(&json);
@@ -225,8 +242,9 @@ static Status write_times(Session *session, const RunState *state) {
 
 static Status run(Session *session, RunState *state) {
   state->engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
+  state->is_remote = option_given(session, OPTION_RUNNER);
   RETURN_IF_ERROR(state->engine == ENGINE_INTERPRET ? load_to_interpret(session, state)
-                                                    : compile_in_memory(session, state));
+                                                    : compile_to_run(session, state));
   RETURN_IF_ERROR(prepare(session, state));
   Status executed = execute(session, state);
   add_simulation(session, state);
@@ -258,6 +276,9 @@ static Status check_usage(Session *session) {
   if (engine > ENGINE_INTERPRET && is_host)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' is for vector processors, and '--target' is 'host'", values[OPTION_ENGINE].text);
+  if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine == ENGINE_SIM))
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--engine=%s' runs in this process, without '--runner'", values[OPTION_ENGINE].text);
   if (values[OPTION_ORDERS].given && engine != ENGINE_SIM)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--orders' is for '--engine=sim'");
   Status cpu = driver_check_cpu(session);
@@ -270,6 +291,7 @@ int run_command(Session *session) {
   Status status = run(session, &state);
   if (state.threads) thread_pool_destroy(state.threads);
   if (state.queues) queue_threads_destroy(state.queues);
+  remote_program_remove(&state.remote);
   int code = session_end(session, status);
   if (state.jit) codegen_jit_destroy(state.jit);
   return code;

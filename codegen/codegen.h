@@ -17,7 +17,7 @@ typedef struct CodegenOptions {
   StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
   CodegenEmit emit;
   int opt_level;                     /* 0 … 3 */
-  const MachineDescription *machine; /* NULL: the host */
+  const MachineDescription *machine; /* NULL: the host; one with an [isa] of its own leaves mcpu and mattr unread */
   TilerOptions tiler;                /* of a machine */
   bool poison;                       /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
@@ -37,6 +37,10 @@ MUST_USE Status codegen_compile(Arena *arena, const HloModule *module, const Cod
 /* Whether codegen_compile takes these; else STATUS_INVALID with a diagnostic (code "unknown-cpu", the known ones in a
  * note, or "cpu-features"). */
 MUST_USE Status codegen_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag);
+
+/* Whether there is code for the processor that |machine| describes: STATUS_UNSUPPORTED ("unsupported-target"), or
+ * STATUS_INVALID ("machine-isa") for a cpu, features or an abi that it has not, at the description's line. */
+MUST_USE Status codegen_check_machine(const MachineDescription *machine, DiagSink *diag);
 
 /* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", "avx512") is
  * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */

@@ -23,7 +23,8 @@ config.excludes = ["cases", "corpus", "models", "fuzz", "data", "Inputs", "plann
 build_config = lit_config.params.get("config", "release")
 config.available_features.add(build_config)
 config.available_features.add(platform.machine())
-if shutil.which("riscv64-linux-gnu-gcc") and shutil.which("qemu-riscv64-static"):
+# What runs code for RISC-V: Debian's qemu-user-static, gcc-riscv64-linux-gnu, libc6-dev-riscv64-cross.
+if all(shutil.which(tool) for tool in ("qemu-riscv64-static", "riscv64-linux-gnu-gcc")):
     config.available_features.add("riscv")
 
 config.substitutions.append(("%xlac", lit_config.params.get("xlac", os.path.join(ROOT, "build", "xlac"))))

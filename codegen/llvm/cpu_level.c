@@ -1,6 +1,6 @@
 #include "codegen/llvm/cpu_level.h"
 
-#include <string.h>
+#include "codegen/llvm/feature_list.h"
 
 #define AVX_FEATURES "+sse4.1,+sse4.2,+avx,+popcnt"
 #define AVX2_FEATURES "+sse4.1,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt"
@@ -80,46 +80,25 @@ void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_neare
   }
 }
 
-typedef enum Mention { ABSENT, GIVEN, DENIED } Mention;
-
-static Mention last_mention(const char *features, const char *name) {
-  size_t length = strlen(name);
-  Mention mention = ABSENT;
-  for (const char *at = features; (at = strstr(at, name)) != NULL; at += length) {
-    bool starts = at > features && (at - 1 == features || at[-2] == ',');
-    if (starts && (at[length] == ',' || at[length] == '\0')) mention = at[-1] == '+' ? GIVEN : DENIED;
-  }
-  return mention;
-}
-
-static bool has_feature(const char *features, const char *name) {
-  return last_mention(features, name) == GIVEN;
-}
-
 /* Who takes a feature away takes those that build on it. */
 VecTarget cpu_vec_target(const char *features) {
   VecTarget target = {.vector_bits = 128, .register_count = 16, .has_pairs = true};
-  target.has_rounding = has_feature(features, "sse4.1");
-  bool avx = last_mention(features, "avx") != DENIED;
-  target.has_f16c = avx && has_feature(features, "f16c");
-  target.has_fma = avx && has_feature(features, "fma");
-  if (avx && has_feature(features, "avx2")) {
+  target.has_rounding = feature_is_given(features, "sse4.1");
+  bool avx = feature_mention(features, "avx") != FEATURE_DENIED;
+  target.has_f16c = avx && feature_is_given(features, "f16c");
+  target.has_fma = avx && feature_is_given(features, "fma");
+  if (avx && feature_is_given(features, "avx2")) {
     target.vector_bits = 256;
     target.has_masks_32 = true;
   }
   static const char *const avx512[] = {"avx512f", "avx512bw", "avx512dq", "avx512vl"};
-  bool has_avx512 = avx && last_mention(features, "avx2") != DENIED;
-  for (size_t i = 0; i < sizeof avx512 / sizeof *avx512; i++) has_avx512 &= has_feature(features, avx512[i]);
+  bool has_avx512 = avx && feature_mention(features, "avx2") != FEATURE_DENIED;
+  for (size_t i = 0; i < sizeof avx512 / sizeof *avx512; i++) has_avx512 &= feature_is_given(features, avx512[i]);
   if (has_avx512) {
     target.vector_bits = 512;
     target.register_count = 32;
-    target.has_masks = target.has_masks_32 = true;
-    target.has_vnni = has_feature(features, "avx512vnni");
+    target.has_masks = target.has_masks_32 = target.has_avx512 = true;
+    target.has_vnni = feature_is_given(features, "avx512vnni");
   }
   return target;
-}
-
-/* Vectors of 128 bits are what every processor with V has; longer registers run the same code. */
-VecTarget isa_vec_target(const char *features) {
-  return (VecTarget){.vector_bits = 128, .register_count = 32, .has_fma = has_feature(features, "d")};
 }

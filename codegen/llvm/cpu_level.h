@@ -20,9 +20,6 @@ void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_neare
 /* The vector code for a processor with the LLVM feature list |features|, the last mention of each counting. */
 VecTarget cpu_vec_target(const char *features);
 
-/* The same for RISC-V. */
-VecTarget isa_vec_target(const char *features);
-
 /* The variants of an object for unknown processors, from the least to the best. */
 typedef enum CpuVariantId {
   CPU_VARIANT_BASELINE,

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "codegen/llvm/riscv.h"
+
 /* LLVM's registries and command line are process-wide; they are set up once, before anything else of LLVM is used. */
 static void initialize_llvm(void) {
   LLVMInitializeX86TargetInfo();
@@ -29,6 +31,11 @@ static void initialize_once(void) {
 }
 
 /* --- processors --- */
+
+/* Code for another processor than those that --mcpu names. */
+static bool has_own_isa(const CodegenOptions *options) {
+  return options->machine != NULL && !machine_is_host(options->machine);
+}
 
 static bool is_native(StringView mcpu) {
   return mcpu.size == 0 || sv_equal_cstring(mcpu, "native");
@@ -57,6 +64,16 @@ Status codegen_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag) {
   return unknown_cpu(mcpu, diag);
 }
 
+Status codegen_check_machine(const MachineDescription *machine, DiagSink *diag) {
+  if (machine_is_host(machine)) return STATUS_OK;
+  if (riscv_is_triple(machine->isa.triple)) return riscv_check(&machine->isa, diag);
+  Status status =
+      diag_error(diag, STATUS_UNSUPPORTED, machine->isa.loc, "unsupported-target",
+                 "no code for '%.*s' yet, which '%.*s' needs", SV_ARG(machine->isa.triple), SV_ARG(machine->name));
+  diag_note(diag, NO_LOC, "there is code for 'host' (x86_64) and 'riscv64-…'");
+  return status;
+}
+
 static LlvmVariant make_variant(const char *name, const char *cpu, const char *features, StringView mattr) {
   Arena *scratch = arena_create();
   const char *separator = mattr.size > 0 && features[0] != '\0' ? "," : "";
@@ -75,8 +92,20 @@ static LlvmVariant native_variant(StringView mattr) {
   return variant;
 }
 
+static LlvmVariant machine_variant(const MachineIsa *isa) {
+  Arena *scratch = arena_create();
+  const char *features = riscv_features(isa, scratch);
+  LlvmVariant variant = {.cpu = LLVMCreateMessage(riscv_cpu(isa, scratch)),
+                         .features = LLVMCreateMessage(features),
+                         .vec = riscv_vec_target(features)};
+  arena_destroy(scratch);
+  return variant;
+}
+
 static void make_variants(const CodegenOptions *options, LlvmTarget *target) {
-  if (is_native(options->mcpu)) {
+  if (has_own_isa(options)) {
+    target->variants[target->variant_count++] = machine_variant(&options->machine->isa);
+  } else if (is_native(options->mcpu)) {
     target->variants[target->variant_count++] = native_variant(options->mattr);
   } else if (is_dispatch(options->mcpu)) {
     for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
@@ -88,21 +117,6 @@ static void make_variants(const CodegenOptions *options, LlvmTarget *target) {
     const CpuLevel *level = cpu_level_find(options->mcpu);
     target->variants[target->variant_count++] = make_variant(NULL, level->cpu, level->features, options->mattr);
   }
-}
-
-/* What a machine's own code is; NULL: the host's. */
-static const MachineIsa *foreign_isa(const CodegenOptions *options) {
-  if (options->machine == NULL || machine_is_host(options->machine)) return NULL;
-  return &options->machine->isa;
-}
-
-static LlvmVariant isa_variant(const MachineIsa *isa) {
-  Arena *scratch = arena_create();
-  LlvmVariant variant = {.cpu = LLVMCreateMessage(arena_copy_string(scratch, isa->cpu.data, isa->cpu.size))};
-  variant.features = LLVMCreateMessage(arena_copy_string(scratch, isa->features.data, isa->features.size));
-  variant.vec = isa_vec_target(variant.features);
-  arena_destroy(scratch);
-  return variant;
 }
 
 StringView codegen_native_variant(StringView name) {
@@ -122,49 +136,49 @@ StringView codegen_native_variant(StringView name) {
 
 /* --- the machine --- */
 
-static LLVMTargetMachineRef create_machine(const LlvmTarget *target, LLVMTargetRef llvm_target, const MachineIsa *isa,
-                                           int opt_level) {
+static char *make_triple(const CodegenOptions *options) {
+  if (!has_own_isa(options)) return LLVMCreateMessage("x86_64-pc-linux-gnu");
   Arena *scratch = arena_create();
-  LLVMTargetMachineOptionsRef options = LLVMCreateTargetMachineOptions();
-  LLVMTargetMachineOptionsSetCPU(options, target->variants[0].cpu);
-  LLVMTargetMachineOptionsSetFeatures(options, target->variants[0].features);
-  if (isa != NULL && isa->abi.size > 0)
-    LLVMTargetMachineOptionsSetABI(options, arena_copy_string(scratch, isa->abi.data, isa->abi.size));
-  LLVMTargetMachineOptionsSetCodeGenOptLevel(options, opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess);
-  LLVMTargetMachineOptionsSetRelocMode(options, LLVMRelocPIC);
-  LLVMTargetMachineOptionsSetCodeModel(options, isa != NULL ? LLVMCodeModelMedium : LLVMCodeModelDefault);
-  LLVMTargetMachineRef machine = LLVMCreateTargetMachineWithOptions(llvm_target, target->triple, options);
-  LLVMDisposeTargetMachineOptions(options);
+  StringView triple = options->machine->isa.triple;
+  char *copy = LLVMCreateMessage(arena_copy_string(scratch, triple.data, triple.size));
   arena_destroy(scratch);
-  return machine;
+  return copy;
 }
 
-static Status unknown_triple(const MachineIsa *isa, char *message, DiagSink *diag) {
-  Status status = diag_error(diag, STATUS_UNSUPPORTED, isa->loc, "unsupported-target", "no code for '%.*s': %s",
-                             SV_ARG(isa->triple), message);
-  LLVMDisposeMessage(message);
-  return status;
+static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const CodegenOptions *options) {
+  LLVMTargetRef llvm_target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) XLAC_BUG("no back end: %s", message);
+  LLVMTargetMachineOptionsRef machine_options = LLVMCreateTargetMachineOptions();
+  LLVMTargetMachineOptionsSetCPU(machine_options, target->variants[0].cpu);
+  LLVMTargetMachineOptionsSetFeatures(machine_options, target->variants[0].features);
+  if (has_own_isa(options)) {
+    Arena *scratch = arena_create();
+    StringView abi = options->machine->isa.abi;
+    LLVMTargetMachineOptionsSetABI(machine_options, arena_copy_string(scratch, abi.data, abi.size));
+    arena_destroy(scratch);
+  }
+  LLVMTargetMachineOptionsSetCodeGenOptLevel(machine_options,
+                                             options->opt_level == 0 ? LLVMCodeGenLevelNone : LLVMCodeGenLevelLess);
+  LLVMTargetMachineOptionsSetRelocMode(machine_options, LLVMRelocPIC);
+  LLVMTargetMachineOptionsSetCodeModel(machine_options,
+                                       has_own_isa(options) ? LLVMCodeModelMedium : LLVMCodeModelDefault);
+  LLVMTargetMachineRef machine = LLVMCreateTargetMachineWithOptions(llvm_target, target->triple, machine_options);
+  LLVMDisposeTargetMachineOptions(machine_options);
+  return machine;
 }
 
 Status llvm_target_create(const CodegenOptions *options, DiagSink *diag, LlvmTarget *out_target) {
   initialize_once();
   LlvmTarget *target = out_target;
   *target = (LlvmTarget){0};
-  RETURN_IF_ERROR(codegen_check_cpu(options->mcpu, options->mattr, diag));
-  const MachineIsa *isa = foreign_isa(options);
-  if (isa != NULL) {
-    Arena *scratch = arena_create();
-    target->triple = LLVMCreateMessage(arena_copy_string(scratch, isa->triple.data, isa->triple.size));
-    arena_destroy(scratch);
-    target->variants[target->variant_count++] = isa_variant(isa);
-  } else {
-    target->triple = LLVMCreateMessage("x86_64-pc-linux-gnu");
-    make_variants(options, target);
-  }
-  LLVMTargetRef llvm_target;
-  char *message = NULL;
-  if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) return unknown_triple(isa, message, diag);
-  target->machine = create_machine(target, llvm_target, isa, options->opt_level);
+  if (has_own_isa(options))
+    RETURN_IF_ERROR(codegen_check_machine(options->machine, diag));
+  else
+    RETURN_IF_ERROR(codegen_check_cpu(options->mcpu, options->mattr, diag));
+  target->triple = make_triple(options);
+  make_variants(options, target);
+  target->machine = make_machine(target, options);
   target->data_layout = LLVMCreateTargetDataLayout(target->machine);
   return STATUS_OK;
 }

@@ -165,7 +165,7 @@ LLVMValueRef m_power_of_two(const Math *m, const MathWhole *n) {
 /* AVX-512 scales by a float exponent in one instruction, on whole registers. */
 static LLVMValueRef scale_by_instruction(const Math *m, LLVMValueRef value, LLVMValueRef n) {
   int bits = m->lanes * (m->is_double ? 64 : 32);
-  if (!m->vec->target->has_masks || bits < 128) return NULL;
+  if (!m->vec->target->has_avx512 || bits < 128) return NULL;
   if (bits > 512) {
     int half = m->lanes / 2;
     Math part = *m;

@@ -14,14 +14,16 @@
 
 /* What the target can do; from the LLVM feature string (codegen/llvm). */
 typedef struct VecTarget {
-  int vector_bits;    /* of one register: 128, 256, 512 */
+  int vector_bits;    /* of one register, or group of registers: 128, 256, 512 */
   int register_count; /* 16 or 32 */
   bool has_fma;
-  bool has_masks;    /* masked loads and stores of any element size (AVX-512 BW/VL) */
+  bool has_masks;    /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
   bool has_masks_32; /* of 32- and 64-bit elements (AVX2) */
   bool has_f16c;     /* hardware f16 <-> f32 */
-  bool has_rounding; /* SSE4.1 roundps */
-  bool has_pairs;    /* products of pairs of 16-bit integers added up (SSE2 pmaddwd) */
+  bool has_rounding; /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
+  bool has_division; /* of integers (RISC-V V) */
+  bool has_pairs;    /* 16-bit products added in pairs (SSE2 pmaddwd and its wider forms) */
+  bool has_avx512;   /* its instructions for parts of floats and extrema */
   bool has_vnni;     /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
 } VecTarget;
 
@@ -112,7 +114,7 @@ LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMVal
                               LLVMValueRef c);
 
 typedef enum VecDotKind {
-  VEC_DOT_S16,  /* two products of 16 bits, both signed */
+  VEC_DOT_S16,  /* two products of 16 bits, both signed; needs has_pairs */
   VEC_DOT_U8_S8 /* four of 8 bits, |a| unsigned, |b| signed; needs has_vnni */
 } VecDotKind;
 

@@ -83,7 +83,7 @@ static bool constant_of(const VecBuilder *vec, LLVMValueRef value, double *out_v
 static LLVMValueRef extremum_by_instruction(const VecBuilder *vec, bool is_double, LLVMValueRef x, LLVMValueRef y,
                                             bool is_maximum, int lanes) {
   int bits = lanes * (is_double ? 64 : 32);
-  if (!vec->target->has_masks || bits < 128) return NULL;
+  if (!vec->target->has_avx512 || bits < 128) return NULL;
   if (bits > 512) {
     int half = lanes / 2;
     LLVMValueRef parts[2];

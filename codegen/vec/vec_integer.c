@@ -64,8 +64,8 @@ VEC_RULE(vec_int_sign) {
   return LLVMBuildOr(vec->builder, one, fill, "");
 }
 
-/* The quotient of vectors, cut to a whole number: there is no vector instruction for it, but floats of more than twice
- * the width divide exactly enough (a quotient that is not whole is farther from the next whole number than the
+/* The quotient of vectors, cut to a whole number: where there is no vector instruction for it, floats of more than
+ * twice the width divide exactly enough (a quotient that is not whole is farther from the next whole number than the
  * division's rounding error). */
 static LLVMValueRef quotient_through_floats(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_signed,
                                             int bits, int lanes) {
@@ -85,7 +85,8 @@ static LLVMValueRef quotient_through_floats(const VecBuilder *vec, LLVMValueRef 
 
 static LLVMValueRef quotient(const VecBuilder *vec, LLVMValueRef x, LLVMValueRef y, bool is_signed, int bits,
                              int lanes) {
-  if (lanes > 1 && bits <= 32 && !LLVMIsConstant(y)) return quotient_through_floats(vec, x, y, is_signed, bits, lanes);
+  if (lanes > 1 && bits <= 32 && !LLVMIsConstant(y) && !vec->target->has_division)
+    return quotient_through_floats(vec, x, y, is_signed, bits, lanes);
   return is_signed ? LLVMBuildSDiv(vec->builder, x, y, "") : LLVMBuildUDiv(vec->builder, x, y, "");
 }
 

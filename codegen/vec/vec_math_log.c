@@ -67,7 +67,7 @@ static LLVMValueRef log_specials(const Math *m, LLVMValueRef x, LLVMValueRef res
 /* AVX-512 takes floats apart in whole registers, special values and all: log 0 = -inf comes from the exponent, NaN for
  * negative x from the significand. */
 static LLVMValueRef log_by_instruction(const Math *m, LLVMValueRef x) {
-  if (m->is_double || !m->vec->target->has_masks || m->lanes < 4) return NULL;
+  if (m->is_double || !m->vec->target->has_avx512 || m->lanes < 4) return NULL;
   if (m->lanes > 16) {
     Math half = *m;
     half.lanes = m->lanes / 2;

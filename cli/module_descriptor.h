@@ -1,0 +1,11 @@
+/* What an object would say of a module's leaves, for whoever has no object in memory. */
+#ifndef XLAC_CLI_MODULE_DESCRIPTOR_H
+#define XLAC_CLI_MODULE_DESCRIPTOR_H
+
+#include "hlo/ir/hlo_module.h"
+#include "runtime/abi.h"
+
+/* No workspace, no aliases.  In |arena|. */
+const XlacDescriptor *module_descriptor(Arena *arena, const HloModule *module);
+
+#endif

@@ -1,0 +1,16 @@
+/* --runner=CMD: the module as a program of its own, linked for its machine and run by CMD. */
+#ifndef XLAC_CLI_REMOTE_RUN_H
+#define XLAC_CLI_REMOTE_RUN_H
+
+#include "cli/driver.h"
+#include "runtime/remote_program.h"
+
+/* Code that was or is to be generated can be executed: in this process, or by --runner; else STATUS_INVALID. */
+MUST_USE Status remote_run_check(const Session *session);
+
+/* Links session->object with the C compiler of the session's machine, on Debian named after the triple:
+ * riscv64-linux-gnu-gcc.  In any case ended by remote_program_remove. */
+MUST_USE Status remote_run_build(Session *session, bool has_queue_threads, int64_t worker_count,
+                                 RemoteProgram *out_program);
+
+#endif
