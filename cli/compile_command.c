@@ -82,8 +82,10 @@ static Status add_buffer_map(Session *session, const char *path) {
   ModulePlans plans;
   ReportSection oncore = {&plans, "oncore", oncore_text, oncore_json};
   if (session->machine) {
-    RETURN_IF_ERROR(module_plans_make(session->codegen_arena, session->module, session->machine, &session->tiler,
-                                      session->diag, &plans));
+    TilerOptions options = session->tiler;
+    options.compares = true;
+    RETURN_IF_ERROR(
+        module_plans_make(session->codegen_arena, session->module, session->machine, &options, session->diag, &plans));
   }
   report_buffer_map(&text, session->module, session->module->buffer_assignment, format,
                     session->machine ? &oncore : NULL);

@@ -34,6 +34,9 @@ static Status visit_kernel(void *self, const KernelVisit *visit, DiagSink *diag)
         plan_for_kernel(maker->arena, visit->use.kernel, name, maker->machine, maker->options, diag, &made.plan));
     RETURN_IF_ERROR(plan_check(maker->arena, made.plan, maker->machine, diag, &made.verdict));
     RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, diag));
+    if (maker->options->compares) {
+      made.alternatives = plan_alternatives_find(made.plan, maker->machine, maker->options);
+    }
     *number = (int32_t)maker->plans.count;
     array_push(&maker->plans, maker->arena, made);
     array_push(&maker->uses, maker->arena, (NameArray){0});
@@ -106,6 +109,7 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
     const ModulePlan *plan = &plans->plans[i];
     sb_append_char(out, '\n');
     oncore_map_text(out, plan->plan, &plan->verdict, plans->machine);
+    plan_alternatives_text(out, plan->plan, &plan->alternatives);
     for (int64_t u = 1; u < plan->use_count; u++) {
       sb_printf(out, "%s%.*s%s", u == 1 ? "  also     " : "", SV_ARG(plan->uses[u]),
                 u + 1 < plan->use_count ? ", " : "\n");
@@ -151,6 +155,7 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
     json_end_array(json);
     json_key(json, "plan");
     oncore_map_json(json, plan->plan, &plan->verdict, plans->machine);
+    plan_alternatives_json(json, &plan->alternatives);
     json_end_object(json);
   }
   json_end_array(json);

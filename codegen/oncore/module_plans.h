@@ -4,6 +4,7 @@
 
 #include "base/json_writer.h"
 #include "codegen/oncore/module_bound.h"
+#include "codegen/oncore/plan_alternatives.h"
 #include "codegen/oncore/plan_check.h"
 #include "codegen/oncore/tiler.h"
 #include "hlo/ir/hlo_module.h"
@@ -12,6 +13,7 @@
 typedef struct ModulePlan {
   const Plan *plan;
   PlanVerdict verdict;
+  PlanAlternatives alternatives; /* TilerOptions.compares */
   int64_t use_count;
   const StringView *uses; /* names of instructions, the plan's own first */
 } ModulePlan;

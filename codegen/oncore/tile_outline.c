@@ -58,6 +58,7 @@ static int32_t add_ring(TileOutline *outline, const TileAccess *access, int32_t 
   for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = outline->tiling->extents[access->axes[i]];
   tensor.loop = loop;
   tensor.buffer = access->buffer;
+  tensor.fold = -1;
   if (tile_outline_instances(outline, loop) > 1) {
     tensor.kind = PLAN_RING;
     tensor.slots = outline->tiling->depth;
@@ -68,18 +69,19 @@ static int32_t add_ring(TileOutline *outline, const TileAccess *access, int32_t 
 static int32_t find_tensor(const TileOutline *outline, PlanTensorKind kind, int32_t number) {
   for (int32_t t = 0; t < outline->tensors.count; t++) {
     const TileTensor *tensor = &outline->tensors.data[t];
-    if (tensor->kind == kind && tensor->buffer == number) return t;
+    if (tensor->kind == kind && (kind == PLAN_ACCUMULATOR ? tensor->fold : tensor->buffer) == number) return t;
   }
   return -1;
 }
 
-/* One for all covers that fold into or read |access|.  Buffers of the Kernel and folds are told apart by the kind. */
+/* One for all covers that fold into or read |access|; |number|: the fold's, or of rows the Kernel's buffer's. */
 static int32_t shared_tensor(TileOutline *outline, PlanTensorKind kind, int32_t number, const TileAccess *access,
                              bool whole_rows) {
   int32_t found = find_tensor(outline, kind, number);
   if (found >= 0) return found;
   TileTensor tensor = {.kind = kind, .type = access->type, .axis_count = access->axis_count, .slots = 1, .loop = -1};
-  tensor.buffer = number;
+  tensor.buffer = kind == PLAN_ACCUMULATOR ? -1 : number;
+  tensor.fold = kind == PLAN_ACCUMULATOR ? number : -1;
   for (int32_t i = 0; i < access->axis_count; i++) {
     const KernelDim *dim = &outline->kernel->dims[access->axes[i]];
     bool whole = whole_rows && dim->stage != KERNEL_OUTER;
@@ -137,7 +139,8 @@ static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
   const TileAccess *access = &of->accesses.accesses[number];
   TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = 1, .slots = 1, .loop = -1};
   tensor.extents[0] = outline->kernel->buffers[access->buffer].element_count;
-  tensor.buffer = -1;
+  tensor.buffer = access->buffer;
+  tensor.fold = -1;
   of->tensors[number] = add_tensor(outline, tensor);
   add_step(outline, STEP_LOAD, cover, number, -1, -1);
 }

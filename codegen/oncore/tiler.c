@@ -1,6 +1,7 @@
 #include "codegen/oncore/tiler.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
@@ -453,6 +454,18 @@ static Status choose_tiling(Arena *arena, const Kernel *kernel, const MachineDes
   Status status = tiling_search(arena, kernel, machine, usable, 2, &quiet, out_tiling);
   arena_destroy(scratch);
   return status == STATUS_OK ? status : tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling);
+}
+
+double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
+  Arena *scratch = arena_create();
+  DiagSink quiet;
+  diag_sink_init(&quiet, scratch);
+  Tiling tiling;
+  Status status = check_rules(kernel, &quiet);
+  if (status == STATUS_OK) status = choose_tiling(scratch, kernel, machine, options, &quiet, &tiling);
+  double cycles = status == STATUS_OK ? tiling.cycles : INFINITY;
+  arena_destroy(scratch);
+  return cycles;
 }
 
 Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,

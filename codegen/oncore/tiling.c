@@ -1,9 +1,9 @@
 #include "codegen/oncore/tiling.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/checked_math.h"
+#include "codegen/oncore/buffer_shortage.h"
 
 enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000 };
 
@@ -14,9 +14,11 @@ typedef struct TilingSearch {
   int64_t buffer_bytes;
   DiagSink *diag;
   Status status;
+  bool notes_least;                                    /* in what does not depend on the Buffer */
   int32_t counts[KERNEL_MAX_DIMS];                     /* candidates per dim */
   int64_t candidates[KERNEL_MAX_DIMS][MAX_CANDIDATES]; /* extents, ascending; the last is the whole dim */
-  int64_t least_footprint;                             /* of all that was looked at */
+  int64_t least_footprint;                             /* of what any search for this depth looks at */
+  Tiling least;                                        /* that has it */
 } TilingSearch;
 
 /* A point of the search: a candidate per dim. */
@@ -90,6 +92,17 @@ static bool has_sequence(const Kernel *kernel) {
   return false;
 }
 
+/* Loops over what is cut only, in the point's order. */
+static Tiling cut_tiling(const Kernel *kernel, const Tiling *tiling) {
+  Tiling cut = *tiling;
+  cut.outer_count = 0;
+  for (int32_t i = 0; i < tiling->outer_count; i++) {
+    int32_t dim = tiling->outer[i];
+    if (cut.extents[dim] < kernel->dims[dim].extent) cut.outer[cut.outer_count++] = dim;
+  }
+  return cut;
+}
+
 static void evaluate(TilingSearch *search, TilingPoint *point) {
   const Kernel *kernel = search->kernel;
   point->cycles = TOO_LONG;
@@ -102,16 +115,14 @@ static void evaluate(TilingSearch *search, TilingPoint *point) {
   Arena *arena = arena_create();
   TileOutline outline;
   TilingCost cost;
-  Tiling cut = point->tiling; /* loops over what is cut only, in the point's order */
-  cut.outer_count = 0;
-  for (int32_t i = 0; i < point->tiling.outer_count; i++) {
-    int32_t dim = point->tiling.outer[i];
-    if (cut.extents[dim] < kernel->dims[dim].extent) cut.outer[cut.outer_count++] = dim;
-  }
+  Tiling cut = cut_tiling(kernel, &point->tiling);
   tile_outline_make(arena, kernel, search->machine, &cut, &outline);
   Status status = tile_outline_cost(&outline, search->diag, &cost);
   if (status != STATUS_OK) search->status = status;
-  search->least_footprint = min_i64(search->least_footprint, cost.footprint);
+  if (search->notes_least && cost.footprint < search->least_footprint) {
+    search->least_footprint = cost.footprint;
+    search->least = cut;
+  }
   if (status == STATUS_OK && cost.footprint <= search->buffer_bytes) point->cycles = cost.cycles;
   arena_destroy(arena);
 }
@@ -182,6 +193,7 @@ static void best_of_grid(TilingSearch *search, TilingPoint *point) {
     total = more;
   }
   TilingPoint best = *point;
+  search->notes_least = true;
   evaluate(search, &best);
   for (int64_t number = 0; number < total && search->status == STATUS_OK; number++) {
     TilingPoint next = *point;
@@ -195,6 +207,7 @@ static void best_of_grid(TilingSearch *search, TilingPoint *point) {
     evaluate(search, &next);
     if (improves(&next, &best)) best = next;
   }
+  search->notes_least = false;
   *point = best;
 }
 
@@ -307,9 +320,7 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
   }
   RETURN_IF_ERROR(search.status);
   if (best.cycles == TOO_LONG) {
-    return diag_error(diag, STATUS_EXHAUSTED, kernel->source->loc, "oncore-too-small",
-                      "'%.*s' needs %" PRId64 " bytes of Buffer even in its smallest tiles; there are %" PRId64,
-                      SV_ARG(kernel->source->name), search.least_footprint, buffer_bytes);
+    return buffer_shortage_report(kernel, machine, &search.least, buffer_bytes, diag);
   }
   compact_outer(&search, &best);
   best.tiling.cycles = best.cycles;

@@ -56,7 +56,8 @@ typedef struct TileTensor {
   int32_t slots;
   int64_t slot_bytes; /* aligned */
   int32_t loop;       /* in which its slots are filled anew */
-  int32_t buffer;     /* of the Kernel, -1: accumulators and indices */
+  int32_t buffer;     /* of the Kernel, -1: sums and indices */
+  int32_t fold;       /* of the Kernel that it sums up for, or -1 */
 } TileTensor;
 
 /* The stages that one computation covers, or an index tile. */
