@@ -13,6 +13,7 @@ static int32_t plan_depth(const Plan *plan) {
 
 PlanAlternatives plan_alternatives_find(const Plan *plan, const MachineDescription *machine,
                                         const TilerOptions *options) {
+  if (plan->kernel == NULL || plan->estimate <= 0) return (PlanAlternatives){0};
   int64_t size = machine->buffer.size;
   int32_t depth = plan_depth(plan);
   PlanAlternatives found = {true,

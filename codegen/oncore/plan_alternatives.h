@@ -18,7 +18,8 @@ typedef struct PlanAlternatives {
   PlanAlternative of[PLAN_ALTERNATIVE_COUNT];
 } PlanAlternatives;
 
-/* Twice and half the Buffer, rings of one slot less and one more than in |plan|, which was made for |machine|. */
+/* Twice and half the Buffer, rings of one slot less and one more than in |plan|, which was made for |machine|.  Of a
+ * plan that somebody wrote nothing is known. */
 PlanAlternatives plan_alternatives_find(const Plan *plan, const MachineDescription *machine,
                                         const TilerOptions *options);
 

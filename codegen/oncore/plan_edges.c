@@ -150,15 +150,25 @@ static void derive(const Plan *plan, const MachineDescription *machine, PlanComm
 /* --- edges that others imply --- */
 
 /* Beyond its rings' slots a loop only repeats itself. */
-enum { SHORT_LOOP = 6, MOST_PRUNED = 1 << 20 };
+enum { SHORT_LOOP = 4, MOST_PRUNED = 1 << 20 };
+
+static int64_t short_loop(const Plan *plan) {
+  int64_t most = 2;
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    const PlanTensor *tensor = &plan->tensors[t];
+    if (tensor->kind == PLAN_RING && tensor->extents[0] > most) most = tensor->extents[0];
+  }
+  return most + SHORT_LOOP;
+}
 
 /* |plan| with few iterations and the edges that these need. */
 static Plan with_short_loops(Arena *arena, const Plan *plan, const MachineDescription *machine) {
   Plan copy = *plan;
   copy.arena = arena;
   PlanLoop *loops = ARENA_COPY_ARRAY(arena, PlanLoop, plan->loops, plan->loop_count);
+  int64_t most = short_loop(plan);
   for (int32_t l = 0; l < plan->loop_count; l++) {
-    if (loops[l].trip_count > SHORT_LOOP) loops[l].trip_count = SHORT_LOOP;
+    if (loops[l].trip_count > most) loops[l].trip_count = most;
   }
   copy.loops = loops;
   PlanCommand *commands = ARENA_COPY_ARRAY(arena, PlanCommand, plan->commands, plan->command_count);
@@ -167,7 +177,8 @@ static Plan with_short_loops(Arena *arena, const Plan *plan, const MachineDescri
   return copy;
 }
 
-/* Instances of each edge, |counts| indexed by consumer × commands + producer: all, less those that are redundant. */
+/* Instances of each edge, |counts| indexed by consumer × commands + producer: all, less those that are redundant; an
+ * edge that only repeats what the queue has waited for has none. */
 static int64_t *needed_instances(Arena *arena, const CommandStream *stream, const HazardReport *report,
                                  int32_t commands) {
   int64_t *counts = ARENA_NEW_ARRAY(arena, int64_t, (int64_t)commands * commands);
@@ -194,7 +205,7 @@ static Status prune(const Plan *plan, const MachineDescription *machine, PlanCom
   HazardLimits limits = {.kept = MOST_PRUNED, .races = MOST_PRUNED};
   Status status = plan_stream_make(scratch, &sample, machine, diag, &stream);
   if (status == STATUS_OK) status = hazards_check(scratch, scratch, &stream, machine, limits, diag, &report);
-  if (status == STATUS_OK && report.counts[HAZARD_REDUNDANT_EDGE] > 0) {
+  if (status == STATUS_OK) {
     int64_t *needed = needed_instances(scratch, &stream, &report, plan->command_count);
     for (int32_t c = 0; c < plan->command_count; c++) {
       PlanEdge *edges = (PlanEdge *)commands[c].edges;
@@ -210,6 +221,9 @@ static Status prune(const Plan *plan, const MachineDescription *machine, PlanCom
 }
 
 Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
+  for (int32_t q = 0; q < machine->queue_count; q++) {
+    if (machine->queues[q].complete != COMPLETE_IN_ORDER) return plan_edges_complete(plan, machine, commands, diag);
+  }
   derive(plan, machine, commands);
   return prune(plan, machine, commands, diag);
 }

@@ -9,7 +9,8 @@
  * latest writer, a writer for the readers of what its slot held before.  Left out is what in-order queues keep, and
  * what an earlier command of the same queue has waited for.  For plans of the tiler: a slot is used in turn by the
  * instances of the command that fills it, and nothing else orders commands.  Edges that others imply in every instance
- * are dropped, as the stream of the plan with short loops shows. */
+ * are dropped, as the stream of the plan with short loops shows.  On a machine with unordered queues: what
+ * plan_edges_complete adds to commands without edges. */
 MUST_USE Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag);
 
 /* Adds to the edges of |commands|, those of |plan|, what any plan needs to be without races: the fewest edges between
