@@ -262,3 +262,22 @@ void index_print(StringBuilder *out, const IndexSpace *space, IndexExpr a) {
     sb_printf(out, " + %" PRId64, a.constant);
   }
 }
+
+static int64_t evaluate_atom(const IndexSpace *space, const IndexAtom *atom, const int64_t *dims,
+                             const int64_t *values) {
+  switch (atom->kind) {
+    case INDEX_ATOM_DIM: return dims[atom->number];
+    case INDEX_ATOM_VALUE: return values[atom->number];
+    case INDEX_ATOM_DIV: return index_evaluate(space, atom->inner, dims, values) / atom->divisor;
+    case INDEX_ATOM_MOD: return index_evaluate(space, atom->inner, dims, values) % atom->divisor;
+  }
+  XLAC_BUG("unknown kind of atom");
+}
+
+int64_t index_evaluate(const IndexSpace *space, IndexExpr a, const int64_t *dims, const int64_t *values) {
+  int64_t sum = a.constant;
+  for (int i = 0; i < a.term_count; i++) {
+    sum += a.terms[i].coefficient * evaluate_atom(space, &space->atoms.data[a.terms[i].atom], dims, values);
+  }
+  return sum;
+}

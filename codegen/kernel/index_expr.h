@@ -67,6 +67,9 @@ IndexExpr index_without_dim(IndexSpace *space, IndexExpr a, int dim);
 IndexExpr index_substitute(IndexSpace *to, const IndexSpace *from, IndexExpr a, const IndexExpr *dims,
                            const int32_t *values);
 
+/* |a| where dimension n is dims[n] and run-time value v is values[v]. */
+int64_t index_evaluate(const IndexSpace *space, IndexExpr a, const int64_t *dims, const int64_t *values);
+
 /* "4*d0 + d1 + 3", values as v7, "(d0 / 3)", "(d0 % 3)". */
 void index_print(StringBuilder *out, const IndexSpace *space, IndexExpr a);
 

@@ -190,7 +190,7 @@ static bool check_scalar(PlanReader *reader, const PlanScalar *scalar, SourceLoc
     const IndexAtom *atom = &kernel->space.atoms.data[a];
     if (atom->kind != INDEX_ATOM_VALUE || atom->number != scalar->value) continue;
     if (kernel->values[scalar->value].dims != 0) break;
-    if (scalar->lower <= atom->lower && scalar->upper >= atom->upper) return true;
+    if (scalar->lower == atom->lower && scalar->upper == atom->upper) return true;
     return plan_fail(reader, loc, "plan-kernel", "value v%d of the kernel is from %" PRId64 " to %" PRId64,
                      scalar->value, atom->lower, atom->upper);
   }

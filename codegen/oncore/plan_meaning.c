@@ -1,5 +1,6 @@
 #include "codegen/oncore/plan_meaning.h"
 
+#include "codegen/oncore/plan_content.h"
 #include "codegen/oncore/tile_kernel.h"
 
 static Status check_command(const Plan *plan, const PlanCommand *command, DiagSink *diag) {
@@ -23,5 +24,13 @@ Status plan_meaning_check(const Plan *plan, DiagSink *diag) {
     Status checked = check_command(plan, &plan->commands[c], diag);
     if (checked != STATUS_OK) status = checked;
   }
+  if (status != STATUS_OK || plan->kernel == NULL) return status;
+  bool complete;
+  status = plan_content_check(plan, diag, &complete);
+  if (status == STATUS_OK && !complete)
+    diag_warning(diag, NO_LOC, "plan-long",
+                 "the plan of '%.*s' is too long to be followed to its end: that its commands compute the kernel is "
+                 "shown for a part only",
+                 SV_ARG(plan->name));
   return status;
 }

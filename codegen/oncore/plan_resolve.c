@@ -43,6 +43,7 @@ static bool size_temporaries(PlanReader *reader, Plan *plan) {
     int64_t lower, last;
     if (memory->kind != PLAN_TEMPORARY) continue;
     index_range(&plan->space, memory->offset, &lower, &last);
+    if (lower < 0) return plan_fail(reader, memory->loc, "plan-range", "a temporary array begins before its first byte");
     for (int32_t i = 0; i < memory->rank; i++) {
       int64_t step;
       if (memory->strides[i] < 0 || !checked_mul(memory->strides[i], memory->extents[i] - 1, &step) ||

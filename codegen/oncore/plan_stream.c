@@ -16,6 +16,7 @@ typedef struct PlanExpander {
   DiagSink *diag;
   CommandStream *stream;
   int64_t *iterations;     /* by loop: the one at hand */
+  int64_t *scalars;        /* their lower bounds */
   int32_t *memory_objects; /* by memory view */
   int32_t *started;        /* by command: instances so far */
   int32_t **instances;     /* by command: stream numbers of all its instances */
@@ -34,24 +35,8 @@ int64_t plan_instance_count(const Plan *plan) {
 
 /* --- numbers at an iteration --- */
 
-static int64_t evaluate(const PlanExpander *expander, IndexExpr expr);
-
-static int64_t evaluate_atom(const PlanExpander *expander, const IndexAtom *atom) {
-  switch (atom->kind) {
-    case INDEX_ATOM_DIM: return expander->iterations[atom->number];
-    case INDEX_ATOM_VALUE: return atom->lower;
-    case INDEX_ATOM_DIV: return evaluate(expander, atom->inner) / atom->divisor;
-    case INDEX_ATOM_MOD: return evaluate(expander, atom->inner) % atom->divisor;
-  }
-  XLAC_BUG("unknown kind of atom");
-}
-
 static int64_t evaluate(const PlanExpander *expander, IndexExpr expr) {
-  int64_t value = expr.constant;
-  for (int i = 0; i < expr.term_count; i++) {
-    value += expr.terms[i].coefficient * evaluate_atom(expander, &expander->plan->space.atoms.data[expr.terms[i].atom]);
-  }
-  return value;
+  return index_evaluate(&expander->plan->space, expr, expander->iterations, expander->scalars);
 }
 
 static int64_t range_extent(const PlanExpander *expander, const PlanRange *range) {
@@ -320,6 +305,8 @@ Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription
   command_stream_init(out_stream, arena, plan->buffer_bytes);
   PlanExpander expander = {.arena = arena, .plan = plan, .machine = machine, .diag = diag, .stream = out_stream};
   expander.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
+  expander.scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
+  for (int32_t s = 0; s < plan->scalar_count; s++) expander.scalars[s] = plan->scalars[s].lower;
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
