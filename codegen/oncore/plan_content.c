@@ -535,6 +535,15 @@ static void choose_values(Follower *f, bool upper) {
   for (int32_t s = 0; s < f->plan->scalar_count; s++) f->scalars[s] = f->values[f->plan->scalars[s].value];
 }
 
+/* Where the array of |buffer| is declared. */
+static SourceLoc declaration_of(const Follower *f, int32_t buffer) {
+  for (int32_t m = 0; m < f->plan->memory_count; m++) {
+    const PlanMemory *memory = &f->plan->memories[m];
+    if (memory->kind != PLAN_TEMPORARY && memory->number == buffer) return memory->loc;
+  }
+  return NO_LOC;
+}
+
 static void check_stored(Follower *f) {
   for (int32_t b = 0; b < f->kernel->buffer_count; b++) {
     bool is_result = f->kernel->buffers[b].role == KERNEL_RESULT || f->kernel->buffers[b].role == KERNEL_IN_PLACE;
@@ -542,7 +551,7 @@ static void check_stored(Follower *f) {
     if (!is_result) continue;
     if (!tile_is_updated(f->kernel, b)) wanted = tile_stored_elements(f->kernel, b);
     if (f->stored[b] == wanted) continue;
-    f->status = diag_error(f->diag, STATUS_INVALID, NO_LOC, "plan-meaning",
+    f->status = diag_error(f->diag, STATUS_INVALID, declaration_of(f, b), "plan-meaning",
                            "in the plan of '%.*s': %" PRId64 " of the %" PRId64
                            " elements of buffer %d that the kernel makes are stored",
                            SV_ARG(f->plan->name), f->stored[b], wanted, b);

@@ -70,7 +70,14 @@ static bool implies(const EdgeWalk *walk, int32_t consumer, const PlanEdge *a, c
   return a->command > b->command;
 }
 
+/* A later command that no loop brings round again. */
+static bool never_comes_before(const EdgeWalk *walk, int32_t producer, int32_t consumer) {
+  const PlanCommand *commands = walk->commands;
+  return producer >= consumer && plan_common_loop(walk->plan, commands[producer].loop, commands[consumer].loop) < 0;
+}
+
 static void add_edge(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer, PlanEdge edge) {
+  if (never_comes_before(walk, edge.command, consumer)) return;
   if (is_ordered(walk, edge.command, consumer)) return;
   int64_t kept = 0;
   for (int64_t i = 0; i < edges->count; i++) {
