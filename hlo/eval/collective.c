@@ -1,5 +1,6 @@
 /* Communication, between the one device there is; and calls of functions known by name. */
 #include "hlo/eval/eval_internal.h"
+#include "hlo/ir/custom_call.h"
 
 static Status check_one_device(const EvalStep *step) {
   const HloModule *module = step->frame->computation->module;
@@ -60,25 +61,19 @@ Status eval_zero(EvalStep *step) {
   return STATUS_OK;
 }
 
-/* Markers that pass their operand on. */
-static const char *const markers[] = {
-    "Sharding",         "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
-    "LayoutConstraint", "MoveToHost",           "MoveToDevice"};
-
 static bool is_potrf(const EvalStep *step, StringView target) {
   const Shape *shape = step->instruction->shape;
-  return target.size == 17 && sv_starts_with(target, SV("lapack_")) && sv_ends_with(target, SV("potrf_ffi")) &&
-         step->instruction->operand_count == 1 && eval_operand_shape(step, 0)->rank >= 2 && shape_is_tuple(shape) &&
-         shape->tuple_size == 2 && shape_compatible(shape->tuple[0], eval_operand_shape(step, 0)) &&
+  return custom_call_is_lapack(target, SV("potrf")) && step->instruction->operand_count == 1 &&
+         eval_operand_shape(step, 0)->rank >= 2 && shape_is_tuple(shape) && shape->tuple_size == 2 &&
+         shape_compatible(shape->tuple[0], eval_operand_shape(step, 0)) &&
          shape->tuple[1]->rank == eval_operand_shape(step, 0)->rank - 2;
 }
 
 Status eval_custom_call(EvalStep *step) {
   const HloAttr *target = hlo_instruction_attr(step->instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  for (size_t i = 0; i < sizeof markers / sizeof markers[0]; i++) {
-    if (!sv_equal_cstring(target->value.text, markers[i]) || step->instruction->operand_count != 1) continue;
-    if (shape_compatible(step->instruction->shape, eval_operand_shape(step, 0))) return eval_forward(step);
-  }
+  if (custom_call_is_marker(target->value.text) && step->instruction->operand_count == 1 &&
+      shape_compatible(step->instruction->shape, eval_operand_shape(step, 0)))
+    return eval_forward(step);
   if (is_potrf(step, target->value.text)) return eval_lapack_potrf(step);
   return eval_error(step, "of '%.*s' cannot be evaluated", SV_ARG(target->value.text));
 }

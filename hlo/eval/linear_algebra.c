@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hlo/eval/eval_internal.h"
+#include "hlo/ir/custom_call.h"
 
 typedef double complex Z;
 
@@ -66,27 +67,11 @@ Status eval_cholesky(EvalStep *step) {
   return STATUS_OK;
 }
 
-/* The integer of |name| in the text of an FFI call's dictionary ("uplo = 76 : ui8"), or |fallback|. */
-static int64_t call_attribute(const HloInstruction *call, StringView name, int64_t fallback) {
-  const HloAttr *config = hlo_instruction_attr(call, HLO_ATTR_BACKEND_CONFIG);
-  StringView text = config ? config->value.text : SV("");
-  for (size_t at = 0; at + name.size < text.size; at++) {
-    if (!sv_starts_with(sv_sub(text, at, name.size), name)) continue;
-    size_t i = at + name.size;
-    while (i < text.size && (text.data[i] == ' ' || text.data[i] == '=')) i++;
-    int64_t value = 0;
-    for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9' && value < 1000; i++)
-      value = value * 10 + (text.data[i] - '0');
-    return value;
-  }
-  return fallback;
-}
-
 /* LAPACK's potrf as JAX calls it: (factor, info) of each matrix; the other triangle stays, info is the order of the
  * first minor that is not positive. */
 Status eval_lapack_potrf(EvalStep *step) {
   const Shape *shape = eval_operand_shape(step, 0);
-  bool is_lower = call_attribute(step->instruction, SV("uplo"), 'L') == 'L';
+  bool is_lower = custom_call_integer(step->instruction, SV("uplo"), 'L') == 'L';
   Literal *out = eval_result(step);
   if (shape_element_count(shape) == 0) return STATUS_OK;
   int64_t n = shape->dims[shape->rank - 1], batches = shape_element_count(shape) / (n * n);

@@ -1,16 +1,9 @@
 #include "hlo/infer/custom_call_targets.h"
 
-/* Markers that XLA's front ends and partitioner leave in dumps: identities or operations of their own. */
-static const char *const known_targets[] = {
-    "Sharding",   "SPMDFullToShardShape", "SPMDShardToFullShape", "TopK",
-    "MoveToHost", "MoveToDevice",         "LayoutConstraint",     "annotate_device_placement",
-};
+#include "hlo/ir/custom_call.h"
 
 static bool is_known(StringView target) {
-  for (size_t i = 0; i < sizeof known_targets / sizeof *known_targets; i++) {
-    if (sv_equal_cstring(target, known_targets[i])) return true;
-  }
-  return false;
+  return custom_call_is_marker(target) || sv_equal_cstring(target, "TopK");
 }
 
 static Status check_call(const HloInstruction *call, DiagSink *diag) {
