@@ -32,7 +32,7 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
   return STATUS_OK;
 }
 
-static LLVMValueRef scratch_pointer(ControlEmitter *control) {
+LLVMValueRef control_scratch(ControlEmitter *control) {
   int64_t offset = align_up(control->assignment->workspace_bytes, WORKSPACE_ALIGNMENT);
   LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)offset, true);
   return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), control->workspace,
@@ -75,7 +75,7 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
   const KernelCode *code = &called->code;
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
-  arguments[count] = code->scratch_bytes > 0 ? scratch_pointer(control)
+  arguments[count] = code->scratch_bytes > 0 ? control_scratch(control)
                                              : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   control_poison_scratch(control, arguments[count++], code->scratch_bytes);
   if (control->coder != NULL) {
@@ -306,6 +306,11 @@ Status control_conditional(ControlEmitter *control, const HloInstruction *condit
 
 /* --- instructions --- */
 
+static Status not_for_coder(ControlEmitter *control, const HloInstruction *instruction) {
+  return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-oncore",
+                    "'%s' has no rule for vector processors yet", hlo_opcode_text(instruction->opcode));
+}
+
 static Status emit_instruction(ControlEmitter *control, const HloInstruction *instruction) {
   if (hlo_is_view(instruction) || emit_scalar(control, instruction)) return STATUS_OK;
   switch (emit_family(instruction->opcode)) {
@@ -316,6 +321,12 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
     case EMIT_call: return control_computation(control, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY));
     case EMIT_while: return control_while(control, instruction);
     case EMIT_conditional: return control_conditional(control, instruction);
+    case EMIT_sort:
+      return control->coder == NULL ? control_sort(control, instruction) : not_for_coder(control, instruction);
+    case EMIT_rng_state:
+      if (control->coder != NULL) return not_for_coder(control, instruction);
+      control_random_state(control, instruction);
+      return STATUS_OK;
     case EMIT_unsupported:
       return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-op",
                         "'%s' is not supported yet", hlo_opcode_text(instruction->opcode));

@@ -35,8 +35,9 @@ typedef struct ControlEmitter {
   int64_t scratch_bytes, scratch_bytes_per_worker;
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
-  int64_t kernel_count, distinct_kernel_count;
-  PoisonPlan *poison; /* NULL: no poisoning */
+  int64_t kernel_count, distinct_kernel_count, sort_count;
+  LLVMValueRef random_state; /* on the stack; NULL: nobody asked so far */
+  PoisonPlan *poison;        /* NULL: no poisoning */
 } ControlEmitter;
 
 typedef struct ControlKernel {
@@ -86,6 +87,11 @@ LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *co
 void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, LLVMValueRef *arguments, unsigned count);
 
 /* --- instructions --- */
+
+/* Where the scratch of Kernels begins. */
+LLVMValueRef control_scratch(ControlEmitter *control);
+MUST_USE Status control_sort(ControlEmitter *control, const HloInstruction *sort);
+void control_random_state(ControlEmitter *control, const HloInstruction *instruction);
 
 MUST_USE Status control_computation(ControlEmitter *control, const HloComputation *computation);
 MUST_USE Status control_kernels(ControlEmitter *control, const HloInstruction *instruction);

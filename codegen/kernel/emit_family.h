@@ -34,6 +34,8 @@ typedef enum EmitFamily {
   EMIT_dot,
   EMIT_convolution,
   EMIT_fusion,
+  EMIT_sort,
+  EMIT_rng_state,
   EMIT_call,
   EMIT_while,
   EMIT_conditional,

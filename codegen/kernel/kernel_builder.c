@@ -155,3 +155,26 @@ Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *d
     RETURN_IF_ERROR(add_kernels_of(arena, instruction, &results[i], diag, out_kernels));
   return STATUS_OK;
 }
+
+/* --- regions --- */
+
+static Status root_region(Lowering *lowering, const HloInstruction *root) {
+  const HloComputation *region = root->parent;
+  int count = (int)region->parameters.count;
+  int32_t *arguments = ARENA_NEW_ARRAY(lowering->arena, int32_t, count + 1);
+  for (int i = 0; i < count; i++) {
+    int32_t buffer = lowering_buffer(lowering, KERNEL_OPERAND, i, 0, region->parameters.data[i]->shape);
+    arguments[i] = lowering_load(lowering, buffer, index_constant(0));
+  }
+  KernelStore store = {.address = index_constant(0), .predicate = -1};
+  RETURN_IF_ERROR(lower_region(lowering, region, arguments, count, &store.value, 1));
+  store.buffer = lowering_buffer(lowering, KERNEL_RESULT, -1, 0, root->shape);
+  lowering_add_stage(lowering, &store, 1);
+  return STATUS_OK;
+}
+
+Status kernel_build_region(Arena *arena, const HloComputation *region, const HloInstruction *source, DiagSink *diag,
+                           const Kernel **out_kernel) {
+  KernelRequest request = {.source = source, .root = region->root, .rule = root_region, .sum_part = -1};
+  return build_one(arena, &request, diag, out_kernel);
+}

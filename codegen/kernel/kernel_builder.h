@@ -15,4 +15,9 @@ typedef struct KernelList {
  * STATUS_UNSUPPORTED, located, for what has no rule yet. */
 MUST_USE Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels);
 
+/* Scalar computation |region|, applied by |source|, as a Kernel of one point: operand i is its parameter i, the one
+ * stage stores its result. */
+MUST_USE Status kernel_build_region(Arena *arena, const HloComputation *region, const HloInstruction *source,
+                                    DiagSink *diag, const Kernel **out_kernel);
+
 #endif

@@ -394,7 +394,8 @@ static Status lower_region_value(Lowering *lowering, const HloInstruction *instr
     case EMIT_reshape:
     case EMIT_bitcast:
       if (!int_map_find(values, (uint64_t)instruction->operands[0]->id, &found)) XLAC_BUG("region out of order");
-      value = (int32_t)found;
+      value = type_is_complex(instruction->shape->type) ? (int32_t)found
+                                                        : bits_as(lowering, (int32_t)found, instruction->shape->type);
       break;
     case EMIT_elementwise:
     case EMIT_bitcast_convert: {

@@ -42,7 +42,7 @@ typedef struct VecOp {
   int64_t params[2];          /* as in KernelValue */
 } VecOp;
 
-/* False when the opcode has no rule for these types (complex ones, which Kernels have not, and f8e8m0fnu). */
+/* False when the opcode has no rule for these types (complex ones, which Kernels have not). */
 bool vec_supports(const VecOp *op);
 bool vec_type_supported(PrimitiveType type);
 /* A few instructions: no division of integers, no mathematical function. */

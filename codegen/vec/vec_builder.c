@@ -10,8 +10,7 @@
 /* --- types --- */
 
 bool vec_type_supported(PrimitiveType type) {
-  if (type_is_float(type)) return type != TYPE_F8E8M0FNU;
-  return type == TYPE_PRED || type_is_integral(type);
+  return type == TYPE_PRED || type_is_integral(type) || type_is_float(type);
 }
 
 static LLVMTypeRef element_type(const VecBuilder *vec, PrimitiveType type) {

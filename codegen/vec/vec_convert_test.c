@@ -10,11 +10,11 @@
 #include "hlo/type/float_types.h"
 
 static const PrimitiveType types[] = {
-    TYPE_PRED,          TYPE_S4,     TYPE_U4,         TYPE_S8,         TYPE_U8,       TYPE_S16,
-    TYPE_U16,           TYPE_S32,    TYPE_U32,        TYPE_S64,        TYPE_U64,      TYPE_F16,
-    TYPE_BF16,          TYPE_F32,    TYPE_F64,        TYPE_F8E5M2,     TYPE_F8E4M3,   TYPE_F8E4M3FN,
-    TYPE_F8E4M3B11FNUZ, TYPE_F8E3M4, TYPE_F8E5M2FNUZ, TYPE_F8E4M3FNUZ, TYPE_F4E2M1FN, TYPE_F6E2M3FN,
-    TYPE_F6E3M2FN};
+    TYPE_PRED,          TYPE_S4,       TYPE_U4,         TYPE_S8,         TYPE_U8,       TYPE_S16,
+    TYPE_U16,           TYPE_S32,      TYPE_U32,        TYPE_S64,        TYPE_U64,      TYPE_F16,
+    TYPE_BF16,          TYPE_F32,      TYPE_F64,        TYPE_F8E5M2,     TYPE_F8E4M3,   TYPE_F8E4M3FN,
+    TYPE_F8E4M3B11FNUZ, TYPE_F8E3M4,   TYPE_F8E5M2FNUZ, TYPE_F8E4M3FNUZ, TYPE_F4E2M1FN, TYPE_F6E2M3FN,
+    TYPE_F6E3M2FN,      TYPE_F8E8M0FNU};
 
 enum { TYPES = sizeof types / sizeof *types, COUNT = 4096 };
 

@@ -24,7 +24,7 @@ LLVMValueRef vec_round_float(const VecBuilder *vec, PrimitiveType type, LLVMValu
 LLVMValueRef vec_float_rint(const VecBuilder *vec, PrimitiveType type, LLVMValueRef x, int lanes);
 LLVMValueRef vec_to_memory(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);
 
-/* vec_narrow_float.c: floats of a byte and less but for f8e8m0fnu; lanes of bytes and of f32. */
+/* vec_narrow_float.c: floats of a byte and less; lanes of bytes and of f32. */
 bool vec_is_narrow_float(PrimitiveType type);
 LLVMValueRef vec_narrow_to_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef bits, int lanes);
 LLVMValueRef vec_narrow_from_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes);

@@ -14,7 +14,7 @@ typedef struct NarrowFloat {
 } NarrowFloat;
 
 bool vec_is_narrow_float(PrimitiveType type) {
-  return type_is_float(type) && type_bits(type) <= 8 && type != TYPE_F8E8M0FNU;
+  return type_is_float(type) && type_bits(type) <= 8;
 }
 
 static NarrowFloat describe(PrimitiveType type) {
@@ -43,8 +43,37 @@ static LLVMValueRef power(const VecBuilder *vec, int exponent, int lanes) {
   return vec_constant_double(vec, TYPE_F32, ldexp(1, exponent), lanes);
 }
 
+/* --- f8e8m0fnu: powers of two by their exponent, 0xff NaN, neither zero nor signs --- */
+
+static LLVMValueRef exponent_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef wide = LLVMBuildZExt(b, bits, vec_type(vec, TYPE_S32, lanes), "");
+  LLVMValueRef word = LLVMBuildShl(b, wide, number(vec, 23, lanes), "");
+  LLVMValueRef is_least = LLVMBuildICmp(b, LLVMIntEQ, wide, number(vec, 0, lanes), "");
+  LLVMValueRef is_nan = LLVMBuildICmp(b, LLVMIntEQ, wide, number(vec, 0xff, lanes), "");
+  word = LLVMBuildSelect(b, is_least, number(vec, 0x400000, lanes), word, ""); /* 2^-127 is subnormal */
+  word = LLVMBuildSelect(b, is_nan, number(vec, 0x7fc00000, lanes), word, "");
+  return LLVMBuildBitCast(b, word, vec_type(vec, TYPE_F32, lanes), "");
+}
+
+/* Half and above goes up, except that all above the smallest does; what is not positive is NaN. */
+static LLVMValueRef exponent_from_float(const VecBuilder *vec, LLVMValueRef value, int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  LLVMValueRef word = LLVMBuildBitCast(b, value, vec_type(vec, TYPE_S32, lanes), "");
+  LLVMValueRef is_subnormal = LLVMBuildICmp(b, LLVMIntULT, word, number(vec, 0x800000, lanes), "");
+  LLVMValueRef round = LLVMBuildSelect(b, is_subnormal, number(vec, 0x3fffff, lanes), number(vec, 0x400000, lanes), "");
+  LLVMValueRef code = LLVMBuildLShr(b, LLVMBuildAdd(b, word, round, ""), number(vec, 23, lanes), "");
+  LLVMValueRef is_positive = LLVMBuildICmp(b, LLVMIntSGT, word, number(vec, 0, lanes), "");
+  LLVMValueRef is_number = LLVMBuildICmp(b, LLVMIntULE, word, number(vec, 0x7f800000, lanes), "");
+  code = LLVMBuildSelect(b, LLVMBuildAnd(b, is_positive, is_number, ""), code, number(vec, 0xff, lanes), "");
+  return LLVMBuildTrunc(b, code, vec_type(vec, TYPE_U8, lanes), "");
+}
+
+/* --- the others --- */
+
 /* Magnitude in place, times the difference of the biases: right for zeros, subnormals and normals. */
 LLVMValueRef vec_narrow_to_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef bits, int lanes) {
+  if (type == TYPE_F8E8M0FNU) return exponent_to_float(vec, bits, lanes);
   NarrowFloat f = describe(type);
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes);
@@ -88,6 +117,7 @@ static LLVMValueRef by_sign(const VecBuilder *vec, LLVMValueRef is_negative, con
 }
 
 LLVMValueRef vec_narrow_from_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
+  if (type == TYPE_F8E8M0FNU) return exponent_from_float(vec, value, lanes);
   NarrowFloat f = describe(type);
   LLVMBuilderRef b = vec->builder;
   LLVMTypeRef f32 = vec_type(vec, TYPE_F32, lanes), s32 = vec_type(vec, TYPE_S32, lanes);

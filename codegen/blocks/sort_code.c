@@ -1,0 +1,74 @@
+/* Loops, records, elements, comparisons. */
+#include "codegen/blocks/sort_internal.h"
+
+LLVMValueRef sort_int(const SortEmitter *emitter, int64_t value) {
+  return LLVMConstInt(LLVMInt64TypeInContext(emitter->vec->context), (unsigned long long)value, true);
+}
+
+LLVMBasicBlockRef sort_block(const SortEmitter *emitter) {
+  return LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
+}
+
+SortLoop sort_loop_begin(const SortEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  SortLoop loop = {.end = end, .header = sort_block(emitter), .behind = sort_block(emitter), .step = step};
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), loop.header, loop.behind);
+  LLVMPositionBuilderAtEnd(b, loop.header);
+  loop.index = LLVMBuildPhi(b, LLVMTypeOf(begin), "");
+  LLVMAddIncoming(loop.index, &begin, &before, 1);
+  return loop;
+}
+
+void sort_loop_end(const SortEmitter *emitter, SortLoop *loop) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
+  LLVMValueRef next = LLVMBuildNSWAdd(b, loop->index, sort_int(emitter, loop->step), "");
+  LLVMAddIncoming(loop->index, &next, &latch, 1);
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, loop->end, ""), loop->header, loop->behind);
+  LLVMPositionBuilderAtEnd(b, loop->behind);
+}
+
+LLVMValueRef sort_record_pointer(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
+  return LLVMBuildInBoundsGEP2(emitter->vec->builder, emitter->record, records, &index, 1, "");
+}
+
+LLVMValueRef sort_load(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
+  return LLVMBuildLoad2(emitter->vec->builder, emitter->record, sort_record_pointer(emitter, records, index), "");
+}
+
+void sort_store(const SortEmitter *emitter, LLVMValueRef record, LLVMValueRef records, LLVMValueRef index) {
+  LLVMBuildStore(emitter->vec->builder, record, sort_record_pointer(emitter, records, index));
+}
+
+LLVMValueRef sort_position(const SortEmitter *emitter, LLVMValueRef record) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMTypeRef narrow = LLVMInt32TypeInContext(emitter->vec->context);
+  if (LLVMTypeOf(record) != narrow) record = LLVMBuildTrunc(b, record, narrow, "");
+  return LLVMBuildZExt(b, record, LLVMInt64TypeInContext(emitter->vec->context), "");
+}
+
+LLVMValueRef sort_element(const SortEmitter *emitter, const SortArray *array, LLVMValueRef position) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  if (array->stride != 1) position = LLVMBuildMul(b, position, sort_int(emitter, array->stride), "");
+  return LLVMBuildInBoundsGEP2(b, array->type, array->line, &position, 1, "");
+}
+
+/* Parameters 2k and 2k + 1 are elements |a| and |b| of operand k. */
+static LLVMValueRef compare_elements(const SortEmitter *emitter, LLVMValueRef a, LLVMValueRef b) {
+  const Kernel *kernel = emitter->comparator;
+  LLVMValueRef positions[] = {sort_position(emitter, a), sort_position(emitter, b)};
+  LLVMValueRef *buffers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count);
+  for (int i = 0; i < kernel->buffer_count; i++) {
+    int parameter = kernel->buffers[i].operand;
+    if (kernel->buffers[i].role != KERNEL_OPERAND) continue;
+    buffers[i] = sort_element(emitter, &emitter->operands[parameter / 2], positions[parameter % 2]);
+  }
+  KernelPoint point = kernel_point(emitter->vec, kernel, emitter->function, buffers, emitter->arena);
+  return point_value(&point, kernel->stages[0].stores[0].value);
+}
+
+LLVMValueRef sort_is_before(const SortEmitter *emitter, LLVMValueRef a, LLVMValueRef b) {
+  if (!emitter->key.is_known) return compare_elements(emitter, a, b);
+  return LLVMBuildICmp(emitter->vec->builder, LLVMIntULT, a, b, "");
+}
