@@ -22,7 +22,17 @@ REWRITTEN = {
     "copy-start": "async-to-sync", "copy-done": "async-to-sync",
     "batch-norm-grad": "batch-norm-expander", "batch-norm-inference": "batch-norm-expander",
     "batch-norm-training": "batch-norm-expander",
-    "fft": "fft-expander", "get-dimension-size": "dimension-size-expander",
+    "all-gather-start": "async-to-sync", "all-gather-done": "async-to-sync",
+    "all-reduce-start": "async-to-sync", "all-reduce-done": "async-to-sync",
+    "collective-permute-start": "async-to-sync", "collective-permute-done": "async-to-sync",
+    "all-gather": "collective-expander", "all-reduce": "collective-expander", "all-to-all": "collective-expander",
+    "collective-broadcast": "collective-expander", "collective-permute": "collective-expander",
+    "partition-id": "collective-expander", "reduce-scatter": "collective-expander", "replica-id": "collective-expander",
+    "cholesky": "linear-algebra-expander", "triangular-solve": "linear-algebra-expander",
+    "custom-call": "marker-expander", "scan": "scan-expander", "topk": "topk-expander",
+    "ragged-dot": "dot-expander", "scaled-dot": "dot-expander",
+    "rng": "random-expander", "rng-bit-generator": "random-expander", "stochastic-convert": "random-expander",
+    "fft": "fft-expander", "get-dimension-size": "dimension-size-expander", "set-dimension-size": "dimension-size-expander",
 }
 
 COLUMNS = re.compile(r"^ \* HLO_OP\((.*)\)$", re.MULTILINE)

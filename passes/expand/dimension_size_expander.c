@@ -1,4 +1,5 @@
 #include "passes/cleanup/control_edges.h"
+#include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
 /* get-dimension-size of a static dimension → its size; NULL when it is not known here. */
@@ -13,6 +14,16 @@ static HloInstruction *known_size(const HloInstruction *instruction) {
   return hlo_computation_add_constant(instruction->parent, literal, (StringView){0});
 }
 
+/* set-dimension-size to the bound, of an array that is static before and behind it → its operand. */
+static HloInstruction *known_array(const HloInstruction *instruction) {
+  if (instruction->opcode != HLO_SET_DIMENSION_SIZE) return NULL;
+  HloInstruction *array = instruction->operands[0], *size = instruction->operands[1];
+  Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  if (dims.count != 1 || size->opcode != HLO_CONSTANT || shape_is_dynamic(instruction->shape)) return NULL;
+  if (shape_is_dynamic(array->shape) || !shape_compatible(array->shape, instruction->shape)) return NULL;
+  return literal_get_int(hlo_instruction_literal(size), 0) == array->shape->dims[dims.data[0]] ? array : NULL;
+}
+
 static bool expand_sizes(HloComputation *computation, Arena *scratch) {
   int64_t count;
   bool changed = false;
@@ -20,10 +31,12 @@ static bool expand_sizes(HloComputation *computation, Arena *scratch) {
   control_edges_init(&edges, computation, scratch);
   HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
-    HloInstruction *size = control_edges_touch(&edges, order[i]) ? NULL : known_size(order[i]);
-    if (size == NULL) continue;
-    hlo_instruction_inherit_metadata(size, order[i]);
-    hlo_computation_replace_instruction(computation, order[i], size);
+    if (control_edges_touch(&edges, order[i])) continue;
+    HloInstruction *size = known_size(order[i]), *array = known_array(order[i]);
+    if (size == NULL && array == NULL) continue;
+    if (size != NULL) hlo_instruction_inherit_metadata(size, order[i]);
+    if (array != NULL) array = shape_coerce(array, order[i]->shape);
+    hlo_computation_replace_instruction(computation, order[i], size != NULL ? size : array);
     changed = true;
   }
   return changed;

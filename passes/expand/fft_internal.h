@@ -2,13 +2,11 @@
 #ifndef XLAC_PASSES_EXPAND_FFT_INTERNAL_H
 #define XLAC_PASSES_EXPAND_FFT_INTERNAL_H
 
-#include "passes/pipeline/hlo_pass.h"
+#include "passes/expand/graph_builder.h"
 
 typedef struct FftBuilder {
-  HloComputation *computation;
-  const HloInstruction *fft; /* whose metadata new instructions inherit */
-  PrimitiveType type;        /* C64 or C128 */
-  Arena *scratch;
+  GraphBuilder graph;
+  PrimitiveType type; /* C64 or C128 */
 } FftBuilder;
 
 /* The longest transform that is expanded: constants grow with it. */
@@ -22,16 +20,6 @@ typedef struct FftBuilder {
  * exp(πi·j²/n), after Bluestein, by transforms of a power of two. */
 HloInstruction *fft_transform(FftBuilder *builder, HloInstruction *value, int sign);
 
-/* --- making instructions (fft_expander.c) --- */
-
-HloInstruction *fft_add(FftBuilder *builder, HloOpcode opcode, const Shape *shape, HloInstruction *const *operands,
-                        int count);
 HloInstruction *fft_multiply(FftBuilder *builder, HloInstruction *a, HloInstruction *b);
-HloInstruction *fft_reshape(FftBuilder *builder, HloInstruction *value, const int64_t *dims, int rank);
-/* [start, limit) of |dimension|. */
-HloInstruction *fft_slice(FftBuilder *builder, HloInstruction *value, int dimension, int64_t start, int64_t limit);
-/* |value| along the given dimensions of an array of |dims|. */
-HloInstruction *fft_broadcast(FftBuilder *builder, HloInstruction *value, const int64_t *dimensions, int count,
-                              const int64_t *dims, int rank);
 
 #endif

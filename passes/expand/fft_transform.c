@@ -24,18 +24,18 @@ static Root unit_root(int64_t i, int64_t n, int sign) {
 
 /* A constant of the transform's type. */
 static HloInstruction *add_constant(FftBuilder *builder, const Root *values, const int64_t *dims, int rank) {
-  HloModule *module = builder->computation->module;
+  HloModule *module = builder->graph.computation->module;
   const Shape *shape = shape_array(module->shapes, builder->type, dims, rank);
   Literal *literal = literal_create(module->arena, shape);
   int64_t count = shape_element_count(shape);
   for (int64_t i = 0; i < count; i++) literal_set_complex(literal, i, values[i].re, values[i].im);
-  return hlo_computation_add_constant(builder->computation, literal, (StringView){0});
+  return hlo_computation_add_constant(builder->graph.computation, literal, (StringView){0});
 }
 
 /* [rows, columns]: exp(sign·2πi·step·row·column/n). */
 static HloInstruction *root_table(FftBuilder *builder, int64_t rows, int64_t columns, int64_t step, int64_t n,
                                   int sign) {
-  Root *values = ARENA_NEW_ARRAY(builder->scratch, Root, rows * columns);
+  Root *values = ARENA_NEW_ARRAY(builder->graph.scratch, Root, rows * columns);
   for (int64_t r = 0; r < rows; r++) {
     for (int64_t c = 0; c < columns; c++) values[r * columns + c] = unit_root(step * r % n * c % n, n, sign);
   }
@@ -74,7 +74,7 @@ static int64_t choose_radix(int64_t n) {
 /* The dot over dimension 1 of |value| [a, radix, b] with the matrix of the short transform: [a, radix, b] again, or
  * (where b has to move outside) [radix, a, b]. */
 static HloInstruction *short_transform(FftBuilder *builder, HloInstruction *value, int sign, bool *out_is_outside) {
-  ShapeTable *shapes = builder->computation->module->shapes;
+  ShapeTable *shapes = graph_shapes(&builder->graph);
   int64_t a = value->shape->dims[0], radix = value->shape->dims[1], b = value->shape->dims[2];
   HloInstruction *matrix = root_table(builder, radix, radix, 1, radix, sign);
   *out_is_outside = b > 1;
@@ -82,11 +82,11 @@ static HloInstruction *short_transform(FftBuilder *builder, HloInstruction *valu
   int64_t one = 1;
   if (b > 1) {
     const Shape *shape = shape_array(shapes, builder->type, (int64_t[]){radix, a, b}, 3);
-    dot = fft_add(builder, HLO_DOT, shape, (HloInstruction *[]){matrix, value}, 2);
+    dot = graph_add(&builder->graph, HLO_DOT, shape, (HloInstruction *[]){matrix, value}, 2);
     hlo_instruction_set_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS, &one, 1);
   } else {
-    HloInstruction *rows = fft_reshape(builder, value, (int64_t[]){a, radix}, 2);
-    dot = fft_add(builder, HLO_DOT, rows->shape, (HloInstruction *[]){rows, matrix}, 2);
+    HloInstruction *rows = graph_reshape(&builder->graph, value, (int64_t[]){a, radix}, 2);
+    dot = graph_add(&builder->graph, HLO_DOT, rows->shape, (HloInstruction *[]){rows, matrix}, 2);
     hlo_instruction_set_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS, (int64_t[]){0}, 1);
   }
   hlo_instruction_set_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS, &one, 1);
@@ -103,29 +103,29 @@ static HloInstruction *twiddles(FftBuilder *builder, int64_t n, int64_t radix, i
   }
   if (part == 1 || part == rest) {
     HloInstruction *table = root_table(builder, rest, radix, 1, n, sign);
-    return fft_broadcast(builder, table, (int64_t[]){1, 2}, 2, dims, 4);
+    return graph_broadcast(&builder->graph, table, (int64_t[]){1, 2}, 2, dims, 4);
   }
   const int64_t split[5] = {dims[0], rest / part, part, radix, dims[3]};
   HloInstruction *high = root_table(builder, rest / part, radix, part, n, sign);
   HloInstruction *low = root_table(builder, part, radix, 1, n, sign);
-  high = fft_broadcast(builder, high, (int64_t[]){1, 3}, 2, split, 5);
-  low = fft_broadcast(builder, low, (int64_t[]){2, 3}, 2, split, 5);
-  return fft_reshape(builder, fft_multiply(builder, high, low), dims, 4);
+  high = graph_broadcast(&builder->graph, high, (int64_t[]){1, 3}, 2, split, 5);
+  low = graph_broadcast(&builder->graph, low, (int64_t[]){2, 3}, 2, split, 5);
+  return graph_reshape(&builder->graph, fft_multiply(builder, high, low), dims, 4);
 }
 
 /* [a, n, b] with n = radix·rest: the short transforms of what is |rest| apart, [a, rest, radix, b]; what remains are
  * transforms of length |rest| whose results have the short ones' as their last digit. */
 static HloInstruction *step(FftBuilder *builder, HloInstruction *value, int64_t radix, int sign) {
-  ShapeTable *shapes = builder->computation->module->shapes;
+  ShapeTable *shapes = graph_shapes(&builder->graph);
   int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2], rest = n / radix;
   bool is_outside;
-  HloInstruction *digits = fft_reshape(builder, value, (int64_t[]){a, radix, rest * b}, 3);
+  HloInstruction *digits = graph_reshape(&builder->graph, value, (int64_t[]){a, radix, rest * b}, 3);
   digits = short_transform(builder, digits, sign, &is_outside);
   if (!is_outside) return digits;
   const int64_t moved[4] = {a, rest, radix, b};
-  digits = fft_reshape(builder, digits, (int64_t[]){radix, a, rest, b}, 4);
+  digits = graph_reshape(&builder->graph, digits, (int64_t[]){radix, a, rest, b}, 4);
   const Shape *shape = shape_array(shapes, builder->type, moved, 4);
-  digits = fft_add(builder, HLO_TRANSPOSE, shape, &digits, 1);
+  digits = graph_add(&builder->graph, HLO_TRANSPOSE, shape, &digits, 1);
   hlo_instruction_set_ints(digits, HLO_ATTR_DIMENSIONS, (int64_t[]){1, 2, 0, 3}, 4);
   return rest == 1 ? digits : fft_multiply(builder, digits, twiddles(builder, n, radix, sign, moved));
 }
@@ -134,11 +134,11 @@ static HloInstruction *mixed_radix(FftBuilder *builder, HloInstruction *value, i
   int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2];
   for (int64_t rest = n, done = 1; rest > 1;) {
     int64_t radix = choose_radix(rest);
-    value = step(builder, fft_reshape(builder, value, (int64_t[]){a, rest, done * b}, 3), radix, sign);
+    value = step(builder, graph_reshape(&builder->graph, value, (int64_t[]){a, rest, done * b}, 3), radix, sign);
     rest /= radix;
     done *= radix;
   }
-  return fft_reshape(builder, value, (int64_t[]){a, n, b}, 3);
+  return graph_reshape(&builder->graph, value, (int64_t[]){a, n, b}, 3);
 }
 
 /* --- any length --- */
@@ -172,7 +172,8 @@ static void transform_roots(Root *values, int64_t count) {
 static HloInstruction *by_convolution(FftBuilder *builder, HloInstruction *value, int sign) {
   int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2], length = 1;
   while (length < 2 * n - 1) length *= 2;
-  Root *chirp = ARENA_NEW_ARRAY(builder->scratch, Root, n), *filter = ARENA_NEW_ARRAY(builder->scratch, Root, length);
+  Root *chirp = ARENA_NEW_ARRAY(builder->graph.scratch, Root, n),
+       *filter = ARENA_NEW_ARRAY(builder->graph.scratch, Root, length);
   for (int64_t j = 0; j < n; j++) chirp[j] = unit_root(j * j % (2 * n), 2 * n, sign);
   for (int64_t j = 0; j < n; j++) {
     filter[j] = filter[(length - j) % length] = (Root){chirp[j].re / (double)length, -chirp[j].im / (double)length};
@@ -180,20 +181,20 @@ static HloInstruction *by_convolution(FftBuilder *builder, HloInstruction *value
   transform_roots(filter, length);
   HloInstruction *waves = add_constant(builder, chirp, &n, 1), *spectrum = add_constant(builder, filter, &length, 1);
   const int64_t one = 1, long_dims[3] = {a, length, b};
-  waves = fft_broadcast(builder, waves, &one, 1, value->shape->dims, 3);
+  waves = graph_broadcast(&builder->graph, waves, &one, 1, value->shape->dims, 3);
   HloInstruction *zero = add_constant(builder, &(Root){0, 0}, NULL, 0);
-  const Shape *shape = shape_array(builder->computation->module->shapes, builder->type, long_dims, 3);
+  const Shape *shape = shape_array(graph_shapes(&builder->graph), builder->type, long_dims, 3);
   HloInstruction *padded =
-      fft_add(builder, HLO_PAD, shape, (HloInstruction *[]){fft_multiply(builder, value, waves), zero}, 2);
-  HloModule *module = builder->computation->module;
+      graph_add(&builder->graph, HLO_PAD, shape, (HloInstruction *[]){fft_multiply(builder, value, waves), zero}, 2);
+  HloModule *module = builder->graph.computation->module;
   PaddingDimension *padding = ARENA_NEW_ARRAY(module->arena, PaddingDimension, 3);
   padding[1].high = length - n;
   PaddingConfig *config = ARENA_NEW(module->arena, PaddingConfig);
   *config = (PaddingConfig){3, padding};
   hlo_instruction_set_attr(padded, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = config});
   HloInstruction *product = mixed_radix(builder, padded, -1);
-  product = fft_multiply(builder, product, fft_broadcast(builder, spectrum, &one, 1, long_dims, 3));
-  HloInstruction *convolved = fft_slice(builder, mixed_radix(builder, product, 1), 1, 0, n);
+  product = fft_multiply(builder, product, graph_broadcast(&builder->graph, spectrum, &one, 1, long_dims, 3));
+  HloInstruction *convolved = graph_slice(&builder->graph, mixed_radix(builder, product, 1), 1, 0, n);
   return fft_multiply(builder, convolved, waves);
 }
 

@@ -18,6 +18,13 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
 
   /* Operations that code generation does not take, in terms of those it does. */
+  hlo_pass_pipeline_add(pipeline, &hlo_marker_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_collective_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_scan_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_linear_algebra_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_random_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_dot_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_topk_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dimension_size_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_fft_expander_pass);
