@@ -17,8 +17,11 @@
  *  - stage 1 stores what it computes from a0, without guards, in steps of 1 to 4 elements along a dim that one factor
  * alone depends on (a column), and can be computed in lanes along it;
  *  - columns × rows × depth ≥ 4096, at least 4 columns, 3 of them in a row, depth ≥ 4;
- *  - a single row only where the rhs can be read in place: contiguous along the columns.  Other products of a matrix
- * and a vector, and channels that are batch dims (depthwise), are for the emitter of loops. */
+ *  - a single row only where the rhs can be read in place, contiguous along the columns.
+ *
+ * Or else, of floats: at most 4 rows, at least 8 columns, both factors contiguous along the depth, which they walk as
+ * one, as whole registers' worth or with masks, at least 4 of them.  Other products of a matrix and a vector, and
+ * channels that are batch dims (depthwise), are for the emitter of loops. */
 bool contraction_matches(const Kernel *kernel, const VecTarget *target);
 
 /* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most about 2 MiB. */

@@ -290,6 +290,10 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef 
   emitter.rhs_pack = scratch_at(vec, scratch, plan.rhs_offset);
   emitter.tiles = scratch_at(vec, scratch, plan.tile_offset);
   set_work(&emitter, begin, end);
-  emit_batch(&emitter);
+  if (plan.is_skinny) {
+    contraction_emit_skinny(&emitter);
+  } else {
+    emit_batch(&emitter);
+  }
   arena_destroy(arena);
 }

@@ -62,6 +62,8 @@ typedef struct ContractionPlan {
   PrimitiveType rhs_type;
   int64_t rhs_stride; /* of a row of the panel, in elements */
 
+  bool is_skinny; /* few rows, lanes along the depth: panels of |panel_width| columns, nothing packed */
+
   /* Threads: pieces are batch entries, tiles of rows or panels. */
   ContractionRole split;
   int64_t piece_count, chunk_limit;
@@ -87,6 +89,10 @@ int contraction_lanes(const Kernel *kernel, const VecTarget *target, const Value
                       bool masked);
 /* Whether all loads of |set| are contiguous or uniform along |dim|, and at least one contiguous. */
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
+
+/* Completes a plan whose roles are known for few rows and factors that are contiguous along the depth; false for others
+ * (contraction_skinny.c). */
+bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan);
 
 /* --- emission --- */
 
@@ -134,6 +140,9 @@ void block_set_linear(ContractionEmitter *emitter, const DimList *list, int coun
                       LLVMValueRef linear);
 /* Lanes whose index, |first| and following, is below |end|. */
 LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMValueRef end, int lanes);
+
+/* The work of a skinny plan. */
+void contraction_emit_skinny(ContractionEmitter *emitter);
 
 /* Where a block of the depth begins: dims outside of the chunk are set in the point. */
 typedef struct DepthBlock {

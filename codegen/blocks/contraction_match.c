@@ -468,6 +468,7 @@ bool contraction_plan(const Kernel *kernel, const VecTarget *target, Contraction
   ContractionPlan *plan = out_plan;
   *plan = (ContractionPlan){0};
   if (!match_fold(kernel, plan) || !match_epilogue(kernel, plan) || !find_roles(kernel, plan)) return false;
+  if (contraction_choose_skinny(kernel, target, plan)) return true;
   choose_run(kernel, target, plan);
   if (!pays(plan)) return false;
   choose_group(kernel, target, plan);

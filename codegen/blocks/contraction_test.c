@@ -449,6 +449,28 @@ static void contraction_of_few_rows_is_right(void **state) {
   }
 }
 
+/* Weights that lie row by row for each column; a depth that is no multiple of lanes; columns that are none of tiles. */
+static void contraction_along_the_depth_is_right(void **state) {
+  (void)state;
+  for (int64_t m = 1; m <= 4; m++) {
+    static const PrimitiveType operand_types[] = {TYPE_F32, TYPE_BF16, TYPE_F16};
+    for (int i = 0; i < 3; i++) {
+      TestCase test = matrix_case(m, 61, m == 1 ? 192 : 203, ROWS, COLUMNS, ROWS);
+      test.operand_type = operand_types[i];
+      run_everywhere(&test);
+      test.epilogue = BIAS_MAX;
+      run_everywhere(&test);
+    }
+    TestCase wide = matrix_case(m, 16, 64, ROWS, COLUMNS, ROWS);
+    wide.type = wide.operand_type = TYPE_F64;
+    run_everywhere(&wide);
+  }
+  TestCase vector = matrix_case(300, 1, 304, ROWS, ROWS, ROWS);
+  vector.rhs = (Affine){0, {0, 0, 1}};
+  vector.result = (Affine){0, {1, 0}};
+  run_everywhere(&vector);
+}
+
 /* Every second or third element, as a phase of a dilated convolution stores. */
 static void contraction_with_gaps_in_the_result_is_right(void **state) {
   (void)state;
@@ -613,7 +635,7 @@ static void contraction_of_channel_major_convolution_is_right(void **state) {
 
 static void contraction_too_small_does_not_match(void **state) {
   (void)state;
-  TestCase few = matrix_case(4, 4, 4, ROWS, ROWS, ROWS), vector = matrix_case(300, 1, 300, ROWS, ROWS, ROWS);
+  TestCase few = matrix_case(4, 4, 4, ROWS, ROWS, ROWS), vector = matrix_case(300, 1, 15, ROWS, ROWS, ROWS);
   vector.rhs = (Affine){0, {0, 0, 1}};
   vector.extents[1] = 1;
   vector.result = (Affine){0, {1, 0}};
@@ -628,6 +650,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_odd_sizes_is_right),
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_few_rows_is_right),
+      cmocka_unit_test(contraction_along_the_depth_is_right),
       cmocka_unit_test(contraction_with_gaps_in_the_result_is_right),
       cmocka_unit_test(contraction_of_few_columns_is_right),
       cmocka_unit_test(contraction_of_other_types_is_right),
