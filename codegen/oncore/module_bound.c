@@ -105,6 +105,8 @@ static double convolution_products(const HloInstruction *convolution) {
   return (double)shape_element_count(convolution->shape) * (double)(shape_element_count(kernel) / features);
 }
 
+/* Steps of a reduction over windows: neighbours may share them (a cumulative sum is one step for each element), so no
+ * more than there are elements on either side. */
 static double window_points(const HloInstruction *reduction) {
   const HloAttr *attr = hlo_instruction_attr(reduction, HLO_ATTR_WINDOW);
   const Shape *shape = shape_is_tuple(reduction->shape) ? reduction->shape->tuple[0] : reduction->shape;
@@ -112,7 +114,9 @@ static double window_points(const HloInstruction *reduction) {
   for (int i = 0; attr != NULL && i < attr->value.window->rank; i++) {
     points *= (double)attr->value.window->dims[i].size;
   }
-  return points;
+  double read = (double)shape_element_count(reduction->operands[0]->shape), made = (double)shape_element_count(shape);
+  double either = read > made ? read : made;
+  return points < either ? points : either;
 }
 
 static void add_work(BoundWalk *walk, const HloInstruction *instruction) {

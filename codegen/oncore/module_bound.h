@@ -10,7 +10,8 @@
  * much as its arguments and results are, and at least as much as its dots do.
  *
  * Work.  Lane-wise operations cost what the machine says, over the points that they differ at (what is broadcast is
- * computed once); reductions apply their computation once to each element they read; dots and convolutions are their
+ * computed once); reductions apply their computation once to each element they read (those over windows no
+ * more often than there are elements on either side); dots and convolutions are their
  * multiply-adds.  What only moves elements is a matter of addresses and costs nothing; nor does starting a command. */
 #ifndef XLAC_CODEGEN_ONCORE_MODULE_BOUND_H
 #define XLAC_CODEGEN_ONCORE_MODULE_BOUND_H

@@ -43,6 +43,17 @@ static void module_bound_computes_broadcasts_once(void **state) {
   assert_true(bound.work_cycles == 6);
 }
 
+/* 3200 steps, not 3200 * 3201 / 2. */
+static void module_bound_shares_steps_of_windows(void **state) {
+  ModuleBound bound = bound_of(*state,
+                               "HloModule m\n" SUM_REGION
+                               "ENTRY e { x = f32[3200] parameter(0) z = f32[] constant(0)\n"
+                               "  ROOT y = f32[3200] reduce-window(x, z), window={size=3200 pad=3199_0},\n"
+                               "    to_apply=sum }\n",
+                               "vp-ref");
+  assert_true(bound.work_cycles == 3200 / 16);
+}
+
 static void module_bound_reads_what_slices_read(void **state) {
   ModuleBound bound = bound_of(*state,
                                "HloModule m\nENTRY e { x = f32[1000] parameter(0) unread = f32[77] parameter(1)\n"
@@ -84,6 +95,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_of_transpose_is_memory, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_dot_is_products, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_computes_broadcasts_once, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_shares_steps_of_windows, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_reads_what_slices_read, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_writes_what_updates_write, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_is_below_all_plans, create, destroy),
