@@ -159,9 +159,10 @@ Status driver_require_assignment(Session *session) {
                     "these passes end without a buffer assignment, which the output needs");
 }
 
-/* Objects go to other machines; code in memory stays, but tests may ask for what another machine would run. */
+/* Objects go to other machines, and whose processor a runner has nobody knows; code in memory stays, but tests may ask
+ * for what another machine would run. */
 static StringView default_cpu(const Session *session) {
-  if (session->options->command != COMMAND_RUN) return SV("dispatch");
+  if (session->options->command != COMMAND_RUN || option_given(session, OPTION_RUNNER)) return SV("dispatch");
   const char *variant = getenv("XLAC_CPU");
   return variant ? codegen_native_variant(sv_from_cstring(variant)) : SV("native");
 }
