@@ -1,4 +1,5 @@
-/* xlac check-plan --target=T MODEL.hlo PLAN.vplan: the plans of a file for the kernels of a module, proved and priced. */
+/* xlac check-plan --target=T MODEL.hlo PLAN.vplan: the plans of a file for the kernels of a module, proved and priced.
+ */
 #include "cli/driver.h"
 
 static Status check_plan(Session *session) {

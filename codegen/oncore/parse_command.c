@@ -132,8 +132,8 @@ static bool check_transfer(PlanReader *reader, const PlanCommand *command) {
     while (k < b->range_count && b->ranges[k].extent == 1) k++;
     if (i == a->range_count || k == b->range_count) break;
     if (!plan_range_same_size(&a->ranges[i], &b->ranges[k]))
-      return plan_fail(reader, command->loc, "plan-operands", "the two sides differ in size along axis %d of the target",
-                       i);
+      return plan_fail(reader, command->loc, "plan-operands",
+                       "the two sides differ in size along axis %d of the target", i);
   }
   if (i == a->range_count && k == b->range_count) return true;
   return plan_fail(reader, command->loc, "plan-operands", "the two sides differ in their axes");
@@ -146,8 +146,8 @@ static bool parse_operands(PlanReader *reader, PlanCommand *command) {
   if (!parse_refs(reader, command->verb == PLAN_STORE, false, &targets)) return false;
   if (!plan_take_mark(reader, "<-") && !plan_take_mark(reader, "=")) return plan_expected(reader, "'<-' or '='");
   bool ends = plan_peek(reader)->kind == PLAN_TOKEN_NEWLINE;
-  bool is_attribute = plan_peek(reader)->kind == PLAN_TOKEN_NAME &&
-                      sv_equal_cstring(reader->tokens.data[reader->at + 1].text, "=");
+  bool is_attribute =
+      plan_peek(reader)->kind == PLAN_TOKEN_NAME && sv_equal_cstring(reader->tokens.data[reader->at + 1].text, "=");
   bool has_sources = moves(command->verb) || (!ends && !is_attribute);
   if (has_sources && !parse_refs(reader, from_memory, !moves(command->verb), &sources)) return false;
   command->targets = targets.data;
@@ -216,7 +216,8 @@ static bool parse_stages(PlanReader *reader, PlanCommand *command) {
       !plan_need_integer(reader, "a stage", &last))
     return false;
   int32_t count = reader->plan->kernel->stage_count;
-  if (first > last || last >= count) return plan_fail(reader, loc, "plan-kernel", "the kernel's stages are 0 to %d", count - 1);
+  if (first > last || last >= count)
+    return plan_fail(reader, loc, "plan-kernel", "the kernel's stages are 0 to %d", count - 1);
   command->first_stage = (int32_t)first;
   command->last_stage = (int32_t)last;
   return true;
@@ -232,7 +233,8 @@ static bool parse_points(PlanReader *reader, PlanCommand *command) {
     PlanToken token;
     int64_t dim;
     if (!take_text(reader, "a dim such as d0", PLAN_TOKEN_NAME, &token)) return false;
-    if (token.text.data[0] != 'd' || !sv_to_count(sv_sub(token.text, 1, token.text.size), &dim) || dim >= kernel->dim_count)
+    if (token.text.data[0] != 'd' || !sv_to_count(sv_sub(token.text, 1, token.text.size), &dim) ||
+        dim >= kernel->dim_count)
       return plan_fail(reader, token.loc, "plan-kernel", "the kernel has no dim '%.*s'", SV_ARG(token.text));
     if (!plan_need_mark(reader, "=") || !plan_parse_range(reader, kernel->dims[dim].extent, &points[dim])) return false;
   } while (plan_take_mark(reader, ","));
@@ -347,8 +349,7 @@ static bool check_cover(PlanReader *reader, PlanCommand *command) {
     return plan_fail(reader, command->loc, "plan-operands", "'at' is missing: which points of the kernel");
   for (int32_t d = 0; d < kernel->dim_count; d++) {
     bool is_given = command->points[d].extent > 0, is_needed = is_covered(kernel, command, d);
-    if (is_needed && !is_given)
-      return plan_fail(reader, command->loc, "plan-operands", "'at' lacks a range of d%d", d);
+    if (is_needed && !is_given) return plan_fail(reader, command->loc, "plan-operands", "'at' lacks a range of d%d", d);
   }
   return true;
 }
@@ -392,8 +393,7 @@ static bool set_label(PlanReader *reader, PlanCommand *command, StringView label
     command->label = next_label(reader, command->verb);
     return true;
   }
-  if (reader->phase != PHASE_ALL)
-    label = sv_printf(reader->arena, "%.*s%s", SV_ARG(label), suffixes[reader->phase]);
+  if (reader->phase != PHASE_ALL) label = sv_printf(reader->arena, "%.*s%s", SV_ARG(label), suffixes[reader->phase]);
   if (has_label(reader, label))
     return plan_fail(reader, loc, "plan-name", "there are two commands '%.*s'", SV_ARG(label));
   command->label = label;

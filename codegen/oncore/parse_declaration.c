@@ -130,7 +130,9 @@ static bool check_buffer(PlanReader *reader, const PlanMemory *memory) {
   bool is_operand = buffer->role == KERNEL_OPERAND;
   if (buffer->role == KERNEL_SCRATCH || is_operand != (memory->kind == PLAN_ARGUMENT))
     return plan_fail(reader, memory->loc, "plan-kernel", "buffer %d of the kernel is %s", memory->number,
-                     buffer->role == KERNEL_SCRATCH ? "its own" : is_operand ? "an argument" : "a result");
+                     buffer->role == KERNEL_SCRATCH ? "its own"
+                     : is_operand                   ? "an argument"
+                                                    : "a result");
   if (buffer->type != memory->type)
     return plan_fail(reader, memory->loc, "plan-kernel", "buffer %d of the kernel is of type %s", memory->number,
                      type_text(buffer->type));

@@ -137,8 +137,8 @@ typedef struct PlanCommand {
   int32_t init_loop;               /* … in the first iteration of this loop and of those inside it; -1: always */
   int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
   StringView body;     /* hand-written plans: a name nobody looks up; "" otherwise */
-  double cost;         /* of a computation without a Kernel: cycles per vector of its largest operand; 0: moves its targets */
-  StringView hlo;      /* name of the instruction, for people */
+  double cost; /* of a computation without a Kernel: cycles per vector of its largest operand; 0: moves its targets */
+  StringView hlo; /* name of the instruction, for people */
   SourceLoc loc;
 } PlanCommand;
 

@@ -9,14 +9,14 @@
 
 typedef enum ContentKind {
   CONTENT_NOTHING,
-  CONTENT_ELEMENT,  /* of buffer |number|, as it was before the Kernel */
-  CONTENT_ZERO,     /* a load whose guard is false */
-  CONTENT_LOADED,   /* what a load of buffer |number| whose place only run-time values tell has at a point */
-  CONTENT_RESULT,   /* what is to be stored to buffer |number| */
-  CONTENT_ROW,      /* of row buffer |number| */
-  CONTENT_FOLD,     /* partial result of fold |number| */
-  CONTENT_INDEX,    /* run-time part of an address in buffer |number| */
-  CONTENT_UPDATED   /* of buffer |number|, updated as far as the commands so far do */
+  CONTENT_ELEMENT, /* of buffer |number|, as it was before the Kernel */
+  CONTENT_ZERO,    /* a load whose guard is false */
+  CONTENT_LOADED,  /* what a load of buffer |number| whose place only run-time values tell has at a point */
+  CONTENT_RESULT,  /* what is to be stored to buffer |number| */
+  CONTENT_ROW,     /* of row buffer |number| */
+  CONTENT_FOLD,    /* partial result of fold |number| */
+  CONTENT_INDEX,   /* run-time part of an address in buffer |number| */
+  CONTENT_UPDATED  /* of buffer |number|, updated as far as the commands so far do */
 } ContentKind;
 
 /* Byte |part| of an element: |place| says which one of its kind. */
@@ -192,8 +192,7 @@ static void tell_content(Follower *f, int32_t command, const PlanRef *ref, const
                          const Content *wanted) {
   if (f->is_told[command]) return;
   const char *there = content_text(f, found), *needed = content_text(f, wanted);
-  tell(f, command,
-       arena_printf(f->arena, "finds %s in '%.*s', and needs %s", there, SV_ARG(ref_name(f, ref)), needed));
+  tell(f, command, arena_printf(f->arena, "finds %s in '%.*s', and needs %s", there, SV_ARG(ref_name(f, ref)), needed));
 }
 
 static bool same_content(const Content *a, const Content *b) {

@@ -16,8 +16,8 @@ MUST_USE Status plan_edges_derive(Plan *plan, const MachineDescription *machine,
 /* Adds to the edges of |commands|, those of |plan|, what any plan needs to be without races: the fewest edges between
  * instances (hazards_derive_edges), joined to edges between commands.  Where instances of a command need different
  * distances to a producer on an in-order queue, the least holds for all; where the producer runs several times in the
- * loop around both, the edge is to the last of these runs.  What turns out to be redundant then is left out again; edges
- * that were there stay.  STATUS_UNSUPPORTED ("plan-edge", at the consumer) for edges to unordered queues that the
+ * loop around both, the edge is to the last of these runs.  What turns out to be redundant then is left out again;
+ * edges that were there stay.  STATUS_UNSUPPORTED ("plan-edge", at the consumer) for edges to unordered queues that the
  * language cannot say; else as plan_stream_make and hazards_derive_edges. */
 MUST_USE Status plan_edges_complete(Plan *plan, const MachineDescription *machine, PlanCommand *commands,
                                     DiagSink *diag);

@@ -16,9 +16,9 @@ typedef struct Completion {
   const MachineDescription *machine;
   PlanCommand *commands;
   DiagSink *diag;
-  EdgeArray *edges;   /* by command: new ones */
-  int32_t *ordinals;  /* by instance: which one of its command's */
-  int32_t *started;   /* by command */
+  EdgeArray *edges;  /* by command: new ones */
+  int32_t *ordinals; /* by instance: which one of its command's */
+  int32_t *started;  /* by command */
 } Completion;
 
 /* The distance that the language can say and that is at least as strict. */
@@ -69,7 +69,7 @@ static Status collect(Completion *completion, const CommandStream *stream) {
   return STATUS_OK;
 }
 
-/* Old edges, then new ones but |left_out|; |out_first_new| of them are old. */
+/* The command's edges: the ones it had, then those to be added. */
 static void set_edges(Completion *completion, int32_t number, int32_t old_count, const PlanEdge *old) {
   PlanCommand *command = &completion->commands[number];
   const EdgeArray *added = &completion->edges[number];

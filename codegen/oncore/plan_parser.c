@@ -260,7 +260,8 @@ static bool parse_with(PlanReader *reader, ForHead *head) {
   if (!plan_parse_constant(reader, &binding.first_slot) || !plan_need_mark(reader, ":") ||
       !plan_parse_constant(reader, &end) || !plan_need_mark(reader, "]"))
     return false;
-  if (tensor->tensor.rank == 0 || binding.first_slot < 0 || end <= binding.first_slot || end > tensor->tensor.extents[0])
+  if (tensor->tensor.rank == 0 || binding.first_slot < 0 || end <= binding.first_slot ||
+      end > tensor->tensor.extents[0])
     return plan_fail(reader, range, "plan-range", "'%.*s' has %" PRId64 " slices along its first axis", SV_ARG(name),
                      tensor->tensor.rank == 0 ? 0 : tensor->tensor.extents[0]);
   binding.slots = end - binding.first_slot;

@@ -28,8 +28,9 @@ typedef struct PlanFile {
  * explicit' it gets the edges that it needs (plan_edges_complete).  Proved is nothing yet but what a sentence says by
  * itself: names, shapes, intervals, alignment, ranges inside shapes, kinds of queues.
  *
- * STATUS_INVALID with one located diagnostic per mistake: "plan-syntax", "plan-name", "plan-interval", "plan-alignment",
- * "plan-range", "plan-queue", "plan-kernel", …; STATUS_EXHAUSTED ("plan-space") where Tensors cannot be placed. */
+ * STATUS_INVALID with one located diagnostic per mistake: "plan-syntax", "plan-name", "plan-interval",
+ * "plan-alignment", "plan-range", "plan-queue", "plan-kernel", …; STATUS_EXHAUSTED ("plan-space") where Tensors cannot
+ * be placed. */
 MUST_USE Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine,
                            const PlanKernel *kernels, int32_t kernel_count, DiagSink *diag, PlanFile *out_file);
 

@@ -38,7 +38,7 @@ typedef struct EdgeDraft {
 
 typedef struct LoopDraft {
   PlanLoop loop;
-  int64_t first, step;              /* the name's value is first + step * iteration */
+  int64_t first, step; /* the name's value is first + step * iteration */
   int32_t first_command, end_command;
   ARRAY(PlanNode) nodes;
 } LoopDraft;
@@ -92,9 +92,9 @@ typedef struct PlanReader {
   ARRAY(PlanCommand) commands;
   ARRAY(EdgeDraft) edges;
   ARRAY(PlanNode) nodes;
-  int32_t loop;          /* the innermost one around what is read, -1 for none */
-  int64_t loop_shift;    /* iterations that the command at hand is ahead of |shifted_loop| */
-  int32_t shifted_loop;  /* -1: none */
+  int32_t loop;                           /* the innermost one around what is read, -1 for none */
+  int64_t loop_shift;                     /* iterations that the command at hand is ahead of |shifted_loop| */
+  int32_t shifted_loop;                   /* -1: none */
   int32_t pipeline_slots, pipeline_first; /* slots of Tensors declared without origin in this block; 0: not so; their
                                              first loop */
   /* a loop with 'ahead' is read three times: what stands before, in and behind it */

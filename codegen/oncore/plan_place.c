@@ -108,9 +108,10 @@ static int64_t placed_siblings(const Placer *placer, int32_t number, const PlanT
 
 static bool no_room(PlanReader *reader, const TensorDraft *draft, int64_t size, int64_t largest) {
   StringView parent = draft->parent < 0 ? SV("ROOT_TENSOR") : reader->tensors.data[draft->parent].tensor.name;
-  reader->status = diag_error(reader->diag, STATUS_EXHAUSTED, draft->tensor.loc, "plan-space",
-                              "'%.*s' needs %" PRId64 " bytes in one piece, the largest free piece of '%.*s' has %" PRId64,
-                              SV_ARG(draft->tensor.name), size, SV_ARG(parent), largest);
+  reader->status =
+      diag_error(reader->diag, STATUS_EXHAUSTED, draft->tensor.loc, "plan-space",
+                 "'%.*s' needs %" PRId64 " bytes in one piece, the largest free piece of '%.*s' has %" PRId64,
+                 SV_ARG(draft->tensor.name), size, SV_ARG(parent), largest);
   return false;
 }
 

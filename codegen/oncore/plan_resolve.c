@@ -43,7 +43,8 @@ static bool size_temporaries(PlanReader *reader, Plan *plan) {
     int64_t lower, last;
     if (memory->kind != PLAN_TEMPORARY) continue;
     index_range(&plan->space, memory->offset, &lower, &last);
-    if (lower < 0) return plan_fail(reader, memory->loc, "plan-range", "a temporary array begins before its first byte");
+    if (lower < 0)
+      return plan_fail(reader, memory->loc, "plan-range", "a temporary array begins before its first byte");
     for (int32_t i = 0; i < memory->rank; i++) {
       int64_t step;
       if (memory->strides[i] < 0 || !checked_mul(memory->strides[i], memory->extents[i] - 1, &step) ||
@@ -129,8 +130,8 @@ static bool resolve_edge(PlanReader *reader, const Plan *plan, const EdgeDraft *
     return plan_fail(reader, draft->loc, "plan-name", "'%.*s' is not the innermost loop around both commands",
                      SV_ARG(draft->loop));
   if (is_later && draft->back == 0)
-    return plan_fail(reader, draft->loc, "plan-forward-edge", "'%.*s' does not come before this command in the iteration",
-                     SV_ARG(draft->label));
+    return plan_fail(reader, draft->loc, "plan-forward-edge",
+                     "'%.*s' does not come before this command in the iteration", SV_ARG(draft->label));
   int64_t runs = plan_loop_instances(plan, other) / plan_loop_instances(plan, loop);
   if (!checked_mul(draft->back - is_later, runs, &out_edge->distance))
     return plan_fail(reader, draft->loc, "plan-range", "too many iterations back");

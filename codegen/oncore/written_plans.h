@@ -19,9 +19,9 @@ struct WrittenPlans {
   const WrittenPlan *plans;
 };
 
-/* The plans of |source| for the scheduled |module| on |machine|, in |arena|.  STATUS_INVALID with located diagnostics for
- * whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program (plan_check.h), or because
- * its digest is another module's or machine's ("plan-stale"). */
+/* The plans of |source| for the scheduled |module| on |machine|, in |arena|.  STATUS_INVALID with located diagnostics
+ * for whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program (plan_check.h), or
+ * because its digest is another module's or machine's ("plan-stale"). */
 MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const MachineDescription *machine,
                                    const SourceFile *source, const TilerOptions *options, DiagSink *diag,
                                    WrittenPlans *out_plans);
