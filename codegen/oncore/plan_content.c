@@ -41,6 +41,8 @@ typedef struct Follower {
   Content **temporaries;
   uint8_t **overwritten; /* by buffer of the Kernel, per element; NULL: not updated in place */
   int64_t *stored;       /* by buffer of the Kernel: elements */
+  int64_t *updates;      /* by place among PARALLEL outer dims: points of the SEQUENTIAL ones that have updated */
+  int64_t unfinished;    /* places that have not seen all */
   bool *is_told;         /* by command: one mistake is enough */
 } Follower;
 
@@ -319,6 +321,7 @@ static void follow_store(Follower *f, int32_t number) {
     }
     Content wanted = {.kind = CONTENT_RESULT, .number = memory->number, .place = to.at[i]};
     if (content.kind == CONTENT_UPDATED) wanted.kind = CONTENT_UPDATED;
+    if (content.kind == CONTENT_UPDATED && f->unfinished > 0) tell(f, number, "stores before all updates are made");
     if (!same_content(&content, &wanted)) tell_content(f, number, source, &content, &wanted);
     uint8_t *gone = f->overwritten[memory->number];
     if (!is_inside(f, memory->number, to.at[i])) continue;
@@ -388,6 +391,43 @@ static Content written_at_point(const Follower *f, const TileAccess *access) {
     written.number = f->kernel->values[access->value].buffer;
   }
   return written;
+}
+
+static int32_t outer_axes(const Kernel *kernel, bool sequential, int32_t *out_axes) {
+  int32_t count = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    bool is_sequential = kernel->dims[d].kind == KERNEL_SEQUENTIAL;
+    if (kernel->dims[d].stage == KERNEL_OUTER && is_sequential == sequential) out_axes[count++] = d;
+  }
+  return count;
+}
+
+static int64_t axes_points(const Kernel *kernel, const int32_t *axes, int32_t count) {
+  int64_t points = 1;
+  for (int32_t i = 0; i < count; i++) points *= kernel->dims[axes[i]].extent;
+  return points;
+}
+
+/* Each point updates once, those of SEQUENTIAL dims in row-major order. */
+static void count_updates(Follower *f, int32_t number) {
+  const PlanCommand *command = &f->plan->commands[number];
+  int32_t parallel[KERNEL_MAX_DIMS], sequential[KERNEL_MAX_DIMS];
+  int32_t width = outer_axes(f->kernel, false, parallel), length = outer_axes(f->kernel, true, sequential);
+  int64_t all = axes_points(f->kernel, sequential, length), wide = point_count(f, command, parallel, width);
+  int64_t deep = point_count(f, command, sequential, length);
+  f->visited += wide * deep;
+  for (int64_t p = 0; p < wide; p++) {
+    set_point(f, command, parallel, width, p);
+    int64_t *seen = &f->updates[place_of_point(f, parallel, width)];
+    for (int64_t s = 0; s < deep; s++) {
+      set_point(f, command, sequential, length, s);
+      if (place_of_point(f, sequential, length) != *seen) {
+        tell(f, number, "updates out of order, or twice");
+        return;
+      }
+      if (++*seen == all) f->unfinished--;
+    }
+  }
 }
 
 static void follow_updated(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
@@ -476,8 +516,11 @@ static void follow_computation(Follower *f, int32_t number) {
     if (access->kind == TILE_UPDATED || !access->is_read || is_own_row || begins) continue;
     check_read(f, number, access, refs[i]);
   }
+  bool has_counted = false;
   for (int32_t i = 0; i < accesses.count; i++) {
     if (accesses.accesses[i].kind == TILE_UPDATED) {
+      if (!has_counted) count_updates(f, number);
+      has_counted = true;
       follow_updated(f, number, &accesses.accesses[i], refs[i]);
     } else if (accesses.accesses[i].is_written) {
       do_write(f, number, &accesses.accesses[i], refs[i]);
@@ -573,6 +616,11 @@ static void allocate(Follower *f) {
     if (buffer->role == KERNEL_IN_PLACE) f->overwritten[b] = ARENA_NEW_ARRAY(f->arena, uint8_t, buffer->element_count);
   }
   f->stored = ARENA_NEW_ARRAY(f->arena, int64_t, f->kernel->buffer_count);
+  bool is_updated = false;
+  for (int32_t b = 0; b < f->kernel->buffer_count; b++) is_updated = is_updated || tile_is_updated(f->kernel, b);
+  int32_t axes[KERNEL_MAX_DIMS], count = outer_axes(f->kernel, false, axes);
+  f->unfinished = is_updated ? axes_points(f->kernel, axes, count) : 0;
+  f->updates = ARENA_NEW_ARRAY(f->arena, int64_t, f->unfinished);
 }
 
 static Status follow(const Plan *plan, DiagSink *diag, bool *is_told, bool upper, bool *out_complete) {
