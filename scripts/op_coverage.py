@@ -32,7 +32,7 @@ REWRITTEN = {
     "custom-call": "marker-expander", "scan": "scan-expander", "topk": "topk-expander",
     "ragged-dot": "dot-expander", "scaled-dot": "dot-expander",
     "rng": "random-expander", "rng-bit-generator": "random-expander", "stochastic-convert": "random-expander",
-    "fft": "fft-expander", "get-dimension-size": "dimension-size-expander", "set-dimension-size": "dimension-size-expander",
+    "fft": "fft-expander", "get-dimension-size": "dimension-size-expander", "set-dimension-size": "dynamic-size-expander",
 }
 
 COLUMNS = re.compile(r"^ \* HLO_OP\((.*)\)$", re.MULTILINE)

@@ -9,7 +9,7 @@
 
 typedef struct GraphBuilder {
   HloComputation *computation;
-  const HloInstruction *origin;
+  HloInstruction *origin;
   Arena *scratch;
 } GraphBuilder;
 

@@ -26,6 +26,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_dot_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_topk_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_dynamic_size_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dimension_size_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_fft_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_map_inliner_pass);
