@@ -136,7 +136,7 @@ test-cases: all
 	@$(RUN_TESTS) $(addprefix --case=,$(CASES)) $(addprefix --case-limit=,$(CASE_LIMIT)) cases
 
 FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime/target)))
-CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-19 clang-format 2>/dev/null))
+CLANG_FORMAT ?= $(shell command -v clang-format-19 || command -v clang-format)
 
 lint: check-format
 	@scripts/check_layers.py

@@ -218,8 +218,8 @@ Status driver_read_plans(Session *session, const char *path) {
   SourceFile *source = ARENA_NEW(session->arena, SourceFile);
   source->name = sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &source->text));
-  RETURN_IF_ERROR(written_plans_load(session->codegen_arena, session->module, session->machine, source,
-                                     &session->tiler, session->diag, &session->plans));
+  RETURN_IF_ERROR(written_plans_load(session->codegen_arena, session->module, session->machine, source, &session->tiler,
+                                     session->diag, &session->plans));
   session->tiler.written = &session->plans;
   driver_end_phase(session, "plans", start);
   return STATUS_OK;

@@ -8,7 +8,7 @@
 #include "cli/compile_report.h"
 #include "cli/options.h"
 #include "codegen/codegen.h"
-#include "codegen/oncore/written_plans.h"
+#include "codegen/planfile/written_plans.h"
 #include "codegen/report/report.h"
 #include "hlo/machine/machine_description.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
@@ -36,8 +36,8 @@ struct Session {
   const MachineDescription *machine; /* of --target; NULL: the host */
   TilerOptions tiler;                /* of driver_read_plans */
   WrittenPlans plans;
-  CompiledObject object;             /* of driver_generate; kernel counts 0 before */
-  StringView simulation;             /* table of --engine=sim, for --stats */
+  CompiledObject object; /* of driver_generate; kernel counts 0 before */
+  StringView simulation; /* table of --engine=sim, for --stats */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;

@@ -11,8 +11,8 @@
 #include "codegen/llvm/llvm_target.h"
 #include "codegen/oncore/module_plans.h"
 #include "codegen/oncore/oncore_emitter.h"
-#include "codegen/oncore/plan_printer.h"
-#include "codegen/oncore/written_plans.h"
+#include "codegen/plan/plan_printer.h"
+#include "codegen/planfile/written_plans.h"
 
 StringView codegen_entry_name(Arena *arena, const HloModule *module) {
   StringBuilder name;

@@ -2,7 +2,7 @@
 #ifndef XLAC_CODEGEN_CODEGEN_H
 #define XLAC_CODEGEN_CODEGEN_H
 
-#include "codegen/oncore/tiler.h"
+#include "codegen/tiling/tiler.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/machine_description.h"

@@ -1,4 +1,5 @@
-/* What the example needs of a case in testdata/cases: its inputs and expected results.  examples/case_to_c.py writes the values. */
+/* What the example needs of a case in testdata/cases: its inputs and expected results.  examples/case_to_c.py writes
+ * the values. */
 #ifndef XLAC_EXAMPLES_CASE_DATA_H
 #define XLAC_EXAMPLES_CASE_DATA_H
 

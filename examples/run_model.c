@@ -1,7 +1,7 @@
 /* How a C program uses compiled modules: runs a convolutional network and a transformer and checks their results.
  *
- * For each MODEL.hlo, xlac made MODEL.o and MODEL.h; this file includes the headers and is linked with the objects and nothing else but
- * libc and libm. */
+ * For each MODEL.hlo, xlac made MODEL.o and MODEL.h; this file includes the headers and is linked with the objects and
+ * nothing else but libc and libm. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +76,8 @@ static int check_result(const Model *model, int64_t leaf, const float *got) {
     if (error > worst) worst = error;
   }
   printf("  result %lld: %g %g %g ...  %lld of %lld values checked differ, largest error %.2g: %s\n", (long long)leaf,
-         (double)got[0], (double)got[1], (double)got[2], (long long)wrong, (long long)want->count, worst, wrong ? "WRONG" : "OK");
+         (double)got[0], (double)got[1], (double)got[2], (long long)wrong, (long long)want->count, worst,
+         wrong ? "WRONG" : "OK");
   return wrong == 0;
 }
 

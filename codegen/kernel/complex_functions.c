@@ -291,8 +291,8 @@ Complex complex_acosh(const ComplexMath *m, const Complex *z) {
   return c_select_both(m, c_any_infinite(m, *z), far, near);
 }
 
-/* With x ≥ 0, and the sign put back: log1p(4x / ((1-x)² + y²))/4 + i·atan2(2y, (1-x)(1+x) - y²)/2.  Next to 1, where y² is nothing,
- * the real part is log(2/y)/2; far from 0 it is 0, the other π/2. */
+/* With x ≥ 0, and the sign put back: log1p(4x / ((1-x)² + y²))/4 + i·atan2(2y, (1-x)(1+x) - y²)/2.  Next to 1, where y²
+ * is nothing, the real part is log(2/y)/2; far from 0 it is 0, the other π/2. */
 Complex complex_atanh(const ComplexMath *m, const Complex *z) {
   int32_t x = c_apply(m, HLO_ABS, z->re), one = c_constant(m, 1), yy = c_apply2(m, HLO_MULTIPLY, z->im, z->im);
   int32_t minus = c_apply2(m, HLO_SUBTRACT, one, x), plus = c_apply2(m, HLO_ADD, one, x);

@@ -95,8 +95,8 @@ typedef struct KernelFold {
   int32_t next;      /* value, in the stage */
   bool reassociable; /* next = APPLY op (this accumulator, x) with op associative and commutative and seed its identity
                       */
-  bool is_scan; /* next = APPLY op (this accumulator, x) with such an op, from any seed, and stores of the stage read it:
-                   neighbouring steps may be combined before the accumulator joins them */
+  bool is_scan; /* next = APPLY op (this accumulator, x) with such an op, from any seed, and stores of the stage read
+                   it: neighbouring steps may be combined before the accumulator joins them */
 } KernelFold;
 
 typedef struct KernelStore {

@@ -94,7 +94,9 @@ void kernel_print(StringBuilder *out, const Kernel *kernel) {
       const KernelFold *fold = &kernel->folds[f];
       if (fold->stage != s) continue;
       sb_printf(out, "  fold a%d %s from v%d by v%d%s\n", f, type_text(fold->type), fold->seed, fold->next,
-                fold->reassociable ? " reassociable" : fold->is_scan ? " scan" : "");
+                fold->reassociable ? " reassociable"
+                : fold->is_scan    ? " scan"
+                                   : "");
     }
     for (int i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];

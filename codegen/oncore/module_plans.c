@@ -4,7 +4,7 @@
 
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/oncore_map.h"
-#include "codegen/oncore/written_plans.h"
+#include "codegen/planfile/written_plans.h"
 
 typedef ARRAY(StringView) NameArray;
 

@@ -4,9 +4,9 @@
 
 #include "base/json_writer.h"
 #include "codegen/oncore/module_bound.h"
-#include "codegen/oncore/plan_alternatives.h"
-#include "codegen/oncore/plan_check.h"
-#include "codegen/oncore/tiler.h"
+#include "codegen/plan/plan_check.h"
+#include "codegen/tiling/plan_alternatives.h"
+#include "codegen/tiling/tiler.h"
 #include "hlo/ir/hlo_module.h"
 
 /* A plan and the instructions whose Kernels it serves. */
@@ -25,8 +25,8 @@ typedef struct ModulePlans {
   ModuleBound bound;       /* of the module, whatever the plans */
 } ModulePlans;
 
-/* Plans of the scheduled |module|'s Kernels, equal ones once, by plan_for_kernel.  STATUS_INVALID when one has a fault (a
- * bug of the tiler: reported as plan_verdict_report does); other errors as those of kernel_build, tiler_plan and
+/* Plans of the scheduled |module|'s Kernels, equal ones once, by plan_for_kernel.  STATUS_INVALID when one has a fault
+ * (a bug of the tiler: reported as plan_verdict_report does); other errors as those of kernel_build, tiler_plan and
  * plan_check. */
 MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const MachineDescription *machine,
                                   const TilerOptions *options, DiagSink *diag, ModulePlans *out_plans);

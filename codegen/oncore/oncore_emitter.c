@@ -6,7 +6,7 @@
 #include "base/checked_math.h"
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/oncore/oncore_internal.h"
-#include "codegen/oncore/written_plans.h"
+#include "codegen/planfile/written_plans.h"
 #include "codegen/point/kernel_point.h"
 #include "runtime/abi.h"
 
@@ -271,8 +271,8 @@ static Status emit_kernel(void *self, const VecBuilder *vec, const Kernel *kerne
   OncoreEmitter *emitter = self;
   const Plan *plan = pointer_map_get(&emitter->plans, kernel);
   if (plan == NULL) {
-    RETURN_IF_ERROR(
-        plan_for_kernel(emitter->arena, kernel, kernel->source->name, emitter->machine, &emitter->options, diag, &plan));
+    RETURN_IF_ERROR(plan_for_kernel(emitter->arena, kernel, kernel->source->name, emitter->machine, &emitter->options,
+                                    diag, &plan));
     pointer_map_set(&emitter->plans, kernel, (void *)plan);
   }
   *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1};

@@ -14,7 +14,7 @@
 #define XLAC_CODEGEN_ONCORE_ONCORE_EMITTER_H
 
 #include "codegen/emit/control_emitter.h"
-#include "codegen/oncore/tiler.h"
+#include "codegen/tiling/tiler.h"
 
 typedef struct OncoreEmitter OncoreEmitter;
 

@@ -3,8 +3,8 @@
 #define XLAC_CODEGEN_ONCORE_ONCORE_INTERNAL_H
 
 #include "base/hash_map.h"
-#include "codegen/oncore/command_variants.h"
 #include "codegen/oncore/oncore_emitter.h"
+#include "codegen/plan/command_variants.h"
 
 /* The code of a tile Kernel. */
 typedef struct TileCode {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/checked_math.h"
-#include "codegen/oncore/tensor_use.h"
+#include "codegen/plan/tensor_use.h"
 
 enum { PICTURE_COLUMNS = 72, PICTURE_ROWS = 16, PICTURE_COMMANDS = 48 };
 

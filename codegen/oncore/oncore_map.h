@@ -4,7 +4,7 @@
 #define XLAC_CODEGEN_ONCORE_ONCORE_MAP_H
 
 #include "base/json_writer.h"
-#include "codegen/oncore/plan_check.h"
+#include "codegen/plan/plan_check.h"
 
 /* One block of text: loops, Tensors, the picture address × time of the first tiles, queues, edges, time. */
 void oncore_map_text(StringBuilder *out, const Plan *plan, const PlanVerdict *verdict,

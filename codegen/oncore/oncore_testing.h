@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "codegen/kernel/kernel_builder.h"
-#include "codegen/oncore/plan_check.h"
-#include "codegen/oncore/tiler.h"
+#include "codegen/plan/plan_check.h"
+#include "codegen/tiling/tiler.h"
 #include "hlo/machine/presets.h"
 #include "parser/hlo_parser.h"
 

@@ -1,7 +1,7 @@
 /* Functions that go through a plan's loops: all commands, one queue's, or what happens told to somebody. */
 #include "base/checked_math.h"
 #include "codegen/oncore/oncore_internal.h"
-#include "codegen/oncore/plan_wait.h"
+#include "codegen/plan/plan_wait.h"
 
 typedef struct PlanWalk {
   PlanEmitter *emitter;

@@ -43,8 +43,8 @@ InPlacePairs hlo_in_place_pairs(const HloInstruction *instruction, Arena *arena)
 /* Whether result leaf |result_node| of |user| may overwrite leaf |node| of operand |operand| if nothing reads that
  * afterwards: an in-place pair, or elementwise use (inside fusions: transitively) with equally wide elements in the
  * same order.  A fusion with several results shares only if one loop over the elements of the operand (loop_nest.h)
- * makes all of them, reductions of these elements included, or the operand reaches this one alone.  Never for copies, nor for fusions
- * with contractions, windows or indirect access in them. */
+ * makes all of them, reductions of these elements included, or the operand reaches this one alone.  Never for copies,
+ * nor for fusions with contractions, windows or indirect access in them. */
 bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, int result_node, Arena *scratch);
 
 #endif

@@ -52,7 +52,8 @@ void hlo_instruction_set_ints(HloInstruction *instruction, HloAttrId id, const i
 void hlo_instruction_set_computation(HloInstruction *instruction, HloAttrId id, HloComputation *computation);
 void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id);
 
-/* Copies metadata, sharding, frontend attributes and the place in the source that |to| does not have itself from |from|. */
+/* Copies metadata, sharding, frontend attributes and the place in the source that |to| does not have itself from
+ * |from|. */
 void hlo_instruction_inherit_metadata(HloInstruction *to, const HloInstruction *from);
 
 /* Attributes mean the same: those that spell out a default, 'mode' and metadata do not count.  |equality| as in

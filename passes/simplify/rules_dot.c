@@ -32,13 +32,15 @@ static bool free_dims_keep_order(Int64List permutation, const bool *taken) {
   return true;
 }
 
-/* dot(transpose(x), y) → dot(x, y) with x's dims named as they are there; likewise for y.  The same sums in the same order. */
+/* dot(transpose(x), y) → dot(x, y) with x's dims named as they are there; likewise for y.  The same sums in the same
+ * order. */
 static HloInstruction *dot_transpose(HloInstruction *dot) {
   for (int s = 0; s < 2; s++) {
     const HloInstruction *transpose = dot->operands[sides[s].operand];
     if (transpose->opcode != HLO_TRANSPOSE || transpose->shape->rank > RANK_LIMIT) continue;
     Int64List permutation = hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS);
-    Int64List batch = hlo_instruction_ints(dot, sides[s].batch), contracting = hlo_instruction_ints(dot, sides[s].contracting);
+    Int64List batch = hlo_instruction_ints(dot, sides[s].batch),
+              contracting = hlo_instruction_ints(dot, sides[s].contracting);
     bool taken[RANK_LIMIT] = {false};
     int64_t new_batch[RANK_LIMIT], new_contracting[RANK_LIMIT];
     dims_before(batch, permutation, taken, new_batch);
