@@ -270,7 +270,8 @@ static void execute(const Launch *launch, const int32_t *order) {
   for (int64_t i = 0; i < launch->trace.count; i++) {
     const TracedCommand *traced = &launch->trace.data[order == NULL ? i : order[i]];
     const XlacOncoreCommand *command = &launch->kernel->commands[traced->command];
-    char *scratch = (char *)context->scratch + command->queue * launch->kernel->scratch_bytes_per_queue;
+    char *scratch = context->scratch; /* NULL where the kernel needs none */
+    if (scratch != NULL) scratch += command->queue * launch->kernel->scratch_bytes_per_queue;
     command->variants[traced->variant].function(launch->pointers.data + traced->first_pointer, scratch);
   }
 }
