@@ -23,7 +23,8 @@ enum {
   OP_IN_PLACE = 1 << 4,       /* operand 0 and the result must share a buffer */
   OP_REGION = 1 << 5, /* its computations are applied element by element or to a whole kernel: no buffers inside */
   OP_CONTROL_FLOW = 1 << 6, /* its computations are sequences of instructions with buffers of their own */
-  OP_COLLECTIVE = 1 << 7    /* takes part in communication between devices */
+  OP_COLLECTIVE = 1 << 7,   /* takes part in communication between devices */
+  OP_BARRIER = 1 << 8       /* hands its operand on, and stands there so that nothing is computed across it */
 };
 
 /* How result elements depend on operand elements. */
