@@ -221,8 +221,7 @@ static bool step_before(const TileOutline *outline, const TileStep *a, const Til
   bool a_outside = a->loop < innermost, b_outside = b->loop < innermost;
   if (a_outside != b_outside) return a_outside;
   if (a_outside) return a->loop < b->loop;
-  bool a_moves = a->kind == STEP_LOAD || a->kind == STEP_RELOAD,
-       b_moves = b->kind == STEP_LOAD || b->kind == STEP_RELOAD;
+  bool a_moves = tile_step_loads(a->kind), b_moves = tile_step_loads(b->kind);
   return a->cover == b->cover && a_moves && b_moves && a->loop < b->loop;
 }
 
@@ -272,15 +271,23 @@ typedef struct CostSums {
   int64_t bytes;
 } CostSums;
 
-static const MachineQueue *queue_for(const MachineDescription *machine, TileStepKind kind) {
+bool tile_step_loads(TileStepKind kind) {
+  return kind == STEP_LOAD || kind == STEP_RELOAD;
+}
+
+int32_t tile_step_queue(const MachineDescription *machine, TileStepKind kind) {
   for (int32_t q = 0; q < machine->queue_count; q++) {
     const MachineQueue *queue = &machine->queues[q];
-    bool fits = kind == STEP_COMPUTE                       ? queue->kind == QUEUE_EXEC
-                : kind == STEP_LOAD || kind == STEP_RELOAD ? machine_queue_loads(queue)
-                                                           : machine_queue_stores(queue);
-    if (fits) return queue;
+    bool fits = kind == STEP_COMPUTE    ? queue->kind == QUEUE_EXEC
+                : tile_step_loads(kind) ? machine_queue_loads(queue)
+                                        : machine_queue_stores(queue);
+    if (fits) return q;
   }
   XLAC_BUG("a machine without a queue for its work");
+}
+
+static const MachineQueue *queue_for(const MachineDescription *machine, TileStepKind kind) {
+  return &machine->queues[tile_step_queue(machine, kind)];
 }
 
 static void add_transfer(const TileOutline *outline, const TileStep *step, CostSums *sums, double *out_cycles) {
@@ -299,7 +306,7 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   const MachineQueue *queue = queue_for(outline->machine, step->kind);
   int64_t bytes = elements * type_storage_bytes(access->type), instances = tile_outline_instances(outline, step->loop);
   double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, axis_count));
-  bool loads = step->kind == STEP_LOAD || step->kind == STEP_RELOAD;
+  bool loads = tile_step_loads(step->kind);
   *out_cycles = each * (double)instances;
   *(loads ? &sums->load : &sums->store) += *out_cycles;
   double cap = outline->machine->memory_bytes_per_cycle;

@@ -257,19 +257,6 @@ static PlanRef view_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
 
 /* --- commands --- */
 
-static int32_t find_queue(const Tiler *tiler, TileStepKind kind) {
-  for (int32_t q = 0; q < tiler->machine->queue_count; q++) {
-    const MachineQueue *queue = &tiler->machine->queues[q];
-    bool loads = kind == STEP_LOAD || kind == STEP_RELOAD;
-    if (kind == STEP_COMPUTE ? queue->kind == QUEUE_EXEC
-        : loads              ? machine_queue_loads(queue)
-                             : machine_queue_stores(queue)) {
-      return q;
-    }
-  }
-  XLAC_BUG("a machine without a queue for its work");
-}
-
 static PlanRef *one_ref(Tiler *tiler, PlanRef ref) {
   PlanRef *list = ARENA_NEW(tiler->arena, PlanRef);
   *list = ref;
@@ -301,17 +288,23 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   command->source_count = 2;
 }
 
-/* All of a buffer that is updated in the Buffer, at the beginning or at the end. */
-static void fill_updated(Tiler *tiler, const TileStep *step, PlanCommand *command) {
+/* A box of |view|, or all of it in a row (|is_flat|), from or to the step's tile. */
+static void set_transfer(Tiler *tiler, const TileStep *step, int32_t view, bool is_flat, PlanCommand *command) {
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
-  int32_t view = flat_view(tiler, &cover->accesses.accesses[step->access]);
   PlanRef *tile = one_ref(tiler, tile_ref(tiler, cover, step->access));
-  PlanRef *memory = one_ref(tiler, view_ref(tiler, cover, step->access, view, true));
-  bool loads = step->kind == STEP_LOAD;
+  PlanRef *memory = one_ref(tiler, view_ref(tiler, cover, step->access, view, is_flat));
+  bool loads = tile_step_loads(step->kind);
   command->verb = loads ? PLAN_LOAD : PLAN_STORE;
   command->target_count = command->source_count = 1;
   command->targets = loads ? tile : memory;
   command->sources = loads ? memory : tile;
+}
+
+/* All of a buffer that is updated in the Buffer, at the beginning or at the end. */
+static void fill_updated(Tiler *tiler, const TileStep *step, PlanCommand *command) {
+  const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
+  int32_t view = flat_view(tiler, &cover->accesses.accesses[step->access]);
+  set_transfer(tiler, step, view, true, command);
 }
 
 static bool is_update(const Tiler *tiler, const TileStep *step) {
@@ -326,13 +319,7 @@ static void fill_transfer(Tiler *tiler, const TileStep *step, PlanCommand *comma
   IndexExpr address = index_constant(0);
   if (!is_spill) address = tiler->kernel->stages[access->stage].stores[access->store].address;
   int32_t view = is_spill ? temporary_view(tiler, access) : linear_view(tiler, access, address);
-  PlanRef *tile = one_ref(tiler, tile_ref(tiler, cover, step->access));
-  PlanRef *memory = one_ref(tiler, view_ref(tiler, cover, step->access, view, false));
-  bool loads = step->kind == STEP_RELOAD;
-  command->verb = loads ? PLAN_LOAD : PLAN_STORE;
-  command->target_count = command->source_count = 1;
-  command->targets = loads ? tile : memory;
-  command->sources = loads ? memory : tile;
+  set_transfer(tiler, step, view, false, command);
 }
 
 /* For people: what kind of work it is. */
@@ -371,7 +358,8 @@ static void fill_computation(Tiler *tiler, const TileStep *step, PlanCommand *co
 
 static void add_command(Tiler *tiler, int32_t step_number) {
   const TileStep *step = &tiler->outline.steps.data[step_number];
-  PlanCommand command = {.queue = find_queue(tiler, step->kind), .loop = step->loop, .value = -1, .index_value = -1};
+  PlanCommand command = {
+      .queue = tile_step_queue(tiler->machine, step->kind), .loop = step->loop, .value = -1, .index_value = -1};
   command.init_loop = -1;
   command.hlo = tiler->kernel->source->name;
   command.loc = tiler->kernel->source->loc;

@@ -33,6 +33,11 @@ typedef enum TileStepKind {
   STEP_SPILL    /* a tile of a row buffer to memory */
 } TileStepKind;
 
+/* Whether a step of that kind fills a tile from memory. */
+bool tile_step_loads(TileStepKind kind);
+/* The first queue of |machine| that does such steps; a verified machine has one. */
+int32_t tile_step_queue(const MachineDescription *machine, TileStepKind kind);
+
 /* One command of a tiled Kernel, before it has a name and edges. */
 typedef struct TileStep {
   TileStepKind kind;
