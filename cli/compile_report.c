@@ -64,6 +64,29 @@ static void write_passes_json(JsonWriter *json, const Session *session) {
   json_end_array(json);
 }
 
+static void write_rewrites_text(StringBuilder *out, const Session *session) {
+  if (!session->pipeline) return;
+  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->pipeline);
+  for (int64_t i = 0; i < log->counts.count; i++) {
+    const HloRewriteCount *row = &log->counts.data[i];
+    sb_printf(out, "  %s: %s: %lld\n", row->pass->name, row->rule ? row->rule : "runs", (long long)row->count);
+  }
+}
+
+static void write_rewrites_json(JsonWriter *json, const Session *session) {
+  json_begin_array(json);
+  const HloRewriteLog *log = session->pipeline ? hlo_pass_pipeline_rewrites(session->pipeline) : NULL;
+  for (int64_t i = 0; log && i < log->counts.count; i++) {
+    const HloRewriteCount *row = &log->counts.data[i];
+    json_begin_object(json);
+    json_field_string(json, "pass", sv_from_cstring(row->pass->name));
+    json_field_string(json, "rule", sv_from_cstring(row->rule ? row->rule : ""));
+    json_field_int(json, "count", row->count);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
 static void write_fusions_text(StringBuilder *out, const Session *session) {
   for (int64_t i = 0; i < session->report.fusions.count; i++) {
     const FusionNote *note = &session->report.fusions.data[i];
@@ -106,6 +129,7 @@ static const struct {
   void (*write_json)(JsonWriter *json, const Session *session);
 } sections[] = {{"totals", write_facts_text, write_facts_json},
                 {"passes", write_passes_text, write_passes_json},
+                {"rewrites", write_rewrites_text, write_rewrites_json},
                 {"fusions", write_fusions_text, write_fusions_json},
                 {"seconds", write_times_text, write_times_json}};
 

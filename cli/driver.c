@@ -145,7 +145,9 @@ Status driver_run_passes(Session *session, bool standard) {
                                 .verify = BUILD_IS_CHECKED || option_given(session, OPTION_VERIFY_EACH),
                                 .observer = &dump.observer,
                                 .disabled_count = (int)disabled.count,
-                                .disabled = disabled.data};
+                                .disabled = disabled.data,
+                                .has_limit = option_given(session, OPTION_PASS_LIMIT),
+                                .limit = option_integer(session, OPTION_PASS_LIMIT, 0)};
   bool changed;
   Status status = hlo_pass_pipeline_run(session->pipeline, session->module, &options, session->diag, &changed);
   driver_end_phase(session, "passes", start);

@@ -54,10 +54,27 @@ static void print_statistics(const Session *session) {
   for (int64_t i = 0; i < facts.count; i++)
     fprintf(stderr, "%14lld  %s\n", (long long)facts.data[i].value, facts.data[i].text);
   fprintf(stderr, "%.*s", SV_ARG(session->simulation));
+  if (!session->pipeline) return;
+  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->pipeline);
+  for (int64_t i = 0; i < log->counts.count; i++) {
+    const HloRewriteCount *row = &log->counts.data[i];
+    fprintf(stderr, "%14lld  %s: %s\n", (long long)row->count, row->pass->name, row->rule ? row->rule : "runs");
+  }
+}
+
+/* For whoever halves the limit: how far it went, and what it did last. */
+static void print_last_step(const Session *session) {
+  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->pipeline);
+  fprintf(stderr, "xlac: %lld of at most %lld steps", (long long)log->steps, (long long)log->limit);
+  if (log->last_pass) fprintf(stderr, "; the last: %s", log->last_pass->name);
+  if (log->last_rule) fprintf(stderr, ": %s", log->last_rule);
+  if (log->last_instruction.size > 0) fprintf(stderr, " at '%.*s'", SV_ARG(log->last_instruction));
+  fprintf(stderr, "\n");
 }
 
 void session_report_print(const Session *session) {
   session_report_diagnostics(session->options, session->diag, session->module);
+  if (option_given(session, OPTION_PASS_LIMIT) && session->pipeline) print_last_step(session);
   if (option_given(session, OPTION_STATS)) print_statistics(session);
   if (option_given(session, OPTION_TIME_REPORT)) print_times(session);
 }

@@ -73,7 +73,8 @@ static HloInstruction *find_or_add(CseTable *table, HloInstruction *instruction)
   return NULL;
 }
 
-static bool merge_equal(HloComputation *computation, Arena *scratch) {
+static bool merge_equal(HloPassContext *context, HloComputation *computation) {
+  Arena *scratch = context->scratch;
   bool changed = false;
   int64_t count;
   ControlEdges edges;
@@ -82,9 +83,11 @@ static bool merge_equal(HloComputation *computation, Arena *scratch) {
   int_map_init(&table.heads, scratch);
   HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
+    if (!hlo_pass_may_rewrite(context)) break;
     if (!is_mergeable(order[i], &edges)) continue;
     HloInstruction *earlier = find_or_add(&table, order[i]);
     if (earlier == NULL) continue;
+    hlo_pass_count_rewrite(context, "merge", order[i]);
     hlo_instruction_replace_all_uses(order[i], earlier);
     changed = true;
   }
@@ -94,7 +97,7 @@ static bool merge_equal(HloComputation *computation, Arena *scratch) {
 
 static Status run_cse(HloPassContext *context, HloModule *module, bool *out_changed) {
   for (int64_t i = 0; i < module->computations.count; i++) {
-    *out_changed |= merge_equal(module->computations.data[i], context->scratch);
+    *out_changed |= merge_equal(context, module->computations.data[i]);
   }
   return STATUS_OK;
 }

@@ -25,15 +25,17 @@ static HloInstruction *whole_of_elements(const HloInstruction *instruction) {
   return whole;
 }
 
-static bool simplify_tuples(HloComputation *computation, Arena *scratch) {
+static bool simplify_tuples(HloPassContext *context, HloComputation *computation) {
   bool changed = false;
   int64_t count;
-  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     if (hlo_instruction_attr(order[i], HLO_ATTR_CONTROL_PREDECESSORS) != NULL) continue;
-    HloInstruction *simpler = element_of_tuple(order[i]);
-    if (simpler == NULL) simpler = whole_of_elements(order[i]);
+    if (!hlo_pass_may_rewrite(context)) break;
+    HloInstruction *element = element_of_tuple(order[i]);
+    HloInstruction *simpler = element != NULL ? element : whole_of_elements(order[i]);
     if (simpler == NULL) continue;
+    hlo_pass_count_rewrite(context, element != NULL ? "element-of-tuple" : "tuple-of-elements", order[i]);
     hlo_instruction_replace_all_uses(order[i], simpler);
     changed = true;
   }
@@ -43,7 +45,7 @@ static bool simplify_tuples(HloComputation *computation, Arena *scratch) {
 
 static Status run_tuple_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
   for (int64_t i = 0; i < module->computations.count; i++) {
-    *out_changed |= simplify_tuples(module->computations.data[i], context->scratch);
+    *out_changed |= simplify_tuples(context, module->computations.data[i]);
   }
   return STATUS_OK;
 }

@@ -19,10 +19,13 @@ typedef struct HloPassOptions {
   const HloDecisionObserver *decisions; /* may be NULL */
 } HloPassOptions;
 
+typedef struct HloRewriteLog HloRewriteLog; /* rewrite_log.h */
+
 typedef struct HloPassContext {
   Arena *scratch; /* reset after the pass */
   DiagSink *diag;
   const HloPassOptions *options;
+  HloRewriteLog *rewrites; /* may be NULL: nothing is counted or limited */
 } HloPassContext;
 
 typedef struct HloPass {
@@ -32,6 +35,11 @@ typedef struct HloPass {
   bool keeps_schedule; /* what it leaves of a scheduled module is scheduled; any other pass that changes a module ends
                           its schedule */
 } HloPass;
+
+/* A pass of many small rewrites asks before each whether --pass-limit allows another, and counts each that it made:
+ * |rule| is a literal, for --stats; |at| what was rewritten, or NULL. */
+bool hlo_pass_may_rewrite(const HloPassContext *context);
+void hlo_pass_count_rewrite(HloPassContext *context, const char *rule, const HloInstruction *at);
 
 /* The registry (pass_registry.def).  NULL when there is no such pass. */
 const HloPass *hlo_pass_find(StringView name);

@@ -7,6 +7,7 @@
 /* A pass, or a group of its own. */
 typedef struct PipelineStep {
   const HloPass *pass;
+  bool is_optional;
   HloPassPipeline *group;
 } PipelineStep;
 
@@ -15,7 +16,9 @@ struct HloPassPipeline {
   const char *name;
   int max_rounds; /* of a fixpoint group; 1 otherwise */
   ARRAY(PipelineStep) steps;
-  ARRAY(HloPassStatistics) statistics; /* of the outermost pipeline only */
+  /* of the outermost pipeline only */
+  ARRAY(HloPassStatistics) statistics;
+  HloRewriteLog rewrites;
 };
 
 /* What one run of a pipeline shares with its groups. */
@@ -39,6 +42,10 @@ void hlo_pass_pipeline_add(HloPassPipeline *pipeline, const HloPass *pass) {
   array_push(&pipeline->steps, pipeline->arena, ((PipelineStep){.pass = pass}));
 }
 
+void hlo_pass_pipeline_add_optional(HloPassPipeline *pipeline, const HloPass *pass) {
+  array_push(&pipeline->steps, pipeline->arena, ((PipelineStep){.pass = pass, .is_optional = true}));
+}
+
 HloPassPipeline *hlo_pass_pipeline_add_fixpoint(HloPassPipeline *pipeline, const char *name, int max_rounds) {
   HloPassPipeline *group = hlo_pass_pipeline_create(pipeline->arena, name);
   group->max_rounds = max_rounds;
@@ -49,6 +56,10 @@ HloPassPipeline *hlo_pass_pipeline_add_fixpoint(HloPassPipeline *pipeline, const
 const HloPassStatistics *hlo_pass_pipeline_statistics(const HloPassPipeline *pipeline, int64_t *out_count) {
   *out_count = pipeline->statistics.count;
   return pipeline->statistics.data;
+}
+
+const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline) {
+  return &pipeline->rewrites;
 }
 
 static int64_t module_instruction_count(const HloModule *module) {
@@ -120,6 +131,20 @@ static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *o
   return STATUS_OK;
 }
 
+static bool is_due(PipelineRun *run, const PipelineStep *step) {
+  run->outermost->rewrites.is_needed = !step->is_optional;
+  return !is_disabled(run->options, step->pass) && !rewrite_log_is_exhausted(&run->outermost->rewrites);
+}
+
+static Status run_counted(PipelineRun *run, const PipelineStep *step, int round, bool *out_changed) {
+  HloRewriteLog *log = &run->outermost->rewrites;
+  int64_t steps = log->steps;
+  log->pass = step->pass;
+  RETURN_IF_ERROR(run_pass(run, step->pass, round, out_changed));
+  if (*out_changed && step->is_optional && log->steps == steps) rewrite_log_add(log, NULL, NULL);
+  return STATUS_OK;
+}
+
 /* Runs the steps in order, again and again up to max_rounds times, and ends as soon as every step in turn has found
  * nothing to do. */
 static Status run_steps(PipelineRun *run, HloPassPipeline *pipeline, bool *out_changed) {
@@ -130,8 +155,8 @@ static Status run_steps(PipelineRun *run, HloPassPipeline *pipeline, bool *out_c
       bool changed = false;
       if (step->group != NULL) {
         RETURN_IF_ERROR(run_steps(run, step->group, &changed));
-      } else if (!is_disabled(run->options, step->pass)) {
-        RETURN_IF_ERROR(run_pass(run, step->pass, round, &changed));
+      } else if (is_due(run, step)) {
+        RETURN_IF_ERROR(run_counted(run, step, round, &changed));
       }
       *out_changed |= changed;
       idle_steps = changed ? 0 : idle_steps + 1;
@@ -145,10 +170,13 @@ static Status run_steps(PipelineRun *run, HloPassPipeline *pipeline, bool *out_c
 Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const HloPipelineOptions *options,
                              DiagSink *diag, bool *out_changed) {
   Arena *scratch = arena_create();
-  PipelineRun run = {.outermost = pipeline,
-                     .module = module,
-                     .options = options,
-                     .context = {.scratch = scratch, .diag = diag, .options = &options->pass_options}};
+  PipelineRun run = {
+      .outermost = pipeline,
+      .module = module,
+      .options = options,
+      .context = {
+          .scratch = scratch, .diag = diag, .options = &options->pass_options, .rewrites = &pipeline->rewrites}};
+  rewrite_log_init(&pipeline->rewrites, pipeline->arena, options->has_limit ? options->limit : -1);
   *out_changed = false;
   Status status = run_steps(&run, pipeline, out_changed);
   arena_destroy(scratch);
@@ -196,7 +224,7 @@ Status hlo_pipeline_from_names(Arena *arena, StringView names, DiagSink *diag, H
     if (name.size == 0) continue;
     const HloPass *pass = hlo_pass_find(name);
     if (pass != NULL) {
-      hlo_pass_pipeline_add(pipeline, pass);
+      hlo_pass_pipeline_add_optional(pipeline, pass);
     } else {
       status = unknown_pass(name, diag);
     }

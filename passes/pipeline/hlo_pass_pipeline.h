@@ -2,7 +2,7 @@
 #ifndef XLAC_PASSES_PIPELINE_HLO_PASS_PIPELINE_H
 #define XLAC_PASSES_PIPELINE_HLO_PASS_PIPELINE_H
 
-#include "passes/pipeline/hlo_pass.h"
+#include "passes/pipeline/rewrite_log.h"
 
 typedef struct HloPassPipeline HloPassPipeline;
 
@@ -29,16 +29,22 @@ typedef struct HloPipelineOptions {
   const HloPipelineObserver *observer; /* may be NULL */
   int disabled_count;
   const StringView *disabled; /* pass names to skip */
+  bool has_limit;             /* --pass-limit: optional passes take at most |limit| steps (rewrite_log.h) */
+  int64_t limit;
 } HloPipelineOptions;
 
 HloPassPipeline *hlo_pass_pipeline_create(Arena *arena, const char *name);
 void hlo_pass_pipeline_add(HloPassPipeline *pipeline, const HloPass *pass);
+/* The same for a pass without which code can be made as well: a limit of steps counts and stops it. */
+void hlo_pass_pipeline_add_optional(HloPassPipeline *pipeline, const HloPass *pass);
 /* A group that is repeated until nothing changes, at most |max_rounds| times; add passes to the result. */
 HloPassPipeline *hlo_pass_pipeline_add_fixpoint(HloPassPipeline *pipeline, const char *name, int max_rounds);
 
 MUST_USE Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const HloPipelineOptions *options,
                                       DiagSink *diag, bool *out_changed);
 const HloPassStatistics *hlo_pass_pipeline_statistics(const HloPassPipeline *pipeline, int64_t *out_count);
+/* What the passes counted; empty before the run. */
+const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline);
 
 /* The standard compilation: from a verified module to one that is fused, scheduled and has its BufferAssignment. */
 HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *options);

@@ -33,11 +33,11 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
 
   if (optimise) {
     HloPassPipeline *simplify = hlo_pass_pipeline_add_fixpoint(pipeline, "simplify", SIMPLIFY_ROUNDS);
-    hlo_pass_pipeline_add(simplify, &hlo_constant_folding_pass);
-    hlo_pass_pipeline_add(simplify, &hlo_algebraic_simplifier_pass);
-    hlo_pass_pipeline_add(simplify, &hlo_tuple_simplifier_pass);
-    hlo_pass_pipeline_add(simplify, &hlo_cse_pass);
-    hlo_pass_pipeline_add(simplify, &hlo_dce_pass);
+    hlo_pass_pipeline_add_optional(simplify, &hlo_constant_folding_pass);
+    hlo_pass_pipeline_add_optional(simplify, &hlo_algebraic_simplifier_pass);
+    hlo_pass_pipeline_add_optional(simplify, &hlo_tuple_simplifier_pass);
+    hlo_pass_pipeline_add_optional(simplify, &hlo_cse_pass);
+    hlo_pass_pipeline_add_optional(simplify, &hlo_dce_pass);
   }
 
   /* Barriers have done their work once common subexpressions are merged: only now do they go. */
@@ -46,11 +46,11 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
 
   if (optimise) {
-    hlo_pass_pipeline_add(pipeline, &hlo_fusion_pass);
-    hlo_pass_pipeline_add(pipeline, &hlo_row_fusion_pass);
-    hlo_pass_pipeline_add(pipeline, &hlo_multi_output_fusion_pass);
-    hlo_pass_pipeline_add(pipeline, &hlo_cse_pass);
-    hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
   }
 
   /* Copies are instructions, so they come before the order; where values live follows from both. */

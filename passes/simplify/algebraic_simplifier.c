@@ -7,7 +7,7 @@ enum { REWRITE_LIMIT = 16, RULE_SETS = 4, RULES_PER_OPCODE = 8 };
 
 /* The rules of each opcode, in table order. */
 typedef struct RuleIndex {
-  AlgebraicRewrite rules[HLO_OPCODE_COUNT][RULES_PER_OPCODE];
+  const AlgebraicRule *rules[HLO_OPCODE_COUNT][RULES_PER_OPCODE];
   int counts[HLO_OPCODE_COUNT];
 } RuleIndex;
 
@@ -19,27 +19,29 @@ static RuleIndex *index_rules(Arena *arena) {
     for (int i = 0; i < sets[s].count; i++) {
       const AlgebraicRule *rule = &sets[s].rules[i];
       XLAC_CHECK(index->counts[rule->opcode] < RULES_PER_OPCODE);
-      index->rules[rule->opcode][index->counts[rule->opcode]++] = rule->rewrite;
+      index->rules[rule->opcode][index->counts[rule->opcode]++] = rule;
     }
   }
   return index;
 }
 
-static HloInstruction *first_rewrite(const RuleIndex *index, HloInstruction *instruction) {
+static HloInstruction *first_rewrite(HloPassContext *context, const RuleIndex *index, HloInstruction *instruction) {
   for (int i = 0; i < index->counts[instruction->opcode]; i++) {
-    HloInstruction *result = index->rules[instruction->opcode][i](instruction);
+    const AlgebraicRule *rule = index->rules[instruction->opcode][i];
+    HloInstruction *result = rule->rewrite(instruction);
     if (result == NULL || result == instruction) continue;
     XLAC_CHECK(result->shape == instruction->shape);
+    hlo_pass_count_rewrite(context, rule->name, instruction);
     return result;
   }
   return NULL;
 }
 
-static bool rewrite_instruction(const RuleIndex *index, HloInstruction *instruction) {
+static bool rewrite_instruction(HloPassContext *context, const RuleIndex *index, HloInstruction *instruction) {
   bool changed = false;
-  for (int i = 0; i < REWRITE_LIMIT; i++) {
+  for (int i = 0; i < REWRITE_LIMIT && hlo_pass_may_rewrite(context); i++) {
     int32_t first_new_id = instruction->parent->module->next_instruction_id;
-    HloInstruction *result = first_rewrite(index, instruction);
+    HloInstruction *result = first_rewrite(context, index, instruction);
     if (result == NULL) break;
     if (result->id >= first_new_id) hlo_instruction_inherit_metadata(result, instruction);
     hlo_instruction_replace_all_uses(instruction, result);
@@ -53,15 +55,15 @@ static bool is_dead(const HloInstruction *instruction) {
   return instruction->user_count == 0 && !hlo_instruction_is_root(instruction);
 }
 
-static bool simplify_computation(const RuleIndex *index, HloComputation *computation, Arena *scratch) {
+static bool simplify_computation(HloPassContext *context, const RuleIndex *index, HloComputation *computation) {
   int64_t count;
   bool changed = false;
   ControlEdges edges;
-  control_edges_init(&edges, computation, scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+  control_edges_init(&edges, computation, context->scratch);
+  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     if (is_dead(order[i]) || control_edges_touch(&edges, order[i])) continue;
-    changed |= rewrite_instruction(index, order[i]);
+    changed |= rewrite_instruction(context, index, order[i]);
   }
   /* All at once: one by one would move the rest of the list each time. */
   if (changed) hlo_computation_remove_dead(computation);
@@ -71,7 +73,7 @@ static bool simplify_computation(const RuleIndex *index, HloComputation *computa
 static Status run_algebraic_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
   const RuleIndex *index = index_rules(context->scratch);
   for (int64_t c = 0; c < module->computations.count; c++) {
-    *out_changed |= simplify_computation(index, module->computations.data[c], context->scratch);
+    *out_changed |= simplify_computation(context, index, module->computations.data[c]);
   }
   return STATUS_OK;
 }

@@ -66,11 +66,13 @@ static bool result_is_small(const HloInstruction *instruction) {
 
 /* |evaluated|, which is |instruction| or one element of it, as a constant in its place; false where the evaluator has
  * no rule: then code will say what it thinks of it. */
-static bool replace_by_value(Folder *folder, HloInstruction *instruction, const HloInstruction *evaluated) {
+static bool replace_by_value(Folder *folder, const char *rule, HloInstruction *instruction,
+                             const HloInstruction *evaluated) {
   Literal *literal;
   DiagSink unheard;
   diag_sink_init(&unheard, folder->context->scratch);
   if (hlo_evaluate_instruction(folder->module->arena, evaluated, &unheard, &literal) != STATUS_OK) return false;
+  hlo_pass_count_rewrite(folder->context, rule, instruction);
   HloInstruction *value = hlo_computation_add_constant(instruction->parent, literal, (StringView){0});
   hlo_instruction_inherit_metadata(value, instruction);
   if (value->shape != instruction->shape) value = algebraic_broadcast(value, instruction->shape, NULL);
@@ -90,16 +92,16 @@ static bool fold_splats(Folder *folder, HloInstruction *instruction) {
   const Shape *scalar = shape_scalar(folder->module->shapes, instruction->shape->type);
   HloInstruction *one =
       hlo_computation_add_clone(instruction->parent, instruction, scalar, scalars, instruction->operand_count);
-  return replace_by_value(folder, instruction, one);
+  return replace_by_value(folder, "fold-splats", instruction, one);
 }
 
 static bool fold_instruction(Folder *folder, HloInstruction *instruction) {
-  if (!is_foldable(instruction)) return false;
+  if (!is_foldable(instruction) || !hlo_pass_may_rewrite(folder->context)) return false;
   if (fold_splats(folder, instruction)) return true;
   int64_t work = work_of(instruction);
   if (work > MOST_WORK || work > folder->work_left || !result_is_small(instruction)) return false;
   folder->work_left -= work;
-  return replace_by_value(folder, instruction, instruction);
+  return replace_by_value(folder, "fold", instruction, instruction);
 }
 
 static bool fold_computation(Folder *folder, HloComputation *computation) {
