@@ -86,7 +86,7 @@ typedef struct XlacOncoreLevel {
 } XlacOncoreLevel;
 
 #define XLAC_ONCORE_WRITES 1   /* an access that writes; else it reads */
-#define XLAC_ONCORE_ANYWHERE 2 /* of any bytes of the object: their addresses are found at run time */
+#define XLAC_ONCORE_ANYWHERE 2 /* of any bytes of an object in memory: their addresses are found at run time */
 
 /* The bytes [p + offset + sum of i_k * stride_k, + bytes) for 0 <= i_k < count_k, p being one of the command's
  * pointers. */

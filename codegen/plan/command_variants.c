@@ -90,14 +90,24 @@ static bool same_access(const CommandAccess *a, const CommandAccess *b) {
   return true;
 }
 
+static int64_t tile_bytes(const Plan *plan, int32_t number) {
+  const PlanTensor *tensor = &plan->tensors[number];
+  return tensor->kind == PLAN_RING ? tensor->slot_stride : plan_tensor_bytes(tensor);
+}
+
+/* Guarded addresses may lie outside of an array in memory, never outside of a tile: there it is as if the guard always
+ * held, and an address that depends on values reaches all of the tile. */
 static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool is_write, bool is_guarded) {
   const Kernel *kernel = walk->tile->kernel;
   if (buffer == walk->tile->parameter_buffer) return;
   CommandAccess access = {.pointer = buffer, .is_write = is_write};
   int64_t element = type_storage_bytes(kernel->buffers[buffer].type);
-  access.is_anywhere = is_guarded || !is_linear(kernel, address);
+  bool is_box = is_linear(kernel, address), is_memory = walk->tile->pointers[buffer].is_memory;
+  access.is_anywhere = is_memory && (is_guarded || !is_box);
   access.bytes = element;
-  if (!access.is_anywhere) {
+  if (!is_memory && !is_box) {
+    access.bytes = tile_bytes(walk->plan, walk->tile->pointers[buffer].number);
+  } else if (!access.is_anywhere) {
     access.offset = address.constant * element;
     collect_levels(kernel, address, element, &access);
     merge_levels(&access);

@@ -19,7 +19,7 @@ typedef struct CommandLevel {
 typedef struct CommandAccess {
   int32_t pointer;
   bool is_write;
-  bool is_anywhere; /* in memory: addresses depend on values, guards or divisions; any bytes of the object */
+  bool is_anywhere; /* memory only: addresses depend on values, guards or divisions; any bytes of the object */
   int64_t offset, bytes;
   int32_t level_count;
   CommandLevel levels[KERNEL_MAX_DIMS];
