@@ -1,8 +1,8 @@
 # Builds xlac.  `make` needs what scripts/setup installs; `make run` and `make test` call it themselves.
 #
-#   CONFIG=release|debug|asan   how (default: release)
-#   CC=gcc|clang-19             with what (default: gcc; clang-19 for asan)
-#   BUILD=DIR                   where (default: build/$(CONFIG))
+#   CONFIG=release|debug|asan|tsan   how (default: release)
+#   CC=gcc|clang-19                  with what (default: gcc; clang-19 for asan and tsan)
+#   BUILD=DIR                        where (default: build/$(CONFIG))
 
 CONFIG ?= release
 BUILD ?= build/$(CONFIG)
@@ -10,7 +10,7 @@ PREFIX ?= /usr/local
 LLVM_CONFIG ?= llvm-config-19
 
 ifeq ($(origin CC),default)
-CC := $(if $(filter asan,$(CONFIG)),clang-19,gcc)
+CC := $(if $(filter asan tsan,$(CONFIG)),clang-19,gcc)
 endif
 
 # ---- flags ----
@@ -19,7 +19,8 @@ WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 FLAGS_release := -O2 -g1
 FLAGS_debug := -O0 -g3
 FLAGS_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
-CONFIG_FLAGS := $(or $(FLAGS_$(CONFIG)),$(error CONFIG is release, debug or asan, not '$(CONFIG)'))
+FLAGS_tsan := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
+CONFIG_FLAGS := $(or $(FLAGS_$(CONFIG)),$(error CONFIG is release, debug, asan or tsan, not '$(CONFIG)'))
 
 LLVM_INCLUDE := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir 2>/dev/null)

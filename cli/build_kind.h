@@ -2,10 +2,10 @@
 #ifndef XLAC_CLI_BUILD_KIND_H
 #define XLAC_CLI_BUILD_KIND_H
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BUILD_HAS_SANITIZER 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define BUILD_HAS_SANITIZER 1
 #endif
 #endif

@@ -14,6 +14,7 @@
 #include "runtime/npz.h"
 #include "runtime/queue_simulator.h"
 #include "runtime/queue_threads.h"
+#include "runtime/race_announcer.h"
 #include "runtime/tensor_values.h"
 #include "runtime/thread_pool.h"
 
@@ -78,7 +79,9 @@ static Status load_to_interpret(Session *session, RunState *state) {
 /* Who executes kernels of a vector processor; ENGINE_RUN needs nobody. */
 static void set_engine(Session *session, RunState *state) {
   if (state->engine == ENGINE_THREADS) {
-    state->queues = queue_threads_create(session->arena);
+    RaceListener listener = race_listener_of_build();
+    const QueueWatcher *watcher = listener ? race_announcer_create(session->arena, listener, NULL) : NULL;
+    state->queues = queue_threads_create(session->arena, watcher);
     state->run_options.oncore_launch = queue_threads_launch;
     state->run_options.oncore_data = state->queues;
   } else if (state->engine == ENGINE_SIM) {

@@ -6,15 +6,9 @@
 #include "base/checked_math.h"
 #include "hlo/machine/hazards.h"
 #include "hlo/machine/queue_simulation.h"
+#include "runtime/queue_trace.h"
 
 #define POISON 0xFF
-
-/* --- the trace --- */
-
-typedef struct TracedCommand {
-  int32_t command, variant;
-  int64_t first_pointer, first_parameter;
-} TracedCommand;
 
 /* An array in memory, or several that share bytes. */
 typedef struct MemoryRegion {
@@ -30,35 +24,12 @@ typedef struct Launch {
   Arena *arena, *scratch;
   const XlacOncoreKernel *kernel;
   const XlacOncoreContext *context;
-  ARRAY(TracedCommand) trace;
-  ARRAY(void *) pointers;
-  ARRAY(int64_t) parameters;
+  QueueTrace trace;
   MemoryRegion *regions;
   int64_t region_count;
   int64_t *region_of_object;
   CommandStream stream;
 } Launch;
-
-static void record(void *data, int64_t command, int64_t variant, void *const *pointers, const int64_t *parameters) {
-  Launch *launch = data;
-  const XlacOncoreCommand *of = &launch->kernel->commands[command];
-  TracedCommand traced = {(int32_t)command, (int32_t)variant, launch->pointers.count, launch->parameters.count};
-  for (int64_t p = 0; p < of->pointer_count; p++) array_push(&launch->pointers, launch->arena, pointers[p]);
-  for (int64_t p = 0; p < of->parameter_count; p++) array_push(&launch->parameters, launch->arena, parameters[p]);
-  array_push(&launch->trace, launch->arena, traced);
-}
-
-/* Growing done, parameters stand still: pointers to them can be set. */
-static void bind_parameters(Launch *launch) {
-  for (int64_t i = 0; i < launch->trace.count; i++) {
-    const TracedCommand *traced = &launch->trace.data[i];
-    const XlacOncoreCommand *of = &launch->kernel->commands[traced->command];
-    for (int64_t p = 0; p < of->pointer_count; p++) {
-      if (of->objects[p] != XLAC_ONCORE_PARAMETERS) continue;
-      launch->pointers.data[traced->first_pointer + p] = launch->parameters.data + traced->first_parameter;
-    }
-  }
-}
 
 /* --- memory --- */
 
@@ -127,8 +98,7 @@ static void add_objects(Launch *launch) {
 /* --- the stream --- */
 
 /* Levels beyond what a box holds are walked. */
-static void add_boxes(Launch *launch, int32_t object, const XlacOncoreAccess *access, int64_t base, int64_t level) {
-  bool writes = (access->flags & XLAC_ONCORE_WRITES) != 0;
+static void add_boxes(Launch *launch, int32_t object, const TracedAccess *access, int64_t base, int64_t level) {
   if (access->level_count - level > BYTE_BOX_MAX_LEVELS) {
     for (int64_t i = 0; i < access->levels[level].count; i++)
       add_boxes(launch, object, access, base + i * access->levels[level].stride, level + 1);
@@ -137,36 +107,37 @@ static void add_boxes(Launch *launch, int32_t object, const XlacOncoreAccess *ac
   ByteBox box = {.base = base, .bytes = access->bytes, .level_count = (int)(access->level_count - level)};
   for (int i = 0; i < box.level_count; i++)
     box.levels[i] = (ByteLevel){access->levels[level + i].count, access->levels[level + i].stride};
-  if (writes)
+  if (access->is_write)
     command_stream_add_write(&launch->stream, object, &box);
   else
     command_stream_add_read(&launch->stream, object, &box);
 }
 
-static void add_access(Launch *launch, const XlacOncoreCommand *command, const XlacOncoreAccess *access,
-                       const TracedCommand *traced) {
-  int64_t object = command->objects[access->pointer];
-  const char *pointer = launch->pointers.data[traced->first_pointer + access->pointer];
-  if (object == XLAC_ONCORE_PARAMETERS) return;
-  if (object == XLAC_ONCORE_BUFFER) {
-    add_boxes(launch, BUFFER_OBJECT, access, pointer - (char *)launch->context->buffer + access->offset, 0);
+static void add_access(Launch *launch, const TracedAccess *access) {
+  if (access->object == XLAC_ONCORE_BUFFER) {
+    add_boxes(launch, BUFFER_OBJECT, access, access->begin - (char *)launch->context->buffer, 0);
     return;
   }
-  const MemoryRegion *region = &launch->regions[launch->region_of_object[object]];
-  if ((access->flags & XLAC_ONCORE_ANYWHERE) == 0) {
-    add_boxes(launch, region->stream_object, access, pointer - region->begin + access->offset, 0);
-    return;
-  }
-  XlacOncoreAccess all = {.flags = access->flags, .bytes = launch->kernel->objects[object].bytes};
-  add_boxes(launch, region->stream_object, &all, (char *)launch->context->objects[object] - region->begin, 0);
+  const MemoryRegion *region = &launch->regions[launch->region_of_object[access->object]];
+  add_boxes(launch, region->stream_object, access, access->begin - region->begin, 0);
 }
 
-static void begin_command(Launch *launch, const XlacOncoreCommand *command, const TracedCommand *traced) {
-  const XlacOncoreVariant *variant = &command->variants[traced->variant];
+static void begin_command(Launch *launch, int64_t number) {
+  const XlacOncoreCommand *command = queue_trace_command(&launch->trace, number);
+  const XlacOncoreVariant *variant = queue_trace_variant(&launch->trace, number);
+  int32_t label = launch->trace.commands.data[number].command;
   if (command->is_transfer) {
-    command_stream_add_transfer(&launch->stream, traced->command, command->queue, variant->bytes, variant->rows);
+    command_stream_add_transfer(&launch->stream, label, command->queue, variant->bytes, variant->rows);
   } else {
-    command_stream_add_operation(&launch->stream, traced->command, command->queue, variant->cycles);
+    command_stream_add_operation(&launch->stream, label, command->queue, variant->cycles);
+  }
+}
+
+static void add_accesses(Launch *launch, int64_t number) {
+  int64_t count = queue_trace_variant(&launch->trace, number)->access_count;
+  for (int64_t a = 0; a < count; a++) {
+    TracedAccess access;
+    if (queue_trace_access(&launch->trace, number, a, &access)) add_access(launch, &access);
   }
 }
 
@@ -197,14 +168,11 @@ static void make_stream(Launch *launch) {
   add_objects(launch);
   Instances *instances = ARENA_NEW_ARRAY(launch->arena, Instances, kernel->command_count);
   int64_t *waited = ARENA_NEW_ARRAY(launch->arena, int64_t, kernel->queue_count * kernel->queue_count);
-  for (int64_t i = 0; i < launch->trace.count; i++) {
-    const TracedCommand *traced = &launch->trace.data[i];
-    const XlacOncoreCommand *command = &kernel->commands[traced->command];
-    const XlacOncoreVariant *variant = &command->variants[traced->variant];
-    begin_command(launch, command, traced);
-    for (int64_t a = 0; a < variant->access_count; a++) add_access(launch, command, &variant->accesses[a], traced);
-    add_edges(launch, command, instances, waited);
-    array_push(&instances[traced->command], launch->arena, (int32_t)i);
+  for (int64_t i = 0; i < launch->trace.commands.count; i++) {
+    begin_command(launch, i);
+    add_accesses(launch, i);
+    add_edges(launch, queue_trace_command(&launch->trace, i), instances, waited);
+    array_push(&instances[launch->trace.commands.data[i].command], launch->arena, (int32_t)i);
   }
 }
 
@@ -221,8 +189,8 @@ static SimulatedKernel *find_kernel(QueueSimulator *simulator, const XlacOncoreK
 /* "LABEL of 'KERNEL'", of an instance. */
 static const char *instance_text(const Launch *launch, int32_t instance) {
   if (instance < 0) return "";
-  const XlacOncoreCommand *command = &launch->kernel->commands[launch->trace.data[instance].command];
-  return arena_printf(launch->arena, " (command %d is '%s')", instance, command->label);
+  const char *label = queue_trace_command(&launch->trace, instance)->label;
+  return arena_printf(launch->arena, " (command %d is '%s')", instance, label);
 }
 
 static Status report_hazards(const Launch *launch, const HazardReport *report) {
@@ -267,12 +235,13 @@ static void execute(const Launch *launch, const int32_t *order) {
     const MemoryRegion *region = &launch->regions[r];
     if (region->flags & XLAC_ONCORE_TEMPORARY) memset(region->begin, POISON, (size_t)region->bytes);
   }
-  for (int64_t i = 0; i < launch->trace.count; i++) {
-    const TracedCommand *traced = &launch->trace.data[order == NULL ? i : order[i]];
-    const XlacOncoreCommand *command = &launch->kernel->commands[traced->command];
+  for (int64_t i = 0; i < launch->trace.commands.count; i++) {
+    int64_t number = order == NULL ? i : order[i];
+    const XlacOncoreCommand *command = queue_trace_command(&launch->trace, number);
+    void *const *pointers = launch->trace.pointers.data + launch->trace.commands.data[number].first_pointer;
     char *scratch = context->scratch; /* NULL where the kernel needs none */
     if (scratch != NULL) scratch += command->queue * launch->kernel->scratch_bytes_per_queue;
-    command->variants[traced->variant].function(launch->pointers.data + traced->first_pointer, scratch);
+    queue_trace_variant(&launch->trace, number)->function(pointers, scratch);
   }
 }
 
@@ -338,8 +307,7 @@ static Status execute_orders(Launch *launch) {
 /* --- the engine --- */
 
 static Status simulate(Launch *launch) {
-  launch->kernel->trace(launch->context, launch, record);
-  bind_parameters(launch);
+  queue_trace_record(&launch->trace, launch->arena, launch->kernel, launch->context);
   find_regions(launch);
   make_stream(launch);
   RETURN_IF_ERROR(judge(launch));

@@ -30,6 +30,7 @@ struct QueueThreads {
   bool is_stopping;
   const XlacOncoreKernel *kernel;
   const XlacOncoreContext *context;
+  const QueueWatcher *watcher;
 };
 
 static void pause_briefly(void) {
@@ -58,6 +59,7 @@ static void wait_for_count(void *data, int64_t queue, int64_t count) {
 static void publish(void *data, int64_t queue) {
   QueueThreads *threads = data;
   QueueCounter *counter = &threads->counters[queue];
+  if (threads->watcher != NULL) threads->watcher->completed(threads->watcher->data, queue);
   atomic_fetch_add(&counter->completed, 1);
   if (atomic_load(&counter->sleeping) == 0) return;
   pthread_mutex_lock(&threads->mutex);
@@ -105,33 +107,44 @@ static bool start_threads(QueueThreads *threads, int64_t queue_count) {
   return true;
 }
 
-int queue_threads_launch(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context) {
-  QueueThreads *threads = data;
+/* False when there are too few threads. */
+static bool begin_kernel(QueueThreads *threads, const XlacOncoreKernel *kernel, const XlacOncoreContext *context) {
   pthread_mutex_lock(&threads->mutex);
-  if (!start_threads(threads, kernel->queue_count)) {
-    pthread_mutex_unlock(&threads->mutex);
-    return 1;
+  bool is_started = start_threads(threads, kernel->queue_count);
+  if (is_started) {
+    if (threads->watcher != NULL) threads->watcher->begin(threads->watcher->data, kernel, context);
+    for (int64_t q = 0; q < kernel->queue_count; q++) atomic_store(&threads->counters[q].completed, 0);
+    threads->kernel = kernel;
+    threads->context = context;
+    threads->running = kernel->queue_count - 1;
+    threads->kernel_number++;
+    pthread_cond_broadcast(&threads->kernel_came);
   }
-  for (int64_t q = 0; q < kernel->queue_count; q++) atomic_store(&threads->counters[q].completed, 0);
-  threads->kernel = kernel;
-  threads->context = context;
-  threads->running = kernel->queue_count - 1;
-  threads->kernel_number++;
-  pthread_cond_broadcast(&threads->kernel_came);
   pthread_mutex_unlock(&threads->mutex);
-  run_queue(threads, 0);
+  return is_started;
+}
+
+static void end_kernel(QueueThreads *threads) {
   pthread_mutex_lock(&threads->mutex);
   while (threads->running > 0) pthread_cond_wait(&threads->kernel_done, &threads->mutex);
   threads->kernel = NULL;
   pthread_mutex_unlock(&threads->mutex);
+  if (threads->watcher != NULL) threads->watcher->end(threads->watcher->data);
+}
+
+int queue_threads_launch(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context) {
+  QueueThreads *threads = data;
+  if (!begin_kernel(threads, kernel, context)) return 1;
+  run_queue(threads, 0);
+  end_kernel(threads);
   return 0;
 }
 
 /* --- beginning and end --- */
 
-QueueThreads *queue_threads_create(Arena *arena) {
+QueueThreads *queue_threads_create(Arena *arena, const QueueWatcher *watcher) {
   QueueThreads *threads = arena_alloc_aligned(arena, sizeof *threads, CACHE_LINE);
-  *threads = (QueueThreads){0};
+  *threads = (QueueThreads){.watcher = watcher};
   pthread_mutex_init(&threads->mutex, NULL);
   pthread_cond_init(&threads->kernel_came, NULL);
   pthread_cond_init(&threads->kernel_done, NULL);

@@ -13,8 +13,18 @@ enum { QUEUE_THREADS_MOST = 64 };
 
 typedef struct QueueThreads QueueThreads;
 
-/* Threads are started by the first kernels that need them.  Lives in |arena|; ended by queue_threads_destroy. */
-QueueThreads *queue_threads_create(Arena *arena);
+/* Who is told what happens: |begin| and |end| by the caller's thread, before the first command of a kernel and after
+ * the last, |completed| by the queue's, when it has done its next command and before anybody else can know. */
+typedef struct QueueWatcher {
+  void *data;
+  void (*begin)(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+  void (*completed)(void *data, int64_t queue);
+  void (*end)(void *data);
+} QueueWatcher;
+
+/* Threads are started by the first kernels that need them.  |watcher|: NULL for none.  Lives in |arena|; ended by
+ * queue_threads_destroy. */
+QueueThreads *queue_threads_create(Arena *arena, const QueueWatcher *watcher);
 void queue_threads_destroy(QueueThreads *threads);
 
 /* XlacRunOptions.oncore_launch, with the QueueThreads as its data; one kernel at a time.  1: the system gives no more

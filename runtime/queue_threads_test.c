@@ -5,7 +5,7 @@
 static void threads_run_kernels_one_after_the_other(void **state) {
   (void)state;
   Arena *arena = arena_create();
-  QueueThreads *threads = queue_threads_create(arena);
+  QueueThreads *threads = queue_threads_create(arena, NULL);
   HandKernel *hand = ARENA_NEW(arena, HandKernel);
   XlacOncoreKernel kernel = hand_kernel();
   for (int round = 0; round < 20; round++) {
@@ -20,7 +20,7 @@ static void threads_run_kernels_one_after_the_other(void **state) {
 static void threads_refuse_more_queues_than_they_have(void **state) {
   (void)state;
   Arena *arena = arena_create();
-  QueueThreads *threads = queue_threads_create(arena);
+  QueueThreads *threads = queue_threads_create(arena, NULL);
   XlacOncoreKernel kernel = hand_kernel();
   kernel.queue_count = QUEUE_THREADS_MOST + 1;
   assert_int_not_equal(queue_threads_launch(threads, &kernel, NULL), 0);

@@ -49,7 +49,7 @@ int main(int count, char **words) {
   DiagSink diag;
   diag_sink_init(&diag, arena);
   ThreadPool *threads = thread_pool_create(arena, strtoll(words[WORD_WORKERS], NULL, 10));
-  QueueThreads *queues = queue_threads_create(arena);
+  QueueThreads *queues = queue_threads_create(arena, NULL);
   bool has_queue_threads = words[WORD_ENGINE][0] == '1';
   XlacRunOptions options = {.struct_size = sizeof options,
                             .abi_version = XLAC_ABI_VERSION,
