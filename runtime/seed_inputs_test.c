@@ -1,36 +1,12 @@
 #include "runtime/seed_inputs.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
+#include "base/fixture_testing.h"
 #include "runtime/case_meta.h"
 #include "runtime/npy.h"
 #include "runtime/tensor_values.h"
-
-typedef struct Fixture {
-  Arena *arena;
-  DiagSink diag;
-} Fixture;
-
-static int set_up(void **state) {
-  Arena *arena = arena_create();
-  Fixture *fixture = ARENA_NEW(arena, Fixture);
-  fixture->arena = arena;
-  diag_sink_init(&fixture->diag, arena);
-  *state = fixture;
-  return 0;
-}
-
-static int tear_down(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
 
 static SeedRule rule_from_json(Fixture *fixture, const char *init) {
   CaseMeta meta;
@@ -151,11 +127,11 @@ static void seed_generate_empty_arrays(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(seed_generate_follows_the_rule, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(seed_generate_follows_the_rule, create, destroy),
       cmocka_unit_test(seed_hash_gives_the_check_values),
-      cmocka_unit_test_setup_teardown(seed_generate_complex_uses_two_hashes_an_element, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(seed_generate_refuses_empty_ranges, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(seed_generate_empty_arrays, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(seed_generate_complex_uses_two_hashes_an_element, create, destroy),
+      cmocka_unit_test_setup_teardown(seed_generate_refuses_empty_ranges, create, destroy),
+      cmocka_unit_test_setup_teardown(seed_generate_empty_arrays, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,12 @@
 #ifndef XLAC_CODEGEN_ONCORE_ONCORE_TESTING_H
 #define XLAC_CODEGEN_ONCORE_ONCORE_TESTING_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include <string.h>
 
 #include "codegen/kernel/kernel_builder.h"
 #include "codegen/plan/plan_check.h"
 #include "codegen/tiling/tiler.h"
-#include "hlo/machine/presets.h"
+#include "hlo/machine/machine_testing.h"
 #include "parser/hlo_parser.h"
 
 #define SUM_REGION "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }\n"
@@ -89,24 +84,6 @@ static const char *const testing_modules[] = {
 };
 enum { TESTING_MODULES = sizeof testing_modules / sizeof *testing_modules };
 
-typedef struct Fixture {
-  Arena *arena;
-  DiagSink diag;
-} Fixture;
-
-static inline int create(void **state) {
-  static Fixture fixture;
-  fixture.arena = arena_create();
-  diag_sink_init(&fixture.diag, fixture.arena);
-  *state = &fixture;
-  return 0;
-}
-
-static inline int destroy(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
-
 static inline HloModule *make_module(Fixture *fixture, const char *text) {
   SourceFile *file = ARENA_NEW(fixture->arena, SourceFile);
   HloModule *module;
@@ -126,9 +103,7 @@ static inline const Kernel *make_kernel(Fixture *fixture, const char *text) {
 
 static inline MachineDescription *make_machine(Fixture *fixture, const char *name) {
   MachineDescription *machine = ARENA_NEW(fixture->arena, MachineDescription);
-  const MachinePreset *preset = machine_preset_find(sv_from_cstring(name));
-  assert_non_null(preset);
-  assert_int_equal(machine_preset_parse(fixture->arena, preset, &fixture->diag, machine), STATUS_OK);
+  *machine = parse_preset(fixture, name);
   return machine;
 }
 
@@ -139,6 +114,23 @@ static inline const Plan *make_plan(Fixture *fixture, const char *text, const Ma
       tiler_plan(fixture->arena, make_kernel(fixture, text), SV("k"), machine, &options, &fixture->diag, &plan),
       STATUS_OK);
   return plan;
+}
+
+/* |plan| without edge |edge| of command |command|. */
+static inline Plan without_edge(Fixture *fixture, const Plan *plan, int32_t command, int32_t edge) {
+  Plan copy = *plan;
+  PlanCommand *commands = ARENA_NEW_ARRAY(fixture->arena, PlanCommand, plan->command_count);
+  memcpy(commands, plan->commands, sizeof *commands * (size_t)plan->command_count);
+  PlanCommand *of = &commands[command];
+  PlanEdge *edges = ARENA_NEW_ARRAY(fixture->arena, PlanEdge, of->edge_count);
+  int32_t kept = 0;
+  for (int32_t e = 0; e < of->edge_count; e++) {
+    if (e != edge) edges[kept++] = of->edges[e];
+  }
+  of->edges = edges;
+  of->edge_count = kept;
+  copy.commands = commands;
+  return copy;
 }
 
 #endif

@@ -4,23 +4,6 @@
 
 #include "codegen/oncore/oncore_testing.h"
 
-/* |plan| without edge |edge| of command |command|. */
-static Plan without_edge(Fixture *fixture, const Plan *plan, int32_t command, int32_t edge) {
-  Plan copy = *plan;
-  PlanCommand *commands = ARENA_NEW_ARRAY(fixture->arena, PlanCommand, plan->command_count);
-  memcpy(commands, plan->commands, sizeof *commands * (size_t)plan->command_count);
-  PlanCommand *of = &commands[command];
-  PlanEdge *edges = ARENA_NEW_ARRAY(fixture->arena, PlanEdge, of->edge_count);
-  int32_t kept = 0;
-  for (int32_t e = 0; e < of->edge_count; e++) {
-    if (e != edge) edges[kept++] = of->edges[e];
-  }
-  of->edges = edges;
-  of->edge_count = kept;
-  copy.commands = commands;
-  return copy;
-}
-
 /* A reload waits for the spill of all rows although it reads some of them: with many tiles the rings alone keep the
  * order. */
 static bool is_of_spill(const Plan *plan, const PlanEdge *edge) {

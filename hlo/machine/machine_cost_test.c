@@ -1,11 +1,5 @@
 #include "hlo/machine/machine_cost.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "hlo/machine/machine_testing.h"
 
 static void every_elementwise_opcode_has_a_cost(void **state) {

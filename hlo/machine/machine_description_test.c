@@ -1,11 +1,5 @@
 #include "hlo/machine/machine_description.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "hlo/machine/machine_testing.h"
 
 static MachineDescription parse_small(Fixture *fixture, StringView more) {

@@ -1,26 +1,9 @@
-/* The fixture of this room's tests: an arena, a sink, and a description in text pieces that a test may replace. */
+/* What this room's tests share: machines, and a description in text that a test may add to. */
 #ifndef XLAC_HLO_MACHINE_MACHINE_TESTING_H
 #define XLAC_HLO_MACHINE_MACHINE_TESTING_H
 
+#include "base/fixture_testing.h"
 #include "hlo/machine/presets.h"
-
-typedef struct Fixture {
-  Arena *arena;
-  DiagSink diag;
-} Fixture;
-
-static inline int create(void **state) {
-  static Fixture fixture;
-  fixture.arena = arena_create();
-  diag_sink_init(&fixture.diag, fixture.arena);
-  *state = &fixture;
-  return 0;
-}
-
-static inline int destroy(void **state) {
-  arena_destroy(((Fixture *)*state)->arena);
-  return 0;
-}
 
 static inline Status parse_text(Fixture *fixture, StringView text, MachineDescription *out_machine) {
   SourceFile *source = ARENA_NEW(fixture->arena, SourceFile);
@@ -31,7 +14,8 @@ static inline Status parse_text(Fixture *fixture, StringView text, MachineDescri
 static inline MachineDescription parse_preset(Fixture *fixture, const char *name) {
   MachineDescription machine;
   const MachinePreset *preset = machine_preset_find(sv_from_cstring(name));
-  XLAC_CHECK(preset && machine_preset_parse(fixture->arena, preset, &fixture->diag, &machine) == STATUS_OK);
+  assert_non_null(preset);
+  assert_int_equal(machine_preset_parse(fixture->arena, preset, &fixture->diag, &machine), STATUS_OK);
   return machine;
 }
 
