@@ -31,6 +31,26 @@ static void write_facts_json(JsonWriter *json, const Session *session) {
   json_end_object(json);
 }
 
+/* What may make numbers differ from IEEE 754's, and whether it was asked for. */
+static const struct {
+  OptionId option;
+  const char *key, *text;
+} numerics[] = {{OPTION_FLUSH_DENORMALS, "flush_denormals", "subnormal numbers flushed to zero"}};
+
+enum { NUMERICS_COUNT = sizeof(numerics) / sizeof(numerics[0]) };
+
+static void write_numerics_text(StringBuilder *out, const Session *session) {
+  for (int i = 0; i < NUMERICS_COUNT; i++)
+    sb_printf(out, "%14s  %s\n", option_given(session, numerics[i].option) ? "yes" : "no", numerics[i].text);
+}
+
+static void write_numerics_json(JsonWriter *json, const Session *session) {
+  json_begin_object(json);
+  for (int i = 0; i < NUMERICS_COUNT; i++)
+    json_field_bool(json, numerics[i].key, option_given(session, numerics[i].option));
+  json_end_object(json);
+}
+
 static const HloPassStatistics *pass_rows(const Session *session, int64_t *out_count) {
   *out_count = 0;
   return session->pipeline ? hlo_pass_pipeline_statistics(session->pipeline, out_count) : NULL;
@@ -128,6 +148,7 @@ static const struct {
   void (*write_text)(StringBuilder *out, const Session *session);
   void (*write_json)(JsonWriter *json, const Session *session);
 } sections[] = {{"totals", write_facts_text, write_facts_json},
+                {"numerics", write_numerics_text, write_numerics_json},
                 {"passes", write_passes_text, write_passes_json},
                 {"rewrites", write_rewrites_text, write_rewrites_json},
                 {"fusions", write_fusions_text, write_fusions_json},

@@ -200,6 +200,7 @@ Status driver_generate(Session *session, CodegenEmit emit) {
                             .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                             .machine = session->machine,
                             .tiler = session->tiler,
+                            .flush_denormals = option_given(session, OPTION_FLUSH_DENORMALS),
                             .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
   driver_end_phase(session, "codegen", start);

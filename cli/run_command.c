@@ -282,6 +282,9 @@ static Status check_usage(Session *session) {
   if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine == ENGINE_SIM))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' runs in this process, without '--runner'", values[OPTION_ENGINE].text);
+  if (values[OPTION_FLUSH_DENORMALS].given && engine == ENGINE_INTERPRET)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");
   if (values[OPTION_ORDERS].given && engine != ENGINE_SIM)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--orders' is for '--engine=sim'");
   Status cpu = driver_check_cpu(session);

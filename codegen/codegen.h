@@ -19,6 +19,7 @@ typedef struct CodegenOptions {
   int opt_level;                     /* 0 … 3 */
   const MachineDescription *machine; /* NULL: the host; one with an [isa] of its own leaves mcpu and mattr unread */
   TilerOptions tiler;                /* of a machine */
+  bool flush_denormals;              /* subnormal operands and results are zeros, as in XLA:CPU */
   bool poison;                       /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 

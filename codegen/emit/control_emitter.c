@@ -352,6 +352,19 @@ static LLVMValueRef add_entry(const VecBuilder *vec, const char *name) {
   return function;
 }
 
+/* The function |name| that calls |inner| with subnormal numbers flushed.  Apart from it, so that no arithmetic of the
+ * control function can move to where the mode is another. */
+static void add_flushing_entry(const VecBuilder *vec, const char *name, LLVMValueRef inner) {
+  LLVMValueRef function = add_entry(vec, name), arguments[4];
+  LLVMSetLinkage(inner, LLVMInternalLinkage);
+  LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
+  LLVMGetParams(function, arguments);
+  LLVMValueRef before = vec_flush_begin(vec);
+  LLVMValueRef result = LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(inner), inner, arguments, 4, "");
+  vec_flush_end(vec, before);
+  LLVMBuildRet(vec->builder, result);
+}
+
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
                     KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder, DiagSink *diag,
                     ControlResult *out_result) {
@@ -359,7 +372,8 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   ControlEmitter control = {
       .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
   control.coder = coder;
-  control.function = add_entry(vec, name);
+  bool flushes = vec->target->flushes_denormals;
+  control.function = add_entry(vec, flushes ? arena_printf(arena, "%s.flushing", name) : name);
   control.registers = ARENA_NEW_ARRAY(arena, ValueRegisters *, assignment->value_count);
   int_map_init(&control.functions, arena);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control.function, ""));
@@ -367,6 +381,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   if (poison) control_poison_begin(&control);
   Status status = control_computation(&control, module->entry);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
+  if (flushes) add_flushing_entry(vec, name, control.function);
   *out_result =
       (ControlResult){.kernel_count = control.kernel_count, .distinct_kernel_count = control.distinct_kernel_count};
   out_result->workspace_bytes = assignment->workspace_bytes;

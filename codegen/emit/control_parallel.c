@@ -104,6 +104,7 @@ LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *co
   ParallelTypes types = parallel_types(vec.context);
   LLVMValueRef body = add_internal_function(&vec, types.body, name);
   LLVMValueRef context = LLVMGetParam(body, 0), chunk = LLVMGetParam(body, 1), worker = LLVMGetParam(body, 2);
+  LLVMValueRef mode = vec_flush_begin(&vec);
   unsigned count = LLVMCountParams(code->function), pointers = count - 2;
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
   for (unsigned i = 0; i < pointers; i++)
@@ -118,6 +119,7 @@ LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *co
   arguments[pointers] = chunk_begin(&vec, chunk, pieces, chunks);
   arguments[pointers + 1] = chunk_begin(&vec, next, pieces, chunks);
   LLVMBuildCall2(vec.builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
+  vec_flush_end(&vec, mode);
   LLVMBuildRetVoid(vec.builder);
   LLVMDisposeBuilder(vec.builder);
   return body;

@@ -168,16 +168,26 @@ static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const Codegen
   return machine;
 }
 
+/* Whether there is code for a processor that --mcpu does not name, and it does what was asked for. */
+static Status check_own_isa(const CodegenOptions *options, DiagSink *diag) {
+  const MachineIsa *isa = &options->machine->isa;
+  RETURN_IF_ERROR(codegen_check_machine(options->machine, diag));
+  if (!options->flush_denormals) return STATUS_OK;
+  return diag_error(diag, STATUS_UNSUPPORTED, isa->loc, "unsupported-flush",
+                    "'%.*s' has no mode that flushes subnormal numbers", SV_ARG(isa->triple));
+}
+
 Status llvm_target_create(const CodegenOptions *options, DiagSink *diag, LlvmTarget *out_target) {
   initialize_once();
   LlvmTarget *target = out_target;
   *target = (LlvmTarget){0};
   if (has_own_isa(options))
-    RETURN_IF_ERROR(codegen_check_machine(options->machine, diag));
+    RETURN_IF_ERROR(check_own_isa(options, diag));
   else
     RETURN_IF_ERROR(codegen_check_cpu(options->mcpu, options->mattr, diag));
   target->triple = make_triple(options);
   make_variants(options, target);
+  for (int i = 0; i < target->variant_count; i++) target->variants[i].vec.flushes_denormals = options->flush_denormals;
   target->machine = make_machine(target, options);
   target->data_layout = LLVMCreateTargetDataLayout(target->machine);
   return STATUS_OK;
@@ -218,6 +228,7 @@ void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMVal
     if (LLVMIsDeclaration(function)) continue;
     /* Left to itself LLVM prefers 256 bits on some processors; the emitter has decided already. */
     if (variant->vec.vector_bits == 512) add_attribute(function, "prefer-vector-width", "512");
+    if (variant->vec.flushes_denormals) add_attribute(function, "denormal-fp-math", "preserve-sign,preserve-sign");
     if (variant->name == NULL) continue;
     add_attribute(function, "target-cpu", variant->cpu);
     add_attribute(function, "target-features", variant->features);

@@ -11,6 +11,7 @@ typedef struct PlanWalk {
   void (*emit)(struct PlanWalk *walk, int32_t command);
   const PlanPoint *point;       /* trace */
   LLVMValueRef room, arguments; /* trace: on the stack */
+  LLVMValueRef mode;            /* of vec_flush_begin, where a thread enters; NULL elsewhere */
 } PlanWalk;
 
 static bool is_wanted(const PlanWalk *walk, int32_t command) {
@@ -67,6 +68,7 @@ static void walk_plan(PlanWalk *walk) {
     walk->iterations = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, emitter->plan->loop_count);
   }
   walk_block(walk, &emitter->plan->block);
+  vec_flush_end(&emitter->vec, walk->mode);
   LLVMBuildRetVoid(emitter->vec.builder);
 }
 
@@ -151,6 +153,7 @@ LLVMValueRef plan_emit_queue(PlanEmitter *emitter, int32_t queue) {
   LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
   PlanWalk walk = {.emitter = emitter, .queue = queue, .emit = wait_call_publish};
   walk.function = oncore_add_function(emitter, name, emitter->none, types, 2);
+  walk.mode = vec_flush_begin(&emitter->vec);
   walk_plan(&walk);
   return walk.function;
 }

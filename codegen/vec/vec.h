@@ -17,14 +17,15 @@ typedef struct VecTarget {
   int vector_bits;    /* of one register, or group of registers: 128, 256, 512 */
   int register_count; /* 16 or 32 */
   bool has_fma;
-  bool has_masks;    /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
-  bool has_masks_32; /* of 32- and 64-bit elements (AVX2) */
-  bool has_f16c;     /* hardware f16 <-> f32 */
-  bool has_rounding; /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
-  bool has_division; /* of integers (RISC-V V) */
-  bool has_pairs;    /* 16-bit products added in pairs (SSE2 pmaddwd and its wider forms) */
-  bool has_avx512;   /* its instructions for parts of floats and extrema */
-  bool has_vnni;     /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
+  bool has_masks;         /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
+  bool has_masks_32;      /* of 32- and 64-bit elements (AVX2) */
+  bool has_f16c;          /* hardware f16 <-> f32 */
+  bool has_rounding;      /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
+  bool has_division;      /* of integers (RISC-V V) */
+  bool has_pairs;         /* 16-bit products added in pairs (SSE2 pmaddwd and its wider forms) */
+  bool has_avx512;        /* its instructions for parts of floats and extrema */
+  bool has_vnni;          /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
+  bool flushes_denormals; /* not the target but what was asked for: functions that a thread enters set its mode */
 } VecTarget;
 
 typedef struct VecBuilder {
@@ -122,5 +123,13 @@ typedef enum VecDotKind {
  * than a register has. */
 LLVMValueRef vec_dot_add(const VecBuilder *vec, VecDotKind kind, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum,
                          int lanes);
+
+/* --- subnormal numbers --- */
+
+/* At the beginning of a function that a thread enters, which does no arithmetic but calls what does: from here on the
+ * thread's processor takes subnormal operands for zeros and makes zeros of subnormal results.  What vec_flush_end needs
+ * to restore its mode; NULL, and nothing is emitted, for a target that keeps them. */
+LLVMValueRef vec_flush_begin(const VecBuilder *vec);
+void vec_flush_end(const VecBuilder *vec, LLVMValueRef before);
 
 #endif

@@ -190,17 +190,16 @@ static LLVMValueRef f16_to_float(const VecBuilder *vec, LLVMValueRef bits, int l
     LLVMValueRef half = bitcast(vec, bits, vec_of(LLVMHalfTypeInContext(vec->context), lanes));
     return LLVMBuildFPExt(b, half, f32, "");
   }
-  /* exponent and mantissa in place, times 2^112: right for zeros, subnormals and normals; infinities and NaN get the
-   * full exponent */
+  /* infinities and NaN get the full exponent */
   LLVMValueRef wide = LLVMBuildZExt(b, bits, s32, "");
   LLVMValueRef sign =
       LLVMBuildShl(b, LLVMBuildAnd(b, wide, vec_int(vec, 32, 0x8000, lanes), ""), vec_int(vec, 32, 16, lanes), "");
   LLVMValueRef magnitude = LLVMBuildAnd(b, wide, vec_int(vec, 32, 0x7fff, lanes), "");
   LLVMValueRef shifted = LLVMBuildShl(b, magnitude, vec_int(vec, 32, 13, lanes), "");
-  LLVMValueRef scaled = LLVMBuildFMul(b, bitcast(vec, shifted, f32), vec_float_bits(vec, 32, 0x77800000, lanes), "");
+  LLVMValueRef scaled = vec_widen_exponent(vec, shifted, 15, lanes);
   LLVMValueRef special = LLVMBuildICmp(b, LLVMIntUGE, magnitude, vec_int(vec, 32, 0x7c00, lanes), "");
   LLVMValueRef infinite = LLVMBuildOr(b, shifted, vec_int(vec, 32, 0x7f800000, lanes), "");
-  LLVMValueRef word = LLVMBuildSelect(b, special, infinite, bitcast(vec, scaled, s32), "");
+  LLVMValueRef word = LLVMBuildSelect(b, special, infinite, scaled, "");
   return bitcast(vec, LLVMBuildOr(b, word, sign, ""), f32);
 }
 

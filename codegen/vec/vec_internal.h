@@ -38,4 +38,12 @@ typedef struct VecFunction {
 VecFunction vec_function_begin(const VecBuilder *vec, const char *name, LLVMTypeRef type);
 void vec_function_end(VecFunction *function);
 
+/* --- exponents of narrow floats (vec_flush.c) --- */
+
+/* The bits of the f32 that equals a narrow float whose exponent, biased by |bias|, and mantissa stand in f32's places
+ * in |word|, without sign: right for zeros, subnormals and normals. */
+LLVMValueRef vec_widen_exponent(const VecBuilder *vec, LLVMValueRef word, int bias, int lanes);
+/* The inverse, for what the narrow float can represent. */
+LLVMValueRef vec_narrow_exponent(const VecBuilder *vec, LLVMValueRef value, int bias, int lanes);
+
 #endif

@@ -39,10 +39,6 @@ static LLVMValueRef number(const VecBuilder *vec, int64_t value, int lanes) {
   return vec_int(vec, 32, value, lanes);
 }
 
-static LLVMValueRef power(const VecBuilder *vec, int exponent, int lanes) {
-  return vec_constant_double(vec, TYPE_F32, ldexp(1, exponent), lanes);
-}
-
 /* --- f8e8m0fnu: powers of two by their exponent, 0xff NaN, neither zero nor signs --- */
 
 static LLVMValueRef exponent_to_float(const VecBuilder *vec, LLVMValueRef bits, int lanes) {
@@ -71,7 +67,6 @@ static LLVMValueRef exponent_from_float(const VecBuilder *vec, LLVMValueRef valu
 
 /* --- the others --- */
 
-/* Magnitude in place, times the difference of the biases: right for zeros, subnormals and normals. */
 LLVMValueRef vec_narrow_to_float(const VecBuilder *vec, PrimitiveType type, LLVMValueRef bits, int lanes) {
   if (type == TYPE_F8E8M0FNU) return exponent_to_float(vec, bits, lanes);
   NarrowFloat f = describe(type);
@@ -80,8 +75,7 @@ LLVMValueRef vec_narrow_to_float(const VecBuilder *vec, PrimitiveType type, LLVM
   LLVMValueRef wide = LLVMBuildZExt(b, bits, s32, "");
   LLVMValueRef magnitude = LLVMBuildAnd(b, wide, number(vec, (1 << f.sign_bit) - 1, lanes), "");
   LLVMValueRef shifted = LLVMBuildShl(b, magnitude, number(vec, 23 - f.mantissa, lanes), "");
-  LLVMValueRef value = LLVMBuildFMul(b, LLVMBuildBitCast(b, shifted, f32, ""), power(vec, 127 - f.bias, lanes), "");
-  LLVMValueRef word = LLVMBuildBitCast(b, value, s32, "");
+  LLVMValueRef word = vec_widen_exponent(vec, shifted, f.bias, lanes);
   if (f.least_special < 1 << f.sign_bit) {
     LLVMValueRef is_special = LLVMBuildICmp(b, LLVMIntUGE, magnitude, number(vec, f.least_special, lanes), "");
     LLVMValueRef special =
@@ -131,8 +125,8 @@ LLVMValueRef vec_narrow_from_float(const VecBuilder *vec, PrimitiveType type, LL
   LLVMValueRef rounded = round_size(vec, &f, LLVMBuildSelect(b, is_bounded, size, bound, ""), lanes);
   LLVMValueRef limit = vec_constant_double(vec, TYPE_F32, greatest, lanes);
   LLVMValueRef is_over = LLVMBuildFCmp(b, LLVMRealOGT, rounded, limit, "");
-  LLVMValueRef scaled = LLVMBuildFMul(b, rounded, power(vec, f.bias - 127, lanes), "");
-  LLVMValueRef code = LLVMBuildLShr(b, LLVMBuildBitCast(b, scaled, s32, ""), number(vec, 23 - f.mantissa, lanes), "");
+  LLVMValueRef narrowed = vec_narrow_exponent(vec, rounded, f.bias, lanes);
+  LLVMValueRef code = LLVMBuildLShr(b, narrowed, number(vec, 23 - f.mantissa, lanes), "");
   LLVMValueRef sign = LLVMBuildAnd(b, LLVMBuildLShr(b, word, number(vec, 31 - f.sign_bit, lanes), ""),
                                    number(vec, INT64_C(1) << f.sign_bit, lanes), "");
   LLVMValueRef with_sign = LLVMBuildOr(b, code, sign, "");
