@@ -1,0 +1,181 @@
+/* Loop-invariant code motion: what is costly and the same in every round is computed once, before the loop, and becomes
+ * an element of the state.  Cheap arithmetic stays: inside it fuses with what uses it, outside it would be an array to
+ * store, and to read in each round. */
+#include "hlo/analysis/trip_count.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/control/loop_state.h"
+#include "passes/pipeline/hlo_pass.h"
+
+static const HloOpcode costly_opcodes[] = {HLO_DOT,
+                                           HLO_RAGGED_DOT,
+                                           HLO_SCALED_DOT,
+                                           HLO_CONVOLUTION,
+                                           HLO_REDUCE,
+                                           HLO_REDUCE_WINDOW,
+                                           HLO_SORT,
+                                           HLO_GATHER,
+                                           HLO_SCATTER,
+                                           HLO_FFT,
+                                           HLO_CHOLESKY,
+                                           HLO_TRIANGULAR_SOLVE,
+                                           HLO_TOPK,
+                                           HLO_EXPONENTIAL,
+                                           HLO_LOG,
+                                           HLO_TANH,
+                                           HLO_LOGISTIC,
+                                           HLO_SINE,
+                                           HLO_COSINE,
+                                           HLO_POWER,
+                                           HLO_ERF,
+                                           HLO_TAN,
+                                           HLO_LOG_PLUS_ONE,
+                                           HLO_CBRT,
+                                           HLO_ATAN2,
+                                           HLO_SINH,
+                                           HLO_COSH,
+                                           HLO_ASIN,
+                                           HLO_ACOS,
+                                           HLO_SELECT_AND_SCATTER,
+                                           HLO_RNG_BIT_GENERATOR,
+                                           HLO_EXPONENTIAL_MINUS_ONE};
+
+enum { COSTLY_COUNT = sizeof(costly_opcodes) / sizeof(costly_opcodes[0]) };
+
+/* A scalar is no array to store, and soon computed. */
+static bool is_costly(const HloInstruction *instruction) {
+  if (shape_is_scalar(instruction->shape)) return false;
+  for (int i = 0; i < COSTLY_COUNT; i++) {
+    if (instruction->opcode != costly_opcodes[i]) continue;
+    /* One value per broadcast element would be stored instead of the value. */
+    return !hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || instruction->operands[0]->opcode != HLO_BROADCAST;
+  }
+  return false;
+}
+
+typedef struct Motion {
+  LoopState state;
+  HloComputation *parent;
+  IntMap invariant; /* ids of instructions of the body that are the same in every round */
+  IntMap moved;     /* of those, the ones that are to be computed outside: their copies there, once made */
+  Arena *scratch;
+} Motion;
+
+static bool contains(const IntMap *map, const HloInstruction *instruction) {
+  int64_t ignored;
+  return int_map_find(map, (uint64_t)instruction->id, &ignored);
+}
+
+static bool is_movable(const HloInstruction *instruction) {
+  enum { STAYS = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER };
+  if (hlo_opcode_has(instruction->opcode, STAYS) || instruction->opcode == HLO_PARAMETER) return false;
+  return !shape_is_dynamic(instruction->shape) && !hlo_instruction_has_side_effect(instruction);
+}
+
+static bool is_invariant(const Motion *motion, const HloInstruction *instruction) {
+  int64_t index = trip_count_element(instruction, motion->state.inside);
+  if (index >= 0) return loop_state_is_invariant(&motion->state, (int)index);
+  if (!is_movable(instruction) || instruction->shape->type == TYPE_TOKEN) return false;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (!contains(&motion->invariant, instruction->operands[i])) return false;
+  }
+  return true;
+}
+
+/* Parts of what moves move with it. */
+static bool moves(const Motion *motion, const HloInstruction *instruction) {
+  if (is_costly(instruction)) return true;
+  return instruction->opcode == HLO_GET_TUPLE_ELEMENT && contains(&motion->moved, instruction->operands[0]);
+}
+
+/* Some reader stays in the loop, and needs it as an element of the state. */
+static bool is_needed_inside(const Motion *motion, const HloInstruction *instruction) {
+  if (shape_is_tuple(instruction->shape)) return false;
+  for (int i = 0; i < instruction->user_count; i++) {
+    if (!contains(&motion->moved, instruction->users[i])) return true;
+  }
+  return false;
+}
+
+static HloInstruction *copy_outside(Motion *motion, HloInstruction *instruction) {
+  int64_t index = trip_count_element(instruction, motion->state.inside);
+  if (index >= 0) return motion->state.init->operands[index];
+  HloInstruction *copy = pointer_map_get(&motion->moved, instruction);
+  if (copy != NULL) return copy;
+  HloInstruction **operands = ARENA_NEW_ARRAY(motion->scratch, HloInstruction *, instruction->operand_count + 1);
+  for (int i = 0; i < instruction->operand_count; i++) {
+    operands[i] = copy_outside(motion, instruction->operands[i]);
+  }
+  copy =
+      hlo_computation_add_clone(motion->parent, instruction, instruction->shape, operands, instruction->operand_count);
+  pointer_map_set(&motion->moved, instruction, copy);
+  return copy;
+}
+
+/* What leaves the loop and is read there, in the body's order. */
+static HloInstructionArray find_moved(Motion *motion, const ControlEdges *edges) {
+  int64_t count;
+  HloInstructionArray found = {0}, moved = {0};
+  HloInstruction **order = hlo_computation_post_order(motion->state.body, motion->scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    if (control_edges_touch(edges, order[i]) || !is_invariant(motion, order[i])) continue;
+    int_map_set(&motion->invariant, (uint64_t)order[i]->id, 1);
+    if (!moves(motion, order[i])) continue;
+    int_map_set(&motion->moved, (uint64_t)order[i]->id, 1);
+    array_push(&moved, motion->scratch, order[i]);
+  }
+  for (int64_t i = 0; i < moved.count; i++) {
+    if (is_needed_inside(motion, moved.data[i])) array_push(&found, motion->scratch, moved.data[i]);
+  }
+  return found;
+}
+
+static bool move_out(HloPassContext *context, Motion *motion) {
+  ControlEdges edges;
+  control_edges_init(&edges, motion->state.body, motion->scratch);
+  HloInstructionArray moved = find_moved(motion, &edges);
+  if (moved.count == 0) return false;
+  HloInstruction **outside = ARENA_NEW_ARRAY(motion->scratch, HloInstruction *, moved.count),
+                 **inside = ARENA_NEW_ARRAY(motion->scratch, HloInstruction *, moved.count);
+  int_map_init(&motion->moved, motion->scratch);
+  for (int64_t i = 0; i < moved.count; i++) {
+    outside[i] = copy_outside(motion, moved.data[i]);
+    hlo_pass_count_rewrite(context, "move", moved.data[i]);
+  }
+  bool *kept = ARENA_NEW_ARRAY(motion->scratch, bool, motion->state.count + 1);
+  for (int i = 0; i < motion->state.count; i++) kept[i] = true;
+  loop_state_rebuild(&motion->state, kept, outside, (int)moved.count, inside, motion->scratch);
+  for (int64_t i = 0; i < moved.count; i++) hlo_instruction_replace_all_uses(moved.data[i], inside[i]);
+  hlo_computation_remove_dead(motion->state.body);
+  return true;
+}
+
+static bool move_code(HloPassContext *context, const CallSites *sites, HloComputation *computation) {
+  int64_t count;
+  bool changed = false;
+  ControlEdges edges;
+  control_edges_init(&edges, computation, context->scratch);
+  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    Motion motion = {.parent = computation, .scratch = context->scratch};
+    if (!hlo_pass_may_rewrite(context) || control_edges_touch(&edges, order[i])) continue;
+    if (!loop_state_read(order[i], sites, &motion.state)) continue;
+    int_map_init(&motion.invariant, context->scratch);
+    int_map_init(&motion.moved, context->scratch);
+    changed |= move_out(context, &motion);
+  }
+  if (changed) hlo_computation_remove_dead(computation);
+  return changed;
+}
+
+static Status run_motion(HloPassContext *context, HloModule *module, bool *out_changed) {
+  int64_t count;
+  CallSites sites;
+  call_sites_init(&sites, module, context->scratch);
+  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) *out_changed |= move_code(context, &sites, order[i]);
+  return STATUS_OK;
+}
+
+const HloPass hlo_while_invariant_code_motion_pass = {
+    "while-invariant-code-motion", "costly work that is the same in every round of a loop is done before it",
+    run_motion, false};

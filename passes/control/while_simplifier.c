@@ -1,0 +1,313 @@
+/* Loops that hardly run, and state that loops need not carry. */
+#include "base/checked_math.h"
+#include "hlo/analysis/trip_count.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/control/loop_state.h"
+#include "passes/pipeline/hlo_pass.h"
+
+typedef struct Simplifier {
+  HloPassContext *context;
+  CallSites sites;
+  bool changed;
+} Simplifier;
+
+static bool may_rewrite(const Simplifier *simplifier) {
+  return hlo_pass_may_rewrite(simplifier->context);
+}
+
+static void note(Simplifier *simplifier, const char *rule, const HloInstruction *loop) {
+  hlo_pass_count_rewrite(simplifier->context, rule, loop);
+  simplifier->changed = true;
+}
+
+/* --- loops that run never or once --- */
+
+/* A loop that ends at once is its init; one that runs once, its body.  A condition with side effects runs once more
+ * than that. */
+static bool replace_short_loop(Simplifier *simplifier, HloInstruction *loop) {
+  TripCount count;
+  if (!trip_count_find(loop, &count) || count.trips > 1) return false;
+  const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION),
+                       *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
+  for (int64_t i = 0; i < condition->instructions.count; i++) {
+    if (hlo_instruction_has_side_effect(condition->instructions.data[i])) return false;
+  }
+  if (loop->operands[0]->shape != loop->shape || body->root->shape != loop->shape) return false;
+  HloInstruction *result = loop->operands[0];
+  note(simplifier, count.trips == 0 ? "no-trip" : "one-trip", loop);
+  if (count.trips == 1) result = hlo_computation_inline(loop->parent, body, loop->operands);
+  hlo_instruction_replace_all_uses(loop, result);
+  return true;
+}
+
+/* --- what an element is known to be --- */
+
+/* Made again in each round rather than carried: it needs no operand from outside. */
+static bool is_constant_like(const HloInstruction *value) {
+  if (value->opcode == HLO_BROADCAST) return is_constant_like(value->operands[0]);
+  return value->opcode == HLO_CONSTANT || value->opcode == HLO_IOTA;
+}
+
+static bool same_computation(void *context, const HloComputation *a, const HloComputation *b) {
+  (void)context;
+  return a == b;
+}
+
+static bool same_constant(const HloInstruction *a, const HloInstruction *b) {
+  static const HloAttrEquality equality = {.same_computation = same_computation};
+  if (a->opcode != b->opcode || a->shape != b->shape || !hlo_instruction_same_attrs(a, b, &equality)) return false;
+  return a->operand_count == 0 || same_constant(a->operands[0], b->operands[0]);
+}
+
+static HloInstruction *constant_in(HloComputation *computation, const HloInstruction *value) {
+  HloInstruction *operand = value->operand_count > 0 ? constant_in(computation, value->operands[0]) : NULL;
+  HloInstruction *copy = hlo_computation_add_clone(computation, value, value->shape, &operand, value->operand_count);
+  hlo_instruction_remove_attr(copy, HLO_ATTR_SHARDING);
+  return copy;
+}
+
+static HloInstruction *reader_of(HloInstruction *tuple, int index) {
+  HloInstruction *element =
+      hlo_computation_add(tuple->parent, HLO_GET_TUPLE_ELEMENT, tuple->shape->tuple[index], &tuple, 1, (StringView){0});
+  hlo_instruction_set_int(element, HLO_ATTR_INDEX, index);
+  return element;
+}
+
+/* The body computes with it rather than only handing it on. */
+static bool is_used_inside(const LoopState *state, int index) {
+  for (int i = 0; i < state->inside->user_count; i++) {
+    const HloInstruction *reader = state->inside->users[i];
+    if (trip_count_element(reader, state->inside) != index || reader->user_count == 0) continue;
+    if (reader->user_count > 1 || reader->users[0] != state->root) return true;
+  }
+  return false;
+}
+
+static void sink_inside(LoopState *state, int index, const HloInstruction *value) {
+  bool stays = loop_state_is_invariant(state, index);
+  loop_state_redirect(state->inside, index, constant_in(state->body, value));
+  /* Handed on, it costs nothing; a constant would be copied in each round. */
+  if (stays) hlo_instruction_replace_operand(state->root, index, reader_of(state->inside, index));
+}
+
+/* An element that is the same constant in every round is one inside, and outside. */
+static bool sink_constant(Simplifier *simplifier, LoopState *state, int index) {
+  HloInstruction *init = state->init->operands[index], *next = state->root->operands[index];
+  if (!may_rewrite(simplifier) || !is_constant_like(init) || init->shape != state->loop->shape->tuple[index])
+    return false;
+  if (!loop_state_is_invariant(state, index) && !(is_constant_like(next) && same_constant(init, next))) return false;
+  bool inside = is_used_inside(state, index), test = loop_state_is_read(state->test, index),
+       outside = loop_state_is_read(state->outside, index);
+  if (!inside && !test && !outside) return false;
+  note(simplifier, "constant-state", state->loop);
+  if (inside) sink_inside(state, index, init);
+  if (test) loop_state_redirect(state->test, index, constant_in(state->condition, init));
+  if (outside) loop_state_redirect(state->outside, index, init);
+  return true;
+}
+
+/* What a loop only hands on is outside what it was before. */
+static bool read_invariant_outside(Simplifier *simplifier, LoopState *state, int index) {
+  HloInstruction *init = state->init->operands[index];
+  if (!may_rewrite(simplifier) || !loop_state_is_invariant(state, index)) return false;
+  if (!loop_state_is_read(state->outside, index) || init->shape != state->loop->shape->tuple[index]) return false;
+  note(simplifier, "invariant-outside", state->loop);
+  return loop_state_redirect(state->outside, index, init);
+}
+
+/* --- elements that are the same --- */
+
+/* Both begin alike and go on alike. */
+static bool are_alike(const LoopState *state, int a, int b) {
+  if (state->init->operands[a] != state->init->operands[b]) return false;
+  if (state->loop->shape->tuple[a] != state->loop->shape->tuple[b]) return false;
+  if (state->root->operands[a] == state->root->operands[b]) return true;
+  return loop_state_is_invariant(state, a) && loop_state_is_invariant(state, b);
+}
+
+/* Of two elements that are always equal one is enough: nobody reads |b| any more. */
+static bool read_twin(Simplifier *simplifier, LoopState *state, int a, int b) {
+  HloInstruction *tuples[] = {state->inside, state->test, state->outside};
+  bool redirected = false;
+  for (int i = 0; i < 3 && may_rewrite(simplifier); i++) {
+    if (loop_state_is_read(tuples[i], b)) redirected |= loop_state_redirect(tuples[i], b, reader_of(tuples[i], a));
+  }
+  if (redirected) note(simplifier, "same-state", state->loop);
+  return redirected;
+}
+
+/* Elements by what they begin with: the first that begins so, then the next. */
+static bool merge_twins(Simplifier *simplifier, LoopState *state) {
+  enum { CHAIN_LIMIT = 8 };
+  bool changed = false;
+  Arena *scratch = simplifier->context->scratch;
+  IntMap last;
+  int_map_init(&last, scratch);
+  int *previous = ARENA_NEW_ARRAY(scratch, int, state->count + 1);
+  for (int i = 0; i < state->count; i++) {
+    uint64_t key = (uint64_t)state->init->operands[i]->id;
+    int64_t at = -1;
+    int_map_find(&last, key, &at);
+    previous[i] = (int)at;
+    for (int seen = 0; at >= 0 && seen < CHAIN_LIMIT; seen++, at = previous[at]) {
+      if (!are_alike(state, (int)at, i)) continue;
+      changed |= read_twin(simplifier, state, (int)at, i);
+      break;
+    }
+    int_map_set(&last, key, i);
+  }
+  return changed;
+}
+
+/* --- elements that nothing needs --- */
+
+typedef struct Needs {
+  const LoopState *state;
+  bool *elements;              /* needed, by index */
+  IntMap seen;                 /* instructions of the body */
+  HloInstructionArray pending; /* of the body */
+  Arena *scratch;
+} Needs;
+
+static void need_value(Needs *needs, HloInstruction *value) {
+  int64_t ignored;
+  if (int_map_find(&needs->seen, (uint64_t)value->id, &ignored)) return;
+  int_map_set(&needs->seen, (uint64_t)value->id, 1);
+  array_push(&needs->pending, needs->scratch, value);
+}
+
+static void need_element(Needs *needs, int64_t index) {
+  if (needs->elements[index]) return;
+  needs->elements[index] = true;
+  need_value(needs, needs->state->root->operands[index]);
+}
+
+/* What the result, the condition and side effects need, and what those elements are made from. */
+static void find_needs(Needs *needs) {
+  const LoopState *state = needs->state;
+  for (int i = 0; i < state->count; i++) {
+    if (loop_state_is_read(state->outside, i) || loop_state_is_read(state->test, i)) need_element(needs, i);
+  }
+  for (int64_t i = 0; i < state->body->instructions.count; i++) {
+    HloInstruction *instruction = state->body->instructions.data[i];
+    if (hlo_instruction_has_side_effect(instruction)) need_value(needs, instruction);
+  }
+  while (needs->pending.count > 0) {
+    HloInstruction *value = array_pop(&needs->pending);
+    int64_t index = trip_count_element(value, state->inside);
+    if (index >= 0) {
+      need_element(needs, index);
+      continue;
+    }
+    for (int i = 0; i < value->operand_count; i++) need_value(needs, value->operands[i]);
+  }
+}
+
+static bool drop_dead_state(Simplifier *simplifier, LoopState *state) {
+  Arena *scratch = simplifier->context->scratch;
+  if (state->is_read_whole || !may_rewrite(simplifier)) return false;
+  Needs needs = {.state = state, .elements = ARENA_NEW_ARRAY(scratch, bool, state->count + 1), .scratch = scratch};
+  int_map_init(&needs.seen, scratch);
+  find_needs(&needs);
+  int kept = 0;
+  for (int i = 0; i < state->count; i++) kept += needs.elements[i];
+  /* A loop of which nothing is needed is dead as a whole. */
+  if (kept == state->count || kept == 0) return false;
+  note(simplifier, "dead-state", state->loop);
+  loop_state_rebuild(state, needs.elements, NULL, 0, NULL, scratch);
+  return true;
+}
+
+/* --- the counter --- */
+
+/* |a| direction |b| for every a from |least| to |most|; 1, 0, or -1 where it depends. */
+static int always(ComparisonDirection direction, int64_t least, int64_t most, int64_t b) {
+  switch (direction) {
+    case COMPARISON_DIRECTION_LT: return most < b ? 1 : least >= b ? 0 : -1;
+    case COMPARISON_DIRECTION_LE: return most <= b ? 1 : least > b ? 0 : -1;
+    case COMPARISON_DIRECTION_GT: return least > b ? 1 : most <= b ? 0 : -1;
+    case COMPARISON_DIRECTION_GE: return least >= b ? 1 : most < b ? 0 : -1;
+    case COMPARISON_DIRECTION_EQ: return most < b || least > b ? 0 : -1;
+    case COMPARISON_DIRECTION_NE: return most < b || least > b ? 1 : -1;
+    default: return -1;
+  }
+}
+
+/* compare(counter, constant) in the body, where the counter's range decides it: as when a front end asks whether an
+ * index is negative */
+static bool decide_comparison(Simplifier *simplifier, const LoopState *state, const TripCount *count,
+                              HloInstruction *compare) {
+  if (compare->opcode != HLO_COMPARE || !may_rewrite(simplifier)) return false;
+  const HloInstruction *constant = compare->operands[1];
+  if (trip_count_element(compare->operands[0], state->inside) != count->index) return false;
+  if (constant->opcode != HLO_CONSTANT || hlo_instruction_literal(constant)->elided || compare->user_count == 0)
+    return false;
+  int64_t first = count->first, last = first + (count->trips - 1) * count->step;
+  int64_t bound = literal_get_int(hlo_instruction_literal(constant), 0);
+  if (type_is_unsigned(constant->shape->type) && bound < 0) return false;
+  int known = always((ComparisonDirection)hlo_instruction_int(compare, HLO_ATTR_DIRECTION, -1), min_i64(first, last),
+                     max_i64(first, last), bound);
+  if (known < 0) return false;
+  Literal *literal = literal_create(state->body->module->arena, compare->shape);
+  literal_set_int(literal, 0, known);
+  note(simplifier, "known-comparison", compare);
+  hlo_instruction_replace_all_uses(compare, hlo_computation_add_constant(state->body, literal, (StringView){0}));
+  return true;
+}
+
+static bool decide_comparisons(Simplifier *simplifier, const LoopState *state) {
+  TripCount count;
+  bool changed = false;
+  if (!trip_count_find(state->loop, &count) || count.trips < 1) return false;
+  Arena *scratch = simplifier->context->scratch;
+  int64_t instructions = state->body->instructions.count;
+  HloInstruction **list = ARENA_COPY_ARRAY(scratch, HloInstruction *, state->body->instructions.data, instructions);
+  for (int64_t i = 0; i < instructions; i++) changed |= decide_comparison(simplifier, state, &count, list[i]);
+  return changed;
+}
+
+/* --- the pass --- */
+
+static bool simplify_state(Simplifier *simplifier, LoopState *state) {
+  bool changed = false;
+  for (int i = 0; i < state->count; i++) {
+    changed |= sink_constant(simplifier, state, i) || read_invariant_outside(simplifier, state, i);
+  }
+  changed |= merge_twins(simplifier, state);
+  changed |= decide_comparisons(simplifier, state);
+  return drop_dead_state(simplifier, state) || changed;
+}
+
+static bool simplify_loop(Simplifier *simplifier, HloInstruction *loop) {
+  LoopState state;
+  if (!hlo_pass_may_rewrite(simplifier->context)) return false;
+  if (replace_short_loop(simplifier, loop)) return true;
+  return loop_state_read(loop, &simplifier->sites, &state) && simplify_state(simplifier, &state);
+}
+
+static void simplify_computation(Simplifier *simplifier, HloComputation *computation) {
+  int64_t count;
+  bool changed = false;
+  ControlEdges edges;
+  Arena *scratch = simplifier->context->scratch;
+  control_edges_init(&edges, computation, scratch);
+  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    if (order[i]->opcode != HLO_WHILE || control_edges_touch(&edges, order[i])) continue;
+    changed |= simplify_loop(simplifier, order[i]);
+  }
+  if (changed) hlo_computation_remove_dead(computation);
+}
+
+static Status run_while_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
+  int64_t count;
+  Simplifier simplifier = {.context = context};
+  call_sites_init(&simplifier.sites, module, context->scratch);
+  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) simplify_computation(&simplifier, order[i]);
+  *out_changed = simplifier.changed;
+  return STATUS_OK;
+}
+
+const HloPass hlo_while_simplifier_pass = {
+    "while-simplifier", "loops that run at most once, and state that they need not carry", run_while_simplifier, false};

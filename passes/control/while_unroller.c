@@ -1,0 +1,88 @@
+/* Short loops of elementwise arithmetic become their rounds one after the other: they fuse, and counters fold. */
+#include "hlo/analysis/trip_count.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/pipeline/hlo_pass.h"
+
+/* What is unrolled may grow to so many instructions, so that a fusion takes it whole. */
+enum { MOST_TRIPS = 16, MOST_INSTRUCTIONS = 192 };
+
+/* It fuses with its neighbours, whatever they are; anything else would be a kernel for each round. */
+static bool fuses(const HloInstruction *instruction) {
+  switch (instruction->opcode) {
+    case HLO_PARAMETER:
+    case HLO_CONSTANT:
+    case HLO_TUPLE:
+    case HLO_GET_TUPLE_ELEMENT:
+    case HLO_BROADCAST:
+    case HLO_IOTA:
+    case HLO_RESHAPE:
+    case HLO_SLICE: return true;
+    /* An element at a known place. */
+    case HLO_DYNAMIC_SLICE: return shape_element_count(instruction->shape) == 1;
+    default: return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) && instruction->opcode != HLO_COPY;
+  }
+}
+
+static bool is_computed(const HloInstruction *instruction) {
+  return instruction->operand_count > 0 && instruction->opcode != HLO_TUPLE &&
+         instruction->opcode != HLO_GET_TUPLE_ELEMENT;
+}
+
+static bool is_worth_unrolling(const HloInstruction *loop, int64_t *out_trips) {
+  TripCount count;
+  int64_t computed = 0;
+  if (!trip_count_find(loop, &count) || count.trips > MOST_TRIPS) return false;
+  const HloInstructionArray *body = &hlo_instruction_computation(loop, HLO_ATTR_BODY)->instructions;
+  for (int64_t i = 0; i < body->count; i++) {
+    const HloInstruction *instruction = body->data[i];
+    if (!fuses(instruction) || shape_is_dynamic(instruction->shape)) return false;
+    if (hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS) != NULL) return false;
+    computed += is_computed(instruction);
+  }
+  *out_trips = count.trips;
+  return computed * count.trips <= MOST_INSTRUCTIONS;
+}
+
+static bool condition_is_pure(const HloInstruction *loop) {
+  const HloInstructionArray *condition = &hlo_instruction_computation(loop, HLO_ATTR_CONDITION)->instructions;
+  for (int64_t i = 0; i < condition->count; i++) {
+    if (hlo_instruction_has_side_effect(condition->data[i])) return false;
+  }
+  return true;
+}
+
+static bool unroll(HloPassContext *context, HloInstruction *loop) {
+  int64_t trips;
+  const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
+  if (!is_worth_unrolling(loop, &trips) || !condition_is_pure(loop)) return false;
+  if (body->root->shape != loop->shape || loop->operands[0]->shape != loop->shape) return false;
+  hlo_pass_count_rewrite(context, "unroll", loop);
+  HloInstruction *value = loop->operands[0];
+  for (int64_t i = 0; i < trips; i++) value = hlo_computation_inline(loop->parent, body, &value);
+  hlo_instruction_replace_all_uses(loop, value);
+  return true;
+}
+
+static bool unroll_loops(HloPassContext *context, HloComputation *computation) {
+  int64_t count;
+  bool changed = false;
+  ControlEdges edges;
+  control_edges_init(&edges, computation, context->scratch);
+  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
+  for (int64_t i = 0; i < count && hlo_pass_may_rewrite(context); i++) {
+    if (order[i]->opcode != HLO_WHILE || control_edges_touch(&edges, order[i])) continue;
+    changed |= unroll(context, order[i]);
+  }
+  if (changed) hlo_computation_remove_dead(computation);
+  return changed;
+}
+
+static Status run_unroller(HloPassContext *context, HloModule *module, bool *out_changed) {
+  int64_t count;
+  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) *out_changed |= unroll_loops(context, order[i]);
+  return STATUS_OK;
+}
+
+const HloPass hlo_while_unroller_pass = {"while-unroller", "short loops of elementwise arithmetic, round after round",
+                                         run_unroller, false};
