@@ -128,7 +128,8 @@ static void tabulate_peak_buffers(Session *session) {
 Status driver_run_passes(Session *session, bool standard) {
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
-                                 .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0)};
+                                 .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0),
+                                 .runs_tiles = session->machine == NULL};
   if (option_given(session, OPTION_REPORT)) pass_options.decisions = &session->report.observer;
   if (option_given(session, OPTION_PASSES)) {
     StringView names = sv_from_cstring(option_text(session, OPTION_PASSES, ""));

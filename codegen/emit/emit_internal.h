@@ -131,7 +131,23 @@ PieceSplit transpose_split(const Kernel *kernel, const TransposePlan *plan);
 /* The emitter's pieces of the nest. */
 void emit_transpose(KernelEmitter *emitter, const TransposePlan *plan);
 
-/* --- any Kernel --- */
+/* --- Kernels of tiles (emit_tiles.c) --- */
+
+/* Like kernel_emit, which calls it. */
+MUST_USE Status emit_tiles(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
+                           KernelCode *out_code);
+
+/* --- any Kernel (kernel_emitter.c) --- */
+
+/* The function that is a Kernel's code, without a body; attributes and parameters as KernelCode says. */
+LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const char *name, bool has_pieces,
+                           Arena *arena);
+/* Pointers of all buffers: parameters of the function, or places in its scratch, of which |*out_scratch_bytes| are
+ * used. */
+LLVMValueRef *emit_buffer_pointers(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, Arena *arena,
+                                   LLVMValueRef *out_scratch, int64_t *out_scratch_bytes);
+
+/* --- loops over points --- */
 
 PieceSplit nest_split(const Kernel *kernel, const EmitPlan *plan);
 /* The emitter's pieces of the nest, as |emitter->plan| says. */

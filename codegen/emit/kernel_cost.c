@@ -87,7 +87,15 @@ static double memory_bytes(const Cost *cost) {
   return bytes;
 }
 
+/* What parts hand on stays in the cache, so their sums do not overlap. */
+static double tile_cycles(const Kernel *kernel, const VecTarget *target) {
+  double cycles = 0;
+  for (int p = 0; p < kernel->part_count; p++) cycles += kernel_cycles(kernel->parts[p].kernel, target);
+  return cycles * point_count(kernel, stage_dims(kernel, KERNEL_OUTER));
+}
+
 double kernel_cycles(const Kernel *kernel, const VecTarget *target) {
+  if (kernel->part_count > 0) return tile_cycles(kernel, target);
   Arena *scratch = arena_create();
   Cost cost = {.kernel = kernel, .target = target};
   cost.accesses = ARENA_NEW_ARRAY(scratch, double, kernel->buffer_count);

@@ -8,6 +8,8 @@
  *  - Memory: each byte that loads and stores reach once, 16 a cycle.  That is what the shared cache gives one core; a
  *    Kernel whose data comes from beyond takes longer, so the estimate errs towards fewer chunks.
  *
+ * Those of a Kernel of tiles are its parts', times the tiles.
+ *
  * A chunk costs its claim and the cold start of its loops, a job the waking of the others: some tens of microseconds
  * when they sleep, less than one while they spin.  Chunks of CHUNK_CYCLES, about 15 us, keep both below a few
  * percent in the usual case of one Kernel after the other, and a Kernel below two of them is not worth the trouble.

@@ -81,8 +81,8 @@ static void choose_pieces(const Kernel *kernel, const VecTarget *target, Strateg
   strategy->split = split;
 }
 
-static LLVMValueRef add_function(const VecBuilder *vec, const Kernel *kernel, const char *name, bool has_pieces,
-                                 Arena *arena) {
+LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const char *name, bool has_pieces,
+                           Arena *arena) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
   unsigned pointers = (unsigned)bound_buffer_count(kernel) + 1, count = pointers + (has_pieces ? 2 : 0);
   LLVMTypeRef *parameters = ARENA_NEW_ARRAY(arena, LLVMTypeRef, count);
@@ -121,9 +121,8 @@ static KernelEmitter loop_emitter(const VecBuilder *vec, const Kernel *kernel, c
 
 #define SCRATCH_ALIGNMENT 64
 
-/* Pointers of all buffers: parameters of the function, or places in its scratch. */
-static LLVMValueRef *buffer_pointers(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, Arena *arena,
-                                     LLVMValueRef *out_scratch, int64_t *out_scratch_bytes) {
+LLVMValueRef *emit_buffer_pointers(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, Arena *arena,
+                                   LLVMValueRef *out_scratch, int64_t *out_scratch_bytes) {
   int bound = bound_buffer_count(kernel), next = 0;
   LLVMValueRef *parameters = ARENA_NEW_ARRAY(arena, LLVMValueRef, LLVMCountParams(function));
   LLVMValueRef *buffers = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->buffer_count);
@@ -154,7 +153,7 @@ static int64_t point_count(const Kernel *kernel) {
 }
 
 bool kernel_is_tiny(const Kernel *kernel) {
-  return point_count(kernel) <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
+  return kernel->part_count == 0 && point_count(kernel) <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
          bound_buffer_count(kernel) == kernel->buffer_count;
 }
 
@@ -190,6 +189,7 @@ Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValue
 
 Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
                    KernelCode *out_code) {
+  if (kernel->part_count > 0) return emit_tiles(vec, kernel, name, diag, out_code);
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
   Strategy strategy = {.split = {.piece_count = 1, .dim = -1}};
@@ -197,9 +197,9 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name
   if (!strategy.is_contraction) strategy = choose_strategy(kernel, vec->target, arena);
   *out_code = (KernelCode){0};
   choose_pieces(kernel, vec->target, &strategy, out_code);
-  LLVMValueRef function = add_function(vec, kernel, name, out_code->piece_count > 1, arena), scratch;
+  LLVMValueRef function = emit_function(vec, kernel, name, out_code->piece_count > 1, arena), scratch;
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
-  LLVMValueRef *buffers = buffer_pointers(vec, kernel, function, arena, &scratch, &out_code->scratch_bytes);
+  LLVMValueRef *buffers = emit_buffer_pointers(vec, kernel, function, arena, &scratch, &out_code->scratch_bytes);
   KernelEmitter emitter = loop_emitter(vec, kernel, &strategy, function, buffers, arena);
   if (out_code->piece_count > 1) {
     unsigned first = LLVMCountParams(function) - 2;

@@ -21,7 +21,11 @@
  * outer dims in row-major order (any order where all are PARALLEL), stages in sequence; within a stage, for each point
  * of its inner dims in row-major order, its values are evaluated, then its folds advance together, then its stores
  * happen.  PARALLEL promises that points may run in any order and at once.  A fold marked reassociable may be split
- * into partial folds, each seeded with the seed, which is the identity. */
+ * into partial folds, each seeded with the seed, which is the identity.
+ *
+ * A Kernel of tiles (attention: scores, softmax and the weighted sum of a block of queries) has one outer dim, the
+ * number of the tile, and no dims, values and stages beside it: for each tile its parts run one after the other,
+ * Kernels themselves, which hand on what they make through its SCRATCH buffers, private to one tile. */
 #ifndef XLAC_CODEGEN_KERNEL_KERNEL_H
 #define XLAC_CODEGEN_KERNEL_KERNEL_H
 
@@ -111,6 +115,16 @@ typedef struct KernelStage {
   const KernelStore *stores;
 } KernelStage;
 
+/* One of the Kernels that a Kernel of tiles runs for each tile. */
+typedef struct KernelPart {
+  const struct Kernel *kernel;
+  const int32_t *buffers;            /* by buffer of |kernel|: one of the whole, or KERNEL_TILE_INDEX */
+  int32_t index_count;               /* elements of its buffer KERNEL_TILE_INDEX, s64: coordinates of the tile */
+  const int64_t *divisors, *extents; /* element i is (tile / divisors[i]) % extents[i] */
+} KernelPart;
+
+#define KERNEL_TILE_INDEX (-1)
+
 typedef struct Kernel {
   Arena *arena;
   IndexSpace space;
@@ -120,6 +134,8 @@ typedef struct Kernel {
   const KernelValue *values;
   const KernelFold *folds;
   const KernelStage *stages;
+  int32_t part_count; /* 0, or this is a Kernel of tiles */
+  const KernelPart *parts;
   const HloInstruction *source; /* for diagnostics; not part of its identity */
 } Kernel;
 

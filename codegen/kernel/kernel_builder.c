@@ -1,5 +1,6 @@
 #include "codegen/kernel/kernel_builder.h"
 
+#include "codegen/kernel/kernel_tiles.h"
 #include "codegen/kernel/lowering_internal.h"
 #include "hlo/analysis/in_place.h"
 
@@ -135,6 +136,11 @@ static Status add_kernels_of(Arena *arena, const HloInstruction *source, Lowerin
 
 Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels) {
   RETURN_IF_ERROR(check_ranks(instruction, diag));
+  if (kernel_is_tiled(instruction)) {
+    const Kernel **whole = ARENA_NEW(arena, const Kernel *);
+    *out_kernels = (KernelList){1, whole};
+    return kernel_build_tiled(arena, instruction, diag, whole);
+  }
   const HloInstruction *root = instruction;
   if (instruction->opcode == HLO_FUSION) {
     const HloComputation *fused = hlo_instruction_computation(instruction, HLO_ATTR_CALLS);

@@ -79,6 +79,24 @@ static void print_values(StringBuilder *out, const Kernel *kernel, int stage) {
   }
 }
 
+static void print_part(StringBuilder *out, const KernelPart *part, int number) {
+  sb_printf(out, "part %d:", number);
+  for (int b = 0; b < part->kernel->buffer_count; b++) {
+    sb_printf(out, "%s b%d = ", b == 0 ? "" : ",", b);
+    if (part->buffers[b] != KERNEL_TILE_INDEX) {
+      sb_printf(out, "b%d", part->buffers[b]);
+      continue;
+    }
+    sb_append_cstring(out, "{");
+    for (int i = 0; i < part->index_count; i++) {
+      sb_printf(out, "%sd0 / %" PRId64 " %% %" PRId64, i == 0 ? "" : ", ", part->divisors[i], part->extents[i]);
+    }
+    sb_append_cstring(out, "}");
+  }
+  sb_append_cstring(out, "\n");
+  kernel_print(out, part->kernel);
+}
+
 void kernel_print(StringBuilder *out, const Kernel *kernel) {
   print_buffers(out, kernel);
   sb_append_cstring(out, "outer");
@@ -107,6 +125,7 @@ void kernel_print(StringBuilder *out, const Kernel *kernel) {
       sb_append_cstring(out, "\n");
     }
   }
+  for (int p = 0; p < kernel->part_count; p++) print_part(out, &kernel->parts[p], p);
 }
 
 uint64_t kernel_hash(const Kernel *kernel) {

@@ -135,8 +135,32 @@ static Status check_fold(const KernelCheck *check, int number) {
   return STATUS_OK;
 }
 
+/* Parts are bound to buffers of their types and sizes, which one tile's share of the scratch is to them. */
+static Status check_part(const KernelCheck *check, int number) {
+  const Kernel *kernel = check->kernel;
+  const KernelPart *part = &kernel->parts[number];
+  for (int b = 0; b < part->kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &part->kernel->buffers[b];
+    if (buffer->role == KERNEL_SCRATCH) continue;
+    int32_t bound = part->buffers[b];
+    if (bound >= kernel->buffer_count || bound < KERNEL_TILE_INDEX)
+      return broken(check, "kernel-part", "no such buffer for part", number);
+    PrimitiveType type = bound == KERNEL_TILE_INDEX ? TYPE_S64 : kernel->buffers[bound].type;
+    int64_t count = bound == KERNEL_TILE_INDEX ? part->index_count : kernel->buffers[bound].element_count;
+    if (type != buffer->type || count != buffer->element_count)
+      return broken(check, "kernel-part", "a buffer of another form for part", number);
+    bool writes = buffer->role != KERNEL_OPERAND;
+    if (writes && (bound == KERNEL_TILE_INDEX || kernel->buffers[bound].role == KERNEL_OPERAND))
+      return broken(check, "kernel-part", "an operand is written by part", number);
+  }
+  return kernel_verify(part->kernel, check->diag);
+}
+
 Status kernel_verify(const Kernel *kernel, DiagSink *diag) {
   KernelCheck check = {kernel, diag};
+  if (kernel->part_count > 0 && (kernel->dim_count > 1 || kernel->value_count > 0 || kernel->stage_count > 0))
+    return broken(&check, "kernel-part", "beside its parts a Kernel has stages or dims, parts", kernel->part_count);
+  for (int p = 0; p < kernel->part_count; p++) RETURN_IF_ERROR(check_part(&check, p));
   for (int d = 0; d < kernel->dim_count; d++) {
     const KernelDim *dim = &kernel->dims[d];
     if (dim->extent < 2) return broken(&check, "kernel-dim", "a loop of less than two rounds, dim", d);

@@ -26,6 +26,16 @@ static const char gather_text[] =
     "  ROOT r = f32[7,4] gather(t, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},\n"
     "    index_vector_dim=1, slice_sizes={1,4} }\n";
 
+static const char tiles_text[] =
+    "HloModule m\n"
+    "scale { x = f32[2,6,8] parameter(0) ROOT r = f32[2,6,8] multiply(x, x) }\n"
+    "chain { a = f32[2,6,4] parameter(0) b = f32[2,8,4] parameter(1)\n"
+    "  s = f32[2,6,8] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2},\n"
+    "    rhs_contracting_dims={2}\n"
+    "  ROOT w = f32[2,6,8] fusion(s), kind=kLoop, calls=scale }\n"
+    "ENTRY e { a = f32[2,6,4] parameter(0) b = f32[2,8,4] parameter(1)\n"
+    "  ROOT r = f32[2,6,8] fusion(a, b), kind=kCustom, calls=chain }\n";
+
 /* A Kernel whose tables may be changed. */
 typedef struct Mutant {
   Arena *arena;
@@ -162,6 +172,49 @@ static void kernel_verify_checks_folds(void **state) {
   REFUSED(reduce_text, "kernel-stage", mutant.values[mutant.values[mutant.folds[0].next].operands[1]].stage = 1);
 }
 
+/* --- Kernels of tiles --- */
+
+typedef struct TiledMutant {
+  Mutant mutant;
+  KernelPart *parts;
+  int32_t *bindings; /* of the last part */
+} TiledMutant;
+
+static TiledMutant tiled_mutant(void) {
+  TiledMutant tiled = {.mutant = {.arena = arena_create()}};
+  Arena *arena = tiled.mutant.arena;
+  const Kernel *kernel = build(arena, tiles_text);
+  assert_int_equal(kernel->part_count, 2);
+  tiled.mutant.kernel = *kernel;
+  tiled.mutant.kernel.buffers = tiled.mutant.buffers = COPY(arena, KernelBuffer, kernel->buffers, kernel->buffer_count);
+  tiled.mutant.kernel.parts = tiled.parts = COPY(arena, KernelPart, kernel->parts, 2);
+  int32_t count = kernel->parts[1].kernel->buffer_count;
+  tiled.parts[1].buffers = tiled.bindings = COPY(arena, int32_t, kernel->parts[1].buffers, count);
+  return tiled;
+}
+
+#define TILES_REFUSED(code, mutation)      \
+  do {                                     \
+    TiledMutant tiled = tiled_mutant();    \
+    Kernel *kernel = &tiled.mutant.kernel; \
+    (void)kernel;                          \
+    mutation;                              \
+    refused(&tiled.mutant, code);          \
+  } while (0)
+
+static void kernel_verify_checks_parts(void **state) {
+  (void)state;
+  TILES_REFUSED(NULL, );
+  TILES_REFUSED("kernel-part", tiled.bindings[0] = kernel->buffer_count);
+  TILES_REFUSED("kernel-part", tiled.bindings[0] = KERNEL_TILE_INDEX - 1);
+  TILES_REFUSED("kernel-part", tiled.bindings[0] = KERNEL_TILE_INDEX);
+  TILES_REFUSED("kernel-part", tiled.mutant.buffers[tiled.bindings[0]].element_count++);
+  TILES_REFUSED("kernel-part", tiled.mutant.buffers[tiled.bindings[0]].type = TYPE_S32);
+  TILES_REFUSED("kernel-part", tiled.mutant.buffers[tiled.bindings[1]].role = KERNEL_OPERAND);
+  TILES_REFUSED("kernel-part", tiled.parts[1].index_count++);
+  TILES_REFUSED("kernel-part", kernel->stage_count = 1);
+}
+
 /* --- identity --- */
 
 static void kernel_hash_knows_the_text_alone(void **state) {
@@ -182,7 +235,7 @@ int main(void) {
       cmocka_unit_test(kernel_verify_accepts_what_is_built), cmocka_unit_test(kernel_verify_checks_addresses),
       cmocka_unit_test(kernel_verify_checks_buffers),        cmocka_unit_test(kernel_verify_checks_values),
       cmocka_unit_test(kernel_verify_checks_dims),           cmocka_unit_test(kernel_verify_checks_folds),
-      cmocka_unit_test(kernel_hash_knows_the_text_alone),
+      cmocka_unit_test(kernel_verify_checks_parts),          cmocka_unit_test(kernel_hash_knows_the_text_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

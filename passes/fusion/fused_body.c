@@ -20,15 +20,24 @@ HloInstruction *fused_body_value(FusedBody *body, HloInstruction *value) {
   return found;
 }
 
-HloInstruction *fused_body_add(FusedBody *body, HloInstruction *member) {
+static HloInstruction **arguments_of(FusedBody *body, HloInstruction *member) {
   HloInstruction **arguments = ARENA_NEW_ARRAY(body->arena, HloInstruction *, member->operand_count + 1);
   for (int k = 0; k < member->operand_count; k++) arguments[k] = fused_body_value(body, member->operands[k]);
-  HloInstruction *copy;
-  if (member->opcode == HLO_FUSION) {
-    copy = hlo_computation_inline(body->fused, hlo_instruction_computation(member, HLO_ATTR_CALLS), arguments);
-  } else {
-    copy = hlo_computation_add_clone(body->fused, member, member->shape, arguments, member->operand_count);
-  }
+  return arguments;
+}
+
+HloInstruction *fused_body_nest(FusedBody *body, HloInstruction *member) {
+  HloInstruction **arguments = arguments_of(body, member);
+  HloInstruction *copy =
+      hlo_computation_add_clone(body->fused, member, member->shape, arguments, member->operand_count);
+  pointer_map_set(&body->inside, member, copy);
+  return copy;
+}
+
+HloInstruction *fused_body_add(FusedBody *body, HloInstruction *member) {
+  if (member->opcode != HLO_FUSION) return fused_body_nest(body, member);
+  HloInstruction *copy = hlo_computation_inline(body->fused, hlo_instruction_computation(member, HLO_ATTR_CALLS),
+                                                arguments_of(body, member));
   pointer_map_set(&body->inside, member, copy);
   return copy;
 }

@@ -17,6 +17,8 @@ void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, 
 HloInstruction *fused_body_value(FusedBody *body, HloInstruction *value);
 /* A copy of |member|; of what it computes, when it is a fusion. */
 HloInstruction *fused_body_add(FusedBody *body, HloInstruction *member);
+/* A copy of |member| as it is: a fusion stays one inside. */
+HloInstruction *fused_body_nest(FusedBody *body, HloInstruction *member);
 /* The fusion with the root that |fused| has by now; location and metadata are those of |last|. */
 HloInstruction *fused_body_end(FusedBody *body, FusionKind kind, StringView name, const HloInstruction *last);
 

@@ -51,6 +51,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   if (optimise) {
     hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
+    if (options->runs_tiles) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);

@@ -1,0 +1,133 @@
+/* Kernels of tiles: for each tile the functions of the parts, one after the other. */
+#include "base/checked_math.h"
+#include "codegen/emit/emit_internal.h"
+#include "codegen/emit/kernel_cost.h"
+
+enum { CHUNKS_PER_WORKER = 4, SCRATCH_ALIGNMENT = 64, INDEX_BYTES = 8 };
+
+typedef struct TileEmitter {
+  const VecBuilder *vec;
+  const Kernel *kernel;
+  Arena *arena;
+  LLVMValueRef function;
+  const KernelCode *codes; /* by part */
+  LLVMValueRef *buffers;   /* of the whole */
+  LLVMValueRef scratch;
+  int64_t part_scratch; /* where that of parts begins, behind links and coordinates */
+} TileEmitter;
+
+static LLVMValueRef int_constant(const TileEmitter *emitter, int64_t value) {
+  return LLVMConstInt(LLVMInt64TypeInContext(emitter->vec->context), (unsigned long long)value, true);
+}
+
+static LLVMValueRef scratch_at(const TileEmitter *emitter, int64_t offset) {
+  LLVMValueRef index = int_constant(emitter, offset);
+  return LLVMBuildInBoundsGEP2(emitter->vec->builder, LLVMInt8TypeInContext(emitter->vec->context), emitter->scratch,
+                               &index, 1, "");
+}
+
+static Status emit_parts(const VecBuilder *vec, const Kernel *kernel, const char *name, Arena *arena, DiagSink *diag,
+                         KernelCode **out_codes) {
+  KernelCode *codes = *out_codes = ARENA_NEW_ARRAY(arena, KernelCode, kernel->part_count);
+  for (int p = 0; p < kernel->part_count; p++) {
+    const char *part = arena_printf(arena, "%s.part%d", name, p);
+    RETURN_IF_ERROR(kernel_emit(vec, kernel->parts[p].kernel, part, diag, &codes[p]));
+  }
+  return STATUS_OK;
+}
+
+/* The coordinates of |tile| for a part, and where they stand. */
+static LLVMValueRef store_indices(const TileEmitter *emitter, const KernelPart *part, LLVMValueRef tile,
+                                  int64_t offset) {
+  LLVMBuilderRef builder = emitter->vec->builder;
+  int64_t tiles = emitter->kernel->dim_count == 0 ? 1 : emitter->kernel->dims[0].extent;
+  for (int i = 0; i < part->index_count; i++) {
+    LLVMValueRef index = LLVMBuildUDiv(builder, tile, int_constant(emitter, part->divisors[i]), "");
+    if (part->divisors[i] * part->extents[i] < tiles)
+      index = LLVMBuildURem(builder, index, int_constant(emitter, part->extents[i]), "");
+    LLVMBuildStore(builder, index, scratch_at(emitter, offset + i * INDEX_BYTES));
+  }
+  return scratch_at(emitter, offset);
+}
+
+static void call_part(const TileEmitter *emitter, int number, LLVMValueRef tile, int64_t indices) {
+  const KernelPart *part = &emitter->kernel->parts[number];
+  const KernelCode *code = &emitter->codes[number];
+  unsigned count = 0;
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, part->kernel->buffer_count + 3);
+  LLVMValueRef index = store_indices(emitter, part, tile, indices);
+  for (int b = 0; b < part->kernel->buffer_count; b++) {
+    if (part->kernel->buffers[b].role == KERNEL_SCRATCH) continue;
+    int32_t bound = part->buffers[b];
+    arguments[count++] = bound == KERNEL_TILE_INDEX ? index : emitter->buffers[bound];
+  }
+  arguments[count++] = scratch_at(emitter, emitter->part_scratch);
+  if (code->piece_count > 1) {
+    arguments[count++] = int_constant(emitter, 0);
+    arguments[count++] = int_constant(emitter, code->piece_count);
+  }
+  LLVMBuildCall2(emitter->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
+}
+
+/* All parts for each of the tiles [begin, end), at least one. */
+static void emit_loop_of_tiles(const TileEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t indices) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
+  LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "tile");
+  LLVMBuildBr(vec->builder, loop);
+  LLVMPositionBuilderAtEnd(vec->builder, loop);
+  LLVMValueRef tile = LLVMBuildPhi(vec->builder, LLVMTypeOf(begin), "");
+  LLVMAddIncoming(tile, &begin, &before, 1);
+  for (int p = 0; p < emitter->kernel->part_count; p++) call_part(emitter, p, tile, indices);
+  LLVMValueRef next = LLVMBuildNSWAdd(vec->builder, tile, int_constant(emitter, 1), "");
+  LLVMAddIncoming(tile, &next, &loop, 1);
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, end, ""), loop, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+}
+
+static int64_t largest_scratch(const Kernel *kernel, const KernelCode *codes) {
+  int64_t bytes = 0;
+  for (int p = 0; p < kernel->part_count; p++) bytes = max_i64(bytes, codes[p].scratch_bytes);
+  return bytes;
+}
+
+static int64_t index_bytes(const Kernel *kernel) {
+  int64_t bytes = 0;
+  for (int p = 0; p < kernel->part_count; p++) bytes = max_i64(bytes, kernel->parts[p].index_count * INDEX_BYTES);
+  return align_up(bytes, SCRATCH_ALIGNMENT);
+}
+
+Status emit_tiles(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, KernelCode *out_code) {
+  Arena *arena = arena_create();
+  TileEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena};
+  KernelCode *codes;
+  Status status = emit_parts(vec, kernel, name, arena, diag, &codes);
+  if (status != STATUS_OK) {
+    arena_destroy(arena);
+    return status;
+  }
+  int64_t tiles = kernel->dim_count == 0 ? 1 : kernel->dims[0].extent;
+  *out_code = (KernelCode){.piece_count = 1, .chunks_per_worker = CHUNKS_PER_WORKER};
+  out_code->chunk_limit = min_i64(kernel_chunk_limit(kernel, vec->target), tiles);
+  if (out_code->chunk_limit > 1) out_code->piece_count = tiles;
+  emitter.codes = codes;
+  emitter.function = emit_function(vec, kernel, name, out_code->piece_count > 1, arena);
+  LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, emitter.function, ""));
+  int64_t indices = 0;
+  emitter.buffers = emit_buffer_pointers(vec, kernel, emitter.function, arena, &emitter.scratch, &indices);
+  emitter.part_scratch = indices + index_bytes(kernel);
+  out_code->scratch_bytes = emitter.part_scratch + largest_scratch(kernel, codes);
+  LLVMValueRef begin = int_constant(&emitter, 0), end = int_constant(&emitter, tiles);
+  if (out_code->piece_count > 1) {
+    unsigned first = LLVMCountParams(emitter.function) - 2;
+    begin = LLVMGetParam(emitter.function, first);
+    end = LLVMGetParam(emitter.function, first + 1);
+  }
+  emit_loop_of_tiles(&emitter, begin, end, indices);
+  LLVMBuildRetVoid(vec->builder);
+  LLVMClearInsertionPosition(vec->builder);
+  out_code->function = emitter.function;
+  arena_destroy(arena);
+  return STATUS_OK;
+}
