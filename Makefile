@@ -52,7 +52,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases setup install clean \
+.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-races setup install clean \
         lint check-format format FORCE
 .DELETE_ON_ERROR:
 
@@ -135,6 +135,10 @@ test-lit: all
 # CASES="softmax sort": only these.  CASE_LIMIT=N: the N smallest.
 test-cases: all
 	@$(RUN_TESTS) $(addprefix --case=,$(CASES)) $(addprefix --case-limit=,$(CASE_LIMIT)) cases
+
+# With CONFIG=tsan.
+test-races: all $(filter $(BUILD)/test/runtime/%,$(TESTS))
+	@$(RUN_TESTS) races
 
 FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime/target)))
 CLANG_FORMAT ?= $(shell command -v clang-format-19 || command -v clang-format)

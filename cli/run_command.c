@@ -32,9 +32,10 @@ typedef struct RunState {
   CodegenJit *jit; /* NULL when interpreting or remote */
   bool is_remote;  /* --runner */
   RemoteProgram remote;
-  ThreadPool *threads;      /* NULL when interpreting */
-  QueueThreads *queues;     /* ENGINE_THREADS */
-  QueueSimulator simulator; /* ENGINE_SIM */
+  ThreadPool *threads;         /* NULL when interpreting */
+  QueueThreads *queues;        /* ENGINE_THREADS */
+  const QueueWatcher *watcher; /* of these, may be NULL */
+  QueueSimulator simulator;    /* ENGINE_SIM */
   XlacRunOptions run_options;
   ModuleRun *run;
   CaseMeta meta_data;
@@ -79,9 +80,8 @@ static Status load_to_interpret(Session *session, RunState *state) {
 /* Who executes kernels of a vector processor; ENGINE_RUN needs nobody. */
 static void set_engine(Session *session, RunState *state) {
   if (state->engine == ENGINE_THREADS) {
-    RaceListener listener = race_listener_of_build();
-    const QueueWatcher *watcher = listener ? race_announcer_create(session->arena, listener, NULL) : NULL;
-    state->queues = queue_threads_create(session->arena, watcher);
+    state->watcher = race_announcer_create(session->arena);
+    state->queues = queue_threads_create(session->arena, state->watcher);
     state->run_options.oncore_launch = queue_threads_launch;
     state->run_options.oncore_data = state->queues;
   } else if (state->engine == ENGINE_SIM) {
@@ -297,6 +297,7 @@ int run_command(Session *session) {
   Status status = run(session, &state);
   if (state.threads) thread_pool_destroy(state.threads);
   if (state.queues) queue_threads_destroy(state.queues);
+  race_announcer_destroy(state.watcher);
   remote_program_remove(&state.remote);
   int code = session_end(session, status);
   if (state.jit) codegen_jit_destroy(state.jit);

@@ -13,6 +13,12 @@ typedef struct QueueCounter {
   _Atomic int64_t sleeping; /* threads that wait for it below */
 } QueueCounter;
 
+/* What the function of a queue hands back. */
+typedef struct QueueRun {
+  QueueThreads *threads;
+  int64_t queue;
+} QueueRun;
+
 typedef struct QueueThread {
   QueueThreads *owner;
   int64_t queue;
@@ -41,8 +47,7 @@ static void pause_briefly(void) {
 
 /* --- what queues call --- */
 
-static void wait_for_count(void *data, int64_t queue, int64_t count) {
-  QueueThreads *threads = data;
+static void wait_for_count(QueueThreads *threads, int64_t queue, int64_t count) {
   QueueCounter *counter = &threads->counters[queue];
   for (int i = 0; i < SPIN_ROUNDS; i++) {
     if (atomic_load_explicit(&counter->completed, memory_order_acquire) >= count) return;
@@ -56,8 +61,16 @@ static void wait_for_count(void *data, int64_t queue, int64_t count) {
   pthread_mutex_unlock(&threads->mutex);
 }
 
+static void wait_for(void *data, int64_t queue, int64_t count) {
+  const QueueRun *run = data;
+  const QueueWatcher *watcher = run->threads->watcher;
+  wait_for_count(run->threads, queue, count);
+  if (watcher != NULL) watcher->waited(watcher->data, run->queue, queue, count);
+}
+
 static void publish(void *data, int64_t queue) {
-  QueueThreads *threads = data;
+  const QueueRun *run = data;
+  QueueThreads *threads = run->threads;
   QueueCounter *counter = &threads->counters[queue];
   if (threads->watcher != NULL) threads->watcher->completed(threads->watcher->data, queue);
   atomic_fetch_add(&counter->completed, 1);
@@ -68,7 +81,8 @@ static void publish(void *data, int64_t queue) {
 }
 
 static void run_queue(QueueThreads *threads, int64_t queue) {
-  XlacOncoreSync sync = {threads, wait_for_count, publish};
+  QueueRun run = {threads, queue};
+  XlacOncoreSync sync = {&run, wait_for, publish};
   threads->kernel->queues[queue](threads->context, &sync);
 }
 

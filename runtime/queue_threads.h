@@ -13,11 +13,13 @@ enum { QUEUE_THREADS_MOST = 64 };
 
 typedef struct QueueThreads QueueThreads;
 
-/* Who is told what happens: |begin| and |end| by the caller's thread, before the first command of a kernel and after
- * the last, |completed| by the queue's, when it has done its next command and before anybody else can know. */
+/* Who is told what happens, |begin| and |end| by the caller's thread, before the first command of a kernel and after
+ * the last; |waited| and |completed| by a queue's: that it has waited for |count| commands of |other|; that it has done
+ * its next command, before anybody else can know. */
 typedef struct QueueWatcher {
   void *data;
   void (*begin)(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+  void (*waited)(void *data, int64_t queue, int64_t other, int64_t count);
   void (*completed)(void *data, int64_t queue);
   void (*end)(void *data);
 } QueueWatcher;

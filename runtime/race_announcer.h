@@ -1,20 +1,20 @@
-/* RaceAnnouncer: tells a race detector what the commands of a vector processor's kernel touch.
+/* RaceAnnouncer: tells ThreadSanitizer what the commands of a vector processor's kernel touch and what they wait for.
  *
  * ThreadSanitizer knows what threads do to memory from instrumented code, and compiled modules have none.  So the bytes
- * of each command, known from the kernel's trace, are announced on the thread of its queue when it is complete, before
- * its count moves: what orders commands is then nothing but the counters of the engine, which the detector sees. */
+ * of each command, known from the kernel's trace, are announced by the thread of its queue when it is complete, before
+ * its count moves.  What orders two commands is what the object asks for and nothing else: each queue is a context of
+ * the detector of its own (a fiber), and waiting for the n-th command of another one orders what comes behind that
+ * command, not behind whatever the other has done by then.  So a wait that is missing shows in every run, however the
+ * threads were scheduled.  That the engine's counters keep what they promise is a matter of its own: queue_threads_test
+ * has instrumented commands for it. */
 #ifndef XLAC_RUNTIME_RACE_ANNOUNCER_H
 #define XLAC_RUNTIME_RACE_ANNOUNCER_H
 
 #include "runtime/queue_threads.h"
 
-/* Told of consecutive bytes that the next command of |queue| has read or written; on that queue's thread. */
-typedef void (*RaceListener)(void *data, int64_t queue, bool is_write, char *begin, int64_t bytes);
-
-/* ThreadSanitizer, which needs no data; NULL where this was built without it. */
-RaceListener race_listener_of_build(void);
-
-/* What QueueThreads take; lives in |arena|. */
-const QueueWatcher *race_announcer_create(Arena *arena, RaceListener listener, void *data);
+/* What QueueThreads take, in |arena|; NULL where this is built without ThreadSanitizer. */
+const QueueWatcher *race_announcer_create(Arena *arena);
+/* |watcher|: one of the above, or NULL. */
+void race_announcer_destroy(const QueueWatcher *watcher);
 
 #endif
