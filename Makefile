@@ -96,6 +96,7 @@ $(BUILD)/test/%: $(BUILD)/%.o $(LIBRARY)
 
 # Its assembler reads files that the compiler does not know of.
 $(BUILD)/runtime/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/target_sources.def)
+$(BUILD)/codegen/call/call_targets.o: $(wildcard codegen/call/*.ll)
 
 -include $(patsubst %.o,%.d,$(call object,$(SOURCES)))
 # Objects of tests are kept although no rule names them.
@@ -157,6 +158,7 @@ install: all
 	install -m 755 $(XLAC) $(DESTDIR)$(PREFIX)/bin/xlac
 	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libxlac.a
 	install -m 644 runtime/abi.h $(DESTDIR)$(PREFIX)/include/xlac/runtime/abi.h
+	install -m 644 runtime/ffi.h $(DESTDIR)$(PREFIX)/include/xlac/runtime/ffi.h
 
 clean:
 	rm -rf build

@@ -38,5 +38,8 @@ Status remote_run_build(Session *session, bool has_queue_threads, int64_t worker
                            .has_queue_threads = has_queue_threads,
                            .worker_count = worker_count};
   const CompiledObject *object = &session->object;
+  if (object->targets.count > 0)
+    return diag_error(session->diag, STATUS_UNSUPPORTED, object->targets.targets[0].call->loc, "unsupported-call",
+                      "with '--runner' there is no library that has '%.*s'", SV_ARG(object->targets.targets[0].symbol));
   return remote_program_build(session->arena, object->bytes, object->entry_name, &options, session->diag, out_program);
 }

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "base/json_writer.h"
+#include "cli/call_libraries.h"
 #include "cli/driver.h"
 #include "cli/interpreter.h"
 #include "cli/module_descriptor.h"
@@ -50,6 +51,12 @@ static int64_t worker_count(const Session *session) {
   return option_integer(session, OPTION_NUM_THREADS, cores);
 }
 
+static Status load_object(Session *session, RunState *state) {
+  void *const *targets;
+  RETURN_IF_ERROR(call_libraries_resolve(session, &session->object.targets, &targets));
+  return codegen_jit_load(&session->object, targets, session->diag, &state->jit);
+}
+
 static Status compile_to_run(Session *session, RunState *state) {
   double start = driver_seconds_now();
   RETURN_IF_ERROR(driver_load(session, true));
@@ -63,7 +70,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   if (state->is_remote)
     RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->remote));
   else
-    RETURN_IF_ERROR(codegen_jit_load(&session->object, session->diag, &state->jit));
+    RETURN_IF_ERROR(load_object(session, state));
   state->compile_seconds = driver_end_phase(session, "load", load_start) - start;
   return STATUS_OK;
 }
@@ -102,7 +109,9 @@ static void create_run(Session *session, RunState *state) {
                                         .abi_version = XLAC_ABI_VERSION,
                                         .user_data = state->threads,
                                         .parallel_for = thread_pool_parallel_for,
-                                        .worker_count = thread_pool_worker_count(state->threads)};
+                                        .worker_count = thread_pool_worker_count(state->threads),
+                                        .on_failure = call_failure_report,
+                                        .failure_data = session};
   set_engine(session, state);
   state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit),
                              &state->run_options);

@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 #include "base/checked_math.h"
+#include "codegen/call/call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
 #include "codegen/kernel/emit_family.h"
@@ -29,6 +30,7 @@ typedef struct ModuleEmitter {
   const LlvmTarget *target;
   LLVMModuleRef llvm_module;
   const HloModule *module;
+  const CallTargets *targets;
   KernelTable *kernels;
   const char *entry_name;
   bool poison;
@@ -61,6 +63,8 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
 static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_control) {
   LLVMValueRef functions[CPU_VARIANT_COUNT];
   *out_control = (ControlResult){0};
+  RETURN_IF_ERROR(
+      call_declare(emitter->llvm_module, emitter->module, emitter->targets, emitter->entry_name, emitter->diag));
   int count = emitter->target->variant_count;
   for (int i = 0; i < count; i++) {
     ControlResult control;
@@ -86,6 +90,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   XLAC_CHECK(module->is_scheduled && module->buffer_assignment != NULL);
   *out_object = (CompiledObject){.entry_name = options->entry_name};
   if (options->entry_name.size == 0) out_object->entry_name = codegen_entry_name(arena, module);
+  out_object->targets = call_targets(arena, module);
   LlvmTarget target;
   Status status = llvm_target_create(options, diag, &target);
   if (status == STATUS_OK) {
@@ -99,8 +104,9 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     if (options->machine != NULL) {
       oncore = oncore_emitter_create(kernels, options->machine, &options->tiler);
     }
-    ModuleEmitter emitter = {&target,    llvm_module,     module, kernel_table_create(kernels),
-                             entry_name, options->poison, oncore, diag};
+    ModuleEmitter emitter = {
+        &target,         llvm_module, module, &out_object->targets, kernel_table_create(kernels), entry_name,
+        options->poison, oncore,      diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {

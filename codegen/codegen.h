@@ -2,6 +2,7 @@
 #ifndef XLAC_CODEGEN_CODEGEN_H
 #define XLAC_CODEGEN_CODEGEN_H
 
+#include "codegen/call/call.h"
 #include "codegen/tiling/tiler.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
@@ -27,6 +28,7 @@ typedef struct CompiledObject {
   StringView bytes;      /* what |emit| asked for */
   StringView entry_name; /* the C symbol used */
   StringView header;     /* C header declaring entry and descriptor */
+  CallTargets targets;   /* what has to be linked besides */
   int64_t kernel_count, distinct_kernel_count;
 } CompiledObject;
 
@@ -60,8 +62,10 @@ MUST_USE Status codegen_print_plans(Arena *arena, const HloModule *module, const
 
 /* Object code in memory, ready to run. */
 typedef struct CodegenJit CodegenJit;
-/* Loads the object bytes; STATUS_INVALID with a diagnostic when symbols are missing.  Ended by codegen_jit_destroy. */
-MUST_USE Status codegen_jit_load(const CompiledObject *object, DiagSink *diag, CodegenJit **out_jit);
+/* Loads the object bytes; |targets|: addresses of object->targets, in their order, which must stay as long.
+ * STATUS_INVALID with a diagnostic when symbols are missing.  Ended by codegen_jit_destroy. */
+MUST_USE Status codegen_jit_load(const CompiledObject *object, void *const *targets, DiagSink *diag,
+                                 CodegenJit **out_jit);
 XlacFunction codegen_jit_function(const CodegenJit *jit);
 const XlacDescriptor *codegen_jit_descriptor(const CodegenJit *jit);
 void codegen_jit_destroy(CodegenJit *jit);

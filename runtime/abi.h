@@ -176,6 +176,17 @@ typedef struct XlacOncoreKernel {
   void (*trace)(const XlacOncoreContext *context, void *data, XlacOncoreRecord record); /* does nothing itself */
 } XlacOncoreKernel;
 
+/* --- calls out of the module --- */
+
+/* What a module's function returns when a call out of it fails. */
+#define XLAC_CALL_FAILED 1
+
+typedef struct XlacFailure {
+  const char *instruction; /* its name in the HLO */
+  const char *callee;      /* a custom call's target, or the instruction's opcode */
+  const char *message;     /* what the callee says; valid until on_failure returns */
+} XlacFailure;
+
 /* What the caller may provide; NULL stands for all defaults. */
 typedef struct XlacRunOptions {
   uint64_t struct_size;
@@ -193,12 +204,16 @@ typedef struct XlacRunOptions {
    * NULL: kernel->run(context). */
   int (*oncore_launch)(void *oncore_data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
   void *oncore_data;
+  /* Is told why before the function returns XLAC_CALL_FAILED, from the calling thread.  NULL: nobody is. */
+  void (*on_failure)(void *failure_data, const XlacFailure *failure);
+  void *failure_data;
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for
  * alias pairs.  Parameters that are not aliased are only read.  |workspace|: workspace_bytes of scratch, contents
  * irrelevant before and after; where options->parallel_for is given, workspace_bytes + (worker_count - 1) *
- * scratch_bytes_per_worker.  Re-entrant, allocates nothing.  Returns 0. */
+ * scratch_bytes_per_worker.  Re-entrant, allocates nothing.  Returns 0, or XLAC_CALL_FAILED when a call out of the
+ * module failed, or what oncore_launch returned; then results are unspecified. */
 typedef int (*XlacFunction)(const void *const *arguments, void *const *results, void *workspace,
                             const XlacRunOptions *options);
 

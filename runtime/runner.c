@@ -66,6 +66,8 @@ Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
   double start = seconds_now();
   int code = run->function(run->passed_arguments, run->results, run->workspace, run->options);
   if (out_seconds) *out_seconds = seconds_now() - start;
+  bool is_told = code == XLAC_CALL_FAILED && run->options != NULL && run->options->on_failure != NULL;
+  if (is_told) return STATUS_INVALID;
   if (code != 0) return diag_error(diag, STATUS_INVALID, NO_LOC, "run", "the module returned %d", code);
   for (int64_t i = 0; i < descriptor->parameter_count; i++)
     check_guard(run->arguments[i], descriptor->parameters[i].bytes, "argument", i);

@@ -25,8 +25,8 @@ typedef struct ModuleRun {
 ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescriptor *descriptor,
                          const XlacRunOptions *options);
 
-/* Runs once; |out_seconds| (may be NULL) is the time inside the module.  STATUS_INVALID (code "run") when the module
- * returns non-zero. */
+/* Runs once; |out_seconds| (may be NULL) is the time inside the module.  STATUS_INVALID when the module
+ * returns non-zero, with a diagnostic (code "run") unless it is one that options->on_failure was told of. */
 MUST_USE Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds);
 
 typedef struct RunTimes {

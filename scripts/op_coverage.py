@@ -29,7 +29,7 @@ REWRITTEN = {
     "collective-broadcast": "collective-expander", "collective-permute": "collective-expander",
     "partition-id": "collective-expander", "reduce-scatter": "collective-expander", "replica-id": "collective-expander",
     "cholesky": "linear-algebra-expander", "triangular-solve": "linear-algebra-expander",
-    "custom-call": "marker-expander", "scan": "scan-expander", "topk": "topk-expander",
+    "scan": "scan-expander", "topk": "topk-expander",
     "ragged-dot": "dot-expander", "scaled-dot": "dot-expander",
     "rng": "random-expander", "rng-bit-generator": "random-expander", "stochastic-convert": "random-expander",
     "fft": "fft-expander", "get-dimension-size": "dimension-size-expander", "set-dimension-size": "dynamic-size-expander",

@@ -56,12 +56,10 @@ static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruct
   return arguments;
 }
 
-/* A coder's function fails where its engine does; the module's function ends there. */
-static void call_coded(ControlEmitter *control, const KernelCode *code, LLVMValueRef *arguments, unsigned count) {
+void control_call_checked(ControlEmitter *control, LLVMValueRef function, LLVMValueRef *arguments, unsigned count) {
   const VecBuilder *vec = control->vec;
   arguments[count++] = LLVMGetParam(control->function, 3);
-  LLVMValueRef result =
-      LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
+  LLVMValueRef result = LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(function), function, arguments, count, "");
   LLVMBasicBlockRef failed = LLVMAppendBasicBlockInContext(vec->context, control->function, "failed");
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
   LLVMBuildCondBr(vec->builder, LLVMBuildIsNull(vec->builder, result, ""), behind, failed);
@@ -79,7 +77,7 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
                                              : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   control_poison_scratch(control, arguments[count++], code->scratch_bytes);
   if (control->coder != NULL) {
-    call_coded(control, code, arguments, count);
+    control_call_checked(control, code->function, arguments, count);
     return;
   }
   if (called->body != NULL) {
@@ -327,6 +325,8 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
       if (control->coder != NULL) return not_for_coder(control, instruction);
       control_random_state(control, instruction);
       return STATUS_OK;
+    case EMIT_custom_call:
+      return control->coder == NULL ? control_call(control, instruction) : not_for_coder(control, instruction);
     case EMIT_unsupported:
       return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-op",
                         "'%s' is not supported yet", hlo_opcode_text(instruction->opcode));

@@ -58,7 +58,7 @@ static void run(Fixture *fixture, bool poison) {
   CodegenJit *jit;
   CodegenOptions options = {.mcpu = SV("native"), .opt_level = 2, .poison = poison};
   assert_int_equal(codegen_compile(fixture->arena, fixture->module, &options, &fixture->diag, &object), STATUS_OK);
-  assert_int_equal(codegen_jit_load(&object, &fixture->diag, &jit), STATUS_OK);
+  assert_int_equal(codegen_jit_load(&object, NULL, &fixture->diag, &jit), STATUS_OK);
   assert_in_range(codegen_jit_descriptor(jit)->workspace_bytes, 1, WORKSPACE);
   memset(fixture->workspace, 0, WORKSPACE);
   const void *arguments[] = {fixture->input};

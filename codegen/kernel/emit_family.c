@@ -20,6 +20,7 @@ bool emit_family_makes_kernels(EmitFamily family) {
     case EMIT_call:
     case EMIT_sort:
     case EMIT_rng_state:
+    case EMIT_custom_call:
     case EMIT_while:
     case EMIT_conditional: return false;
     default: return true;

@@ -25,10 +25,26 @@ static LLVMErrorRef look_up(CodegenJit *jit, const char *symbol, LLVMOrcExecutor
   return LLVMOrcLLJITLookup(jit->jit, out_address, symbol);
 }
 
-static LLVMErrorRef load(CodegenJit *jit, const CompiledObject *object) {
+/* Targets of custom calls are what the caller says, whatever this process has under their names. */
+static LLVMErrorRef define_targets(CodegenJit *jit, LLVMOrcJITDylibRef library, const CallTargets *targets,
+                                   void *const *addresses) {
+  if (targets->count == 0) return NULL;
+  LLVMOrcCSymbolMapPair *pairs = ARENA_NEW_ARRAY(jit->arena, LLVMOrcCSymbolMapPair, targets->count);
+  for (int64_t i = 0; i < targets->count; i++) {
+    StringView symbol = targets->targets[i].symbol;
+    pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit->jit, arena_copy_string(jit->arena, symbol.data, symbol.size));
+    pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)addresses[i];
+    pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+  }
+  return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pairs, (size_t)targets->count));
+}
+
+static LLVMErrorRef load(CodegenJit *jit, const CompiledObject *object, void *const *targets) {
   LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->jit, LLVMOrcCreateLLJITBuilder());
   if (error != NULL) return error;
   LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit->jit);
+  error = define_targets(jit, library, &object->targets, targets);
+  if (error != NULL) return error;
   LLVMOrcDefinitionGeneratorRef process = NULL;
   error =
       LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process, LLVMOrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL);
@@ -48,11 +64,11 @@ static LLVMErrorRef load(CodegenJit *jit, const CompiledObject *object) {
   return NULL;
 }
 
-Status codegen_jit_load(const CompiledObject *object, DiagSink *diag, CodegenJit **out_jit) {
+Status codegen_jit_load(const CompiledObject *object, void *const *targets, DiagSink *diag, CodegenJit **out_jit) {
   Arena *arena = arena_create();
   CodegenJit *jit = ARENA_NEW(arena, CodegenJit);
   jit->arena = arena;
-  LLVMErrorRef error = load(jit, object);
+  LLVMErrorRef error = load(jit, object, targets);
   if (error != NULL) {
     Status status = failed(diag, error);
     codegen_jit_destroy(jit);

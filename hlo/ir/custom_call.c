@@ -1,5 +1,9 @@
 #include "hlo/ir/custom_call.h"
 
+#include <string.h>
+
+#include "hlo/ir/call_attributes.h"
+
 static const char *const markers[] = {
     "Sharding",         "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
     "LayoutConstraint", "MoveToHost",           "MoveToDevice",
@@ -20,16 +24,17 @@ bool custom_call_is_lapack(StringView target, StringView routine) {
 }
 
 int64_t custom_call_integer(const HloInstruction *call, StringView name, int64_t fallback) {
-  const HloAttr *config = hlo_instruction_attr(call, HLO_ATTR_BACKEND_CONFIG);
-  StringView text = config ? config->value.text : SV("");
-  for (size_t at = 0; at + name.size < text.size; at++) {
-    if (!sv_starts_with(sv_sub(text, at, name.size), name)) continue;
-    size_t i = at + name.size;
-    while (i < text.size && (text.data[i] == ' ' || text.data[i] == '=')) i++;
-    int64_t value = 0;
-    for (; i < text.size && text.data[i] >= '0' && text.data[i] <= '9' && value < 1000; i++)
-      value = value * 10 + (text.data[i] - '0');
-    return value;
+  Arena *arena = arena_create();
+  DiagSink unheard;
+  diag_sink_init(&unheard, arena);
+  CallAttribute dictionary;
+  const CallAttribute *entry = NULL;
+  if (call_attributes_parse(arena, call, &unheard, &dictionary) == STATUS_OK)
+    entry = call_attribute_find(&dictionary, name);
+  if (entry != NULL && entry->kind == CALL_ATTRIBUTE_SCALAR && !type_is_float(entry->type)) {
+    fallback = 0;
+    memcpy(&fallback, entry->data, (size_t)type_storage_bytes(entry->type)); /* little endian */
   }
+  arena_destroy(arena);
   return fallback;
 }

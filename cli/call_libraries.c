@@ -1,0 +1,91 @@
+#include "cli/call_libraries.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "runtime/ffi.h"
+
+typedef ARRAY(void *) LibraryArray;
+
+/* What libraries find in this program, and what therefore has to be in it. */
+typedef struct ProgramSymbols {
+  void (*set_success)(XlaCustomCallStatus *status);
+  void (*set_failure)(XlaCustomCallStatus *status, const char *message, size_t message_size);
+} ProgramSymbols;
+
+static const ProgramSymbols program_symbols
+    __attribute__((used)) = {XlaCustomCallStatusSetSuccess, XlaCustomCallStatusSetFailure};
+
+/* A name without a slash is a file here, not one of the system's libraries. */
+static Status load_library(Session *session, const char *file, LibraryArray *libraries) {
+  const char *path = strchr(file, '/') ? file : arena_printf(session->arena, "./%s", file);
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (library == NULL)
+    return diag_error(session->diag, STATUS_IO, NO_LOC, "call-library", "cannot load the library '%s': %s", file,
+                      dlerror());
+  array_push(libraries, session->arena, library);
+  return STATUS_OK;
+}
+
+/* In the order of the command line. */
+static Status load_libraries(Session *session, const OptionValue *value, LibraryArray *libraries) {
+  if (value == NULL || !value->given) return STATUS_OK;
+  RETURN_IF_ERROR(load_libraries(session, value->previous, libraries));
+  return load_library(session, value->text, libraries);
+}
+
+/* dlsym looks into the libraries that |library| was linked with too: an "exp" there is not meant. */
+static void *own_symbol(void *library, const char *symbol) {
+  struct link_map *map;
+  Dl_info info;
+  void *address = dlsym(library, symbol);
+  if (address == NULL || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || dladdr(address, &info) == 0) return NULL;
+  return strcmp(info.dli_fname, map->l_name) == 0 ? address : NULL;
+}
+
+static void *find(const LibraryArray *libraries, const char *symbol) {
+  void *address = NULL;
+  for (int64_t i = 0; i < libraries->count && address == NULL; i++) address = own_symbol(libraries->data[i], symbol);
+  return address;
+}
+
+static Status unknown_target(Session *session, const CallTarget *target) {
+  Status status = diag_error(session->diag, STATUS_INVALID, target->call->loc, "unknown-target",
+                             "nothing implements the custom call to '%.*s'", SV_ARG(target->symbol));
+  diag_note(session->diag, NO_LOC, "'--custom-call-library=FILE.so' names a library that has a function of this name");
+  return status;
+}
+
+Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses) {
+  LibraryArray libraries = {0};
+  void **addresses = ARENA_NEW_ARRAY(session->arena, void *, targets->count + 1);
+  Status result = load_libraries(session, &session->options->values[OPTION_CUSTOM_CALL_LIBRARY], &libraries);
+  for (int64_t i = 0; i < targets->count && result != STATUS_IO; i++) {
+    StringView symbol = targets->targets[i].symbol;
+    addresses[i] = find(&libraries, arena_copy_string(session->arena, symbol.data, symbol.size));
+    if (addresses[i] == NULL) result = unknown_target(session, &targets->targets[i]);
+  }
+  *out_addresses = addresses;
+  return result;
+}
+
+/* --- failures --- */
+
+static SourceLoc place_of(const HloModule *module, const char *name) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *list = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < list->count; i++) {
+      if (sv_equal_cstring(list->data[i]->name, name)) return list->data[i]->loc;
+    }
+  }
+  return NO_LOC;
+}
+
+void call_failure_report(void *self, const XlacFailure *failure) {
+  Session *session = self;
+  Status ignored = diag_error(session->diag, STATUS_INVALID, place_of(session->module, failure->instruction),
+                              "call-failed", "'%s' failed: %s", failure->callee, failure->message);
+  (void)ignored;
+}

@@ -1,0 +1,16 @@
+/* Functions outside the module, for `xlac run`: where targets of custom calls are found, and what is said when a call
+ * fails. */
+#ifndef XLAC_CLI_CALL_LIBRARIES_H
+#define XLAC_CLI_CALL_LIBRARIES_H
+
+#include "cli/driver.h"
+
+/* The addresses of |targets|, in their order, from the libraries of --custom-call-library, the first that has one; they
+ * stay loaded.  STATUS_IO (code "call-library") for a library that cannot be loaded, STATUS_INVALID ("unknown-target")
+ * at each call whose target none has. */
+MUST_USE Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses);
+
+/* XlacRunOptions.on_failure; |session| is the Session. */
+void call_failure_report(void *session, const XlacFailure *failure);
+
+#endif

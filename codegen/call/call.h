@@ -1,0 +1,36 @@
+/* Calls out of a module: custom calls, each as a function of the object that hands its arguments over. */
+#ifndef XLAC_CODEGEN_CALL_CALL_H
+#define XLAC_CODEGEN_CALL_CALL_H
+
+#include <llvm-c/Core.h>
+
+#include "hlo/ir/hlo_module.h"
+
+/* A function that the object calls and does not have. */
+typedef struct CallTarget {
+  StringView symbol;
+  const HloInstruction *call; /* the first that names it */
+} CallTarget;
+
+typedef struct CallTargets {
+  int64_t count;
+  const CallTarget *targets;
+} CallTargets;
+
+/* The targets of the custom calls of a module that went through the passes, in order, each once. */
+CallTargets call_targets(Arena *arena, const HloModule *module);
+
+/* Declares |targets|, those of |module|, and adds what its calls need.  To be called while |llvm_module| is empty:
+ * names of the object's own functions give way to those declared here.  STATUS_INVALID (code "call-target") for names
+ * that no symbol outside can have: the object's own |entry_name| and its descriptor, and LLVM's. */
+MUST_USE Status call_declare(LLVMModuleRef llvm_module, const HloModule *module, const CallTargets *targets,
+                             const char *entry_name, DiagSink *diag);
+
+/* Adds an internal function |name|: i32 (ptr for each leaf of the operands, ptr for each leaf of the result, ptr
+ * XlacRunOptions).  It makes the call of |call| and returns 0, or XLAC_CALL_FAILED after on_failure was told; leaves
+ * without bytes get null.  A located error for attributes that cannot be read ("call-attributes"), and for what
+ * handlers cannot be given ("unsupported-type", "unsupported-call"). */
+MUST_USE Status call_emit(LLVMModuleRef llvm_module, const HloInstruction *call, const char *name, DiagSink *diag,
+                          LLVMValueRef *out_function);
+
+#endif
