@@ -10,7 +10,12 @@
  * at each call whose target none has. */
 MUST_USE Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses);
 
-/* XlacRunOptions.on_failure; |session| is the Session. */
-void call_failure_report(void *session, const XlacFailure *failure);
+typedef struct FailureReporter {
+  Session *session;
+  const HloInstruction *call; /* where calls fail; NULL: the instruction of session->module that the failure names */
+} FailureReporter;
+
+/* XlacRunOptions.on_failure: an error (code "call-failed"); |reporter| is a FailureReporter. */
+void call_failure_report(void *reporter, const XlacFailure *failure);
 
 #endif

@@ -4,9 +4,11 @@
 #define XLAC_CLI_INTERPRETER_H
 
 #include "cli/driver.h"
+#include "hlo/eval/hlo_evaluator.h"
 #include "runtime/runner.h"
 
-/* Evaluates session->module on the run's arguments into its results, once.  |out_seconds| may be NULL. */
-MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, double *out_seconds);
+/* Evaluates session->module on the run's arguments into its results, once; |host| executes what leads out of the
+ * module. |out_seconds| may be NULL. */
+MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, double *out_seconds);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cli/driver.h"
 #include "cli/interpreter.h"
 #include "cli/module_descriptor.h"
+#include "cli/outside_call.h"
 #include "cli/remote_run.h"
 #include "cli/run_inputs.h"
 #include "runtime/array_text.h"
@@ -38,6 +39,8 @@ typedef struct RunState {
   const QueueWatcher *watcher; /* of these, may be NULL */
   QueueSimulator simulator;    /* ENGINE_SIM */
   XlacRunOptions run_options;
+  FailureReporter reporter;
+  OutsideCalls *outside; /* ENGINE_INTERPRET */
   ModuleRun *run;
   CaseMeta meta_data;
   const CaseMeta *meta; /* NULL without --meta */
@@ -100,7 +103,10 @@ static void set_engine(Session *session, RunState *state) {
 }
 
 static void create_run(Session *session, RunState *state) {
+  state->reporter = (FailureReporter){.session = session};
   if (state->jit == NULL) {
+    state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options, .abi_version = XLAC_ABI_VERSION};
+    state->outside = outside_calls_create(session, &state->run_options);
     state->run = runner_create(session->arena, NULL, module_descriptor(session->arena, session->module), NULL);
     return;
   }
@@ -111,7 +117,7 @@ static void create_run(Session *session, RunState *state) {
                                         .parallel_for = thread_pool_parallel_for,
                                         .worker_count = thread_pool_worker_count(state->threads),
                                         .on_failure = call_failure_report,
-                                        .failure_data = session};
+                                        .failure_data = &state->reporter};
   set_engine(session, state);
   state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit),
                              &state->run_options);
@@ -131,8 +137,9 @@ static Status prepare(Session *session, RunState *state) {
 }
 
 static Status execute_once(Session *session, RunState *state, double *out_seconds) {
-  return state->engine == ENGINE_INTERPRET ? interpreter_execute(session, state->run, out_seconds)
-                                           : runner_execute(state->run, session->diag, out_seconds);
+  if (state->engine != ENGINE_INTERPRET) return runner_execute(state->run, session->diag, out_seconds);
+  HloHost host = outside_calls_host(state->outside);
+  return interpreter_execute(session, state->run, &host, out_seconds);
 }
 
 static Status execute_all(Session *session, RunState *state, int64_t count, double *seconds) {
@@ -310,5 +317,6 @@ int run_command(Session *session) {
   remote_program_remove(&state.remote);
   int code = session_end(session, status);
   if (state.jit) codegen_jit_destroy(state.jit);
+  outside_calls_destroy(state.outside);
   return code;
 }

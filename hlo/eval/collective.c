@@ -69,11 +69,23 @@ static bool is_potrf(const EvalStep *step, StringView target) {
          shape->tuple[1]->rank == eval_operand_shape(step, 0)->rank - 2;
 }
 
+/* What leads out of the module. */
+static Status eval_host(EvalStep *step) {
+  const HloHost *host = step->frame->evaluation->host;
+  const HloInstruction *instruction = step->instruction;
+  if (step->state == NULL)
+    step->state = ARENA_NEW_ARRAY(step->frame->evaluation->arena, const Literal *, instruction->operand_count + 1);
+  const Literal **operands = step->state;
+  for (int i = 0; i < instruction->operand_count; i++) operands[i] = eval_operand(step, i);
+  return host->execute(host->self, instruction, operands, step->frame->evaluation->diag, eval_result(step));
+}
+
 Status eval_custom_call(EvalStep *step) {
   const HloAttr *target = hlo_instruction_attr(step->instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
   if (custom_call_is_marker(target->value.text) && step->instruction->operand_count == 1 &&
       shape_compatible(step->instruction->shape, eval_operand_shape(step, 0)))
     return eval_forward(step);
   if (is_potrf(step, target->value.text)) return eval_lapack_potrf(step);
+  if (step->frame->evaluation->host != NULL) return eval_host(step);
   return eval_error(step, "of '%.*s' cannot be evaluated", SV_ARG(target->value.text));
 }

@@ -18,6 +18,7 @@ typedef Status EvalRule(EvalStep *step);
 typedef struct Evaluation {
   Arena *arena; /* frames and values */
   DiagSink *diag;
+  const HloHost *host;   /* NULL: nobody */
   uint64_t random_state; /* of rng and rng-get-and-update-state: the same stream every time */
 } Evaluation;
 

@@ -24,7 +24,7 @@ static bool *needed_instructions(Arena *arena, HloInstruction *const *order, int
   bool *needed = ARENA_NEW_ARRAY(arena, bool, count);
   for (int64_t i = 0; i < count; i++) int_map_set(places, (uint64_t)(uintptr_t)order[i], i);
   for (int64_t i = count - 1; i >= 0; i--) {
-    if (order[i] == root) needed[i] = true;
+    if (order[i] == root || hlo_instruction_has_side_effect(order[i])) needed[i] = true;
     if (!needed[i]) continue;
     for (int32_t j = 0; j < order[i]->operand_count; j++) {
       int64_t place = 0;
@@ -201,15 +201,20 @@ static Status evaluate_frame(Arena *arena, EvalFrame *frame, const Literal *cons
   return STATUS_OK;
 }
 
-Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
-                                DiagSink *diag, Literal **out_result) {
+static Status evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
+                                   const HloHost *host, DiagSink *diag, Literal **out_result) {
   const HloModule *module = computation->module;
   for (int64_t i = 0; i < module->computations.count; i++)
     RETURN_IF_ERROR(check_sizes(module->computations.data[i], diag));
-  Evaluation evaluation = {.arena = arena_create(), .diag = diag, .random_state = 1};
+  Evaluation evaluation = {.arena = arena_create(), .diag = diag, .host = host, .random_state = 1};
   Status status = evaluate_frame(arena, frame_create(&evaluation, computation, 0), arguments, out_result);
   arena_destroy(evaluation.arena);
   return status;
+}
+
+Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
+                                DiagSink *diag, Literal **out_result) {
+  return evaluate_computation(arena, computation, arguments, NULL, diag, out_result);
 }
 
 Status hlo_evaluate_instruction(Arena *arena, const HloInstruction *instruction, DiagSink *diag, Literal **out_result) {
@@ -219,7 +224,7 @@ Status hlo_evaluate_instruction(Arena *arena, const HloInstruction *instruction,
   return status;
 }
 
-Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments, DiagSink *diag,
-                    Literal **out_result) {
-  return hlo_evaluate_computation(arena, module->entry, arguments, diag, out_result);
+Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments, const HloHost *host,
+                    DiagSink *diag, Literal **out_result) {
+  return evaluate_computation(arena, module->entry, arguments, host, diag, out_result);
 }

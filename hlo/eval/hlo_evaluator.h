@@ -7,12 +7,21 @@
 
 #include "hlo/ir/hlo_module.h"
 
+/* Who knows what instructions mean that lead out of the module: custom calls, host transfers. */
+typedef struct HloHost {
+  void *self;
+  /* Computes |instruction| for |operands| into |result|, whose storage has the instruction's shape. */
+  Status (*execute)(void *self, const HloInstruction *instruction, const Literal *const *operands, DiagSink *diag,
+                    Literal *result);
+} HloHost;
+
 /* The result of the entry for |arguments| (by parameter number, of the parameters' shapes up to layout), in |arena|
  * with the shape of the root.  Arguments are read only and not referred to by the result.  |module| has to be verified.
- * What the evaluator has no meaning for (communication with other devices, unknown custom calls): STATUS_UNSUPPORTED
- * and a located diagnostic, code "eval".  Loops that do not end are evaluated for ever. */
-MUST_USE Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments, DiagSink *diag,
-                             Literal **out_result);
+ * Instructions run in an order that data, tokens and control predecessors allow.  |host| may be NULL.  What has no
+ * meaning here (communication with other devices, without a host custom calls): STATUS_UNSUPPORTED and a located
+ * diagnostic, code "eval".  Loops that do not end are evaluated for ever. */
+MUST_USE Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments,
+                             const HloHost *host, DiagSink *diag, Literal **out_result);
 
 /* The same for any computation of a verified module. */
 MUST_USE Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation,

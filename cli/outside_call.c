@@ -1,0 +1,102 @@
+#include "cli/outside_call.h"
+
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "cli/call_libraries.h"
+#include "cli/literal_leaves.h"
+#include "runtime/runner.h"
+
+/* An instruction compiled alone. */
+typedef struct OutsideCall {
+  const HloInstruction *instruction;
+  CodegenJit *jit;
+  XlacRunOptions options;
+  FailureReporter reporter;
+  ModuleRun *run;
+} OutsideCall;
+
+struct OutsideCalls {
+  Session *session;
+  const XlacRunOptions *options;
+  IntMap calls; /* HloInstruction → OutsideCall */
+  ARRAY(CodegenJit *) loaded;
+};
+
+/* ENTRY { operands as parameters; ROOT instruction } */
+static HloModule *module_of(OutsideCalls *calls, const HloInstruction *instruction) {
+  Arena *arena = calls->session->arena;
+  HloModule *module = hlo_module_create(arena, calls->session->shapes, SV("call"));
+  HloComputation *entry = hlo_module_add_computation(module, SV("main"));
+  HloInstruction **operands = ARENA_NEW_ARRAY(arena, HloInstruction *, instruction->operand_count);
+  for (int i = 0; i < instruction->operand_count; i++)
+    operands[i] = hlo_computation_add_parameter(entry, i, instruction->operands[i]->shape, SV("operand."));
+  module->entry = entry;
+  hlo_computation_set_root(
+      entry, hlo_computation_add_clone(entry, instruction, instruction->shape, operands, instruction->operand_count));
+  entry->root->loc = instruction->loc;
+  return module;
+}
+
+static Status compile(OutsideCalls *calls, const HloInstruction *instruction, CodegenJit **out_jit) {
+  Session *session = calls->session;
+  HloModule *module = module_of(calls, instruction);
+  HloPipelineOptions options = {0};
+  bool changed;
+  HloPassPipeline *pipeline = hlo_standard_pipeline(session->arena, &options.pass_options);
+  RETURN_IF_ERROR(hlo_pass_pipeline_run(pipeline, module, &options, session->diag, &changed));
+  CodegenOptions codegen = {.entry_name = SV("call"), .emit = CODEGEN_OBJECT};
+  CompiledObject object;
+  RETURN_IF_ERROR(codegen_compile(session->arena, module, &codegen, session->diag, &object));
+  void *const *targets;
+  RETURN_IF_ERROR(call_libraries_resolve(session, &object.targets, &targets));
+  RETURN_IF_ERROR(codegen_jit_load(&object, targets, session->diag, out_jit));
+  array_push(&calls->loaded, session->arena, *out_jit);
+  return STATUS_OK;
+}
+
+static Status find_call(OutsideCalls *calls, const HloInstruction *instruction, OutsideCall **out_call) {
+  OutsideCall *call = pointer_map_get(&calls->calls, instruction);
+  if (call == NULL) {
+    call = ARENA_NEW(calls->session->arena, OutsideCall);
+    RETURN_IF_ERROR(compile(calls, instruction, &call->jit));
+    call->instruction = instruction;
+    call->reporter = (FailureReporter){calls->session, instruction};
+    call->options = *calls->options;
+    call->options.on_failure = call_failure_report;
+    call->options.failure_data = &call->reporter;
+    call->run = runner_create(calls->session->arena, codegen_jit_function(call->jit), codegen_jit_descriptor(call->jit),
+                              &call->options);
+    pointer_map_set(&calls->calls, instruction, call);
+  }
+  *out_call = call;
+  return STATUS_OK;
+}
+
+static Status execute(void *self, const HloInstruction *instruction, const Literal *const *operands, DiagSink *diag,
+                      Literal *result) {
+  OutsideCall *call;
+  RETURN_IF_ERROR(find_call(self, instruction, &call));
+  const XlacDescriptor *descriptor = codegen_jit_descriptor(call->jit);
+  int64_t next = 0;
+  for (int i = 0; i < instruction->operand_count; i++)
+    literal_leaves_store(operands[i], descriptor->parameters, call->run->arguments, &next);
+  RETURN_IF_ERROR(runner_execute(call->run, diag, NULL));
+  next = 0;
+  literal_leaves_load(result, descriptor->results, call->run->results, &next);
+  return STATUS_OK;
+}
+
+OutsideCalls *outside_calls_create(Session *session, const XlacRunOptions *options) {
+  OutsideCalls *calls = ARENA_NEW(session->arena, OutsideCalls);
+  *calls = (OutsideCalls){.session = session, .options = options};
+  int_map_init(&calls->calls, session->arena);
+  return calls;
+}
+
+HloHost outside_calls_host(OutsideCalls *calls) {
+  return (HloHost){calls, execute};
+}
+
+void outside_calls_destroy(OutsideCalls *calls) {
+  for (int64_t i = 0; calls != NULL && i < calls->loaded.count; i++) codegen_jit_destroy(calls->loaded.data[i]);
+}
