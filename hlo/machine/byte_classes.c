@@ -246,18 +246,18 @@ static ClassRange *sorted_runs(Arena *scratch, const ByteBox *box, int64_t *out_
   return runs;
 }
 
-void byte_boxes_meet(Arena *scratch, const ByteBox *a, const ByteBox *b, int64_t *out_start, int64_t *out_end) {
+bool byte_boxes_meet(Arena *scratch, const ByteBox *a, const ByteBox *b, int64_t *out_start, int64_t *out_end) {
   int64_t a_count, b_count;
   const ClassRange *a_runs = sorted_runs(scratch, a, &a_count), *b_runs = sorted_runs(scratch, b, &b_count);
   for (int64_t i = 0, k = 0; i < a_count && k < b_count;) {
     *out_start = max_i64(a_runs[i].start, b_runs[k].start);
     *out_end = min_i64(a_runs[i].end, b_runs[k].end);
-    if (*out_start < *out_end) return;
+    if (*out_start < *out_end) return true;
     if (a_runs[i].end <= b_runs[k].end) {
       i++;
     } else {
       k++;
     }
   }
-  XLAC_BUG("boxes do not meet");
+  return false;
 }

@@ -30,8 +30,8 @@ typedef struct ByteClasses {
 MUST_USE Status byte_classes_find(Arena *arena, Arena *scratch, const CommandStream *stream, DiagSink *diag,
                                   ByteClasses *out_classes);
 
-/* The first bytes that both boxes hold, as one range; both lie in one object and meet. */
-void byte_boxes_meet(Arena *scratch, const ByteBox *a, const ByteBox *b, int64_t *out_start, int64_t *out_end);
+/* Whether two boxes in one object have bytes in common; if so, the first ones, as one range. */
+bool byte_boxes_meet(Arena *scratch, const ByteBox *a, const ByteBox *b, int64_t *out_start, int64_t *out_end);
 
 /* Whether |box| lies in an object of |bytes|. */
 bool byte_box_is_inside(const ByteBox *box, int64_t bytes);

@@ -173,7 +173,7 @@ void command_stream_init(CommandStream *stream, Arena *arena, int64_t buffer_byt
   *stream = (CommandStream){.arena = arena};
   int_map_init(&stream->box_by_hash, arena);
   int_map_init(&stream->form_by_hash, arena);
-  command_stream_add_object(stream, SV("Buffer"), buffer_bytes, 0);
+  command_stream_add_object(stream, SV("Buffer"), buffer_bytes, OBJECT_TEMPORARY);
 }
 
 int32_t command_stream_add_object(CommandStream *stream, StringView name, int64_t bytes, unsigned flags) {
@@ -210,14 +210,16 @@ int32_t command_stream_add_barrier(CommandStream *stream, int32_t label, uint64_
   return (int32_t)stream->commands.count - 1;
 }
 
-static void add_access(CommandStream *stream, int32_t object, const ByteBox *box, int32_t writes) {
+enum { ACCESS_WRITES = 1, ACCESS_UPDATES = 2, ACCESS_FLAGS = 4 };
+
+static void add_access(CommandStream *stream, int32_t object, const ByteBox *box, int32_t flags) {
   XLAC_CHECK(stream->commands.count > 0 && array_last(&stream->commands).queue != BARRIER_QUEUE);
   XLAC_CHECK(object >= 0 && object < stream->objects.count);
-  XLAC_CHECK(stream->accesses.count < INT32_MAX && stream->boxes.count < INT32_MAX / 2);
+  XLAC_CHECK(stream->accesses.count < INT32_MAX && stream->boxes.count < INT32_MAX / ACCESS_FLAGS);
   ByteBox normal = *box;
   byte_box_normalise(&normal);
   if (normal.bytes == 0) return;
-  int32_t access = 2 * find_or_add_box(stream, object, &normal) + writes;
+  int32_t access = ACCESS_FLAGS * find_or_add_box(stream, object, &normal) + flags;
   array_push(&stream->accesses, stream->arena, access);
 }
 
@@ -226,7 +228,15 @@ void command_stream_add_read(CommandStream *stream, int32_t object, const ByteBo
 }
 
 void command_stream_add_write(CommandStream *stream, int32_t object, const ByteBox *box) {
-  add_access(stream, object, box, 1);
+  add_access(stream, object, box, ACCESS_WRITES);
+}
+
+void command_stream_add_update_read(CommandStream *stream, int32_t object, const ByteBox *box) {
+  add_access(stream, object, box, ACCESS_UPDATES);
+}
+
+void command_stream_add_update_write(CommandStream *stream, int32_t object, const ByteBox *box) {
+  add_access(stream, object, box, ACCESS_UPDATES | ACCESS_WRITES);
 }
 
 void command_stream_add_edge(CommandStream *stream, int32_t producer) {

@@ -51,9 +51,10 @@ int64_t byte_box_run(const ByteBox *box, int64_t number);
 enum { BUFFER_OBJECT = 0 };
 
 enum {
-  OBJECT_INITIALISED = 1 << 0, /* has contents when the kernel begins: arguments, constants */
-  OBJECT_READ_ONLY = 1 << 1,   /* no command may write it */
-  OBJECT_WRITTEN_ONCE = 1 << 2 /* every byte has to be written by exactly one command: results that are not donated */
+  OBJECT_INITIALISED = 1 << 0,  /* has contents when the kernel begins: arguments, constants */
+  OBJECT_READ_ONLY = 1 << 1,    /* no command may write it */
+  OBJECT_WRITTEN_ONCE = 1 << 2, /* every byte has to be written by exactly one command: results that are not donated */
+  OBJECT_TEMPORARY = 1 << 3     /* its contents mean nothing behind the last command, as the Buffer's */
 };
 
 typedef struct StreamObject {
@@ -99,7 +100,7 @@ typedef struct CommandStream {
   Arena *arena;
   ARRAY(StreamObject) objects;
   ARRAY(StreamCommand) commands;
-  ARRAY(int32_t) accesses; /* 2 * box + (1: write, 0: read) */
+  ARRAY(int32_t) accesses; /* 4 * box + 2 (half of an update) + 1 (write) */
   ARRAY(int32_t) edges;    /* instances that have to be complete first */
   ARRAY(StreamBox) boxes;
   ARRAY(StreamForm) forms;
@@ -121,9 +122,15 @@ int32_t command_stream_add_transfer(CommandStream *stream, int32_t label, int32_
 int32_t command_stream_add_operation(CommandStream *stream, int32_t label, int32_t queue, double cycles);
 int32_t command_stream_add_barrier(CommandStream *stream, int32_t label, uint64_t queues);
 
-/* The latest command reads or writes |box| of |object|; an empty box is no access. */
+/* The latest command reads or writes |box| of |object|; an empty box is no access.  When it does so between its start
+ * and its completion is open. */
 void command_stream_add_read(CommandStream *stream, int32_t object, const ByteBox *box);
 void command_stream_add_write(CommandStream *stream, int32_t object, const ByteBox *box);
+
+/* The two halves of an update, each given once: the latest command is through with reading an element of |box| when it
+ * writes that. */
+void command_stream_add_update_read(CommandStream *stream, int32_t object, const ByteBox *box);
+void command_stream_add_update_write(CommandStream *stream, int32_t object, const ByteBox *box);
 
 /* The latest command starts after |producer| is complete.  That |producer| comes earlier is checked by hazards_check,
  * not here. */
@@ -139,10 +146,17 @@ InstanceRange command_stream_edges(const CommandStream *stream, int32_t instance
 /* The accesses of |instance| in the form of CommandStream.accesses. */
 InstanceRange command_stream_accesses(const CommandStream *stream, int32_t instance);
 static inline int32_t stream_access_box(int32_t access) {
-  return access >> 1;
+  return access >> 2;
 }
 static inline bool stream_access_writes(int32_t access) {
   return (access & 1) != 0;
+}
+/* Half of an update: the other one has the same box. */
+static inline bool stream_access_updates(int32_t access) {
+  return (access & 2) != 0;
+}
+static inline bool stream_accesses_are_update(int32_t read, int32_t write) {
+  return stream_access_updates(read) && !stream_access_writes(read) && write == read + 1;
 }
 
 /* Box |number|, normalised. */

@@ -154,7 +154,7 @@ static void locate(Check *check, Hazard *hazard, int32_t box_number, bool first_
       for (int32_t b = classes->first_class[other]; b < classes->first_class[other + 1]; b++) {
         if (classes->classes[a] != classes->classes[b]) continue;
         ByteBox met = command_stream_box(check->stream, other);
-        byte_boxes_meet(check->scratch, &met, &box, &hazard->start, &hazard->end);
+        XLAC_CHECK(byte_boxes_meet(check->scratch, &met, &box, &hazard->start, &hazard->end));
         return;
       }
     }
@@ -334,6 +334,7 @@ static const char *const KIND_TEXTS[HAZARD_KIND_COUNT] = {
     [HAZARD_NOT_WRITTEN] = "not-written",
     [HAZARD_FORWARD_EDGE] = "forward-edge",
     [HAZARD_DEADLOCK] = "deadlock",
+    [HAZARD_OWN_OPERANDS] = "own-operands",
     [HAZARD_REDUNDANT_EDGE] = "redundant-edge",
 };
 
@@ -354,6 +355,7 @@ static const char *const SENTENCES[HAZARD_KIND_COUNT] = {
     [HAZARD_NOT_WRITTEN] = "nothing writes $b",
     [HAZARD_FORWARD_EDGE] = "$2 waits for $1, which does not come before it",
     [HAZARD_DEADLOCK] = "$2 waits for $1 for ever",
+    [HAZARD_OWN_OPERANDS] = "$2 writes $b, which is part of another of its operands",
     [HAZARD_REDUNDANT_EDGE] = "$2 waits for $1, which is complete anyway",
 };
 

@@ -15,14 +15,15 @@ typedef enum HazardKind {
   HAZARD_READ_AFTER_WRITE, /* |second| reads what |first| writes, and nothing orders them */
   HAZARD_WRITE_AFTER_READ,
   HAZARD_WRITE_AFTER_WRITE,
-  HAZARD_UNINITIALISED,  /* |second| reads bytes that no earlier command has written */
-  HAZARD_BOUNDS,         /* an access of |second| leaves the object */
-  HAZARD_ALIGNMENT,      /* a base is no multiple of what its box asks for */
-  HAZARD_READ_ONLY,      /* |second| writes an object that is only read */
-  HAZARD_WRITTEN_TWICE,  /* |first| and |second| write bytes that are to be written once */
-  HAZARD_NOT_WRITTEN,    /* bytes that are to be written once are not; no commands */
-  HAZARD_FORWARD_EDGE,   /* |second| waits for |first|, which does not come before it in program order */
-  HAZARD_DEADLOCK,       /* with the queues' depths, |second| waits for |first| for ever */
+  HAZARD_UNINITIALISED, /* |second| reads bytes that no earlier command has written */
+  HAZARD_BOUNDS,        /* an access of |second| leaves the object */
+  HAZARD_ALIGNMENT,     /* a base is no multiple of what its box asks for */
+  HAZARD_READ_ONLY,     /* |second| writes an object that is only read */
+  HAZARD_WRITTEN_TWICE, /* |first| and |second| write bytes that are to be written once */
+  HAZARD_NOT_WRITTEN,   /* bytes that are to be written once are not; no commands */
+  HAZARD_FORWARD_EDGE,  /* |second| waits for |first|, which does not come before it in program order */
+  HAZARD_DEADLOCK,      /* with the queues' depths, |second| waits for |first| for ever */
+  HAZARD_OWN_OPERANDS,  /* |second| may read bytes after it wrote them, or writes them twice (hazards_check_operands) */
   HAZARD_REDUNDANT_EDGE, /* |second| waits for |first|, which is complete anyway; costs time, harms nothing */
   HAZARD_KIND_COUNT
 } HazardKind;
@@ -64,6 +65,12 @@ int64_t hazard_report_races(const HazardReport *report);
 MUST_USE Status hazards_check(Arena *arena, Arena *scratch, const CommandStream *stream,
                               const MachineDescription *machine, HazardLimits limits, DiagSink *diag,
                               HazardReport *out_report);
+
+/* Adds to |report|, in |arena|, commands with an access that meets a write of their own, unless both are one update:
+ * between start and completion nothing says which comes first.  Not for streams that were recorded from code, where a
+ * command knows the order of its accesses. */
+void hazards_check_operands(Arena *arena, Arena *scratch, const CommandStream *stream, HazardLimits limits,
+                            HazardReport *report);
 
 /* |stream| with the fewest edges that leave no race: all dependencies between bytes, less those that queues, barriers
  * and the edges already there keep, less those that other edges imply.  Edges there stay.  No edge may be a forward
