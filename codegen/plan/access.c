@@ -351,12 +351,17 @@ static void add_index(CoverWalk *walk) {
   array_push(&walk->found, walk->arena, access);
 }
 
-TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover) {
+static CoverWalk walk_stages(Arena *arena, const Kernel *kernel, const TileCover *cover) {
   CoverWalk walk = {.arena = arena, .kernel = kernel, .cover = cover};
   walk.needed = ARENA_NEW_ARRAY(arena, bool, kernel->value_count);
   walk.folds_before = ARENA_NEW_ARRAY(arena, bool, kernel->fold_count);
   need_roots(&walk);
   need_operands(&walk);
+  return walk;
+}
+
+TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover) {
+  CoverWalk walk = walk_stages(arena, kernel, cover);
   find_loads(&walk);
   if (cover->index_value >= 0) {
     add_index(&walk);
@@ -385,4 +390,47 @@ int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const 
     if (access->kind == TILE_LOAD && shares_tile(&walk, access, value)) return i;
   }
   return -1;
+}
+
+/* --- in place --- */
+
+/* Every point that the cover walks has an element of its own. */
+static bool has_all_outer_axes(const CoverWalk *walk, const TileAccess *target) {
+  for (int32_t d = 0; d < walk->kernel->dim_count; d++) {
+    bool is_there = walk->kernel->dims[d].stage != KERNEL_OUTER || walk->cover->points[d].extent == 1;
+    for (int32_t i = 0; i < target->axis_count; i++) is_there = is_there || target->axes[i] == d;
+    if (!is_there) return false;
+  }
+  return true;
+}
+
+/* Axis for axis the load goes with the store, or through the store's row in an earlier stage. */
+static bool goes_with(const CoverWalk *walk, int32_t load, const TileAccess *target) {
+  const KernelDim *dims = walk->kernel->dims;
+  int32_t axes[KERNEL_MAX_DIMS];
+  if (tile_load_axes(walk->kernel, load, axes) != target->axis_count) return false;
+  for (int32_t i = 0; i < target->axis_count; i++) {
+    if (axes[i] == target->axes[i]) continue;
+    bool is_inner = dims[axes[i]].stage != KERNEL_OUTER && dims[target->axes[i]].stage != KERNEL_OUTER;
+    bool is_before = is_inner && dims[axes[i]].stage < target->stage;
+    if (!is_before || !same_range(&walk->cover->points[axes[i]], &walk->cover->points[target->axes[i]])) return false;
+  }
+  return true;
+}
+
+bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                          const TileAccess *target) {
+  if (source->kind != TILE_LOAD || target->kind != TILE_STORE || source->axis_count != target->axis_count) return false;
+  if (type_storage_bytes(source->type) != type_storage_bytes(target->type)) return false;
+  Arena *scratch = arena_create();
+  TileCover behind = *cover;
+  behind.first_stage = target->stage + 1;
+  CoverWalk all = walk_stages(scratch, kernel, cover), later = walk_stages(scratch, kernel, &behind);
+  bool is_fine = has_all_outer_axes(&all, target);
+  for (int32_t v = 0; v < kernel->value_count && is_fine; v++) {
+    bool is_it = all.needed[v] && kernel->values[v].kind == KERNEL_LOAD && shares_tile(&all, source, v);
+    if (is_it) is_fine = !later.needed[v] && goes_with(&all, v, target);
+  }
+  arena_destroy(scratch);
+  return is_fine;
 }

@@ -68,6 +68,11 @@ int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_
 /* The place of the tile that holds |value| (a load covered by |cover|) among |accesses|, -1 for none. */
 int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const TileAccesses *accesses, int32_t value);
 
+/* Whether |target| may take the bytes of |source|, both of |cover|: a load's elements and a store's, of which each is
+ * read before the one in its place is written, whatever the order of points. */
+bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                          const TileAccess *target);
+
 /* Whether the address of load |value| has a run-time part that varies from point to point (a gather): it is loaded by a
  * GATHERM with a tile of indices; one that does not vary is a matter of PlanScalars. */
 bool tile_load_is_gather(const Kernel *kernel, int32_t value);

@@ -19,6 +19,7 @@ Status plan_check(Arena *arena, const Plan *plan, const MachineDescription *mach
   Arena *scratch = arena_create();
   Status status =
       hazards_check(arena, scratch, &out_verdict->stream, machine, HAZARD_LIMITS_DEFAULT, diag, &out_verdict->hazards);
+  hazards_check_operands(arena, scratch, &out_verdict->stream, HAZARD_LIMITS_DEFAULT, &out_verdict->hazards);
   QueueWork work = queue_work_of_stream(scratch, &out_verdict->stream, machine);
   out_verdict->bound = queue_bound(machine, &work);
   if (status == STATUS_OK && hazard_report_faults(&out_verdict->hazards) == 0) {
@@ -34,12 +35,19 @@ static SourceLoc command_loc(const Plan *plan, const PlanVerdict *verdict, int32
 }
 
 static const char *const hazard_codes[HAZARD_KIND_COUNT] = {
-    [HAZARD_READ_AFTER_WRITE] = "plan-race",   [HAZARD_WRITE_AFTER_READ] = "plan-race",
-    [HAZARD_WRITE_AFTER_WRITE] = "plan-race",  [HAZARD_UNINITIALISED] = "plan-uninitialised",
-    [HAZARD_BOUNDS] = "plan-bounds",           [HAZARD_ALIGNMENT] = "plan-alignment",
-    [HAZARD_READ_ONLY] = "plan-read-only",     [HAZARD_WRITTEN_TWICE] = "plan-written-twice",
-    [HAZARD_NOT_WRITTEN] = "plan-not-written", [HAZARD_FORWARD_EDGE] = "plan-forward-edge",
-    [HAZARD_DEADLOCK] = "plan-deadlock",       [HAZARD_REDUNDANT_EDGE] = "plan-redundant-edge",
+    [HAZARD_READ_AFTER_WRITE] = "plan-race",
+    [HAZARD_WRITE_AFTER_READ] = "plan-race",
+    [HAZARD_WRITE_AFTER_WRITE] = "plan-race",
+    [HAZARD_UNINITIALISED] = "plan-uninitialised",
+    [HAZARD_BOUNDS] = "plan-bounds",
+    [HAZARD_ALIGNMENT] = "plan-alignment",
+    [HAZARD_READ_ONLY] = "plan-read-only",
+    [HAZARD_WRITTEN_TWICE] = "plan-written-twice",
+    [HAZARD_NOT_WRITTEN] = "plan-not-written",
+    [HAZARD_FORWARD_EDGE] = "plan-forward-edge",
+    [HAZARD_DEADLOCK] = "plan-deadlock",
+    [HAZARD_OWN_OPERANDS] = "plan-own-operands",
+    [HAZARD_REDUNDANT_EDGE] = "plan-redundant-edge",
 };
 
 Status plan_verdict_report(const Plan *plan, const PlanVerdict *verdict, DiagSink *diag) {

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/plan/access.h"
+#include "codegen/plan/operand_uses.h"
 #include "codegen/plan/tile_cost.h"
 #include "hlo/machine/machine_cost.h"
 
@@ -20,6 +21,7 @@ typedef struct PlanExpander {
   int32_t *memory_objects; /* by memory view */
   int32_t *started;        /* by command: instances so far */
   int32_t **instances;     /* by command: stream numbers of all its instances */
+  OperandUses *uses;       /* by command */
   int32_t *awaited;        /* by consumer's and producer's queue: the latest instance waited for, -1: none */
 } PlanExpander;
 
@@ -89,19 +91,6 @@ static int32_t ref_object(const PlanExpander *expander, const PlanRef *ref) {
   return ref->is_memory ? expander->memory_objects[ref->number] : BUFFER_OBJECT;
 }
 
-static void add_accesses(PlanExpander *expander, const PlanRef *refs, int32_t count, bool writes) {
-  for (int32_t i = 0; i < count; i++) {
-    int64_t rows, bytes;
-    ByteBox box = ref_box(expander, &refs[i], &rows, &bytes);
-    int32_t object = ref_object(expander, &refs[i]);
-    if (writes) {
-      command_stream_add_write(expander->stream, object, &box);
-    } else {
-      command_stream_add_read(expander->stream, object, &box);
-    }
-  }
-}
-
 /* Whether |command| starts its accumulators from their seeds at this iteration. */
 static bool initialises(const PlanExpander *expander, const PlanCommand *command) {
   if (!command->init) return false;
@@ -112,13 +101,55 @@ static bool initialises(const PlanExpander *expander, const PlanCommand *command
   return true;
 }
 
-/* What goes on from its accumulators reads them, and so does what updates a buffer that was loaded. */
-static void add_accumulator_reads(PlanExpander *expander, const PlanCommand *command) {
-  if (command->keeps_accumulators && initialises(expander, command)) return;
-  for (int32_t i = 0; i < command->target_count; i++) {
-    bool is_kept =
-        !command->targets[i].is_memory && expander->plan->tensors[command->targets[i].number].kind == PLAN_ACCUMULATOR;
-    if (is_kept) add_accesses(expander, &command->targets[i], 1, false);
+/* The bytes of an operand, and where they are. */
+typedef struct Operand {
+  int32_t object;
+  ByteBox box;
+} Operand;
+
+static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
+  int64_t rows, bytes;
+  return (Operand){ref_object(expander, ref), ref_box(expander, ref, &rows, &bytes)};
+}
+
+static bool is_same_place(const Operand *a, const Operand *b) {
+  bool is_same = a->object == b->object && a->box.base == b->box.base && a->box.bytes == b->box.bytes &&
+                 a->box.level_count == b->box.level_count;
+  for (int i = 0; is_same && i < a->box.level_count; i++)
+    is_same = a->box.levels[i].count == b->box.levels[i].count && a->box.levels[i].stride == b->box.levels[i].stride;
+  return is_same;
+}
+
+static void add_source(const PlanExpander *expander, int32_t number, int32_t place) {
+  const PlanCommand *command = &expander->plan->commands[number];
+  Operand source = operand_at(expander, &command->sources[place]);
+  bool updates = false;
+  for (int32_t t = 0; t < command->target_count && !updates; t++) {
+    if (!operand_in_place(&expander->uses[number], place, t)) continue;
+    Operand target = operand_at(expander, &command->targets[t]);
+    updates = is_same_place(&source, &target);
+  }
+  if (updates)
+    command_stream_add_update_read(expander->stream, source.object, &source.box);
+  else
+    command_stream_add_read(expander->stream, source.object, &source.box);
+}
+
+/* Sources, targets that are gone on from, targets.  What reads a target's elements before it writes them updates it. */
+static void add_accesses(PlanExpander *expander, int32_t number) {
+  const PlanCommand *command = &expander->plan->commands[number];
+  const OperandUses *uses = &expander->uses[number];
+  bool starts = command->keeps_accumulators && initialises(expander, command);
+  CommandStream *stream = expander->stream;
+  for (int32_t s = 0; s < command->source_count; s++) add_source(expander, number, s);
+  for (int32_t t = 0; t < command->target_count; t++) {
+    if (!uses->goes_on[t] || starts) continue;
+    Operand target = operand_at(expander, &command->targets[t]);
+    command_stream_add_update_read(stream, target.object, &target.box);
+  }
+  for (int32_t t = 0; t < command->target_count; t++) {
+    Operand target = operand_at(expander, &command->targets[t]);
+    command_stream_add_update_write(stream, target.object, &target.box);
   }
 }
 
@@ -219,9 +250,7 @@ static Status expand_command(PlanExpander *expander, int32_t number) {
   int32_t instance;
   RETURN_IF_ERROR(begin_instance(expander, number, &instance));
   if (command->verb != PLAN_BARRIER) {
-    add_accesses(expander, command->sources, command->source_count, false);
-    if (!is_transfer(command)) add_accumulator_reads(expander, command);
-    add_accesses(expander, command->targets, command->target_count, true);
+    add_accesses(expander, number);
     add_edges(expander, number);
   }
   expander->instances[number][expander->started[number]++] = instance;
@@ -275,7 +304,7 @@ static int64_t array_bytes(const Plan *plan, const PlanMemory *memory) {
 
 static unsigned object_flags(const Plan *plan, const PlanMemory *memory) {
   if (memory->kind == PLAN_ARGUMENT) return OBJECT_INITIALISED | OBJECT_READ_ONLY;
-  if (memory->kind == PLAN_TEMPORARY) return 0;
+  if (memory->kind == PLAN_TEMPORARY) return OBJECT_TEMPORARY;
   bool updates = plan->kernel != NULL && plan->kernel->buffers[memory->number].role == KERNEL_IN_PLACE;
   if (updates) return OBJECT_INITIALISED;
   if (plan->kernel == NULL) return OBJECT_WRITTEN_ONCE;
@@ -309,12 +338,14 @@ Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription
   for (int32_t s = 0; s < plan->scalar_count; s++) expander.scalars[s] = plan->scalars[s].lower;
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
+  expander.uses = ARENA_NEW_ARRAY(arena, OperandUses, plan->command_count);
   expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
   int32_t queue_pairs = machine->queue_count * machine->queue_count;
   expander.awaited = ARENA_NEW_ARRAY(arena, int32_t, queue_pairs);
   for (int32_t i = 0; i < queue_pairs; i++) expander.awaited[i] = -1;
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
+    expander.uses[c] = operand_uses(arena, plan, command);
     expander.instances[c] = ARENA_NEW_ARRAY(arena, int32_t, plan_loop_instances(plan, command->loop));
   }
   add_objects(&expander);
