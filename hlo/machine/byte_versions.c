@@ -204,6 +204,7 @@ typedef struct Observation {
   int64_t next_expected;
   bool differs;
   VersionDifference difference;
+  bool *readers; /* by instance; NULL: the first difference is enough */
 } Observation;
 
 static int32_t owner_of(const ByteVersions *versions, int32_t version) {
@@ -213,7 +214,9 @@ static int32_t owner_of(const ByteVersions *versions, int32_t version) {
 static void note(Observation *observation, int32_t reader, int32_t object, int64_t byte, int32_t expected,
                  int32_t seen) {
   const ByteVersions *versions = observation->versions;
-  if (observation->differs || seen == expected) return;
+  if (seen == expected) return;
+  if (observation->readers != NULL && reader >= 0) observation->readers[reader] = true;
+  if (observation->differs) return;
   observation->differs = true;
   observation->difference =
       (VersionDifference){reader, object, byte, owner_of(versions, expected), owner_of(versions, seen)};
@@ -241,11 +244,11 @@ static void observe_end(Observation *observation) {
   }
 }
 
-bool byte_versions_execute(const ByteVersions *versions, Arena *scratch, Execution execution,
+bool byte_versions_execute(const ByteVersions *versions, Arena *scratch, Execution execution, bool *readers,
                            VersionDifference *out_difference) {
   const CommandStream *stream = versions->stream;
-  Observation observation = {.versions = versions, .bytes = new_bytes(versions, scratch)};
-  for (int64_t i = 0; i < execution.count && !observation.differs; i++) {
+  Observation observation = {.versions = versions, .bytes = new_bytes(versions, scratch), .readers = readers};
+  for (int64_t i = 0; i < execution.count && (readers != NULL || !observation.differs); i++) {
     ExecutionStep step = execution.steps[i];
     if (step.access < 0) continue;
     observation.access = stream->commands.data[step.instance].first_access + step.access;

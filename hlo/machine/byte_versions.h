@@ -62,8 +62,9 @@ void byte_versions_init(ByteVersions *versions, Arena *arena, const CommandStrea
 /* Whether |execution| starts, makes and completes everything once, and nothing before it may. */
 bool byte_versions_allow(const ByteVersions *versions, Arena *scratch, Execution execution);
 
-/* Does a legal execution; true with the first difference if there is one. */
-bool byte_versions_execute(const ByteVersions *versions, Arena *scratch, Execution execution,
+/* Does a legal execution; true with the first difference if there is one.  |readers|: by instance, those that see
+ * another version are set; may be NULL. */
+bool byte_versions_execute(const ByteVersions *versions, Arena *scratch, Execution execution, bool *readers,
                            VersionDifference *out_difference);
 
 /* An execution with all kinds of overlap, in |arena|. */

@@ -410,7 +410,7 @@ static void enumerate(Enumeration *all) {
   Execution execution = {all->steps, all->count};
   arena_reset(all->fixture->scratch);
   assert_true(byte_versions_allow(all->versions, all->fixture->scratch, execution));
-  all->differs = byte_versions_execute(all->versions, all->fixture->scratch, execution, &difference);
+  all->differs = byte_versions_execute(all->versions, all->fixture->scratch, execution, NULL, &difference);
   all->executions++;
 }
 
@@ -447,7 +447,7 @@ static void random_executions_find_no_more(void **state) {
     for (uint64_t run = 0; run < 4; run++) {
       Execution execution = byte_versions_random_execution(&versions, fixture->scratch, fixture->scratch, run);
       assert_true(byte_versions_allow(&versions, fixture->scratch, execution));
-      is_seen = is_seen || byte_versions_execute(&versions, fixture->scratch, execution, &difference);
+      is_seen = is_seen || byte_versions_execute(&versions, fixture->scratch, execution, NULL, &difference);
     }
     assert_true(differs || !is_seen);
     found += is_seen;

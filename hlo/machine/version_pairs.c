@@ -239,7 +239,7 @@ bool byte_versions_search(const ByteVersions *versions, Arena *scratch, VersionD
     Arena *own = arena_create();
     Execution execution = byte_versions_directed_execution(versions, own, own, pairs[i]);
     XLAC_CHECK(byte_versions_allow(versions, own, execution));
-    differs = byte_versions_execute(versions, own, execution, out_difference);
+    differs = byte_versions_execute(versions, own, execution, NULL, out_difference);
     arena_destroy(own);
   }
   return differs;
