@@ -1,0 +1,91 @@
+"""HLO for xlac from a TensorFlow function.  In the program that has the function and example arguments, with this folder in PYTHONPATH:
+
+  from export_tensorflow import export
+  export("model", function, *arguments)
+
+writes model/module.hlo and model/meta.json; with values=True also model/inputs.npz and model/expected.npz (exported_module.py
+says what they hold).  |function| is anything that tf.function takes, such as a Keras model; arguments are tensors or arrays, nested in lists, tuples and
+dicts.
+
+Parameters are the arguments in the order of tf.nest.flatten, then the variables and tensors that the function captures; results are what it
+returns, then the variables that it assigns.  Call a Keras layer once before, as the making of its variables cannot be compiled.
+
+Needs tensorflow or tensorflow-cpu; tried with 2.21.0.
+"""
+
+import re
+
+import numpy
+import tensorflow as tf
+from tensorflow.compiler.xla import xla_data_pb2
+from tensorflow.compiler.xla.service import hlo_pb2
+
+import exported_module
+
+
+def captured_leaves(concrete):
+    """(name, tensor or variable) of each capture."""
+    variables = {id(variable.handle): variable for variable in concrete.variables}
+    named = [variables.get(id(tensor), tensor) for tensor in concrete.captured_inputs]
+    return [(leaf.name if isinstance(leaf, tf.Variable) else "captured", leaf) for leaf in named]
+
+
+def assigned_parameters(text, returned):
+    """The numbers of the parameters that become the results behind the |returned| first ones."""
+    header = text.partition("\n")[0]
+    aliases = {int(result): int(parameter) for result, parameter in re.findall(r"\{(\d+)\}: \((\d+), \{\}", header)}
+    return [aliases[i] for i in sorted(aliases) if i >= returned]
+
+
+def literal_array(literal):
+    """The array of a LiteralProto; its field is named after the element type, and holds numbers, pairs of them, or bytes."""
+    name = xla_data_pb2.PrimitiveType.Name(literal.shape.element_type).lower()
+    field, dtype = getattr(literal, name + "s"), numpy.dtype(exported_module.numpy_type(name))
+    flat = numpy.frombuffer(field, dtype) if isinstance(field, bytes) else numpy.array(field)
+    if dtype.kind == "c":
+        flat = flat[0::2] + 1j * flat[1::2]
+    dims, major_to_minor = literal.shape.dimensions, literal.shape.layout.minor_to_major[::-1]
+    return flat.astype(dtype).reshape([dims[dim] for dim in major_to_minor]).transpose(numpy.argsort(major_to_minor))
+
+
+def array_text(array):
+    if array.ndim > 0:
+        return "{" + ", ".join(array_text(part) for part in array) + "}"
+    return f"({array.real}, {array.imag})" if array.dtype.kind == "c" else str(array).lower()
+
+
+def with_constants(text, serialized):
+    """|text| with the large constants that TensorFlow leaves out of it; |serialized|: the module as a protocol buffer."""
+    if "constant({...})" not in text:
+        return text
+    module = hlo_pb2.HloModuleProto.FromString(serialized)
+    literals = {instruction.name: instruction.literal for computation in module.computations
+                for instruction in computation.instructions if instruction.opcode == "constant"}
+    return re.sub(r"%(\S+) = (\S+) constant\(\{\.\.\.\}\)",
+                  lambda found: f"%{found[1]} = {found[2]} constant({array_text(literal_array(literals[found[1]]))})", text)
+
+
+def array_of(leaf):
+    return leaf.numpy() if hasattr(leaf, "numpy") else numpy.asarray(leaf)
+
+
+def export(folder, function, *arguments, values=False, metadata=True):
+    """Writes |function| applied to |arguments| into |folder| and returns its path.
+
+    values: also the arguments and what TensorFlow's XLA computes from them on the CPU.
+    metadata: with the lines of the Python program in it, which xlac's messages then name.
+    """
+    arguments = tf.nest.map_structure(tf.convert_to_tensor, arguments)
+    compiled = tf.function(function, jit_compile=True)
+    concrete = compiled.get_concrete_function(*arguments)
+    named = [(f"argument {i}", leaf) for i, leaf in enumerate(tf.nest.flatten(arguments))] + captured_leaves(concrete)
+    parameters = [exported_module.Leaf(name, array_of(leaf)) for name, leaf in named]
+    compiler_ir = compiled.experimental_get_compiler_ir(*arguments)
+    text = with_constants(compiler_ir(stage="hlo" if metadata else "hlo_no_metadata"), compiler_ir(stage="hlo_serialized"))
+    results = [(f"result {i}", leaf) for i, leaf in enumerate(tf.nest.flatten(compiled(*arguments))) if leaf is not None]
+    results += [named[number] for number in assigned_parameters(text, len(results))]
+    results = [exported_module.Leaf(name, array_of(leaf)) for name, leaf in results]
+    for (_, leaf), parameter in zip(named, parameters):
+        if isinstance(leaf, tf.Variable):
+            leaf.assign(parameter.array)  # what it was before the function ran
+    return exported_module.write(folder, text, f"tensorflow {tf.__version__}", parameters, results, values)
