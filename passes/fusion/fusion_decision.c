@@ -113,7 +113,7 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return false;
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return true;
   return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER &&
-         !fusion_is_contraction(instruction);
+         instruction->opcode != HLO_CONVOLUTION;
 }
 
 bool fusion_is_contraction(const HloInstruction *instruction) {
@@ -137,8 +137,8 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
     case HLO_DYNAMIC_UPDATE_SLICE:
       return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
     case HLO_GATHER: return NO("a gather reads its operands from memory");
-    case HLO_DOT:
-    case HLO_CONVOLUTION: return NO("factors are packed from memory");
+    case HLO_DOT: return YES("computed where factors are packed");
+    case HLO_CONVOLUTION: return NO("windows are packed from memory");
     case HLO_DYNAMIC_SLICE:
     case HLO_PAD: return operand == 0 ? YES("index map") : NO("a scalar of its consumer");
     default: return YES("index map");
@@ -213,6 +213,21 @@ static FusionDecision decide_contraction(const FusionUse *use) {
   return YES("its only consumer takes the sums as they come");
 }
 
+/* A factor is packed once for each block of the other one, a few times in all: what is cheap may be computed then,
+ * which saves its way through memory. */
+static FusionDecision decide_factor(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
+  bool is_free = fusion_cost(producer) == FUSION_COST_FREE;
+  if (use->is_ending) return NO("the kernel that makes its operand ends with it");
+  if (is_free) return decide_free(producer, use);
+  if (use->stored) return NO("stored for another user, and as quick to read");
+  if (use->group_count > 1) return NO("several kernels need it");
+  if (use->map_count > 1) return NO("packed under several index maps");
+  if (use->repeated) return NO("used by what is computed more than once already");
+  if (fusion_cost(producer) == FUSION_COST_HIGH) return NO("costly, and a factor may be packed more than once");
+  *out_repeats = use->expanded;
+  return YES("computed where factors are packed");
+}
+
 static FusionDecision decide_costly(const FusionUse *use) {
   if (use->stored) return NO("stored for another user");
   if (use->group_count > 1) return NO("costly, and several fusions need it");
@@ -235,6 +250,7 @@ static FusionDecision decide_cheap(const HloInstruction *producer, const FusionU
 
 FusionDecision fusion_decide(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
   *out_repeats = use->repeated;
+  if (use->is_factor) return decide_factor(producer, use, out_repeats);
   switch (fusion_cost(producer)) {
     case FUSION_COST_FREE: return decide_free(producer, use);
     case FUSION_COST_CHEAP: return decide_cheap(producer, use, out_repeats);

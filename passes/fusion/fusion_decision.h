@@ -51,6 +51,9 @@ typedef struct FusionUse {
   bool is_cut;          /* somewhere on the way elements are dropped or repeated */
   bool is_reduced;      /* the fusion ends in a reduction or an update in place */
   bool has_contraction; /* one of the fusions has a dot or convolution in it already */
+  bool is_factor;       /* a contraction reads it, directly or through what is computed for it */
+  bool is_ending;       /* at the end of the kernel that makes what it reads (a contraction, a reduction, what is
+                           costly) it needs no array of its own either */
 } FusionUse;
 
 /* |out_repeats|: the producer then is arithmetic computed more than once (FusionUse.repeated for its operands). */

@@ -4,14 +4,14 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fusion_decision.h"
 
-enum { MAP_LIMIT = 16, MEMBER_LIMIT = 200, OPERAND_LIMIT = 60 };
+enum { MAP_LIMIT = 16, MEMBER_LIMIT = 200, OPERAND_LIMIT = 60, ENDING_LIMIT = 128 };
 
 /* How an instruction is computed in one group. */
 typedef struct Membership {
   int32_t group;
   int32_t map_count;
   const uint64_t *maps; /* distinct */
-  bool expanded, repeated, is_cut;
+  bool expanded, repeated, is_cut, is_factor;
 } Membership;
 
 typedef struct MembershipList {
@@ -24,7 +24,7 @@ typedef struct Candidate {
   int32_t group;
   int32_t map_count;
   uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT, which only generators may have */
-  bool expanded, repeated, is_cut;
+  bool expanded, repeated, is_cut, is_factor;
 } Candidate;
 
 typedef ARRAY(Candidate) CandidateArray;
@@ -79,6 +79,7 @@ static void add_use(Candidate *candidate, const HloInstruction *user, int operan
   candidate->expanded |= from->expanded || fusion_edge_expands(user, operand);
   candidate->is_cut |= from->is_cut || !fusion_permutes(user);
   candidate->repeated |= from->repeated;
+  candidate->is_factor |= from->is_factor || fusion_is_contraction(user);
 }
 
 /* --- what one group says about one more member --- */
@@ -148,6 +149,7 @@ static void join_all(FusionPlanner *planner, int32_t node) {
                                   .maps = ARENA_COPY_ARRAY(arena, uint64_t, candidate->maps, candidate->map_count),
                                   .expanded = candidate->expanded,
                                   .is_cut = candidate->is_cut,
+                                  .is_factor = candidate->is_factor,
                                   .repeated = candidate->repeated};
   }
   planner->memberships[node] = (MembershipList){candidates->count, memberships};
@@ -156,7 +158,7 @@ static void join_all(FusionPlanner *planner, int32_t node) {
 static void start_group(FusionPlanner *planner, int32_t node) {
   Arena *arena = planner->plan->arena;
   int32_t number = (int32_t)planner->plan->groups.count;
-  FusionGroup group = {.root = node};
+  FusionGroup group = {.root = node, .has_contraction = fusion_is_contraction(planner->plan->nodes[node])};
   array_push(&group.members, arena, node);
   array_push(&planner->plan->groups, arena, group);
   read_operands(planner, number, planner->plan->nodes[node]);
@@ -169,6 +171,63 @@ static void start_group(FusionPlanner *planner, int32_t node) {
 }
 
 /* --- one producer --- */
+
+/* What is computed for one instruction alone, while it is searched backwards. */
+typedef struct EndRegion {
+  int count;
+  const HloInstruction *members[ENDING_LIMIT];
+  bool is_cut[ENDING_LIMIT]; /* beyond a broadcast, slice or the like */
+} EndRegion;
+
+/* Iotas, scalars and what is broadcast from them. */
+static bool is_made_of_scalars(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_BROADCAST) return instruction->operands[0]->shape->rank == 0;
+  return instruction->shape->rank == 0 || instruction->opcode == HLO_IOTA;
+}
+
+static bool is_in_region(const EndRegion *region, const HloInstruction *instruction) {
+  for (int i = 0; i < region->count; i++) {
+    if (region->members[i] == instruction) return true;
+  }
+  return false;
+}
+
+static bool only_used_in(const EndRegion *region, const HloInstruction *instruction) {
+  for (int32_t u = 0; u < instruction->user_count; u++) {
+    if (!is_in_region(region, instruction->users[u])) return false;
+  }
+  return !hlo_instruction_is_root(instruction);
+}
+
+/* Takes in operands that nothing else reads; true at something that is stored, once, and could end with all of it. */
+static bool grow_to_kernel(EndRegion *region) {
+  for (int m = 0; m < region->count; m++) {
+    const HloInstruction *member = region->members[m];
+    bool is_cut = region->is_cut[m] || (!fusion_permutes(member) && member->opcode != HLO_CONCATENATE);
+    for (int i = 0; i < member->operand_count; i++) {
+      const HloInstruction *operand = member->operands[i];
+      if (is_made_of_scalars(operand)) continue;
+      if (is_in_region(region, operand) || !only_used_in(region, operand)) continue;
+      FusionCost cost = fusion_cost(operand);
+      if (operand->opcode == HLO_REDUCE || (!is_cut && cost == FUSION_COST_HIGH)) return true;
+      if (cost == FUSION_COST_NONE || fusion_is_contraction(operand) || region->count == ENDING_LIMIT) continue;
+      region->is_cut[region->count] = is_cut;
+      region->members[region->count++] = operand;
+    }
+  }
+  return false;
+}
+
+/* FusionUse.is_ending: until the region grows no more, since a value may be read by what joins later. */
+static bool ends_kernel(const HloInstruction *producer) {
+  EndRegion region = {.count = 1, .members = {producer}};
+  if (is_made_of_scalars(producer)) return false;
+  for (int before = 0; before < region.count;) {
+    before = region.count;
+    if (grow_to_kernel(&region)) return true;
+  }
+  return false;
+}
 
 static void observe(const FusionPlanner *planner, const HloInstruction *producer, int32_t group,
                     FusionDecision decision) {
@@ -269,6 +328,7 @@ static FusionUse summary_of(const FusionPlanner *planner, const CandidateArray *
     use.repeated |= candidates->data[i].repeated;
     use.is_cut |= candidates->data[i].is_cut;
     use.is_reduced |= !ends_in_loop(planner, candidates->data[i].group);
+    use.is_factor |= candidates->data[i].is_factor;
     use.has_contraction |= group_at(planner, candidates->data[i].group)->has_contraction;
   }
   return use;
@@ -287,6 +347,7 @@ static bool join_consumers(FusionPlanner *planner, int32_t node) {
   everywhere &= drop_full_groups(planner, producer, candidates);
   if (candidates->count == 0) return false;
   FusionUse use = summary_of(planner, candidates, !everywhere);
+  use.is_ending = use.is_factor && ends_kernel(producer);
   bool repeats = false;
   decision = fusion_decide(producer, &use, &repeats);
   for (int64_t i = 0; i < candidates->count; i++) {
