@@ -147,12 +147,10 @@ static const struct {
   const char *name;
   void (*write_text)(StringBuilder *out, const Session *session);
   void (*write_json)(JsonWriter *json, const Session *session);
-} sections[] = {{"totals", write_facts_text, write_facts_json},
-                {"numerics", write_numerics_text, write_numerics_json},
-                {"passes", write_passes_text, write_passes_json},
-                {"rewrites", write_rewrites_text, write_rewrites_json},
-                {"fusions", write_fusions_text, write_fusions_json},
-                {"seconds", write_times_text, write_times_json}};
+} sections[] = {
+    {"totals", write_facts_text, write_facts_json},      {"numerics", write_numerics_text, write_numerics_json},
+    {"passes", write_passes_text, write_passes_json},    {"rewrites", write_rewrites_text, write_rewrites_json},
+    {"fusions", write_fusions_text, write_fusions_json}, {"seconds", write_times_text, write_times_json}};
 
 enum { SECTION_COUNT = sizeof(sections) / sizeof(sections[0]) };
 

@@ -4,6 +4,7 @@
 #define XLAC_PASSES_CONTROL_LOOP_STATE_H
 
 #include "passes/control/call_sites.h"
+#include "passes/control/tuple_edit.h"
 
 typedef struct LoopState {
   HloInstruction *loop;
@@ -21,13 +22,6 @@ bool loop_state_read(HloInstruction *loop, const CallSites *sites, LoopState *ou
 
 /* The body hands element |index| on as it came. */
 bool loop_state_is_invariant(const LoopState *state, int index);
-
-/* Readers of element |index| of |tuple|: true when there is a live one.  |tuple|: state->outside, ->inside or ->test.
- */
-bool loop_state_is_read(const HloInstruction *tuple, int index);
-/* All readers of element |index| of |tuple| read |value|, an instruction of the same computation and shape, instead;
- * true when there was one. */
-bool loop_state_redirect(HloInstruction *tuple, int index, HloInstruction *value);
 
 /* A loop in place of state->loop, with the elements of |kept| (as many flags as elements; all when it is read whole)
  * and, behind them, |added| ones that stay as they are.  |out_inside|: what these are called in the body.  The old loop

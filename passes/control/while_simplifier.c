@@ -2,6 +2,7 @@
 #include "base/checked_math.h"
 #include "hlo/analysis/trip_count.h"
 #include "passes/cleanup/control_edges.h"
+#include "passes/control/constant_value.h"
 #include "passes/control/loop_state.h"
 #include "passes/pipeline/hlo_pass.h"
 
@@ -42,37 +43,6 @@ static bool replace_short_loop(Simplifier *simplifier, HloInstruction *loop) {
 
 /* --- what an element is known to be --- */
 
-/* Made again in each round rather than carried: it needs no operand from outside. */
-static bool is_constant_like(const HloInstruction *value) {
-  if (value->opcode == HLO_BROADCAST) return is_constant_like(value->operands[0]);
-  return value->opcode == HLO_CONSTANT || value->opcode == HLO_IOTA;
-}
-
-static bool same_computation(void *context, const HloComputation *a, const HloComputation *b) {
-  (void)context;
-  return a == b;
-}
-
-static bool same_constant(const HloInstruction *a, const HloInstruction *b) {
-  static const HloAttrEquality equality = {.same_computation = same_computation};
-  if (a->opcode != b->opcode || a->shape != b->shape || !hlo_instruction_same_attrs(a, b, &equality)) return false;
-  return a->operand_count == 0 || same_constant(a->operands[0], b->operands[0]);
-}
-
-static HloInstruction *constant_in(HloComputation *computation, const HloInstruction *value) {
-  HloInstruction *operand = value->operand_count > 0 ? constant_in(computation, value->operands[0]) : NULL;
-  HloInstruction *copy = hlo_computation_add_clone(computation, value, value->shape, &operand, value->operand_count);
-  hlo_instruction_remove_attr(copy, HLO_ATTR_SHARDING);
-  return copy;
-}
-
-static HloInstruction *reader_of(HloInstruction *tuple, int index) {
-  HloInstruction *element =
-      hlo_computation_add(tuple->parent, HLO_GET_TUPLE_ELEMENT, tuple->shape->tuple[index], &tuple, 1, (StringView){0});
-  hlo_instruction_set_int(element, HLO_ATTR_INDEX, index);
-  return element;
-}
-
 /* The body computes with it rather than only handing it on. */
 static bool is_used_inside(const LoopState *state, int index) {
   for (int i = 0; i < state->inside->user_count; i++) {
@@ -85,24 +55,25 @@ static bool is_used_inside(const LoopState *state, int index) {
 
 static void sink_inside(LoopState *state, int index, const HloInstruction *value) {
   bool stays = loop_state_is_invariant(state, index);
-  loop_state_redirect(state->inside, index, constant_in(state->body, value));
+  tuple_redirect_element(state->inside, index, constant_value_copy(state->body, value));
   /* Handed on, it costs nothing; a constant would be copied in each round. */
-  if (stays) hlo_instruction_replace_operand(state->root, index, reader_of(state->inside, index));
+  if (stays) hlo_instruction_replace_operand(state->root, index, tuple_element(state->inside, index));
 }
 
 /* An element that is the same constant in every round is one inside, and outside. */
 static bool sink_constant(Simplifier *simplifier, LoopState *state, int index) {
   HloInstruction *init = state->init->operands[index], *next = state->root->operands[index];
-  if (!may_rewrite(simplifier) || !is_constant_like(init) || init->shape != state->loop->shape->tuple[index])
+  if (!may_rewrite(simplifier) || !constant_value_is(init) || init->shape != state->loop->shape->tuple[index])
     return false;
-  if (!loop_state_is_invariant(state, index) && !(is_constant_like(next) && same_constant(init, next))) return false;
-  bool inside = is_used_inside(state, index), test = loop_state_is_read(state->test, index),
-       outside = loop_state_is_read(state->outside, index);
+  if (!loop_state_is_invariant(state, index) && !(constant_value_is(next) && constant_value_equal(init, next)))
+    return false;
+  bool inside = is_used_inside(state, index), test = tuple_element_is_read(state->test, index),
+       outside = tuple_element_is_read(state->outside, index);
   if (!inside && !test && !outside) return false;
   note(simplifier, "constant-state", state->loop);
   if (inside) sink_inside(state, index, init);
-  if (test) loop_state_redirect(state->test, index, constant_in(state->condition, init));
-  if (outside) loop_state_redirect(state->outside, index, init);
+  if (test) tuple_redirect_element(state->test, index, constant_value_copy(state->condition, init));
+  if (outside) tuple_redirect_element(state->outside, index, init);
   return true;
 }
 
@@ -110,9 +81,9 @@ static bool sink_constant(Simplifier *simplifier, LoopState *state, int index) {
 static bool read_invariant_outside(Simplifier *simplifier, LoopState *state, int index) {
   HloInstruction *init = state->init->operands[index];
   if (!may_rewrite(simplifier) || !loop_state_is_invariant(state, index)) return false;
-  if (!loop_state_is_read(state->outside, index) || init->shape != state->loop->shape->tuple[index]) return false;
+  if (!tuple_element_is_read(state->outside, index) || init->shape != state->loop->shape->tuple[index]) return false;
   note(simplifier, "invariant-outside", state->loop);
-  return loop_state_redirect(state->outside, index, init);
+  return tuple_redirect_element(state->outside, index, init);
 }
 
 /* --- elements that are the same --- */
@@ -130,7 +101,8 @@ static bool read_twin(Simplifier *simplifier, LoopState *state, int a, int b) {
   HloInstruction *tuples[] = {state->inside, state->test, state->outside};
   bool redirected = false;
   for (int i = 0; i < 3 && may_rewrite(simplifier); i++) {
-    if (loop_state_is_read(tuples[i], b)) redirected |= loop_state_redirect(tuples[i], b, reader_of(tuples[i], a));
+    if (tuple_element_is_read(tuples[i], b))
+      redirected |= tuple_redirect_element(tuples[i], b, tuple_element(tuples[i], a));
   }
   if (redirected) note(simplifier, "same-state", state->loop);
   return redirected;
@@ -186,7 +158,7 @@ static void need_element(Needs *needs, int64_t index) {
 static void find_needs(Needs *needs) {
   const LoopState *state = needs->state;
   for (int i = 0; i < state->count; i++) {
-    if (loop_state_is_read(state->outside, i) || loop_state_is_read(state->test, i)) need_element(needs, i);
+    if (tuple_element_is_read(state->outside, i) || tuple_element_is_read(state->test, i)) need_element(needs, i);
   }
   for (int64_t i = 0; i < state->body->instructions.count; i++) {
     HloInstruction *instruction = state->body->instructions.data[i];
