@@ -11,6 +11,7 @@ typedef struct Normalizer {
   IntMap shapes; /* instruction → its shape in the text */
   Arena *scratch;
   bool changed;
+  HloInstructionArray normalised; /* got a default layout, for now at least */
 } Normalizer;
 
 static const Shape *written_shape(const Normalizer *normalizer, const HloInstruction *instruction) {
@@ -79,6 +80,33 @@ static void spell_bitcast(Normalizer *normalizer, HloInstruction *bitcast) {
 
 /* --- where layouts are somebody else's --- */
 
+/* A copy that a former run put at a border: it stays one. */
+static bool is_border_copy(const HloInstruction *instruction, const Shape *normal) {
+  return instruction->opcode == HLO_COPY && instruction->shape == normal;
+}
+
+/* |value|, which nothing else reads, in the layouts of |shape|: a copy or a tuple of copies just makes those. */
+static HloInstruction *coerced(HloInstruction *value, const Shape *shape) {
+  bool is_made_here = value->user_count <= (hlo_instruction_is_root(value) ? 0 : 1);
+  if (value->shape == shape || !is_made_here || !shape_compatible(value->shape, shape))
+    return shape_coerce(value, shape);
+  if (value->opcode == HLO_TUPLE) {
+    for (int i = 0; i < value->operand_count; i++) {
+      HloInstruction *element = value->operands[i];
+      bool is_shared = false; /* by another place in the tuple */
+      for (int k = 0; k < value->operand_count && element->opcode == HLO_COPY; k++) {
+        is_shared |= k != i && value->operands[k] == element;
+      }
+      element = is_shared ? shape_coerce(element, shape->tuple[i]) : coerced(element, shape->tuple[i]);
+      hlo_instruction_replace_operand(value, i, element);
+    }
+  } else if (value->opcode != HLO_COPY) {
+    return shape_coerce(value, shape);
+  }
+  hlo_instruction_set_shape(value, shape);
+  return value;
+}
+
 /* Users of |value| see it in default layouts, whatever its own. */
 static void normalise_for_users(Normalizer *normalizer, HloInstruction *value) {
   const Shape *normal = normal_shape(normalizer, value->shape);
@@ -86,8 +114,12 @@ static void normalise_for_users(Normalizer *normalizer, HloInstruction *value) {
   int32_t user_count = value->user_count;
   HloInstruction **users = ARENA_COPY_ARRAY(normalizer->scratch, HloInstruction *, value->users, user_count);
   bool is_root = hlo_instruction_is_root(value);
+  int32_t copies = 0;
+  for (int32_t u = 0; u < user_count; u++) copies += is_border_copy(users[u], normal);
+  if (copies == user_count && !is_root) return;
   HloInstruction *converted = shape_coerce(value, normal);
   for (int32_t u = 0; u < user_count; u++) {
+    if (is_border_copy(users[u], normal)) continue;
     for (int i = 0; i < users[u]->operand_count; i++) {
       if (users[u]->operands[i] == value) hlo_instruction_replace_operand(users[u], i, converted);
     }
@@ -101,7 +133,7 @@ static void keep_layouts_around(Normalizer *normalizer, HloInstruction *instruct
   for (int i = 0; i < instruction->operand_count; i++) {
     const Shape *wanted = written_shape(normalizer, instruction->operands[i]);
     if (constraints != NULL && i < constraints->value.shapes.count) wanted = constraints->value.shapes.data[i];
-    HloInstruction *operand = shape_coerce(instruction->operands[i], wanted);
+    HloInstruction *operand = coerced(instruction->operands[i], wanted);
     if (operand == instruction->operands[i]) continue;
     hlo_instruction_replace_operand(instruction, i, operand);
     normalizer->changed = true;
@@ -132,7 +164,7 @@ static void normalise_entry(Normalizer *normalizer) {
     hlo_instruction_set_shape(parameter, shape);
     normalise_for_users(normalizer, parameter);
   }
-  root = shape_coerce(module->entry->root, result);
+  root = coerced(module->entry->root, result);
   normalizer->changed |= root != module->entry->root;
   hlo_computation_set_root(module->entry, root);
 }
@@ -143,7 +175,7 @@ static void set_normal_shape(Normalizer *normalizer, HloInstruction *instruction
   const Shape *shape = normal_shape(normalizer, instruction->shape);
   if (shape == instruction->shape) return;
   pointer_map_set(&normalizer->shapes, instruction, (void *)(uintptr_t)instruction->shape);
-  normalizer->changed = true;
+  array_push(&normalizer->normalised, normalizer->scratch, instruction);
   hlo_instruction_set_shape(instruction, shape);
   if (instruction->opcode != HLO_CONSTANT) return;
   /* A literal's data is row major in any layout. */
@@ -181,6 +213,11 @@ static Status run_layout_normalizer(HloPassContext *context, HloModule *module, 
   for (int64_t c = 0; c < module->computations.count; c++)
     normalise_special_cases(&normalizer, module->computations.data[c]);
   normalise_entry(&normalizer);
+  /* Some have their own layouts again. */
+  for (int64_t i = 0; i < normalizer.normalised.count; i++) {
+    HloInstruction *instruction = normalizer.normalised.data[i];
+    normalizer.changed |= instruction->shape != written_shape(&normalizer, instruction);
+  }
   *out_changed = normalizer.changed;
   return STATUS_OK;
 }

@@ -3,7 +3,7 @@
 #include "passes/simplify/algebraic_rules.h"
 
 /* One instruction is rewritten at most so often in a row: no set of rules can loop for ever. */
-enum { REWRITE_LIMIT = 16, RULE_SETS = 4, RULES_PER_OPCODE = 8 };
+enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULE_SETS = 4, RULES_PER_OPCODE = 8 };
 
 /* The rules of each opcode, in table order. */
 typedef struct RuleIndex {
@@ -73,7 +73,10 @@ static bool simplify_computation(HloPassContext *context, const RuleIndex *index
 static Status run_algebraic_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
   const RuleIndex *index = index_rules(context->scratch);
   for (int64_t c = 0; c < module->computations.count; c++) {
-    *out_changed |= simplify_computation(context, index, module->computations.data[c]);
+    /* What a rule made may be of use for another. */
+    for (int i = 0; i < SWEEP_LIMIT && simplify_computation(context, index, module->computations.data[c]); i++) {
+      *out_changed = true;
+    }
   }
   return STATUS_OK;
 }
