@@ -56,9 +56,15 @@ endif
         lint check-format format FORCE
 .DELETE_ON_ERROR:
 
-all: $(XLAC) $(if $(filter build/release,$(BUILD)),build/xlac)
+# LAPACK's routines under the names that JAX gives them: a library of its own, where there is a LAPACK to link it with.
+LAPACK_SOURCES := $(sort $(wildcard runtime/lapack/*.c))
+LAPACK := $(if $(wildcard /usr/include/lapacke.h /usr/include/*/lapacke.h),$(addprefix $(BUILD)/libxlac_lapack,.a .so))
 
-build/xlac: build/release/xlac
+BESIDE := build/xlac $(LAPACK:$(BUILD)/%=build/%)
+
+all: $(XLAC) $(LAPACK) $(if $(filter build/release,$(BUILD)),$(BESIDE))
+
+$(BESIDE): build/%: build/release/%
 	@ln -f $< $@
 
 # ---- rules ----
@@ -94,11 +100,21 @@ $(BUILD)/test/%: $(BUILD)/%.o $(LIBRARY)
 	@echo "LINK  $@"
 	@$(LINK) -o $@ $^ -lcmocka $(LIBRARIES)
 
+$(call object,$(LAPACK_SOURCES)): COMPILE += -fPIC
+
+$(BUILD)/libxlac_lapack.a: $(call object,$(LAPACK_SOURCES))
+	@echo "AR    $@"
+	@rm -f $@ && ar rcsD $@ $^
+
+$(BUILD)/libxlac_lapack.so: $(call object,$(LAPACK_SOURCES))
+	@echo "LINK  $@"
+	@$(LINK) -shared -o $@ $^ -llapacke -lopenblas -lm
+
 # Its assembler reads files that the compiler does not know of.
 $(BUILD)/runtime/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/target_sources.def)
 $(BUILD)/codegen/call/call_targets.o: $(wildcard codegen/call/*.ll)
 
--include $(patsubst %.o,%.d,$(call object,$(SOURCES)))
+-include $(patsubst %.o,%.d,$(call object,$(SOURCES) $(LAPACK_SOURCES)))
 # Objects of tests are kept although no rule names them.
 .SECONDARY: $(call object,$(SOURCES))
 
@@ -141,7 +157,7 @@ test-cases: all
 test-races: all $(filter $(BUILD)/test/runtime/%,$(TESTS))
 	@$(RUN_TESTS) races
 
-FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime/target)))
+FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime/lapack runtime/target)))
 CLANG_FORMAT ?= $(shell command -v clang-format-19 || command -v clang-format)
 
 lint: check-format
@@ -156,7 +172,7 @@ format:
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac/runtime
 	install -m 755 $(XLAC) $(DESTDIR)$(PREFIX)/bin/xlac
-	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/libxlac.a
+	install -m 644 $(LIBRARY) $(LAPACK) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 runtime/abi.h $(DESTDIR)$(PREFIX)/include/xlac/runtime/abi.h
 	install -m 644 runtime/ffi.h $(DESTDIR)$(PREFIX)/include/xlac/runtime/ffi.h
 

@@ -1,8 +1,10 @@
 #include "cli/call_libraries.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "runtime/ffi.h"
@@ -51,20 +53,58 @@ static void *find(const LibraryArray *libraries, const char *symbol) {
   return address;
 }
 
+/* --- LAPACK --- */
+
+static bool is_lapack(StringView symbol) {
+  return sv_starts_with(symbol, SV("lapack_")) && sv_ends_with(symbol, SV("_ffi"));
+}
+
+/* Our own library of LAPACK's routines, beside the program or where it is installed; NULL when it is nowhere. */
+static void *lapack_library(Session *session) {
+  static const char *const places[] = {"libxlac_lapack.so", "../lib/libxlac_lapack.so"};
+  char program[PATH_MAX];
+  ssize_t size = readlink("/proc/self/exe", program, sizeof program);
+  while (size > 0 && program[size - 1] != '/') size--;
+  void *library = NULL;
+  for (size_t i = 0; i < sizeof places / sizeof *places && library == NULL && size > 0; i++)
+    library = dlopen(arena_printf(session->arena, "%.*s%s", (int)size, program, places[i]), RTLD_NOW | RTLD_LOCAL);
+  return library;
+}
+
+/* --- targets --- */
+
 static Status unknown_target(Session *session, const CallTarget *target) {
+  if (is_lapack(target->symbol) && lapack_library(session) == NULL) {
+    Status status = diag_error(session->diag, STATUS_UNSUPPORTED, target->call->loc, "unsupported-lapack",
+                               "'%.*s' needs 'libxlac_lapack.so' beside this program", SV_ARG(target->symbol));
+    diag_note(session->diag, NO_LOC, "'make' makes it where OpenBLAS and LAPACKE are installed");
+    return status;
+  }
   Status status = diag_error(session->diag, STATUS_INVALID, target->call->loc, "unknown-target",
                              "nothing implements the custom call to '%.*s'", SV_ARG(target->symbol));
   diag_note(session->diag, NO_LOC, "'--custom-call-library=FILE.so' names a library that has a function of this name");
   return status;
 }
 
+static void *find_target(Session *session, LibraryArray *libraries, const char *symbol, bool *has_lapack) {
+  void *address = find(libraries, symbol);
+  if (address != NULL || *has_lapack || !is_lapack(sv_from_cstring(symbol))) return address;
+  void *library = lapack_library(session);
+  *has_lapack = true;
+  if (library == NULL) return NULL;
+  array_push(libraries, session->arena, library);
+  return own_symbol(library, symbol);
+}
+
 Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses) {
   LibraryArray libraries = {0};
+  bool has_lapack = false;
   void **addresses = ARENA_NEW_ARRAY(session->arena, void *, targets->count + 1);
   Status result = load_libraries(session, &session->options->values[OPTION_CUSTOM_CALL_LIBRARY], &libraries);
   for (int64_t i = 0; i < targets->count && result != STATUS_IO; i++) {
     StringView symbol = targets->targets[i].symbol;
-    addresses[i] = find(&libraries, arena_copy_string(session->arena, symbol.data, symbol.size));
+    const char *name = arena_copy_string(session->arena, symbol.data, symbol.size);
+    addresses[i] = find_target(session, &libraries, name, &has_lapack);
     if (addresses[i] == NULL) result = unknown_target(session, &targets->targets[i]);
   }
   *out_addresses = addresses;

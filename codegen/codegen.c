@@ -114,7 +114,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     }
     out_object->kernel_count = control.kernel_count;
     out_object->distinct_kernel_count = control.distinct_kernel_count;
-    out_object->header = descriptor_header(module, out_object->entry_name, arena);
+    out_object->header = descriptor_header(module, &out_object->targets, out_object->entry_name, arena);
     arena_destroy(kernels);
     LLVMDisposeModule(llvm_module);
     LLVMContextDispose(context);

@@ -152,7 +152,23 @@ static void describe_leaves(StringBuilder *out, const char *array, const Leaf *l
   }
 }
 
-StringView descriptor_header(const HloModule *module, StringView entry_name, Arena *arena) {
+/* " *   name": comments must not end in a target's name. */
+static void describe_targets(StringBuilder *out, const CallTargets *targets) {
+  bool needs_lapack = false;
+  if (targets->count > 0) sb_append_cstring(out, " * To be linked with functions for its custom calls:\n");
+  for (int64_t i = 0; i < targets->count; i++) {
+    StringView symbol = targets->targets[i].symbol;
+    sb_append_cstring(out, " *   ");
+    for (size_t k = 0; k < symbol.size; k++)
+      sb_append_char(out, strchr("*/\\\n", symbol.data[k]) ? '?' : symbol.data[k]);
+    sb_append_char(out, '\n');
+    needs_lapack |= sv_starts_with(symbol, SV("lapack_"));
+  }
+  if (needs_lapack)
+    sb_append_cstring(out, " * LAPACK's are in xlac's libxlac_lapack.a: -lxlac_lapack -llapacke -lopenblas -lm\n");
+}
+
+StringView descriptor_header(const HloModule *module, const CallTargets *targets, StringView entry_name, Arena *arena) {
   StringBuilder out;
   sb_init(&out, arena);
   int64_t parameter_count, result_count;
@@ -172,6 +188,7 @@ StringView descriptor_header(const HloModule *module, StringView entry_name, Are
       &out,
       " * With options->parallel_for the workspace has (worker_count - 1) * scratch_bytes_per_worker more "
       "bytes.\n");
+  describe_targets(&out, targets);
   sb_printf(&out, " */\n#ifndef XLAC_MODULE_%.*s_H\n#define XLAC_MODULE_%.*s_H\n\n", SV_ARG(sb_view(&guard)),
             SV_ARG(sb_view(&guard)));
   sb_append_cstring(&out, "#include \"runtime/abi.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");

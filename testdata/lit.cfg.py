@@ -23,11 +23,15 @@ config.excludes = ["cases", "corpus", "models", "fuzz", "data", "Inputs", "plann
 build_config = lit_config.params.get("config", "release")
 config.available_features.add(build_config)
 config.available_features.add(platform.machine())
+# LAPACK's library, which is made where Debian's libopenblas-dev and liblapacke-dev are.
+xlac_path = lit_config.params.get("xlac", os.path.join(ROOT, "build", "xlac"))
+if os.path.exists(os.path.join(os.path.dirname(xlac_path), "libxlac_lapack.so")):
+    config.available_features.add("lapack")
 # What runs code for RISC-V: Debian's qemu-user-static, gcc-riscv64-linux-gnu, libc6-dev-riscv64-cross.
 if all(shutil.which(tool) for tool in ("qemu-riscv64-static", "riscv64-linux-gnu-gcc")):
     config.available_features.add("riscv")
 
-config.substitutions.append(("%xlac", lit_config.params.get("xlac", os.path.join(ROOT, "build", "xlac"))))
+config.substitutions.append(("%xlac", xlac_path))
 config.substitutions.append(("%testdata", config.test_source_root))
 config.substitutions.append(("%root", ROOT))
 
