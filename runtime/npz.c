@@ -35,10 +35,8 @@ static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, Stri
   return npy_read(arena, name, (StringView){data, (size_t)stat.size}, diag, &out_member->array);
 }
 
-Status npz_read(Arena *arena, const char *path, DiagSink *diag, NpzFile *out_file) {
-  StringView content;
-  RETURN_IF_ERROR(file_read(arena, path, diag, &content));
-  *out_file = (NpzFile){.path = sv_from_cstring(path)};
+Status npz_parse(Arena *arena, StringView path, StringView content, DiagSink *diag, NpzFile *out_file) {
+  *out_file = (NpzFile){.path = path};
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t *source = zip_source_buffer_create(content.data, content.size, 0, &error);
@@ -58,6 +56,12 @@ Status npz_read(Arena *arena, const char *path, DiagSink *diag, NpzFile *out_fil
   zip_discard(archive);
   zip_error_fini(&error);
   return status;
+}
+
+Status npz_read(Arena *arena, const char *path, DiagSink *diag, NpzFile *out_file) {
+  StringView content;
+  RETURN_IF_ERROR(file_read(arena, path, diag, &content));
+  return npz_parse(arena, sv_from_cstring(path), content, diag, out_file);
 }
 
 const NpyArray *npz_find(const NpzFile *file, StringView name) {

@@ -19,6 +19,9 @@ typedef struct NpzFile {
  * (codes "npz", "npy") when it is no such archive. */
 MUST_USE Status npz_read(Arena *arena, const char *path, DiagSink *diag, NpzFile *out_file);
 
+/* The same for |content|, read from |path|; members are copied. */
+MUST_USE Status npz_parse(Arena *arena, StringView path, StringView content, DiagSink *diag, NpzFile *out_file);
+
 /* NULL when absent. */
 const NpyArray *npz_find(const NpzFile *file, StringView name);
 

@@ -245,3 +245,22 @@ void tensor_to_npy(Arena *arena, const XlacTensor *tensor, const void *storage, 
   }
   out_array->data = values;
 }
+
+static bool same_dims(const XlacTensor *a, const XlacTensor *b) {
+  for (int i = 0; i < a->rank && a->rank == b->rank; i++)
+    if (a->dims[i] != b->dims[i]) return false;
+  return a->rank == b->rank;
+}
+
+Status tensor_from_tensor(Arena *scratch, const XlacTensor *tensor, const XlacTensor *from, const void *storage,
+                          StringView label, DiagSink *diag, void *out_storage) {
+  PrimitiveType type = tensor_type(tensor);
+  bool is_any_bits = type_bits(type) % 8 == 0 && type != TYPE_PRED;
+  if (tensor->type == from->type && is_any_bits && tensor_is_row_major(from) && same_dims(tensor, from)) {
+    tensor_store_logical(tensor, storage, out_storage);
+    return STATUS_OK;
+  }
+  NpyArray array;
+  tensor_to_npy(scratch, from, storage, &array);
+  return tensor_from_npy(scratch, tensor, &array, label, diag, out_storage);
+}

@@ -24,6 +24,11 @@ NpyType npy_type_of(PrimitiveType type);
 MUST_USE Status tensor_from_npy(Arena *scratch, const XlacTensor *tensor, const NpyArray *array, StringView label,
                                 DiagSink *diag, void *out_storage);
 
+/* The same from another tensor's |storage|: elements of one type are copied as they are, others go the way of a file.
+ */
+MUST_USE Status tensor_from_tensor(Arena *scratch, const XlacTensor *tensor, const XlacTensor *from,
+                                   const void *storage, StringView label, DiagSink *diag, void *out_storage);
+
 /* The array a file would hold; its data lives in |arena|. */
 void tensor_to_npy(Arena *arena, const XlacTensor *tensor, const void *storage, NpyArray *out_array);
 
