@@ -85,7 +85,7 @@ static uint64_t nan_bits(const FloatFormat *format, bool is_negative) {
     case SPECIAL_FN:
     case SPECIAL_FNU: return sign | magnitude_mask(format);
     case SPECIAL_FNUZ: return sign_bit(format);
-    default: return is_negative ? 0 : sign_bit(format);
+    default: return sign_bit(format); /* no NaN: -0 stands for both, as in XLA */
   }
 }
 
