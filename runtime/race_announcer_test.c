@@ -40,7 +40,7 @@ static CodegenJit *compile(Fixture *fixture, const HloModule *module, const Mach
   CompiledObject object;
   CodegenJit *jit;
   assert_int_equal(codegen_compile(fixture->arena, module, &options, &fixture->diag, &object), STATUS_OK);
-  assert_int_equal(codegen_jit_load(&object, &fixture->diag, &jit), STATUS_OK);
+  assert_int_equal(codegen_jit_load(&object, NULL, &fixture->diag, &jit), STATUS_OK);
   return jit;
 }
 
