@@ -322,7 +322,6 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
     case EMIT_sort:
       return control->coder == NULL ? control_sort(control, instruction) : not_for_coder(control, instruction);
     case EMIT_rng_state:
-      if (control->coder != NULL) return not_for_coder(control, instruction);
       control_random_state(control, instruction);
       return STATUS_OK;
     case EMIT_custom_call:
