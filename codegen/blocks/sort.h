@@ -1,4 +1,4 @@
-/* sort: lines of elements, one or several arrays at once, by any comparator.  Always stable.
+/* Kernels that sort: lines of elements, one or several arrays at once, by any comparator.
  *
  * What is sorted are records: the position in the line, and before it (as the upper bits of one unsigned number) the
  * key, where the comparator compares the same function of one element and the other in a total order: integers, or
@@ -12,16 +12,22 @@
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
-typedef struct SortCode {
-  LLVMValueRef function; /* internal, void: pointers of the operands, of the results (no overlap), of scratch (64-byte
-                            aligned); i64 begin and end of the lines to sort */
-  int64_t scratch_bytes; /* a multiple of 64 */
-  int64_t line_count, line_length;
-} SortCode;
+/* Whether |kernel| sorts (kernel.h): one stage, with a comparator. */
+bool sort_matches(const Kernel *kernel);
 
-/* The code of |sort|, which has elements, as function |name|.  |vec->builder| is left without a position.
- * STATUS_UNSUPPORTED, located, for comparators that have no code. */
-MUST_USE Status sort_emit(const VecBuilder *vec, const HloInstruction *sort, const char *name, DiagSink *diag,
-                          SortCode *out_code);
+/* STATUS_UNSUPPORTED, located, for comparators that have no code. */
+MUST_USE Status sort_check(const Kernel *kernel, DiagSink *diag);
+
+/* Bytes of scratch, a multiple of 64. */
+int64_t sort_scratch_bytes(const Kernel *kernel);
+
+/* Lines, each of which is a piece for threads; so many runs of them are worthwhile. */
+int64_t sort_piece_count(const Kernel *kernel, int64_t *out_chunk_limit);
+
+/* Emits the body of a function at the builder's position, buffers being |buffer_pointers| (results overlap nothing),
+ * |scratch| 64-byte aligned; leaves the builder at the end of the code, without a terminator.  It sorts lines
+ * [|begin|, |end|) (i64; both NULL: all). */
+void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
+               LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end);
 
 #endif

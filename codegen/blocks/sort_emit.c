@@ -1,12 +1,29 @@
-/* The function of a sort: line by line, records are made, sorted, and followed by the elements. */
+/* The body of a sort: line by line, records are made, sorted, and followed by the elements. */
 #include "base/checked_math.h"
 #include "codegen/blocks/sort_internal.h"
-#include "codegen/kernel/kernel_builder.h"
 
 #define SCRATCH_ALIGNMENT 64
+/* So many elements for each thread at least. */
+#define ELEMENTS_PER_CHUNK 16384
 
-static LLVMTypeRef integer_type(const VecBuilder *vec, int64_t bits) {
-  return LLVMIntTypeInContext(vec->context, (unsigned)bits);
+bool sort_matches(const Kernel *kernel) {
+  return kernel_sorting_stage(kernel) >= 0;
+}
+
+/* --- lines --- */
+
+static int sorted_dim(const Kernel *kernel) {
+  int d = 0;
+  while (kernel->dims[d].kind != KERNEL_SORTED) d++;
+  return d;
+}
+
+static int64_t line_count(const Kernel *kernel) {
+  int64_t count = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == KERNEL_OUTER) count *= kernel->dims[d].extent;
+  }
+  return count;
 }
 
 /* Complex numbers need the alignment of their parts only. */
@@ -15,60 +32,57 @@ static unsigned element_alignment(LLVMTypeRef type) {
   return bytes <= 4 ? bytes : 4;
 }
 
-static LLVMValueRef add_function(const VecBuilder *vec, const char *name, int pointers, Arena *arena) {
-  LLVMTypeRef *parameters = ARENA_NEW_ARRAY(arena, LLVMTypeRef, pointers + 2);
-  for (int i = 0; i < pointers; i++) parameters[i] = LLVMPointerTypeInContext(vec->context, 0);
-  parameters[pointers] = parameters[pointers + 1] = integer_type(vec, 64);
-  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, (unsigned)pointers + 2, false);
-  LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
-  LLVMSetLinkage(function, LLVMInternalLinkage);
-  unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, nounwind, 0));
-  return function;
+/* Stores to the same buffer are the parts of one element. */
+static int part_count(const KernelStage *stage, int first) {
+  int count = 1;
+  while (first + count < stage->store_count && stage->stores[first + count].buffer == stage->stores[first].buffer)
+    count++;
+  return count;
 }
 
-static SortArray array_of(const SortEmitter *emitter, const Shape *shape, int64_t dimension, LLVMValueRef base) {
-  int64_t *strides = ARENA_NEW_ARRAY(emitter->arena, int64_t, shape->rank + 1);
-  shape_strides(shape, strides);
-  return (SortArray){base, base, strides[dimension], integer_type(emitter->vec, 8 * type_storage_bytes(shape->type))};
+static SortArray array_of(const SortEmitter *emitter, int32_t buffer, IndexExpr address, int parts,
+                          const LLVMValueRef *pointers) {
+  const Kernel *kernel = emitter->kernel;
+  int64_t stride = index_dim_coefficient(&kernel->space, address, sorted_dim(kernel));
+  int64_t bits = 8 * type_storage_bytes(kernel->buffers[buffer].type) * parts;
+  return (SortArray){.base = pointers[buffer],
+                     .address = address,
+                     .parts = parts,
+                     .stride = stride / parts,
+                     .type = LLVMIntTypeInContext(emitter->vec->context, (unsigned)bits)};
 }
 
-static const Shape *result_shape(const HloInstruction *sort, int index) {
-  return shape_is_tuple(sort->shape) ? sort->shape->tuple[index] : sort->shape;
-}
-
-static int64_t sorted_dimension(const HloInstruction *sort) {
-  return hlo_instruction_ints(sort, HLO_ATTR_DIMENSIONS).data[0];
-}
-
-static void bind_arrays(SortEmitter *emitter) {
-  const HloInstruction *sort = emitter->sort;
-  int count = sort->operand_count;
-  emitter->operands = ARENA_NEW_ARRAY(emitter->arena, SortArray, count);
-  emitter->results = ARENA_NEW_ARRAY(emitter->arena, SortArray, count);
-  for (int i = 0; i < count; i++) {
-    emitter->operands[i] = array_of(emitter, sort->operands[i]->shape, sorted_dimension(sort),
-                                    LLVMGetParam(emitter->function, (unsigned)i));
-    emitter->results[i] = array_of(emitter, result_shape(sort, i), sorted_dimension(sort),
-                                   LLVMGetParam(emitter->function, (unsigned)(count + i)));
+static void bind_arrays(SortEmitter *emitter, const LLVMValueRef *pointers) {
+  const KernelStage *stage = &emitter->kernel->stages[emitter->stage];
+  emitter->operands = ARENA_NEW_ARRAY(emitter->arena, SortArray, stage->store_count);
+  emitter->results = ARENA_NEW_ARRAY(emitter->arena, SortArray, stage->store_count);
+  for (int i = 0, parts; i < stage->store_count; i += parts) {
+    const KernelStore *store = &stage->stores[i];
+    const KernelValue *value = &emitter->kernel->values[store->value];
+    parts = part_count(stage, i);
+    int number = emitter->array_count++;
+    emitter->operands[number] = array_of(emitter, value->buffer, value->address, parts, pointers);
+    emitter->results[number] = array_of(emitter, store->buffer, store->address, parts, pointers);
   }
 }
 
-/* The first element of line number |line|, lines being counted in row-major order of the other dimensions. */
-static void move_to_line(const SortEmitter *emitter, SortArray *array, const Shape *shape, LLVMValueRef line) {
+/* The first element of line number |line|, lines being counted in row-major order of the outer dims. */
+static void move_to_line(const SortEmitter *emitter, SortArray *array, LLVMValueRef line) {
   LLVMBuilderRef b = emitter->vec->builder;
-  int64_t *strides = ARENA_NEW_ARRAY(emitter->arena, int64_t, shape->rank + 1);
-  LLVMValueRef offset = sort_int(emitter, 0);
-  shape_strides(shape, strides);
-  for (int i = shape->rank - 1; i >= 0; i--) {
-    if (i == sorted_dimension(emitter->sort) || shape->dims[i] == 1) continue;
-    LLVMValueRef extent = sort_int(emitter, shape->dims[i]);
+  const Kernel *kernel = emitter->kernel;
+  LLVMValueRef offset = sort_int(emitter, array->address.constant / array->parts);
+  for (int d = kernel->dim_count - 1; d >= 0; d--) {
+    if (kernel->dims[d].stage != KERNEL_OUTER) continue;
+    int64_t stride = index_dim_coefficient(&kernel->space, array->address, d) / array->parts;
+    LLVMValueRef extent = sort_int(emitter, kernel->dims[d].extent);
     LLVMValueRef index = LLVMBuildURem(b, line, extent, "");
-    offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, index, sort_int(emitter, strides[i]), ""), "");
+    offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, index, sort_int(emitter, stride), ""), "");
     line = LLVMBuildUDiv(b, line, extent, "");
   }
   array->line = LLVMBuildInBoundsGEP2(b, array->type, array->base, &offset, 1, "");
 }
+
+/* --- records --- */
 
 /* The record of the element at |position|. */
 static LLVMValueRef make_record(const SortEmitter *emitter, LLVMValueRef position) {
@@ -96,7 +110,7 @@ static void move_elements(const SortEmitter *emitter, LLVMValueRef records) {
   LLVMBuilderRef b = emitter->vec->builder;
   SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
   LLVMValueRef position = sort_position(emitter, sort_load(emitter, records, loop.index));
-  for (int i = 0; i < emitter->sort->operand_count; i++) {
+  for (int i = 0; i < emitter->array_count; i++) {
     const SortArray *from = &emitter->operands[i], *to = &emitter->results[i];
     LLVMValueRef element = LLVMBuildLoad2(b, from->type, sort_element(emitter, from, position), "");
     LLVMSetAlignment(element, element_alignment(from->type));
@@ -106,36 +120,44 @@ static void move_elements(const SortEmitter *emitter, LLVMValueRef records) {
   sort_loop_end(emitter, &loop);
 }
 
-/* Behind each other in the scratch: records, as many again, counters. */
-static LLVMValueRef scratch_at(const SortEmitter *emitter, int64_t offset) {
-  LLVMValueRef scratch = LLVMGetParam(emitter->function, 2 * (unsigned)emitter->sort->operand_count);
-  LLVMValueRef index = sort_int(emitter, offset);
-  return LLVMBuildInBoundsGEP2(emitter->vec->builder, integer_type(emitter->vec, 8), scratch, &index, 1, "");
-}
-
 static int64_t records_bytes(const SortEmitter *emitter) {
   return align_up(emitter->length * emitter->record_bytes, SCRATCH_ALIGNMENT);
 }
 
-static void emit_lines(SortEmitter *emitter) {
-  unsigned first = 2 * (unsigned)emitter->sort->operand_count + 1;
-  int64_t bytes = records_bytes(emitter);
-  LLVMValueRef records = scratch_at(emitter, 0), spare = scratch_at(emitter, bytes);
-  LLVMValueRef counters = scratch_at(emitter, 2 * bytes);
-  SortLoop lines =
-      sort_loop_begin(emitter, LLVMGetParam(emitter->function, first), LLVMGetParam(emitter->function, first + 1), 1);
-  for (int i = 0; i < emitter->sort->operand_count; i++) {
-    move_to_line(emitter, &emitter->operands[i], emitter->sort->operands[i]->shape, lines.index);
-    move_to_line(emitter, &emitter->results[i], result_shape(emitter->sort, i), lines.index);
+/* --- the body --- */
+
+static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
+  /* behind each other in the scratch: records, as many again, counters */
+  LLVMValueRef parts[3];
+  for (int i = 0; i < 3; i++) {
+    LLVMValueRef offset = sort_int(emitter, i * records_bytes(emitter));
+    LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
+    parts[i] = LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &offset, 1, "");
   }
-  make_records(emitter, records);
-  LLVMValueRef sorted = sort_uses_digits(emitter) ? sort_by_digits(emitter, records, spare, counters)
-                                                  : sort_by_merging(emitter, records, spare);
+  SortLoop lines = sort_loop_begin(emitter, begin, end, 1);
+  for (int i = 0; i < emitter->array_count; i++) {
+    move_to_line(emitter, &emitter->operands[i], lines.index);
+    move_to_line(emitter, &emitter->results[i], lines.index);
+  }
+  make_records(emitter, parts[0]);
+  LLVMValueRef sorted = sort_uses_digits(emitter) ? sort_by_digits(emitter, parts[0], parts[1], parts[2])
+                                                  : sort_by_merging(emitter, parts[0], parts[1]);
   move_elements(emitter, sorted);
   sort_loop_end(emitter, &lines);
 }
 
-static Status check_comparator(const Kernel *comparator, DiagSink *diag) {
+/* What there is to know without a place for code. */
+static SortEmitter sort_emitter(const Kernel *kernel) {
+  SortEmitter emitter = {.kernel = kernel, .stage = kernel_sorting_stage(kernel)};
+  emitter.comparator = kernel->stages[emitter.stage].comparator;
+  emitter.length = kernel->dims[sorted_dim(kernel)].extent;
+  emitter.key = sort_key(emitter.comparator);
+  emitter.record_bytes = !emitter.key.is_known ? 4 : emitter.key.bits == 64 ? 16 : 8;
+  return emitter;
+}
+
+Status sort_check(const Kernel *kernel, DiagSink *diag) {
+  const Kernel *comparator = kernel->stages[kernel_sorting_stage(kernel)].comparator;
   for (int v = 0; v < comparator->value_count; v++) {
     const KernelValue *value = &comparator->values[v];
     if (value->kind != KERNEL_APPLY) continue;
@@ -148,32 +170,30 @@ static Status check_comparator(const Kernel *comparator, DiagSink *diag) {
   return STATUS_OK;
 }
 
-Status sort_emit(const VecBuilder *vec, const HloInstruction *sort, const char *name, DiagSink *diag,
-                 SortCode *out_code) {
-  const Shape *shape = sort->operands[0]->shape;
-  Arena *arena = arena_create();
-  SortEmitter emitter = {.vec = vec, .sort = sort, .arena = arena, .length = shape->dims[sorted_dimension(sort)]};
-  Status status = STATUS_OK;
-  if (emitter.length > INT32_MAX)
-    status = diag_error(diag, STATUS_UNSUPPORTED, sort->loc, "unsupported-op", "'sort' of more than 2^31 - 1 elements");
-  const HloComputation *comparator = hlo_instruction_computation(sort, HLO_ATTR_TO_APPLY);
-  if (status == STATUS_OK) status = kernel_build_region(arena, comparator, sort, diag, &emitter.comparator);
-  if (status == STATUS_OK) status = check_comparator(emitter.comparator, diag);
-  if (status == STATUS_OK) {
-    emitter.key = sort_key(emitter.comparator);
-    int64_t bits = !emitter.key.is_known ? 32 : emitter.key.bits == 64 ? 128 : 64;
-    emitter.record = integer_type(vec, bits);
-    emitter.record_bytes = bits / 8;
-    emitter.function = add_function(vec, name, 2 * sort->operand_count + 1, arena);
-    LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, emitter.function, ""));
-    bind_arrays(&emitter);
-    emit_lines(&emitter);
-    LLVMBuildRetVoid(vec->builder);
-    LLVMClearInsertionPosition(vec->builder);
-    int64_t counters = sort_uses_digits(&emitter) ? sort_counter_bytes(&emitter) : 0;
-    *out_code = (SortCode){emitter.function, align_up(2 * records_bytes(&emitter) + counters, SCRATCH_ALIGNMENT),
-                           shape_element_count(shape) / emitter.length, emitter.length};
+int64_t sort_scratch_bytes(const Kernel *kernel) {
+  SortEmitter emitter = sort_emitter(kernel);
+  int64_t counters = sort_uses_digits(&emitter) ? sort_counter_bytes(&emitter) : 0;
+  return align_up(2 * records_bytes(&emitter) + counters, SCRATCH_ALIGNMENT);
+}
+
+int64_t sort_piece_count(const Kernel *kernel, int64_t *out_chunk_limit) {
+  int64_t lines = line_count(kernel), chunks = lines * kernel->dims[sorted_dim(kernel)].extent / ELEMENTS_PER_CHUNK;
+  *out_chunk_limit = max_i64(1, min_i64(chunks, lines));
+  return lines;
+}
+
+void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
+               LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
+  SortEmitter emitter = sort_emitter(kernel);
+  emitter.vec = vec;
+  emitter.function = function;
+  emitter.arena = arena_create();
+  emitter.record = LLVMIntTypeInContext(vec->context, 8 * (unsigned)emitter.record_bytes);
+  bind_arrays(&emitter, buffer_pointers);
+  if (begin == NULL) {
+    begin = sort_int(&emitter, 0);
+    end = sort_int(&emitter, line_count(kernel));
   }
-  arena_destroy(arena);
-  return status;
+  emit_lines(&emitter, scratch, begin, end);
+  arena_destroy(emitter.arena);
 }

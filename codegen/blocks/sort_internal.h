@@ -20,19 +20,22 @@ LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, co
 
 /* Where one array's elements of the current line are. */
 typedef struct SortArray {
-  LLVMValueRef base; /* pointer to the array, then to element 0 of the line */
-  LLVMValueRef line;
-  int64_t stride;   /* in elements */
-  LLVMTypeRef type; /* integer as wide as an element in memory */
+  LLVMValueRef base; /* pointer to the array */
+  IndexExpr address; /* of a point's element, in elements of the Kernel's buffer */
+  int parts;         /* of those in one element of the sort: 2 for complex numbers */
+  LLVMValueRef line; /* pointer to element 0 of the line */
+  int64_t stride;    /* in elements of the sort */
+  LLVMTypeRef type;  /* integer as wide as one of them in memory */
 } SortArray;
 
 typedef struct SortEmitter {
   const VecBuilder *vec;
-  const HloInstruction *sort;
-  const Kernel *comparator;
+  const Kernel *kernel, *comparator;
+  int stage;
   SortKey key;
   Arena *arena;
   LLVMValueRef function;
+  int array_count;
   SortArray *operands, *results;
   int64_t length;       /* of a line */
   LLVMTypeRef record;   /* i32: a position; i64, i128: a key above 32 bits of position */

@@ -319,11 +319,7 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
     case EMIT_call: return control_computation(control, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY));
     case EMIT_while: return control_while(control, instruction);
     case EMIT_conditional: return control_conditional(control, instruction);
-    case EMIT_sort:
-      return control->coder == NULL ? control_sort(control, instruction) : not_for_coder(control, instruction);
-    case EMIT_rng_state:
-      control_random_state(control, instruction);
-      return STATUS_OK;
+    case EMIT_rng_state: control_random_state(control, instruction); return STATUS_OK;
     case EMIT_custom_call:
       return control->coder == NULL ? control_call(control, instruction) : not_for_coder(control, instruction);
     case EMIT_unsupported:

@@ -35,7 +35,7 @@ typedef struct ControlEmitter {
   int64_t scratch_bytes, scratch_bytes_per_worker;
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
-  int64_t kernel_count, distinct_kernel_count, sort_count, call_count;
+  int64_t kernel_count, distinct_kernel_count, call_count;
   LLVMValueRef random_state; /* on the stack; NULL: nobody asked so far */
   PoisonPlan *poison;        /* NULL: no poisoning */
 } ControlEmitter;
@@ -90,7 +90,6 @@ void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, L
 
 /* Where the scratch of Kernels begins. */
 LLVMValueRef control_scratch(ControlEmitter *control);
-MUST_USE Status control_sort(ControlEmitter *control, const HloInstruction *sort);
 void control_random_state(ControlEmitter *control, const HloInstruction *instruction);
 /* A call out of the module. */
 MUST_USE Status control_call(ControlEmitter *control, const HloInstruction *call);

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction.h"
+#include "codegen/blocks/sort.h"
 #include "codegen/emit/emit_internal.h"
 #include "codegen/emit/kernel_cost.h"
 
@@ -30,7 +31,7 @@ static Status check_supported(const Kernel *kernel, DiagSink *diag) {
                       value->kind == KERNEL_APPLY ? hlo_opcode_text(value->opcode) : "value",
                       type_text(operand_type == TYPE_INVALID ? value->type : operand_type), SV_ARG(source->name));
   }
-  return STATUS_OK;
+  return sort_matches(kernel) ? sort_check(kernel, diag) : STATUS_OK;
 }
 
 static int bound_buffer_count(const Kernel *kernel) {
@@ -41,7 +42,7 @@ static int bound_buffer_count(const Kernel *kernel) {
 
 /* How the code of a Kernel is made. */
 typedef struct Strategy {
-  bool is_contraction, is_transpose, is_unrolled;
+  bool is_contraction, is_sort, is_transpose, is_unrolled;
   TransposePlan transpose;
   EmitPlan loops;
   PieceSplit split; /* of loops and transposes */
@@ -60,7 +61,7 @@ static Strategy choose_strategy(const Kernel *kernel, const VecTarget *target, A
 }
 
 /* More chunks even out how fast threads are; those of contractions pack one of the factors each. */
-enum { LOOP_CHUNKS_PER_WORKER = 4, CONTRACTION_CHUNKS_PER_WORKER = 2 };
+enum { LOOP_CHUNKS_PER_WORKER = 4, CONTRACTION_CHUNKS_PER_WORKER = 2, SORT_CHUNKS_PER_WORKER = 2 };
 
 static void choose_pieces(const Kernel *kernel, const VecTarget *target, Strategy *strategy, KernelCode *code) {
   PieceSplit split = strategy->split;
@@ -68,13 +69,16 @@ static void choose_pieces(const Kernel *kernel, const VecTarget *target, Strateg
   if (strategy->is_contraction) {
     split.piece_count = contraction_piece_count(kernel, target, &most);
     code->chunks_per_worker = CONTRACTION_CHUNKS_PER_WORKER;
+  } else if (strategy->is_sort) {
+    split.piece_count = sort_piece_count(kernel, &most);
+    code->chunks_per_worker = SORT_CHUNKS_PER_WORKER;
   } else {
     split =
         strategy->is_transpose ? transpose_split(kernel, &strategy->transpose) : nest_split(kernel, &strategy->loops);
     most = split.piece_count;
     code->chunks_per_worker = LOOP_CHUNKS_PER_WORKER;
   }
-  code->chunk_limit = min_i64(kernel_chunk_limit(kernel, target), most);
+  code->chunk_limit = strategy->is_sort ? most : min_i64(kernel_chunk_limit(kernel, target), most);
   code->piece_count = 1;
   if (code->chunk_limit == 1) return;
   code->piece_count = split.piece_count;
@@ -154,7 +158,7 @@ static int64_t point_count(const Kernel *kernel) {
 
 bool kernel_is_tiny(const Kernel *kernel) {
   return kernel->part_count == 0 && point_count(kernel) <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
-         bound_buffer_count(kernel) == kernel->buffer_count;
+         bound_buffer_count(kernel) == kernel->buffer_count && !sort_matches(kernel);
 }
 
 static bool has_only_cheap_values(const Kernel *kernel) {
@@ -193,8 +197,10 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
   Strategy strategy = {.split = {.piece_count = 1, .dim = -1}};
-  strategy.is_contraction = contraction_matches(kernel, vec->target);
-  if (!strategy.is_contraction) strategy = choose_strategy(kernel, vec->target, arena);
+  strategy.is_sort = sort_matches(kernel);
+  strategy.is_contraction = !strategy.is_sort && contraction_matches(kernel, vec->target);
+  bool has_loops = !strategy.is_sort && !strategy.is_contraction;
+  if (has_loops) strategy = choose_strategy(kernel, vec->target, arena);
   *out_code = (KernelCode){0};
   choose_pieces(kernel, vec->target, &strategy, out_code);
   LLVMValueRef function = emit_function(vec, kernel, name, out_code->piece_count > 1, arena), scratch;
@@ -208,6 +214,9 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name
   if (strategy.is_contraction) {
     out_code->scratch_bytes = contraction_scratch_bytes(kernel, vec->target);
     contraction_emit(vec, kernel, function, buffers, scratch, emitter.pieces.begin, emitter.pieces.end);
+  } else if (strategy.is_sort) {
+    out_code->scratch_bytes = sort_scratch_bytes(kernel);
+    sort_emit(vec, kernel, function, buffers, scratch, emitter.pieces.begin, emitter.pieces.end);
   } else {
     emit_loops(&emitter, &strategy);
   }

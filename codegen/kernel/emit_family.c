@@ -18,7 +18,6 @@ bool emit_family_makes_kernels(EmitFamily family) {
     case EMIT_tuple:
     case EMIT_forward:
     case EMIT_call:
-    case EMIT_sort:
     case EMIT_rng_state:
     case EMIT_custom_call:
     case EMIT_while:

@@ -23,6 +23,9 @@
  * happen.  PARALLEL promises that points may run in any order and at once.  A fold marked reassociable may be split
  * into partial folds, each seeded with the seed, which is the identity.
  *
+ * A stage with a comparator sorts instead: its one inner dim is SORTED, and its stores write at point i what they have
+ * at the point that is the i-th in the comparator's order, equal ones in the order of their points.
+ *
  * A Kernel of tiles (attention: scores, softmax and the weighted sum of a block of queries) has one outer dim, the
  * number of the tile, and no dims, values and stages beside it: for each tile its parts run one after the other,
  * Kernels themselves, which hand on what they make through its SCRATCH buffers, private to one tile. */
@@ -36,8 +39,9 @@
 
 typedef enum KernelDimKind {
   KERNEL_PARALLEL,
-  KERNEL_REDUCTION, /* of a stage: only folds see the order */
-  KERNEL_SEQUENTIAL /* row-major order matters: scatter */
+  KERNEL_REDUCTION,  /* of a stage: only folds see the order */
+  KERNEL_SEQUENTIAL, /* row-major order matters: scatter */
+  KERNEL_SORTED      /* of a stage with a comparator: the points that are put in order */
 } KernelDimKind;
 
 typedef struct KernelDim {
@@ -110,14 +114,19 @@ typedef struct KernelStore {
   int32_t predicate; /* -1: always */
 } KernelStore;
 
+typedef struct Kernel Kernel;
+
 typedef struct KernelStage {
   int32_t store_count;
   const KernelStore *stores;
+  /* NULL, or of one point: whether one comes before the other.  Buffer of operand 2k holds what goes to the k-th array
+   * that is stored to at the one point, 2k + 1 at the other; what is stored is loaded, without guards. */
+  const Kernel *comparator;
 } KernelStage;
 
 /* One of the Kernels that a Kernel of tiles runs for each tile. */
 typedef struct KernelPart {
-  const struct Kernel *kernel;
+  const Kernel *kernel;
   const int32_t *buffers;            /* by buffer of |kernel|: one of the whole, or KERNEL_TILE_INDEX */
   int32_t index_count;               /* elements of its buffer KERNEL_TILE_INDEX, s64: coordinates of the tile */
   const int64_t *divisors, *extents; /* element i is (tile / divisors[i]) % extents[i] */
@@ -125,7 +134,7 @@ typedef struct KernelPart {
 
 #define KERNEL_TILE_INDEX (-1)
 
-typedef struct Kernel {
+struct Kernel {
   Arena *arena;
   IndexSpace space;
   int32_t dim_count, buffer_count, value_count, fold_count, stage_count;
@@ -137,7 +146,7 @@ typedef struct Kernel {
   int32_t part_count; /* 0, or this is a Kernel of tiles */
   const KernelPart *parts;
   const HloInstruction *source; /* for diagnostics; not part of its identity */
-} Kernel;
+};
 
 /* Equal texts mean equal Kernels: the text is their identity (names do not occur in it). */
 void kernel_print(StringBuilder *out, const Kernel *kernel);
@@ -145,6 +154,9 @@ uint64_t kernel_hash(const Kernel *kernel);
 
 /* Sets |value|'s stage and dims from what it reads: operands, predicate, address, fold, all there already. */
 void kernel_value_depends(const Kernel *kernel, KernelValue *value);
+
+/* The stage that sorts, -1: none does. */
+int kernel_sorting_stage(const Kernel *kernel);
 
 /* Addresses inside their buffers (by range, predicates taken into account where they bound a plain term), value order
  * and types, dims and stages consistent, PARALLEL dims never write one element twice as far as plain terms show.  A

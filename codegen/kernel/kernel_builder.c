@@ -14,6 +14,7 @@ static const RootRule root_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_reduce_window] = root_reduce_window,
     [EMIT_dynamic_update_slice] = root_dynamic_update_slice,
     [EMIT_scatter] = root_scatter,
+    [EMIT_sort] = root_sort,
     [EMIT_select_and_scatter] = root_select_and_scatter,
 };
 

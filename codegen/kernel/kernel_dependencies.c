@@ -41,3 +41,10 @@ void kernel_value_depends(const Kernel *kernel, KernelValue *value) {
   add_value(kernel, value->predicate, value);
   add_index(kernel, value->address, value);
 }
+
+int kernel_sorting_stage(const Kernel *kernel) {
+  for (int s = 0; s < kernel->stage_count; s++) {
+    if (kernel->stages[s].comparator != NULL) return s;
+  }
+  return -1;
+}

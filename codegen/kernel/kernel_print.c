@@ -3,7 +3,7 @@
 #include "base/hash_map.h"
 #include "codegen/kernel/kernel.h"
 
-static const char *const dim_kind_text[] = {"parallel", "reduction", "sequential"};
+static const char *const dim_kind_text[] = {"parallel", "reduction", "sequential", "sorted"};
 static const char *const role_text[] = {"operand", "result", "in-place", "scratch"};
 
 static void print_buffers(StringBuilder *out, const Kernel *kernel) {
@@ -97,6 +97,20 @@ static void print_part(StringBuilder *out, const KernelPart *part, int number) {
   kernel_print(out, part->kernel);
 }
 
+/* The comparator's text, indented. */
+static void print_comparator(StringBuilder *out, const Kernel *comparator) {
+  Arena *scratch = arena_create();
+  StringBuilder text;
+  sb_init(&text, scratch);
+  kernel_print(&text, comparator);
+  sb_append_cstring(out, "  in the order of\n    ");
+  for (size_t i = 0; i < text.size; i++) {
+    sb_append_char(out, text.data[i]);
+    if (text.data[i] == '\n' && i + 1 < text.size) sb_append_cstring(out, "    ");
+  }
+  arena_destroy(scratch);
+}
+
 void kernel_print(StringBuilder *out, const Kernel *kernel) {
   print_buffers(out, kernel);
   sb_append_cstring(out, "outer");
@@ -124,6 +138,7 @@ void kernel_print(StringBuilder *out, const Kernel *kernel) {
       print_guard(out, store->predicate);
       sb_append_cstring(out, "\n");
     }
+    if (kernel->stages[s].comparator != NULL) print_comparator(out, kernel->stages[s].comparator);
   }
   for (int p = 0; p < kernel->part_count; p++) print_part(out, &kernel->parts[p], p);
 }

@@ -119,6 +119,27 @@ static Status check_stage(const KernelCheck *check, int stage) {
   return STATUS_OK;
 }
 
+/* One dim in order, and nothing but elements that are moved. */
+static Status check_sort(const KernelCheck *check, int stage) {
+  const Kernel *kernel = check->kernel;
+  int sorted = 0, inner = 0;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != stage) continue;
+    inner++;
+    sorted += kernel->dims[d].kind == KERNEL_SORTED;
+  }
+  if (kernel->stages[stage].comparator == NULL)
+    return sorted == 0 ? STATUS_OK : broken(check, "kernel-sort", "no comparator in stage", stage);
+  if (sorted != 1 || inner != 1) return broken(check, "kernel-sort", "not one sorted dim in stage", stage);
+  for (int i = 0; i < kernel->stages[stage].store_count; i++) {
+    const KernelStore *store = &kernel->stages[stage].stores[i];
+    const KernelValue *value = &kernel->values[store->value];
+    if (value->kind != KERNEL_LOAD || value->predicate >= 0 || store->predicate >= 0)
+      return broken(check, "kernel-sort", "more than moved elements in store", i);
+  }
+  return STATUS_OK;
+}
+
 static Status check_fold(const KernelCheck *check, int number) {
   const Kernel *kernel = check->kernel;
   const KernelFold *fold = &kernel->folds[number];
@@ -166,11 +187,14 @@ Status kernel_verify(const Kernel *kernel, DiagSink *diag) {
     if (dim->extent < 2) return broken(&check, "kernel-dim", "a loop of less than two rounds, dim", d);
     if (dim->stage < KERNEL_OUTER || dim->stage >= kernel->stage_count)
       return broken(&check, "kernel-dim", "no such stage for dim", d);
-    if (dim->stage == KERNEL_OUTER && dim->kind == KERNEL_REDUCTION)
+    if (dim->stage == KERNEL_OUTER && (dim->kind == KERNEL_REDUCTION || dim->kind == KERNEL_SORTED))
       return broken(&check, "kernel-dim", "wrong kind of dim", d);
   }
   for (int32_t v = 0; v < kernel->value_count; v++) RETURN_IF_ERROR(check_value(&check, v));
   for (int f = 0; f < kernel->fold_count; f++) RETURN_IF_ERROR(check_fold(&check, f));
-  for (int s = 0; s < kernel->stage_count; s++) RETURN_IF_ERROR(check_stage(&check, s));
+  for (int s = 0; s < kernel->stage_count; s++) {
+    RETURN_IF_ERROR(check_stage(&check, s));
+    RETURN_IF_ERROR(check_sort(&check, s));
+  }
   return STATUS_OK;
 }

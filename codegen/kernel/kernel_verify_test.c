@@ -36,6 +36,11 @@ static const char tiles_text[] =
     "ENTRY e { a = f32[2,6,4] parameter(0) b = f32[2,8,4] parameter(1)\n"
     "  ROOT r = f32[2,6,8] fusion(a, b), kind=kCustom, calls=chain }\n";
 
+static const char sort_text[] =
+    "HloModule m\n"
+    "less { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }\n"
+    "ENTRY e { x = s32[3,9] parameter(0) ROOT r = s32[3,9] sort(x), dimensions={1}, to_apply=less }\n";
+
 /* A Kernel whose tables may be changed. */
 typedef struct Mutant {
   Arena *arena;
@@ -215,6 +220,16 @@ static void kernel_verify_checks_parts(void **state) {
   TILES_REFUSED("kernel-part", kernel->stage_count = 1);
 }
 
+/* --- sorts --- */
+
+static void kernel_verify_checks_sorts(void **state) {
+  (void)state;
+  REFUSED(sort_text, "kernel-sort", mutant.stages[0].comparator = NULL);
+  REFUSED(sort_text, "kernel-sort", mutant.dims[1].kind = KERNEL_REDUCTION);
+  REFUSED(sort_text, "kernel-dim", mutant.dims[0].kind = KERNEL_SORTED);
+  REFUSED(sort_text, "kernel-sort", mutant.values[find_value(&mutant, KERNEL_LOAD)].kind = KERNEL_CONSTANT);
+}
+
 /* --- identity --- */
 
 static void kernel_hash_knows_the_text_alone(void **state) {
@@ -235,7 +250,8 @@ int main(void) {
       cmocka_unit_test(kernel_verify_accepts_what_is_built), cmocka_unit_test(kernel_verify_checks_addresses),
       cmocka_unit_test(kernel_verify_checks_buffers),        cmocka_unit_test(kernel_verify_checks_values),
       cmocka_unit_test(kernel_verify_checks_dims),           cmocka_unit_test(kernel_verify_checks_folds),
-      cmocka_unit_test(kernel_verify_checks_parts),          cmocka_unit_test(kernel_hash_knows_the_text_alone),
+      cmocka_unit_test(kernel_verify_checks_parts),          cmocka_unit_test(kernel_verify_checks_sorts),
+      cmocka_unit_test(kernel_hash_knows_the_text_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -215,7 +215,8 @@ static void rewrite_effects(Finisher *finisher, Kernel *kernel, KernelFold *fold
       stores[i].predicate = renumber(finisher, stores[i].predicate);
       stores[i].address = rewrite_index(finisher, stores[i].address);
     }
-    stages[s] = (KernelStage){(int32_t)from->count, stores};
+    const Kernel *comparator = lowering->stages.data[lowering->stage_order.data[s]].comparator;
+    stages[s] = (KernelStage){(int32_t)from->count, stores, comparator};
   }
   kernel->stages = stages;
   kernel->stage_count = (int32_t)lowering->stage_order.count;

@@ -53,6 +53,7 @@ typedef ARRAY(KernelStore) KernelStoreArray;
 
 typedef struct LoweringStage {
   KernelStoreArray stores;
+  const Kernel *comparator; /* of KernelStage */
 } LoweringStage;
 
 typedef struct Lowering {
@@ -259,6 +260,7 @@ bool lowering_cumulative_dim(const HloInstruction *reduce, int *out_dim, bool *o
 Status root_cumulative_window(Lowering *, const HloInstruction *, int dim, bool is_backward);
 Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
 Status root_scatter(Lowering *, const HloInstruction *);
+Status root_sort(Lowering *, const HloInstruction *);
 Status root_select_and_scatter(Lowering *, const HloInstruction *);
 /* The result of select-and-scatter before anything is scattered: its init value everywhere. */
 Status root_select_and_scatter_fill(Lowering *, const HloInstruction *);

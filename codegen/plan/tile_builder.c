@@ -225,9 +225,10 @@ void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int
 }
 
 void tile_end_stage(TileBuilder *builder) {
-  KernelStage stage = {(int32_t)builder->stores.count, builder->stores.data};
+  KernelStage stage = {(int32_t)builder->stores.count, builder->stores.data, builder->comparator};
   array_push(&builder->stages, builder->arena, stage);
   builder->stores = (TileStores){0};
+  builder->comparator = NULL;
 }
 
 /* --- copies of the plan's Kernel --- */

@@ -38,7 +38,8 @@ typedef struct TileBuilder {
   ARRAY(KernelValue) values;
   ARRAY(KernelFold) folds;
   ARRAY(KernelStage) stages;
-  TileStores stores; /* of the stage at hand */
+  TileStores stores;        /* of the stage at hand */
+  const Kernel *comparator; /* of the stage at hand, NULL: it does not sort */
   ARRAY(IndexExpr) parameters;
   int32_t parameter_buffer; /* -1: none yet */
 } TileBuilder;

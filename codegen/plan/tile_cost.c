@@ -167,6 +167,45 @@ static Status add_updates(const Kernel *kernel, const MachineDescription *machin
   return STATUS_OK;
 }
 
+/* Rounds of a network that sorts |length| elements: log2 (log2 + 1) / 2. */
+static double network_rounds(int64_t length) {
+  int64_t levels = 0;
+  while (INT64_C(1) << levels < length) levels++;
+  return (double)(levels * (levels + 1) / 2);
+}
+
+/* A bitonic network: in each round half of the elements are compared with the others, in the comparator's order and
+ * then by their positions, and all arrays and the positions of both halves are exchanged or not. */
+static Status add_sort(const Kernel *kernel, const MachineDescription *machine, int32_t stage, const int64_t *extents,
+                       DiagSink *diag, double *cycles) {
+  const Kernel *comparator = kernel->stages[stage].comparator;
+  uint64_t all = 0;
+  int64_t length = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    all |= UINT64_C(1) << d;
+    if (kernel->dims[d].kind == KERNEL_SORTED) length = extents[d];
+  }
+  int64_t points = points_of(kernel, extents, all);
+  SourceLoc loc = kernel->source->loc;
+  double round = 0, each;
+  for (int32_t v = 0; v < comparator->value_count; v++) {
+    const KernelValue *value = &comparator->values[v];
+    if (value->kind != KERNEL_APPLY || machine_cost_of_opcode(value->opcode) == COST_NONE) continue;
+    PrimitiveType type = cost_type(comparator, value);
+    RETURN_IF_ERROR(machine_op_cycles(machine, value->opcode, type, loc, diag, &each));
+    round += each * (double)machine_vector_count(machine, (points + 1) / 2, type);
+  }
+  RETURN_IF_ERROR(machine_cost_cycles(machine, COST_CMP, TYPE_S32, loc, diag, &each));
+  round += each * (double)machine_vector_count(machine, (points + 1) / 2, TYPE_S32);
+  for (int32_t i = -1; i < kernel->stages[stage].store_count; i++) {
+    PrimitiveType type = i < 0 ? TYPE_S32 : kernel->buffers[kernel->stages[stage].stores[i].buffer].type;
+    RETURN_IF_ERROR(machine_cost_cycles(machine, COST_SELECT, type, loc, diag, &each));
+    round += each * (double)machine_vector_count(machine, points, type);
+  }
+  *cycles += round * network_rounds(length);
+  return STATUS_OK;
+}
+
 Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
                                int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles) {
   Arena *scratch = arena_create();
@@ -186,6 +225,9 @@ Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *m
     const KernelValue *value = &kernel->values[v];
     if (!needed[v] || value->kind != KERNEL_APPLY) continue;
     status = add_value(kernel, machine, value, extents, diag, out_cycles);
+  }
+  for (int32_t s = first_stage; s <= last_stage && status == STATUS_OK; s++) {
+    if (kernel->stages[s].comparator != NULL) status = add_sort(kernel, machine, s, extents, diag, out_cycles);
   }
   if (status == STATUS_OK) status = add_moves(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
   if (status == STATUS_OK) status = add_updates(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);

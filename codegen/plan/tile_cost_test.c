@@ -39,6 +39,18 @@ static void tile_cost_of_scatter_is_row_by_row(void **state) {
   assert_true(cycles <= 99 * 2 * 4);
 }
 
+/* 16 elements: 10 rounds of a network.  A round of 4 lines: 2 vectors of keys compared, 2 of positions compared, 4 of
+ * keys and 4 of positions selected; what is stored is moved, 4 vectors. */
+static void tile_cost_of_sort_is_a_network(void **state) {
+  double cycles = whole_cycles(*state,
+                               "HloModule m\n"
+                               "less { a = s32[] parameter(0) b = s32[] parameter(1)\n"
+                               "  ROOT r = pred[] compare(a, b), direction=LT }\n"
+                               "ENTRY e { x = s32[4,16] parameter(0)\n"
+                               "  ROOT y = s32[4,16] sort(x), dimensions={1}, to_apply=less }\n");
+  assert_true(cycles == 10 * (2 + 2 + 4 + 4) + 4);
+}
+
 static void tile_transfer_rows_are_runs(void **state) {
   (void)state;
   assert_int_equal(tile_transfer_rows((int64_t[]){4, 8}, (int64_t[]){8, 1}, 2), 1);
@@ -54,6 +66,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_is_products, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_movement, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_scatter_is_row_by_row, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_sort_is_a_network, create, destroy),
       cmocka_unit_test(tile_transfer_rows_are_runs),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

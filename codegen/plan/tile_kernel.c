@@ -305,6 +305,19 @@ static Status copy_stores(TileBuilder *builder, int32_t stage) {
   return STATUS_OK;
 }
 
+/* The parts of complex numbers have Tensors of their own, which no comparator of whole ones reads. */
+static Status copy_comparator(TileBuilder *builder, int32_t stage) {
+  const KernelStage *of = &builder->plan->kernel->stages[stage];
+  builder->comparator = of->comparator;
+  for (int32_t i = 1; of->comparator != NULL && i < of->store_count; i++) {
+    if (of->stores[i].buffer != of->stores[i - 1].buffer) continue;
+    return diag_error(builder->diag, STATUS_UNSUPPORTED, builder->command->loc, "unsupported-oncore",
+                      "'%.*s': complex numbers in order have no rule on a vector processor yet",
+                      SV_ARG(builder->command->hlo));
+  }
+  return STATUS_OK;
+}
+
 /* What the folds came to goes back to their Tensors. */
 static void store_accumulators(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
@@ -349,6 +362,7 @@ static Status build_computation(TileBuilder *builder) {
   for (int32_t s = command->first_stage; s <= command->last_stage; s++) {
     RETURN_IF_ERROR(copy_nexts(builder, s));
     RETURN_IF_ERROR(copy_stores(builder, s));
+    RETURN_IF_ERROR(copy_comparator(builder, s));
     tile_end_stage(builder);
   }
   if (command->keeps_accumulators) store_accumulators(builder);

@@ -475,9 +475,14 @@ static void do_write(Follower *f, int32_t number, const TileAccess *access, cons
   }
 }
 
-/* A fold that is begun and finished by one command needs all of its stage's points. */
-static void check_whole_folds(Follower *f, int32_t number) {
+/* A fold that is begun and finished by one command needs all of its stage's points, a sort those of its line. */
+static void check_whole_stages(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
+  for (int32_t d = 0; d < f->kernel->dim_count; d++) {
+    bool is_sorted = f->kernel->dims[d].kind == KERNEL_SORTED && command->points[d].extent > 0;
+    if (!is_sorted || extent_of(f, &command->points[d]) == f->kernel->dims[d].extent) continue;
+    tell(f, number, arena_printf(f->arena, "sorts a part of d%d only", d));
+  }
   for (int32_t a = 0; a < f->kernel->fold_count && !command->keeps_accumulators; a++) {
     int32_t axes[KERNEL_MAX_DIMS], stage = f->kernel->folds[a].stage;
     if (stage < command->first_stage || stage > command->last_stage) continue;
@@ -507,7 +512,7 @@ static void follow_computation(Follower *f, int32_t number) {
                       held));
     return;
   }
-  if (command->index_value < 0) check_whole_folds(f, number);
+  if (command->index_value < 0) check_whole_stages(f, number);
   bool starts = starts_folds(f, command);
   for (int32_t i = 0; i < accesses.count; i++) {
     const TileAccess *access = &accesses.accesses[i];

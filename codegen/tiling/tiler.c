@@ -325,6 +325,7 @@ static void fill_transfer(Tiler *tiler, const TileStep *step, PlanCommand *comma
 /* For people: what kind of work it is. */
 static PlanVerb computation_verb(const Tiler *tiler, const TileCover *cover) {
   const Kernel *kernel = tiler->kernel;
+  if (kernel_sorting_stage(kernel) >= cover->first_stage) return PLAN_SORTK;
   for (int32_t f = 0; f < kernel->fold_count; f++) {
     bool is_here = kernel->folds[f].stage >= cover->first_stage && kernel->folds[f].stage <= cover->last_stage;
     if (is_here && cover->index_value < 0) return tile_fold_is_dot(kernel, f) ? PLAN_DOT : PLAN_REDUCE;

@@ -312,7 +312,8 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
   search.least_footprint = INT64_MAX;
   for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
   TilingPoint best = {.cycles = TOO_LONG};
-  bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel);
+  bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
+                  kernel_sorting_stage(kernel) >= 0;
   int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
   for (int form = 0; form < forms; form++) {
     Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};
