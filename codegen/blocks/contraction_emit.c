@@ -1,87 +1,7 @@
-/* The loops over blocks, and what happens to finished sums. */
+/* The loops over blocks. */
 #include "codegen/blocks/contraction_internal.h"
 
 #define LINE_BYTES 64
-
-/* How many of |total| there are from |begin| on, a multiple of |most|, at most |most|. */
-static LLVMValueRef count_left(const VecBuilder *vec, int64_t most, int64_t total, LLVMValueRef begin) {
-  if (total % most == 0) return block_int(vec, most);
-  return block_minimum(vec, block_int(vec, most), LLVMBuildSub(vec->builder, block_int(vec, total), begin, ""));
-}
-
-/* --- finished tiles --- */
-
-/* Stores the epilogue at |lanes| columns from |column|. */
-static void finish_lanes(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, int lanes,
-                         LLVMValueRef mask) {
-  const KernelStage *stage = &emitter->kernel->stages[1];
-  KernelPoint *point = &emitter->point;
-  int64_t height = point->known.count;
-  point->dims[point->vector_dim] = column;
-  point->lanes = lanes;
-  point->mask = mask;
-  point->accumulators[0] = vec_load(emitter->vec, emitter->plan->type, sums, NULL, lanes);
-  /* all values first: a later store must not see what an earlier one wrote */
-  for (int i = 0; i < stage->store_count; i++) point_value(point, stage->stores[i].value);
-  for (int i = 0; i < stage->store_count; i++) {
-    point_store(point, &stage->stores[i]);
-  }
-  point->lanes = 1;
-  point->mask = NULL;
-  point_forget(point, height);
-}
-
-static bool stores_masked(const ContractionEmitter *emitter) {
-  const VecTarget *target = emitter->vec->target;
-  const KernelStage *stage = &emitter->kernel->stages[1];
-  for (int i = 0; i < stage->store_count && !target->has_masks; i++) {
-    if (!target->has_masks_32 || type_storage_bytes(emitter->kernel->buffers[stage->stores[i].buffer].type) < 4)
-      return false;
-  }
-  return true;
-}
-
-/* Columns [begin, end) of a tile's row, the first of the tile being |column|. */
-static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, LLVMValueRef begin,
-                           LLVMValueRef end, int lanes, bool masked) {
-  const VecBuilder *vec = emitter->vec;
-  if (block_is_empty(begin, end)) return;
-  BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
-  LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, end, lanes) : NULL;
-  finish_lanes(emitter, block_element(vec, emitter->plan->type, sums, loop.index), block_add(vec, column, loop.index),
-               lanes, mask);
-  block_loop_end(emitter, &loop);
-}
-
-/* One row of a tile: columns from |column| to the end of the panel or of the run. */
-static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
-  const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef zero = block_int(vec, 0), width = count_left(vec, plan->panel_width, plan->column_run, column);
-  if (plan->column_run % plan->lanes == 0) {
-    finish_columns(emitter, sums, column, zero, width, plan->lanes, false);
-    return;
-  }
-  int dim = emitter->point.vector_dim;
-  bool masks = stores_masked(emitter) &&
-               contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
-  LLVMValueRef whole = LLVMBuildAnd(vec->builder, width, block_int(vec, -(int64_t)plan->lanes), "");
-  finish_columns(emitter, sums, column, zero, whole, plan->lanes, false);
-  finish_columns(emitter, sums, column, whole, width, masks ? plan->lanes : 1, masks);
-}
-
-static void finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin, LLVMValueRef column) {
-  const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef count = count_left(vec, plan->tile_rows, plan->rows.size, row_begin);
-  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
-  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set, block_add(vec, row_begin, rows.index));
-  emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
-  contraction_hoist(&emitter->point, &plan->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
-  LLVMValueRef offset = block_multiply(vec, rows.index, plan->panel_width);
-  finish_row(emitter, block_element(vec, plan->type, tile, offset), column);
-  block_loop_end(emitter, &rows);
-}
 
 /* --- blocks --- */
 
@@ -96,7 +16,7 @@ static DepthBlock depth_block(ContractionEmitter *emitter, LLVMValueRef number) 
   }
   int64_t extent = emitter->kernel->dims[plan->depth.dims[plan->chunk_dim]].extent;
   DepthBlock block = {.chunk_begin = block_multiply(vec, chunk, plan->chunk_size)};
-  block.chunk_count = count_left(vec, plan->chunk_size, extent, block.chunk_begin);
+  block.chunk_count = block_count_left(vec, plan->chunk_size, extent, block.chunk_begin);
   block.depth = block_multiply(vec, block.chunk_count, plan->inside_chunk);
   return block;
 }
@@ -155,7 +75,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     LLVMBuildCondBr(vec->builder, equals(vec, position->number, plan->block_count - 1, LLVMIntEQ), last, behind);
     LLVMPositionBuilderAtEnd(vec->builder, last);
   }
-  finish_tile(emitter, tile, block_add(vec, position->row_begin, row), position->column);
+  contraction_finish_tile(emitter, tile, block_add(vec, position->row_begin, row), position->column);
   if (behind != NULL) {
     LLVMBuildBr(vec->builder, behind);
     LLVMPositionBuilderAtEnd(vec->builder, behind);
@@ -213,6 +133,7 @@ static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLV
   }
   for (int i = outside; i < plan->columns.count; i++) emitter->point.dims[plan->columns.dims[i]] = block_int(vec, 0);
   position->column = block_multiply(vec, in_run, plan->panel_width);
+  contraction_keep_columns(emitter, position->column);
   provide_rhs(emitter, position);
   BlockLoop tiles = block_loop_begin(emitter, block_int(vec, 0), position->tile_count, 1, false);
   emit_tile(emitter, position, tiles.index);
@@ -289,6 +210,7 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef 
   emitter.lhs_pack = scratch_at(vec, scratch, plan.lhs_offset);
   emitter.rhs_pack = scratch_at(vec, scratch, plan.rhs_offset);
   emitter.tiles = scratch_at(vec, scratch, plan.tile_offset);
+  emitter.kept = scratch_at(vec, scratch, plan.kept_offset);
   set_work(&emitter, begin, end);
   if (plan.is_skinny) {
     contraction_emit_skinny(&emitter);

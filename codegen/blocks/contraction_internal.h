@@ -19,6 +19,8 @@ typedef struct ValueSet {
 
 typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT } ContractionRole;
 
+#define MOST_KEPT 8
+
 typedef struct ContractionPlan {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
@@ -68,7 +70,13 @@ typedef struct ContractionPlan {
   ContractionRole split;
   int64_t piece_count, chunk_limit;
 
-  int64_t lhs_offset, rhs_offset, tile_offset, scratch_bytes;
+  /* Values of the epilogue that are computed from columns alone (the scale of a batch norm): once for each panel, and
+   * kept, |kept_stride| bytes each. */
+  int kept_count;
+  int32_t kept[MOST_KEPT];
+  int64_t kept_stride;
+
+  int64_t lhs_offset, rhs_offset, tile_offset, kept_offset, scratch_bytes;
 } ContractionPlan;
 
 /* False when |kernel| is no contraction or is better walked element by element. */
@@ -90,6 +98,9 @@ int contraction_lanes(const Kernel *kernel, const VecTarget *target, const Value
 /* Whether all loads of |set| are contiguous or uniform along |dim|, and at least one contiguous. */
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
 
+/* Which values of the epilogue are kept. */
+void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan);
+
 /* Completes a plan whose roles are known for few rows and factors that are contiguous along the depth; false for others
  * (contraction_skinny.c). */
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan);
@@ -106,8 +117,8 @@ typedef struct ContractionEmitter {
   const Kernel *kernel;
   const ContractionPlan *plan;
   LLVMValueRef function;
-  LLVMValueRef lhs_pack, rhs_pack, tiles; /* scratch */
-  BlockRange work[ROLE_COUNT];            /* of this call: batch entries, tiles of rows, panels */
+  LLVMValueRef lhs_pack, rhs_pack, tiles, kept; /* scratch */
+  BlockRange work[ROLE_COUNT];                  /* of this call: batch entries, tiles of rows, panels */
   KernelPoint point;
 } ContractionEmitter;
 
@@ -115,6 +126,8 @@ LLVMValueRef block_int(const VecBuilder *vec, int64_t value);
 LLVMValueRef block_add(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef block_multiply(const VecBuilder *vec, LLVMValueRef a, int64_t b);
 LLVMValueRef block_minimum(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b);
+/* How many of |total| there are from |begin| on, a multiple of |most|, at most |most|. */
+LLVMValueRef block_count_left(const VecBuilder *vec, int64_t most, int64_t total, LLVMValueRef begin);
 /* |base| + |index| elements of |type| in memory. */
 LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef index);
 
@@ -159,6 +172,12 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
 /* The address of the rhs at the beginning of the block and |column|, where it is a plain load that walks the block's
  * depth as one. */
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
+
+/* Computes what is kept of the panel at |column| of the current run. */
+void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column);
+/* Stores the epilogue of a finished tile, rows from |row_begin| and columns of the panel at |column| on. */
+void contraction_finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin,
+                             LLVMValueRef column);
 
 /* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes).  |ahead|, if not NULL: memory that will
  * be read soon in rows |ahead_stride| apart, as many as |depth|. */

@@ -28,6 +28,11 @@ LLVMValueRef block_minimum(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b
   return LLVMBuildSelect(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, a, b, ""), a, b, "");
 }
 
+LLVMValueRef block_count_left(const VecBuilder *vec, int64_t most, int64_t total, LLVMValueRef begin) {
+  if (total % most == 0) return block_int(vec, most);
+  return block_minimum(vec, block_int(vec, most), LLVMBuildSub(vec->builder, block_int(vec, total), begin, ""));
+}
+
 LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef index) {
   return LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), base, &index, 1, "");
 }

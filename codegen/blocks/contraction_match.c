@@ -360,7 +360,8 @@ static void choose_blocks(ContractionPlan *plan) {
   plan->rhs_offset = aligned((plan->tiles_per_block * plan->tile_rows + 1) * plan->row_stride * bytes);
   plan->tile_offset =
       plan->rhs_offset + aligned(ceil_div(plan->block_depth, plan->group) * plan->packed_stride * bytes);
-  plan->scratch_bytes = plan->tile_offset + aligned(tiles_kept * tile_bytes);
+  plan->kept_offset = plan->tile_offset + aligned(tiles_kept * tile_bytes);
+  plan->scratch_bytes = plan->kept_offset + aligned(plan->kept_count * plan->kept_stride);
 }
 
 /* Each chunk of rows or columns packs the whole of the other factor: it must be long enough for that to pay. */
@@ -480,6 +481,7 @@ bool contraction_plan(const Kernel *kernel, const VecTarget *target, Contraction
   if (plan->rows.size < 2 && !plan->rhs_in_place) return false;
   choose_depth(kernel, plan);
   choose_ahead(kernel, plan);
+  contraction_choose_kept(kernel, target, plan);
   choose_blocks(plan);
   choose_split(plan);
   return true;

@@ -8,7 +8,8 @@ enum {
   CHEAP_MAP_LIMIT = 2,
   FREE_GROUP_LIMIT = 8,
   UNARY_GROUP_LIMIT = 4,
-  BINARY_GROUP_LIMIT = 2
+  BINARY_GROUP_LIMIT = 2,
+  DEEP = 16 /* products of a sum */
 };
 
 #define YES(text) ((FusionDecision){true, text})
@@ -120,6 +121,23 @@ bool fusion_is_contraction(const HloInstruction *instruction) {
   return instruction->opcode == HLO_DOT || instruction->opcode == HLO_CONVOLUTION;
 }
 
+bool fusion_is_deep_contraction(const HloInstruction *instruction) {
+  if (!fusion_is_contraction(instruction)) return false;
+  const Shape *lhs = instruction->operands[0]->shape, *rhs = instruction->operands[1]->shape;
+  if (instruction->opcode == HLO_DOT) {
+    Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_LHS_CONTRACTING_DIMS);
+    int64_t depth = 1;
+    for (int64_t i = 0; i < dims.count; i++) depth *= lhs->dims[dims.data[i]];
+    return depth >= DEEP;
+  }
+  if (hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1) != 1 ||
+      hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1)
+    return false;
+  const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  int64_t outputs = rhs->dims[dims->kernel_output_feature];
+  return outputs > 0 && shape_element_count(rhs) / outputs >= DEEP;
+}
+
 FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return NO("a reduction is a loop of its own");
   if (fusion_cost(instruction) == FUSION_COST_NONE) return NO("the operation is not computed element by element");
@@ -179,6 +197,13 @@ bool fusion_edge_expands(const HloInstruction *user, int operand) {
   return shape_element_count(user->shape) > shape_element_count(user->operands[operand]->shape);
 }
 
+bool fusion_edge_is_column(const HloInstruction *user) {
+  const Shape *from = user->operands[0]->shape, *to = user->shape;
+  if (user->opcode != HLO_BROADCAST || from->rank == 0 || to->rank == 0 || !shape_has_default_layout(to)) return false;
+  Int64List dimensions = hlo_instruction_ints(user, HLO_ATTR_DIMENSIONS);
+  return dimensions.data[from->rank - 1] == to->rank - 1 && shape_element_count(from) == to->dims[to->rank - 1];
+}
+
 bool fusion_is_generator(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_IOTA) return true;
   if (instruction->opcode != HLO_BROADCAST) return false;
@@ -232,6 +257,7 @@ static FusionDecision decide_costly(const FusionUse *use) {
   if (use->stored) return NO("stored for another user");
   if (use->group_count > 1) return NO("costly, and several fusions need it");
   if (use->map_count > 1) return NO("costly, and read under several index maps");
+  if (use->is_column) return YES("computed once for each column of the contraction");
   if (use->expanded) return NO("costly, and read several times an element");
   if (use->repeated) return NO("costly, and used by what is computed more than once");
   return YES("its only consumer");
@@ -239,7 +265,8 @@ static FusionDecision decide_costly(const FusionUse *use) {
 
 static FusionDecision decide_cheap(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
   if (use->stored) return NO("stored for another user");
-  *out_repeats = use->group_count > 1 || use->map_count > 1 || use->expanded || use->repeated;
+  bool is_expanded = use->expanded && !use->is_column;
+  *out_repeats = use->group_count > 1 || use->map_count > 1 || is_expanded || use->repeated;
   if (!*out_repeats) return YES("its only consumer");
   if (use->repeated) return NO("used by what is computed more than once already");
   if (use->map_count > CHEAP_MAP_LIMIT) return NO("read under several index maps");
@@ -250,6 +277,7 @@ static FusionDecision decide_cheap(const HloInstruction *producer, const FusionU
 
 FusionDecision fusion_decide(const HloInstruction *producer, const FusionUse *use, bool *out_repeats) {
   *out_repeats = use->repeated;
+  if (use->is_summed_end) return NO("the contraction that makes its operand ends with it");
   if (use->is_factor) return decide_factor(producer, use, out_repeats);
   switch (fusion_cost(producer)) {
     case FUSION_COST_FREE: return decide_free(producer, use);

@@ -23,6 +23,8 @@ typedef enum FusionCost {
 FusionCost fusion_cost(const HloInstruction *instruction);
 /* A dot or a convolution: its consumers may be computed with it (the epilogue), its operands are not. */
 bool fusion_is_contraction(const HloInstruction *instruction);
+/* A dot or a convolution of all channels with sums so long that what is computed once a column does not count. */
+bool fusion_is_deep_contraction(const HloInstruction *instruction);
 /* |user| reads every element of its operand exactly once, in whatever order. */
 bool fusion_permutes(const HloInstruction *user);
 
@@ -38,6 +40,8 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand);
 uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t map);
 /* |user| reads elements of operand |operand| more than once each. */
 bool fusion_edge_expands(const HloInstruction *user, int operand);
+/* |user| repeats its operand along all dimensions but the last: elements stay columns. */
+bool fusion_edge_is_column(const HloInstruction *user);
 /* Larger than what it is made from: better remade than read, even where it is stored as well. */
 bool fusion_is_generator(const HloInstruction *instruction);
 
@@ -51,6 +55,9 @@ typedef struct FusionUse {
   bool is_cut;          /* somewhere on the way elements are dropped or repeated */
   bool is_reduced;      /* the fusion ends in a reduction or an update in place */
   bool has_contraction; /* one of the fusions has a dot or convolution in it already */
+  bool is_column;       /* all that expands it repeats it along what a contraction's rows are likely to be: its elements
+                           are needed once for each column, which stays in cache */
+  bool is_summed_end;   /* only a reduction needs it, and it is what a contraction could end with */
   bool is_factor;       /* a contraction reads it, directly or through what is computed for it */
   bool is_ending;       /* at the end of the kernel that makes what it reads (a contraction, a reduction, what is
                            costly) it needs no array of its own either */

@@ -6,12 +6,15 @@
 
 enum { MAP_LIMIT = 16, MEMBER_LIMIT = 200, OPERAND_LIMIT = 60, ENDING_LIMIT = 128 };
 
+/* The map under which a group's root is computed. */
+#define ROOT_MAP 1
+
 /* How an instruction is computed in one group. */
 typedef struct Membership {
   int32_t group;
   int32_t map_count;
   const uint64_t *maps; /* distinct */
-  bool expanded, repeated, is_cut, is_factor;
+  bool expanded, repeated, is_cut, is_factor, misses_columns;
 } Membership;
 
 typedef struct MembershipList {
@@ -24,7 +27,7 @@ typedef struct Candidate {
   int32_t group;
   int32_t map_count;
   uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT, which only generators may have */
-  bool expanded, repeated, is_cut, is_factor;
+  bool expanded, repeated, is_cut, is_factor, misses_columns;
 } Candidate;
 
 typedef ARRAY(Candidate) CandidateArray;
@@ -75,8 +78,11 @@ static Candidate *candidate_for(CandidateArray *candidates, Arena *arena, int32_
 
 /* |user|, evaluated as |from| says, reads its operand number |operand|. */
 static void add_use(Candidate *candidate, const HloInstruction *user, int operand, const Membership *from) {
+  bool is_element = from->map_count == 1 && from->maps[0] == ROOT_MAP, expands = fusion_edge_expands(user, operand);
   for (int32_t i = 0; i < from->map_count; i++) add_map(candidate, fusion_operand_map(user, operand, from->maps[i]));
-  candidate->expanded |= from->expanded || fusion_edge_expands(user, operand);
+  candidate->expanded |= from->expanded || expands;
+  candidate->misses_columns |= from->misses_columns || (from->expanded && !fusion_permutes(user));
+  candidate->misses_columns |= expands && !(is_element && fusion_edge_is_column(user));
   candidate->is_cut |= from->is_cut || !fusion_permutes(user);
   candidate->repeated |= from->repeated;
   candidate->is_factor |= from->is_factor || fusion_is_contraction(user);
@@ -150,6 +156,7 @@ static void join_all(FusionPlanner *planner, int32_t node) {
                                   .expanded = candidate->expanded,
                                   .is_cut = candidate->is_cut,
                                   .is_factor = candidate->is_factor,
+                                  .misses_columns = candidate->misses_columns,
                                   .repeated = candidate->repeated};
   }
   planner->memberships[node] = (MembershipList){candidates->count, memberships};
@@ -162,7 +169,7 @@ static void start_group(FusionPlanner *planner, int32_t node) {
   array_push(&group.members, arena, node);
   array_push(&planner->plan->groups, arena, group);
   read_operands(planner, number, planner->plan->nodes[node]);
-  static const uint64_t root_map = 1;
+  static const uint64_t root_map = ROOT_MAP;
   MembershipList *list = &planner->memberships[node];
   Membership *memberships = ARENA_NEW_ARRAY(arena, Membership, list->count + 1);
   for (int64_t i = 0; i < list->count; i++) memberships[i] = list->data[i];
@@ -227,6 +234,30 @@ static bool ends_kernel(const HloInstruction *producer) {
     if (grow_to_kernel(&region)) return true;
   }
   return false;
+}
+
+/* |root| ends with what a contraction makes, element by element. */
+static bool ends_contraction(const HloInstruction *root) {
+  EndRegion region = {.count = 1, .members = {root}};
+  for (int m = 0; m < region.count; m++) {
+    const HloInstruction *member = region.members[m];
+    if (!fusion_permutes(member)) continue;
+    for (int i = 0; i < member->operand_count; i++) {
+      const HloInstruction *operand = member->operands[i];
+      if (fusion_is_deep_contraction(operand)) return operand->user_count == 1;
+      if (fusion_cost(operand) == FUSION_COST_NONE || is_made_of_scalars(operand)) continue;
+      if (is_in_region(&region, operand) || region.count == ENDING_LIMIT) continue;
+      region.members[region.count++] = operand;
+    }
+  }
+  return false;
+}
+
+/* FusionUse.is_column of the only candidate; the contraction may still have to join. */
+static bool is_column_of_contraction(const FusionPlanner *planner, const CandidateArray *candidates) {
+  const Candidate *candidate = &candidates->data[0];
+  if (candidates->count != 1 || !candidate->expanded || candidate->misses_columns || candidate->is_factor) return false;
+  return ends_contraction(root_of(planner, candidate->group));
 }
 
 static void observe(const FusionPlanner *planner, const HloInstruction *producer, int32_t group,
@@ -320,6 +351,11 @@ static bool ends_in_loop(const FusionPlanner *planner, int32_t group) {
   return root != HLO_REDUCE && root != HLO_DYNAMIC_UPDATE_SLICE;
 }
 
+/* The only candidate's root is a reduction. */
+static bool ends_in_reduction(const FusionPlanner *planner, const CandidateArray *candidates) {
+  return candidates->count == 1 && root_of(planner, candidates->data[0].group)->opcode == HLO_REDUCE;
+}
+
 static FusionUse summary_of(const FusionPlanner *planner, const CandidateArray *candidates, bool stored) {
   FusionUse use = {.group_count = (int)candidates->count, .stored = stored};
   for (int64_t i = 0; i < candidates->count; i++) {
@@ -348,6 +384,9 @@ static bool join_consumers(FusionPlanner *planner, int32_t node) {
   if (candidates->count == 0) return false;
   FusionUse use = summary_of(planner, candidates, !everywhere);
   use.is_ending = use.is_factor && ends_kernel(producer);
+  use.is_summed_end = ends_in_reduction(planner, candidates) && fusion_cost(producer) != FUSION_COST_FREE &&
+                      !fusion_is_contraction(producer) && ends_contraction(producer);
+  use.is_column = is_column_of_contraction(planner, candidates);
   bool repeats = false;
   decision = fusion_decide(producer, &use, &repeats);
   for (int64_t i = 0; i < candidates->count; i++) {

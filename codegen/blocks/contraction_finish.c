@@ -1,0 +1,118 @@
+/* What happens to finished sums: the epilogue, computed in lanes along the columns of one row after the other.
+ *
+ * What is computed from columns alone (the scale of a batch norm) is computed once for a panel and kept. */
+#include "codegen/blocks/contraction_internal.h"
+
+/* A stretch of one row: columns |column| and following, |first| being the first one's number in the panel. */
+typedef struct ColumnStep {
+  LLVMValueRef first, column, mask;
+  int lanes;
+  LLVMValueRef sums; /* of the row; NULL: of no row, what is kept is computed */
+} ColumnStep;
+
+static LLVMValueRef kept_address(const ContractionEmitter *emitter, int number, LLVMValueRef first) {
+  const ContractionPlan *plan = emitter->plan;
+  const VecBuilder *vec = emitter->vec;
+  LLVMValueRef place = block_element(vec, TYPE_S8, emitter->kept, block_int(vec, number * plan->kept_stride));
+  return block_element(vec, emitter->kernel->values[plan->kept[number]].type, place, first);
+}
+
+static void compute_kept(ContractionEmitter *emitter, const ColumnStep *step) {
+  const ContractionPlan *plan = emitter->plan;
+  for (int i = 0; i < plan->kept_count; i++) {
+    LLVMValueRef value = point_value_lanes(&emitter->point, plan->kept[i]);
+    PrimitiveType type = emitter->kernel->values[plan->kept[i]].type;
+    vec_store(emitter->vec, type, value, kept_address(emitter, i, step->first), NULL, step->lanes);
+  }
+}
+
+static void load_kept(ContractionEmitter *emitter, const ColumnStep *step) {
+  const ContractionPlan *plan = emitter->plan;
+  for (int i = 0; i < plan->kept_count; i++) {
+    PrimitiveType type = emitter->kernel->values[plan->kept[i]].type;
+    LLVMValueRef pointer = kept_address(emitter, i, step->first);
+    point_set_value(&emitter->point, plan->kept[i], vec_load(emitter->vec, type, pointer, NULL, step->lanes));
+  }
+}
+
+static void finish_step(ContractionEmitter *emitter, const ColumnStep *step) {
+  const KernelStage *stage = &emitter->kernel->stages[1];
+  KernelPoint *point = &emitter->point;
+  int64_t height = point->known.count;
+  point->dims[point->vector_dim] = step->column;
+  point->lanes = step->lanes;
+  point->mask = step->mask;
+  if (step->sums == NULL) {
+    compute_kept(emitter, step);
+  } else {
+    load_kept(emitter, step);
+    point->accumulators[0] = vec_load(emitter->vec, emitter->plan->type, step->sums, NULL, step->lanes);
+    /* all values first: a later store must not see what an earlier one wrote */
+    for (int i = 0; i < stage->store_count; i++) point_value(point, stage->stores[i].value);
+    for (int i = 0; i < stage->store_count; i++) point_store(point, &stage->stores[i]);
+  }
+  point->lanes = 1;
+  point->mask = NULL;
+  point_forget(point, height);
+}
+
+static bool stores_masked(const ContractionEmitter *emitter) {
+  const VecTarget *target = emitter->vec->target;
+  const KernelStage *stage = &emitter->kernel->stages[1];
+  for (int i = 0; i < stage->store_count && !target->has_masks; i++) {
+    if (!target->has_masks_32 || type_storage_bytes(emitter->kernel->buffers[stage->stores[i].buffer].type) < 4)
+      return false;
+  }
+  return true;
+}
+
+/* |sums| NULL: what is kept.  Columns [begin, end) of a tile's row, the first of the tile being |column|. */
+static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, LLVMValueRef begin,
+                           LLVMValueRef end, int lanes, bool masked) {
+  const VecBuilder *vec = emitter->vec;
+  if (block_is_empty(begin, end)) return;
+  BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
+  ColumnStep step = {.first = loop.index, .column = block_add(vec, column, loop.index), .lanes = lanes};
+  if (masked) step.mask = block_lanes_below(vec, loop.index, end, lanes);
+  if (sums != NULL) step.sums = block_element(vec, emitter->plan->type, sums, loop.index);
+  finish_step(emitter, &step);
+  block_loop_end(emitter, &loop);
+}
+
+/* One row of a tile: columns from |column| to the end of the panel or of the run. */
+static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef zero = block_int(vec, 0), width = block_count_left(vec, plan->panel_width, plan->column_run, column);
+  if (plan->column_run % plan->lanes == 0) {
+    finish_columns(emitter, sums, column, zero, width, plan->lanes, false);
+    return;
+  }
+  int dim = emitter->point.vector_dim;
+  bool masks = stores_masked(emitter) &&
+               contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
+  LLVMValueRef whole = LLVMBuildAnd(vec->builder, width, block_int(vec, -(int64_t)plan->lanes), "");
+  finish_columns(emitter, sums, column, zero, whole, plan->lanes, false);
+  finish_columns(emitter, sums, column, whole, width, masks ? plan->lanes : 1, masks);
+}
+
+void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column) {
+  const ContractionPlan *plan = emitter->plan;
+  if (plan->kept_count == 0) return;
+  emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
+  finish_row(emitter, NULL, column);
+}
+
+void contraction_finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin,
+                             LLVMValueRef column) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionPlan *plan = emitter->plan;
+  LLVMValueRef count = block_count_left(vec, plan->tile_rows, plan->rows.size, row_begin);
+  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
+  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set, block_add(vec, row_begin, rows.index));
+  emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
+  contraction_hoist(&emitter->point, &plan->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
+  LLVMValueRef offset = block_multiply(vec, rows.index, plan->panel_width);
+  finish_row(emitter, block_element(vec, plan->type, tile, offset), column);
+  block_loop_end(emitter, &rows);
+}
