@@ -6,6 +6,7 @@
 #include "base/json_writer.h"
 #include "cli/call_libraries.h"
 #include "cli/driver.h"
+#include "cli/host_transfers.h"
 #include "cli/interpreter.h"
 #include "cli/module_descriptor.h"
 #include "cli/outside_call.h"
@@ -40,6 +41,7 @@ typedef struct RunState {
   QueueSimulator simulator;    /* ENGINE_SIM */
   XlacRunOptions run_options;
   FailureReporter reporter;
+  HostTransfers transfers;
   OutsideCalls *outside; /* ENGINE_INTERPRET */
   ModuleRun *run;
   CaseMeta meta_data;
@@ -105,7 +107,10 @@ static void set_engine(Session *session, RunState *state) {
 static void create_run(Session *session, RunState *state) {
   state->reporter = (FailureReporter){.session = session};
   if (state->jit == NULL) {
-    state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options, .abi_version = XLAC_ABI_VERSION};
+    state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
+                                          .abi_version = XLAC_ABI_VERSION,
+                                          .transfer = host_transfers_do,
+                                          .transfer_data = &state->transfers};
     state->outside = outside_calls_create(session, &state->run_options);
     state->run = runner_create(session->arena, NULL, module_descriptor(session->arena, session->module), NULL);
     return;
@@ -117,7 +122,9 @@ static void create_run(Session *session, RunState *state) {
                                         .parallel_for = thread_pool_parallel_for,
                                         .worker_count = thread_pool_worker_count(state->threads),
                                         .on_failure = call_failure_report,
-                                        .failure_data = &state->reporter};
+                                        .failure_data = &state->reporter,
+                                        .transfer = host_transfers_do,
+                                        .transfer_data = &state->transfers};
   set_engine(session, state);
   state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit),
                              &state->run_options);
@@ -130,6 +137,7 @@ static Status prepare(Session *session, RunState *state) {
         case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
     state->meta = &state->meta_data;
   }
+  RETURN_IF_ERROR(host_transfers_init(&state->transfers, session));
   create_run(session, state);
   RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
   driver_end_phase(session, "inputs", start);
@@ -137,6 +145,7 @@ static Status prepare(Session *session, RunState *state) {
 }
 
 static Status execute_once(Session *session, RunState *state, double *out_seconds) {
+  host_transfers_begin_run(&state->transfers);
   if (state->engine != ENGINE_INTERPRET) return runner_execute(state->run, session->diag, out_seconds);
   HloHost host = outside_calls_host(state->outside);
   return interpreter_execute(session, state->run, &host, out_seconds);
@@ -197,6 +206,7 @@ static Status write_results(Session *session, const RunState *state) {
     array_print(&text, &state->results[i].array);
     sb_append_char(&text, '\n');
   }
+  host_transfers_print(&state->transfers, &text);
   return driver_add_output(session, "-", sb_view(&text));
 }
 
@@ -269,6 +279,7 @@ static Status run(Session *session, RunState *state) {
   add_simulation(session, state);
   RETURN_IF_ERROR(executed);
   collect_results(session, state);
+  RETURN_IF_ERROR(host_transfers_write(&state->transfers));
   RETURN_IF_ERROR(write_results(session, state));
   RETURN_IF_ERROR(write_times(session, state));
   return compare_results(session, state);

@@ -2,26 +2,10 @@
 
 #include <string.h>
 
+#include "codegen/tensor_constants.h"
 #include "runtime/abi.h"
 
-_Static_assert((int)TYPE_PRED == (int)XLAC_PRED && (int)TYPE_BF16 == (int)XLAC_BF16 &&
-                   (int)TYPE_F8E8M0FNU == (int)XLAC_F8E8M0FNU && (int)TYPE_C128 == (int)XLAC_C128,
-               "the ABI numbers element types as primitive_type.def does");
-
 #define DESCRIPTOR_WORKSPACE_ALIGNMENT 64
-
-/* One leaf of the interface. */
-typedef struct Leaf {
-  StringView name;
-  const Shape *shape;
-  int64_t alias;
-} Leaf;
-
-typedef struct DescriptorBuilder {
-  LLVMContextRef context;
-  LLVMModuleRef module;
-  Arena *arena;
-} DescriptorBuilder;
 
 /* --- leaves --- */
 
@@ -36,25 +20,25 @@ static StringView leaf_name(const HloInstruction *instruction, int node, Arena *
   return sb_view(&name);
 }
 
-static void add_leaves(const HloInstruction *instruction, Arena *arena, Leaf *leaves, int64_t *count) {
+static void add_leaves(const HloInstruction *instruction, Arena *arena, TensorLeaf *leaves, int64_t *count) {
   for (int node = 0; node < shape_node_count(instruction->shape); node++) {
     const Shape *shape = shape_node(instruction->shape, node);
-    if (!shape_is_tuple(shape)) leaves[(*count)++] = (Leaf){leaf_name(instruction, node, arena), shape, -1};
+    if (!shape_is_tuple(shape)) leaves[(*count)++] = (TensorLeaf){leaf_name(instruction, node, arena), shape, -1};
   }
 }
 
-static Leaf *parameter_leaves(const HloModule *module, Arena *arena, int64_t *out_count) {
+static TensorLeaf *parameter_leaves(const HloModule *module, Arena *arena, int64_t *out_count) {
   int64_t total = 0;
   const HloInstructionArray *parameters = &module->entry->parameters;
   for (int64_t i = 0; i < parameters->count; i++) total += shape_leaf_count(parameters->data[i]->shape);
-  Leaf *leaves = ARENA_NEW_ARRAY(arena, Leaf, total);
+  TensorLeaf *leaves = ARENA_NEW_ARRAY(arena, TensorLeaf, total);
   *out_count = 0;
   for (int64_t i = 0; i < parameters->count; i++) add_leaves(parameters->data[i], arena, leaves, out_count);
   return leaves;
 }
 
-static Leaf *result_leaves(const HloModule *module, Arena *arena, int64_t *out_count) {
-  Leaf *leaves = ARENA_NEW_ARRAY(arena, Leaf, shape_leaf_count(module->entry->root->shape));
+static TensorLeaf *result_leaves(const HloModule *module, Arena *arena, int64_t *out_count) {
+  TensorLeaf *leaves = ARENA_NEW_ARRAY(arena, TensorLeaf, shape_leaf_count(module->entry->root->shape));
   *out_count = 0;
   add_leaves(module->entry->root, arena, leaves, out_count);
   return leaves;
@@ -62,61 +46,12 @@ static Leaf *result_leaves(const HloModule *module, Arena *arena, int64_t *out_c
 
 /* --- the constant --- */
 
-static LLVMValueRef int_value(const DescriptorBuilder *builder, int bits, int64_t value) {
-  return LLVMConstInt(LLVMIntTypeInContext(builder->context, (unsigned)bits), (unsigned long long)value, true);
-}
-
-static LLVMValueRef private_global(const DescriptorBuilder *builder, LLVMValueRef initializer, const char *name) {
-  LLVMValueRef global = LLVMAddGlobal(builder->module, LLVMTypeOf(initializer), name);
-  LLVMSetInitializer(global, initializer);
-  LLVMSetGlobalConstant(global, true);
-  LLVMSetLinkage(global, LLVMPrivateLinkage);
-  return global;
-}
-
-static LLVMValueRef string_value(const DescriptorBuilder *builder, StringView text) {
-  return private_global(builder, LLVMConstStringInContext2(builder->context, text.data, text.size, false), "name");
-}
-
-static LLVMValueRef ints_value(const DescriptorBuilder *builder, const int64_t *values, int count) {
-  LLVMTypeRef type = LLVMInt64TypeInContext(builder->context);
-  LLVMValueRef *elements = ARENA_NEW_ARRAY(builder->arena, LLVMValueRef, count + 1);
-  for (int i = 0; i < count; i++) elements[i] = int_value(builder, 64, values[i]);
-  if (count == 0) return LLVMConstNull(LLVMPointerTypeInContext(builder->context, 0));
-  return private_global(builder, LLVMConstArray2(type, elements, (uint64_t)count), "dims");
-}
-
-static LLVMValueRef tensor_value(const DescriptorBuilder *builder, const Leaf *leaf) {
-  const Shape *shape = leaf->shape;
-  bool is_array = shape_is_array(shape);
-  int64_t element = is_array ? type_storage_bytes(shape->type) : 1;
-  int64_t alignment = type_is_complex(shape->type) ? element / 2 : element;
-  LLVMValueRef fields[] = {
-      string_value(builder, leaf->name),
-      int_value(builder, 32, is_array ? (int64_t)shape->type : 0),
-      int_value(builder, 32, shape->rank),
-      ints_value(builder, shape->dims, shape->rank),
-      ints_value(builder, shape->layout.minor_to_major, is_array ? shape->rank : 0),
-      int_value(builder, 64, is_array ? shape_byte_size(shape) : 0),
-      int_value(builder, 64, alignment),
-      int_value(builder, 64, leaf->alias),
-  };
-  return LLVMConstStructInContext(builder->context, fields, sizeof fields / sizeof *fields, false);
-}
-
-static LLVMValueRef tensors_value(const DescriptorBuilder *builder, const Leaf *leaves, int64_t count) {
-  if (count == 0) return LLVMConstNull(LLVMPointerTypeInContext(builder->context, 0));
-  LLVMValueRef *elements = ARENA_NEW_ARRAY(builder->arena, LLVMValueRef, count);
-  for (int64_t i = 0; i < count; i++) elements[i] = tensor_value(builder, &leaves[i]);
-  return private_global(builder, LLVMConstArray2(LLVMTypeOf(elements[0]), elements, (uint64_t)count), "tensors");
-}
-
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
                      StringView entry_name, int64_t workspace_bytes, int64_t scratch_bytes_per_worker, Arena *scratch) {
-  DescriptorBuilder builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
+  TensorConstants builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
   int64_t parameter_count, result_count;
-  Leaf *parameters = parameter_leaves(module, scratch, &parameter_count);
-  Leaf *results = result_leaves(module, scratch, &result_count);
+  TensorLeaf *parameters = parameter_leaves(module, scratch, &parameter_count);
+  TensorLeaf *results = result_leaves(module, scratch, &result_count);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
     if (allocation->kind != ALLOCATION_PARAMETER || allocation->result < 0) continue;
@@ -124,17 +59,17 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
     results[allocation->result].alias = allocation->parameter;
   }
   LLVMValueRef fields[] = {
-      int_value(&builder, 64, (int64_t)sizeof(XlacDescriptor)),
-      int_value(&builder, 32, XLAC_ABI_VERSION),
-      int_value(&builder, 32, 0),
-      string_value(&builder, module->name),
-      int_value(&builder, 64, parameter_count),
-      int_value(&builder, 64, result_count),
-      tensors_value(&builder, parameters, parameter_count),
-      tensors_value(&builder, results, result_count),
-      int_value(&builder, 64, workspace_bytes),
-      int_value(&builder, 64, DESCRIPTOR_WORKSPACE_ALIGNMENT),
-      int_value(&builder, 64, scratch_bytes_per_worker),
+      tensor_int(&builder, 64, (int64_t)sizeof(XlacDescriptor)),
+      tensor_int(&builder, 32, XLAC_ABI_VERSION),
+      tensor_int(&builder, 32, 0),
+      tensor_text_constant(&builder, module->name),
+      tensor_int(&builder, 64, parameter_count),
+      tensor_int(&builder, 64, result_count),
+      tensor_array(&builder, parameters, parameter_count),
+      tensor_array(&builder, results, result_count),
+      tensor_int(&builder, 64, workspace_bytes),
+      tensor_int(&builder, 64, DESCRIPTOR_WORKSPACE_ALIGNMENT),
+      tensor_int(&builder, 64, scratch_bytes_per_worker),
   };
   LLVMValueRef value = LLVMConstStructInContext(builder.context, fields, sizeof fields / sizeof *fields, false);
   const char *name = arena_printf(scratch, "%.*s_descriptor", SV_ARG(entry_name));
@@ -145,7 +80,8 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
 
 /* --- the header --- */
 
-static void describe_leaves(StringBuilder *out, const char *array, const Leaf *leaves, int64_t count, Arena *scratch) {
+static void describe_leaves(StringBuilder *out, const char *array, const TensorLeaf *leaves, int64_t count,
+                            Arena *scratch) {
   for (int64_t i = 0; i < count; i++) {
     StringView shape = shape_text(scratch, leaves[i].shape, true);
     sb_printf(out, " *   %s[%lld]  %.*s  %.*s\n", array, (long long)i, SV_ARG(shape), SV_ARG(leaves[i].name));
@@ -172,8 +108,8 @@ StringView descriptor_header(const HloModule *module, const CallTargets *targets
   StringBuilder out;
   sb_init(&out, arena);
   int64_t parameter_count, result_count;
-  Leaf *parameters = parameter_leaves(module, arena, &parameter_count);
-  Leaf *results = result_leaves(module, arena, &result_count);
+  TensorLeaf *parameters = parameter_leaves(module, arena, &parameter_count);
+  TensorLeaf *results = result_leaves(module, arena, &result_count);
   StringBuilder guard;
   sb_init(&guard, arena);
   for (size_t i = 0; i < entry_name.size; i++) {

@@ -187,6 +187,21 @@ typedef struct XlacFailure {
   const char *message;     /* what the callee says; valid until on_failure returns */
 } XlacFailure;
 
+typedef enum XlacTransferKind { XLAC_INFEED = 1, XLAC_OUTFEED, XLAC_SEND, XLAC_RECV } XlacTransferKind;
+
+/* Data to or from the host: infeed, outfeed, and the sends and receives that are host transfers. */
+typedef struct XlacTransfer {
+  int32_t kind; /* XlacTransferKind */
+  int32_t reserved;
+  const char *instruction; /* its name in the HLO */
+  const char *config;      /* infeed_config or outfeed_config; of sends and receives the frontend attribute
+                              _xla_host_transfer_rendezvous; "" without */
+  int64_t channel_id;      /* of sends and receives */
+  int64_t leaf_count;
+  const XlacTensor *leaves; /* what they are; their names are empty */
+  void *const *data;        /* each leaf's bytes: to be filled by infeed and recv, only read for outfeed and send */
+} XlacTransfer;
+
 /* What the caller may provide; NULL stands for all defaults. */
 typedef struct XlacRunOptions {
   uint64_t struct_size;
@@ -207,6 +222,10 @@ typedef struct XlacRunOptions {
   /* Is told why before the function returns XLAC_CALL_FAILED, from the calling thread.  NULL: nobody is. */
   void (*on_failure)(void *failure_data, const XlacFailure *failure);
   void *failure_data;
+  /* Does a transfer, from the calling thread, in the order of the module's tokens; returns NULL, or why it cannot,
+   * valid until on_failure returns.  NULL: transfers fail. */
+  const char *(*transfer)(void *transfer_data, const XlacTransfer *transfer);
+  void *transfer_data;
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for

@@ -24,6 +24,7 @@ REWRITTEN = {
     "batch-norm-training": "batch-norm-expander",
     "all-gather-start": "async-to-sync", "all-gather-done": "async-to-sync",
     "all-reduce-start": "async-to-sync", "all-reduce-done": "async-to-sync",
+    "send-done": "async-to-sync", "recv-done": "async-to-sync",
     "collective-permute-start": "async-to-sync", "collective-permute-done": "async-to-sync",
     "all-gather": "collective-expander", "all-reduce": "collective-expander", "all-to-all": "collective-expander",
     "collective-broadcast": "collective-expander", "collective-permute": "collective-expander",

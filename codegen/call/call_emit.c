@@ -1,4 +1,4 @@
-/* Custom calls: a function around each, which hands over what its version of the interface wants. */
+/* Calls: a function around each, which hands over what its version of the interface wants. */
 #include "codegen/call/call_internal.h"
 #include "runtime/ffi.h"
 
@@ -50,8 +50,7 @@ static void succeed(const CallCode *code) {
   LLVMBuildRet(code->builder, call_int(code, code->i32, 0));
 }
 
-/* Goes on behind where |value| is null, and leaves the builder in the block where it is not. */
-static LLVMBasicBlockRef branch_if_set(const CallCode *code, LLVMValueRef value) {
+LLVMBasicBlockRef call_branch_if_set(const CallCode *code, LLVMValueRef value) {
   LLVMBasicBlockRef set = call_block(code), behind = call_block(code);
   LLVMBuildCondBr(code->builder, LLVMBuildIsNull(code->builder, value, ""), behind, set);
   LLVMPositionBuilderAtEnd(code->builder, set);
@@ -70,7 +69,7 @@ static Status emit_typed(const CallCode *code) {
   LLVMValueRef future = LLVMBuildLoad2(code->builder, code->pointer,
                                        call_offset(code, frame, (int64_t)offsetof(XLA_FFI_CallFrame, future)), "");
   error = call_support(code, "xlac.ffi.wait", (LLVMValueRef[]){error, future}, 2);
-  LLVMBasicBlockRef behind = branch_if_set(code, error);
+  LLVMBasicBlockRef behind = call_branch_if_set(code, error);
   LLVMValueRef message = call_support(code, "xlac.ffi.message", &error, 1);
   LLVMValueRef result = call_failure(code, symbol, message);
   call_support(code, "xlac.ffi.destroy", &error, 1);
@@ -82,8 +81,7 @@ static Status emit_typed(const CallCode *code) {
 
 /* --- older calls --- */
 
-/* The leaves' addresses as an array on the stack. */
-static LLVMValueRef address_array(const CallCode *code, int first, int count) {
+LLVMValueRef call_address_array(const CallCode *code, int first, int count) {
   LLVMTypeRef type = LLVMArrayType2(code->pointer, (uint64_t)count + 1);
   LLVMValueRef array = LLVMBuildAlloca(code->builder, type, "");
   for (int i = 0; i < count; i++) call_store(code, code->leaves[first + i].address, array, i * (int64_t)sizeof(void *));
@@ -92,7 +90,7 @@ static LLVMValueRef address_array(const CallCode *code, int first, int count) {
 
 static void check_status(const CallCode *code, LLVMValueRef status) {
   LLVMValueRef message = LLVMBuildLoad2(code->builder, code->pointer, status, "");
-  LLVMBasicBlockRef behind = branch_if_set(code, message);
+  LLVMBasicBlockRef behind = call_branch_if_set(code, message);
   LLVMValueRef result = call_failure(code, call_target(code->call), message);
   call_support(code, "xlac.status.clear", &status, 1);
   LLVMBuildRet(code->builder, result);
@@ -105,9 +103,9 @@ static Status emit_untyped(const CallCode *code) {
   const HloAttr *config = hlo_instruction_attr(code->call, HLO_ATTR_BACKEND_CONFIG);
   StringView opaque = config != NULL ? config->value.text : SV("");
   int result_count = code->count - code->operand_count;
-  LLVMValueRef in = address_array(code, 0, code->operand_count), out;
+  LLVMValueRef in = call_address_array(code, 0, code->operand_count), out;
   if (shape_is_tuple(code->call->shape))
-    out = address_array(code, code->operand_count, result_count);
+    out = call_address_array(code, code->operand_count, result_count);
   else
     out = code->leaves[code->operand_count].address;
   LLVMValueRef status = NULL, arguments[5] = {out, in};
@@ -162,11 +160,15 @@ static void add_function(CallCode *code, const char *name) {
   LLVMPositionBuilderAtEnd(code->builder, call_block(code));
 }
 
+static StringView callee_of(const HloInstruction *call) {
+  return call->opcode == HLO_CUSTOM_CALL ? call_target(call) : sv_from_cstring(hlo_opcode_text(call->opcode));
+}
+
 static Status check_call(const CallCode *code) {
   const HloInstruction *call = code->call;
   if (hlo_instruction_called_count(call) > 0)
     return diag_error(code->diag, STATUS_UNSUPPORTED, call->loc, "unsupported-call",
-                      "'%.*s' is given computations, which no handler can call", SV_ARG(call_target(call)));
+                      "'%.*s' is given computations, which no handler can call", SV_ARG(callee_of(call)));
   for (int i = 0; i < code->count; i++) {
     const Shape *shape = code->leaves[i].shape;
     if (shape_is_dynamic(shape) || (!shape_is_array(shape) && shape->type != TYPE_TOKEN))
@@ -174,6 +176,11 @@ static Status check_call(const CallCode *code) {
                         SV_ARG(call_target(call)), SV_ARG(shape_text(code->arena, shape, false)));
   }
   return STATUS_OK;
+}
+
+static Status emit_body(const CallCode *code) {
+  if (call_is_transfer(code->call->opcode)) return call_emit_transfer(code);
+  return call_version(code->call) == CUSTOM_CALL_API_VERSION_TYPED_FFI ? emit_typed(code) : emit_untyped(code);
 }
 
 Status call_emit(LLVMModuleRef llvm_module, const HloInstruction *call, const char *name, DiagSink *diag,
@@ -188,7 +195,7 @@ Status call_emit(LLVMModuleRef llvm_module, const HloInstruction *call, const ch
   Status status = check_call(&code);
   if (status == STATUS_OK) {
     add_function(&code, name);
-    status = call_version(call) == CUSTOM_CALL_API_VERSION_TYPED_FFI ? emit_typed(&code) : emit_untyped(&code);
+    status = emit_body(&code);
   }
   *out_function = code.function;
   LLVMDisposeBuilder(code.builder);

@@ -37,11 +37,20 @@ void call_store(const CallCode *code, LLVMValueRef value, LLVMValueRef base, int
 /* A constant of the object; its address. */
 LLVMValueRef call_constant(const CallCode *code, LLVMValueRef value);
 LLVMValueRef call_text(const CallCode *code, StringView text); /* zero-terminated */
+/* The addresses of |count| leaves as an array on the stack. */
+LLVMValueRef call_address_array(const CallCode *code, int first, int count);
 LLVMBasicBlockRef call_block(const CallCode *code);
 /* Calls a function of the module's own, declared types and all. */
 LLVMValueRef call_support(const CallCode *code, const char *name, LLVMValueRef *arguments, unsigned count);
 /* Tells of a failure; what the function then returns. */
 LLVMValueRef call_failure(const CallCode *code, StringView callee, LLVMValueRef message);
+
+/* Goes on behind where |value| is null, and leaves the builder in the block where it is not. */
+LLVMBasicBlockRef call_branch_if_set(const CallCode *code, LLVMValueRef value);
+
+/* infeed, outfeed, send, recv (transfer_emit.c) */
+bool call_is_transfer(HloOpcode opcode);
+MUST_USE Status call_emit_transfer(const CallCode *code);
 
 /* The frame of a typed call on the stack, filled in but for nothing (typed_frame.c): XLA_FFI_CallFrame's address. */
 MUST_USE Status call_typed_frame(const CallCode *code, LLVMValueRef *out_frame);

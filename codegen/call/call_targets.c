@@ -14,6 +14,8 @@
 _Static_assert(offsetof(XlacRunOptions, on_failure) == 56 && offsetof(XlacRunOptions, failure_data) == 64 &&
                    XLAC_CALL_FAILED == 1 && sizeof(XlacFailure) == 24,
                "failure.ll knows these");
+_Static_assert(offsetof(XlacRunOptions, transfer) == 72 && offsetof(XlacRunOptions, transfer_data) == 80,
+               "transfer.ll knows these");
 _Static_assert(sizeof(XLA_FFI_Api) == 192 && offsetof(XLA_FFI_Api, XLA_FFI_Error_Create) == 48 &&
                    sizeof(XLA_FFI_Api_Version) == 24 && offsetof(XLA_FFI_Error_Create_Args, message) == 16 &&
                    offsetof(XLA_FFI_Error_GetMessage_Args, message) == 24 &&
@@ -31,6 +33,7 @@ _Static_assert(sizeof(XLA_FFI_Api) == 192 && offsetof(XLA_FFI_Api, XLA_FFI_Error
 SUPPORT(failure)
 SUPPORT(typed_call)
 SUPPORT(call_status)
+SUPPORT(transfer)
 
 /* --- targets --- */
 
@@ -94,8 +97,8 @@ static void link_support(LLVMModuleRef llvm_module, const char *begin, const cha
 
 /* Linking drops what is internal and not used yet, so that the texts have it public. */
 static void hide_support(LLVMModuleRef llvm_module) {
-  static const char *const names[] = {"xlac.call.fail",   "xlac.ffi.api",     "xlac.ffi.wait",
-                                      "xlac.ffi.message", "xlac.ffi.destroy", "xlac.status.clear"};
+  static const char *const names[] = {"xlac.call.fail",   "xlac.ffi.api",      "xlac.ffi.wait",     "xlac.ffi.message",
+                                      "xlac.ffi.destroy", "xlac.status.clear", "xlac.call.transfer"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     LLVMValueRef value = LLVMGetNamedFunction(llvm_module, names[i]);
     if (value == NULL) value = LLVMGetNamedGlobal(llvm_module, names[i]);
@@ -105,7 +108,7 @@ static void hide_support(LLVMModuleRef llvm_module) {
 
 /* What the calls of |module| need. */
 typedef struct CallNeeds {
-  bool failure, typed_call, call_status;
+  bool failure, typed_call, call_status, transfer;
 } CallNeeds;
 
 static CallNeeds needs_of(const HloModule *module) {
@@ -113,6 +116,9 @@ static CallNeeds needs_of(const HloModule *module) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) {
+      bool is_transfer = call_is_transfer(list->data[i]->opcode);
+      needs.failure |= is_transfer;
+      needs.transfer |= is_transfer;
       if (list->data[i]->opcode != HLO_CUSTOM_CALL) continue;
       CustomCallApiVersion version = call_version(list->data[i]);
       needs.failure = true;
@@ -146,6 +152,7 @@ Status call_declare(LLVMModuleRef llvm_module, const HloModule *module, const Ca
   if (needs.failure) link_support(llvm_module, xlac_call_failure, xlac_call_end_failure);
   if (needs.typed_call) link_support(llvm_module, xlac_call_typed_call, xlac_call_end_typed_call);
   if (needs.call_status) link_support(llvm_module, xlac_call_call_status, xlac_call_end_call_status);
+  if (needs.transfer) link_support(llvm_module, xlac_call_transfer, xlac_call_end_transfer);
   hide_support(llvm_module);
   return STATUS_OK;
 }

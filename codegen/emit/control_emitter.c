@@ -304,11 +304,6 @@ Status control_conditional(ControlEmitter *control, const HloInstruction *condit
 
 /* --- instructions --- */
 
-static Status not_for_coder(ControlEmitter *control, const HloInstruction *instruction) {
-  return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-oncore",
-                    "'%s' has no rule for vector processors yet", hlo_opcode_text(instruction->opcode));
-}
-
 static Status emit_instruction(ControlEmitter *control, const HloInstruction *instruction) {
   if (hlo_is_view(instruction) || emit_scalar(control, instruction)) return STATUS_OK;
   switch (emit_family(instruction->opcode)) {
@@ -320,8 +315,7 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
     case EMIT_while: return control_while(control, instruction);
     case EMIT_conditional: return control_conditional(control, instruction);
     case EMIT_rng_state: control_random_state(control, instruction); return STATUS_OK;
-    case EMIT_custom_call:
-      return control->coder == NULL ? control_call(control, instruction) : not_for_coder(control, instruction);
+    case EMIT_outside_call: return control_call(control, instruction);
     case EMIT_unsupported:
       return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-op",
                         "'%s' is not supported yet", hlo_opcode_text(instruction->opcode));

@@ -19,7 +19,7 @@ bool emit_family_makes_kernels(EmitFamily family) {
     case EMIT_forward:
     case EMIT_call:
     case EMIT_rng_state:
-    case EMIT_custom_call:
+    case EMIT_outside_call:
     case EMIT_while:
     case EMIT_conditional: return false;
     default: return true;

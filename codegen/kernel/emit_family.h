@@ -36,7 +36,7 @@ typedef enum EmitFamily {
   EMIT_fusion,
   EMIT_sort,
   EMIT_rng_state,
-  EMIT_custom_call,
+  EMIT_outside_call,
   EMIT_call,
   EMIT_while,
   EMIT_conditional,

@@ -70,9 +70,10 @@ static bool is_potrf(const EvalStep *step, StringView target) {
 }
 
 /* What leads out of the module. */
-static Status eval_host(EvalStep *step) {
+Status eval_host(EvalStep *step) {
   const HloHost *host = step->frame->evaluation->host;
   const HloInstruction *instruction = step->instruction;
+  if (host == NULL) return eval_error(step, "leads out of the module");
   if (step->state == NULL)
     step->state = ARENA_NEW_ARRAY(step->frame->evaluation->arena, const Literal *, instruction->operand_count + 1);
   const Literal **operands = step->state;

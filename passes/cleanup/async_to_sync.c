@@ -71,6 +71,30 @@ static void join_pair(HloInstruction *start, HloInstruction *done, HloOpcode syn
   }
 }
 
+/* A send or receive is done when it has its turn, so that the end of one is a part of its result. */
+static HloInstruction *end_of_transfer(HloInstruction *done) {
+  HloInstruction *transfer = done->operands[0];
+  int64_t count = shape_is_tuple(transfer->shape) ? transfer->shape->tuple_size : 0;
+  if (count != 3) return NULL;
+  HloInstruction *parts[2];
+  for (int i = done->opcode == HLO_SEND_DONE; i < 2; i++) {
+    int64_t index = 2 * i;
+    parts[i] = hlo_computation_add(done->parent, HLO_GET_TUPLE_ELEMENT, transfer->shape->tuple[index], &transfer, 1,
+                                   done->name);
+    hlo_instruction_set_int(parts[i], HLO_ATTR_INDEX, index);
+  }
+  if (done->opcode == HLO_SEND_DONE) return parts[1];
+  return hlo_computation_add(done->parent, HLO_TUPLE, done->shape, parts, 2, done->name);
+}
+
+static bool end_transfer(HloInstruction *done, const ControlEdges *edges) {
+  bool is_end = done->opcode == HLO_SEND_DONE || done->opcode == HLO_RECV_DONE;
+  if (!is_end || done->operand_count != 1 || control_edges_touch(edges, done)) return false;
+  HloInstruction *end = end_of_transfer(done);
+  if (end != NULL) hlo_computation_replace_instruction(done->parent, done, end);
+  return end != NULL;
+}
+
 static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool *out_changed) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
@@ -80,6 +104,10 @@ static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool
     HloInstruction **candidates =
         ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
     for (int64_t i = 0; i < count; i++) {
+      if (end_transfer(candidates[i], &edges)) {
+        *out_changed = true;
+        continue;
+      }
       const AsyncPair *pair = pair_of_done(candidates[i]->opcode);
       HloInstruction *start = pair != NULL ? start_of(candidates[i], pair, &edges) : NULL;
       if (start == NULL || !is_joinable(start, candidates[i], pair)) continue;
