@@ -12,9 +12,9 @@
 #include "cli/outside_call.h"
 #include "cli/remote_run.h"
 #include "cli/run_inputs.h"
+#include "runtime/array_file.h"
 #include "runtime/array_text.h"
 #include "runtime/compare.h"
-#include "runtime/npz.h"
 #include "runtime/queue_simulator.h"
 #include "runtime/queue_threads.h"
 #include "runtime/race_announcer.h"
@@ -46,7 +46,7 @@ typedef struct RunState {
   ModuleRun *run;
   CaseMeta meta_data;
   const CaseMeta *meta; /* NULL without --meta */
-  NpzMember *results;   /* as files hold them */
+  ArrayMember *results; /* as files hold them */
   double compile_seconds;
   RunTimes times;
 } RunState;
@@ -177,7 +177,7 @@ static void add_simulation(Session *session, const RunState *state) {
 
 static void collect_results(Session *session, RunState *state) {
   const XlacDescriptor *descriptor = state->run->descriptor;
-  state->results = ARENA_NEW_ARRAY(session->arena, NpzMember, descriptor->result_count);
+  state->results = ARENA_NEW_ARRAY(session->arena, ArrayMember, descriptor->result_count);
   for (int64_t i = 0; i < descriptor->result_count; i++) {
     state->results[i].name = sv_printf(session->arena, "r%lld", (long long)i);
     tensor_to_npy(session->arena, &descriptor->results[i], state->run->results[i], &state->results[i].array);
@@ -194,7 +194,7 @@ static Status write_results(Session *session, const RunState *state) {
   int64_t count = state->run->descriptor->result_count;
   StringView bytes;
   if (path) {
-    RETURN_IF_ERROR(npz_write(session->arena, state->results, count, session->diag, &bytes));
+    RETURN_IF_ERROR(array_file_write(session->arena, path, state->results, count, session->diag, &bytes));
     return driver_add_output(session, path, bytes);
   }
   /* Who asked for a comparison or times gets these alone. */
@@ -223,13 +223,13 @@ static CompareRule rule_of_result(const Session *session, const CaseMeta *meta, 
 /* STATUS_MISMATCH without a diagnostic of its own: the lines printed say which results differ. */
 static Status compare_results(Session *session, const RunState *state) {
   if (!option_given(session, OPTION_EXPECT)) return STATUS_OK;
-  NpzFile expected;
-  RETURN_IF_ERROR(npz_read(session->arena, option_text(session, OPTION_EXPECT, ""), session->diag, &expected));
+  ArrayFile expected;
+  RETURN_IF_ERROR(array_file_read(session->arena, option_text(session, OPTION_EXPECT, ""), session->diag, &expected));
   StringBuilder text;
   sb_init(&text, session->arena);
   Status status = STATUS_OK;
   for (int64_t i = 0; i < state->run->descriptor->result_count; i++) {
-    const NpyArray *want = npz_find(&expected, state->results[i].name);
+    const NpyArray *want = array_file_find(&expected, state->results[i].name);
     if (!want)
       return diag_error(session->diag, STATUS_INVALID, NO_LOC, "expect", "'%.*s' has no '%.*s'", SV_ARG(expected.path),
                         SV_ARG(state->results[i].name));

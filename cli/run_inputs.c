@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "base/checked_math.h"
-#include "runtime/npz.h"
-#include "runtime/safetensors.h"
+#include "runtime/array_file.h"
 #include "runtime/tensor_values.h"
 
 bool named_file_parse(const char *text, NamedFile *out) {
@@ -43,57 +42,20 @@ static Status fill_from_arguments(Session *session, Arena *scratch, ModuleRun *r
   return STATUS_OK;
 }
 
-/* What --inputs names: one of two formats, told apart by how they begin. */
-typedef struct InputFile {
-  StringView path;
-  bool is_safetensors;
-  NpzFile npz;
-  SafetensorsFile safetensors;
-  int64_t count;
-} InputFile;
-
-static Status read_input_file(Arena *arena, const char *path, DiagSink *diag, InputFile *out_file) {
-  StringView content;
-  *out_file = (InputFile){.path = sv_from_cstring(path)};
-  RETURN_IF_ERROR(file_read(arena, path, diag, &content));
-  out_file->is_safetensors = safetensors_matches(content) || sv_ends_with(out_file->path, SV(".safetensors"));
-  if (out_file->is_safetensors)
-    RETURN_IF_ERROR(safetensors_parse(arena, out_file->path, content, diag, &out_file->safetensors));
-  else
-    RETURN_IF_ERROR(npz_parse(arena, out_file->path, content, diag, &out_file->npz));
-  out_file->count = out_file->is_safetensors ? out_file->safetensors.count : out_file->npz.count;
-  return STATUS_OK;
-}
-
-/* Whether the file has the array |label|, which |out_argument| becomes; NULL: only that. */
-static Status input_file_get(Session *session, Arena *scratch, const InputFile *file, StringView label,
-                             const XlacTensor *tensor, void *out_argument, bool *out_found) {
-  if (file->is_safetensors) {
-    int64_t index = safetensors_find(&file->safetensors, label);
-    *out_found = index >= 0;
-    if (!*out_found || !out_argument) return STATUS_OK;
-    return tensor_from_tensor(scratch, tensor, &file->safetensors.tensors[index], file->safetensors.data[index], label,
-                              session->diag, out_argument);
-  }
-  const NpyArray *array = npz_find(&file->npz, label);
-  *out_found = array != NULL;
-  if (!*out_found || !out_argument) return STATUS_OK;
-  return tensor_from_npy(scratch, tensor, array, label, session->diag, out_argument);
-}
-
-static Status fill_from_file(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
+static Status fill_from_archive(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
   if (!option_given(session, OPTION_INPUTS)) return STATUS_OK;
   const XlacDescriptor *descriptor = run->descriptor;
-  InputFile file;
-  RETURN_IF_ERROR(read_input_file(scratch, option_text(session, OPTION_INPUTS, ""), session->diag, &file));
+  ArrayFile file;
+  RETURN_IF_ERROR(array_file_read(scratch, option_text(session, OPTION_INPUTS, ""), session->diag, &file));
   int64_t used = 0;
   for (int64_t i = 0; i < descriptor->parameter_count; i++) {
     StringView label = sv_printf(scratch, "p%lld", (long long)i);
-    bool found;
-    RETURN_IF_ERROR(input_file_get(session, scratch, &file, label, &descriptor->parameters[i],
-                                   filled[i] ? NULL : run->arguments[i], &found));
-    used += found;
-    filled[i] = filled[i] || found;
+    const NpyArray *array = array_file_find(&file, label);
+    used += array != NULL;
+    if (!array || filled[i]) continue;
+    RETURN_IF_ERROR(
+        tensor_from_npy(scratch, &descriptor->parameters[i], array, label, session->diag, run->arguments[i]));
+    filled[i] = true;
   }
   if (used == file.count) return STATUS_OK;
   diag_warning(session->diag, NO_LOC, "input-unused",
@@ -124,7 +86,7 @@ Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run) {
   Arena *files = arena_create(), *scratch = arena_create();
   bool *filled = ARENA_NEW_ARRAY(files, bool, run->descriptor->parameter_count);
   Status status = fill_from_arguments(session, files, run, filled);
-  if (status == STATUS_OK) status = fill_from_file(session, files, run, filled);
+  if (status == STATUS_OK) status = fill_from_archive(session, files, run, filled);
   for (int64_t i = 0; i < run->descriptor->parameter_count && status == STATUS_OK; i++) {
     if (!filled[i]) status = generate(session, scratch, meta, run, i);
     arena_reset(scratch);

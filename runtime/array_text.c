@@ -36,8 +36,8 @@ static void element_text(const NpyArray *array, int64_t index, ElementText *out)
     snprintf(out->text, sizeof out->text, "%llu", (unsigned long long)npy_get_int(array, index));
   } else if (type.kind == 'i') {
     snprintf(out->text, sizeof out->text, "%lld", (long long)npy_get_int(array, index));
-  } else if (type.kind == 'f') {
-    print_real(out->text, sizeof out->text, value, type.bytes);
+  } else if (type.kind != 'c') {
+    print_real(out->text, sizeof out->text, value, npy_narrow_type(type) == TYPE_INVALID ? type.bytes : 4);
   } else {
     char re[32], im[32];
     print_real(re, sizeof re, value, type.bytes / 2);

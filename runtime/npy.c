@@ -5,9 +5,6 @@
 #include "base/checked_math.h"
 #include "hlo/type/float_types.h"
 
-/* NumPy itself refuses more. */
-#define NPY_MAX_RANK 64
-
 static const struct {
   NpyType type;
   const char *text;
@@ -18,9 +15,64 @@ static const struct {
     {{'c', 8}, "complex64"}, {{'c', 16}, "complex128"},
 };
 
+/* Narrow floats, with the letters of ml_dtypes where it has them. */
+static const struct {
+  char kind;
+  PrimitiveType type;
+  const char *text;
+} narrow_types[] = {
+    {'E', TYPE_BF16, "bfloat16"},
+    {'5', TYPE_F8E5M2, "float8_e5m2"},
+    {'7', TYPE_F8E4M3, "float8_e4m3"},
+    {'4', TYPE_F8E4M3FN, "float8_e4m3fn"},
+    {'L', TYPE_F8E4M3B11FNUZ, "float8_e4m3b11fnuz"},
+    {'3', TYPE_F8E3M4, "float8_e3m4"},
+    {'C', TYPE_F8E5M2FNUZ, "float8_e5m2fnuz"},
+    {'G', TYPE_F8E4M3FNUZ, "float8_e4m3fnuz"},
+    {'W', TYPE_F8E8M0FNU, "float8_e8m0fnu"},
+    {'1', TYPE_F4E2M1FN, "float4_e2m1fn"},
+    {'8', TYPE_F6E2M3FN, "float6_e2m3fn"},
+    {'6', TYPE_F6E3M2FN, "float6_e3m2fn"},
+};
+
+#define NARROW_TYPE_COUNT (sizeof narrow_types / sizeof narrow_types[0])
+
+PrimitiveType npy_narrow_type(NpyType type) {
+  for (size_t i = 0; i < NARROW_TYPE_COUNT; i++)
+    if (narrow_types[i].kind == type.kind) return narrow_types[i].type;
+  return TYPE_INVALID;
+}
+
+NpyType npy_type_of(PrimitiveType type) {
+  for (size_t i = 0; i < NARROW_TYPE_COUNT; i++)
+    if (narrow_types[i].type == type) return (NpyType){narrow_types[i].kind, type_storage_bytes(type)};
+  char kind = type == TYPE_PRED        ? 'b'
+              : type_is_complex(type)  ? 'c'
+              : type_is_float(type)    ? 'f'
+              : type_is_unsigned(type) ? 'u'
+                                       : 'i';
+  return (NpyType){kind, type_storage_bytes(type)};
+}
+
+NpyArray npy_widened(Arena *arena, const NpyArray *array) {
+  if (npy_narrow_type(array->type) == TYPE_INVALID) return *array;
+  float *values = ARENA_NEW_ARRAY(arena, float, array->count);
+  for (int64_t i = 0; i < array->count; i++) values[i] = (float)npy_get_double(array, i, 0);
+  return (NpyArray){{'f', 4}, array->rank, array->dims, array->count, values};
+}
+
+/* In a .npy file. */
+static bool type_is_known(NpyType type) {
+  for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++)
+    if (npy_types[i].type.kind == type.kind && npy_types[i].type.bytes == type.bytes) return true;
+  return false;
+}
+
 const char *npy_type_text(NpyType type) {
   for (size_t i = 0; i < sizeof npy_types / sizeof npy_types[0]; i++)
     if (npy_types[i].type.kind == type.kind && npy_types[i].type.bytes == type.bytes) return npy_types[i].text;
+  for (size_t i = 0; i < NARROW_TYPE_COUNT; i++)
+    if (narrow_types[i].kind == type.kind) return narrow_types[i].text;
   return "?";
 }
 
@@ -133,7 +185,7 @@ static bool type_from_descr(StringView descr, NpyType *out_type, bool *out_swapp
   }
   *out_type = (NpyType){descr.data[1], bytes};
   *out_swapped = descr.data[0] == '>' && bytes > 1;
-  return npy_type_text(*out_type)[0] != '?';
+  return type_is_known(*out_type);
 }
 
 /* --- the data --- */
@@ -215,7 +267,8 @@ Status npy_read(Arena *arena, StringView label, StringView bytes, DiagSink *diag
   return STATUS_OK;
 }
 
-StringView npy_write(Arena *arena, const NpyArray *array) {
+StringView npy_write(Arena *arena, const NpyArray *original) {
+  const NpyArray widened = npy_widened(arena, original), *array = &widened;
   StringBuilder header;
   sb_init(&header, arena);
   sb_printf(&header, "{'descr': '%c%c%d', 'fortran_order': False, 'shape': %.*s, }", array->type.bytes == 1 ? '|' : '<',
@@ -248,6 +301,9 @@ static uint64_t load_bits(const NpyArray *array, int64_t index, int part, int wi
 
 double npy_get_double(const NpyArray *array, int64_t index, int part) {
   NpyType type = array->type;
+  PrimitiveType narrow_type = npy_narrow_type(type);
+  if (narrow_type != TYPE_INVALID)
+    return part == 0 ? float_decode(narrow_type, load_bits(array, index, 0, type.bytes)) : 0;
   if (type.kind != 'f' && type.kind != 'c') {
     if (part != 0) return 0;
     return type.kind == 'u' ? (double)(uint64_t)npy_get_int(array, index) : (double)npy_get_int(array, index);

@@ -1,10 +1,16 @@
-/* NpyArray: an array as NumPy's .npy files hold it (format versions 1 to 3). */
+/* NpyArray: an array as NumPy's .npy files hold it (format versions 1 to 3), and the same with element types that NumPy
+ * lacks, for which such files hold float32 of the same value. */
 #ifndef XLAC_RUNTIME_NPY_H
 #define XLAC_RUNTIME_NPY_H
 
 #include "base/diagnostic.h"
+#include "hlo/type/primitive_type.h"
 
-/* |kind| is NumPy's letter: 'b' bool (one byte), 'i', 'u', 'f', 'c'. */
+/* NumPy itself refuses more. */
+#define NPY_MAX_RANK 64
+
+/* |kind| is NumPy's letter: 'b' bool (one byte), 'i', 'u', 'f', 'c'; for floating types that it lacks ml_dtypes' or one
+ * of ours, of which nobody needs to know more than npy_narrow_type tells. */
 typedef struct NpyType {
   char kind;
   int bytes;
@@ -23,10 +29,17 @@ typedef struct NpyArray {
  * NpyType. */
 MUST_USE Status npy_read(Arena *arena, StringView label, StringView bytes, DiagSink *diag, NpyArray *out_array);
 
-/* The bytes of a version 1 file, as numpy.save writes them. */
+/* The bytes of a version 1 file, as numpy.save writes them, of the widened array. */
 StringView npy_write(Arena *arena, const NpyArray *array);
 
-/* "float32", "bool", ... */
+/* The floating type that NumPy lacks, one storage unit (hlo/type/literal.h) an element; TYPE_INVALID for its own. */
+PrimitiveType npy_narrow_type(NpyType type);
+/* How arrays hold elements of |type|. */
+NpyType npy_type_of(PrimitiveType type);
+/* float32 with the same values where the type is one that NumPy lacks, |array| itself otherwise. */
+NpyArray npy_widened(Arena *arena, const NpyArray *array);
+
+/* "float32", "bool", "bfloat16", ... */
 const char *npy_type_text(NpyType type);
 
 /* "(2, 3)", as Python prints a shape. */

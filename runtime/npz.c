@@ -2,8 +2,6 @@
 
 #include <zip.h>
 
-#include "base/file_io.h"
-
 /* The densest that deflate can be; a header that claims more lies. */
 #define DEFLATE_MAX_RATIO 1032
 
@@ -12,7 +10,7 @@ static Status bad_archive(DiagSink *diag, StringView path, const char *why) {
 }
 
 static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, StringView path, DiagSink *diag,
-                          NpzMember *out_member) {
+                          ArrayMember *out_member) {
   zip_stat_t stat;
   if (zip_stat_index(archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE) ||
       !(stat.valid & ZIP_STAT_COMP_SIZE))
@@ -35,8 +33,8 @@ static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, Stri
   return npy_read(arena, name, (StringView){data, (size_t)stat.size}, diag, &out_member->array);
 }
 
-Status npz_parse(Arena *arena, StringView path, StringView content, DiagSink *diag, NpzFile *out_file) {
-  *out_file = (NpzFile){.path = path};
+Status npz_read(Arena *arena, StringView path, StringView content, DiagSink *diag, ArrayFile *out_file) {
+  *out_file = (ArrayFile){.path = path};
   zip_error_t error;
   zip_error_init(&error);
   zip_source_t *source = zip_source_buffer_create(content.data, content.size, 0, &error);
@@ -48,7 +46,7 @@ Status npz_parse(Arena *arena, StringView path, StringView content, DiagSink *di
     return status;
   }
   zip_int64_t count = zip_get_num_entries(archive, 0);
-  out_file->members = ARENA_NEW_ARRAY(arena, NpzMember, count);
+  out_file->members = ARENA_NEW_ARRAY(arena, ArrayMember, count);
   Status status = STATUS_OK;
   for (zip_int64_t i = 0; i < count && status == STATUS_OK; i++)
     status = read_member(arena, archive, (zip_uint64_t)i, out_file->path, diag, &out_file->members[i]);
@@ -58,21 +56,9 @@ Status npz_parse(Arena *arena, StringView path, StringView content, DiagSink *di
   return status;
 }
 
-Status npz_read(Arena *arena, const char *path, DiagSink *diag, NpzFile *out_file) {
-  StringView content;
-  RETURN_IF_ERROR(file_read(arena, path, diag, &content));
-  return npz_parse(arena, sv_from_cstring(path), content, diag, out_file);
-}
-
-const NpyArray *npz_find(const NpzFile *file, StringView name) {
-  for (int64_t i = 0; i < file->count; i++)
-    if (sv_equal(file->members[i].name, name)) return &file->members[i].array;
-  return NULL;
-}
-
 /* --- writing --- */
 
-static bool add_members(Arena *arena, zip_t *archive, const NpzMember *members, int64_t count) {
+static bool add_members(Arena *arena, zip_t *archive, const ArrayMember *members, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     StringView bytes = npy_write(arena, &members[i].array);
     zip_source_t *source = zip_source_buffer(archive, bytes.data, bytes.size, 0);
@@ -99,7 +85,7 @@ static bool read_back(Arena *arena, zip_source_t *source, StringView *out_bytes)
   return ok;
 }
 
-Status npz_write(Arena *arena, const NpzMember *members, int64_t count, DiagSink *diag, StringView *out_bytes) {
+Status npz_write(Arena *arena, const ArrayMember *members, int64_t count, DiagSink *diag, StringView *out_bytes) {
   if (count == 0) { /* libzip removes an empty archive; this is the end record of one */
     *out_bytes = (StringView){"PK\5\6\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 22};
     return STATUS_OK;

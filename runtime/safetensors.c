@@ -1,143 +1,318 @@
 #include "runtime/safetensors.h"
 
 #include <cjson/cJSON.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/checked_math.h"
-#include "hlo/type/primitive_type.h"
+#include "base/hash_map.h"
+#include "base/json_writer.h"
 
-enum { LENGTH_BYTES = 8, MOST_RANK = 64 };
+#define SIZE_BYTES 8           /* before the header, which they count */
+#define HEADER_LIMIT 100000000 /* the format's own */
+#define HEADER_ALIGNMENT 8     /* of the data, when written */
+#define EXACT_LIMIT 0x1p53     /* cJSON's numbers are doubles */
+#define METADATA "__metadata__"
 
-/* The format's names.  F8_E4M3 has no infinities there. */
 static const struct {
-  const char *text;
+  const char *dtype;
   PrimitiveType type;
-} types[] = {{"BOOL", TYPE_PRED},
-             {"I8", TYPE_S8},
-             {"U8", TYPE_U8},
-             {"I16", TYPE_S16},
-             {"U16", TYPE_U16},
-             {"I32", TYPE_S32},
-             {"U32", TYPE_U32},
-             {"I64", TYPE_S64},
-             {"U64", TYPE_U64},
-             {"F16", TYPE_F16},
-             {"BF16", TYPE_BF16},
-             {"F32", TYPE_F32},
-             {"F64", TYPE_F64},
-             {"C64", TYPE_C64},
-             {"F8_E5M2", TYPE_F8E5M2},
-             {"F8_E4M3", TYPE_F8E4M3FN},
-             {"F8_E5M2FNUZ", TYPE_F8E5M2FNUZ},
-             {"F8_E4M3FNUZ", TYPE_F8E4M3FNUZ},
-             {"F8_E8M0", TYPE_F8E8M0FNU}};
+  int bits;
+} dtypes[] = {
+    {"BOOL", TYPE_PRED, 8},
+    {"U8", TYPE_U8, 8},
+    {"I8", TYPE_S8, 8},
+    {"I16", TYPE_S16, 16},
+    {"U16", TYPE_U16, 16},
+    {"I32", TYPE_S32, 32},
+    {"U32", TYPE_U32, 32},
+    {"I64", TYPE_S64, 64},
+    {"U64", TYPE_U64, 64},
+    {"F16", TYPE_F16, 16},
+    {"BF16", TYPE_BF16, 16},
+    {"F32", TYPE_F32, 32},
+    {"F64", TYPE_F64, 64},
+    {"C64", TYPE_C64, 64},
+    {"F8_E5M2", TYPE_F8E5M2, 8},
+    {"F8_E4M3", TYPE_F8E4M3FN, 8},
+    {"F8_E8M0", TYPE_F8E8M0FNU, 8},
+    {"F8_E5M2FNUZ", TYPE_F8E5M2FNUZ, 8},
+    {"F8_E4M3FNUZ", TYPE_F8E4M3FNUZ, 8},
+    {"F4", TYPE_F4E2M1FN, 4},
+};
 
-typedef struct HeaderReader {
+#define DTYPE_COUNT ((int)(sizeof dtypes / sizeof dtypes[0]))
+
+/* --- reading --- */
+
+typedef struct Reader {
   Arena *arena;
-  StringView label, data; /* data: behind the header */
+  StringView path, data; /* data: what follows the header */
   DiagSink *diag;
-} HeaderReader;
+} Reader;
 
-static uint64_t header_length(StringView content) {
-  uint64_t length = 0;
-  for (int i = 0; i < LENGTH_BYTES; i++) length |= (uint64_t)(unsigned char)content.data[i] << (8 * i);
-  return length;
+/* An array as the header describes it. */
+typedef struct Entry {
+  StringView name;
+  int dtype, rank;
+  const int64_t *dims;
+  int64_t count, begin, end;
+} Entry;
+
+static Status bad_file(const Reader *reader, const char *why) {
+  return diag_error(reader->diag, STATUS_INVALID, NO_LOC, "safetensors", "'%.*s' is no readable .safetensors file: %s",
+                    SV_ARG(reader->path), why);
+}
+
+static Status bad_entry(const Reader *reader, StringView name, const char *why) {
+  return diag_error(reader->diag, STATUS_INVALID, NO_LOC, "safetensors", "'%.*s', array '%.*s': %s",
+                    SV_ARG(reader->path), SV_ARG(name), why);
+}
+
+static bool size_of(const cJSON *item, int64_t *out_value) {
+  if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble < EXACT_LIMIT)) return false;
+  *out_value = (int64_t)item->valuedouble;
+  return (double)*out_value == item->valuedouble;
+}
+
+static Status read_shape(const Reader *reader, const cJSON *list, Entry *entry) {
+  if (!cJSON_IsArray(list)) return bad_entry(reader, entry->name, "the shape is no list");
+  entry->rank = cJSON_GetArraySize(list);
+  if (entry->rank > NPY_MAX_RANK) return bad_entry(reader, entry->name, "the shape has too many dimensions");
+  int64_t *dims = ARENA_NEW_ARRAY(reader->arena, int64_t, entry->rank);
+  const cJSON *item = NULL;
+  int rank = 0;
+  bool is_empty = false, fits = true;
+  cJSON_ArrayForEach(item, list) {
+    if (!size_of(item, &dims[rank])) return bad_entry(reader, entry->name, "a dimension is no size");
+    is_empty |= dims[rank++] == 0;
+  }
+  entry->dims = dims;
+  entry->count = 1;
+  for (int i = 0; i < rank && !is_empty; i++) fits = fits && checked_mul(entry->count, dims[i], &entry->count);
+  if (is_empty) entry->count = 0;
+  return fits ? STATUS_OK : bad_entry(reader, entry->name, "the shape is too large");
+}
+
+static Status read_extent(const Reader *reader, const cJSON *list, Entry *entry) {
+  if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) != 2 || !size_of(list->child, &entry->begin) ||
+      !size_of(list->child->next, &entry->end))
+    return bad_entry(reader, entry->name, "'data_offsets' are not two sizes");
+  int64_t bits;
+  if (!checked_mul(entry->count, dtypes[entry->dtype].bits, &bits))
+    return bad_entry(reader, entry->name, "the shape is too large");
+  if (entry->begin > entry->end || bits != 8 * (entry->end - entry->begin))
+    return bad_entry(reader, entry->name, "'data_offsets' do not suit shape and type");
+  return STATUS_OK;
+}
+
+static Status read_entry(const Reader *reader, const cJSON *item, Entry *out_entry) {
+  *out_entry = (Entry){.name = sv_copy(reader->arena, sv_from_cstring(item->string)), .dtype = DTYPE_COUNT};
+  if (!cJSON_IsObject(item)) return bad_entry(reader, out_entry->name, "its description is no object");
+  const cJSON *dtype = NULL, *shape = NULL, *extent = NULL, *member = NULL;
+  cJSON_ArrayForEach(member, item) {
+    const cJSON **field = strcmp(member->string, "dtype") == 0          ? &dtype
+                          : strcmp(member->string, "shape") == 0        ? &shape
+                          : strcmp(member->string, "data_offsets") == 0 ? &extent
+                                                                        : NULL;
+    if (!field || *field)
+      return bad_entry(reader, out_entry->name, "it has fields other than one dtype, shape, data_offsets");
+    *field = member;
+  }
+  if (!cJSON_IsString(dtype)) return bad_entry(reader, out_entry->name, "it has no 'dtype'");
+  for (int i = 0; i < DTYPE_COUNT; i++)
+    if (strcmp(dtypes[i].dtype, dtype->valuestring) == 0) out_entry->dtype = i;
+  if (out_entry->dtype == DTYPE_COUNT)
+    return diag_error(reader->diag, STATUS_INVALID, NO_LOC, "safetensors",
+                      "'%.*s', array '%.*s': holds elements of type '%s', which xlac does not read",
+                      SV_ARG(reader->path), SV_ARG(out_entry->name), dtype->valuestring);
+  RETURN_IF_ERROR(read_shape(reader, shape, out_entry));
+  return read_extent(reader, extent, out_entry);
+}
+
+static int compare_begins(const void *a, const void *b) {
+  const Entry *left = a, *right = b;
+  if (left->begin != right->begin) return left->begin < right->begin ? -1 : 1;
+  if (left->end != right->end) return left->end < right->end ? -1 : 1; /* empty ones first */
+  return sv_compare(left->name, right->name);
+}
+
+/* The arrays follow one another from the first byte to the last. */
+static Status check_cover(const Reader *reader, const Entry *entries, int64_t count) {
+  int64_t end = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (entries[i].begin != end)
+      return bad_entry(reader, entries[i].name,
+                       entries[i].begin < end ? "its bytes are another's as well" : "there is a gap before its bytes");
+    end = entries[i].end;
+  }
+  if ((uint64_t)end > reader->data.size) return bad_file(reader, "the data end early");
+  return (uint64_t)end == reader->data.size ? STATUS_OK : bad_file(reader, "there are bytes behind the last array");
+}
+
+/* F4, two in a byte, as one a byte. */
+static const void *unpacked(Arena *arena, const unsigned char *bytes, int64_t count) {
+  unsigned char *units = ARENA_NEW_ARRAY(arena, unsigned char, count);
+  for (int64_t i = 0; i < count; i++) units[i] = i % 2 == 0 ? bytes[i / 2] & 15 : bytes[i / 2] >> 4;
+  return units;
+}
+
+static Status read_entries(const Reader *reader, const cJSON *root, ArrayFile *out_file) {
+  if (!cJSON_IsObject(root)) return bad_file(reader, "the header is no JSON object");
+  Entry *entries = ARENA_NEW_ARRAY(reader->arena, Entry, cJSON_GetArraySize(root));
+  int64_t count = 0;
+  StringMap names;
+  string_map_init(&names, reader->arena);
+  const cJSON *item = NULL;
+  cJSON_ArrayForEach(item, root) {
+    if (string_map_set(&names, sv_copy(reader->arena, sv_from_cstring(item->string)), entries))
+      return bad_entry(reader, sv_from_cstring(item->string), "the header has it twice");
+    if (strcmp(item->string, METADATA) != 0) RETURN_IF_ERROR(read_entry(reader, item, &entries[count++]));
+  }
+  qsort(entries, (size_t)count, sizeof *entries, compare_begins);
+  RETURN_IF_ERROR(check_cover(reader, entries, count));
+  out_file->members = ARENA_NEW_ARRAY(reader->arena, ArrayMember, count);
+  for (int64_t i = 0; i < count; i++) {
+    const Entry *entry = &entries[i];
+    const void *data = reader->data.data + entry->begin;
+    if (dtypes[entry->dtype].bits < 8) data = unpacked(reader->arena, data, entry->count);
+    out_file->members[i] = (ArrayMember){
+        entry->name, {npy_type_of(dtypes[entry->dtype].type), entry->rank, entry->dims, entry->count, data}};
+  }
+  out_file->count = count;
+  return STATUS_OK;
+}
+
+/* What the writer pads the header with. */
+static bool is_blank(const char *at, const char *end) {
+  while (at < end && *at == ' ') at++;
+  return at == end;
+}
+
+static uint64_t header_size(StringView content) {
+  uint64_t size = 0;
+  for (int i = 0; i < SIZE_BYTES; i++) size |= (uint64_t)(unsigned char)content.data[i] << (8 * i);
+  return size;
 }
 
 bool safetensors_matches(StringView content) {
-  return content.size > LENGTH_BYTES && content.data[LENGTH_BYTES] == '{' &&
-         header_length(content) <= content.size - LENGTH_BYTES;
+  return content.size > SIZE_BYTES && header_size(content) <= content.size - SIZE_BYTES &&
+         content.data[SIZE_BYTES] == '{';
 }
 
-static Status bad_file(const HeaderReader *reader, const char *why) {
-  return diag_error(reader->diag, STATUS_INVALID, NO_LOC, "safetensors", "'%.*s' is no readable .safetensors file: %s",
-                    SV_ARG(reader->label), why);
-}
-
-static Status bad_array(const HeaderReader *reader, const char *name, const char *why) {
-  return bad_file(reader, arena_printf(reader->arena, "array '%s' %s", name, why));
-}
-
-/* A whole number of JSON that a double holds exactly and an array can have as size or place. */
-static bool read_size(const cJSON *item, int64_t *out_size) {
-  if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0 && item->valuedouble <= 0x1p53)) return false;
-  *out_size = (int64_t)item->valuedouble;
-  return (double)*out_size == item->valuedouble;
-}
-
-static PrimitiveType type_named(const cJSON *dtype) {
-  for (size_t i = 0; i < sizeof types / sizeof types[0] && cJSON_IsString(dtype); i++)
-    if (sv_equal_cstring(sv_from_cstring(types[i].text), dtype->valuestring)) return types[i].type;
-  return TYPE_INVALID;
-}
-
-static Status read_shape(const HeaderReader *reader, const cJSON *entry, XlacTensor *tensor) {
-  const cJSON *shape = cJSON_GetObjectItemCaseSensitive(entry, "shape"), *size;
-  if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > MOST_RANK)
-    return bad_array(reader, tensor->name, "has no shape");
-  tensor->rank = cJSON_GetArraySize(shape);
-  int64_t *dims = ARENA_NEW_ARRAY(reader->arena, int64_t, tensor->rank);
-  int64_t *minor_to_major = ARENA_NEW_ARRAY(reader->arena, int64_t, tensor->rank);
-  int32_t i = 0;
-  tensor->bytes = type_storage_bytes((PrimitiveType)tensor->type);
-  cJSON_ArrayForEach(size, shape) {
-    minor_to_major[i] = tensor->rank - 1 - i;
-    if (!read_size(size, &dims[i]) || !checked_mul(tensor->bytes, dims[i++], &tensor->bytes))
-      return bad_array(reader, tensor->name, "has an impossible shape");
-  }
-  tensor->dims = dims;
-  tensor->minor_to_major = minor_to_major;
-  return STATUS_OK;
-}
-
-static Status read_entry(const HeaderReader *reader, const cJSON *entry, XlacTensor *tensor, const void **out_data) {
-  *tensor = (XlacTensor){.name = arena_printf(reader->arena, "%s", entry->string)};
-  const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
-  tensor->type = (int32_t)type_named(dtype);
-  if (tensor->type == TYPE_INVALID)
-    return bad_array(reader, tensor->name,
-                     arena_printf(reader->arena, "has type '%s', which xlac does not read",
-                                  cJSON_IsString(dtype) ? dtype->valuestring : ""));
-  RETURN_IF_ERROR(read_shape(reader, entry, tensor));
-  const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(entry, "data_offsets");
-  int64_t begin, end;
-  if (cJSON_GetArraySize(offsets) != 2 || !read_size(cJSON_GetArrayItem(offsets, 0), &begin) ||
-      !read_size(cJSON_GetArrayItem(offsets, 1), &end) || begin > end || (uint64_t)end > reader->data.size)
-    return bad_array(reader, tensor->name, "lies outside of the file");
-  if (end - begin != tensor->bytes) return bad_array(reader, tensor->name, "has not the bytes that its shape needs");
-  *out_data = reader->data.data + begin;
-  return STATUS_OK;
-}
-
-static Status read_header(const HeaderReader *reader, const cJSON *root, SafetensorsFile *out_file) {
-  if (!cJSON_IsObject(root)) return bad_file(reader, "its header is not a JSON object");
-  int count = cJSON_GetArraySize(root);
-  out_file->tensors = ARENA_NEW_ARRAY(reader->arena, XlacTensor, count);
-  const void **data = ARENA_NEW_ARRAY(reader->arena, const void *, count);
-  out_file->data = data;
-  const cJSON *entry;
-  cJSON_ArrayForEach(entry, root) {
-    if (sv_equal_cstring(SV("__metadata__"), entry->string)) continue;
-    RETURN_IF_ERROR(read_entry(reader, entry, &out_file->tensors[out_file->count], &data[out_file->count]));
-    out_file->count++;
-  }
-  return STATUS_OK;
-}
-
-Status safetensors_parse(Arena *arena, StringView label, StringView content, DiagSink *diag,
-                         SafetensorsFile *out_file) {
-  *out_file = (SafetensorsFile){0};
-  HeaderReader reader = {arena, label, {NULL, 0}, diag};
-  if (!safetensors_matches(content)) return bad_file(&reader, "it does not begin with a header's length");
-  StringView header = sv_sub(content, LENGTH_BYTES, (size_t)header_length(content));
-  reader.data = sv_sub(content, LENGTH_BYTES + header.size, content.size - LENGTH_BYTES - header.size);
-  cJSON *root = cJSON_ParseWithLength(header.data, header.size);
-  Status status = read_header(&reader, root, out_file);
+Status safetensors_read(Arena *arena, StringView path, StringView content, DiagSink *diag, ArrayFile *out_file) {
+  *out_file = (ArrayFile){.path = path};
+  Reader reader = {.arena = arena, .path = path, .diag = diag};
+  if (content.size < SIZE_BYTES) return bad_file(&reader, "it has no header");
+  uint64_t size = header_size(content);
+  if (size > HEADER_LIMIT || size > content.size - SIZE_BYTES)
+    return bad_file(&reader, "the header is longer than the file, or than the format allows");
+  StringView header = {content.data + SIZE_BYTES, (size_t)size};
+  reader.data = (StringView){header.data + size, content.size - SIZE_BYTES - (size_t)size};
+  if (size == 0 || header.data[0] != '{') return bad_file(&reader, "the header is no JSON object");
+  const char *end = NULL;
+  cJSON *root = cJSON_ParseWithLengthOpts(header.data, header.size, &end, false);
+  Status status = !root ? bad_file(&reader, "the header is damaged")
+                  : !is_blank(end, header.data + header.size)
+                      ? bad_file(&reader, "there is something behind the header's object")
+                      : read_entries(&reader, root, out_file);
   cJSON_Delete(root);
   return status;
 }
 
-int64_t safetensors_find(const SafetensorsFile *file, StringView name) {
-  for (int64_t i = 0; i < file->count; i++)
-    if (sv_equal_cstring(name, file->tensors[i].name)) return i;
+/* --- writing --- */
+
+/* The dtype of |type|; -1: none. */
+static int dtype_of(NpyType type) {
+  for (int i = 0; i < DTYPE_COUNT; i++) {
+    NpyType known = npy_type_of(dtypes[i].type);
+    if (known.kind == type.kind && known.bytes == type.bytes) return i;
+  }
   return -1;
+}
+
+/* Packing needs whole bytes. */
+static bool can_hold(int dtype, int64_t count) {
+  return dtype >= 0 && count * dtypes[dtype].bits % 8 == 0;
+}
+
+typedef struct Written {
+  StringView name;
+  NpyArray array; /* of a type that the format has */
+  int dtype;
+  int64_t begin, end;
+} Written;
+
+/* Descending by width, otherwise as given. */
+static void order_by_width(Written *written, int64_t count) {
+  for (int64_t i = 1; i < count; i++) {
+    Written moved = written[i];
+    int64_t to = i;
+    for (; to > 0 && dtypes[written[to - 1].dtype].bits < dtypes[moved.dtype].bits; to--) written[to] = written[to - 1];
+    written[to] = moved;
+  }
+}
+
+static StringView header_of(Arena *arena, const Written *written, int64_t count) {
+  StringBuilder header;
+  sb_init(&header, arena);
+  JsonWriter json;
+  json_init(&json, &header, false);
+  json_begin_object(&json);
+  for (int64_t i = 0; i < count; i++) {
+    json_key(&json, arena_printf(arena, "%.*s", SV_ARG(written[i].name)));
+    json_begin_object(&json);
+    json_field_string(&json, "dtype", sv_from_cstring(dtypes[written[i].dtype].dtype));
+    json_key(&json, "shape");
+    json_begin_array(&json);
+    for (int d = 0; d < written[i].array.rank; d++) json_int(&json, written[i].array.dims[d]);
+    json_end_array(&json);
+    json_key(&json, "data_offsets");
+    json_begin_array(&json);
+    json_int(&json, written[i].begin);
+    json_int(&json, written[i].end);
+    json_end_array(&json);
+    json_end_object(&json);
+  }
+  json_end_object(&json);
+  while (header.size % HEADER_ALIGNMENT != 0) sb_append_char(&header, ' ');
+  return sb_view(&header);
+}
+
+static void write_data(char *out, const Written *written) {
+  const unsigned char *units = written->array.data;
+  if (dtypes[written->dtype].bits >= 8) {
+    if (written->end > written->begin) memcpy(out, units, (size_t)(written->end - written->begin));
+    return;
+  }
+  for (int64_t i = 0; i < written->array.count; i += 2) out[i / 2] = (char)((units[i] & 15) | (units[i + 1] & 15) << 4);
+}
+
+Status safetensors_write(Arena *arena, StringView path, const ArrayMember *members, int64_t count, DiagSink *diag,
+                         StringView *out_bytes) {
+  Written *written = ARENA_NEW_ARRAY(arena, Written, count);
+  for (int64_t i = 0; i < count; i++) {
+    written[i] = (Written){.name = members[i].name, .array = members[i].array};
+    if (!can_hold(dtype_of(written[i].array.type), written[i].array.count))
+      written[i].array = npy_widened(arena, &members[i].array);
+    written[i].dtype = dtype_of(written[i].array.type);
+    if (written[i].dtype < 0)
+      return diag_error(diag, STATUS_INVALID, NO_LOC, "safetensors",
+                        "'%.*s': a .safetensors file cannot hold '%.*s' of type %s; a .npz file can", SV_ARG(path),
+                        SV_ARG(members[i].name), npy_type_text(members[i].array.type));
+  }
+  order_by_width(written, count);
+  int64_t end = 0;
+  for (int64_t i = 0; i < count; i++) {
+    written[i].begin = end;
+    written[i].end = end += written[i].array.count * dtypes[written[i].dtype].bits / 8;
+  }
+  StringView header = header_of(arena, written, count);
+  size_t start = SIZE_BYTES + header.size;
+  char *bytes = arena_alloc(arena, start + (size_t)end);
+  for (int i = 0; i < SIZE_BYTES; i++) bytes[i] = (char)(header.size >> (8 * i));
+  memcpy(bytes + SIZE_BYTES, header.data, header.size);
+  for (int64_t i = 0; i < count; i++) write_data(bytes + start + written[i].begin, &written[i]);
+  *out_bytes = (StringView){bytes, start + (size_t)end};
+  return STATUS_OK;
 }

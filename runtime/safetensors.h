@@ -1,27 +1,26 @@
-/* SafetensorsFile: named arrays as the safetensors format holds them, a JSON header and then the bytes of all arrays,
- * row major and little endian.  Every element type is itself there: bf16 and f8 are not float32 as in .npz. */
+/* .safetensors: eight bytes with the header's size, the header, the arrays' bytes.
+ *
+ * The header is a JSON object: {"p0": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0, 12]}, ...}; offsets count
+ * from the end of the header, and the arrays cover all that follows it without gap or overlap.  "__metadata__" may hold
+ * texts, which are not looked at.  Element types are kept as they are; F4 stands two in a byte, the first in the low
+ * half, and is read as one a byte. */
 #ifndef XLAC_RUNTIME_SAFETENSORS_H
 #define XLAC_RUNTIME_SAFETENSORS_H
 
-#include "base/diagnostic.h"
-#include "runtime/abi.h"
+#include "runtime/array_file.h"
 
-typedef struct SafetensorsFile {
-  int64_t count;
-  XlacTensor *tensors;     /* row major; of them name, type, rank, dims, layout and bytes mean something */
-  const void *const *data; /* their storage units, in the file's text, possibly unaligned */
-} SafetensorsFile;
-
-/* Whether |content| begins like such a file: the header's length and a brace. */
+/* Whether |content| begins like such a file: the header's size and a brace. */
 bool safetensors_matches(StringView content);
 
-/* Reads the header of |content|, which must outlive the result; |label| names it in messages.  STATUS_INVALID (code
- * "safetensors") for a header that is malformed or does not fit the bytes behind it, and for types packed into parts of
- * a byte. */
-MUST_USE Status safetensors_parse(Arena *arena, StringView label, StringView content, DiagSink *diag,
-                                  SafetensorsFile *out_file);
+/* Reads all arrays of the file |content|, called |path|, in the order of their bytes, which are used in place.
+ * STATUS_INVALID (code "safetensors") when it is no such file. */
+MUST_USE Status safetensors_read(Arena *arena, StringView path, StringView content, DiagSink *diag,
+                                 ArrayFile *out_file);
 
-/* The number of the array called |name|, -1 when absent. */
-int64_t safetensors_find(const SafetensorsFile *file, StringView name);
+/* The bytes of a file with the members, the widest elements first, so that all are aligned.  Floating types that the
+ * format lacks become F32 of the same value; STATUS_INVALID (code "safetensors") for complex128, which nothing holds.
+ */
+MUST_USE Status safetensors_write(Arena *arena, StringView path, const ArrayMember *members, int64_t count,
+                                  DiagSink *diag, StringView *out_bytes);
 
 #endif

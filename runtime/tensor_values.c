@@ -43,21 +43,6 @@ StringView tensor_text(Arena *arena, const XlacTensor *tensor) {
   return sb_view(&text);
 }
 
-/* True for the floating types that NumPy has no name for. */
-static bool stored_as_float32(PrimitiveType type) {
-  return type_is_float(type) && type != TYPE_F16 && type != TYPE_F32 && type != TYPE_F64;
-}
-
-NpyType npy_type_of(PrimitiveType type) {
-  if (stored_as_float32(type)) return (NpyType){'f', 4};
-  char kind = type == TYPE_PRED        ? 'b'
-              : type_is_complex(type)  ? 'c'
-              : type_is_float(type)    ? 'f'
-              : type_is_unsigned(type) ? 'u'
-                                       : 'i';
-  return (NpyType){kind, type_storage_bytes(type)};
-}
-
 /* --- layout --- */
 
 bool tensor_is_row_major(const XlacTensor *tensor) {
@@ -181,7 +166,7 @@ static bool integer_fits(PrimitiveType type, const NpyArray *array, int64_t inde
 static bool kinds_convert(PrimitiveType type, NpyType from) {
   bool from_integer = from.kind == 'b' || from.kind == 'i' || from.kind == 'u';
   if (type_is_complex(type)) return true;
-  if (type_is_float(type)) return from.kind == 'f' || from_integer;
+  if (type_is_float(type)) return from.kind != 'c';
   return from_integer;
 }
 
@@ -189,7 +174,7 @@ static bool kinds_convert(PrimitiveType type, NpyType from) {
 static int64_t convert_elements(PrimitiveType type, const NpyArray *array, unsigned char *out) {
   size_t width = (size_t)type_storage_bytes(type);
   bool is_integer = type == TYPE_PRED || type_is_integral(type);
-  bool from_integer = array->type.kind != 'f' && array->type.kind != 'c';
+  bool from_integer = array->type.kind == 'b' || array->type.kind == 'i' || array->type.kind == 'u';
   for (int64_t i = 0; i < array->count; i++, out += width) {
     if (is_integer) {
       if (!integer_fits(type, array, i)) return i;
@@ -214,8 +199,9 @@ Status tensor_from_npy(Arena *scratch, const XlacTensor *tensor, const NpyArray 
                       SV_ARG(label), npy_type_text(array->type),
                       SV_ARG(npy_shape_text(scratch, array->dims, array->rank)), SV_ARG(tensor_text(scratch, tensor)));
   NpyType natural = npy_type_of(type);
-  bool direct = natural.kind == array->type.kind && natural.bytes == array->type.bytes && !stored_as_float32(type) &&
-                (type_bits(type) % 8 == 0 && type != TYPE_PRED);
+  /* Integers narrower than a byte have to be in range, and pred 0 or 1. */
+  bool checked = type == TYPE_PRED || (type_is_integral(type) && type_bits(type) % 8 != 0);
+  bool direct = natural.kind == array->type.kind && natural.bytes == array->type.bytes && !checked;
   if (direct) {
     tensor_store_logical(tensor, array->data, out_storage);
     return STATUS_OK;
@@ -236,31 +222,4 @@ void tensor_to_npy(Arena *arena, const XlacTensor *tensor, const void *storage, 
   unsigned char *units = arena_alloc_array(arena, (size_t)count, width);
   tensor_load_logical(tensor, storage, units);
   *out_array = (NpyArray){npy_type_of(type), tensor->rank, tensor->dims, count, units};
-  if (!stored_as_float32(type)) return;
-  float *values = ARENA_NEW_ARRAY(arena, float, count);
-  for (int64_t i = 0; i < count; i++) {
-    uint64_t bits = 0;
-    memcpy(&bits, units + (size_t)i * width, width);
-    values[i] = (float)float_decode(type, bits);
-  }
-  out_array->data = values;
-}
-
-static bool same_dims(const XlacTensor *a, const XlacTensor *b) {
-  for (int i = 0; i < a->rank && a->rank == b->rank; i++)
-    if (a->dims[i] != b->dims[i]) return false;
-  return a->rank == b->rank;
-}
-
-Status tensor_from_tensor(Arena *scratch, const XlacTensor *tensor, const XlacTensor *from, const void *storage,
-                          StringView label, DiagSink *diag, void *out_storage) {
-  PrimitiveType type = tensor_type(tensor);
-  bool is_any_bits = type_bits(type) % 8 == 0 && type != TYPE_PRED;
-  if (tensor->type == from->type && is_any_bits && tensor_is_row_major(from) && same_dims(tensor, from)) {
-    tensor_store_logical(tensor, storage, out_storage);
-    return STATUS_OK;
-  }
-  NpyArray array;
-  tensor_to_npy(scratch, from, storage, &array);
-  return tensor_from_npy(scratch, tensor, &array, label, diag, out_storage);
 }

@@ -1,8 +1,8 @@
 /* Tensor values: from arrays in files to the bytes a compiled module reads, and back.
  *
- * Files hold logical row-major arrays: bf16, f8, f6 and f4 as float32 of the same value, integers narrower than a byte
- * as (u)int8, everything else as NumPy's own type.  Modules want storage units (hlo/type/literal.h) in the order of the
- * tensor's layout. */
+ * Files hold logical row-major arrays, integers narrower than a byte as (u)int8, bf16, f8, f6 and f4 as float32 of the
+ * same value where the format lacks them.  Modules want storage units (hlo/type/literal.h) in the order of the tensor's
+ * layout. */
 #ifndef XLAC_RUNTIME_TENSOR_VALUES_H
 #define XLAC_RUNTIME_TENSOR_VALUES_H
 
@@ -15,21 +15,13 @@ int64_t tensor_element_count(const XlacTensor *tensor);
 /* "f32[2,3]" */
 StringView tensor_text(Arena *arena, const XlacTensor *tensor);
 
-/* How a file holds elements of |type|. */
-NpyType npy_type_of(PrimitiveType type);
-
 /* Fills |out_storage| (tensor->bytes) from |array|.  Other element types are converted where no value can be lost in
  * kind: between floats (rounding), between integers and bool in range, from integers to floats.  STATUS_INVALID (code
  * "input") when the shape or the type does not suit; |label| says what is being read. */
 MUST_USE Status tensor_from_npy(Arena *scratch, const XlacTensor *tensor, const NpyArray *array, StringView label,
                                 DiagSink *diag, void *out_storage);
 
-/* The same from another tensor's |storage|: elements of one type are copied as they are, others go the way of a file.
- */
-MUST_USE Status tensor_from_tensor(Arena *scratch, const XlacTensor *tensor, const XlacTensor *from,
-                                   const void *storage, StringView label, DiagSink *diag, void *out_storage);
-
-/* The array a file would hold; its data lives in |arena|. */
+/* The array, of the tensor's own type; its data lives in |arena|. */
 void tensor_to_npy(Arena *arena, const XlacTensor *tensor, const void *storage, NpyArray *out_array);
 
 /* The layout stores the elements in row-major order. */
