@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/checked_math.h"
 #include "base/hash_map.h"
 #include "base/string_view.h"
 
@@ -241,6 +242,18 @@ static inline void mutant_take_edges(Mutant *mutant, int64_t number, int64_t pas
                  arena_printf(mutant->arena, "%s%s", has_own ? ", " : "", others));
 }
 
+/* Who waited for the last store of several waits for what is now the last one. */
+static inline void mutant_pass_edges(Mutant *mutant, int64_t moved, int64_t passed) {
+  const char *from = mutant_label(mutant, moved), *to = mutant_label(mutant, passed);
+  if (strstr(mutant->lines.data[passed].text, "store@") == NULL) return;
+  for (int64_t i = 0; i < mutant->lines.count; i++) {
+    const char *after = strstr(mutant->lines.data[i].text, MUTANT_AFTER);
+    const char *edge = after == NULL ? NULL : strstr(after, from);
+    bool is_edge = edge != NULL && edge[-1] == ' ' && strchr("[,", edge[strlen(from)]) != NULL;
+    if (is_edge) mutant_replace(mutant, i, edge, strlen(from), to);
+  }
+}
+
 /* Within its block, to before one of the commands or loops there. */
 static inline bool mutant_move_store(Mutant *mutant) {
   enum { MOST_PLACES = 64 };
@@ -253,13 +266,15 @@ static inline bool mutant_move_store(Mutant *mutant) {
     if (mutant_indent(mutant, i) == indent && is_node) places[count++] = i;
   }
   if (count == 0) return false;
-  int64_t to = places[mutant_draw(mutant, count)], kind = mutant_draw(mutant, 4);
+  int64_t to = places[min_i64(mutant_draw(mutant, count), mutant_draw(mutant, count))],
+          kind = min_i64(mutant_draw(mutant, 6), 4);
   MutantLine moved = mutant->lines.data[number];
   for (int64_t i = number; i > to; i--) mutant->lines.data[i] = mutant->lines.data[i - 1];
   moved.is_changed = true;
   mutant->lines.data[to] = moved;
-  for (int64_t i = to + 1; i <= number && kind > 0; i++) {
-    if (kind == 3) mutant_take_edges(mutant, to, i);
+  for (int64_t i = number; i > to && kind > 0; i--) {
+    if (kind > 2) mutant_take_edges(mutant, to, i);
+    if (kind > 3) mutant_pass_edges(mutant, to, i);
     mutant_turn_edges(mutant, to, mutant_label(mutant, i), kind == 1);
   }
   return true;
@@ -269,14 +284,15 @@ static inline bool mutant_move_store(Mutant *mutant) {
 
 typedef struct MutationKind {
   const char *name;
+  const char *suits;              /* part of the texts that give more than trivial ones; they are taken more often */
   bool (*change)(Mutant *mutant); /* false: there was nothing to change */
 } MutationKind;
 
 static const MutationKind mutation_kinds[] = {
-    {"edge dropped", mutant_drop_edge},
-    {"interval shifted", mutant_shift_interval},
-    {"slots taken away", mutant_take_slots},
-    {"store moved up", mutant_move_store},
+    {"edge dropped", MUTANT_AFTER, mutant_drop_edge},
+    {"interval shifted", MUTANT_ROOT, mutant_shift_interval},
+    {"slots taken away", "kind=ring", mutant_take_slots},
+    {"store moved up", " st1: ", mutant_move_store},
 };
 
 enum { MUTATION_KINDS = sizeof mutation_kinds / sizeof *mutation_kinds };

@@ -92,11 +92,18 @@ bool byte_versions_search(const ByteVersions *versions, Arena *scratch, VersionD
  * FROM_BEFORE. */
 bool byte_versions_uninitialised(const ByteVersions *versions, VersionDifference *out_difference);
 
+/* What a command makes of the bytes that it reads. */
+typedef struct ProvenanceCommand {
+  bool copies; /* byte for byte, in ascending order on both sides */
+  uint64_t
+      function; /* what it does to them, in numbers: equal functions of equal bytes are equal.  0 of a copy: nothing */
+} ProvenanceCommand;
+
 /* What is left at the end of program order in terms of what was there before: a hash over all bytes, each being a
- * function of the command that wrote it and of everything that this had read.  |identities|: by instance, what the
- * command is, so that streams can be compared that have their commands in other orders.  |out_inputs|: by instance, a
- * hash of all that it reads; may be NULL. */
-uint64_t byte_versions_provenance(Arena *scratch, const CommandStream *stream, const uint64_t *identities,
+ * function of what the command that wrote it had read (each byte of that, or of a copy the byte at its place).  Streams
+ * can be compared that have commands in other orders and bytes in other places.  |commands|: by instance.
+ * |out_inputs|: by instance, a hash of what is done to what; may be NULL. */
+uint64_t byte_versions_provenance(Arena *scratch, const CommandStream *stream, const ProvenanceCommand *commands,
                                   uint64_t *out_inputs);
 
 #endif

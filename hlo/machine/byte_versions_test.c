@@ -238,9 +238,10 @@ static void each_kind_of_edge_of_a_loop_is_needed(void **state) {
 
 /* --- provenance --- */
 
-/* x → Buffer → y, the Buffer's part at |base|, the second half of x first if |swaps|. */
-static uint64_t moved_provenance(StreamFixture *fixture, int64_t base, bool swaps, uint64_t *out_inputs) {
-  static const uint64_t identities[] = {10, 11, 12, 13}, swapped[] = {12, 13, 10, 11};
+/* y = f(x), half by half, in the Buffer's part at |base|; the second half first if |swaps|. */
+static uint64_t halves_provenance(StreamFixture *fixture, int64_t base, bool swaps, uint64_t function,
+                                  uint64_t *out_inputs) {
+  ProvenanceCommand commands[] = {{true, 0}, {false, function}, {true, 0}, {true, 0}, {false, function}, {true, 0}};
   command_stream_init(&fixture->stream, fixture->arena, 256);
   int32_t x = command_stream_add_object(&fixture->stream, SV("x"), 64, OBJECT_INITIALISED | OBJECT_READ_ONLY);
   int32_t y = command_stream_add_object(&fixture->stream, SV("y"), 64, OBJECT_WRITTEN_ONCE);
@@ -249,40 +250,54 @@ static uint64_t moved_provenance(StreamFixture *fixture, int64_t base, bool swap
     begin(fixture, LD, -1);
     read_bytes(fixture, x, at, 32);
     write_bytes(fixture, BUFFER_OBJECT, base, 32);
-    begin(fixture, ST, -1);
+    begin(fixture, EX, -1);
     read_bytes(fixture, BUFFER_OBJECT, base, 32);
+    write_bytes(fixture, BUFFER_OBJECT, base + 32, 32);
+    begin(fixture, ST, -1);
+    read_bytes(fixture, BUFFER_OBJECT, base + 32, 32);
     write_bytes(fixture, y, at, 32);
   }
-  return byte_versions_provenance(fixture->scratch, &fixture->stream, swaps ? swapped : identities, out_inputs);
+  return byte_versions_provenance(fixture->scratch, &fixture->stream, commands, out_inputs);
 }
 
 static void provenance_is_that_of_results(void **state) {
-  uint64_t inputs[4], others[4];
-  uint64_t left = moved_provenance(*state, 0, false, inputs);
-  assert_true(left == moved_provenance(*state, 128, false, others));
+  uint64_t inputs[6], others[6];
+  uint64_t left = halves_provenance(*state, 0, false, 7, inputs);
+  assert_true(left == halves_provenance(*state, 128, false, 7, others));
   assert_memory_equal(inputs, others, sizeof inputs);
-  assert_true(left == moved_provenance(*state, 0, true, others));
-  assert_true(inputs[0] == others[2] && inputs[3] == others[1]);
+  assert_true(left == halves_provenance(*state, 0, true, 7, others));
+  assert_true(inputs[1] == others[4] && inputs[5] == others[2]);
+  assert_true(left != halves_provenance(*state, 0, false, 8, others));
 }
 
-/* The second store reads a byte of the first tile. */
-static void provenance_sees_another_byte(void **state) {
-  StreamFixture *fixture = *state;
-  static const uint64_t identities[] = {10, 11, 12};
-  uint64_t left[2], inputs[2][3];
+/* y = x + x, the operands two copies or one, or one of them of the array's other half. */
+static uint64_t sum_provenance(StreamFixture *fixture, int64_t first, int64_t second, int64_t second_at) {
+  static const ProvenanceCommand commands[] = {{true, 0}, {true, 0}, {false, 9}, {true, 0}};
+  command_stream_init(&fixture->stream, fixture->arena, 256);
+  int32_t x = command_stream_add_object(&fixture->stream, SV("x"), 64, OBJECT_INITIALISED | OBJECT_READ_ONLY);
+  int32_t y = command_stream_add_object(&fixture->stream, SV("y"), 32, OBJECT_WRITTEN_ONCE);
+  const int64_t places[] = {first, second}, parts[] = {0, second_at};
   for (int i = 0; i < 2; i++) {
-    command_stream_init(&fixture->stream, fixture->arena, 256);
-    int32_t y = command_stream_add_object(&fixture->stream, SV("y"), 64, OBJECT_WRITTEN_ONCE);
-    for (int tile = 0; tile < 2; tile++) {
-      begin(fixture, EX, -1);
-      write_bytes(fixture, BUFFER_OBJECT, 32 * tile, 32);
-    }
-    begin(fixture, ST, -1);
-    read_bytes(fixture, BUFFER_OBJECT, 32 - i, 32);
-    write_bytes(fixture, y, 0, 32);
-    left[i] = byte_versions_provenance(fixture->scratch, &fixture->stream, identities, inputs[i]);
+    begin(fixture, LD, -1);
+    read_bytes(fixture, x, parts[i], 32);
+    write_bytes(fixture, BUFFER_OBJECT, places[i], 32);
   }
-  assert_true(left[0] != left[1] && inputs[0][2] != inputs[1][2] && inputs[0][1] == inputs[1][1]);
+  begin(fixture, EX, -1);
+  read_bytes(fixture, BUFFER_OBJECT, first, 32);
+  read_bytes(fixture, BUFFER_OBJECT, second, 32);
+  write_bytes(fixture, BUFFER_OBJECT, 128, 32);
+  begin(fixture, ST, -1);
+  read_bytes(fixture, BUFFER_OBJECT, 128, 32);
+  write_bytes(fixture, y, 0, 32);
+  return byte_versions_provenance(fixture->scratch, &fixture->stream, commands, NULL);
+}
+
+static void provenance_is_that_of_values(void **state) {
+  uint64_t left = sum_provenance(*state, 0, 32, 0);
+  assert_true(left == sum_provenance(*state, 0, 0, 0)); /* one overwrites the other with the same */
+  assert_true(left != sum_provenance(*state, 0, 32, 32));
+  assert_true(left != sum_provenance(*state, 0, 0, 32));
+  assert_true(left != sum_provenance(*state, 0, 31, 0)); /* a byte is not at its place */
 }
 
 static void bytes_nobody_wrote_are_found(void **state) {
@@ -493,7 +508,7 @@ int main(void) {
       TEST(executions_are_held_to_the_rules),
       TEST(each_kind_of_edge_of_a_loop_is_needed),
       TEST(provenance_is_that_of_results),
-      TEST(provenance_sees_another_byte),
+      TEST(provenance_is_that_of_values),
       TEST(bytes_nobody_wrote_are_found),
       TEST(search_finds_what_all_executions_have),
       TEST(random_executions_find_no_more),

@@ -48,7 +48,21 @@ static void write_all(const Provenance *provenance, InstanceRange accesses, uint
   }
 }
 
-uint64_t byte_versions_provenance(Arena *scratch, const CommandStream *stream, const uint64_t *identities,
+/* One read, one write, of equally many bytes. */
+static void copy_all(const Provenance *provenance, InstanceRange accesses, uint64_t function) {
+  XLAC_CHECK(accesses.count == 2 && !stream_access_writes(accesses.data[0]) && stream_access_writes(accesses.data[1]));
+  uint64_t *from, *to;
+  ByteBox source = box_of(provenance, accesses.data[0], &from), target = box_of(provenance, accesses.data[1], &to);
+  int64_t bytes = byte_box_run_count(&source) * source.bytes;
+  XLAC_CHECK(byte_box_run_count(&target) * target.bytes == bytes);
+  for (int64_t b = 0; b < bytes; b++) {
+    int64_t at = byte_box_run(&source, b / source.bytes) + b % source.bytes;
+    uint64_t tag = function == 0 ? from[at] : hash_combine(function, from[at]);
+    to[byte_box_run(&target, b / target.bytes) + b % target.bytes] = tag;
+  }
+}
+
+uint64_t byte_versions_provenance(Arena *scratch, const CommandStream *stream, const ProvenanceCommand *commands,
                                   uint64_t *out_inputs) {
   Provenance provenance = {stream, ARENA_NEW_ARRAY(scratch, uint64_t *, stream->objects.count)};
   for (int32_t o = 0; o < stream->objects.count; o++) {
@@ -58,9 +72,12 @@ uint64_t byte_versions_provenance(Arena *scratch, const CommandStream *stream, c
   }
   for (int32_t i = 0; i < stream->commands.count; i++) {
     InstanceRange accesses = command_stream_accesses(stream, i);
-    uint64_t hash = read_all(&provenance, accesses, hash_u64(identities[i]));
+    uint64_t hash = read_all(&provenance, accesses, hash_u64(commands[i].function));
     if (out_inputs != NULL) out_inputs[i] = hash;
-    write_all(&provenance, accesses, hash);
+    if (commands[i].copies)
+      copy_all(&provenance, accesses, commands[i].function);
+    else
+      write_all(&provenance, accesses, hash);
   }
   uint64_t left = 0;
   for (int32_t o = 0; o < stream->objects.count; o++) {
