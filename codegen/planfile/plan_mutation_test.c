@@ -61,7 +61,9 @@ enum { MODULES = sizeof module_paths / sizeof *module_paths };
 static const struct {
   const char *name;
   int32_t depth;
-} machines[] = {{"vp-tiny", 0}, {"vp-tiny", 3}, {"vp-ref", 0}, {"vp-ref", 3}};
+  bool is_unordered; /* even commands of one queue need edges */
+} machines[] = {
+    {"vp-tiny", 0, false}, {"vp-tiny", 3, false}, {"vp-tiny", 0, true}, {"vp-ref", 0, false}, {"vp-ref", 3, false}};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
 enum { MOST_COMMANDS = 400 };
@@ -81,10 +83,13 @@ static const HloModule *load_module(Fixture *fixture, const char *path) {
   return module;
 }
 
-static const MachineDescription *load_machine(Fixture *fixture, const char *name) {
+static const MachineDescription *load_machine(Fixture *fixture, const char *name, bool is_unordered) {
   MachineDescription *machine = ARENA_NEW(fixture->arena, MachineDescription);
   const MachinePreset *preset = machine_preset_find(sv_from_cstring(name));
   assert_int_equal(machine_preset_parse(fixture->arena, preset, &fixture->diag, machine), STATUS_OK);
+  MachineQueue *queues = ARENA_COPY_ARRAY(fixture->arena, MachineQueue, machine->queues, machine->queue_count);
+  for (int32_t q = 0; q < machine->queue_count && is_unordered; q++) queues[q].complete = COMPLETE_UNORDERED;
+  machine->queues = queues;
   return machine;
 }
 
@@ -332,12 +337,14 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
   for (int m = 0; m < MODULES; m++) {
     const HloModule *module = load_module(fixture, module_paths[m]);
     for (int t = 0; t < MACHINES; t++) {
-      const MachineDescription *machine = load_machine(fixture, machines[t].name);
+      const MachineDescription *machine = load_machine(fixture, machines[t].name, machines[t].is_unordered);
       Subject subject = {.module_path = module_paths[m], .module = module, .machine = machine};
       subject.options.pipeline_depth = machines[t].depth;
       ModulePlans plans;
-      assert_int_equal(module_plans_make(fixture->arena, module, machine, &subject.options, &fixture->diag, &plans),
-                       STATUS_OK);
+      Status status = module_plans_make(fixture->arena, module, machine, &subject.options, &fixture->diag, &plans);
+      /* of some producers and consumers without order the language cannot say all edges */
+      if (status == STATUS_UNSUPPORTED && machines[t].is_unordered) continue;
+      assert_int_equal(status, STATUS_OK);
       for (int32_t p = 0; p < plans.count; p++)
         if (is_small(fixture, plans.plans[p].plan, machine))
           add_subject(fixture, subject, plans.plans[p].plan, subjects);
