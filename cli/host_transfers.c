@@ -7,7 +7,7 @@
 Status host_transfers_init(HostTransfers *transfers, Session *session) {
   *transfers = (HostTransfers){.session = session, .has_source = option_given(session, OPTION_INFEED)};
   if (!transfers->has_source) return STATUS_OK;
-  return npz_read(session->arena, option_text(session, OPTION_INFEED, ""), session->diag, &transfers->source);
+  return array_file_read(session->arena, option_text(session, OPTION_INFEED, ""), session->diag, &transfers->source);
 }
 
 void host_transfers_begin_run(HostTransfers *transfers) {
@@ -19,7 +19,7 @@ static const char *fill(HostTransfers *transfers, const XlacTensor *tensor, void
   Arena *arena = transfers->session->arena;
   StringView name = sv_printf(arena, "i%lld", (long long)transfers->next++);
   if (!transfers->has_source) return "there is no '--infeed=FILE.npz' to take data from";
-  const NpyArray *array = npz_find(&transfers->source, name);
+  const NpyArray *array = array_file_find(&transfers->source, name);
   if (array == NULL) return arena_printf(arena, "'%.*s' has no '%.*s'", SV_ARG(transfers->source.path), SV_ARG(name));
   DiagSink told;
   diag_sink_init(&told, arena);
@@ -29,7 +29,7 @@ static const char *fill(HostTransfers *transfers, const XlacTensor *tensor, void
 
 static void keep(HostTransfers *transfers, const XlacTensor *tensor, const void *data) {
   Arena *arena = transfers->session->arena;
-  NpzMember member = {.name = sv_printf(arena, "o%lld", (long long)transfers->taken.count)};
+  ArrayMember member = {.name = sv_printf(arena, "o%lld", (long long)transfers->taken.count)};
   tensor_to_npy(arena, tensor, data, &member.array);
   array_push(&transfers->taken, arena, member);
   array_push(&transfers->taken_text, arena, tensor_text(arena, tensor));
@@ -51,15 +51,17 @@ const char *host_transfers_do(void *self, const XlacTransfer *transfer) {
 Status host_transfers_write(const HostTransfers *transfers) {
   Session *session = transfers->session;
   if (!option_given(session, OPTION_OUTFEED)) return STATUS_OK;
+  const char *path = option_text(session, OPTION_OUTFEED, "");
   StringView bytes;
-  RETURN_IF_ERROR(npz_write(session->arena, transfers->taken.data, transfers->taken.count, session->diag, &bytes));
-  return driver_add_output(session, option_text(session, OPTION_OUTFEED, ""), bytes);
+  RETURN_IF_ERROR(
+      array_file_write(session->arena, path, transfers->taken.data, transfers->taken.count, session->diag, &bytes));
+  return driver_add_output(session, path, bytes);
 }
 
 void host_transfers_print(const HostTransfers *transfers, StringBuilder *out) {
   if (option_given(transfers->session, OPTION_OUTFEED)) return;
   for (int64_t i = 0; i < transfers->taken.count; i++) {
-    const NpzMember *member = &transfers->taken.data[i];
+    const ArrayMember *member = &transfers->taken.data[i];
     sb_printf(out, "%.*s %.*s\n", SV_ARG(member->name), SV_ARG(transfers->taken_text.data[i]));
     array_print(out, &member->array);
     sb_append_char(out, '\n');

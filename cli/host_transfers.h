@@ -3,14 +3,14 @@
 #define XLAC_CLI_HOST_TRANSFERS_H
 
 #include "cli/driver.h"
-#include "runtime/npz.h"
+#include "runtime/array_file.h"
 
 typedef struct HostTransfers {
   Session *session;
-  NpzFile source; /* members i0, i1 …: the leaves that infeeds and receives take, in the order of the run */
+  ArrayFile source; /* members i0, i1 …: the leaves that infeeds and receives take, in the order of the run */
   bool has_source;
   int64_t next;
-  ARRAY(NpzMember) taken;       /* o0, o1 …: the leaves that outfeeds and sends gave */
+  ARRAY(ArrayMember) taken;     /* o0, o1 …: the leaves that outfeeds and sends gave */
   ARRAY(StringView) taken_text; /* "f32[2]" of each */
 } HostTransfers;
 
