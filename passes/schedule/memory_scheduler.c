@@ -198,19 +198,52 @@ static int32_t *depth_first_order(const ScheduleModel *model) {
 
 /* --- the choice --- */
 
+static const int32_t *post_order(const ScheduleModel *model) {
+  int32_t *order = ARENA_NEW_ARRAY(model->arena, int32_t, model->node_count + 1);
+  for (int32_t n = 0; n < model->node_count; n++) order[n] = n;
+  return order;
+}
+
 static void try_order(const ScheduleModel *model, Schedule *best, const char *heuristic, const int32_t *order) {
   int64_t peak = schedule_model_peak(model, order);
   if (best->order == NULL || peak < best->peak) *best = (Schedule){heuristic, peak, order};
 }
 
+Schedule schedule_by_heuristic(const ScheduleModel *model, ScheduleHeuristic heuristic) {
+  Schedule schedule = {0};
+  switch (heuristic) {
+    case SCHEDULE_LIST: try_order(model, &schedule, "list", list_order(model)); break;
+    case SCHEDULE_DEPTH_FIRST: try_order(model, &schedule, "depth first", depth_first_order(model)); break;
+    case SCHEDULE_POST_ORDER: try_order(model, &schedule, "post-order", post_order(model)); break;
+    case SCHEDULE_HEURISTIC_COUNT: XLAC_BUG("no heuristic");
+  }
+  return schedule;
+}
+
+/* No order needs less: while a node runs there are what it reads and what it makes. */
+static int64_t least_peak(const ScheduleModel *model) {
+  int64_t least = 0;
+  for (int32_t n = 0; n < model->node_count; n++) {
+    const ScheduleNode *node = &model->nodes[n];
+    int64_t bytes = node->called_bytes;
+    if (node->overwritable_count == 0) bytes = schedule_add_bytes(bytes, node->defined_bytes);
+    for (int32_t i = 0; i < node->read_count; i++)
+      bytes = schedule_add_bytes(bytes, model->buffers[node->reads[i]].bytes);
+    least = max_i64(least, bytes);
+  }
+  return least;
+}
+
 Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given) {
   Schedule best = {0};
   if (given != NULL && prefer_given) try_order(model, &best, "given", given);
-  int32_t *post_order = ARENA_NEW_ARRAY(model->arena, int32_t, model->node_count + 1);
-  for (int32_t n = 0; n < model->node_count; n++) post_order[n] = n;
-  try_order(model, &best, "list", list_order(model));
-  try_order(model, &best, "depth first", depth_first_order(model));
-  try_order(model, &best, "post-order", post_order);
+  for (int h = 0; h < SCHEDULE_HEURISTIC_COUNT; h++) {
+    Schedule schedule = schedule_by_heuristic(model, (ScheduleHeuristic)h);
+    if (best.order == NULL || schedule.peak < best.peak) best = schedule;
+  }
   if (given != NULL) try_order(model, &best, "given", given);
+  if (best.peak <= least_peak(model)) return best;
+  const int32_t *found = schedule_search(model, best.peak);
+  if (found != NULL) try_order(model, &best, "search", found);
   return best;
 }

@@ -10,9 +10,23 @@ typedef struct Schedule {
   const int32_t *order;  /* all nodes, predecessors first */
 } Schedule;
 
-/* The candidate with the least peak; of equals the first of: list (greedily what frees most; XLA's ListScheduler),
- * depth first (XLA's DFSMemoryScheduler), post-order, |given| (NULL when there is none worth trying; the first of all
- * with |prefer_given|). */
+/* The candidates that are near linear: greedily what frees most (XLA's ListScheduler), the operand with the most behind
+ * it first (XLA's DFSMemoryScheduler), post-order. */
+typedef enum ScheduleHeuristic {
+  SCHEDULE_LIST,
+  SCHEDULE_DEPTH_FIRST,
+  SCHEDULE_POST_ORDER,
+  SCHEDULE_HEURISTIC_COUNT
+} ScheduleHeuristic;
+
+Schedule schedule_by_heuristic(const ScheduleModel *model, ScheduleHeuristic heuristic);
+
+/* An order of the least peak of all, if that is less than |below| and found within a bound of steps: NULL otherwise,
+ * and for graphs of more than a few hundred nodes.  Best first over sets of nodes (schedule_search.c). */
+const int32_t *schedule_search(const ScheduleModel *model, int64_t below);
+
+/* The candidate with the least peak; of equals the first of: the heuristics in their order, |given| (NULL when there is
+ * none worth trying; the first of all with |prefer_given|), and what the search finds. */
 Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given);
 
 #endif

@@ -278,26 +278,51 @@ static bool overwrites_operand(const ScheduleNode *node, const int32_t *unread) 
   return false;
 }
 
-int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order) {
-  int32_t *unread = ARENA_NEW_ARRAY(model->arena, int32_t, model->buffer_count + 1);
-  int64_t live = 0, peak = 0;
-  for (int32_t b = 0; b < model->buffer_count; b++) unread[b] = model->buffers[b].reader_count;
-  for (int32_t i = 0; i < model->node_count; i++) {
-    const ScheduleNode *node = &model->nodes[order[i]];
-    live = schedule_add_bytes(live, node->defined_bytes);
-    int64_t during = schedule_add_bytes(live, node->called_bytes);
-    if (overwrites_operand(node, unread)) during = schedule_add_bytes(during, -node->defined_bytes);
-    peak = max_i64(peak, during);
-    for (int32_t r = 0; r < node->read_count; r++) {
-      if (--unread[node->reads[r]] == 0) live = schedule_add_bytes(live, -model->buffers[node->reads[r]].bytes);
-    }
-    for (int32_t k = 0; k < node->leaf_count; k++) {
-      /* Made and never read: gone at once. */
-      int32_t buffer = node->leaves[k];
-      bool fresh = node->defined_bytes > 0 && buffer >= 0;
-      if (fresh && model->buffers[buffer].reader_count == 0)
-        live = schedule_add_bytes(live, -model->buffers[buffer].bytes);
-    }
+ScheduleWalk schedule_walk_create(const ScheduleModel *model, Arena *arena) {
+  ScheduleWalk walk = {.model = model, .unread = ARENA_NEW_ARRAY(arena, int32_t, model->buffer_count + 1)};
+  schedule_walk_begin(&walk);
+  return walk;
+}
+
+void schedule_walk_begin(ScheduleWalk *walk) {
+  for (int32_t b = 0; b < walk->model->buffer_count; b++) walk->unread[b] = walk->model->buffers[b].reader_count;
+  walk->live = walk->peak = 0;
+}
+
+/* Bytes that are no longer live behind |node|: what it reads last, and what it makes and nobody reads. */
+static int64_t freed_bytes(const ScheduleWalk *walk, const ScheduleNode *node) {
+  const ScheduleBuffer *buffers = walk->model->buffers;
+  int64_t freed = 0;
+  for (int32_t r = 0; r < node->read_count; r++) {
+    if (walk->unread[node->reads[r]] == 1) freed = schedule_add_bytes(freed, buffers[node->reads[r]].bytes);
   }
-  return peak;
+  for (int32_t k = 0; k < node->leaf_count; k++) {
+    int32_t buffer = node->leaves[k];
+    bool fresh = node->defined_bytes > 0 && buffer >= 0;
+    if (fresh && buffers[buffer].reader_count == 0) freed = schedule_add_bytes(freed, buffers[buffer].bytes);
+  }
+  return freed;
+}
+
+void schedule_walk_cost(const ScheduleWalk *walk, int32_t number, int64_t *out_during, int64_t *out_growth) {
+  const ScheduleNode *node = &walk->model->nodes[number];
+  int64_t during = schedule_add_bytes(walk->live, node->called_bytes);
+  if (!overwrites_operand(node, walk->unread)) during = schedule_add_bytes(during, node->defined_bytes);
+  *out_during = during;
+  *out_growth = schedule_add_bytes(node->defined_bytes, -freed_bytes(walk, node));
+}
+
+void schedule_walk_step(ScheduleWalk *walk, int32_t number) {
+  const ScheduleNode *node = &walk->model->nodes[number];
+  int64_t during, growth;
+  schedule_walk_cost(walk, number, &during, &growth);
+  walk->peak = max_i64(walk->peak, during);
+  walk->live = schedule_add_bytes(walk->live, growth);
+  for (int32_t r = 0; r < node->read_count; r++) walk->unread[node->reads[r]]--;
+}
+
+int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order) {
+  ScheduleWalk walk = schedule_walk_create(model, model->arena);
+  for (int32_t i = 0; i < model->node_count; i++) schedule_walk_step(&walk, order[i]);
+  return walk.peak;
 }

@@ -45,6 +45,21 @@ typedef struct ScheduleModel {
 /* |peaks|: computation id → bytes of computations done already. */
 ScheduleModel *schedule_model_create(Arena *arena, const HloComputation *computation, const IntMap *peaks);
 
+/* Memory while the nodes run one after the other. */
+typedef struct ScheduleWalk {
+  const ScheduleModel *model;
+  int32_t *unread; /* per buffer: readers still to come */
+  int64_t live, peak;
+} ScheduleWalk;
+
+/* At the start, where nothing is live. */
+ScheduleWalk schedule_walk_create(const ScheduleModel *model, Arena *arena);
+/* Back to the start. */
+void schedule_walk_begin(ScheduleWalk *walk);
+/* What node |number| would need if it ran now, and by how much it would change what is live behind it. */
+void schedule_walk_cost(const ScheduleWalk *walk, int32_t number, int64_t *out_during, int64_t *out_growth);
+void schedule_walk_step(ScheduleWalk *walk, int32_t number);
+
 /* The largest number of live bytes under |order| (node numbers, predecessors first). */
 int64_t schedule_model_peak(const ScheduleModel *model, const int32_t *order);
 
