@@ -233,6 +233,7 @@ Status element_dynamic_update_slice(Lowering *, const HloInstruction *, const In
 Status element_gather(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_reduce(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_dot(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+Status element_reduce_window(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_convolution(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 
 /* The clamped start of a dynamic slice along each dimension of its operand. */

@@ -156,21 +156,16 @@ static IndexExpr window_position(Lowering *lowering, const WindowDimension *wind
   return index_div(space, position, window->base_dilation);
 }
 
-Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
-  int count = reduce->operand_count / 2, cumulative_dim;
-  bool is_backward;
-  RETURN_IF_ERROR(lowering_check_inputs(lowering, reduce));
-  if (lowering_cumulative_dim(reduce, &cumulative_dim, &is_backward))
-    return root_cumulative_window(lowering, reduce, cumulative_dim, is_backward);
+/* The results at |outer| of a window that is no cumulative one. */
+static Status fold_window(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
+                          int32_t *out_finals) {
+  int count = reduce->operand_count / 2, outer_stage = lowering->current_stage;
   const HloAttr *attr = hlo_instruction_attr(reduce, HLO_ATTR_WINDOW);
   const Shape *input = reduce->operands[0]->shape;
-  IndexExpr outer[MAX_RANK], index[MAX_RANK];
-  lowering_dims_of_shape(lowering, lowering_result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
-  if (lowering->is_empty) return STATUS_OK;
-  int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS], finals[MAX_REDUCE_INPUTS];
+  IndexExpr index[MAX_RANK];
+  int32_t inputs[MAX_REDUCE_INPUTS], inits[MAX_REDUCE_INPUTS], predicate = -1, saved = lowering->predicate;
   for (int i = 0; i < count; i++)
     RETURN_IF_ERROR(lower_element(lowering, reduce->operands[count + i], NULL, &inits[i]));
-  int32_t predicate = -1;
   int stage = lowering_begin_stage(lowering);
   for (int d = 0; d < input->rank; d++) {
     if (attr == NULL) {
@@ -181,12 +176,35 @@ Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
     IndexExpr k = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage);
     index[d] = window_position(lowering, window, outer[d], k, input->dims[d], &predicate);
   }
-  lowering->predicate = predicate;
+  lowering->predicate = lowering_and(lowering, saved, predicate);
   for (int i = 0; i < count; i++) RETURN_IF_ERROR(lower_element(lowering, reduce->operands[i], index, &inputs[i]));
-  lowering->predicate = -1;
-  RETURN_IF_ERROR(lowering_fold_inputs(lowering, reduce, inputs, inits, count, predicate, finals));
-  lowering_end_stage(lowering, stage, KERNEL_OUTER);
-  store_results(lowering, outer, finals, count);
+  lowering->predicate = saved;
+  RETURN_IF_ERROR(lowering_fold_inputs(lowering, reduce, inputs, inits, count, predicate, out_finals));
+  lowering_end_stage(lowering, stage, outer_stage);
+  return STATUS_OK;
+}
+
+Status element_reduce_window(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *index,
+                             int32_t *out_value) {
+  int32_t finals[MAX_REDUCE_INPUTS];
+  RETURN_IF_ERROR(lowering_check_inputs(lowering, reduce));
+  RETURN_IF_ERROR(fold_window(lowering, reduce, index, finals));
+  *out_value = finals[0];
+  return STATUS_OK;
+}
+
+Status root_reduce_window(Lowering *lowering, const HloInstruction *reduce) {
+  int cumulative_dim;
+  bool is_backward;
+  RETURN_IF_ERROR(lowering_check_inputs(lowering, reduce));
+  if (lowering_cumulative_dim(reduce, &cumulative_dim, &is_backward))
+    return root_cumulative_window(lowering, reduce, cumulative_dim, is_backward);
+  IndexExpr outer[MAX_RANK];
+  int32_t finals[MAX_REDUCE_INPUTS];
+  lowering_dims_of_shape(lowering, lowering_result_leaf(lowering, 0), KERNEL_PARALLEL, KERNEL_OUTER, outer);
+  if (lowering->is_empty) return STATUS_OK;
+  RETURN_IF_ERROR(fold_window(lowering, reduce, outer, finals));
+  store_results(lowering, outer, finals, reduce->operand_count / 2);
   return STATUS_OK;
 }
 

@@ -75,10 +75,22 @@ static bool is_elementwise_bitcast(const HloInstruction *instruction) {
   return type_bits(from->type) == type_bits(to->type) && shape_same_dims(from, to);
 }
 
+/* Each of its windows is a few neighbours: no sums of all before an element. */
+static bool is_pooling(const HloInstruction *instruction) {
+  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  if (instruction->opcode != HLO_REDUCE_WINDOW || window == NULL || instruction->operand_count != 2) return false;
+  for (int d = 0; d < instruction->operands[0]->shape->rank; d++) {
+    const WindowDimension *dim = &window->value.window->dims[d];
+    if (dim->size > 1 && dim->size >= instruction->operands[0]->shape->dims[d]) return false;
+  }
+  return true;
+}
+
 FusionCost fusion_cost(const HloInstruction *instruction) {
   switch (instruction->opcode) {
     case HLO_DOT:
     case HLO_CONVOLUTION: return FUSION_COST_HIGH;
+    case HLO_REDUCE_WINDOW: return is_pooling(instruction) ? FUSION_COST_HIGH : FUSION_COST_NONE;
     case HLO_BROADCAST:
     case HLO_IOTA:
     case HLO_RESHAPE:
@@ -114,11 +126,15 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return false;
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return true;
   return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER &&
-         instruction->opcode != HLO_CONVOLUTION;
+         instruction->opcode != HLO_CONVOLUTION && instruction->opcode != HLO_REDUCE_WINDOW;
 }
 
 bool fusion_is_contraction(const HloInstruction *instruction) {
   return instruction->opcode == HLO_DOT || instruction->opcode == HLO_CONVOLUTION;
+}
+
+bool fusion_has_nest(const HloInstruction *instruction) {
+  return fusion_is_contraction(instruction) || is_pooling(instruction);
 }
 
 bool fusion_is_deep_contraction(const HloInstruction *instruction) {
@@ -155,6 +171,7 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
     case HLO_DYNAMIC_UPDATE_SLICE:
       return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
     case HLO_GATHER: return NO("a gather reads its operands from memory");
+    case HLO_REDUCE_WINDOW: return NO("windows overlap: each element would be computed several times");
     case HLO_DOT: return YES("computed where factors are packed");
     case HLO_CONVOLUTION: return NO("windows are packed from memory");
     case HLO_DYNAMIC_SLICE:
@@ -229,11 +246,11 @@ static FusionDecision decide_free(const HloInstruction *producer, const FusionUs
   return YES("costs no arithmetic");
 }
 
-/* The sums of a dot or convolution go through its consumers before they are stored, where each is needed once, at one
- * place. */
-static FusionDecision decide_contraction(const FusionUse *use) {
+/* The sums of a dot, convolution or pooling go through its consumers before they are stored, where each is needed once,
+ * at one place. */
+static FusionDecision decide_nest(const FusionUse *use) {
   if (use->is_cut) return NO("only a part of it, or more than it, is read");
-  if (use->has_contraction) return NO("one contraction a fusion");
+  if (use->has_contraction) return NO("one contraction or pooling a fusion");
   if (use->is_reduced) return NO("a reduction reads it");
   return YES("its only consumer takes the sums as they come");
 }
@@ -284,7 +301,7 @@ FusionDecision fusion_decide(const HloInstruction *producer, const FusionUse *us
     case FUSION_COST_CHEAP: return decide_cheap(producer, use, out_repeats);
     case FUSION_COST_HIGH: {
       FusionDecision decision = decide_costly(use);
-      return decision.fuse && fusion_is_contraction(producer) ? decide_contraction(use) : decision;
+      return decision.fuse && fusion_has_nest(producer) ? decide_nest(use) : decision;
     }
     default: return NO("the operation is not computed element by element");
   }

@@ -23,6 +23,9 @@ typedef enum FusionCost {
 FusionCost fusion_cost(const HloInstruction *instruction);
 /* A dot or a convolution: its consumers may be computed with it (the epilogue), its operands are not. */
 bool fusion_is_contraction(const HloInstruction *instruction);
+/* A contraction, or a reduce-window whose consumers may be computed with it as well: folds in loops of their own, which
+ * a fusion can have once. */
+bool fusion_has_nest(const HloInstruction *instruction);
 /* A dot or a convolution of all channels with sums so long that what is computed once a column does not count. */
 bool fusion_is_deep_contraction(const HloInstruction *instruction);
 /* |user| reads every element of its operand exactly once, in whatever order. */

@@ -138,7 +138,7 @@ static void join(FusionPlanner *planner, int32_t node, const Candidate *candidat
   FusionGroup *group = group_at(planner, candidate->group);
   array_push(&group->members, planner->plan->arena, node);
   group->operand_count--; /* it was read until now */
-  group->has_contraction |= fusion_is_contraction(planner->plan->nodes[node]);
+  group->has_contraction |= fusion_has_nest(planner->plan->nodes[node]);
   read_operands(planner, candidate->group, planner->plan->nodes[node]);
 }
 
@@ -165,7 +165,7 @@ static void join_all(FusionPlanner *planner, int32_t node) {
 static void start_group(FusionPlanner *planner, int32_t node) {
   Arena *arena = planner->plan->arena;
   int32_t number = (int32_t)planner->plan->groups.count;
-  FusionGroup group = {.root = node, .has_contraction = fusion_is_contraction(planner->plan->nodes[node])};
+  FusionGroup group = {.root = node, .has_contraction = fusion_has_nest(planner->plan->nodes[node])};
   array_push(&group.members, arena, node);
   array_push(&planner->plan->groups, arena, group);
   read_operands(planner, number, planner->plan->nodes[node]);

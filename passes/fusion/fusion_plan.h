@@ -13,7 +13,7 @@ typedef struct FusionGroup {
   int32_t root;          /* node number */
   FusionMembers members; /* node numbers, users before operands, the root first */
   int32_t operand_count; /* distinct values read from outside, scalar constants excepted */
-  bool has_contraction;  /* a dot or convolution is among the members */
+  bool has_contraction;  /* a dot, convolution or pooling is among the members */
 } FusionGroup;
 
 typedef struct FusionPlan {

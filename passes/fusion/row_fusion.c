@@ -54,8 +54,7 @@ static int64_t instruction_count(const HloInstruction *instruction) {
 static bool is_member_opcode(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return true;
   if (instruction->opcode == HLO_RESHAPE || instruction->opcode == HLO_BITCAST) return true;
-  if (fusion_is_contraction(instruction) || instruction->opcode == HLO_GATHER ||
-      instruction->opcode == HLO_DYNAMIC_SLICE)
+  if (fusion_has_nest(instruction) || instruction->opcode == HLO_GATHER || instruction->opcode == HLO_DYNAMIC_SLICE)
     return false;
   return fusion_cost(instruction) != FUSION_COST_NONE;
 }
@@ -76,7 +75,7 @@ static bool may_join(const RowFuser *fuser, const HloInstruction *instruction) {
   HloOpcode root = fused->root->opcode;
   if (root == HLO_DYNAMIC_UPDATE_SLICE || root == HLO_TUPLE) return false;
   for (int64_t i = 0; i < fused->instructions.count; i++) {
-    if (fusion_is_contraction(fused->instructions.data[i])) return false;
+    if (fusion_has_nest(fused->instructions.data[i])) return false;
   }
   return true;
 }
