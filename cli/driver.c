@@ -13,6 +13,9 @@
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
 
+/* The words of --schedule. */
+enum { SCHEDULE_MEMORY, SCHEDULE_KEEP };
+
 enum { DEFAULT_OPT_LEVEL = 2, LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
 
 bool option_given(const Session *session, OptionId id) {
@@ -129,7 +132,11 @@ Status driver_run_passes(Session *session, bool standard) {
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                                  .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0),
+                                 .keeps_text_order = option_integer(session, OPTION_SCHEDULE, 0) == SCHEDULE_KEEP,
                                  .runs_tiles = session->machine == NULL};
+  if (pass_options.keeps_text_order && !session->module->is_scheduled)
+    return diag_error(session->diag, STATUS_INVALID, session->module->loc, "schedule",
+                      "'--schedule=keep' is for modules with 'is_scheduled=true'");
   if (option_given(session, OPTION_REPORT)) pass_options.decisions = &session->report.observer;
   if (option_given(session, OPTION_PASSES)) {
     StringView names = sv_from_cstring(option_text(session, OPTION_PASSES, ""));

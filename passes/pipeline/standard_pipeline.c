@@ -5,7 +5,7 @@ enum { SIMPLIFY_ROUNDS = 8 };
 /* The order is the documentation: what a module goes through between the verifier and code generation. */
 HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *options) {
   HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "standard");
-  bool optimise = options->opt_level > 0;
+  bool optimise = options->opt_level > 0 && !options->keeps_text_order;
 
   /* Inside the module an array's layout is ours to choose. */
   hlo_pass_pipeline_add(pipeline, &hlo_layout_normalizer_pass);
@@ -58,9 +58,10 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
   }
 
-  /* Copies are instructions, so they come before the order; where values live follows from both. */
+  /* Copies are instructions, so they come before the order, unless it is given; where values live follows from both. */
+  if (options->keeps_text_order) hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_copy_insertion_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
+  if (!options->keeps_text_order) hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_buffer_assignment_pass);
   return pipeline;
 }

@@ -1,6 +1,7 @@
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
 #include "passes/schedule/memory_scheduler.h"
+#include "passes/schedule/text_order.h"
 
 static bool sets_new_order(HloComputation *computation, HloInstruction *const *order, int64_t count) {
   bool same = computation->instructions.count == count;
@@ -60,12 +61,19 @@ static HloInstruction **instructions_in_order(const ScheduleModel *model, const 
   return result;
 }
 
-static bool schedule_computation(HloComputation *computation, IntMap *peaks) {
+static bool schedule_computation(HloComputation *computation, bool keeps_text_order, IntMap *peaks) {
   Arena *arena = arena_create();
   const ScheduleModel *model = schedule_model_create(arena, computation, peaks);
-  Schedule schedule = schedule_for_memory(model, given_order(model, computation), computation->module->is_scheduled);
-  int_map_set(peaks, (uint64_t)computation->id, schedule.peak);
-  HloInstruction **order = instructions_in_order(model, computation, schedule.order);
+  const int32_t *chosen;
+  if (keeps_text_order) {
+    chosen = text_order(model, computation);
+    int_map_set(peaks, (uint64_t)computation->id, schedule_model_peak(model, chosen));
+  } else {
+    Schedule schedule = schedule_for_memory(model, given_order(model, computation), computation->module->is_scheduled);
+    chosen = schedule.order;
+    int_map_set(peaks, (uint64_t)computation->id, schedule.peak);
+  }
+  HloInstruction **order = instructions_in_order(model, computation, chosen);
   bool changed = sets_new_order(computation, order, model->node_count);
   arena_destroy(arena);
   return changed;
@@ -91,7 +99,8 @@ static Status run_scheduler(HloPassContext *context, HloModule *module, bool *ou
   int_map_init(&peaks, context->scratch);
   *out_changed = !module->is_scheduled;
   HloComputation **computations = control_computations(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) *out_changed |= schedule_computation(computations[i], &peaks);
+  bool keeps = context->options->keeps_text_order;
+  for (int64_t i = 0; i < count; i++) *out_changed |= schedule_computation(computations[i], keeps, &peaks);
   for (int64_t i = 0; i < module->computations.count; i++) {
     HloComputation *computation = module->computations.data[i];
     if (int_map_find(&peaks, (uint64_t)computation->id, &ignored)) continue;
@@ -101,4 +110,5 @@ static Status run_scheduler(HloPassContext *context, HloModule *module, bool *ou
   return STATUS_OK;
 }
 
-const HloPass hlo_scheduler_pass = {"scheduler", "order instructions for least peak memory", run_scheduler, true};
+const HloPass hlo_scheduler_pass = {"scheduler", "order instructions for least peak memory, or as in the text",
+                                    run_scheduler, true};
