@@ -79,16 +79,9 @@ static Status add_buffer_map(Session *session, const char *path) {
   StringBuilder text;
   sb_init(&text, session->arena);
   ReportFormat format = option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
-  ModulePlans plans;
-  ReportSection oncore = {&plans, "oncore", oncore_text, oncore_json};
-  if (session->machine) {
-    TilerOptions options = session->tiler;
-    options.compares = true;
-    RETURN_IF_ERROR(
-        module_plans_make(session->codegen_arena, session->module, session->machine, &options, session->diag, &plans));
-  }
+  ReportSection oncore = {(void *)session->plans, "oncore", oncore_text, oncore_json};
   report_buffer_map(&text, session->module, session->module->buffer_assignment, format,
-                    session->machine ? &oncore : NULL);
+                    session->plans ? &oncore : NULL);
   return driver_add_output(session, path, sb_view(&text));
 }
 
@@ -97,9 +90,11 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_run_passes(session, true));
   bool only_hlo = emit == EMIT_HLO && !session->module->buffer_assignment;
   if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
-  if (!only_hlo) RETURN_IF_ERROR(driver_use_plans(session));
-  if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
+  bool has_map = map && map[0] != '\0', has_code = emit != EMIT_NONE && emit != EMIT_HLO;
+  if (!only_hlo && (has_code || has_map || option_given(session, OPTION_DUMP_PLAN)))
+    RETURN_IF_ERROR(driver_make_plans(session, has_map ? PLANS_COMPARED : PLANS_ALONE));
+  if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
   if (emit == EMIT_NONE) return STATUS_OK;
   if (emit == EMIT_HLO) return add_hlo(session, output);

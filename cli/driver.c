@@ -206,8 +206,7 @@ Status driver_generate(Session *session, CodegenEmit emit) {
                             .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
                             .emit = emit,
                             .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
-                            .machine = session->machine,
-                            .tiler = session->tiler,
+                            .plans = session->plans,
                             .flush_denormals = option_given(session, OPTION_FLUSH_DENORMALS),
                             .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
@@ -230,24 +229,31 @@ Status driver_read_plans(Session *session, const char *path) {
   source->name = sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &source->text));
   RETURN_IF_ERROR(written_plans_load(session->codegen_arena, session->module, session->machine, source, &session->tiler,
-                                     session->diag, &session->plans));
-  session->tiler.written = &session->plans;
-  driver_end_phase(session, "plans", start);
+                                     session->diag, &session->written_plans));
+  session->tiler.written = &session->written_plans;
+  driver_end_phase(session, "plan file", start);
   return STATUS_OK;
 }
 
-Status driver_use_plans(Session *session) {
+Status driver_make_plans(Session *session, PlansDetail detail) {
   RETURN_IF_ERROR(driver_read_plans(session, option_text(session, OPTION_PLAN, NULL)));
-  written_plans_warn(&session->plans, session->diag);
-  return STATUS_OK;
+  written_plans_warn(&session->written_plans, session->diag);
+  if (!session->machine) return STATUS_OK;
+  double start = driver_seconds_now();
+  if (detail == PLANS_ALONE && option_given(session, OPTION_DUMP_PLAN)) detail = PLANS_PROVED;
+  ModulePlans *plans = ARENA_NEW(session->codegen_arena, ModulePlans);
+  session->plans = plans;
+  Status status = module_plans_make(session->codegen_arena, session->module, session->machine, &session->tiler, detail,
+                                    session->diag, plans);
+  driver_end_phase(session, "plans", start);
+  return status;
 }
 
 static Status add_plans(Session *session) {
-  if (!option_given(session, OPTION_DUMP_PLAN)) return STATUS_OK;
+  if (!option_given(session, OPTION_DUMP_PLAN) || !session->plans) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  RETURN_IF_ERROR(codegen_print_plans(session->codegen_arena, session->module, session->machine, &session->tiler,
-                                      session->diag, &text));
+  codegen_print_plans(session->codegen_arena, session->module, session->plans, &text);
   return driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&text));
 }
 

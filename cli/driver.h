@@ -35,9 +35,10 @@ struct Session {
   HloPassPipeline *pipeline;
   const MachineDescription *machine; /* of --target; NULL: the host */
   TilerOptions tiler;                /* of driver_read_plans */
-  WrittenPlans plans;
-  CompiledObject object; /* of driver_generate; kernel counts 0 before */
-  StringView simulation; /* table of --engine=sim, for --stats */
+  WrittenPlans written_plans;
+  const ModulePlans *plans; /* of driver_make_plans; NULL before, and on the host */
+  CompiledObject object;    /* of driver_generate; kernel counts 0 before */
+  StringView simulation;    /* table of --engine=sim, for --stats */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;
@@ -63,13 +64,13 @@ MUST_USE Status driver_run_passes(Session *session, bool standard);
 MUST_USE Status driver_require_assignment(Session *session);
 /* --mcpu and --mattr are what code generation takes; before any work. */
 MUST_USE Status driver_check_cpu(const Session *session);
-/* Fills session->object. */
+/* Fills session->object; behind driver_make_plans. */
 MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
 /* How Kernels of a vector processor get their plans, behind the passes: by the tiler's options, and from the file
  * |path| first; NULL: no file. */
 MUST_USE Status driver_read_plans(Session *session, const char *path);
-/* The same with --plan; warns of plans that are slower than the tiler's. */
-MUST_USE Status driver_use_plans(Session *session);
+/* The plans of all Kernels, session->plans, --plan's first; warns of those that are slower than the tiler's. */
+MUST_USE Status driver_make_plans(Session *session, PlansDetail detail);
 /* --dump-liveness, --dump-buffer-assignment, --dump-plan. */
 MUST_USE Status driver_add_reports(Session *session);
 /* An output for session_end to write; NULL or empty |path|: none. */

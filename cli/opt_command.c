@@ -8,9 +8,9 @@ static Status print_plans(Session *session, StringBuilder *out) {
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
   }
-  RETURN_IF_ERROR(driver_read_plans(session, NULL));
-  return codegen_print_plans(session->codegen_arena, session->module, session->machine, &session->tiler, session->diag,
-                             out);
+  RETURN_IF_ERROR(driver_make_plans(session, PLANS_PROVED));
+  codegen_print_plans(session->codegen_arena, session->module, session->plans, out);
+  return STATUS_OK;
 }
 
 static Status print_module(Session *session, int64_t what, StringBuilder *out) {

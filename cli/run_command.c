@@ -68,7 +68,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   RETURN_IF_ERROR(remote_run_check(session));
   RETURN_IF_ERROR(driver_run_passes(session, true));
   RETURN_IF_ERROR(driver_require_assignment(session));
-  RETURN_IF_ERROR(driver_use_plans(session));
+  RETURN_IF_ERROR(driver_make_plans(session, PLANS_ALONE));
   RETURN_IF_ERROR(driver_add_reports(session));
   RETURN_IF_ERROR(driver_generate(session, CODEGEN_OBJECT));
   double load_start = driver_seconds_now();

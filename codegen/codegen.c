@@ -10,7 +10,6 @@
 #include "codegen/kernel/kernel_builder.h"
 #include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_target.h"
-#include "codegen/oncore/module_plans.h"
 #include "codegen/oncore/oncore_emitter.h"
 #include "codegen/plan/plan_printer.h"
 #include "codegen/planfile/written_plans.h"
@@ -101,12 +100,10 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
     Arena *kernels = arena_create();
     OncoreEmitter *oncore = NULL;
-    if (options->machine != NULL) {
-      oncore = oncore_emitter_create(kernels, options->machine, &options->tiler);
-    }
-    ModuleEmitter emitter = {
-        &target,         llvm_module, module, &out_object->targets, kernel_table_create(kernels), entry_name,
-        options->poison, oncore,      diag};
+    if (options->plans != NULL) oncore = oncore_emitter_create(kernels, options->plans);
+    KernelTable *table = options->plans != NULL ? options->plans->kernels : kernel_table_create(kernels);
+    ModuleEmitter emitter = {&target,         llvm_module, module, &out_object->targets, table, entry_name,
+                             options->poison, oncore,      diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {
@@ -146,11 +143,8 @@ static void print_plan(StringBuilder *out, const ModulePlan *plan, const Machine
   sb_append_cstring(out, "\n");
 }
 
-Status codegen_print_plans(Arena *arena, const HloModule *module, const MachineDescription *machine,
-                           const TilerOptions *options, DiagSink *diag, StringBuilder *out) {
-  ModulePlans plans;
-  RETURN_IF_ERROR(module_plans_make(arena, module, machine, options, diag, &plans));
+void codegen_print_plans(Arena *arena, const HloModule *module, const ModulePlans *plans, StringBuilder *out) {
+  const MachineDescription *machine = plans->machine;
   sb_printf(out, "target %.*s digest %s\n\n", SV_ARG(machine->name), plan_digest(arena, module, machine));
-  for (int32_t i = 0; i < plans.count; i++) print_plan(out, &plans.plans[i], machine);
-  return STATUS_OK;
+  for (int32_t i = 0; i < plans->count; i++) print_plan(out, &plans->plans[i], machine);
 }

@@ -3,7 +3,7 @@
 #define XLAC_CODEGEN_CODEGEN_H
 
 #include "codegen/call/call.h"
-#include "codegen/tiling/tiler.h"
+#include "codegen/oncore/module_plans.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/machine_description.h"
@@ -17,11 +17,10 @@ typedef struct CodegenOptions {
                        AVX-512 */
   StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
   CodegenEmit emit;
-  int opt_level;                     /* 0 … 3 */
-  const MachineDescription *machine; /* NULL: the host; one with an [isa] of its own leaves mcpu and mattr unread */
-  TilerOptions tiler;                /* of a machine */
-  bool flush_denormals;              /* subnormal operands and results are zeros, as in XLA:CPU */
-  bool poison;                       /* code that overwrites all memory that holds no live value with 0xFF, for tests */
+  int opt_level;            /* 0 … 3 */
+  const ModulePlans *plans; /* NULL: the host; a machine with an [isa] of its own leaves mcpu and mattr unread */
+  bool flush_denormals;     /* subnormal operands and results are zeros, as in XLA:CPU */
+  bool poison;              /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 
 typedef struct CompiledObject {
@@ -55,10 +54,8 @@ StringView codegen_entry_name(Arena *arena, const HloModule *module);
 /* All kernels of the module as text (codegen/kernel), for --dump-kernels and tests. */
 MUST_USE Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out);
 
-/* Their plans for a vector processor, in the plan language, equal Kernels' once; errors as those of module_plans_make.
- */
-MUST_USE Status codegen_print_plans(Arena *arena, const HloModule *module, const MachineDescription *machine,
-                                    const TilerOptions *options, DiagSink *diag, StringBuilder *out);
+/* Plans of |module|, proved ones, in the plan language. */
+void codegen_print_plans(Arena *arena, const HloModule *module, const ModulePlans *plans, StringBuilder *out);
 
 /* Object code in memory, ready to run. */
 typedef struct CodegenJit CodegenJit;

@@ -35,8 +35,12 @@ static CodegenJit *compile(Fixture *fixture, const HloModule *module, const Mach
   sb_init(&text, fixture->arena);
   kernel_print(&text, plan->kernel);
   WrittenPlan written = {.plan = plan, .kernel_text = sb_view(&text)};
-  WrittenPlans plans = {1, &written};
-  CodegenOptions options = {.mcpu = SV("native"), .machine = machine, .tiler = {.written = &plans}};
+  WrittenPlans one = {1, &written};
+  TilerOptions tiler = {.written = &one};
+  ModulePlans plans;
+  assert_int_equal(module_plans_make(fixture->arena, module, machine, &tiler, PLANS_ALONE, &fixture->diag, &plans),
+                   STATUS_OK);
+  CodegenOptions options = {.mcpu = SV("native"), .plans = &plans};
   CompiledObject object;
   CodegenJit *jit;
   assert_int_equal(codegen_compile(fixture->arena, module, &options, &fixture->diag, &object), STATUS_OK);
@@ -83,7 +87,8 @@ enum { MODULES = sizeof modules / sizeof *modules };
 static ModulePlans plans_of(Fixture *fixture, const HloModule *module, const MachineDescription *machine) {
   ModulePlans plans;
   TilerOptions options = {0};
-  assert_int_equal(module_plans_make(fixture->arena, module, machine, &options, &fixture->diag, &plans), STATUS_OK);
+  assert_int_equal(module_plans_make(fixture->arena, module, machine, &options, PLANS_PROVED, &fixture->diag, &plans),
+                   STATUS_OK);
   return plans;
 }
 

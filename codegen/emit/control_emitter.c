@@ -18,7 +18,7 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
     vec.builder = LLVMCreateBuilderInContext(vec.context);
     const KernelCoder *coder = control->coder;
     Status status = coder == NULL ? kernel_emit(&vec, use->kernel, name, control->diag, &found->code)
-                                  : coder->emit(coder->self, &vec, use->kernel, name, control->diag, &found->code);
+                                  : coder->emit(coder->self, &vec, use, name, control->diag, &found->code);
     LLVMDisposeBuilder(vec.builder);
     RETURN_IF_ERROR(status);
     control->scratch_bytes = max_i64(control->scratch_bytes, found->code.scratch_bytes);

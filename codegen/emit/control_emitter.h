@@ -20,7 +20,7 @@ typedef struct KernelCoder {
   void *self;
   /* A function like kernel_emit's in one piece, with the run's options as a further parameter at the end; it returns
    * i32, and anything but 0 ends the module's function with that value. */
-  Status (*emit)(void *self, const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
+  Status (*emit)(void *self, const VecBuilder *vec, const KernelUse *use, const char *name, DiagSink *diag,
                  KernelCode *out_code);
 } KernelCoder;
 

@@ -47,11 +47,17 @@ Status kernel_table_get(KernelTable *table, const HloInstruction *instruction, D
 
 /* --- all of a module --- */
 
+static bool is_float(const HloInstruction *instruction) {
+  return type_is_float(instruction->shape->type) || type_is_complex(instruction->shape->type);
+}
+
 static bool has_kernels(const HloInstruction *instruction, bool with_scalars) {
   EmitFamily family = emit_family(instruction->opcode);
   if (!emit_family_makes_kernels(family)) return false;
-  return !shape_is_scalar(instruction->shape) || family != EMIT_elementwise ||
-         (with_scalars && type_is_float(instruction->shape->type));
+  if (!shape_is_scalar(instruction->shape) || family != EMIT_elementwise) return true;
+  bool has_floats = is_float(instruction);
+  for (int i = 0; i < instruction->operand_count; i++) has_floats = has_floats || is_float(instruction->operands[i]);
+  return with_scalars && has_floats;
 }
 
 /* A computation that is applied inside Kernels has none of its own. */

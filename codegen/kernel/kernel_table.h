@@ -30,7 +30,8 @@ typedef struct KernelVisit {
 } KernelVisit;
 
 /* Calls |visit| for each Kernel of |module| in the order of computations and schedules; ends at the first status that
- * is not STATUS_OK, and returns it.  |with_scalars|: arithmetic on rank-0 values has Kernels as well. */
+ * is not STATUS_OK, and returns it.  |with_scalars|: arithmetic on rank-0 values has Kernels as well, where floats
+ * take part. */
 MUST_USE Status kernel_table_visit(KernelTable *table, const HloModule *module, bool with_scalars, DiagSink *diag,
                                    Status (*visit)(void *self, const KernelVisit *visit, DiagSink *diag), void *self);
 

@@ -34,7 +34,7 @@ static void initialize_once(void) {
 
 /* Code for another processor than those that --mcpu names. */
 static bool has_own_isa(const CodegenOptions *options) {
-  return options->machine != NULL && !machine_is_host(options->machine);
+  return options->plans != NULL && !machine_is_host(options->plans->machine);
 }
 
 static bool is_native(StringView mcpu) {
@@ -104,7 +104,7 @@ static LlvmVariant machine_variant(const MachineIsa *isa) {
 
 static void make_variants(const CodegenOptions *options, LlvmTarget *target) {
   if (has_own_isa(options)) {
-    target->variants[target->variant_count++] = machine_variant(&options->machine->isa);
+    target->variants[target->variant_count++] = machine_variant(&options->plans->machine->isa);
   } else if (is_native(options->mcpu)) {
     target->variants[target->variant_count++] = native_variant(options->mattr);
   } else if (is_dispatch(options->mcpu)) {
@@ -139,7 +139,7 @@ StringView codegen_native_variant(StringView name) {
 static char *make_triple(const CodegenOptions *options) {
   if (!has_own_isa(options)) return LLVMCreateMessage("x86_64-pc-linux-gnu");
   Arena *scratch = arena_create();
-  StringView triple = options->machine->isa.triple;
+  StringView triple = options->plans->machine->isa.triple;
   char *copy = LLVMCreateMessage(arena_copy_string(scratch, triple.data, triple.size));
   arena_destroy(scratch);
   return copy;
@@ -154,7 +154,7 @@ static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const Codegen
   LLVMTargetMachineOptionsSetFeatures(machine_options, target->variants[0].features);
   if (has_own_isa(options)) {
     Arena *scratch = arena_create();
-    StringView abi = options->machine->isa.abi;
+    StringView abi = options->plans->machine->isa.abi;
     LLVMTargetMachineOptionsSetABI(machine_options, arena_copy_string(scratch, abi.data, abi.size));
     arena_destroy(scratch);
   }
@@ -170,8 +170,8 @@ static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const Codegen
 
 /* Whether there is code for a processor that --mcpu does not name, and it does what was asked for. */
 static Status check_own_isa(const CodegenOptions *options, DiagSink *diag) {
-  const MachineIsa *isa = &options->machine->isa;
-  RETURN_IF_ERROR(codegen_check_machine(options->machine, diag));
+  const MachineIsa *isa = &options->plans->machine->isa;
+  RETURN_IF_ERROR(codegen_check_machine(options->plans->machine, diag));
   if (!options->flush_denormals) return STATUS_OK;
   return diag_error(diag, STATUS_UNSUPPORTED, isa->loc, "unsupported-flush",
                     "'%.*s' has no mode that flushes subnormal numbers", SV_ARG(isa->triple));

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 
-#include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/oncore_map.h"
 #include "codegen/planfile/written_plans.h"
 
@@ -12,6 +11,7 @@ typedef struct PlanMaker {
   Arena *arena;
   const MachineDescription *machine;
   const TilerOptions *options;
+  PlansDetail detail;
   ARRAY(ModulePlan) plans;
   ARRAY(NameArray) uses;           /* by plan */
   ARRAY(int32_t) plan_of_identity; /* by identity of the Kernel, -1: none yet */
@@ -23,38 +23,57 @@ static StringView name_of(PlanMaker *maker, const KernelVisit *visit) {
   return sv_from_cstring(arena_printf(maker->arena, "%.*s.%d", SV_ARG(name), visit->place));
 }
 
+static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name, DiagSink *diag) {
+  ModulePlan made = {0};
+  RETURN_IF_ERROR(plan_for_kernel(maker->arena, kernel, name, maker->machine, maker->options, diag, &made.plan));
+  if (maker->detail >= PLANS_PROVED) {
+    RETURN_IF_ERROR(plan_check(maker->arena, made.plan, maker->machine, diag, &made.verdict));
+    RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, diag));
+  }
+  if (maker->detail >= PLANS_COMPARED) {
+    made.alternatives = plan_alternatives_find(made.plan, maker->machine, maker->options);
+  }
+  array_push(&maker->plans, maker->arena, made);
+  array_push(&maker->uses, maker->arena, (NameArray){0});
+  return STATUS_OK;
+}
+
 static Status visit_kernel(void *self, const KernelVisit *visit, DiagSink *diag) {
   PlanMaker *maker = self;
   while (maker->plan_of_identity.count <= visit->use.identity) array_push(&maker->plan_of_identity, maker->arena, -1);
   int32_t *number = &maker->plan_of_identity.data[visit->use.identity];
   StringView name = name_of(maker, visit);
   if (*number < 0) {
-    ModulePlan made = {0};
-    RETURN_IF_ERROR(
-        plan_for_kernel(maker->arena, visit->use.kernel, name, maker->machine, maker->options, diag, &made.plan));
-    RETURN_IF_ERROR(plan_check(maker->arena, made.plan, maker->machine, diag, &made.verdict));
-    RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, diag));
-    if (maker->options->compares) {
-      made.alternatives = plan_alternatives_find(made.plan, maker->machine, maker->options);
-    }
-    *number = (int32_t)maker->plans.count;
-    array_push(&maker->plans, maker->arena, made);
-    array_push(&maker->uses, maker->arena, (NameArray){0});
+    RETURN_IF_ERROR(make_plan(maker, visit->use.kernel, name, diag));
+    *number = (int32_t)maker->plans.count - 1;
   }
   array_push(&maker->uses.data[*number], maker->arena, name);
   return STATUS_OK;
 }
 
 Status module_plans_make(Arena *arena, const HloModule *module, const MachineDescription *machine,
-                         const TilerOptions *options, DiagSink *diag, ModulePlans *out_plans) {
-  PlanMaker maker = {.arena = arena, .machine = machine, .options = options};
-  RETURN_IF_ERROR(kernel_table_visit(kernel_table_create(arena), module, true, diag, visit_kernel, &maker));
+                         const TilerOptions *options, PlansDetail detail, DiagSink *diag, ModulePlans *out_plans) {
+  PlanMaker maker = {.arena = arena, .machine = machine, .options = options, .detail = detail};
+  KernelTable *kernels = kernel_table_create(arena);
+  RETURN_IF_ERROR(kernel_table_visit(kernels, module, true, diag, visit_kernel, &maker));
   for (int64_t i = 0; i < maker.plans.count; i++) {
     maker.plans.data[i].use_count = maker.uses.data[i].count;
     maker.plans.data[i].uses = maker.uses.data[i].data;
   }
-  *out_plans = (ModulePlans){machine, (int32_t)maker.plans.count, maker.plans.data, module_bound_find(module, machine)};
+  *out_plans = (ModulePlans){.machine = machine,
+                             .detail = detail,
+                             .kernels = kernels,
+                             .count = (int32_t)maker.plans.count,
+                             .plans = maker.plans.data,
+                             .identity_count = (int32_t)maker.plan_of_identity.count,
+                             .plan_of_identity = maker.plan_of_identity.data,
+                             .bound = module_bound_find(module, machine)};
   return STATUS_OK;
+}
+
+const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use) {
+  bool is_known = use->identity < plans->identity_count && plans->plan_of_identity[use->identity] >= 0;
+  return is_known ? plans->plans[plans->plan_of_identity[use->identity]].plan : NULL;
 }
 
 /* --- the map --- */

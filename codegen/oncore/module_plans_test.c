@@ -7,17 +7,18 @@
   "  y = f32[5000] exponential(x) z = f32[5000] exponential(u) w = f32[5000] negate(x)\n" \
   "  ROOT r = (f32[5000], f32[5000], f32[5000]) tuple(y, z, w) }\n"
 
-static Status make(Fixture *fixture, const char *text, const MachineDescription *machine, const TilerOptions *options,
+static Status make(Fixture *fixture, const char *text, const MachineDescription *machine, PlansDetail detail,
                    ModulePlans *out_plans) {
-  return module_plans_make(fixture->arena, make_module(fixture, text), machine, options, &fixture->diag, out_plans);
+  TilerOptions options = {0};
+  return module_plans_make(fixture->arena, make_module(fixture, text), machine, &options, detail, &fixture->diag,
+                           out_plans);
 }
 
 /* One plan for both exponentials, another for the negation. */
 static void module_plans_are_shared_by_equal_kernels(void **state) {
   Fixture *fixture = *state;
   ModulePlans plans;
-  TilerOptions options = {0};
-  assert_int_equal(make(fixture, TWICE, make_machine(fixture, "vp-tiny"), &options, &plans), STATUS_OK);
+  assert_int_equal(make(fixture, TWICE, make_machine(fixture, "vp-tiny"), PLANS_PROVED, &plans), STATUS_OK);
   assert_int_equal(plans.count, 2);
   assert_int_equal(plans.plans[0].use_count, 2);
   assert_true(sv_equal_cstring(plans.plans[0].uses[0], "y"));
@@ -33,9 +34,8 @@ static void module_plans_are_shared_by_equal_kernels(void **state) {
 static void module_plans_compare_when_asked(void **state) {
   Fixture *fixture = *state;
   ModulePlans plans;
-  TilerOptions options = {.compares = true};
   MachineDescription *machine = make_machine(fixture, "vp-ref");
-  assert_int_equal(make(fixture, EXP("4194304"), machine, &options, &plans), STATUS_OK);
+  assert_int_equal(make(fixture, EXP("4194304"), machine, PLANS_COMPARED, &plans), STATUS_OK);
   const PlanAlternatives *alternatives = &plans.plans[0].alternatives;
   double estimate = plans.plans[0].plan->estimate;
   assert_true(alternatives->known);
@@ -49,13 +49,29 @@ static void module_plans_compare_when_asked(void **state) {
   assert_true(alternatives->of[2].cycles >= 6 * 262144.0 + 33554432.0 / 48);
 }
 
+/* The scalar unit computes with integers and predicates only: a comparison of floats is no work of its. */
+static void module_plans_have_all_arithmetic_on_floats(void **state) {
+  Fixture *fixture = *state;
+  ModulePlans plans;
+  const char *text =
+      "HloModule m\nENTRY e { a = f32[] parameter(0) i = s32[] parameter(1) j = s32[] add(i, i)\n"
+      "  less = pred[] compare(a, a), direction=LT same = pred[] compare(i, j), direction=EQ\n"
+      "  ROOT r = pred[] or(less, same) }\n";
+  assert_int_equal(make(fixture, text, make_machine(fixture, "vp-tiny"), PLANS_ALONE, &plans), STATUS_OK);
+  assert_int_equal(plans.count, 1);
+  assert_true(sv_equal_cstring(plans.plans[0].uses[0], "less"));
+  KernelUse use = {.identity = 0};
+  assert_ptr_equal(module_plans_of(&plans, &use), plans.plans[0].plan);
+  use.identity = 1;
+  assert_null(module_plans_of(&plans, &use));
+}
+
 static void module_plans_fail_where_nothing_fits(void **state) {
   Fixture *fixture = *state;
   ModulePlans plans;
-  TilerOptions options = {0};
   MachineDescription *machine = make_machine(fixture, "vp-tiny");
   machine->buffer.size = 64;
-  assert_int_equal(make(fixture, TWICE, machine, &options, &plans), STATUS_EXHAUSTED);
+  assert_int_equal(make(fixture, TWICE, machine, PLANS_ALONE, &plans), STATUS_EXHAUSTED);
   assert_string_equal(fixture->diag.last->code, "oncore-too-small");
 }
 
@@ -63,6 +79,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(module_plans_are_shared_by_equal_kernels, create, destroy),
       cmocka_unit_test_setup_teardown(module_plans_compare_when_asked, create, destroy),
+      cmocka_unit_test_setup_teardown(module_plans_have_all_arithmetic_on_floats, create, destroy),
       cmocka_unit_test_setup_teardown(module_plans_fail_where_nothing_fits, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,6 @@
 #include "base/checked_math.h"
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/oncore/oncore_internal.h"
-#include "codegen/planfile/written_plans.h"
 #include "codegen/point/kernel_point.h"
 #include "runtime/abi.h"
 
@@ -266,23 +265,22 @@ Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan 
   return STATUS_OK;
 }
 
-static Status emit_kernel(void *self, const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
+static Status emit_kernel(void *self, const VecBuilder *vec, const KernelUse *use, const char *name, DiagSink *diag,
                           KernelCode *out_code) {
   OncoreEmitter *emitter = self;
-  const Plan *plan = pointer_map_get(&emitter->plans, kernel);
+  const Plan *plan = module_plans_of(emitter->plans, use);
+  const HloInstruction *source = use->kernel->source;
   if (plan == NULL) {
-    RETURN_IF_ERROR(plan_for_kernel(emitter->arena, kernel, kernel->source->name, emitter->machine, &emitter->options,
-                                    diag, &plan));
-    pointer_map_set(&emitter->plans, kernel, (void *)plan);
+    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-oncore",
+                      "'%.*s' has no rule in the scalar unit of a vector processor yet", SV_ARG(source->name));
   }
   *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1};
   return oncore_emit_plan(emitter, vec, plan, name, diag, &out_code->function, &out_code->scratch_bytes);
 }
 
-OncoreEmitter *oncore_emitter_create(Arena *arena, const MachineDescription *machine, const TilerOptions *options) {
+OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
   OncoreEmitter *emitter = ARENA_NEW(arena, OncoreEmitter);
-  *emitter = (OncoreEmitter){.arena = arena, .machine = machine, .options = *options};
-  int_map_init(&emitter->plans, arena);
+  *emitter = (OncoreEmitter){.arena = arena, .machine = plans->machine, .plans = plans};
   oncore_emitter_begin_variant(emitter);
   return emitter;
 }

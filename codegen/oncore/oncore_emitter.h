@@ -14,17 +14,17 @@
 #define XLAC_CODEGEN_ONCORE_ONCORE_EMITTER_H
 
 #include "codegen/emit/control_emitter.h"
-#include "codegen/tiling/tiler.h"
+#include "codegen/oncore/module_plans.h"
 
 typedef struct OncoreEmitter OncoreEmitter;
 
-/* For one module; lives in |arena|, as do the plans. */
-OncoreEmitter *oncore_emitter_create(Arena *arena, const MachineDescription *machine, const TilerOptions *options);
+/* For one module, with its plans; lives in |arena|. */
+OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans);
 
-/* From here on code is for another processor: functions are made anew, plans stay. */
+/* From here on code is for another processor: functions are made anew. */
 void oncore_emitter_begin_variant(OncoreEmitter *emitter);
 
-/* What the control emitter asks: a plan for each Kernel, and its code. */
+/* What the control emitter asks: the code of each Kernel's plan. */
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter);
 
 /* The functions of |plan|, whose Kernel is known, under |name|; the first takes one pointer per buffer of the Kernel,

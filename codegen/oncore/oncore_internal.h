@@ -15,8 +15,7 @@ typedef struct TileCode {
 struct OncoreEmitter {
   Arena *arena;
   const MachineDescription *machine;
-  TilerOptions options;
-  IntMap plans;    /* Kernel → Plan */
+  const ModulePlans *plans;
   StringMap tiles; /* text of a tile Kernel → TileCode, of this variant */
   int64_t tile_count;
 };

@@ -10,7 +10,6 @@ typedef struct WrittenPlans WrittenPlans; /* written_plans.h */
 typedef struct TilerOptions {
   int32_t pipeline_depth;      /* slots of rings; 0: two where they fit, else one */
   const WrittenPlans *written; /* plan_for_kernel takes these first; NULL: there are none */
-  bool compares;               /* for the map: module_plans_make also looks at other Buffers and depths */
 } TilerOptions;
 
 /* A plan for |kernel| on |machine|, named |name|; both must outlive it.  Never uses more of the Buffer than the machine
