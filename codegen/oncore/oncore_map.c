@@ -36,6 +36,21 @@ static void print_tensor_shape(StringBuilder *out, const PlanTensor *tensor) {
   sb_append_char(out, ']');
 }
 
+/* The most bytes that Tensors take at one time, each from its first use to its last: no packing has a lower peak. */
+static int64_t most_in_use(const Plan *plan, const TensorUses *uses) {
+  int64_t most = 0;
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    int64_t sum = 0;
+    for (int32_t other = 0; other < plan->tensor_count; other++) {
+      const TensorUse *use = &uses->uses[other];
+      bool meets = use->first_command >= 0 && use->from <= uses->uses[t].from && uses->uses[t].from < use->to;
+      if (meets && !plan->tensors[other].is_alias) sum += plan->tensors[other].end - plan->tensors[other].begin;
+    }
+    most = max_i64(most, sum);
+  }
+  return most;
+}
+
 static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 100;
 }
@@ -100,6 +115,11 @@ static void print_queues(StringBuilder *out, const PlanVerdict *verdict, const M
     if (use->bytes > 0) sb_printf(out, ", %" PRId64 " bytes", use->bytes);
     sb_printf(out, ", busy %.0f cycles (%.1f %%), waiting %.0f\n", use->busy, percent(use->busy, cycles), use->stall);
   }
+  if (cycles <= 0) return;
+  double rate = (double)verdict->simulation.memory_bytes / cycles, cap = machine->memory_bytes_per_cycle;
+  sb_printf(out, "  memory   %" PRId64 " bytes, %.1f a cycle", verdict->simulation.memory_bytes, rate);
+  if (cap > 0) sb_printf(out, " of %.0f (%.1f %%)", cap, percent(rate, cap));
+  sb_append_char(out, '\n');
 }
 
 static void print_time(StringBuilder *out, const Plan *plan, const PlanVerdict *verdict,
@@ -124,9 +144,10 @@ void oncore_map_text(StringBuilder *out, const Plan *plan, const PlanVerdict *ve
   if (runs) uses = tensor_uses_find(scratch, plan, verdict, PICTURE_COMMANDS);
   sb_printf(out, "kernel %.*s on %.*s\n", SV_ARG(plan->name), SV_ARG(machine->name));
   print_loops(out, plan);
-  sb_printf(out, "  Buffer   peak %" PRId64 " of %" PRId64 " bytes (%.1f %%), %" PRId64 " reserved\n",
-            verdict->footprint, plan->buffer_bytes, percent((double)verdict->footprint, (double)plan->buffer_bytes),
-            machine->buffer.reserve);
+  sb_printf(out, "  Buffer   peak %" PRId64 " of %" PRId64 " bytes (%.1f %%), ", verdict->footprint, plan->buffer_bytes,
+            percent((double)verdict->footprint, (double)plan->buffer_bytes));
+  if (runs) sb_printf(out, "%" PRId64 " in use at once, ", most_in_use(plan, &uses));
+  sb_printf(out, "%" PRId64 " reserved\n", machine->buffer.reserve);
   print_tensors(out, plan, runs ? &uses : NULL);
   if (runs) print_picture(out, plan, &uses, verdict->footprint);
   print_queues(out, verdict, machine);
@@ -161,6 +182,27 @@ static void json_tensor(JsonWriter *json, const Plan *plan, const TensorUses *us
   json_end_object(json);
 }
 
+/* What the picture of the text is drawn from. */
+static void json_picture(JsonWriter *json, const Plan *plan, const TensorUses *uses) {
+  json_key(json, "picture");
+  json_begin_object(json);
+  json_field_double(json, "cycles", uses->window);
+  json_key(json, "stretches");
+  json_begin_array(json);
+  for (int64_t i = 0; i < uses->stretch_count; i++) {
+    const TensorStretch *stretch = &uses->stretches[i];
+    json_begin_object(json);
+    json_field_string(json, "tensor", plan->tensors[stretch->tensor].name);
+    json_field_int(json, "begin", stretch->begin);
+    json_field_int(json, "end", stretch->end);
+    json_field_double(json, "from_cycle", stretch->from);
+    json_field_double(json, "to_cycle", stretch->to);
+    json_end_object(json);
+  }
+  json_end_array(json);
+  json_end_object(json);
+}
+
 static void json_queues(JsonWriter *json, const PlanVerdict *verdict, const MachineDescription *machine) {
   json_key(json, "queues");
   json_begin_array(json);
@@ -181,11 +223,14 @@ void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verd
                      const MachineDescription *machine) {
   Arena *scratch = arena_create();
   TensorUses uses = {0};
-  if (verdict->simulation.cycles > 0) uses = tensor_uses_find(scratch, plan, verdict, PICTURE_COMMANDS);
+  bool runs = verdict->simulation.cycles > 0;
+  if (runs) uses = tensor_uses_find(scratch, plan, verdict, PICTURE_COMMANDS);
   json_begin_object(json);
   json_field_string(json, "kernel", plan->name);
   json_field_int(json, "buffer_bytes", plan->buffer_bytes);
+  json_field_int(json, "reserved_bytes", machine->buffer.reserve);
   json_field_int(json, "peak_bytes", verdict->footprint);
+  if (runs) json_field_int(json, "most_bytes_in_use", most_in_use(plan, &uses));
   json_key(json, "loops");
   json_begin_array(json);
   for (int32_t l = 0; l < plan->loop_count; l++) json_int(json, plan->loops[l].trip_count);
@@ -194,7 +239,9 @@ void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verd
   json_begin_array(json);
   for (int32_t t = 0; t < plan->tensor_count; t++) json_tensor(json, plan, &uses, t);
   json_end_array(json);
+  if (runs) json_picture(json, plan, &uses);
   json_queues(json, verdict, machine);
+  json_field_int(json, "memory_bytes", verdict->simulation.memory_bytes);
   json_field_int(json, "edges", verdict->hazards.edges);
   json_field_int(json, "redundant_edges", verdict->hazards.counts[HAZARD_REDUNDANT_EDGE]);
   json_field_int(json, "barriers", verdict->hazards.barriers);
@@ -202,6 +249,7 @@ void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verd
   if (plan->estimate > 0) json_field_double(json, "estimate_cycles", plan->estimate);
   json_field_double(json, "simulated_cycles", verdict->simulation.cycles);
   json_field_double(json, "bound_cycles", verdict->bound.cycles);
+  if (runs) json_field_double(json, "efficiency", verdict->bound.cycles / verdict->simulation.cycles);
   json_field_string(json, "limit", sv_from_cstring(queue_limit_text(scratch, machine, &verdict->bound)));
   json_end_object(json);
   arena_destroy(scratch);
