@@ -208,12 +208,15 @@ VEC_RULE(vec_float_round_afz) {
 }
 
 /* Rounds to |mantissa| bits to nearest even, then overflows and flushes by the range of |exponent| bits (XLA's
- * EmitReducePrecision). */
+ * EmitReducePrecision).  All of it on the bits of the type itself: an f16 that is subnormal keeps fewer digits. */
 VEC_RULE(vec_float_reduce_precision) {
   LLVMBuilderRef b = vec->builder;
-  int bits = float_bits(op->type), source_mantissa = bits == 64 ? 52 : 23, source_exponent = bits == 64 ? 11 : 8;
+  bool is_half = op->type == TYPE_F16;
+  int bits = is_half ? 16 : float_bits(op->type);
+  int source_mantissa = is_half ? 10 : bits == 64 ? 52 : 23, source_exponent = is_half ? 5 : bits == 64 ? 11 : 8;
   int exponent = (int)op->params[0], mantissa = (int)op->params[1];
-  LLVMValueRef x = operands[0], word = to_bits(vec, op->type, x, lanes);
+  LLVMValueRef x = operands[0];
+  LLVMValueRef word = is_half ? vec_to_memory(vec, op->type, x, lanes) : to_bits(vec, op->type, x, lanes);
   if (mantissa < source_mantissa) {
     int dropped = source_mantissa - mantissa;
     LLVMValueRef last = LLVMBuildAnd(b, LLVMBuildLShr(b, word, vec_int(vec, bits, dropped, lanes), ""),
@@ -226,7 +229,7 @@ VEC_RULE(vec_float_reduce_precision) {
     int64_t source_bias = (INT64_C(1) << (source_exponent - 1)) - 1, bias = (INT64_C(1) << (exponent - 1)) - 1;
     int64_t greatest = (source_bias + bias) << source_mantissa, least = (source_bias - bias + 1) << source_mantissa;
     int64_t exponent_mask = ((INT64_C(1) << source_exponent) - 1) << source_mantissa;
-    int64_t sign_mask = bits == 64 ? INT64_MIN : INT64_C(0x80000000);
+    int64_t sign_mask = (int64_t)(UINT64_C(1) << (bits - 1));
     LLVMValueRef field = LLVMBuildAnd(b, word, vec_int(vec, bits, exponent_mask, lanes), "");
     LLVMValueRef sign = LLVMBuildAnd(b, word, vec_int(vec, bits, sign_mask, lanes), "");
     LLVMValueRef infinite = LLVMBuildOr(b, sign, vec_int(vec, bits, exponent_mask, lanes), "");
@@ -235,7 +238,7 @@ VEC_RULE(vec_float_reduce_precision) {
     word = LLVMBuildSelect(b, over, infinite, word, "");
     word = LLVMBuildSelect(b, under, sign, word, "");
   }
-  LLVMValueRef result = from_bits(vec, op->type, word, lanes);
+  LLVMValueRef result = is_half ? vec_from_memory(vec, op->type, word, lanes) : from_bits(vec, op->type, word, lanes);
   LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
   return LLVMBuildSelect(b, is_nan, x, result, "");
 }

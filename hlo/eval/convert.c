@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hlo/eval/eval_internal.h"
+#include "hlo/type/float_types.h"
 
 Status eval_convert(EvalStep *step) {
   PrimitiveType from = eval_operand_shape(step, 0)->type;
@@ -47,9 +48,11 @@ static uint64_t reduce_bits(uint64_t bits, FloatFormat type, FloatFormat target)
   return sign | size;
 }
 
-static double reduce_value(double value, bool is_wide, FloatFormat target) {
+/* On the bits of |type| itself; of f32, which holds them, for bf16 and what is narrower than f16. */
+static double reduce_value(double value, PrimitiveType type, FloatFormat target) {
   if (isnan(value)) return target.mantissa_bits > 0 ? value : (double)INFINITY;
-  if (is_wide) {
+  if (type == TYPE_F16) return float_decode(type, reduce_bits(float_encode(type, value), (FloatFormat){5, 10}, target));
+  if (type == TYPE_F64) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     bits = reduce_bits(bits, (FloatFormat){11, 52}, target);
@@ -74,7 +77,7 @@ Status eval_reduce_precision(EvalStep *step) {
   for (int64_t start = 0; start < total; start += LANES) {
     int64_t count = min_i64(LANES, total - start);
     lanes_load(type, literal_element(eval_operand(step, 0), start), 1, count, &block);
-    for (int64_t i = 0; i < count; i++) block.f[i] = reduce_value(block.f[i], type == TYPE_F64, target);
+    for (int64_t i = 0; i < count; i++) block.f[i] = reduce_value(block.f[i], type, target);
     lanes_store(type, literal_element(out, start), count, &block);
   }
   return STATUS_OK;
