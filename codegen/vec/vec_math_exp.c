@@ -43,13 +43,15 @@ LLVMValueRef math_exp_pair(const Math *m, MathPair x) {
   return m_scale_by_power(m, m_add(m, parts.p, m_const(m, 1)), &parts.n);
 }
 
-/* 2^n·(exp(r) - 1) + (2^n - 1), computed at half scale so that n = 128 (1024) does not overflow early. */
+/* 2^n·(exp(r) - 1) + (2^n - 1), computed at half scale so that n = 128 (1024) does not overflow early; x where x²/2
+ * makes no difference, which half of would be subnormal too early. */
 LLVMValueRef math_expm1(const Math *m, LLVMValueRef x) {
   ExpParts parts = split_exp(m, m_clamp(m, x, m->is_double ? -40 : -20, m->is_double ? 710 : 89), NULL);
   MathWhole less = {m_sub(m, parts.n.sum, m_const(m, 1)), m_sub(m, parts.n.value, m_const(m, 1))};
   LLVMValueRef half = m_power_of_two(m, &less);
   LLVMValueRef sum = m_fma(m, half, parts.p, m_sub(m, half, m_const(m, 0.5)));
-  return m_select(m, m_compare_to(m, LLVMRealOEQ, x, 0), x, m_add(m, sum, sum));
+  LLVMValueRef is_small = m_compare_to(m, LLVMRealOLT, m_abs(m, x), m->is_double ? 0x1p-54 : 0x1p-25);
+  return m_select(m, is_small, x, m_add(m, sum, sum));
 }
 
 VEC_RULE(vec_math_exp) {
