@@ -1,0 +1,33 @@
+"""Sorts and top-k."""
+
+from .case import text_of
+from .types import FLOATS, MAIN_FLOATS
+
+
+def orders(table):
+    for kind in MAIN_FLOATS + ["s32", "u8", "s64"]:
+        case = table.case(f"sort/{kind}")
+        order = ", type=TOTALORDER" if kind in FLOATS else ""
+        for direction in ("LT", "GT"):
+            compare = case.computation([f"a = {kind}[] parameter(0)", f"b = {kind}[] parameter(1)",
+                                        f"ROOT r = pred[] compare(a, b), direction={direction}{order}"])
+            for dims, dimension in (((33,), 0), ((1,), 0), ((5, 17), 1), ((17, 5), 0), ((0, 4), 0), ((128,), 0)):
+                operand = case.input(kind, dims)
+                case.keep(kind, dims, f"sort({operand}), dimensions={{{dimension}}}, is_stable=true, to_apply={compare}")
+        case = table.case(f"sort-pairs/{kind}")
+        compare = case.computation([f"a = {kind}[] parameter(0)", f"b = {kind}[] parameter(1)", "i = s32[] parameter(2)",
+                                    "j = s32[] parameter(3)", "ROOT r = pred[] compare(a, b), direction=LT"])
+        for dims, dimension in (((33,), 0), ((5, 17), 1), ((65, 2), 0)):
+            operand = case.input(kind, dims, "small")
+            positions = case.add("s32", dims, f"iota(), iota_dimension={dimension}")
+            both = case.add(f"({text_of(kind, dims)}, {text_of('s32', dims)})", None,
+                            f"sort({operand}, {positions}), dimensions={{{dimension}}}, is_stable=true, to_apply={compare}")
+            case.keep(kind, dims, f"get-tuple-element({both}), index=0")
+            case.keep("s32", dims, f"get-tuple-element({both}), index=1")
+    for kind in ("f32", "bf16", "s32"):
+        case = table.case(f"topk/{kind}")
+        for dims, k in (((33,), 5), ((4, 20), 20), ((3, 17), 1)):
+            result = (*dims[:-1], k)
+            both = case.add(f"({text_of(kind, result)}, {text_of('s32', result)})", None,
+                            f"topk({case.input(kind, dims, 'small')}), k={k}, largest=true")
+            case.keep(kind, result, f"get-tuple-element({both}), index=0")
