@@ -291,7 +291,7 @@ static Status execute_orders(Launch *launch) {
     arena_reset(launch->scratch);
     Arena *scratch = launch->scratch;
     const int32_t *order =
-        command_stream_legal_order(scratch, launch->arena, &launch->stream, simulator->machine, (uint64_t)k);
+        command_stream_legal_order(scratch, scratch, &launch->stream, simulator->machine, (uint64_t)k);
     copy_results(launch, before, true);
     execute(launch, order);
     bool same = results_are(launch, after);

@@ -4,13 +4,15 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#define SPIN_ROUNDS 1000
+#define SPIN_ROUNDS 100 /* pauses of 40 to 140 cycles: about what it takes to sleep and be woken */
 #define CACHE_LINE 64
+#define NOBODY INT64_MAX
 
 /* On a line of its own: others look at it all the time. */
 typedef struct QueueCounter {
   _Alignas(CACHE_LINE) _Atomic int64_t completed;
-  _Atomic int64_t sleeping; /* threads that wait for it below */
+  _Atomic int64_t wanted; /* the smallest count that a sleeping thread waits for, or less; NOBODY: there is none */
+  pthread_cond_t moved;
 } QueueCounter;
 
 /* What the function of a queue hands back. */
@@ -30,7 +32,7 @@ struct QueueThreads {
   QueueThread threads[QUEUE_THREADS_MOST]; /* of queues from 1 on: the caller does queue 0 */
   int64_t thread_count;
   pthread_mutex_t mutex;
-  pthread_cond_t kernel_came, kernel_done, counter_moved;
+  pthread_cond_t kernel_came, kernel_done;
   int64_t kernel_number; /* counts launches */
   int64_t running;       /* threads at work on the current one */
   bool is_stopping;
@@ -54,10 +56,12 @@ static void wait_for_count(QueueThreads *threads, int64_t queue, int64_t count) 
     pause_briefly();
   }
   pthread_mutex_lock(&threads->mutex);
-  /* Either this is seen by the queue, which then takes the mutex, or its count is seen here. */
-  atomic_fetch_add(&counter->sleeping, 1);
-  while (atomic_load(&counter->completed) < count) pthread_cond_wait(&threads->counter_moved, &threads->mutex);
-  atomic_fetch_sub(&counter->sleeping, 1);
+  for (;;) {
+    /* Either this is seen by the queue, which then takes the mutex, or its count is seen here. */
+    if (atomic_load(&counter->wanted) > count) atomic_store(&counter->wanted, count);
+    if (atomic_load(&counter->completed) >= count) break;
+    pthread_cond_wait(&counter->moved, &threads->mutex);
+  }
   pthread_mutex_unlock(&threads->mutex);
 }
 
@@ -73,10 +77,11 @@ static void publish(void *data, int64_t queue) {
   QueueThreads *threads = run->threads;
   QueueCounter *counter = &threads->counters[queue];
   if (threads->watcher != NULL) threads->watcher->completed(threads->watcher->data, queue);
-  atomic_fetch_add(&counter->completed, 1);
-  if (atomic_load(&counter->sleeping) == 0) return;
+  int64_t completed = atomic_fetch_add(&counter->completed, 1) + 1;
+  if (completed < atomic_load(&counter->wanted)) return;
   pthread_mutex_lock(&threads->mutex);
-  pthread_cond_broadcast(&threads->counter_moved);
+  atomic_store(&counter->wanted, NOBODY); /* who wants more says so again */
+  pthread_cond_broadcast(&counter->moved);
   pthread_mutex_unlock(&threads->mutex);
 }
 
@@ -127,7 +132,10 @@ static bool begin_kernel(QueueThreads *threads, const XlacOncoreKernel *kernel, 
   bool is_started = start_threads(threads, kernel->queue_count);
   if (is_started) {
     if (threads->watcher != NULL) threads->watcher->begin(threads->watcher->data, kernel, context);
-    for (int64_t q = 0; q < kernel->queue_count; q++) atomic_store(&threads->counters[q].completed, 0);
+    for (int64_t q = 0; q < kernel->queue_count; q++) {
+      atomic_store(&threads->counters[q].completed, 0);
+      atomic_store(&threads->counters[q].wanted, NOBODY);
+    }
     threads->kernel = kernel;
     threads->context = context;
     threads->running = kernel->queue_count - 1;
@@ -162,7 +170,7 @@ QueueThreads *queue_threads_create(Arena *arena, const QueueWatcher *watcher) {
   pthread_mutex_init(&threads->mutex, NULL);
   pthread_cond_init(&threads->kernel_came, NULL);
   pthread_cond_init(&threads->kernel_done, NULL);
-  pthread_cond_init(&threads->counter_moved, NULL);
+  for (int q = 0; q < QUEUE_THREADS_MOST; q++) pthread_cond_init(&threads->counters[q].moved, NULL);
   return threads;
 }
 
@@ -172,7 +180,7 @@ void queue_threads_destroy(QueueThreads *threads) {
   pthread_cond_broadcast(&threads->kernel_came);
   pthread_mutex_unlock(&threads->mutex);
   for (int64_t i = 0; i < threads->thread_count; i++) pthread_join(threads->threads[i].thread, NULL);
-  pthread_cond_destroy(&threads->counter_moved);
+  for (int q = 0; q < QUEUE_THREADS_MOST; q++) pthread_cond_destroy(&threads->counters[q].moved);
   pthread_cond_destroy(&threads->kernel_done);
   pthread_cond_destroy(&threads->kernel_came);
   pthread_mutex_destroy(&threads->mutex);
