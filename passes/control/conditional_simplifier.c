@@ -8,7 +8,7 @@
 
 /* Both sides of a choice are computed by its select: so many operations each, on so many elements, cost less than the
  * branch and the kernels that it keeps apart. */
-enum { MOST_OPERATIONS = 8, MOST_ELEMENTS = 1024, MOST_BRANCHES = 4 };
+enum { MOST_OPERATIONS = 8, MOST_ELEMENTS = 1024, MOST_BRANCHES = 4, ROUND_LIMIT = 8 };
 
 typedef struct Simplifier {
   HloPassContext *context;
@@ -327,13 +327,19 @@ static void simplify_computation(Simplifier *simplifier, HloComputation *computa
   if (changed) hlo_computation_remove_dead(computation);
 }
 
-static Status run_conditional_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
+static bool simplify_module(HloPassContext *context, HloModule *module) {
   int64_t count;
   Simplifier simplifier = {.context = context};
   call_sites_init(&simplifier.sites, module, context->scratch);
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) simplify_computation(&simplifier, order[i]);
-  *out_changed = simplifier.changed;
+  if (simplifier.changed) hlo_module_remove_unreachable(module);
+  return simplifier.changed;
+}
+
+/* What was inlined has branches of its own, and call sites that are gone leave others alone with their computations. */
+static Status run_conditional_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
+  for (int i = 0; i < ROUND_LIMIT && simplify_module(context, module); i++) *out_changed = true;
   return STATUS_OK;
 }
 

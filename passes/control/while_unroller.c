@@ -81,6 +81,7 @@ static Status run_unroller(HloPassContext *context, HloModule *module, bool *out
   int64_t count;
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) *out_changed |= unroll_loops(context, order[i]);
+  if (*out_changed) hlo_module_remove_unreachable(module);
   return STATUS_OK;
 }
 

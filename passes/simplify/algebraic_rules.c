@@ -16,6 +16,54 @@ HloInstruction *algebraic_splat_source(HloInstruction *value) {
   return shape_is_scalar(value->shape) ? value : NULL;
 }
 
+const Literal *algebraic_splat_literal(HloInstruction *value) {
+  const HloInstruction *scalar = algebraic_splat_source(value);
+  if (scalar == NULL || scalar->opcode != HLO_CONSTANT) return NULL;
+  const Literal *literal = hlo_instruction_literal(scalar);
+  return literal->elided ? NULL : literal;
+}
+
+static HloInstruction *splat_like(const HloInstruction *like, Literal *scalar) {
+  HloInstruction *constant = hlo_computation_add_constant(like->parent, scalar, (StringView){0});
+  return shape_is_scalar(like->shape) ? constant : algebraic_broadcast(constant, like->shape, NULL);
+}
+
+static Literal *scalar_like(const HloInstruction *like) {
+  HloModule *module = like->parent->module;
+  return literal_create(module->arena, shape_scalar(module->shapes, like->shape->type));
+}
+
+HloInstruction *algebraic_number(const HloInstruction *like, double number) {
+  Literal *scalar = scalar_like(like);
+  literal_set_double(scalar, 0, number);
+  return splat_like(like, scalar);
+}
+
+HloInstruction *algebraic_integer(const HloInstruction *like, int64_t number) {
+  Literal *scalar = scalar_like(like);
+  literal_set_int(scalar, 0, number);
+  return splat_like(like, scalar);
+}
+
+HloInstruction *algebraic_unary(const HloInstruction *like, HloOpcode opcode, HloInstruction *a) {
+  return hlo_computation_add(like->parent, opcode, like->shape, &a, 1, (StringView){0});
+}
+
+HloInstruction *algebraic_binary(const HloInstruction *like, HloOpcode opcode, HloInstruction *a, HloInstruction *b) {
+  HloInstruction *operands[2] = {a, b};
+  return hlo_computation_add(like->parent, opcode, like->shape, operands, 2, (StringView){0});
+}
+
+bool algebraic_is_ieee(const HloInstruction *instruction) {
+  switch (instruction->shape->type) {
+    case TYPE_F16:
+    case TYPE_BF16:
+    case TYPE_F32:
+    case TYPE_F64: return true;
+    default: return false;
+  }
+}
+
 bool algebraic_is_all(HloInstruction *value, double number) {
   if (value->opcode == HLO_BROADCAST) value = value->operands[0];
   const Literal *literal = value->opcode == HLO_CONSTANT ? hlo_instruction_literal(value) : NULL;

@@ -10,6 +10,10 @@
 
 typedef HloInstruction *(*AlgebraicRewrite)(HloInstruction *instruction);
 
+/* In place of an opcode: every elementwise operation, or every operation that makes an array. */
+#define ALGEBRAIC_ELEMENTWISE ((HloOpcode)HLO_OPCODE_COUNT)
+#define ALGEBRAIC_ANY ((HloOpcode)(HLO_OPCODE_COUNT + 1))
+
 typedef struct AlgebraicRule {
   HloOpcode opcode;
   const char *name; /* for statistics and tests */
@@ -21,10 +25,13 @@ typedef struct AlgebraicRules {
   int count;
 } AlgebraicRules;
 
-AlgebraicRules algebraic_arith_rules(void); /* rules_arith.c: arithmetic, selection, conversion, constants */
-AlgebraicRules algebraic_shape_rules(void); /* rules_shape.c: reshape, transpose, broadcast */
-AlgebraicRules algebraic_slice_rules(void); /* rules_slice.c: slices, pads, concatenations, copies */
-AlgebraicRules algebraic_dot_rules(void);   /* rules_dot.c */
+AlgebraicRules algebraic_splat_rules(void);  /* rules_splat.c: what is the same everywhere, or has no elements */
+AlgebraicRules algebraic_arith_rules(void);  /* rules_arith.c: arithmetic, constants */
+AlgebraicRules algebraic_logic_rules(void);  /* rules_logic.c: bits, comparison, selection, conversion */
+AlgebraicRules algebraic_shape_rules(void);  /* rules_shape.c: reshape, transpose, broadcast */
+AlgebraicRules algebraic_slice_rules(void);  /* rules_slice.c: slices, pads, concatenations, copies */
+AlgebraicRules algebraic_reduce_rules(void); /* rules_reduce.c: reductions, windows, sorts */
+AlgebraicRules algebraic_dot_rules(void);    /* rules_dot.c: dot, convolution */
 
 /* --- what rules share --- */
 
@@ -34,6 +41,16 @@ HloInstruction *algebraic_reshape(HloInstruction *value, const Shape *shape);
 HloInstruction *algebraic_broadcast(HloInstruction *value, const Shape *shape, const int64_t *dims);
 /* The scalar that |value| holds at every element, if it is a scalar or a broadcast of one; NULL otherwise. */
 HloInstruction *algebraic_splat_source(HloInstruction *value);
+/* The scalar constant that |value| holds at every element; NULL otherwise. */
+const Literal *algebraic_splat_literal(HloInstruction *value);
+/* A constant like |like|: everywhere |number|, an integer in the second case (-1: all bits). */
+HloInstruction *algebraic_number(const HloInstruction *like, double number);
+HloInstruction *algebraic_integer(const HloInstruction *like, int64_t number);
+/* opcode(a) and opcode(a, b) with the shape of |like|. */
+HloInstruction *algebraic_unary(const HloInstruction *like, HloOpcode opcode, HloInstruction *a);
+HloInstruction *algebraic_binary(const HloInstruction *like, HloOpcode opcode, HloInstruction *a, HloInstruction *b);
+/* f16, bf16, f32, f64: with two zeros, infinities and NaN. */
+bool algebraic_is_ieee(const HloInstruction *instruction);
 /* |value| is a constant or a broadcast of one, every element |number|. */
 bool algebraic_is_all(HloInstruction *value, double number);
 

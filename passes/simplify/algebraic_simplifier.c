@@ -3,7 +3,7 @@
 #include "passes/simplify/algebraic_rules.h"
 
 /* One instruction is rewritten at most so often in a row: no set of rules can loop for ever. */
-enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULE_SETS = 4, RULES_PER_OPCODE = 8 };
+enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULE_SETS = 7, RULES_PER_OPCODE = 24 };
 
 /* The rules of each opcode, in table order. */
 typedef struct RuleIndex {
@@ -11,15 +11,27 @@ typedef struct RuleIndex {
   int counts[HLO_OPCODE_COUNT];
 } RuleIndex;
 
+static bool applies_to(const AlgebraicRule *rule, HloOpcode opcode) {
+  if (rule->opcode == ALGEBRAIC_ELEMENTWISE) return hlo_opcode_has(opcode, OP_ELEMENTWISE);
+  return rule->opcode == ALGEBRAIC_ANY || rule->opcode == opcode;
+}
+
+static void index_rule(RuleIndex *index, const AlgebraicRule *rule) {
+  for (int opcode = 0; opcode < HLO_OPCODE_COUNT; opcode++) {
+    if (!applies_to(rule, (HloOpcode)opcode)) continue;
+    XLAC_CHECK(index->counts[opcode] < RULES_PER_OPCODE);
+    index->rules[opcode][index->counts[opcode]++] = rule;
+  }
+}
+
 static RuleIndex *index_rules(Arena *arena) {
   RuleIndex *index = ARENA_NEW(arena, RuleIndex);
-  const AlgebraicRules sets[RULE_SETS] = {algebraic_arith_rules(), algebraic_shape_rules(), algebraic_slice_rules(),
+  const AlgebraicRules sets[RULE_SETS] = {algebraic_splat_rules(), algebraic_arith_rules(), algebraic_logic_rules(),
+                                          algebraic_shape_rules(), algebraic_slice_rules(), algebraic_reduce_rules(),
                                           algebraic_dot_rules()};
   for (int s = 0; s < RULE_SETS; s++) {
     for (int i = 0; i < sets[s].count; i++) {
-      const AlgebraicRule *rule = &sets[s].rules[i];
-      XLAC_CHECK(index->counts[rule->opcode] < RULES_PER_OPCODE);
-      index->rules[rule->opcode][index->counts[rule->opcode]++] = rule;
+      index_rule(index, &sets[s].rules[i]);
     }
   }
   return index;
@@ -62,7 +74,9 @@ static bool simplify_computation(HloPassContext *context, const RuleIndex *index
   control_edges_init(&edges, computation, context->scratch);
   HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
-    if (is_dead(order[i]) || control_edges_touch(&edges, order[i])) continue;
+    /* Sizes set at run time are more than the shape says. */
+    if (is_dead(order[i]) || shape_is_dynamic(order[i]->shape)) continue;
+    if (control_edges_touch(&edges, order[i])) continue;
     changed |= rewrite_instruction(context, index, order[i]);
   }
   /* All at once: one by one would move the rest of the list each time. */

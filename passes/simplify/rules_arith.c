@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "passes/simplify/algebraic_rules.h"
@@ -12,17 +13,23 @@ static HloInstruction *if_all(const HloInstruction *instruction, int index, doub
   return same_shape(instruction, instruction->operands[1 - index]);
 }
 
-/* x + 0 → x for integers.  Not for floats: -0 + 0 is +0. */
-static HloInstruction *add_zero(HloInstruction *instruction) {
-  if (!type_is_integral(instruction->shape->type)) return NULL;
-  HloInstruction *result = if_all(instruction, 1, 0);
-  return result != NULL ? result : if_all(instruction, 0, 0);
+/* |value| is everywhere the zero that has no effect: any of integers, of floats the one of this sign. */
+static bool is_zero(HloInstruction *value, bool negative) {
+  if (type_is_integral(value->shape->type)) return algebraic_is_all(value, 0);
+  const Literal *literal = algebraic_is_ieee(value) ? algebraic_splat_literal(value) : NULL;
+  if (literal == NULL || literal_get_double(literal, 0) != 0) return false;
+  return (signbit(literal_get_double(literal, 0)) != 0) == negative;
 }
 
-/* x - 0 → x for integers; of floats the sign of the zero would have to be looked at */
+/* x + 0 → x for integers, x + -0 → x for floats: -0 + +0 is +0 */
+static HloInstruction *add_zero(HloInstruction *instruction) {
+  if (is_zero(instruction->operands[1], true)) return same_shape(instruction, instruction->operands[0]);
+  return is_zero(instruction->operands[0], true) ? same_shape(instruction, instruction->operands[1]) : NULL;
+}
+
+/* x - 0 → x for integers, x - +0 → x for floats: -0 - +0 is -0, +0 - +0 is +0 */
 static HloInstruction *subtract_zero(HloInstruction *instruction) {
-  if (!type_is_integral(instruction->shape->type)) return NULL;
-  return if_all(instruction, 1, 0);
+  return is_zero(instruction->operands[1], false) ? same_shape(instruction, instruction->operands[0]) : NULL;
 }
 
 /* x · 1 → x */
@@ -37,49 +44,10 @@ static HloInstruction *divide_one(HloInstruction *instruction) {
   return if_all(instruction, 1, 1);
 }
 
-static bool is_pred(const HloInstruction *instruction) {
-  return instruction->shape->type == TYPE_PRED;
-}
-
-/* x & true → x,  x & x → x */
-static HloInstruction *and_true(HloInstruction *instruction) {
-  if (instruction->operands[0] == instruction->operands[1]) return same_shape(instruction, instruction->operands[0]);
-  if (!is_pred(instruction)) return NULL;
-  HloInstruction *result = if_all(instruction, 1, 1);
-  return result != NULL ? result : if_all(instruction, 0, 1);
-}
-
-/* x | false → x,  x | 0 → x,  x | x → x */
-static HloInstruction *or_false(HloInstruction *instruction) {
-  if (instruction->operands[0] == instruction->operands[1]) return same_shape(instruction, instruction->operands[0]);
-  HloInstruction *result = if_all(instruction, 1, 0);
-  return result != NULL ? result : if_all(instruction, 0, 0);
-}
-
-/* op(op(x)) → x for not and negate */
+/* -(-x) → x */
 static HloInstruction *undo_twice(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[0];
   return inner->opcode == instruction->opcode ? same_shape(instruction, inner->operands[0]) : NULL;
-}
-
-/* select(p, x, x) → x,  select(true, x, y) → x,  select(false, x, y) → y */
-static HloInstruction *select_known(HloInstruction *instruction) {
-  if (instruction->operands[1] == instruction->operands[2]) return same_shape(instruction, instruction->operands[1]);
-  if (algebraic_is_all(instruction->operands[0], 1)) return same_shape(instruction, instruction->operands[1]);
-  if (algebraic_is_all(instruction->operands[0], 0)) return same_shape(instruction, instruction->operands[2]);
-  return NULL;
-}
-
-/* convert(x) to the type it has → x */
-static HloInstruction *convert_nothing(HloInstruction *instruction) {
-  return same_shape(instruction, instruction->operands[0]);
-}
-
-/* real(complex(a, b)) → a,  imag(complex(a, b)) → b */
-static HloInstruction *part_of_complex(HloInstruction *instruction) {
-  const HloInstruction *whole = instruction->operands[0];
-  if (whole->opcode != HLO_COMPLEX) return NULL;
-  return same_shape(instruction, whole->operands[instruction->opcode == HLO_IMAG ? 1 : 0]);
 }
 
 static HloInstruction *scalar_of_splat(HloInstruction *constant, const Literal *literal) {
@@ -97,21 +65,205 @@ static HloInstruction *splat_constant(HloInstruction *instruction) {
   return algebraic_broadcast(scalar_of_splat(instruction, literal), instruction->shape, NULL);
 }
 
+/* x + -y → x - y,  -x + y → y - x: the same exact sum, rounded once */
+static HloInstruction *add_negated(HloInstruction *instruction) {
+  if (!algebraic_is_ieee(instruction) && !type_is_integral(instruction->shape->type)) return NULL;
+  for (int i = 1; i >= 0; i--) {
+    const HloInstruction *negated = instruction->operands[i];
+    if (negated->opcode != HLO_NEGATE) continue;
+    return algebraic_binary(instruction, HLO_SUBTRACT, instruction->operands[1 - i], negated->operands[0]);
+  }
+  return NULL;
+}
+
+/* x - -y → x + y */
+static HloInstruction *subtract_negated(HloInstruction *instruction) {
+  if (!algebraic_is_ieee(instruction) && !type_is_integral(instruction->shape->type)) return NULL;
+  const HloInstruction *negated = instruction->operands[1];
+  if (negated->opcode != HLO_NEGATE) return NULL;
+  return algebraic_binary(instruction, HLO_ADD, instruction->operands[0], negated->operands[0]);
+}
+
+/* x - x → 0 for integers; of floats infinite ones give NaN */
+static HloInstruction *subtract_self(HloInstruction *instruction) {
+  if (!type_is_integral(instruction->shape->type) || instruction->operands[0] != instruction->operands[1]) return NULL;
+  return algebraic_integer(instruction, 0);
+}
+
+/* x + (y - x) → y for integers, in either order */
+static HloInstruction *add_of_difference(HloInstruction *instruction) {
+  if (!type_is_integral(instruction->shape->type)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    const HloInstruction *difference = instruction->operands[i];
+    if (difference->opcode != HLO_SUBTRACT || difference->operands[1] != instruction->operands[1 - i]) continue;
+    return same_shape(instruction, difference->operands[0]);
+  }
+  return NULL;
+}
+
+/* (x + y) - y → x,  x - (x - y) → y for integers */
+static HloInstruction *subtract_of_sum(HloInstruction *instruction) {
+  const HloInstruction *left = instruction->operands[0], *right = instruction->operands[1];
+  if (!type_is_integral(instruction->shape->type)) return NULL;
+  for (int i = 0; i < 2 && left->opcode == HLO_ADD; i++) {
+    if (left->operands[i] == right) return same_shape(instruction, left->operands[1 - i]);
+  }
+  if (right->opcode != HLO_SUBTRACT || right->operands[0] != left) return NULL;
+  return same_shape(instruction, right->operands[1]);
+}
+
+/* -(x - y) → y - x for integers; of floats the sign of a zero would change */
+static HloInstruction *negate_difference(HloInstruction *instruction) {
+  const HloInstruction *inner = instruction->operands[0];
+  if (!type_is_integral(instruction->shape->type) || inner->opcode != HLO_SUBTRACT) return NULL;
+  return algebraic_binary(instruction, HLO_SUBTRACT, inner->operands[1], inner->operands[0]);
+}
+
+/* x · 0 → 0 for integers */
+static HloInstruction *multiply_zero(HloInstruction *instruction) {
+  if (!type_is_integral(instruction->shape->type)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    if (algebraic_is_all(instruction->operands[i], 0)) return algebraic_integer(instruction, 0);
+  }
+  return NULL;
+}
+
+/* x · -1 → -x */
+static HloInstruction *multiply_minus_one(HloInstruction *instruction) {
+  if (!algebraic_is_ieee(instruction) && !type_is_signed(instruction->shape->type)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    if (algebraic_is_all(instruction->operands[i], -1))
+      return algebraic_unary(instruction, HLO_NEGATE, instruction->operands[1 - i]);
+  }
+  return NULL;
+}
+
+/* -x · -y → x · y,  -x / -y → x / y: signs cancel; of integers the quotient of the least by -1 would differ */
+static HloInstruction *negated_factors(HloInstruction *instruction) {
+  HloInstruction *left = instruction->operands[0], *right = instruction->operands[1];
+  if (left->opcode != HLO_NEGATE || right->opcode != HLO_NEGATE || !algebraic_is_ieee(instruction)) return NULL;
+  return algebraic_binary(instruction, instruction->opcode, left->operands[0], right->operands[0]);
+}
+
+/* (x ∘ c) ∘ d → x ∘ (c ∘ d), which then folds.  Exact for integers, and for the larger and the smaller of floats. */
+static HloInstruction *associate_constants(HloInstruction *instruction) {
+  bool selects = instruction->opcode == HLO_MAXIMUM || instruction->opcode == HLO_MINIMUM;
+  bool exact = type_is_integral(instruction->shape->type) || instruction->shape->type == TYPE_PRED;
+  if (!exact && !(selects && algebraic_is_ieee(instruction))) return NULL;
+  for (int i = 0; i < 2; i++) {
+    HloInstruction *inner = instruction->operands[i], *constant = instruction->operands[1 - i];
+    if (inner->opcode != instruction->opcode || algebraic_splat_literal(constant) == NULL) continue;
+    for (int k = 0; k < 2; k++) {
+      if (algebraic_splat_literal(inner->operands[k]) == NULL) continue;
+      HloInstruction *both = algebraic_binary(instruction, instruction->opcode, inner->operands[k], constant);
+      return algebraic_binary(instruction, instruction->opcode, inner->operands[1 - k], both);
+    }
+  }
+  return NULL;
+}
+
+/* k, when the splat constant |value| is 2ᵏ; -1 otherwise.  Of integers. */
+static int power_of_two(HloInstruction *value) {
+  const Literal *literal = algebraic_splat_literal(value);
+  if (literal == NULL || !type_is_unsigned(value->shape->type)) return -1;
+  uint64_t number = (uint64_t)literal_get_int(literal, 0);
+  if (number == 0 || (number & (number - 1)) != 0) return -1;
+  return __builtin_ctzll(number);
+}
+
+/* x / 2ᵏ → x >> k,  x % 2ᵏ → x & (2ᵏ - 1) for unsigned x */
+static HloInstruction *unsigned_power_of_two(HloInstruction *instruction) {
+  HloInstruction *x = instruction->operands[0];
+  int power = power_of_two(instruction->operands[1]);
+  if (power < 0) return NULL;
+  if (instruction->opcode == HLO_DIVIDE) {
+    return algebraic_binary(instruction, HLO_SHIFT_RIGHT_LOGICAL, x, algebraic_integer(instruction, power));
+  }
+  uint64_t mask = ((uint64_t)1 << power) - 1;
+  return algebraic_binary(instruction, HLO_AND, x, algebraic_integer(instruction, (int64_t)mask));
+}
+
+/* x / 2ᵏ → x · 2⁻ᵏ for floats whose 2⁻ᵏ is a normal number: both round the same value once */
+static HloInstruction *divide_by_power_of_two(HloInstruction *instruction) {
+  const Literal *divisor = algebraic_splat_literal(instruction->operands[1]);
+  if (divisor == NULL || !algebraic_is_ieee(instruction)) return NULL;
+  int power;
+  double number = literal_get_double(divisor, 0);
+  const TypeInfo *type = type_info(instruction->shape->type);
+  if (!isfinite(number) || fabs(frexp(number, &power)) != 0.5) return NULL;
+  /* number is ±2^(power - 1), its reciprocal ±2^(1 - power). */
+  int largest = (1 << (type->exponent_bits - 1)) - 1;
+  if (1 - power > largest || 1 - power < 1 - largest) return NULL;
+  return algebraic_binary(instruction, HLO_MULTIPLY, instruction->operands[0],
+                          algebraic_number(instruction, 1 / number));
+}
+
+/* x⁰ → 1,  x¹ → x,  x² → x · x,  x⁻¹ → 1 / x.  IEEE 754 says so of NaN and infinities; where the power rounds, a
+ * product or a quotient is at least as close. */
+static HloInstruction *power_known(HloInstruction *instruction) {
+  HloInstruction *x = instruction->operands[0];
+  const Literal *exponent = algebraic_splat_literal(instruction->operands[1]);
+  if (exponent == NULL || !algebraic_is_ieee(instruction)) return NULL;
+  double number = literal_get_double(exponent, 0);
+  if (number == 0) return algebraic_number(instruction, 1);
+  if (number == 1) return same_shape(instruction, x);
+  if (number == 2) return algebraic_binary(instruction, HLO_MULTIPLY, x, x);
+  if (number == -1) return algebraic_binary(instruction, HLO_DIVIDE, algebraic_number(instruction, 1), x);
+  return NULL;
+}
+
+/* |-x| → |x|,  ||x|| → |x|: of the least integer, too, which is its own negative */
+static HloInstruction *abs_of_sign(HloInstruction *instruction) {
+  const HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode != HLO_NEGATE && inner->opcode != HLO_ABS) return NULL;
+  if (inner->shape != instruction->shape) return NULL;
+  return algebraic_unary(instruction, HLO_ABS, inner->operands[0]);
+}
+
+/* op(op(x)) → op(x) for roundings and signs; of whole numbers converted from integers, too */
+static HloInstruction *idempotent(HloInstruction *instruction) {
+  HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode == instruction->opcode) return same_shape(instruction, inner);
+  bool is_whole = inner->opcode == HLO_FLOOR || inner->opcode == HLO_CEIL || inner->opcode == HLO_ROUND_NEAREST_AFZ ||
+                  inner->opcode == HLO_ROUND_NEAREST_EVEN;
+  if (inner->opcode == HLO_CONVERT) is_whole = type_is_integral(inner->operands[0]->shape->type);
+  return is_whole && instruction->opcode != HLO_SIGN ? same_shape(instruction, inner) : NULL;
+}
+
 AlgebraicRules algebraic_arith_rules(void) {
   static const AlgebraicRule rules[] = {
       {HLO_ADD, "add-zero", add_zero},
+      {HLO_ADD, "add-negated", add_negated},
+      {HLO_ADD, "add-of-difference", add_of_difference},
+      {HLO_ADD, "associate-constants", associate_constants},
       {HLO_SUBTRACT, "subtract-zero", subtract_zero},
+      {HLO_SUBTRACT, "subtract-self", subtract_self},
+      {HLO_SUBTRACT, "subtract-negated", subtract_negated},
+      {HLO_SUBTRACT, "subtract-of-sum", subtract_of_sum},
       {HLO_MULTIPLY, "multiply-one", multiply_one},
+      {HLO_MULTIPLY, "multiply-zero", multiply_zero},
+      {HLO_MULTIPLY, "multiply-minus-one", multiply_minus_one},
+      {HLO_MULTIPLY, "negated-factors", negated_factors},
+      {HLO_MULTIPLY, "associate-constants", associate_constants},
+      {HLO_MAXIMUM, "associate-constants", associate_constants},
+      {HLO_MINIMUM, "associate-constants", associate_constants},
+      {HLO_AND, "associate-constants", associate_constants},
+      {HLO_OR, "associate-constants", associate_constants},
+      {HLO_XOR, "associate-constants", associate_constants},
       {HLO_DIVIDE, "divide-one", divide_one},
-      {HLO_AND, "and-true", and_true},
-      {HLO_OR, "or-false", or_false},
-      {HLO_NOT, "not-not", undo_twice},
+      {HLO_DIVIDE, "negated-factors", negated_factors},
+      {HLO_DIVIDE, "unsigned-power-of-two", unsigned_power_of_two},
+      {HLO_DIVIDE, "divide-by-power-of-two", divide_by_power_of_two},
+      {HLO_REMAINDER, "unsigned-power-of-two", unsigned_power_of_two},
+      {HLO_POWER, "power-known", power_known},
       {HLO_NEGATE, "negate-negate", undo_twice},
-      {HLO_SELECT, "select-known", select_known},
-      {HLO_CONVERT, "convert-nothing", convert_nothing},
-      {HLO_BITCAST_CONVERT, "bitcast-convert-nothing", convert_nothing},
-      {HLO_REAL, "real-of-complex", part_of_complex},
-      {HLO_IMAG, "imag-of-complex", part_of_complex},
+      {HLO_NEGATE, "negate-difference", negate_difference},
+      {HLO_ABS, "abs-of-sign", abs_of_sign},
+      {HLO_FLOOR, "idempotent", idempotent},
+      {HLO_CEIL, "idempotent", idempotent},
+      {HLO_ROUND_NEAREST_AFZ, "idempotent", idempotent},
+      {HLO_ROUND_NEAREST_EVEN, "idempotent", idempotent},
+      {HLO_SIGN, "idempotent", idempotent},
       {HLO_CONSTANT, "splat-constant", splat_constant},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};

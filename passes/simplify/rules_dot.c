@@ -1,4 +1,4 @@
-/* Rules of dot. */
+/* Rules of dot and convolution. */
 #include "passes/simplify/algebraic_rules.h"
 
 enum { RANK_LIMIT = 64 };
@@ -56,8 +56,125 @@ static HloInstruction *dot_transpose(HloInstruction *dot) {
   return NULL;
 }
 
+/* transpose(dot(x, y)) → dot(y, x), when it swaps what is free of x and of y: the same products, summed in the same
+ * order */
+static HloInstruction *transpose_dot(HloInstruction *transpose) {
+  HloInstruction *dot = transpose->operands[0];
+  if (dot->opcode != HLO_DOT || dot->user_count != 1 || !shape_is_array(transpose->shape)) return NULL;
+  int batch = (int)hlo_instruction_ints(dot, HLO_ATTR_LHS_BATCH_DIMS).count;
+  int contracted = (int)hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS).count;
+  int left = dot->operands[0]->shape->rank - batch - contracted, rank = dot->shape->rank;
+  Int64List permutation = hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS);
+  if (left == 0 || left == rank - batch || hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return NULL;
+  if (hlo_instruction_attr(dot, HLO_ATTR_OPERAND_PRECISION) != NULL) return NULL;
+  for (int i = 0; i < rank; i++) {
+    int from = i < batch ? i : batch + (i - batch + left) % (rank - batch);
+    if (permutation.data[i] != from) return NULL;
+  }
+  HloInstruction *operands[2] = {dot->operands[1], dot->operands[0]};
+  HloInstruction *result = hlo_computation_add_clone(transpose->parent, dot, transpose->shape, operands, 2);
+  for (int s = 0; s < 2; s++) {
+    Int64List batch_dims = hlo_instruction_ints(dot, sides[1 - s].batch),
+              contracting = hlo_instruction_ints(dot, sides[1 - s].contracting);
+    if (batch > 0) hlo_instruction_set_ints(result, sides[s].batch, batch_dims.data, batch_dims.count);
+    hlo_instruction_set_ints(result, sides[s].contracting, contracting.data, contracting.count);
+  }
+  return result;
+}
+
+/* The result dimension of each dimension of operand |side| that is a batch or free; -1 for contracted ones. */
+static void result_dims(const HloInstruction *dot, int side, int64_t *out_dims) {
+  const Shape *shape = dot->operands[side]->shape;
+  Int64List batch = hlo_instruction_ints(dot, sides[side].batch),
+            contracting = hlo_instruction_ints(dot, sides[side].contracting);
+  int64_t next = batch.count;
+  if (side == 1) {
+    next += dot->operands[0]->shape->rank - batch.count - contracting.count;
+  }
+  for (int d = 0; d < shape->rank; d++) {
+    out_dims[d] = -2;
+    for (int64_t i = 0; i < batch.count; i++) {
+      if (batch.data[i] == d) out_dims[d] = i;
+    }
+    for (int64_t i = 0; i < contracting.count; i++) {
+      if (contracting.data[i] == d) out_dims[d] = -1;
+    }
+    if (out_dims[d] == -2) out_dims[d] = next++;
+  }
+}
+
+/* Operand |side| without its contracted dimensions, which have size one, spread over the result. */
+static HloInstruction *spread_factor(HloInstruction *dot, int side) {
+  HloInstruction *factor = dot->operands[side];
+  int64_t places[RANK_LIMIT], dims[RANK_LIMIT], sizes[RANK_LIMIT];
+  int rank = 0;
+  result_dims(dot, side, places);
+  for (int d = 0; d < factor->shape->rank; d++) {
+    if (places[d] < 0) continue;
+    sizes[rank] = factor->shape->dims[d];
+    dims[rank++] = places[d];
+  }
+  const Shape *shape = shape_array(dot->parent->module->shapes, factor->shape->type, sizes, rank);
+  return algebraic_broadcast(algebraic_reshape(factor, shape), dot->shape, dims);
+}
+
+/* dot(x, y) over dimensions of size one → x · y + 0, spread over the result: of one product, nothing is left to sum.
+ * The zero is what sums begin with: it makes -0 of +0. */
+static HloInstruction *dot_of_ones(HloInstruction *dot) {
+  Int64List contracting = hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
+  PrimitiveType type = dot->shape->type;
+  if (!algebraic_is_ieee(dot) && !type_is_integral(type)) return NULL;
+  if (shape_is_dynamic(dot->shape) || dot->shape->rank > RANK_LIMIT || dot->shape->rank == 0) return NULL;
+  if (hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return NULL;
+  for (int s = 0; s < 2; s++) {
+    const Shape *shape = dot->operands[s]->shape;
+    if (shape->type != type || shape_is_dynamic(shape) || shape->rank > RANK_LIMIT) return NULL;
+  }
+  for (int64_t i = 0; i < contracting.count; i++) {
+    if (dot->operands[0]->shape->dims[contracting.data[i]] != 1) return NULL;
+  }
+  HloInstruction *product = algebraic_binary(dot, HLO_MULTIPLY, spread_factor(dot, 0), spread_factor(dot, 1));
+  return type_is_integral(type) ? product : algebraic_binary(dot, HLO_ADD, product, algebraic_number(dot, 0));
+}
+
+/* --- convolution --- */
+
+/* convolution(pad(x, 0), w) → convolution(x, w) with a padded window.  Empty places count as zero, or not at all. */
+static HloInstruction *convolution_of_pad(HloInstruction *instruction) {
+  const HloInstruction *pad = instruction->operands[0];
+  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW),
+                *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS);
+  if (pad->opcode != HLO_PAD || window == NULL || labels == NULL || shape_is_dynamic(instruction->shape)) return NULL;
+  if (!algebraic_is_all(pad->operands[1], 0) || hlo_instruction_attr(instruction, HLO_ATTR_PADDING_TYPE)) return NULL;
+  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  const ConvolutionDimensionNumbers *numbers = labels->value.dim_labels;
+  int spatial = window->value.window->rank, moved = 0;
+  Arena *arena = instruction->parent->module->arena;
+  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->value.window->dims, spatial);
+  for (int i = 0; i < spatial; i++) {
+    const PaddingDimension *by = &padding->dims[numbers->input_spatial[i]];
+    if (by->low < 0 || by->high < 0 || by->interior != 0 || dims[i].base_dilation != 1) return NULL;
+    dims[i].pad_low += by->low;
+    dims[i].pad_high += by->high;
+    moved += by->low != 0 || by->high != 0;
+  }
+  for (int i = 0; i < padding->rank; i++) {
+    moved -= padding->dims[i].low != 0 || padding->dims[i].high != 0 || padding->dims[i].interior != 0;
+  }
+  if (moved != 0) return NULL; /* batch or feature dimensions are padded, too */
+  Window *wider = ARENA_NEW(arena, Window);
+  *wider = (Window){spatial, dims};
+  HloInstruction *operands[2] = {pad->operands[0], instruction->operands[1]};
+  HloInstruction *result = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands, 2);
+  hlo_instruction_set_attr(result, &(HloAttr){.id = HLO_ATTR_WINDOW, .value.window = wider});
+  return result;
+}
+
 static const AlgebraicRule rules[] = {
+    {HLO_DOT, "dot-of-ones", dot_of_ones},
     {HLO_DOT, "dot-transpose", dot_transpose},
+    {HLO_TRANSPOSE, "transpose-dot", transpose_dot},
+    {HLO_CONVOLUTION, "convolution-of-pad", convolution_of_pad},
 };
 
 AlgebraicRules algebraic_dot_rules(void) {

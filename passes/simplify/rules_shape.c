@@ -29,14 +29,6 @@ static HloInstruction *reshape_reshape(HloInstruction *instruction) {
   return algebraic_reshape(inner->operands[0], instruction->shape);
 }
 
-/* reshape(broadcast(scalar)) → broadcast(scalar) */
-static HloInstruction *reshape_splat(HloInstruction *instruction) {
-  const HloInstruction *inner = instruction->operands[0];
-  if (inner->opcode != HLO_BROADCAST || !is_plain(instruction->shape) || instruction->shape->rank == 0) return NULL;
-  HloInstruction *scalar = algebraic_splat_source(instruction->operands[0]);
-  return scalar != NULL ? algebraic_broadcast(scalar, instruction->shape, NULL) : NULL;
-}
-
 /* reshape(constant) → constant: the data is dense and row major whatever the shape */
 static HloInstruction *reshape_constant(HloInstruction *instruction) {
   HloInstruction *inner = instruction->operands[0];
@@ -69,9 +61,77 @@ static HloInstruction *transpose_transpose(HloInstruction *instruction) {
   return result;
 }
 
-/* transpose(broadcast(scalar)) → broadcast(scalar) */
-static HloInstruction *transpose_splat(HloInstruction *instruction) {
-  return reshape_splat(instruction);
+/* transpose(broadcast(x, p), q) → broadcast(x, where q puts p) */
+static HloInstruction *transpose_broadcast(HloInstruction *instruction) {
+  HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode != HLO_BROADCAST || instruction->shape->rank > RANK_LIMIT) return NULL;
+  Int64List from = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS);
+  Int64List permutation = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  int64_t places[RANK_LIMIT + 1], dims[RANK_LIMIT + 1];
+  for (int64_t i = 0; i < permutation.count; i++) places[permutation.data[i]] = i;
+  for (int64_t i = 0; i < from.count; i++) {
+    dims[i] = places[from.data[i]];
+    /* Broadcasts of permuted dimensions are transposes again. */
+    if (i > 0 && dims[i] < dims[i - 1]) return NULL;
+  }
+  return algebraic_broadcast(inner->operands[0], instruction->shape, dims);
+}
+
+/* transpose(iota) → iota along where its dimension went */
+static HloInstruction *transpose_iota(HloInstruction *instruction) {
+  const HloInstruction *iota = instruction->operands[0];
+  if (iota->opcode != HLO_IOTA || !is_plain(instruction->shape)) return NULL;
+  int64_t dimension = hlo_instruction_int(iota, HLO_ATTR_IOTA_DIMENSION, 0);
+  Int64List permutation = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  HloInstruction *result =
+      hlo_computation_add(instruction->parent, HLO_IOTA, instruction->shape, NULL, 0, (StringView){0});
+  for (int64_t i = 0; i < permutation.count; i++) {
+    if (permutation.data[i] == dimension) hlo_instruction_set_int(result, HLO_ATTR_IOTA_DIMENSION, i);
+  }
+  return result;
+}
+
+static bool same_permutation(const HloInstruction *a, const HloInstruction *b) {
+  Int64List p = hlo_instruction_ints(a, HLO_ATTR_DIMENSIONS), q = hlo_instruction_ints(b, HLO_ATTR_DIMENSIONS);
+  for (int64_t i = 0; i < p.count; i++) {
+    if (p.data[i] != q.data[i]) return false;
+  }
+  return p.count == q.count;
+}
+
+/* op(transpose(x), transpose(y)) → transpose(op(x, y)): one array is moved instead of two, which nothing else reads.
+ * Scalars that are the same everywhere need not be moved. */
+static HloInstruction *elementwise_of_transposes(HloInstruction *instruction) {
+  enum { MOST_OPERANDS = 3 };
+  HloInstruction *operands[MOST_OPERANDS], *first = NULL;
+  int moved = 0, count = instruction->operand_count;
+  if (count < 2 || count > MOST_OPERANDS || !is_plain(instruction->shape)) return NULL;
+  for (int i = 0; i < count; i++) {
+    HloInstruction *operand = operands[i] = instruction->operands[i];
+    if (operand->opcode == HLO_TRANSPOSE && operand->user_count == 1) {
+      if (first == NULL) first = operand;
+      if (!same_permutation(first, operand)) return NULL;
+      operands[i] = operand->operands[0];
+      moved += operand != first;
+    } else if (algebraic_splat_source(operand) == NULL) {
+      return NULL;
+    }
+  }
+  if (moved == 0) return NULL;
+  const Shape *inner =
+      shape_with_type(instruction->parent->module->shapes, first->operands[0]->shape, instruction->shape->type);
+  for (int i = 0; i < count; i++) {
+    HloInstruction *operand = instruction->operands[i];
+    if (operand->opcode == HLO_TRANSPOSE || shape_is_scalar(operand->shape)) continue;
+    const Shape *shape = shape_with_type(instruction->parent->module->shapes, inner, operand->shape->type);
+    operands[i] = algebraic_broadcast(algebraic_splat_source(operand), shape, NULL);
+  }
+  HloInstruction *made = hlo_computation_add_clone(instruction->parent, instruction, inner, operands, count);
+  hlo_instruction_remove_attr(made, HLO_ATTR_SHARDING);
+  HloInstruction *result = algebraic_unary(instruction, HLO_TRANSPOSE, made);
+  Int64List dims = hlo_instruction_ints(first, HLO_ATTR_DIMENSIONS);
+  hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, dims.data, dims.count);
+  return result;
 }
 
 /* transpose(x) that moves dimensions of size one only → reshape(x) */
@@ -121,39 +181,20 @@ static HloInstruction *broadcast_of_ones(HloInstruction *instruction) {
   return algebraic_reshape(instruction->operands[0], instruction->shape);
 }
 
-/* reduce(x, init) over dimensions of size one, by a single operation → operation(init, reshape(x)) */
-static HloInstruction *reduce_of_ones(HloInstruction *instruction) {
-  const HloInstruction *region = hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY)->root;
-  HloInstruction *x = instruction->operands[0];
-  if (instruction->operand_count != 2 || region->operand_count != 2 || !is_plain(instruction->shape)) return NULL;
-  if (!hlo_opcode_has(region->opcode, OP_ELEMENTWISE) || region->shape->type != instruction->shape->type) return NULL;
-  if (shape_element_count(x->shape) != shape_element_count(instruction->shape) || !is_plain(x->shape)) return NULL;
-  HloInstruction *values[2] = {instruction->operands[1], x}, *operands[2];
-  for (int i = 0; i < 2; i++) {
-    if (region->operands[i]->opcode != HLO_PARAMETER || region->operands[i]->shape->type != x->shape->type) return NULL;
-  }
-  for (int i = 0; i < 2; i++) {
-    int64_t number = hlo_instruction_parameter_number(region->operands[i]);
-    operands[i] = number == 0 ? algebraic_broadcast(values[0], instruction->shape, NULL)
-                              : algebraic_reshape(values[1], instruction->shape);
-  }
-  return hlo_computation_add_clone(instruction->parent, region, instruction->shape, operands, 2);
-}
-
 AlgebraicRules algebraic_shape_rules(void) {
   static const AlgebraicRule rules[] = {
       {HLO_RESHAPE, "reshape-nothing", reshape_nothing},
       {HLO_RESHAPE, "reshape-reshape", reshape_reshape},
-      {HLO_RESHAPE, "reshape-splat", reshape_splat},
       {HLO_RESHAPE, "reshape-constant", reshape_constant},
       {HLO_TRANSPOSE, "transpose-nothing", transpose_nothing},
       {HLO_TRANSPOSE, "transpose-transpose", transpose_transpose},
-      {HLO_TRANSPOSE, "transpose-splat", transpose_splat},
+      {HLO_TRANSPOSE, "transpose-broadcast", transpose_broadcast},
+      {HLO_TRANSPOSE, "transpose-iota", transpose_iota},
       {HLO_TRANSPOSE, "transpose-of-ones", transpose_of_ones},
       {HLO_BROADCAST, "broadcast-nothing", broadcast_nothing},
       {HLO_BROADCAST, "broadcast-broadcast", broadcast_broadcast},
       {HLO_BROADCAST, "broadcast-of-ones", broadcast_of_ones},
-      {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},
+      {ALGEBRAIC_ELEMENTWISE, "elementwise-of-transposes", elementwise_of_transposes},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }

@@ -1,0 +1,217 @@
+/* Rules of reductions, windows and sorts. */
+#include "passes/simplify/algebraic_rules.h"
+
+enum { RANK_LIMIT = 64 };
+
+static bool is_plain(const Shape *shape) {
+  return shape_is_array(shape) && !shape_is_dynamic(shape);
+}
+
+/* The operation of a region that combines its two parameters, in either order, by one that may be regrouped; HLO_TUPLE:
+ * any other region. */
+static HloOpcode combiner_of(const HloInstruction *instruction) {
+  const HloInstruction *root = hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY)->root;
+  if (instruction->operand_count != 2 || root->operand_count != 2) return HLO_TUPLE;
+  const HloInstruction *a = root->operands[0], *b = root->operands[1];
+  if (a->opcode != HLO_PARAMETER || b->opcode != HLO_PARAMETER || a == b) return HLO_TUPLE;
+  switch (root->opcode) {
+    case HLO_ADD:
+    case HLO_MULTIPLY:
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM:
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR: return root->opcode;
+    default: return HLO_TUPLE;
+  }
+}
+
+/* Regrouping changes no bit: integers, and the larger or smaller of anything. */
+static bool regroups_exactly(HloOpcode combiner, PrimitiveType type) {
+  if (combiner == HLO_TUPLE) return false;
+  if (type_is_integral(type) || type == TYPE_PRED) return true;
+  return combiner == HLO_MAXIMUM || combiner == HLO_MINIMUM;
+}
+
+/* reduce(x, init) over dimensions of size one, by a single operation → operation(init, reshape(x)) */
+static HloInstruction *reduce_of_ones(HloInstruction *instruction) {
+  const HloInstruction *region = hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY)->root;
+  HloInstruction *x = instruction->operands[0];
+  if (instruction->operand_count != 2 || region->operand_count != 2 || !is_plain(instruction->shape)) return NULL;
+  if (!hlo_opcode_has(region->opcode, OP_ELEMENTWISE) || region->shape->type != instruction->shape->type) return NULL;
+  if (shape_element_count(x->shape) != shape_element_count(instruction->shape) || !is_plain(x->shape)) return NULL;
+  HloInstruction *values[2] = {instruction->operands[1], x}, *operands[2];
+  for (int i = 0; i < 2; i++) {
+    if (region->operands[i]->opcode != HLO_PARAMETER || region->operands[i]->shape->type != x->shape->type) return NULL;
+  }
+  for (int i = 0; i < 2; i++) {
+    int64_t number = hlo_instruction_parameter_number(region->operands[i]);
+    operands[i] = number == 0 ? algebraic_broadcast(values[0], instruction->shape, NULL)
+                              : algebraic_reshape(values[1], instruction->shape);
+  }
+  return hlo_computation_add_clone(instruction->parent, region, instruction->shape, operands, 2);
+}
+
+/* reduce(transpose(x)) → reduce(x) over the dimensions as they are called there, when those that stay keep their order.
+ * Reductions by these operations have no order of their own (docs/numerics.md). */
+static HloInstruction *reduce_transpose(HloInstruction *instruction) {
+  HloInstruction *transpose = instruction->operands[0];
+  if (combiner_of(instruction) == HLO_TUPLE || transpose->opcode != HLO_TRANSPOSE) return NULL;
+  if (transpose->shape->rank > RANK_LIMIT) return NULL;
+  Int64List permutation = hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS);
+  Int64List reduced = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  bool goes[RANK_LIMIT] = {false};
+  int64_t dims[RANK_LIMIT], last = -1;
+  for (int64_t i = 0; i < reduced.count; i++) goes[reduced.data[i]] = true;
+  int64_t count = 0;
+  for (int64_t i = 0; i < permutation.count; i++) {
+    if (goes[i]) continue;
+    if (permutation.data[i] < last) return NULL;
+    last = permutation.data[i];
+  }
+  for (int64_t d = 0; d < permutation.count; d++) {
+    for (int64_t i = 0; i < permutation.count; i++) {
+      if (permutation.data[i] == d && goes[i]) dims[count++] = d;
+    }
+  }
+  HloInstruction *operands[2] = {transpose->operands[0], instruction->operands[1]};
+  HloInstruction *result = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands, 2);
+  hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, dims, count);
+  return result;
+}
+
+/* The value that |combiner| leaves everything as it is with. */
+static bool is_identity(HloOpcode combiner, HloInstruction *value) {
+  const Literal *literal = algebraic_splat_literal(value);
+  PrimitiveType type = value->shape->type;
+  if (literal == NULL || type_is_complex(type)) return false;
+  bool exact = type_is_integral(type);
+  switch (combiner) {
+    case HLO_ADD:
+    case HLO_OR:
+    case HLO_XOR: return literal_get_double(literal, 0) == 0;
+    case HLO_MULTIPLY: return literal_get_double(literal, 0) == 1;
+    case HLO_MAXIMUM:
+      return exact ? literal_get_int(literal, 0) == type_int_min(type)
+                   : algebraic_is_ieee(value) && literal_get_double(literal, 0) == -__builtin_inf();
+    case HLO_MINIMUM:
+      return exact ? literal_get_int(literal, 0) == (int64_t)type_int_max(type)
+                   : algebraic_is_ieee(value) && literal_get_double(literal, 0) == __builtin_inf();
+    default: return false;
+  }
+}
+
+/* reduce(reduce(x, identity), init) → reduce(x, init) over the dimensions of both, for what regroups exactly */
+static HloInstruction *reduce_reduce(HloInstruction *instruction) {
+  const HloInstruction *inner = instruction->operands[0];
+  HloOpcode combiner = combiner_of(instruction);
+  if (inner->opcode != HLO_REDUCE || !regroups_exactly(combiner, instruction->shape->type)) return NULL;
+  if (combiner_of(inner) != combiner || !is_identity(combiner, inner->operands[1])) return NULL;
+  const Shape *x = inner->operands[0]->shape;
+  if (x->rank > RANK_LIMIT) return NULL;
+  bool goes[RANK_LIMIT] = {false}, outer[RANK_LIMIT] = {false};
+  Int64List inner_dims = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS),
+            outer_dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  for (int64_t i = 0; i < inner_dims.count; i++) goes[inner_dims.data[i]] = true;
+  for (int64_t i = 0; i < outer_dims.count; i++) outer[outer_dims.data[i]] = true;
+  int64_t dims[RANK_LIMIT], count = 0;
+  for (int d = 0, kept = 0; d < x->rank; d++) {
+    if (goes[d] || outer[kept]) dims[count++] = d;
+    kept += !goes[d];
+  }
+  HloInstruction *operands[2] = {inner->operands[0], instruction->operands[1]};
+  HloInstruction *result = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands, 2);
+  hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, dims, count);
+  return result;
+}
+
+/* reduce(broadcast(a), init) of scalars → broadcast(init ∘ a), where taking a twice changes nothing */
+static HloInstruction *reduce_splat(HloInstruction *instruction) {
+  HloOpcode combiner = combiner_of(instruction);
+  if (combiner != HLO_MAXIMUM && combiner != HLO_MINIMUM && combiner != HLO_AND && combiner != HLO_OR) return NULL;
+  HloInstruction *operands[2] = {instruction->operands[1], algebraic_splat_source(instruction->operands[0])};
+  if (operands[1] == NULL || shape_element_count(instruction->operands[0]->shape) < 1) return NULL;
+  if (operands[1]->shape != operands[0]->shape || !is_plain(instruction->shape)) return NULL;
+  HloInstruction *one =
+      hlo_computation_add(instruction->parent, combiner, operands[0]->shape, operands, 2, (StringView){0});
+  return shape_is_scalar(instruction->shape) ? one : algebraic_broadcast(one, instruction->shape, NULL);
+}
+
+/* --- windows --- */
+
+static bool is_one_element(const Window *window) {
+  for (int i = 0; i < window->rank; i++) {
+    const WindowDimension *dim = &window->dims[i];
+    if (dim->size != 1 || dim->stride != 1 || dim->base_dilation != 1 || dim->pad_low != 0 || dim->pad_high != 0)
+      return false;
+  }
+  return true;
+}
+
+/* reduce-window(x, init) of windows of one element → init ∘ x */
+static HloInstruction *window_of_one(HloInstruction *instruction) {
+  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  HloOpcode combiner = combiner_of(instruction);
+  HloInstruction *x = instruction->operands[0];
+  if (combiner == HLO_TUPLE || window == NULL || !is_one_element(window->value.window)) return NULL;
+  if (x->shape != instruction->shape || !is_plain(x->shape)) return NULL;
+  HloInstruction *init = instruction->operands[1];
+  if (x->shape->rank > 0) init = algebraic_broadcast(init, x->shape, NULL);
+  return algebraic_binary(instruction, combiner, init, x);
+}
+
+/* reduce-window(pad(x, identity), identity) → reduce-window(x) with a padded window.  The padding takes no part: of
+ * sums from +0 on, no more than a +0 among the summands. */
+static HloInstruction *window_of_pad(HloInstruction *instruction) {
+  const HloInstruction *pad = instruction->operands[0];
+  const HloAttr *window = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
+  HloOpcode combiner = combiner_of(instruction);
+  if (pad->opcode != HLO_PAD || window == NULL || combiner == HLO_TUPLE || !is_plain(pad->operands[0]->shape))
+    return NULL;
+  if (!is_identity(combiner, instruction->operands[1]) || !is_identity(combiner, pad->operands[1])) return NULL;
+  if (combiner == HLO_ADD && pad->operands[1] != instruction->operands[1]) return NULL;
+  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  Arena *arena = instruction->parent->module->arena;
+  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, window->value.window->dims, padding->rank);
+  for (int i = 0; i < padding->rank; i++) {
+    if (padding->dims[i].interior != 0 || padding->dims[i].low < 0 || padding->dims[i].high < 0) return NULL;
+    if (dims[i].base_dilation != 1) return NULL;
+    dims[i].pad_low += padding->dims[i].low;
+    dims[i].pad_high += padding->dims[i].high;
+  }
+  Window *wider = ARENA_NEW(arena, Window);
+  *wider = (Window){padding->rank, dims};
+  HloInstruction *operands[2] = {pad->operands[0], instruction->operands[1]};
+  HloInstruction *result = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands, 2);
+  hlo_instruction_set_attr(result, &(HloAttr){.id = HLO_ATTR_WINDOW, .value.window = wider});
+  return result;
+}
+
+/* --- sort --- */
+
+/* sort(x) along a dimension of at most one element → x; of several arrays, their tuple */
+static HloInstruction *sort_nothing(HloInstruction *instruction) {
+  Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  if (dims.count != 1 || instruction->operands[0]->shape->dims[dims.data[0]] > 1) return NULL;
+  if (shape_is_dynamic(instruction->shape)) return NULL;
+  if (instruction->operand_count == 1 && !shape_is_tuple(instruction->shape))
+    return instruction->operands[0]->shape == instruction->shape ? instruction->operands[0] : NULL;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (instruction->operands[i]->shape != instruction->shape->tuple[i]) return NULL;
+  }
+  return hlo_computation_add(instruction->parent, HLO_TUPLE, instruction->shape, instruction->operands,
+                             instruction->operand_count, (StringView){0});
+}
+
+AlgebraicRules algebraic_reduce_rules(void) {
+  static const AlgebraicRule rules[] = {
+      {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},
+      {HLO_REDUCE, "reduce-transpose", reduce_transpose},
+      {HLO_REDUCE, "reduce-reduce", reduce_reduce},
+      {HLO_REDUCE, "reduce-splat", reduce_splat},
+      {HLO_REDUCE_WINDOW, "window-of-one", window_of_one},
+      {HLO_REDUCE_WINDOW, "window-of-pad", window_of_pad},
+      {HLO_SORT, "sort-nothing", sort_nothing},
+  };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
