@@ -174,10 +174,16 @@ static void mark_live(const HloComputation *computation, bool *live, HloInstruct
 }
 
 int64_t hlo_computation_remove_dead(HloComputation *computation) {
+  enum { FEW = 64 }; /* most computations are regions of some instructions */
+  bool few_live[FEW] = {false}, *live = few_live;
+  HloInstruction *few_stack[FEW], **stack = few_stack;
   HloInstructionArray *list = &computation->instructions;
-  Arena *scratch = arena_create();
-  bool *live = ARENA_NEW_ARRAY(scratch, bool, computation->slot_limit);
-  HloInstruction **stack = ARENA_NEW_ARRAY(scratch, HloInstruction *, list->count);
+  Arena *scratch = NULL;
+  if (computation->slot_limit > FEW || list->count > FEW) {
+    scratch = arena_create();
+    live = ARENA_NEW_ARRAY(scratch, bool, computation->slot_limit);
+    stack = ARENA_NEW_ARRAY(scratch, HloInstruction *, list->count);
+  }
   mark_live(computation, live, stack);
   int64_t kept = 0, before = list->count;
   for (int64_t i = 0; i < before; i++) {
@@ -194,7 +200,7 @@ int64_t hlo_computation_remove_dead(HloComputation *computation) {
   }
   list->count = kept;
   if (kept < before) renumber(computation);
-  arena_destroy(scratch);
+  if (scratch != NULL) arena_destroy(scratch);
   return before - kept;
 }
 

@@ -408,10 +408,24 @@ static bool has_own_side_effect(const HloInstruction *instruction) {
           hlo_instruction_bool(instruction, HLO_ATTR_CONSTRAIN_LAYOUT, false));
 }
 
+/* Of |computation| alone; |out_calls|: whether it calls others in turn. */
+static bool computation_has_side_effect(const HloComputation *computation, bool *out_calls) {
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    if (has_own_side_effect(instruction)) return true;
+    *out_calls |= hlo_instruction_called_count(instruction) > 0;
+  }
+  return false;
+}
+
 bool hlo_instruction_has_side_effect(const HloInstruction *instruction) {
   if (has_own_side_effect(instruction)) return true;
   int called = hlo_instruction_called_count(instruction);
-  if (called == 0) return false;
+  bool calls = false;
+  for (int i = 0; i < called; i++) {
+    if (computation_has_side_effect(hlo_instruction_called(instruction, i), &calls)) return true;
+  }
+  if (!calls) return false;
   Arena *arena = arena_create();
   const HloModule *module = hlo_instruction_called(instruction, 0)->module;
   bool *seen = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id);
