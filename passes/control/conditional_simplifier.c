@@ -66,6 +66,7 @@ static bool inline_branch(Simplifier *simplifier, const Branches *branches) {
   if (hlo_computation_parameter(branch, 0)->shape != argument->shape) return false;
   note(simplifier, is_known ? "known-branch" : "same-branches", conditional);
   hlo_instruction_replace_all_uses(conditional, hlo_computation_inline(conditional->parent, branch, &argument));
+  tuple_edit_retire(conditional, simplifier->context->scratch);
   return true;
 }
 
@@ -228,7 +229,8 @@ static bool read_common_results(Simplifier *simplifier, const Branches *branches
   HloInstruction *conditional = branches->conditional;
   bool changed = false;
   if (!shape_is_tuple(conditional->shape)) {
-    HloInstruction *common = common_result(branches, -1, conditional->shape);
+    bool is_read = conditional->user_count > 0 || hlo_instruction_is_root(conditional);
+    HloInstruction *common = is_read ? common_result(branches, -1, conditional->shape) : NULL;
     if (common == NULL) return false;
     note(simplifier, "same-result", conditional);
     hlo_instruction_replace_all_uses(conditional, common);
@@ -276,6 +278,7 @@ static bool drop_results(Simplifier *simplifier, Branches *branches) {
                                                      conditional->operands, conditional->operand_count);
   tuple_edit_attributes(narrow);
   tuple_edit_readers(&edit, conditional, narrow, scratch);
+  tuple_edit_retire(conditional, scratch);
   branches->conditional = narrow;
   return true;
 }

@@ -48,6 +48,7 @@ void loop_state_rebuild(LoopState *state, const bool *kept, HloInstruction *cons
   tuple_edit_attributes(loop);
   tuple_edit_readers(&edit, state->loop, loop, scratch);
   if (state->is_read_whole) restore_whole(state, loop, scratch);
+  tuple_edit_retire(state->loop, scratch);
   state->loop = state->outside = loop;
   state->init = init;
   state->root = state->body->root;

@@ -89,3 +89,12 @@ void tuple_edit_parameter(const TupleEdit *edit, HloInstruction *parameter, Aren
   tuple_edit_attributes(parameter);
   tuple_edit_readers(edit, parameter, parameter, scratch);
 }
+
+void tuple_edit_retire(HloInstruction *old, Arena *scratch) {
+  int count = old->user_count;
+  HloInstruction **users = ARENA_COPY_ARRAY(scratch, HloInstruction *, old->users, count);
+  for (int i = 0; i < count; i++) {
+    if (is_dead(users[i])) hlo_computation_remove(old->parent, users[i], false);
+  }
+  if (is_dead(old)) hlo_computation_remove(old->parent, old, false);
+}

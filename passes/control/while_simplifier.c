@@ -40,6 +40,7 @@ static bool replace_short_loop(Simplifier *simplifier, HloInstruction *loop) {
   note(simplifier, count.trips == 0 ? "no-trip" : "one-trip", loop);
   if (count.trips == 1) result = hlo_computation_inline(loop->parent, body, loop->operands);
   hlo_instruction_replace_all_uses(loop, result);
+  tuple_edit_retire(loop, simplifier->context->scratch);
   return true;
 }
 

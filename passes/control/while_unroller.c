@@ -1,6 +1,7 @@
 /* Short loops of elementwise arithmetic become their rounds one after the other: they fuse, and counters fold. */
 #include "hlo/analysis/trip_count.h"
 #include "passes/cleanup/control_edges.h"
+#include "passes/control/tuple_edit.h"
 #include "passes/pipeline/hlo_pass.h"
 
 /* What is unrolled may grow to so many instructions, so that a fusion takes it whole. */
@@ -60,6 +61,7 @@ static bool unroll(HloPassContext *context, HloInstruction *loop) {
   HloInstruction *value = loop->operands[0];
   for (int64_t i = 0; i < trips; i++) value = hlo_computation_inline(loop->parent, body, &value);
   hlo_instruction_replace_all_uses(loop, value);
+  tuple_edit_retire(loop, context->scratch);
   return true;
 }
 
