@@ -28,6 +28,7 @@ REWRITTEN = {
     "collective-permute-start": "async-to-sync", "collective-permute-done": "async-to-sync",
     "all-gather": "collective-expander", "all-reduce": "collective-expander", "all-to-all": "collective-expander",
     "collective-broadcast": "collective-expander", "collective-permute": "collective-expander",
+    "ragged-all-to-all": "collective-expander",
     "partition-id": "collective-expander", "reduce-scatter": "collective-expander", "replica-id": "collective-expander",
     "cholesky": "linear-algebra-expander", "triangular-solve": "linear-algebra-expander",
     "scan": "scan-expander", "topk": "topk-expander",

@@ -1,4 +1,6 @@
 /* Communication, between the one device there is; and calls of functions known by name. */
+#include <string.h>
+
 #include "hlo/eval/eval_internal.h"
 #include "hlo/ir/custom_call.h"
 
@@ -42,15 +44,53 @@ Status eval_one_device_start(EvalStep *step) {
   return STATUS_OK;
 }
 
-/* Whoever is sent nothing has zeroes. */
-Status eval_collective_permute(EvalStep *step) {
-  const HloAttr *pairs = hlo_instruction_attr(step->instruction, HLO_ATTR_SOURCE_TARGET_PAIRS);
-  RETURN_IF_ERROR(check_one_device(step));
+static bool sends_to_itself(const HloInstruction *permute) {
+  const HloAttr *pairs = hlo_instruction_attr(permute, HLO_ATTR_SOURCE_TARGET_PAIRS);
   for (int64_t i = 0; i < pairs->value.int_lists.count; i++) {
     Int64List pair = pairs->value.int_lists.data[i];
-    if (pair.count == 2 && pair.data[0] == 0 && pair.data[1] == 0) return eval_one_device(step);
+    if (pair.count == 2 && pair.data[0] == 0 && pair.data[1] == 0) return true;
   }
+  return false;
+}
+
+/* Whoever is sent nothing has zeroes. */
+Status eval_collective_permute(EvalStep *step) {
+  RETURN_IF_ERROR(check_one_device(step));
+  if (sends_to_itself(step->instruction)) return eval_one_device(step);
   (void)eval_result(step); /* never written, so zero */
+  return STATUS_OK;
+}
+
+static void clear_leaves(Literal *literal) {
+  if (shape_is_array(literal->shape)) memset(literal->data, 0, (size_t)shape_byte_size(literal->shape));
+  for (int i = 0; shape_is_tuple(literal->shape) && i < literal->shape->tuple_size; i++)
+    clear_leaves(&literal->tuple[i]);
+}
+
+Status eval_collective_permute_start(EvalStep *step) {
+  RETURN_IF_ERROR(eval_one_device_start(step));
+  if (!sends_to_itself(step->instruction)) clear_leaves(&eval_result(step)->tuple[1]);
+  return STATUS_OK;
+}
+
+/* Runs of rows from the input to places in the output; rows outside either are left out. */
+Status eval_ragged_all_to_all(EvalStep *step) {
+  RETURN_IF_ERROR(check_one_device(step));
+  const Literal *input = eval_operand(step, 0), *from = eval_operand(step, 2), *sizes = eval_operand(step, 3),
+                *to = eval_operand(step, 4);
+  const Shape *shape = step->instruction->shape;
+  Literal *out = eval_result(step);
+  eval_copy_leaves(out, eval_operand(step, 1));
+  int64_t rows = shape->dims[0], elements = shape_element_count(shape);
+  if (elements == 0) return STATUS_OK;
+  size_t bytes = (size_t)(elements / rows * type_storage_bytes(shape->type));
+  for (int64_t i = 0; i < shape_element_count(from->shape); i++) {
+    for (int64_t k = 0; k < literal_get_int(sizes, i); k++) {
+      int64_t source = literal_get_int(from, i) + k, target = literal_get_int(to, i) + k;
+      if (source < 0 || source >= input->shape->dims[0] || target < 0 || target >= rows) continue;
+      memcpy((char *)out->data + (size_t)target * bytes, (const char *)input->data + (size_t)source * bytes, bytes);
+    }
+  }
   return STATUS_OK;
 }
 

@@ -161,9 +161,14 @@ static HloInstruction *add_indexed(GraphBuilder *builder, HloOpcode opcode, cons
 }
 
 HloInstruction *graph_take(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index) {
+  return graph_take_run(builder, value, dimension, index, 1);
+}
+
+HloInstruction *graph_take_run(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index,
+                               int64_t size) {
   int rank = value->shape->rank;
   int64_t *dims = ARENA_COPY_ARRAY(builder->scratch, int64_t, value->shape->dims, rank);
-  dims[dimension] = 1;
+  dims[dimension] = size;
   const Shape *shape = shape_array(graph_shapes(builder), value->shape->type, dims, rank);
   HloInstruction *result = add_indexed(builder, HLO_DYNAMIC_SLICE, shape, &value, 1, dimension, index);
   hlo_instruction_set_ints(result, HLO_ATTR_DYNAMIC_SLICE_SIZES, dims, rank);

@@ -51,6 +51,9 @@ HloInstruction *graph_transpose(GraphBuilder *builder, HloInstruction *value, co
 HloInstruction *graph_concatenate(GraphBuilder *builder, HloInstruction *const *values, int count, int64_t dimension);
 /* One element of |value| along |dimension|, at |index| (a scalar); a size of 1 is left there. */
 HloInstruction *graph_take(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index);
+/* |size| elements from |index| on. */
+HloInstruction *graph_take_run(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index,
+                               int64_t size);
 /* |value| with |update| at |index| along |dimension|. */
 HloInstruction *graph_put(GraphBuilder *builder, HloInstruction *value, HloInstruction *update, int dimension,
                           HloInstruction *index);

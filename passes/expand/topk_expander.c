@@ -1,7 +1,7 @@
 #include "passes/expand/graph_builder.h"
 
-/* topk as a sort of values and positions, of which the first k are kept: in the total order, the first of equals
- * first. */
+/* topk, and the custom call to "TopK", as a sort of values and positions, of which the first k are kept: in the total
+ * order, the first of equals first. */
 
 /* Whether the first value of a pair stands before the second. */
 static HloComputation *comparator(const GraphBuilder *builder, PrimitiveType type, PrimitiveType index_type,
@@ -21,7 +21,7 @@ static HloComputation *comparator(const GraphBuilder *builder, PrimitiveType typ
   return inside.computation;
 }
 
-static HloInstruction *expand_topk(GraphBuilder *builder) {
+static HloInstruction *expand(GraphBuilder *builder, bool largest) {
   const Shape *shape = builder->origin->shape;
   HloInstruction *values = graph_operand(builder, 0);
   int last = values->shape->rank - 1;
@@ -37,7 +37,6 @@ static HloInstruction *expand_topk(GraphBuilder *builder) {
   const int64_t dimension = last;
   hlo_instruction_set_ints(sorted, HLO_ATTR_DIMENSIONS, &dimension, 1);
   hlo_instruction_set_bool(sorted, HLO_ATTR_IS_STABLE, true);
-  bool largest = hlo_instruction_bool(builder->origin, HLO_ATTR_LARGEST, true);
   hlo_instruction_set_computation(sorted, HLO_ATTR_TO_APPLY,
                                   comparator(builder, values->shape->type, index_type, largest));
   HloInstruction *kept[2];
@@ -46,10 +45,32 @@ static HloInstruction *expand_topk(GraphBuilder *builder) {
   return graph_tuple(builder, kept, 2);
 }
 
-static const GraphRuleRow rules[] = {{HLO_TOPK, expand_topk}};
+static HloInstruction *expand_topk(GraphBuilder *builder) {
+  return expand(builder, hlo_instruction_bool(builder->origin, HLO_ATTR_LARGEST, true));
+}
+
+/* XLA's own call of the name, (values, positions); its comparator says which are first. */
+static HloInstruction *expand_call(GraphBuilder *builder) {
+  const HloInstruction *call = builder->origin;
+  const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
+  if (target == NULL || !sv_equal_cstring(target->value.text, "TopK") || call->operand_count != 1 ||
+      hlo_instruction_called_count(call) > 1 || !shape_is_array(call->operands[0]->shape) ||
+      call->operands[0]->shape->rank == 0 || !shape_is_tuple(call->shape) || call->shape->tuple_size != 2 ||
+      !type_is_integral(call->shape->tuple[1]->type) || !shape_same_dims(call->shape->tuple[0], call->shape->tuple[1]))
+    return NULL;
+  if (hlo_instruction_called_count(call) == 0) return expand(builder, true);
+  const HloInstruction *root = hlo_instruction_called(call, 0)->root;
+  int64_t direction = root->opcode == HLO_COMPARE ? hlo_instruction_int(root, HLO_ATTR_DIRECTION, -1) : -1;
+  bool is_in_order = root->operand_count == 2 && hlo_instruction_parameter_number(root->operands[0]) == 0 &&
+                     hlo_instruction_parameter_number(root->operands[1]) == 1;
+  if (!is_in_order || (direction != COMPARISON_DIRECTION_GT && direction != COMPARISON_DIRECTION_LT)) return NULL;
+  return expand(builder, direction == COMPARISON_DIRECTION_GT);
+}
+
+static const GraphRuleRow rules[] = {{HLO_CUSTOM_CALL, expand_call}, {HLO_TOPK, expand_topk}};
 
 static Status run_topk_expander(HloPassContext *context, HloModule *module, bool *out_changed) {
-  return graph_apply_rules(context, module, rules, 1, out_changed);
+  return graph_apply_rules(context, module, rules, sizeof rules / sizeof *rules, out_changed);
 }
 
 const HloPass hlo_topk_expander_pass = {"topk-expander", "spell topk as a sort of which the first are kept",
