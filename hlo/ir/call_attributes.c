@@ -284,13 +284,33 @@ static bool read_tensor_type(AttributeReader *reader, int64_t *out_count, Primit
   return *out_type != TYPE_INVALID && expect(reader, '>');
 }
 
-/* dense<[1, 2]> : tensor<2xi64>; one number stands for all elements, a string for their bytes in hexadecimal digits. */
+/* Behind "dense<": the bytes of all elements, in hexadecimal digits. */
+static bool read_dense_bytes(AttributeReader *reader, CallAttribute *out) {
+  StringView text;
+  int64_t count;
+  PrimitiveType type;
+  if (!read_string(reader, &text) || !expect(reader, '>') || !expect(reader, ':')) return false;
+  if (!read_tensor_type(reader, &count, &type)) return false;
+  size_t size = (size_t)(count * type_storage_bytes(type));
+  if (text.size != 2 + 2 * size || !sv_starts_with(text, SV("0x")))
+    return fail(reader, "an array has not as many bytes as its type");
+  unsigned char *data = arena_alloc(reader->arena, size + 1);
+  for (size_t i = 0; i < size; i++) {
+    int high = hex_value(text.data[2 + 2 * i]), low = hex_value(text.data[3 + 2 * i]);
+    if (high < 0 || low < 0) return fail(reader, "bytes are hexadecimal digits");
+    data[i] = (unsigned char)(high * 16 + low);
+  }
+  *out = (CallAttribute){out->name, CALL_ATTRIBUTE_ARRAY, type, count, data, NULL};
+  return true;
+}
+
+/* dense<[1, 2]> : tensor<2xi64>; one number stands for all elements. */
 static bool read_dense(AttributeReader *reader, CallAttribute *out) {
   NumberTexts texts = {0};
   int64_t count;
   PrimitiveType type;
   if (!expect(reader, '<')) return false;
-  if (peek(reader) == '"') return fail(reader, "elements as a string of bytes are not supported");
+  if (peek(reader) == '"') return read_dense_bytes(reader, out);
   bool is_one = peek(reader) != '[';
   if (peek(reader) != '>' && !read_nested_numbers(reader, &texts, 0)) return false;
   if (!expect(reader, '>') || !expect(reader, ':') || !read_tensor_type(reader, &count, &type)) return false;

@@ -75,6 +75,11 @@ static void call_attributes_read_arrays(void **state) {
   value = parse_one(*state, "dense<5.0e-1> : tensor<2x2xf32>");
   assert_int_equal(value->count, 4);
   assert_memory_equal(value->data, narrow, sizeof narrow);
+  assert_int_equal(parse_one(*state, "dense<> : tensor<0xi32>")->count, 0);
+  value = parse_one(*state, "dense<\"0x01000000FEFFFFFF\"> : tensor<2xi32>");
+  assert_int_equal(value->count, 2);
+  assert_int_equal(((const int32_t *)value->data)[0], 1);
+  assert_int_equal(((const int32_t *)value->data)[1], -2);
   value = parse_one(*state, "dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi32>");
   assert_int_equal(value->type, TYPE_S32);
   assert_memory_equal(value->data, matrix, sizeof matrix);
@@ -120,7 +125,8 @@ static void call_attributes_refuse_mistakes(void **state) {
       "{a = 18446744073709551616 : ui64}",
       "{a = - : i8}",
       "{a = 1e : f32}",
-      "{a = dense<\"0x00\"> : tensor<1xi8>}",
+      "{a = dense<\"0x00\"> : tensor<2xi8>}",
+      "{a = dense<\"0xG0\"> : tensor<1xi8>}",
       "{a = dense<1> : tensor<99999999999xi8>}",
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
