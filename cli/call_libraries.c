@@ -53,6 +53,16 @@ static void *find(const LibraryArray *libraries, const char *symbol) {
   return address;
 }
 
+/* The name that --custom-call-symbol gives a target, or its own. */
+static const char *symbol_of(const Session *session, const char *target) {
+  size_t size = strlen(target);
+  const OptionValue *value = &session->options->values[OPTION_CUSTOM_CALL_SYMBOL];
+  for (; value != NULL && value->given; value = value->previous) {
+    if (strncmp(value->text, target, size) == 0 && value->text[size] == '=') return value->text + size + 1;
+  }
+  return target;
+}
+
 /* --- LAPACK --- */
 
 static bool is_lapack(StringView symbol) {
@@ -87,7 +97,7 @@ static Status unknown_target(Session *session, const CallTarget *target) {
 }
 
 static void *find_target(Session *session, LibraryArray *libraries, const char *symbol, bool *has_lapack) {
-  void *address = find(libraries, symbol);
+  void *address = find(libraries, symbol_of(session, symbol));
   if (address != NULL || *has_lapack || !is_lapack(sv_from_cstring(symbol))) return address;
   void *library = lapack_library(session);
   *has_lapack = true;

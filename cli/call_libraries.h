@@ -5,9 +5,10 @@
 
 #include "cli/driver.h"
 
-/* The addresses of |targets|, in their order, from the libraries of --custom-call-library, the first that has one, then
- * JAX's names of LAPACK's routines from xlac's own library; they stay loaded.  STATUS_IO (code "call-library") for a
- * library that cannot be loaded, STATUS_INVALID ("unknown-target") at each call whose target none has. */
+/* The addresses of |targets|, in their order, by the names of --custom-call-symbol or their own: from the libraries of
+ * --custom-call-library, the first that has one, then JAX's names of LAPACK's routines from xlac's own library; they
+ * stay loaded.  STATUS_IO (code "call-library") for a library that cannot be loaded, STATUS_INVALID ("unknown-target")
+ * at each call whose target none has, STATUS_UNSUPPORTED ("unsupported-lapack") where our own library is missing. */
 MUST_USE Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses);
 
 typedef struct FailureReporter {

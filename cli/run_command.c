@@ -294,6 +294,11 @@ static Status check_usage(Session *session) {
       status =
           diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--arg' needs K=FILE.npy, not '%s'", value->text);
   }
+  for (const OptionValue *value = &values[OPTION_CUSTOM_CALL_SYMBOL]; value && value->given; value = value->previous) {
+    if (strchr(value->text, '=') == NULL)
+      status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                          "'--custom-call-symbol' needs TARGET=SYMBOL, not '%s'", value->text);
+  }
   if (option_integer(session, OPTION_REPEAT, 1) < 1 || option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d",
                         MOST_REPEATS);
