@@ -170,7 +170,8 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
                                                : NO("initial values are read, not computed");
     case HLO_DYNAMIC_UPDATE_SLICE:
       return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
-    case HLO_GATHER: return NO("a gather reads its operands from memory");
+    case HLO_GATHER:
+      return operand == 1 ? YES("computed where it is looked up") : NO("a gather reads its operand from memory");
     case HLO_REDUCE_WINDOW: return NO("windows overlap: each element would be computed several times");
     case HLO_DOT: return YES("computed where factors are packed");
     case HLO_CONVOLUTION: return NO("windows are packed from memory");
@@ -210,7 +211,7 @@ uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t ma
 }
 
 bool fusion_edge_expands(const HloInstruction *user, int operand) {
-  if (user->opcode != HLO_BROADCAST) return false;
+  if (user->opcode != HLO_BROADCAST && !(user->opcode == HLO_GATHER && operand == 1)) return false;
   return shape_element_count(user->shape) > shape_element_count(user->operands[operand]->shape);
 }
 
