@@ -2,6 +2,7 @@
 
 #include "base/json_writer.h"
 #include "cli/driver.h"
+#include "cli/html_text.h"
 #include "cli/session_facts.h"
 
 /* --- what is written down --- */
@@ -130,6 +131,30 @@ static void write_fusions_json(JsonWriter *json, const Session *session) {
   json_end_array(json);
 }
 
+/* A table that shows the rows with what is typed above it, all of them without scripts. */
+static void write_fusions_html(StringBuilder *out, const Session *session) {
+  sb_append_cstring(out,
+                    "<p><input id=\"filter\" size=\"40\" placeholder=\"show rows with &hellip;\"></p>\n"
+                    "<table id=\"edges\">\n<tr><th>pass<th><th>producer<th>consumer<th>why</tr>\n");
+  for (int64_t i = 0; i < session->report.fusions.count; i++) {
+    const FusionNote *note = &session->report.fusions.data[i];
+    sb_printf(out, "<tr class=\"%s\"><td>%s<td>%s<td>", note->taken ? "fused" : "apart", note->pass,
+              note->taken ? "fused" : "kept apart");
+    html_append_text(out, note->producer);
+    sb_append_cstring(out, "<td>");
+    html_append_text(out, note->consumer);
+    sb_append_cstring(out, "<td>");
+    html_append_text(out, sv_from_cstring(note->reason));
+    sb_append_cstring(out, "</tr>\n");
+  }
+  sb_append_cstring(out,
+                    "</table>\n<script>\n"
+                    "document.getElementById('filter').oninput = function () {\n"
+                    "  for (const row of document.querySelectorAll('#edges tr[class]'))\n"
+                    "    row.hidden = !row.textContent.includes(this.value);\n"
+                    "};\n</script>\n");
+}
+
 static void write_times_text(StringBuilder *out, const Session *session) {
   for (int64_t i = 0; i < session->phases.count; i++)
     sb_printf(out, "%14.6f  %s\n", session->phases.data[i].seconds, session->phases.data[i].name);
@@ -147,10 +172,13 @@ static const struct {
   const char *name;
   void (*write_text)(StringBuilder *out, const Session *session);
   void (*write_json)(JsonWriter *json, const Session *session);
-} sections[] = {
-    {"totals", write_facts_text, write_facts_json},      {"numerics", write_numerics_text, write_numerics_json},
-    {"passes", write_passes_text, write_passes_json},    {"rewrites", write_rewrites_text, write_rewrites_json},
-    {"fusions", write_fusions_text, write_fusions_json}, {"seconds", write_times_text, write_times_json}};
+  void (*write_html)(StringBuilder *out, const Session *session); /* NULL: the text as it is */
+} sections[] = {{"totals", write_facts_text, write_facts_json, NULL},
+                {"numerics", write_numerics_text, write_numerics_json, NULL},
+                {"passes", write_passes_text, write_passes_json, NULL},
+                {"rewrites", write_rewrites_text, write_rewrites_json, NULL},
+                {"fusions", write_fusions_text, write_fusions_json, write_fusions_html},
+                {"seconds", write_times_text, write_times_json, NULL}};
 
 enum { SECTION_COUNT = sizeof(sections) / sizeof(sections[0]) };
 
@@ -175,13 +203,29 @@ static void write_json(StringBuilder *out, const Session *session) {
   sb_append_char(out, '\n');
 }
 
+static void write_html(StringBuilder *out, const Session *session) {
+  html_begin_page(out, sv_printf(session->arena, "module %.*s", SV_ARG(session->module->name)));
+  for (int i = 0; i < SECTION_COUNT; i++) {
+    sb_printf(out, "<h2>%s</h2>\n", sections[i].name);
+    if (sections[i].write_html != NULL) {
+      sections[i].write_html(out, session);
+      continue;
+    }
+    StringBuilder text;
+    sb_init(&text, session->arena);
+    sections[i].write_text(&text, session);
+    sb_append_cstring(out, "<pre>\n");
+    html_append_text(out, sb_view(&text));
+    sb_append_cstring(out, "</pre>\n");
+  }
+  html_end_page(out);
+}
+
 Status compile_report_add(Session *session) {
   if (!option_given(session, OPTION_REPORT) || session->module == NULL) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  if (option_integer(session, OPTION_REPORT, 0) == 1)
-    write_json(&text, session);
-  else
-    write_text(&text, session);
+  static void (*const writers[])(StringBuilder * out, const Session *session) = {write_text, write_json, write_html};
+  writers[option_integer(session, OPTION_REPORT, 0)](&text, session);
   return driver_add_output(session, option_text(session, OPTION_REPORT_FILE, "-"), sb_view(&text));
 }

@@ -1,4 +1,4 @@
-/* --report: everything about one compilation in one text or JSON object, a section each.
+/* --report: everything about one compilation in one text, JSON object or page, a section each.
  *
  * A new section is a row in the table of compile_report.c: its name, and how it is written in each form. */
 #ifndef XLAC_CLI_COMPILE_REPORT_H
