@@ -7,8 +7,8 @@ enum {
   FREE_MAP_LIMIT = 4,
   CHEAP_MAP_LIMIT = 2,
   FREE_GROUP_LIMIT = 8,
-  UNARY_GROUP_LIMIT = 4,
-  BINARY_GROUP_LIMIT = 2,
+  REPEAT_GROUP_LIMIT = 4,
+  MERGE_GROUP_LIMIT = 2,
   DEEP = 16 /* products of a sum */
 };
 
@@ -228,6 +228,24 @@ bool fusion_is_generator(const HloInstruction *instruction) {
   return shape_element_count(instruction->shape) / 2 >= shape_element_count(instruction->operands[0]->shape);
 }
 
+/* --- share or repeat --- */
+
+/* What an evaluation costs, in bytes moved in the same time: vector units do about two cheap operations on an element
+ * of 4 bytes while one byte of it moves. */
+enum { CHEAP_EVALUATION_HALVES = 1, HIGH_EVALUATION_HALVES = 24, SMALL_MOVE_HALVES = 4, HALVES_PER_BYTE = 2 };
+/* An array that is read against the grain from the first-level cache. */
+enum { SMALL_MOVE_BYTES = 16 << 10 };
+
+static bool is_move(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_TRANSPOSE || instruction->opcode == HLO_COPY;
+}
+
+static int64_t evaluation_halves(const HloInstruction *producer) {
+  if (fusion_cost(producer) == FUSION_COST_CHEAP) return CHEAP_EVALUATION_HALVES;
+  bool is_small = is_move(producer) && shape_byte_size(producer->shape) <= SMALL_MOVE_BYTES;
+  return is_small ? SMALL_MOVE_HALVES : HIGH_EVALUATION_HALVES;
+}
+
 /* Distinct operands that are arrays in memory or computed from them. */
 static int array_operand_count(const HloInstruction *instruction) {
   int count = 0;
@@ -237,6 +255,35 @@ static int array_operand_count(const HloInstruction *instruction) {
     count += !again && instruction->operands[i]->shape->rank > 0;
   }
   return count;
+}
+
+/* Bytes of what |instruction| is computed from, each array once. */
+static int64_t operand_bytes(const HloInstruction *instruction) {
+  int64_t bytes = 0;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    const HloInstruction *operand = instruction->operands[i];
+    bool again = operand->shape->rank == 0 || fusion_is_generator(operand);
+    for (int k = 0; k < i; k++) again |= instruction->operands[k] == operand;
+    if (!again) bytes += shape_byte_size(operand->shape);
+  }
+  return bytes;
+}
+
+/* The one place where it is decided whether what several fusions need is stored and shared or computed in each: by the
+ * bytes that move either way, and the evaluations that are repeated, as bytes.
+ *
+ *   shared:    its operands are read once, it is written once and read by each;
+ *   repeated:  its operands are read by each, and each evaluates it under each of its index maps.
+ *
+ * What many need stays stored, all the more if that is computed from several arrays: these would have to be stored in
+ * its place. */
+static bool repeating_pays(const HloInstruction *producer, const FusionUse *use) {
+  int64_t groups = use->group_count, maps = use->map_count, from = operand_bytes(producer);
+  if (groups > REPEAT_GROUP_LIMIT || (groups > MERGE_GROUP_LIMIT && array_operand_count(producer) > 1)) return false;
+  int64_t bytes = shape_byte_size(producer->shape), elements = shape_element_count(producer->shape);
+  int64_t shared = from + bytes * (1 + groups);
+  int64_t repeated = from * groups + elements * groups * maps * evaluation_halves(producer) / HALVES_PER_BYTE;
+  return repeated <= shared;
 }
 
 static FusionDecision decide_free(const HloInstruction *producer, const FusionUse *use) {
@@ -271,9 +318,9 @@ static FusionDecision decide_factor(const HloInstruction *producer, const Fusion
   return YES("computed where factors are packed");
 }
 
-static FusionDecision decide_costly(const FusionUse *use) {
+static FusionDecision decide_costly(const HloInstruction *producer, const FusionUse *use) {
   if (use->stored) return NO("stored for another user");
-  if (use->group_count > 1) return NO("costly, and several fusions need it");
+  if (use->group_count > 1 && !repeating_pays(producer, use)) return NO("costly, and several fusions need it");
   if (use->map_count > 1) return NO("costly, and read under several index maps");
   if (use->is_column) return YES("computed once for each column of the contraction");
   if (use->expanded) return NO("costly, and read several times an element");
@@ -288,8 +335,7 @@ static FusionDecision decide_cheap(const HloInstruction *producer, const FusionU
   if (!*out_repeats) return YES("its only consumer");
   if (use->repeated) return NO("used by what is computed more than once already");
   if (use->map_count > CHEAP_MAP_LIMIT) return NO("read under several index maps");
-  int group_limit = array_operand_count(producer) > 1 ? BINARY_GROUP_LIMIT : UNARY_GROUP_LIMIT;
-  if (use->group_count > group_limit) return NO("too many fusions would repeat it");
+  if (use->group_count > 1 && !repeating_pays(producer, use)) return NO("too many fusions would repeat it");
   return YES("cheap enough to compute again");
 }
 
@@ -301,7 +347,7 @@ FusionDecision fusion_decide(const HloInstruction *producer, const FusionUse *us
     case FUSION_COST_FREE: return decide_free(producer, use);
     case FUSION_COST_CHEAP: return decide_cheap(producer, use, out_repeats);
     case FUSION_COST_HIGH: {
-      FusionDecision decision = decide_costly(use);
+      FusionDecision decision = decide_costly(producer, use);
       return decision.fuse && fusion_has_nest(producer) ? decide_nest(use) : decision;
     }
     default: return NO("the operation is not computed element by element");
