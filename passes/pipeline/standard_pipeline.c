@@ -40,6 +40,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     hlo_pass_pipeline_add_optional(simplify, &hlo_while_invariant_code_motion_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_while_unroller_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_conditional_simplifier_pass);
+    hlo_pass_pipeline_add_optional(simplify, &hlo_conditional_code_motion_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_dce_pass);
   }
