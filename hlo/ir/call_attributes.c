@@ -5,8 +5,8 @@
 
 #include "base/array.h"
 
-/* A backend_config is at most so deep; hostile texts must not use up the stack. */
-enum { MOST_NESTING = 64 };
+/* A backend_config is at most so deep, an array at most so long; hostile texts must not use up stack or memory. */
+enum { MOST_NESTING = 64, MOST_ELEMENTS = 1 << 24 };
 
 typedef struct AttributeReader {
   Arena *arena;
@@ -274,10 +274,10 @@ static bool read_tensor_type(AttributeReader *reader, int64_t *out_count, Primit
     int64_t dim = 0;
     for (; is_digit(peek(reader)); reader->at++) {
       dim = dim * 10 + (reader->text.data[reader->at] - '0');
-      if (dim > (int64_t)1 << 30) return fail(reader, "an array is too large");
+      if (dim > MOST_ELEMENTS) return fail(reader, "an array is too large");
     }
     *out_count *= dim;
-    if (*out_count > (int64_t)1 << 30) return fail(reader, "an array is too large");
+    if (*out_count > MOST_ELEMENTS) return fail(reader, "an array is too large");
     if (!expect(reader, 'x')) return false;
   }
   *out_type = read_type(reader);

@@ -128,6 +128,7 @@ static void call_attributes_refuse_mistakes(void **state) {
       "{a = dense<\"0x00\"> : tensor<2xi8>}",
       "{a = dense<\"0xG0\"> : tensor<1xi8>}",
       "{a = dense<1> : tensor<99999999999xi8>}",
+      "{a = dense<1> : tensor<9999x9999xi8>}",
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     CallAttribute dictionary;
