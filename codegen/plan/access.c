@@ -422,6 +422,7 @@ bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const Ti
                           const TileAccess *target) {
   if (source->kind != TILE_LOAD || target->kind != TILE_STORE || source->axis_count != target->axis_count) return false;
   if (type_storage_bytes(source->type) != type_storage_bytes(target->type)) return false;
+  if (kernel->stages[target->stage].comparator != NULL) return false; /* any element may come to any place */
   Arena *scratch = arena_create();
   TileCover behind = *cover;
   behind.first_stage = target->stage + 1;

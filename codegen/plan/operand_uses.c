@@ -10,7 +10,7 @@ typedef struct UsesOfOperands {
 
 static void find_without_kernel(UsesOfOperands *uses) {
   const PlanCommand *command = uses->command;
-  bool is_elementwise = command->verb == PLAN_OP || command->verb == PLAN_SORTK;
+  bool is_elementwise = command->verb == PLAN_OP;
   for (int32_t t = 0; t < command->target_count; t++) {
     const PlanRef *target = &command->targets[t];
     bool is_kept = !target->is_memory && uses->plan->tensors[target->number].kind == PLAN_ACCUMULATOR;

@@ -17,7 +17,7 @@ typedef struct OperandUses {
  * if the element of each point is read before the point's element is written.  So it is with a load's tile and a
  * store's that have elements of one size and the same axes, unless a later stage reads the source again; tiles of one
  * row may be read along other axes in stages before, where all of the row is read first.  Of commands without a Kernel,
- * elementwise ones and sorts are taken to be so. */
+ * OP is taken to be elementwise. */
 OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *command);
 
 static inline bool operand_in_place(const OperandUses *uses, int32_t source, int32_t target) {

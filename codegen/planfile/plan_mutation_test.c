@@ -46,6 +46,7 @@ static const char *const module_paths[] = {
     "testdata/codegen/oncore/reductions.hlo",
     "testdata/codegen/oncore/rows.hlo",
     "testdata/codegen/oncore/scatters.hlo",
+    "testdata/codegen/oncore/sorts.hlo",
     "testdata/codegen/oncore/plans/Inputs/rows.hlo",
     "testdata/codegen/oncore/plans/Inputs/long_rows.hlo",
     "testdata/codegen/oncore/plans/Inputs/results.hlo",
@@ -343,7 +344,8 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
       ModulePlans plans;
       Status status =
           module_plans_make(fixture->arena, module, machine, &subject.options, PLANS_PROVED, &fixture->diag, &plans);
-      /* of some producers and consumers without order the language cannot say all edges */
+      /* three slots may not fit; of producers without order the language cannot say all edges */
+      if (status == STATUS_EXHAUSTED && machines[t].depth > 0) continue;
       if (status == STATUS_UNSUPPORTED && machines[t].is_unordered) continue;
       assert_int_equal(status, STATUS_OK);
       for (int32_t p = 0; p < plans.count; p++)
