@@ -267,12 +267,21 @@ static bool stores_into(const CoverWalk *walk, int32_t buffer) {
   return false;
 }
 
+static bool is_loaded(const CoverWalk *walk, int32_t buffer) {
+  const Kernel *kernel = walk->kernel;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (walk->needed[v] && kernel->values[v].kind == KERNEL_LOAD && kernel->values[v].buffer == buffer) return true;
+  }
+  return false;
+}
+
 static void add_scratch(CoverWalk *walk, int32_t buffer, IndexExpr address, bool is_written) {
   if (find_scratch(walk, buffer) != NULL) return;
   TileAccess access = blank_access(TILE_SCRATCH, walk->kernel->buffers[buffer].type);
   access.buffer = buffer;
   access.is_read = !is_written;
   access.is_written = is_written;
+  access.is_read_back = is_written && is_loaded(walk, buffer);
   access.axis_count = tile_scratch_axes(walk->kernel, address, access.axes);
   array_push(&walk->found, walk->arena, access);
 }

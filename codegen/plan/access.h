@@ -26,6 +26,7 @@ typedef struct TileAccess {
   int32_t buffer;       /* of the Kernel; -1: ACCUMULATOR, INDEX */
   PrimitiveType type;
   bool is_read, is_written;
+  bool is_read_back; /* SCRATCH: written, and read by a later stage of the cover */
   int32_t axis_count;
   int32_t axes[KERNEL_MAX_DIMS]; /* dims of the Kernel, the tile's axes from outermost to innermost; UPDATED: none */
 } TileAccess;

@@ -5,7 +5,7 @@
 typedef struct UsesOfOperands {
   const Plan *plan;
   const PlanCommand *command;
-  bool *goes_on, *in_place;
+  bool *goes_on, *reads_back, *in_place;
 } UsesOfOperands;
 
 static void find_without_kernel(UsesOfOperands *uses) {
@@ -32,6 +32,7 @@ static void find_with_kernel(UsesOfOperands *uses, Arena *scratch) {
     const TileAccess *written = &accesses.accesses[a];
     if (!written->is_written || target == command->target_count) continue;
     uses->goes_on[target] = written->is_read;
+    uses->reads_back[target] = written->is_read_back;
     for (int32_t b = 0, source = 0; b < a && source < command->source_count; b++) {
       const TileAccess *read = &accesses.accesses[b];
       if (read->is_written) continue;
@@ -43,6 +44,7 @@ static void find_with_kernel(UsesOfOperands *uses, Arena *scratch) {
 
 OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *command) {
   UsesOfOperands uses = {plan, command, ARENA_NEW_ARRAY(arena, bool, command->target_count),
+                         ARENA_NEW_ARRAY(arena, bool, command->target_count),
                          ARENA_NEW_ARRAY(arena, bool, (int64_t)command->source_count * command->target_count)};
   bool computes = command->verb != PLAN_LOAD && command->verb != PLAN_STORE && command->verb != PLAN_GATHERM &&
                   command->verb != PLAN_BARRIER;
@@ -52,5 +54,5 @@ OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *comm
   else if (computes)
     find_without_kernel(&uses);
   arena_destroy(scratch);
-  return (OperandUses){command->target_count, uses.goes_on, uses.in_place};
+  return (OperandUses){command->target_count, uses.goes_on, uses.reads_back, uses.in_place};
 }

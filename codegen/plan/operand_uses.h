@@ -7,8 +7,9 @@
 
 typedef struct OperandUses {
   int32_t target_count;
-  const bool *goes_on;  /* by target: what it holds is read, unless the command starts it from its seeds */
-  const bool *in_place; /* by source, then target: see below */
+  const bool *goes_on;    /* by target: what it holds is read, unless the command starts it from its seeds */
+  const bool *reads_back; /* by target: what is written there is read again before the command is complete */
+  const bool *in_place;   /* by source, then target: see below */
 } OperandUses;
 
 /* Of |command|, in |arena|.

@@ -149,7 +149,10 @@ static void add_accesses(PlanExpander *expander, int32_t number) {
   }
   for (int32_t t = 0; t < command->target_count; t++) {
     Operand target = operand_at(expander, &command->targets[t]);
-    command_stream_add_update_write(stream, target.object, &target.box);
+    if (uses->reads_back[t])
+      command_stream_add_scratch(stream, target.object, &target.box);
+    else
+      command_stream_add_update_write(stream, target.object, &target.box);
   }
 }
 

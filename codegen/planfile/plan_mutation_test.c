@@ -228,9 +228,10 @@ static void concern_pairs(Arena *arena, const ByteVersions *versions, OracleVerd
   byte_versions_find_pairs(versions, arena, arena, &pairs, &count);
   for (int64_t i = 0; i < count; i++) {
     readers[pairs[i].first] = readers[pairs[i].second] = true;
-    if (i >= EXECUTED) continue;
-    Execution execution = byte_versions_directed_execution(versions, arena, arena, pairs[i]);
-    byte_versions_execute(versions, arena, execution, readers, &difference);
+    for (int in_order = 0; in_order < 2 && i < EXECUTED; in_order++) {
+      Execution execution = byte_versions_directed_execution(versions, arena, arena, pairs[i], in_order == 1);
+      byte_versions_execute(versions, arena, execution, readers, &difference);
+    }
   }
   for (int64_t i = 0; i < stream->commands.count; i++)
     if (readers[i]) verdict->is_concerned[stream->commands.data[i].label] = true;

@@ -244,12 +244,30 @@ static void observe_end(Observation *observation) {
   }
 }
 
+static void read_back_run(void *self, int32_t object, int64_t start, int64_t bytes) {
+  Observation *observation = self;
+  for (int64_t b = start; b < start + bytes; b++) {
+    note(observation, observation->versions->owners[observation->access], object, b, observation->access,
+         observation->bytes[object][b]);
+  }
+}
+
+static void observe_completion(Observation *observation, int32_t instance) {
+  const CommandStream *stream = observation->versions->stream;
+  InstanceRange accesses = command_stream_accesses(stream, instance);
+  for (int32_t k = 0; k < accesses.count; k++) {
+    observation->access = stream->commands.data[instance].first_access + k;
+    if (stream_access_is_scratch(accesses.data[k])) visit_runs(stream, observation->access, read_back_run, observation);
+  }
+}
+
 bool byte_versions_execute(const ByteVersions *versions, Arena *scratch, Execution execution, bool *readers,
                            VersionDifference *out_difference) {
   const CommandStream *stream = versions->stream;
   Observation observation = {.versions = versions, .bytes = new_bytes(versions, scratch), .readers = readers};
   for (int64_t i = 0; i < execution.count && (readers != NULL || !observation.differs); i++) {
     ExecutionStep step = execution.steps[i];
+    if (step.access == STEP_COMPLETE) observe_completion(&observation, step.instance);
     if (step.access < 0) continue;
     observation.access = stream->commands.data[step.instance].first_access + step.access;
     bool writes = stream_access_writes(stream->accesses.data[observation.access]);

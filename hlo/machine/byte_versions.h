@@ -4,7 +4,8 @@
  * remembers the access that wrote it last, its version.  Program order says which version each read is to see and which
  * ones are to be left at the end; an execution in which one of them is another is a difference, and its steps prove it.
  *
- * An execution is a list of steps: a command starts, makes its accesses one by one in any order, and completes.
+ * An execution is a list of steps: a command starts, makes its accesses one by one in any order, and completes; what it
+ * reads back of its scratch it reads then.
  * Commands overlap as far as edges, in-order queues and barriers let them; a command starts when what it waits for is
  * complete, and nothing else is promised.
  *
@@ -80,10 +81,11 @@ Execution byte_versions_random_execution(const ByteVersions *versions, Arena *ar
 void byte_versions_find_pairs(const ByteVersions *versions, Arena *arena, Arena *scratch, const VersionPair **out_pairs,
                               int64_t *out_count);
 
-/* What both commands of |pair| need, then the second, then the first, then the rest as in program order; of a command
- * with itself: what it needs, then its accesses in the order that is farthest from reading before writing. */
-Execution byte_versions_directed_execution(const ByteVersions *versions, Arena *arena, Arena *scratch,
-                                           VersionPair pair);
+/* What both commands of |pair| need, then the second's accesses, then the first's (|in_order|: the other way round),
+ * then their completion, then the rest as in program order.  Of a command with itself: its accesses in the order that
+ * is farthest from reading before writing (|in_order|: program order, in which a scratch may be lost too). */
+Execution byte_versions_directed_execution(const ByteVersions *versions, Arena *arena, Arena *scratch, VersionPair pair,
+                                           bool in_order);
 
 /* Executes pair after pair until there is a difference; false: every allowed execution is program order's equal. */
 bool byte_versions_search(const ByteVersions *versions, Arena *scratch, VersionDifference *out_difference);

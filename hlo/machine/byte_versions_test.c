@@ -173,6 +173,29 @@ static void command_writes_a_byte_once(void **state) {
   expect_difference(fixture, (VersionDifference){1, BUFFER_OBJECT, 32, 0, 0});
 }
 
+/* What a command keeps for itself is read back, though nobody else reads it. */
+static void scratch_is_its_own(void **state) {
+  StreamFixture *fixture = *state;
+  ByteBox rows = dense_box(0, 64);
+  for (int32_t queue = EX; queue <= ST; queue++) {
+    begin(fixture, queue, -1);
+    command_stream_add_scratch(&fixture->stream, BUFFER_OBJECT, &rows);
+  }
+  expect_difference(fixture, (VersionDifference){1, BUFFER_OBJECT, 0, 1, 0});
+  command_stream_add_edge(&fixture->stream, 0);
+  expect_none(fixture);
+}
+
+static void scratch_is_not_written_by_others(void **state) {
+  StreamFixture *fixture = *state;
+  ByteBox rows = dense_box(0, 64);
+  begin(fixture, EX, -1);
+  command_stream_add_scratch(&fixture->stream, BUFFER_OBJECT, &rows);
+  begin(fixture, LD, -1);
+  write_bytes(fixture, BUFFER_OBJECT, 60, 64);
+  expect_difference(fixture, (VersionDifference){0, BUFFER_OBJECT, 60, 0, 1});
+}
+
 /* --- legal executions --- */
 
 static void executions_are_held_to_the_rules(void **state) {
@@ -341,13 +364,15 @@ static void build_small_stream(StreamFixture *fixture, uint64_t seed, int comman
       box.levels[0].count = 1 + (int64_t)draw(&random, 2);
       box.base = (int64_t)draw(&random, 2);
       int32_t object = draw(&random, 3) == 0 ? y : BUFFER_OBJECT;
-      uint64_t kind = draw(&random, 5);
+      uint64_t kind = draw(&random, 6);
       if (kind == 4) {
         command_stream_add_update_read(&fixture->stream, object, &box);
         command_stream_add_update_write(&fixture->stream, object, &box);
         break;
       }
-      if (kind < 2)
+      if (kind == 5)
+        command_stream_add_scratch(&fixture->stream, object, &box);
+      else if (kind < 2)
         command_stream_add_write(&fixture->stream, object, &box);
       else
         command_stream_add_read(&fixture->stream, object, &box);
@@ -359,8 +384,8 @@ static void build_small_stream(StreamFixture *fixture, uint64_t seed, int comman
   }
 }
 
-/* All executions, except that starts and completions are as late and as early as can be: nothing depends on them but
- * who may start. */
+/* All executions, except that starts are as late as can be, and so are completions as early as can be where no scratch
+ * is read back: nothing depends on them but who may start. */
 typedef struct Enumeration {
   StreamFixture *fixture;
   const ByteVersions *versions;
@@ -385,10 +410,17 @@ static bool is_ready(const Enumeration *all, int32_t instance) {
 
 static void enumerate(Enumeration *all);
 
-static void enumerate_access(Enumeration *all, int32_t instance, int32_t access) {
+static bool has_scratch(InstanceRange accesses) {
+  for (int64_t k = 0; k < accesses.count; k++)
+    if (stream_access_is_scratch(accesses.data[k])) return true;
+  return false;
+}
+
+/* |access|: one of the command's, or STEP_COMPLETE. */
+static void enumerate_step(Enumeration *all, int32_t instance, int32_t access) {
   const CommandStream *stream = all->versions->stream;
   InstanceRange accesses = command_stream_accesses(stream, instance);
-  unsigned before = all->made[instance];
+  unsigned before = all->made[instance], whole = (1u << accesses.count) - 1;
   int count = all->count;
   if (before == 0) all->steps[all->count++] = (ExecutionStep){instance, STEP_START};
   if (access >= 0) {
@@ -400,7 +432,7 @@ static void enumerate_access(Enumeration *all, int32_t instance, int32_t access)
     all->steps[all->count++] = (ExecutionStep){instance, access};
     all->made[instance] |= 1u << access;
   }
-  if (all->made[instance] == (1u << accesses.count) - 1) {
+  if (access == STEP_COMPLETE || (all->made[instance] == whole && !has_scratch(accesses))) {
     all->steps[all->count++] = (ExecutionStep){instance, STEP_COMPLETE};
     all->made[instance] |= 1u << 31;
   }
@@ -416,9 +448,9 @@ static void enumerate(Enumeration *all) {
     is_end = is_end && is_complete(all, i);
     if (!is_ready(all, i)) continue;
     int64_t count = command_stream_accesses(stream, i).count;
-    if (count == 0) enumerate_access(all, i, -1);
+    if (all->made[i] == (1u << count) - 1) enumerate_step(all, i, STEP_COMPLETE);
     for (int32_t k = 0; k < count && !all->differs; k++)
-      if (!(all->made[i] >> k & 1)) enumerate_access(all, i, k);
+      if (!(all->made[i] >> k & 1)) enumerate_step(all, i, k);
   }
   if (!is_end || all->differs) return;
   VersionDifference difference;
@@ -505,6 +537,8 @@ int main(void) {
       TEST(command_may_read_what_it_wrote),
       TEST(update_reads_first),
       TEST(command_writes_a_byte_once),
+      TEST(scratch_is_its_own),
+      TEST(scratch_is_not_written_by_others),
       TEST(executions_are_held_to_the_rules),
       TEST(each_kind_of_edge_of_a_loop_is_needed),
       TEST(provenance_is_that_of_results),

@@ -210,7 +210,7 @@ int32_t command_stream_add_barrier(CommandStream *stream, int32_t label, uint64_
   return (int32_t)stream->commands.count - 1;
 }
 
-enum { ACCESS_WRITES = 1, ACCESS_UPDATES = 2, ACCESS_FLAGS = 4 };
+enum { ACCESS_WRITES = 1, ACCESS_UPDATES = 2, ACCESS_IS_SCRATCH = 4, ACCESS_FLAGS = 8 };
 
 static void add_access(CommandStream *stream, int32_t object, const ByteBox *box, int32_t flags) {
   XLAC_CHECK(stream->commands.count > 0 && array_last(&stream->commands).queue != BARRIER_QUEUE);
@@ -237,6 +237,10 @@ void command_stream_add_update_read(CommandStream *stream, int32_t object, const
 
 void command_stream_add_update_write(CommandStream *stream, int32_t object, const ByteBox *box) {
   add_access(stream, object, box, ACCESS_UPDATES | ACCESS_WRITES);
+}
+
+void command_stream_add_scratch(CommandStream *stream, int32_t object, const ByteBox *box) {
+  add_access(stream, object, box, ACCESS_IS_SCRATCH | ACCESS_WRITES);
 }
 
 void command_stream_add_edge(CommandStream *stream, int32_t producer) {

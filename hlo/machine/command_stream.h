@@ -100,7 +100,7 @@ typedef struct CommandStream {
   Arena *arena;
   ARRAY(StreamObject) objects;
   ARRAY(StreamCommand) commands;
-  ARRAY(int32_t) accesses; /* 4 * box + 2 (half of an update) + 1 (write) */
+  ARRAY(int32_t) accesses; /* 8 * box + 4 (scratch) + 2 (half of an update) + 1 (write) */
   ARRAY(int32_t) edges;    /* instances that have to be complete first */
   ARRAY(StreamBox) boxes;
   ARRAY(StreamForm) forms;
@@ -132,6 +132,9 @@ void command_stream_add_write(CommandStream *stream, int32_t object, const ByteB
 void command_stream_add_update_read(CommandStream *stream, int32_t object, const ByteBox *box);
 void command_stream_add_update_write(CommandStream *stream, int32_t object, const ByteBox *box);
 
+/* The latest command writes |box|, and reads it back before it is complete. */
+void command_stream_add_scratch(CommandStream *stream, int32_t object, const ByteBox *box);
+
 /* The latest command starts after |producer| is complete.  That |producer| comes earlier is checked by hazards_check,
  * not here. */
 void command_stream_add_edge(CommandStream *stream, int32_t producer);
@@ -146,7 +149,7 @@ InstanceRange command_stream_edges(const CommandStream *stream, int32_t instance
 /* The accesses of |instance| in the form of CommandStream.accesses. */
 InstanceRange command_stream_accesses(const CommandStream *stream, int32_t instance);
 static inline int32_t stream_access_box(int32_t access) {
-  return access >> 2;
+  return access >> 3;
 }
 static inline bool stream_access_writes(int32_t access) {
   return (access & 1) != 0;
@@ -154,6 +157,10 @@ static inline bool stream_access_writes(int32_t access) {
 /* Half of an update: the other one has the same box. */
 static inline bool stream_access_updates(int32_t access) {
   return (access & 2) != 0;
+}
+/* A write that is read back. */
+static inline bool stream_access_is_scratch(int32_t access) {
+  return (access & 4) != 0;
 }
 static inline bool stream_accesses_are_update(int32_t read, int32_t write) {
   return stream_access_updates(read) && !stream_access_writes(read) && write == read + 1;

@@ -60,6 +60,7 @@ static void meet(PairSearch *search, int32_t earlier, int32_t later) {
   VersionPair pair = {search->versions->owners[earlier], search->versions->owners[later]};
   const int32_t *accesses = search->versions->stream->accesses.data;
   bool is_own = pair.first == pair.second;
+  if (earlier == later) return; /* scratch that is read back */
   if (is_own && stream_accesses_are_update(accesses[earlier], accesses[later])) return;
   uint64_t key = (uint64_t)pair.first << 32 | (uint32_t)pair.second;
   int64_t seen;
@@ -103,10 +104,9 @@ static void write_byte(PairSearch *search, ByteHistory *history, int32_t access)
   history->unread = add_touch(search, access, history->unread);
 }
 
-static void touch_bytes(PairSearch *search, int32_t access) {
+static void touch_bytes(PairSearch *search, int32_t access, bool writes) {
   const CommandStream *stream = search->versions->stream;
   int32_t number = stream_access_box(stream->accesses.data[access]);
-  bool writes = stream_access_writes(stream->accesses.data[access]);
   ByteBox box = command_stream_box(stream, number);
   ByteHistory *histories = search->histories[stream->boxes.data[number].object];
   int64_t runs = histories != NULL ? byte_box_run_count(&box) : 0;
@@ -127,9 +127,11 @@ static void touch_in_program_order(PairSearch *search) {
     int32_t first = stream->commands.data[i].first_access;
     int32_t end = first + (int32_t)command_stream_accesses(stream, i).count;
     for (int32_t k = first; k < end; k++)
-      if (!stream_access_writes(stream->accesses.data[k])) touch_bytes(search, k);
+      if (!stream_access_writes(stream->accesses.data[k])) touch_bytes(search, k, false);
     for (int32_t k = first; k < end; k++)
-      if (stream_access_writes(stream->accesses.data[k])) touch_bytes(search, k);
+      if (stream_access_writes(stream->accesses.data[k])) touch_bytes(search, k, true);
+    for (int32_t k = first; k < end; k++)
+      if (stream_access_is_scratch(stream->accesses.data[k])) touch_bytes(search, k, false);
   }
 }
 
@@ -187,17 +189,32 @@ static bool is_read_of_no_update(int32_t access) {
   return !stream_access_writes(access) && !stream_access_updates(access);
 }
 
+static void do_all_accesses(StepList *list, int32_t instance) {
+  do_accesses(list, instance, is_read);
+  do_accesses(list, instance, is_write);
+}
+
 static void do_command(StepList *list, int32_t instance) {
   if (list->is_done[instance]) return;
   list->is_done[instance] = true;
   push_step(list, instance, STEP_START);
-  do_accesses(list, instance, is_read);
-  do_accesses(list, instance, is_write);
+  do_all_accesses(list, instance);
   push_step(list, instance, STEP_COMPLETE);
 }
 
+/* At once, the accesses of |earlier| before those of |later|. */
+static void do_together(StepList *list, int32_t earlier, int32_t later) {
+  list->is_done[earlier] = list->is_done[later] = true;
+  push_step(list, earlier, STEP_START);
+  do_all_accesses(list, earlier);
+  push_step(list, later, STEP_START);
+  do_all_accesses(list, later);
+  push_step(list, earlier, STEP_COMPLETE);
+  push_step(list, later, STEP_COMPLETE);
+}
+
 /* As far from program order as can be: writes from the last to the first, then updates one by one, then reads. */
-static void do_command_backwards(StepList *list, int32_t instance) {
+static void do_backwards(StepList *list, int32_t instance) {
   InstanceRange accesses = command_stream_accesses(list->versions->stream, instance);
   list->is_done[instance] = true;
   push_step(list, instance, STEP_START);
@@ -214,8 +231,8 @@ static void do_command_backwards(StepList *list, int32_t instance) {
   push_step(list, instance, STEP_COMPLETE);
 }
 
-Execution byte_versions_directed_execution(const ByteVersions *versions, Arena *arena, Arena *scratch,
-                                           VersionPair pair) {
+Execution byte_versions_directed_execution(const ByteVersions *versions, Arena *arena, Arena *scratch, VersionPair pair,
+                                           bool in_order) {
   int32_t count = (int32_t)versions->stream->commands.count;
   StepList list = {.versions = versions, .arena = arena, .is_done = ARENA_NEW_ARRAY(scratch, bool, count)};
   bool *is_needed = ARENA_NEW_ARRAY(scratch, bool, count);
@@ -223,9 +240,10 @@ Execution byte_versions_directed_execution(const ByteVersions *versions, Arena *
   mark_needs(versions, scratch, pair.second, is_needed);
   for (int32_t i = 0; i < count; i++)
     if (is_needed[i]) do_command(&list, i);
-  if (pair.first == pair.second) do_command_backwards(&list, pair.first);
-  do_command(&list, pair.second);
-  do_command(&list, pair.first);
+  if (pair.first == pair.second && !in_order)
+    do_backwards(&list, pair.first);
+  else if (pair.first != pair.second)
+    do_together(&list, in_order ? pair.first : pair.second, in_order ? pair.second : pair.first);
   for (int32_t i = 0; i < count; i++) do_command(&list, i);
   return (Execution){list.steps.data, list.steps.count};
 }
@@ -235,9 +253,9 @@ bool byte_versions_search(const ByteVersions *versions, Arena *scratch, VersionD
   int64_t count;
   bool differs = false;
   byte_versions_find_pairs(versions, scratch, scratch, &pairs, &count);
-  for (int64_t i = 0; i < count && !differs; i++) {
+  for (int64_t i = 0; i < 2 * count && !differs; i++) {
     Arena *own = arena_create();
-    Execution execution = byte_versions_directed_execution(versions, own, own, pairs[i]);
+    Execution execution = byte_versions_directed_execution(versions, own, own, pairs[i / 2], i % 2 == 1);
     XLAC_CHECK(byte_versions_allow(versions, own, execution));
     differs = byte_versions_execute(versions, own, execution, NULL, out_difference);
     arena_destroy(own);
