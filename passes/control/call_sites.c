@@ -26,3 +26,13 @@ bool call_sites_own(const CallSites *sites, const HloInstruction *instruction) {
   }
   return true;
 }
+
+bool call_sites_exist(const HloModule *module, HloOpcode opcode) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < instructions->count; i++) {
+      if (instructions->data[i]->opcode == opcode) return true;
+    }
+  }
+  return false;
+}

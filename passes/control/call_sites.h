@@ -13,4 +13,7 @@ void call_sites_init(CallSites *sites, const HloModule *module, Arena *scratch);
 /* |instruction| is the only one that calls its computations, and calls each once. */
 bool call_sites_own(const CallSites *sites, const HloInstruction *instruction);
 
+/* Any instruction of |module| has |opcode|: most modules have nothing for a pass of this room. */
+bool call_sites_exist(const HloModule *module, HloOpcode opcode);
+
 #endif

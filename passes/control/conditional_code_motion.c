@@ -211,6 +211,7 @@ static bool move_code(HloPassContext *context, const CallSites *sites, HloComput
 static Status run_motion(HloPassContext *context, HloModule *module, bool *out_changed) {
   int64_t count;
   CallSites sites;
+  if (!call_sites_exist(module, HLO_CONDITIONAL)) return STATUS_OK;
   call_sites_init(&sites, module, context->scratch);
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) *out_changed |= move_code(context, &sites, order[i]);

@@ -333,6 +333,7 @@ static void simplify_computation(Simplifier *simplifier, HloComputation *computa
 static bool simplify_module(HloPassContext *context, HloModule *module) {
   int64_t count;
   Simplifier simplifier = {.context = context};
+  if (!call_sites_exist(module, HLO_CONDITIONAL)) return false;
   call_sites_init(&simplifier.sites, module, context->scratch);
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) simplify_computation(&simplifier, order[i]);

@@ -1,6 +1,7 @@
 /* Short loops of elementwise arithmetic become their rounds one after the other: they fuse, and counters fold. */
 #include "hlo/analysis/trip_count.h"
 #include "passes/cleanup/control_edges.h"
+#include "passes/control/call_sites.h"
 #include "passes/control/tuple_edit.h"
 #include "passes/pipeline/hlo_pass.h"
 
@@ -81,6 +82,7 @@ static bool unroll_loops(HloPassContext *context, HloComputation *computation) {
 
 static Status run_unroller(HloPassContext *context, HloModule *module, bool *out_changed) {
   int64_t count;
+  if (!call_sites_exist(module, HLO_WHILE)) return STATUS_OK;
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) *out_changed |= unroll_loops(context, order[i]);
   if (*out_changed) hlo_module_remove_unreachable(module);
