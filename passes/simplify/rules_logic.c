@@ -130,7 +130,8 @@ static HloInstruction *not_compare(HloInstruction *instruction) {
 
 /* max(x, x) → x,  min(x, x) → x */
 static HloInstruction *extreme_self(HloInstruction *instruction) {
-  return instruction->operands[0] == instruction->operands[1] ? instruction->operands[0] : NULL;
+  return instruction->operands[0] == instruction->operands[1] ? same_shape(instruction, instruction->operands[0])
+                                                              : NULL;
 }
 
 /* max(x, least) → x,  min(x, largest) → x for integers; max(x, -inf) → x,  min(x, inf) → x for floats: NaN stays NaN */
