@@ -51,7 +51,7 @@ typedef struct TileCover {
 TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover);
 
 /* Whether |buffer| is updated at places that only the values tell, or under a condition: a scatter.  Such a buffer is
- * in the Buffer as a whole, from before the first to behind the last command. */
+ * in the Buffer as a whole, from before the first to behind the last command, or slice by slice. */
 bool tile_is_updated(const Kernel *kernel, int32_t buffer);
 /* Whether |address| has only terms of dims and of starts that are known before the first command. */
 bool tile_address_is_linear(const Kernel *kernel, IndexExpr address);

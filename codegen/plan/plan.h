@@ -135,6 +135,7 @@ typedef struct PlanCommand {
   bool keeps_accumulators;         /* the folds of the (one) stage live in Tensors from command to command */
   bool init;                       /* they start from their seeds … */
   int32_t init_loop;               /* … in the first iteration of this loop and of those inside it; -1: always */
+  PlanRange slice;     /* OP that updates buffers of which a part is in the Buffer: those elements; extent 0: all */
   int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
   StringView body;     /* hand-written plans: a name nobody looks up; "" otherwise */
   double cost; /* of a computation without a Kernel: cycles per vector of its largest operand; 0: moves its targets */

@@ -192,6 +192,11 @@ static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCom
     sb_printf(out, " stages=\"%d:%d\"", command->first_stage, command->last_stage);
   }
   if (command->points != NULL) print_points(out, plan, command);
+  if (command->slice.extent > 0) {
+    sb_append_cstring(out, " slice=\"");
+    print_range(out, plan, &command->slice, 0, false);
+    sb_append_char(out, '"');
+  }
   if (command->keeps_accumulators) sb_append_cstring(out, " acc");
   if (command->init && command->init_loop >= 0) {
     sb_printf(out, " init=%.*s", SV_ARG(plan->loops[command->init_loop].name));

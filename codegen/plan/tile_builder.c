@@ -106,9 +106,8 @@ IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr ad
   return tile_address(builder, ref, axes, count);
 }
 
-/* The beginning of dim |dim|'s range as an expression of the new Kernel: a number, or a parameter. */
-static IndexExpr range_begin(TileBuilder *builder, int32_t dim) {
-  IndexExpr begin = builder->command->points[dim].begin;
+/* The beginning of a range as an expression of the new Kernel: a number, or a parameter. */
+static IndexExpr range_begin(TileBuilder *builder, IndexExpr begin) {
   int64_t constant, lower, upper;
   if (index_is_constant(begin, &constant)) return begin;
   index_range(&builder->plan_space, begin, &lower, &upper);
@@ -127,7 +126,8 @@ static void make_whole(TileBuilder *builder, IndexExpr expr) {
     if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) make_whole(builder, atom->inner);
     if (atom->kind != INDEX_ATOM_DIM || builder->has_whole[atom->number]) continue;
     int32_t dim = atom->number;
-    builder->whole[dim] = index_add(&builder->kernel->space, range_begin(builder, dim), builder->local[dim]);
+    builder->whole[dim] = index_add(&builder->kernel->space, range_begin(builder, builder->command->points[dim].begin),
+                                    builder->local[dim]);
     builder->has_whole[dim] = true;
   }
 }
@@ -251,11 +251,30 @@ Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out
   return STATUS_OK;
 }
 
+Status tile_copy_update(TileBuilder *builder, IndexExpr address, int32_t predicate, IndexExpr *out_address,
+                        int32_t *out_predicate) {
+  const PlanRange *slice = &builder->command->slice;
+  *out_predicate = -1;
+  RETURN_IF_ERROR(tile_copy_address(builder, address, out_address));
+  if (predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, predicate, out_predicate));
+  if (slice->extent == 0) return STATUS_OK;
+  IndexSpace *space = &builder->kernel->space;
+  if (!builder->has_slice_begin) builder->slice_begin = range_begin(builder, slice->begin);
+  builder->has_slice_begin = true;
+  *out_address = index_add(space, *out_address, index_scale(space, builder->slice_begin, -1));
+  KernelValue inside = blank_value(KERNEL_IN_RANGE, TYPE_PRED);
+  inside.address = *out_address;
+  inside.upper = tile_extent(builder, slice);
+  int32_t is_inside = add_value(builder, inside);
+  if (*out_predicate >= 0) is_inside = tile_add_apply(builder, HLO_AND, TYPE_PRED, *out_predicate, is_inside);
+  *out_predicate = is_inside;
+  return STATUS_OK;
+}
+
 static Status copy_updated_load(TileBuilder *builder, const KernelValue *load, int32_t access, int32_t *out_value) {
   IndexExpr address;
-  int32_t predicate = -1;
-  RETURN_IF_ERROR(tile_copy_address(builder, load->address, &address));
-  if (load->predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, load->predicate, &predicate));
+  int32_t predicate;
+  RETURN_IF_ERROR(tile_copy_update(builder, load->address, load->predicate, &address, &predicate));
   *out_value = tile_add_guarded_load(builder, builder->access_buffers[access], address, predicate);
   return STATUS_OK;
 }

@@ -42,6 +42,8 @@ typedef struct TileBuilder {
   const Kernel *comparator; /* of the stage at hand, NULL: it does not sort */
   ARRAY(IndexExpr) parameters;
   int32_t parameter_buffer; /* -1: none yet */
+  bool has_slice_begin;
+  IndexExpr slice_begin;
 } TileBuilder;
 
 /* Whether |command| moves a box of a view as it is. */
@@ -99,6 +101,10 @@ void tile_end_stage(TileBuilder *builder);
 MUST_USE Status tile_copy_value(TileBuilder *builder, int32_t value, int32_t *out_value);
 /* |address| of the plan's Kernel, with all it reads, for a buffer that is there as a whole. */
 MUST_USE Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address);
+/* The same for one that is updated, under |predicate|, -1 for none: of a slice, the address in the slice, and whether
+ * it is there. */
+MUST_USE Status tile_copy_update(TileBuilder *builder, IndexExpr address, int32_t predicate, IndexExpr *out_address,
+                                 int32_t *out_predicate);
 /* The run-time terms of |address| as an s64 value. */
 MUST_USE Status tile_copy_run_time_index(TileBuilder *builder, IndexExpr address, int32_t *out_value);
 

@@ -58,7 +58,7 @@ Status tile_ragged_ranges(const Plan *plan, const PlanCommand *command, DiagSink
   for (int32_t d = 0; d < plan->kernel->dim_count; d++) {
     RETURN_IF_ERROR(add_ragged(plan, command, &command->points[d], diag, out_ranges, out_count));
   }
-  return STATUS_OK;
+  return add_ragged(plan, command, &command->slice, diag, out_ranges, out_count);
 }
 
 /* --- plain transfers: a box of a view and a tile --- */
@@ -295,8 +295,7 @@ static Status copy_stores(TileBuilder *builder, int32_t stage) {
     RETURN_IF_ERROR(tile_copy_value(builder, store->value, &value));
     IndexExpr address;
     if (builder->accesses.accesses[access].kind == TILE_UPDATED) {
-      RETURN_IF_ERROR(tile_copy_address(builder, store->address, &address));
-      if (store->predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, store->predicate, &predicate));
+      RETURN_IF_ERROR(tile_copy_update(builder, store->address, store->predicate, &address, &predicate));
     } else {
       address = tile_access_address(builder, access, store->address);
     }

@@ -241,6 +241,15 @@ static bool parse_points(PlanReader *reader, PlanCommand *command) {
   return true;
 }
 
+/* "range", of the elements of a buffer that is updated */
+static bool parse_slice(PlanReader *reader, PlanCommand *command) {
+  const Kernel *kernel = reader->plan->kernel;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (tile_is_updated(kernel, b)) return plan_parse_range(reader, kernel->buffers[b].element_count, &command->slice);
+  }
+  return plan_fail(reader, plan_peek(reader)->loc, "plan-kernel", "the kernel updates no buffer");
+}
+
 static bool parse_init(PlanReader *reader, PlanCommand *command) {
   StringView name;
   SourceLoc loc;
@@ -285,6 +294,7 @@ static bool parse_attribute(PlanReader *reader, PlanCommand *command) {
   if (sv_equal_cstring(name, "index")) return parse_value(reader, &command->index_value);
   if (sv_equal_cstring(name, "stages")) return parse_string(reader, command, parse_stages);
   if (sv_equal_cstring(name, "at")) return parse_string(reader, command, parse_points);
+  if (sv_equal_cstring(name, "slice")) return parse_string(reader, command, parse_slice);
   if (sv_equal_cstring(name, "cost")) return parse_cost(reader, command);
   if (sv_equal_cstring(name, "body")) {
     bool ok = take_text(reader, "a name", PLAN_TOKEN_NAME, &token);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/checked_math.h"
 #include "base/hash_map.h"
 
 #define MOST_ELEMENTS (INT64_C(1) << 26)
@@ -43,6 +44,7 @@ typedef struct Follower {
   int64_t *stored;       /* by buffer of the Kernel: elements */
   int64_t *updates;      /* by place among PARALLEL outer dims: points of the SEQUENTIAL ones that have updated */
   int64_t unfinished;    /* places that have not seen all */
+  int64_t slice;         /* first element of the slice that they update; -1: none so far, or all elements */
   bool *is_told;         /* by command: one mistake is enough */
 } Follower;
 
@@ -408,6 +410,20 @@ static int64_t axes_points(const Kernel *kernel, const int32_t *axes, int32_t co
   return points;
 }
 
+/* Each slice sees all updates. */
+static void begin_slice(Follower *f, int32_t number, const int32_t *parallel, int32_t count) {
+  const PlanRange *slice = &f->plan->commands[number].slice;
+  int64_t begin = slice->extent > 0 ? at_plan(f, slice->begin) : -1;
+  if (begin == f->slice) return;
+  int64_t places = axes_points(f->kernel, parallel, count);
+  bool is_first = f->slice < 0;
+  if (!is_first && f->unfinished > 0) tell(f, number, "begins a slice before another has seen all updates");
+  f->slice = begin;
+  if (is_first) return;
+  f->unfinished = places;
+  memset(f->updates, 0, sizeof *f->updates * (size_t)places);
+}
+
 /* Each point updates once, those of SEQUENTIAL dims in row-major order. */
 static void count_updates(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
@@ -416,6 +432,7 @@ static void count_updates(Follower *f, int32_t number) {
   int64_t all = axes_points(f->kernel, sequential, length), wide = point_count(f, command, parallel, width);
   int64_t deep = point_count(f, command, sequential, length);
   f->visited += wide * deep;
+  begin_slice(f, number, parallel, width);
   for (int64_t p = 0; p < wide; p++) {
     set_point(f, command, parallel, width, p);
     int64_t *seen = &f->updates[place_of_point(f, parallel, width)];
@@ -432,9 +449,12 @@ static void count_updates(Follower *f, int32_t number) {
 
 static void follow_updated(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   Cells cells = cells_of(f, ref);
-  int64_t bytes = element_bytes(f, ref);
+  int64_t bytes = element_bytes(f, ref), first = max_i64(f->slice, 0);
+  const PlanRange *slice = &f->plan->commands[number].slice;
+  int64_t held = slice->extent > 0 ? extent_of(f, slice) : f->kernel->buffers[access->buffer].element_count;
+  if (cells.count != held) tell(f, number, "updates other elements than its target has");
   for (int64_t i = 0; i < cells.count; i++) {
-    Content wanted = {.kind = CONTENT_ELEMENT, .number = access->buffer, .place = i};
+    Content wanted = {.kind = CONTENT_ELEMENT, .number = access->buffer, .place = first + i};
     Content found = get(f->buffer, cells.at[i], bytes), updated = wanted;
     updated.kind = CONTENT_UPDATED;
     bool reads = access->is_read && !same_content(&found, &wanted) && !same_content(&found, &updated);
@@ -629,7 +649,8 @@ static void allocate(Follower *f) {
 }
 
 static Status follow(const Plan *plan, DiagSink *diag, bool *is_told, bool upper, bool *out_complete) {
-  Follower f = {.arena = arena_create(), .plan = plan, .kernel = plan->kernel, .diag = diag, .is_told = is_told};
+  Follower f = {
+      .arena = arena_create(), .plan = plan, .kernel = plan->kernel, .diag = diag, .slice = -1, .is_told = is_told};
   allocate(&f);
   choose_values(&f, upper);
   follow_block(&f, &plan->block);

@@ -130,11 +130,11 @@ static void set_edges(const EdgeWalk *walk, PlanCommand *command, const EdgeArra
   command->edges = kept;
 }
 
-/* Whether target |target| is read, too: an accumulator, but for transfers, which fill it. */
+/* Whether target |target| is read, too: an accumulator or an updated slice, but for transfers, which fill them. */
 static bool goes_on(const EdgeWalk *walk, const PlanCommand *command, int32_t target) {
   const PlanRef *ref = &command->targets[target];
   if (ref->is_memory || command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM) return false;
-  return walk->plan->tensors[ref->number].kind == PLAN_ACCUMULATOR;
+  return walk->plan->tensors[ref->number].kind == PLAN_ACCUMULATOR || command->slice.extent > 0;
 }
 
 static void derive(const Plan *plan, const MachineDescription *machine, PlanCommand *commands) {

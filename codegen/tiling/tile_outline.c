@@ -30,6 +30,23 @@ static int32_t add_loop(TileOutline *outline, int32_t dim, int32_t parent) {
   return loop;
 }
 
+/* Around all others. */
+static int32_t add_slices(TileOutline *outline) {
+  const Kernel *kernel = outline->kernel;
+  int64_t whole = 0, extent = outline->tiling->slice;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (tile_is_updated(kernel, b)) whole = kernel->buffers[b].element_count;
+  }
+  TileLoop made = {-1, -1, (whole + extent - 1) / extent};
+  array_push(&outline->loops, outline->arena, made);
+  IndexExpr iteration = index_dim(&outline->space, 0, made.trip_count);
+  PlanRange *slice = &outline->slice;
+  *slice = (PlanRange){.begin = index_scale(&outline->space, iteration, extent), .extent = extent};
+  slice->is_ragged = whole % extent != 0;
+  slice->left = index_add_constant(&outline->space, index_scale(&outline->space, iteration, -extent), whole);
+  return 0;
+}
+
 /* The innermost of the loops that walk |dims| in tiles, -1 for none. */
 static int32_t loop_of_dims(const TileOutline *outline, const int32_t *dims, int32_t count) {
   int32_t deepest = -1;
@@ -133,16 +150,27 @@ static void add_scratch(TileOutline *outline, int32_t cover, int32_t number, boo
   of->tensors[number] = shared_tensor(outline, PLAN_SCRATCH, access->buffer, access, outline->tiling->splits_stages);
 }
 
-/* The whole buffer, loaded before everything else and stored behind it. */
+/* Where updated buffers are loaded and stored: around all updates. */
+static int32_t slice_loop(const TileOutline *outline) {
+  return outline->tiling->slice > 0 ? 0 : -1;
+}
+
+/* The whole buffer, or a slice, loaded before everything else and stored behind it. */
 static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
   TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = 1, .slots = 1, .loop = -1};
   tensor.extents[0] = outline->kernel->buffers[access->buffer].element_count;
+  if (outline->tiling->slice > 0) { /* a slice comes and goes while another is updated */
+    tensor.kind = PLAN_RING;
+    tensor.slots = outline->tiling->depth > 2 ? outline->tiling->depth : 2;
+    tensor.extents[0] = outline->tiling->slice;
+    tensor.loop = slice_loop(outline);
+  }
   tensor.buffer = access->buffer;
   tensor.fold = -1;
   of->tensors[number] = add_tensor(outline, tensor);
-  add_step(outline, STEP_LOAD, cover, number, -1, -1);
+  add_step(outline, STEP_LOAD, cover, number, slice_loop(outline), -1);
 }
 
 static void add_operands(TileOutline *outline, int32_t cover) {
@@ -175,7 +203,7 @@ static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t l
     bool spills = access->kind == TILE_SCRATCH && access->is_written && outline->tiling->splits_stages &&
                   outline->tiling->spills_rows;
     if (access->kind == TILE_STORE) add_step(outline, STEP_STORE, number, i, loop, -1);
-    if (access->kind == TILE_UPDATED) add_step(outline, STEP_STORE, number, i, -1, -1);
+    if (access->kind == TILE_UPDATED) add_step(outline, STEP_STORE, number, i, slice_loop(outline), -1);
     if (spills) add_step(outline, STEP_SPILL, number, i, loop, -1);
   }
   return number;
@@ -217,7 +245,7 @@ static void add_stage(TileOutline *outline, int32_t stage, int32_t outer_loop) {
  * deeper, cover follows cover, each with loads from outside in. */
 static bool step_before(const TileOutline *outline, const TileStep *a, const TileStep *b) {
   if (a->kind == STEP_STORE) return false;
-  int32_t innermost = outline->tiling->outer_count - 1;
+  int32_t innermost = outline->tiling->outer_count - 1 + (outline->tiling->slice > 0);
   bool a_outside = a->loop < innermost, b_outside = b->loop < innermost;
   if (a_outside != b_outside) return a_outside;
   if (a_outside) return a->loop < b->loop;
@@ -242,7 +270,7 @@ void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescript
   for (int32_t d = 0; d < kernel->dim_count; d++) {
     out_outline->points[d] = plan_range_whole(tiling->extents[d]);
   }
-  int32_t loop = -1;
+  int32_t loop = tiling->slice > 0 ? add_slices(out_outline) : -1;
   for (int32_t i = 0; i < tiling->outer_count; i++) loop = add_loop(out_outline, tiling->outer[i], loop);
   if (!tiling->splits_stages) {
     TileCover cover = {cover_points(out_outline, 0, kernel->stage_count - 1), 0, kernel->stage_count - 1, false, -1};

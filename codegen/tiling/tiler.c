@@ -219,9 +219,15 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
   int32_t number = cover->tensors[access];
   const TileTensor *tensor = &tiler->outline.tensors.data[number];
   if (of->kind == TILE_UPDATED) {
-    PlanRange *whole = ARENA_NEW(tiler->arena, PlanRange);
-    *whole = plan_range_whole(tensor->extents[0]);
-    return (PlanRef){false, number, 1, whole};
+    bool is_slice = tensor->kind == PLAN_RING;
+    PlanRange *all = ARENA_NEW_ARRAY(tiler->arena, PlanRange, 2);
+    if (is_slice) {
+      IndexExpr instance = linear_instance(tiler, tensor->loop);
+      all[0] = plan_range_index(index_mod(&tiler->plan->space, instance, tensor->slots));
+    }
+    all[is_slice] = is_slice ? tiler->outline.slice : plan_range_whole(tensor->extents[0]);
+    all[is_slice].begin = index_constant(0);
+    return (PlanRef){false, number, 1 + is_slice, all};
   }
   bool is_ring = tensor->kind == PLAN_RING;
   PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, of->axis_count + is_ring);
@@ -245,7 +251,8 @@ static PlanRef view_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
   bool is_temporary = tiler->memories.data[memory].kind == PLAN_TEMPORARY;
   for (int32_t i = 0; i < count; i++) {
     if (is_flat) {
-      ranges[i] = plan_range_whole(tiler->memories.data[memory].extents[0]);
+      bool is_slice = of->kind == TILE_UPDATED && tiler->outline.slice.extent > 0;
+      ranges[i] = is_slice ? tiler->outline.slice : plan_range_whole(tiler->memories.data[memory].extents[0]);
       continue;
     }
     ranges[i] = cover->cover.points[of->axes[i]];
@@ -300,7 +307,7 @@ static void set_transfer(Tiler *tiler, const TileStep *step, int32_t view, bool 
   command->sources = loads ? memory : tile;
 }
 
-/* All of a buffer that is updated in the Buffer, at the beginning or at the end. */
+/* A buffer that is updated in the Buffer, or a slice of it, at the beginning or at the end. */
 static void fill_updated(Tiler *tiler, const TileStep *step, PlanCommand *command) {
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
   int32_t view = flat_view(tiler, &cover->accesses.accesses[step->access]);
@@ -339,6 +346,7 @@ static void fill_computation(Tiler *tiler, const TileStep *step, PlanCommand *co
   PlanRef *targets = ARENA_NEW_ARRAY(tiler->arena, PlanRef, cover->accesses.count);
   for (int32_t i = 0; i < cover->accesses.count; i++) {
     PlanRef ref = tile_ref(tiler, cover, i);
+    if (cover->accesses.accesses[i].kind == TILE_UPDATED) command->slice = tiler->outline.slice;
     if (cover->accesses.accesses[i].is_written) {
       targets[command->target_count++] = ref;
     } else {
@@ -442,7 +450,12 @@ static Status choose_tiling(Arena *arena, const Kernel *kernel, const MachineDes
   diag_sink_init(&quiet, scratch);
   Status status = tiling_search(arena, kernel, machine, usable, 2, &quiet, out_tiling);
   arena_destroy(scratch);
-  return status == STATUS_OK ? status : tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling);
+  if (status != STATUS_OK) return tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling);
+  if (out_tiling->slice == 0) return STATUS_OK;
+  Tiling shallow; /* may do with fewer slices */
+  RETURN_IF_ERROR(tiling_search(arena, kernel, machine, usable, 1, diag, &shallow));
+  if (shallow.cycles < out_tiling->cycles) *out_tiling = shallow;
+  return STATUS_OK;
 }
 
 double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {

@@ -5,7 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/tiling/buffer_shortage.h"
 
-enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000 };
+enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16 };
 
 typedef struct TilingSearch {
   Arena *scratch;
@@ -305,6 +305,26 @@ static bool updates_buffers(const Kernel *kernel) {
   return false;
 }
 
+/* Fewer slices are better: each goes through all updates. */
+static void try_slices(TilingSearch *search, int32_t depth, TilingPoint *best) {
+  const Kernel *kernel = search->kernel;
+  int64_t whole = 0;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (!tile_is_updated(kernel, b)) continue;
+    if (whole > 0 && whole != kernel->buffers[b].element_count) return;
+    whole = kernel->buffers[b].element_count;
+  }
+  int64_t slice = whole;
+  while (best->cycles == TOO_LONG && search->status == STATUS_OK && slice > LEAST_SLICE) {
+    slice = align_up(slice / 2, LEAST_SLICE);
+    if (slice < whole) try_form(search, &(Tiling){.depth = depth, .slice = slice}, best);
+  }
+  for (int64_t quarter = 1; best->cycles < TOO_LONG && search->status == STATUS_OK && quarter < 4; quarter++) {
+    int64_t larger = align_up(slice + slice / 4 * quarter, LEAST_SLICE);
+    if (larger < whole) try_form(search, &(Tiling){.depth = depth, .slice = larger}, best);
+  }
+}
+
 Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
                      int32_t depth, DiagSink *diag, Tiling *out_tiling) {
   TilingSearch search = {.scratch = arena, .kernel = kernel, .machine = machine, .buffer_bytes = buffer_bytes};
@@ -319,6 +339,7 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
     Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};
     try_form(&search, &tiling, &best);
   }
+  if (updates_buffers(kernel)) try_slices(&search, depth, &best);
   RETURN_IF_ERROR(search.status);
   if (best.cycles == TOO_LONG) {
     return buffer_shortage_report(kernel, machine, &search.least, buffer_bytes, diag);

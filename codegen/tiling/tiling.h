@@ -2,7 +2,8 @@
  *
  * Outer dims that are tiled are loops around everything.  A Kernel of several stages runs as one computation per outer
  * tile when all that its stages walk fits (whole stages), or stage by stage with loops over each stage's own dims and
- * its folds in Tensors (split stages). */
+ * its folds in Tensors (split stages).  A buffer that is updated at computed places and does not fit is cut into slices
+ * of elements: a loop around everything, in which all updates are gone through. */
 #ifndef XLAC_CODEGEN_TILING_TILING_H
 #define XLAC_CODEGEN_TILING_TILING_H
 
@@ -11,8 +12,9 @@
 
 typedef struct Tiling {
   bool splits_stages;
-  bool spills_rows;                 /* split stages: row buffers live in memory, not in the Buffer */
-  int32_t depth;                    /* slots of the rings */
+  bool spills_rows; /* split stages: row buffers live in memory, not in the Buffer */
+  int32_t depth;    /* slots of the rings */
+  int64_t slice;    /* elements in the Buffer of those that are updated at computed places; 0: all of them */
   int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
   int32_t outer_count;              /* tiled outer dims, outermost loop first */
   int32_t outer[KERNEL_MAX_DIMS];
@@ -48,7 +50,7 @@ typedef struct TileStep {
 } TileStep;
 
 typedef struct TileLoop {
-  int32_t dim, parent; /* of the Kernel; the loop around it, -1 for none */
+  int32_t dim, parent; /* of the Kernel, -1: slices; the loop around it, -1 for none */
   int64_t trip_count;
 } TileLoop;
 
@@ -82,6 +84,7 @@ typedef struct TileOutline {
   const Tiling *tiling;
   IndexSpace space; /* DIM n: iteration of loop n */
   PlanRange points[KERNEL_MAX_DIMS];
+  PlanRange slice; /* of buffers that are updated; extent 0: all of them */
   ARRAY(TileLoop) loops;
   ARRAY(TileOutlineCover) covers;
   ARRAY(TileStep) steps;
