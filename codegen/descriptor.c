@@ -101,7 +101,7 @@ static void describe_targets(StringBuilder *out, const CallTargets *targets) {
     needs_lapack |= sv_starts_with(symbol, SV("lapack_"));
   }
   if (needs_lapack)
-    sb_append_cstring(out, " * LAPACK's are in xlac's libxlac_lapack.a: -lxlac_lapack -llapacke -lopenblas -lm\n");
+    sb_append_cstring(out, " * LAPACK's are in xlac's libxlac_lapack.a, before -llapacke -lopenblas -lm\n");
 }
 
 StringView descriptor_header(const HloModule *module, const CallTargets *targets, StringView entry_name, Arena *arena) {
