@@ -20,18 +20,29 @@ static bool arguments_fit(const HloInstruction *call, const HloComputation *call
   return shape_compatible(call->shape, callee->root->shape);
 }
 
-static void inline_call(HloInstruction *call, const HloComputation *callee, Arena *scratch) {
+/* For the scheduler, where the order of the text is kept (passes/schedule/text_order.h): the results of what was
+ * inlined are made where the call stood. */
+static void take_place(HloInstruction *root, const HloComputation *callee, const HloInstruction *call) {
+  if (callee->root->opcode == HLO_PARAMETER) return;
+  root->loc = call->loc;
+  for (int i = 0; root->opcode == HLO_TUPLE && i < root->operand_count; i++) {
+    if (callee->root->operands[i]->opcode != HLO_PARAMETER) root->operands[i]->loc = call->loc;
+  }
+}
+
+static void inline_call(HloInstruction *call, const HloComputation *callee, bool keeps_text_order, Arena *scratch) {
   HloComputation *into = call->parent;
   HloInstruction **arguments = ARENA_NEW_ARRAY(scratch, HloInstruction *, call->operand_count + 1);
   for (int i = 0; i < call->operand_count; i++) {
     arguments[i] = shape_coerce(call->operands[i], callee->parameters.data[i]->shape);
   }
   HloInstruction *root = hlo_computation_inline(into, callee, arguments);
+  if (keeps_text_order) take_place(root, callee, call);
   hlo_computation_replace_instruction(into, call, shape_coerce(root, call->shape));
 }
 
 /* |inlined|: instructions copied so far, at most INLINE_LIMIT. */
-static bool inline_calls(HloComputation *computation, int64_t *inlined, Arena *scratch) {
+static bool inline_calls(HloComputation *computation, bool keeps_text_order, int64_t *inlined, Arena *scratch) {
   bool changed = false;
   ControlEdges edges;
   control_edges_init(&edges, computation, scratch);
@@ -43,7 +54,7 @@ static bool inline_calls(HloComputation *computation, int64_t *inlined, Arena *s
     if (control_edges_touch(&edges, candidates[i])) continue;
     if (callee->instructions.count > INLINE_LIMIT - *inlined) continue;
     *inlined += callee->instructions.count;
-    inline_call(candidates[i], callee, scratch);
+    inline_call(candidates[i], callee, keeps_text_order, scratch);
     changed = true;
   }
   return changed;
@@ -52,7 +63,8 @@ static bool inline_calls(HloComputation *computation, int64_t *inlined, Arena *s
 static Status run_call_inliner(HloPassContext *context, HloModule *module, bool *out_changed) {
   int64_t count, inlined = 0;
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) *out_changed |= inline_calls(order[i], &inlined, context->scratch);
+  bool keeps = context->options->keeps_text_order;
+  for (int64_t i = 0; i < count; i++) *out_changed |= inline_calls(order[i], keeps, &inlined, context->scratch);
   return STATUS_OK;
 }
 

@@ -21,7 +21,23 @@ static HloComputation *comparator(const GraphBuilder *builder, PrimitiveType typ
   return inside.computation;
 }
 
-static HloInstruction *expand(GraphBuilder *builder, bool largest) {
+/* The same by a comparator of values alone. */
+static HloComputation *comparator_by(const GraphBuilder *builder, PrimitiveType type, PrimitiveType index_type,
+                                     const HloComputation *before) {
+  HloModule *module = builder->computation->module;
+  HloComputation *computation = hlo_module_add_computation(module, SV("before"));
+  static const char *const names[] = {"a", "b", "i", "j"};
+  HloInstruction *parameters[4];
+  for (int i = 0; i < 4; i++) {
+    const Shape *shape = shape_scalar(module->shapes, i < 2 ? type : index_type);
+    parameters[i] = hlo_computation_add_parameter(computation, i, shape, sv_from_cstring(names[i]));
+  }
+  hlo_computation_set_root(computation, hlo_computation_inline(computation, before, parameters));
+  return computation;
+}
+
+/* |before|: the comparator, NULL: the largest or smallest in the total order. */
+static HloInstruction *expand(GraphBuilder *builder, bool largest, const HloComputation *before) {
   const Shape *shape = builder->origin->shape;
   HloInstruction *values = graph_operand(builder, 0);
   int last = values->shape->rank - 1;
@@ -37,8 +53,10 @@ static HloInstruction *expand(GraphBuilder *builder, bool largest) {
   const int64_t dimension = last;
   hlo_instruction_set_ints(sorted, HLO_ATTR_DIMENSIONS, &dimension, 1);
   hlo_instruction_set_bool(sorted, HLO_ATTR_IS_STABLE, true);
-  hlo_instruction_set_computation(sorted, HLO_ATTR_TO_APPLY,
-                                  comparator(builder, values->shape->type, index_type, largest));
+  PrimitiveType type = values->shape->type;
+  hlo_instruction_set_computation(
+      sorted, HLO_ATTR_TO_APPLY,
+      before ? comparator_by(builder, type, index_type, before) : comparator(builder, type, index_type, largest));
   HloInstruction *kept[2];
   for (int i = 0; i < 2; i++)
     kept[i] = graph_slice(builder, graph_element(builder, sorted, i), last, 0, shape->tuple[0]->dims[last]);
@@ -46,7 +64,16 @@ static HloInstruction *expand(GraphBuilder *builder, bool largest) {
 }
 
 static HloInstruction *expand_topk(GraphBuilder *builder) {
-  return expand(builder, hlo_instruction_bool(builder->origin, HLO_ATTR_LARGEST, true));
+  return expand(builder, hlo_instruction_bool(builder->origin, HLO_ATTR_LARGEST, true), NULL);
+}
+
+static bool compares_two(const HloComputation *before, PrimitiveType type) {
+  if (before->parameters.count != 2 || before->root->shape->type != TYPE_PRED) return false;
+  for (int i = 0; i < 2; i++) {
+    const Shape *shape = before->parameters.data[i]->shape;
+    if (!shape_is_array(shape) || shape->rank != 0 || shape->type != type) return false;
+  }
+  return shape_is_array(before->root->shape) && before->root->shape->rank == 0;
 }
 
 /* XLA's own call of the name, (values, positions); its comparator says which are first. */
@@ -58,13 +85,17 @@ static HloInstruction *expand_call(GraphBuilder *builder) {
       call->operands[0]->shape->rank == 0 || !shape_is_tuple(call->shape) || call->shape->tuple_size != 2 ||
       !type_is_integral(call->shape->tuple[1]->type) || !shape_same_dims(call->shape->tuple[0], call->shape->tuple[1]))
     return NULL;
-  if (hlo_instruction_called_count(call) == 0) return expand(builder, true);
-  const HloInstruction *root = hlo_instruction_called(call, 0)->root;
+  if (hlo_instruction_called_count(call) == 0) return expand(builder, true, NULL);
+  const HloComputation *before = hlo_instruction_called(call, 0);
+  if (!compares_two(before, call->operands[0]->shape->type)) return NULL;
+  const HloInstruction *root = before->root;
   int64_t direction = root->opcode == HLO_COMPARE ? hlo_instruction_int(root, HLO_ATTR_DIRECTION, -1) : -1;
-  bool is_in_order = root->operand_count == 2 && hlo_instruction_parameter_number(root->operands[0]) == 0 &&
-                     hlo_instruction_parameter_number(root->operands[1]) == 1;
-  if (!is_in_order || (direction != COMPARISON_DIRECTION_GT && direction != COMPARISON_DIRECTION_LT)) return NULL;
-  return expand(builder, direction == COMPARISON_DIRECTION_GT);
+  bool is_plain = root->operand_count == 2 && root->operands[0] == before->parameters.data[0] &&
+                  root->operands[1] == before->parameters.data[1] &&
+                  (direction == COMPARISON_DIRECTION_GT || direction == COMPARISON_DIRECTION_LT);
+  /* The evaluator expands a call in a module of its own, which cannot take over a computation. */
+  if (!is_plain && before->module != builder->computation->module) return NULL;
+  return expand(builder, direction == COMPARISON_DIRECTION_GT, is_plain ? NULL : before);
 }
 
 static const GraphRuleRow rules[] = {{HLO_CUSTOM_CALL, expand_call}, {HLO_TOPK, expand_topk}};

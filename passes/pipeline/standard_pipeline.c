@@ -59,6 +59,12 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
   }
 
+  if (options->opt_level > 0 && options->keeps_text_order) {
+    /* A producer goes into its consumer's place; whatever else runs stays where it is. */
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
+  }
+
   /* Copies are instructions, so they come before the order, unless it is given; where values live follows from both. */
   if (options->keeps_text_order) hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_copy_insertion_pass);
