@@ -37,6 +37,13 @@ REWRITTEN = {
     "fft": "fft-expander", "get-dimension-size": "dimension-size-expander", "set-dimension-size": "dynamic-size-expander",
 }
 
+# Why a column says "–": for every such opcode, and for no other.
+WHY = {
+    "dynamic-reshape": "its result is as large as values say, and so are its elements' places: memory has one size for each array, and kernels "
+                       "one address for each element. Frameworks write it for arrays of unknown length only; of those, sizes set at run time "
+                       "(`set-dimension-size`) have code as far as `dynamic-size-expander` goes",
+}
+
 COLUMNS = re.compile(r"^ \* HLO_OP\((.*)\)$", re.MULTILINE)
 ROW = re.compile(r"^HLO_OP\((.*)\)$", re.MULTILINE)
 QUOTED = re.compile(r'"(?:[^"\\\n]|\\.)*"')
@@ -114,9 +121,13 @@ def coverage():
         for column, cell in cells.items():
             counts[column] += cell != "–"
         lines.append(f"| `{opcode}` | yes | {'yes' if row['infer'] in infer else '–'} | {' | '.join(cells.values())} |")
+    holes = {line.split("`")[1] for line in lines if "–" in line}
+    if holes != set(WHY):
+        sys.exit(f"op_coverage: WHY has to name {', '.join(sorted(holes))}")
+    reasons = "\n## What is missing, and why\n\n" + "".join(f"- `{opcode}`: {WHY[opcode]}.\n" for opcode in sorted(WHY))
     summary = (f"{len(rows)} opcodes: {counts['evaluate']} evaluated, {counts['emit']} compiled, {counts['tested']} tested by running.\n\n"
                "| opcode | parse | infer | evaluate | emit | tested |\n|---|---|---|---|---|---|\n")
-    return INTRO + summary + "\n".join(lines) + "\n"
+    return INTRO + summary + "\n".join(lines) + "\n" + reasons
 
 
 def main():
