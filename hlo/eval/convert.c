@@ -11,7 +11,6 @@ Status eval_convert(EvalStep *step) {
   Literal *out = eval_result(step);
   int64_t total = shape_element_count(out->shape);
   LaneBlock block;
-  step->sizes = step->operands[0]->sizes;
   for (int64_t start = 0; start < total; start += LANES) {
     int64_t count = min_i64(LANES, total - start);
     lanes_load(from, literal_element(in, start), 1, count, &block);

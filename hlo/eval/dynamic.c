@@ -45,7 +45,38 @@ Status eval_dynamic_update_slice(EvalStep *step) {
 
 /* ---- sizes ---- */
 
-/* The size is kept beside the value and honoured by elementwise operations, reduce and get-dimension-size. */
+/* |sizes| along |dims|, which is all but them if |others|. */
+static const int64_t *sizes_along(EvalStep *step, const int64_t *sizes, int rank, Int64List dims, bool others) {
+  if (!step->state) step->state = ARENA_NEW_ARRAY(step->frame->evaluation->arena, int64_t, rank + 1);
+  int64_t *own = step->state;
+  int count = 0;
+  for (int64_t i = 0; i < dims.count && !others; i++) own[count++] = sizes[dims.data[i]];
+  for (int i = 0; i < rank && others; i++)
+    if (!eval_list_has(dims, i)) own[count++] = sizes[i];
+  return own;
+}
+
+Status eval_take_sizes(EvalStep *step) {
+  const HloInstruction *instruction = step->instruction;
+  const int64_t *sizes = NULL;
+  for (int i = 0; i < instruction->operand_count && !sizes; i++) sizes = step->operands[i]->sizes;
+  if (!sizes || instruction->opcode == HLO_SET_DIMENSION_SIZE || instruction->opcode == HLO_GET_DIMENSION_SIZE ||
+      step->rule == eval_forward)
+    return STATUS_OK;
+  bool is_result = step == step->frame->root && step->frame->depth == 0;
+  if (instruction->opcode == HLO_TUPLE && is_result) return STATUS_OK;
+  Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
+  bool is_reduction = instruction->opcode == HLO_REDUCE && instruction->operand_count == 2;
+  if (is_reduction || instruction->opcode == HLO_TRANSPOSE)
+    step->sizes = sizes_along(step, sizes, instruction->operands[0]->shape->rank, dims, is_reduction);
+  else if (hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || instruction->opcode == HLO_CONVERT)
+    step->sizes = sizes;
+  else
+    return eval_error(step, "cannot be evaluated on an array whose size is set at run time");
+  return STATUS_OK;
+}
+
+/* The size is kept beside the value: eval_take_sizes says who honours it. */
 Status eval_set_dimension_size(EvalStep *step) {
   const Shape *shape = step->instruction->shape;
   int64_t dimension = hlo_instruction_ints(step->instruction, HLO_ATTR_DIMENSIONS).data[0];

@@ -31,7 +31,6 @@ Status eval_elementwise(EvalStep *step) {
   PrimitiveType type = eval_operand_shape(step, 0)->type;
   LaneKernel *kernel = lane_kernel(step->instruction->opcode, lane_class(type));
   if (!kernel) return eval_error(step, "cannot be evaluated for %s", type_text(type));
-  step->sizes = step->operands[0]->sizes;
   apply(step, kernel);
   return STATUS_OK;
 }

@@ -29,6 +29,7 @@ struct EvalStep {
   EvalStep **operands;
   Literal value;
   Literal *own;         /* the step's own storage, NULL before it is needed */
+  bool sees_sizes;      /* an operand's shape is dynamic */
   const int64_t *sizes; /* of a dynamic array: the size of each dimension; NULL: the bounds */
   EvalFrame **callees;  /* made on demand */
   void *state;          /* what a rule keeps from run to run */
@@ -72,6 +73,9 @@ static inline const Shape *eval_operand_shape(const EvalStep *step, int index) {
 /* --- errors --- */
 
 /* "'opcode' <format>" at the instruction, STATUS_UNSUPPORTED. */
+/* Before the rule of a step that sees sizes: step->sizes from its operands', or an error where the rule would take
+ * bounds for sizes. */
+MUST_USE Status eval_take_sizes(EvalStep *step);
 MUST_USE Status eval_error(const EvalStep *step, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* --- called computations --- */

@@ -39,8 +39,10 @@ static void step_init(EvalFrame *frame, EvalStep *step, const HloInstruction *in
   *step = (EvalStep){.instruction = instruction, .rule = rules[instruction->opcode], .frame = frame};
   step->value.shape = instruction->shape;
   step->operands = ARENA_NEW_ARRAY(arena, EvalStep *, instruction->operand_count);
-  for (int32_t i = 0; i < instruction->operand_count; i++)
+  for (int32_t i = 0; i < instruction->operand_count; i++) {
     step->operands[i] = pointer_map_get(steps, instruction->operands[i]);
+    step->sees_sizes = step->sees_sizes || shape_is_dynamic(instruction->operands[i]->shape);
+  }
 }
 
 static EvalFrame *frame_create(Evaluation *evaluation, const HloComputation *computation, int depth) {
@@ -66,7 +68,11 @@ static EvalFrame *frame_create(Evaluation *evaluation, const HloComputation *com
 
 Status eval_frame_run(EvalFrame *frame, const Literal *const *arguments, const Literal **out_result) {
   frame->arguments = arguments;
-  for (int64_t i = 0; i < frame->step_count; i++) RETURN_IF_ERROR(frame->steps[i].rule(&frame->steps[i]));
+  for (int64_t i = 0; i < frame->step_count; i++) {
+    EvalStep *step = &frame->steps[i];
+    if (step->sees_sizes) RETURN_IF_ERROR(eval_take_sizes(step));
+    RETURN_IF_ERROR(step->rule(step));
+  }
   *out_result = &frame->root->value;
   return STATUS_OK;
 }
