@@ -17,6 +17,7 @@ static Status refuse(const Kernel *kernel, DiagSink *diag, const char *what) {
 }
 
 static Status check_rules(const Kernel *kernel, DiagSink *diag) {
+  if (kernel->part_count > 0) return refuse(kernel, diag, "fusions of fusions have");
   for (int32_t s = 0; s < kernel->stage_count; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
