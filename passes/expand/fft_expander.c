@@ -41,8 +41,7 @@ static HloInstruction *whole_spectrum(FftBuilder *builder, HloInstruction *half,
   if (given == n) return half;
   HloInstruction *mirrored = graph_slice(&builder->graph, half, last, 1, n - given + 1);
   const int64_t dimension = last;
-  mirrored = graph_add(&builder->graph, HLO_REVERSE, mirrored->shape, &mirrored, 1);
-  hlo_instruction_set_ints(mirrored, HLO_ATTR_DIMENSIONS, &dimension, 1);
+  mirrored = graph_reverse(&builder->graph, mirrored, &dimension, 1);
   HloInstruction *im = part_of(builder, HLO_IMAG, mirrored);
   mirrored = of_parts(builder, part_of(builder, HLO_REAL, mirrored),
                       graph_add(&builder->graph, HLO_NEGATE, im->shape, &im, 1));

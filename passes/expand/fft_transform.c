@@ -183,15 +183,7 @@ static HloInstruction *by_convolution(FftBuilder *builder, HloInstruction *value
   const int64_t one = 1, long_dims[3] = {a, length, b};
   waves = graph_broadcast(&builder->graph, waves, &one, 1, value->shape->dims, 3);
   HloInstruction *zero = add_constant(builder, &(Root){0, 0}, NULL, 0);
-  const Shape *shape = shape_array(graph_shapes(&builder->graph), builder->type, long_dims, 3);
-  HloInstruction *padded =
-      graph_add(&builder->graph, HLO_PAD, shape, (HloInstruction *[]){fft_multiply(builder, value, waves), zero}, 2);
-  HloModule *module = builder->graph.computation->module;
-  PaddingDimension *padding = ARENA_NEW_ARRAY(module->arena, PaddingDimension, 3);
-  padding[1].high = length - n;
-  PaddingConfig *config = ARENA_NEW(module->arena, PaddingConfig);
-  *config = (PaddingConfig){3, padding};
-  hlo_instruction_set_attr(padded, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = config});
+  HloInstruction *padded = graph_pad(&builder->graph, fft_multiply(builder, value, waves), zero, 1, length - n);
   HloInstruction *product = mixed_radix(builder, padded, -1);
   product = fft_multiply(builder, product, graph_broadcast(&builder->graph, spectrum, &one, 1, long_dims, 3));
   HloInstruction *convolved = graph_slice(&builder->graph, mixed_radix(builder, product, 1), 1, 0, n);

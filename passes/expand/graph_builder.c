@@ -128,6 +128,28 @@ HloInstruction *graph_slice(GraphBuilder *builder, HloInstruction *value, int di
   return slice;
 }
 
+HloInstruction *graph_pad(GraphBuilder *builder, HloInstruction *value, HloInstruction *fill, int dimension,
+                          int64_t high) {
+  const Shape *from = value->shape;
+  int64_t *dims = ARENA_COPY_ARRAY(builder->scratch, int64_t, from->dims, from->rank);
+  dims[dimension] += high;
+  const Shape *shape = shape_array(graph_shapes(builder), from->type, dims, from->rank);
+  HloInstruction *padded = graph_add(builder, HLO_PAD, shape, (HloInstruction *[]){value, fill}, 2);
+  Arena *arena = builder->computation->module->arena;
+  PaddingDimension *padding = ARENA_NEW_ARRAY(arena, PaddingDimension, from->rank);
+  padding[dimension].high = high;
+  PaddingConfig *config = ARENA_NEW(arena, PaddingConfig);
+  *config = (PaddingConfig){from->rank, padding};
+  hlo_instruction_set_attr(padded, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = config});
+  return padded;
+}
+
+HloInstruction *graph_reverse(GraphBuilder *builder, HloInstruction *value, const int64_t *dimensions, int count) {
+  HloInstruction *reversed = graph_unary(builder, HLO_REVERSE, value);
+  hlo_instruction_set_ints(reversed, HLO_ATTR_DIMENSIONS, dimensions, count);
+  return reversed;
+}
+
 HloInstruction *graph_transpose(GraphBuilder *builder, HloInstruction *value, const int64_t *permutation) {
   int rank = value->shape->rank;
   int64_t *dims = ARENA_NEW_ARRAY(builder->scratch, int64_t, rank + 1);

@@ -47,6 +47,10 @@ HloInstruction *graph_broadcast(GraphBuilder *builder, HloInstruction *value, co
                                 const int64_t *dims, int rank);
 HloInstruction *graph_splat(GraphBuilder *builder, HloInstruction *scalar, const Shape *like);
 HloInstruction *graph_slice(GraphBuilder *builder, HloInstruction *value, int dimension, int64_t start, int64_t limit);
+/* |value| with |high| times |fill| (a scalar) behind it along |dimension|. */
+HloInstruction *graph_pad(GraphBuilder *builder, HloInstruction *value, HloInstruction *fill, int dimension,
+                          int64_t high);
+HloInstruction *graph_reverse(GraphBuilder *builder, HloInstruction *value, const int64_t *dimensions, int count);
 HloInstruction *graph_transpose(GraphBuilder *builder, HloInstruction *value, const int64_t *permutation);
 HloInstruction *graph_concatenate(GraphBuilder *builder, HloInstruction *const *values, int count, int64_t dimension);
 /* One element of |value| along |dimension|, at |index| (a scalar); a size of 1 is left there. */

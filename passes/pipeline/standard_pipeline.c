@@ -25,6 +25,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_random_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dot_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_topk_expander_pass);
+  if (options->sort_bytes > 0) hlo_pass_pipeline_add(pipeline, &hlo_sort_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dynamic_size_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dimension_size_expander_pass);
