@@ -21,7 +21,7 @@ static HloComputation *comparator(const GraphBuilder *builder, PrimitiveType typ
   return inside.computation;
 }
 
-/* The same by a comparator of values alone. */
+/* The same by a comparator of values, or of values and positions. */
 static HloComputation *comparator_by(const GraphBuilder *builder, PrimitiveType type, PrimitiveType index_type,
                                      const HloComputation *before) {
   HloModule *module = builder->computation->module;
@@ -67,11 +67,13 @@ static HloInstruction *expand_topk(GraphBuilder *builder) {
   return expand(builder, hlo_instruction_bool(builder->origin, HLO_ATTR_LARGEST, true), NULL);
 }
 
-static bool compares_two(const HloComputation *before, PrimitiveType type) {
-  if (before->parameters.count != 2 || before->root->shape->type != TYPE_PRED) return false;
-  for (int i = 0; i < 2; i++) {
+/* Two values, then perhaps their positions. */
+static bool compares_two(const HloComputation *before, PrimitiveType type, PrimitiveType index_type) {
+  if (before->parameters.count != 2 && before->parameters.count != 4) return false;
+  if (before->root->shape->type != TYPE_PRED) return false;
+  for (int64_t i = 0; i < before->parameters.count; i++) {
     const Shape *shape = before->parameters.data[i]->shape;
-    if (!shape_is_array(shape) || shape->rank != 0 || shape->type != type) return false;
+    if (!shape_is_array(shape) || shape->rank != 0 || shape->type != (i < 2 ? type : index_type)) return false;
   }
   return shape_is_array(before->root->shape) && before->root->shape->rank == 0;
 }
@@ -87,7 +89,7 @@ static HloInstruction *expand_call(GraphBuilder *builder) {
     return NULL;
   if (hlo_instruction_called_count(call) == 0) return expand(builder, true, NULL);
   const HloComputation *before = hlo_instruction_called(call, 0);
-  if (!compares_two(before, call->operands[0]->shape->type)) return NULL;
+  if (!compares_two(before, call->operands[0]->shape->type, call->shape->tuple[1]->type)) return NULL;
   const HloInstruction *root = before->root;
   int64_t direction = root->opcode == HLO_COMPARE ? hlo_instruction_int(root, HLO_ATTR_DIRECTION, -1) : -1;
   bool is_plain = root->operand_count == 2 && root->operands[0] == before->parameters.data[0] &&
