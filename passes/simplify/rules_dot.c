@@ -103,38 +103,76 @@ static void result_dims(const HloInstruction *dot, int side, int64_t *out_dims) 
   }
 }
 
-/* Operand |side| without its contracted dimensions, which have size one, spread over the result. */
-static HloInstruction *spread_factor(HloInstruction *dot, int side) {
+/* Operand |side| without its contracted dimensions, which have size one, spread over |shape|.  The result's dimension i
+ * is dimension place[i] of that. */
+static HloInstruction *spread_factor(HloInstruction *dot, int side, const Shape *shape, const int64_t *place) {
   HloInstruction *factor = dot->operands[side];
-  int64_t places[RANK_LIMIT], dims[RANK_LIMIT], sizes[RANK_LIMIT];
+  int64_t in_result[RANK_LIMIT], dims[RANK_LIMIT], sizes[RANK_LIMIT];
   int rank = 0;
-  result_dims(dot, side, places);
+  result_dims(dot, side, in_result);
   for (int d = 0; d < factor->shape->rank; d++) {
-    if (places[d] < 0) continue;
+    if (in_result[d] < 0) continue;
     sizes[rank] = factor->shape->dims[d];
-    dims[rank++] = places[d];
+    dims[rank++] = place[in_result[d]];
   }
-  const Shape *shape = shape_array(dot->parent->module->shapes, factor->shape->type, sizes, rank);
-  return algebraic_broadcast(algebraic_reshape(factor, shape), dot->shape, dims);
+  const Shape *packed = shape_array(dot->parent->module->shapes, factor->shape->type, sizes, rank);
+  return algebraic_broadcast(algebraic_reshape(factor, packed), shape, dims);
+}
+
+/* The shape of the product and where in it the result's dimensions are; |out_moves|: elsewhere than in the result.  It
+ * has the order of the left factor if that has all of them, else of the right one, so that a factor as large as the
+ * result stays as it is in memory. */
+static const Shape *product_shape(const HloInstruction *dot, int64_t *out_place, bool *out_moves) {
+  int64_t sizes[RANK_LIMIT], in_result[RANK_LIMIT];
+  int rank = dot->shape->rank;
+  *out_moves = false;
+  for (int i = 0; i < rank; i++) out_place[i] = i;
+  for (int side = 0; side < 2; side++) {
+    const Shape *factor = dot->operands[side]->shape;
+    int contracted = (int)hlo_instruction_ints(dot, sides[side].contracting).count, next = 0;
+    if (factor->rank - contracted != rank) continue;
+    result_dims(dot, side, in_result);
+    for (int d = 0; d < factor->rank; d++) {
+      if (in_result[d] < 0) continue;
+      *out_moves |= in_result[d] != next;
+      sizes[next] = factor->dims[d];
+      out_place[in_result[d]] = next++;
+    }
+    break;
+  }
+  return *out_moves ? shape_array(dot->parent->module->shapes, dot->shape->type, sizes, rank) : dot->shape;
+}
+
+static bool is_product(const HloInstruction *dot) {
+  Int64List contracting = hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
+  PrimitiveType type = dot->shape->type;
+  if (!algebraic_is_ieee(dot) && !type_is_integral(type)) return false;
+  if (shape_is_dynamic(dot->shape) || dot->shape->rank > RANK_LIMIT || dot->shape->rank == 0) return false;
+  if (hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return false;
+  for (int s = 0; s < 2; s++) {
+    const Shape *shape = dot->operands[s]->shape;
+    if (shape->type != type || shape_is_dynamic(shape) || shape->rank > RANK_LIMIT) return false;
+  }
+  for (int64_t i = 0; i < contracting.count; i++) {
+    if (dot->operands[0]->shape->dims[contracting.data[i]] != 1) return false;
+  }
+  return true;
 }
 
 /* dot(x, y) over dimensions of size one → x · y + 0, spread over the result: of one product, nothing is left to sum.
- * The zero is what sums begin with: it makes -0 of +0. */
+ * The zero is what sums begin with: it makes +0 of -0. */
 static HloInstruction *dot_of_ones(HloInstruction *dot) {
-  Int64List contracting = hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS);
-  PrimitiveType type = dot->shape->type;
-  if (!algebraic_is_ieee(dot) && !type_is_integral(type)) return NULL;
-  if (shape_is_dynamic(dot->shape) || dot->shape->rank > RANK_LIMIT || dot->shape->rank == 0) return NULL;
-  if (hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return NULL;
-  for (int s = 0; s < 2; s++) {
-    const Shape *shape = dot->operands[s]->shape;
-    if (shape->type != type || shape_is_dynamic(shape) || shape->rank > RANK_LIMIT) return NULL;
-  }
-  for (int64_t i = 0; i < contracting.count; i++) {
-    if (dot->operands[0]->shape->dims[contracting.data[i]] != 1) return NULL;
-  }
-  HloInstruction *product = algebraic_binary(dot, HLO_MULTIPLY, spread_factor(dot, 0), spread_factor(dot, 1));
-  return type_is_integral(type) ? product : algebraic_binary(dot, HLO_ADD, product, algebraic_number(dot, 0));
+  if (!is_product(dot)) return NULL;
+  int64_t place[RANK_LIMIT];
+  bool moves;
+  const Shape *shape = product_shape(dot, place, &moves);
+  HloInstruction *factors[2] = {spread_factor(dot, 0, shape, place), spread_factor(dot, 1, shape, place)};
+  HloInstruction *made = hlo_computation_add(dot->parent, HLO_MULTIPLY, shape, factors, 2, (StringView){0});
+  if (!type_is_integral(shape->type)) made = algebraic_binary(made, HLO_ADD, made, algebraic_number(made, 0));
+  if (!moves) return made;
+  made = algebraic_unary(dot, HLO_TRANSPOSE, made);
+  hlo_instruction_set_ints(made, HLO_ATTR_DIMENSIONS, place, dot->shape->rank);
+  return made;
 }
 
 /* --- convolution --- */

@@ -234,10 +234,11 @@ static HloInstruction *convert_convert(HloInstruction *instruction) {
   return x->shape == instruction->shape ? x : algebraic_unary(instruction, HLO_CONVERT, x);
 }
 
-/* bitcast-convert(bitcast-convert(x)) → bitcast-convert(x), where elements keep their size */
+/* bitcast-convert(bitcast-convert(x)) → bitcast-convert(x), where elements keep their size: by way of narrower or wider
+ * ones, too, as they are cut and joined in the same order. */
 static HloInstruction *bitcast_convert_twice(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
-  if (inner->opcode != HLO_BITCAST_CONVERT || !shape_same_dims(inner->shape, instruction->shape)) return NULL;
+  if (inner->opcode != HLO_BITCAST_CONVERT) return NULL;
   HloInstruction *x = inner->operands[0];
   if (!shape_same_dims(x->shape, instruction->shape)) return NULL;
   return x->shape == instruction->shape ? x : algebraic_unary(instruction, HLO_BITCAST_CONVERT, x);
