@@ -43,6 +43,7 @@ HloInstruction *fused_body_add(FusedBody *body, HloInstruction *member) {
 }
 
 HloInstruction *fused_body_end(FusedBody *body, FusionKind kind, StringView name, const HloInstruction *last) {
+  hlo_computation_remove_dead(body->fused); /* a member that is a fusion may ignore an operand */
   HloInstruction *fusion = hlo_computation_add(body->caller, HLO_FUSION, body->fused->root->shape, body->operands.data,
                                                (int)body->operands.count, name);
   hlo_instruction_set_int(fusion, HLO_ATTR_FUSION_KIND, kind);

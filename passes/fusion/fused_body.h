@@ -19,7 +19,8 @@ HloInstruction *fused_body_value(FusedBody *body, HloInstruction *value);
 HloInstruction *fused_body_add(FusedBody *body, HloInstruction *member);
 /* A copy of |member| as it is: a fusion stays one inside. */
 HloInstruction *fused_body_nest(FusedBody *body, HloInstruction *member);
-/* The fusion with the root that |fused| has by now; location and metadata are those of |last|. */
+/* The fusion with the root that |fused| has by now, without what that does not need; location and metadata are those of
+ * |last|. */
 HloInstruction *fused_body_end(FusedBody *body, FusionKind kind, StringView name, const HloInstruction *last);
 
 #endif
