@@ -1,20 +1,12 @@
 /* Branches that are known, results and operands that branches need not carry, and choices that a select makes. */
 #include "hlo/analysis/trip_count.h"
-#include "passes/cleanup/control_edges.h"
-#include "passes/control/call_sites.h"
 #include "passes/control/constant_value.h"
+#include "passes/control/simplifier.h"
 #include "passes/control/tuple_edit.h"
-#include "passes/pipeline/hlo_pass.h"
 
 /* Both sides of a choice are computed by its select: so many operations each, on so many elements, cost less than the
  * branch and the kernels that it keeps apart. */
-enum { MOST_OPERATIONS = 8, MOST_ELEMENTS = 1024, MOST_BRANCHES = 4, ROUND_LIMIT = 8 };
-
-typedef struct Simplifier {
-  HloPassContext *context;
-  CallSites sites;
-  bool changed;
-} Simplifier;
+enum { MOST_OPERATIONS = 8, MOST_ELEMENTS = 1024, MOST_BRANCHES = 4 };
 
 typedef struct Branches {
   HloInstruction *conditional;
@@ -27,11 +19,6 @@ static HloComputation *branch_at(const Branches *branches, int index) {
 
 static HloInstruction *operand_of(const Branches *branches, int index) {
   return branches->conditional->operands[1 + index];
-}
-
-static void note(Simplifier *simplifier, const char *rule, const HloInstruction *conditional) {
-  hlo_pass_count_rewrite(simplifier->context, rule, conditional);
-  simplifier->changed = true;
 }
 
 /* --- one branch is all --- */
@@ -64,7 +51,7 @@ static bool inline_branch(Simplifier *simplifier, const Branches *branches) {
   const HloComputation *branch = branch_at(branches, is_known ? taken : 0);
   if (branch->root->shape != conditional->shape) return false;
   if (hlo_computation_parameter(branch, 0)->shape != argument->shape) return false;
-  note(simplifier, is_known ? "known-branch" : "same-branches", conditional);
+  simplifier_note(simplifier, is_known ? "known-branch" : "same-branches", conditional);
   hlo_instruction_replace_all_uses(conditional, hlo_computation_inline(conditional->parent, branch, &argument));
   tuple_edit_retire(conditional, simplifier->context->scratch);
   return true;
@@ -176,7 +163,7 @@ static bool replace_by_select(Simplifier *simplifier, const Branches *branches) 
     if (!is_cheap_branch(branch) || branch->root->shape != conditional->shape) return false;
     if (hlo_computation_parameter(branch, 0)->shape != operand_of(branches, k)->shape) return false;
   }
-  note(simplifier, "to-select", conditional);
+  simplifier_note(simplifier, "to-select", conditional);
   for (int k = branches->count - 1; k >= 0; k--) {
     HloInstruction *argument = operand_of(branches, k);
     HloInstruction *result = hlo_computation_inline(conditional->parent, branch_at(branches, k), &argument);
@@ -232,7 +219,7 @@ static bool read_common_results(Simplifier *simplifier, const Branches *branches
     bool is_read = conditional->user_count > 0 || hlo_instruction_is_root(conditional);
     HloInstruction *common = is_read ? common_result(branches, -1, conditional->shape) : NULL;
     if (common == NULL) return false;
-    note(simplifier, "same-result", conditional);
+    simplifier_note(simplifier, "same-result", conditional);
     hlo_instruction_replace_all_uses(conditional, common);
     return true;
   }
@@ -241,7 +228,7 @@ static bool read_common_results(Simplifier *simplifier, const Branches *branches
     if (!tuple_element_is_read(conditional, i)) continue;
     HloInstruction *common = common_result(branches, i, conditional->shape->tuple[i]);
     if (common == NULL) continue;
-    note(simplifier, "same-result", conditional);
+    simplifier_note(simplifier, "same-result", conditional);
     changed |= tuple_redirect_element(conditional, i, common);
   }
   return changed;
@@ -267,7 +254,7 @@ static bool drop_results(Simplifier *simplifier, Branches *branches) {
   bool *kept = ARENA_NEW_ARRAY(scratch, bool, conditional->shape->tuple_size + 1);
   int read = find_read(conditional, kept);
   if (read == 0 || read == conditional->shape->tuple_size) return false;
-  note(simplifier, "dead-result", conditional);
+  simplifier_note(simplifier, "dead-result", conditional);
   TupleEdit edit = tuple_edit_make(conditional->parent->module->shapes, conditional->shape, kept, NULL, 0, scratch);
   for (int k = 0; k < branches->count; k++) {
     HloComputation *branch = branch_at(branches, k);
@@ -291,7 +278,7 @@ static bool drop_operands(Simplifier *simplifier, const Branches *branches, int 
     return false;
   bool *kept = ARENA_NEW_ARRAY(scratch, bool, operand->operand_count + 1);
   if (find_read(parameter, kept) == operand->operand_count) return false;
-  note(simplifier, "dead-operand", branches->conditional);
+  simplifier_note(simplifier, "dead-operand", branches->conditional);
   TupleEdit edit = tuple_edit_make(parameter->parent->module->shapes, operand->shape, kept, NULL, 0, scratch);
   HloInstruction *narrow = tuple_edit_operands(&edit, operand, NULL, scratch);
   hlo_computation_remove_dead(parameter->parent);
@@ -316,34 +303,8 @@ static bool simplify_conditional(Simplifier *simplifier, HloInstruction *conditi
   return changed;
 }
 
-static void simplify_computation(Simplifier *simplifier, HloComputation *computation) {
-  int64_t count;
-  bool changed = false;
-  ControlEdges edges;
-  Arena *scratch = simplifier->context->scratch;
-  control_edges_init(&edges, computation, scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
-  for (int64_t i = 0; i < count; i++) {
-    if (order[i]->opcode != HLO_CONDITIONAL || control_edges_touch(&edges, order[i])) continue;
-    changed |= simplify_conditional(simplifier, order[i]);
-  }
-  if (changed) hlo_computation_remove_dead(computation);
-}
-
-static bool simplify_module(HloPassContext *context, HloModule *module) {
-  int64_t count;
-  Simplifier simplifier = {.context = context};
-  if (!call_sites_exist(module, HLO_CONDITIONAL)) return false;
-  call_sites_init(&simplifier.sites, module, context->scratch);
-  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) simplify_computation(&simplifier, order[i]);
-  if (simplifier.changed) hlo_module_remove_unreachable(module);
-  return simplifier.changed;
-}
-
-/* What was inlined has branches of its own, and call sites that are gone leave others alone with their computations. */
 static Status run_conditional_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
-  for (int i = 0; i < ROUND_LIMIT && simplify_module(context, module); i++) *out_changed = true;
+  *out_changed |= simplifier_run(context, module, HLO_CONDITIONAL, simplify_conditional);
   return STATUS_OK;
 }
 

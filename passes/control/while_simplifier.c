@@ -1,26 +1,12 @@
 /* Loops that hardly run, and state that loops need not carry. */
 #include "base/checked_math.h"
 #include "hlo/analysis/trip_count.h"
-#include "passes/cleanup/control_edges.h"
 #include "passes/control/constant_value.h"
 #include "passes/control/loop_state.h"
-#include "passes/pipeline/hlo_pass.h"
-
-enum { ROUND_LIMIT = 8 };
-
-typedef struct Simplifier {
-  HloPassContext *context;
-  CallSites sites;
-  bool changed;
-} Simplifier;
+#include "passes/control/simplifier.h"
 
 static bool may_rewrite(const Simplifier *simplifier) {
   return hlo_pass_may_rewrite(simplifier->context);
-}
-
-static void note(Simplifier *simplifier, const char *rule, const HloInstruction *loop) {
-  hlo_pass_count_rewrite(simplifier->context, rule, loop);
-  simplifier->changed = true;
 }
 
 /* --- loops that run never or once --- */
@@ -37,7 +23,7 @@ static bool replace_short_loop(Simplifier *simplifier, HloInstruction *loop) {
   }
   if (loop->operands[0]->shape != loop->shape || body->root->shape != loop->shape) return false;
   HloInstruction *result = loop->operands[0];
-  note(simplifier, count.trips == 0 ? "no-trip" : "one-trip", loop);
+  simplifier_note(simplifier, count.trips == 0 ? "no-trip" : "one-trip", loop);
   if (count.trips == 1) result = hlo_computation_inline(loop->parent, body, loop->operands);
   hlo_instruction_replace_all_uses(loop, result);
   tuple_edit_retire(loop, simplifier->context->scratch);
@@ -73,7 +59,7 @@ static bool sink_constant(Simplifier *simplifier, LoopState *state, int index) {
   bool inside = is_used_inside(state, index), test = tuple_element_is_read(state->test, index),
        outside = tuple_element_is_read(state->outside, index);
   if (!inside && !test && !outside) return false;
-  note(simplifier, "constant-state", state->loop);
+  simplifier_note(simplifier, "constant-state", state->loop);
   if (inside) sink_inside(state, index, init);
   if (test) tuple_redirect_element(state->test, index, constant_value_copy(state->condition, init));
   if (outside) tuple_redirect_element(state->outside, index, init);
@@ -85,7 +71,7 @@ static bool read_invariant_outside(Simplifier *simplifier, LoopState *state, int
   HloInstruction *init = state->init->operands[index];
   if (!may_rewrite(simplifier) || !loop_state_is_invariant(state, index)) return false;
   if (!tuple_element_is_read(state->outside, index) || init->shape != state->loop->shape->tuple[index]) return false;
-  note(simplifier, "invariant-outside", state->loop);
+  simplifier_note(simplifier, "invariant-outside", state->loop);
   return tuple_redirect_element(state->outside, index, init);
 }
 
@@ -107,7 +93,7 @@ static bool read_twin(Simplifier *simplifier, LoopState *state, int a, int b) {
     if (tuple_element_is_read(tuples[i], b))
       redirected |= tuple_redirect_element(tuples[i], b, tuple_element(tuples[i], a));
   }
-  if (redirected) note(simplifier, "same-state", state->loop);
+  if (redirected) simplifier_note(simplifier, "same-state", state->loop);
   return redirected;
 }
 
@@ -188,7 +174,7 @@ static bool drop_dead_state(Simplifier *simplifier, LoopState *state) {
   for (int i = 0; i < state->count; i++) kept += needs.elements[i];
   /* A loop of which nothing is needed is dead as a whole. */
   if (kept == state->count || kept == 0) return false;
-  note(simplifier, "dead-state", state->loop);
+  simplifier_note(simplifier, "dead-state", state->loop);
   loop_state_rebuild(state, needs.elements, NULL, 0, NULL, scratch);
   return true;
 }
@@ -225,7 +211,7 @@ static bool decide_comparison(Simplifier *simplifier, const LoopState *state, co
   if (known < 0) return false;
   Literal *literal = literal_create(state->body->module->arena, compare->shape);
   literal_set_int(literal, 0, known);
-  note(simplifier, "known-comparison", compare);
+  simplifier_note(simplifier, "known-comparison", compare);
   hlo_instruction_replace_all_uses(compare, hlo_computation_add_constant(state->body, literal, (StringView){0}));
   return true;
 }
@@ -260,34 +246,8 @@ static bool simplify_loop(Simplifier *simplifier, HloInstruction *loop) {
   return loop_state_read(loop, &simplifier->sites, &state) && simplify_state(simplifier, &state);
 }
 
-static void simplify_computation(Simplifier *simplifier, HloComputation *computation) {
-  int64_t count;
-  bool changed = false;
-  ControlEdges edges;
-  Arena *scratch = simplifier->context->scratch;
-  control_edges_init(&edges, computation, scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
-  for (int64_t i = 0; i < count; i++) {
-    if (order[i]->opcode != HLO_WHILE || control_edges_touch(&edges, order[i])) continue;
-    changed |= simplify_loop(simplifier, order[i]);
-  }
-  if (changed) hlo_computation_remove_dead(computation);
-}
-
-static bool simplify_module(HloPassContext *context, HloModule *module) {
-  int64_t count;
-  Simplifier simplifier = {.context = context};
-  if (!call_sites_exist(module, HLO_WHILE)) return false;
-  call_sites_init(&simplifier.sites, module, context->scratch);
-  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) simplify_computation(&simplifier, order[i]);
-  if (simplifier.changed) hlo_module_remove_unreachable(module);
-  return simplifier.changed;
-}
-
-/* What was inlined has loops of its own, and call sites that are gone leave others alone with their computations. */
 static Status run_while_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
-  for (int i = 0; i < ROUND_LIMIT && simplify_module(context, module); i++) *out_changed = true;
+  *out_changed |= simplifier_run(context, module, HLO_WHILE, simplify_loop);
   return STATUS_OK;
 }
 
