@@ -21,6 +21,8 @@ typedef struct HandKernel {
   float buffer[2 * SLOTS * TILE];
   void *objects[2];
   XlacOncoreContext context;
+  XlacOncoreKernel kernel;
+  XlacOncoreCommand commands[QUEUE_COUNT]; /* the kernel's, to be changed */
 } HandKernel;
 
 static inline void copy_tile(void *const *pointers, void *scratch) {
@@ -141,6 +143,9 @@ static inline void hand_prepare(HandKernel *hand) {
   hand->objects[0] = hand->x;
   hand->objects[1] = hand->y;
   hand->context = (XlacOncoreContext){.buffer = hand->buffer, .objects = hand->objects};
+  hand->kernel = hand_kernel();
+  memcpy(hand->commands, hand_commands, sizeof hand_commands);
+  hand->kernel.commands = hand->commands;
 }
 
 static inline void hand_check(const HandKernel *hand) {

@@ -9,8 +9,6 @@ typedef struct SimulatorFixture {
   MachineDescription machine;
   QueueSimulator simulator;
   HandKernel hand;
-  XlacOncoreKernel kernel;
-  XlacOncoreCommand commands[QUEUE_COUNT]; /* the kernel's, to be changed */
 } SimulatorFixture;
 
 static int create_fixture(void **state) {
@@ -22,9 +20,6 @@ static int create_fixture(void **state) {
                    STATUS_OK);
   queue_simulator_init(&fixture->simulator, arena, &fixture->machine, 10, &fixture->diag);
   hand_prepare(&fixture->hand);
-  fixture->kernel = hand_kernel();
-  memcpy(fixture->commands, hand_commands, sizeof hand_commands);
-  fixture->kernel.commands = fixture->commands;
   *state = fixture;
   return 0;
 }
@@ -36,7 +31,7 @@ static int destroy_fixture(void **state) {
 }
 
 static int launch(SimulatorFixture *fixture) {
-  return queue_simulator_launch(&fixture->simulator, &fixture->kernel, &fixture->hand.context);
+  return queue_simulator_launch(&fixture->simulator, &fixture->hand.kernel, &fixture->hand.context);
 }
 
 static void simulator_finds_nothing_wrong(void **state) {
@@ -70,9 +65,9 @@ static void simulator_finds_races_for_each_edge_left_out(void **state) {
       int64_t count = 0;
       for (int64_t k = 0; k < hand_commands[c].edge_count; k++)
         if (k != e) kept[count++] = hand_commands[c].edges[k];
-      memcpy(fixture->commands, hand_commands, sizeof hand_commands);
-      fixture->commands[c].edge_count = count;
-      fixture->commands[c].edges = kept;
+      memcpy(fixture->hand.commands, hand_commands, sizeof hand_commands);
+      fixture->hand.commands[c].edge_count = count;
+      fixture->hand.commands[c].edges = kept;
       diag_sink_init(&fixture->diag, fixture->arena);
       expect_hazard(fixture, "nothing orders the two");
     }
@@ -83,7 +78,7 @@ static void simulator_finds_what_leaves_an_array(void **state) {
   SimulatorFixture *fixture = *state;
   XlacOncoreObject objects[2] = {hand_objects[0], hand_objects[1]};
   objects[1].bytes -= TILE_BYTES;
-  fixture->kernel.objects = objects;
+  fixture->hand.kernel.objects = objects;
   expect_hazard(fixture, "'y'");
 }
 
@@ -94,7 +89,7 @@ static void simulator_sees_arrays_that_share_bytes(void **state) {
   XlacOncoreObject objects[2] = {hand_objects[0], hand_objects[1]};
   objects[0].flags = XLAC_ONCORE_INITIALISED;
   objects[1].flags = 0;
-  fixture->kernel.objects = objects;
+  fixture->hand.kernel.objects = objects;
   expect_hazard(fixture, "of 'x', command");
 }
 

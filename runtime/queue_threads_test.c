@@ -7,10 +7,9 @@ static void threads_run_kernels_one_after_the_other(void **state) {
   Arena *arena = arena_create();
   QueueThreads *threads = queue_threads_create(arena, NULL);
   HandKernel *hand = ARENA_NEW(arena, HandKernel);
-  XlacOncoreKernel kernel = hand_kernel();
   for (int round = 0; round < 20; round++) {
     hand_prepare(hand);
-    assert_int_equal(queue_threads_launch(threads, &kernel, &hand->context), 0);
+    assert_int_equal(queue_threads_launch(threads, &hand->kernel, &hand->context), 0);
     hand_check(hand);
   }
   queue_threads_destroy(threads);

@@ -5,8 +5,6 @@
 typedef struct TraceFixture {
   Arena *arena;
   HandKernel hand;
-  XlacOncoreKernel kernel;
-  XlacOncoreCommand commands[QUEUE_COUNT]; /* the kernel's, to be changed */
   QueueTrace trace;
 } TraceFixture;
 
@@ -15,9 +13,6 @@ static int create_fixture(void **state) {
   TraceFixture *fixture = ARENA_NEW(arena, TraceFixture);
   fixture->arena = arena;
   hand_prepare(&fixture->hand);
-  fixture->kernel = hand_kernel();
-  memcpy(fixture->commands, hand_commands, sizeof hand_commands);
-  fixture->kernel.commands = fixture->commands;
   *state = fixture;
   return 0;
 }
@@ -35,10 +30,10 @@ static TracedAccess access_of(const TraceFixture *fixture, int64_t number, int64
 
 static void trace_has_commands_in_program_order(void **state) {
   TraceFixture *fixture = *state;
-  queue_trace_record(&fixture->trace, fixture->arena, &fixture->kernel, &fixture->hand.context);
+  queue_trace_record(&fixture->trace, fixture->arena, &fixture->hand.kernel, &fixture->hand.context);
   assert_int_equal(fixture->trace.commands.count, TILES * QUEUE_COUNT);
   for (int64_t i = 0; i < TILES; i++) {
-    assert_ptr_equal(queue_trace_command(&fixture->trace, QUEUE_COUNT * i + STORES), &fixture->commands[STORES]);
+    assert_ptr_equal(queue_trace_command(&fixture->trace, QUEUE_COUNT * i + STORES), &fixture->hand.commands[STORES]);
     TracedAccess read = access_of(fixture, QUEUE_COUNT * i + STORES, 0);
     assert_int_equal(read.object, XLAC_ONCORE_BUFFER);
     assert_false(read.is_write);
@@ -59,8 +54,8 @@ static void trace_takes_accesses_anywhere_for_all_of_the_object(void **state) {
       {.pointer = 0, .flags = XLAC_ONCORE_ANYWHERE, .bytes = 4},
       {.pointer = 1, .flags = XLAC_ONCORE_WRITES, .offset = 8, .bytes = 4, .level_count = 1, .levels = levels}};
   static const XlacOncoreVariant variant = {copy_tile, 0, TILE_BYTES, 1, 2, accesses};
-  fixture->commands[LOADS].variants = &variant;
-  queue_trace_record(&fixture->trace, fixture->arena, &fixture->kernel, &fixture->hand.context);
+  fixture->hand.commands[LOADS].variants = &variant;
+  queue_trace_record(&fixture->trace, fixture->arena, &fixture->hand.kernel, &fixture->hand.context);
   TracedAccess anywhere = access_of(fixture, QUEUE_COUNT, 0), rows = access_of(fixture, QUEUE_COUNT, 1);
   assert_ptr_equal(anywhere.begin, fixture->hand.x);
   assert_int_equal(anywhere.bytes, sizeof fixture->hand.x);
@@ -74,8 +69,8 @@ static void trace_leaves_parameters_out(void **state) {
   TraceFixture *fixture = *state;
   static const int64_t objects[] = {XLAC_ONCORE_PARAMETERS, XLAC_ONCORE_BUFFER};
   TracedAccess access;
-  fixture->commands[LOADS].objects = objects;
-  queue_trace_record(&fixture->trace, fixture->arena, &fixture->kernel, &fixture->hand.context);
+  fixture->hand.commands[LOADS].objects = objects;
+  queue_trace_record(&fixture->trace, fixture->arena, &fixture->hand.kernel, &fixture->hand.context);
   assert_false(queue_trace_access(&fixture->trace, 0, 0, &access));
   assert_true(queue_trace_access(&fixture->trace, 0, 1, &access));
 }
