@@ -333,7 +333,9 @@ static FusionDecision decide_cheap(const HloInstruction *producer, const FusionU
   bool is_expanded = use->expanded && !use->is_column;
   *out_repeats = use->group_count > 1 || use->map_count > 1 || is_expanded || use->repeated;
   if (!*out_repeats) return YES("its only consumer");
-  if (use->repeated) return NO("used by what is computed more than once already");
+  /* Below what one Kernel reads at two places there are no more places than two: repeating does not multiply there. */
+  bool multiplies = use->group_count > 1 || is_expanded;
+  if (use->repeated && multiplies) return NO("used by what is computed more than once already");
   if (use->map_count > CHEAP_MAP_LIMIT) return NO("read under several index maps");
   if (use->group_count > 1 && !repeating_pays(producer, use)) return NO("too many fusions would repeat it");
   return YES("cheap enough to compute again");
