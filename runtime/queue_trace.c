@@ -14,6 +14,7 @@ static void bind_parameters(QueueTrace *trace) {
   for (int64_t i = 0; i < trace->commands.count; i++) {
     const TracedCommand *traced = &trace->commands.data[i];
     const XlacOncoreCommand *of = queue_trace_command(trace, i);
+    if (of->parameter_count == 0) continue;
     for (int64_t p = 0; p < of->pointer_count; p++) {
       if (of->objects[p] != XLAC_ONCORE_PARAMETERS) continue;
       trace->pointers.data[traced->first_pointer + p] = trace->parameters.data + traced->first_parameter;
