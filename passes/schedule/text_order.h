@@ -1,9 +1,9 @@
 /* The order that the text of a scheduled module gives.
  *
  * An instruction of the text, or one that a pass made of such and gave its location (hlo_instruction_inherit_metadata),
- * runs where the text has it; the results of inlined calls and fusions run where those stood, a fusion that a pass makes
- * where its last instruction did.  Any other, and the rest of what was inlined, runs right before its first reader.
- * Where an earlier one came to read a later one, that runs earlier. */
+ * runs where the text has it; the results of inlined calls and fusions run where those stood, a fusion that a pass
+ * makes where its last instruction did.  Any other, and the rest of what was inlined, runs right before its first
+ * reader. Where an earlier one came to read a later one, that runs earlier. */
 #ifndef XLAC_PASSES_SCHEDULE_TEXT_ORDER_H
 #define XLAC_PASSES_SCHEDULE_TEXT_ORDER_H
 
