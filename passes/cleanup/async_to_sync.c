@@ -71,7 +71,7 @@ static void join_pair(HloInstruction *start, HloInstruction *done, HloOpcode syn
   }
 }
 
-/* A send or receive is done when it has its turn, so that the end of one is a part of its result. */
+/* A send to the host, or a receive, is done when it has its turn, so that the end of one is a part of its result. */
 static HloInstruction *end_of_transfer(HloInstruction *done) {
   HloInstruction *transfer = done->operands[0];
   int64_t count = shape_is_tuple(transfer->shape) ? transfer->shape->tuple_size : 0;
@@ -89,7 +89,8 @@ static HloInstruction *end_of_transfer(HloInstruction *done) {
 
 static bool end_transfer(HloInstruction *done, const ControlEdges *edges) {
   bool is_end = done->opcode == HLO_SEND_DONE || done->opcode == HLO_RECV_DONE;
-  if (!is_end || done->operand_count != 1 || control_edges_touch(edges, done)) return false;
+  if (!is_end || !hlo_instruction_bool(done, HLO_ATTR_IS_HOST_TRANSFER, false)) return false;
+  if (done->operand_count != 1 || control_edges_touch(edges, done)) return false;
   HloInstruction *end = end_of_transfer(done);
   if (end != NULL) hlo_computation_replace_instruction(done->parent, done, end);
   return end != NULL;
