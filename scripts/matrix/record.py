@@ -3,7 +3,8 @@
 A file is LZMA of a JSON list, a newline, and the values.  An entry of the list has the case's "name" and either "refused", why XLA does not
 run it, or "digest", of the module and its inputs, so that a record of something else is noticed, and "bytes", of its values: result by result
 in the number of bytes that the type has (narrow floats in two: bfloat16 holds them all), the lowest bytes of all elements first, then the
-next.  Any NaN is one and the same.
+next.  Any NaN is one and the same.  "form" stands in it where XLA does not run the case's own module: FUSED, its opcode inside of a fusion,
+or EXPANSION, the operations that JAX makes of it.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from .npy import STRUCT, npy_bytes
 from .types import COMPLEX, FLOATS, npy_type
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent.parent / "testdata" / "matrix"
+FUSED, EXPANSION = "fused", "expansion"
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
@@ -107,6 +109,11 @@ class Record:
             self.files[operation] = read_file(path) if path.is_file() else {}
         return self.files[operation]
 
+    def form(self, case):
+        """FUSED, EXPANSION, or "" for the case's own module."""
+        entry, _ = self.entries(operation_of(case.name)).get(case.name, ({}, b""))
+        return entry.get("form", "")
+
     def find(self, case):
         """(why there is none, None) or (None, values by recorded result)."""
         if case.unrecorded:
@@ -144,9 +151,10 @@ def write_file(path, entries):
     path.write_bytes(lzma.compress(data, format=lzma.FORMAT_XZ, check=lzma.CHECK_CRC32, filters=FILTERS))
 
 
-def entry_of(case, values):
+def entry_of(case, values, form=""):
     data = b"".join(pack(result.kind, value) for result, value in zip(case.recorded_results, values))
-    return {"name": case.name, "digest": digest_of(case), "bytes": len(data)}, data
+    entry = {"name": case.name, "digest": digest_of(case), "bytes": len(data)}
+    return {**entry, "form": form} if form else entry, data
 
 
 def refusal_of(case, reason):
