@@ -17,3 +17,15 @@ bool control_edges_touch(const ControlEdges *edges, const HloInstruction *instru
   int64_t ignored;
   return edges->ends.count > 0 && int_map_find(&edges->ends, (uint64_t)instruction->id, &ignored);
 }
+
+HloInstruction **control_edges_free_order(const HloComputation *computation, Arena *scratch, int64_t *out_count) {
+  int64_t count, free_count = 0;
+  ControlEdges edges;
+  control_edges_init(&edges, computation, scratch);
+  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    if (!control_edges_touch(&edges, order[i])) order[free_count++] = order[i];
+  }
+  *out_count = free_count;
+  return order;
+}

@@ -12,4 +12,7 @@ typedef struct ControlEdges {
 void control_edges_init(ControlEdges *edges, const HloComputation *computation, Arena *scratch);
 bool control_edges_touch(const ControlEdges *edges, const HloInstruction *instruction);
 
+/* The instructions of |computation| that take part in none, operands before users: what a pass may replace. */
+HloInstruction **control_edges_free_order(const HloComputation *computation, Arena *scratch, int64_t *out_count);
+
 #endif

@@ -2,10 +2,9 @@
  * more work, and one Kernel instead of one in each. */
 #include "hlo/analysis/trip_count.h"
 #include "passes/cleanup/control_edges.h"
-#include "passes/control/call_sites.h"
+#include "passes/control/control_walk.h"
 #include "passes/control/costly_operation.h"
 #include "passes/control/tuple_edit.h"
-#include "passes/pipeline/hlo_pass.h"
 
 /* Values that are equal whichever branch computes them. */
 typedef struct ValueClass {
@@ -101,13 +100,9 @@ static void classify_branches(Motion *motion) {
   int_map_init(&motion->heads, motion->scratch);
   for (int k = 0; k < motion->count; k++) {
     int64_t count;
-    ControlEdges edges;
     int_map_init(&motion->of[k], motion->scratch);
-    control_edges_init(&edges, branch_at(motion, k), motion->scratch);
-    HloInstruction **order = hlo_computation_post_order(branch_at(motion, k), motion->scratch, &count);
-    for (int64_t i = 0; i < count; i++) {
-      if (!control_edges_touch(&edges, order[i])) classify(motion, k, order[i]);
-    }
+    HloInstruction **order = control_edges_free_order(branch_at(motion, k), motion->scratch, &count);
+    for (int64_t i = 0; i < count; i++) classify(motion, k, order[i]);
   }
 }
 
@@ -170,7 +165,7 @@ static void read_moved(Motion *motion, int branch, const int64_t *moved, int cou
   hlo_computation_remove_dead(computation);
 }
 
-static bool move_common(HloPassContext *context, Motion *motion) {
+static bool move_common(ControlWalk *walk, Motion *motion) {
   enum { MOST_MOVED = 16 };
   int64_t moved[MOST_MOVED];
   HloInstruction *added[MOST_MOVED];
@@ -182,7 +177,7 @@ static bool move_common(HloPassContext *context, Motion *motion) {
   }
   if (count == 0 || !takes_more(motion)) return false;
   for (int i = 0; i < count; i++) {
-    hlo_pass_count_rewrite(context, "move", motion->classes.data[moved[i]].made);
+    control_walk_note(walk, "move", motion->classes.data[moved[i]].made);
     added[i] = copy_outside(motion, moved[i]);
   }
   for (int k = 0; k < motion->count; k++) {
@@ -191,30 +186,15 @@ static bool move_common(HloPassContext *context, Motion *motion) {
   return true;
 }
 
-static bool move_code(HloPassContext *context, const CallSites *sites, HloComputation *computation) {
-  int64_t count;
-  bool changed = false;
-  ControlEdges edges;
-  control_edges_init(&edges, computation, context->scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) {
-    Motion motion = {.conditional = order[i], .scratch = context->scratch};
-    if (order[i]->opcode != HLO_CONDITIONAL || !hlo_pass_may_rewrite(context)) continue;
-    if (control_edges_touch(&edges, order[i]) || !call_sites_own(sites, order[i])) continue;
-    motion.count = hlo_instruction_called_count(order[i]);
-    changed |= move_common(context, &motion);
-  }
-  if (changed) hlo_computation_remove_dead(computation);
-  return changed;
+static bool move_code(ControlWalk *walk, HloInstruction *conditional) {
+  Motion motion = {.conditional = conditional, .scratch = walk->context->scratch};
+  if (!call_sites_own(&walk->sites, conditional)) return false;
+  motion.count = hlo_instruction_called_count(conditional);
+  return move_common(walk, &motion);
 }
 
 static Status run_motion(HloPassContext *context, HloModule *module, bool *out_changed) {
-  int64_t count;
-  CallSites sites;
-  if (!call_sites_exist(module, HLO_CONDITIONAL)) return STATUS_OK;
-  call_sites_init(&sites, module, context->scratch);
-  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) *out_changed |= move_code(context, &sites, order[i]);
+  *out_changed |= control_walk_run(context, module, HLO_CONDITIONAL, move_code);
   return STATUS_OK;
 }
 

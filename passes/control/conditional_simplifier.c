@@ -1,7 +1,7 @@
 /* Branches that are known, results and operands that branches need not carry, and choices that a select makes. */
 #include "hlo/analysis/trip_count.h"
 #include "passes/control/constant_value.h"
-#include "passes/control/simplifier.h"
+#include "passes/control/control_walk.h"
 #include "passes/control/tuple_edit.h"
 
 /* Both sides of a choice are computed by its select: so many operations each, on so many elements, cost less than the
@@ -42,7 +42,7 @@ static bool are_alike(const Branches *branches) {
   return true;
 }
 
-static bool inline_branch(Simplifier *simplifier, const Branches *branches) {
+static bool inline_branch(ControlWalk *walk, const Branches *branches) {
   HloInstruction *conditional = branches->conditional;
   int taken = taken_branch(branches);
   bool is_known = taken >= 0;
@@ -51,9 +51,9 @@ static bool inline_branch(Simplifier *simplifier, const Branches *branches) {
   const HloComputation *branch = branch_at(branches, is_known ? taken : 0);
   if (branch->root->shape != conditional->shape) return false;
   if (hlo_computation_parameter(branch, 0)->shape != argument->shape) return false;
-  simplifier_note(simplifier, is_known ? "known-branch" : "same-branches", conditional);
+  control_walk_note(walk, is_known ? "known-branch" : "same-branches", conditional);
   hlo_instruction_replace_all_uses(conditional, hlo_computation_inline(conditional->parent, branch, &argument));
-  tuple_edit_retire(conditional, simplifier->context->scratch);
+  tuple_edit_retire(conditional, walk->context->scratch);
   return true;
 }
 
@@ -155,7 +155,7 @@ static HloInstruction *select_value(HloInstruction *predicate, HloInstruction *o
   return hlo_computation_add(on_true->parent, HLO_TUPLE, shape, elements, shape->tuple_size, (StringView){0});
 }
 
-static bool replace_by_select(Simplifier *simplifier, const Branches *branches) {
+static bool replace_by_select(ControlWalk *walk, const Branches *branches) {
   HloInstruction *conditional = branches->conditional, *value = NULL;
   if (branches->count > MOST_BRANCHES || !has_small_results(conditional->shape)) return false;
   for (int k = 0; k < branches->count; k++) {
@@ -163,12 +163,11 @@ static bool replace_by_select(Simplifier *simplifier, const Branches *branches) 
     if (!is_cheap_branch(branch) || branch->root->shape != conditional->shape) return false;
     if (hlo_computation_parameter(branch, 0)->shape != operand_of(branches, k)->shape) return false;
   }
-  simplifier_note(simplifier, "to-select", conditional);
+  control_walk_note(walk, "to-select", conditional);
   for (int k = branches->count - 1; k >= 0; k--) {
     HloInstruction *argument = operand_of(branches, k);
     HloInstruction *result = hlo_computation_inline(conditional->parent, branch_at(branches, k), &argument);
-    value = value == NULL ? result
-                          : select_value(branch_predicate(branches, k), result, value, simplifier->context->scratch);
+    value = value == NULL ? result : select_value(branch_predicate(branches, k), result, value, walk->context->scratch);
   }
   hlo_instruction_replace_all_uses(conditional, value);
   return true;
@@ -212,23 +211,23 @@ static bool all_roots_are_tuples(const Branches *branches) {
   return true;
 }
 
-static bool read_common_results(Simplifier *simplifier, const Branches *branches) {
+static bool read_common_results(ControlWalk *walk, const Branches *branches) {
   HloInstruction *conditional = branches->conditional;
   bool changed = false;
   if (!shape_is_tuple(conditional->shape)) {
     bool is_read = conditional->user_count > 0 || hlo_instruction_is_root(conditional);
     HloInstruction *common = is_read ? common_result(branches, -1, conditional->shape) : NULL;
     if (common == NULL) return false;
-    simplifier_note(simplifier, "same-result", conditional);
+    control_walk_note(walk, "same-result", conditional);
     hlo_instruction_replace_all_uses(conditional, common);
     return true;
   }
   if (!all_roots_are_tuples(branches)) return false;
-  for (int i = 0; i < conditional->shape->tuple_size && hlo_pass_may_rewrite(simplifier->context); i++) {
+  for (int i = 0; i < conditional->shape->tuple_size && hlo_pass_may_rewrite(walk->context); i++) {
     if (!tuple_element_is_read(conditional, i)) continue;
     HloInstruction *common = common_result(branches, i, conditional->shape->tuple[i]);
     if (common == NULL) continue;
-    simplifier_note(simplifier, "same-result", conditional);
+    control_walk_note(walk, "same-result", conditional);
     changed |= tuple_redirect_element(conditional, i, common);
   }
   return changed;
@@ -246,15 +245,15 @@ static int find_read(const HloInstruction *tuple, bool *kept) {
   return read;
 }
 
-static bool drop_results(Simplifier *simplifier, Branches *branches) {
+static bool drop_results(ControlWalk *walk, Branches *branches) {
   HloInstruction *conditional = branches->conditional;
-  Arena *scratch = simplifier->context->scratch;
+  Arena *scratch = walk->context->scratch;
   if (!shape_is_tuple(conditional->shape) || tuple_is_read_whole(conditional)) return false;
   if (conditional->user_count == 0 || !all_roots_are_tuples(branches)) return false;
   bool *kept = ARENA_NEW_ARRAY(scratch, bool, conditional->shape->tuple_size + 1);
   int read = find_read(conditional, kept);
   if (read == 0 || read == conditional->shape->tuple_size) return false;
-  simplifier_note(simplifier, "dead-result", conditional);
+  control_walk_note(walk, "dead-result", conditional);
   TupleEdit edit = tuple_edit_make(conditional->parent->module->shapes, conditional->shape, kept, NULL, 0, scratch);
   for (int k = 0; k < branches->count; k++) {
     HloComputation *branch = branch_at(branches, k);
@@ -270,15 +269,15 @@ static bool drop_results(Simplifier *simplifier, Branches *branches) {
   return true;
 }
 
-static bool drop_operands(Simplifier *simplifier, const Branches *branches, int index) {
-  Arena *scratch = simplifier->context->scratch;
+static bool drop_operands(ControlWalk *walk, const Branches *branches, int index) {
+  Arena *scratch = walk->context->scratch;
   HloInstruction *operand = operand_of(branches, index),
                  *parameter = hlo_computation_parameter(branch_at(branches, index), 0);
   if (operand->opcode != HLO_TUPLE || parameter->shape != operand->shape || tuple_is_read_whole(parameter))
     return false;
   bool *kept = ARENA_NEW_ARRAY(scratch, bool, operand->operand_count + 1);
   if (find_read(parameter, kept) == operand->operand_count) return false;
-  simplifier_note(simplifier, "dead-operand", branches->conditional);
+  control_walk_note(walk, "dead-operand", branches->conditional);
   TupleEdit edit = tuple_edit_make(parameter->parent->module->shapes, operand->shape, kept, NULL, 0, scratch);
   HloInstruction *narrow = tuple_edit_operands(&edit, operand, NULL, scratch);
   hlo_computation_remove_dead(parameter->parent);
@@ -289,22 +288,21 @@ static bool drop_operands(Simplifier *simplifier, const Branches *branches, int 
 
 /* --- the pass --- */
 
-static bool simplify_conditional(Simplifier *simplifier, HloInstruction *conditional) {
+static bool simplify_conditional(ControlWalk *walk, HloInstruction *conditional) {
   Branches branches = {conditional, hlo_instruction_called_count(conditional)};
-  if (!hlo_pass_may_rewrite(simplifier->context)) return false;
   if (conditional->operand_count != branches.count + 1) return false;
-  if (inline_branch(simplifier, &branches) || replace_by_select(simplifier, &branches)) return true;
-  bool changed = read_common_results(simplifier, &branches);
-  if (!call_sites_own(&simplifier->sites, conditional)) return changed;
-  if (hlo_pass_may_rewrite(simplifier->context)) changed |= drop_results(simplifier, &branches);
-  for (int k = 0; k < branches.count && hlo_pass_may_rewrite(simplifier->context); k++) {
-    changed |= drop_operands(simplifier, &branches, k);
+  if (inline_branch(walk, &branches) || replace_by_select(walk, &branches)) return true;
+  bool changed = read_common_results(walk, &branches);
+  if (!call_sites_own(&walk->sites, conditional)) return changed;
+  if (hlo_pass_may_rewrite(walk->context)) changed |= drop_results(walk, &branches);
+  for (int k = 0; k < branches.count && hlo_pass_may_rewrite(walk->context); k++) {
+    changed |= drop_operands(walk, &branches, k);
   }
   return changed;
 }
 
 static Status run_conditional_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
-  *out_changed |= simplifier_run(context, module, HLO_CONDITIONAL, simplify_conditional);
+  *out_changed |= control_walk_run(context, module, HLO_CONDITIONAL, simplify_conditional);
   return STATUS_OK;
 }
 

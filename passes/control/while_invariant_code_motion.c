@@ -3,9 +3,9 @@
  * store, and to read in each round. */
 #include "hlo/analysis/trip_count.h"
 #include "passes/cleanup/control_edges.h"
+#include "passes/control/control_walk.h"
 #include "passes/control/costly_operation.h"
 #include "passes/control/loop_state.h"
-#include "passes/pipeline/hlo_pass.h"
 
 typedef struct Motion {
   LoopState state;
@@ -67,12 +67,12 @@ static HloInstruction *copy_outside(Motion *motion, HloInstruction *instruction)
 }
 
 /* What leaves the loop and is read there, in the body's order. */
-static HloInstructionArray find_moved(Motion *motion, const ControlEdges *edges) {
+static HloInstructionArray find_moved(Motion *motion) {
   int64_t count;
   HloInstructionArray found = {0}, moved = {0};
-  HloInstruction **order = hlo_computation_post_order(motion->state.body, motion->scratch, &count);
+  HloInstruction **order = control_edges_free_order(motion->state.body, motion->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
-    if (control_edges_touch(edges, order[i]) || !is_invariant(motion, order[i])) continue;
+    if (!is_invariant(motion, order[i])) continue;
     int_map_set(&motion->invariant, (uint64_t)order[i]->id, 1);
     if (!moves(motion, order[i])) continue;
     int_map_set(&motion->moved, (uint64_t)order[i]->id, 1);
@@ -84,17 +84,15 @@ static HloInstructionArray find_moved(Motion *motion, const ControlEdges *edges)
   return found;
 }
 
-static bool move_out(HloPassContext *context, Motion *motion) {
-  ControlEdges edges;
-  control_edges_init(&edges, motion->state.body, motion->scratch);
-  HloInstructionArray moved = find_moved(motion, &edges);
+static bool move_out(ControlWalk *walk, Motion *motion) {
+  HloInstructionArray moved = find_moved(motion);
   if (moved.count == 0) return false;
   HloInstruction **outside = ARENA_NEW_ARRAY(motion->scratch, HloInstruction *, moved.count),
                  **inside = ARENA_NEW_ARRAY(motion->scratch, HloInstruction *, moved.count);
   int_map_init(&motion->moved, motion->scratch);
   for (int64_t i = 0; i < moved.count; i++) {
     outside[i] = copy_outside(motion, moved.data[i]);
-    hlo_pass_count_rewrite(context, "move", moved.data[i]);
+    control_walk_note(walk, "move", moved.data[i]);
   }
   bool *kept = ARENA_NEW_ARRAY(motion->scratch, bool, motion->state.count + 1);
   for (int i = 0; i < motion->state.count; i++) kept[i] = true;
@@ -104,31 +102,16 @@ static bool move_out(HloPassContext *context, Motion *motion) {
   return true;
 }
 
-static bool move_code(HloPassContext *context, const CallSites *sites, HloComputation *computation) {
-  int64_t count;
-  bool changed = false;
-  ControlEdges edges;
-  control_edges_init(&edges, computation, context->scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) {
-    Motion motion = {.parent = computation, .scratch = context->scratch};
-    if (!hlo_pass_may_rewrite(context) || control_edges_touch(&edges, order[i])) continue;
-    if (!loop_state_read(order[i], sites, &motion.state)) continue;
-    int_map_init(&motion.invariant, context->scratch);
-    int_map_init(&motion.moved, context->scratch);
-    changed |= move_out(context, &motion);
-  }
-  if (changed) hlo_computation_remove_dead(computation);
-  return changed;
+static bool move_code(ControlWalk *walk, HloInstruction *loop) {
+  Motion motion = {.parent = loop->parent, .scratch = walk->context->scratch};
+  if (!loop_state_read(loop, &walk->sites, &motion.state)) return false;
+  int_map_init(&motion.invariant, motion.scratch);
+  int_map_init(&motion.moved, motion.scratch);
+  return move_out(walk, &motion);
 }
 
 static Status run_motion(HloPassContext *context, HloModule *module, bool *out_changed) {
-  int64_t count;
-  CallSites sites;
-  if (!call_sites_exist(module, HLO_WHILE)) return STATUS_OK;
-  call_sites_init(&sites, module, context->scratch);
-  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) *out_changed |= move_code(context, &sites, order[i]);
+  *out_changed |= control_walk_run(context, module, HLO_WHILE, move_code);
   return STATUS_OK;
 }
 

@@ -2,18 +2,18 @@
 #include "base/checked_math.h"
 #include "hlo/analysis/trip_count.h"
 #include "passes/control/constant_value.h"
+#include "passes/control/control_walk.h"
 #include "passes/control/loop_state.h"
-#include "passes/control/simplifier.h"
 
-static bool may_rewrite(const Simplifier *simplifier) {
-  return hlo_pass_may_rewrite(simplifier->context);
+static bool may_rewrite(const ControlWalk *walk) {
+  return hlo_pass_may_rewrite(walk->context);
 }
 
 /* --- loops that run never or once --- */
 
 /* A loop that ends at once is its init; one that runs once, its body.  A condition with side effects runs once more
  * than that. */
-static bool replace_short_loop(Simplifier *simplifier, HloInstruction *loop) {
+static bool replace_short_loop(ControlWalk *walk, HloInstruction *loop) {
   TripCount count;
   if (!trip_count_find(loop, &count) || count.trips > 1) return false;
   const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION),
@@ -23,10 +23,10 @@ static bool replace_short_loop(Simplifier *simplifier, HloInstruction *loop) {
   }
   if (loop->operands[0]->shape != loop->shape || body->root->shape != loop->shape) return false;
   HloInstruction *result = loop->operands[0];
-  simplifier_note(simplifier, count.trips == 0 ? "no-trip" : "one-trip", loop);
+  control_walk_note(walk, count.trips == 0 ? "no-trip" : "one-trip", loop);
   if (count.trips == 1) result = hlo_computation_inline(loop->parent, body, loop->operands);
   hlo_instruction_replace_all_uses(loop, result);
-  tuple_edit_retire(loop, simplifier->context->scratch);
+  tuple_edit_retire(loop, walk->context->scratch);
   return true;
 }
 
@@ -50,16 +50,15 @@ static void sink_inside(LoopState *state, int index, const HloInstruction *value
 }
 
 /* An element that is the same constant in every round is one inside, and outside. */
-static bool sink_constant(Simplifier *simplifier, LoopState *state, int index) {
+static bool sink_constant(ControlWalk *walk, LoopState *state, int index) {
   HloInstruction *init = state->init->operands[index], *next = state->root->operands[index];
-  if (!may_rewrite(simplifier) || !constant_value_is(init) || init->shape != state->loop->shape->tuple[index])
-    return false;
+  if (!may_rewrite(walk) || !constant_value_is(init) || init->shape != state->loop->shape->tuple[index]) return false;
   if (!loop_state_is_invariant(state, index) && !(constant_value_is(next) && constant_value_equal(init, next)))
     return false;
   bool inside = is_used_inside(state, index), test = tuple_element_is_read(state->test, index),
        outside = tuple_element_is_read(state->outside, index);
   if (!inside && !test && !outside) return false;
-  simplifier_note(simplifier, "constant-state", state->loop);
+  control_walk_note(walk, "constant-state", state->loop);
   if (inside) sink_inside(state, index, init);
   if (test) tuple_redirect_element(state->test, index, constant_value_copy(state->condition, init));
   if (outside) tuple_redirect_element(state->outside, index, init);
@@ -67,11 +66,11 @@ static bool sink_constant(Simplifier *simplifier, LoopState *state, int index) {
 }
 
 /* What a loop only hands on is outside what it was before. */
-static bool read_invariant_outside(Simplifier *simplifier, LoopState *state, int index) {
+static bool read_invariant_outside(ControlWalk *walk, LoopState *state, int index) {
   HloInstruction *init = state->init->operands[index];
-  if (!may_rewrite(simplifier) || !loop_state_is_invariant(state, index)) return false;
+  if (!may_rewrite(walk) || !loop_state_is_invariant(state, index)) return false;
   if (!tuple_element_is_read(state->outside, index) || init->shape != state->loop->shape->tuple[index]) return false;
-  simplifier_note(simplifier, "invariant-outside", state->loop);
+  control_walk_note(walk, "invariant-outside", state->loop);
   return tuple_redirect_element(state->outside, index, init);
 }
 
@@ -86,22 +85,22 @@ static bool are_alike(const LoopState *state, int a, int b) {
 }
 
 /* Of two elements that are always equal one is enough: nobody reads |b| any more. */
-static bool read_twin(Simplifier *simplifier, LoopState *state, int a, int b) {
+static bool read_twin(ControlWalk *walk, LoopState *state, int a, int b) {
   HloInstruction *tuples[] = {state->inside, state->test, state->outside};
   bool redirected = false;
-  for (int i = 0; i < 3 && may_rewrite(simplifier); i++) {
+  for (int i = 0; i < 3 && may_rewrite(walk); i++) {
     if (tuple_element_is_read(tuples[i], b))
       redirected |= tuple_redirect_element(tuples[i], b, tuple_element(tuples[i], a));
   }
-  if (redirected) simplifier_note(simplifier, "same-state", state->loop);
+  if (redirected) control_walk_note(walk, "same-state", state->loop);
   return redirected;
 }
 
 /* Elements by what they begin with: the first that begins so, then the next. */
-static bool merge_twins(Simplifier *simplifier, LoopState *state) {
+static bool merge_twins(ControlWalk *walk, LoopState *state) {
   enum { CHAIN_LIMIT = 8 };
   bool changed = false;
-  Arena *scratch = simplifier->context->scratch;
+  Arena *scratch = walk->context->scratch;
   IntMap last;
   int_map_init(&last, scratch);
   int *previous = ARENA_NEW_ARRAY(scratch, int, state->count + 1);
@@ -112,7 +111,7 @@ static bool merge_twins(Simplifier *simplifier, LoopState *state) {
     previous[i] = (int)at;
     for (int seen = 0; at >= 0 && seen < CHAIN_LIMIT; seen++, at = previous[at]) {
       if (!are_alike(state, (int)at, i)) continue;
-      changed |= read_twin(simplifier, state, (int)at, i);
+      changed |= read_twin(walk, state, (int)at, i);
       break;
     }
     int_map_set(&last, key, i);
@@ -164,9 +163,9 @@ static void find_needs(Needs *needs) {
   }
 }
 
-static bool drop_dead_state(Simplifier *simplifier, LoopState *state) {
-  Arena *scratch = simplifier->context->scratch;
-  if (state->is_read_whole || !may_rewrite(simplifier)) return false;
+static bool drop_dead_state(ControlWalk *walk, LoopState *state) {
+  Arena *scratch = walk->context->scratch;
+  if (state->is_read_whole || !may_rewrite(walk)) return false;
   Needs needs = {.state = state, .elements = ARENA_NEW_ARRAY(scratch, bool, state->count + 1), .scratch = scratch};
   int_map_init(&needs.seen, scratch);
   find_needs(&needs);
@@ -174,7 +173,7 @@ static bool drop_dead_state(Simplifier *simplifier, LoopState *state) {
   for (int i = 0; i < state->count; i++) kept += needs.elements[i];
   /* A loop of which nothing is needed is dead as a whole. */
   if (kept == state->count || kept == 0) return false;
-  simplifier_note(simplifier, "dead-state", state->loop);
+  control_walk_note(walk, "dead-state", state->loop);
   loop_state_rebuild(state, needs.elements, NULL, 0, NULL, scratch);
   return true;
 }
@@ -196,9 +195,9 @@ static int always(ComparisonDirection direction, int64_t least, int64_t most, in
 
 /* compare(counter, constant) in the body, where the counter's range decides it: as when a front end asks whether an
  * index is negative */
-static bool decide_comparison(Simplifier *simplifier, const LoopState *state, const TripCount *count,
+static bool decide_comparison(ControlWalk *walk, const LoopState *state, const TripCount *count,
                               HloInstruction *compare) {
-  if (compare->opcode != HLO_COMPARE || !may_rewrite(simplifier)) return false;
+  if (compare->opcode != HLO_COMPARE || !may_rewrite(walk)) return false;
   const HloInstruction *constant = compare->operands[1];
   if (trip_count_element(compare->operands[0], state->inside) != count->index) return false;
   if (constant->opcode != HLO_CONSTANT || hlo_instruction_literal(constant)->elided || compare->user_count == 0)
@@ -211,43 +210,42 @@ static bool decide_comparison(Simplifier *simplifier, const LoopState *state, co
   if (known < 0) return false;
   Literal *literal = literal_create(state->body->module->arena, compare->shape);
   literal_set_int(literal, 0, known);
-  simplifier_note(simplifier, "known-comparison", compare);
+  control_walk_note(walk, "known-comparison", compare);
   hlo_instruction_replace_all_uses(compare, hlo_computation_add_constant(state->body, literal, (StringView){0}));
   return true;
 }
 
-static bool decide_comparisons(Simplifier *simplifier, const LoopState *state) {
+static bool decide_comparisons(ControlWalk *walk, const LoopState *state) {
   TripCount count;
   bool changed = false;
   if (!trip_count_find(state->loop, &count) || count.trips < 1) return false;
-  Arena *scratch = simplifier->context->scratch;
+  Arena *scratch = walk->context->scratch;
   int64_t instructions = state->body->instructions.count;
   HloInstruction **list = ARENA_COPY_ARRAY(scratch, HloInstruction *, state->body->instructions.data, instructions);
-  for (int64_t i = 0; i < instructions; i++) changed |= decide_comparison(simplifier, state, &count, list[i]);
+  for (int64_t i = 0; i < instructions; i++) changed |= decide_comparison(walk, state, &count, list[i]);
   return changed;
 }
 
 /* --- the pass --- */
 
-static bool simplify_state(Simplifier *simplifier, LoopState *state) {
+static bool simplify_state(ControlWalk *walk, LoopState *state) {
   bool changed = false;
   for (int i = 0; i < state->count; i++) {
-    changed |= sink_constant(simplifier, state, i) || read_invariant_outside(simplifier, state, i);
+    changed |= sink_constant(walk, state, i) || read_invariant_outside(walk, state, i);
   }
-  changed |= merge_twins(simplifier, state);
-  changed |= decide_comparisons(simplifier, state);
-  return drop_dead_state(simplifier, state) || changed;
+  changed |= merge_twins(walk, state);
+  changed |= decide_comparisons(walk, state);
+  return drop_dead_state(walk, state) || changed;
 }
 
-static bool simplify_loop(Simplifier *simplifier, HloInstruction *loop) {
+static bool simplify_loop(ControlWalk *walk, HloInstruction *loop) {
   LoopState state;
-  if (!hlo_pass_may_rewrite(simplifier->context)) return false;
-  if (replace_short_loop(simplifier, loop)) return true;
-  return loop_state_read(loop, &simplifier->sites, &state) && simplify_state(simplifier, &state);
+  if (replace_short_loop(walk, loop)) return true;
+  return loop_state_read(loop, &walk->sites, &state) && simplify_state(walk, &state);
 }
 
 static Status run_while_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
-  *out_changed |= simplifier_run(context, module, HLO_WHILE, simplify_loop);
+  *out_changed |= control_walk_run(context, module, HLO_WHILE, simplify_loop);
   return STATUS_OK;
 }
 

@@ -1,9 +1,7 @@
 /* Short loops of elementwise arithmetic become their rounds one after the other: they fuse, and counters fold. */
 #include "hlo/analysis/trip_count.h"
-#include "passes/cleanup/control_edges.h"
-#include "passes/control/call_sites.h"
+#include "passes/control/control_walk.h"
 #include "passes/control/tuple_edit.h"
-#include "passes/pipeline/hlo_pass.h"
 
 /* What is unrolled may grow to so many instructions, so that a fusion takes it whole. */
 enum { MOST_TRIPS = 16, MOST_INSTRUCTIONS = 192 };
@@ -53,39 +51,21 @@ static bool condition_is_pure(const HloInstruction *loop) {
   return true;
 }
 
-static bool unroll(HloPassContext *context, HloInstruction *loop) {
+static bool unroll(ControlWalk *walk, HloInstruction *loop) {
   int64_t trips;
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
   if (!is_worth_unrolling(loop, &trips) || !condition_is_pure(loop)) return false;
   if (body->root->shape != loop->shape || loop->operands[0]->shape != loop->shape) return false;
-  hlo_pass_count_rewrite(context, "unroll", loop);
+  control_walk_note(walk, "unroll", loop);
   HloInstruction *value = loop->operands[0];
   for (int64_t i = 0; i < trips; i++) value = hlo_computation_inline(loop->parent, body, &value);
   hlo_instruction_replace_all_uses(loop, value);
-  tuple_edit_retire(loop, context->scratch);
+  tuple_edit_retire(loop, walk->context->scratch);
   return true;
 }
 
-static bool unroll_loops(HloPassContext *context, HloComputation *computation) {
-  int64_t count;
-  bool changed = false;
-  ControlEdges edges;
-  control_edges_init(&edges, computation, context->scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
-  for (int64_t i = 0; i < count && hlo_pass_may_rewrite(context); i++) {
-    if (order[i]->opcode != HLO_WHILE || control_edges_touch(&edges, order[i])) continue;
-    changed |= unroll(context, order[i]);
-  }
-  if (changed) hlo_computation_remove_dead(computation);
-  return changed;
-}
-
 static Status run_unroller(HloPassContext *context, HloModule *module, bool *out_changed) {
-  int64_t count;
-  if (!call_sites_exist(module, HLO_WHILE)) return STATUS_OK;
-  HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) *out_changed |= unroll_loops(context, order[i]);
-  if (*out_changed) hlo_module_remove_unreachable(module);
+  *out_changed |= control_walk_run(context, module, HLO_WHILE, unroll);
   return STATUS_OK;
 }
 

@@ -27,11 +27,8 @@ static HloInstruction *known_array(const HloInstruction *instruction) {
 static bool expand_sizes(HloComputation *computation, Arena *scratch) {
   int64_t count;
   bool changed = false;
-  ControlEdges edges;
-  control_edges_init(&edges, computation, scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+  HloInstruction **order = control_edges_free_order(computation, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
-    if (control_edges_touch(&edges, order[i])) continue;
     HloInstruction *size = known_size(order[i]), *array = known_array(order[i]);
     if (size == NULL && array == NULL) continue;
     if (size != NULL) hlo_instruction_inherit_metadata(size, order[i]);

@@ -70,13 +70,10 @@ static bool is_dead(const HloInstruction *instruction) {
 static bool simplify_computation(HloPassContext *context, const RuleIndex *index, HloComputation *computation) {
   int64_t count;
   bool changed = false;
-  ControlEdges edges;
-  control_edges_init(&edges, computation, context->scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
+  HloInstruction **order = control_edges_free_order(computation, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     /* Sizes set at run time are more than the shape says. */
     if (is_dead(order[i]) || shape_is_dynamic(order[i]->shape)) continue;
-    if (control_edges_touch(&edges, order[i])) continue;
     changed |= rewrite_instruction(context, index, order[i]);
   }
   /* All at once: one by one would move the rest of the list each time. */

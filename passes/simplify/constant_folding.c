@@ -107,12 +107,8 @@ static bool fold_instruction(Folder *folder, HloInstruction *instruction) {
 static bool fold_computation(Folder *folder, HloComputation *computation) {
   int64_t count;
   bool changed = false;
-  ControlEdges edges;
-  control_edges_init(&edges, computation, folder->context->scratch);
-  HloInstruction **order = hlo_computation_post_order(computation, folder->context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) {
-    if (!control_edges_touch(&edges, order[i])) changed |= fold_instruction(folder, order[i]);
-  }
+  HloInstruction **order = control_edges_free_order(computation, folder->context->scratch, &count);
+  for (int64_t i = 0; i < count; i++) changed |= fold_instruction(folder, order[i]);
   if (changed) hlo_computation_remove_dead(computation);
   return changed;
 }
