@@ -34,54 +34,52 @@ static void begin(StreamFixture *fixture, int32_t queue, int32_t producer) {
   if (producer >= 0) command_stream_add_edge(&fixture->stream, producer);
 }
 
+/* A command as begin makes, which touches the Buffer's bytes from |base| on. */
+static void add_write(StreamFixture *fixture, int32_t queue, int32_t producer, int64_t base, int64_t bytes) {
+  begin(fixture, queue, producer);
+  write_bytes(fixture, BUFFER_OBJECT, base, bytes);
+}
+
+static void add_read(StreamFixture *fixture, int32_t queue, int32_t producer, int64_t base, int64_t bytes) {
+  begin(fixture, queue, producer);
+  read_bytes(fixture, BUFFER_OBJECT, base, bytes);
+}
+
 /* --- streams by hand --- */
 
 static void write_that_may_come_late_is_a_difference(void **state) {
-  begin(*state, LD, -1);
-  write_bytes(*state, BUFFER_OBJECT, 128, 64);
-  begin(*state, EX, -1);
-  read_bytes(*state, BUFFER_OBJECT, 136, 4);
+  add_write(*state, LD, -1, 128, 64);
+  add_read(*state, EX, -1, 136, 4);
   expect_difference(*state, (VersionDifference){1, BUFFER_OBJECT, 136, 0, FROM_BEFORE});
 }
 
 static void write_that_may_come_early_is_a_difference(void **state) {
-  begin(*state, LD, -1);
-  write_bytes(*state, BUFFER_OBJECT, 0, 64);
-  begin(*state, EX, 0);
-  read_bytes(*state, BUFFER_OBJECT, 0, 64);
-  begin(*state, LD, -1);
-  write_bytes(*state, BUFFER_OBJECT, 60, 64);
+  add_write(*state, LD, -1, 0, 64);
+  add_read(*state, EX, 0, 0, 64);
+  add_write(*state, LD, -1, 60, 64);
   expect_difference(*state, (VersionDifference){1, BUFFER_OBJECT, 60, 0, 2});
 }
 
 static void edge_orders(void **state) {
-  begin(*state, LD, -1);
-  write_bytes(*state, BUFFER_OBJECT, 128, 64);
-  begin(*state, EX, 0);
-  read_bytes(*state, BUFFER_OBJECT, 136, 4);
+  add_write(*state, LD, -1, 128, 64);
+  add_read(*state, EX, 0, 136, 4);
   expect_none(*state);
 }
 
 /* The load is complete before the store starts, by way of the operation, which touches other bytes. */
 static void edges_order_transitively(void **state) {
-  begin(*state, LD, -1);
-  write_bytes(*state, BUFFER_OBJECT, 0, 64);
-  begin(*state, EX, 0);
-  write_bytes(*state, BUFFER_OBJECT, 64, 64);
-  begin(*state, ST, 1);
-  read_bytes(*state, BUFFER_OBJECT, 0, 128);
+  add_write(*state, LD, -1, 0, 64);
+  add_write(*state, EX, 0, 64, 64);
+  add_read(*state, ST, 1, 0, 128);
   expect_none(*state);
 }
 
 /* What waits for a later command of a queue that completes in order waits for the earlier ones too. */
 static void later_command_of_a_queue_covers_earlier_ones(void **state) {
   StreamFixture *fixture = *state;
-  begin(fixture, LD, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 0, 64);
-  begin(fixture, LD, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 64, 64);
-  begin(fixture, EX, 1);
-  read_bytes(fixture, BUFFER_OBJECT, 0, 128);
+  add_write(fixture, LD, -1, 0, 64);
+  add_write(fixture, LD, -1, 64, 64);
+  add_read(fixture, EX, 1, 0, 128);
   expect_none(fixture);
   fixture->queues[LD].complete = COMPLETE_UNORDERED;
   expect_difference(fixture, (VersionDifference){2, BUFFER_OBJECT, 0, 0, FROM_BEFORE});
@@ -89,13 +87,10 @@ static void later_command_of_a_queue_covers_earlier_ones(void **state) {
 
 static void barrier_separates(void **state) {
   StreamFixture *fixture = *state;
-  begin(fixture, LD, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 0, 64);
-  begin(fixture, ST, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 64, 64);
+  add_write(fixture, LD, -1, 0, 64);
+  add_write(fixture, ST, -1, 64, 64);
   command_stream_add_barrier(&fixture->stream, 0, UINT64_C(1) << LD);
-  begin(fixture, EX, -1);
-  read_bytes(fixture, BUFFER_OBJECT, 0, 64);
+  add_read(fixture, EX, -1, 0, 64);
   expect_none(fixture);
   read_bytes(fixture, BUFFER_OBJECT, 64, 64); /* the barrier did not wait for the other queue */
   expect_difference(fixture, (VersionDifference){3, BUFFER_OBJECT, 64, 1, FROM_BEFORE});
@@ -118,13 +113,10 @@ static void interleaved_runs_are_apart(void **state) {
 static void writes_that_nobody_reads_have_no_order(void **state) {
   StreamFixture *fixture = *state;
   int32_t y = command_stream_add_object(&fixture->stream, SV("y"), 64, 0);
-  begin(fixture, LD, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 0, 64);
-  begin(fixture, EX, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 0, 64);
+  add_write(fixture, LD, -1, 0, 64);
+  add_write(fixture, EX, -1, 0, 64);
   expect_none(fixture);
-  begin(fixture, ST, 1);
-  read_bytes(fixture, BUFFER_OBJECT, 32, 1);
+  add_read(fixture, ST, 1, 32, 1);
   expect_difference(fixture, (VersionDifference){2, BUFFER_OBJECT, 32, 1, 0});
   command_stream_add_edge(&fixture->stream, 0); /* the store waits for both, and they are as before */
   expect_difference(fixture, (VersionDifference){2, BUFFER_OBJECT, 32, 1, 0});
@@ -140,10 +132,8 @@ static void writes_that_nobody_reads_have_no_order(void **state) {
 /* --- a command and its own bytes --- */
 
 static void command_may_read_what_it_wrote(void **state) {
-  begin(*state, LD, -1);
-  write_bytes(*state, BUFFER_OBJECT, 0, 96);
-  begin(*state, EX, 0);
-  read_bytes(*state, BUFFER_OBJECT, 0, 64);
+  add_write(*state, LD, -1, 0, 96);
+  add_read(*state, EX, 0, 0, 64);
   write_bytes(*state, BUFFER_OBJECT, 32, 64);
   expect_difference(*state, (VersionDifference){1, BUFFER_OBJECT, 32, 0, 1});
 }
@@ -151,8 +141,7 @@ static void command_may_read_what_it_wrote(void **state) {
 static void update_reads_first(void **state) {
   StreamFixture *fixture = *state;
   ByteBox all = dense_box(0, 64);
-  begin(fixture, LD, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 0, 64);
+  add_write(fixture, LD, -1, 0, 64);
   begin(fixture, EX, 0);
   command_stream_add_update_read(&fixture->stream, BUFFER_OBJECT, &all);
   command_stream_add_update_write(&fixture->stream, BUFFER_OBJECT, &all);
@@ -164,12 +153,10 @@ static void update_reads_first(void **state) {
 /* Two results in one place: which one stays? */
 static void command_writes_a_byte_once(void **state) {
   StreamFixture *fixture = *state;
-  begin(fixture, EX, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 0, 64);
+  add_write(fixture, EX, -1, 0, 64);
   write_bytes(fixture, BUFFER_OBJECT, 32, 64);
   expect_none(fixture); /* nobody wants to know */
-  begin(fixture, ST, 0);
-  read_bytes(fixture, BUFFER_OBJECT, 0, 64);
+  add_read(fixture, ST, 0, 0, 64);
   expect_difference(fixture, (VersionDifference){1, BUFFER_OBJECT, 32, 0, 0});
 }
 
@@ -191,8 +178,7 @@ static void scratch_is_not_written_by_others(void **state) {
   ByteBox rows = dense_box(0, 64);
   begin(fixture, EX, -1);
   command_stream_add_scratch(&fixture->stream, BUFFER_OBJECT, &rows);
-  begin(fixture, LD, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 60, 64);
+  add_write(fixture, LD, -1, 60, 64);
   expect_difference(fixture, (VersionDifference){0, BUFFER_OBJECT, 60, 0, 1});
 }
 
@@ -201,8 +187,7 @@ static void scratch_is_not_written_by_others(void **state) {
 static void executions_are_held_to_the_rules(void **state) {
   StreamFixture *fixture = *state;
   ByteBox all = dense_box(0, 64);
-  begin(fixture, LD, -1);
-  write_bytes(fixture, BUFFER_OBJECT, 0, 64);
+  add_write(fixture, LD, -1, 0, 64);
   begin(fixture, EX, 0);
   command_stream_add_update_read(&fixture->stream, BUFFER_OBJECT, &all);
   command_stream_add_update_write(&fixture->stream, BUFFER_OBJECT, &all);
@@ -273,11 +258,9 @@ static uint64_t halves_provenance(StreamFixture *fixture, int64_t base, bool swa
     begin(fixture, LD, -1);
     read_bytes(fixture, x, at, 32);
     write_bytes(fixture, BUFFER_OBJECT, base, 32);
-    begin(fixture, EX, -1);
-    read_bytes(fixture, BUFFER_OBJECT, base, 32);
+    add_read(fixture, EX, -1, base, 32);
     write_bytes(fixture, BUFFER_OBJECT, base + 32, 32);
-    begin(fixture, ST, -1);
-    read_bytes(fixture, BUFFER_OBJECT, base + 32, 32);
+    add_read(fixture, ST, -1, base + 32, 32);
     write_bytes(fixture, y, at, 32);
   }
   return byte_versions_provenance(fixture->scratch, &fixture->stream, commands, out_inputs);
@@ -305,12 +288,10 @@ static uint64_t sum_provenance(StreamFixture *fixture, int64_t first, int64_t se
     read_bytes(fixture, x, parts[i], 32);
     write_bytes(fixture, BUFFER_OBJECT, places[i], 32);
   }
-  begin(fixture, EX, -1);
-  read_bytes(fixture, BUFFER_OBJECT, first, 32);
+  add_read(fixture, EX, -1, first, 32);
   read_bytes(fixture, BUFFER_OBJECT, second, 32);
   write_bytes(fixture, BUFFER_OBJECT, 128, 32);
-  begin(fixture, ST, -1);
-  read_bytes(fixture, BUFFER_OBJECT, 128, 32);
+  add_read(fixture, ST, -1, 128, 32);
   write_bytes(fixture, y, 0, 32);
   return byte_versions_provenance(fixture->scratch, &fixture->stream, commands, NULL);
 }
@@ -329,8 +310,7 @@ static void bytes_nobody_wrote_are_found(void **state) {
   begin(fixture, LD, -1);
   read_bytes(fixture, x, 0, 64);
   write_bytes(fixture, BUFFER_OBJECT, 0, 63);
-  begin(fixture, ST, 0);
-  read_bytes(fixture, BUFFER_OBJECT, 0, 63);
+  add_read(fixture, ST, 0, 0, 63);
   ByteVersions versions = versions_of(fixture, &fixture->stream);
   VersionDifference difference;
   assert_false(byte_versions_uninitialised(&versions, &difference));

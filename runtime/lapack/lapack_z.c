@@ -1,24 +1,5 @@
 /* The handlers with complex elements in double precision. */
-#include <complex.h>
-#include <math.h>
-
-#include "runtime/lapack/lapack_call.h"
-
-#define HANDLER(name) HANDLER_OF(name)
-#define HANDLER_OF(name)                                         \
-  XLA_FFI_Error *lapack_z##name##_ffi(XLA_FFI_CallFrame *frame); \
-  XLA_FFI_Error *lapack_z##name##_ffi(XLA_FFI_CallFrame *frame)
-#define ROUTINE(name) ROUTINE_OF(name)
-#define ROUTINE_OF(name) LAPACKE_z##name##_work
-#define ELEMENT lapack_complex_double
+#define LETTER z
 #define REAL double
-#define REAL_PART(x) creal(x)
-#define Q ungqr
-#define APPLY_Q unmqr
-#define TRIDIAGONAL hetrd
-#define SYMMETRIC heevd
-#define DAGGER 'C'
-#define REAL_WORK(work) , work
-#define REAL_WORK_SIZED(work, size) , work, size
-#include "runtime/lapack/any_type.def"
+#define COMPLEX lapack_complex_double
 #include "runtime/lapack/complex_type.def"
