@@ -1,5 +1,6 @@
 /* Start, update and done: every start is taken up by exactly one end of its own kind. */
 #include "hlo/infer/verifier_internal.h"
+#include "hlo/ir/host_transfer.h"
 
 typedef struct Pairing {
   HloOpcode start, done;
@@ -32,10 +33,9 @@ static bool may_use(const Pairing *pairing, HloOpcode user) {
   return is_channel(pairing->start) && (user == HLO_TUPLE || user == HLO_OPT_BARRIER || user == HLO_ADD_DEPENDENCY);
 }
 
-/* Passes leave a transfer with the host done when it has its turn (async-to-sync): its parts are then read where its
- * end was, or nobody reads them. */
-static bool is_joined_transfer(const HloInstruction *start) {
-  if (!is_channel(start->opcode) || !hlo_instruction_bool(start, HLO_ATTR_IS_HOST_TRANSFER, false)) return false;
+/* One that passes left without an end: its parts are read where that was, or nobody reads them. */
+static bool is_whole_transfer(const HloInstruction *start) {
+  if (!host_transfer_is_sync(start)) return false;
   for (int32_t i = 0; i < start->user_count; i++) {
     if (start->users[i]->opcode != HLO_GET_TUPLE_ELEMENT) return false;
   }
@@ -44,7 +44,7 @@ static bool is_joined_transfer(const HloInstruction *start) {
 
 static void verify_start(Verifier *verifier, const HloInstruction *start, const Pairing *pairing) {
   const char *done = hlo_opcode_text(pairing->done);
-  if (is_joined_transfer(start)) return;
+  if (is_whole_transfer(start)) return;
   if (start->user_count != 1) {
     bool travels = is_channel(pairing->start) && start->user_count == 0 && hlo_instruction_is_root(start);
     if (travels) return;

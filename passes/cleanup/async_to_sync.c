@@ -1,3 +1,4 @@
+#include "hlo/ir/host_transfer.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/pipeline/hlo_pass.h"
 
@@ -96,6 +97,12 @@ static bool end_transfer(HloInstruction *done, const ControlEdges *edges) {
   return end != NULL;
 }
 
+static bool make_sync(HloInstruction *instruction) {
+  if (!host_transfer_is(instruction) || host_transfer_is_sync(instruction)) return false;
+  host_transfer_make_sync(instruction);
+  return true;
+}
+
 static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool *out_changed) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
@@ -105,6 +112,7 @@ static Status run_async_to_sync(HloPassContext *context, HloModule *module, bool
     HloInstruction **candidates =
         ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
     for (int64_t i = 0; i < count; i++) {
+      *out_changed |= make_sync(candidates[i]);
       if (end_transfer(candidates[i], &edges)) {
         *out_changed = true;
         continue;
