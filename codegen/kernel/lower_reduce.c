@@ -51,6 +51,17 @@ static bool are_independent(const Lowering *lowering, const HloInstruction *a, c
   return !reaches(a, b, &above_a) && !reaches(b, a, &above_b);
 }
 
+/* |reduce| needs one that is being folded right now, and for whose stage the one asked for is wanted. */
+static bool needs_unfinished(const Lowering *lowering, const HloInstruction *reduce) {
+  for (int64_t i = 0; i < lowering->folded.count; i++) {
+    const FoldedReduce *folded = &lowering->folded.data[i];
+    IntMap seen;
+    int_map_init(&seen, lowering->arena);
+    if (folded->values == NULL && reaches(reduce, folded->reduce, &seen)) return true;
+  }
+  return false;
+}
+
 /* |reduce| and others of the fusion along the same dims that can be folded at once; their number. */
 static int collect_together(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
                             const HloInstruction **out_reduces) {
@@ -60,7 +71,7 @@ static int collect_together(Lowering *lowering, const HloInstruction *reduce, co
   for (int64_t i = 0; i < lowering->fused->instructions.count && count < MAX_TOGETHER; i++) {
     const HloInstruction *other = lowering->fused->instructions.data[i];
     if (other->opcode != HLO_REDUCE || other == reduce || !hlo_same_reduced_dims(reduce, other)) continue;
-    bool joins = find_folded(lowering, other, outer) == NULL;
+    bool joins = find_folded(lowering, other, outer) == NULL && !needs_unfinished(lowering, other);
     for (int k = 0; joins && k < count; k++) joins = are_independent(lowering, out_reduces[k], other);
     if (joins) out_reduces[count++] = other;
   }
