@@ -143,9 +143,10 @@ static void emit_stores(KernelEmitter *emitter, int stage) {
   const KernelStage *info = &emitter->kernel->stages[stage];
   for (int i = 0; i < info->store_count; i++) point_value(&emitter->point, info->stores[i].value);
   KernelPoint *point = &emitter->point;
-  for (int i = 0; i < info->store_count; i++) {
-    if (point->lanes > 1 && kernel_stores_are_paired(emitter->kernel, stage, i, point->vector_dim)) {
-      point_store_pair(point, &info->stores[i++]);
+  for (int i = 0, count; i < info->store_count; i += count) {
+    count = point->lanes > 1 ? kernel_stores_in_turn(emitter->kernel, stage, i, point->vector_dim) : 1;
+    if (count > 1) {
+      point_store_in_turn(point, &info->stores[i], count);
     } else {
       point_store(point, &info->stores[i]);
     }

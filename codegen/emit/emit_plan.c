@@ -103,10 +103,9 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
     if (value->kind == KERNEL_LOAD) step += load_cost(kernel, value, dim, lanes);
     if (value->kind == KERNEL_APPLY) step += value_varies(kernel, v, dim) ? 1 : 0.5;
   }
-  for (int i = 0; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i++) {
-    bool is_paired = lanes > 1 && kernel_stores_are_paired(kernel, stage, i, dim);
-    step += is_paired ? 4 : 1.5 * store_cost(kernel, &kernel->stages[stage].stores[i], dim, lanes);
-    if (is_paired) i++;
+  for (int i = 0, count; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i += count) {
+    count = lanes > 1 ? kernel_stores_in_turn(kernel, stage, i, dim) : 1;
+    step += count > 1 ? 2.0 * count : 1.5 * store_cost(kernel, &kernel->stages[stage].stores[i], dim, lanes);
   }
   return step;
 }

@@ -94,6 +94,13 @@ Status element_pad(Lowering *lowering, const HloInstruction *instruction, const 
   return STATUS_OK;
 }
 
+static bool has_equal_pieces(const HloInstruction *concatenate) {
+  for (int k = 1; k < concatenate->operand_count; k++) {
+    if (!shape_same_dims(concatenate->operands[0]->shape, concatenate->operands[k]->shape)) return false;
+  }
+  return concatenate->operand_count > 1;
+}
+
 Status element_concatenate(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                            int32_t *out_value) {
   int64_t dimension = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS).data[0];
@@ -101,12 +108,17 @@ Status element_concatenate(Lowering *lowering, const HloInstruction *instruction
   for (int i = 0; i < instruction->shape->rank; i++) inner[i] = index[i];
   int64_t start = instruction->shape->dims[dimension];
   int32_t result = -1;
+  if (has_equal_pieces(instruction))
+    lowering_ask_unrolled(lowering, index[dimension], instruction->operands[0]->shape->dims[dimension]);
   for (int k = instruction->operand_count - 1; k >= 0; k--) {
     int64_t size = instruction->operands[k]->shape->dims[dimension];
     start -= size;
     if (size == 0) continue;
     int32_t predicate = lowering_in_range(lowering, index[dimension], start, start + size);
+    bool is_never = predicate >= 0 && lowering->values.data[predicate].kind == KERNEL_CONSTANT;
+    if (is_never && (k > 0 || result >= 0)) continue;
     inner[dimension] = index_add_constant(&lowering->space, index[dimension], -start);
+    if (size == 1) inner[dimension] = index_constant(0); /* the one element that it has, for all who ask */
     int32_t value;
     RETURN_IF_ERROR(lower_guarded(lowering, predicate, instruction->operands[k], inner, &value));
     result = result < 0 ? value : lowering_select(lowering, predicate, value, result);

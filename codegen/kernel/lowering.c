@@ -17,18 +17,79 @@ static IndexExpr add_dim(Lowering *lowering, int64_t extent, KernelDimKind kind,
   return index_dim(&lowering->space, dim, extent);
 }
 
+/* Dims that the points share are made once. */
+static IndexExpr dim_at_point(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage, DimOrigin origin) {
+  for (int d = 0; lowering->point > 0 && d < lowering->dims.count; d++) {
+    const DimOrigin *made = &lowering->origins.data[d];
+    if (made->ordinal == origin.ordinal && made->factor == origin.factor) return index_dim(&lowering->space, d, extent);
+  }
+  return add_dim(lowering, extent, kind, stage, origin);
+}
+
 IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage) {
   int ordinal = lowering->next_ordinal++;
   if (ordinal >= lowering->split_count || lowering->splits[ordinal].factor_count == 0) {
-    return add_dim(lowering, extent, kind, stage, (DimOrigin){ordinal, 0});
+    return dim_at_point(lowering, extent, kind, stage, (DimOrigin){ordinal, 0});
   }
   const DimSplit *split = &lowering->splits[ordinal];
   IndexExpr index = index_constant(0);
   for (int i = 0; i < split->factor_count; i++) {
-    IndexExpr part = add_dim(lowering, split->factors[i], kind, stage, (DimOrigin){ordinal, i});
+    IndexExpr part = split->unrolled[i]
+                         ? index_constant(lowering->point / lowering->point_stride % split->factors[i])
+                         : dim_at_point(lowering, split->factors[i], kind, stage, (DimOrigin){ordinal, i});
+    if (split->unrolled[i]) lowering->point_stride *= split->factors[i];
     index = index_add(&lowering->space, index_scale(&lowering->space, index, split->factors[i]), part);
   }
   return index;
+}
+
+int64_t lowering_point_count(const Lowering *lowering) {
+  int64_t count = 1;
+  for (int ordinal = 0; ordinal < lowering->split_count; ordinal++) {
+    const DimSplit *split = &lowering->splits[ordinal];
+    for (int i = 0; i < split->factor_count; i++) count *= split->unrolled[i] ? split->factors[i] : 1;
+  }
+  return count;
+}
+
+void lowering_begin_point(Lowering *lowering, int64_t point) {
+  lowering->may_unroll = true;
+  lowering->point = point;
+  lowering->point_stride = 1;
+  lowering->next_ordinal = 0;
+}
+
+/* The only dim of |index| that leads from piece to piece; |out_rest|: how far all else goes. */
+static int piece_dim(const Lowering *lowering, IndexExpr index, int64_t size, int64_t *out_coefficient,
+                     int64_t *out_rest) {
+  int found = -1;
+  int64_t rest = index.constant % size;
+  for (int t = 0; t < index.term_count; t++) {
+    const IndexAtom *atom = &lowering->space.atoms.data[index.terms[t].atom];
+    int64_t coefficient = index.terms[t].coefficient;
+    if (coefficient < 0 || atom->lower < 0) return -1;
+    if (coefficient * atom->upper < size - rest) {
+      rest += coefficient * atom->upper;
+      continue;
+    }
+    if (atom->kind != INDEX_ATOM_DIM || found >= 0) return -1;
+    found = atom->number;
+    *out_coefficient = coefficient;
+  }
+  *out_rest = rest;
+  return found;
+}
+
+void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size) {
+  int64_t coefficient = 0, rest = 0;
+  if (!lowering->may_unroll || lowering->unroll.is_made || lowering->stages.count > 0) return;
+  int dim = index.constant < 0 ? -1 : piece_dim(lowering, index, size, &coefficient, &rest);
+  if (dim < 0) return;
+  int64_t extent = lowering->dims.data[dim].extent, divisor = size / coefficient;
+  bool is_whole = coefficient % size == 0;
+  bool is_split = rest < coefficient && size % coefficient == 0 && extent % divisor == 0;
+  if (!is_whole && !is_split) return;
+  lowering->unroll = (UnrollRequest){true, lowering->origins.data[dim], extent, is_whole ? 1 : divisor};
 }
 
 void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage,

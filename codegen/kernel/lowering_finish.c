@@ -11,11 +11,26 @@ static void split_factor(DimSplit *split, int factor, int64_t extent, int64_t di
     split->factor_count = 1;
     split->factors[0] = extent;
   }
-  memmove(&split->factors[factor + 1], &split->factors[factor],
-          (size_t)(split->factor_count - factor) * sizeof(int64_t));
+  size_t behind = (size_t)(split->factor_count - factor);
+  memmove(&split->factors[factor + 1], &split->factors[factor], behind * sizeof *split->factors);
+  memmove(&split->unrolled[factor + 1], &split->unrolled[factor], behind * sizeof *split->unrolled);
   split->factors[factor] = extent / divisor;
   split->factors[factor + 1] = divisor;
   split->factor_count++;
+}
+
+enum { POINT_LIMIT = 8, FACTOR_LIMIT = 8 };
+
+static bool unroll(const Lowering *lowering, DimSplit *splits, int *split_count) {
+  const UnrollRequest *request = &lowering->unroll;
+  if (!request->is_made || request->origin.ordinal >= MAX_RANK) return false;
+  int64_t count = request->extent / request->divisor;
+  DimSplit *split = &splits[request->origin.ordinal];
+  if (count * lowering_point_count(lowering) > POINT_LIMIT || split->factor_count >= FACTOR_LIMIT) return false;
+  split_factor(split, request->origin.factor, request->extent, request->divisor);
+  split->unrolled[request->origin.factor] = true;
+  if (request->origin.ordinal >= *split_count) *split_count = request->origin.ordinal + 1;
+  return true;
 }
 
 bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count) {
@@ -28,12 +43,12 @@ bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_coun
     int64_t extent = lowering->dims.data[inner->number].extent;
     DimOrigin origin = lowering->origins.data[inner->number];
     if (extent % atom->divisor != 0 || origin.ordinal >= MAX_RANK) continue;
-    if (splits[origin.ordinal].factor_count >= 8 || lowering->dims.count >= KERNEL_MAX_DIMS - 2) continue;
+    if (splits[origin.ordinal].factor_count >= FACTOR_LIMIT || lowering->dims.count >= KERNEL_MAX_DIMS - 2) continue;
     split_factor(&splits[origin.ordinal], origin.factor, extent, atom->divisor);
     if (origin.ordinal >= *split_count) *split_count = origin.ordinal + 1;
     return true;
   }
-  return false;
+  return unroll(lowering, splits, split_count);
 }
 
 /* --- what is alive --- */

@@ -15,11 +15,20 @@
 typedef struct DimSplit {
   int factor_count;
   int64_t factors[MAX_RANK];
+  bool unrolled[MAX_RANK]; /* no dim of the Kernel: each of its indices is lowered by itself (lowering_begin_point) */
 } DimSplit;
 
 typedef struct DimOrigin {
   int ordinal, factor;
 } DimOrigin;
+
+/* A concatenation of equal pieces wishes to know which of them it is asked for. */
+typedef struct UnrollRequest {
+  bool is_made;
+  DimOrigin origin;
+  int64_t extent;
+  int64_t divisor; /* of the dim that is to be unrolled above it; 1: all of the dim */
+} UnrollRequest;
 
 typedef struct LoweringMemo LoweringMemo;
 
@@ -85,6 +94,10 @@ typedef struct Lowering {
   int next_ordinal;
   const DimSplit *splits; /* by ordinal; those beyond |split_count| are whole */
   int split_count;
+  bool may_unroll; /* the root walks its elements point by point */
+  int64_t point;   /* of the unrolled factors, as one number */
+  int64_t point_stride;
+  UnrollRequest unroll;
 } Lowering;
 
 /* --- dims and buffers --- */
@@ -96,6 +109,13 @@ IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, i
 /* Dims for all of |shape| in the order of its layout, outermost first; |out_index| by logical dimension. */
 void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage,
                             IndexExpr *out_index);
+
+/* Elements under way that are walked one by one: the product of the unrolled factors. */
+int64_t lowering_point_count(const Lowering *lowering);
+/* From here on dims are asked for again, from the first, as they are at point |point|. */
+void lowering_begin_point(Lowering *lowering, int64_t point);
+/* |index| stands in a dimension made of pieces of |size|: asks for the dim that chooses the piece to be unrolled. */
+void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size);
 
 /* The buffer bound to leaf |node| of operand |operand| (RESULT, IN_PLACE: of the result, operand -1); one each. */
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf);
@@ -268,7 +288,8 @@ Status root_select_and_scatter_fill(Lowering *, const HloInstruction *);
 
 /* --- finishing --- */
 
-/* Finds a dim whose DIV or MOD a finer split would remove, and refines |splits|; false when there is none. */
+/* Finds a dim whose DIV or MOD a finer split would remove, or that a concatenation wants unrolled, and refines
+ * |splits|; false when there is none. */
 bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count);
 /* Merges neighbouring dims that every expression walks as one, and freezes the Kernel. */
 Kernel *lowering_finish(Lowering *lowering);

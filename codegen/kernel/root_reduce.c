@@ -9,34 +9,49 @@ static int32_t result_buffer(Lowering *lowering, KernelBufferRole role, int offs
   return lowering_buffer(lowering, role, -1, lowering->result_node + offset, lowering_result_leaf(lowering, offset));
 }
 
+KernelStore lowering_result_store(Lowering *lowering, int number, const IndexExpr *index, int32_t value) {
+  int32_t buffer = result_buffer(lowering, KERNEL_RESULT, number);
+  return (KernelStore){buffer, lowering_address(lowering, lowering_result_leaf(lowering, number), index), value, -1};
+}
+
 Status root_elements(Lowering *lowering, const HloInstruction *root) {
   IndexExpr index[MAX_RANK];
   const Shape *shape = lowering_result_leaf(lowering, 0);
-  lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
-  if (lowering->is_empty) return STATUS_OK;
-  KernelStore store = {.predicate = -1};
-  RETURN_IF_ERROR(lower_element(lowering, root, index, &store.value));
-  store.buffer = result_buffer(lowering, KERNEL_RESULT, 0);
-  store.address = lowering_address(lowering, shape, index);
-  lowering_add_stage(lowering, &store, 1);
+  int64_t count = lowering_point_count(lowering);
+  KernelStore *stores = ARENA_NEW_ARRAY(lowering->arena, KernelStore, count);
+  for (int64_t point = 0; point < count; point++) {
+    int32_t value;
+    lowering_begin_point(lowering, point);
+    lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
+    if (lowering->is_empty) return STATUS_OK;
+    RETURN_IF_ERROR(lower_element(lowering, root, index, &value));
+    stores[point] = lowering_result_store(lowering, 0, index, value);
+  }
+  lowering_add_stage(lowering, stores, (int)count);
   return STATUS_OK;
 }
 
 Status root_dynamic_update_slice(Lowering *lowering, const HloInstruction *root) {
   const Shape *shape = lowering_result_leaf(lowering, 0), *update = root->operands[1]->shape;
   IndexExpr index[MAX_RANK], target[MAX_RANK];
-  for (int i = shape->rank - 1; i >= 0; i--) { /* in the order of the result's memory, whatever the update's layout */
-    int64_t dim = shape->layout.minor_to_major[i];
-    index[dim] = lowering_dim(lowering, update->dims[dim], KERNEL_PARALLEL, KERNEL_OUTER);
+  int64_t count = lowering_point_count(lowering);
+  KernelStore *stores = ARENA_NEW_ARRAY(lowering->arena, KernelStore, count);
+  for (int64_t point = 0; point < count; point++) {
+    lowering_begin_point(lowering, point);
+    for (int i = shape->rank - 1; i >= 0; i--) { /* in the order of the result's memory, whatever the update's layout */
+      int64_t dim = shape->layout.minor_to_major[i];
+      index[dim] = lowering_dim(lowering, update->dims[dim], KERNEL_PARALLEL, KERNEL_OUTER);
+    }
+    if (lowering->is_empty) return STATUS_OK;
+    KernelStore *store = &stores[point];
+    RETURN_IF_ERROR(lower_element(lowering, root->operands[1], index, &store->value));
+    RETURN_IF_ERROR(lower_dynamic_starts(lowering, root, 2, update->dims, target));
+    for (int i = 0; i < shape->rank; i++) target[i] = index_add(&lowering->space, target[i], index[i]);
+    store->buffer = result_buffer(lowering, KERNEL_IN_PLACE, 0);
+    store->address = lowering_address(lowering, shape, target);
+    store->predicate = -1;
   }
-  if (lowering->is_empty) return STATUS_OK;
-  KernelStore store = {.predicate = -1};
-  RETURN_IF_ERROR(lower_element(lowering, root->operands[1], index, &store.value));
-  RETURN_IF_ERROR(lower_dynamic_starts(lowering, root, 2, update->dims, target));
-  for (int i = 0; i < shape->rank; i++) target[i] = index_add(&lowering->space, target[i], index[i]);
-  store.buffer = result_buffer(lowering, KERNEL_IN_PLACE, 0);
-  store.address = lowering_address(lowering, shape, target);
-  lowering_add_stage(lowering, &store, 1);
+  lowering_add_stage(lowering, stores, (int)count);
   return STATUS_OK;
 }
 
@@ -117,11 +132,6 @@ Status lowering_fold_inputs(Lowering *lowering, const HloInstruction *reduce, co
     return STATUS_OK;
   }
   return fold_region(lowering, region, inputs, inits, count, inside, out_finals);
-}
-
-KernelStore lowering_result_store(Lowering *lowering, int number, const IndexExpr *index, int32_t value) {
-  int32_t buffer = result_buffer(lowering, KERNEL_RESULT, number);
-  return (KernelStore){buffer, lowering_address(lowering, lowering_result_leaf(lowering, number), index), value, -1};
 }
 
 static void store_results(Lowering *lowering, const IndexExpr *index, const int32_t *values, int count) {

@@ -16,17 +16,21 @@ static KernelStore store_of(Lowering *lowering, const LoweringResult *result, co
 static Status make_elements(Lowering *lowering) {
   const Shape *walked = shape_of(&lowering->results[0]);
   IndexExpr walk[MAX_RANK], index[MAX_RANK];
-  lowering_dims_of_shape(lowering, walked, KERNEL_PARALLEL, KERNEL_OUTER, walk);
-  IndexExpr linear = lowering_linearize(lowering, walk, walked->dims, walked->rank);
-  KernelStore *stores = ARENA_NEW_ARRAY(lowering->arena, KernelStore, lowering->result_count);
-  for (int i = 0; i < lowering->result_count; i++) {
-    const LoweringResult *result = &lowering->results[i];
-    int32_t value;
-    lowering_delinearize(lowering, linear, shape_of(result)->dims, shape_of(result)->rank, index);
-    RETURN_IF_ERROR(lower_element(lowering, result->made, index, &value));
-    stores[i] = store_of(lowering, result, index, value);
+  int64_t points = lowering_point_count(lowering), count = points * lowering->result_count;
+  KernelStore *stores = ARENA_NEW_ARRAY(lowering->arena, KernelStore, count);
+  for (int64_t point = 0; point < points; point++) {
+    lowering_begin_point(lowering, point);
+    lowering_dims_of_shape(lowering, walked, KERNEL_PARALLEL, KERNEL_OUTER, walk);
+    IndexExpr linear = lowering_linearize(lowering, walk, walked->dims, walked->rank);
+    for (int i = 0; i < lowering->result_count; i++) {
+      const LoweringResult *result = &lowering->results[i];
+      int32_t value;
+      lowering_delinearize(lowering, linear, shape_of(result)->dims, shape_of(result)->rank, index);
+      RETURN_IF_ERROR(lower_element(lowering, result->made, index, &value));
+      stores[i * points + point] = store_of(lowering, result, index, value); /* neighbours stand together */
+    }
   }
-  lowering_add_stage(lowering, stores, lowering->result_count);
+  lowering_add_stage(lowering, stores, (int)count);
   return STATUS_OK;
 }
 

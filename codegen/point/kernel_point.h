@@ -47,8 +47,8 @@ LLVMValueRef point_value_lanes(KernelPoint *point, int32_t value);
 void point_set_value(KernelPoint *point, int32_t value, LLVMValueRef computed);
 /* A KernelStore at the current point. */
 void point_store(KernelPoint *point, const KernelStore *store);
-/* Two that are paired along the dim in lanes (kernel_stores_are_paired): their lanes in turn. */
-void point_store_pair(KernelPoint *point, const KernelStore *stores);
+/* |count| that write in turn along the dim in lanes (kernel_stores_in_turn). */
+void point_store_in_turn(KernelPoint *point, const KernelStore *stores, int count);
 /* The address of load |value| at the first lane, whatever its predicate. */
 LLVMValueRef point_load_pointer(KernelPoint *point, int32_t value);
 
@@ -79,8 +79,8 @@ AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr);
 /* True when |expr| moves by a constant, |*out_stride|, from one index of |dim| to the next. */
 bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
 
-/* Whether stores |number| and |number| + 1 of |stage| write neighbours (the parts of a complex number), and the next
- * two those behind when |dim| moves by one: together they are contiguous. */
-bool kernel_stores_are_paired(const Kernel *kernel, int stage, int number, int dim);
+/* How many stores of |stage|, from |number| on, write neighbours (the parts of a complex number, columns joined), and
+ * those behind them when |dim| moves by one, so that together they are contiguous: 2, 4, or 1 for none of this. */
+int kernel_stores_in_turn(const Kernel *kernel, int stage, int number, int dim);
 
 #endif

@@ -51,14 +51,18 @@ bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t 
   return true;
 }
 
-bool kernel_stores_are_paired(const Kernel *kernel, int stage, int number, int dim) {
-  if (number + 1 >= kernel->stages[stage].store_count) return false;
-  const KernelStore *first = &kernel->stages[stage].stores[number], *second = first + 1;
-  if (first->buffer != second->buffer || first->predicate != second->predicate) return false;
-  IndexExpr next = first->address;
-  next.constant++;
+int kernel_stores_in_turn(const Kernel *kernel, int stage, int number, int dim) {
+  const KernelStore *first = &kernel->stages[stage].stores[number];
   int64_t stride;
-  return index_equal(next, second->address) && kernel_plain_stride(kernel, first->address, dim, &stride) && stride == 2;
+  if (!kernel_plain_stride(kernel, first->address, dim, &stride) || (stride != 2 && stride != 4)) return 1;
+  if (number + stride > kernel->stages[stage].store_count) return 1;
+  IndexExpr next = first->address;
+  for (int i = 1; i < stride; i++) {
+    next.constant++;
+    if (first[i].buffer != first->buffer || first[i].predicate != first->predicate) return 1;
+    if (!index_equal(next, first[i].address)) return 1;
+  }
+  return (int)stride;
 }
 
 /* base + coefficient × atom; positions that a predicate excludes may be negative, so nothing here promises not to wrap.

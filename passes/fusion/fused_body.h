@@ -9,10 +9,14 @@ typedef struct FusedBody {
   HloComputation *caller, *fused;
   IntMap inside; /* instruction → what stands for it in |fused| */
   HloInstructionArray operands;
-  Arena *arena; /* temporary */
+  IntMap origins; /* scalar → how many of those that the members read are made from it */
+  Arena *arena;   /* temporary */
 } FusedBody;
 
 void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, Arena *arena);
+/* Says who will be added: where they read several scalars that cheap arithmetic makes from one (the rounds of a key),
+ * that one becomes the operand. */
+void fused_body_expect(FusedBody *body, HloInstruction *const *members, int64_t count);
 /* What stands for |value| inside: a member's copy, a scalar constant's, or a parameter. */
 HloInstruction *fused_body_value(FusedBody *body, HloInstruction *value);
 /* A copy of |member|; of what it computes, when it is a fusion. */

@@ -70,9 +70,11 @@ static bool is_reshaping_bitcast(const HloInstruction *instruction) {
   return from->type == to->type && shape_has_default_layout(from) && shape_has_default_layout(to);
 }
 
-static bool is_elementwise_bitcast(const HloInstruction *instruction) {
+/* Bits in their places, or those of integers and floats taken apart and put together. */
+static bool is_plain_bitcast(const HloInstruction *instruction) {
   const Shape *from = instruction->operands[0]->shape, *to = instruction->shape;
-  return type_bits(from->type) == type_bits(to->type) && shape_same_dims(from, to);
+  if (type_bits(from->type) == type_bits(to->type)) return shape_same_dims(from, to);
+  return !type_is_complex(from->type) && !type_is_complex(to->type) && from->type != TYPE_PRED && to->type != TYPE_PRED;
 }
 
 /* Each of its windows is a few neighbours: no sums of all before an element. */
@@ -100,7 +102,7 @@ FusionCost fusion_cost(const HloInstruction *instruction) {
     case HLO_COPY: /* into another layout it reads against the grain, as a transpose does */
       return instruction->operands[0]->shape == instruction->shape ? FUSION_COST_FREE : FUSION_COST_HIGH;
     case HLO_BITCAST: return is_reshaping_bitcast(instruction) ? FUSION_COST_FREE : FUSION_COST_NONE;
-    case HLO_BITCAST_CONVERT: return is_elementwise_bitcast(instruction) ? FUSION_COST_CHEAP : FUSION_COST_NONE;
+    case HLO_BITCAST_CONVERT: return is_plain_bitcast(instruction) ? FUSION_COST_CHEAP : FUSION_COST_NONE;
     case HLO_PAD: return FUSION_COST_CHEAP;
     case HLO_CONCATENATE: return instruction->operand_count <= CONCATENATE_LIMIT ? FUSION_COST_CHEAP : FUSION_COST_NONE;
     case HLO_TRANSPOSE: /* reads against the grain: once is enough */
@@ -193,8 +195,17 @@ bool fusion_permutes(const HloInstruction *user) {
 
 /* Reshapes keep the position in row-major order, which is what maps are relative to. */
 static bool keeps_index(const HloInstruction *user) {
+  if (user->opcode == HLO_BITCAST_CONVERT) return shape_same_dims(user->shape, user->operands[0]->shape);
   if (user->opcode == HLO_RESHAPE || user->opcode == HLO_BITCAST) return is_reshaping_bitcast(user);
-  return hlo_opcode_has(user->opcode, OP_ELEMENTWISE) || user->opcode == HLO_BITCAST_CONVERT;
+  return hlo_opcode_has(user->opcode, OP_ELEMENTWISE);
+}
+
+/* The loop along its pieces is unrolled (codegen/kernel), and each is evaluated at the same elements. */
+static bool has_equal_pieces(const HloInstruction *concatenate) {
+  for (int k = 1; k < concatenate->operand_count; k++) {
+    if (!shape_same_dims(concatenate->operands[0]->shape, concatenate->operands[k]->shape)) return false;
+  }
+  return true;
 }
 
 uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t map) {
@@ -203,7 +214,7 @@ uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t ma
   name = hash_combine(name, hlo_instruction_attrs_hash(user));
   name = hash_combine(name, (uint64_t)(uintptr_t)user->shape);
   name = hash_combine(name, (uint64_t)(uintptr_t)user->operands[operand]->shape);
-  if (user->opcode == HLO_CONCATENATE) name = hash_combine(name, (uint64_t)operand);
+  if (user->opcode == HLO_CONCATENATE && !has_equal_pieces(user)) name = hash_combine(name, (uint64_t)operand);
   if (user->opcode == HLO_DYNAMIC_SLICE) {
     for (int i = 1; i < user->operand_count; i++) name = hash_combine(name, (uint64_t)user->operands[i]->id);
   }
@@ -211,7 +222,8 @@ uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t ma
 }
 
 bool fusion_edge_expands(const HloInstruction *user, int operand) {
-  if (user->opcode != HLO_BROADCAST && !(user->opcode == HLO_GATHER && operand == 1)) return false;
+  bool repeats = user->opcode == HLO_BROADCAST || user->opcode == HLO_BITCAST_CONVERT;
+  if (!repeats && !(user->opcode == HLO_GATHER && operand == 1)) return false;
   return shape_element_count(user->shape) > shape_element_count(user->operands[operand]->shape);
 }
 

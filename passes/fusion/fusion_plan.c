@@ -76,10 +76,16 @@ static Candidate *candidate_for(CandidateArray *candidates, Arena *arena, int32_
   return &array_last(candidates);
 }
 
-/* |user|, evaluated as |from| says, reads its operand number |operand|. */
-static void add_use(Candidate *candidate, const HloInstruction *user, int operand, const Membership *from) {
+/* |user|, evaluated as |from| says, reads its operand number |operand|; |is_unrolled|: in loops that are unrolled along
+ * the pieces of concatenations. */
+static void add_use(Candidate *candidate, const HloInstruction *user, int operand, const Membership *from,
+                    bool is_unrolled) {
   bool is_element = from->map_count == 1 && from->maps[0] == ROOT_MAP, expands = fusion_edge_expands(user, operand);
-  for (int32_t i = 0; i < from->map_count; i++) add_map(candidate, fusion_operand_map(user, operand, from->maps[i]));
+  for (int32_t i = 0; i < from->map_count; i++) {
+    uint64_t map = fusion_operand_map(user, operand, from->maps[i]);
+    bool is_piece = user->opcode == HLO_CONCATENATE && (!is_unrolled || from->is_factor);
+    add_map(candidate, is_piece ? hash_combine(map, (uint64_t)operand) : map);
+  }
   candidate->expanded |= from->expanded || expands;
   candidate->misses_columns |= from->misses_columns || (from->expanded && !fusion_permutes(user));
   candidate->misses_columns |= expands && !(is_element && fusion_edge_is_column(user));
@@ -300,7 +306,9 @@ static bool collect_candidates(FusionPlanner *planner, const HloInstruction *pro
     for (int64_t m = 0; crosses && m < memberships->count; m++) {
       Candidate *candidate = candidate_for(candidates, planner->plan->arena, memberships->data[m].group);
       for (int i = 0; i < user->operand_count; i++) {
-        if (user->operands[i] == producer) add_use(candidate, user, i, &memberships->data[m]);
+        if (user->operands[i] != producer) continue;
+        bool is_unrolled = root_of(planner, memberships->data[m].group)->opcode != HLO_REDUCE;
+        add_use(candidate, user, i, &memberships->data[m], is_unrolled);
       }
     }
   }

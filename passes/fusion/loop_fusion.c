@@ -9,9 +9,12 @@ static void write_group(FusionPlan *plan, HloComputation *computation, const Fus
   HloInstruction *root = plan->nodes[group->root];
   const char *opcode = hlo_opcode_text(root->opcode);
   fused_body_begin(&body, computation, sv_printf(plan->arena, "fused_%s", opcode), plan->arena);
+  HloInstruction **members = ARENA_NEW_ARRAY(plan->arena, HloInstruction *, group->members.count);
+  for (int64_t i = 0; i < group->members.count; i++) members[i] = plan->nodes[group->members.data[i]];
+  fused_body_expect(&body, members, group->members.count);
   for (int64_t i = group->members.count - 1; i >= 0; i--) {
-    HloInstruction *member = plan->nodes[group->members.data[i]];
-    HloInstruction *copy = fused_body_add(&body, member), *stored = pointer_map_get(replaced, member);
+    HloInstruction *member = members[i], *copy = fused_body_add(&body, member),
+                   *stored = pointer_map_get(replaced, member);
     if (stored != NULL) pointer_map_set(&body.inside, stored, copy);
     if (member == root) hlo_computation_set_root(body.fused, copy);
   }
