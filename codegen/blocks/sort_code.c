@@ -51,21 +51,46 @@ LLVMValueRef sort_position(const SortEmitter *emitter, LLVMValueRef record) {
 LLVMValueRef sort_element(const SortEmitter *emitter, const SortArray *array, LLVMValueRef position) {
   LLVMBuilderRef b = emitter->vec->builder;
   if (array->stride != 1) position = LLVMBuildMul(b, position, sort_int(emitter, array->stride), "");
-  return LLVMBuildInBoundsGEP2(b, array->type, array->line, &position, 1, "");
+  return LLVMBuildGEP2(b, array->type, array->line, &position, 1, "");
 }
 
-/* Parameters 2k and 2k + 1 are elements |a| and |b| of operand k. */
+/* --- comparisons --- */
+
+/* Buffers 2k and 2k + 1 are elements |a| and |b| of operand k. */
 static LLVMValueRef compare_elements(const SortEmitter *emitter, LLVMValueRef a, LLVMValueRef b) {
   const Kernel *kernel = emitter->comparator;
   LLVMValueRef positions[] = {sort_position(emitter, a), sort_position(emitter, b)};
   LLVMValueRef *buffers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count);
   for (int i = 0; i < kernel->buffer_count; i++) {
-    int parameter = kernel->buffers[i].operand;
+    int number = kernel->buffers[i].operand;
     if (kernel->buffers[i].role != KERNEL_OPERAND) continue;
-    buffers[i] = sort_element(emitter, &emitter->operands[parameter / 2], positions[parameter % 2]);
+    buffers[i] = sort_element(emitter, &emitter->operands[number / 2].array, positions[number % 2]);
   }
   KernelPoint point = kernel_point(emitter->vec, kernel, emitter->function, buffers, emitter->arena);
   return point_value(&point, kernel->stages[0].stores[0].value);
+}
+
+/* The key is a function of one operand, whichever of the two points the comparator reads it of. */
+static LLVMValueRef key_value(const SortEmitter *emitter) {
+  const Kernel *kernel = emitter->comparator;
+  const KernelCompared *compared = emitter->operands[emitter->key.operand].compared;
+  KernelPoint point = kernel_point(emitter->vec, kernel, emitter->function, NULL, emitter->arena);
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_LOAD || kernel->buffers[value->buffer].operand / 2 != compared->operand) continue;
+    point_set_value(&point, v, point_value(emitter->point, compared->parts[value->address.constant]));
+  }
+  return point_value(&point, emitter->key.value);
+}
+
+LLVMValueRef sort_make_record(const SortEmitter *emitter, LLVMValueRef position) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  emitter->point->dims[emitter->dim] = position;
+  if (!emitter->key.is_known) return LLVMBuildTrunc(b, position, emitter->record, "");
+  LLVMValueRef number = sort_key_number(emitter->vec, emitter->comparator, &emitter->key, key_value(emitter));
+  LLVMValueRef record = LLVMBuildZExt(b, number, emitter->record, "");
+  record = LLVMBuildShl(b, record, LLVMConstInt(emitter->record, 32, false), "");
+  return LLVMBuildOr(b, record, LLVMBuildZExt(b, position, emitter->record, ""), "");
 }
 
 LLVMValueRef sort_is_before(const SortEmitter *emitter, LLVMValueRef a, LLVMValueRef b) {

@@ -32,127 +32,251 @@ static unsigned element_alignment(LLVMTypeRef type) {
   return bytes <= 4 ? bytes : 4;
 }
 
-/* Stores to the same buffer are the parts of one element. */
+/* --- arrays --- */
+
+/* Stores to the same buffer, one behind the other, are the parts of one element. */
 static int part_count(const KernelStage *stage, int first) {
-  int count = 1;
-  while (first + count < stage->store_count && stage->stores[first + count].buffer == stage->stores[first].buffer)
-    count++;
-  return count;
+  if (first + 1 == stage->store_count || stage->stores[first + 1].buffer != stage->stores[first].buffer) return 1;
+  IndexExpr next = stage->stores[first].address;
+  next.constant++;
+  return index_equal(next, stage->stores[first + 1].address) ? 2 : 1;
 }
 
-static SortArray array_of(const SortEmitter *emitter, int32_t buffer, IndexExpr address, int parts,
-                          const LLVMValueRef *pointers) {
+/* |values| are the parts of an element in memory, the same way at all points. */
+static bool is_element(const SortEmitter *emitter, const int32_t *values, int parts) {
   const Kernel *kernel = emitter->kernel;
-  int64_t stride = index_dim_coefficient(&kernel->space, address, sorted_dim(kernel));
-  int64_t bits = 8 * type_storage_bytes(kernel->buffers[buffer].type) * parts;
-  return (SortArray){.base = pointers[buffer],
-                     .address = address,
-                     .parts = parts,
-                     .stride = stride / parts,
-                     .type = LLVMIntTypeInContext(emitter->vec->context, (unsigned)bits)};
+  const KernelValue *first = &kernel->values[values[0]];
+  int64_t stride;
+  if (first->kind != KERNEL_LOAD || first->predicate >= 0) return false;
+  if (!kernel_plain_stride(kernel, first->address, emitter->dim, &stride)) return false;
+  if (parts == 1) return true;
+  const KernelValue *second = &kernel->values[values[1]];
+  IndexExpr next = first->address;
+  next.constant++;
+  return second->kind == KERNEL_LOAD && second->predicate < 0 && second->buffer == first->buffer &&
+         index_equal(next, second->address);
 }
 
-static void bind_arrays(SortEmitter *emitter, const LLVMValueRef *pointers) {
-  const KernelStage *stage = &emitter->kernel->stages[emitter->stage];
-  emitter->operands = ARENA_NEW_ARRAY(emitter->arena, SortArray, stage->store_count);
-  emitter->results = ARENA_NEW_ARRAY(emitter->arena, SortArray, stage->store_count);
-  for (int i = 0, parts; i < stage->store_count; i += parts) {
-    const KernelStore *store = &stage->stores[i];
-    const KernelValue *value = &emitter->kernel->values[store->value];
-    parts = part_count(stage, i);
-    int number = emitter->array_count++;
-    emitter->operands[number] = array_of(emitter, value->buffer, value->address, parts, pointers);
-    emitter->results[number] = array_of(emitter, store->buffer, store->address, parts, pointers);
+static LLVMTypeRef element_type(const SortEmitter *emitter, PrimitiveType type, int parts) {
+  return LLVMIntTypeInContext(emitter->vec->context, (unsigned)(8 * type_storage_bytes(type) * parts));
+}
+
+/* The elements of |buffer| at |address|, which moves by a constant along the line. */
+static SortArray array_at(const SortEmitter *emitter, int32_t buffer, IndexExpr address, int parts) {
+  const Kernel *kernel = emitter->kernel;
+  PrimitiveType type = kernel->buffers[buffer].type;
+  LLVMValueRef begin = point_index_without(emitter->point, address, emitter->dim);
+  return (SortArray){.line = LLVMBuildGEP2(emitter->vec->builder, element_type(emitter, type, 1),
+                                           emitter->point->buffers[buffer], &begin, 1, ""),
+                     .stride = index_dim_coefficient(&kernel->space, address, emitter->dim) / parts,
+                     .type = element_type(emitter, type, parts)};
+}
+
+static LLVMValueRef at_offset(const SortEmitter *emitter, LLVMValueRef scratch, int64_t bytes) {
+  LLVMValueRef offset = sort_int(emitter, bytes);
+  LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
+  return LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &offset, 1, "");
+}
+
+/* Where the elements of all arrays are in the line at hand. */
+static void find_line(SortEmitter *emitter, LLVMValueRef scratch) {
+  const Kernel *kernel = emitter->kernel;
+  for (int k = 0; k < emitter->operand_count && !emitter->key.is_known; k++) {
+    SortOperand *operand = &emitter->operands[k];
+    if (operand->compared == NULL) continue;
+    const KernelValue *value = &kernel->values[operand->compared->parts[0]];
+    if (operand->is_loaded) {
+      operand->array = array_at(emitter, value->buffer, value->address, operand->parts);
+    } else {
+      LLVMTypeRef type = element_type(emitter, value->type, operand->parts);
+      operand->array = (SortArray){at_offset(emitter, scratch, operand->scratch), 1, type};
+    }
+  }
+  for (int i = 0; i < emitter->store_count; i++) {
+    SortStore *store = &emitter->stores[i];
+    const KernelValue *value = &kernel->values[store->stores[0].value];
+    if (store->is_moved) store->from = array_at(emitter, value->buffer, value->address, store->parts);
+    store->to = array_at(emitter, store->stores[0].buffer, store->stores[0].address, store->parts);
   }
 }
 
-/* The first element of line number |line|, lines being counted in row-major order of the outer dims. */
-static void move_to_line(const SortEmitter *emitter, SortArray *array, LLVMValueRef line) {
+/* --- lines --- */
+
+/* Binds the outer dims to line number |line|, counted in row-major order. */
+static void move_to_line(SortEmitter *emitter, LLVMValueRef line) {
   LLVMBuilderRef b = emitter->vec->builder;
   const Kernel *kernel = emitter->kernel;
-  LLVMValueRef offset = sort_int(emitter, array->address.constant / array->parts);
   for (int d = kernel->dim_count - 1; d >= 0; d--) {
     if (kernel->dims[d].stage != KERNEL_OUTER) continue;
-    int64_t stride = index_dim_coefficient(&kernel->space, array->address, d) / array->parts;
     LLVMValueRef extent = sort_int(emitter, kernel->dims[d].extent);
-    LLVMValueRef index = LLVMBuildURem(b, line, extent, "");
-    offset = LLVMBuildAdd(b, offset, LLVMBuildMul(b, index, sort_int(emitter, stride), ""), "");
+    emitter->point->dims[d] = LLVMBuildURem(b, line, extent, "");
     line = LLVMBuildUDiv(b, line, extent, "");
   }
-  array->line = LLVMBuildInBoundsGEP2(b, array->type, array->base, &offset, 1, "");
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].stage == KERNEL_OUTER) point_value(emitter->point, v);
+    if (kernel->values[v].kind != KERNEL_LOAD) continue;
+    point_hoist_address(emitter->point, v, UINT64_C(1) << emitter->dim);
+  }
 }
 
-/* --- records --- */
-
-/* The record of the element at |position|. */
-static LLVMValueRef make_record(const SortEmitter *emitter, LLVMValueRef position) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  const Kernel *kernel = emitter->comparator;
-  if (!emitter->key.is_known) return LLVMBuildTrunc(b, position, emitter->record, "");
-  LLVMValueRef *buffers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count);
-  LLVMValueRef element = sort_element(emitter, &emitter->operands[emitter->key.operand], position);
-  for (int i = 0; i < kernel->buffer_count; i++) buffers[i] = element;
-  KernelPoint point = kernel_point(emitter->vec, kernel, emitter->function, buffers, emitter->arena);
-  LLVMValueRef value = point_value(&point, emitter->key.value);
-  LLVMValueRef number = sort_key_number(emitter->vec, kernel, &emitter->key, value);
-  LLVMValueRef record = LLVMBuildZExt(b, number, emitter->record, "");
-  record = LLVMBuildShl(b, record, LLVMConstInt(emitter->record, 32, false), "");
-  return LLVMBuildOr(b, record, LLVMBuildZExt(b, position, emitter->record, ""), "");
+/* Line |array| in the scratch gets the element of |operand| at the point. */
+static void store_compared(const SortEmitter *emitter, const SortOperand *operand, LLVMValueRef position) {
+  LLVMValueRef pointer = sort_element(emitter, &operand->array, position);
+  for (int part = 0; part < operand->parts; part++) {
+    int32_t value = operand->compared->parts[part];
+    PrimitiveType type = emitter->kernel->values[value].type;
+    LLVMValueRef at = at_offset(emitter, pointer, part * type_storage_bytes(type));
+    vec_store(emitter->vec, type, point_value(emitter->point, value), at, NULL, 1);
+  }
 }
 
 static void make_records(const SortEmitter *emitter, LLVMValueRef records) {
   SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
-  sort_store(emitter, make_record(emitter, loop.index), records, loop.index);
-  sort_loop_end(emitter, &loop);
-}
-
-static void move_elements(const SortEmitter *emitter, LLVMValueRef records) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
-  LLVMValueRef position = sort_position(emitter, sort_load(emitter, records, loop.index));
-  for (int i = 0; i < emitter->array_count; i++) {
-    const SortArray *from = &emitter->operands[i], *to = &emitter->results[i];
-    LLVMValueRef element = LLVMBuildLoad2(b, from->type, sort_element(emitter, from, position), "");
-    LLVMSetAlignment(element, element_alignment(from->type));
-    LLVMValueRef store = LLVMBuildStore(b, element, sort_element(emitter, to, loop.index));
-    LLVMSetAlignment(store, element_alignment(to->type));
+  int64_t height = emitter->point->known.count;
+  sort_store(emitter, sort_make_record(emitter, loop.index), records, loop.index);
+  for (int k = 0; k < emitter->operand_count && !emitter->key.is_known; k++) {
+    const SortOperand *operand = &emitter->operands[k];
+    if (operand->compared != NULL && !operand->is_loaded) store_compared(emitter, operand, loop.index);
   }
+  point_forget(emitter->point, height);
   sort_loop_end(emitter, &loop);
 }
 
-static int64_t records_bytes(const SortEmitter *emitter) {
-  return align_up(emitter->length * emitter->record_bytes, SCRATCH_ALIGNMENT);
+LLVMValueRef sort_records(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, LLVMValueRef counters) {
+  return sort_uses_digits(emitter) ? sort_by_digits(emitter, records, spare, counters)
+                                   : sort_by_merging(emitter, records, spare);
+}
+
+/* --- elements to their places --- */
+
+/* The element of the point at |position| to |place|. */
+static void store_element(const SortEmitter *emitter, const SortStore *store, LLVMValueRef position,
+                          LLVMValueRef place) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMValueRef to = sort_element(emitter, &store->to, place);
+  if (store->is_moved) {
+    LLVMValueRef element = LLVMBuildLoad2(b, store->from.type, sort_element(emitter, &store->from, position), "");
+    LLVMSetAlignment(element, element_alignment(store->from.type));
+    LLVMSetAlignment(LLVMBuildStore(b, element, to), element_alignment(store->to.type));
+    return;
+  }
+  for (int part = 0; part < store->parts; part++) {
+    PrimitiveType type = emitter->kernel->buffers[store->stores[part].buffer].type;
+    LLVMValueRef at = at_offset(emitter, to, part * type_storage_bytes(type));
+    vec_store(emitter->vec, type, point_value(emitter->point, store->stores[part].value), at, NULL, 1);
+  }
+}
+
+/* Those that store the same places as the |first| go together. */
+static void store_range(const SortEmitter *emitter, LLVMValueRef records, const SortStore *first) {
+  SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, first->lower), sort_int(emitter, first->upper), 1);
+  int64_t height = emitter->point->known.count;
+  LLVMValueRef position = sort_position(emitter, sort_load(emitter, records, loop.index));
+  emitter->point->dims[emitter->dim] = position;
+  for (const SortStore *store = first; store < emitter->stores + emitter->store_count; store++) {
+    if (store->lower == first->lower && store->upper == first->upper)
+      store_element(emitter, store, position, loop.index);
+  }
+  point_forget(emitter->point, height);
+  sort_loop_end(emitter, &loop);
+}
+
+static void store_elements(const SortEmitter *emitter, LLVMValueRef records) {
+  for (int i = 0; i < emitter->store_count; i++) {
+    bool is_first = true;
+    for (int k = 0; k < i; k++) {
+      is_first = is_first && !(emitter->stores[k].lower == emitter->stores[i].lower &&
+                               emitter->stores[k].upper == emitter->stores[i].upper);
+    }
+    if (is_first) store_range(emitter, records, &emitter->stores[i]);
+  }
 }
 
 /* --- the body --- */
 
+static int64_t record_count(const SortEmitter *emitter) {
+  return sort_selects(emitter) ? sort_selection_length(emitter) : emitter->length;
+}
+
+static int64_t records_bytes(const SortEmitter *emitter) {
+  return align_up(record_count(emitter) * emitter->record_bytes, SCRATCH_ALIGNMENT);
+}
+
 static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
-  /* behind each other in the scratch: records, as many again, counters */
+  /* behind each other in the scratch: records, as many again, counters or lines of what is compared */
   LLVMValueRef parts[3];
-  for (int i = 0; i < 3; i++) {
-    LLVMValueRef offset = sort_int(emitter, i * records_bytes(emitter));
-    LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
-    parts[i] = LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &offset, 1, "");
-  }
+  for (int i = 0; i < 3; i++) parts[i] = at_offset(emitter, scratch, i * records_bytes(emitter));
   SortLoop lines = sort_loop_begin(emitter, begin, end, 1);
-  for (int i = 0; i < emitter->array_count; i++) {
-    move_to_line(emitter, &emitter->operands[i], lines.index);
-    move_to_line(emitter, &emitter->results[i], lines.index);
+  int64_t height = emitter->point->known.count;
+  move_to_line(emitter, lines.index);
+  find_line(emitter, parts[2]);
+  LLVMValueRef sorted;
+  if (sort_selects(emitter)) {
+    sorted = sort_by_selecting(emitter, parts[0], parts[1], parts[2]);
+  } else {
+    make_records(emitter, parts[0]);
+    sorted = sort_records(emitter, parts[0], parts[1], parts[2]);
   }
-  make_records(emitter, parts[0]);
-  LLVMValueRef sorted = sort_uses_digits(emitter) ? sort_by_digits(emitter, parts[0], parts[1], parts[2])
-                                                  : sort_by_merging(emitter, parts[0], parts[1]);
-  move_elements(emitter, sorted);
+  store_elements(emitter, sorted);
+  point_forget(emitter->point, height);
   sort_loop_end(emitter, &lines);
 }
 
-/* What there is to know without a place for code. */
-static SortEmitter sort_emitter(const Kernel *kernel) {
-  SortEmitter emitter = {.kernel = kernel, .stage = kernel_sorting_stage(kernel)};
-  emitter.comparator = kernel->stages[emitter.stage].comparator;
-  emitter.length = kernel->dims[sorted_dim(kernel)].extent;
+/* --- what there is to know without a place for code --- */
+
+static void find_stores(SortEmitter *emitter) {
+  const Kernel *kernel = emitter->kernel;
+  emitter->stores = ARENA_NEW_ARRAY(emitter->arena, SortStore, emitter->stage->store_count);
+  for (int i = 0, parts; i < emitter->stage->store_count; i += parts) {
+    const KernelStore *from = &emitter->stage->stores[i];
+    parts = part_count(emitter->stage, i);
+    SortStore *store = &emitter->stores[emitter->store_count++];
+    *store = (SortStore){.stores = from, .parts = parts, .upper = emitter->length};
+    int32_t values[2] = {from->value, parts == 2 ? from[1].value : -1};
+    store->is_moved = is_element(emitter, values, parts);
+    if (from->predicate >= 0) {
+      const KernelValue *places = &kernel->values[from->predicate];
+      store->lower = max_i64(0, places->lower - places->address.constant);
+      store->upper = min_i64(emitter->length, places->upper - places->address.constant);
+    }
+    emitter->kept = max_i64(emitter->kept, store->upper);
+  }
+}
+
+/* Computed ones get lines in the scratch where any two may be compared. */
+static int64_t find_operands(SortEmitter *emitter) {
+  const KernelStage *stage = emitter->stage;
+  int64_t bytes = 0;
+  emitter->operand_count = stage->compared_count > 0 ? stage->compared[stage->compared_count - 1].operand + 1 : 0;
+  emitter->operands = ARENA_NEW_ARRAY(emitter->arena, SortOperand, emitter->operand_count + 1);
+  for (int32_t i = 0; i < stage->compared_count; i++) {
+    const KernelCompared *compared = &stage->compared[i];
+    SortOperand *operand = &emitter->operands[compared->operand];
+    *operand = (SortOperand){.compared = compared, .parts = compared->parts[1] >= 0 ? 2 : 1};
+    operand->is_loaded = is_element(emitter, compared->parts, operand->parts);
+    if (operand->is_loaded || emitter->key.is_known) continue;
+    PrimitiveType type = emitter->kernel->values[compared->parts[0]].type;
+    operand->scratch = bytes;
+    bytes += align_up(emitter->length * operand->parts * type_storage_bytes(type), SCRATCH_ALIGNMENT);
+  }
+  return bytes;
+}
+
+/* |*out_scratch|: bytes. */
+static SortEmitter sort_emitter(const Kernel *kernel, Arena *arena, int64_t *out_scratch) {
+  SortEmitter emitter = {.kernel = kernel, .arena = arena};
+  emitter.stage = &kernel->stages[kernel_sorting_stage(kernel)];
+  emitter.comparator = emitter.stage->comparator;
+  emitter.dim = sorted_dim(kernel);
+  emitter.length = kernel->dims[emitter.dim].extent;
   emitter.key = sort_key(emitter.comparator);
   emitter.record_bytes = !emitter.key.is_known ? 4 : emitter.key.bits == 64 ? 16 : 8;
+  find_stores(&emitter);
+  int64_t lines = find_operands(&emitter), counters = 0;
+  SortEmitter sorted = emitter;
+  sorted.length = record_count(&emitter);
+  if (sort_uses_digits(&sorted)) counters = sort_counter_bytes(&sorted);
+  *out_scratch = align_up(2 * records_bytes(&emitter) + counters + lines, SCRATCH_ALIGNMENT);
   return emitter;
 }
 
@@ -171,9 +295,11 @@ Status sort_check(const Kernel *kernel, DiagSink *diag) {
 }
 
 int64_t sort_scratch_bytes(const Kernel *kernel) {
-  SortEmitter emitter = sort_emitter(kernel);
-  int64_t counters = sort_uses_digits(&emitter) ? sort_counter_bytes(&emitter) : 0;
-  return align_up(2 * records_bytes(&emitter) + counters, SCRATCH_ALIGNMENT);
+  Arena *arena = arena_create();
+  int64_t bytes;
+  sort_emitter(kernel, arena, &bytes);
+  arena_destroy(arena);
+  return bytes;
 }
 
 int64_t sort_piece_count(const Kernel *kernel, int64_t *out_chunk_limit) {
@@ -184,16 +310,19 @@ int64_t sort_piece_count(const Kernel *kernel, int64_t *out_chunk_limit) {
 
 void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, const LLVMValueRef *buffer_pointers,
                LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
-  SortEmitter emitter = sort_emitter(kernel);
+  Arena *arena = arena_create();
+  int64_t ignored;
+  SortEmitter emitter = sort_emitter(kernel, arena, &ignored);
+  KernelPoint point = kernel_point(vec, kernel, function, buffer_pointers, arena);
+  point.vector_dim = emitter.dim;
   emitter.vec = vec;
   emitter.function = function;
-  emitter.arena = arena_create();
+  emitter.point = &point;
   emitter.record = LLVMIntTypeInContext(vec->context, 8 * (unsigned)emitter.record_bytes);
-  bind_arrays(&emitter, buffer_pointers);
   if (begin == NULL) {
     begin = sort_int(&emitter, 0);
     end = sort_int(&emitter, line_count(kernel));
   }
   emit_lines(&emitter, scratch, begin, end);
-  arena_destroy(emitter.arena);
+  arena_destroy(arena);
 }

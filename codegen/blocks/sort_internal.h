@@ -18,26 +18,46 @@ SortKey sort_key(const Kernel *comparator);
 /* The number of the key that |value| is, an integer of key->bits. */
 LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, const SortKey *key, LLVMValueRef value);
 
-/* Where one array's elements of the current line are. */
+/* Elements of the current line in memory. */
 typedef struct SortArray {
-  LLVMValueRef base; /* pointer to the array */
-  IndexExpr address; /* of a point's element, in elements of the Kernel's buffer */
-  int parts;         /* of those in one element of the sort: 2 for complex numbers */
-  LLVMValueRef line; /* pointer to element 0 of the line */
-  int64_t stride;    /* in elements of the sort */
-  LLVMTypeRef type;  /* integer as wide as one of them in memory */
+  LLVMValueRef line; /* pointer to element 0 */
+  int64_t stride;    /* in elements */
+  LLVMTypeRef type;  /* integer as wide as an element, of both parts of complex numbers */
 } SortArray;
+
+/* What is compared of a point. */
+typedef struct SortOperand {
+  const KernelCompared *compared; /* NULL: nothing, of this operand */
+  int32_t parts;                  /* values of an element: 2 for complex numbers */
+  bool is_loaded;                 /* as it is in memory; else it is computed */
+  SortArray array;                /* without a known key: where it is, a line in the scratch if it is computed */
+  int64_t scratch;                /* offset of that line */
+} SortOperand;
+
+/* Stores that write one element: several for its parts. */
+typedef struct SortStore {
+  const KernelStore *stores;
+  int32_t parts;
+  bool is_moved;        /* bits in memory go from one array to the other; else values are computed at the point */
+  SortArray from, to;   /* |from| if it is moved */
+  int64_t lower, upper; /* the places that are stored */
+} SortStore;
 
 typedef struct SortEmitter {
   const VecBuilder *vec;
   const Kernel *kernel, *comparator;
-  int stage;
+  const KernelStage *stage;
+  int dim; /* that is sorted */
   SortKey key;
   Arena *arena;
   LLVMValueRef function;
-  int array_count;
-  SortArray *operands, *results;
+  KernelPoint *point; /* of the Kernel, in the current line */
+  int operand_count;
+  SortOperand *operands;
+  int store_count;
+  SortStore *stores;
   int64_t length;       /* of a line */
+  int64_t kept;         /* places from the first that are stored */
   LLVMTypeRef record;   /* i32: a position; i64, i128: a key above 32 bits of position */
   int64_t record_bytes; /* in memory */
 } SortEmitter;
@@ -62,6 +82,8 @@ void sort_store(const SortEmitter *emitter, LLVMValueRef record, LLVMValueRef re
 LLVMValueRef sort_position(const SortEmitter *emitter, LLVMValueRef record);
 /* Element |position| of the line in |array|. */
 LLVMValueRef sort_element(const SortEmitter *emitter, const SortArray *array, LLVMValueRef position);
+/* The record of the point at |position|, which is the point's from then on. */
+LLVMValueRef sort_make_record(const SortEmitter *emitter, LLVMValueRef position);
 /* Whether record |a| stands before |b|. */
 LLVMValueRef sort_is_before(const SortEmitter *emitter, LLVMValueRef a, LLVMValueRef b);
 
@@ -76,5 +98,15 @@ bool sort_uses_digits(const SortEmitter *emitter);
 int64_t sort_counter_bytes(const SortEmitter *emitter);
 LLVMValueRef sort_by_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare,
                             LLVMValueRef counters);
+
+/* One or the other. */
+LLVMValueRef sort_records(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, LLVMValueRef counters);
+
+/* Whether so few are kept that most points of a line need no place, and how many records are sorted at a time. */
+bool sort_selects(const SortEmitter *emitter);
+int64_t sort_selection_length(const SortEmitter *emitter);
+/* Makes the line's records itself, and sorts those kept. */
+LLVMValueRef sort_by_selecting(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare,
+                               LLVMValueRef counters);
 
 #endif

@@ -23,8 +23,9 @@
  * happen.  PARALLEL promises that points may run in any order and at once.  A fold marked reassociable may be split
  * into partial folds, each seeded with the seed, which is the identity.
  *
- * A stage with a comparator sorts instead: its one inner dim is SORTED, and its stores write at point i what they have
- * at the point that is the i-th in the comparator's order, equal ones in the order of their points.
+ * A stage with a comparator sorts instead: its one inner dim is SORTED.  Its points are put in the comparator's order,
+ * equal ones in the order of their points, and for each place in that order its stores write the values of the point
+ * that stands there: their values are of the point, their addresses and predicates of the place.
  *
  * A Kernel of tiles (attention: scores, softmax and the weighted sum of a block of queries) has one outer dim, the
  * number of the tile, and no dims, values and stages beside it: for each tile its parts run one after the other,
@@ -116,12 +117,18 @@ typedef struct KernelStore {
 
 typedef struct Kernel Kernel;
 
+/* What a comparator reads of each of the two points that it compares. */
+typedef struct KernelCompared {
+  int32_t operand;  /* k: the comparator's buffer of operand 2k holds it for the one point, 2k + 1 for the other */
+  int32_t parts[2]; /* values; a complex number's two parts, else the second is -1 */
+} KernelCompared;
+
 typedef struct KernelStage {
   int32_t store_count;
-  const KernelStore *stores;
-  /* NULL, or of one point: whether one comes before the other.  Buffer of operand 2k holds what goes to the k-th array
-   * that is stored to at the one point, 2k + 1 at the other; what is stored is loaded, without guards. */
-  const Kernel *comparator;
+  const KernelStore *stores; /* of a sort: unguarded, or where the place is in a range */
+  const Kernel *comparator;  /* NULL, or of one point: whether one comes before the other */
+  int32_t compared_count;
+  const KernelCompared *compared; /* by ascending operand */
 } KernelStage;
 
 /* One of the Kernels that a Kernel of tiles runs for each tile. */

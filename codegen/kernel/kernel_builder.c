@@ -108,6 +108,12 @@ static bool makes_all_at_once(const HloInstruction *source, const LoweringResult
   return hlo_loop_nests_unite(nests, count);
 }
 
+/* A sort, with what it reads and what is made of its results. */
+static bool sorts_inside(const HloInstruction *source) {
+  if (source->opcode != HLO_FUSION) return false;
+  return lowering_find_fused(hlo_instruction_computation(source, HLO_ATTR_CALLS), HLO_SORT) != NULL;
+}
+
 static Status add_kernel(Arena *arena, const KernelRequest *request, DiagSink *diag, KernelList *kernels) {
   const Kernel **place = (const Kernel **)&kernels->kernels[kernels->count];
   RETURN_IF_ERROR(build_one(arena, request, diag, place));
@@ -154,8 +160,10 @@ Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *d
   LoweringResult *results = ARENA_NEW_ARRAY(arena, LoweringResult, result_count + 1);
   for (int i = 0; i < result_count; i++) results[i] = result_at(instruction, root, i, arena);
   *out_kernels = (KernelList){0, ARENA_NEW_ARRAY(arena, const Kernel *, 2 * result_count + 1)};
-  if (makes_all_at_once(instruction, results, result_count)) {
-    KernelRequest request = {instruction, root, root_results, results[0].node, results, result_count, -1};
+  bool sorts = sorts_inside(instruction);
+  if (sorts || makes_all_at_once(instruction, results, result_count)) {
+    RootRule rule = sorts ? root_sort : root_results;
+    KernelRequest request = {instruction, root, rule, results[0].node, results, result_count, -1};
     return add_kernel(arena, &request, diag, out_kernels);
   }
   for (int i = 0; i < result_count; i++)

@@ -97,13 +97,20 @@ static void print_part(StringBuilder *out, const KernelPart *part, int number) {
   kernel_print(out, part->kernel);
 }
 
-/* The comparator's text, indented. */
-static void print_comparator(StringBuilder *out, const Kernel *comparator) {
+/* What is compared, and the comparator's text, indented. */
+static void print_comparator(StringBuilder *out, const KernelStage *stage) {
+  const Kernel *comparator = stage->comparator;
   Arena *scratch = arena_create();
   StringBuilder text;
   sb_init(&text, scratch);
   kernel_print(&text, comparator);
-  sb_append_cstring(out, "  in the order of\n    ");
+  sb_append_cstring(out, "  in the order of");
+  for (int32_t i = 0; i < stage->compared_count; i++) {
+    const KernelCompared *compared = &stage->compared[i];
+    sb_printf(out, "%s %d: v%d", i == 0 ? "" : ",", compared->operand, compared->parts[0]);
+    if (compared->parts[1] >= 0) sb_printf(out, " v%d", compared->parts[1]);
+  }
+  sb_append_cstring(out, "\n    ");
   for (size_t i = 0; i < text.size; i++) {
     sb_append_char(out, text.data[i]);
     if (text.data[i] == '\n' && i + 1 < text.size) sb_append_cstring(out, "    ");
@@ -138,7 +145,7 @@ void kernel_print(StringBuilder *out, const Kernel *kernel) {
       print_guard(out, store->predicate);
       sb_append_cstring(out, "\n");
     }
-    if (kernel->stages[s].comparator != NULL) print_comparator(out, kernel->stages[s].comparator);
+    if (kernel->stages[s].comparator != NULL) print_comparator(out, &kernel->stages[s]);
   }
   for (int p = 0; p < kernel->part_count; p++) print_part(out, &kernel->parts[p], p);
 }

@@ -287,7 +287,7 @@ static void cut_effects(TileCutter *cutter) {
       if (stores[i].predicate >= 0) stores[i].predicate += cutter->index_count;
       stores[i].address = cut_index(cutter, stores[i].address, is_link_buffer(cutter, stores[i].buffer));
     }
-    stages[s] = (KernelStage){count, stores, from->stages[s].comparator};
+    stages[s] = (KernelStage){.store_count = count, .stores = stores}; /* members do not sort */
   }
   cutter->kernel->stages = stages;
   cutter->kernel->stage_count = from->stage_count;

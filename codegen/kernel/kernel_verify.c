@@ -119,25 +119,73 @@ static Status check_stage(const KernelCheck *check, int stage) {
   return STATUS_OK;
 }
 
-/* One dim in order, and nothing but elements that are moved. */
-static Status check_sort(const KernelCheck *check, int stage) {
-  const Kernel *kernel = check->kernel;
-  int sorted = 0, inner = 0;
-  for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage != stage) continue;
-    inner++;
-    sorted += kernel->dims[d].kind == KERNEL_SORTED;
+/* Buffers of the comparator that hold what it reads of one of the points: |half| 0 or 1. */
+static const KernelBuffer *compared_buffer(const Kernel *comparator, int32_t operand, int half) {
+  for (int b = 0; b < comparator->buffer_count; b++) {
+    const KernelBuffer *buffer = &comparator->buffers[b];
+    if (buffer->role == KERNEL_OPERAND && buffer->operand == 2 * operand + half) return buffer;
   }
-  if (kernel->stages[stage].comparator == NULL)
-    return sorted == 0 ? STATUS_OK : broken(check, "kernel-sort", "no comparator in stage", stage);
-  if (sorted != 1 || inner != 1) return broken(check, "kernel-sort", "not one sorted dim in stage", stage);
-  for (int i = 0; i < kernel->stages[stage].store_count; i++) {
-    const KernelStore *store = &kernel->stages[stage].stores[i];
-    const KernelValue *value = &kernel->values[store->value];
-    if (value->kind != KERNEL_LOAD || value->predicate >= 0 || store->predicate >= 0)
-      return broken(check, "kernel-sort", "more than moved elements in store", i);
+  return NULL;
+}
+
+static bool is_compared(const KernelStage *stage, int32_t operand) {
+  for (int32_t i = 0; i < stage->compared_count; i++) {
+    if (stage->compared[i].operand == operand) return true;
+  }
+  return false;
+}
+
+/* A comparator finds what it reads. */
+static Status check_compared(const KernelCheck *check, const KernelStage *stage) {
+  const Kernel *kernel = check->kernel;
+  for (int32_t i = 0; i < stage->compared_count; i++) {
+    const KernelCompared *compared = &stage->compared[i];
+    for (int part = 0; part < 2; part++) {
+      int32_t value = compared->parts[part];
+      if (value >= kernel->value_count || (value < 0 && part == 0))
+        return broken(check, "kernel-sort", "no value for what is compared,", i);
+      for (int half = 0; half < 2 && value >= 0; half++) {
+        const KernelBuffer *buffer = compared_buffer(stage->comparator, compared->operand, half);
+        if (buffer != NULL && buffer->type != kernel->values[value].type)
+          return broken(check, "kernel-type", "value and comparator differ in type at what is compared,", i);
+      }
+    }
+  }
+  for (int b = 0; b < stage->comparator->buffer_count; b++) {
+    const KernelBuffer *buffer = &stage->comparator->buffers[b];
+    if (buffer->role == KERNEL_OPERAND && !is_compared(stage, buffer->operand / 2))
+      return broken(check, "kernel-sort", "nothing is compared for buffer", b);
   }
   return STATUS_OK;
+}
+
+/* lower <= place < upper */
+static bool is_range_of_places(const Kernel *kernel, const KernelValue *value, int dim) {
+  const IndexExpr *expr = &value->address;
+  return value->kind == KERNEL_IN_RANGE && expr->term_count == 1 &&
+         index_dim_coefficient(&kernel->space, *expr, dim) == 1;
+}
+
+/* One dim in order; stores everywhere, or in a range of places. */
+static Status check_sort(const KernelCheck *check, int number) {
+  const Kernel *kernel = check->kernel;
+  const KernelStage *stage = &kernel->stages[number];
+  int sorted = 0, inner = 0, dim = -1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != number) continue;
+    inner++;
+    dim = d;
+    sorted += kernel->dims[d].kind == KERNEL_SORTED;
+  }
+  if (stage->comparator == NULL)
+    return sorted == 0 ? STATUS_OK : broken(check, "kernel-sort", "no comparator in stage", number);
+  if (sorted != 1 || inner != 1) return broken(check, "kernel-sort", "not one sorted dim in stage", number);
+  for (int i = 0; i < stage->store_count; i++) {
+    int32_t predicate = stage->stores[i].predicate;
+    if (predicate >= 0 && !is_range_of_places(kernel, &kernel->values[predicate], dim))
+      return broken(check, "kernel-sort", "guarded by more than a range is store", i);
+  }
+  return check_compared(check, stage);
 }
 
 static Status check_fold(const KernelCheck *check, int number) {

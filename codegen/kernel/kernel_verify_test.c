@@ -36,6 +36,12 @@ static const char tiles_text[] =
     "ENTRY e { a = f32[2,6,4] parameter(0) b = f32[2,8,4] parameter(1)\n"
     "  ROOT r = f32[2,6,8] fusion(a, b), kind=kCustom, calls=chain }\n";
 
+static const char few_text[] =
+    "HloModule m\n"
+    "less { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }\n"
+    "lines { x = s32[3,9] parameter(0) s = s32[3,9] sort(x), dimensions={1}, to_apply=less\n"
+    "  ROOT f = s32[3,2] slice(s), slice={[0:3], [0:2]} }\n"
+    "ENTRY e { x = s32[3,9] parameter(0) ROOT r = s32[3,2] fusion(x), kind=kCustom, calls=lines }\n";
 static const char sort_text[] =
     "HloModule m\n"
     "less { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }\n"
@@ -224,10 +230,19 @@ static void kernel_verify_checks_parts(void **state) {
 
 static void kernel_verify_checks_sorts(void **state) {
   (void)state;
+  static const KernelCompared of_no_operand[] = {{1, {0, -1}}}, without_value[] = {{0, {-1, -1}}},
+                              of_no_value[] = {{0, {0, 100}}};
+  REFUSED(sort_text, NULL, );
   REFUSED(sort_text, "kernel-sort", mutant.stages[0].comparator = NULL);
   REFUSED(sort_text, "kernel-sort", mutant.dims[1].kind = KERNEL_REDUCTION);
   REFUSED(sort_text, "kernel-dim", mutant.dims[0].kind = KERNEL_SORTED);
-  REFUSED(sort_text, "kernel-sort", mutant.values[find_value(&mutant, KERNEL_LOAD)].kind = KERNEL_CONSTANT);
+  REFUSED(sort_text, "kernel-sort", mutant.stages[0].compared_count = 0);
+  REFUSED(sort_text, "kernel-sort", mutant.stages[0].compared = of_no_operand);
+  REFUSED(sort_text, "kernel-sort", mutant.stages[0].compared = without_value);
+  REFUSED(sort_text, "kernel-sort", mutant.stages[0].compared = of_no_value);
+  REFUSED(few_text, NULL, );
+  REFUSED(few_text, "kernel-sort", mutant.values[find_value(&mutant, KERNEL_IN_RANGE)].kind = KERNEL_DIVISIBLE);
+  REFUSED(few_text, "kernel-sort", mutant.values[find_value(&mutant, KERNEL_IN_RANGE)].address = index_constant(0));
 }
 
 /* --- identity --- */

@@ -40,6 +40,7 @@ static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_dynamic_update_slice] = element_dynamic_update_slice,
     [EMIT_gather] = element_gather,
     [EMIT_map] = element_map,
+    [EMIT_sort] = element_sort,
     [EMIT_reduce] = element_reduce,
     [EMIT_reduce_window] = element_reduce_window,
     [EMIT_dot] = element_dot,
@@ -290,6 +291,7 @@ Status element_forward(Lowering *lowering, const HloInstruction *instruction, co
       *out_value = values[number];
       return STATUS_OK;
     }
+    if (operand->opcode == HLO_SORT) return element_sort(lowering, instruction, index, out_value);
     if (operand->opcode != HLO_TUPLE) return unsupported(lowering, instruction, "of this operand cannot be fused");
     operand = operand->operands[number];
   }

@@ -40,6 +40,7 @@ bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_coun
     if (!is_nested || atom->inner.term_count != 1 || atom->inner.terms[0].coefficient != 1) continue;
     const IndexAtom *inner = &lowering->space.atoms.data[atom->inner.terms[0].atom];
     if (inner->kind != INDEX_ATOM_DIM || atom->inner.constant != 0) continue;
+    if (lowering->dims.data[inner->number].kind == KERNEL_SORTED) continue; /* a line's points are one dim */
     int64_t extent = lowering->dims.data[inner->number].extent;
     DimOrigin origin = lowering->origins.data[inner->number];
     if (extent % atom->divisor != 0 || origin.ordinal >= MAX_RANK) continue;
@@ -102,6 +103,9 @@ static void mark_all(Finisher *finisher) {
       mark(finisher, stores->data[i].value);
       mark(finisher, stores->data[i].predicate);
       mark_index(finisher, stores->data[i].address);
+    }
+    for (int32_t i = 0; i < lowering->stages.data[s].compared_count; i++) {
+      for (int part = 0; part < 2; part++) mark(finisher, lowering->stages.data[s].compared[i].parts[part]);
     }
   }
 }
@@ -215,6 +219,14 @@ static KernelFold *copy_folds(Finisher *finisher, Kernel *kernel) {
   return folds;
 }
 
+static KernelCompared *rewrite_compared(const Finisher *finisher, const LoweringStage *from) {
+  KernelCompared *compared = ARENA_COPY_ARRAY(finisher->arena, KernelCompared, from->compared, from->compared_count);
+  for (int32_t i = 0; i < from->compared_count; i++) {
+    for (int part = 0; part < 2; part++) compared[i].parts[part] = renumber(finisher, compared[i].parts[part]);
+  }
+  return compared;
+}
+
 static void rewrite_effects(Finisher *finisher, Kernel *kernel, KernelFold *folds) {
   const Lowering *lowering = finisher->lowering;
   for (int32_t f = 0; f < kernel->fold_count; f++) {
@@ -223,15 +235,18 @@ static void rewrite_effects(Finisher *finisher, Kernel *kernel, KernelFold *fold
   }
   KernelStage *stages = ARENA_NEW_ARRAY(finisher->arena, KernelStage, lowering->stage_order.count);
   for (int64_t s = 0; s < lowering->stage_order.count; s++) {
-    const KernelStoreArray *from = &lowering->stages.data[lowering->stage_order.data[s]].stores;
-    KernelStore *stores = ARENA_COPY_ARRAY(finisher->arena, KernelStore, from->data, from->count);
-    for (int64_t i = 0; i < from->count; i++) {
+    const LoweringStage *from = &lowering->stages.data[lowering->stage_order.data[s]];
+    KernelStore *stores = ARENA_COPY_ARRAY(finisher->arena, KernelStore, from->stores.data, from->stores.count);
+    for (int64_t i = 0; i < from->stores.count; i++) {
       stores[i].value = renumber(finisher, stores[i].value);
       stores[i].predicate = renumber(finisher, stores[i].predicate);
       stores[i].address = rewrite_index(finisher, stores[i].address);
     }
-    const Kernel *comparator = lowering->stages.data[lowering->stage_order.data[s]].comparator;
-    stages[s] = (KernelStage){(int32_t)from->count, stores, comparator};
+    stages[s] = (KernelStage){.store_count = (int32_t)from->stores.count,
+                              .stores = stores,
+                              .comparator = from->comparator,
+                              .compared_count = from->compared_count,
+                              .compared = rewrite_compared(finisher, from)};
   }
   kernel->stages = stages;
   kernel->stage_count = (int32_t)lowering->stage_order.count;

@@ -63,6 +63,8 @@ typedef ARRAY(KernelStore) KernelStoreArray;
 typedef struct LoweringStage {
   KernelStoreArray stores;
   const Kernel *comparator; /* of KernelStage */
+  int32_t compared_count;
+  const KernelCompared *compared;
 } LoweringStage;
 
 typedef struct Lowering {
@@ -81,7 +83,8 @@ typedef struct Lowering {
   int current_stage;           /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
   ARRAY(FoldedReduce) folded;
-  LoweringResult *results; /* of a Kernel made by root_results */
+  const HloInstruction *sort; /* that root_sort makes */
+  LoweringResult *results;    /* of a Kernel made by root_results or root_sort */
   int result_count;
   bool has_rows; /* the outer dims walk rows: |row| is the number of the row */
   IndexExpr row;
@@ -251,6 +254,8 @@ Status element_concatenate(Lowering *, const HloInstruction *, const IndexExpr *
 Status element_dynamic_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_dynamic_update_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_gather(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+/* A result of the sort that root_sort makes, at the point that it comes from. */
+Status element_sort(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_reduce(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_dot(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_reduce_window(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
@@ -281,7 +286,10 @@ bool lowering_cumulative_dim(const HloInstruction *reduce, int *out_dim, bool *o
 Status root_cumulative_window(Lowering *, const HloInstruction *, int dim, bool is_backward);
 Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
 Status root_scatter(Lowering *, const HloInstruction *);
+/* Also of a fusion with a sort in it: all of lowering->results. */
 Status root_sort(Lowering *, const HloInstruction *);
+/* The first of |fused| with |opcode|, or NULL. */
+const HloInstruction *lowering_find_fused(const HloComputation *fused, HloOpcode opcode);
 Status root_select_and_scatter(Lowering *, const HloInstruction *);
 /* The result of select-and-scatter before anything is scattered: its init value everywhere. */
 Status root_select_and_scatter_fill(Lowering *, const HloInstruction *);

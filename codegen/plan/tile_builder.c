@@ -225,10 +225,16 @@ void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int
 }
 
 void tile_end_stage(TileBuilder *builder) {
-  KernelStage stage = {(int32_t)builder->stores.count, builder->stores.data, builder->comparator};
+  KernelStage stage = {
+      .store_count = (int32_t)builder->stores.count,
+      .stores = builder->stores.data,
+      .comparator = builder->comparator,
+      .compared_count = (int32_t)builder->compared.count,
+      .compared = ARENA_COPY_ARRAY(builder->arena, KernelCompared, builder->compared.data, builder->compared.count)};
   array_push(&builder->stages, builder->arena, stage);
   builder->stores = (TileStores){0};
   builder->comparator = NULL;
+  builder->compared.count = 0;
 }
 
 /* --- copies of the plan's Kernel --- */

@@ -40,6 +40,7 @@ typedef struct TileBuilder {
   ARRAY(KernelStage) stages;
   TileStores stores;        /* of the stage at hand */
   const Kernel *comparator; /* of the stage at hand, NULL: it does not sort */
+  ARRAY(KernelCompared) compared;
   ARRAY(IndexExpr) parameters;
   int32_t parameter_buffer; /* -1: none yet */
   bool has_slice_begin;

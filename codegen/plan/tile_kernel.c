@@ -314,6 +314,11 @@ static Status copy_comparator(TileBuilder *builder, int32_t stage) {
                       "'%.*s': complex numbers in order have no rule on a vector processor yet",
                       SV_ARG(builder->command->hlo));
   }
+  for (int32_t i = 0; i < of->compared_count; i++) {
+    KernelCompared compared = {of->compared[i].operand, {-1, -1}};
+    RETURN_IF_ERROR(tile_copy_value(builder, of->compared[i].parts[0], &compared.parts[0]));
+    array_push(&builder->compared, builder->arena, compared);
+  }
   return STATUS_OK;
 }
 
