@@ -54,6 +54,10 @@ HloInstruction *algebraic_binary(const HloInstruction *like, HloOpcode opcode, H
   return hlo_computation_add(like->parent, opcode, like->shape, operands, 2, (StringView){0});
 }
 
+bool algebraic_is_exact(PrimitiveType type) {
+  return type_is_integral(type) || type == TYPE_PRED;
+}
+
 bool algebraic_is_ieee(const HloInstruction *instruction) {
   switch (instruction->shape->type) {
     case TYPE_F16:
@@ -72,4 +76,19 @@ bool algebraic_is_all(HloInstruction *value, double number) {
   /* Large constants are left alone: looking at every element again and again would cost more than it brings. */
   int64_t count = shape_element_count(value->shape);
   return count > 0 && count <= 4096 && literal_is_all(literal, number);
+}
+
+bool algebraic_is_all_ones(HloInstruction *value) {
+  const Literal *literal = algebraic_splat_literal(value);
+  PrimitiveType type = value->shape->type;
+  if (literal == NULL || (type != TYPE_PRED && !type_is_integral(type))) return false;
+  int64_t number = literal_get_int(literal, 0);
+  if (type == TYPE_PRED) return number == 1;
+  return type_is_signed(type) ? number == -1 : (uint64_t)number == type_int_max(type);
+}
+
+HloInstruction *algebraic_select(const HloInstruction *like, HloInstruction *predicate, HloInstruction *on_true,
+                                 HloInstruction *on_false) {
+  HloInstruction *operands[3] = {predicate, on_true, on_false};
+  return hlo_computation_add(like->parent, HLO_SELECT, like->shape, operands, 3, (StringView){0});
 }

@@ -25,13 +25,15 @@ typedef struct AlgebraicRules {
   int count;
 } AlgebraicRules;
 
-AlgebraicRules algebraic_splat_rules(void);  /* rules_splat.c: what is the same everywhere, or has no elements */
-AlgebraicRules algebraic_arith_rules(void);  /* rules_arith.c: arithmetic, constants */
-AlgebraicRules algebraic_logic_rules(void);  /* rules_logic.c: bits, comparison, selection, conversion */
-AlgebraicRules algebraic_shape_rules(void);  /* rules_shape.c: reshape, transpose, broadcast */
-AlgebraicRules algebraic_slice_rules(void);  /* rules_slice.c: slices, pads, concatenations, copies */
-AlgebraicRules algebraic_reduce_rules(void); /* rules_reduce.c: reductions, windows, sorts */
-AlgebraicRules algebraic_dot_rules(void);    /* rules_dot.c: dot, convolution */
+AlgebraicRules algebraic_splat_rules(void);   /* rules_splat.c: what is the same everywhere, or has no elements */
+AlgebraicRules algebraic_arith_rules(void);   /* rules_arith.c: arithmetic, constants */
+AlgebraicRules algebraic_logic_rules(void);   /* rules_logic.c: bits, selection, conversion */
+AlgebraicRules algebraic_compare_rules(void); /* rules_compare.c: comparison, what integer ranges decide */
+AlgebraicRules algebraic_shape_rules(void);   /* rules_shape.c: reshape, transpose, broadcast */
+AlgebraicRules algebraic_slice_rules(void);   /* rules_slice.c: slices, pads, concatenations, copies */
+AlgebraicRules algebraic_update_rules(void);  /* rules_update.c: slices and updates at run time, gather, scatter */
+AlgebraicRules algebraic_reduce_rules(void);  /* rules_reduce.c: reductions, windows, sorts */
+AlgebraicRules algebraic_dot_rules(void);     /* rules_dot.c: dot, convolution */
 
 /* --- what rules share --- */
 
@@ -49,9 +51,16 @@ HloInstruction *algebraic_integer(const HloInstruction *like, int64_t number);
 /* opcode(a) and opcode(a, b) with the shape of |like|. */
 HloInstruction *algebraic_unary(const HloInstruction *like, HloOpcode opcode, HloInstruction *a);
 HloInstruction *algebraic_binary(const HloInstruction *like, HloOpcode opcode, HloInstruction *a, HloInstruction *b);
+/* select(predicate, on_true, on_false) with the shape of |like|. */
+HloInstruction *algebraic_select(const HloInstruction *like, HloInstruction *predicate, HloInstruction *on_true,
+                                 HloInstruction *on_false);
 /* f16, bf16, f32, f64: with two zeros, infinities and NaN. */
 bool algebraic_is_ieee(const HloInstruction *instruction);
 /* |value| is a constant or a broadcast of one, every element |number|. */
 bool algebraic_is_all(HloInstruction *value, double number);
+/* |value| is everywhere all bits: true, -1, the largest of an unsigned type. */
+bool algebraic_is_all_ones(HloInstruction *value);
+/* Integers, and pred: no rounding, no NaN. */
+bool algebraic_is_exact(PrimitiveType type);
 
 #endif

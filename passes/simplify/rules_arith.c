@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "passes/simplify/algebraic_rules.h"
+#include "passes/simplify/integer_range.h"
 
 static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruction *value) {
   return value->shape == instruction->shape ? value : NULL;
@@ -162,6 +163,72 @@ static HloInstruction *associate_constants(HloInstruction *instruction) {
   return NULL;
 }
 
+/* x + k or k - x for a splat constant k. */
+typedef struct Offset {
+  HloInstruction *x, *constant;
+  bool x_negated, constant_negated;
+} Offset;
+
+static bool offset_of(HloInstruction *value, Offset *out_offset) {
+  if (value->opcode != HLO_ADD && value->opcode != HLO_SUBTRACT) return false;
+  bool subtracts = value->opcode == HLO_SUBTRACT;
+  for (int i = 1; i >= 0; i--) {
+    if (algebraic_splat_literal(value->operands[i]) == NULL) continue;
+    *out_offset = (Offset){value->operands[1 - i], value->operands[i], subtracts && i == 0, subtracts && i == 1};
+    return true;
+  }
+  return false;
+}
+
+/* (x - c) + d → x + (d - c),  c - (d - x) → x + (c - d) and so on for integers: one constant is left */
+static HloInstruction *associate_offsets(HloInstruction *instruction) {
+  Offset outer, inner;
+  if (!type_is_integral(instruction->shape->type) || !offset_of(instruction, &outer)) return NULL;
+  if (!offset_of(outer.x, &inner)) return NULL;
+  bool inner_negated = outer.x_negated != inner.constant_negated;
+  HloInstruction *first = outer.constant, *second = inner.constant, *sum;
+  if (outer.constant_negated == inner_negated) {
+    sum = algebraic_binary(instruction, HLO_ADD, first, second);
+    if (inner_negated) sum = algebraic_unary(instruction, HLO_NEGATE, sum);
+  } else {
+    sum = algebraic_binary(instruction, HLO_SUBTRACT, inner_negated ? first : second, inner_negated ? second : first);
+  }
+  bool x_negated = outer.x_negated != inner.x_negated;
+  return x_negated ? algebraic_binary(instruction, HLO_SUBTRACT, sum, inner.x)
+                   : algebraic_binary(instruction, HLO_ADD, inner.x, sum);
+}
+
+/* x · c + y · c → (x + y) · c for integers, when nothing else reads the products */
+static HloInstruction *factor_sum(HloInstruction *instruction) {
+  HloInstruction *left = instruction->operands[0], *right = instruction->operands[1];
+  if (!type_is_integral(instruction->shape->type) || left == right) return NULL;
+  if (left->opcode != HLO_MULTIPLY || right->opcode != HLO_MULTIPLY) return NULL;
+  if (left->user_count != 1 || right->user_count != 1) return NULL;
+  for (int i = 0; i < 4; i++) {
+    HloInstruction *factor = left->operands[i / 2];
+    if (factor != right->operands[i % 2]) continue;
+    HloInstruction *sum =
+        algebraic_binary(instruction, instruction->opcode, left->operands[1 - i / 2], right->operands[1 - i % 2]);
+    return algebraic_binary(instruction, HLO_MULTIPLY, sum, factor);
+  }
+  return NULL;
+}
+
+/* |x| · |x| → x · x, when nothing else reads |x| */
+static HloInstruction *square_of_abs(HloInstruction *instruction) {
+  const HloInstruction *abs = instruction->operands[0];
+  if (abs->opcode != HLO_ABS || abs != instruction->operands[1] || abs->user_count != 1) return NULL;
+  if (abs->operands[0]->shape != instruction->shape) return NULL;
+  return algebraic_binary(instruction, HLO_MULTIPLY, abs->operands[0], abs->operands[0]);
+}
+
+/* (x % y) % y → x % y: it is smaller than y already, or x when y is zero */
+static HloInstruction *remainder_again(HloInstruction *instruction) {
+  HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode != HLO_REMAINDER || inner->operands[1] != instruction->operands[1]) return NULL;
+  return same_shape(instruction, inner);
+}
+
 /* k, when the splat constant |value| is 2ᵏ; -1 otherwise.  Of integers. */
 static int power_of_two(HloInstruction *value) {
   const Literal *literal = algebraic_splat_literal(value);
@@ -198,8 +265,9 @@ static HloInstruction *divide_by_power_of_two(HloInstruction *instruction) {
                           algebraic_number(instruction, 1 / number));
 }
 
-/* x⁰ → 1,  x¹ → x,  x² → x · x,  x⁻¹ → 1 / x.  IEEE 754 says so of NaN and infinities; where the power rounds, a
- * product or a quotient is at least as close. */
+/* x⁰ → 1,  x¹ → x,  x² → x · x,  x⁻¹ → 1 / x,  and √x for x^½ where x is never negative: of -0 and -∞ it is another.
+ * IEEE 754 says so of NaN and infinities; where the power rounds, a product, a quotient or a root is at least as close.
+ */
 static HloInstruction *power_known(HloInstruction *instruction) {
   HloInstruction *x = instruction->operands[0];
   const Literal *exponent = algebraic_splat_literal(instruction->operands[1]);
@@ -209,6 +277,7 @@ static HloInstruction *power_known(HloInstruction *instruction) {
   if (number == 1) return same_shape(instruction, x);
   if (number == 2) return algebraic_binary(instruction, HLO_MULTIPLY, x, x);
   if (number == -1) return algebraic_binary(instruction, HLO_DIVIDE, algebraic_number(instruction, 1), x);
+  if (number == 0.5 && is_non_negative(x)) return algebraic_unary(instruction, HLO_SQRT, x);
   return NULL;
 }
 
@@ -236,14 +305,19 @@ AlgebraicRules algebraic_arith_rules(void) {
       {HLO_ADD, "add-negated", add_negated},
       {HLO_ADD, "add-of-difference", add_of_difference},
       {HLO_ADD, "associate-constants", associate_constants},
+      {HLO_ADD, "associate-offsets", associate_offsets},
+      {HLO_ADD, "factor-sum", factor_sum},
       {HLO_SUBTRACT, "subtract-zero", subtract_zero},
       {HLO_SUBTRACT, "subtract-self", subtract_self},
       {HLO_SUBTRACT, "subtract-negated", subtract_negated},
       {HLO_SUBTRACT, "subtract-of-sum", subtract_of_sum},
+      {HLO_SUBTRACT, "associate-offsets", associate_offsets},
+      {HLO_SUBTRACT, "factor-sum", factor_sum},
       {HLO_MULTIPLY, "multiply-one", multiply_one},
       {HLO_MULTIPLY, "multiply-zero", multiply_zero},
       {HLO_MULTIPLY, "multiply-minus-one", multiply_minus_one},
       {HLO_MULTIPLY, "negated-factors", negated_factors},
+      {HLO_MULTIPLY, "square-of-abs", square_of_abs},
       {HLO_MULTIPLY, "associate-constants", associate_constants},
       {HLO_MAXIMUM, "associate-constants", associate_constants},
       {HLO_MINIMUM, "associate-constants", associate_constants},
@@ -255,6 +329,7 @@ AlgebraicRules algebraic_arith_rules(void) {
       {HLO_DIVIDE, "unsigned-power-of-two", unsigned_power_of_two},
       {HLO_DIVIDE, "divide-by-power-of-two", divide_by_power_of_two},
       {HLO_REMAINDER, "unsigned-power-of-two", unsigned_power_of_two},
+      {HLO_REMAINDER, "remainder-again", remainder_again},
       {HLO_POWER, "power-known", power_known},
       {HLO_NEGATE, "negate-negate", undo_twice},
       {HLO_NEGATE, "negate-difference", negate_difference},

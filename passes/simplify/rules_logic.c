@@ -1,4 +1,4 @@
-/* Rules of bits, comparisons, selections and conversions. */
+/* Rules of bits, extremes, selections, conversions and complex numbers. */
 #include "passes/simplify/algebraic_rules.h"
 
 static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruction *value) {
@@ -7,16 +7,6 @@ static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruct
 
 static bool is_pred(const HloInstruction *instruction) {
   return instruction->shape->type == TYPE_PRED;
-}
-
-/* Everywhere all bits: true, -1, the largest of an unsigned type. */
-static bool is_all_ones(HloInstruction *value) {
-  const Literal *literal = algebraic_splat_literal(value);
-  PrimitiveType type = value->shape->type;
-  if (literal == NULL || (type != TYPE_PRED && !type_is_integral(type))) return false;
-  int64_t number = literal_get_int(literal, 0);
-  if (type == TYPE_PRED) return number == 1;
-  return type_is_signed(type) ? number == -1 : (uint64_t)number == type_int_max(type);
 }
 
 static HloInstruction *all_ones(const HloInstruction *like) {
@@ -29,7 +19,7 @@ static HloInstruction *all_ones(const HloInstruction *like) {
 static HloInstruction *and_known(HloInstruction *instruction) {
   if (instruction->operands[0] == instruction->operands[1]) return same_shape(instruction, instruction->operands[0]);
   for (int i = 0; i < 2; i++) {
-    if (is_all_ones(instruction->operands[i])) return same_shape(instruction, instruction->operands[1 - i]);
+    if (algebraic_is_all_ones(instruction->operands[i])) return same_shape(instruction, instruction->operands[1 - i]);
     if (algebraic_is_all(instruction->operands[i], 0)) return algebraic_integer(instruction, 0);
   }
   return NULL;
@@ -40,7 +30,7 @@ static HloInstruction *or_known(HloInstruction *instruction) {
   if (instruction->operands[0] == instruction->operands[1]) return same_shape(instruction, instruction->operands[0]);
   for (int i = 0; i < 2; i++) {
     if (algebraic_is_all(instruction->operands[i], 0)) return same_shape(instruction, instruction->operands[1 - i]);
-    if (is_all_ones(instruction->operands[i])) return all_ones(instruction);
+    if (algebraic_is_all_ones(instruction->operands[i])) return all_ones(instruction);
   }
   return NULL;
 }
@@ -51,7 +41,7 @@ static HloInstruction *xor_known(HloInstruction *instruction) {
   for (int i = 0; i < 2; i++) {
     HloInstruction *other = instruction->operands[1 - i];
     if (algebraic_is_all(instruction->operands[i], 0)) return same_shape(instruction, other);
-    if (is_all_ones(instruction->operands[i])) return algebraic_unary(instruction, HLO_NOT, other);
+    if (algebraic_is_all_ones(instruction->operands[i])) return algebraic_unary(instruction, HLO_NOT, other);
   }
   return NULL;
 }
@@ -67,71 +57,53 @@ static HloInstruction *shift_zero(HloInstruction *instruction) {
   return algebraic_is_all(instruction->operands[1], 0) ? same_shape(instruction, instruction->operands[0]) : NULL;
 }
 
-/* --- comparison --- */
-
-static ComparisonDirection direction_of(const HloInstruction *compare) {
-  return (ComparisonDirection)hlo_instruction_int(compare, HLO_ATTR_DIRECTION, -1);
-}
-
-static bool is_exact_type(PrimitiveType type) {
-  return type_is_integral(type) || type == TYPE_PRED;
-}
-
-/* x = x → true, x < x → false and so on; of floats only x < x and x > x, which NaN does not change */
-static HloInstruction *compare_self(HloInstruction *instruction) {
-  if (instruction->operands[0] != instruction->operands[1]) return NULL;
-  bool exact = is_exact_type(instruction->operands[0]->shape->type);
-  switch (direction_of(instruction)) {
-    case COMPARISON_DIRECTION_LT:
-    case COMPARISON_DIRECTION_GT: return algebraic_integer(instruction, 0);
-    case COMPARISON_DIRECTION_NE: return exact ? algebraic_integer(instruction, 0) : NULL;
-    default: return exact ? algebraic_integer(instruction, 1) : NULL;
-  }
-}
-
-/* x < 0 → false,  x >= 0 → true for unsigned x */
-static HloInstruction *compare_unsigned_zero(HloInstruction *instruction) {
-  PrimitiveType type = instruction->operands[0]->shape->type;
-  if (!type_is_unsigned(type) || !algebraic_is_all(instruction->operands[1], 0)) return NULL;
-  if (direction_of(instruction) == COMPARISON_DIRECTION_LT) return algebraic_integer(instruction, 0);
-  return direction_of(instruction) == COMPARISON_DIRECTION_GE ? algebraic_integer(instruction, 1) : NULL;
-}
-
-/* p = true → p,  p != false → p,  p = false → ~p,  p != true → ~p */
-static HloInstruction *compare_pred(HloInstruction *instruction) {
-  ComparisonDirection direction = direction_of(instruction);
-  bool equal = direction == COMPARISON_DIRECTION_EQ;
-  if (!is_pred(instruction->operands[0]) || (!equal && direction != COMPARISON_DIRECTION_NE)) return NULL;
-  for (int i = 0; i < 2; i++) {
-    bool ones = is_all_ones(instruction->operands[i]), zeros = algebraic_is_all(instruction->operands[i], 0);
-    HloInstruction *other = instruction->operands[1 - i];
-    if ((!ones && !zeros) || other->shape != instruction->shape) continue;
-    return ones == equal ? other : algebraic_unary(instruction, HLO_NOT, other);
-  }
-  return NULL;
-}
-
-/* ~(x < y) → x >= y for integers; of floats only equality, which NaN does not change */
-static HloInstruction *not_compare(HloInstruction *instruction) {
-  static const ComparisonDirection inverse[] = {
-      [COMPARISON_DIRECTION_EQ] = COMPARISON_DIRECTION_NE, [COMPARISON_DIRECTION_NE] = COMPARISON_DIRECTION_EQ,
-      [COMPARISON_DIRECTION_GE] = COMPARISON_DIRECTION_LT, [COMPARISON_DIRECTION_GT] = COMPARISON_DIRECTION_LE,
-      [COMPARISON_DIRECTION_LE] = COMPARISON_DIRECTION_GT, [COMPARISON_DIRECTION_LT] = COMPARISON_DIRECTION_GE};
-  HloInstruction *compare = instruction->operands[0];
-  if (compare->opcode != HLO_COMPARE || !is_pred(instruction)) return NULL;
-  ComparisonDirection direction = direction_of(compare);
-  bool equality = direction == COMPARISON_DIRECTION_EQ || direction == COMPARISON_DIRECTION_NE;
-  if (!equality && !is_exact_type(compare->operands[0]->shape->type)) return NULL;
-  HloInstruction *result =
-      hlo_computation_add_clone(instruction->parent, compare, instruction->shape, compare->operands, 2);
-  hlo_instruction_set_int(result, HLO_ATTR_DIRECTION, inverse[direction]);
-  return result;
-}
+/* --- extremes --- */
 
 /* max(x, x) → x,  min(x, x) → x */
 static HloInstruction *extreme_self(HloInstruction *instruction) {
   return instruction->operands[0] == instruction->operands[1] ? same_shape(instruction, instruction->operands[0])
                                                               : NULL;
+}
+
+/* op(op(x, y), y) → op(x, y) for what taking twice does not change: the larger, the smaller, and, or */
+static HloInstruction *taken_twice(HloInstruction *instruction) {
+  for (int i = 0; i < 2; i++) {
+    HloInstruction *inner = instruction->operands[i], *other = instruction->operands[1 - i];
+    if (inner->opcode != instruction->opcode) continue;
+    if (inner->operands[0] == other || inner->operands[1] == other) return same_shape(instruction, inner);
+  }
+  return NULL;
+}
+
+/* x & (x | y) → x,  max(x, min(x, y)) → x and the other way round, for what has no NaN */
+static HloInstruction *absorbed(HloInstruction *instruction) {
+  static const HloOpcode pairs[][2] = {
+      {HLO_MAXIMUM, HLO_MINIMUM}, {HLO_MINIMUM, HLO_MAXIMUM}, {HLO_AND, HLO_OR}, {HLO_OR, HLO_AND}};
+  if (!algebraic_is_exact(instruction->shape->type)) return NULL;
+  for (int i = 0; i < 8; i++) {
+    const HloInstruction *inner = instruction->operands[i % 2];
+    HloInstruction *other = instruction->operands[1 - i % 2];
+    if (instruction->opcode != pairs[i / 2][0] || inner->opcode != pairs[i / 2][1]) continue;
+    if (inner->operands[0] == other || inner->operands[1] == other) return same_shape(instruction, other);
+  }
+  return NULL;
+}
+
+/* clamp(a, clamp(a, x, b), b) → clamp(a, x, b): also where a > b, which gives b both times */
+static HloInstruction *clamp_again(HloInstruction *instruction) {
+  HloInstruction *inner = instruction->operands[1];
+  if (inner->opcode != HLO_CLAMP || inner->operands[0] != instruction->operands[0]) return NULL;
+  return inner->operands[2] == instruction->operands[2] ? same_shape(instruction, inner) : NULL;
+}
+
+/* min(b, clamp(a, x, b)) → clamp(a, x, b): the upper bound is taken last.  max(a, clamp(a, x, b)) would need a <= b. */
+static HloInstruction *minimum_of_clamp(HloInstruction *instruction) {
+  for (int i = 0; i < 2; i++) {
+    HloInstruction *clamp = instruction->operands[i];
+    if (clamp->opcode == HLO_CLAMP && clamp->operands[2] == instruction->operands[1 - i])
+      return same_shape(instruction, clamp);
+  }
+  return NULL;
 }
 
 /* max(x, least) → x,  min(x, largest) → x for integers; max(x, -inf) → x,  min(x, inf) → x for floats: NaN stays NaN */
@@ -163,26 +135,20 @@ static HloInstruction *select_known(HloInstruction *instruction) {
   return NULL;
 }
 
-static HloInstruction *select_of(const HloInstruction *like, HloInstruction *predicate, HloInstruction *on_true,
-                                 HloInstruction *on_false) {
-  HloInstruction *operands[3] = {predicate, on_true, on_false};
-  return hlo_computation_add(like->parent, HLO_SELECT, like->shape, operands, 3, (StringView){0});
-}
-
 /* select(~p, x, y) → select(p, y, x) */
 static HloInstruction *select_not(HloInstruction *instruction) {
   const HloInstruction *predicate = instruction->operands[0];
   if (predicate->opcode != HLO_NOT) return NULL;
-  return select_of(instruction, predicate->operands[0], instruction->operands[2], instruction->operands[1]);
+  return algebraic_select(instruction, predicate->operands[0], instruction->operands[2], instruction->operands[1]);
 }
 
 /* select(p, select(p, x, y), z) → select(p, x, z), and on the other side */
 static HloInstruction *select_select(HloInstruction *instruction) {
   HloInstruction *predicate = instruction->operands[0], *x = instruction->operands[1], *z = instruction->operands[2];
   if (x->opcode == HLO_SELECT && x->operands[0] == predicate)
-    return select_of(instruction, predicate, x->operands[1], z);
+    return algebraic_select(instruction, predicate, x->operands[1], z);
   if (z->opcode == HLO_SELECT && z->operands[0] == predicate)
-    return select_of(instruction, predicate, x, z->operands[2]);
+    return algebraic_select(instruction, predicate, x, z->operands[2]);
   return NULL;
 }
 
@@ -191,8 +157,8 @@ static HloInstruction *select_select(HloInstruction *instruction) {
 static HloInstruction *select_pred(HloInstruction *instruction) {
   HloInstruction *predicate = instruction->operands[0], *x = instruction->operands[1], *y = instruction->operands[2];
   if (!is_pred(instruction) || predicate->shape != instruction->shape) return NULL;
-  bool x_true = is_all_ones(x), x_false = algebraic_is_all(x, 0);
-  bool y_true = is_all_ones(y), y_false = algebraic_is_all(y, 0);
+  bool x_true = algebraic_is_all_ones(x), x_false = algebraic_is_all(x, 0);
+  bool y_true = algebraic_is_all_ones(y), y_false = algebraic_is_all(y, 0);
   if (x_true && y_false) return predicate;
   if (x_false && y_true) return algebraic_unary(instruction, HLO_NOT, predicate);
   if (y_false) return algebraic_binary(instruction, HLO_AND, predicate, x);
@@ -234,6 +200,58 @@ static HloInstruction *convert_convert(HloInstruction *instruction) {
   return x->shape == instruction->shape ? x : algebraic_unary(instruction, HLO_CONVERT, x);
 }
 
+/* Rounding what |opcode| gives of two numbers of type |narrow|, computed in |wide|, gives what it computes in |narrow|:
+ * integers wrap, operations of 16-bit floats are computed in f32 anyway, and the digits of f64 are more than twice
+ * those of f32 and two, which makes the first of two roundings harmless. */
+static bool narrows_exactly(HloOpcode opcode, PrimitiveType narrow, PrimitiveType wide) {
+  bool integers = type_is_integral(narrow) && type_is_integral(wide) && type_bits(narrow) < type_bits(wide);
+  bool floats =
+      ((narrow == TYPE_BF16 || narrow == TYPE_F16) && wide == TYPE_F32) || (narrow == TYPE_F32 && wide == TYPE_F64);
+  switch (opcode) {
+    case HLO_ADD:
+    case HLO_SUBTRACT:
+    case HLO_MULTIPLY: return integers || floats;
+    case HLO_AND:
+    case HLO_OR:
+    case HLO_XOR: return integers;
+    case HLO_DIVIDE: return floats;
+    case HLO_MAXIMUM:
+    case HLO_MINIMUM: return floats || (integers && converts_exactly(narrow, wide));
+    default: return false;
+  }
+}
+
+/* convert(op(convert(x), convert(y))) → op(x, y) of their narrower type, where that is the same */
+static HloInstruction *narrow_arithmetic(HloInstruction *instruction) {
+  HloInstruction *wide = instruction->operands[0], *narrow[2];
+  PrimitiveType type = instruction->shape->type;
+  if (wide->operand_count != 2 || wide->user_count != 1) return NULL;
+  if (!narrows_exactly(wide->opcode, type, wide->shape->type)) return NULL;
+  int constants = 0;
+  for (int i = 0; i < 2; i++) {
+    HloInstruction *operand = wide->operands[i];
+    const Literal *literal = type_is_integral(type) ? algebraic_splat_literal(operand) : NULL;
+    if (operand->opcode == HLO_CONVERT && operand->operands[0]->shape == instruction->shape) {
+      narrow[i] = operand->operands[0];
+    } else if (literal != NULL && wide->opcode != HLO_MAXIMUM && wide->opcode != HLO_MINIMUM) {
+      narrow[i] = algebraic_integer(instruction, literal_get_int(literal, 0));
+      constants++;
+    } else {
+      return NULL;
+    }
+  }
+  return constants < 2 ? algebraic_binary(instruction, wide->opcode, narrow[0], narrow[1]) : NULL;
+}
+
+/* reduce-precision(x) to no fewer bits than its type has → x */
+static HloInstruction *precision_kept(HloInstruction *instruction) {
+  const TypeInfo *type = type_info(instruction->shape->type);
+  if (!algebraic_is_ieee(instruction)) return NULL;
+  if (hlo_instruction_int(instruction, HLO_ATTR_EXPONENT_BITS, 0) < type->exponent_bits) return NULL;
+  if (hlo_instruction_int(instruction, HLO_ATTR_MANTISSA_BITS, 0) < type->mantissa_bits) return NULL;
+  return same_shape(instruction, instruction->operands[0]);
+}
+
 /* bitcast-convert(bitcast-convert(x)) → bitcast-convert(x), where elements keep their size: by way of narrower or wider
  * ones, too, as they are cut and joined in the same order. */
 static HloInstruction *bitcast_convert_twice(HloInstruction *instruction) {
@@ -253,6 +271,12 @@ static HloInstruction *part_of_complex(HloInstruction *instruction) {
   return same_shape(instruction, whole->operands[instruction->opcode == HLO_IMAG ? 1 : 0]);
 }
 
+/* real(x) → x,  imag(x) → 0 for an x that is not complex */
+static HloInstruction *part_of_real(HloInstruction *instruction) {
+  if (instruction->operands[0]->shape != instruction->shape) return NULL;
+  return instruction->opcode == HLO_REAL ? instruction->operands[0] : algebraic_number(instruction, 0);
+}
+
 /* complex(real(z), imag(z)) → z */
 static HloInstruction *complex_of_parts(HloInstruction *instruction) {
   const HloInstruction *real = instruction->operands[0], *imag = instruction->operands[1];
@@ -266,15 +290,21 @@ AlgebraicRules algebraic_logic_rules(void) {
       {HLO_OR, "or-known", or_known},
       {HLO_XOR, "xor-known", xor_known},
       {HLO_NOT, "not-not", not_not},
-      {HLO_NOT, "not-compare", not_compare},
       {HLO_SHIFT_LEFT, "shift-zero", shift_zero},
       {HLO_SHIFT_RIGHT_LOGICAL, "shift-zero", shift_zero},
       {HLO_SHIFT_RIGHT_ARITHMETIC, "shift-zero", shift_zero},
-      {HLO_COMPARE, "compare-self", compare_self},
-      {HLO_COMPARE, "compare-unsigned-zero", compare_unsigned_zero},
-      {HLO_COMPARE, "compare-pred", compare_pred},
       {HLO_MAXIMUM, "extreme-self", extreme_self},
       {HLO_MINIMUM, "extreme-self", extreme_self},
+      {HLO_MAXIMUM, "taken-twice", taken_twice},
+      {HLO_MINIMUM, "taken-twice", taken_twice},
+      {HLO_AND, "taken-twice", taken_twice},
+      {HLO_OR, "taken-twice", taken_twice},
+      {HLO_MAXIMUM, "absorbed", absorbed},
+      {HLO_MINIMUM, "absorbed", absorbed},
+      {HLO_AND, "absorbed", absorbed},
+      {HLO_OR, "absorbed", absorbed},
+      {HLO_CLAMP, "clamp-again", clamp_again},
+      {HLO_MINIMUM, "minimum-of-clamp", minimum_of_clamp},
       {HLO_MAXIMUM, "extreme-of-range", extreme_of_range},
       {HLO_MINIMUM, "extreme-of-range", extreme_of_range},
       {HLO_SELECT, "select-known", select_known},
@@ -283,8 +313,12 @@ AlgebraicRules algebraic_logic_rules(void) {
       {HLO_SELECT, "select-pred", select_pred},
       {HLO_CONVERT, "convert-nothing", convert_nothing},
       {HLO_CONVERT, "convert-convert", convert_convert},
+      {HLO_CONVERT, "narrow-arithmetic", narrow_arithmetic},
+      {HLO_REDUCE_PRECISION, "precision-kept", precision_kept},
       {HLO_BITCAST_CONVERT, "bitcast-convert-nothing", convert_nothing},
       {HLO_BITCAST_CONVERT, "bitcast-convert-twice", bitcast_convert_twice},
+      {HLO_REAL, "real-of-real", part_of_real},
+      {HLO_IMAG, "imag-of-real", part_of_real},
       {HLO_REAL, "real-of-complex", part_of_complex},
       {HLO_IMAG, "imag-of-complex", part_of_complex},
       {HLO_COMPLEX, "complex-of-parts", complex_of_parts},

@@ -11,50 +11,6 @@ static HloInstruction *slice_nothing(HloInstruction *instruction) {
   return instruction->operands[0];
 }
 
-/* dynamic-slice(x) of all of x → x: every start is clamped to 0 */
-static HloInstruction *dynamic_slice_nothing(HloInstruction *instruction) {
-  if (shape_is_dynamic(instruction->shape)) return NULL;
-  return instruction->operands[0]->shape == instruction->shape ? instruction->operands[0] : NULL;
-}
-
-static bool constant_start(const HloInstruction *index, int64_t limit, int64_t *out_start) {
-  const Literal *literal = index->opcode == HLO_CONSTANT ? hlo_instruction_literal(index) : NULL;
-  if (literal == NULL || literal->elided || !shape_is_scalar(index->shape)) return false;
-  int64_t start = literal_get_int(literal, 0);
-  if (start < 0 && type_is_unsigned(index->shape->type)) start = limit; /* beyond any dimension */
-  *out_start = max_i64(0, min_i64(start, limit));
-  return true;
-}
-
-/* dynamic-slice(x, constants) → slice(x), starts clamped */
-static HloInstruction *dynamic_slice_known(HloInstruction *instruction) {
-  HloInstruction *x = instruction->operands[0];
-  const Shape *from = x->shape, *to = instruction->shape;
-  if (instruction->operand_count != 1 + from->rank || shape_is_dynamic(from) || shape_is_dynamic(to)) return NULL;
-  for (int i = 0; i < from->rank; i++) {
-    int64_t ignored;
-    if (!constant_start(instruction->operands[1 + i], 0, &ignored)) return NULL;
-  }
-  Arena *arena = instruction->parent->module->arena;
-  SliceDimension *dims = ARENA_NEW_ARRAY(arena, SliceDimension, from->rank + 1);
-  for (int i = 0; i < from->rank; i++) {
-    int64_t start = 0;
-    (void)constant_start(instruction->operands[1 + i], from->dims[i] - to->dims[i], &start);
-    dims[i] = (SliceDimension){start, start + to->dims[i], 1};
-  }
-  SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
-  *ranges = (SliceRanges){from->rank, dims};
-  HloInstruction *slice = hlo_computation_add(instruction->parent, HLO_SLICE, to, &x, 1, (StringView){0});
-  hlo_instruction_set_attr(slice, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = ranges});
-  return slice;
-}
-
-/* dynamic-update-slice(x, u) of all of x → u */
-static HloInstruction *dynamic_update_all(HloInstruction *instruction) {
-  if (shape_is_dynamic(instruction->shape)) return NULL;
-  return instruction->operands[1]->shape == instruction->shape ? instruction->operands[1] : NULL;
-}
-
 /* pad(x) by nothing → x */
 static HloInstruction *pad_nothing(HloInstruction *instruction) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_PADDING);
@@ -187,6 +143,41 @@ static HloInstruction *slice_concatenate(HloInstruction *instruction) {
   return NULL;
 }
 
+/* slice(concatenate(…)) of some neighbours → slice(concatenate(these)), when nothing else reads the whole */
+static HloInstruction *slice_of_parts(HloInstruction *instruction) {
+  const HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode != HLO_CONCATENATE || inner->user_count != 1) return NULL;
+  if (!is_static(instruction) || !is_static(inner) || shape_element_count(instruction->shape) == 0) return NULL;
+  int64_t dimension = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS).data[0], begin = 0, skipped = 0, size = 0;
+  const SliceDimension *along = &ranges_of(instruction)->dims[dimension];
+  int64_t last = along->start + (instruction->shape->dims[dimension] - 1) * along->stride;
+  int first = -1, count = 0;
+  for (int i = 0; i < inner->operand_count; i++) {
+    int64_t end = begin + inner->operands[i]->shape->dims[dimension];
+    if (shape_is_dynamic(inner->operands[i]->shape)) return NULL;
+    if (end <= along->start) skipped = end;
+    if (end > along->start && begin <= last) {
+      if (first < 0) first = i;
+      count++;
+      size += end - begin;
+    }
+    begin = end;
+  }
+  if (count < 2 || count == inner->operand_count) return NULL;
+  SliceDimension dims[RANK_LIMIT];
+  int64_t sizes[RANK_LIMIT];
+  for (int i = 0; i < inner->shape->rank; i++) {
+    dims[i] = ranges_of(instruction)->dims[i];
+    sizes[i] = i == dimension ? size : inner->shape->dims[i];
+  }
+  dims[dimension].start -= skipped;
+  dims[dimension].limit -= skipped;
+  const Shape *shape = shape_array(inner->parent->module->shapes, inner->shape->type, sizes, inner->shape->rank);
+  HloInstruction *parts = hlo_computation_add_clone(inner->parent, inner, shape, inner->operands + first, count);
+  hlo_instruction_remove_attr(parts, HLO_ATTR_SHARDING);
+  return parts->shape == instruction->shape ? parts : make_slice(instruction, parts, dims);
+}
+
 /* slice(pad(x)) inside of x → slice(x) */
 static HloInstruction *slice_pad(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
@@ -202,6 +193,138 @@ static HloInstruction *slice_pad(HloInstruction *instruction) {
     dims[i] = (SliceDimension){start, last + 1, stride};
   }
   return x->shape == instruction->shape ? x : make_slice(instruction, x, dims);
+}
+
+/* slice(pad(x, a)) of padding alone → broadcast(a) */
+static HloInstruction *slice_padding(HloInstruction *instruction) {
+  const HloInstruction *pad = instruction->operands[0];
+  if (pad->opcode != HLO_PAD || !is_static(instruction) || !is_static(pad->operands[0])) return NULL;
+  const PaddingConfig *padding = hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding;
+  const SliceRanges *ranges = ranges_of(instruction);
+  if (shape_element_count(instruction->shape) == 0 || shape_element_count(pad->operands[0]->shape) == 0) return NULL;
+  for (int i = 0; i < ranges->rank; i++) {
+    int64_t low = padding->dims[i].low;
+    int64_t end = low + (pad->operands[0]->shape->dims[i] - 1) * (padding->dims[i].interior + 1) + 1;
+    int64_t last = ranges->dims[i].start + (instruction->shape->dims[i] - 1) * ranges->dims[i].stride;
+    if (last < low || ranges->dims[i].start >= end) {
+      if (shape_is_scalar(instruction->shape)) return NULL;
+      return algebraic_broadcast(pad->operands[1], instruction->shape, NULL);
+    }
+  }
+  return NULL;
+}
+
+/* --- pads --- */
+
+static HloInstruction *make_pad(const HloInstruction *like, HloInstruction *x, HloInstruction *value,
+                                const PaddingDimension *dims) {
+  Arena *arena = like->parent->module->arena;
+  HloInstruction *operands[2] = {x, value};
+  PaddingConfig *padding = ARENA_NEW(arena, PaddingConfig);
+  *padding = (PaddingConfig){x->shape->rank, ARENA_COPY_ARRAY(arena, PaddingDimension, dims, x->shape->rank)};
+  HloInstruction *pad = hlo_computation_add(like->parent, HLO_PAD, like->shape, operands, 2, (StringView){0});
+  hlo_instruction_set_attr(pad, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = padding});
+  return pad;
+}
+
+/* pad(x) that only cuts → slice(x) */
+static HloInstruction *pad_to_slice(HloInstruction *instruction) {
+  HloInstruction *x = instruction->operands[0];
+  const PaddingConfig *padding = hlo_instruction_attr(instruction, HLO_ATTR_PADDING)->value.padding;
+  if (!is_static(instruction) || !is_static(x)) return NULL;
+  SliceDimension dims[RANK_LIMIT];
+  for (int i = 0; i < padding->rank; i++) {
+    const PaddingDimension *by = &padding->dims[i];
+    int64_t start = -by->low, limit = x->shape->dims[i] + by->high;
+    if (by->low > 0 || by->high > 0 || by->interior != 0 || limit < start) return NULL;
+    dims[i] = (SliceDimension){start, limit, 1};
+  }
+  return make_slice(instruction, x, dims);
+}
+
+static bool same_scalar(const HloInstruction *a, const HloInstruction *b) {
+  if (a == b) return true;
+  if (a->opcode != HLO_CONSTANT || b->opcode != HLO_CONSTANT || a->shape != b->shape) return false;
+  return literal_equal(hlo_instruction_literal(a), hlo_instruction_literal(b));
+}
+
+/* pad(pad(x, a), a) → pad(x, a) */
+static HloInstruction *pad_pad(HloInstruction *instruction) {
+  const HloInstruction *inner = instruction->operands[0];
+  if (inner->opcode != HLO_PAD || !same_scalar(inner->operands[1], instruction->operands[1])) return NULL;
+  if (!is_static(instruction) || !is_static(inner->operands[0])) return NULL;
+  const PaddingConfig *a = hlo_instruction_attr(inner, HLO_ATTR_PADDING)->value.padding,
+                      *b = hlo_instruction_attr(instruction, HLO_ATTR_PADDING)->value.padding;
+  PaddingDimension dims[RANK_LIMIT];
+  for (int i = 0; i < a->rank; i++) {
+    /* What the first cuts off is lost to the second. */
+    if (a->dims[i].low < 0 || a->dims[i].high < 0 || b->dims[i].interior != 0) return NULL;
+    dims[i] =
+        (PaddingDimension){a->dims[i].low + b->dims[i].low, a->dims[i].high + b->dims[i].high, a->dims[i].interior};
+  }
+  return make_pad(instruction, inner->operands[0], instruction->operands[1], dims);
+}
+
+/* convert(pad(x, c)) → pad(convert(x), convert(c)): what takes a padded operand finds the pad */
+static HloInstruction *convert_pad(HloInstruction *instruction) {
+  const HloInstruction *pad = instruction->operands[0];
+  if (pad->opcode != HLO_PAD || pad->user_count != 1 || !is_static(instruction)) return NULL;
+  HloInstruction *x = pad->operands[0], *value = pad->operands[1];
+  if (value->opcode != HLO_CONSTANT || !is_static(x)) return NULL;
+  ShapeTable *shapes = instruction->parent->module->shapes;
+  HloInstruction *operands[2] = {x, value};
+  for (int i = 0; i < 2; i++) {
+    const Shape *shape = shape_with_type(shapes, operands[i]->shape, instruction->shape->type);
+    operands[i] = hlo_computation_add_clone(instruction->parent, instruction, shape, &operands[i], 1);
+    hlo_instruction_remove_attr(operands[i], HLO_ATTR_SHARDING);
+  }
+  return make_pad(instruction, operands[0], operands[1],
+                  hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding->dims);
+}
+
+/* --- concatenations --- */
+
+/* concatenate(x, x, …) → reshape(broadcast(x)): one loop instead of many */
+static HloInstruction *concatenate_same(HloInstruction *instruction) {
+  HloInstruction *x = instruction->operands[0];
+  int64_t dimension = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS).data[0];
+  int count = instruction->operand_count, rank = x->shape->rank;
+  if (count < 3 || !is_static(instruction) || !is_static(x) || rank == RANK_LIMIT) return NULL;
+  for (int i = 1; i < count; i++) {
+    if (instruction->operands[i] != x) return NULL;
+  }
+  int64_t sizes[RANK_LIMIT], places[RANK_LIMIT];
+  for (int i = 0; i < rank; i++) {
+    places[i] = i < dimension ? i : i + 1;
+    sizes[places[i]] = x->shape->dims[i];
+  }
+  sizes[dimension] = count;
+  const Shape *shape = shape_array(x->parent->module->shapes, x->shape->type, sizes, rank + 1);
+  return algebraic_reshape(algebraic_broadcast(x, shape, places), instruction->shape);
+}
+
+/* concatenate(broadcast(a), x, broadcast(a)) → pad(x, a), with an a on either side or both */
+static HloInstruction *concatenate_to_pad(HloInstruction *instruction) {
+  int64_t dimension = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS).data[0], around[2] = {0, 0};
+  HloInstruction *x = NULL, *value = NULL;
+  if (!is_static(instruction) || instruction->operand_count > 3) return NULL;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    HloInstruction *part = instruction->operands[i], *scalar = algebraic_splat_source(part);
+    if (shape_is_dynamic(part->shape)) return NULL;
+    if (scalar == NULL) {
+      if (x != NULL) return NULL;
+      x = part;
+      continue;
+    }
+    if (value != NULL && !same_scalar(value, scalar)) return NULL;
+    value = scalar;
+    around[x != NULL ? 1 : 0] += part->shape->dims[dimension];
+  }
+  if (x == NULL || value == NULL) return NULL;
+  PaddingDimension dims[RANK_LIMIT] = {{0, 0, 0}};
+  dims[dimension].low = around[0];
+  dims[dimension].high = around[1];
+  return make_pad(instruction, x, value, dims);
 }
 
 /* concatenate(concatenate(a, b), c) → concatenate(a, b, c) along the same dimension */
@@ -238,79 +361,65 @@ static bool continues(const HloInstruction *last, const HloInstruction *next, in
   return true;
 }
 
-/* concatenate(slice(x, a..b), slice(x, b..c)) → slice(x, a..c), when that is all there is to it */
+/* concatenate(…, slice(x, a..b), slice(x, b..c), …) → concatenate(…, slice(x, a..c), …), without it when nothing else
+ * is left */
 static HloInstruction *concatenate_slices(HloInstruction *instruction) {
+  enum { MOST_PARTS = 64 };
+  HloInstruction *parts[MOST_PARTS];
+  int count = 0, operands = instruction->operand_count;
   int64_t dimension = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS).data[0];
-  if (!is_static(instruction) || instruction->operand_count < 2) return NULL;
-  for (int i = 1; i < instruction->operand_count; i++) {
-    if (!continues(instruction->operands[i - 1], instruction->operands[i], dimension)) return NULL;
+  if (!is_static(instruction) || operands < 2 || operands > MOST_PARTS) return NULL;
+  for (int i = 0, next; i < operands; i = next) {
+    HloInstruction *first = instruction->operands[i];
+    for (next = i + 1; next < operands; next++) {
+      if (!continues(instruction->operands[next - 1], instruction->operands[next], dimension)) break;
+    }
+    if (next > i + 1) {
+      HloInstruction *x = first->operands[0];
+      SliceDimension dims[RANK_LIMIT];
+      int64_t sizes[RANK_LIMIT];
+      if (!is_static(x)) return NULL;
+      for (int d = 0; d < x->shape->rank; d++) {
+        dims[d] = ranges_of(first)->dims[d];
+        sizes[d] = first->shape->dims[d];
+      }
+      dims[dimension].limit = ranges_of(instruction->operands[next - 1])->dims[dimension].limit;
+      sizes[dimension] = dims[dimension].limit - dims[dimension].start;
+      HloInstruction like = *instruction; /* for its place only */
+      like.shape = shape_array(x->parent->module->shapes, x->shape->type, sizes, x->shape->rank);
+      first = x->shape == like.shape ? x : make_slice(&like, x, dims);
+    }
+    parts[count++] = first;
   }
-  const HloInstruction *first = instruction->operands[0], *last = instruction->operands[instruction->operand_count - 1];
-  if (!is_static(first->operands[0])) return NULL;
-  SliceDimension dims[RANK_LIMIT];
-  for (int i = 0; i < first->shape->rank; i++) dims[i] = ranges_of(first)->dims[i];
-  dims[dimension].limit = ranges_of(last)->dims[dimension].limit;
-  HloInstruction *x = first->operands[0];
-  return x->shape == instruction->shape ? x : make_slice(instruction, x, dims);
+  if (count == operands) return NULL;
+  if (count == 1) return parts[0]->shape == instruction->shape ? parts[0] : NULL;
+  return hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, parts, count);
 }
 
-/* reverse(reverse(x)) → x */
+/* reverse(reverse(x)) → reverse(x) along what only one of them reverses, or x */
 static HloInstruction *reverse_reverse(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
   if (inner->opcode != HLO_REVERSE || inner->operands[0]->shape != instruction->shape) return NULL;
-  Int64List a = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS),
-            b = hlo_instruction_ints(inner, HLO_ATTR_DIMENSIONS);
-  for (int64_t i = 0; i < a.count; i++) {
-    bool found = false;
-    for (int64_t k = 0; k < b.count; k++) found |= a.data[i] == b.data[k];
-    if (!found) return NULL;
+  if (!is_static(instruction)) return NULL;
+  bool reversed[RANK_LIMIT] = {false};
+  const HloInstruction *both[2] = {instruction, inner};
+  for (int k = 0; k < 2; k++) {
+    Int64List dims = hlo_instruction_ints(both[k], HLO_ATTR_DIMENSIONS);
+    for (int64_t i = 0; i < dims.count; i++) reversed[dims.data[i]] ^= true;
   }
-  return a.count == b.count ? inner->operands[0] : NULL;
-}
-
-/* --- slices at run time --- */
-
-/* The starts of both are the same scalars. */
-static bool same_starts(const HloInstruction *a, int a_first, const HloInstruction *b, int b_first) {
-  if (a->operand_count - a_first != b->operand_count - b_first) return false;
-  for (int i = 0; a_first + i < a->operand_count; i++) {
-    const HloInstruction *x = a->operands[a_first + i], *y = b->operands[b_first + i];
-    if (x == y) continue;
-    if (x->opcode != HLO_CONSTANT || y->opcode != HLO_CONSTANT) return false;
-    if (!literal_equal(hlo_instruction_literal(x), hlo_instruction_literal(y))) return false;
+  int64_t dims[RANK_LIMIT], count = 0;
+  for (int i = 0; i < instruction->shape->rank; i++) {
+    if (reversed[i]) dims[count++] = i;
   }
-  return true;
-}
-
-/* dynamic-slice(dynamic-update-slice(x, u, i), i) → u, when it is as large: both clamp alike */
-static HloInstruction *read_update(HloInstruction *instruction) {
-  const HloInstruction *update = instruction->operands[0];
-  if (update->opcode != HLO_DYNAMIC_UPDATE_SLICE || shape_is_dynamic(update->shape)) return NULL;
-  if (update->operands[1]->shape != instruction->shape || !same_starts(instruction, 1, update, 2)) return NULL;
-  return update->operands[1];
-}
-
-/* dynamic-update-slice(x, dynamic-slice(x, i), i) → x;
- * dynamic-update-slice(dynamic-update-slice(x, u, i), v, i) → dynamic-update-slice(x, v, i) for a v as large as u */
-static HloInstruction *update_again(HloInstruction *instruction) {
-  HloInstruction *x = instruction->operands[0], *update = instruction->operands[1];
-  if (shape_is_dynamic(instruction->shape)) return NULL;
-  if (update->opcode == HLO_DYNAMIC_SLICE && update->operands[0] == x && same_starts(update, 1, instruction, 2))
-    return x->shape == instruction->shape ? x : NULL;
-  if (x->opcode != HLO_DYNAMIC_UPDATE_SLICE || x->operands[1]->shape != update->shape) return NULL;
-  if (!same_starts(x, 2, instruction, 2) || x->user_count != 1) return NULL;
-  HloInstruction *result = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape,
-                                                     instruction->operands, instruction->operand_count);
-  hlo_instruction_replace_operand(result, 0, x->operands[0]);
+  if (count == 0) return inner->operands[0];
+  HloInstruction *result = algebraic_unary(instruction, HLO_REVERSE, inner->operands[0]);
+  hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, dims, count);
   return result;
 }
 
 AlgebraicRules algebraic_slice_rules(void) {
   static const AlgebraicRule rules[] = {
       {HLO_SLICE, "slice-nothing", slice_nothing},
-      {HLO_DYNAMIC_SLICE, "dynamic-slice-nothing", dynamic_slice_nothing},
-      {HLO_DYNAMIC_SLICE, "dynamic-slice-known", dynamic_slice_known},
-      {HLO_DYNAMIC_UPDATE_SLICE, "dynamic-update-all", dynamic_update_all},
       {HLO_PAD, "pad-nothing", pad_nothing},
       {HLO_REVERSE, "reverse-nothing", reverse_nothing},
       {HLO_CONCATENATE, "concatenate-one", concatenate_one},
@@ -318,12 +427,17 @@ AlgebraicRules algebraic_slice_rules(void) {
       {HLO_SLICE, "slice-slice", slice_slice},
       {HLO_SLICE, "slice-broadcast", slice_broadcast},
       {HLO_SLICE, "slice-concatenate", slice_concatenate},
+      {HLO_SLICE, "slice-of-parts", slice_of_parts},
       {HLO_SLICE, "slice-pad", slice_pad},
-      {HLO_DYNAMIC_SLICE, "read-update", read_update},
-      {HLO_DYNAMIC_UPDATE_SLICE, "update-again", update_again},
+      {HLO_SLICE, "slice-padding", slice_padding},
+      {HLO_PAD, "pad-to-slice", pad_to_slice},
+      {HLO_PAD, "pad-pad", pad_pad},
+      {HLO_CONVERT, "convert-pad", convert_pad},
       {HLO_REVERSE, "reverse-reverse", reverse_reverse},
       {HLO_CONCATENATE, "concatenate-concatenate", concatenate_concatenate},
       {HLO_CONCATENATE, "concatenate-slices", concatenate_slices},
+      {HLO_CONCATENATE, "concatenate-same", concatenate_same},
+      {HLO_CONCATENATE, "concatenate-to-pad", concatenate_to_pad},
       {HLO_COPY, "copy-nothing", copy_nothing},
       {HLO_COPY, "copy-copy", copy_copy},
   };

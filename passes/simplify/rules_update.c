@@ -1,0 +1,365 @@
+/* Rules of slices and updates at run time, gather and scatter. */
+#include "base/checked_math.h"
+#include "passes/simplify/algebraic_rules.h"
+#include "passes/simplify/integer_range.h"
+
+enum { RANK_LIMIT = 64 }; /* lists on the stack; higher ranks are left alone */
+
+static bool is_static(const HloInstruction *instruction) {
+  return shape_is_array(instruction->shape) && !shape_is_dynamic(instruction->shape) &&
+         instruction->shape->rank <= RANK_LIMIT;
+}
+
+/* dynamic-slice(x) of all of x → x: every start is clamped to 0 */
+static HloInstruction *dynamic_slice_nothing(HloInstruction *instruction) {
+  if (shape_is_dynamic(instruction->shape)) return NULL;
+  return instruction->operands[0]->shape == instruction->shape ? instruction->operands[0] : NULL;
+}
+
+static bool constant_start(const HloInstruction *index, int64_t limit, int64_t *out_start) {
+  const Literal *literal = index->opcode == HLO_CONSTANT ? hlo_instruction_literal(index) : NULL;
+  if (literal == NULL || literal->elided || !shape_is_scalar(index->shape)) return false;
+  int64_t start = literal_get_int(literal, 0);
+  if (start < 0 && type_is_unsigned(index->shape->type)) start = limit; /* beyond any dimension */
+  *out_start = max_i64(0, min_i64(start, limit));
+  return true;
+}
+
+/* dynamic-slice(x, constants) → slice(x), starts clamped */
+static HloInstruction *dynamic_slice_known(HloInstruction *instruction) {
+  HloInstruction *x = instruction->operands[0];
+  const Shape *from = x->shape, *to = instruction->shape;
+  if (instruction->operand_count != 1 + from->rank || shape_is_dynamic(from) || shape_is_dynamic(to)) return NULL;
+  for (int i = 0; i < from->rank; i++) {
+    int64_t ignored;
+    if (!constant_start(instruction->operands[1 + i], 0, &ignored)) return NULL;
+  }
+  Arena *arena = instruction->parent->module->arena;
+  SliceDimension *dims = ARENA_NEW_ARRAY(arena, SliceDimension, from->rank + 1);
+  for (int i = 0; i < from->rank; i++) {
+    int64_t start = 0;
+    (void)constant_start(instruction->operands[1 + i], from->dims[i] - to->dims[i], &start);
+    dims[i] = (SliceDimension){start, start + to->dims[i], 1};
+  }
+  SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
+  *ranges = (SliceRanges){from->rank, dims};
+  HloInstruction *slice = hlo_computation_add(instruction->parent, HLO_SLICE, to, &x, 1, (StringView){0});
+  hlo_instruction_set_attr(slice, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = ranges});
+  return slice;
+}
+
+/* dynamic-update-slice(x, u) of all of x → u */
+static HloInstruction *dynamic_update_all(HloInstruction *instruction) {
+  if (shape_is_dynamic(instruction->shape)) return NULL;
+  return instruction->operands[1]->shape == instruction->shape ? instruction->operands[1] : NULL;
+}
+
+/* The starts of both are the same scalars. */
+static bool same_starts(const HloInstruction *a, int a_first, const HloInstruction *b, int b_first) {
+  if (a->operand_count - a_first != b->operand_count - b_first) return false;
+  for (int i = 0; a_first + i < a->operand_count; i++) {
+    const HloInstruction *x = a->operands[a_first + i], *y = b->operands[b_first + i];
+    if (x == y) continue;
+    if (x->opcode != HLO_CONSTANT || y->opcode != HLO_CONSTANT) return false;
+    if (!literal_equal(hlo_instruction_literal(x), hlo_instruction_literal(y))) return false;
+  }
+  return true;
+}
+
+/* dynamic-slice(dynamic-update-slice(x, u, i), i) → u, when it is as large: both clamp alike */
+static HloInstruction *read_update(HloInstruction *instruction) {
+  const HloInstruction *update = instruction->operands[0];
+  if (update->opcode != HLO_DYNAMIC_UPDATE_SLICE || shape_is_dynamic(update->shape)) return NULL;
+  if (update->operands[1]->shape != instruction->shape || !same_starts(instruction, 1, update, 2)) return NULL;
+  return update->operands[1];
+}
+
+/* dynamic-update-slice(x, dynamic-slice(x, i), i) → x;
+ * dynamic-update-slice(dynamic-update-slice(x, u, i), v, i) → dynamic-update-slice(x, v, i) for a v as large as u */
+static HloInstruction *update_again(HloInstruction *instruction) {
+  HloInstruction *x = instruction->operands[0], *update = instruction->operands[1];
+  if (shape_is_dynamic(instruction->shape)) return NULL;
+  if (update->opcode == HLO_DYNAMIC_SLICE && update->operands[0] == x && same_starts(update, 1, instruction, 2))
+    return x->shape == instruction->shape ? x : NULL;
+  if (x->opcode != HLO_DYNAMIC_UPDATE_SLICE || x->operands[1]->shape != update->shape) return NULL;
+  if (!same_starts(x, 2, instruction, 2) || x->user_count != 1) return NULL;
+  HloInstruction *result = hlo_computation_add_clone(instruction->parent, instruction, instruction->shape,
+                                                     instruction->operands, instruction->operand_count);
+  hlo_instruction_replace_operand(result, 0, x->operands[0]);
+  return result;
+}
+
+/* dynamic-slice(x, …, i, …), dynamic-update-slice(x, u, …, i, …) along a dimension taken whole → start 0, to which it
+ * is clamped anyway */
+static HloInstruction *start_of_all(HloInstruction *instruction) {
+  bool updates = instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE;
+  const Shape *x = instruction->operands[0]->shape,
+              *part = updates ? instruction->operands[1]->shape : instruction->shape;
+  int first = updates ? 2 : 1, replaced = 0;
+  if (instruction->operand_count != first + x->rank || x->rank > RANK_LIMIT) return NULL;
+  if (shape_is_dynamic(x) || shape_is_dynamic(part)) return NULL;
+  HloInstruction *operands[RANK_LIMIT + 2];
+  for (int i = 0; i < instruction->operand_count; i++) {
+    operands[i] = instruction->operands[i];
+    if (i < first || x->dims[i - first] != part->dims[i - first] || operands[i]->opcode == HLO_CONSTANT) continue;
+    operands[i] = algebraic_integer(operands[i], 0);
+    replaced++;
+  }
+  if (replaced == 0) return NULL;
+  return hlo_computation_add_clone(instruction->parent, instruction, instruction->shape, operands,
+                                   instruction->operand_count);
+}
+
+/* dynamic-update-slice(broadcast(a), u, constants) → pad(u, a): written once, and where it is read */
+static HloInstruction *update_of_splat(HloInstruction *instruction) {
+  HloInstruction *scalar = algebraic_splat_source(instruction->operands[0]), *update = instruction->operands[1];
+  int rank = instruction->shape->rank;
+  if (scalar == NULL || rank == 0 || instruction->operand_count != 2 + rank) return NULL;
+  if (!is_static(instruction) || shape_is_dynamic(update->shape)) return NULL;
+  Arena *arena = instruction->parent->module->arena;
+  PaddingDimension dims[RANK_LIMIT];
+  for (int i = 0; i < rank; i++) {
+    int64_t start = 0, free = instruction->shape->dims[i] - update->shape->dims[i];
+    if (!constant_start(instruction->operands[2 + i], free, &start)) return NULL;
+    dims[i] = (PaddingDimension){start, free - start, 0};
+  }
+  PaddingConfig *padding = ARENA_NEW(arena, PaddingConfig);
+  *padding = (PaddingConfig){rank, ARENA_COPY_ARRAY(arena, PaddingDimension, dims, rank)};
+  HloInstruction *operands[2] = {update, scalar};
+  HloInstruction *pad =
+      hlo_computation_add(instruction->parent, HLO_PAD, instruction->shape, operands, 2, (StringView){0});
+  hlo_instruction_set_attr(pad, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = padding});
+  return pad;
+}
+
+/* The elements of |x| that |update| of the same dimensions writes. */
+static HloInstruction *read_where(const HloInstruction *update, HloInstruction *x) {
+  const Shape *part = update->operands[1]->shape;
+  HloInstruction *operands[RANK_LIMIT + 1] = {x};
+  for (int i = 0; i < part->rank; i++) operands[1 + i] = update->operands[2 + i];
+  const Shape *shape = shape_with_type(x->parent->module->shapes, part, x->shape->type);
+  HloInstruction *slice =
+      hlo_computation_add(x->parent, HLO_DYNAMIC_SLICE, shape, operands, 1 + part->rank, (StringView){0});
+  hlo_instruction_set_ints(slice, HLO_ATTR_DYNAMIC_SLICE_SIZES, part->dims, part->rank);
+  return slice;
+}
+
+/* |update| with another array and other elements. */
+static HloInstruction *update_with(const HloInstruction *update, HloInstruction *x, HloInstruction *elements) {
+  HloInstruction *result =
+      hlo_computation_add_clone(update->parent, update, update->shape, update->operands, update->operand_count);
+  hlo_instruction_replace_operand(result, 0, x);
+  hlo_instruction_replace_operand(result, 1, elements);
+  return result;
+}
+
+static bool is_lone_update(const HloInstruction *update, const HloInstruction *like) {
+  return update->opcode == HLO_DYNAMIC_UPDATE_SLICE && update->user_count == 1 && update->shape == like->shape &&
+         is_static(update) && update->operand_count == 2 + update->shape->rank &&
+         !shape_is_dynamic(update->operands[1]->shape);
+}
+
+/* select(p, dynamic-update-slice(x, u, i), x) → dynamic-update-slice(x, select(p at i, u, x at i), i), and the other
+ * way round: no more is read and written than u */
+static HloInstruction *select_update(HloInstruction *instruction) {
+  HloInstruction *predicate = instruction->operands[0];
+  for (int i = 1; i <= 2; i++) {
+    HloInstruction *update = instruction->operands[i], *x = instruction->operands[3 - i];
+    if (!is_lone_update(update, instruction) || update->operands[0] != x) continue;
+    if (x->shape != instruction->shape) continue;
+    HloInstruction *part = update->operands[1], *old = read_where(update, x);
+    HloInstruction *at = shape_is_scalar(predicate->shape) ? predicate : read_where(update, predicate);
+    HloInstruction *chosen = algebraic_select(part, at, i == 1 ? part : old, i == 1 ? old : part);
+    return update_with(update, x, chosen);
+  }
+  return NULL;
+}
+
+static bool is_neutral_to_add(HloInstruction *value) {
+  const Literal *literal = algebraic_splat_literal(value);
+  if (literal == NULL || type_is_complex(value->shape->type)) return false;
+  if (type_is_integral(value->shape->type)) return literal_get_int(literal, 0) == 0;
+  /* Of floats x + -0 is x, for x = -0 too. */
+  double number = literal_get_double(literal, 0);
+  return algebraic_is_ieee(value) && number == 0 && __builtin_signbit(number);
+}
+
+/* x + dynamic-update-slice(broadcast(0), u, i) → dynamic-update-slice(x, x at i + u, i) for a 0 that adds nothing */
+static HloInstruction *add_update(HloInstruction *instruction) {
+  for (int i = 0; i < 2; i++) {
+    HloInstruction *update = instruction->operands[i], *x = instruction->operands[1 - i];
+    if (!is_lone_update(update, instruction) || !is_neutral_to_add(update->operands[0])) continue;
+    if (x->shape != instruction->shape) continue;
+    HloInstruction *part = update->operands[1];
+    return update_with(update, x, algebraic_binary(part, HLO_ADD, read_where(update, x), part));
+  }
+  return NULL;
+}
+
+/* --- gather and scatter --- */
+
+/* The indices are one vector; its scalars in the order of |map|, or false. */
+static bool single_index(HloInstruction *indices, int64_t vector_dimension, Int64List map,
+                         HloInstruction **out_scalars) {
+  const Shape *shape = indices->shape;
+  if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape_element_count(shape) != map.count) return false;
+  if (vector_dimension < shape->rank ? shape->dims[vector_dimension] != map.count : map.count != 1) return false;
+  ShapeTable *shapes = indices->parent->module->shapes;
+  Arena *arena = indices->parent->module->arena;
+  const Shape *scalar = shape_scalar(shapes, shape->type);
+  HloInstruction *flat = algebraic_reshape(indices, shape_array(shapes, shape->type, &map.count, 1));
+  for (int64_t i = 0; i < map.count; i++) {
+    HloInstruction *one = flat;
+    if (map.count > 1) {
+      SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
+      *ranges = (SliceRanges){1, ARENA_NEW_ARRAY(arena, SliceDimension, 1)};
+      ((SliceDimension *)ranges->dims)[0] = (SliceDimension){i, i + 1, 1};
+      const int64_t size = 1;
+      one = hlo_computation_add(indices->parent, HLO_SLICE, shape_array(shapes, shape->type, &size, 1), &flat, 1,
+                                (StringView){0});
+      hlo_instruction_set_attr(one, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = ranges});
+    }
+    out_scalars[i] = algebraic_reshape(one, scalar);
+  }
+  return true;
+}
+
+/* The slice at |map|'s |scalars|, and at 0 along the other dimensions: operands behind those of |first|. */
+static int starts_of(Int64List map, HloInstruction *const *scalars, int rank, HloInstruction **operands, int first) {
+  for (int d = 0; d < rank; d++) {
+    operands[first + d] = NULL;
+    for (int64_t i = 0; i < map.count; i++) {
+      if (map.data[i] == d) operands[first + d] = scalars[i];
+    }
+    if (operands[first + d] == NULL) operands[first + d] = algebraic_integer(scalars[0], 0);
+  }
+  return first + rank;
+}
+
+/* Dimensions of |x| in |list|, of which there may be none, are not among those that stay. */
+static bool contains(Int64List list, int64_t d) {
+  for (int64_t i = 0; i < list.count; i++) {
+    if (list.data[i] == d) return true;
+  }
+  return false;
+}
+
+/* gather(x) by one index → reshape(dynamic-slice(x)): both clamp it alike */
+static HloInstruction *gather_of_one(HloInstruction *gather) {
+  HloInstruction *x = gather->operands[0], *scalars[RANK_LIMIT], *operands[RANK_LIMIT + 1] = {x};
+  Int64List map = hlo_instruction_ints(gather, HLO_ATTR_START_INDEX_MAP),
+            sizes = hlo_instruction_ints(gather, HLO_ATTR_SLICE_SIZES),
+            offsets = hlo_instruction_ints(gather, HLO_ATTR_OFFSET_DIMS);
+  if (!is_static(gather) || !is_static(x) || map.count < 1 || x->shape->rank == 0) return NULL;
+  if (hlo_instruction_ints(gather, HLO_ATTR_OPERAND_BATCHING_DIMS).count > 0) return NULL;
+  for (int64_t i = 1; i < offsets.count; i++) {
+    if (offsets.data[i] < offsets.data[i - 1]) return NULL;
+  }
+  int64_t vector_dimension = hlo_instruction_int(gather, HLO_ATTR_INDEX_VECTOR_DIM, 0);
+  if (!single_index(gather->operands[1], vector_dimension, map, scalars)) return NULL;
+  int count = starts_of(map, scalars, x->shape->rank, operands, 1);
+  const Shape *shape = shape_array(x->parent->module->shapes, x->shape->type, sizes.data, x->shape->rank);
+  HloInstruction *slice =
+      hlo_computation_add(gather->parent, HLO_DYNAMIC_SLICE, shape, operands, count, (StringView){0});
+  hlo_instruction_set_ints(slice, HLO_ATTR_DYNAMIC_SLICE_SIZES, sizes.data, sizes.count);
+  return algebraic_reshape(slice, gather->shape);
+}
+
+/* gather(x) whose slices are all of x → broadcast(x): every start is clamped to 0 */
+static HloInstruction *gather_of_all(HloInstruction *gather) {
+  HloInstruction *x = gather->operands[0];
+  Int64List sizes = hlo_instruction_ints(gather, HLO_ATTR_SLICE_SIZES),
+            collapsed = hlo_instruction_ints(gather, HLO_ATTR_COLLAPSED_SLICE_DIMS),
+            offsets = hlo_instruction_ints(gather, HLO_ATTR_OFFSET_DIMS);
+  if (!is_static(gather) || !is_static(x) || x->shape->type != gather->shape->type) return NULL;
+  if (hlo_instruction_ints(gather, HLO_ATTR_OPERAND_BATCHING_DIMS).count > 0) return NULL;
+  int64_t kept[RANK_LIMIT];
+  int count = 0;
+  for (int d = 0; d < x->shape->rank; d++) {
+    if (sizes.data[d] != x->shape->dims[d]) return NULL;
+    if (!contains(collapsed, d)) kept[count++] = x->shape->dims[d];
+  }
+  if (count != offsets.count) return NULL;
+  const Shape *shape = shape_array(x->parent->module->shapes, x->shape->type, kept, count);
+  return algebraic_broadcast(algebraic_reshape(x, shape), gather->shape, offsets.data);
+}
+
+typedef enum ScatterKind { SCATTER_OTHER, SCATTER_SET, SCATTER_ADD } ScatterKind;
+
+/* What a scatter of one array does with an element and its update. */
+static ScatterKind kind_of_scatter(const HloInstruction *scatter) {
+  const HloComputation *region = hlo_instruction_computation(scatter, HLO_ATTR_TO_APPLY);
+  if (scatter->operand_count != 3 || region == NULL) return SCATTER_OTHER;
+  const HloInstruction *root = region->root;
+  if (root->opcode == HLO_PARAMETER && root->shape->type == scatter->shape->type)
+    return hlo_instruction_parameter_number(root) == 1 ? SCATTER_SET : SCATTER_OTHER;
+  if (root->opcode != HLO_ADD || root->operands[0] == root->operands[1]) return SCATTER_OTHER;
+  bool parameters = root->operands[0]->opcode == HLO_PARAMETER && root->operands[1]->opcode == HLO_PARAMETER;
+  return parameters && root->shape->type == scatter->shape->type ? SCATTER_ADD : SCATTER_OTHER;
+}
+
+/* scatter(x, i, u) at one index that is inside of x → dynamic-update-slice(x, u, i), or of x at i + u */
+static HloInstruction *scatter_of_one(HloInstruction *scatter) {
+  ScatterKind kind = kind_of_scatter(scatter);
+  if (kind == SCATTER_OTHER || !is_static(scatter) || scatter->shape->rank == 0) return NULL;
+  HloInstruction *x = scatter->operands[0], *indices = scatter->operands[1], *update = scatter->operands[2];
+  Int64List map = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
+            inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS),
+            window = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
+  int rank = x->shape->rank;
+  int64_t sizes[RANK_LIMIT], next = 0;
+  if (map.count < 1 || hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS).count > 0) return NULL;
+  if (shape_element_count(indices->shape) != map.count || !is_static(update)) return NULL;
+  IntegerRange range = integer_range(indices);
+  for (int d = 0; d < rank; d++) {
+    sizes[d] = contains(inserted, d) || next == window.count ? 1 : update->shape->dims[window.data[next++]];
+    if (!contains(map, d)) continue;
+    /* What would be outside is dropped, not clamped. */
+    if (range.low < 0 || range.high > x->shape->dims[d] - sizes[d]) return NULL;
+  }
+  for (int64_t i = 1; i < window.count; i++) {
+    if (window.data[i] < window.data[i - 1]) return NULL;
+  }
+  HloInstruction *scalars[RANK_LIMIT], *operands[RANK_LIMIT + 2] = {x};
+  int64_t vector_dimension = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0);
+  if (!single_index(indices, vector_dimension, map, scalars)) return NULL;
+  operands[1] = algebraic_reshape(update, shape_array(x->parent->module->shapes, x->shape->type, sizes, rank));
+  int count = starts_of(map, scalars, rank, operands, 2);
+  HloInstruction *result =
+      hlo_computation_add(scatter->parent, HLO_DYNAMIC_UPDATE_SLICE, scatter->shape, operands, count, (StringView){0});
+  if (kind == SCATTER_SET) return result;
+  return update_with(result, x, algebraic_binary(operands[1], HLO_ADD, read_where(result, x), operands[1]));
+}
+
+/* x + scatter(broadcast(0), i, u) that adds → scatter(x, i, u), for integers: of floats the sums would be others */
+static HloInstruction *add_scatter(HloInstruction *instruction) {
+  if (!type_is_integral(instruction->shape->type)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    HloInstruction *scatter = instruction->operands[i], *x = instruction->operands[1 - i];
+    if (scatter->opcode != HLO_SCATTER || scatter->user_count != 1 || x->shape != instruction->shape) continue;
+    if (kind_of_scatter(scatter) != SCATTER_ADD || !is_neutral_to_add(scatter->operands[0])) continue;
+    HloInstruction *operands[3] = {x, scatter->operands[1], scatter->operands[2]};
+    return hlo_computation_add_clone(instruction->parent, scatter, instruction->shape, operands, 3);
+  }
+  return NULL;
+}
+
+AlgebraicRules algebraic_update_rules(void) {
+  static const AlgebraicRule rules[] = {
+      {HLO_DYNAMIC_SLICE, "dynamic-slice-nothing", dynamic_slice_nothing},
+      {HLO_DYNAMIC_SLICE, "dynamic-slice-known", dynamic_slice_known},
+      {HLO_DYNAMIC_SLICE, "start-of-all", start_of_all},
+      {HLO_DYNAMIC_SLICE, "read-update", read_update},
+      {HLO_DYNAMIC_UPDATE_SLICE, "dynamic-update-all", dynamic_update_all},
+      {HLO_DYNAMIC_UPDATE_SLICE, "update-of-splat", update_of_splat},
+      {HLO_DYNAMIC_UPDATE_SLICE, "start-of-all", start_of_all},
+      {HLO_DYNAMIC_UPDATE_SLICE, "update-again", update_again},
+      {HLO_SELECT, "select-update", select_update},
+      {HLO_ADD, "add-update", add_update},
+      {HLO_ADD, "add-scatter", add_scatter},
+      {HLO_GATHER, "gather-of-all", gather_of_all},
+      {HLO_GATHER, "gather-of-one", gather_of_one},
+      {HLO_SCATTER, "scatter-of-one", scatter_of_one},
+  };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
