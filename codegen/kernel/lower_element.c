@@ -436,21 +436,10 @@ Status lower_region(Lowering *lowering, const HloComputation *region, const int3
   return STATUS_OK;
 }
 
-static bool is_element(const Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index) {
-  for (int i = 0; i < instruction->shape->rank; i++) {
-    int64_t lower, upper;
-    index_range(&lowering->space, index[i], &lower, &upper);
-    if (lower < 0 || upper >= instruction->shape->dims[i]) return false;
-  }
-  return true;
-}
-
-/* What is an element of the array without a guard needs none, and is the same value whoever asks. */
 Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction, const IndexExpr *index,
                      int32_t *out_value) {
   int32_t saved = lowering->predicate;
-  bool is_free = is_element(lowering, instruction, index);
-  lowering->predicate = is_free ? -1 : lowering_and(lowering, saved, predicate);
+  lowering->predicate = lowering_and(lowering, saved, predicate);
   Status status = lower_element(lowering, instruction, index, out_value);
   lowering->predicate = saved;
   return status;

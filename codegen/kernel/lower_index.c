@@ -118,9 +118,9 @@ Status element_concatenate(Lowering *lowering, const HloInstruction *instruction
     bool is_never = predicate >= 0 && lowering->values.data[predicate].kind == KERNEL_CONSTANT;
     if (is_never && (k > 0 || result >= 0)) continue;
     inner[dimension] = index_add_constant(&lowering->space, index[dimension], -start);
-    if (size == 1) inner[dimension] = index_constant(0); /* the one element that it has, for all who ask */
+    if (size == 1) inner[dimension] = index_constant(0); /* the one element that it has needs no guard */
     int32_t value;
-    RETURN_IF_ERROR(lower_guarded(lowering, predicate, instruction->operands[k], inner, &value));
+    RETURN_IF_ERROR(lower_guarded(lowering, size == 1 ? -1 : predicate, instruction->operands[k], inner, &value));
     result = result < 0 ? value : lowering_select(lowering, predicate, value, result);
   }
   *out_value = result;

@@ -150,8 +150,65 @@ static Status fold_together(Lowering *lowering, const HloInstruction **reduces, 
   return STATUS_OK;
 }
 
+/* --- as an expression --- */
+
+/* |outer| moves with the loops of the current stage, which no other stage can run inside of. */
+static bool is_inside_stage(const Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer) {
+  for (int d = 0; lowering->current_stage != KERNEL_OUTER && d < lowering->dims.count; d++) {
+    if (lowering->dims.data[d].stage != lowering->current_stage) continue;
+    for (int i = 0; i < outer_shape(reduce)->rank; i++) {
+      if (index_dim_coefficient(&lowering->space, outer[i], d) != 0) return true;
+      if (index_depends_nonlinearly(&lowering->space, outer[i], d)) return true;
+    }
+  }
+  return false;
+}
+
+/* The next element of |reduce|'s input in row-major order, at the same |outer|; false behind the last. */
+static bool next_element(const HloInstruction *reduce, IndexExpr *index) {
+  Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
+  for (int d = reduce->operands[0]->shape->rank - 1; d >= 0; d--) {
+    if (lowering_list_find(dimensions, d) < 0) continue;
+    if (++index[d].constant < reduce->operands[0]->shape->dims[d]) return true;
+    index[d].constant = 0;
+  }
+  return false;
+}
+
+/* One element after the other, from the initial value on. */
+static Status fold_expression(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
+                              int32_t *out_value) {
+  const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
+  Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
+  IndexExpr index[MAX_RANK];
+  for (int d = 0, next = 0; d < reduce->operands[0]->shape->rank; d++)
+    index[d] = lowering_list_find(dimensions, d) >= 0 ? index_constant(0) : outer[next++];
+  HloOpcode opcode;
+  bool is_simple = lowering_simple_region(region, &opcode);
+  PrimitiveType type = reduce->shape->type, wide = is_simple ? lowering_fold_type(opcode, type) : type;
+  int32_t arguments[2];
+  RETURN_IF_ERROR(lower_element(lowering, reduce->operands[1], NULL, &arguments[0]));
+  arguments[0] = lowering_convert(lowering, arguments[0], wide);
+  do {
+    RETURN_IF_ERROR(lower_element(lowering, reduce->operands[0], index, &arguments[1]));
+    arguments[1] = lowering_convert(lowering, arguments[1], wide);
+    if (is_simple) {
+      arguments[0] = lowering_apply(lowering, opcode, wide, arguments, 2);
+    } else {
+      RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2, &arguments[0], 1));
+    }
+  } while (next_element(reduce, index));
+  *out_value = lowering_convert(lowering, arguments[0], type);
+  return STATUS_OK;
+}
+
 Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer,
                     const int32_t **out_values) {
+  if (is_inside_stage(lowering, reduce, outer)) {
+    return diag_error(lowering->diag, STATUS_UNSUPPORTED, reduce->loc, "unsupported-op",
+                      "'%s' of many elements inside the loops of another one of its fusion is not supported yet",
+                      hlo_opcode_text(reduce->opcode));
+  }
   const FoldedReduce *known = find_folded(lowering, reduce, outer);
   if (known != NULL) {
     if (known->values == NULL) XLAC_BUG("a reduction that needs itself");
@@ -179,6 +236,8 @@ Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const Inde
 
 Status element_reduce(Lowering *lowering, const HloInstruction *reduce, const IndexExpr *index, int32_t *out_value) {
   const int32_t *values;
+  if (hlo_reduce_is_short(reduce) && is_inside_stage(lowering, reduce, index))
+    return fold_expression(lowering, reduce, index, out_value);
   RETURN_IF_ERROR(lower_reduce(lowering, reduce, index, &values));
   *out_value = values[0];
   return STATUS_OK;

@@ -31,6 +31,13 @@ static const Shape *first_array(const Shape *shape) {
   return shape_is_tuple(shape) && shape->tuple_size > 0 ? shape->tuple[0] : shape;
 }
 
+enum { SHORT_REDUCE = 8 };
+
+bool hlo_reduce_is_short(const HloInstruction *reduce) {
+  if (reduce->opcode != HLO_REDUCE || !is_plain(reduce->shape) || !is_plain(reduce->operands[0]->shape)) return false;
+  return shape_element_count(reduce->operands[0]->shape) / shape_element_count(reduce->shape) <= SHORT_REDUCE;
+}
+
 bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b) {
   Int64List x = hlo_instruction_ints(a, HLO_ATTR_DIMENSIONS), y = hlo_instruction_ints(b, HLO_ATTR_DIMENSIONS);
   if (x.count != y.count || !shape_same_dims(a->operands[0]->shape, b->operands[0]->shape)) return false;
@@ -65,14 +72,24 @@ typedef struct NestWalk {
   Arena *scratch;
   IntMap seen;
   const HloInstruction *reduce; /* the first found whose operands are all done */
-  bool fits;
+  bool fits, all_short;
 } NestWalk;
+
+/* Reductions with more results than those of the nest are computed inside of its loops. */
+static bool is_inside(const HloInstruction *reduce, const HloInstruction *of) {
+  return shape_element_count(first_array(reduce->shape)) > shape_element_count(first_array(of->shape));
+}
 
 static void visit_reduce(NestWalk *walk, const HloInstruction *reduce) {
   for (int i = 0; i < reduce->operand_count; i++) walk->fits &= is_plain(reduce->operands[i]->shape);
   walk->fits = walk->fits && is_plain(first_array(reduce->shape));
-  if (walk->reduce == NULL) walk->reduce = reduce;
-  walk->fits = walk->fits && reduces_alike(walk->reduce, reduce);
+  if (!walk->fits || (walk->reduce != NULL && hlo_reduce_is_short(reduce) && is_inside(reduce, walk->reduce))) return;
+  if (walk->reduce == NULL || (walk->all_short && is_inside(walk->reduce, reduce))) {
+    walk->reduce = reduce;
+    walk->all_short = true;
+  }
+  walk->all_short &= hlo_reduce_is_short(reduce);
+  walk->fits = reduces_alike(walk->reduce, reduce);
 }
 
 /* Operands first, so that |reduce| depends on no other.  Fusions hold a few hundred instructions. */

@@ -15,12 +15,17 @@ typedef enum LoopNestKind {
 typedef struct LoopNest {
   LoopNestKind kind;
   const Shape *shape;           /* of the result; of a reduction with several, of the first */
-  const HloInstruction *reduce; /* REDUCED: one that depends on no other; all of them have as many results */
+  const HloInstruction *reduce; /* REDUCED: one that depends on no other; all of them have as many results, but for
+                                 * short ones inside, which have more */
   int64_t rows;                 /* REDUCED: results of each reduction */
 } LoopNest;
 
 /* Leading dimensions of |shape| that multiply to |rows| (those of size 1 behind them included), or -1. */
 int hlo_row_dims(const Shape *shape, int64_t rows);
+
+/* A reduction to one array that folds so few elements that it may be computed as one expression of them, where it is
+ * needed: inside the loops of another reduction too, as no other can. */
+bool hlo_reduce_is_short(const HloInstruction *reduce);
 
 /* Two reductions of arrays of equal dimensions along the same ones. */
 bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b);

@@ -1,6 +1,7 @@
 #include "passes/fusion/fusion_decision.h"
 
 #include "base/hash_map.h"
+#include "hlo/analysis/loop_nest.h"
 
 enum {
   CONCATENATE_LIMIT = 4, /* pieces of one loop range */
@@ -92,6 +93,7 @@ FusionCost fusion_cost(const HloInstruction *instruction) {
   switch (instruction->opcode) {
     case HLO_DOT:
     case HLO_CONVOLUTION: return FUSION_COST_HIGH;
+    case HLO_REDUCE: return hlo_reduce_is_short(instruction) ? FUSION_COST_HIGH : FUSION_COST_NONE;
     case HLO_REDUCE_WINDOW: return is_pooling(instruction) ? FUSION_COST_HIGH : FUSION_COST_NONE;
     case HLO_BROADCAST:
     case HLO_IOTA:
@@ -157,7 +159,8 @@ bool fusion_is_deep_contraction(const HloInstruction *instruction) {
 }
 
 FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
-  if (instruction->opcode == HLO_REDUCE) return NO("a reduction is a loop of its own");
+  if (instruction->opcode == HLO_REDUCE && !hlo_reduce_is_short(instruction))
+    return NO("a reduction is a loop of its own");
   if (fusion_cost(instruction) == FUSION_COST_NONE) return NO("the operation is not computed element by element");
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction))
     return NO("its shapes are not static arrays with elements");
@@ -331,6 +334,7 @@ static FusionDecision decide_factor(const HloInstruction *producer, const Fusion
 }
 
 static FusionDecision decide_costly(const HloInstruction *producer, const FusionUse *use) {
+  if (use->is_ending) return NO("the kernel that makes its operand ends with it");
   if (use->stored) return NO("stored for another user");
   if (use->group_count > 1 && !repeating_pays(producer, use)) return NO("costly, and several fusions need it");
   if (use->map_count > 1) return NO("costly, and read under several index maps");

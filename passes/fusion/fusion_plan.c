@@ -119,6 +119,9 @@ static FusionDecision has_room(const FusionPlanner *planner, int32_t number, con
   if (reads_updated_operand(root_of(planner, number), producer)) {
     return (FusionDecision){false, "the consumer overwrites what it reads"};
   }
+  if (producer->opcode == HLO_REDUCE && root_of(planner, number)->opcode != HLO_REDUCE) {
+    return (FusionDecision){false, "a reduction is a loop of its own"};
+  }
   if (group->members.count >= MEMBER_LIMIT) return (FusionDecision){false, "the fusion is large enough"};
   if (group->operand_count - 1 + new_operand_count(planner, number, producer) > OPERAND_LIMIT) {
     return (FusionDecision){false, "the fusion has operands enough"};
@@ -391,7 +394,7 @@ static bool join_consumers(FusionPlanner *planner, int32_t node) {
   everywhere &= drop_full_groups(planner, producer, candidates);
   if (candidates->count == 0) return false;
   FusionUse use = summary_of(planner, candidates, !everywhere);
-  use.is_ending = use.is_factor && ends_kernel(producer);
+  use.is_ending = (use.is_factor || producer->opcode == HLO_REDUCE) && ends_kernel(producer);
   use.is_summed_end = ends_in_reduction(planner, candidates) && fusion_cost(producer) != FUSION_COST_FREE &&
                       !fusion_is_contraction(producer) && ends_contraction(producer);
   use.is_column = is_column_of_contraction(planner, candidates);
