@@ -50,10 +50,19 @@ Complex complex_expm1(const ComplexMath *m, const Complex *z) {
   return (Complex){re, c_select(m, c_compare_to(m, COMPARISON_DIRECTION_EQ, z->im, 0), z->im, im)};
 }
 
+/* 1/(1 + e⁻ᶻ), or eᶻ/(1 + eᶻ) where e⁻ᶻ may overflow before the result vanishes. */
 Complex complex_logistic(const ComplexMath *m, const Complex *z) {
-  Complex negative = complex_negate(m, z), one = complex_one(m);
-  Complex below = complex_add(m, (Complex[]){one, complex_exp(m, &negative)});
-  return complex_divide(m, (Complex[]){one, below});
+  Complex negative = complex_negate(m, z), one = complex_one(m), over = one, power;
+  if (m->is_roomy) {
+    power = complex_exp(m, &negative);
+  } else {
+    int32_t is_left = c_compare_to(m, COMPARISON_DIRECTION_LT, z->re, 0);
+    Complex shrinking = c_select_both(m, is_left, *z, negative);
+    power = complex_exp(m, &shrinking);
+    over = c_select_both(m, is_left, power, one);
+  }
+  Complex below = complex_add(m, (Complex[]){one, power});
+  return complex_divide(m, (Complex[]){over, below});
 }
 
 /* --- logarithm --- */
@@ -101,18 +110,18 @@ Complex complex_log(const ComplexMath *m, const Complex *z) {
   return (Complex){log_of_size(m, *z), c_apply2(m, HLO_ATAN2, z->im, z->re)};
 }
 
-/* |1 + z|² = 1 + x·(2 + x) + y²; where that would overflow, 1 is nothing. */
+/* |1 + z|² = 1 + t with t = x·(2 + x) + y², which keeps its digits but near -1.  There 1 + x is exact, and where t
+ * would overflow, 1 is nothing: log |1 + z| by itself. */
 Complex complex_log1p(const ComplexMath *m, const Complex *z) {
-  int32_t beside = c_apply2(m, HLO_ADD, z->re, c_constant(m, 1));
+  Complex beside = {c_apply2(m, HLO_ADD, z->re, c_constant(m, 1)), z->im};
   int32_t t = c_apply2(m, HLO_MULTIPLY, z->re, c_apply2(m, HLO_ADD, z->re, c_constant(m, 2)));
   t = c_apply2(m, HLO_ADD, t, c_apply2(m, HLO_MULTIPLY, z->im, z->im));
-  int32_t re = c_scale(m, c_apply(m, HLO_LOG_PLUS_ONE, t), 0.5);
-  if (!m->is_roomy) {
-    int32_t is_huge = c_compare_to(m, COMPARISON_DIRECTION_GT, c_larger_part(m, *z), 0x1p500);
-    re = c_select(m, is_huge, log_of_size(m, *z), re);
-  }
+  int32_t is_plain = c_compare_to(m, COMPARISON_DIRECTION_LT, t, -0.5);
+  if (!m->is_roomy)
+    is_plain = c_either(m, is_plain, c_compare_to(m, COMPARISON_DIRECTION_GT, c_larger_part(m, *z), 0x1p500));
+  int32_t re = c_select(m, is_plain, log_of_size(m, beside), c_scale(m, c_apply(m, HLO_LOG_PLUS_ONE, t), 0.5));
   re = c_select(m, c_any_infinite(m, *z), c_constant(m, __builtin_inf()), re);
-  return (Complex){re, c_apply2(m, HLO_ATAN2, z->im, beside)};
+  return (Complex){re, c_apply2(m, HLO_ATAN2, z->im, beside.re)};
 }
 
 /* --- roots and powers --- */

@@ -65,9 +65,17 @@ static LaneComplex expm1_of(LaneComplex x) {
   return (LaneComplex){expm1(x.re) * cos(x.im) - 2 * s * s, x.im == 0 ? x.im : exp(x.re) * sin(x.im)};
 }
 
+/* |1 + x|² - 1 keeps its digits but near -1, where 1 + x is exact; where squares overflow, 1 is nothing. */
 static LaneComplex log1p_of(LaneComplex x) {
-  if (fmax(fabs(x.re), fabs(x.im)) > 0x1p500) return of_z(clog(to_z(x))); /* 1 is nothing, squares overflow */
-  return (LaneComplex){log1p(x.re * (2 + x.re) + x.im * x.im) / 2, atan2(x.im, 1 + x.re)};
+  double t = x.re * (2 + x.re) + x.im * x.im;
+  if (t < -0.5 || fmax(fabs(x.re), fabs(x.im)) > 0x1p500) return of_z(clog(to_z((LaneComplex){1 + x.re, x.im})));
+  return (LaneComplex){log1p(t) / 2, atan2(x.im, 1 + x.re)};
+}
+
+/* By the exponential that does not overflow. */
+static LaneComplex logistic_of(LaneComplex x) {
+  Z power = cexp(x.re < 0 ? to_z(x) : -to_z(x));
+  return of_z((x.re < 0 ? power : 1) / (1 + power));
 }
 
 static LaneComplex power(LaneComplex x, LaneComplex y) {
@@ -97,7 +105,7 @@ UNARY(complex_exp, of_z(cexp(to_z(x))))
 UNARY(complex_expm1, expm1_of(x))
 UNARY(complex_log, of_z(clog(to_z(x))))
 UNARY(complex_log1p, log1p_of(x))
-UNARY(complex_logistic, of_z(1 / (1 + cexp(-to_z(x)))))
+UNARY(complex_logistic, logistic_of(x))
 UNARY(complex_negate, ((LaneComplex){-x.re, -x.im}))
 UNARY(complex_rsqrt, of_z(1 / csqrt(to_z(x))))
 UNARY(complex_sign, sign(x))

@@ -132,6 +132,12 @@ static void complex_arithmetic(void **state) {
       {"a = c64[1] constant({(3, -4)}) ROOT r = f32[1] imag(a)", "{-4}"},
       {"a = f32[1] constant({3}) b = f32[1] constant({4}) ROOT r = c64[1] complex(a, b)", "{(3, 4)}"},
       {UNARY("c128[1]", "{(-1, 0)}", "sqrt"), "{(0, 1)}"},
+      /* Beside -1, where |1 + z|² has no digit left in x·(2 + x) + y²: log(i·2⁻³⁰). */
+      {UNARY("c128[1]", "{(-1, 9.313225746154785e-10)}", "log-plus-one"),
+       "{(-20.794415416798358, 1.5707963267948966)}"},
+      {UNARY("c64[1]", "{(-1, 9.313225746154785e-10)}", "log-plus-one"), "{(-20.7944145, 1.57079637)}"},
+      /* Where e^710 overflows, e^-710 does not vanish. */
+      {UNARY("c128[1]", "{(-710, 0)}", "logistic"), "{(4.47628622567513e-309, 0)}"},
       {BINARY("c64[1]", "{(1, 2)}", "{(3, -1)}", "maximum"), "!cannot be evaluated for c64"},
   };
   CHECK_CASES(cases);

@@ -20,6 +20,9 @@ UNARY = {
     "tan": (cmath.tan, 8), "sinh": (cmath.sinh, 6), "cosh": (cmath.cosh, 6), "tanh": (cmath.tanh, 8), "asin": (cmath.asin, 8),
     "acos": (cmath.acos, 8), "asinh": (cmath.asinh, 8), "acosh": (cmath.acosh, 8), "atanh": (cmath.atanh, 8),
     "rsqrt": (lambda z: 1 / cmath.sqrt(z), 6), "negate": (lambda z: -z, 0),
+    # Where 1 + z is exact, and where e^z is nothing beside 1.
+    "log-plus-one": (lambda z: cmath.log(1 + z) if -2 <= z.real <= -0.5 else None, 4),
+    "logistic": (lambda z: cmath.exp(z) if z.real < -40 else None, 6),
 }
 
 # What must come out exactly; NaN stands for any NaN.
@@ -49,7 +52,9 @@ def points(kind):
     sizes = [0.0, 1e-8, 0.3, 1.0, 2.5, 30.0, 1e4] + ([1e19, 1e-19] if kind == "f32" else [1e170, 1e-170])
     parts = [rounded(kind, sign * size) for size in sizes for sign in (1, -1)]
     circle = [(rounded(kind, math.cos(a)), rounded(kind, math.sin(a))) for a in (0.1, 1.0, 2.0, -0.01, 3.1)]
-    return [(x, y) for x in parts for y in parts] + circle
+    beside = [(rounded(kind, x), rounded(kind, y)) for x, y in ((-1, 2.0 ** -30), (-1.0000001, -0.00017), (-0.75, 1e-9), (-1.3, 0.5), (-2, 1))]
+    small = [(rounded(kind, x), 0.25) for x in ((-60, -87) if kind == "f32" else (-60, -705, -712))]
+    return [(x, y) for x in parts for y in parts] + circle + beside + small
 
 
 def read(path):
