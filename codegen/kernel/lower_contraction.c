@@ -40,7 +40,7 @@ static int32_t fold_products(Lowering *lowering, int outer_stage, PrimitiveType 
     split_factors(lowering, stage, &lhs, &rhs);
     type = type_complex_part(type);
   }
-  PrimitiveType wide = lowering_accumulator_type(type);
+  PrimitiveType wide = lowering_contraction_type(type);
   int32_t zero = lowering_constant_bits(lowering, wide, 0, 0);
   int32_t fold = lowering_add_fold(lowering, wide, stage, zero);
   int32_t factors[2] = {lowering_convert(lowering, lhs, wide), lowering_convert(lowering, rhs, wide)};

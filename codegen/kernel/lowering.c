@@ -149,6 +149,10 @@ PrimitiveType lowering_accumulator_type(PrimitiveType type) {
   return type == TYPE_F16 || type == TYPE_BF16 ? TYPE_F32 : type;
 }
 
+PrimitiveType lowering_contraction_type(PrimitiveType type) {
+  return type_is_float(type) && type_bits(type) < 32 ? TYPE_F32 : type;
+}
+
 /* --- values --- */
 
 static uint64_t value_hash(const KernelValue *value) {

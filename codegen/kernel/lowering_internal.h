@@ -135,6 +135,8 @@ int64_t lowering_list_find(Int64List list, int64_t wanted);
 /* The type in which sums and products of |type| accumulate: those of half precision in f32, rounded once (as in
  * XLA:CPU). */
 PrimitiveType lowering_accumulator_type(PrimitiveType type);
+/* The same for products that a dot or a convolution adds up: f32 for all floats that are narrower. */
+PrimitiveType lowering_contraction_type(PrimitiveType type);
 
 /* --- values ---
  *

@@ -128,8 +128,8 @@ static void check_sharding(const ShardingSite *site, const HloSharding *sharding
   int64_t next = 0, leaves = shape_leaf_count(shape);
   if (shape_is_tuple(shape) && sharding->tuple_count == leaves) {
     check_leaves(site, sharding, shape, &next);
-  } else if (!shape_is_tuple(shape) && sharding->tuple_count == 1) {
-    check_leaf(site, &sharding->tuple[0], shape); /* {{replicated}} on an array */
+  } else if (sharding->tuple_count == 1 && (!shape_is_tuple(shape) || leaves == 0)) {
+    check_leaf(site, &sharding->tuple[0], shape); /* {{replicated}} on an array, or on a result without leaves */
   } else if (shape_is_tuple(shape) || sharding->tuple_count != 0) {
     sharding_error(site, "is for %lld leaves, %s has %lld", (long long)sharding->tuple_count,
                    verify_text(site->verifier, shape), (long long)leaves);
