@@ -29,13 +29,14 @@ enum { RED_ZONE = 0 };
 enum { DEFAULT_ALIGNMENT = 16 };
 
 static const size_t FIRST_BLOCK_SIZE = (size_t)16 << 10;
+static const size_t SMALL_BLOCK_SIZE = (size_t)64 << 10;
 static const size_t LARGEST_BLOCK_SIZE = (size_t)4 << 20;
 
 typedef struct ArenaBlock {
   struct ArenaBlock *previous;
   size_t size;  /* bytes of data */
   size_t used;  /* bytes of data handed out, gaps included */
-  size_t dirty; /* bytes from here on were never handed out since the block was made: they are still zero */
+  size_t dirty; /* bytes from here on are still as they were made: zero */
   _Alignas(DEFAULT_ALIGNMENT) unsigned char data[];
 } ArenaBlock;
 
@@ -48,10 +49,12 @@ struct Arena {
 
 static ArenaBlock *block_create(size_t size) {
   if (size > SIZE_MAX - sizeof(ArenaBlock)) XLAC_BUG("out of memory: %zu bytes", size);
-  /* calloc gets large blocks as fresh zero pages, so nothing is cleared twice. */
-  ArenaBlock *block = calloc(1, sizeof(ArenaBlock) + size);
+  /* calloc gets large blocks as fresh zero pages, so nothing is cleared twice; of small ones, which were used before,
+   * only what is handed out need be cleared: most arenas of one pass over one computation use little of theirs. */
+  bool is_small = size <= SMALL_BLOCK_SIZE;
+  ArenaBlock *block = is_small ? malloc(sizeof(ArenaBlock) + size) : calloc(1, sizeof(ArenaBlock) + size);
   if (block == NULL) XLAC_BUG("out of memory: %zu bytes", size);
-  block->size = size;
+  *block = (ArenaBlock){.size = size, .dirty = is_small ? size : 0};
   ASAN_POISON_MEMORY_REGION(block->data, size);
   return block;
 }

@@ -22,12 +22,22 @@ static void *grow(Arena *arena, const void *data, size_t size, int32_t count, in
 
 /* --- operands and users --- */
 
+/* One operand of an instruction. */
+struct HloUse {
+  int32_t user;     /* the operand's users[user] is this instruction */
+  int32_t next_use; /* the next position of the same operand, -1 behind the last */
+};
+
 static int32_t append_user(HloInstruction *operand, HloInstruction *user) {
   if (operand->user_count == operand->user_capacity) {
+    int32_t capacity = operand->user_capacity;
     operand->users = (HloInstruction **)grow(arena_of(operand), operand->users, sizeof(*operand->users),
-                                             operand->user_count, &operand->user_capacity);
+                                             operand->user_count, &capacity);
+    operand->first_uses = (int32_t *)grow(arena_of(operand), operand->first_uses, sizeof(int32_t), operand->user_count,
+                                          &operand->user_capacity);
   }
   operand->users[operand->user_count] = user;
+  operand->first_uses[operand->user_count] = -1;
   return operand->user_count++;
 }
 
@@ -44,26 +54,50 @@ static int32_t find_user(const HloInstruction *operand, const HloInstruction *us
     return -1;
   }
   for (int32_t i = 0; i < user->operand_count; i++) {
-    if (i != skip && user->operands[i] == operand) return user->user_slots[i];
+    if (i != skip && user->operands[i] == operand) return user->uses[i].user;
   }
   return -1;
 }
 
-/* Takes the entry |slot| out of |operand|'s users; the last one moves there. */
-static void remove_user(HloInstruction *operand, int32_t slot) {
+/* Takes the entry |number| out of |operand|'s users; the last one moves there. */
+static void remove_user(HloInstruction *operand, int32_t number) {
   int32_t last = --operand->user_count;
-  if (slot == last) return;
+  if (number == last) return;
   HloInstruction *moved = operand->users[last];
-  operand->users[slot] = moved;
-  for (int32_t i = 0; i < moved->operand_count; i++) {
-    if (moved->operands[i] == operand) moved->user_slots[i] = slot;
-  }
+  operand->users[number] = moved;
+  operand->first_uses[number] = operand->first_uses[last];
+  for (int32_t i = operand->first_uses[number]; i >= 0; i = moved->uses[i].next_use) moved->uses[i].user = number;
+}
+
+/* The link that holds the first position from |index| on at which |user| reads users[number]'s owner |operand|. */
+static int32_t *use_link(HloInstruction *operand, int32_t number, HloInstruction *user, int32_t index) {
+  int32_t *link = &operand->first_uses[number];
+  while (*link >= 0 && *link < index) link = &user->uses[*link].next_use;
+  return link;
 }
 
 static void enter_use(HloInstruction *user, int32_t index) {
   HloInstruction *operand = user->operands[index];
-  int32_t slot = find_user(operand, user, index);
-  user->user_slots[index] = slot >= 0 ? slot : append_user(operand, user);
+  int32_t number = find_user(operand, user, index);
+  if (number < 0) number = append_user(operand, user);
+  int32_t *link = use_link(operand, number, user, index);
+  user->uses[index] = (struct HloUse){number, *link};
+  *link = index;
+}
+
+/* Enters all operands of a new instruction, which is each operand's latest user then. */
+static void enter_uses(HloInstruction *user) {
+  for (int32_t i = 0; i < user->operand_count; i++) {
+    HloInstruction *operand = user->operands[i];
+    int32_t last = operand->user_count - 1;
+    bool again = last >= 0 && operand->users[last] == user;
+    user->uses[i].user = again ? last : append_user(operand, user);
+  }
+  for (int32_t i = user->operand_count - 1; i >= 0; i--) {
+    int32_t *first = &user->operands[i]->first_uses[user->uses[i].user];
+    user->uses[i].next_use = *first;
+    *first = i;
+  }
 }
 
 HloInstruction *hlo_instruction_create(HloComputation *computation, HloOpcode opcode, const Shape *shape,
@@ -80,17 +114,10 @@ HloInstruction *hlo_instruction_create(HloComputation *computation, HloOpcode op
   instruction->operand_count = operand_count;
   instruction->operand_capacity = operand_count;
   if (operand_count == 0) return instruction;
-  instruction->operands = ARENA_NEW_ARRAY(arena, HloInstruction *, operand_count);
-  instruction->user_slots = ARENA_NEW_ARRAY(arena, int32_t, operand_count);
-  for (int32_t i = 0; i < operand_count; i++) {
-    HloInstruction *operand = operands[i];
-    XLAC_CHECK(operand->parent == computation);
-    instruction->operands[i] = operand;
-    /* A new instruction that already uses the operand is its latest user. */
-    int32_t last = operand->user_count - 1;
-    bool again = last >= 0 && operand->users[last] == instruction;
-    instruction->user_slots[i] = again ? last : append_user(operand, instruction);
-  }
+  instruction->operands = ARENA_COPY_ARRAY(arena, HloInstruction *, operands, operand_count);
+  instruction->uses = ARENA_NEW_ARRAY(arena, struct HloUse, operand_count);
+  for (int32_t i = 0; i < operand_count; i++) XLAC_CHECK(operands[i]->parent == computation);
+  enter_uses(instruction);
   return instruction;
 }
 
@@ -99,13 +126,10 @@ void hlo_instruction_replace_operand(HloInstruction *instruction, int index, Hlo
   XLAC_CHECK(operand->parent == instruction->parent);
   HloInstruction *old = instruction->operands[index];
   if (old == operand) return;
-  bool still_used = false;
-  for (int32_t i = 0; i < instruction->operand_count && !still_used; i++) {
-    still_used = i != index && instruction->operands[i] == old;
-  }
-  int32_t slot = instruction->user_slots[index];
+  int32_t number = instruction->uses[index].user;
+  *use_link(old, number, instruction, index) = instruction->uses[index].next_use;
   instruction->operands[index] = operand;
-  if (!still_used) remove_user(old, slot);
+  if (old->first_uses[number] < 0) remove_user(old, number);
   enter_use(instruction, index);
 }
 
@@ -113,9 +137,9 @@ void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction 
   XLAC_CHECK(operand->parent == instruction->parent);
   if (instruction->operand_count == instruction->operand_capacity) {
     Arena *arena = arena_of(instruction);
-    int32_t slot_capacity = instruction->operand_capacity;
-    instruction->user_slots =
-        (int32_t *)grow(arena, instruction->user_slots, sizeof(int32_t), instruction->operand_count, &slot_capacity);
+    int32_t use_capacity = instruction->operand_capacity;
+    instruction->uses = (struct HloUse *)grow(arena, instruction->uses, sizeof(struct HloUse),
+                                              instruction->operand_count, &use_capacity);
     instruction->operands = (HloInstruction **)grow(arena, instruction->operands, sizeof(*instruction->operands),
                                                     instruction->operand_count, &instruction->operand_capacity);
   }
@@ -123,15 +147,29 @@ void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction 
   enter_use(instruction, instruction->operand_count - 1);
 }
 
-/* |user|, which reads |old|, reads |replacement| instead; |old|'s users are the caller's business. */
-static void retarget(HloInstruction *user, const HloInstruction *old, HloInstruction *replacement) {
-  int32_t slot = find_user(replacement, user, -1);
-  if (slot < 0) slot = append_user(replacement, user);
-  for (int32_t i = 0; i < user->operand_count; i++) {
-    if (user->operands[i] != old) continue;
+/* old->users[number] reads |replacement| instead; |old|'s users are the caller's business. */
+static void retarget(const HloInstruction *old, int32_t number, HloInstruction *replacement) {
+  HloInstruction *user = old->users[number];
+  int32_t replaced = find_user(replacement, user, -1);
+  if (replaced < 0) replaced = append_user(replacement, user);
+  /* Both chains are in order and become one. */
+  int32_t *link = &replacement->first_uses[replaced];
+  for (int32_t i = old->first_uses[number], next; i >= 0; i = next) {
+    next = user->uses[i].next_use;
+    while (*link >= 0 && *link < i) link = &user->uses[*link].next_use;
     user->operands[i] = replacement;
-    user->user_slots[i] = slot;
+    user->uses[i] = (struct HloUse){replaced, *link};
+    *link = i;
+    link = &user->uses[i].next_use;
   }
+}
+
+void hlo_instruction_replace_use(HloInstruction *old, HloInstruction *user, HloInstruction *replacement) {
+  int32_t number = find_user(old, user, -1);
+  if (old == replacement || number < 0) return;
+  XLAC_CHECK(old->parent == replacement->parent);
+  retarget(old, number, replacement);
+  remove_user(old, number);
 }
 
 static void retarget_successor(HloInstruction *successor, const HloInstruction *old, HloInstruction *replacement) {
@@ -156,21 +194,20 @@ void hlo_instruction_replace_all_uses(HloInstruction *old, HloInstruction *repla
   if (old == replacement) return;
   XLAC_CHECK(old->parent != NULL && old->parent == replacement->parent);
   int32_t count = old->user_count;
-  bool used_by_replacement = false;
+  int32_t first_use = -1; /* of |old| in |replacement| */
   old->user_count = 0;
   for (int32_t i = 0; i < count; i++) {
-    HloInstruction *user = old->users[i];
-    if (user == replacement) {
-      used_by_replacement = true;
+    if (old->users[i] == replacement) {
+      first_use = old->first_uses[i];
     } else {
-      retarget(user, old, replacement);
+      retarget(old, i, replacement);
     }
   }
-  if (used_by_replacement) {
-    old->users[old->user_count++] = replacement;
-    for (int32_t i = 0; i < replacement->operand_count; i++) {
-      if (replacement->operands[i] == old) replacement->user_slots[i] = 0;
-    }
+  if (first_use >= 0) {
+    old->users[0] = replacement;
+    old->first_uses[0] = first_use;
+    old->user_count = 1;
+    for (int32_t i = first_use; i >= 0; i = replacement->uses[i].next_use) replacement->uses[i].user = 0;
   }
   int32_t successor_count = old->successor_count;
   if (successor_count > 0) {
@@ -223,9 +260,9 @@ static void leave_control(HloInstruction *instruction, const HloAttr *attr) {
 void hlo_instruction_detach(HloInstruction *instruction) {
   for (int32_t i = 0; i < instruction->operand_count; i++) {
     HloInstruction *operand = instruction->operands[i];
-    int32_t slot = instruction->user_slots[i];
+    int32_t number = instruction->uses[i].user;
     /* An operand that stands twice has lost this user the first time. */
-    if (slot < operand->user_count && operand->users[slot] == instruction) remove_user(operand, slot);
+    if (number < operand->user_count && operand->users[number] == instruction) remove_user(operand, number);
   }
   const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
   if (control) leave_control(instruction, control);
@@ -444,4 +481,12 @@ bool hlo_instruction_has_side_effect(const HloInstruction *instruction) {
 
 bool hlo_instruction_uses(const HloInstruction *user, const HloInstruction *operand) {
   return find_user(operand, user, -1) >= 0;
+}
+
+int hlo_instruction_first_use(const HloInstruction *operand, int number) {
+  return operand->first_uses[number];
+}
+
+int hlo_instruction_next_use(const HloInstruction *user, int position) {
+  return user->uses[position].next_use;
 }

@@ -26,7 +26,8 @@ struct HloInstruction {
   /* private to the room */
   int32_t slot; /* increases along parent->instructions, below parent->slot_limit; not dense */
   int32_t user_capacity, attr_capacity, operand_capacity, successor_count, successor_capacity;
-  int32_t *user_slots;         /* operands[i]->users[user_slots[i]] is this instruction */
+  struct HloUse *uses;         /* of each operand */
+  int32_t *first_uses;         /* users[u] reads this at its operand number first_uses[u], and maybe at later ones */
   HloInstruction **successors; /* whose control-predecessors name this instruction, each once */
 };
 
@@ -83,11 +84,19 @@ bool hlo_instruction_is_root(const HloInstruction *instruction);
 bool hlo_instruction_has_side_effect(const HloInstruction *instruction);
 /* True when |user| reads |operand| at any operand position. */
 bool hlo_instruction_uses(const HloInstruction *user, const HloInstruction *operand);
+/* The operand positions at which operand->users[number] reads |operand|, in order, without a walk over all it has:
+ *
+ *   for (int k = hlo_instruction_first_use(operand, number); k >= 0; k = hlo_instruction_next_use(user, k)) */
+int hlo_instruction_first_use(const HloInstruction *operand, int number);
+/* The next position at which |user| reads what it reads at |position|; -1 behind the last. */
+int hlo_instruction_next_use(const HloInstruction *user, int position);
 
 /* --- edits --- */
 
 void hlo_instruction_set_shape(HloInstruction *instruction, const Shape *shape);
 void hlo_instruction_replace_operand(HloInstruction *instruction, int index, HloInstruction *operand);
+/* |user| reads |replacement| wherever it reads |old|. */
+void hlo_instruction_replace_use(HloInstruction *old, HloInstruction *user, HloInstruction *replacement);
 void hlo_instruction_append_operand(HloInstruction *instruction, HloInstruction *operand);
 /* Every user of |old| (control predecessors included) reads |replacement| instead; the parent's root too. |replacement|
  * itself may use |old| and keeps doing so. */

@@ -187,7 +187,7 @@ static void random_edit(Fixture *f, uint32_t *seed) {
   int64_t at = 3 + next_random(seed) % (uint32_t)(list->count - 3);
   HloInstruction *instruction = list->data[at];
   HloInstruction *earlier = list->data[next_random(seed) % (uint32_t)at];
-  switch (next_random(seed) % 6) {
+  switch (next_random(seed) % 7) {
     case 0:
     case 1: add_binary(f->main, HLO_ADD, instruction, earlier); break;
     case 2: hlo_instruction_append_operand(instruction, earlier); break;
@@ -196,6 +196,10 @@ static void random_edit(Fixture *f, uint32_t *seed) {
                                       earlier);
       break;
     case 4: hlo_instruction_replace_all_uses(instruction, earlier); break;
+    case 5:
+      if (instruction->user_count > 1)
+        hlo_instruction_replace_use(instruction, instruction->users[instruction->user_count / 2], earlier);
+      break;
     default:
       if (instruction->user_count == 0 && f->main->root != instruction && list->count > 8) {
         hlo_computation_remove(f->main, instruction, false);

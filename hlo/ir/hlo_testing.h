@@ -77,7 +77,7 @@ static inline HloInstruction *add_scalar(Fixture *fixture, HloComputation *compu
   return hlo_computation_add_constant(computation, literal, SV(""));
 }
 
-/* Operands, users, slots and control lists of every instruction agree. */
+/* Operands, users, uses, slots and control lists of every instruction agree. */
 static inline void check_consistent(const HloComputation *computation) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     const HloInstruction *instruction = computation->instructions.data[i];
@@ -85,16 +85,19 @@ static inline void check_consistent(const HloComputation *computation) {
     if (i > 0) assert_true(computation->instructions.data[i - 1]->slot < instruction->slot);
     assert_true(instruction->slot < computation->slot_limit);
     for (int32_t j = 0; j < instruction->operand_count; j++) {
-      const HloInstruction *operand = instruction->operands[j];
-      assert_ptr_equal(operand->parent, computation);
-      assert_true(instruction->user_slots[j] < operand->user_count);
-      assert_ptr_equal(operand->users[instruction->user_slots[j]], instruction);
+      assert_ptr_equal(instruction->operands[j]->parent, computation);
+      assert_true(hlo_instruction_uses(instruction, instruction->operands[j]));
     }
     for (int32_t j = 0; j < instruction->user_count; j++) {
       const HloInstruction *user = instruction->users[j];
-      bool reads = false;
-      for (int32_t k = 0; k < user->operand_count; k++) reads = reads || user->operands[k] == instruction;
-      assert_true(reads);
+      int use = hlo_instruction_first_use(instruction, j);
+      assert_true(use >= 0);
+      for (int32_t k = 0; k < user->operand_count; k++) { /* the chain of uses names all positions in order */
+        if (user->operands[k] != instruction) continue;
+        assert_int_equal(use, k);
+        use = hlo_instruction_next_use(user, k);
+      }
+      assert_int_equal(use, -1);
       for (int32_t k = 0; k < j; k++) assert_ptr_not_equal(instruction->users[k], user);
     }
     for (int32_t j = 0; j < instruction->successor_count; j++) {

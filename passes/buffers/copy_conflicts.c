@@ -177,11 +177,8 @@ static HloInstruction *leaf_at(Copier *copier, HloInstruction *tree, int32_t nod
 enum { EXCHANGE_COPIES = 3 };
 
 static bool is_read_twice(const HloInstruction *instruction) {
-  int mentions = 0;
-  for (int k = 0; instruction->user_count == 1 && k < instruction->users[0]->operand_count; k++) {
-    mentions += instruction->users[0]->operands[k] == instruction;
-  }
-  return instruction->user_count > 1 || mentions > 1;
+  if (instruction->user_count != 1) return instruction->user_count > 1;
+  return hlo_instruction_next_use(instruction->users[0], hlo_instruction_first_use(instruction, 0)) >= 0;
 }
 
 /* Copies one behind the other, up to and including |leaf|, that nobody else reads. */
@@ -232,11 +229,7 @@ static void isolate(Copier *copier, HloInstruction *instruction, int32_t node) {
   copier->forms = NULL;
   copier->wanted[node] = true;
   HloInstruction *copied = with_new_elements(copier, instruction);
-  for (int i = 0; i < count; i++) {
-    for (int k = 0; k < users[i]->operand_count; k++) {
-      if (users[i]->operands[k] == instruction) hlo_instruction_replace_operand(users[i], k, copied);
-    }
-  }
+  for (int i = 0; i < count; i++) hlo_instruction_replace_use(instruction, users[i], copied);
   if (is_root) hlo_computation_set_root(instruction->parent, copied);
 }
 

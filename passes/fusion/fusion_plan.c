@@ -9,6 +9,8 @@ enum { MAP_LIMIT = 16, MEMBER_LIMIT = 200, OPERAND_LIMIT = 60, ENDING_LIMIT = 12
 /* The map under which a group's root is computed. */
 #define ROOT_MAP 1
 
+#define NO_GROUP (-1)
+
 /* How an instruction is computed in one group. */
 typedef struct Membership {
   int32_t group;
@@ -38,6 +40,7 @@ typedef struct FusionPlanner {
   const HloComputation *computation;
   MembershipList *memberships; /* per node */
   CandidateArray candidates;   /* of the producer at hand */
+  ARRAY(int32_t) places;       /* by group: 1 + where it stands in |candidates| */
   IntMap read;                 /* group and instruction id: the group reads it */
   const HloDecisionObserver *observer;
 } FusionPlanner;
@@ -68,12 +71,14 @@ static void add_map(Candidate *candidate, uint64_t map) {
 }
 
 /* The candidate for |group|, made if there is none yet. */
-static Candidate *candidate_for(CandidateArray *candidates, Arena *arena, int32_t group) {
-  for (int64_t i = 0; i < candidates->count; i++) {
-    if (candidates->data[i].group == group) return &candidates->data[i];
+static Candidate *candidate_for(FusionPlanner *planner, int32_t group) {
+  CandidateArray *candidates = &planner->candidates;
+  int32_t *place = &planner->places.data[group];
+  if (*place == 0) {
+    array_push(candidates, planner->plan->arena, ((Candidate){.group = group}));
+    *place = (int32_t)candidates->count;
   }
-  array_push(candidates, arena, ((Candidate){.group = group}));
-  return &array_last(candidates);
+  return &candidates->data[*place - 1];
 }
 
 /* |user|, evaluated as |from| says, reads its operand number |operand|; |is_unrolled|: in loops that are unrolled along
@@ -177,6 +182,7 @@ static void start_group(FusionPlanner *planner, int32_t node) {
   FusionGroup group = {.root = node, .has_contraction = fusion_has_nest(planner->plan->nodes[node])};
   array_push(&group.members, arena, node);
   array_push(&planner->plan->groups, arena, group);
+  array_push(&planner->places, arena, 0);
   read_operands(planner, number, planner->plan->nodes[node]);
   static const uint64_t root_map = ROOT_MAP;
   MembershipList *list = &planner->memberships[node];
@@ -290,29 +296,32 @@ static void observe_crossing(const FusionPlanner *planner, const HloInstruction 
   planner->observer->decided(planner->observer->context, "fusion", producer, user, false, decision.reason);
 }
 
+static MembershipList memberships_of(const FusionPlanner *planner, const HloInstruction *instruction) {
+  int64_t number;
+  if (!int_map_find(&planner->plan->numbers, (uint64_t)instruction->id, &number)) return (MembershipList){0, NULL};
+  return planner->memberships[number];
+}
+
 /* Collects the groups that could compute |producer|; false when a user needs it in memory. */
-static bool collect_candidates(FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
+static bool collect_candidates(FusionPlanner *planner, const HloInstruction *producer) {
   bool all = producer != planner->computation->root;
+  planner->candidates.count = 0;
   for (int32_t u = 0; u < producer->user_count; u++) {
     const HloInstruction *user = producer->users[u];
-    int64_t number = -1;
-    int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number);
-    const MembershipList *memberships = number >= 0 ? &planner->memberships[number] : NULL;
-    bool crosses = memberships != NULL && memberships->count > 0;
-    for (int i = 0; i < user->operand_count; i++) {
-      if (user->operands[i] != producer) continue;
+    MembershipList memberships = memberships_of(planner, user);
+    bool crosses = memberships.count > 0;
+    int first = hlo_instruction_first_use(producer, u);
+    for (int i = first; i >= 0; i = hlo_instruction_next_use(user, i)) {
       FusionDecision decision = fusion_can_cross(user, i);
       observe_crossing(planner, producer, user, decision);
       crosses = crosses && decision.fuse;
     }
     all &= crosses;
-    for (int64_t m = 0; crosses && m < memberships->count; m++) {
-      Candidate *candidate = candidate_for(candidates, planner->plan->arena, memberships->data[m].group);
-      for (int i = 0; i < user->operand_count; i++) {
-        if (user->operands[i] != producer) continue;
-        bool is_unrolled = root_of(planner, memberships->data[m].group)->opcode != HLO_REDUCE;
-        add_use(candidate, user, i, &memberships->data[m], is_unrolled);
-      }
+    for (int64_t m = 0; crosses && m < memberships.count; m++) {
+      Candidate *candidate = candidate_for(planner, memberships.data[m].group);
+      bool is_unrolled = root_of(planner, memberships.data[m].group)->opcode != HLO_REDUCE;
+      for (int i = first; i >= 0; i = hlo_instruction_next_use(user, i))
+        add_use(candidate, user, i, &memberships.data[m], is_unrolled);
     }
   }
   return all;
@@ -334,27 +343,37 @@ static bool drop_full_groups(const FusionPlanner *planner, const HloInstruction 
   return all;
 }
 
+/* producer->users[number] reads it somewhere where it cannot be computed. */
+static bool reads_from_memory(const HloInstruction *producer, int32_t number) {
+  const HloInstruction *user = producer->users[number];
+  for (int i = hlo_instruction_first_use(producer, number); i >= 0; i = hlo_instruction_next_use(user, i)) {
+    if (!fusion_can_cross(user, i).fuse) return true;
+  }
+  return false;
+}
+
 /* A group that reads |producer| at a position it cannot be computed for, too, keeps it as an operand: it is then no
  * candidate. */
-static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
-  for (int32_t u = 0; u < producer->user_count; u++) {
-    const HloInstruction *user = producer->users[u];
-    int64_t number = -1;
-    if (!int_map_find(&planner->plan->numbers, (uint64_t)user->id, &number)) continue;
-    if (planner->memberships[number].count == 0) continue;
-    bool crosses = true;
-    for (int i = 0; i < user->operand_count; i++)
-      crosses &= user->operands[i] != producer || fusion_can_cross(user, i).fuse;
-    if (crosses) continue;
-    for (int64_t m = 0; m < planner->memberships[number].count; m++) {
-      int64_t kept = 0;
-      for (int64_t i = 0; i < candidates->count; i++) {
-        if (candidates->data[i].group != planner->memberships[number].data[m].group)
-          candidates->data[kept++] = candidates->data[i];
-      }
-      candidates->count = kept;
+static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *producer) {
+  CandidateArray *candidates = &planner->candidates;
+  for (int32_t u = 0; u < producer->user_count && candidates->count > 0; u++) {
+    MembershipList memberships = memberships_of(planner, producer->users[u]);
+    if (memberships.count == 0 || !reads_from_memory(producer, u)) continue;
+    for (int64_t m = 0; m < memberships.count; m++) {
+      int32_t *place = &planner->places.data[memberships.data[m].group];
+      if (*place > 0) candidates->data[*place - 1].group = NO_GROUP;
+      *place = 0;
     }
   }
+  int64_t kept = 0;
+  for (int64_t i = 0; i < candidates->count; i++) {
+    if (candidates->data[i].group != NO_GROUP) candidates->data[kept++] = candidates->data[i];
+  }
+  candidates->count = kept;
+}
+
+static void forget_places(FusionPlanner *planner) {
+  for (int64_t i = 0; i < planner->candidates.count; i++) planner->places.data[planner->candidates.data[i].group] = 0;
 }
 
 static bool ends_in_loop(const FusionPlanner *planner, int32_t group) {
@@ -388,9 +407,9 @@ static bool join_consumers(FusionPlanner *planner, int32_t node) {
   if (!decision.fuse && fusion_can_be_root(producer)) observe_users(planner, producer, decision.reason);
   if (!decision.fuse || producer->user_count == 0 || control_edges_touch(&planner->control, producer)) return false;
   CandidateArray *candidates = &planner->candidates;
-  candidates->count = 0;
-  bool everywhere = collect_candidates(planner, producer, candidates);
-  if (!everywhere) drop_reading_groups(planner, producer, candidates);
+  bool everywhere = collect_candidates(planner, producer);
+  if (!everywhere) drop_reading_groups(planner, producer);
+  forget_places(planner);
   everywhere &= drop_full_groups(planner, producer, candidates);
   if (candidates->count == 0) return false;
   FusionUse use = summary_of(planner, candidates, !everywhere);

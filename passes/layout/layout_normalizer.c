@@ -119,10 +119,7 @@ static void normalise_for_users(Normalizer *normalizer, HloInstruction *value) {
   if (copies == user_count && !is_root) return;
   HloInstruction *converted = shape_coerce(value, normal);
   for (int32_t u = 0; u < user_count; u++) {
-    if (is_border_copy(users[u], normal)) continue;
-    for (int i = 0; i < users[u]->operand_count; i++) {
-      if (users[u]->operands[i] == value) hlo_instruction_replace_operand(users[u], i, converted);
-    }
+    if (!is_border_copy(users[u], normal)) hlo_instruction_replace_use(value, users[u], converted);
   }
   if (is_root) hlo_computation_set_root(value->parent, converted);
   normalizer->changed = true;
