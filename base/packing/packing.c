@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "base/checked_math.h"
+#include "base/packing/occupancy.h"
 #include "base/packing/packing_internal.h"
 
 /* What is placed as one: a buffer, or all buffers of a group. */
@@ -188,11 +188,17 @@ static int64_t time_index_next(const TimeIndex *index, const PackingBuffer *buff
 
 /* ---- best fit ---- */
 
-typedef struct Extent {
-  int64_t start, end;
-} Extent;
+/* An item that meets more than so many placed buffers asks the occupancy instead, which is built then. */
+enum { MANY_CONFLICTS = 256 };
 
-typedef ARRAY(Extent) ExtentArray;
+typedef struct Placement {
+  const Packing *packing;
+  int64_t *offsets;
+  TimeIndex placed;
+  Occupancy *occupancy; /* NULL until an item has many conflicts */
+  int64_t item_count;   /* that are placed */
+  ExtentArray extents;  /* in the way of the item at hand */
+} Placement;
 
 static int compare_extent(const void *left, const void *right) {
   const Extent *a = left, *b = right;
@@ -213,19 +219,45 @@ static bool checked_align(int64_t value, int64_t alignment, int64_t *out) {
   return checked_add(value, rest == 0 ? 0 : alignment - rest, out);
 }
 
-/* The extents of the placed buffers that |item| meets in time, by start. */
-static void collect_conflicts(const Packing *packing, const PackingItem *item, const TimeIndex *index,
-                              const int64_t *offsets, ExtentArray *extents) {
+/* Collects the extents of the placed buffers that |item| meets in time; false when there are many. */
+static bool collect_few(Placement *placement, const PackingItem *item) {
+  const Packing *packing = placement->packing;
   const PackingBuffer *buffers = packing->buffers;
-  extents->count = 0;
+  const TimeIndex *index = &placement->placed;
   for (int64_t i = item->first; i < item->first + item->count; i++) {
     const PackingBuffer *buffer = &buffers[packing->order[i]];
     int64_t leaf = time_index_next(index, buffers, buffer, 0);
     for (; leaf >= 0; leaf = time_index_next(index, buffers, buffer, leaf + 1)) {
+      if (placement->extents.count == MANY_CONFLICTS) return false;
       int64_t other = index->buffer_of_leaf[leaf];
-      Extent extent = {offsets[other], offsets[other] + buffers[other].size};
-      array_push(extents, packing->scratch, extent);
+      Extent extent = {placement->offsets[other], placement->offsets[other] + buffers[other].size};
+      array_push(&placement->extents, packing->scratch, extent);
     }
+  }
+  return true;
+}
+
+static void occupy(Placement *placement, const PackingItem *item) {
+  const Packing *packing = placement->packing;
+  for (int64_t i = item->first; i < item->first + item->count; i++) {
+    int64_t buffer = packing->order[i];
+    occupancy_add(placement->occupancy, &packing->buffers[buffer], placement->offsets[buffer]);
+  }
+}
+
+/* What is in the way of |item|, by start. */
+static void collect_conflicts(Placement *placement, const PackingItem *item) {
+  const Packing *packing = placement->packing;
+  ExtentArray *extents = &placement->extents;
+  extents->count = 0;
+  if (!collect_few(placement, item)) {
+    extents->count = 0;
+    if (placement->occupancy == NULL) {
+      placement->occupancy = occupancy_create(packing->scratch, packing->buffers, packing->count);
+      for (int64_t i = 0; i < placement->item_count; i++) occupy(placement, &packing->items[i]);
+    }
+    for (int64_t i = item->first; i < item->first + item->count; i++)
+      occupancy_find(placement->occupancy, &packing->buffers[packing->order[i]], extents, packing->scratch);
   }
   if (extents->count > 1) qsort(extents->data, (size_t)extents->count, sizeof(Extent), compare_extent);
 }
@@ -253,22 +285,23 @@ static bool best_gap(const ExtentArray *extents, const PackingItem *item, int64_
 }
 
 MUST_USE static Status place_items(Packing *packing, PackingPlan *plan) {
-  TimeIndex index;
-  time_index_build(&index, packing->scratch, packing->buffers, packing->count);
-  ExtentArray extents = {0};
+  Placement placement = {.packing = packing, .offsets = plan->offsets};
+  time_index_build(&placement.placed, packing->scratch, packing->buffers, packing->count);
   for (int64_t i = 0; i < packing->item_count; i++) {
     const PackingItem *item = &packing->items[i];
     int64_t offset = 0;
-    collect_conflicts(packing, item, &index, plan->offsets, &extents);
-    if (!best_gap(&extents, item, &offset)) {
+    collect_conflicts(&placement, item);
+    if (!best_gap(&placement.extents, item, &offset)) {
       return packing_overflow_error(packing->diag, &packing->buffers[packing->order[item->first]]);
     }
     for (int64_t j = item->first; j < item->first + item->count; j++) {
       int64_t buffer = packing->order[j];
       plan->offsets[buffer] = offset;
       plan->height = max_i64(plan->height, offset + packing->buffers[buffer].size);
-      time_index_insert(&index, buffer, packing->buffers[buffer].upper);
+      time_index_insert(&placement.placed, buffer, packing->buffers[buffer].upper);
     }
+    if (placement.occupancy != NULL) occupy(&placement, item);
+    placement.item_count++;
   }
   return STATUS_OK;
 }

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -397,22 +398,68 @@ static void best_fit_many_buffers_are_proved(void **state) {
   assert_false(is_proved(fixture, buffers, COUNT, &plan));
 }
 
+static int compare_start(const void *left, const void *right) {
+  const int64_t *a = *(const int64_t *const *)left, *b = *(const int64_t *const *)right;
+  return (a[0] > b[0]) - (a[0] < b[0]);
+}
+
+/* Where best fit puts buffer |chosen| among those that are placed already; by definition, without an index. */
+static int64_t gap_among(const PackingBuffer *buffers, int64_t count, int64_t (*extents)[2], const bool *placed,
+                         int64_t chosen) {
+  enum { MOST = 2000 };
+  const int64_t *met[MOST];
+  int64_t met_count = 0, top = 0, best = -1, best_size = INT64_MAX;
+  for (int64_t i = 0; i < count; i++) {
+    if (placed[i] && meet(&buffers[i], &buffers[chosen])) met[met_count++] = extents[i];
+  }
+  qsort(met, (size_t)met_count, sizeof(met[0]), compare_start);
+  for (int64_t i = 0; i < met_count; i++) {
+    int64_t start = align_up(top, buffers[chosen].alignment), size = met[i][0] - start;
+    if (met[i][0] > top && size >= buffers[chosen].size && size < best_size) {
+      best = start;
+      best_size = size;
+    }
+    top = max_i64(top, met[i][1]);
+  }
+  return best >= 0 ? best : align_up(top, buffers[chosen].alignment);
+}
+
+/* Hundreds alive together, so that the occupancy answers. */
+static void best_fit_many_alive_agrees_with_definition(void **state) {
+  enum { COUNT = 1500 };
+  Fixture *fixture = *state;
+  uint64_t seed = 9;
+  for (int round = 0; round < 4; round++) {
+    PackingBuffer buffers[COUNT];
+    for (int64_t i = 0; i < COUNT; i++) {
+      int64_t lower = random_below(&seed, 60), length = 1 + random_below(&seed, round % 2 == 0 ? 60 : 20);
+      /* Sizes fall, so that the order of placement is the order here. */
+      buffers[i] = buffer_of(lower, lower + length, 10 * (COUNT - i) + random_below(&seed, 9) + 1);
+      buffers[i].id = i;
+      buffers[i].alignment = 1 + random_below(&seed, 3) * 31;
+    }
+    PackingPlan plan = plan_of(fixture, buffers, COUNT);
+    static int64_t extents[COUNT][2];
+    bool placed[COUNT] = {false};
+    for (int64_t i = 0; i < COUNT; i++) {
+      extents[i][0] = gap_among(buffers, COUNT, extents, placed, i);
+      extents[i][1] = extents[i][0] + buffers[i].size;
+      placed[i] = true;
+      assert_int_equal(plan.offsets[i], extents[i][0]);
+    }
+  }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
   const struct CMUnitTest tests[] = {
-      TEST(best_fit_random_agrees_with_definition),
-      TEST(best_fit_is_between_bound_and_sum),
-      TEST(best_fit_groups_share_offsets),
-      TEST(best_fit_hostile_buffers_are_refused),
-      TEST(best_fit_overflowing_addresses_are_refused),
-      TEST(best_fit_group_alive_together_is_refused),
-      TEST(best_fit_extreme_values_are_placed),
-      TEST(best_fit_nothing_has_height_zero),
-      TEST(best_fit_touching_lifetimes_share),
-      TEST(best_fit_many_buffers_are_proved),
-      TEST(verify_mutants_agrees_with_definition),
-      TEST(verify_wrong_numbers_are_rejected),
-      TEST(verify_reports_a_few_with_ids),
+      TEST(best_fit_random_agrees_with_definition),   TEST(best_fit_many_alive_agrees_with_definition),
+      TEST(best_fit_is_between_bound_and_sum),        TEST(best_fit_groups_share_offsets),
+      TEST(best_fit_hostile_buffers_are_refused),     TEST(best_fit_overflowing_addresses_are_refused),
+      TEST(best_fit_group_alive_together_is_refused), TEST(best_fit_extreme_values_are_placed),
+      TEST(best_fit_nothing_has_height_zero),         TEST(best_fit_touching_lifetimes_share),
+      TEST(best_fit_many_buffers_are_proved),         TEST(verify_mutants_agrees_with_definition),
+      TEST(verify_wrong_numbers_are_rejected),        TEST(verify_reports_a_few_with_ids),
   };
   return cmocka_run_group_tests_name("packing", tests, NULL, NULL);
 }

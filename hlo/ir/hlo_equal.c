@@ -16,41 +16,28 @@ static uint64_t hash_text(uint64_t seed, StringView text) {
 
 typedef struct Hasher {
   Arena *arena;
-  IntMap shapes; /* shape → hash of its text: a module has few distinct ones */
-  StringBuilder text;
   uint64_t *values; /* by slot */
   const IntMap *callees;
 } Hasher;
 
-static uint64_t hash_shape(Hasher *hasher, const Shape *shape) {
-  int64_t known;
-  uint64_t key = (uint64_t)(uintptr_t)shape;
-  if (int_map_find(&hasher->shapes, key, &known)) return (uint64_t)known;
-  hasher->text.size = 0;
-  shape_print(&hasher->text, shape, true);
-  uint64_t hash = hash_text(0, sb_view(&hasher->text));
-  int_map_set(&hasher->shapes, key, (int64_t)hash);
-  return hash;
-}
-
 /* What is seen of a callee without going further: enough to tell the usual reducers apart. */
-static uint64_t hash_outline(Hasher *hasher, const HloComputation *computation) {
+static uint64_t hash_outline(const HloComputation *computation) {
   uint64_t hash = hash_combine((uint64_t)computation->instructions.count, (uint64_t)computation->parameters.count);
   if (!computation->root) return hash;
   hash = hash_combine(hash, (uint64_t)computation->root->opcode);
   hash = hash_combine(hash, hlo_instruction_attrs_hash(computation->root));
-  return hash_combine(hash, hash_shape(hasher, computation->root->shape));
+  return hash_combine(hash, shape_hash(computation->root->shape));
 }
 
-static uint64_t hash_callee(Hasher *hasher, const HloComputation *callee) {
+static uint64_t hash_callee(const Hasher *hasher, const HloComputation *callee) {
   int64_t known;
   if (hasher->callees && int_map_find(hasher->callees, (uint64_t)callee->id, &known)) return (uint64_t)known;
-  return hash_outline(hasher, callee);
+  return hash_outline(callee);
 }
 
 /* All that is below an instruction, operands' values being known. */
-static uint64_t hash_instruction(Hasher *hasher, const HloInstruction *instruction) {
-  uint64_t hash = hash_combine((uint64_t)instruction->opcode, hash_shape(hasher, instruction->shape));
+static uint64_t hash_instruction(const Hasher *hasher, const HloInstruction *instruction) {
+  uint64_t hash = hash_combine((uint64_t)instruction->opcode, shape_hash(instruction->shape));
   hash = hash_combine(hash, hlo_instruction_attrs_hash(instruction));
   for (int32_t i = 0; i < instruction->operand_count; i++) {
     hash = hash_combine(hash, hasher->values[instruction->operands[i]->slot]);
@@ -64,12 +51,10 @@ static uint64_t hash_instruction(Hasher *hasher, const HloInstruction *instructi
 
 static void hasher_init(Hasher *hasher, const HloComputation *computation, const IntMap *callees, Arena *arena) {
   *hasher = (Hasher){.arena = arena, .callees = callees};
-  int_map_init(&hasher->shapes, arena);
-  sb_init(&hasher->text, arena);
   hasher->values = ARENA_NEW_ARRAY(arena, uint64_t, computation->slot_limit + 1);
 }
 
-static void hash_all(Hasher *hasher, const HloComputation *computation) {
+static void hash_all(const Hasher *hasher, const HloComputation *computation) {
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, hasher->arena, &count);
   for (int64_t i = 0; i < count; i++) hasher->values[order[i]->slot] = hash_instruction(hasher, order[i]);
@@ -359,7 +344,7 @@ bool hlo_module_equal(const HloModule *a, const HloModule *b) {
   return same;
 }
 
-static uint64_t hash_header(const HloModule *module, Hasher *hasher) {
+static uint64_t hash_header(const HloModule *module) {
   uint64_t hash = hash_text(0, module->name);
   hash = hash_combine(hash, module->is_scheduled);
   hash = hash_combine(hash, (uint64_t)module->replica_count);
@@ -379,19 +364,16 @@ static uint64_t hash_header(const HloModule *module, Hasher *hasher) {
     hash = hash_text(hash_text(hash, module->frontend[i].key), module->frontend[i].value);
   }
   for (int64_t i = 0; module->entry && i < entry_parameter_count(module); i++) {
-    hash = hash_combine(hash, hash_shape(hasher, entry_parameter_shape(module, i)));
+    hash = hash_combine(hash, shape_hash(entry_parameter_shape(module, i)));
   }
-  return module->entry ? hash_combine(hash, hash_shape(hasher, entry_result_shape(module))) : hash;
+  return module->entry ? hash_combine(hash, shape_hash(entry_result_shape(module))) : hash;
 }
 
 uint64_t hlo_module_hash(const HloModule *module) {
   Arena *arena = arena_create();
   IntMap hashes;
   int_map_init(&hashes, arena);
-  Hasher hasher = {.arena = arena};
-  int_map_init(&hasher.shapes, arena);
-  sb_init(&hasher.text, arena);
-  uint64_t hash = hash_header(module, &hasher);
+  uint64_t hash = hash_header(module);
   int64_t count;
   HloComputation **order = hlo_module_post_order(module, arena, &count);
   for (int64_t i = 0; i < count; i++) {

@@ -87,10 +87,15 @@ static uint64_t hash_layout(uint64_t hash, const Layout *layout) {
 
 static uint64_t hash_shape(const Shape *shape) {
   uint64_t hash = hash_ints((uint64_t)shape->type, shape->dims, shape->rank);
+  for (int i = 0; shape->dynamic != NULL && i < shape->rank; i++) hash = hash_combine(hash, shape->dynamic[i]);
   for (int i = 0; i < shape->tuple_size; i++) {
     hash = hash_combine(hash, ((const InternedShape *)shape->tuple[i])->hash);
   }
   return hash_layout(hash, &shape->layout);
+}
+
+uint64_t shape_hash(const Shape *shape) {
+  return ((const InternedShape *)shape)->hash;
 }
 
 /* --- interning --- */

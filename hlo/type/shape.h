@@ -77,6 +77,9 @@ const Shape *shape_with_type(ShapeTable *table, const Shape *shape, PrimitiveTyp
 const Shape *shape_with_layout(ShapeTable *table, const Shape *shape, const Layout *layout);
 const Shape *shape_with_default_layout(ShapeTable *table, const Shape *shape);
 
+/* Of an interned shape; equal ones hash alike, in every table and run. */
+uint64_t shape_hash(const Shape *shape);
+
 bool shape_is_array(const Shape *shape);
 bool shape_is_tuple(const Shape *shape);
 bool shape_is_scalar(const Shape *shape);          /* array of rank 0 */

@@ -1,17 +1,20 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* Candidates of one hash that are looked at.  More share a hash only where computations differ, which the hash does not
- * see. */
+/* Candidates of one hash that are looked at; there is hardly ever a second. */
 enum { CHAIN_LIMIT = 64 };
 
 typedef struct CseEntry {
   HloInstruction *instruction;
-  int64_t next; /* with the same hash; -1 ends */
+  int64_t next;          /* with the same hash; -1 ends */
+  bool is_distinguished; /* stands in another chain as well, by what it calls */
 } CseEntry;
 
+/* Whoever calls computations is entered by what it reads alone; a second one with the same hash has both entered by
+ * what they call as well, which is rarely worth a look otherwise. */
 typedef struct CseTable {
-  IntMap heads; /* hash → index of an entry */
+  IntMap heads;  /* hash → index of an entry */
+  IntMap bodies; /* computation id → hash of what it computes */
   ARRAY(CseEntry) entries;
   Arena *scratch;
 } CseTable;
@@ -57,19 +60,51 @@ static bool same_value(const HloInstruction *a, const HloInstruction *b) {
   return hlo_instruction_same_attrs(a, b, &equality);
 }
 
+/* The same for instructions that call the same computations. */
+static uint64_t caller_hash(CseTable *table, const HloInstruction *caller, uint64_t hash) {
+  int count = hlo_instruction_called_count(caller);
+  for (int i = 0; i < count; i++) {
+    const HloComputation *called = hlo_instruction_called(caller, i);
+    int64_t body;
+    if (!int_map_find(&table->bodies, (uint64_t)called->id, &body)) {
+      body = (int64_t)hlo_computation_hash(called);
+      int_map_set(&table->bodies, (uint64_t)called->id, body);
+    }
+    hash = hash_combine(hash, (uint64_t)body);
+  }
+  return hash;
+}
+
+static int64_t head_of(const CseTable *table, uint64_t hash) {
+  int64_t head = -1;
+  int_map_find(&table->heads, hash, &head);
+  return head;
+}
+
+static void enter(CseTable *table, HloInstruction *instruction, uint64_t hash) {
+  int64_t head = head_of(table, hash);
+  int_map_set(&table->heads, hash, table->entries.count);
+  array_push(&table->entries, table->scratch, ((CseEntry){.instruction = instruction, .next = head}));
+}
+
 /* The earlier instruction that |instruction| equals, or NULL after adding it. */
 static HloInstruction *find_or_add(CseTable *table, HloInstruction *instruction) {
   uint64_t hash = instruction_hash(instruction);
-  int64_t head = -1;
-  int_map_find(&table->heads, hash, &head);
-  int64_t at = head;
+  int64_t at = head_of(table, hash);
+  if (at >= 0 && hlo_instruction_called_count(instruction) > 0) {
+    CseEntry *first = &table->entries.data[at];
+    HloInstruction *other = first->instruction;
+    if (!first->is_distinguished) enter(table, other, caller_hash(table, other, hash));
+    table->entries.data[at].is_distinguished = true;
+    hash = caller_hash(table, instruction, hash);
+    at = head_of(table, hash);
+  }
   for (int seen = 0; at >= 0 && seen < CHAIN_LIMIT; seen++) {
     const CseEntry *entry = &table->entries.data[at];
     if (same_value(entry->instruction, instruction)) return entry->instruction;
     at = entry->next;
   }
-  int_map_set(&table->heads, hash, table->entries.count);
-  array_push(&table->entries, table->scratch, ((CseEntry){instruction, head}));
+  enter(table, instruction, hash);
   return NULL;
 }
 
@@ -81,6 +116,7 @@ static bool merge_equal(HloPassContext *context, HloComputation *computation) {
   control_edges_init(&edges, computation, scratch);
   CseTable table = {.scratch = scratch};
   int_map_init(&table.heads, scratch);
+  int_map_init(&table.bodies, scratch);
   HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     if (!hlo_pass_may_rewrite(context)) break;
