@@ -18,6 +18,7 @@ enum {
   MEMBER_LIMIT = 16,
   INSTRUCTION_LIMIT = 200,
   OPERAND_LIMIT = 60,
+  ROUND_LIMIT = 8,
   USER_LIMIT = 32,    /* of one value, looked at for siblings */
   SPAN_LIMIT = 1024,  /* instructions between members */
   SEARCH_LIMIT = 2048 /* instructions looked at for a path */
@@ -328,7 +329,8 @@ static void replace_result(HloInstruction *old, HloInstruction *fusion, int32_t 
   hlo_instruction_replace_all_uses(old, element);
 }
 
-static void write_group(Planner *planner, int32_t number) {
+/* Whether it is one array: such a fusion may be a member itself. */
+static bool write_group(Planner *planner, int32_t number) {
   const Group *group = &planner->groups.data[number];
   HloInstruction *results[MEMBER_LIMIT], *made[MEMBER_LIMIT];
   const Shape *shapes[MEMBER_LIMIT];
@@ -355,6 +357,7 @@ static void write_group(Planner *planner, int32_t number) {
                                           SV("results_fusion"), results[count - 1]);
   if (count == 1) hlo_instruction_replace_all_uses(results[0], fusion);
   for (int32_t i = 0; i < count && count > 1; i++) replace_result(results[i], fusion, i);
+  return count == 1;
 }
 
 static void init_planner(Planner *planner, HloComputation *computation) {
@@ -386,20 +389,22 @@ static void plan(Planner *planner) {
   }
 }
 
-/* Control dependencies are paths as well: where there are any, nothing is moved together. */
-static bool fuse_results(HloComputation *computation, const HloDecisionObserver *observer) {
+/* Control dependencies are paths as well: where there are any, nothing is moved together.  |out_is_done|: what was made
+ * is of no use to another round. */
+static bool fuse_results(HloComputation *computation, const HloDecisionObserver *observer, bool *out_is_done) {
   Arena *arena = arena_create();
   ControlEdges control;
   control_edges_init(&control, computation, arena);
   Planner planner = {.arena = arena, .observer = observer};
   bool changed = false;
+  *out_is_done = true;
   if (control.ends.count == 0) {
     init_planner(&planner, computation);
     plan(&planner);
   }
   for (int32_t g = 0; g < planner.groups.count; g++) {
     if (planner.groups.data[g].count < 2) continue;
-    write_group(&planner, g);
+    if (write_group(&planner, g)) *out_is_done = false;
     changed = true;
   }
   if (changed) hlo_computation_remove_dead(computation);
@@ -410,7 +415,12 @@ static bool fuse_results(HloComputation *computation, const HloDecisionObserver 
 static Status run_multi_output_fusion(HloPassContext *context, HloModule *module, bool *out_changed) {
   int64_t count;
   HloComputation **computations = control_computations(module, context->scratch, &count);
-  for (int64_t i = 0; i < count; i++) *out_changed |= fuse_results(computations[i], context->options->decisions);
+  for (int64_t i = 0; i < count; i++) {
+    bool is_done = false;
+    for (int round = 0; round < ROUND_LIMIT && !is_done; round++) {
+      *out_changed |= fuse_results(computations[i], context->options->decisions, &is_done);
+    }
+  }
   return STATUS_OK;
 }
 
