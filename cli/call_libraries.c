@@ -53,8 +53,7 @@ static void *find(const LibraryArray *libraries, const char *symbol) {
   return address;
 }
 
-/* The name that --custom-call-symbol gives a target, or its own. */
-static const char *symbol_of(const Session *session, const char *target) {
+const char *call_library_symbol(const Session *session, const char *target) {
   size_t size = strlen(target);
   const OptionValue *value = &session->options->values[OPTION_CUSTOM_CALL_SYMBOL];
   for (; value != NULL && value->given; value = value->previous) {
@@ -97,7 +96,7 @@ static Status unknown_target(Session *session, const CallTarget *target) {
 }
 
 static void *find_target(Session *session, LibraryArray *libraries, const char *symbol, bool *has_lapack) {
-  void *address = find(libraries, symbol_of(session, symbol));
+  void *address = find(libraries, call_library_symbol(session, symbol));
   if (address != NULL || *has_lapack || !is_lapack(sv_from_cstring(symbol))) return address;
   void *library = lapack_library(session);
   *has_lapack = true;

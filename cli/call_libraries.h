@@ -11,6 +11,9 @@
  * at each call whose target none has, STATUS_UNSUPPORTED ("unsupported-lapack") where our own library is missing. */
 MUST_USE Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses);
 
+/* The name that --custom-call-symbol gives |target|, or |target| itself. */
+const char *call_library_symbol(const Session *session, const char *target);
+
 typedef struct FailureReporter {
   Session *session;
   const HloInstruction *call; /* where calls fail; NULL: the instruction of session->module that the failure names */

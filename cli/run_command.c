@@ -73,7 +73,8 @@ static Status compile_to_run(Session *session, RunState *state) {
   RETURN_IF_ERROR(driver_generate(session, CODEGEN_OBJECT));
   double load_start = driver_seconds_now();
   if (state->is_remote)
-    RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->remote));
+    RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->reporter,
+                                     &state->remote));
   else
     RETURN_IF_ERROR(load_object(session, state));
   state->compile_seconds = driver_end_phase(session, "load", load_start) - start;
@@ -105,7 +106,6 @@ static void set_engine(Session *session, RunState *state) {
 }
 
 static void create_run(Session *session, RunState *state) {
-  state->reporter = (FailureReporter){.session = session};
   if (state->jit == NULL) {
     state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                           .abi_version = XLAC_ABI_VERSION,
@@ -272,6 +272,7 @@ static Status write_times(Session *session, const RunState *state) {
 static Status run(Session *session, RunState *state) {
   state->engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
   state->is_remote = option_given(session, OPTION_RUNNER);
+  state->reporter = (FailureReporter){.session = session};
   RETURN_IF_ERROR(state->engine == ENGINE_INTERPRET ? load_to_interpret(session, state)
                                                     : compile_to_run(session, state));
   RETURN_IF_ERROR(prepare(session, state));

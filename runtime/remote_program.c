@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/process.h"
-#include "runtime/block_file.h"
+#include "runtime/program_blocks.h"
 #include "runtime/target_sources.h"
 
 #define OBJECT "module.o"
@@ -40,6 +40,7 @@ static Status compile_and_link(const RemoteProgram *program, StringView entry_na
     if (sv_ends_with(sv_from_cstring(path), SV(".c"))) add_word(&words, arena, scratch_folder_path(folder, path));
   }
   add_word(&words, arena, scratch_folder_path(folder, OBJECT));
+  for (const char *const *word = program->options.link_words; *word != NULL; word++) add_word(&words, arena, *word);
   add_word(&words, arena, "-lm");
   add_word(&words, arena, NULL);
   return process_run(words.data, diag);
@@ -76,17 +77,20 @@ static Status start(const RemoteProgram *program, int64_t count, DiagSink *diag)
 
 Status remote_program_run(RemoteProgram *program, ModuleRun *run, int64_t count, double *seconds, DiagSink *diag) {
   Arena *arena = program->folder.arena;
-  const XlacDescriptor *descriptor = run->descriptor;
-  int64_t parameters = descriptor->parameter_count, results = descriptor->result_count;
-  FileBlock *blocks = ARENA_NEW_ARRAY(arena, FileBlock, parameters);
-  for (int64_t i = 0; i < parameters; i++) blocks[i] = (FileBlock){run->arguments[i], descriptor->parameters[i].bytes};
-  RETURN_IF_ERROR(block_file_write(scratch_folder_path(&program->folder, ARGUMENTS), blocks, parameters, diag));
+  const RemoteOptions *options = &program->options;
+  ProgramOutcome outcome = {.run_count = count, .seconds = seconds};
+  FileBlocks arguments = program_argument_blocks(arena, run), results = program_result_blocks(arena, run, &outcome);
+  const char *path = scratch_folder_path(&program->folder, ARGUMENTS);
+  RETURN_IF_ERROR(block_file_write(path, arguments.data, arguments.count, diag));
   RETURN_IF_ERROR(start(program, count, diag));
-  blocks = ARENA_NEW_ARRAY(arena, FileBlock, results + 2);
-  for (int64_t i = 0; i < results; i++) blocks[i] = (FileBlock){run->results[i], descriptor->results[i].bytes};
-  blocks[results] = (FileBlock){seconds, count * (int64_t)sizeof *seconds};
-  blocks[results + 1] = (FileBlock){&program->workspace_bytes, sizeof program->workspace_bytes};
-  return block_file_read(scratch_folder_path(&program->folder, RESULTS), blocks, results + 2, diag);
+  path = scratch_folder_path(&program->folder, RESULTS);
+  RETURN_IF_ERROR(block_file_read(path, results.data, results.count, diag));
+  program->workspace_bytes = outcome.workspace_bytes;
+  const ProgramFailure *failure = &outcome.failure;
+  if (!program_failure_is_set(failure)) return STATUS_OK;
+  XlacFailure told = {failure->instruction, failure->callee, failure->message};
+  options->on_failure(options->failure_data, &told);
+  return STATUS_INVALID;
 }
 
 void remote_program_remove(const RemoteProgram *program) {

@@ -15,6 +15,9 @@ typedef struct RemoteOptions {
                              empty */
   bool has_queue_threads; /* queues of a vector processor run as threads */
   int64_t worker_count;
+  const char *const *link_words; /* further words for the linker, NULL behind the last: files and options */
+  void (*on_failure)(void *data, const XlacFailure *failure); /* told of a call that failed there */
+  void *failure_data;
 } RemoteOptions;
 
 typedef struct RemoteProgram {
@@ -29,7 +32,8 @@ MUST_USE Status remote_program_build(Arena *arena, StringView object, StringView
                                      const RemoteOptions *options, DiagSink *diag, RemoteProgram *out_program);
 
 /* Executes the module |count| times in one process, with run->arguments, and fills run->results and |seconds|, the
- * time in the module of each.  |run| has the module's descriptor but no function.  STATUS_IO when the program fails. */
+ * time in the module of each.  |run| has the module's descriptor but no function.  STATUS_IO when the program fails,
+ * STATUS_INVALID after on_failure was told of a call. */
 MUST_USE Status remote_program_run(RemoteProgram *program, ModuleRun *run, int64_t count, double *seconds,
                                    DiagSink *diag);
 

@@ -2,15 +2,14 @@
  *
  *   program ENGINE WORKERS RUNS ARGUMENTS RESULTS
  *
- * Reads the arguments' bytes from the block file ARGUMENTS, executes the module RUNS times, and writes to RESULTS: the
- * results' bytes, the seconds of each run, and the bytes of workspace used.  ENGINE: 0 merged queues, 1 queues as
- * threads.  Compiled with XLAC_ENTRY, the module's C symbol. */
+ * Reads the arguments' bytes from the block file ARGUMENTS, executes the module RUNS times, and writes to RESULTS:
+ * which call failed, if one did, the results' bytes, the seconds of each run, and the bytes of workspace used.  ENGINE:
+ * 0 merged queues, 1 queues as threads.  Compiled with XLAC_ENTRY, the module's C symbol. */
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "runtime/block_file.h"
+#include "runtime/program_blocks.h"
 #include "runtime/queue_threads.h"
-#include "runtime/runner.h"
 #include "runtime/thread_pool.h"
 
 #define JOIN_(a, b) a##b
@@ -22,25 +21,28 @@ int XLAC_ENTRY(const void *const *arguments, void *const *results, void *workspa
 
 enum { WORD_ENGINE = 1, WORD_WORKERS, WORD_RUNS, WORD_ARGUMENTS, WORD_RESULTS, WORD_COUNT };
 
-static FileBlock *blocks_of(Arena *arena, const XlacTensor *tensors, void *const *storage, int64_t count,
-                            int64_t extra) {
-  FileBlock *blocks = ARENA_NEW_ARRAY(arena, FileBlock, count + extra);
-  for (int64_t i = 0; i < count; i++) blocks[i] = (FileBlock){storage[i], tensors[i].bytes};
-  return blocks;
+/* A failure of a call is part of what is written, and no error here. */
+static Status run_all(ModuleRun *run, ProgramOutcome *outcome, DiagSink *diag) {
+  for (int64_t i = 0; i < outcome->run_count; i++) {
+    Status status = runner_execute(run, diag, &outcome->seconds[i]);
+    if (program_failure_is_set(&outcome->failure)) return STATUS_OK;
+    RETURN_IF_ERROR(status);
+  }
+  return STATUS_OK;
 }
 
-static Status execute(Arena *arena, char **words, const XlacRunOptions *options, DiagSink *diag) {
-  const XlacDescriptor *descriptor = &XLAC_DESCRIPTOR;
-  int64_t runs = strtoll(words[WORD_RUNS], NULL, 10), results = descriptor->result_count;
-  ModuleRun *run = runner_create(arena, XLAC_ENTRY, descriptor, options);
-  FileBlock *blocks = blocks_of(arena, descriptor->parameters, run->arguments, descriptor->parameter_count, 0);
-  RETURN_IF_ERROR(block_file_read(words[WORD_ARGUMENTS], blocks, descriptor->parameter_count, diag));
-  double *seconds = ARENA_NEW_ARRAY(arena, double, runs);
-  for (int64_t i = 0; i < runs; i++) RETURN_IF_ERROR(runner_execute(run, diag, &seconds[i]));
-  blocks = blocks_of(arena, descriptor->results, run->results, results, 2);
-  blocks[results] = (FileBlock){seconds, runs * (int64_t)sizeof *seconds};
-  blocks[results + 1] = (FileBlock){&run->workspace_bytes, sizeof run->workspace_bytes};
-  return block_file_write(words[WORD_RESULTS], blocks, results + 2, diag);
+static Status execute(Arena *arena, char **words, XlacRunOptions *options, DiagSink *diag) {
+  ProgramOutcome outcome = {.run_count = strtoll(words[WORD_RUNS], NULL, 10)};
+  outcome.seconds = ARENA_NEW_ARRAY(arena, double, outcome.run_count);
+  options->on_failure = program_failure_keep;
+  options->failure_data = &outcome.failure;
+  ModuleRun *run = runner_create(arena, XLAC_ENTRY, &XLAC_DESCRIPTOR, options);
+  FileBlocks arguments = program_argument_blocks(arena, run);
+  RETURN_IF_ERROR(block_file_read(words[WORD_ARGUMENTS], arguments.data, arguments.count, diag));
+  RETURN_IF_ERROR(run_all(run, &outcome, diag));
+  outcome.workspace_bytes = run->workspace_bytes;
+  FileBlocks results = program_result_blocks(arena, run, &outcome);
+  return block_file_write(words[WORD_RESULTS], results.data, results.count, diag);
 }
 
 int main(int count, char **words) {
