@@ -61,21 +61,46 @@ static HloInstruction **instructions_in_order(const ScheduleModel *model, const 
   return result;
 }
 
-static bool schedule_computation(HloComputation *computation, bool keeps_text_order, IntMap *peaks) {
+static bool set_schedule(HloComputation *computation, const ScheduleModel *model, const int32_t *chosen) {
+  HloInstruction **order = instructions_in_order(model, computation, chosen);
+  return sets_new_order(computation, order, model->node_count);
+}
+
+static bool keep_text_order(HloComputation *computation, IntMap *peaks) {
   Arena *arena = arena_create();
   const ScheduleModel *model = schedule_model_create(arena, computation, peaks);
-  const int32_t *chosen;
-  if (keeps_text_order) {
-    chosen = text_order(model, computation);
-    int_map_set(peaks, (uint64_t)computation->id, schedule_model_peak(model, chosen));
-  } else {
-    Schedule schedule = schedule_for_memory(model, given_order(model, computation), computation->module->is_scheduled);
-    chosen = schedule.order;
-    int_map_set(peaks, (uint64_t)computation->id, schedule.peak);
-  }
-  HloInstruction **order = instructions_in_order(model, computation, chosen);
-  bool changed = sets_new_order(computation, order, model->node_count);
+  const int32_t *order = text_order(model, computation);
+  int_map_set(peaks, (uint64_t)computation->id, schedule_model_peak(model, order));
+  bool changed = set_schedule(computation, model, order);
   arena_destroy(arena);
+  return changed;
+}
+
+/* Post-order begins at these, one after the other as they stand: with several, what is found depends on where. */
+static bool has_several_ends(const HloComputation *computation) {
+  int64_t ends = 0;
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    ends += computation->instructions.data[i]->user_count == 0;
+  }
+  return ends > 1;
+}
+
+/* Again from what was found, as long as that lowers the peak: another run of the pass has nothing to do. */
+static bool schedule_computation(HloComputation *computation, IntMap *peaks) {
+  bool changed = false, is_given = computation->module->is_scheduled, is_done = false;
+  int64_t peak = -1; /* none yet */
+  while (!is_done) {
+    Arena *arena = arena_create();
+    const ScheduleModel *model = schedule_model_create(arena, computation, peaks);
+    Schedule schedule = schedule_for_memory(model, given_order(model, computation), is_given);
+    bool is_better = peak < 0 || schedule.peak < peak;
+    is_done = !is_better || !has_several_ends(computation);
+    if (is_better) changed |= set_schedule(computation, model, schedule.order);
+    if (is_better) peak = schedule.peak;
+    is_given = true;
+    arena_destroy(arena);
+  }
+  int_map_set(peaks, (uint64_t)computation->id, peak);
   return changed;
 }
 
@@ -100,7 +125,9 @@ static Status run_scheduler(HloPassContext *context, HloModule *module, bool *ou
   *out_changed = !module->is_scheduled;
   HloComputation **computations = control_computations(module, context->scratch, &count);
   bool keeps = context->options->keeps_text_order;
-  for (int64_t i = 0; i < count; i++) *out_changed |= schedule_computation(computations[i], keeps, &peaks);
+  for (int64_t i = 0; i < count; i++) {
+    *out_changed |= keeps ? keep_text_order(computations[i], &peaks) : schedule_computation(computations[i], &peaks);
+  }
   for (int64_t i = 0; i < module->computations.count; i++) {
     HloComputation *computation = module->computations.data[i];
     if (int_map_find(&peaks, (uint64_t)computation->id, &ignored)) continue;
