@@ -129,8 +129,8 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return is_plain_reduce(instruction);
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return false;
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return true;
-  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_GATHER &&
-         instruction->opcode != HLO_CONVOLUTION && instruction->opcode != HLO_REDUCE_WINDOW;
+  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_CONVOLUTION &&
+         instruction->opcode != HLO_REDUCE_WINDOW;
 }
 
 bool fusion_is_contraction(const HloInstruction *instruction) {
