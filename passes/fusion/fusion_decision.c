@@ -224,9 +224,20 @@ uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t ma
   return name;
 }
 
+/* Each row that is looked up stands together: its index is computed once, outside of the loop along the row. */
+static bool gathers_rows(const HloInstruction *gather) {
+  Int64List offsets = hlo_instruction_ints(gather, HLO_ATTR_OFFSET_DIMS);
+  if (!shape_has_default_layout(gather->shape)) return false;
+  for (int64_t i = 0; i < offsets.count; i++) {
+    int64_t d = offsets.data[offsets.count - 1 - i];
+    if (d != gather->shape->rank - 1 - i) return false;
+  }
+  return true;
+}
+
 bool fusion_edge_expands(const HloInstruction *user, int operand) {
   bool repeats = user->opcode == HLO_BROADCAST || user->opcode == HLO_BITCAST_CONVERT;
-  if (!repeats && !(user->opcode == HLO_GATHER && operand == 1)) return false;
+  if (!repeats && !(user->opcode == HLO_GATHER && operand == 1 && !gathers_rows(user))) return false;
   return shape_element_count(user->shape) > shape_element_count(user->operands[operand]->shape);
 }
 

@@ -4,7 +4,8 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fusion_decision.h"
 
-enum { MAP_LIMIT = 16, MEMBER_LIMIT = 200, OPERAND_LIMIT = 60, ENDING_LIMIT = 128 };
+/* Random numbers of ten rounds and their distribution are one fusion. */
+enum { MAP_LIMIT = 16, MEMBER_LIMIT = 400, OPERAND_LIMIT = 60, ENDING_LIMIT = 128 };
 
 /* The map under which a group's root is computed. */
 #define ROOT_MAP 1
@@ -119,6 +120,12 @@ static int32_t new_operand_count(const FusionPlanner *planner, int32_t group, co
   return count;
 }
 
+/* Iotas, scalars and what is broadcast from them. */
+static bool is_made_of_scalars(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_BROADCAST) return instruction->operands[0]->shape->rank == 0;
+  return instruction->shape->rank == 0 || instruction->opcode == HLO_IOTA;
+}
+
 static FusionDecision has_room(const FusionPlanner *planner, int32_t number, const HloInstruction *producer) {
   const FusionGroup *group = group_at(planner, number);
   if (reads_updated_operand(root_of(planner, number), producer)) {
@@ -127,7 +134,7 @@ static FusionDecision has_room(const FusionPlanner *planner, int32_t number, con
   if (producer->opcode == HLO_REDUCE && root_of(planner, number)->opcode != HLO_REDUCE) {
     return (FusionDecision){false, "a reduction is a loop of its own"};
   }
-  if (group->members.count >= MEMBER_LIMIT) return (FusionDecision){false, "the fusion is large enough"};
+  if (group->members.count >= MEMBER_LIMIT && !is_made_of_scalars(producer)) return (FusionDecision){false, "the fusion is large enough"};
   if (group->operand_count - 1 + new_operand_count(planner, number, producer) > OPERAND_LIMIT) {
     return (FusionDecision){false, "the fusion has operands enough"};
   }
@@ -200,12 +207,6 @@ typedef struct EndRegion {
   const HloInstruction *members[ENDING_LIMIT];
   bool is_cut[ENDING_LIMIT]; /* beyond a broadcast, slice or the like */
 } EndRegion;
-
-/* Iotas, scalars and what is broadcast from them. */
-static bool is_made_of_scalars(const HloInstruction *instruction) {
-  if (instruction->opcode == HLO_BROADCAST) return instruction->operands[0]->shape->rank == 0;
-  return instruction->shape->rank == 0 || instruction->opcode == HLO_IOTA;
-}
 
 static bool is_in_region(const EndRegion *region, const HloInstruction *instruction) {
   for (int i = 0; i < region->count; i++) {
