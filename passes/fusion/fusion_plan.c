@@ -134,7 +134,8 @@ static FusionDecision has_room(const FusionPlanner *planner, int32_t number, con
   if (producer->opcode == HLO_REDUCE && root_of(planner, number)->opcode != HLO_REDUCE) {
     return (FusionDecision){false, "a reduction is a loop of its own"};
   }
-  if (group->members.count >= MEMBER_LIMIT && !is_made_of_scalars(producer)) return (FusionDecision){false, "the fusion is large enough"};
+  if (group->members.count >= MEMBER_LIMIT && !is_made_of_scalars(producer))
+    return (FusionDecision){false, "the fusion is large enough"};
   if (group->operand_count - 1 + new_operand_count(planner, number, producer) > OPERAND_LIMIT) {
     return (FusionDecision){false, "the fusion has operands enough"};
   }
