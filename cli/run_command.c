@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/checked_math.h"
+#include "base/file_io.h"
 #include "base/json_writer.h"
 #include "cli/call_libraries.h"
 #include "cli/driver.h"
@@ -28,7 +29,7 @@
 enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024 };
 
 /* The words of --engine. */
-typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET, ENGINE_RUN, ENGINE_THREADS, ENGINE_SIM } Engine;
+typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET, ENGINE_RUN, ENGINE_THREADS, ENGINE_SIM, ENGINE_REPLAY } Engine;
 
 typedef struct RunState {
   Engine engine;
@@ -38,7 +39,9 @@ typedef struct RunState {
   ThreadPool *threads;         /* NULL when interpreting */
   QueueThreads *queues;        /* ENGINE_THREADS */
   const QueueWatcher *watcher; /* of these, may be NULL */
-  QueueSimulator simulator;    /* ENGINE_SIM */
+  QueueSimulator simulator;    /* ENGINE_SIM, ENGINE_REPLAY */
+  StringBuilder recording;     /* --order-file of ENGINE_SIM */
+  QueueOrders replay;          /* ... of ENGINE_REPLAY */
   XlacRunOptions run_options;
   FailureReporter reporter;
   HostTransfers transfers;
@@ -97,9 +100,14 @@ static void set_engine(Session *session, RunState *state) {
     state->queues = queue_threads_create(session->arena, state->watcher);
     state->run_options.oncore_launch = queue_threads_launch;
     state->run_options.oncore_data = state->queues;
-  } else if (state->engine == ENGINE_SIM) {
+  } else if (state->engine >= ENGINE_SIM) {
     queue_simulator_init(&state->simulator, session->arena, session->machine, option_integer(session, OPTION_ORDERS, 0),
                          session->diag);
+    sb_init(&state->recording, session->arena);
+    if (state->engine == ENGINE_REPLAY)
+      state->simulator.replay = &state->replay;
+    else if (option_given(session, OPTION_ORDER_FILE))
+      state->simulator.recording = &state->recording;
     state->run_options.oncore_launch = queue_simulator_launch;
     state->run_options.oncore_data = &state->simulator;
   }
@@ -137,11 +145,23 @@ static Status prepare(Session *session, RunState *state) {
         case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
     state->meta = &state->meta_data;
   }
+  if (state->engine == ENGINE_REPLAY)
+    RETURN_IF_ERROR(
+        queue_orders_read(session->arena, option_text(session, OPTION_ORDER_FILE, ""), session->diag, &state->replay));
   RETURN_IF_ERROR(host_transfers_init(&state->transfers, session));
   create_run(session, state);
   RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
   driver_end_phase(session, "inputs", start);
   return STATUS_OK;
+}
+
+/* Written also when the orders differ: it is what one looks at then. */
+static Status write_order(Session *session, const RunState *state) {
+  if (state->simulator.recording == NULL) return STATUS_OK;
+  OutputFiles *files = output_files_create(session->arena);
+  const char *path = option_text(session, OPTION_ORDER_FILE, "");
+  RETURN_IF_ERROR(output_files_add(files, path, sb_view(&state->recording), session->diag));
+  return output_files_commit(files, session->diag);
 }
 
 static Status execute_once(Session *session, RunState *state, double *out_seconds) {
@@ -278,12 +298,39 @@ static Status run(Session *session, RunState *state) {
   RETURN_IF_ERROR(prepare(session, state));
   Status executed = execute(session, state);
   add_simulation(session, state);
+  Status recorded = write_order(session, state);
   RETURN_IF_ERROR(executed);
+  RETURN_IF_ERROR(recorded);
   collect_results(session, state);
   RETURN_IF_ERROR(host_transfers_write(&state->transfers));
   RETURN_IF_ERROR(write_results(session, state));
   RETURN_IF_ERROR(write_times(session, state));
   return compare_results(session, state);
+}
+
+/* What goes with --engine. */
+static Status check_engine(Session *session) {
+  const OptionValue *values = session->options->values;
+  Status status = STATUS_OK;
+  Engine engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
+  bool is_host = !values[OPTION_TARGET].given || strcmp(values[OPTION_TARGET].text, "host") == 0;
+  if (engine > ENGINE_INTERPRET && is_host)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--engine=%s' is for vector processors, and '--target' is 'host'", values[OPTION_ENGINE].text);
+  if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine >= ENGINE_SIM))
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--engine=%s' runs in this process, without '--runner'", values[OPTION_ENGINE].text);
+  if (values[OPTION_FLUSH_DENORMALS].given && engine == ENGINE_INTERPRET)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");
+  if (engine == ENGINE_REPLAY && !values[OPTION_ORDER_FILE].given)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--engine=replay' needs '--order-file=FILE'");
+  if (values[OPTION_ORDER_FILE].given && engine < ENGINE_SIM)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--order-file' is for '--engine=sim' and '--engine=replay'");
+  if (values[OPTION_ORDERS].given && engine != ENGINE_SIM)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--orders' is for '--engine=sim'");
+  return status;
 }
 
 static Status check_usage(Session *session) {
@@ -307,19 +354,7 @@ static Status check_usage(Session *session) {
       option_integer(session, OPTION_NUM_THREADS, 1) > MOST_THREADS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
                         MOST_THREADS);
-  Engine engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
-  bool is_host = !values[OPTION_TARGET].given || strcmp(values[OPTION_TARGET].text, "host") == 0;
-  if (engine > ENGINE_INTERPRET && is_host)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                        "'--engine=%s' is for vector processors, and '--target' is 'host'", values[OPTION_ENGINE].text);
-  if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine == ENGINE_SIM))
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                        "'--engine=%s' runs in this process, without '--runner'", values[OPTION_ENGINE].text);
-  if (values[OPTION_FLUSH_DENORMALS].given && engine == ENGINE_INTERPRET)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                        "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");
-  if (values[OPTION_ORDERS].given && engine != ENGINE_SIM)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--orders' is for '--engine=sim'");
+  if (check_engine(session) != STATUS_OK) status = STATUS_INVALID;
   Status cpu = driver_check_cpu(session);
   return cpu != STATUS_OK ? cpu : status;
 }

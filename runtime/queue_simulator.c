@@ -186,11 +186,14 @@ static SimulatedKernel *find_kernel(QueueSimulator *simulator, const XlacOncoreK
   return &array_last(&simulator->kernels);
 }
 
+static const char *label_of(const Launch *launch, int32_t instance) {
+  return queue_trace_command(&launch->trace, instance)->label;
+}
+
 /* "LABEL of 'KERNEL'", of an instance. */
 static const char *instance_text(const Launch *launch, int32_t instance) {
   if (instance < 0) return "";
-  const char *label = queue_trace_command(&launch->trace, instance)->label;
-  return arena_printf(launch->arena, " (command %d is '%s')", instance, label);
+  return arena_printf(launch->arena, " (command %d is '%s')", instance, label_of(launch, instance));
 }
 
 static Status report_hazards(const Launch *launch, const HazardReport *report) {
@@ -276,10 +279,16 @@ static int64_t result_bytes(const Launch *launch) {
   return bytes;
 }
 
+static void record(const Launch *launch, const int32_t *order) {
+  StringBuilder *recording = launch->simulator->recording;
+  if (recording != NULL) queue_orders_print(recording, &launch->trace, order);
+}
+
 static Status execute_orders(Launch *launch) {
   const QueueSimulator *simulator = launch->simulator;
   if (simulator->order_count == 0) {
     execute(launch, NULL);
+    record(launch, NULL);
     return STATUS_OK;
   }
   int64_t bytes = result_bytes(launch);
@@ -296,11 +305,32 @@ static Status execute_orders(Launch *launch) {
     execute(launch, order);
     bool same = results_are(launch, after);
     copy_results(launch, after, true);
+    if (!same || k + 1 == simulator->order_count) record(launch, order);
     if (same) continue;
     return diag_error(simulator->diag, STATUS_INVALID, NO_LOC, "oncore-orders",
                       "kernel '%s': order %" PRId64 ", which its edges allow, gives other results than program order",
                       launch->kernel->name, k);
   }
+  return STATUS_OK;
+}
+
+static Status replay(Launch *launch) {
+  QueueSimulator *simulator = launch->simulator;
+  int64_t number = simulator->replayed++, recorded = simulator->replay->launches.count;
+  if (recorded == 0)
+    return diag_error(simulator->diag, STATUS_INVALID, NO_LOC, "oncore-replay", "no order is recorded");
+  const RecordedLaunch *given = &simulator->replay->launches.data[number % recorded];
+  int64_t count = launch->trace.commands.count;
+  if (!sv_equal_cstring(given->kernel, launch->kernel->name) || given->count != count)
+    return diag_error(simulator->diag, STATUS_INVALID, given->loc, "oncore-replay",
+                      "launch %" PRId64 " is of kernel '%s' with %" PRId64 " commands", number, launch->kernel->name,
+                      count);
+  int32_t early, late;
+  if (!command_stream_order_is_legal(launch->scratch, &launch->stream, simulator->machine, given->order, &early, &late))
+    return diag_error(simulator->diag, STATUS_INVALID, given->loc, "oncore-replay",
+                      "command %d ('%s') has to wait for command %d ('%s')", early, label_of(launch, early), late,
+                      label_of(launch, late));
+  execute(launch, given->order);
   return STATUS_OK;
 }
 
@@ -310,6 +340,7 @@ static Status simulate(Launch *launch) {
   queue_trace_record(&launch->trace, launch->arena, launch->kernel, launch->context);
   find_regions(launch);
   make_stream(launch);
+  if (launch->simulator->replay != NULL) return replay(launch);
   RETURN_IF_ERROR(judge(launch));
   return execute_orders(launch);
 }

@@ -2,7 +2,8 @@
  *
  * A kernel's commands are recorded with the bytes they touch, and judged by hlo/machine: races, reads of bytes that
  * nobody wrote, bounds, redundant edges, cycles.  Then they are done, in program order and in random orders that the
- * edges allow, each time with the Buffer full of 0xFF: all orders have to leave the same bytes in memory. */
+ * edges allow, each time with the Buffer full of 0xFF: all orders have to leave the same bytes in memory.  Or they are
+ * done in one recorded order, unjudged. */
 #ifndef XLAC_RUNTIME_QUEUE_SIMULATOR_H
 #define XLAC_RUNTIME_QUEUE_SIMULATOR_H
 
@@ -11,6 +12,7 @@
 #include "base/string_view.h"
 #include "hlo/machine/machine_description.h"
 #include "runtime/abi.h"
+#include "runtime/queue_orders.h"
 
 /* One kernel, all its launches together. */
 typedef struct SimulatedKernel {
@@ -23,7 +25,10 @@ typedef struct SimulatedKernel {
 typedef struct QueueSimulator {
   Arena *arena;
   const MachineDescription *machine;
-  int64_t order_count; /* random orders beside the program's */
+  int64_t order_count;       /* random orders beside the program's */
+  StringBuilder *recording;  /* of each launch the order that was done last (queue_orders.h); NULL: not wanted */
+  const QueueOrders *replay; /* the only orders that are done, from the first again behind the last; NULL: none */
+  int64_t replayed;          /* launches */
   DiagSink *diag;
   ARRAY(SimulatedKernel) kernels; /* in the order of their first launches */
   Status status;
@@ -34,7 +39,8 @@ void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const Machine
                           int64_t order_count, DiagSink *diag);
 
 /* XlacRunOptions.oncore_launch, with the QueueSimulator as its data.  1 after a diagnostic: a hazard ("oncore-…"), or
- * orders that differ ("oncore-orders"); memory holds what program order left. */
+ * orders that differ ("oncore-orders"), or one to be done again that is of another kernel or not allowed
+ * ("oncore-replay").  Memory holds what program order left, or the one done again. */
 int queue_simulator_launch(void *simulator, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
 
 /* A table of kernels with a line for all. */

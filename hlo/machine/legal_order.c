@@ -1,5 +1,5 @@
 /* A random walk through the order relation: of the commands whose predecessors are done, one of a random queue is next.
- */
+ * And whether an order keeps to it. */
 #include "hlo/machine/queue_simulation.h"
 
 typedef struct OrderArc {
@@ -140,4 +140,20 @@ const int32_t *command_stream_legal_order(Arena *arena, Arena *scratch, const Co
     }
   }
   return result;
+}
+
+bool command_stream_order_is_legal(Arena *scratch, const CommandStream *stream, const MachineDescription *machine,
+                                   const int32_t *order, int32_t *out_early, int32_t *out_late) {
+  int64_t count = stream->commands.count;
+  LegalOrder legal = {.scratch = scratch, .stream = stream, .machine = machine};
+  legal.missing = ARENA_NEW_ARRAY(scratch, int32_t, count);
+  int32_t *places = ARENA_NEW_ARRAY(scratch, int32_t, count);
+  for (int32_t i = 0; i < count; i++) places[order[i]] = i;
+  collect_arcs(&legal);
+  for (int64_t i = 0; i < legal.arcs.count; i++) {
+    *out_early = legal.arcs.data[i].to;
+    *out_late = legal.arcs.data[i].from;
+    if (places[*out_early] < places[*out_late]) return false;
+  }
+  return true;
 }

@@ -44,6 +44,10 @@ QueueSimulation queue_simulation_run(Arena *arena, Arena *scratch, const Command
  * are among the instances.  No forward edges. */
 const int32_t *command_stream_legal_order(Arena *arena, Arena *scratch, const CommandStream *stream,
                                           const MachineDescription *machine, uint64_t seed);
+/* Whether the order relation allows |order|, all instances once; otherwise |out_early| stands before |out_late|, which
+ * it has to wait for.  No forward edges. */
+bool command_stream_order_is_legal(Arena *scratch, const CommandStream *stream, const MachineDescription *machine,
+                                   const int32_t *order, int32_t *out_early, int32_t *out_late);
 
 /* --- closed form --- */
 

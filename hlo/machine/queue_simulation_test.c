@@ -412,6 +412,38 @@ static void legal_orders_keep_barriers(void **state) {
   }
 }
 
+static void order_that_breaks_a_rule_is_not_legal(void **state) {
+  StreamFixture *fixture = *state;
+  fixture->queues[EX].complete = COMPLETE_UNORDERED;
+  command_stream_add_transfer(&fixture->stream, 0, LD, 32, 1);
+  command_stream_add_transfer(&fixture->stream, 0, LD, 32, 1);
+  command_stream_add_operation(&fixture->stream, 1, EX, 1);
+  command_stream_add_edge(&fixture->stream, 0);
+  command_stream_add_operation(&fixture->stream, 1, EX, 1);
+  command_stream_add_barrier(&fixture->stream, 2, 1 << EX);
+  command_stream_add_transfer(&fixture->stream, 3, ST, 32, 1);
+  static const struct {
+    int32_t order[6];
+    bool is_legal;
+    int32_t early, late;
+  } rows[] = {
+      {{0, 1, 2, 3, 4, 5}, true, 0, 0},  {{3, 0, 2, 4, 5, 1}, true, 0, 0},
+      {{1, 0, 2, 3, 4, 5}, false, 1, 0}, /* one queue */
+      {{3, 2, 0, 1, 4, 5}, false, 2, 0}, /* an edge */
+      {{0, 2, 4, 3, 1, 5}, false, 4, 3}, /* a barrier before what it covers */
+      {{0, 1, 2, 3, 5, 4}, false, 5, 4}, /* and behind what it holds back */
+  };
+  for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    int32_t early, late;
+    bool is_legal = command_stream_order_is_legal(fixture->scratch, &fixture->stream, &fixture->machine, rows[i].order,
+                                                  &early, &late);
+    assert_int_equal(is_legal, rows[i].is_legal);
+    if (is_legal) continue;
+    assert_int_equal(early, rows[i].early);
+    assert_int_equal(late, rows[i].late);
+  }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_fixture, destroy_fixture)
   const struct CMUnitTest tests[] = {
@@ -433,6 +465,7 @@ int main(void) {
       TEST(simulated_times_obey_the_machine),
       TEST(legal_orders_keep_the_order),
       TEST(legal_orders_keep_barriers),
+      TEST(order_that_breaks_a_rule_is_not_legal),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
