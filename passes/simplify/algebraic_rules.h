@@ -33,6 +33,7 @@ AlgebraicRules algebraic_shape_rules(void);   /* rules_shape.c: reshape, transpo
 AlgebraicRules algebraic_slice_rules(void);   /* rules_slice.c: slices, pads, concatenations, copies */
 AlgebraicRules algebraic_update_rules(void);  /* rules_update.c: slices and updates at run time, gather, scatter */
 AlgebraicRules algebraic_reduce_rules(void);  /* rules_reduce.c: reductions, windows, sorts */
+AlgebraicRules algebraic_window_rules(void);  /* rules_window.c: windows over what is the same everywhere */
 AlgebraicRules algebraic_dot_rules(void);     /* rules_dot.c: dot, convolution */
 
 /* --- what rules share --- */

@@ -3,7 +3,7 @@
 #include "passes/simplify/algebraic_rules.h"
 
 /* One instruction is rewritten at most so often in a row: no set of rules can loop for ever. */
-enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULE_SETS = 9, RULES_PER_OPCODE = 24 };
+enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULE_SETS = 10, RULES_PER_OPCODE = 24 };
 
 /* The rules of each opcode, in table order. */
 typedef struct RuleIndex {
@@ -28,7 +28,8 @@ static RuleIndex *index_rules(Arena *arena) {
   RuleIndex *index = ARENA_NEW(arena, RuleIndex);
   const AlgebraicRules sets[RULE_SETS] = {algebraic_splat_rules(),   algebraic_arith_rules(),  algebraic_logic_rules(),
                                           algebraic_compare_rules(), algebraic_shape_rules(),  algebraic_slice_rules(),
-                                          algebraic_update_rules(),  algebraic_reduce_rules(), algebraic_dot_rules()};
+                                          algebraic_update_rules(),  algebraic_reduce_rules(), algebraic_window_rules(),
+                                          algebraic_dot_rules()};
   for (int s = 0; s < RULE_SETS; s++) {
     for (int i = 0; i < sets[s].count; i++) {
       index_rule(index, &sets[s].rules[i]);

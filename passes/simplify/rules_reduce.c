@@ -137,6 +137,84 @@ static HloInstruction *reduce_splat(HloInstruction *instruction) {
   return shape_is_scalar(instruction->shape) ? one : algebraic_broadcast(one, instruction->shape, NULL);
 }
 
+/* What becomes of each dimension of a broadcast that is reduced. */
+typedef enum BroadcastFate { FATE_STAYS, FATE_HOISTED, FATE_DROPPED } BroadcastFate;
+
+/* How often a reduction meets each element of |broadcast| again along dimensions that are not its own: they go where
+ * taking an element more often changes nothing, or is a product. */
+static bool fates_of(const HloInstruction *reduce, HloOpcode combiner, BroadcastFate *out_fates, int64_t *out_times) {
+  const HloInstruction *broadcast = reduce->operands[0];
+  Int64List places = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS),
+            reduced = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
+  bool goes[RANK_LIMIT] = {false}, own[RANK_LIMIT] = {false}, changed = false;
+  for (int64_t i = 0; i < reduced.count; i++) goes[reduced.data[i]] = true;
+  for (int64_t i = 0; i < places.count; i++) own[places.data[i]] = true;
+  bool selects = combiner == HLO_MAXIMUM || combiner == HLO_MINIMUM || combiner == HLO_AND || combiner == HLO_OR;
+  bool multiplies = combiner == HLO_ADD && type_is_integral(reduce->shape->type);
+  *out_times = 1;
+  for (int d = 0; d < broadcast->shape->rank; d++) {
+    out_fates[d] = FATE_STAYS;
+    if (own[d]) continue;
+    if (!goes[d]) out_fates[d] = FATE_HOISTED;
+    if (goes[d] && (selects || multiplies)) out_fates[d] = FATE_DROPPED;
+    if (out_fates[d] == FATE_DROPPED) {
+      *out_times = (int64_t)((uint64_t)*out_times * (uint64_t)broadcast->shape->dims[d]);
+    }
+    changed |= out_fates[d] != FATE_STAYS;
+  }
+  if (!multiplies) *out_times = 1;
+  return changed;
+}
+
+/* reduce(broadcast(x)) → broadcast(reduce(x)): along dimensions that x does not have, every sum is the same; of the
+ * larger, the smaller, and, or, and of integers the elements that are met again need no second look */
+static HloInstruction *reduce_broadcast(HloInstruction *reduce) {
+  const HloInstruction *broadcast = reduce->operands[0];
+  if (reduce->operand_count != 2 || broadcast->opcode != HLO_BROADCAST || !is_plain(reduce->shape)) return NULL;
+  const Shape *from = broadcast->shape;
+  HloInstruction *x = broadcast->operands[0];
+  if (from->rank > RANK_LIMIT || !is_plain(x->shape) || shape_element_count(from) == 0) return NULL;
+  BroadcastFate fates[RANK_LIMIT];
+  int64_t times, sizes[RANK_LIMIT], kept_sizes[RANK_LIMIT], dims[RANK_LIMIT], spread[RANK_LIMIT], place[RANK_LIMIT];
+  if (!fates_of(reduce, combiner_of(reduce), fates, &times)) return NULL;
+  Int64List reduced = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS),
+            own = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS);
+  bool goes[RANK_LIMIT] = {false};
+  for (int64_t i = 0; i < reduced.count; i++) goes[reduced.data[i]] = true;
+  int rank = 0, kept = 0, still = 0;
+  for (int d = 0, result = 0; d < from->rank; d++) {
+    if (fates[d] == FATE_STAYS) {
+      place[d] = rank;
+      if (goes[d]) dims[still++] = rank;
+      if (!goes[d]) {
+        spread[kept] = result;
+        kept_sizes[kept++] = from->dims[d];
+      }
+      sizes[rank++] = from->dims[d];
+    }
+    result += !goes[d];
+  }
+  int64_t places[RANK_LIMIT];
+  for (int64_t i = 0; i < own.count; i++) places[i] = place[own.data[i]];
+  ShapeTable *table = reduce->parent->module->shapes;
+  PrimitiveType type = x->shape->type;
+  if (times != 1) x = algebraic_binary(x, HLO_MULTIPLY, x, algebraic_integer(x, times));
+  HloInstruction *value = algebraic_broadcast(x, shape_array(table, type, sizes, rank), places);
+  const Shape *shape = shape_array(table, type, kept_sizes, kept);
+  HloInstruction *operands[2] = {value, reduce->operands[1]};
+  if (still == 0 && combiner_of(reduce) == HLO_TUPLE) return NULL;
+  if (still > 0) {
+    value = hlo_computation_add_clone(reduce->parent, reduce, shape, operands, 2);
+    hlo_instruction_set_ints(value, HLO_ATTR_DIMENSIONS, dims, still);
+    hlo_instruction_remove_attr(value, HLO_ATTR_SHARDING);
+  } else {
+    HloInstruction *init = kept > 0 ? algebraic_broadcast(operands[1], shape, NULL) : operands[1];
+    HloInstruction *both[2] = {init, value};
+    value = hlo_computation_add(reduce->parent, combiner_of(reduce), shape, both, 2, (StringView){0});
+  }
+  return shape == reduce->shape ? value : algebraic_broadcast(value, reduce->shape, spread);
+}
+
 /* --- windows --- */
 
 static bool is_one_element(const Window *window) {
@@ -203,15 +281,77 @@ static HloInstruction *sort_nothing(HloInstruction *instruction) {
                              instruction->operand_count, (StringView){0});
 }
 
+/* Which operands of |sort| are asked for: their results are read, or they are compared. */
+static int find_live_operands(const HloInstruction *sort, bool *out_live) {
+  const HloComputation *region = hlo_instruction_computation(sort, HLO_ATTR_TO_APPLY);
+  int count = 0;
+  for (int i = 0; i < sort->operand_count; i++) {
+    for (int side = 0; side < 2; side++) {
+      const HloInstruction *parameter = hlo_computation_parameter(region, 2 * i + side);
+      out_live[i] |= parameter == NULL || parameter->user_count > 0 || region->root == parameter;
+    }
+  }
+  for (int i = 0; i < sort->user_count; i++) {
+    const HloInstruction *reader = sort->users[i];
+    bool dead = reader->user_count == 0 && !hlo_instruction_is_root(reader);
+    if (!dead) out_live[hlo_instruction_int(reader, HLO_ATTR_INDEX, 0)] = true;
+  }
+  for (int i = 0; i < sort->operand_count; i++) count += out_live[i];
+  return count;
+}
+
+/* sort(x, y, …) whose sorted y nobody reads nor compares → sort(x, …); its place in the tuple holds y as it was */
+static HloInstruction *sort_dead_operands(HloInstruction *sort) {
+  HloInstruction *operands[RANK_LIMIT], *elements[RANK_LIMIT];
+  const Shape *shapes[RANK_LIMIT];
+  bool live[RANK_LIMIT] = {false};
+  int count = sort->operand_count, kept = 0;
+  if (!shape_is_tuple(sort->shape) || count < 2 || count > RANK_LIMIT || hlo_instruction_is_root(sort)) return NULL;
+  for (int i = 0; i < sort->user_count; i++) {
+    if (sort->users[i]->opcode != HLO_GET_TUPLE_ELEMENT) return NULL;
+  }
+  for (int i = 0; i < count; i++) {
+    if (sort->operands[i]->shape != sort->shape->tuple[i] || shape_is_dynamic(sort->operands[i]->shape)) return NULL;
+  }
+  int alive = find_live_operands(sort, live);
+  if (alive == count || alive == 0) return NULL;
+  HloModule *module = sort->parent->module;
+  HloComputation *region =
+      hlo_computation_clone(hlo_instruction_computation(sort, HLO_ATTR_TO_APPLY), module, (StringView){0});
+  for (int i = count - 1; i >= 0; i--) {
+    for (int side = 1; side >= 0 && !live[i]; side--) {
+      hlo_computation_remove(region, hlo_computation_parameter(region, 2 * i + side), true);
+    }
+  }
+  for (int i = 0; i < count; i++) {
+    if (!live[i]) continue;
+    shapes[kept] = sort->shape->tuple[i];
+    operands[kept++] = sort->operands[i];
+  }
+  const Shape *shape = kept == 1 ? shapes[0] : shape_tuple(module->shapes, shapes, kept);
+  HloInstruction *made = hlo_computation_add_clone(sort->parent, sort, shape, operands, kept);
+  hlo_instruction_set_computation(made, HLO_ATTR_TO_APPLY, region);
+  hlo_instruction_remove_attr(made, HLO_ATTR_SHARDING);
+  for (int i = 0, next = 0; i < count; i++) {
+    elements[i] = sort->operands[i];
+    if (!live[i]) continue;
+    elements[i] = made;
+    if (kept > 1) {
+      elements[i] =
+          hlo_computation_add(sort->parent, HLO_GET_TUPLE_ELEMENT, sort->shape->tuple[i], &made, 1, (StringView){0});
+      hlo_instruction_set_int(elements[i], HLO_ATTR_INDEX, next++);
+    }
+  }
+  return hlo_computation_add(sort->parent, HLO_TUPLE, sort->shape, elements, count, (StringView){0});
+}
+
 AlgebraicRules algebraic_reduce_rules(void) {
   static const AlgebraicRule rules[] = {
-      {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},
-      {HLO_REDUCE, "reduce-transpose", reduce_transpose},
-      {HLO_REDUCE, "reduce-reduce", reduce_reduce},
-      {HLO_REDUCE, "reduce-splat", reduce_splat},
-      {HLO_REDUCE_WINDOW, "window-of-one", window_of_one},
-      {HLO_REDUCE_WINDOW, "window-of-pad", window_of_pad},
-      {HLO_SORT, "sort-nothing", sort_nothing},
+      {HLO_REDUCE, "reduce-of-ones", reduce_of_ones},       {HLO_REDUCE, "reduce-transpose", reduce_transpose},
+      {HLO_REDUCE, "reduce-reduce", reduce_reduce},         {HLO_REDUCE, "reduce-splat", reduce_splat},
+      {HLO_REDUCE, "reduce-broadcast", reduce_broadcast},   {HLO_REDUCE_WINDOW, "window-of-one", window_of_one},
+      {HLO_REDUCE_WINDOW, "window-of-pad", window_of_pad},  {HLO_SORT, "sort-nothing", sort_nothing},
+      {HLO_SORT, "sort-dead-operands", sort_dead_operands},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }

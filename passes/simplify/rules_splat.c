@@ -69,10 +69,19 @@ static HloInstruction *pad_no_elements(HloInstruction *instruction) {
   return splat_as(instruction, instruction->operands[1]);
 }
 
-/* reduce(x, init) of an x without elements → broadcast(init) */
+/* reduce(x, init) or reduce-window(x, init) of an x without elements → broadcast(init); of several, their tuple */
 static HloInstruction *reduce_no_elements(HloInstruction *instruction) {
-  if (instruction->operand_count != 2 || shape_element_count(instruction->operands[0]->shape) != 0) return NULL;
-  return splat_as(instruction, instruction->operands[1]);
+  int count = instruction->operand_count / 2;
+  if (count > MOST_OPERANDS || shape_element_count(instruction->operands[0]->shape) != 0) return NULL;
+  if (!shape_is_tuple(instruction->shape)) return splat_as(instruction, instruction->operands[1]);
+  HloInstruction *values[MOST_OPERANDS];
+  for (int i = 0; i < count; i++) {
+    const Shape *shape = instruction->shape->tuple[i];
+    values[i] = instruction->operands[count + i];
+    if (!is_plain_array(shape) || !shape_is_scalar(values[i]->shape)) return NULL;
+    if (shape != values[i]->shape) values[i] = algebraic_broadcast(values[i], shape, NULL);
+  }
+  return hlo_computation_add(instruction->parent, HLO_TUPLE, instruction->shape, values, count, (StringView){0});
 }
 
 /* dot(x, y) or convolution(x, y) of no elements → 0 */
@@ -114,6 +123,7 @@ AlgebraicRules algebraic_splat_rules(void) {
       {HLO_PAD, "join-splats", join_splats},
       {HLO_PAD, "pad-no-elements", pad_no_elements},
       {HLO_REDUCE, "reduce-no-elements", reduce_no_elements},
+      {HLO_REDUCE_WINDOW, "reduce-no-elements", reduce_no_elements},
       {HLO_DOT, "product-no-elements", product_no_elements},
       {HLO_CONVOLUTION, "product-no-elements", product_no_elements},
       {HLO_DYNAMIC_UPDATE_SLICE, "update-no-elements", update_no_elements},

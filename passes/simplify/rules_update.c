@@ -132,6 +132,38 @@ static HloInstruction *update_of_splat(HloInstruction *instruction) {
   return pad;
 }
 
+/* slice(dynamic-update-slice(x, u, constants)) → slice(u) or slice(x), when it is all of one of them */
+static HloInstruction *slice_update(HloInstruction *slice) {
+  const HloInstruction *update = slice->operands[0];
+  if (update->opcode != HLO_DYNAMIC_UPDATE_SLICE || !is_static(slice) || !is_static(update)) return NULL;
+  HloInstruction *part = update->operands[1];
+  if (!is_static(part) || update->operand_count != 2 + update->shape->rank) return NULL;
+  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  SliceDimension dims[RANK_LIMIT];
+  bool inside = shape_element_count(slice->shape) > 0, outside = false;
+  for (int i = 0; i < ranges->rank; i++) {
+    int64_t start = 0, size = part->shape->dims[i];
+    if (!constant_start(update->operands[2 + i], update->shape->dims[i] - size, &start)) return NULL;
+    dims[i] = ranges->dims[i];
+    int64_t last = dims[i].start + (slice->shape->dims[i] - 1) * dims[i].stride;
+    inside &= dims[i].start >= start && last < start + size;
+    outside |= last < start || dims[i].start >= start + size;
+    dims[i].start -= start;
+    dims[i].limit = last - start + 1;
+  }
+  /* An array that others see updated would be kept beside it. */
+  if (!inside && (!outside || update->user_count > 1)) return NULL;
+  if (inside && part->shape == slice->shape) return part;
+  HloInstruction *from = inside ? part : update->operands[0];
+  HloInstruction *result = hlo_computation_add_clone(slice->parent, slice, slice->shape, &from, 1);
+  if (!inside) return result;
+  Arena *arena = slice->parent->module->arena;
+  SliceRanges *moved = ARENA_NEW(arena, SliceRanges);
+  *moved = (SliceRanges){ranges->rank, ARENA_COPY_ARRAY(arena, SliceDimension, dims, ranges->rank)};
+  hlo_instruction_set_attr(result, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = moved});
+  return result;
+}
+
 /* The elements of |x| that |update| of the same dimensions writes. */
 static HloInstruction *read_where(const HloInstruction *update, HloInstruction *x) {
   const Shape *part = update->operands[1]->shape;
@@ -354,6 +386,7 @@ AlgebraicRules algebraic_update_rules(void) {
       {HLO_DYNAMIC_UPDATE_SLICE, "update-of-splat", update_of_splat},
       {HLO_DYNAMIC_UPDATE_SLICE, "start-of-all", start_of_all},
       {HLO_DYNAMIC_UPDATE_SLICE, "update-again", update_again},
+      {HLO_SLICE, "slice-update", slice_update},
       {HLO_SELECT, "select-update", select_update},
       {HLO_ADD, "add-update", add_update},
       {HLO_ADD, "add-scatter", add_scatter},
