@@ -175,6 +175,200 @@ static HloInstruction *dot_of_ones(HloInstruction *dot) {
   return made;
 }
 
+static bool contains(Int64List list, int64_t d) {
+  for (int64_t i = 0; i < list.count; i++) {
+    if (list.data[i] == d) return true;
+  }
+  return false;
+}
+
+static bool is_plain_dot(const HloInstruction *dot) {
+  if (dot->opcode != HLO_DOT || hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return false;
+  if (!shape_is_array(dot->shape) || shape_is_dynamic(dot->shape) || dot->shape->rank > RANK_LIMIT) return false;
+  for (int s = 0; s < 2; s++) {
+    const Shape *shape = dot->operands[s]->shape;
+    if (shape_is_dynamic(shape) || shape->rank > RANK_LIMIT || shape_element_count(shape) == 0) return false;
+  }
+  return true;
+}
+
+/* slice(dot(x, y)) of at most half of it, which nothing else reads → dot(slice(x), slice(y)) */
+static HloInstruction *slice_dot(HloInstruction *slice) {
+  HloInstruction *dot = slice->operands[0], *operands[2];
+  if (!is_plain_dot(dot) || dot->user_count != 1 || shape_is_dynamic(slice->shape)) return NULL;
+  int64_t taken = shape_element_count(slice->shape);
+  if (taken == 0 || taken > shape_element_count(dot->shape) / 2) return NULL;
+  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  Arena *arena = slice->parent->module->arena;
+  for (int s = 0; s < 2; s++) {
+    operands[s] = dot->operands[s];
+    const Shape *from = operands[s]->shape;
+    int64_t in_result[RANK_LIMIT], sizes[RANK_LIMIT];
+    result_dims(dot, s, in_result);
+    SliceDimension *dims = ARENA_NEW_ARRAY(arena, SliceDimension, from->rank + 1);
+    for (int d = 0; d < from->rank; d++) {
+      dims[d] = in_result[d] < 0 ? (SliceDimension){0, from->dims[d], 1} : ranges->dims[in_result[d]];
+      sizes[d] = in_result[d] < 0 ? from->dims[d] : slice->shape->dims[in_result[d]];
+    }
+    const Shape *shape = shape_array(slice->parent->module->shapes, from->type, sizes, from->rank);
+    if (shape == from) continue;
+    SliceRanges *part = ARENA_NEW(arena, SliceRanges);
+    *part = (SliceRanges){from->rank, dims};
+    operands[s] = hlo_computation_add(slice->parent, HLO_SLICE, shape, &operands[s], 1, (StringView){0});
+    hlo_instruction_set_attr(operands[s], &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = part});
+  }
+  HloInstruction *result = hlo_computation_add_clone(slice->parent, dot, slice->shape, operands, 2);
+  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+  return result;
+}
+
+/* The dims of |list| by their new numbers. */
+static void set_renumbered(HloInstruction *dot, HloAttrId attr, Int64List list, const int64_t *numbers) {
+  int64_t dims[RANK_LIMIT];
+  for (int64_t i = 0; i < list.count; i++) dims[i] = numbers[list.data[i]];
+  if (list.count > 0) hlo_instruction_set_ints(dot, attr, dims, list.count);
+}
+
+/* dot(broadcast(x), y) along free dimensions that x does not have → broadcast(dot(x, y)): the same row each time */
+static HloInstruction *dot_broadcast(HloInstruction *dot) {
+  if (!is_plain_dot(dot)) return NULL;
+  for (int s = 0; s < 2; s++) {
+    const HloInstruction *broadcast = dot->operands[s];
+    if (broadcast->opcode != HLO_BROADCAST) continue;
+    Int64List own = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS);
+    int64_t in_result[RANK_LIMIT], numbers[RANK_LIMIT], sizes[RANK_LIMIT], places[RANK_LIMIT];
+    bool dropped[RANK_LIMIT] = {false};
+    int rank = 0, kept = 0;
+    result_dims(dot, s, in_result);
+    int64_t batch = hlo_instruction_ints(dot, sides[s].batch).count;
+    for (int d = 0; d < broadcast->shape->rank; d++) {
+      numbers[d] = rank;
+      if (!contains(own, d) && in_result[d] >= batch) {
+        dropped[in_result[d]] = true;
+      } else {
+        sizes[rank++] = broadcast->shape->dims[d];
+      }
+    }
+    if (rank == broadcast->shape->rank) continue;
+    for (int64_t i = 0; i < own.count; i++) places[i] = numbers[own.data[i]];
+    ShapeTable *table = dot->parent->module->shapes;
+    HloInstruction *operands[2] = {dot->operands[0], dot->operands[1]};
+    operands[s] =
+        algebraic_broadcast(broadcast->operands[0], shape_array(table, broadcast->shape->type, sizes, rank), places);
+    int64_t spread[RANK_LIMIT], result_sizes[RANK_LIMIT];
+    for (int d = 0; d < dot->shape->rank; d++) {
+      if (dropped[d]) continue;
+      spread[kept] = d;
+      result_sizes[kept++] = dot->shape->dims[d];
+    }
+    const Shape *shape = shape_array(table, dot->shape->type, result_sizes, kept);
+    HloInstruction *result = hlo_computation_add_clone(dot->parent, dot, shape, operands, 2);
+    set_renumbered(result, sides[s].batch, hlo_instruction_ints(dot, sides[s].batch), numbers);
+    set_renumbered(result, sides[s].contracting, hlo_instruction_ints(dot, sides[s].contracting), numbers);
+    hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+    return algebraic_broadcast(result, dot->shape, spread);
+  }
+  return NULL;
+}
+
+/* Dimension i of |merged| is begin[i] to begin[i + 1] of |parts|; false where a reshape does anything else. */
+static bool find_parts(const Shape *merged, const Shape *parts, int64_t *out_begin) {
+  int next = 0;
+  for (int i = 0; i < merged->rank; i++) {
+    int64_t size = 1;
+    out_begin[i] = next;
+    while (next < parts->rank && (next == out_begin[i] || size < merged->dims[i])) size *= parts->dims[next++];
+    if (size != merged->dims[i]) return false;
+  }
+  out_begin[merged->rank] = next;
+  return next == parts->rank;
+}
+
+/* The operand of side |s|, reshape(transpose(x)), which nothing else reads: its transpose can be taken apart by dims
+ * and absorbed (dot_transpose), as free dims keep their order. */
+static HloInstruction *merged_transpose(const HloInstruction *dot, int s, int64_t *out_begin) {
+  const HloInstruction *reshape = dot->operands[s];
+  if (reshape->opcode != HLO_RESHAPE || reshape->user_count != 1) return NULL;
+  HloInstruction *transpose = reshape->operands[0];
+  if (transpose->opcode != HLO_TRANSPOSE || transpose->user_count != 1) return NULL;
+  if (transpose->shape->rank > RANK_LIMIT || !find_parts(reshape->shape, transpose->shape, out_begin)) return NULL;
+  Int64List batch = hlo_instruction_ints(dot, sides[s].batch),
+            contracting = hlo_instruction_ints(dot, sides[s].contracting),
+            permutation = hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS);
+  int64_t last = -1;
+  for (int i = 0; i < reshape->shape->rank; i++) {
+    if (contains(batch, i) && out_begin[i + 1] - out_begin[i] != 1) return NULL;
+    if (contains(batch, i) || contains(contracting, i)) continue;
+    for (int64_t k = out_begin[i]; k < out_begin[i + 1]; k++) {
+      if (permutation.data[k] < last) return NULL;
+      last = permutation.data[k];
+    }
+  }
+  return transpose;
+}
+
+/* The dims of |list| with each replaced by its parts. */
+static void set_parts(HloInstruction *dot, HloAttrId attr, Int64List list, const int64_t *begin) {
+  int64_t dims[RANK_LIMIT], count = 0;
+  for (int64_t i = 0; i < list.count; i++) {
+    for (int64_t k = begin[list.data[i]]; k < begin[list.data[i] + 1]; k++) dims[count++] = k;
+  }
+  if (count > 0) hlo_instruction_set_ints(dot, attr, dims, count);
+}
+
+/* dot(reshape(transpose(x)), y) → reshape(dot(transpose(x), reshape(y))) over the dimensions that the reshape merged,
+ * in their order: reshapes are views, and the dot reads x where it is */
+static HloInstruction *dot_of_merged(HloInstruction *dot) {
+  if (!is_plain_dot(dot)) return NULL;
+  for (int s = 0; s < 2; s++) {
+    int64_t begin[RANK_LIMIT + 1], other_begin[RANK_LIMIT + 1], sizes[RANK_LIMIT];
+    HloInstruction *parts = merged_transpose(dot, s, begin), *other = dot->operands[1 - s];
+    if (parts == NULL || dot->operands[0] == dot->operands[1]) continue;
+    Int64List contracting = hlo_instruction_ints(dot, sides[s].contracting),
+              other_contracting = hlo_instruction_ints(dot, sides[1 - s].contracting);
+    if (other->shape->rank + parts->shape->rank > RANK_LIMIT) continue;
+    int rank = 0;
+    for (int d = 0; d < other->shape->rank; d++) {
+      other_begin[d] = rank;
+      int64_t from = -1;
+      for (int64_t i = 0; i < contracting.count; i++) {
+        if (other_contracting.data[i] == d) from = contracting.data[i];
+      }
+      if (from < 0) sizes[rank++] = other->shape->dims[d];
+      for (int64_t k = from < 0 ? 0 : begin[from]; from >= 0 && k < begin[from + 1]; k++) {
+        sizes[rank++] = parts->shape->dims[k];
+      }
+    }
+    other_begin[other->shape->rank] = rank;
+    ShapeTable *table = dot->parent->module->shapes;
+    HloInstruction *operands[2];
+    operands[s] = parts;
+    operands[1 - s] = algebraic_reshape(other, shape_array(table, other->shape->type, sizes, rank));
+    HloInstruction *made = hlo_computation_add_clone(dot->parent, dot, dot->shape, operands, 2);
+    const int64_t *begins[2];
+    begins[s] = begin;
+    begins[1 - s] = other_begin;
+    for (int side = 0; side < 2; side++) {
+      set_parts(made, sides[side].batch, hlo_instruction_ints(dot, sides[side].batch), begins[side]);
+      set_parts(made, sides[side].contracting, hlo_instruction_ints(dot, sides[side].contracting), begins[side]);
+    }
+    int64_t in_result[RANK_LIMIT];
+    for (int side = 0; side < 2; side++) {
+      result_dims(made, side, in_result);
+      for (int d = 0; d < operands[side]->shape->rank; d++) {
+        if (in_result[d] >= 0) sizes[in_result[d]] = operands[side]->shape->dims[d];
+      }
+    }
+    int batch = (int)hlo_instruction_ints(made, HLO_ATTR_LHS_BATCH_DIMS).count,
+        contracted = (int)hlo_instruction_ints(made, HLO_ATTR_LHS_CONTRACTING_DIMS).count;
+    int result_rank = operands[0]->shape->rank + operands[1]->shape->rank - batch - 2 * contracted;
+    hlo_instruction_set_shape(made, shape_array(table, dot->shape->type, sizes, result_rank));
+    hlo_instruction_remove_attr(made, HLO_ATTR_SHARDING);
+    return algebraic_reshape(made, dot->shape);
+  }
+  return NULL;
+}
+
 /* --- convolution --- */
 
 /* convolution(pad(x, 0), w) → convolution(x, w) with a padded window.  Empty places count as zero, or not at all. */
@@ -211,7 +405,10 @@ static HloInstruction *convolution_of_pad(HloInstruction *instruction) {
 static const AlgebraicRule rules[] = {
     {HLO_DOT, "dot-of-ones", dot_of_ones},
     {HLO_DOT, "dot-transpose", dot_transpose},
+    {HLO_DOT, "dot-broadcast", dot_broadcast},
+    {HLO_DOT, "dot-of-merged", dot_of_merged},
     {HLO_TRANSPOSE, "transpose-dot", transpose_dot},
+    {HLO_SLICE, "slice-dot", slice_dot},
     {HLO_CONVOLUTION, "convolution-of-pad", convolution_of_pad},
 };
 
