@@ -14,7 +14,7 @@ static LLVMValueRef float_to_float(const VecBuilder *vec, PrimitiveType from, Pr
   LLVMTypeRef type = vec_type(vec, to, lanes);
   if (vec_register_bits(from) == vec_register_bits(to)) return value;
   if (to == TYPE_F64) return LLVMBuildFPExt(vec->builder, value, type, "");
-  if (to == TYPE_F32) return LLVMBuildFPTrunc(vec->builder, value, type, "");
+  if (to == TYPE_F32 || to == TYPE_F8E8M0FNU) return LLVMBuildFPTrunc(vec->builder, value, type, "");
   /* f64 → f16, bf16: through f32 rounded to odd, so that the second rounding sees what the first cut off */
   LLVMBuilderRef b = vec->builder;
   LLVMValueRef near = LLVMBuildFPTrunc(b, value, type, "");

@@ -167,6 +167,10 @@ VEC_RULE(vec_int_mulhi) {
   LLVMBuilderRef b = vec->builder;
   int bits = type_bits(op->type);
   bool is_signed = type_is_signed(op->type);
+  if (bits < 8) { /* the register holds the whole product */
+    LLVMValueRef whole = LLVMBuildMul(b, operands[0], operands[1], ""), by = vec_int(vec, 8, bits, lanes);
+    return is_signed ? LLVMBuildAShr(b, whole, by, "") : LLVMBuildLShr(b, whole, by, "");
+  }
   LLVMTypeRef wide = vec_of(LLVMIntTypeInContext(vec->context, (unsigned)bits * 2), lanes);
   LLVMValueRef factors[2];
   for (int i = 0; i < 2; i++) {

@@ -198,11 +198,22 @@ static void mulhi_takes_the_upper_half(void **state) {
     VecTestLevel level = vec_test_level(l);
     if (!level.is_available) continue;
     VecTestModule module;
-    PrimitiveType narrow[] = {TYPE_S32, TYPE_S32}, wide[] = {TYPE_U64, TYPE_U64};
+    PrimitiveType narrow[] = {TYPE_S32, TYPE_S32}, wide[] = {TYPE_U64, TYPE_U64}, tiny[] = {TYPE_S4, TYPE_S4},
+                  least[] = {TYPE_U2, TYPE_U2};
     vec_test_begin(&module, level.cpu);
     vec_test_add(&module, &(VecOp){HLO_MULHI, TYPE_S32, TYPE_S32, {0, 0}}, narrow, 2, 4);
     vec_test_add(&module, &(VecOp){HLO_MULHI, TYPE_U64, TYPE_U64, {0, 0}}, wide, 2, 4);
+    vec_test_add(&module, &(VecOp){HLO_MULHI, TYPE_S4, TYPE_S4, {0, 0}}, tiny, 2, 4);
+    vec_test_add(&module, &(VecOp){HLO_MULHI, TYPE_U2, TYPE_U2, {0, 0}}, least, 2, 4);
     vec_test_finish(&module);
+    int8_t p[] = {-8, -8, 7, -3}, q[] = {-8, 7, 7, 5}, upper[4];
+    uint8_t r[] = {3, 3, 2, 1}, s[] = {3, 2, 2, 3}, upper_of_2[4];
+    vec_test_function(&module, 2)(upper, p, q, NULL, 4);
+    vec_test_function(&module, 3)(upper_of_2, r, s, NULL, 4);
+    for (int i = 0; i < 4; i++) {
+      assert_int_equal(upper[i], p[i] * q[i] >> 4);
+      assert_int_equal(upper_of_2[i], r[i] * s[i] >> 2);
+    }
     int32_t a[] = {INT32_MIN, INT32_MIN, 123456789, -7}, b[] = {INT32_MIN, INT32_MAX, -987654321, 3}, out[4];
     uint64_t c[] = {UINT64_MAX, 1, UINT64_C(1) << 63, 12345678901234567890u},
              d[] = {UINT64_MAX, UINT64_MAX, 6, 9876543210987654321u}, high[4];

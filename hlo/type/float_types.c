@@ -226,7 +226,8 @@ uint64_t float_encode(PrimitiveType type, double value) {
   uint64_t value_bits = double_bits(value);
   if (isnan(value)) return encode_nan(&format, value_bits);
   if (type == TYPE_F32) return single_bits_from_double(value);
-  if (format.special == SPECIAL_FNU) return encode_power_of_two(&format, value);
+  /* Through f32, where small numbers vanish and then are NaN; what a text says is rounded by itself. */
+  if (format.special == SPECIAL_FNU) return encode_power_of_two(&format, (double)(float)value);
   bool is_negative = value_bits >> 63 != 0;
   uint64_t sign = is_negative ? sign_bit(&format) : 0;
   if (isinf(value)) {
@@ -253,6 +254,8 @@ uint64_t float_encode_int(PrimitiveType type, int64_t value) {
 }
 
 uint64_t float_encode_literal(PrimitiveType type, double value) {
+  FloatFormat format = float_format(type);
+  if (format.special == SPECIAL_FNU) return encode_power_of_two(&format, value);
   bool through_single = (type == TYPE_BF16 || type == TYPE_F16) && isfinite(value);
   return float_encode(type, through_single ? float_decode(TYPE_F32, float_encode(TYPE_F32, value)) : value);
 }

@@ -15,12 +15,12 @@
 
 /* |type| is any real floating type; |bits| its storage, zero-extended. */
 double float_decode(PrimitiveType type, uint64_t bits);
-/* From double directly (one rounding). */
+/* From double directly (one rounding); f8e8m0fnu through f32, as XLA. */
 uint64_t float_encode(PrimitiveType type, double value);
 /* From an integer, one rounding. */
 uint64_t float_encode_int(PrimitiveType type, int64_t value);
-/* As XLA's parser makes an element of a number in the text: f16 and bf16 through f32, rounded twice; an integer token
- * first becomes an int64_t, then a double. */
+/* As XLA's parser makes an element of a number in the text: f16 and bf16 through f32, rounded twice, f8e8m0fnu by
+ * itself; an integer token first becomes an int64_t, then a double. */
 uint64_t float_encode_literal(PrimitiveType type, double value);
 
 /* NaN with this mantissa field; payload 0 is plain nan, the quiet bit alone, or whatever the type makes of NaN.  False

@@ -153,7 +153,7 @@ static void float_encode_overflows_from_half_a_unit(void **state) {
     uint64_t overflow = float_encode(type, (double)INFINITY);
     /* The tie goes to the even one, which f8e4m3fn alone has below: its NaN is odd. */
     uint64_t at_edge = type == TYPE_F8E4M3FN ? largest : overflow;
-    expect_encoded(type, nextafter(edge, 0), largest);
+    expect_encoded(type, type == TYPE_F8E8M0FNU ? (double)nextafterf((float)edge, 0) : nextafter(edge, 0), largest);
     expect_encoded(type, edge, at_edge);
     expect_encoded(type, nextafter(edge, (double)INFINITY), overflow);
     expect_encoded(type, 0x1.fffffffffffffp1023, overflow);
@@ -172,19 +172,23 @@ static void float_encode_rounds_once(void **state) {
   assert_int_equal(float_encode_literal(TYPE_F8E5M2, 1.12500000000001), 0x3d);
 }
 
-/* Every power's neighbours, against ml_dtypes' rule: halfway and above goes up, except that all above the smallest
- * does. */
+/* Every power's neighbours, by ml_dtypes' rule: rounded to f32, then halfway and above goes up, but what is above the
+ * smallest and below the middle. */
 static void float_encode_powers_of_two(void **state) {
   (void)state;
   const PrimitiveType type = TYPE_F8E8M0FNU;
   for (uint64_t bits = 1; bits < 0xfe; bits++) {
     double power = ldexp(1.0, (int)bits - 127);
     assert_true(float_decode(type, bits) == power);
-    expect_encoded(type, nextafter(1.5 * power, 0), bits);
+    expect_encoded(type, (double)nextafterf((float)(1.5 * power), 0), bits);
+    expect_encoded(type, nextafter(1.5 * power, 0), bits + 1);
     expect_encoded(type, 1.5 * power, bits + 1);
   }
-  expect_encoded(type, nextafter(0x1p-127, 1), 1);
-  expect_encoded(type, 0x1p-1074, 0);
+  expect_encoded(type, nextafter(0x1p-127, 1), 0);
+  expect_encoded(type, (double)nextafterf(0x1p-127F, 1), 1);
+  expect_encoded(type, 0x1p-149, 0);
+  expect_encoded(type, 0x1p-150, 0xff); /* 0 in f32 */
+  expect_encoded(type, 0x1p-1074, 0xff);
   expect_encoded(type, 0.0, 0xff);
   expect_encoded(type, -1.0, 0xff);
 }
