@@ -4,9 +4,9 @@
 Status element_iota(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
   int64_t dimension = hlo_instruction_int(instruction, HLO_ATTR_IOTA_DIMENSION, 0);
   PrimitiveType type = instruction->shape->type;
-  bool is_integral = type_is_integral(type);
+  bool counts = type_is_integral(type) && type_bits(type) >= 8; /* and wraps; narrower ones do in the conversion */
   PrimitiveType counter = instruction->shape->dims[dimension] <= INT32_MAX ? TYPE_S32 : TYPE_S64;
-  int32_t value = lowering_index_value(lowering, is_integral ? type : counter, index[dimension]);
+  int32_t value = lowering_index_value(lowering, counts ? type : counter, index[dimension]);
   *out_value = lowering_convert(lowering, value, type);
   return STATUS_OK;
 }
