@@ -49,20 +49,33 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
   int_map_init(&lowering->memo_map, arena);
 }
 
-/* NULL in |out_kernel| when there is nothing to do. */
-static Status build_one(Arena *arena, const KernelRequest *request, DiagSink *diag, const Kernel **out_kernel) {
+/* Lowers again with finer dims until that changes nothing. */
+static Status lower_refined(Arena *arena, const KernelRequest *request, const Shape *flat, DiagSink *diag,
+                            Lowering *out_lowering) {
   DimSplit *splits = ARENA_NEW_ARRAY(arena, DimSplit, MAX_RANK);
   int split_count = 0;
-  *out_kernel = NULL;
   for (int round = 0;; round++) {
-    Lowering lowering;
-    lowering_init(&lowering, arena, request, splits, split_count, diag);
-    RETURN_IF_ERROR(request->rule(&lowering, request->root));
-    if (lowering.is_empty) return STATUS_OK;
-    if (round < MAX_REFINEMENTS && lowering_refine(&lowering, splits, &split_count)) continue;
-    *out_kernel = lowering_finish(&lowering);
-    return kernel_verify(*out_kernel, diag);
+    lowering_init(out_lowering, arena, request, splits, split_count, diag);
+    out_lowering->flat = flat;
+    RETURN_IF_ERROR(request->rule(out_lowering, request->root));
+    if (out_lowering->is_empty || round == MAX_REFINEMENTS) return STATUS_OK;
+    if (!lowering_refine(out_lowering, splits, &split_count)) return STATUS_OK;
   }
+}
+
+/* NULL in |out_kernel| when there is nothing to do.  Pieces that no dim of the result walks may be walked by one of all
+ * its elements: where that leaves no quotients, it is the better walk. */
+static Status build_one(Arena *arena, const KernelRequest *request, DiagSink *diag, const Kernel **out_kernel) {
+  Lowering lowering, flat;
+  *out_kernel = NULL;
+  RETURN_IF_ERROR(lower_refined(arena, request, NULL, diag, &lowering));
+  if (lowering.is_empty) return STATUS_OK;
+  const Shape *walked = lowering.misses_pieces ? request->results[0].nest.shape : NULL;
+  bool is_flat = walked != NULL && shape_has_default_layout(walked);
+  if (is_flat) RETURN_IF_ERROR(lower_refined(arena, request, walked, diag, &flat));
+  is_flat = is_flat && !flat.misses_pieces && !lowering_has_quotients(&flat);
+  *out_kernel = lowering_finish(is_flat ? &flat : &lowering);
+  return kernel_verify(*out_kernel, diag);
 }
 
 static bool is_in_place(const HloInstruction *source, int result_node, Arena *arena) {

@@ -81,14 +81,16 @@ static int piece_dim(const Lowering *lowering, IndexExpr index, int64_t size, in
 }
 
 void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size) {
-  int64_t coefficient = 0, rest = 0;
-  if (!lowering->may_unroll || lowering->unroll.is_made || lowering->stages.count > 0) return;
+  int64_t coefficient = 0, rest = 0, known;
+  if (!lowering->may_unroll || lowering->stages.count > 0 || index_is_constant(index, &known)) return;
   int dim = index.constant < 0 ? -1 : piece_dim(lowering, index, size, &coefficient, &rest);
+  lowering->misses_pieces |= dim < 0;
   if (dim < 0) return;
   int64_t extent = lowering->dims.data[dim].extent, divisor = size / coefficient;
   bool is_whole = coefficient % size == 0;
   bool is_split = rest < coefficient && size % coefficient == 0 && extent % divisor == 0;
-  if (!is_whole && !is_split) return;
+  lowering->misses_pieces |= !is_whole && !is_split;
+  if (lowering->unroll.is_made || (!is_whole && !is_split)) return;
   lowering->unroll = (UnrollRequest){true, lowering->origins.data[dim], extent, is_whole ? 1 : divisor};
 }
 
@@ -98,6 +100,25 @@ void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKin
     int64_t dim = shape->layout.minor_to_major[i];
     out_index[dim] = lowering_dim(lowering, shape->dims[dim], kind, stage);
   }
+}
+
+void lowering_dims_of_result(Lowering *lowering, const Shape *shape, IndexExpr *out_index) {
+  if (lowering->flat == NULL) {
+    lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, out_index);
+    return;
+  }
+  lowering->flat_linear = lowering_dim(lowering, shape_element_count(shape), KERNEL_PARALLEL, KERNEL_OUTER);
+  lowering_delinearize(lowering, lowering->flat_linear, shape->dims, shape->rank, out_index);
+  lowering->flat_index = ARENA_COPY_ARRAY(lowering->arena, IndexExpr, out_index, shape->rank);
+}
+
+/* |index| is the element of the flat walk. */
+static bool is_flat_index(const Lowering *lowering, const IndexExpr *index, const int64_t *dims, int rank) {
+  if (lowering->flat == NULL || lowering->flat_index == NULL || lowering->flat->rank != rank) return false;
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] != lowering->flat->dims[i] || !index_equal(index[i], lowering->flat_index[i])) return false;
+  }
+  return true;
 }
 
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf) {
@@ -112,6 +133,8 @@ int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, 
 
 IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexExpr *index) {
   int64_t strides[MAX_RANK];
+  if (shape_has_default_layout(shape) && is_flat_index(lowering, index, shape->dims, shape->rank))
+    return lowering->flat_linear;
   shape_strides(shape, strides);
   IndexExpr address = index_constant(0);
   for (int i = 0; i < shape->rank; i++) {
@@ -122,6 +145,7 @@ IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexEx
 
 IndexExpr lowering_linearize(Lowering *lowering, const IndexExpr *index, const int64_t *dims, int rank) {
   IndexExpr linear = index_constant(0);
+  if (is_flat_index(lowering, index, dims, rank)) return lowering->flat_linear;
   for (int i = 0; i < rank; i++) {
     linear = index_add(&lowering->space, index_scale(&lowering->space, linear, dims[i]), index[i]);
   }

@@ -3,55 +3,6 @@
 
 #include "codegen/kernel/lowering_internal.h"
 
-/* --- refinement --- */
-
-/* Splits factor |factor| of ordinal |ordinal| into (extent / divisor, divisor). */
-static void split_factor(DimSplit *split, int factor, int64_t extent, int64_t divisor) {
-  if (split->factor_count == 0) {
-    split->factor_count = 1;
-    split->factors[0] = extent;
-  }
-  size_t behind = (size_t)(split->factor_count - factor);
-  memmove(&split->factors[factor + 1], &split->factors[factor], behind * sizeof *split->factors);
-  memmove(&split->unrolled[factor + 1], &split->unrolled[factor], behind * sizeof *split->unrolled);
-  split->factors[factor] = extent / divisor;
-  split->factors[factor + 1] = divisor;
-  split->factor_count++;
-}
-
-enum { POINT_LIMIT = 8, FACTOR_LIMIT = 8 };
-
-static bool unroll(const Lowering *lowering, DimSplit *splits, int *split_count) {
-  const UnrollRequest *request = &lowering->unroll;
-  if (!request->is_made || request->origin.ordinal >= MAX_RANK) return false;
-  int64_t count = request->extent / request->divisor;
-  DimSplit *split = &splits[request->origin.ordinal];
-  if (count * lowering_point_count(lowering) > POINT_LIMIT || split->factor_count >= FACTOR_LIMIT) return false;
-  split_factor(split, request->origin.factor, request->extent, request->divisor);
-  split->unrolled[request->origin.factor] = true;
-  if (request->origin.ordinal >= *split_count) *split_count = request->origin.ordinal + 1;
-  return true;
-}
-
-bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count) {
-  for (int64_t a = 0; a < lowering->space.atoms.count; a++) {
-    const IndexAtom *atom = &lowering->space.atoms.data[a];
-    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
-    if (!is_nested || atom->inner.term_count != 1 || atom->inner.terms[0].coefficient != 1) continue;
-    const IndexAtom *inner = &lowering->space.atoms.data[atom->inner.terms[0].atom];
-    if (inner->kind != INDEX_ATOM_DIM || atom->inner.constant != 0) continue;
-    if (lowering->dims.data[inner->number].kind == KERNEL_SORTED) continue; /* a line's points are one dim */
-    int64_t extent = lowering->dims.data[inner->number].extent;
-    DimOrigin origin = lowering->origins.data[inner->number];
-    if (extent % atom->divisor != 0 || origin.ordinal >= MAX_RANK) continue;
-    if (splits[origin.ordinal].factor_count >= FACTOR_LIMIT || lowering->dims.count >= KERNEL_MAX_DIMS - 2) continue;
-    split_factor(&splits[origin.ordinal], origin.factor, extent, atom->divisor);
-    if (origin.ordinal >= *split_count) *split_count = origin.ordinal + 1;
-    return true;
-  }
-  return unroll(lowering, splits, split_count);
-}
-
 /* --- what is alive --- */
 
 typedef struct Finisher {
@@ -108,6 +59,96 @@ static void mark_all(Finisher *finisher) {
       for (int part = 0; part < 2; part++) mark(finisher, lowering->stages.data[s].compared[i].parts[part]);
     }
   }
+}
+
+/* By atom: something stored depends on it. */
+typedef struct LiveAtoms {
+  const IndexSpace *space;
+  bool *marks;
+} LiveAtoms;
+
+static void mark_atoms(const LiveAtoms *live, IndexExpr expr) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &live->space->atoms.data[expr.terms[i].atom];
+    live->marks[expr.terms[i].atom] = true;
+    if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) mark_atoms(live, atom->inner);
+  }
+}
+
+static LiveAtoms live_atoms(const Lowering *lowering) {
+  Finisher finisher = {.lowering = lowering, .arena = lowering->arena};
+  finisher.alive = ARENA_NEW_ARRAY(lowering->arena, bool, lowering->values.count);
+  finisher.fold_alive = ARENA_NEW_ARRAY(lowering->arena, bool, lowering->folds.count);
+  LiveAtoms live = {&lowering->space, ARENA_NEW_ARRAY(lowering->arena, bool, lowering->space.atoms.count + 1)};
+  mark_all(&finisher);
+  for (int64_t v = 0; v < lowering->values.count; v++) {
+    if (finisher.alive[v]) mark_atoms(&live, lowering->values.data[v].address);
+  }
+  for (int64_t s = 0; s < lowering->stages.count; s++) {
+    const KernelStoreArray *stores = &lowering->stages.data[s].stores;
+    for (int64_t i = 0; i < stores->count; i++) mark_atoms(&live, stores->data[i].address);
+  }
+  return live;
+}
+
+bool lowering_has_quotients(const Lowering *lowering) {
+  LiveAtoms live = live_atoms(lowering);
+  for (int64_t a = 0; a < lowering->space.atoms.count; a++) {
+    IndexAtomKind kind = lowering->space.atoms.data[a].kind;
+    if (live.marks[a] && (kind == INDEX_ATOM_DIV || kind == INDEX_ATOM_MOD)) return true;
+  }
+  return false;
+}
+
+/* --- refinement --- */
+
+/* Splits factor |factor| of ordinal |ordinal| into (extent / divisor, divisor). */
+static void split_factor(DimSplit *split, int factor, int64_t extent, int64_t divisor) {
+  if (split->factor_count == 0) {
+    split->factor_count = 1;
+    split->factors[0] = extent;
+  }
+  size_t behind = (size_t)(split->factor_count - factor);
+  memmove(&split->factors[factor + 1], &split->factors[factor], behind * sizeof *split->factors);
+  memmove(&split->unrolled[factor + 1], &split->unrolled[factor], behind * sizeof *split->unrolled);
+  split->factors[factor] = extent / divisor;
+  split->factors[factor + 1] = divisor;
+  split->factor_count++;
+}
+
+enum { POINT_LIMIT = 8, FACTOR_LIMIT = 8 };
+
+static bool unroll(const Lowering *lowering, DimSplit *splits, int *split_count) {
+  const UnrollRequest *request = &lowering->unroll;
+  if (!request->is_made || request->origin.ordinal >= MAX_RANK) return false;
+  int64_t count = request->extent / request->divisor;
+  DimSplit *split = &splits[request->origin.ordinal];
+  if (count * lowering_point_count(lowering) > POINT_LIMIT || split->factor_count >= FACTOR_LIMIT) return false;
+  split_factor(split, request->origin.factor, request->extent, request->divisor);
+  split->unrolled[request->origin.factor] = true;
+  if (request->origin.ordinal >= *split_count) *split_count = request->origin.ordinal + 1;
+  return true;
+}
+
+bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count) {
+  LiveAtoms live = lowering->flat != NULL ? live_atoms(lowering) : (LiveAtoms){&lowering->space, NULL};
+  for (int64_t a = 0; a < lowering->space.atoms.count; a++) {
+    const IndexAtom *atom = &lowering->space.atoms.data[a];
+    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
+    if (live.marks != NULL && !live.marks[a]) continue; /* of the flat walk's own dimensions */
+    if (!is_nested || atom->inner.term_count != 1 || atom->inner.terms[0].coefficient != 1) continue;
+    const IndexAtom *inner = &lowering->space.atoms.data[atom->inner.terms[0].atom];
+    if (inner->kind != INDEX_ATOM_DIM || atom->inner.constant != 0) continue;
+    if (lowering->dims.data[inner->number].kind == KERNEL_SORTED) continue; /* a line's points are one dim */
+    int64_t extent = lowering->dims.data[inner->number].extent;
+    DimOrigin origin = lowering->origins.data[inner->number];
+    if (extent % atom->divisor != 0 || origin.ordinal >= MAX_RANK) continue;
+    if (splits[origin.ordinal].factor_count >= FACTOR_LIMIT || lowering->dims.count >= KERNEL_MAX_DIMS - 2) continue;
+    split_factor(&splits[origin.ordinal], origin.factor, extent, atom->divisor);
+    if (origin.ordinal >= *split_count) *split_count = origin.ordinal + 1;
+    return true;
+  }
+  return unroll(lowering, splits, split_count);
 }
 
 /* --- merging dims --- */

@@ -101,6 +101,9 @@ typedef struct Lowering {
   int64_t point;   /* of the unrolled factors, as one number */
   int64_t point_stride;
   UnrollRequest unroll;
+  const Shape *flat; /* its elements are walked by one dim in their linear order; NULL: by its dimensions */
+  IndexExpr flat_linear, *flat_index;
+  bool misses_pieces; /* a concatenation of equal pieces stands where no dim chooses the piece */
 } Lowering;
 
 /* --- dims and buffers --- */
@@ -119,6 +122,9 @@ int64_t lowering_point_count(const Lowering *lowering);
 void lowering_begin_point(Lowering *lowering, int64_t point);
 /* |index| stands in a dimension made of pieces of |size|: asks for the dim that chooses the piece to be unrolled. */
 void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size);
+
+/* lowering_dims_of_shape() for what a root stores: parallel outer dims, or one for all of it where |flat| is set. */
+void lowering_dims_of_result(Lowering *lowering, const Shape *shape, IndexExpr *out_index);
 
 /* The buffer bound to leaf |node| of operand |operand| (RESULT, IN_PLACE: of the result, operand -1); one each. */
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf);
@@ -301,6 +307,8 @@ Status root_select_and_scatter_fill(Lowering *, const HloInstruction *);
 /* Finds a dim whose DIV or MOD a finer split would remove, or that a concatenation wants unrolled, and refines
  * |splits|; false when there is none. */
 bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count);
+/* Something that is stored needs quotients or remainders of dims. */
+bool lowering_has_quotients(const Lowering *lowering);
 /* Merges neighbouring dims that every expression walks as one, and freezes the Kernel. */
 Kernel *lowering_finish(Lowering *lowering);
 

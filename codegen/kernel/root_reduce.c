@@ -22,7 +22,7 @@ Status root_elements(Lowering *lowering, const HloInstruction *root) {
   for (int64_t point = 0; point < count; point++) {
     int32_t value;
     lowering_begin_point(lowering, point);
-    lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, index);
+    lowering_dims_of_result(lowering, shape, index);
     if (lowering->is_empty) return STATUS_OK;
     RETURN_IF_ERROR(lower_element(lowering, root, index, &value));
     stores[point] = lowering_result_store(lowering, 0, index, value);

@@ -20,7 +20,7 @@ static Status make_elements(Lowering *lowering) {
   KernelStore *stores = ARENA_NEW_ARRAY(lowering->arena, KernelStore, count);
   for (int64_t point = 0; point < points; point++) {
     lowering_begin_point(lowering, point);
-    lowering_dims_of_shape(lowering, walked, KERNEL_PARALLEL, KERNEL_OUTER, walk);
+    lowering_dims_of_result(lowering, walked, walk);
     IndexExpr linear = lowering_linearize(lowering, walk, walked->dims, walked->rank);
     for (int i = 0; i < lowering->result_count; i++) {
       const LoweringResult *result = &lowering->results[i];
