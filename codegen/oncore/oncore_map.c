@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/plan/tensor_use.h"
+#include "hlo/machine/reloads.h"
 
 enum { PICTURE_COLUMNS = 72, PICTURE_ROWS = 16, PICTURE_COMMANDS = 48 };
 
@@ -122,12 +123,32 @@ static void print_queues(StringBuilder *out, const PlanVerdict *verdict, const M
   sb_append_char(out, '\n');
 }
 
+static void print_loads(StringBuilder *out, const StreamLoads *loads, const CommandStream *stream) {
+  int64_t again = stream_loads_again(loads);
+  if (!loads->is_known || again == 0) return;
+  sb_printf(out, "  again    %" PRId64 " bytes that are loaded more than once:", again);
+  for (int64_t i = 0; i < loads->count; i++) {
+    const ObjectLoads *object = &loads->objects[i];
+    if (object->bytes == object->distinct) continue;
+    sb_printf(out, " %.*s %" PRId64 " of %" PRId64, SV_ARG(stream->objects.data[object->object].name),
+              object->bytes - object->distinct, object->bytes);
+  }
+  sb_append_char(out, '\n');
+}
+
+static void print_edges(StringBuilder *out, const HazardReport *hazards, const MachineDescription *machine) {
+  sb_printf(out, "  edges    %" PRId64 ", %" PRId64 " of them redundant; %" PRId64 " barriers, %" PRId64 " races\n",
+            hazards->edges, hazards->counts[HAZARD_REDUNDANT_EDGE], hazards->barriers, hazard_report_races(hazards));
+  for (int64_t i = 0; i < hazards->edge_count_count; i++) {
+    const EdgeCount *edges = &hazards->edge_counts[i];
+    sb_printf(out, "    %.*s to %.*s: %" PRId64 " %s\n", SV_ARG(machine->queues[edges->from].name),
+              SV_ARG(machine->queues[edges->to].name), edges->count, edge_kind_text(edges->kind));
+  }
+}
+
 static void print_time(StringBuilder *out, const Plan *plan, const PlanVerdict *verdict,
                        const MachineDescription *machine) {
   Arena *scratch = arena_create();
-  const HazardReport *hazards = &verdict->hazards;
-  sb_printf(out, "  edges    %" PRId64 ", %" PRId64 " of them redundant; %" PRId64 " barriers, %" PRId64 " races\n",
-            hazards->edges, hazards->counts[HAZARD_REDUNDANT_EDGE], hazards->barriers, hazard_report_races(hazards));
   sb_append_cstring(out, "  time     ");
   if (plan->estimate > 0) sb_printf(out, "estimate %.0f cycles, ", plan->estimate);
   sb_printf(out, "simulated %.0f, bound %.0f, efficiency %.1f %%, limited by %s\n", verdict->simulation.cycles,
@@ -151,6 +172,9 @@ void oncore_map_text(StringBuilder *out, const Plan *plan, const PlanVerdict *ve
   print_tensors(out, plan, runs ? &uses : NULL);
   if (runs) print_picture(out, plan, &uses, verdict->footprint);
   print_queues(out, verdict, machine);
+  StreamLoads loads = stream_loads_find(scratch, &verdict->stream);
+  print_loads(out, &loads, &verdict->stream);
+  print_edges(out, &verdict->hazards, machine);
   print_time(out, plan, verdict, machine);
   arena_destroy(scratch);
 }
@@ -219,6 +243,40 @@ static void json_queues(JsonWriter *json, const PlanVerdict *verdict, const Mach
   json_end_array(json);
 }
 
+static void json_loads(JsonWriter *json, const CommandStream *stream, Arena *scratch) {
+  StreamLoads loads = stream_loads_find(scratch, stream);
+  if (!loads.is_known) return;
+  json_key(json, "loads");
+  json_begin_array(json);
+  for (int64_t i = 0; i < loads.count; i++) {
+    json_begin_object(json);
+    json_field_string(json, "array", stream->objects.data[loads.objects[i].object].name);
+    json_field_int(json, "bytes", loads.objects[i].bytes);
+    json_field_int(json, "bytes_again", loads.objects[i].bytes - loads.objects[i].distinct);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
+static void json_edges(JsonWriter *json, const HazardReport *hazards, const MachineDescription *machine) {
+  json_field_int(json, "edges", hazards->edges);
+  json_key(json, "edge_kinds");
+  json_begin_array(json);
+  for (int64_t i = 0; i < hazards->edge_count_count; i++) {
+    const EdgeCount *edges = &hazards->edge_counts[i];
+    json_begin_object(json);
+    json_field_string(json, "from", machine->queues[edges->from].name);
+    json_field_string(json, "to", machine->queues[edges->to].name);
+    json_field_string(json, "kind", sv_from_cstring(edge_kind_text(edges->kind)));
+    json_field_int(json, "count", edges->count);
+    json_end_object(json);
+  }
+  json_end_array(json);
+  json_field_int(json, "redundant_edges", hazards->counts[HAZARD_REDUNDANT_EDGE]);
+  json_field_int(json, "barriers", hazards->barriers);
+  json_field_int(json, "races", hazard_report_races(hazards));
+}
+
 void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verdict,
                      const MachineDescription *machine) {
   Arena *scratch = arena_create();
@@ -242,10 +300,8 @@ void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verd
   if (runs) json_picture(json, plan, &uses);
   json_queues(json, verdict, machine);
   json_field_int(json, "memory_bytes", verdict->simulation.memory_bytes);
-  json_field_int(json, "edges", verdict->hazards.edges);
-  json_field_int(json, "redundant_edges", verdict->hazards.counts[HAZARD_REDUNDANT_EDGE]);
-  json_field_int(json, "barriers", verdict->hazards.barriers);
-  json_field_int(json, "races", hazard_report_races(&verdict->hazards));
+  json_loads(json, &verdict->stream, scratch);
+  json_edges(json, &verdict->hazards, machine);
   if (plan->estimate > 0) json_field_double(json, "estimate_cycles", plan->estimate);
   json_field_double(json, "simulated_cycles", verdict->simulation.cycles);
   json_field_double(json, "bound_cycles", verdict->bound.cycles);

@@ -39,6 +39,7 @@ typedef struct Check {
   int32_t *first_waiter; /* by instance waited for, in |waiters| */
   ARRAY(Waiter) waiters;
   ARRAY(int32_t) producers; /* of the current command, sorted */
+  EdgeCounts edge_counts;
 } Check;
 
 int64_t hazard_report_races(const HazardReport *report) {
@@ -120,6 +121,7 @@ static void check_edge(Check *check, int32_t producer, int32_t consumer, bool is
   bool in_order = check->machine->queues[command->queue].complete == COMPLETE_IN_ORDER;
   if (in_order && !add_waiter(check, producer, command->label)) return;
   check->report->edges++;
+  edge_counts_add(&check->edge_counts, producer, consumer);
   if (is_redundant) add_hazard(check, HAZARD_REDUNDANT_EDGE, (Hazard){0, producer, consumer, -1, 0, 0});
 }
 
@@ -285,6 +287,7 @@ static Status check_order(Check *check) {
   int64_t count = stream->commands.count;
   RETURN_IF_ERROR(byte_classes_find(check->scratch, check->scratch, stream, check->diag, &check->classes));
   command_order_init(&check->order, check->scratch, stream, check->machine);
+  edge_counts_init(&check->edge_counts, check->arena, stream);
   check->histories = ARENA_NEW_ARRAY(check->scratch, ClassHistory, check->classes.class_count);
   for (int32_t i = 0; i < check->classes.class_count; i++) check->histories[i] = (ClassHistory){-1, -1};
   check->met_by = ARENA_NEW_ARRAY(check->scratch, int32_t, count);
@@ -315,6 +318,8 @@ Status hazards_check(Arena *arena, Arena *scratch, const CommandStream *stream, 
                  .report = out_report};
   check_boxes(&check);
   if (check_direction(&check)) RETURN_IF_ERROR(check_order(&check));
+  out_report->edge_counts = check.edge_counts.counts.data;
+  out_report->edge_count_count = check.edge_counts.counts.count;
   out_report->hazards = check.hazards.data;
   out_report->hazard_count = check.hazards.count;
   return STATUS_OK;

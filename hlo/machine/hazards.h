@@ -9,6 +9,7 @@
 #define XLAC_HLO_MACHINE_HAZARDS_H
 
 #include "hlo/machine/command_stream.h"
+#include "hlo/machine/edge_kinds.h"
 #include "hlo/machine/machine_description.h"
 
 typedef enum HazardKind {
@@ -47,6 +48,8 @@ typedef struct HazardReport {
   /* Edges, redundant ones included: pairs of an instance waited for and a label that waits.  Where several instances of
    * one label on an in-order queue wait for the same instance, the first carries the edge, the others none. */
   int64_t edges;
+  const EdgeCount *edge_counts; /* these edges by queues and kind */
+  int64_t edge_count_count;
   int64_t barriers;
   bool complete; /* false: ended at HazardLimits.races */
   const Hazard *hazards;

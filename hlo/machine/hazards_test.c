@@ -114,6 +114,41 @@ static void each_kind_of_edge_is_needed(void **state) {
   }
 }
 
+/* 64 tiles in rings of two: results wait for loads and stores for results, and each for the slot's last reader. */
+static void edges_are_counted_by_kind(void **state) {
+  static const EdgeCount expected[] = {{LD, EX, EDGE_READ_AFTER_WRITE, 64},
+                                       {EX, ST, EDGE_READ_AFTER_WRITE, 64},
+                                       {EX, LD, EDGE_WRITE_AFTER_READ, 62},
+                                       {ST, EX, EDGE_WRITE_AFTER_READ, 62}};
+  StreamFixture *fixture = *state;
+  CommandStream derived = build_tile_loop(fixture, IN_OUT);
+  HazardReport report = check_stream(fixture, &derived);
+  assert_int_equal(report.edge_count_count, 4);
+  for (int i = 0; i < 4; i++) {
+    assert_int_equal(report.edge_counts[i].from, expected[i].from);
+    assert_int_equal(report.edge_counts[i].to, expected[i].to);
+    assert_int_equal(report.edge_counts[i].kind, expected[i].kind);
+    assert_int_equal(report.edge_counts[i].count, expected[i].count);
+  }
+}
+
+static void edges_between_strangers_are_order(void **state) {
+  StreamFixture *fixture = *state;
+  for (int32_t queue = LD; queue <= ST; queue++) {
+    command_stream_add_operation(&fixture->stream, queue, queue, 1);
+    write_bytes(fixture, BUFFER_OBJECT, queue == EX ? 64 : 0, 64);
+    if (queue > LD) command_stream_add_edge(&fixture->stream, queue - 1);
+  }
+  command_stream_add_edge(&fixture->stream, 0);
+  HazardReport report = check_stream(fixture, &fixture->stream);
+  assert_int_equal(report.edge_count_count, 3);
+  for (int i = 0; i < 3; i++) {
+    const EdgeCount *count = &report.edge_counts[i];
+    bool is_apart = count->from == EX || count->to == EX;
+    assert_int_equal(count->kind, is_apart ? EDGE_ORDER : EDGE_WRITE_AFTER_WRITE);
+  }
+}
+
 /* Executes the loop: the wrong tiles that come out. */
 static int execute(const CommandStream *stream, const int32_t *order, int64_t depth) {
   int64_t in[4] = {-1, -1, -1, -1}, out[4] = {-1, -1, -1, -1}, y[64];
@@ -614,6 +649,8 @@ int main(void) {
       TEST(derived_edges_of_unordered_queues_are_the_same),
       TEST(redundant_edges_are_counted),
       TEST(each_kind_of_edge_is_needed),
+      TEST(edges_are_counted_by_kind),
+      TEST(edges_between_strangers_are_order),
       TEST(random_orders_show_a_missing_edge),
       TEST(race_names_commands_and_bytes),
       TEST(strided_boxes_that_interleave_do_not_race),
