@@ -358,7 +358,12 @@ static Status build_computation(TileBuilder *builder) {
   builder->access_buffers = ARENA_NEW_ARRAY(builder->arena, int32_t, builder->accesses.count);
   builder->access_refs = ARENA_NEW_ARRAY(builder->arena, const PlanRef *, builder->accesses.count);
   for (int32_t d = 0; d < from->dim_count; d++) {
-    if (command->points[d].extent > 0) tile_add_kernel_dim(builder, d);
+    if (command->points[d].extent == 0) continue;
+    if (command->index_value >= 0) {
+      tile_add_axes(builder, &d, 1); /* an element at each point, of whichever stage reads by it */
+    } else {
+      tile_add_kernel_dim(builder, d);
+    }
   }
   RETURN_IF_ERROR(bind_accesses(builder));
   if (command->index_value >= 0) return build_index(builder);

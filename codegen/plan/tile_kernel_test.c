@@ -114,6 +114,19 @@ static void tile_kernel_of_gather_reads_index(void **state) {
   assert_int_equal(build(fixture, plan, index, 0).stores, 1);
 }
 
+/* Where only a later stage reads by an index, it is computed by its own, once for each place. */
+static void tile_kernel_of_gather_in_later_stage(void **state) {
+  Fixture *fixture = *state;
+  const Plan *plan = make_plan(fixture, GATHER_TWICE, make_machine(fixture, "vp-tiny"));
+  int indices = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    if (plan->commands[c].index_value < 0 || plan->commands[c].verb != PLAN_OP) continue;
+    assert_int_equal(build(fixture, plan, &plan->commands[c], 0).points, 70);
+    indices++;
+  }
+  assert_int_equal(indices, 2);
+}
+
 /* What lies outside is 0: its load has a predicate. */
 static void tile_kernel_of_padding_guards(void **state) {
   Fixture *fixture = *state;
@@ -158,6 +171,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tile_kernel_of_transfer_is_copy, create, destroy),
       cmocka_unit_test_setup_teardown(tile_kernel_starts_accumulators_once, create, destroy),
       cmocka_unit_test_setup_teardown(tile_kernel_of_gather_reads_index, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_kernel_of_gather_in_later_stage, create, destroy),
       cmocka_unit_test_setup_teardown(tile_kernel_of_padding_guards, create, destroy),
       cmocka_unit_test_setup_teardown(tile_kernel_of_scatter_updates_in_place, create, destroy),
       cmocka_unit_test_setup_teardown(tile_kernel_refuses_missing_operand, create, destroy),
