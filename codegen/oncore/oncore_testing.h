@@ -60,13 +60,13 @@
   "    start_index_map={0}, index_vector_dim=1, slice_sizes={1,40} }\n"
 
 /* Gathered for a sum and for a result of another shape: the index is computed for a stage that is not the first. */
-#define GATHER_TWICE                                                                                    \
-  "HloModule m\n" SUM_REGION                                                                            \
-  "f { t = f32[90] parameter(0) i = s32[70,1] parameter(1) zero = f32[] constant(0)\n"                  \
-  "  g = f32[70] gather(t, i), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0},\n"        \
-  "    index_vector_dim=1, slice_sizes={1} s = f32[] reduce(g, zero), dimensions={0}, to_apply=sum\n"   \
-  "  c = f32[70,1] reshape(g) n = f32[70,1] negate(c) ROOT r = (f32[], f32[70,1]) tuple(s, n) }\n"      \
-  "ENTRY e { p = f32[90] parameter(0) q = s32[70,1] parameter(1)\n"                                     \
+#define GATHER_TWICE                                                                                  \
+  "HloModule m\n" SUM_REGION                                                                          \
+  "f { t = f32[90] parameter(0) i = s32[70,1] parameter(1) zero = f32[] constant(0)\n"                \
+  "  g = f32[70] gather(t, i), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0},\n"      \
+  "    index_vector_dim=1, slice_sizes={1} s = f32[] reduce(g, zero), dimensions={0}, to_apply=sum\n" \
+  "  c = f32[70,1] reshape(g) n = f32[70,1] negate(c) ROOT r = (f32[], f32[70,1]) tuple(s, n) }\n"    \
+  "ENTRY e { p = f32[90] parameter(0) q = s32[70,1] parameter(1)\n"                                   \
   "  ROOT o = (f32[], f32[70,1]) fusion(p, q), kind=kInput, calls=f }\n"
 
 #define SCATTER                                                                                   \
