@@ -133,7 +133,8 @@ Status driver_run_passes(Session *session, bool standard) {
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                                  .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0),
                                  .keeps_text_order = option_integer(session, OPTION_SCHEDULE, 0) == SCHEDULE_KEEP,
-                                 .runs_tiles = session->machine == NULL};
+                                 .runs_tiles = session->machine == NULL,
+                                 .runs_lines = session->machine == NULL};
   if (session->machine) pass_options.sort_bytes = machine_buffer_usable(session->machine);
   if (pass_options.keeps_text_order && !session->module->is_scheduled)
     return diag_error(session->diag, STATUS_INVALID, session->module->loc, "schedule",

@@ -9,24 +9,12 @@ LLVMBasicBlockRef sort_block(const SortEmitter *emitter) {
   return LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
 }
 
-SortLoop sort_loop_begin(const SortEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  SortLoop loop = {.end = end, .header = sort_block(emitter), .behind = sort_block(emitter), .step = step};
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, begin, end, ""), loop.header, loop.behind);
-  LLVMPositionBuilderAtEnd(b, loop.header);
-  loop.index = LLVMBuildPhi(b, LLVMTypeOf(begin), "");
-  LLVMAddIncoming(loop.index, &begin, &before, 1);
-  return loop;
+CountedLoop sort_loop_begin(const SortEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step) {
+  return counted_loop_begin(emitter->vec, emitter->function, begin, end, step);
 }
 
-void sort_loop_end(const SortEmitter *emitter, SortLoop *loop) {
-  LLVMBuilderRef b = emitter->vec->builder;
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
-  LLVMValueRef next = LLVMBuildNSWAdd(b, loop->index, sort_int(emitter, loop->step), "");
-  LLVMAddIncoming(loop->index, &next, &latch, 1);
-  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntSLT, next, loop->end, ""), loop->header, loop->behind);
-  LLVMPositionBuilderAtEnd(b, loop->behind);
+void sort_loop_end(const SortEmitter *emitter, CountedLoop *loop) {
+  counted_loop_end(emitter->vec, loop);
 }
 
 LLVMValueRef sort_record_pointer(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {

@@ -56,7 +56,7 @@ static void count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMV
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
   LLVMBuildMemSet(b, counters, zero, sort_int(emitter, sort_counter_bytes(emitter)), COUNTER_BYTES);
-  SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
+  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
   LLVMValueRef record = sort_load(emitter, records, loop.index);
   for (int pass = 0; pass < pass_count(emitter); pass++)
     count_up(emitter, counter(emitter, counters, digit(emitter, record, pass)));
@@ -69,7 +69,7 @@ static void add_up(const SortEmitter *emitter, LLVMValueRef counters, int pass) 
   int bits = digit_bits(emitter);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
   LLVMValueRef begin = sort_int(emitter, (int64_t)pass << bits), end = sort_int(emitter, (int64_t)(pass + 1) << bits);
-  SortLoop loop = sort_loop_begin(emitter, begin, end, 1);
+  CountedLoop loop = sort_loop_begin(emitter, begin, end, 1);
   LLVMValueRef zero = LLVMConstInt(LLVMInt32TypeInContext(emitter->vec->context), 0, false);
   LLVMValueRef sum = LLVMBuildPhi(b, LLVMTypeOf(zero), ""), pointer = counter(emitter, counters, loop.index);
   LLVMValueRef count = load_counter(emitter, pointer), next = LLVMBuildAdd(b, sum, count, "");
@@ -83,7 +83,7 @@ static void add_up(const SortEmitter *emitter, LLVMValueRef counters, int pass) 
 static void move_records(const SortEmitter *emitter, LLVMValueRef from, LLVMValueRef to, LLVMValueRef counters,
                          int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
-  SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
+  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
   LLVMValueRef record = sort_load(emitter, from, loop.index);
   LLVMValueRef place = count_up(emitter, counter(emitter, counters, digit(emitter, record, pass)));
   sort_store(emitter, record, to, LLVMBuildZExt(b, place, LLVMTypeOf(loop.index), ""));

@@ -131,7 +131,7 @@ static void store_compared(const SortEmitter *emitter, const SortOperand *operan
 }
 
 static void make_records(const SortEmitter *emitter, LLVMValueRef records) {
-  SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
+  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
   int64_t height = emitter->point->known.count;
   sort_store(emitter, sort_make_record(emitter, loop.index), records, loop.index);
   for (int k = 0; k < emitter->operand_count && !emitter->key.is_known; k++) {
@@ -169,7 +169,7 @@ static void store_element(const SortEmitter *emitter, const SortStore *store, LL
 
 /* Those that store the same places as the |first| go together. */
 static void store_range(const SortEmitter *emitter, LLVMValueRef records, const SortStore *first) {
-  SortLoop loop = sort_loop_begin(emitter, sort_int(emitter, first->lower), sort_int(emitter, first->upper), 1);
+  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, first->lower), sort_int(emitter, first->upper), 1);
   int64_t height = emitter->point->known.count;
   LLVMValueRef position = sort_position(emitter, sort_load(emitter, records, loop.index));
   emitter->point->dims[emitter->dim] = position;
@@ -206,7 +206,7 @@ static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, LLVMValueRef 
   /* behind each other in the scratch: records, as many again, counters or lines of what is compared */
   LLVMValueRef parts[3];
   for (int i = 0; i < 3; i++) parts[i] = at_offset(emitter, scratch, i * records_bytes(emitter));
-  SortLoop lines = sort_loop_begin(emitter, begin, end, 1);
+  CountedLoop lines = sort_loop_begin(emitter, begin, end, 1);
   int64_t height = emitter->point->known.count;
   move_to_line(emitter, lines.index);
   find_line(emitter, parts[2]);

@@ -35,11 +35,11 @@ static void insert(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRe
 
 static void sort_runs(const SortEmitter *emitter, LLVMValueRef records) {
   LLVMValueRef length = sort_int(emitter, emitter->length);
-  SortLoop runs = sort_loop_begin(emitter, sort_int(emitter, 0), length, SORT_RUN);
+  CountedLoop runs = sort_loop_begin(emitter, sort_int(emitter, 0), length, SORT_RUN);
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef end = LLVMBuildNSWAdd(b, runs.index, sort_int(emitter, SORT_RUN), "");
   LLVMValueRef second = LLVMBuildNSWAdd(b, runs.index, sort_int(emitter, 1), "");
-  SortLoop members = sort_loop_begin(emitter, second, minimum(emitter, end, length), 1);
+  CountedLoop members = sort_loop_begin(emitter, second, minimum(emitter, end, length), 1);
   insert(emitter, records, runs.index, members.index);
   sort_loop_end(emitter, &members);
   sort_loop_end(emitter, &runs);
@@ -93,7 +93,7 @@ static void merge_pairs(const SortEmitter *emitter, LLVMValueRef from, LLVMValue
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef length = sort_int(emitter, emitter->length), both = LLVMBuildNSWAdd(b, width, width, "");
   LLVMValueRef most = LLVMBuildNSWSub(b, LLVMBuildNSWAdd(b, length, both, ""), sort_int(emitter, 1), "");
-  SortLoop pairs = sort_loop_begin(emitter, sort_int(emitter, 0), LLVMBuildUDiv(b, most, both, ""), 1);
+  CountedLoop pairs = sort_loop_begin(emitter, sort_int(emitter, 0), LLVMBuildUDiv(b, most, both, ""), 1);
   LLVMValueRef start = LLVMBuildNSWMul(b, pairs.index, both, ""), middle = LLVMBuildNSWAdd(b, start, width, "");
   LLVMValueRef end = minimum(emitter, LLVMBuildNSWAdd(b, start, both, ""), length);
   LLVMBasicBlockRef pair = sort_block(emitter), single = sort_block(emitter), behind = sort_block(emitter);

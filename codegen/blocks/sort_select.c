@@ -59,7 +59,7 @@ static void sort_gathered(const SortEmitter *emitter, LLVMValueRef records, LLVM
                           LLVMValueRef count) {
   SortEmitter gathered = *emitter;
   gathered.length = sort_selection_length(emitter);
-  SortLoop rest = sort_loop_begin(emitter, count, sort_int(emitter, gathered.length), 1);
+  CountedLoop rest = sort_loop_begin(emitter, count, sort_int(emitter, gathered.length), 1);
   sort_store(emitter, last_record(emitter), records, rest.index);
   sort_loop_end(emitter, &rest);
   LLVMValueRef sorted = sort_records(&gathered, records, spare, counters);

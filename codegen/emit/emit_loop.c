@@ -1,5 +1,6 @@
 /* Loops, folds and stages. */
 #include "base/checked_math.h"
+#include "codegen/blocks/fft.h"
 #include "codegen/emit/emit_internal.h"
 
 static LLVMTypeRef index_type(const KernelEmitter *emitter) {
@@ -315,6 +316,10 @@ static bool stage_has_folds(const Kernel *kernel, int stage) {
 static void emit_stages(KernelEmitter *emitter, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
   for (int s = 0; s < kernel->stage_count; s++) {
+    if (kernel->stages[s].transform != NULL) {
+      fft_emit(emitter->vec, kernel, s, emitter->function, emitter->point.buffers);
+      continue;
+    }
     bool has_dims = stage_has_dims(kernel, s);
     if (has_dims) hoist_values(emitter, s, known);
     if (has_dims || stage_has_folds(kernel, s)) {

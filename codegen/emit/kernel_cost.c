@@ -1,6 +1,7 @@
 #include "codegen/emit/kernel_cost.h"
 
 #include "base/checked_math.h"
+#include "codegen/blocks/fft.h"
 
 #define CHUNK_CYCLES 40000.0
 #define MOST_CHUNKS 1024
@@ -75,6 +76,14 @@ static void add_stores(Cost *cost, int stage) {
   }
 }
 
+static void add_transform(Cost *cost, int stage) {
+  const KernelTransform *transform = cost->kernel->stages[stage].transform;
+  if (transform == NULL) return;
+  double lines = point_count(cost->kernel, stage_dims(cost->kernel, KERNEL_OUTER));
+  double operations = fft_operation_count(transform) * OPERATION_HALVES;
+  cost->halves += lines * operations / lanes_of(cost->target, cost->kernel->buffers[transform->buffers[0][0]].type);
+}
+
 static double memory_bytes(const Cost *cost) {
   double bytes = 0;
   for (int b = 0; b < cost->kernel->buffer_count; b++) {
@@ -100,7 +109,10 @@ double kernel_cycles(const Kernel *kernel, const VecTarget *target) {
   Cost cost = {.kernel = kernel, .target = target};
   cost.accesses = ARENA_NEW_ARRAY(scratch, double, kernel->buffer_count);
   for (int v = 0; v < kernel->value_count; v++) add_value(&cost, &kernel->values[v]);
-  for (int s = 0; s < kernel->stage_count; s++) add_stores(&cost, s);
+  for (int s = 0; s < kernel->stage_count; s++) {
+    add_stores(&cost, s);
+    add_transform(&cost, s);
+  }
   double memory = memory_bytes(&cost) / BYTES_PER_CYCLE, computing = cost.halves / 2;
   arena_destroy(scratch);
   return memory > computing ? memory : computing;

@@ -35,6 +35,7 @@ typedef enum EmitFamily {
   EMIT_convolution,
   EMIT_fusion,
   EMIT_sort,
+  EMIT_fft,
   EMIT_rng_state,
   EMIT_outside_call,
   EMIT_call,

@@ -27,6 +27,9 @@
  * equal ones in the order of their points, and for each place in that order its stores write the values of the point
  * that stands there: their values are of the point, their addresses and predicates of the place.
  *
+ * A stage with a transform has nothing else: what earlier stages stored in two scratch buffers, real and imaginary
+ * parts of lines, becomes the lines' Fourier transform for later ones.
+ *
  * A Kernel of tiles (attention: scores, softmax and the weighted sum of a block of queries) has one outer dim, the
  * number of the tile, and no dims, values and stages beside it: for each tile its parts run one after the other,
  * Kernels themselves, which hand on what they make through its SCRATCH buffers, private to one tile. */
@@ -123,12 +126,25 @@ typedef struct KernelCompared {
   int32_t parts[2]; /* values; a complex number's two parts, else the second is -1 */
 } KernelCompared;
 
+/* Σ over j of x[a, j, b]·exp(-2πi·jk/n) for all k, of arrays [outer, n, inner], n being the product of the factors: by
+ * one pass for each of them, after Cooley and Tukey in Stockham's order, from one pair of buffers to the other in turn.
+ * The other sign is the same with real and imaginary parts exchanged. */
+typedef struct KernelTransform {
+  int32_t buffers[2][2]; /* SCRATCH: real and imaginary parts; of the first pair, and the result if passes are even */
+  int64_t outer, inner;
+  int32_t factor_count; /* >= 1 */
+  const int64_t *factors;
+} KernelTransform;
+
+int64_t kernel_transform_length(const KernelTransform *transform);
+
 typedef struct KernelStage {
   int32_t store_count;
   const KernelStore *stores; /* of a sort: unguarded, or where the place is in a range */
   const Kernel *comparator;  /* NULL, or of one point: whether one comes before the other */
   int32_t compared_count;
-  const KernelCompared *compared; /* by ascending operand */
+  const KernelCompared *compared;   /* by ascending operand */
+  const KernelTransform *transform; /* NULL, or what the stage does */
 } KernelStage;
 
 /* One of the Kernels that a Kernel of tiles runs for each tile. */

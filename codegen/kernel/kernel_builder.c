@@ -15,6 +15,7 @@ static const RootRule root_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_dynamic_update_slice] = root_dynamic_update_slice,
     [EMIT_scatter] = root_scatter,
     [EMIT_sort] = root_sort,
+    [EMIT_fft] = root_fft,
     [EMIT_select_and_scatter] = root_select_and_scatter,
 };
 
@@ -47,6 +48,7 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
   index_space_init(&lowering->space, arena);
   int_map_init(&lowering->value_map, arena);
   int_map_init(&lowering->memo_map, arena);
+  int_map_init(&lowering->scratch_stages, arena);
 }
 
 /* Lowers again with finer dims until that changes nothing. */
@@ -121,10 +123,12 @@ static bool makes_all_at_once(const HloInstruction *source, const LoweringResult
   return hlo_loop_nests_unite(nests, count);
 }
 
-/* A sort, with what it reads and what is made of its results. */
-static bool sorts_inside(const HloInstruction *source) {
-  if (source->opcode != HLO_FUSION) return false;
-  return lowering_find_fused(hlo_instruction_computation(source, HLO_ATTR_CALLS), HLO_SORT) != NULL;
+/* What works on whole lines, with what it reads and what is made of its results; NULL for other fusions. */
+static RootRule rule_of_lines(const HloInstruction *source) {
+  if (source->opcode != HLO_FUSION) return NULL;
+  const HloComputation *fused = hlo_instruction_computation(source, HLO_ATTR_CALLS);
+  if (lowering_find_fused(fused, HLO_SORT) != NULL) return root_sort;
+  return lowering_find_fused(fused, HLO_FFT) != NULL ? root_fft : NULL;
 }
 
 static Status add_kernel(Arena *arena, const KernelRequest *request, DiagSink *diag, KernelList *kernels) {
@@ -173,9 +177,9 @@ Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *d
   LoweringResult *results = ARENA_NEW_ARRAY(arena, LoweringResult, result_count + 1);
   for (int i = 0; i < result_count; i++) results[i] = result_at(instruction, root, i, arena);
   *out_kernels = (KernelList){0, ARENA_NEW_ARRAY(arena, const Kernel *, 2 * result_count + 1)};
-  bool sorts = sorts_inside(instruction);
-  if (sorts || makes_all_at_once(instruction, results, result_count)) {
-    RootRule rule = sorts ? root_sort : root_results;
+  RootRule rule = rule_of_lines(instruction);
+  if (rule == NULL && makes_all_at_once(instruction, results, result_count)) rule = root_results;
+  if (rule != NULL) {
     KernelRequest request = {instruction, root, rule, results[0].node, results, result_count, -1};
     return add_kernel(arena, &request, diag, out_kernels);
   }

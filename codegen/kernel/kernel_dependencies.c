@@ -42,6 +42,12 @@ void kernel_value_depends(const Kernel *kernel, KernelValue *value) {
   add_index(kernel, value->address, value);
 }
 
+int64_t kernel_transform_length(const KernelTransform *transform) {
+  int64_t length = 1;
+  for (int32_t i = 0; i < transform->factor_count; i++) length *= transform->factors[i];
+  return length;
+}
+
 int kernel_sorting_stage(const Kernel *kernel) {
   for (int s = 0; s < kernel->stage_count; s++) {
     if (kernel->stages[s].comparator != NULL) return s;

@@ -118,6 +118,14 @@ static void print_comparator(StringBuilder *out, const KernelStage *stage) {
   arena_destroy(scratch);
 }
 
+static void print_transform(StringBuilder *out, const KernelTransform *transform) {
+  sb_printf(out, "  transform b%d b%d, b%d b%d of [%" PRId64 ",", transform->buffers[0][0], transform->buffers[0][1],
+            transform->buffers[1][0], transform->buffers[1][1], transform->outer);
+  for (int32_t i = 0; i < transform->factor_count; i++)
+    sb_printf(out, "%s%" PRId64, i == 0 ? " " : "*", transform->factors[i]);
+  sb_printf(out, ", %" PRId64 "]\n", transform->inner);
+}
+
 void kernel_print(StringBuilder *out, const Kernel *kernel) {
   print_buffers(out, kernel);
   sb_append_cstring(out, "outer");
@@ -146,6 +154,7 @@ void kernel_print(StringBuilder *out, const Kernel *kernel) {
       sb_append_cstring(out, "\n");
     }
     if (kernel->stages[s].comparator != NULL) print_comparator(out, &kernel->stages[s]);
+    if (kernel->stages[s].transform != NULL) print_transform(out, kernel->stages[s].transform);
   }
   for (int p = 0; p < kernel->part_count; p++) print_part(out, &kernel->parts[p], p);
 }

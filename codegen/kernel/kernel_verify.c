@@ -188,6 +188,29 @@ static Status check_sort(const KernelCheck *check, int number) {
   return check_compared(check, stage);
 }
 
+/* Two pairs of scratch buffers that hold all lines, and nothing else in the stage. */
+static Status check_transform(const KernelCheck *check, int number) {
+  const Kernel *kernel = check->kernel;
+  const KernelTransform *transform = kernel->stages[number].transform;
+  if (transform == NULL) return STATUS_OK;
+  bool is_alone = kernel->stages[number].store_count == 0 && transform->factor_count > 0;
+  for (int d = 0; d < kernel->dim_count; d++) is_alone = is_alone && kernel->dims[d].stage != number;
+  if (!is_alone) return broken(check, "kernel-transform", "more than a transform in stage", number);
+  int64_t points = transform->outer * kernel_transform_length(transform) * transform->inner;
+  for (int i = 0; i < 4; i++) {
+    int32_t buffer = transform->buffers[i / 2][i % 2];
+    if (buffer < 0 || buffer >= kernel->buffer_count)
+      return broken(check, "kernel-buffer", "no such buffer in stage", number);
+    const KernelBuffer *info = &kernel->buffers[buffer];
+    bool fits = info->role == KERNEL_SCRATCH && info->element_count == points &&
+                (info->type == TYPE_F32 || info->type == TYPE_F64) &&
+                info->type == kernel->buffers[transform->buffers[0][0]].type;
+    for (int k = 0; k < i; k++) fits = fits && transform->buffers[k / 2][k % 2] != buffer;
+    if (!fits) return broken(check, "kernel-transform", "buffers are no lines in stage", number);
+  }
+  return STATUS_OK;
+}
+
 static Status check_fold(const KernelCheck *check, int number) {
   const Kernel *kernel = check->kernel;
   const KernelFold *fold = &kernel->folds[number];
@@ -243,6 +266,7 @@ Status kernel_verify(const Kernel *kernel, DiagSink *diag) {
   for (int s = 0; s < kernel->stage_count; s++) {
     RETURN_IF_ERROR(check_stage(&check, s));
     RETURN_IF_ERROR(check_sort(&check, s));
+    RETURN_IF_ERROR(check_transform(&check, s));
   }
   return STATUS_OK;
 }

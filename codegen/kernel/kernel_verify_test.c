@@ -36,6 +36,9 @@ static const char tiles_text[] =
     "ENTRY e { a = f32[2,6,4] parameter(0) b = f32[2,8,4] parameter(1)\n"
     "  ROOT r = f32[2,6,8] fusion(a, b), kind=kCustom, calls=chain }\n";
 
+static const char fft_text[] =
+    "HloModule m\n"
+    "ENTRY e { x = c64[3,8] parameter(0) ROOT r = c64[3,8] fft(x), fft_type=FFT, fft_length={8} }\n";
 static const char few_text[] =
     "HloModule m\n"
     "less { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }\n"
@@ -245,6 +248,29 @@ static void kernel_verify_checks_sorts(void **state) {
   REFUSED(few_text, "kernel-sort", mutant.values[find_value(&mutant, KERNEL_IN_RANGE)].address = index_constant(0));
 }
 
+/* --- transforms --- */
+
+static void kernel_verify_checks_transforms(void **state) {
+  (void)state;
+#define TRANSFORM_REFUSED(code, mutation)                    \
+  do {                                                       \
+    Mutant mutant = mutant_of(fft_text);                     \
+    KernelTransform transform = *mutant.stages[1].transform; \
+    mutant.stages[1].transform = &transform;                 \
+    mutation;                                                \
+    refused(&mutant, code);                                  \
+  } while (0)
+  TRANSFORM_REFUSED(NULL, );
+  TRANSFORM_REFUSED("kernel-transform", transform.outer++);
+  TRANSFORM_REFUSED("kernel-transform", transform.factor_count = 0);
+  TRANSFORM_REFUSED("kernel-transform", transform.buffers[0][0] = transform.buffers[1][1]);
+  TRANSFORM_REFUSED("kernel-transform", mutant.buffers[transform.buffers[1][0]].role = KERNEL_RESULT);
+  TRANSFORM_REFUSED("kernel-transform", mutant.buffers[transform.buffers[1][0]].type = TYPE_F64);
+  TRANSFORM_REFUSED("kernel-buffer", transform.buffers[0][1] = mutant.kernel.buffer_count);
+  TRANSFORM_REFUSED("kernel-transform", mutant.stages[1].store_count = 1;
+                    mutant.stages[1].stores = mutant.stages[0].stores);
+}
+
 /* --- identity --- */
 
 static void kernel_hash_knows_the_text_alone(void **state) {
@@ -265,8 +291,8 @@ int main(void) {
       cmocka_unit_test(kernel_verify_accepts_what_is_built), cmocka_unit_test(kernel_verify_checks_addresses),
       cmocka_unit_test(kernel_verify_checks_buffers),        cmocka_unit_test(kernel_verify_checks_values),
       cmocka_unit_test(kernel_verify_checks_dims),           cmocka_unit_test(kernel_verify_checks_folds),
-      cmocka_unit_test(kernel_verify_checks_parts),          cmocka_unit_test(kernel_verify_checks_sorts),
-      cmocka_unit_test(kernel_hash_knows_the_text_alone),
+      cmocka_unit_test(kernel_verify_checks_transforms),     cmocka_unit_test(kernel_verify_checks_parts),
+      cmocka_unit_test(kernel_verify_checks_sorts),          cmocka_unit_test(kernel_hash_knows_the_text_alone),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,7 @@ static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
     [EMIT_gather] = element_gather,
     [EMIT_map] = element_map,
     [EMIT_sort] = element_sort,
+    [EMIT_fft] = element_fft,
     [EMIT_reduce] = element_reduce,
     [EMIT_reduce_window] = element_reduce_window,
     [EMIT_dot] = element_dot,

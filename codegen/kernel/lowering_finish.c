@@ -225,6 +225,15 @@ static int32_t renumber(const Finisher *finisher, int32_t value) {
   return value < 0 ? -1 : finisher->new_number[value];
 }
 
+/* What a stage has stored is read behind it, also where the address does not move. */
+static void wait_for_scratch(const Finisher *finisher, KernelValue *value) {
+  int64_t stage;
+  if (value->kind != KERNEL_LOAD) return;
+  if (!int_map_find(&finisher->lowering->scratch_stages, (uint64_t)value->buffer, &stage)) return;
+  int32_t behind = stage_place(finisher->lowering, (int)stage) + 1;
+  if (value->stage < behind) value->stage = behind;
+}
+
 static void rewrite_values(Finisher *finisher, Kernel *kernel) {
   const Lowering *lowering = finisher->lowering;
   KernelValue *values = ARENA_NEW_ARRAY(finisher->arena, KernelValue, lowering->values.count);
@@ -240,6 +249,7 @@ static void rewrite_values(Finisher *finisher, Kernel *kernel) {
     value->address = rewrite_index(finisher, value->address);
     kernel->space = finisher->space;
     kernel_value_depends(kernel, value);
+    wait_for_scratch(finisher, value);
   }
 }
 
@@ -287,10 +297,19 @@ static void rewrite_effects(Finisher *finisher, Kernel *kernel, KernelFold *fold
                               .stores = stores,
                               .comparator = from->comparator,
                               .compared_count = from->compared_count,
-                              .compared = rewrite_compared(finisher, from)};
+                              .compared = rewrite_compared(finisher, from),
+                              .transform = from->transform};
   }
   kernel->stages = stages;
   kernel->stage_count = (int32_t)lowering->stage_order.count;
+}
+
+static void renumber_transform(const Finisher *finisher, KernelStage *stage, const int32_t *number) {
+  if (stage->transform == NULL) return;
+  KernelTransform *copy = ARENA_NEW(finisher->arena, KernelTransform);
+  *copy = *stage->transform;
+  for (int i = 0; i < 4; i++) copy->buffers[i / 2][i % 2] = number[copy->buffers[i / 2][i % 2]];
+  stage->transform = copy;
 }
 
 /* Complex buffers are of twice as many parts; those nothing reads or writes are dropped, the others move up. */
@@ -304,6 +323,8 @@ static void rewrite_buffers(Finisher *finisher, Kernel *kernel) {
   }
   for (int s = 0; s < kernel->stage_count; s++) {
     for (int i = 0; i < kernel->stages[s].store_count; i++) used[kernel->stages[s].stores[i].buffer] = true;
+    const KernelTransform *transform = kernel->stages[s].transform;
+    for (int i = 0; transform != NULL && i < 4; i++) used[transform->buffers[i / 2][i % 2]] = true;
   }
   KernelBuffer *buffers = ARENA_NEW_ARRAY(finisher->arena, KernelBuffer, count);
   for (int64_t b = 0; b < count; b++) {
@@ -321,6 +342,7 @@ static void rewrite_buffers(Finisher *finisher, Kernel *kernel) {
   for (int s = 0; s < kernel->stage_count; s++) {
     KernelStore *stores = (KernelStore *)kernel->stages[s].stores;
     for (int i = 0; i < kernel->stages[s].store_count; i++) stores[i].buffer = number[stores[i].buffer];
+    renumber_transform(finisher, (KernelStage *)&kernel->stages[s], number);
   }
   kernel->buffers = buffers;
 }

@@ -65,7 +65,18 @@ typedef struct LoweringStage {
   const Kernel *comparator; /* of KernelStage */
   int32_t compared_count;
   const KernelCompared *compared;
+  const KernelTransform *transform;
 } LoweringStage;
+
+/* The result of a Fourier transform, as later stages find it. */
+typedef struct LineTransform {
+  const HloInstruction *fft;
+  int batch_rank;         /* leading dimensions, which the outer dims walk */
+  const IndexExpr *batch; /* the indices of these */
+  const int64_t *extents; /* of the others, in the buffers */
+  int32_t buffers[2];     /* real parts, imaginary parts */
+  double scale;
+} LineTransform;
 
 typedef struct Lowering {
   Arena *arena;
@@ -84,6 +95,8 @@ typedef struct Lowering {
   ARRAY(RowValue) row_values;
   ARRAY(FoldedReduce) folded;
   const HloInstruction *sort; /* that root_sort makes */
+  const LineTransform *lines; /* that root_fft makes */
+  IntMap scratch_stages;      /* scratch buffer → the stage that has stored it all */
   LoweringResult *results;    /* of a Kernel made by root_results or root_sort */
   int result_count;
   bool has_rows; /* the outer dims walk rows: |row| is the number of the row */
@@ -262,6 +275,8 @@ Status element_concatenate(Lowering *, const HloInstruction *, const IndexExpr *
 Status element_dynamic_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_dynamic_update_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_gather(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+/* The result of the transform that root_fft makes, for the point of the outer dims at hand. */
+Status element_fft(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 /* A result of the sort that root_sort makes, at the point that it comes from. */
 Status element_sort(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
 Status element_reduce(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
@@ -296,6 +311,8 @@ Status root_dynamic_update_slice(Lowering *, const HloInstruction *);
 Status root_scatter(Lowering *, const HloInstruction *);
 /* Also of a fusion with a sort in it: all of lowering->results. */
 Status root_sort(Lowering *, const HloInstruction *);
+/* The same with a Fourier transform. */
+Status root_fft(Lowering *, const HloInstruction *);
 /* The first of |fused| with |opcode|, or NULL. */
 const HloInstruction *lowering_find_fused(const HloComputation *fused, HloOpcode opcode);
 Status root_select_and_scatter(Lowering *, const HloInstruction *);

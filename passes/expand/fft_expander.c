@@ -1,5 +1,6 @@
 /* fft in terms of dot, products and data movement. */
 #include "base/checked_math.h"
+#include "hlo/analysis/fft_lines.h"
 #include "passes/expand/fft_internal.h"
 
 HloInstruction *fft_multiply(FftBuilder *builder, HloInstruction *a, HloInstruction *b) {
@@ -21,6 +22,7 @@ static HloInstruction *of_parts(FftBuilder *builder, HloInstruction *re, HloInst
 
 /* One dimension of a value of any rank. */
 static HloInstruction *transform_dimension(FftBuilder *builder, HloInstruction *value, int dimension, int sign) {
+  if (builder->takes_pieces) return fft_by_pieces(builder, value, dimension, sign);
   const Shape *shape = value->shape;
   int64_t outer = 1, inner = 1;
   for (int i = 0; i < dimension; i++) outer *= shape->dims[i];
@@ -73,18 +75,32 @@ static HloInstruction *expand_kind(FftBuilder *builder, int64_t kind, Int64List 
     }
     case FFT_TYPE_IFFT: {
       value = transform_dimensions(builder, value, first, rank, 1);
+      if (builder->takes_pieces) return value;
       HloInstruction *re = scaled(builder, part_of(builder, HLO_REAL, value), points);
       return of_parts(builder, re, scaled(builder, part_of(builder, HLO_IMAG, value), points));
     }
     case FFT_TYPE_IRFFT:
       value = whole_spectrum(builder, transform_dimensions(builder, value, first, last, 1), n);
-      value = transform_dimension(builder, value, last, 1);
-      return scaled(builder, part_of(builder, HLO_REAL, value), points);
+      value = part_of(builder, HLO_REAL, transform_dimension(builder, value, last, 1));
+      return builder->takes_pieces ? value : scaled(builder, value, points);
     default: return transform_dimensions(builder, value, first, rank, -1);
   }
 }
 
-static bool is_expandable(const HloInstruction *fft) {
+/* Code generation may take those in one piece as they are. */
+/* Longer ones are read against the grain from memory, where products of matrices, which are packed, are no slower. */
+#define MOST_BY_PIECES (INT64_C(1) << 18)
+
+static bool goes_by_pieces(const HloInstruction *fft) {
+  Int64List lengths = hlo_instruction_ints(fft, HLO_ATTR_FFT_LENGTH);
+  for (int64_t i = 0; i < lengths.count; i++) {
+    if (lengths.data[i] > MOST_BY_PIECES) return false;
+  }
+  return true;
+}
+
+static bool is_expandable(const HloInstruction *fft, bool takes_pieces) {
+  if (takes_pieces && hlo_fft_is_in_one_piece(fft)) return false;
   Int64List lengths = hlo_instruction_ints(fft, HLO_ATTR_FFT_LENGTH);
   for (int64_t i = 0; i < lengths.count; i++) {
     if (lengths.data[i] < 1 || lengths.data[i] > FFT_MAX_LENGTH) return false;
@@ -92,10 +108,10 @@ static bool is_expandable(const HloInstruction *fft) {
   return lengths.count > 0 && !shape_is_dynamic(fft->shape) && !shape_is_dynamic(fft->operands[0]->shape);
 }
 
-static void expand(HloInstruction *fft, Arena *scratch) {
+static void expand(HloInstruction *fft, bool takes_pieces, Arena *scratch) {
   int64_t kind = hlo_instruction_int(fft, HLO_ATTR_FFT_TYPE, FFT_TYPE_FFT);
   const Shape *spectrum = kind == FFT_TYPE_IRFFT ? fft->operands[0]->shape : fft->shape;
-  FftBuilder builder = {{fft->parent, fft, scratch}, spectrum->type};
+  FftBuilder builder = {{fft->parent, fft, scratch}, spectrum->type, takes_pieces};
   HloInstruction *result = expand_kind(&builder, kind, hlo_instruction_ints(fft, HLO_ATTR_FFT_LENGTH));
   if (result->shape != fft->shape) result = graph_add(&builder.graph, HLO_COPY, fft->shape, &result, 1);
   hlo_computation_replace_instruction(fft->parent, fft, result);
@@ -108,8 +124,8 @@ static Status run_fft_expander(HloPassContext *context, HloModule *module, bool 
     HloInstruction **candidates =
         ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
     for (int64_t i = 0; i < count; i++) {
-      if (candidates[i]->opcode != HLO_FFT || !is_expandable(candidates[i])) continue;
-      expand(candidates[i], context->scratch);
+      if (candidates[i]->opcode != HLO_FFT || !is_expandable(candidates[i], context->options->runs_lines)) continue;
+      expand(candidates[i], context->options->runs_lines && goes_by_pieces(candidates[i]), context->scratch);
       *out_changed = true;
     }
   }

@@ -7,6 +7,7 @@
 typedef struct FftBuilder {
   GraphBuilder graph;
   PrimitiveType type; /* C64 or C128 */
+  bool takes_pieces;  /* transforms in one piece may stand in the result */
 } FftBuilder;
 
 /* The longest transform that is expanded: constants grow with it. */
@@ -19,6 +20,22 @@ typedef struct FftBuilder {
  * with the matrix of a short transform and one product with roots of unity per factor.  Others: a convolution with
  * exp(πi·j²/n), after Bluestein, by transforms of a power of two. */
 HloInstruction *fft_transform(FftBuilder *builder, HloInstruction *value, int sign);
+
+/* The same, with sign 1 divided by n, of dimension |dimension| of a value of any rank by transforms in one piece
+ * (hlo/analysis/fft_lines.h): long lengths as two shorter ones with roots of unity between them, prime ones by the
+ * convolution. */
+HloInstruction *fft_by_pieces(FftBuilder *builder, HloInstruction *value, int dimension, int sign);
+
+/* exp(sign·2πi·j·k/n) along dimensions 1 (j < n/radix) and 2 (k < radix) of the 4 |dims|.  A long table is the product
+ * of two short ones, j being h·part + l. */
+HloInstruction *fft_twiddles(FftBuilder *builder, int64_t n, int64_t radix, int sign, const int64_t *dims);
+
+/* jk = (j² + k² - (k-j)²)/2, so with w(j) = exp(sign·πi·j²/n) result k is w(k)·Σ value(j)·w(j)·conj w(k-j): a
+ * convolution, done by transforms of a length with room for both ends, a power of two.  |*out_waves|: w(j), j < n;
+ * |*out_spectrum|: what is multiplied with between a transform and the opposite one, |scale| times; 0: as often as
+ * makes up for an opposite one that is not scaled. */
+void fft_chirps(FftBuilder *builder, int64_t n, int sign, double scale, int64_t *out_length, HloInstruction **out_waves,
+                HloInstruction **out_spectrum);
 
 HloInstruction *fft_multiply(FftBuilder *builder, HloInstruction *a, HloInstruction *b);
 

@@ -2,28 +2,11 @@
 #include <math.h>
 
 #include "base/checked_math.h"
+#include "base/unit_root.h"
 #include "passes/expand/fft_internal.h"
 
-#define PI 3.14159265358979323846
-
-typedef struct Root {
-  double re, im;
-} Root;
-
-/* exp(sign·2πi·i/n), by quadrants: what is 1, i, -1 or -i is so exactly. */
-static Root unit_root(int64_t i, int64_t n, int sign) {
-  i %= n;
-  int64_t quadrant = 4 * i / n;
-  double angle = PI / 2 * (double)(4 * i - quadrant * n) / (double)n, c = cos(angle), s = sin(angle);
-  Root root = quadrant == 0   ? (Root){c, s}
-              : quadrant == 1 ? (Root){-s, c}
-              : quadrant == 2 ? (Root){-c, -s}
-                              : (Root){s, -c};
-  return (Root){root.re + 0.0, sign * root.im + 0.0}; /* -0 becomes 0 */
-}
-
 /* A constant of the transform's type. */
-static HloInstruction *add_constant(FftBuilder *builder, const Root *values, const int64_t *dims, int rank) {
+static HloInstruction *add_constant(FftBuilder *builder, const UnitRoot *values, const int64_t *dims, int rank) {
   HloModule *module = builder->graph.computation->module;
   const Shape *shape = shape_array(module->shapes, builder->type, dims, rank);
   Literal *literal = literal_create(module->arena, shape);
@@ -35,7 +18,7 @@ static HloInstruction *add_constant(FftBuilder *builder, const Root *values, con
 /* [rows, columns]: exp(sign·2πi·step·row·column/n). */
 static HloInstruction *root_table(FftBuilder *builder, int64_t rows, int64_t columns, int64_t step, int64_t n,
                                   int sign) {
-  Root *values = ARENA_NEW_ARRAY(builder->graph.scratch, Root, rows * columns);
+  UnitRoot *values = ARENA_NEW_ARRAY(builder->graph.scratch, UnitRoot, rows * columns);
   for (int64_t r = 0; r < rows; r++) {
     for (int64_t c = 0; c < columns; c++) values[r * columns + c] = unit_root(step * r % n * c % n, n, sign);
   }
@@ -93,9 +76,7 @@ static HloInstruction *short_transform(FftBuilder *builder, HloInstruction *valu
   return dot;
 }
 
-/* exp(sign·2πi·j·k/n) along dimensions 1 (j < n/radix) and 2 (k < radix) of |dims|.  A long table is the product of two
- * short ones, j being h·part + l. */
-static HloInstruction *twiddles(FftBuilder *builder, int64_t n, int64_t radix, int sign, const int64_t *dims) {
+HloInstruction *fft_twiddles(FftBuilder *builder, int64_t n, int64_t radix, int sign, const int64_t *dims) {
   int64_t rest = n / radix, part = 1;
   if (n > MAX_TABLE) {
     while (part * part < rest) part++;
@@ -127,7 +108,7 @@ static HloInstruction *step(FftBuilder *builder, HloInstruction *value, int64_t 
   const Shape *shape = shape_array(shapes, builder->type, moved, 4);
   digits = graph_add(&builder->graph, HLO_TRANSPOSE, shape, &digits, 1);
   hlo_instruction_set_ints(digits, HLO_ATTR_DIMENSIONS, (int64_t[]){1, 2, 0, 3}, 4);
-  return rest == 1 ? digits : fft_multiply(builder, digits, twiddles(builder, n, radix, sign, moved));
+  return rest == 1 ? digits : fft_multiply(builder, digits, fft_twiddles(builder, n, radix, sign, moved));
 }
 
 static HloInstruction *mixed_radix(FftBuilder *builder, HloInstruction *value, int sign) {
@@ -144,46 +125,54 @@ static HloInstruction *mixed_radix(FftBuilder *builder, HloInstruction *value, i
 /* --- any length --- */
 
 /* Radix 2 in place, |count| being a power of two, forwards. */
-static void transform_roots(Root *values, int64_t count) {
+static void transform_roots(UnitRoot *values, int64_t count) {
   for (int64_t i = 1, j = 0; i < count; i++) {
     int64_t bit = count >> 1;
     for (; (j & bit) != 0; bit >>= 1) j ^= bit;
     j ^= bit;
     if (i >= j) continue;
-    Root swapped = values[i];
+    UnitRoot swapped = values[i];
     values[i] = values[j];
     values[j] = swapped;
   }
   for (int64_t size = 2; size <= count; size *= 2) {
     for (int64_t k = 0; k < size / 2; k++) {
-      Root root = unit_root(k, size, -1);
+      UnitRoot root = unit_root(k, size, -1);
       for (int64_t at = k; at < count; at += size) {
-        Root *even = &values[at], *odd = &values[at + size / 2];
-        Root turned = {odd->re * root.re - odd->im * root.im, odd->re * root.im + odd->im * root.re};
-        *odd = (Root){even->re - turned.re, even->im - turned.im};
-        *even = (Root){even->re + turned.re, even->im + turned.im};
+        UnitRoot *even = &values[at], *odd = &values[at + size / 2];
+        UnitRoot turned = {odd->re * root.re - odd->im * root.im, odd->re * root.im + odd->im * root.re};
+        *odd = (UnitRoot){even->re - turned.re, even->im - turned.im};
+        *even = (UnitRoot){even->re + turned.re, even->im + turned.im};
       }
     }
   }
 }
 
-/* jk = (j² + k² - (k-j)²)/2, so with w(j) = exp(sign·πi·j²/n) result k is w(k)·Σ value(j)·w(j)·conj w(k-j): a
- * convolution, done by transforms of a length with room for both ends. */
-static HloInstruction *by_convolution(FftBuilder *builder, HloInstruction *value, int sign) {
-  int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2], length = 1;
+void fft_chirps(FftBuilder *builder, int64_t n, int sign, double scale, int64_t *out_length, HloInstruction **out_waves,
+                HloInstruction **out_spectrum) {
+  int64_t length = 1;
   while (length < 2 * n - 1) length *= 2;
-  Root *chirp = ARENA_NEW_ARRAY(builder->graph.scratch, Root, n),
-       *filter = ARENA_NEW_ARRAY(builder->graph.scratch, Root, length);
+  if (scale == 0) scale = 1.0 / (double)length;
+  UnitRoot *chirp = ARENA_NEW_ARRAY(builder->graph.scratch, UnitRoot, n),
+           *filter = ARENA_NEW_ARRAY(builder->graph.scratch, UnitRoot, length);
   for (int64_t j = 0; j < n; j++) chirp[j] = unit_root(j * j % (2 * n), 2 * n, sign);
   for (int64_t j = 0; j < n; j++) {
-    filter[j] = filter[(length - j) % length] = (Root){chirp[j].re / (double)length, -chirp[j].im / (double)length};
+    filter[j] = filter[(length - j) % length] = (UnitRoot){chirp[j].re * scale, -chirp[j].im * scale};
   }
   transform_roots(filter, length);
-  HloInstruction *waves = add_constant(builder, chirp, &n, 1), *spectrum = add_constant(builder, filter, &length, 1);
+  *out_length = length;
+  *out_waves = add_constant(builder, chirp, &n, 1);
+  *out_spectrum = add_constant(builder, filter, &length, 1);
+}
+
+static HloInstruction *by_convolution(FftBuilder *builder, HloInstruction *value, int sign) {
+  int64_t a = value->shape->dims[0], n = value->shape->dims[1], b = value->shape->dims[2], length;
+  HloInstruction *waves, *spectrum;
+  fft_chirps(builder, n, sign, 0, &length, &waves, &spectrum);
   const int64_t one = 1, long_dims[3] = {a, length, b};
   waves = graph_broadcast(&builder->graph, waves, &one, 1, value->shape->dims, 3);
-  HloInstruction *zero = add_constant(builder, &(Root){0, 0}, NULL, 0);
-  HloInstruction *padded = graph_pad(&builder->graph, fft_multiply(builder, value, waves), zero, 1, length - n);
+  HloInstruction *padded = graph_pad(&builder->graph, fft_multiply(builder, value, waves),
+                                     graph_zero(&builder->graph, builder->type, NULL), 1, length - n);
   HloInstruction *product = mixed_radix(builder, padded, -1);
   product = fft_multiply(builder, product, graph_broadcast(&builder->graph, spectrum, &one, 1, long_dims, 3));
   HloInstruction *convolved = graph_slice(&builder->graph, mixed_radix(builder, product, 1), 1, 0, n);

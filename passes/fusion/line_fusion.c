@@ -1,9 +1,13 @@
-/* Line fusion: what puts whole lines of an array in order computes what it reads, where that is cheap and nobody else
- * needs it in memory, and stores only what is read of its results: slices along the lines, each through elementwise
- * operations of one operand (codegen/kernel/root_sort.c).  A few first of a long line are then selected, not sorted.
+/* Line fusion: what works on whole lines of an array, a sort or a Fourier transform, computes what it reads, where
+ * nobody else needs it in memory, and goes on with what is made of its results (codegen/kernel/root_sort.c,
+ * root_fft.c).
+ *
+ * Of a sort slices along the lines are stored and nothing else, each through elementwise operations of one operand: a
+ * few first of a long line are then selected, not sorted.  What reads lines that are transformed, element by element
+ * and with other arrays, is computed where they are stored.
  *
  * It comes before other fusion, whose Kernels would take the slices. */
-#include "hlo/analysis/loop_nest.h"
+#include "hlo/analysis/fft_lines.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fused_body.h"
 #include "passes/fusion/fusion_decision.h"
@@ -22,15 +26,21 @@ typedef struct LineFuser {
 /* One fusion: |line| and what it takes in. */
 typedef struct LineGroup {
   HloInstruction *line;
-  IntMap inside;                 /* ids of line and producers */
-  HloInstructionArray producers; /* users before operands */
-  HloInstructionArray ends;      /* what is stored: behind one of the line's results, or that itself */
-  bool drops;                    /* a result is not stored, or not all of it */
+  IntMap inside; /* ids of all members */
+  int64_t member_count;
+  HloInstructionArray ends; /* what is stored: behind one of the line's results, or that itself */
+  bool reads;               /* something that is read is computed */
+  bool drops;               /* a result is not stored, or not as it is */
 } LineGroup;
 
 static bool is_inside(const LineGroup *group, const HloInstruction *instruction) {
   int64_t ignored;
   return int_map_find(&group->inside, (uint64_t)instruction->id, &ignored);
+}
+
+static void take(LineGroup *group, const HloInstruction *instruction) {
+  int_map_set(&group->inside, (uint64_t)instruction->id, 1);
+  group->member_count++;
 }
 
 static void observe(const LineFuser *fuser, const HloInstruction *producer, const HloInstruction *consumer,
@@ -69,8 +79,9 @@ static FusionDecision decide(const LineFuser *fuser, const LineGroup *group, con
     return (FusionDecision){false, "control dependencies keep it where it is"};
   if (fusion_is_generator(producer)) return (FusionDecision){true, "smaller than what would be read"};
   FusionCost cost = fusion_cost(producer);
-  if (cost != FUSION_COST_FREE && cost != FUSION_COST_CHEAP)
-    return (FusionDecision){false, "too costly for each comparison"};
+  bool is_once = group->line->opcode == HLO_FFT && hlo_opcode_has(producer->opcode, OP_ELEMENTWISE);
+  if (cost != FUSION_COST_FREE && cost != FUSION_COST_CHEAP && !is_once)
+    return (FusionDecision){false, "too costly to be computed more than once, or against the grain"};
   if (!is_for_group(group, producer)) return (FusionDecision){false, "others need it, or it more than once"};
   return (FusionDecision){true, "computed where lines are read"};
 }
@@ -78,13 +89,13 @@ static FusionDecision decide(const LineFuser *fuser, const LineGroup *group, con
 static void take_producers(const LineFuser *fuser, LineGroup *group, const HloInstruction *user) {
   for (int k = 0; k < user->operand_count; k++) {
     HloInstruction *producer = user->operands[k];
-    if (is_inside(group, producer) || group->producers.count >= MEMBER_LIMIT) continue;
+    if (is_inside(group, producer) || group->member_count >= MEMBER_LIMIT) continue;
     if (producer->opcode == HLO_PARAMETER || producer->opcode == HLO_CONSTANT) continue;
     FusionDecision decision = decide(fuser, group, producer, user);
     observe(fuser, producer, group->line, decision);
     if (!decision.fuse) continue;
-    int_map_set(&group->inside, (uint64_t)producer->id, 1);
-    array_push(&group->producers, fuser->arena, producer);
+    take(group, producer);
+    group->reads = true;
     take_producers(fuser, group, producer);
   }
 }
@@ -95,48 +106,72 @@ static bool is_movable(const LineFuser *fuser, const HloInstruction *instruction
   return instruction != fuser->computation->root && !control_edges_touch(&fuser->control, instruction);
 }
 
-/* A part of each line, whole lines. */
-static bool slices_lines(const HloInstruction *slice, int64_t along) {
-  if (slice->opcode != HLO_SLICE || shape_element_count(slice->shape) <= 0) return false;
+static bool is_plain(const Shape *shape) {
+  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->layout.tile_count == 0 &&
+         shape_has_default_layout(shape) && shape_element_count(shape) > 0;
+}
+
+/* Of all lines alike: a part of the dimensions that |line| works on, the others whole. */
+static bool slices_lines(const HloInstruction *line, const HloInstruction *slice) {
+  if (slice->opcode != HLO_SLICE || !is_plain(slice->shape)) return false;
   const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  bool is_sort = line->opcode == HLO_SORT;
+  Int64List dims = hlo_instruction_ints(line, is_sort ? HLO_ATTR_DIMENSIONS : HLO_ATTR_FFT_LENGTH);
   for (int d = 0; d < ranges->rank; d++) {
-    if (ranges->dims[d].stride != 1) return false;
-    if (d != along && slice->shape->dims[d] != slice->operands[0]->shape->dims[d]) return false;
+    bool is_along = is_sort ? d == dims.data[0] : d >= ranges->rank - dims.count;
+    if (is_sort && ranges->dims[d].stride != 1) return false;
+    if (!is_along && slice->shape->dims[d] != slice->operands[0]->shape->dims[d]) return false;
   }
   return true;
 }
 
-/* The last of the operations of one operand that alone read |value| and each other. */
-static HloInstruction *follow_elements(const LineFuser *fuser, HloInstruction *value) {
-  while (value->user_count == 1 && is_movable(fuser, value)) {
+/* What is made of elements where they are stored.  |alone|: of them and nothing else. */
+static bool goes_on(const LineFuser *fuser, const LineGroup *group, const HloInstruction *user, bool alone) {
+  if (control_edges_touch(&fuser->control, user) || !is_plain(user->shape)) return false;
+  if (group->line->opcode == HLO_FFT && slices_lines(group->line, user)) return true;
+  if (!hlo_opcode_has(user->opcode, OP_ELEMENTWISE) || fusion_cost(user) == FUSION_COST_NONE) return false;
+  if (group->line->opcode == HLO_SORT && type_is_complex(user->shape->type)) return false;
+  for (int k = 0; k < user->operand_count; k++) {
+    if (!is_plain(user->operands[k]->shape)) return false;
+  }
+  return user->operand_count == 1 || !alone;
+}
+
+/* The last of the operations that alone read |value| and each other; all of them are taken. */
+static HloInstruction *follow_elements(const LineFuser *fuser, LineGroup *group, HloInstruction *value, bool alone) {
+  while (value->user_count == 1 && is_movable(fuser, value) && group->member_count < MEMBER_LIMIT) {
     HloInstruction *user = value->users[0];
-    if (user->operand_count != 1 || !hlo_opcode_has(user->opcode, OP_ELEMENTWISE) ||
-        fusion_cost(user) == FUSION_COST_NONE || control_edges_touch(&fuser->control, user) ||
-        type_is_complex(user->shape->type))
-      break;
+    if (!goes_on(fuser, group, user, alone)) break;
+    take(group, user);
+    if (!alone) take_producers(fuser, group, user);
     value = user;
   }
   return value;
 }
 
-/* Adds what is stored of one result: its slices, if they are all that is read and are together no larger than it. */
+static void end_at(const LineFuser *fuser, LineGroup *group, HloInstruction *first, bool alone) {
+  if (!is_inside(group, first)) take(group, first);
+  array_push(&group->ends, fuser->arena, follow_elements(fuser, group, first, alone));
+}
+
+/* Adds what is stored of one result: parts of it, if they are all that is read and are together no larger. */
 static void end_result(const LineFuser *fuser, LineGroup *group, HloInstruction *result) {
-  int64_t along = hlo_instruction_ints(group->line, HLO_ATTR_DIMENSIONS).data[0], length = 0;
-  bool is_sliced = result->user_count > 0 && is_movable(fuser, result);
-  for (int32_t i = 0; i < result->user_count && is_sliced; i++) {
+  bool is_sort = group->line->opcode == HLO_SORT, has_parts = result->user_count > 0 && is_movable(fuser, result);
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < result->user_count && has_parts; i++) {
     const HloInstruction *user = result->users[i];
-    is_sliced = slices_lines(user, along) && !control_edges_touch(&fuser->control, user);
-    if (is_sliced) length += user->shape->dims[along];
+    has_parts = is_sort ? slices_lines(group->line, user) && !control_edges_touch(&fuser->control, user)
+                        : result->user_count > 1 && goes_on(fuser, group, user, true);
+    bytes += shape_byte_size(user->shape);
   }
-  if (!is_sliced || length > result->shape->dims[along]) {
-    HloInstruction *end = follow_elements(fuser, result);
-    group->drops |= end != result;
-    array_push(&group->ends, fuser->arena, end);
+  if (!has_parts || bytes > shape_byte_size(result->shape)) {
+    end_at(fuser, group, result, is_sort);
+    group->drops |= group->ends.data[group->ends.count - 1] != result;
     return;
   }
   group->drops = true;
-  for (int32_t i = 0; i < result->user_count; i++)
-    array_push(&group->ends, fuser->arena, follow_elements(fuser, result->users[i]));
+  if (!is_inside(group, result)) take(group, result);
+  for (int32_t i = 0; i < result->user_count; i++) end_at(fuser, group, result->users[i], true);
 }
 
 /* False where results are not read one by one. */
@@ -161,12 +196,14 @@ static bool end_results(const LineFuser *fuser, LineGroup *group) {
 
 /* --- the fusion --- */
 
-/* |end| and what it is made from down to the line, inside. */
-static HloInstruction *add_end(FusedBody *body, HloInstruction *end) {
-  HloInstruction *there = pointer_map_get(&body->inside, end);
+/* |member| and, before it, those that it reads. */
+static HloInstruction *add_member(FusedBody *body, const LineGroup *group, HloInstruction *member) {
+  HloInstruction *there = pointer_map_get(&body->inside, member);
   if (there != NULL) return there;
-  add_end(body, end->operands[0]);
-  return fused_body_add(body, end);
+  for (int k = 0; k < member->operand_count; k++) {
+    if (is_inside(group, member->operands[k])) add_member(body, group, member->operands[k]);
+  }
+  return fused_body_add(body, member);
 }
 
 static HloInstruction *element_of(HloComputation *computation, HloInstruction *tuple, int number) {
@@ -182,16 +219,6 @@ static HloInstruction *tuple_of(const LineFuser *fuser, HloComputation *computat
   for (int i = 0; i < count; i++) shapes[i] = elements[i]->shape;
   return hlo_computation_add(computation, HLO_TUPLE, shape_tuple(computation->module->shapes, shapes, count),
                              (HloInstruction **)elements, count, SV("results"));
-}
-
-/* Producers in an order in which operands come first. */
-static void add_producers(FusedBody *body, const LineGroup *group, HloInstruction *user) {
-  for (int k = 0; k < user->operand_count; k++) {
-    HloInstruction *operand = user->operands[k];
-    if (!is_inside(group, operand) || pointer_map_get(&body->inside, operand) != NULL) continue;
-    add_producers(body, group, operand);
-    fused_body_add(body, operand);
-  }
 }
 
 /* All results of the line as they are: a tuple inside is taken apart and put together. */
@@ -210,7 +237,7 @@ static void write_whole(const LineFuser *fuser, const LineGroup *group, FusedBod
 static void write_ends(const LineFuser *fuser, const LineGroup *group, FusedBody *body) {
   int count = (int)group->ends.count;
   HloInstruction **ends = ARENA_NEW_ARRAY(fuser->arena, HloInstruction *, count);
-  for (int i = 0; i < count; i++) ends[i] = add_end(body, group->ends.data[i]);
+  for (int i = 0; i < count; i++) ends[i] = add_member(body, group, group->ends.data[i]);
   hlo_computation_set_root(body->fused, count == 1 ? ends[0] : tuple_of(fuser, body->fused, ends, count));
   HloInstruction *fusion = fused_body_end(body, FUSION_KIND_CUSTOM, SV("lines_fusion"), group->line);
   for (int i = 0; i < count; i++) {
@@ -223,15 +250,13 @@ static void write_ends(const LineFuser *fuser, const LineGroup *group, FusedBody
 static bool fuse_line(LineFuser *fuser, HloInstruction *line) {
   LineGroup group = {.line = line};
   int_map_init(&group.inside, fuser->arena);
-  int_map_set(&group.inside, (uint64_t)line->id, 1);
+  take(&group, line);
   take_producers(fuser, &group, line);
-  bool has_ends = end_results(fuser, &group);
-  if (group.ends.count > RESULT_LIMIT) has_ends = false;
-  if (group.producers.count == 0 && !(has_ends && group.drops)) return false;
+  bool has_ends = end_results(fuser, &group) && group.ends.count <= RESULT_LIMIT;
+  if (!group.reads && !(has_ends && group.drops)) return false;
   FusedBody body;
   fused_body_begin(&body, fuser->computation, SV("fused_lines"), fuser->arena);
-  add_producers(&body, &group, line);
-  HloInstruction *inside = fused_body_add(&body, line);
+  HloInstruction *inside = add_member(&body, &group, line);
   if (has_ends) {
     write_ends(fuser, &group, &body);
   } else {
@@ -240,17 +265,14 @@ static bool fuse_line(LineFuser *fuser, HloInstruction *line) {
   return true;
 }
 
-static bool is_plain(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->layout.tile_count == 0 &&
-         shape_has_default_layout(shape) && shape_element_count(shape) > 0;
-}
-
-/* A sort of lines of more than one element. */
+/* A sort of lines of more than one element, or a transform in one piece. */
 static bool is_line_operation(const LineFuser *fuser, const HloInstruction *instruction) {
-  if (instruction->opcode != HLO_SORT || control_edges_touch(&fuser->control, instruction)) return false;
+  if (instruction->opcode != HLO_SORT && instruction->opcode != HLO_FFT) return false;
+  if (control_edges_touch(&fuser->control, instruction)) return false;
   for (int k = 0; k < instruction->operand_count; k++) {
     if (!is_plain(instruction->operands[k]->shape)) return false;
   }
+  if (instruction->opcode == HLO_FFT) return hlo_fft_is_in_one_piece(instruction);
   return instruction->operands[0]->shape->dims[hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS).data[0]] > 1;
 }
 
@@ -278,4 +300,5 @@ static Status run_line_fusion(HloPassContext *context, HloModule *module, bool *
 }
 
 const HloPass hlo_line_fusion_pass = {
-    "line-fusion", "compute what is sorted where it is read, store what is read of it", run_line_fusion, false};
+    "line-fusion", "compute what is sorted or transformed where it is read, store what is made of it", run_line_fusion,
+    false};

@@ -14,11 +14,12 @@ typedef struct HloDecisionObserver {
 } HloDecisionObserver;
 
 typedef struct HloPassOptions {
-  int opt_level;                        /* -O0 … -O3 */
-  int64_t memory_limit;                 /* bytes of arguments + results + temporaries; 0: none */
-  bool keeps_text_order;                /* instructions run where the text of the scheduled module has them */
-  bool runs_tiles;                      /* code generation takes Kernels of tiles (not for machines with a Buffer) */
-  int64_t sort_bytes;                   /* what a line to sort and the result may take (a Buffer's); 0: any number */
+  int opt_level;         /* -O0 … -O3 */
+  int64_t memory_limit;  /* bytes of arguments + results + temporaries; 0: none */
+  bool keeps_text_order; /* instructions run where the text of the scheduled module has them */
+  bool runs_tiles;       /* code generation takes Kernels of tiles (not for machines with a Buffer) */
+  bool runs_lines;       /* ... and of whole lines with what they read and make, and transforms of them */
+  int64_t sort_bytes;    /* what a line to sort and the result may take (a Buffer's); 0: any number */
   const HloDecisionObserver *decisions; /* may be NULL */
 } HloPassOptions;
 

@@ -52,7 +52,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
 
   if (optimise) {
-    if (options->runs_tiles) hlo_pass_pipeline_add_optional(pipeline, &hlo_line_fusion_pass);
+    if (options->runs_lines) hlo_pass_pipeline_add_optional(pipeline, &hlo_line_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
     if (options->runs_tiles) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);

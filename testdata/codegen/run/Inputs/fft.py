@@ -123,9 +123,27 @@ def long(kind):
         check(kind, [n if k == frequency else 0 for k in range(n)], run_complex(kind, [n], values, "FFT", [n]), (kind, "long", n))
 
 
+def convolution(kind, rng):
+    """By transforms of what is padded, with what is behind it, which fuse; several lines, and one for all of them."""
+    part = PARTS[kind]
+    for n, taps, length in ((20, 5, 24), (13, 13, 25), (150, 30, 179)):  # 179: a prime
+        x, y = [rng.gauss(0, 1) for _ in range(2 * n)], [rng.gauss(0, 1) for _ in range(taps)]
+        want = [sum(x[line * n + i - j] * y[j] for j in range(taps) if 0 <= i - j < n) for line in range(2) for i in range(n + taps - 1)]
+        half = length // 2 + 1
+        lines = [f"x = {part}[2,{n}] parameter(0)", f"y = {part}[{taps}] parameter(1)", f"zero = {part}[] constant(0)",
+                 f"xp = {part}[2,{length}] pad(x, zero), padding=0_0x0_{length - n}", f"yp = {part}[{length}] pad(y, zero), padding=0_{length - taps}",
+                 f"xf = {kind}[2,{half}] fft(xp), fft_type=RFFT, fft_length={{{length}}}",
+                 f"yf = {kind}[{half}] fft(yp), fft_type=RFFT, fft_length={{{length}}}",
+                 f"yb = {kind}[2,{half}] broadcast(yf), dimensions={{1}}", f"product = {kind}[2,{half}] multiply(xf, yb)",
+                 f"whole = {part}[2,{length}] fft(product), fft_type=IRFFT, fft_length={{{length}}}",
+                 f"ROOT some = {part}[2,{n + taps - 1}] slice(whole), slice={{[0:2], [0:{n + taps - 1}]}}"]
+        check(kind, want, run(lines, [(part, [2, n], x), (part, [taps], y)], part), (kind, "convolution", n, taps))
+
+
 generator = random.Random(3)
 for kind in PARTS:
     short(kind, generator)
     real(kind, generator)
     planes(kind, generator)
+    convolution(kind, generator)
     long(kind)

@@ -1,0 +1,213 @@
+/* The passes of a Fourier transform. */
+#include "base/checked_math.h"
+#include "codegen/blocks/counted_loop.h"
+#include "codegen/blocks/fft_internal.h"
+
+typedef struct FftPass {
+  const VecBuilder *vec;
+  LLVMValueRef function;
+  PrimitiveType type;
+  int64_t radix, rest, side; /* r, m, s of fft.h */
+  LLVMValueRef from[2], to[2];
+} FftPass;
+
+/* --- pieces --- */
+
+static LLVMValueRef int_of(const VecBuilder *vec, int64_t value) {
+  return LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)value, true);
+}
+
+static LLVMValueRef plus(const FftPass *pass, LLVMValueRef index, int64_t constant) {
+  return constant == 0 ? index : LLVMBuildAdd(pass->vec->builder, index, int_of(pass->vec, constant), "");
+}
+
+static LLVMValueRef times(const FftPass *pass, LLVMValueRef index, int64_t constant) {
+  return constant == 1 ? index : LLVMBuildMul(pass->vec->builder, index, int_of(pass->vec, constant), "");
+}
+
+static LLVMValueRef element(const FftPass *pass, LLVMValueRef base, LLVMValueRef index) {
+  return LLVMBuildInBoundsGEP2(pass->vec->builder, vec_memory_type(pass->vec, pass->type, 1), base, &index, 1, "");
+}
+
+static FftComplex load(const FftPass *pass, const LLVMValueRef base[2], LLVMValueRef index, int lanes) {
+  return (FftComplex){vec_load(pass->vec, pass->type, element(pass, base[0], index), NULL, lanes),
+                      vec_load(pass->vec, pass->type, element(pass, base[1], index), NULL, lanes)};
+}
+
+static void store(const FftPass *pass, FftComplex value, LLVMValueRef index, int lanes) {
+  vec_store(pass->vec, pass->type, value.re, element(pass, pass->to[0], index), NULL, lanes);
+  vec_store(pass->vec, pass->type, value.im, element(pass, pass->to[1], index), NULL, lanes);
+}
+
+static int power_of_two_below(int64_t most) {
+  int power = 1;
+  while (2 * power <= most) power *= 2;
+  return power;
+}
+
+static int lane_count(const FftPass *pass) {
+  return pass->vec->target->vector_bits / (8 * (int)type_storage_bytes(pass->type));
+}
+
+/* |index|, or what leaves room for |lanes| before |extent|: the last lanes may do some points a second time. */
+static LLVMValueRef last_start(const FftPass *pass, LLVMValueRef index, int64_t extent, int lanes) {
+  if (extent % lanes == 0) return index;
+  LLVMValueRef last = int_of(pass->vec, extent - lanes);
+  LLVMBuilderRef b = pass->vec->builder;
+  return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntSLT, index, last, ""), index, last, "");
+}
+
+static void load_all(const FftPass *pass, LLVMValueRef first, int lanes, FftComplex *out_values) {
+  for (int64_t j = 0; j < pass->radix; j++)
+    out_values[j] = load(pass, pass->from, plus(pass, first, j * pass->side * pass->rest), lanes);
+}
+
+/* --- points side by side in lanes --- */
+
+static void pass_by_point(const FftPass *pass) {
+  const VecBuilder *vec = pass->vec;
+  int lanes = power_of_two_below(min_i64(lane_count(pass), pass->side));
+  FftLanes arithmetic = {vec, pass->type, lanes};
+  FftComplex roots[FFT_MAX_RADIX], values[FFT_MAX_RADIX];
+  LLVMValueRef table = NULL;
+  if (pass->rest > 1) table = fft_roots(vec, pass->type, pass->radix, pass->rest, FFT_ROOTS_BY_POINT, 1);
+  CountedLoop points = counted_loop_begin(vec, pass->function, int_of(vec, 0), int_of(vec, pass->rest), 1);
+  LLVMValueRef root = times(pass, points.index, 2 * (pass->radix - 1));
+  for (int64_t k = 1; k < pass->radix && table != NULL; k++) {
+    LLVMValueRef re = vec_load(vec, pass->type, element(pass, table, plus(pass, root, 2 * k - 2)), NULL, 1);
+    LLVMValueRef im = vec_load(vec, pass->type, element(pass, table, plus(pass, root, 2 * k - 1)), NULL, 1);
+    roots[k] = (FftComplex){vec_splat(vec, re, lanes), vec_splat(vec, im, lanes)};
+  }
+  LLVMValueRef from = times(pass, points.index, pass->side), to = times(pass, from, pass->radix);
+  CountedLoop sides = counted_loop_begin(vec, pass->function, int_of(vec, 0), int_of(vec, pass->side), lanes);
+  LLVMValueRef q = last_start(pass, sides.index, pass->side, lanes);
+  load_all(pass, LLVMBuildAdd(vec->builder, from, q, ""), lanes, values);
+  fft_short_transform(&arithmetic, values, pass->radix);
+  for (int64_t k = 0; k < pass->radix; k++) {
+    if (k > 0 && table != NULL) values[k] = fft_product(&arithmetic, values[k], roots[k]);
+    store(pass, values[k], plus(pass, LLVMBuildAdd(vec->builder, to, q, ""), k * pass->side), lanes);
+  }
+  counted_loop_end(vec, &sides);
+  counted_loop_end(vec, &points);
+}
+
+/* --- points one after the other in lanes --- */
+
+/* Runs of |run| lanes of each of |values| in turn. */
+static LLVMValueRef in_turn(const FftPass *pass, LLVMValueRef *values, int64_t count, int64_t run, int lanes) {
+  const VecBuilder *vec = pass->vec;
+  if (count == 1) return values[0];
+  LLVMValueRef sources[2];
+  int64_t from[2] = {count, 0};
+  if (count % 2 == 0) { /* what stands at even places, and at odd ones */
+    LLVMValueRef halves[2][FFT_MAX_RADIX];
+    for (int64_t k = 0; k < count; k++) halves[k % 2][k / 2] = values[k];
+    for (int i = 0; i < 2; i++) sources[i] = in_turn(pass, halves[i], count / 2, run, lanes);
+    from[0] = from[1] = count / 2;
+  } else {
+    sources[0] = in_turn(pass, values, count - 1, run, lanes);
+    sources[1] = values[count - 1];
+    from[0] = count - 1;
+    from[1] = 1;
+  }
+  /* both as wide as the wider one */
+  LLVMTypeRef index_type = LLVMInt32TypeInContext(vec->context);
+  int64_t width = from[0] * lanes;
+  LLVMValueRef mask[FFT_MAX_RADIX * 64];
+  if (from[1] < from[0]) {
+    for (int64_t i = 0; i < width; i++)
+      mask[i] =
+          i < from[1] * lanes ? LLVMConstInt(index_type, (unsigned long long)i, false) : LLVMGetPoison(index_type);
+    sources[1] = LLVMBuildShuffleVector(vec->builder, sources[1], LLVMGetPoison(LLVMTypeOf(sources[1])),
+                                        LLVMConstVector(mask, (unsigned)width), "");
+  }
+  for (int64_t i = 0; i < count * lanes; i++) {
+    int64_t chunk = i / run, group = chunk / count, k = chunk % count, at = i % run, place;
+    if (count % 2 == 0) {
+      place = (k % 2) * width + (group * (count / 2) + k / 2) * run + at;
+    } else {
+      place = k == count - 1 ? width + group * run + at : (group * (count - 1) + k) * run + at;
+    }
+    mask[i] = LLVMConstInt(index_type, (unsigned long long)place, false);
+  }
+  return LLVMBuildShuffleVector(vec->builder, sources[0], sources[1], LLVMConstVector(mask, (unsigned)(count * lanes)),
+                                "");
+}
+
+static void pass_in_lanes(const FftPass *pass, int lanes) {
+  const VecBuilder *vec = pass->vec;
+  int64_t radix = pass->radix, extent = pass->side * pass->rest;
+  FftLanes arithmetic = {vec, pass->type, lanes};
+  FftComplex values[FFT_MAX_RADIX];
+  LLVMValueRef table = NULL, re[FFT_MAX_RADIX], im[FFT_MAX_RADIX];
+  if (pass->rest > 1) table = fft_roots(vec, pass->type, radix, pass->rest, FFT_ROOTS_IN_LANES, pass->side);
+  CountedLoop points = counted_loop_begin(vec, pass->function, int_of(vec, 0), int_of(vec, extent), lanes);
+  LLVMValueRef t = last_start(pass, points.index, extent, lanes);
+  load_all(pass, t, lanes, values);
+  fft_short_transform(&arithmetic, values, radix);
+  for (int64_t k = 0; k < radix; k++) {
+    if (k > 0 && table != NULL) {
+      LLVMValueRef rows[2] = {element(pass, table, int_of(vec, (2 * k - 2) * extent)),
+                              element(pass, table, int_of(vec, (2 * k - 1) * extent))};
+      values[k] = fft_product(&arithmetic, values[k], load(pass, rows, t, lanes));
+    }
+    re[k] = values[k].re;
+    im[k] = values[k].im;
+  }
+  FftComplex all = {in_turn(pass, re, radix, pass->side, lanes), in_turn(pass, im, radix, pass->side, lanes)};
+  store(pass, all, times(pass, t, radix), (int)radix * lanes);
+  counted_loop_end(vec, &points);
+}
+
+/* --- the passes --- */
+
+/* Wider shuffles cost more than they bring. */
+enum { MOST_SHUFFLED = 8 };
+
+static void emit_pass(const FftPass *pass) {
+  int64_t extent = pass->side * pass->rest;
+  int lanes = power_of_two_below(min_i64(lane_count(pass), extent));
+  bool is_short = pass->side < lane_count(pass) && pass->side < lanes && lanes % pass->side == 0;
+  if (is_short && pass->radix <= MOST_SHUFFLED) {
+    pass_in_lanes(pass, lanes);
+  } else {
+    pass_by_point(pass);
+  }
+}
+
+/* All lines of length |length|, |offset| being the first's. */
+static void emit_passes(const KernelTransform *transform, const FftPass *lines, LLVMValueRef buffers[2][2],
+                        int64_t length) {
+  FftPass pass = *lines;
+  pass.rest = length;
+  pass.side = transform->inner;
+  for (int32_t i = 0; i < transform->factor_count; i++) {
+    pass.radix = transform->factors[i];
+    pass.rest /= pass.radix;
+    for (int part = 0; part < 2; part++) {
+      pass.from[part] = buffers[i % 2][part];
+      pass.to[part] = buffers[(i + 1) % 2][part];
+    }
+    emit_pass(&pass);
+    pass.side *= pass.radix;
+  }
+}
+
+void fft_emit(const VecBuilder *vec, const Kernel *kernel, int stage, LLVMValueRef function,
+              const LLVMValueRef *buffers) {
+  const KernelTransform *transform = kernel->stages[stage].transform;
+  int64_t length = kernel_transform_length(transform);
+  FftPass lines = {.vec = vec, .function = function, .type = kernel->buffers[transform->buffers[0][0]].type};
+  CountedLoop loop = counted_loop_begin(vec, function, int_of(vec, 0), int_of(vec, transform->outer), 1);
+  LLVMValueRef offset = times(&lines, loop.index, length * transform->inner), bound[2][2];
+  for (int i = 0; i < 4; i++) bound[i / 2][i % 2] = element(&lines, buffers[transform->buffers[i / 2][i % 2]], offset);
+  emit_passes(transform, &lines, bound, length);
+  counted_loop_end(vec, &loop);
+}
+
+double fft_operation_count(const KernelTransform *transform) {
+  double points = (double)(transform->outer * transform->inner * kernel_transform_length(transform)), count = 0;
+  for (int32_t i = 0; i < transform->factor_count; i++)
+    count += points * (transform->factors[i] <= MOST_SHUFFLED ? 16 : 4 * (double)transform->factors[i]);
+  return count;
+}
