@@ -211,6 +211,29 @@ static bool all_roots_are_tuples(const Branches *branches) {
   return true;
 }
 
+/* Two elements of the result are one value in every branch: one is enough. */
+static bool read_twin_results(ControlWalk *walk, const Branches *branches) {
+  enum { MOST_ELEMENTS_COMPARED = 64 };
+  HloInstruction *conditional = branches->conditional;
+  int count = conditional->shape->tuple_size;
+  bool changed = false;
+  if (count > MOST_ELEMENTS_COMPARED) return false;
+  for (int b = 1; b < count; b++) {
+    if (!tuple_element_is_read(conditional, b)) continue;
+    for (int a = 0; a < b && hlo_pass_may_rewrite(walk->context); a++) {
+      bool alike = conditional->shape->tuple[a] == conditional->shape->tuple[b];
+      for (int k = 0; k < branches->count && alike; k++) {
+        alike = result_of(branches, k, a) == result_of(branches, k, b);
+      }
+      if (!alike) continue;
+      control_walk_note(walk, "same-results", conditional);
+      changed |= tuple_redirect_element(conditional, b, tuple_element(conditional, a));
+      break;
+    }
+  }
+  return changed;
+}
+
 static bool read_common_results(ControlWalk *walk, const Branches *branches) {
   HloInstruction *conditional = branches->conditional;
   bool changed = false;
@@ -230,6 +253,7 @@ static bool read_common_results(ControlWalk *walk, const Branches *branches) {
     control_walk_note(walk, "same-result", conditional);
     changed |= tuple_redirect_element(conditional, i, common);
   }
+  changed |= read_twin_results(walk, branches);
   return changed;
 }
 

@@ -1,19 +1,48 @@
 #include "passes/control/constant_value.h"
 
+/* So many operations on constants are done again in each round rather than stored before it: each is cheap, and fuses
+ * with what reads it. */
+enum { MOST_NODES = 8 };
+
+static bool is_cheap(HloOpcode opcode) {
+  static const HloOpcode opcodes[] = {HLO_ADD,     HLO_SUBTRACT, HLO_MULTIPLY, HLO_NEGATE,  HLO_AND,
+                                      HLO_OR,      HLO_XOR,      HLO_NOT,      HLO_COMPARE, HLO_CONVERT,
+                                      HLO_MAXIMUM, HLO_MINIMUM,  HLO_SELECT,   HLO_ABS,     HLO_CLAMP};
+  for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
+    if (opcode == opcodes[i]) return true;
+  }
+  return false;
+}
+
+static bool is_constant(const HloInstruction *value, int *nodes) {
+  if (++*nodes > MOST_NODES) return false;
+  if (value->opcode == HLO_CONSTANT || value->opcode == HLO_IOTA) return true;
+  if (value->opcode != HLO_BROADCAST && !is_cheap(value->opcode)) return false;
+  for (int i = 0; i < value->operand_count; i++) {
+    if (!is_constant(value->operands[i], nodes)) return false;
+  }
+  return true;
+}
+
 bool constant_value_is(const HloInstruction *value) {
-  if (value->opcode == HLO_BROADCAST) return constant_value_is(value->operands[0]);
-  return value->opcode == HLO_CONSTANT || value->opcode == HLO_IOTA;
+  int nodes = 0;
+  return is_constant(value, &nodes);
 }
 
 bool constant_value_equal(const HloInstruction *a, const HloInstruction *b) {
   static const HloAttrEquality equality = {0};
   if (a->opcode != b->opcode || a->shape != b->shape || !hlo_instruction_same_attrs(a, b, &equality)) return false;
-  return a->operand_count == 0 || constant_value_equal(a->operands[0], b->operands[0]);
+  if (a->operand_count != b->operand_count) return false;
+  for (int i = 0; i < a->operand_count; i++) {
+    if (!constant_value_equal(a->operands[i], b->operands[i])) return false;
+  }
+  return true;
 }
 
 HloInstruction *constant_value_copy(HloComputation *computation, const HloInstruction *value) {
-  HloInstruction *operand = value->operand_count > 0 ? constant_value_copy(computation, value->operands[0]) : NULL;
-  HloInstruction *copy = hlo_computation_add_clone(computation, value, value->shape, &operand, value->operand_count);
+  HloInstruction *operands[3] = {NULL};
+  for (int i = 0; i < value->operand_count; i++) operands[i] = constant_value_copy(computation, value->operands[i]);
+  HloInstruction *copy = hlo_computation_add_clone(computation, value, value->shape, operands, value->operand_count);
   hlo_instruction_remove_attr(copy, HLO_ATTR_SHARDING);
   return copy;
 }

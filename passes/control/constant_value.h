@@ -1,5 +1,5 @@
-/* Values that no operand is needed for: constants, broadcasts of constants, iotas.  Making them again costs less than
- * handing them on. */
+/* Values that no operand is needed for: constants, iotas, broadcasts of these and a few cheap operations on them, such
+ * as a mask.  Making them again costs less than handing them on. */
 #ifndef XLAC_PASSES_CONTROL_CONSTANT_VALUE_H
 #define XLAC_PASSES_CONTROL_CONSTANT_VALUE_H
 

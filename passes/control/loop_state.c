@@ -34,6 +34,24 @@ static void restore_whole(LoopState *state, HloInstruction *loop, Arena *scratch
   hlo_instruction_replace_all_uses(state->loop, tuple);
 }
 
+void loop_state_unpack(LoopState *state, Arena *scratch) {
+  HloInstruction *loop = state->loop;
+  int count = loop->user_count;
+  HloInstruction **users = ARENA_COPY_ARRAY(scratch, HloInstruction *, loop->users, count);
+  HloInstruction **elements = ARENA_NEW_ARRAY(scratch, HloInstruction *, state->count + 1);
+  for (int i = 0; i < state->count; i++) elements[i] = tuple_element(loop, i);
+  HloInstruction *tuple =
+      hlo_computation_add(loop->parent, HLO_TUPLE, loop->shape, elements, state->count, (StringView){0});
+  for (int i = 0; i < count; i++) {
+    if (users[i]->opcode == HLO_GET_TUPLE_ELEMENT) continue;
+    for (int k = 0; k < users[i]->operand_count; k++) {
+      if (users[i]->operands[k] == loop) hlo_instruction_replace_operand(users[i], k, tuple);
+    }
+  }
+  if (hlo_instruction_is_root(loop)) hlo_computation_set_root(loop->parent, tuple);
+  state->is_read_whole = false;
+}
+
 void loop_state_rebuild(LoopState *state, const bool *kept, HloInstruction *const *added, int added_count,
                         HloInstruction **out_inside, Arena *scratch) {
   TupleEdit edit = tuple_edit_make(state->body->module->shapes, state->loop->shape, kept, added, added_count, scratch);

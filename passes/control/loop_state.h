@@ -23,6 +23,9 @@ bool loop_state_read(HloInstruction *loop, const CallSites *sites, LoopState *ou
 /* The body hands element |index| on as it came. */
 bool loop_state_is_invariant(const LoopState *state, int index);
 
+/* Who reads the whole result, or returns it, gets a tuple of its elements: then each of them can be another value. */
+void loop_state_unpack(LoopState *state, Arena *scratch);
+
 /* A loop in place of state->loop, with the elements of |kept| (as many flags as elements; all when it is read whole)
  * and, behind them, |added| ones that stay as they are.  |out_inside|: what these are called in the body.  The old loop
  * and what only it needed are dead afterwards and must be removed (hlo_computation_remove_dead).  |state| describes the

@@ -4,6 +4,7 @@
 #include "passes/control/constant_value.h"
 #include "passes/control/control_walk.h"
 #include "passes/control/loop_state.h"
+#include "passes/control/nested_state.h"
 
 static bool may_rewrite(const ControlWalk *walk) {
   return hlo_pass_may_rewrite(walk->context);
@@ -76,12 +77,30 @@ static bool read_invariant_outside(ControlWalk *walk, LoopState *state, int inde
 
 /* --- elements that are the same --- */
 
-/* Both begin alike and go on alike. */
+/* |x| and |y| are equal if elements |a| and |b| of the state are: the same operations on equal operands. */
+static bool are_equal_if(const LoopState *state, const HloInstruction *x, const HloInstruction *y, int a, int b,
+                         int depth) {
+  enum { KEPT = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER };
+  static const HloAttrEquality equality = {0};
+  if (x == y) return true;
+  int64_t i = trip_count_element(x, state->inside), k = trip_count_element(y, state->inside);
+  if (i >= 0 || k >= 0) return i == k || (i == a && k == b) || (i == b && k == a);
+  if (depth == 0 || x->opcode != y->opcode || x->shape != y->shape || x->operand_count != y->operand_count)
+    return false;
+  if (hlo_opcode_has(x->opcode, KEPT) || hlo_instruction_has_side_effect(x) || x->opcode == HLO_RNG) return false;
+  if (x->opcode == HLO_PARAMETER || !hlo_instruction_same_attrs(x, y, &equality)) return false;
+  for (int operand = 0; operand < x->operand_count; operand++) {
+    if (!are_equal_if(state, x->operands[operand], y->operands[operand], a, b, depth - 1)) return false;
+  }
+  return true;
+}
+
+/* Both begin alike and, as long as they are, go on alike. */
 static bool are_alike(const LoopState *state, int a, int b) {
+  enum { MOST_DEPTH = 3 };
   if (state->init->operands[a] != state->init->operands[b]) return false;
   if (state->loop->shape->tuple[a] != state->loop->shape->tuple[b]) return false;
-  if (state->root->operands[a] == state->root->operands[b]) return true;
-  return loop_state_is_invariant(state, a) && loop_state_is_invariant(state, b);
+  return are_equal_if(state, state->root->operands[a], state->root->operands[b], a, b, MOST_DEPTH);
 }
 
 /* Of two elements that are always equal one is enough: nobody reads |b| any more. */
@@ -226,14 +245,70 @@ static bool decide_comparisons(ControlWalk *walk, const LoopState *state) {
   return changed;
 }
 
+/* Element |index| begins with a constant integer and grows by |step| in each round. */
+static bool counts_along(const LoopState *state, int index, int64_t step, int64_t *out_first) {
+  const HloInstruction *init = state->init->operands[index], *next = state->root->operands[index];
+  if (!shape_is_scalar(init->shape) || !type_is_integral(init->shape->type) || next->opcode != HLO_ADD) return false;
+  if (init->opcode != HLO_CONSTANT || hlo_instruction_literal(init)->elided) return false;
+  for (int i = 0; i < 2; i++) {
+    const HloInstruction *by = next->operands[1 - i];
+    if (trip_count_element(next->operands[i], state->inside) != index || by->opcode != HLO_CONSTANT) continue;
+    if (hlo_instruction_literal(by)->elided) continue;
+    *out_first = literal_get_int(hlo_instruction_literal(init), 0);
+    return literal_get_int(hlo_instruction_literal(by), 0) == step;
+  }
+  return false;
+}
+
+/* Element |index| of |tuple| is its element |counter| and |ahead|. */
+static bool read_ahead(HloInstruction *tuple, int index, int64_t counter, int64_t ahead) {
+  if (!tuple_element_is_read(tuple, index)) return false;
+  HloInstruction *operands[2] = {tuple_element(tuple, (int)counter), NULL};
+  Literal *literal = literal_create(tuple->parent->module->arena, operands[0]->shape);
+  literal_set_int(literal, 0, ahead);
+  operands[1] = hlo_computation_add_constant(tuple->parent, literal, (StringView){0});
+  HloInstruction *sum = hlo_computation_add(tuple->parent, HLO_ADD, operands[0]->shape, operands, 2, (StringView){0});
+  return tuple_redirect_element(tuple, index, sum);
+}
+
+/* Of counters that run side by side one is enough: the others are so much ahead of it. */
+static bool merge_counters(ControlWalk *walk, LoopState *state) {
+  TripCount count;
+  bool changed = false;
+  if (state->is_read_whole || !trip_count_find(state->loop, &count)) return false;
+  for (int i = 0; i < state->count && may_rewrite(walk); i++) {
+    int64_t first;
+    if (i == count.index || state->loop->shape->tuple[i] != state->loop->shape->tuple[count.index]) continue;
+    if (!counts_along(state, i, count.step, &first)) continue;
+    int64_t ahead = (int64_t)((uint64_t)first - (uint64_t)count.first);
+    HloInstruction *tuples[] = {state->inside, state->test, state->outside};
+    bool redirected = false;
+    for (int k = 0; k < 3; k++) redirected |= read_ahead(tuples[k], i, count.index, ahead);
+    if (redirected) control_walk_note(walk, "merged-counter", state->loop);
+    changed |= redirected;
+  }
+  return changed;
+}
+
 /* --- the pass --- */
+
+/* A loop whose whole result is returned hides what it only hands on. */
+static void unpack_invariants(ControlWalk *walk, LoopState *state) {
+  for (int i = 0; i < state->count && state->is_read_whole; i++) {
+    if (!loop_state_is_invariant(state, i) || state->init->operands[i]->shape != state->loop->shape->tuple[i]) continue;
+    if (may_rewrite(walk)) loop_state_unpack(state, walk->context->scratch);
+    return;
+  }
+}
 
 static bool simplify_state(ControlWalk *walk, LoopState *state) {
   bool changed = false;
+  unpack_invariants(walk, state);
   for (int i = 0; i < state->count; i++) {
     changed |= sink_constant(walk, state, i) || read_invariant_outside(walk, state, i);
   }
   changed |= merge_twins(walk, state);
+  changed |= merge_counters(walk, state);
   changed |= decide_comparisons(walk, state);
   return drop_dead_state(walk, state) || changed;
 }
@@ -241,6 +316,10 @@ static bool simplify_state(ControlWalk *walk, LoopState *state) {
 static bool simplify_loop(ControlWalk *walk, HloInstruction *loop) {
   LoopState state;
   if (replace_short_loop(walk, loop)) return true;
+  if (may_rewrite(walk) && nested_state_flatten(loop, &walk->sites, walk->context->scratch)) {
+    control_walk_note(walk, "nested-state", loop);
+    return true;
+  }
   return loop_state_read(loop, &walk->sites, &state) && simplify_state(walk, &state);
 }
 
