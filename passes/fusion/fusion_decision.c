@@ -168,6 +168,14 @@ FusionDecision fusion_can_be_producer(const HloInstruction *instruction) {
   return YES("element by element");
 }
 
+/* What is looked up may be computed then, as long as that is not more than all of it; another table is as good. */
+static FusionDecision cross_table(const HloInstruction *gather) {
+  const HloInstruction *table = gather->operands[0];
+  bool is_part = shape_element_count(gather->shape) <= shape_element_count(table->shape);
+  if (is_part || table->opcode == HLO_GATHER) return YES("only what is looked up is computed");
+  return NO("a gather reads its operand from memory, several times an element");
+}
+
 FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
   switch (user->opcode) {
     case HLO_REDUCE:
@@ -175,8 +183,7 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
                                                : NO("initial values are read, not computed");
     case HLO_DYNAMIC_UPDATE_SLICE:
       return operand == 1 ? YES("computed where it is written") : NO("what is updated in place must be in memory");
-    case HLO_GATHER:
-      return operand == 1 ? YES("computed where it is looked up") : NO("a gather reads its operand from memory");
+    case HLO_GATHER: return operand == 1 ? YES("computed where it is looked up") : cross_table(user);
     case HLO_REDUCE_WINDOW: return NO("windows overlap: each element would be computed several times");
     case HLO_DOT: return YES("computed where factors are packed");
     case HLO_CONVOLUTION: return NO("windows are packed from memory");
