@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/hlo_dump.h"
 #include "cli/session_report.h"
+#include "cli/session_trace.h"
 #include "cli/target.h"
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
@@ -40,7 +41,7 @@ double driver_seconds_now(void) {
 
 double driver_end_phase(Session *session, const char *name, double start) {
   double now = driver_seconds_now();
-  array_push(&session->phases, session->arena, ((PhaseTime){name, now - start}));
+  array_push(&session->phases, session->arena, ((PhaseTime){name, start, now - start}));
   return now;
 }
 
@@ -88,6 +89,7 @@ static int end_session(Session *session, int code) {
 int session_end(Session *session, Status status) {
   if (status == STATUS_OK || status == STATUS_MISMATCH) {
     Status reported = compile_report_add(session);
+    if (reported == STATUS_OK) reported = session_trace_add(session);
     if (reported != STATUS_OK) status = reported;
   }
   status = finish_outputs(session, status);

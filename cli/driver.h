@@ -12,9 +12,11 @@
 #include "codegen/report/report.h"
 #include "hlo/machine/machine_description.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
+#include "runtime/queue_timeline.h"
 
 typedef struct PhaseTime {
   const char *name;
+  double begin; /* on the monotonic clock */
   double seconds;
 } PhaseTime;
 
@@ -36,9 +38,10 @@ struct Session {
   const MachineDescription *machine; /* of --target; NULL: the host */
   TilerOptions tiler;                /* of driver_read_plans */
   WrittenPlans written_plans;
-  const ModulePlans *plans; /* of driver_make_plans; NULL before, and on the host */
-  CompiledObject object;    /* of driver_generate; kernel counts 0 before */
-  StringView simulation;    /* table of --engine=sim, for --stats */
+  const ModulePlans *plans;      /* of driver_make_plans; NULL before, and on the host */
+  CompiledObject object;         /* of driver_generate; kernel counts 0 before */
+  StringView simulation;         /* table of --engine=sim, for --stats */
+  const QueueTimeline *timeline; /* of --engine=sim, for --trace; else NULL */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;

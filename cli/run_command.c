@@ -42,6 +42,7 @@ typedef struct RunState {
   QueueSimulator simulator;    /* ENGINE_SIM, ENGINE_REPLAY */
   StringBuilder recording;     /* --order-file of ENGINE_SIM */
   QueueOrders replay;          /* ... of ENGINE_REPLAY */
+  QueueTimeline timeline;      /* ENGINE_SIM with --trace */
   XlacRunOptions run_options;
   FailureReporter reporter;
   HostTransfers transfers;
@@ -104,6 +105,8 @@ static void set_engine(Session *session, RunState *state) {
     queue_simulator_init(&state->simulator, session->arena, session->machine, option_integer(session, OPTION_ORDERS, 0),
                          session->diag);
     sb_init(&state->recording, session->arena);
+    state->timeline.arena = session->arena;
+    if (option_given(session, OPTION_TRACE)) state->simulator.timeline = &state->timeline;
     if (state->engine == ENGINE_REPLAY)
       state->simulator.replay = &state->replay;
     else if (option_given(session, OPTION_ORDER_FILE))
@@ -193,6 +196,7 @@ static void add_simulation(Session *session, const RunState *state) {
   sb_init(&table, session->arena);
   if (state->engine == ENGINE_SIM) queue_simulator_print(&table, &state->simulator);
   session->simulation = sb_view(&table);
+  session->timeline = state->simulator.timeline;
 }
 
 static void collect_results(Session *session, RunState *state) {

@@ -221,7 +221,9 @@ static Status judge(Launch *launch) {
   kernel->redundant += report.counts[HAZARD_REDUNDANT_EDGE];
   kernel->races += hazard_report_races(&report);
   if (hazard_report_faults(&report) > 0) return report_hazards(launch, &report);
-  kernel->cycles += queue_simulation_run(launch->arena, launch->scratch, &launch->stream, machine).cycles;
+  QueueSimulation simulation = queue_simulation_run(launch->arena, launch->scratch, &launch->stream, machine);
+  kernel->cycles += simulation.cycles;
+  if (simulator->timeline != NULL) queue_timeline_add(simulator->timeline, &launch->trace, &simulation);
   QueueWork work = queue_work_of_stream(launch->arena, &launch->stream, machine);
   QueueLimit bound = queue_bound(machine, &work);
   kernel->bound += bound.cycles;

@@ -13,6 +13,7 @@
 #include "hlo/machine/machine_description.h"
 #include "runtime/abi.h"
 #include "runtime/queue_orders.h"
+#include "runtime/queue_timeline.h"
 
 /* One kernel, all its launches together. */
 typedef struct SimulatedKernel {
@@ -29,6 +30,7 @@ typedef struct QueueSimulator {
   StringBuilder *recording;  /* of each launch the order that was done last (queue_orders.h); NULL: not wanted */
   const QueueOrders *replay; /* the only orders that are done, from the first again behind the last; NULL: none */
   int64_t replayed;          /* launches */
+  QueueTimeline *timeline;   /* what is kept of the simulated times; NULL: nothing */
   DiagSink *diag;
   ARRAY(SimulatedKernel) kernels; /* in the order of their first launches */
   Status status;

@@ -118,6 +118,7 @@ static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *o
   const BufferAssignment *assignment_before = module->buffer_assignment;
   double start = seconds_now();
   RETURN_IF_ERROR(pass->run(&run->context, module, &row.changed));
+  row.begin = start;
   row.seconds = seconds_now() - start;
   row.instructions_after = module_instruction_count(module);
   array_push(&run->outermost->statistics, run->outermost->arena, row);
