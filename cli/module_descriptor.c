@@ -1,5 +1,11 @@
 #include "cli/module_descriptor.h"
 
+/* What is known of the leaves on one side, while they are counted. */
+typedef struct LeafList {
+  ARRAY(XlacTensor) tensors;
+  ARRAY(XlacLeafSize) sizes;
+} LeafList;
+
 static XlacTensor tensor_of(const HloInstruction *instruction, const Shape *shape) {
   return (XlacTensor){.name = instruction->name.data,
                       .type = (int32_t)shape->type,
@@ -11,30 +17,55 @@ static XlacTensor tensor_of(const HloInstruction *instruction, const Shape *shap
                       .alias = -1};
 }
 
-static void add_leaves(Arena *arena, const HloInstruction *instruction, XlacTensor *tensors, int64_t *count) {
+static void add_leaves(Arena *arena, const HloInstruction *instruction, LeafList *list) {
   for (int node = 0; node < shape_node_count(instruction->shape); node++) {
     const Shape *shape = shape_node(instruction->shape, node);
     if (shape_is_tuple(shape)) continue;
-    tensors[*count] = tensor_of(instruction, shape);
-    tensors[(*count)++].name = sv_copy(arena, instruction->name).data;
+    int64_t leaf = list->tensors.count;
+    XlacTensor tensor = tensor_of(instruction, shape);
+    tensor.name = sv_copy(arena, instruction->name).data;
+    array_push(&list->tensors, arena, tensor);
+    for (int64_t d = 0; shape->dynamic != NULL && d < shape->rank; d++)
+      if (shape->dynamic[d]) array_push(&list->sizes, arena, ((XlacLeafSize){leaf, d, 0}));
   }
+}
+
+/* A leaf for each size that has none yet, behind all others; |known|: those that have one. */
+static void add_sizes(Arena *arena, ShapeTable *shapes, LeafList *list, const LeafSize *known, int64_t known_count) {
+  const Shape *scalar = shape_scalar(shapes, TYPE_S32);
+  for (int64_t i = 0; i < list->sizes.count; i++) {
+    XlacLeafSize *size = &list->sizes.data[i];
+    size->size_leaf = list->tensors.count;
+    XlacTensor tensor = {.name = list->tensors.data[size->leaf].name,
+                         .type = TYPE_S32,
+                         .bytes = shape_byte_size(scalar),
+                         .alignment = 1,
+                         .alias = -1};
+    array_push(&list->tensors, arena, tensor);
+  }
+  for (int64_t i = 0; i < known_count; i++)
+    array_push(&list->sizes, arena, ((XlacLeafSize){known[i].leaf, known[i].dimension, known[i].size_leaf}));
 }
 
 const XlacDescriptor *module_descriptor(Arena *arena, const HloModule *module) {
   const HloComputation *entry = module->entry;
+  LeafList parameters = {0}, results = {0};
+  for (int64_t i = 0; i < entry->parameters.count; i++) add_leaves(arena, entry->parameters.data[i], &parameters);
+  add_leaves(arena, entry->root, &results);
+  add_sizes(arena, module->shapes, &parameters, module->parameter_sizes.data, module->parameter_sizes.count);
+  add_sizes(arena, module->shapes, &results, module->result_sizes.data, module->result_sizes.count);
   XlacDescriptor *descriptor = ARENA_NEW(arena, XlacDescriptor);
-  int64_t total = 0;
-  for (int64_t i = 0; i < entry->parameters.count; i++) total += shape_leaf_count(entry->parameters.data[i]->shape);
-  XlacTensor *parameters = ARENA_NEW_ARRAY(arena, XlacTensor, total);
-  XlacTensor *results = ARENA_NEW_ARRAY(arena, XlacTensor, shape_leaf_count(entry->root->shape));
   *descriptor = (XlacDescriptor){.struct_size = sizeof *descriptor,
                                  .abi_version = XLAC_ABI_VERSION,
                                  .module_name = sv_copy(arena, module->name).data,
-                                 .parameters = parameters,
-                                 .results = results,
+                                 .parameters = parameters.tensors.data,
+                                 .results = results.tensors.data,
+                                 .parameter_count = parameters.tensors.count,
+                                 .result_count = results.tensors.count,
+                                 .parameter_sizes = parameters.sizes.data,
+                                 .result_sizes = results.sizes.data,
+                                 .parameter_size_count = parameters.sizes.count,
+                                 .result_size_count = results.sizes.count,
                                  .workspace_alignment = 1};
-  for (int64_t i = 0; i < entry->parameters.count; i++)
-    add_leaves(arena, entry->parameters.data[i], parameters, &descriptor->parameter_count);
-  add_leaves(arena, entry->root, results, &descriptor->result_count);
   return descriptor;
 }

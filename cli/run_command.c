@@ -16,6 +16,7 @@
 #include "runtime/array_file.h"
 #include "runtime/array_text.h"
 #include "runtime/compare.h"
+#include "runtime/leaf_sizes.h"
 #include "runtime/queue_simulator.h"
 #include "runtime/queue_threads.h"
 #include "runtime/race_announcer.h"
@@ -51,6 +52,7 @@ typedef struct RunState {
   CaseMeta meta_data;
   const CaseMeta *meta; /* NULL without --meta */
   ArrayMember *results; /* as files hold them */
+  int64_t result_count; /* without those that are sizes of others, which stand behind them */
   double compile_seconds;
   RunTimes times;
 } RunState;
@@ -201,21 +203,27 @@ static void add_simulation(Session *session, const RunState *state) {
 
 static void collect_results(Session *session, RunState *state) {
   const XlacDescriptor *descriptor = state->run->descriptor;
-  state->results = ARENA_NEW_ARRAY(session->arena, ArrayMember, descriptor->result_count);
-  for (int64_t i = 0; i < descriptor->result_count; i++) {
+  LeafSizes sizes = {descriptor->result_sizes, descriptor->result_size_count};
+  state->result_count = descriptor->result_count - sizes.count;
+  state->results = ARENA_NEW_ARRAY(session->arena, ArrayMember, state->result_count);
+  for (int64_t i = 0; i < state->result_count; i++) {
+    NpyArray whole;
     state->results[i].name = sv_printf(session->arena, "r%lld", (long long)i);
-    tensor_to_npy(session->arena, &descriptor->results[i], state->run->results[i], &state->results[i].array);
+    tensor_to_npy(session->arena, &descriptor->results[i], state->run->results[i], &whole);
+    state->results[i].array = leaf_sizes_crop(session->arena, sizes, i, state->run->results, &whole);
   }
 }
 
 static StringView result_label(Session *session, const RunState *state, int64_t index) {
-  StringView type = tensor_text(session->arena, &state->run->descriptor->results[index]);
+  XlacTensor tensor = state->run->descriptor->results[index];
+  tensor.dims = state->results[index].array.dims;
+  StringView type = tensor_text(session->arena, &tensor);
   return sv_printf(session->arena, "%.*s %.*s", SV_ARG(state->results[index].name), SV_ARG(type));
 }
 
 static Status write_results(Session *session, const RunState *state) {
   const char *path = option_text(session, OPTION_OUTPUT, NULL);
-  int64_t count = state->run->descriptor->result_count;
+  int64_t count = state->result_count;
   StringView bytes;
   if (path) {
     RETURN_IF_ERROR(array_file_write(session->arena, path, state->results, count, session->diag, &bytes));
@@ -252,7 +260,7 @@ static Status compare_results(Session *session, const RunState *state) {
   StringBuilder text;
   sb_init(&text, session->arena);
   Status status = STATUS_OK;
-  for (int64_t i = 0; i < state->run->descriptor->result_count; i++) {
+  for (int64_t i = 0; i < state->result_count; i++) {
     const NpyArray *want = array_file_find(&expected, state->results[i].name);
     if (!want)
       return diag_error(session->diag, STATUS_INVALID, NO_LOC, "expect", "'%.*s' has no '%.*s'", SV_ARG(expected.path),

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "runtime/array_file.h"
+#include "runtime/leaf_sizes.h"
 #include "runtime/tensor_values.h"
 
 bool named_file_parse(const char *text, NamedFile *out) {
@@ -18,6 +19,40 @@ bool named_file_parse(const char *text, NamedFile *out) {
 static Status no_such_leaf(Session *session, const char *what, int64_t count) {
   return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input", "%s: the module has %lld parameter leaves", what,
                     (long long)count);
+}
+
+static LeafSizes sizes_of(const ModuleRun *run) {
+  return (LeafSizes){run->descriptor->parameter_sizes, run->descriptor->parameter_size_count};
+}
+
+static void store_size(ModuleRun *run, int64_t size_leaf, int64_t value) {
+  int32_t size = (int32_t)value;
+  memcpy(run->arguments[size_leaf], &size, sizeof size);
+}
+
+/* All sizes are the bounds, until files say something else. */
+static void fill_sizes(ModuleRun *run) {
+  LeafSizes sizes = sizes_of(run);
+  for (int64_t i = 0; i < sizes.count; i++) {
+    const XlacLeafSize *size = &sizes.data[i];
+    store_size(run, size->size_leaf, run->descriptor->parameters[size->leaf].dims[size->dimension]);
+  }
+}
+
+/* An array as large as the leaf can be, or smaller where that has sizes, which it then gives unless they are given
+ * themselves. */
+static Status fill_leaf(Session *session, Arena *scratch, ModuleRun *run, int64_t leaf, const NpyArray *array,
+                        StringView label, bool *filled) {
+  LeafSizes sizes = sizes_of(run);
+  const XlacTensor *tensor = &run->descriptor->parameters[leaf];
+  NpyArray wide = leaf_has_sizes(sizes, leaf) ? leaf_sizes_widen(scratch, sizes, leaf, tensor, array) : *array;
+  RETURN_IF_ERROR(tensor_from_npy(scratch, tensor, &wide, label, session->diag, run->arguments[leaf]));
+  for (int64_t i = 0; i < sizes.count; i++) {
+    const XlacLeafSize *size = &sizes.data[i];
+    if (size->leaf == leaf && !filled[size->size_leaf]) store_size(run, size->size_leaf, array->dims[size->dimension]);
+  }
+  filled[leaf] = true;
+  return STATUS_OK;
 }
 
 /* Marks in |filled| what --arg gave. */
@@ -35,9 +70,7 @@ static Status fill_from_arguments(Session *session, Arena *scratch, ModuleRun *r
     RETURN_IF_ERROR(file_read(scratch, named.path, session->diag, &bytes));
     StringView label = sv_from_cstring(named.path);
     RETURN_IF_ERROR(npy_read(scratch, label, bytes, session->diag, &array));
-    RETURN_IF_ERROR(tensor_from_npy(scratch, &descriptor->parameters[named.leaf], &array, label, session->diag,
-                                    run->arguments[named.leaf]));
-    filled[named.leaf] = true;
+    RETURN_IF_ERROR(fill_leaf(session, scratch, run, named.leaf, &array, label, filled));
   }
   return STATUS_OK;
 }
@@ -53,9 +86,7 @@ static Status fill_from_archive(Session *session, Arena *scratch, ModuleRun *run
     const NpyArray *array = array_file_find(&file, label);
     used += array != NULL;
     if (!array || filled[i]) continue;
-    RETURN_IF_ERROR(
-        tensor_from_npy(scratch, &descriptor->parameters[i], array, label, session->diag, run->arguments[i]));
-    filled[i] = true;
+    RETURN_IF_ERROR(fill_leaf(session, scratch, run, i, array, label, filled));
   }
   if (used == file.count) return STATUS_OK;
   diag_warning(session->diag, NO_LOC, "input-unused",
@@ -85,10 +116,11 @@ static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, M
 Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run) {
   Arena *files = arena_create(), *scratch = arena_create();
   bool *filled = ARENA_NEW_ARRAY(files, bool, run->descriptor->parameter_count);
+  fill_sizes(run);
   Status status = fill_from_arguments(session, files, run, filled);
   if (status == STATUS_OK) status = fill_from_archive(session, files, run, filled);
   for (int64_t i = 0; i < run->descriptor->parameter_count && status == STATUS_OK; i++) {
-    if (!filled[i]) status = generate(session, scratch, meta, run, i);
+    if (!filled[i] && !leaf_is_size(sizes_of(run), i)) status = generate(session, scratch, meta, run, i);
     arena_reset(scratch);
   }
   arena_destroy(scratch);

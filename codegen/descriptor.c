@@ -44,6 +44,20 @@ static TensorLeaf *result_leaves(const HloModule *module, Arena *arena, int64_t 
   return leaves;
 }
 
+/* --- sizes of leaves --- */
+
+static LLVMValueRef sizes_constant(const TensorConstants *builder, const LeafSize *sizes, int64_t count) {
+  if (count == 0) return LLVMConstNull(LLVMPointerTypeInContext(builder->context, 0));
+  LLVMValueRef *numbers = ARENA_NEW_ARRAY(builder->arena, LLVMValueRef, 3 * count);
+  for (int64_t i = 0; i < count; i++) {
+    numbers[3 * i] = tensor_int(builder, 64, sizes[i].leaf);
+    numbers[3 * i + 1] = tensor_int(builder, 64, sizes[i].dimension);
+    numbers[3 * i + 2] = tensor_int(builder, 64, sizes[i].size_leaf);
+  }
+  LLVMTypeRef type = LLVMInt64TypeInContext(builder->context);
+  return tensor_global(builder, LLVMConstArray2(type, numbers, (uint64_t)(3 * count)), "sizes");
+}
+
 /* --- the constant --- */
 
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
@@ -70,6 +84,10 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
       tensor_int(&builder, 64, workspace_bytes),
       tensor_int(&builder, 64, DESCRIPTOR_WORKSPACE_ALIGNMENT),
       tensor_int(&builder, 64, scratch_bytes_per_worker),
+      tensor_int(&builder, 64, module->parameter_sizes.count),
+      tensor_int(&builder, 64, module->result_sizes.count),
+      sizes_constant(&builder, module->parameter_sizes.data, module->parameter_sizes.count),
+      sizes_constant(&builder, module->result_sizes.data, module->result_sizes.count),
   };
   LLVMValueRef value = LLVMConstStructInContext(builder.context, fields, sizeof fields / sizeof *fields, false);
   const char *name = arena_printf(scratch, "%.*s_descriptor", SV_ARG(entry_name));
@@ -86,6 +104,12 @@ static void describe_leaves(StringBuilder *out, const char *array, const TensorL
     StringView shape = shape_text(scratch, leaves[i].shape, true);
     sb_printf(out, " *   %s[%lld]  %.*s  %.*s\n", array, (long long)i, SV_ARG(shape), SV_ARG(leaves[i].name));
   }
+}
+
+static void describe_sizes(StringBuilder *out, const char *array, const LeafSize *sizes, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    sb_printf(out, " *   %s[%lld] is the size of dimension %lld of %s[%lld]\n", array, (long long)sizes[i].size_leaf,
+              (long long)sizes[i].dimension, array, (long long)sizes[i].leaf);
 }
 
 /* " *   name": comments must not end in a target's name. */
@@ -120,6 +144,8 @@ StringView descriptor_header(const HloModule *module, const CallTargets *targets
             SV_ARG(module->name));
   describe_leaves(&out, "arguments", parameters, parameter_count, arena);
   describe_leaves(&out, "results", results, result_count, arena);
+  describe_sizes(&out, "arguments", module->parameter_sizes.data, module->parameter_sizes.count);
+  describe_sizes(&out, "results", module->result_sizes.data, module->result_sizes.count);
   sb_append_cstring(
       &out,
       " * With options->parallel_for the workspace has (worker_count - 1) * scratch_bytes_per_worker more "

@@ -10,7 +10,7 @@ LLVMValueRef tensor_int(const TensorConstants *builder, int bits, int64_t value)
   return LLVMConstInt(LLVMIntTypeInContext(builder->context, (unsigned)bits), (unsigned long long)value, true);
 }
 
-static LLVMValueRef private_global(const TensorConstants *builder, LLVMValueRef initializer, const char *name) {
+LLVMValueRef tensor_global(const TensorConstants *builder, LLVMValueRef initializer, const char *name) {
   LLVMValueRef global = LLVMAddGlobal(builder->module, LLVMTypeOf(initializer), name);
   LLVMSetInitializer(global, initializer);
   LLVMSetGlobalConstant(global, true);
@@ -19,7 +19,7 @@ static LLVMValueRef private_global(const TensorConstants *builder, LLVMValueRef 
 }
 
 LLVMValueRef tensor_text_constant(const TensorConstants *builder, StringView text) {
-  return private_global(builder, LLVMConstStringInContext2(builder->context, text.data, text.size, false), "name");
+  return tensor_global(builder, LLVMConstStringInContext2(builder->context, text.data, text.size, false), "name");
 }
 
 static LLVMValueRef ints_value(const TensorConstants *builder, const int64_t *values, int count) {
@@ -27,7 +27,7 @@ static LLVMValueRef ints_value(const TensorConstants *builder, const int64_t *va
   LLVMValueRef *elements = ARENA_NEW_ARRAY(builder->arena, LLVMValueRef, count + 1);
   for (int i = 0; i < count; i++) elements[i] = tensor_int(builder, 64, values[i]);
   if (count == 0) return LLVMConstNull(LLVMPointerTypeInContext(builder->context, 0));
-  return private_global(builder, LLVMConstArray2(type, elements, (uint64_t)count), "dims");
+  return tensor_global(builder, LLVMConstArray2(type, elements, (uint64_t)count), "dims");
 }
 
 static LLVMValueRef tensor_value(const TensorConstants *builder, const TensorLeaf *leaf) {
@@ -52,5 +52,5 @@ LLVMValueRef tensor_array(const TensorConstants *builder, const TensorLeaf *leav
   if (count == 0) return LLVMConstNull(LLVMPointerTypeInContext(builder->context, 0));
   LLVMValueRef *elements = ARENA_NEW_ARRAY(builder->arena, LLVMValueRef, count);
   for (int64_t i = 0; i < count; i++) elements[i] = tensor_value(builder, &leaves[i]);
-  return private_global(builder, LLVMConstArray2(LLVMTypeOf(elements[0]), elements, (uint64_t)count), "tensors");
+  return tensor_global(builder, LLVMConstArray2(LLVMTypeOf(elements[0]), elements, (uint64_t)count), "tensors");
 }

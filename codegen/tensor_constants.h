@@ -19,6 +19,8 @@ typedef struct TensorLeaf {
 } TensorLeaf;
 
 LLVMValueRef tensor_int(const TensorConstants *constants, int bits, int64_t value);
+/* The address of a private constant. */
+LLVMValueRef tensor_global(const TensorConstants *constants, LLVMValueRef initializer, const char *name);
 /* The address of zero-terminated text. */
 LLVMValueRef tensor_text_constant(const TensorConstants *constants, StringView text);
 /* The address of an array of XlacTensor; null when there are none. */

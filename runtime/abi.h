@@ -61,6 +61,12 @@ typedef struct XlacTensor {
                         parameters: the result leaf likewise */
 } XlacTensor;
 
+/* Dimension |dimension| of leaf |leaf|, which is as large as leaf |size_leaf| says, an s32[] between 0 and the size in
+ * |dims|: memory has the latter, and what lies behind the size means nothing. */
+typedef struct XlacLeafSize {
+  int64_t leaf, dimension, size_leaf;
+} XlacLeafSize;
+
 typedef struct XlacDescriptor {
   uint64_t struct_size;
   uint32_t abi_version;
@@ -72,6 +78,8 @@ typedef struct XlacDescriptor {
   int64_t workspace_alignment;
   int64_t scratch_bytes_per_worker; /* a multiple of 64; with parallel_for the workspace is longer by so many bytes for
                                        each worker but the first.  Behind the end of older descriptors: 0 */
+  int64_t parameter_size_count, result_size_count; /* sizes set at run time; behind the end of older descriptors: 0 */
+  const XlacLeafSize *parameter_sizes, *result_sizes;
 } XlacDescriptor;
 
 /* --- kernels of a vector processor --- */

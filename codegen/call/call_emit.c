@@ -171,7 +171,7 @@ static Status check_call(const CallCode *code) {
                       "'%.*s' is given computations, which no handler can call", SV_ARG(callee_of(call)));
   for (int i = 0; i < code->count; i++) {
     const Shape *shape = code->leaves[i].shape;
-    if (shape_is_dynamic(shape) || (!shape_is_array(shape) && shape->type != TYPE_TOKEN))
+    if (!shape_is_array(shape) && shape->type != TYPE_TOKEN)
       return diag_error(code->diag, STATUS_UNSUPPORTED, call->loc, "unsupported-call", "'%.*s' cannot be given %.*s",
                         SV_ARG(callee_of(call)), SV_ARG(shape_text(code->arena, shape, false)));
   }

@@ -126,6 +126,8 @@ Status eval_custom_call(EvalStep *step) {
   if (custom_call_is_marker(target->value.text) && step->instruction->operand_count == 1 &&
       shape_compatible(step->instruction->shape, eval_operand_shape(step, 0)))
     return eval_forward(step);
+  if (custom_call_pads_to_static(step->instruction)) return eval_pad_to_static(step);
+  if (custom_call_slices_to_dynamic(step->instruction)) return eval_slice_to_dynamic(step);
   if (is_potrf(step, target->value.text)) return eval_lapack_potrf(step);
   if (step->frame->evaluation->host != NULL) return eval_host(step);
   return eval_error(step, "of '%.*s' cannot be evaluated", SV_ARG(target->value.text));

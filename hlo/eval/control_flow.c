@@ -53,6 +53,7 @@ typedef struct LoopState {
   Literal **leaves;      /* of |state| */
   Literal **found;       /* of the body's result */
   void **spare;          /* for leaves that trade places */
+  int64_t **sizes;       /* of the leaves, where they are set at run time; NULL in modules that set none */
   int count;
 } LoopState;
 
@@ -66,7 +67,26 @@ static LoopState *loop_state(EvalStep *step) {
   loop->found = ARENA_NEW_ARRAY(arena, Literal *, most);
   loop->spare = ARENA_NEW_ARRAY(arena, void *, most);
   collect_leaves(loop->state, loop->leaves, &loop->count);
+  if (!step->frame->evaluation->is_dynamic) return loop;
+  loop->sizes = ARENA_NEW_ARRAY(arena, int64_t *, 2 * most); /* and as many for those found */
+  for (int i = 0; i < 2 * loop->count; i++)
+    loop->sizes[i] = ARENA_NEW_ARRAY(arena, int64_t, loop->leaves[i % loop->count]->shape->rank + 1);
   return loop;
+}
+
+/* The sizes of |found| for the leaves; some may be the leaves' own, and they may have traded places. */
+static void store_sizes(LoopState *loop) {
+  for (int i = 0; i < loop->count && loop->sizes; i++) {
+    const int64_t *sizes = loop->found[i]->sizes;
+    size_t bytes = (size_t)loop->leaves[i]->shape->rank * sizeof *sizes;
+    if (sizes) memcpy(loop->sizes[loop->count + i], sizes, bytes);
+  }
+  for (int i = 0; i < loop->count && loop->sizes; i++) {
+    bool has_sizes = loop->found[i]->sizes != NULL;
+    size_t bytes = (size_t)loop->leaves[i]->shape->rank * sizeof(int64_t);
+    if (has_sizes) memcpy(loop->sizes[i], loop->sizes[loop->count + i], bytes);
+    loop->leaves[i]->sizes = has_sizes ? loop->sizes[i] : NULL;
+  }
 }
 
 static bool is_state_of_another(const LoopState *loop, int leaf, const void *data) {
@@ -79,6 +99,7 @@ static bool is_state_of_another(const LoopState *loop, int leaf, const void *dat
 static void store_state(Arena *arena, LoopState *loop, const Literal *result) {
   int count = 0;
   collect_leaves((Literal *)(uintptr_t)result, loop->found, &count);
+  store_sizes(loop);
   for (int i = 0; i < count; i++) {
     size_t bytes = (size_t)shape_byte_size(loop->leaves[i]->shape);
     if (bytes == 0 || !is_state_of_another(loop, i, loop->found[i]->data)) continue;
@@ -98,7 +119,7 @@ Status eval_while(EvalStep *step) {
   RETURN_IF_ERROR(eval_callee(step, 0, &condition));
   RETURN_IF_ERROR(eval_callee(step, 1, &body));
   LoopState *loop = loop_state(step);
-  eval_copy_leaves(loop->state, eval_operand(step, 0));
+  store_state(step->frame->evaluation->arena, loop, eval_operand(step, 0));
   for (;;) {
     const Literal *argument = loop->state, *result;
     RETURN_IF_ERROR(eval_frame_run(condition, &argument, &result));
@@ -138,13 +159,17 @@ Status eval_async_start(EvalStep *step) {
   for (int i = 0; i < step->instruction->operand_count; i++)
     eval_copy_leaves(&out->tuple[0].tuple[i], eval_operand(step, i));
   eval_copy_leaves(&out->tuple[1], result);
+  literal_copy_sizes(step->frame->evaluation->arena, &out->tuple[1], result);
+  step->value = *out;
   return STATUS_OK;
 }
 
 /* (copy, operand, context) */
 Status eval_copy_start(EvalStep *step) {
   Literal *out = eval_result(step);
-  eval_copy_leaves(&out->tuple[0], eval_operand(step, 0));
-  eval_copy_leaves(&out->tuple[1], eval_operand(step, 0));
+  for (int i = 0; i < 2; i++) {
+    eval_copy_leaves(&out->tuple[i], eval_operand(step, 0));
+    literal_copy_sizes(step->frame->evaluation->arena, &out->tuple[i], eval_operand(step, 0));
+  }
   return STATUS_OK;
 }

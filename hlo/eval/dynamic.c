@@ -1,4 +1,6 @@
 /* Slices at computed places, and arrays of computed size. */
+#include <string.h>
+
 #include "hlo/eval/eval_internal.h"
 
 /* The start of a dynamic slice, element offset, with each index clamped so that the slice lies inside.  Indices are
@@ -31,68 +33,75 @@ Status eval_dynamic_slice(EvalStep *step) {
 
 Status eval_dynamic_update_slice(EvalStep *step) {
   const Shape *update = eval_operand_shape(step, 1);
+  const int64_t *sizes = eval_operand(step, 1)->sizes;
   int64_t strides[EVAL_MAX_RANK], to_strides[EVAL_MAX_RANK];
   Literal *out = eval_result(step);
   eval_copy_leaves(out, eval_operand(step, 0));
   if (shape_element_count(update) == 0) return STATUS_OK;
   eval_strides(update, strides);
   eval_strides(out->shape, to_strides);
+  /* the bounds lie inside, what is behind the sizes stays as it was */
   int64_t start = clamped_start(step, 2, out->shape, update->dims, to_strides);
-  eval_copy_box((size_t)type_storage_bytes(update->type), update->rank, update->dims, literal_element(out, start),
-                to_strides, eval_operand(step, 1)->data, strides);
+  eval_copy_box((size_t)type_storage_bytes(update->type), update->rank, sizes ? sizes : update->dims,
+                literal_element(out, start), to_strides, eval_operand(step, 1)->data, strides);
   return STATUS_OK;
 }
 
 /* ---- sizes ---- */
 
-/* |sizes| along |dims|, which is all but them if |others|. */
-static const int64_t *sizes_along(EvalStep *step, const int64_t *sizes, int rank, Int64List dims, bool others) {
-  if (!step->state) step->state = ARENA_NEW_ARRAY(step->frame->evaluation->arena, int64_t, rank + 1);
-  int64_t *own = step->state;
-  int count = 0;
-  for (int64_t i = 0; i < dims.count && !others; i++) own[count++] = sizes[dims.data[i]];
-  for (int i = 0; i < rank && others; i++)
-    if (!eval_list_has(dims, i)) own[count++] = sizes[i];
-  return own;
-}
-
-Status eval_take_sizes(EvalStep *step) {
-  const HloInstruction *instruction = step->instruction;
-  const int64_t *sizes = NULL;
-  for (int i = 0; i < instruction->operand_count && !sizes; i++) sizes = step->operands[i]->sizes;
-  if (!sizes || instruction->opcode == HLO_SET_DIMENSION_SIZE || instruction->opcode == HLO_GET_DIMENSION_SIZE ||
-      step->rule == eval_forward)
-    return STATUS_OK;
-  bool is_result = step == step->frame->root && step->frame->depth == 0;
-  if (instruction->opcode == HLO_TUPLE && is_result) return STATUS_OK;
-  Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
-  bool is_reduction = instruction->opcode == HLO_REDUCE && instruction->operand_count == 2;
-  if (is_reduction || instruction->opcode == HLO_TRANSPOSE)
-    step->sizes = sizes_along(step, sizes, instruction->operands[0]->shape->rank, dims, is_reduction);
-  else if (hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || instruction->opcode == HLO_CONVERT)
-    step->sizes = sizes;
-  else
-    return eval_error(step, "cannot be evaluated on an array whose size is set at run time");
-  return STATUS_OK;
-}
-
-/* The size is kept beside the value: eval_take_sizes says who honours it. */
 Status eval_set_dimension_size(EvalStep *step) {
   const Shape *shape = step->instruction->shape;
   int64_t dimension = hlo_instruction_ints(step->instruction, HLO_ATTR_DIMENSIONS).data[0];
   if (!step->state) step->state = ARENA_NEW_ARRAY(step->frame->evaluation->arena, int64_t, shape->rank + 1);
   int64_t *sizes = step->state;
-  const int64_t *before = step->operands[0]->sizes;
-  for (int i = 0; i < shape->rank; i++) sizes[i] = before ? before[i] : shape->dims[i];
+  const Literal *array = eval_operand(step, 0);
+  for (int i = 0; i < shape->rank; i++) sizes[i] = array->sizes ? array->sizes[i] : shape->dims[i];
   sizes[dimension] = max_i64(0, min_i64(literal_get_int(eval_operand(step, 1), 0), shape->dims[dimension]));
-  eval_forward_value(step, eval_operand(step, 0));
-  step->sizes = sizes;
+  eval_forward_value(step, array);
+  step->value.sizes = sizes;
   return STATUS_OK;
 }
 
 Status eval_get_dimension_size(EvalStep *step) {
   int64_t dimension = hlo_instruction_ints(step->instruction, HLO_ATTR_DIMENSIONS).data[0];
-  const int64_t *sizes = step->operands[0]->sizes;
-  literal_set_int(eval_result(step), 0, sizes ? sizes[dimension] : eval_operand_shape(step, 0)->dims[dimension]);
+  const Literal *array = eval_operand(step, 0);
+  literal_set_int(eval_result(step), 0, array->sizes ? array->sizes[dimension] : array->shape->dims[dimension]);
+  return STATUS_OK;
+}
+
+/* (array, the size of each dimension) */
+Status eval_slice_to_dynamic(EvalStep *step) {
+  const Shape *shape = step->instruction->shape;
+  if (!step->state) step->state = ARENA_NEW_ARRAY(step->frame->evaluation->arena, int64_t, shape->rank + 1);
+  int64_t *sizes = step->state;
+  for (int i = 0; i < shape->rank; i++) {
+    int64_t size = max_i64(0, min_i64(literal_get_int(eval_operand(step, i + 1), 0), shape->dims[i]));
+    sizes[i] = shape->dynamic != NULL && shape->dynamic[i] ? size : shape->dims[i];
+  }
+  eval_forward_value(step, eval_operand(step, 0));
+  step->value.sizes = sizes;
+  return STATUS_OK;
+}
+
+Status eval_pad_to_static(EvalStep *step) {
+  const Literal *array = eval_operand(step, 0);
+  const Shape *shape = step->instruction->shape;
+  Arena *arena = step->frame->evaluation->arena;
+  Literal *out = eval_tuple_result(step);
+  out->tuple[0] = *array;
+  out->tuple[0].shape = shape->tuple[0];
+  for (int i = 1; i < shape->tuple_size; i++) {
+    if (!out->tuple[i].data) out->tuple[i] = *literal_create(arena, shape->tuple[i]);
+    literal_set_int(&out->tuple[i], 0, array->sizes ? array->sizes[i - 1] : array->shape->dims[i - 1]);
+  }
+  return STATUS_OK;
+}
+
+/* The elements in order, as many as both have: sizes need not agree. */
+Status eval_dynamic_reshape(EvalStep *step) {
+  const Literal *from = eval_operand(step, 0);
+  Literal *out = eval_result(step);
+  int64_t count = min_i64(shape_element_count(from->shape), shape_element_count(out->shape));
+  if (count > 0) memcpy(out->data, from->data, (size_t)(count * type_storage_bytes(out->shape->type)));
   return STATUS_OK;
 }

@@ -19,6 +19,7 @@ typedef struct Evaluation {
   Arena *arena; /* frames and values */
   DiagSink *diag;
   const HloHost *host;   /* NULL: nobody */
+  bool is_dynamic;       /* sizes of arrays are set at run time somewhere in the module */
   uint64_t random_state; /* of rng and rng-get-and-update-state: the same stream every time */
 } Evaluation;
 
@@ -28,11 +29,11 @@ struct EvalStep {
   EvalFrame *frame;
   EvalStep **operands;
   Literal value;
-  Literal *own;         /* the step's own storage, NULL before it is needed */
-  bool sees_sizes;      /* an operand's shape is dynamic */
-  const int64_t *sizes; /* of a dynamic array: the size of each dimension; NULL: the bounds */
-  EvalFrame **callees;  /* made on demand */
-  void *state;          /* what a rule keeps from run to run */
+  Literal *own;        /* the step's own storage, NULL before it is needed */
+  bool may_see_sizes;  /* operands may be arrays whose size is set at run time */
+  int64_t **sizes;     /* storage for those of the value's leaves, NULL before it is needed */
+  EvalFrame **callees; /* made on demand */
+  void *state;         /* what a rule keeps from run to run */
 };
 
 struct EvalFrame {
@@ -49,8 +50,8 @@ struct EvalFrame {
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 
-/* The custom calls of LAPACK's potrf. */
-EvalRule eval_lapack_potrf;
+/* Custom calls: LAPACK's potrf, and those of sizes. */
+EvalRule eval_lapack_potrf, eval_pad_to_static, eval_slice_to_dynamic;
 
 /* --- values --- */
 
@@ -70,12 +71,17 @@ static inline const Shape *eval_operand_shape(const EvalStep *step, int index) {
   return step->instruction->operands[index]->shape;
 }
 
+/* --- sizes set at run time --- */
+
+/* Any operand's value has sizes. */
+bool eval_sees_sizes(const EvalStep *step);
+/* Runs the rule of a step that sees sizes, so that what lies behind them does not enter, and gives its value the sizes
+ * that it has. */
+MUST_USE Status eval_run_sized(EvalStep *step);
+
 /* --- errors --- */
 
 /* "'opcode' <format>" at the instruction, STATUS_UNSUPPORTED. */
-/* Before the rule of a step that sees sizes: step->sizes from its operands', or an error where the rule would take
- * bounds for sizes. */
-MUST_USE Status eval_take_sizes(EvalStep *step);
 MUST_USE Status eval_error(const EvalStep *step, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* --- called computations --- */

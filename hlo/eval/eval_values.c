@@ -4,8 +4,14 @@
 
 #include "hlo/eval/eval_internal.h"
 
+static void forget_sizes(Literal *value) {
+  value->sizes = NULL;
+  for (int i = 0; shape_is_tuple(value->shape) && i < value->shape->tuple_size; i++) value->tuple[i].sizes = NULL;
+}
+
 Literal *eval_result(EvalStep *step) {
   if (!step->own) step->own = literal_create(step->frame->evaluation->arena, step->instruction->shape);
+  if (step->sizes) forget_sizes(step->own);
   step->value = *step->own;
   return step->own;
 }
@@ -43,10 +49,6 @@ Status eval_error(const EvalStep *step, const char *format, ...) {
   va_end(arguments);
   return diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "eval", "'%s' %s", hlo_opcode_text(instruction->opcode),
                     text);
-}
-
-Status eval_unsupported(EvalStep *step) {
-  return eval_error(step, "cannot be evaluated");
 }
 
 /* ---- indices ---- */

@@ -41,7 +41,9 @@ static void step_init(EvalFrame *frame, EvalStep *step, const HloInstruction *in
   step->operands = ARENA_NEW_ARRAY(arena, EvalStep *, instruction->operand_count);
   for (int32_t i = 0; i < instruction->operand_count; i++) {
     step->operands[i] = pointer_map_get(steps, instruction->operands[i]);
-    step->sees_sizes = step->sees_sizes || shape_is_dynamic(instruction->operands[i]->shape);
+    const Shape *shape = instruction->operands[i]->shape;
+    bool may_have = shape_is_tuple(shape) || (shape_is_array(shape) && shape->rank > 0);
+    step->may_see_sizes = step->may_see_sizes || (frame->evaluation->is_dynamic && may_have);
   }
 }
 
@@ -70,8 +72,8 @@ Status eval_frame_run(EvalFrame *frame, const Literal *const *arguments, const L
   frame->arguments = arguments;
   for (int64_t i = 0; i < frame->step_count; i++) {
     EvalStep *step = &frame->steps[i];
-    if (step->sees_sizes) RETURN_IF_ERROR(eval_take_sizes(step));
-    RETURN_IF_ERROR(step->rule(step));
+    bool is_sized = step->may_see_sizes && eval_sees_sizes(step);
+    RETURN_IF_ERROR(is_sized ? eval_run_sized(step) : step->rule(step));
   }
   *out_result = &frame->root->value;
   return STATUS_OK;
@@ -204,7 +206,20 @@ static Status evaluate_frame(Arena *arena, EvalFrame *frame, const Literal *cons
   RETURN_IF_ERROR(eval_frame_run(frame, arguments, &result));
   *out_result = literal_create(arena, frame->root->instruction->shape);
   eval_copy_leaves(*out_result, result);
+  literal_copy_sizes(arena, *out_result, result);
   return STATUS_OK;
+}
+
+/* Somewhere in the module. */
+static bool sets_sizes(const HloModule *module) {
+  for (int64_t i = 0; i < module->computations.count; i++) {
+    const HloComputation *computation = module->computations.data[i];
+    for (int64_t j = 0; j < computation->instructions.count; j++) {
+      const HloInstruction *instruction = computation->instructions.data[j];
+      if (shape_is_dynamic(instruction->shape) || instruction->opcode == HLO_SET_DIMENSION_SIZE) return true;
+    }
+  }
+  return false;
 }
 
 static Status evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
@@ -213,6 +228,7 @@ static Status evaluate_computation(Arena *arena, const HloComputation *computati
   for (int64_t i = 0; i < module->computations.count; i++)
     RETURN_IF_ERROR(check_sizes(module->computations.data[i], diag));
   Evaluation evaluation = {.arena = arena_create(), .diag = diag, .host = host, .random_state = 1};
+  evaluation.is_dynamic = sets_sizes(module);
   Status status = evaluate_frame(arena, frame_create(&evaluation, computation, 0), arguments, out_result);
   arena_destroy(evaluation.arena);
   return status;

@@ -31,11 +31,6 @@ static void result_strides(const Shape *from, Int64List reduced, int64_t *out_st
   }
 }
 
-/* Of dynamic operands only what is there counts. */
-static const int64_t *reduced_sizes(const EvalStep *step) {
-  return step->operands[0]->sizes ? step->operands[0]->sizes : eval_operand_shape(step, 0)->dims;
-}
-
 /* One row of the innermost dimension into the sums; |stride| 0: into one of them. */
 static void accumulate_row(LaneKernel *kernel, PrimitiveType type, const char *row, int64_t count, char *sums,
                            int64_t stride) {
@@ -58,20 +53,17 @@ static void reduce_by_kernel(EvalStep *step, LaneKernel *kernel, Literal *out, c
   PrimitiveType type = from->type;
   size_t unit = lane_bytes(lane_class(type));
   int64_t total = shape_element_count(out->shape), from_strides[EVAL_MAX_RANK], index[EVAL_MAX_RANK] = {0};
-  const int64_t *sizes = reduced_sizes(step);
   Arena *arena = arena_create();
   char *sums = arena_alloc_array(arena, (size_t)total, unit);
   for (int64_t i = 0; i < total; i++) lanes_load(type, eval_operand(step, 1)->data, 0, 1, sums + (size_t)i * unit);
   eval_strides(from, from_strides);
   int outer = max_i64(0, from->rank - 1) > 0 ? from->rank - 1 : 0;
-  int64_t row = from->rank > 0 ? sizes[outer] : 1, stride = from->rank > 0 ? strides[outer] : 0;
-  bool is_empty = false;
-  for (int i = 0; i < from->rank; i++) is_empty = is_empty || sizes[i] == 0;
-  if (!is_empty) {
+  int64_t row = from->rank > 0 ? from->dims[outer] : 1, stride = from->rank > 0 ? strides[outer] : 0;
+  if (shape_element_count(from) > 0) {
     do {
       accumulate_row(kernel, type, literal_element(eval_operand(step, 0), eval_offset(outer, index, from_strides)), row,
                      sums + (size_t)eval_offset(outer, index, strides) * unit, stride);
-    } while (eval_next_index(outer, sizes, index));
+    } while (eval_next_index(outer, from->dims, index));
   }
   lanes_store(type, out->data, total, sums);
   arena_destroy(arena);
@@ -115,19 +107,16 @@ static Status reduce_by_region(EvalStep *step, EvalFrame *region, int count, Lit
   const Shape *from = eval_operand_shape(step, 0);
   int64_t total = shape_element_count(result_part(out, 0)->shape), from_strides[EVAL_MAX_RANK];
   int64_t index[EVAL_MAX_RANK] = {0};
-  const int64_t *sizes = reduced_sizes(step);
   Arena *arena = arena_create();
   Literal *values = accumulators(step, arena, region, count, total);
   const Literal **results = ARENA_NEW_ARRAY(arena, const Literal *, count);
   Status status = STATUS_OK;
-  bool is_empty = false;
-  for (int i = 0; i < from->rank; i++) is_empty = is_empty || sizes[i] == 0;
   eval_strides(from, from_strides);
-  if (!is_empty) {
+  if (shape_element_count(from) > 0) {
     do {
       status = combine(step, region, count, values, eval_offset(from->rank, index, strides),
                        eval_offset(from->rank, index, from_strides), results);
-    } while (status == STATUS_OK && eval_next_index(from->rank, sizes, index));
+    } while (status == STATUS_OK && eval_next_index(from->rank, from->dims, index));
   }
   store_accumulators(values, count, total, out);
   arena_destroy(arena);

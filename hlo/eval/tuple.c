@@ -8,7 +8,6 @@ Status eval_parameter(EvalStep *step) {
 
 Status eval_forward(EvalStep *step) {
   eval_forward_value(step, eval_operand(step, 0));
-  step->sizes = step->operands[0]->sizes;
   return STATUS_OK;
 }
 

@@ -16,6 +16,36 @@ bool custom_call_is_marker(StringView target) {
   return false;
 }
 
+static bool is_call_of(const HloInstruction *instruction, StringView target) {
+  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL && sv_equal(attr->value.text, target);
+}
+
+static bool is_size(const Shape *shape) {
+  return shape_is_scalar(shape) && shape->type == TYPE_S32;
+}
+
+static bool same_array(const Shape *a, const Shape *b) {
+  return shape_is_array(a) && shape_is_array(b) && a->type == b->type && shape_same_dims(a, b);
+}
+
+bool custom_call_slices_to_dynamic(const HloInstruction *instruction) {
+  if (!is_call_of(instruction, SV("SliceToDynamic")) || instruction->operand_count == 0) return false;
+  bool fits = same_array(instruction->shape, instruction->operands[0]->shape) &&
+              instruction->operand_count == instruction->shape->rank + 1;
+  for (int i = 1; i < instruction->operand_count; i++) fits = fits && is_size(instruction->operands[i]->shape);
+  return fits;
+}
+
+bool custom_call_pads_to_static(const HloInstruction *instruction) {
+  if (!is_call_of(instruction, SV("PadToStatic")) || instruction->operand_count != 1) return false;
+  const Shape *shape = instruction->shape, *array = instruction->operands[0]->shape;
+  if (!shape_is_tuple(shape) || !shape_is_array(array) || shape->tuple_size != array->rank + 1) return false;
+  bool fits = same_array(shape->tuple[0], array);
+  for (int i = 1; i < shape->tuple_size; i++) fits = fits && is_size(shape->tuple[i]);
+  return fits;
+}
+
 bool custom_call_is_lapack(StringView target, StringView routine) {
   const size_t prefix = sizeof "lapack_s" - 1, suffix = sizeof "_ffi" - 1;
   if (target.size != prefix + routine.size + suffix) return false;

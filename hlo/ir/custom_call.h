@@ -7,6 +7,12 @@
 /* A marker that XLA's front ends and partitioner leave in dumps: its value is its operand's. */
 bool custom_call_is_marker(StringView target);
 
+/* XLA's own calls around computations on arrays whose size is set at run time: "SliceToDynamic" of (array, the size of
+ * each dimension) is the array with those sizes, "PadToStatic" of an array is (array, the size of each dimension).  Of
+ * operands and results as they have to be. */
+bool custom_call_slices_to_dynamic(const HloInstruction *instruction);
+bool custom_call_pads_to_static(const HloInstruction *instruction);
+
 /* "lapack_spotrf_ffi" for |routine| "potrf": JAX's name of a LAPACK routine for any of the four types. */
 bool custom_call_is_lapack(StringView target, StringView routine);
 

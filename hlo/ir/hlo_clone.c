@@ -118,6 +118,13 @@ static StackFrameTables copy_stack_frames(Arena *arena, const StackFrameTables *
   return copy;
 }
 
+static void copy_sizes(HloModule *copy, const HloModule *module) {
+  for (int64_t i = 0; i < module->parameter_sizes.count; i++)
+    array_push(&copy->parameter_sizes, copy->arena, module->parameter_sizes.data[i]);
+  for (int64_t i = 0; i < module->result_sizes.count; i++)
+    array_push(&copy->result_sizes, copy->arena, module->result_sizes.data[i]);
+}
+
 static void copy_aliases(HloModule *copy, const HloModule *module) {
   Arena *arena = copy->arena;
   for (int64_t i = 0; i < module->aliases.count; i++) {
@@ -142,6 +149,7 @@ static void copy_header(HloModule *copy, const HloModule *module) {
   copy->entry_layout.parameters =
       COPY_ARRAY(arena, const Shape *, module->entry_layout.parameters, module->entry_layout.parameter_count);
   copy_aliases(copy, module);
+  copy_sizes(copy, module);
   copy->replica_count = module->replica_count;
   copy->num_partitions = module->num_partitions;
   copy->spmd_parameters_present = module->spmd_parameters_present;

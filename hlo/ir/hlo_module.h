@@ -32,6 +32,11 @@ typedef struct EntryLayout {
   const Shape *result;
 } EntryLayout;
 
+/* The size of a dimension of a leaf of the parameters or results, as a leaf of its own.  Tuples are flattened. */
+typedef struct LeafSize {
+  int64_t leaf, dimension, size_leaf;
+} LeafSize;
+
 /* Rows of the stack-frame tables; numbers count from 1, 0 means none. */
 typedef struct FileLocation {
   int32_t file_name_id, function_name_id, line, end_line, column, end_column;
@@ -66,6 +71,8 @@ struct HloModule {
   EntryLayout entry_layout;
   ARRAY(InputOutputAlias) aliases;
   ARRAY(BufferDonor) donors;
+  /* Of leaves whose size is set at run time, once that is a number beside them (dynamic-size-expander). */
+  ARRAY(LeafSize) parameter_sizes, result_sizes;
   bool alias_passthrough_params;
   int64_t replica_count, num_partitions;
   bool spmd_parameters_present, spmd_output_present; /* allow_spmd_sharding_propagation_to_… */

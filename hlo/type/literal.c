@@ -36,9 +36,16 @@ static void literal_copy_data(Literal *to, const Literal *from) {
   }
 }
 
+void literal_copy_sizes(Arena *arena, Literal *to, const Literal *from) {
+  to->sizes = from->sizes ? ARENA_COPY_ARRAY(arena, int64_t, from->sizes, from->shape->rank) : NULL;
+  for (int i = 0; shape_is_tuple(to->shape) && i < to->shape->tuple_size; i++)
+    literal_copy_sizes(arena, &to->tuple[i], &from->tuple[i]);
+}
+
 Literal *literal_copy(Arena *arena, const Literal *literal) {
   Literal *copy = literal_create(arena, literal->shape);
   literal_copy_data(copy, literal);
+  literal_copy_sizes(arena, copy, literal);
   return copy;
 }
 

@@ -13,11 +13,15 @@ typedef struct Literal {
   void *data;            /* arrays; 64-byte aligned */
   struct Literal *tuple; /* tuples: shape->tuple_size elements */
   bool elided;           /* the text said {...}: data is zeroes and must not be used */
+  const int64_t *sizes;  /* arrays whose size is set at run time: that of each dimension, at most the shape's, which the
+                            data have; NULL: the shape's */
 } Literal;
 
 /* Zeroed storage in |arena| for every leaf.  The element count must fit (check shape_byte_size first). */
 Literal *literal_create(Arena *arena, const Shape *shape);
 Literal *literal_copy(Arena *arena, const Literal *literal);
+/* The sizes of all leaves, not their data; both are of one shape. */
+void literal_copy_sizes(Arena *arena, Literal *to, const Literal *from);
 
 /* Bitwise equality of shape (layout ignored) and data; elided ones of one shape are equal. */
 bool literal_equal(const Literal *a, const Literal *b);

@@ -1,289 +1,388 @@
-#include "base/array.h"
-#include "hlo/type/float_types.h"
-#include "passes/expand/graph_builder.h"
+#include "hlo/ir/custom_call.h"
+#include "passes/cleanup/shape_coercion.h"
+#include "passes/expand/dynamic_sizes.h"
 
-/* Sizes that are set at run time: arrays become as large as they can be, and who sums over them leaves out what lies
- * behind the size.  Done where everything that sees the size is elementwise, moves whole dimensions, asks for it, is a
- * result of the module, or is a reduction over the dimension by an operation with an identity; other set-dimension-size
- * stays.  A result of dynamic size becomes one of its bound, and its sizes are further results behind all others. */
-typedef struct SizedMember {
-  HloInstruction *value;
-  int64_t dimension; /* of it that has the size */
-} SizedMember;
+/* Arrays whose size is set at run time become as large as they can be; their sizes are numbers beside them, and whoever
+ * reads more of an array than is there has it masked.  Sizes come from set-dimension-size, from dynamic-reshape, from
+ * custom calls of XLA's that do the same, and with parameters; they go through loops and branches as values of their
+ * own.  The sizes of the entry's parameters and results are further parameters and results behind all others. */
+typedef struct Expansion {
+  DynamicSizes sizes;
+  HloModule *module;
+  Arena *scratch;
+  const Shape *result; /* as the module's text has it */
+  IntMap seen;         /* computations whose sizes are known */
+} Expansion;
 
-typedef struct SizedArray {
-  GraphBuilder *builder;
-  HloInstruction *size;       /* s32[], within the bound */
-  ARRAY(SizedMember) members; /* the set-dimension-size first */
-  IntMap known;               /* dimensions by their ids */
-} SizedArray;
+static Status expand_computation(Expansion *expansion, HloComputation *computation);
 
-/* --- reductions --- */
+/* --- sizes of a whole value, one after the other --- */
 
-static bool reducing_opcode(const HloInstruction *reduce, HloOpcode *out_opcode) {
-  const HloComputation *region = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY);
-  const HloInstruction *root = region->root;
-  *out_opcode = root->opcode;
-  return reduce->operand_count == 2 && root->operand_count == 2 && root->operands[0]->opcode == HLO_PARAMETER &&
-         root->operands[1]->opcode == HLO_PARAMETER && root->operands[0] != root->operands[1];
+typedef ARRAY(HloInstruction *) InstructionArray;
+
+/* By node, then dimension. */
+typedef struct SizePlace {
+  int node;
+  int64_t dimension;
+} SizePlace;
+typedef ARRAY(SizePlace) SizePlaces;
+
+static bool is_stated(const Shape *shape, int node, int64_t dimension) {
+  const Shape *leaf = shape_node(shape, node);
+  return shape_is_array(leaf) && leaf->dynamic != NULL && leaf->dynamic[dimension];
 }
 
-static int64_t least_integer(PrimitiveType type) {
-  return type_is_signed(type) ? (int64_t)(UINT64_MAX << (type_bits(type) - 1)) : 0;
-}
-
-static int64_t greatest_integer(PrimitiveType type) {
-  return type_is_signed(type) ? ~least_integer(type) : (int64_t)(UINT64_MAX >> (64 - type_bits(type)));
-}
-
-/* What changes no result of |reduce|, everywhere in an array like |like|; NULL when there is no such value. */
-static HloInstruction *identity(GraphBuilder *builder, const HloInstruction *reduce, const Shape *like) {
-  HloOpcode opcode;
-  PrimitiveType type = reduce->shape->type;
-  bool is_float = type_is_float(type) && float_has_infinity(type);
-  if (!reducing_opcode(reduce, &opcode) || !(is_float || type_is_integral(type))) return NULL;
-  switch (opcode) {
-    case HLO_ADD: return is_float ? graph_real(builder, type, -0.0, like) : graph_integer(builder, type, 0, like);
-    case HLO_MULTIPLY: return is_float ? graph_real(builder, type, 1, like) : graph_integer(builder, type, 1, like);
-    case HLO_MAXIMUM:
-      return is_float ? graph_real(builder, type, -__builtin_inf(), like)
-                      : graph_integer(builder, type, least_integer(type), like);
-    case HLO_MINIMUM:
-      return is_float ? graph_real(builder, type, __builtin_inf(), like)
-                      : graph_integer(builder, type, greatest_integer(type), like);
-    default: return NULL;
-  }
-}
-
-static bool can_leave_out(const HloInstruction *reduce, const HloInstruction *value) {
-  HloOpcode opcode;
-  PrimitiveType type = reduce->shape->type;
-  if (!shape_is_array(reduce->shape) || !reducing_opcode(reduce, &opcode)) return false;
-  if (reduce->operands[0] != value || reduce->operands[1] == value) return false;
-  bool has_identity = opcode == HLO_ADD || opcode == HLO_MULTIPLY || opcode == HLO_MAXIMUM || opcode == HLO_MINIMUM;
-  return has_identity && (type_is_integral(type) || (type_is_float(type) && float_has_infinity(type)));
-}
-
-/* --- who sees the size --- */
-
-static bool has_member(const SizedArray *array, const HloInstruction *value, int64_t dimension) {
-  int64_t known;
-  return int_map_find(&array->known, (uint64_t)value->id, &known) && known == dimension;
-}
-
-/* False when it is one already, of another dimension. */
-static bool add_member(SizedArray *array, HloInstruction *value, int64_t dimension) {
-  int64_t known;
-  if (int_map_find(&array->known, (uint64_t)value->id, &known)) return known == dimension;
-  int_map_set(&array->known, (uint64_t)value->id, dimension);
-  array_push(&array->members, array->builder->scratch, ((SizedMember){value, dimension}));
-  return true;
-}
-
-static bool has_dimension(Int64List dims, int64_t dimension, int64_t *out_before) {
-  *out_before = 0;
-  for (int64_t i = 0; i < dims.count; i++) {
-    if (dims.data[i] == dimension) return true;
-    *out_before += dims.data[i] < dimension;
-  }
-  return false;
-}
-
-typedef enum Sight { SIGHT_NONE, SIGHT_MEMBER, SIGHT_UNKNOWN } Sight;
-
-/* What |user| makes of a member: nothing of that size, an array with it along |*out_dimension|, or nobody knows. */
-static Sight sight_of(const HloInstruction *user, const SizedMember *member, int64_t *out_dimension) {
-  const HloInstruction *value = member->value;
-  Int64List dims = hlo_instruction_ints(user, HLO_ATTR_DIMENSIONS);
-  *out_dimension = member->dimension;
-  int64_t before;
-  switch (user->opcode) {
-    case HLO_GET_DIMENSION_SIZE: return SIGHT_NONE;
-    case HLO_TUPLE: return user == user->parent->module->entry->root ? SIGHT_NONE : SIGHT_UNKNOWN;
-    case HLO_SET_DIMENSION_SIZE:
-      return user->operands[0] == value && dims.data[0] != member->dimension ? SIGHT_MEMBER : SIGHT_UNKNOWN;
-    case HLO_REDUCE:
-      if (has_dimension(dims, member->dimension, &before))
-        return can_leave_out(user, value) ? SIGHT_NONE : SIGHT_UNKNOWN;
-      if (user->operand_count != 2 || user->operands[0] != value || user->operands[1] == value) return SIGHT_UNKNOWN;
-      *out_dimension -= before;
-      return SIGHT_MEMBER;
-    case HLO_BROADCAST: *out_dimension = dims.data[member->dimension]; return SIGHT_MEMBER;
-    case HLO_TRANSPOSE:
-      for (*out_dimension = 0; dims.data[*out_dimension] != member->dimension;) ++*out_dimension;
-      return SIGHT_MEMBER;
-    default:
-      return hlo_opcode_has(user->opcode, OP_ELEMENTWISE) && shape_same_dims(user->shape, value->shape) ? SIGHT_MEMBER
-                                                                                                        : SIGHT_UNKNOWN;
-  }
-}
-
-static bool is_entry_root(const HloInstruction *value) {
-  return value == value->parent->module->entry->root;
-}
-
-/* False when somebody needs more than this pass knows. */
-static bool collect_members(SizedArray *array, HloInstruction *set, int64_t dimension) {
-  add_member(array, set, dimension);
-  for (int64_t i = 0; i < array->members.count; i++) {
-    SizedMember member = array->members.data[i];
-    if (hlo_instruction_is_root(member.value) && !is_entry_root(member.value)) return false;
-    for (int u = 0; u < member.value->user_count; u++) {
-      int64_t its;
-      Sight sight = sight_of(member.value->users[u], &member, &its);
-      if (sight == SIGHT_UNKNOWN) return false;
-      if (sight == SIGHT_MEMBER && !add_member(array, member.value->users[u], its)) return false;
+/* Where any of |values|, which are of one shape but for sizes, has one, or |stated| (may be NULL) says that it may. */
+static void find_places(Expansion *expansion, HloInstruction *const *values, int count, const Shape *stated,
+                        SizePlaces *places) {
+  const Shape *shape = count > 0 ? values[0]->shape : stated;
+  for (int node = 0; node < shape_node_count(shape); node++) {
+    const Shape *leaf = shape_node(shape, node);
+    for (int64_t d = 0; shape_is_array(leaf) && d < leaf->rank; d++) {
+      bool any = stated != NULL && is_stated(stated, node, d);
+      for (int i = 0; i < count; i++) {
+        HloInstruction *const *own = dynamic_sizes_at(&expansion->sizes, values[i], node);
+        any = any || (own && own[d]);
+      }
+      if (any) array_push(places, expansion->scratch, ((SizePlace){node, d}));
     }
   }
-  for (int64_t i = 1; i < array->members.count; i++) { /* no sizes but this one along the dimension */
-    const SizedMember *member = &array->members.data[i];
-    if (!hlo_opcode_has(member->value->opcode, OP_ELEMENTWISE)) continue;
-    for (int k = 0; k < member->value->operand_count; k++) {
-      const HloInstruction *operand = member->value->operands[k];
-      bool is_dynamic = operand->shape->dynamic != NULL && operand->shape->dynamic[member->dimension];
-      if (is_dynamic && !has_member(array, operand, member->dimension)) return false;
-    }
+}
+
+/* (value, size, size, …) */
+static HloInstruction *pack(Expansion *expansion, GraphBuilder *builder, HloInstruction *value,
+                            const SizePlaces *places) {
+  InstructionArray elements = {0};
+  array_push(&elements, expansion->scratch, value);
+  for (int64_t i = 0; i < places->count; i++) {
+    const SizePlace *place = &places->data[i];
+    array_push(&elements, expansion->scratch,
+               dynamic_size_or_bound(&expansion->sizes, builder, value, place->node, place->dimension));
   }
-  return true;
+  return graph_tuple(builder, elements.data, (int)elements.count);
 }
 
-/* --- rewriting --- */
+/* |value| is (value, size, …) from now on: its users read the first of these. */
+static void unpack(Expansion *expansion, GraphBuilder *builder, HloInstruction *value, const Shape *packed,
+                   const SizePlaces *places) {
+  hlo_instruction_set_shape(value, packed);
+  HloInstruction *first = graph_element(builder, value, 0);
+  hlo_instruction_replace_all_uses(value, first);
+  for (int64_t i = 0; i < places->count; i++)
+    dynamic_sizes_set(&expansion->sizes, first, places->data[i].node, places->data[i].dimension,
+                      graph_element(builder, value, i + 1));
+}
 
-static void rewrite_user(SizedArray *array, const SizedMember *member, HloInstruction *user) {
-  GraphBuilder *builder = array->builder;
-  HloInstruction *value = member->value;
-  const Shape *shape = value->shape;
-  Int64List dims = hlo_instruction_ints(user, HLO_ATTR_DIMENSIONS);
-  int64_t before;
-  if (user->opcode == HLO_GET_DIMENSION_SIZE && dims.data[0] == member->dimension) {
-    hlo_computation_replace_instruction(builder->computation, user, array->size);
-  } else if (user->opcode == HLO_REDUCE && has_dimension(dims, member->dimension, &before)) {
-    HloInstruction *place = graph_iota(builder, TYPE_S32, shape->dims, shape->rank, member->dimension);
-    HloInstruction *is_inside =
-        graph_compare(builder, COMPARISON_DIRECTION_LT, place, graph_splat(builder, array->size, shape));
-    HloInstruction *kept = graph_select(builder, is_inside, value, identity(builder, user, shape));
-    hlo_instruction_set_shape(kept, shape); /* it may have other sizes yet */
-    hlo_instruction_replace_operand(user, 0, kept);
+/* --- control flow --- */
+
+static void pack_parameter(Expansion *expansion, HloComputation *computation, const Shape *packed,
+                           const SizePlaces *places) {
+  HloInstruction *parameter = computation->parameters.data[0];
+  GraphBuilder builder = {computation, parameter, expansion->scratch};
+  unpack(expansion, &builder, parameter, packed, places);
+}
+
+static void pack_root(Expansion *expansion, HloComputation *computation, const SizePlaces *places) {
+  GraphBuilder builder = {computation, computation->root, expansion->scratch};
+  hlo_computation_set_root(computation, pack(expansion, &builder, computation->root, places));
+}
+
+static Status expand_while(Expansion *expansion, GraphBuilder *builder) {
+  HloInstruction *loop = builder->origin;
+  HloComputation *condition = hlo_instruction_called(loop, 0), *body = hlo_instruction_called(loop, 1);
+  SizePlaces places = {0};
+  find_places(expansion, loop->operands, 1, body->root->shape, &places);
+  const Shape *packed = NULL;
+  if (places.count > 0) {
+    HloInstruction *start = pack(expansion, builder, loop->operands[0], &places);
+    packed = start->shape;
+    hlo_instruction_replace_operand(loop, 0, start);
+    pack_parameter(expansion, condition, packed, &places);
+    pack_parameter(expansion, body, packed, &places);
   }
+  RETURN_IF_ERROR(expand_computation(expansion, condition));
+  RETURN_IF_ERROR(expand_computation(expansion, body));
+  if (packed == NULL) return STATUS_OK;
+  pack_root(expansion, body, &places);
+  unpack(expansion, builder, loop, packed, &places);
+  return STATUS_OK;
 }
 
-static void make_static(GraphBuilder *builder, const SizedMember *member) {
-  const Shape *shape = member->value->shape;
-  if (shape->dynamic == NULL) return;
-  bool *dynamic = ARENA_COPY_ARRAY(builder->scratch, bool, shape->dynamic, shape->rank);
-  dynamic[member->dimension] = false;
-  hlo_instruction_set_shape(member->value, shape_array_with(graph_shapes(builder), shape->type, shape->dims, dynamic,
-                                                            shape->rank, &shape->layout));
-}
-
-/* The module's result is what its root is now. */
-static void update_result(GraphBuilder *builder) {
-  HloModule *module = builder->computation->module;
-  HloInstruction *root = module->entry->root;
-  if (root->opcode == HLO_TUPLE) {
-    const Shape **elements = ARENA_NEW_ARRAY(builder->scratch, const Shape *, root->operand_count);
-    for (int i = 0; i < root->operand_count; i++) elements[i] = root->operands[i]->shape;
-    hlo_instruction_set_shape(root, shape_tuple(graph_shapes(builder), elements, root->operand_count));
+static Status expand_branch(Expansion *expansion, GraphBuilder *builder, int index) {
+  HloInstruction *conditional = builder->origin, *operand = conditional->operands[index + 1];
+  HloComputation *branch = hlo_instruction_called(conditional, index);
+  SizePlaces places = {0};
+  find_places(expansion, &operand, 1, NULL, &places);
+  if (places.count > 0) {
+    HloInstruction *packed = pack(expansion, builder, operand, &places);
+    hlo_instruction_replace_operand(conditional, index + 1, packed);
+    pack_parameter(expansion, branch, packed->shape, &places);
   }
-  if (module->entry_layout.present) module->entry_layout.result = root->shape;
+  return expand_computation(expansion, branch);
 }
 
-static bool begin_array(SizedArray *array, GraphBuilder *builder) {
-  HloInstruction *set = builder->origin;
-  Int64List dims = hlo_instruction_ints(set, HLO_ATTR_DIMENSIONS);
-  *array = (SizedArray){.builder = builder};
-  int_map_init(&array->known, builder->scratch);
-  return dims.count == 1 && shape_is_dynamic(set->shape) && collect_members(array, set, dims.data[0]);
-}
-
-static HloInstruction *expand_set_size(GraphBuilder *builder) {
-  HloInstruction *set = builder->origin, *operand = set->operands[0];
-  SizedArray array;
-  if (shape_is_dynamic(operand->shape) || !begin_array(&array, builder)) return NULL;
-  HloInstruction *zero = graph_zero(builder, TYPE_S32, NULL);
-  int64_t most = operand->shape->dims[array.members.data[0].dimension];
-  HloInstruction *bound = graph_integer(builder, TYPE_S32, most, NULL);
-  array.size = graph_binary(builder, HLO_MINIMUM, graph_binary(builder, HLO_MAXIMUM, set->operands[1], zero), bound);
-  for (int64_t i = 0; i < array.members.count; i++) make_static(builder, &array.members.data[i]);
-  for (int64_t i = 0; i < array.members.count; i++) {
-    HloInstruction *value = array.members.data[i].value;
-    int32_t count = value->user_count;
-    HloInstruction **users = ARENA_COPY_ARRAY(builder->scratch, HloInstruction *, value->users, count);
-    for (int32_t u = 0; u < count; u++) rewrite_user(&array, &array.members.data[i], users[u]);
-  }
-  if (builder->computation == builder->computation->module->entry) update_result(builder);
-  return operand;
-}
-
-/* --- results --- */
-
-/* Whether this pass resolves all sizes of |leaf|. */
-static bool is_resolved(HloComputation *entry, Arena *scratch, const HloInstruction *leaf) {
-  for (int64_t d = 0; d < leaf->shape->rank; d++) {
-    bool is_known = leaf->shape->dynamic == NULL || !leaf->shape->dynamic[d];
-    for (int64_t i = 0; i < entry->instructions.count && !is_known; i++) {
-      GraphBuilder builder = {entry, entry->instructions.data[i], scratch};
-      SizedArray array;
-      is_known = builder.origin->opcode == HLO_SET_DIMENSION_SIZE && begin_array(&array, &builder) &&
-                 has_member(&array, leaf, d);
-    }
-    if (!is_known) return false;
-  }
-  return true;
-}
-
-/* Puts the sizes of the module's results behind them; false when there are none, or some that stay. */
-static bool add_result_sizes(HloModule *module, Arena *scratch) {
-  HloInstruction *root = module->entry->root;
-  bool is_tuple = root->opcode == HLO_TUPLE;
-  if (!shape_is_dynamic(root->shape) || (!is_tuple && (!shape_is_array(root->shape) || module->aliases.count > 0)))
-    return false;
-  int count = is_tuple ? root->operand_count : 1;
-  GraphBuilder builder = {module->entry, root, scratch};
-  ARRAY(HloInstruction *) leaves = {0};
+static Status expand_conditional(Expansion *expansion, GraphBuilder *builder) {
+  HloInstruction *conditional = builder->origin;
+  int count = hlo_instruction_called_count(conditional);
+  HloInstruction **roots = ARENA_NEW_ARRAY(expansion->scratch, HloInstruction *, count);
   for (int i = 0; i < count; i++) {
-    HloInstruction *leaf = is_tuple ? root->operands[i] : root;
-    if (shape_is_dynamic(leaf->shape) && (!shape_is_array(leaf->shape) || !is_resolved(module->entry, scratch, leaf)))
-      return false;
-    array_push(&leaves, scratch, leaf);
+    RETURN_IF_ERROR(expand_branch(expansion, builder, i));
+    roots[i] = hlo_instruction_called(conditional, i)->root;
   }
-  for (int i = 0; i < count; i++) {
-    const Shape *shape = leaves.data[i]->shape;
-    for (int64_t d = 0; shape_is_array(shape) && shape->dynamic != NULL && d < shape->rank; d++) {
-      if (!shape->dynamic[d]) continue;
-      HloInstruction *size = graph_add(&builder, HLO_GET_DIMENSION_SIZE, shape_scalar(graph_shapes(&builder), TYPE_S32),
-                                       &leaves.data[i], 1);
-      hlo_instruction_set_ints(size, HLO_ATTR_DIMENSIONS, &d, 1);
-      array_push(&leaves, scratch, size);
-    }
-  }
-  HloInstruction *results = graph_tuple(&builder, leaves.data, (int)leaves.count);
-  hlo_computation_set_root(module->entry, results);
-  if (is_tuple) hlo_computation_remove(module->entry, root, false);
-  update_result(&builder);
-  return true;
+  SizePlaces places = {0};
+  find_places(expansion, roots, count, NULL, &places);
+  if (places.count == 0) return STATUS_OK;
+  for (int i = 0; i < count; i++) pack_root(expansion, hlo_instruction_called(conditional, i), &places);
+  unpack(expansion, builder, conditional, hlo_instruction_called(conditional, 0)->root->shape, &places);
+  return STATUS_OK;
 }
 
-static const GraphRuleRow rules[] = {{HLO_SET_DIMENSION_SIZE, expand_set_size}};
+/* --- values that are others' --- */
 
-/* Whose sizes would come with the value. */
-static Status check_parameters(const HloModule *module, DiagSink *diag) {
-  for (int64_t i = 0; i < module->entry->parameters.count; i++) {
-    const HloInstruction *parameter = module->entry->parameters.data[i];
-    if (shape_is_dynamic(parameter->shape))
-      return diag_error(diag, STATUS_UNSUPPORTED, parameter->loc, "unsupported-dynamic",
-                        "parameter '%.*s' has a dynamic size, which nobody passes", SV_ARG(parameter->name));
+static Status forward(Expansion *expansion, GraphBuilder *builder) {
+  dynamic_sizes_copy(&expansion->sizes, builder->origin, 0, builder->origin->operands[0], 0);
+  return STATUS_OK;
+}
+
+static Status forward_tuple(Expansion *expansion, GraphBuilder *builder) {
+  const HloInstruction *tuple = builder->origin;
+  for (int i = 0; i < tuple->operand_count; i++)
+    dynamic_sizes_copy(&expansion->sizes, tuple, shape_node_child(tuple->shape, 0, i), tuple->operands[i], 0);
+  return STATUS_OK;
+}
+
+static Status forward_element(Expansion *expansion, GraphBuilder *builder) {
+  const HloInstruction *element = builder->origin, *tuple = element->operands[0];
+  int node = shape_node_child(tuple->shape, 0, hlo_instruction_int(element, HLO_ATTR_INDEX, 0));
+  dynamic_sizes_copy(&expansion->sizes, element, 0, tuple, node);
+  return STATUS_OK;
+}
+
+/* --- who sets and asks for sizes --- */
+
+static Status expand_get_size(Expansion *expansion, GraphBuilder *builder) {
+  HloInstruction *get = builder->origin;
+  HloInstruction *size = dynamic_size_or_bound(&expansion->sizes, builder, get->operands[0], 0,
+                                               hlo_instruction_ints(get, HLO_ATTR_DIMENSIONS).data[0]);
+  hlo_computation_replace_instruction(builder->computation, get, size);
+  return STATUS_OK;
+}
+
+/* Stands there, as the value with these sizes, until all sizes are known. */
+static bool sets_sizes(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_SET_DIMENSION_SIZE || custom_call_slices_to_dynamic(instruction);
+}
+
+/* (array, size of each dimension) → the array. */
+static Status expand_slice_to_dynamic(Expansion *expansion, GraphBuilder *builder) {
+  const HloInstruction *call = builder->origin;
+  for (int64_t d = 0; d < call->shape->rank; d++) {
+    if (!is_stated(call->shape, 0, d)) continue;
+    HloInstruction *size = dynamic_size_given(&expansion->sizes, builder, call->operands[d + 1], call->shape->dims[d]);
+    dynamic_sizes_set(&expansion->sizes, call, 0, d, size);
   }
   return STATUS_OK;
 }
 
+/* The array → (the array, size of each dimension). */
+static Status expand_pad_to_static(Expansion *expansion, GraphBuilder *builder) {
+  HloInstruction *call = builder->origin, *array = call->operands[0];
+  InstructionArray elements = {0};
+  array_push(&elements, expansion->scratch, array);
+  for (int64_t d = 0; d < array->shape->rank; d++)
+    array_push(&elements, expansion->scratch, dynamic_size_or_bound(&expansion->sizes, builder, array, 0, d));
+  HloInstruction *tuple = graph_tuple(builder, elements.data, (int)elements.count);
+  dynamic_sizes_copy(&expansion->sizes, tuple, shape_node_child(tuple->shape, 0, 0), array, 0);
+  hlo_computation_replace_instruction(builder->computation, call, tuple);
+  return STATUS_OK;
+}
+
+/* --- everything else --- */
+
+static Status expand_operation(Expansion *expansion, GraphBuilder *builder) {
+  HloInstruction *operation = builder->origin, *result;
+  RETURN_IF_ERROR(dynamic_sizes_infer(&expansion->sizes, builder));
+  bool sees_sizes = false;
+  for (int i = 0; i < operation->operand_count; i++)
+    sees_sizes = sees_sizes || dynamic_sizes_any(&expansion->sizes, operation->operands[i]);
+  if (!sees_sizes && operation->opcode != HLO_DYNAMIC_RESHAPE) return STATUS_OK;
+  RETURN_IF_ERROR(dynamic_operands_hide(&expansion->sizes, builder, &result));
+  if (result == NULL) return STATUS_OK;
+  dynamic_sizes_copy(&expansion->sizes, result, 0, operation, 0);
+  hlo_computation_replace_instruction(builder->computation, operation, result);
+  return STATUS_OK;
+}
+
+/* What comes from outside has sizes that nobody knows. */
+static Status expand_outside(Expansion *expansion, GraphBuilder *builder) {
+  const HloInstruction *call = builder->origin;
+  if (custom_call_pads_to_static(call)) return expand_pad_to_static(expansion, builder);
+  if (custom_call_slices_to_dynamic(call)) return expand_slice_to_dynamic(expansion, builder);
+  if (shape_is_dynamic(call->shape)) return dynamic_sizes_refuse(&expansion->sizes, call, call);
+  return expand_operation(expansion, builder);
+}
+
+typedef Status ExpandRule(Expansion *expansion, GraphBuilder *builder);
+
+static ExpandRule *const rules[HLO_OPCODE_COUNT] = {
+    [HLO_ADD_DEPENDENCY] = forward,
+    [HLO_BITCAST] = forward,
+    [HLO_CALL] = expand_outside,
+    [HLO_CONDITIONAL] = expand_conditional,
+    [HLO_COPY] = forward,
+    [HLO_CUSTOM_CALL] = expand_outside,
+    [HLO_DOMAIN] = forward,
+    [HLO_FUSION] = expand_outside,
+    [HLO_GET_DIMENSION_SIZE] = expand_get_size,
+    [HLO_GET_TUPLE_ELEMENT] = forward_element,
+    [HLO_INFEED] = expand_outside,
+    [HLO_OPT_BARRIER] = forward,
+    [HLO_RECV] = expand_outside,
+    [HLO_TUPLE] = forward_tuple,
+    [HLO_WHILE] = expand_while,
+};
+
+static Status expand_computation(Expansion *expansion, HloComputation *computation) {
+  int64_t count;
+  HloInstruction **order = hlo_computation_post_order(computation, expansion->scratch, &count);
+  if (pointer_map_get(&expansion->seen, computation)) return STATUS_OK;
+  pointer_map_set(&expansion->seen, computation, computation);
+  for (int64_t i = 0; i < count; i++) {
+    GraphBuilder builder = {computation, order[i], expansion->scratch};
+    ExpandRule *rule = rules[order[i]->opcode];
+    if (order[i]->opcode == HLO_PARAMETER) continue;
+    RETURN_IF_ERROR(rule ? rule(expansion, &builder) : expand_operation(expansion, &builder));
+  }
+  return STATUS_OK;
+}
+
+/* --- the boundary --- */
+
+static int64_t leaves_before(const Shape *shape, int node) {
+  int64_t count = 0;
+  for (int i = 0; i < node; i++) count += !shape_is_tuple(shape_node(shape, i));
+  return count;
+}
+
+/* A parameter for each size of a parameter. */
+static void add_parameter_sizes(Expansion *expansion) {
+  HloModule *module = expansion->module;
+  HloComputation *entry = module->entry;
+  const Shape *scalar = shape_scalar(module->shapes, TYPE_S32);
+  int64_t count = entry->parameters.count, leaf = 0, size_leaf = 0;
+  for (int64_t i = 0; i < count; i++) size_leaf += shape_leaf_count(entry->parameters.data[i]->shape);
+  for (int64_t i = 0; i < count; i++) {
+    HloInstruction *parameter = entry->parameters.data[i];
+    GraphBuilder builder = {entry, parameter, expansion->scratch};
+    SizePlaces places = {0};
+    find_places(expansion, NULL, 0, parameter->shape, &places);
+    for (int64_t k = 0; k < places.count; k++) {
+      SizePlace place = places.data[k];
+      StringView name = sv_printf(expansion->scratch, "%.*s.size", SV_ARG(parameter->name));
+      HloInstruction *size = hlo_computation_add_parameter(entry, entry->parameters.count, scalar, name);
+      hlo_instruction_inherit_metadata(size, parameter);
+      int64_t bound = shape_node(parameter->shape, place.node)->dims[place.dimension];
+      dynamic_sizes_set(&expansion->sizes, parameter, place.node, place.dimension,
+                        dynamic_size_given(&expansion->sizes, &builder, size, bound));
+      array_push(&module->parameter_sizes, module->arena,
+                 ((LeafSize){leaf + leaves_before(parameter->shape, place.node), place.dimension, size_leaf++}));
+    }
+    leaf += shape_leaf_count(parameter->shape);
+  }
+}
+
+/* The result is its elements, or itself, and behind them the sizes that its shape says it has. */
+static void add_result_sizes(Expansion *expansion) {
+  HloModule *module = expansion->module;
+  HloInstruction *root = module->entry->root;
+  GraphBuilder builder = {module->entry, root, expansion->scratch};
+  SizePlaces places = {0};
+  find_places(expansion, NULL, 0, expansion->result, &places);
+  if (places.count == 0) return;
+  bool is_tuple = shape_is_tuple(root->shape);
+  InstructionArray elements = {0};
+  for (int i = 0; i < (is_tuple ? root->shape->tuple_size : 1); i++)
+    array_push(&elements, expansion->scratch, is_tuple ? graph_element(&builder, root, i) : root);
+  int64_t size_leaf = shape_leaf_count(root->shape);
+  for (int64_t i = 0; i < places.count; i++) {
+    SizePlace place = places.data[i];
+    array_push(&elements, expansion->scratch,
+               dynamic_size_or_bound(&expansion->sizes, &builder, root, place.node, place.dimension));
+    array_push(&module->result_sizes, module->arena,
+               ((LeafSize){leaves_before(root->shape, place.node), place.dimension, size_leaf++}));
+  }
+  hlo_computation_set_root(module->entry, graph_tuple(&builder, elements.data, (int)elements.count));
+  for (int64_t i = 0; i < module->aliases.count && !is_tuple; i++)
+    module->aliases.data[i].output = (ShapeIndex){1, ARENA_NEW_ARRAY(module->arena, int64_t, 1)}; /* element 0 */
+}
+
+static void update_entry_layout(HloModule *module) {
+  EntryLayout *layout = &module->entry_layout;
+  if (!layout->present) return;
+  int64_t count = module->entry->parameters.count;
+  const Shape **parameters = ARENA_NEW_ARRAY(module->arena, const Shape *, count);
+  for (int64_t i = 0; i < count; i++) parameters[i] = module->entry->parameters.data[i]->shape;
+  layout->parameter_count = count;
+  layout->parameters = parameters;
+  layout->result = module->entry->root->shape;
+}
+
+/* --- shapes --- */
+
+static const Shape *static_shape(Expansion *expansion, const Shape *shape) {
+  ShapeTable *shapes = expansion->module->shapes;
+  if (!shape_is_dynamic(shape)) return shape;
+  if (shape_is_array(shape))
+    return shape_array_with(shapes, shape->type, shape->dims, NULL, shape->rank, &shape->layout);
+  if (!shape_is_tuple(shape)) return shape;
+  const Shape **elements = ARENA_NEW_ARRAY(expansion->scratch, const Shape *, shape->tuple_size);
+  for (int i = 0; i < shape->tuple_size; i++) elements[i] = static_shape(expansion, shape->tuple[i]);
+  return shape_tuple(shapes, elements, shape->tuple_size);
+}
+
+/* Sizes in computations that are applied, and in kernels, have nobody who follows them. */
+static Status make_static(Expansion *expansion, HloComputation *computation) {
+  bool is_seen = pointer_map_get(&expansion->seen, computation) != NULL;
+  for (int64_t i = computation->instructions.count - 1; i >= 0; i--) {
+    HloInstruction *instruction = computation->instructions.data[i];
+    if (!is_seen && (shape_is_dynamic(instruction->shape) || sets_sizes(instruction)))
+      return dynamic_sizes_refuse(&expansion->sizes, instruction, instruction);
+    hlo_instruction_set_shape(instruction, static_shape(expansion, instruction->shape));
+  }
+  for (int64_t i = computation->instructions.count - 1; i >= 0; i--) {
+    HloInstruction *instruction = computation->instructions.data[i];
+    if (!sets_sizes(instruction)) continue;
+    HloInstruction *array = instruction->operands[0];
+    hlo_computation_replace_instruction(computation, instruction, shape_coerce(array, instruction->shape));
+  }
+  return STATUS_OK;
+}
+
+static bool is_dynamic(const HloModule *module) {
+  for (int64_t i = 0; i < module->computations.count; i++) {
+    const HloInstructionArray *instructions = &module->computations.data[i]->instructions;
+    for (int64_t k = 0; k < instructions->count; k++)
+      if (shape_is_dynamic(instructions->data[k]->shape) || sets_sizes(instructions->data[k])) return true;
+  }
+  return false;
+}
+
 static Status run_dynamic_size_expander(HloPassContext *context, HloModule *module, bool *out_changed) {
-  RETURN_IF_ERROR(check_parameters(module, context->diag));
-  *out_changed |= add_result_sizes(module, context->scratch);
-  return graph_apply_rules(context, module, rules, 1, out_changed);
+  if (!is_dynamic(module)) return STATUS_OK;
+  *out_changed = true;
+  Expansion expansion = {.module = module, .scratch = context->scratch, .result = module->entry->root->shape};
+  dynamic_sizes_init(&expansion.sizes, context->scratch, context->diag);
+  int_map_init(&expansion.seen, context->scratch);
+  add_parameter_sizes(&expansion);
+  RETURN_IF_ERROR(expand_computation(&expansion, module->entry));
+  add_result_sizes(&expansion);
+  for (int64_t i = 0; i < module->computations.count; i++)
+    RETURN_IF_ERROR(make_static(&expansion, module->computations.data[i]));
+  update_entry_layout(module);
+  return STATUS_OK;
 }
 
 const HloPass hlo_dynamic_size_expander_pass = {
     "dynamic-size-expander",
-    "arrays whose size is set at run time are as large as they can be, and masked where summed",
+    "arrays whose size is set at run time are as large as they can be, and masked where read as a whole",
     run_dynamic_size_expander, false};
