@@ -92,6 +92,18 @@ void *string_map_set(StringMap *map, StringView key, void *value) {
   return previous;
 }
 
+void **string_map_enter(StringMap *map, StringView key, Arena *keys, StringView *out_key) {
+  if (needs_growth(map->count, map->capacity)) string_map_grow(map);
+  uint64_t hash = hash_bytes(key.data, key.size);
+  struct StringMapEntry *entry = string_map_slot(map, key, hash);
+  if (!entry->used) {
+    *entry = (struct StringMapEntry){.key = sv_copy(keys, key), .hash = hash, .used = true};
+    map->count++;
+  }
+  *out_key = entry->key;
+  return &entry->value;
+}
+
 struct IntMapEntry {
   uint64_t key;
   int64_t value;

@@ -24,6 +24,10 @@ void *string_map_get(const StringMap *map, StringView key); /* NULL when absent 
 /* The key's bytes must outlive the map.  Returns the previous value or NULL. */
 void *string_map_set(StringMap *map, StringView key, void *value);
 
+/* The place of |key|'s value, to read and write until the next entry.  A key that is new is copied into |keys| and has
+ * NULL; |out_key| is the copy, or the key as it was first entered. */
+void **string_map_enter(StringMap *map, StringView key, Arena *keys, StringView *out_key);
+
 /* Keys are any 64-bit values, pointers included (cast through uintptr_t); values are 64-bit or pointers. */
 typedef struct IntMap {
   Arena *arena;

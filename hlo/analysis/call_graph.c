@@ -47,9 +47,19 @@ typedef struct GraphBuilder {
   CallContext *contexts;
   HloInstruction **callers;
   int32_t *depths;
+  const HloComputation **jumps;
   HloComputationArray order;
   ARRAY(Frame) stack;
 } GraphBuilder;
+
+/* Skip pointers of an ancestor tree (Myers, An applicative random-access stack): any depth is found in logarithmically
+ * many steps. */
+static void set_jump(GraphBuilder *builder, const HloComputation *callee, const HloComputation *caller) {
+  const HloComputation *near = builder->jumps[caller->id], *far = builder->jumps[near->id];
+  const int32_t *depths = builder->depths;
+  bool is_even = depths[caller->id] - depths[near->id] == depths[near->id] - depths[far->id];
+  builder->jumps[callee->id] = is_even ? far : caller;
+}
 
 static Status push_callee(GraphBuilder *builder, HloInstruction *site, HloComputation *callee) {
   if (!callee) {
@@ -65,6 +75,7 @@ static Status push_callee(GraphBuilder *builder, HloInstruction *site, HloComput
   builder->contexts[callee->id] = CALL_CONTEXT_SEQUENTIAL;
   builder->callers[callee->id] = site;
   builder->depths[callee->id] = builder->depths[site->parent->id] + 1;
+  set_jump(builder, callee, site->parent);
   array_push(&builder->stack, builder->arena, ((Frame){callee, 0, 0}));
   return STATUS_OK;
 }
@@ -110,8 +121,10 @@ Status call_graph_build(Arena *arena, const HloModule *module, DiagSink *diag, c
                           .diag = diag,
                           .contexts = ARENA_NEW_ARRAY(arena, CallContext, count),
                           .callers = ARENA_NEW_ARRAY(arena, HloInstruction *, count),
-                          .depths = ARENA_NEW_ARRAY(arena, int32_t, count)};
+                          .depths = ARENA_NEW_ARRAY(arena, int32_t, count),
+                          .jumps = ARENA_NEW_ARRAY(arena, const HloComputation *, count)};
   builder.contexts[module->entry->id] = CALL_CONTEXT_SEQUENTIAL;
+  builder.jumps[module->entry->id] = module->entry;
   array_push(&builder.stack, arena, ((Frame){module->entry, 0, 0}));
   while (builder.stack.count > 0) RETURN_IF_ERROR(step(&builder));
   for (int64_t i = 0; i < builder.order.count; i++) RETURN_IF_ERROR(mark_embedded(&builder, builder.order.data[i]));
@@ -120,6 +133,7 @@ Status call_graph_build(Arena *arena, const HloModule *module, DiagSink *diag, c
   graph->contexts = builder.contexts;
   graph->callers = builder.callers;
   graph->depths = builder.depths;
+  graph->jumps = builder.jumps;
   graph->sequential_count = (int32_t)builder.order.count;
   graph->sequential = builder.order.data;
   *out_graph = graph;
@@ -136,17 +150,37 @@ HloInstruction *call_graph_caller(const CallGraph *graph, const HloComputation *
   return graph->callers[computation->id];
 }
 
+/* What calls |computation|, directly or not, at |depth|; itself when that is its own. */
+static const HloComputation *caller_at(const CallGraph *graph, const HloComputation *computation, int32_t depth) {
+  while (graph->depths[computation->id] > depth) {
+    const HloComputation *jump = graph->jumps[computation->id];
+    computation = graph->depths[jump->id] >= depth ? jump : graph->callers[computation->id]->parent;
+  }
+  return computation;
+}
+
 const HloInstruction *call_graph_ancestor(const CallGraph *graph, const HloInstruction *instruction,
                                           const HloComputation *ancestor) {
-  while (instruction && instruction->parent != ancestor) instruction = call_graph_caller(graph, instruction->parent);
-  return instruction;
+  if (instruction == NULL || instruction->parent == ancestor) return instruction;
+  if (!call_graph_is_sequential(graph, instruction->parent) || !call_graph_is_sequential(graph, ancestor)) return NULL;
+  int32_t depth = graph->depths[ancestor->id];
+  if (graph->depths[instruction->parent->id] <= depth) return NULL;
+  const HloInstruction *site = graph->callers[caller_at(graph, instruction->parent, depth + 1)->id];
+  return site->parent == ancestor ? site : NULL;
 }
 
 const HloComputation *call_graph_common(const CallGraph *graph, const HloInstruction **a, const HloInstruction **b) {
-  while ((*a)->parent != (*b)->parent) {
-    int32_t depth_a = graph->depths[(*a)->parent->id], depth_b = graph->depths[(*b)->parent->id];
-    if (depth_a >= depth_b) *a = call_graph_caller(graph, (*a)->parent);
-    if (depth_b >= depth_a) *b = call_graph_caller(graph, (*b)->parent);
+  int32_t depth = graph->depths[(*a)->parent->id], depth_b = graph->depths[(*b)->parent->id];
+  if (depth_b < depth) depth = depth_b;
+  const HloComputation *of_a = caller_at(graph, (*a)->parent, depth), *of_b = caller_at(graph, (*b)->parent, depth);
+  while (of_a != of_b) {
+    /* At equal depths jumps are equally long. */
+    const HloComputation *jump_a = graph->jumps[of_a->id], *jump_b = graph->jumps[of_b->id];
+    bool is_far = jump_a != jump_b;
+    of_a = is_far ? jump_a : graph->callers[of_a->id]->parent;
+    of_b = is_far ? jump_b : graph->callers[of_b->id]->parent;
   }
-  return (*a)->parent;
+  *a = call_graph_ancestor(graph, *a, of_a);
+  *b = call_graph_ancestor(graph, *b, of_a);
+  return of_a;
 }

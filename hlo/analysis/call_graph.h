@@ -12,9 +12,10 @@ typedef enum CallContext {
 
 typedef struct CallGraph {
   const HloModule *module;
-  const CallContext *contexts;    /* by computation id */
-  HloInstruction *const *callers; /* by computation id: the only control-flow site; NULL for the entry */
-  const int32_t *depths;          /* by computation id: call sites between it and the entry */
+  const CallContext *contexts;        /* by computation id */
+  HloInstruction *const *callers;     /* by computation id: the only control-flow site; NULL for the entry */
+  const int32_t *depths;              /* by computation id: call sites between it and the entry */
+  const HloComputation *const *jumps; /* by computation id: a far caller of a caller, for searches upwards */
   int32_t sequential_count;
   HloComputation *const *sequential; /* callees before callers, the entry last */
 } CallGraph;

@@ -151,13 +151,19 @@ void hlo_computation_remove(HloComputation *computation, HloInstruction *instruc
   if (computation->slot_limit > 2 * computation->instructions.count + 64) renumber(computation);
 }
 
+/* |effects|: by computation id, or NULL where it is not known. */
+static bool has_effect(const HloInstruction *instruction, const bool *effects) {
+  if (effects == NULL) return hlo_instruction_has_side_effect(instruction);
+  return hlo_instruction_has_effect(instruction, effects);
+}
+
 /* Marks by slot what the root, parameters and side effects need. */
-static void mark_live(const HloComputation *computation, bool *live, HloInstruction **stack) {
+static void mark_live(const HloComputation *computation, const bool *effects, bool *live, HloInstruction **stack) {
   int64_t depth = 0;
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     HloInstruction *instruction = computation->instructions.data[i];
-    bool wanted = instruction == computation->root || instruction->opcode == HLO_PARAMETER ||
-                  hlo_instruction_has_side_effect(instruction);
+    bool wanted =
+        instruction == computation->root || instruction->opcode == HLO_PARAMETER || has_effect(instruction, effects);
     if (!wanted || live[instruction->slot]) continue;
     live[instruction->slot] = true;
     stack[depth++] = instruction;
@@ -173,7 +179,7 @@ static void mark_live(const HloComputation *computation, bool *live, HloInstruct
   }
 }
 
-int64_t hlo_computation_remove_dead(HloComputation *computation) {
+static int64_t remove_dead(HloComputation *computation, const bool *effects) {
   enum { FEW = 64 }; /* most computations are regions of some instructions */
   bool few_live[FEW] = {false}, *live = few_live;
   HloInstruction *few_stack[FEW], **stack = few_stack;
@@ -184,7 +190,7 @@ int64_t hlo_computation_remove_dead(HloComputation *computation) {
     live = ARENA_NEW_ARRAY(scratch, bool, computation->slot_limit);
     stack = ARENA_NEW_ARRAY(scratch, HloInstruction *, list->count);
   }
-  mark_live(computation, live, stack);
+  mark_live(computation, effects, live, stack);
   int64_t kept = 0, before = list->count;
   for (int64_t i = 0; i < before; i++) {
     if (!live[list->data[i]->slot]) bequeath_control(list->data[i]);
@@ -202,6 +208,26 @@ int64_t hlo_computation_remove_dead(HloComputation *computation) {
   if (kept < before) renumber(computation);
   if (scratch != NULL) arena_destroy(scratch);
   return before - kept;
+}
+
+int64_t hlo_computation_remove_dead(HloComputation *computation) {
+  return remove_dead(computation, NULL);
+}
+
+int64_t hlo_module_remove_dead(HloModule *module) {
+  Arena *scratch = arena_create();
+  bool *effects = ARENA_NEW_ARRAY(scratch, bool, module->next_computation_id + 1);
+  int64_t count, removed = 0;
+  HloComputation **order = hlo_module_post_order(module, scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    const HloInstructionArray *list = &order[i]->instructions;
+    bool *found = &effects[order[i]->id];
+    for (int64_t k = 0; k < list->count && !*found; k++) *found = hlo_instruction_has_effect(list->data[k], effects);
+  }
+  for (int64_t i = 0; i < module->computations.count; i++)
+    removed += remove_dead(module->computations.data[i], effects);
+  arena_destroy(scratch);
+  return removed;
 }
 
 void hlo_computation_replace_instruction(HloComputation *computation, HloInstruction *old,

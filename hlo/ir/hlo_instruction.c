@@ -301,13 +301,34 @@ HloComputation *hlo_instruction_computation(const HloInstruction *instruction, H
   return attr ? attr->value.computation : NULL;
 }
 
+static int32_t named_computations(const HloAttr *attr) {
+  switch (hlo_attr_info(attr->id)->kind) {
+    case HLO_ATTR_KIND_COMPUTATION: return 1;
+    case HLO_ATTR_KIND_COMPUTATION_LIST: return (int32_t)attr->value.computations.count;
+    default: return 0;
+  }
+}
+
+/* What is kept beside the attributes, before |attr| goes. */
+static void forget_attr(HloInstruction *instruction, const HloAttr *attr) {
+  instruction->called_count -= named_computations(attr);
+  if (attr->id != HLO_ATTR_CONTROL_PREDECESSORS) return;
+  leave_control(instruction, attr);
+  instruction->has_control = false;
+}
+
+static void note_attr(HloInstruction *instruction, const HloAttr *attr) {
+  instruction->called_count += named_computations(attr);
+  if (attr->id != HLO_ATTR_CONTROL_PREDECESSORS) return;
+  enter_control(instruction, attr);
+  instruction->has_control = true;
+}
+
 void hlo_instruction_set_attr(HloInstruction *instruction, const HloAttr *attr) {
   HloAttr copy = *attr; /* |attr| may be one of those that move */
   HloAttr *present = find_attr(instruction, copy.id);
-  if (copy.id == HLO_ATTR_CONTROL_PREDECESSORS) {
-    if (present) leave_control(instruction, present);
-    enter_control(instruction, &copy);
-  }
+  if (present) forget_attr(instruction, present);
+  note_attr(instruction, &copy);
   if (present) {
     *present = copy;
     return;
@@ -339,7 +360,7 @@ void hlo_instruction_set_computation(HloInstruction *instruction, HloAttrId id, 
 void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id) {
   HloAttr *attr = find_attr(instruction, id);
   if (!attr) return;
-  if (id == HLO_ATTR_CONTROL_PREDECESSORS) leave_control(instruction, attr);
+  forget_attr(instruction, attr);
   int32_t index = (int32_t)(attr - instruction->attrs);
   int32_t rest = --instruction->attr_count - index;
   memmove(attr, attr + 1, (size_t)rest * sizeof(HloAttr));
@@ -361,44 +382,37 @@ const HloMetadata *hlo_instruction_metadata(const HloInstruction *instruction) {
 
 /* --- called computations --- */
 
-/* The place of the |index|th called computation, NULL beyond the last; |out_count|, if given, their number. */
-static HloComputation **find_called(const HloInstruction *instruction, int index, int *out_count) {
-  int count = 0;
-  HloComputation **found = NULL;
+/* The place of the |index|th called computation, NULL beyond the last. */
+static HloComputation **find_called(const HloInstruction *instruction, int index) {
   const HloOpcodeInfo *info = hlo_opcode_info(instruction->opcode);
-  for (int i = 0; instruction->attr_count > 0 && i < info->attr_count; i++) {
+  if (index < 0 || index >= instruction->called_count) return NULL;
+  for (int i = 0; i < info->attr_count; i++) {
     HloAttrKind kind = hlo_attr_info(info->attrs[i].id)->kind;
     if (kind != HLO_ATTR_KIND_COMPUTATION && kind != HLO_ATTR_KIND_COMPUTATION_LIST) continue;
     HloAttr *attr = find_attr(instruction, info->attrs[i].id);
     if (!attr) continue;
-    if (kind == HLO_ATTR_KIND_COMPUTATION) {
-      if (count == index) found = &attr->value.computation;
-      count++;
+    int32_t count = named_computations(attr);
+    if (index >= count) {
+      index -= count;
       continue;
     }
-    if (index >= count && index < count + attr->value.computations.count) {
-      found = &attr->value.computations.data[index - count];
-    }
-    count += (int)attr->value.computations.count;
+    return kind == HLO_ATTR_KIND_COMPUTATION ? &attr->value.computation : &attr->value.computations.data[index];
   }
-  if (out_count) *out_count = count;
-  return found;
+  return NULL;
 }
 
 int hlo_instruction_called_count(const HloInstruction *instruction) {
-  int count;
-  find_called(instruction, -1, &count);
-  return count;
+  return instruction->called_count;
 }
 
 HloComputation *hlo_instruction_called(const HloInstruction *instruction, int index) {
-  HloComputation **place = find_called(instruction, index, NULL);
+  HloComputation **place = find_called(instruction, index);
   XLAC_CHECK(place != NULL);
   return *place;
 }
 
 void hlo_instruction_set_called(HloInstruction *instruction, int index, HloComputation *computation) {
-  HloComputation **place = find_called(instruction, index, NULL);
+  HloComputation **place = find_called(instruction, index);
   XLAC_CHECK(place != NULL);
   for (int32_t i = 0; i < instruction->attr_count; i++) {
     HloAttr *attr = &instruction->attrs[i];
@@ -451,6 +465,14 @@ static bool computation_has_side_effect(const HloComputation *computation, bool 
     const HloInstruction *instruction = computation->instructions.data[i];
     if (has_own_side_effect(instruction)) return true;
     *out_calls |= hlo_instruction_called_count(instruction) > 0;
+  }
+  return false;
+}
+
+bool hlo_instruction_has_effect(const HloInstruction *instruction, const bool *effects) {
+  if (has_own_side_effect(instruction)) return true;
+  for (int i = 0; i < instruction->called_count; i++) {
+    if (effects[hlo_instruction_called(instruction, i)->id]) return true;
   }
   return false;
 }

@@ -24,7 +24,9 @@ struct HloInstruction {
   HloAttr *attrs;
   HloComputation *parent; /* NULL once removed */
   /* private to the room */
-  int32_t slot; /* increases along parent->instructions, below parent->slot_limit; not dense */
+  int32_t slot;         /* increases along parent->instructions, below parent->slot_limit; not dense */
+  int32_t called_count; /* computations that the attributes name */
+  bool has_control;     /* there are control predecessors */
   int32_t user_capacity, attr_capacity, operand_capacity, successor_count, successor_capacity;
   struct HloUse *uses;         /* of each operand */
   int32_t *first_uses;         /* users[u] reads this at its operand number first_uses[u], and maybe at later ones */

@@ -14,6 +14,10 @@ HloInstruction *hlo_instruction_create(HloComputation *computation, HloOpcode op
 /* Ends all that |instruction| uses: operands' users, control predecessors' successors.  Operands stay readable. */
 void hlo_instruction_detach(HloInstruction *instruction);
 
+/* As hlo_instruction_has_side_effect, where |effects| says by id which computations have some, in themselves or in what
+ * they call. */
+bool hlo_instruction_has_effect(const HloInstruction *instruction, const bool *effects);
+
 /* |attr| with other computations and instructions. */
 typedef struct HloAttrRemap {
   Arena *arena;

@@ -1,17 +1,14 @@
 #include "hlo/ir/hlo_module.h"
 
+#include <string.h>
+
 #include "hlo/ir/hlo_ir_internal.h"
 
 /* --- names --- */
 
-/* A map from name to 2·N + used: whether the name is taken, and the next suffix to try behind it (N = 0: none tried
- * yet). */
-static int64_t name_state(const StringMap *used, StringView name) {
-  return (int64_t)(intptr_t)string_map_get(used, name);
-}
-
-static void set_name_state(StringMap *used, StringView name, int64_t state) {
-  string_map_set(used, name, (void *)(intptr_t)state);
+/* 2·N + used: whether the name is taken, and the next suffix to try behind it (N = 0: none tried yet). */
+static int64_t *name_state(StringMap *used, Arena *arena, StringView name, StringView *out_name) {
+  return (int64_t *)string_map_enter(used, name, arena, out_name);
 }
 
 /* |name| without a trailing ".123". */
@@ -22,24 +19,36 @@ static StringView name_stem(StringView name) {
   return sv_sub(name, 0, dot - 1);
 }
 
+/* stem.N in |room|, which has place for it. */
+static StringView numbered_name(StringView stem, int64_t number, char *room) {
+  char digits[24];
+  int count = 0;
+  for (; number > 0; number /= 10) digits[count++] = (char)('0' + number % 10);
+  memcpy(room, stem.data, stem.size);
+  room[stem.size] = '.';
+  for (int i = 0; i < count; i++) room[stem.size + 1 + (size_t)i] = digits[count - 1 - i];
+  return (StringView){room, stem.size + 1 + (size_t)count};
+}
+
 StringView hlo_unique_name(StringMap *used, Arena *arena, StringView name) {
-  int64_t state = name_state(used, name);
-  if (!(state & 1)) {
-    StringView copy = sv_copy(arena, name);
-    set_name_state(used, copy, state | 1);
-    return copy;
+  enum { SHORT = 232, ROOM_FOR_NUMBER = 24 };
+  StringView entered;
+  int64_t *state = name_state(used, arena, name, &entered);
+  if (!(*state & 1)) {
+    *state |= 1;
+    return entered;
   }
-  StringView stem = name_stem(name);
-  state = name_state(used, stem);
-  if (state == 0) stem = sv_copy(arena, stem); /* becomes a key */
-  int64_t number = state / 2;
-  StringView candidate;
+  StringView stem = name_stem(name), ignored;
+  int64_t number = *name_state(used, arena, stem, &ignored) / 2;
+  char short_room[SHORT + ROOM_FOR_NUMBER];
+  char *room = stem.size <= SHORT ? short_room : arena_alloc(arena, stem.size + ROOM_FOR_NUMBER);
   do {
-    candidate = sv_printf(arena, "%.*s.%lld", SV_ARG(stem), (long long)++number);
-  } while (name_state(used, candidate) & 1);
-  set_name_state(used, stem, number * 2 + (state & 1));
-  set_name_state(used, candidate, name_state(used, candidate) | 1);
-  return candidate;
+    state = name_state(used, arena, numbered_name(stem, ++number, room), &entered);
+  } while (*state & 1);
+  *state |= 1;
+  state = name_state(used, arena, stem, &ignored);
+  *state = number * 2 + (*state & 1);
+  return entered;
 }
 
 /* --- building --- */

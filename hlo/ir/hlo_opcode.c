@@ -11,7 +11,7 @@
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 
-static const HloOpcodeInfo opcode_infos[HLO_OPCODE_COUNT] = {
+const HloOpcodeInfo hlo_opcode_infos[HLO_OPCODE_COUNT] = {
 #define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) \
   [HLO_##id] = {                                                                  \
       text, min, max, traits, ACCESS_##access, attrs_##id, (int)(sizeof(attrs_##id) / sizeof(attrs_##id[0])) - 1},
@@ -19,17 +19,8 @@ static const HloOpcodeInfo opcode_infos[HLO_OPCODE_COUNT] = {
 #undef HLO_OP
 };
 
-const HloOpcodeInfo *hlo_opcode_info(HloOpcode opcode) {
-  XLAC_CHECK((unsigned)opcode < HLO_OPCODE_COUNT);
-  return &opcode_infos[opcode];
-}
-
 const char *hlo_opcode_text(HloOpcode opcode) {
   return hlo_opcode_info(opcode)->text;
-}
-
-bool hlo_opcode_has(HloOpcode opcode, unsigned traits) {
-  return (hlo_opcode_info(opcode)->traits & traits) != 0;
 }
 
 /* The table is sorted by text (hlo_opcode_test.c holds it to that). */
@@ -37,7 +28,7 @@ bool hlo_opcode_from_text(StringView text, HloOpcode *out_opcode) {
   int low = 0, high = HLO_OPCODE_COUNT;
   while (low < high) {
     int middle = (low + high) / 2;
-    int order = sv_compare(text, sv_from_cstring(opcode_infos[middle].text));
+    int order = sv_compare(text, sv_from_cstring(hlo_opcode_infos[middle].text));
     if (order == 0) {
       *out_opcode = (HloOpcode)middle;
       return true;

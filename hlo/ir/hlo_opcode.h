@@ -50,9 +50,18 @@ typedef struct HloOpcodeInfo {
   int attr_count;
 } HloOpcodeInfo;
 
-const HloOpcodeInfo *hlo_opcode_info(HloOpcode opcode);
+extern const HloOpcodeInfo hlo_opcode_infos[HLO_OPCODE_COUNT];
+
+static inline const HloOpcodeInfo *hlo_opcode_info(HloOpcode opcode) {
+  XLAC_CHECK((unsigned)opcode < HLO_OPCODE_COUNT);
+  return &hlo_opcode_infos[opcode];
+}
+
+static inline bool hlo_opcode_has(HloOpcode opcode, unsigned traits) { /* any of the bits */
+  return (hlo_opcode_info(opcode)->traits & traits) != 0;
+}
+
 const char *hlo_opcode_text(HloOpcode opcode);
-bool hlo_opcode_has(HloOpcode opcode, unsigned traits); /* any of the bits */
 
 /* False when |text| names no opcode; |out_opcode| is then untouched. */
 bool hlo_opcode_from_text(StringView text, HloOpcode *out_opcode);

@@ -5,7 +5,8 @@
 
 typedef struct Frame {
   HloInstruction *instruction;
-  int64_t next; /* control predecessors, the last first, then operands */
+  int64_t control_left; /* control predecessors to see, the last first, before operands */
+  int32_t next;         /* operand */
 } Frame;
 
 typedef struct InstructionWalk {
@@ -23,18 +24,24 @@ static const HloAttr *control_of(const HloInstruction *instruction) {
 /* What |frame| has yet to see, one after the other; NULL after the last. */
 static HloInstruction *next_predecessor(Frame *frame) {
   const HloInstruction *instruction = frame->instruction;
-  const HloAttr *control = instruction->attr_count > 0 ? control_of(instruction) : NULL;
-  int64_t control_count = control ? control->value.instructions.count : 0;
-  int64_t index = frame->next++;
-  if (index < control_count) return control->value.instructions.data[control_count - 1 - index];
-  index -= control_count;
-  return index < instruction->operand_count ? instruction->operands[index] : NULL;
+  if (frame->control_left > 0) return control_of(instruction)->value.instructions.data[--frame->control_left];
+  return frame->next < instruction->operand_count ? instruction->operands[frame->next++] : NULL;
+}
+
+static void enter(InstructionWalk *walk, HloInstruction *instruction) {
+  walk->seen[instruction->slot] = true;
+  if (instruction->operand_count == 0 && !instruction->has_control) {
+    walk->order[walk->count++] = instruction;
+    return;
+  }
+  Frame frame = {.instruction = instruction};
+  if (instruction->has_control) frame.control_left = control_of(instruction)->value.instructions.count;
+  array_push(&walk->stack, walk->arena, frame);
 }
 
 static void walk_from(InstructionWalk *walk, HloInstruction *start) {
   if (walk->seen[start->slot]) return;
-  walk->seen[start->slot] = true;
-  array_push(&walk->stack, walk->arena, ((Frame){start, 0}));
+  enter(walk, start);
   while (walk->stack.count > 0) {
     Frame *frame = &array_last(&walk->stack);
     HloInstruction *next = next_predecessor(frame);
@@ -42,8 +49,7 @@ static void walk_from(InstructionWalk *walk, HloInstruction *start) {
       walk->order[walk->count++] = frame->instruction;
       walk->stack.count--;
     } else if (!walk->seen[next->slot]) {
-      walk->seen[next->slot] = true;
-      array_push(&walk->stack, walk->arena, ((Frame){next, 0}));
+      enter(walk, next);
     }
   }
 }

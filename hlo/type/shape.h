@@ -137,6 +137,8 @@ int shape_depth(const Shape *shape); /* the length of the longest path */
 /* The number of the node that is element |element| of the tuple at |node|. */
 int shape_node_child(const Shape *shape, int node, int64_t element);
 int shape_leaf_count(const Shape *shape); /* nodes that are no tuples */
+/* The leaves of the elements in front of element |element| of a tuple. */
+int shape_leaves_before(const Shape *tuple, int64_t element);
 
 /* --- text --- */
 

@@ -21,10 +21,12 @@ static int64_t add_bytes(int64_t a, int64_t b) {
 void shape_compute_tuple_facts(Arena *arena, const Shape *tuple, TupleFacts *out_facts) {
   TupleFacts facts = {.node_count = 1, .has_default_layout = true};
   int *child_nodes = ARENA_NEW_ARRAY(arena, int, tuple->tuple_size);
+  int *child_leaves = ARENA_NEW_ARRAY(arena, int, tuple->tuple_size);
   for (int i = 0; i < tuple->tuple_size; i++) {
     const Shape *element = tuple->tuple[i];
     int depth_below = shape_depth(element) + 1;
     child_nodes[i] = facts.node_count;
+    child_leaves[i] = facts.leaf_count;
     facts.node_count = saturating_add(facts.node_count, shape_node_count(element));
     facts.leaf_count = saturating_add(facts.leaf_count, shape_leaf_count(element));
     facts.depth = depth_below > facts.depth ? depth_below : facts.depth;
@@ -33,6 +35,7 @@ void shape_compute_tuple_facts(Arena *arena, const Shape *tuple, TupleFacts *out
     facts.has_default_layout &= shape_has_default_layout(element);
   }
   facts.child_nodes = child_nodes;
+  facts.child_leaves = child_leaves;
   *out_facts = facts;
 }
 
@@ -119,4 +122,8 @@ int shape_node_child(const Shape *shape, int node, int64_t element) {
   const Shape *tuple = shape_node(shape, node);
   XLAC_CHECK(tuple->type == TYPE_TUPLE && element >= 0 && element < tuple->tuple_size);
   return node + shape_tuple_facts(tuple)->child_nodes[element];
+}
+
+int shape_leaves_before(const Shape *tuple, int64_t element) {
+  return shape_tuple_facts(tuple)->child_leaves[element];
 }

@@ -13,7 +13,8 @@ typedef struct TupleFacts {
   int64_t leaf_bytes; /* -1: overflow */
   bool is_dynamic;
   bool has_default_layout;
-  const int *child_nodes; /* the number of each element within this tree */
+  const int *child_nodes;  /* the number of each element within this tree */
+  const int *child_leaves; /* leaves before each element */
 } TupleFacts;
 
 typedef struct InternedShape {

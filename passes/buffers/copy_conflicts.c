@@ -22,13 +22,16 @@ typedef struct Copier {
 
 /* --- trees of values --- */
 
-static HloInstruction *existing_element(HloInstruction *tuple, int64_t index) {
-  enum { SCAN_LIMIT = 4096 };
-  for (int i = 0; i < tuple->user_count && i < SCAN_LIMIT; i++) {
+/* By index: the first get-tuple-element of |tuple|, NULL where there is none. */
+static HloInstruction **existing_elements(const HloInstruction *tuple, Arena *scratch) {
+  HloInstruction **elements = ARENA_NEW_ARRAY(scratch, HloInstruction *, tuple->shape->tuple_size + 1);
+  for (int i = 0; i < tuple->user_count; i++) {
     HloInstruction *user = tuple->users[i];
-    if (user->opcode == HLO_GET_TUPLE_ELEMENT && hlo_instruction_int(user, HLO_ATTR_INDEX, -1) == index) return user;
+    if (user->opcode != HLO_GET_TUPLE_ELEMENT) continue;
+    HloInstruction **element = &elements[hlo_instruction_int(user, HLO_ATTR_INDEX, -1)];
+    if (*element == NULL) *element = user;
   }
-  return NULL;
+  return elements;
 }
 
 static HloInstruction *new_element(HloInstruction *tuple, int64_t index) {
@@ -39,12 +42,6 @@ static HloInstruction *new_element(HloInstruction *tuple, int64_t index) {
       hlo_instruction_attr(tuple, HLO_ATTR_METADATA); /* not the sharding, which is the whole tuple's */
   if (metadata) hlo_instruction_set_attr(element, metadata);
   return element;
-}
-
-static HloInstruction *element_of(HloInstruction *tree, int64_t index) {
-  if (tree->opcode == HLO_TUPLE) return tree->operands[index];
-  HloInstruction *element = existing_element(tree, index);
-  return element ? element : new_element(tree, index);
 }
 
 static HloInstruction *copy_of(Copier *copier, HloInstruction *value, const Shape *shape) {
@@ -68,8 +65,10 @@ static HloInstruction *with_copies(Copier *copier, HloInstruction *tree, int32_t
   if (!shape_is_tuple(tree->shape)) return copy_of(copier, tree, copier->forms ? copier->forms[node] : tree->shape);
   HloInstruction **elements = ARENA_NEW_ARRAY(copier->scratch, HloInstruction *, nodes->child_count + 1);
   const Shape **shapes = ARENA_NEW_ARRAY(copier->scratch, const Shape *, nodes->child_count + 1);
+  HloInstruction **existing = tree->opcode == HLO_TUPLE ? tree->operands : existing_elements(tree, copier->scratch);
   for (int32_t i = 0; i < nodes->child_count; i++) {
-    elements[i] = with_copies(copier, element_of(tree, i), node + nodes->children[i]);
+    HloInstruction *element = existing[i] ? existing[i] : new_element(tree, i);
+    elements[i] = with_copies(copier, element, node + nodes->children[i]);
     shapes[i] = elements[i]->shape;
   }
   const Shape *shape = shape_tuple(copier->module->shapes, shapes, nodes->child_count);
@@ -164,8 +163,15 @@ static HloInstruction *leaf_at(Copier *copier, HloInstruction *tree, int32_t nod
   while (node > 0) {
     if (tree->opcode != HLO_TUPLE) return NULL;
     const ShapeNodes *nodes = shape_nodes(&copier->shapes, tree->shape);
-    int32_t element = 0;
-    while (element + 1 < nodes->child_count && nodes->children[element + 1] <= node) element++;
+    int32_t element = 0, end = nodes->child_count; /* the last child at |node| or before it */
+    while (element + 1 < end) {
+      int32_t middle = element + (end - element) / 2;
+      if (nodes->children[middle] <= node) {
+        element = middle;
+      } else {
+        end = middle;
+      }
+    }
     tree = tree->operands[element];
     node -= nodes->children[element];
   }

@@ -4,6 +4,7 @@ void control_edges_init(ControlEdges *edges, const HloComputation *computation, 
   int_map_init(&edges->ends, scratch);
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     const HloInstruction *instruction = computation->instructions.data[i];
+    if (instruction->attr_count == 0) continue;
     const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
     if (control == NULL) continue;
     int_map_set(&edges->ends, (uint64_t)instruction->id, 1);

@@ -2,10 +2,7 @@
 
 static Status run_dce(HloPassContext *context, HloModule *module, bool *out_changed) {
   (void)context;
-  int64_t removed = 0;
-  for (int64_t i = 0; i < module->computations.count; i++) {
-    removed += hlo_computation_remove_dead(module->computations.data[i]);
-  }
+  int64_t removed = hlo_module_remove_dead(module);
   removed += hlo_module_remove_unreachable(module);
   *out_changed = removed > 0;
   return STATUS_OK;

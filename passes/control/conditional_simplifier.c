@@ -246,8 +246,10 @@ static bool read_common_results(ControlWalk *walk, const Branches *branches) {
     return true;
   }
   if (!all_roots_are_tuples(branches)) return false;
+  bool *read = ARENA_NEW_ARRAY(walk->context->scratch, bool, conditional->shape->tuple_size + 1);
+  tuple_elements_read(conditional, read);
   for (int i = 0; i < conditional->shape->tuple_size && hlo_pass_may_rewrite(walk->context); i++) {
-    if (!tuple_element_is_read(conditional, i)) continue;
+    if (!read[i]) continue;
     HloInstruction *common = common_result(branches, i, conditional->shape->tuple[i]);
     if (common == NULL) continue;
     control_walk_note(walk, "same-result", conditional);
@@ -259,23 +261,13 @@ static bool read_common_results(ControlWalk *walk, const Branches *branches) {
 
 /* --- what nobody reads --- */
 
-/* Marks what is read of |tuple|; returns how much. */
-static int find_read(const HloInstruction *tuple, bool *kept) {
-  int read = 0;
-  for (int i = 0; i < tuple->shape->tuple_size; i++) {
-    kept[i] = tuple_element_is_read(tuple, i);
-    read += kept[i];
-  }
-  return read;
-}
-
 static bool drop_results(ControlWalk *walk, Branches *branches) {
   HloInstruction *conditional = branches->conditional;
   Arena *scratch = walk->context->scratch;
   if (!shape_is_tuple(conditional->shape) || tuple_is_read_whole(conditional)) return false;
   if (conditional->user_count == 0 || !all_roots_are_tuples(branches)) return false;
   bool *kept = ARENA_NEW_ARRAY(scratch, bool, conditional->shape->tuple_size + 1);
-  int read = find_read(conditional, kept);
+  int read = tuple_elements_read(conditional, kept);
   if (read == 0 || read == conditional->shape->tuple_size) return false;
   control_walk_note(walk, "dead-result", conditional);
   TupleEdit edit = tuple_edit_make(conditional->parent->module->shapes, conditional->shape, kept, NULL, 0, scratch);
@@ -300,7 +292,7 @@ static bool drop_operands(ControlWalk *walk, const Branches *branches, int index
   if (operand->opcode != HLO_TUPLE || parameter->shape != operand->shape || tuple_is_read_whole(parameter))
     return false;
   bool *kept = ARENA_NEW_ARRAY(scratch, bool, operand->operand_count + 1);
-  if (find_read(parameter, kept) == operand->operand_count) return false;
+  if (tuple_elements_read(parameter, kept) == operand->operand_count) return false;
   control_walk_note(walk, "dead-operand", branches->conditional);
   TupleEdit edit = tuple_edit_make(parameter->parent->module->shapes, operand->shape, kept, NULL, 0, scratch);
   HloInstruction *narrow = tuple_edit_operands(&edit, operand, NULL, scratch);

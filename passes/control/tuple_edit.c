@@ -33,6 +33,17 @@ bool tuple_element_is_read(const HloInstruction *tuple, int index) {
   return false;
 }
 
+int tuple_elements_read(const HloInstruction *tuple, bool *read) {
+  int count = 0;
+  for (int i = 0; i < tuple->user_count; i++) {
+    int64_t index = is_dead(tuple->users[i]) ? -1 : trip_count_element(tuple->users[i], tuple);
+    if (index < 0 || read[index]) continue;
+    read[index] = true;
+    count++;
+  }
+  return count;
+}
+
 bool tuple_is_read_whole(const HloInstruction *tuple) {
   if (hlo_instruction_is_root(tuple)) return true;
   for (int i = 0; i < tuple->user_count; i++) {

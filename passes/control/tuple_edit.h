@@ -18,6 +18,8 @@ TupleEdit tuple_edit_make(ShapeTable *shapes, const Shape *shape, const bool *ke
 HloInstruction *tuple_element(HloInstruction *tuple, int index);
 /* Live readers of element |index| of |tuple|. */
 bool tuple_element_is_read(const HloInstruction *tuple, int index);
+/* Marks the elements that have; returns how many. */
+int tuple_elements_read(const HloInstruction *tuple, bool *read);
 /* Something reads |tuple| by other than get-tuple-element, or it is its computation's root. */
 bool tuple_is_read_whole(const HloInstruction *tuple);
 /* All readers of element |index| of |tuple| read |value|, an instruction of the same computation and shape, instead;

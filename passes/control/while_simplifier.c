@@ -66,11 +66,11 @@ static bool sink_constant(ControlWalk *walk, LoopState *state, int index) {
   return true;
 }
 
-/* What a loop only hands on is outside what it was before. */
+/* What a loop only hands on, and is read outside, is there what it was before. */
 static bool read_invariant_outside(ControlWalk *walk, LoopState *state, int index) {
   HloInstruction *init = state->init->operands[index];
   if (!may_rewrite(walk) || !loop_state_is_invariant(state, index)) return false;
-  if (!tuple_element_is_read(state->outside, index) || init->shape != state->loop->shape->tuple[index]) return false;
+  if (init->shape != state->loop->shape->tuple[index]) return false;
   control_walk_note(walk, "invariant-outside", state->loop);
   return tuple_redirect_element(state->outside, index, init);
 }
@@ -164,8 +164,11 @@ static void need_element(Needs *needs, int64_t index) {
 /* What the result, the condition and side effects need, and what those elements are made from. */
 static void find_needs(Needs *needs) {
   const LoopState *state = needs->state;
+  bool *read = ARENA_NEW_ARRAY(needs->scratch, bool, state->count + 1);
+  tuple_elements_read(state->outside, read);
+  tuple_elements_read(state->test, read);
   for (int i = 0; i < state->count; i++) {
-    if (tuple_element_is_read(state->outside, i) || tuple_element_is_read(state->test, i)) need_element(needs, i);
+    if (read[i]) need_element(needs, i);
   }
   for (int64_t i = 0; i < state->body->instructions.count; i++) {
     HloInstruction *instruction = state->body->instructions.data[i];
@@ -304,8 +307,10 @@ static void unpack_invariants(ControlWalk *walk, LoopState *state) {
 static bool simplify_state(ControlWalk *walk, LoopState *state) {
   bool changed = false;
   unpack_invariants(walk, state);
+  bool *outside = ARENA_NEW_ARRAY(walk->context->scratch, bool, state->count + 1);
+  tuple_elements_read(state->outside, outside);
   for (int i = 0; i < state->count; i++) {
-    changed |= sink_constant(walk, state, i) || read_invariant_outside(walk, state, i);
+    changed |= sink_constant(walk, state, i) || (outside[i] && read_invariant_outside(walk, state, i));
   }
   changed |= merge_twins(walk, state);
   changed |= merge_counters(walk, state);

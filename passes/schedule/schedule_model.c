@@ -117,8 +117,7 @@ static void forward_element(ModelBuilder *builder, ScheduleNode *node) {
   const Shape *tuple = node->instruction->operands[0]->shape;
   const ScheduleNode *source = node_of(builder, node->instruction->operands[0]);
   int64_t index = hlo_instruction_int(node->instruction, HLO_ATTR_INDEX, 0);
-  int64_t first = 0;
-  for (int64_t i = 0; i < index && i < tuple->tuple_size; i++) first += shape_leaf_count(tuple->tuple[i]);
+  int64_t first = shape_leaves_before(tuple, index);
   if (source != NULL && first + node->leaf_count <= source->leaf_count) {
     node->leaves = source->leaves + first;
   } else {

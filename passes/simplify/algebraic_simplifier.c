@@ -11,16 +11,19 @@ typedef struct RuleIndex {
   int counts[HLO_OPCODE_COUNT];
 } RuleIndex;
 
-static bool applies_to(const AlgebraicRule *rule, HloOpcode opcode) {
-  if (rule->opcode == ALGEBRAIC_ELEMENTWISE) return hlo_opcode_has(opcode, OP_ELEMENTWISE);
-  return rule->opcode == ALGEBRAIC_ANY || rule->opcode == opcode;
+static void add_rule(RuleIndex *index, int opcode, const AlgebraicRule *rule) {
+  XLAC_CHECK(index->counts[opcode] < RULES_PER_OPCODE);
+  index->rules[opcode][index->counts[opcode]++] = rule;
 }
 
 static void index_rule(RuleIndex *index, const AlgebraicRule *rule) {
+  if (rule->opcode != ALGEBRAIC_ELEMENTWISE && rule->opcode != ALGEBRAIC_ANY) {
+    add_rule(index, (int)rule->opcode, rule);
+    return;
+  }
   for (int opcode = 0; opcode < HLO_OPCODE_COUNT; opcode++) {
-    if (!applies_to(rule, (HloOpcode)opcode)) continue;
-    XLAC_CHECK(index->counts[opcode] < RULES_PER_OPCODE);
-    index->rules[opcode][index->counts[opcode]++] = rule;
+    bool applies = rule->opcode == ALGEBRAIC_ANY || hlo_opcode_has((HloOpcode)opcode, OP_ELEMENTWISE);
+    if (applies) add_rule(index, opcode, rule);
   }
 }
 
