@@ -91,8 +91,8 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   bool only_hlo = emit == EMIT_HLO && !session->module->buffer_assignment;
   if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
   const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
-  bool has_map = map && map[0] != '\0', has_code = emit != EMIT_NONE && emit != EMIT_HLO;
-  if (!only_hlo && (has_code || has_map || option_given(session, OPTION_DUMP_PLAN)))
+  bool has_map = map && map[0] != '\0', is_hlo = emit == EMIT_HLO; /* any other kind has to fit the Buffer */
+  if (!only_hlo && (!is_hlo || has_map || option_given(session, OPTION_DUMP_PLAN)))
     RETURN_IF_ERROR(driver_make_plans(session, has_map ? PLANS_COMPARED : PLANS_ALONE));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
