@@ -4,6 +4,14 @@
 
 /* --- what a load's address is made of --- */
 
+bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom) {
+  if (atom->kind == INDEX_ATOM_DIM || atom->kind == INDEX_ATOM_VALUE) return atom->kind == INDEX_ATOM_VALUE;
+  bool found = false;
+  for (int i = 0; i < atom->inner.term_count && !found; i++)
+    found = tile_atom_is_run_time(kernel, &kernel->space.atoms.data[atom->inner.terms[i].atom]);
+  return found;
+}
+
 static void index_dims(const Kernel *kernel, IndexExpr expr, bool run_time_only, uint64_t *dims) {
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
@@ -12,7 +20,7 @@ static void index_dims(const Kernel *kernel, IndexExpr expr, bool run_time_only,
     } else if (atom->kind == INDEX_ATOM_DIM) {
       if (!run_time_only) *dims |= UINT64_C(1) << atom->number;
     } else {
-      index_dims(kernel, atom->inner, run_time_only, dims);
+      index_dims(kernel, atom->inner, run_time_only && !tile_atom_is_run_time(kernel, atom), dims);
     }
   }
 }

@@ -74,6 +74,9 @@ int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const 
 bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
                           const TileAccess *target);
 
+/* What it is follows from run-time values, also inside of a division or remainder. */
+bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom);
+
 /* Whether the address of load |value| has a run-time part that varies from point to point (a gather): it is loaded by a
  * GATHERM with a tile of indices; one that does not vary is a matter of PlanScalars. */
 bool tile_load_is_gather(const Kernel *kernel, int32_t value);

@@ -352,7 +352,7 @@ Status tile_copy_run_time_index(TileBuilder *builder, IndexExpr address, int32_t
   int count = 0;
   for (int i = 0; i < address.term_count; i++) {
     const IndexAtom *atom = &builder->plan->kernel->space.atoms.data[address.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_VALUE) terms[count++] = address.terms[i];
+    if (tile_atom_is_run_time(builder->plan->kernel, atom)) terms[count++] = address.terms[i];
   }
   IndexExpr run_time = {0, count, terms};
   RETURN_IF_ERROR(copy_index_values(builder, run_time));

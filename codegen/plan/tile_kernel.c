@@ -156,7 +156,7 @@ static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, Ti
     } else if (atom->kind == INDEX_ATOM_VALUE && index_load < 0) {
       IndexExpr scalar = tile_plan_scalar(builder, atom);
       tile_move_pointer(builder, pointer, scalar, coefficient * element_bytes);
-    } else if (atom->kind == INDEX_ATOM_VALUE) {
+    } else if (index_load >= 0 && tile_atom_is_run_time(from, atom)) {
       index_lower += coefficient * (coefficient > 0 ? atom->lower : atom->upper);
       index_upper += coefficient * (coefficient > 0 ? atom->upper : atom->lower);
     } else {

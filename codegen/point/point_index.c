@@ -41,12 +41,19 @@ AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr) {
   return kind;
 }
 
-bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride) {
-  if (index_depends_nonlinearly(&kernel->space, expr, dim)) return false;
+/* Values of |expr| that differ along |dim|, also inside of divisions and remainders. */
+static bool has_value_along(const Kernel *kernel, IndexExpr expr, int dim) {
   for (int i = 0; i < expr.term_count; i++) {
     const IndexAtom *atom = &kernel->space.atoms.data[expr.terms[i].atom];
-    if (atom->kind == INDEX_ATOM_VALUE && (kernel->values[atom->number].dims >> dim & 1) != 0) return false;
+    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
+    if (atom->kind == INDEX_ATOM_VALUE && (kernel->values[atom->number].dims >> dim & 1) != 0) return true;
+    if (is_nested && has_value_along(kernel, atom->inner, dim)) return true;
   }
+  return false;
+}
+
+bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride) {
+  if (index_depends_nonlinearly(&kernel->space, expr, dim) || has_value_along(kernel, expr, dim)) return false;
   *out_stride = index_dim_coefficient(&kernel->space, expr, dim);
   return true;
 }
