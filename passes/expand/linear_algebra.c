@@ -5,7 +5,7 @@
 
 /* --- pieces --- */
 
-static HloInstruction *conjugate(GraphBuilder *builder, HloInstruction *value) {
+HloInstruction *conjugate_matrices(GraphBuilder *builder, HloInstruction *value) {
   if (!type_is_complex(value->shape->type)) return value;
   const Shape *shape = shape_with_type(graph_shapes(builder), value->shape, type_complex_part(value->shape->type));
   HloInstruction *parts[] = {graph_add(builder, HLO_REAL, shape, &value, 1),
@@ -16,7 +16,7 @@ static HloInstruction *conjugate(GraphBuilder *builder, HloInstruction *value) {
 
 HloInstruction *transpose_matrices(GraphBuilder *builder, HloInstruction *value, bool conjugates) {
   HloInstruction *turned = graph_transpose(builder, value, (int64_t[]){0, 2, 1});
-  return conjugates ? conjugate(builder, turned) : turned;
+  return conjugates ? conjugate_matrices(builder, turned) : turned;
 }
 
 static HloInstruction *compare_places(GraphBuilder *builder, const Shape *shape, ComparisonDirection direction) {
@@ -34,8 +34,7 @@ static HloInstruction *part(GraphBuilder *builder, HloInstruction *value, int64_
   return graph_slice(builder, graph_slice(builder, value, 1, row, row_end), 2, column, column_end);
 }
 
-/* |value| [batch, 1, 1] in all of |like|. */
-static HloInstruction *spread(GraphBuilder *builder, HloInstruction *value, const Shape *like) {
+HloInstruction *spread_scalars(GraphBuilder *builder, HloInstruction *value, const Shape *like) {
   const int64_t first = 0;
   HloInstruction *flat = graph_reshape(builder, value, like->dims, 1);
   return graph_broadcast(builder, flat, &first, 1, like->dims, 3);
@@ -63,7 +62,7 @@ static void solve_row(GraphBuilder *inside, void *context, HloInstruction *step,
   HloInstruction *row = graph_binary(inside, HLO_SUBTRACT, graph_take(inside, values[2], 1, i), known);
   if (!triangle->is_unit) {
     HloInstruction *diagonal = graph_take(inside, graph_take(inside, values[1], 1, i), 2, i);
-    row = graph_binary(inside, HLO_DIVIDE, row, spread(inside, diagonal, row->shape));
+    row = graph_binary(inside, HLO_DIVIDE, row, spread_scalars(inside, diagonal, row->shape));
   }
   out_values[0] = values[0];
   out_values[1] = values[1];
@@ -122,11 +121,11 @@ static HloInstruction *diagonal_root(GraphBuilder *builder, HloInstruction *diag
 static void factorise_column(GraphBuilder *inside, void *context, HloInstruction *step, HloInstruction *const *values,
                              HloInstruction **out_values) {
   (void)context;
-  HloInstruction *row = conjugate(inside, graph_take(inside, values[1], 1, step));
+  HloInstruction *row = conjugate_matrices(inside, graph_take(inside, values[1], 1, step));
   HloInstruction *known = graph_dot(inside, values[1], row, 1, 2, 2);
   HloInstruction *column = graph_binary(inside, HLO_SUBTRACT, graph_take(inside, values[0], 2, step), known);
   const Shape *shape = column->shape;
-  HloInstruction *root = spread(inside, diagonal_root(inside, graph_take(inside, column, 1, step)), shape);
+  HloInstruction *root = spread_scalars(inside, diagonal_root(inside, graph_take(inside, column, 1, step)), shape);
   HloInstruction *place = graph_iota(inside, TYPE_S32, shape->dims, 3, 1), *now = graph_splat(inside, step, shape);
   HloInstruction *is_diagonal = graph_compare(inside, COMPARISON_DIRECTION_EQ, place, now);
   HloInstruction *is_below = graph_compare(inside, COMPARISON_DIRECTION_GT, place, now);
@@ -150,7 +149,7 @@ HloInstruction *factorise_cholesky(GraphBuilder *builder, HloInstruction *a) {
   const Triangle corner = {upper, true, false};
   HloInstruction *turned = transpose_matrices(builder, part(builder, a, half, n, 0, half), true);
   HloInstruction *left = transpose_matrices(builder, solve_triangle(builder, &corner, turned), true);
-  HloInstruction *square = graph_dot(builder, left, conjugate(builder, left), 1, 2, 2);
+  HloInstruction *square = graph_dot(builder, left, conjugate_matrices(builder, left), 1, 2, 2);
   HloInstruction *rest = graph_binary(builder, HLO_SUBTRACT, part(builder, a, half, n, half, n), square);
   HloInstruction *lower = factorise_cholesky(builder, rest);
   HloInstruction *right = graph_zero(builder, a->shape->type, turned->shape);

@@ -1,7 +1,8 @@
 #include "hlo/ir/custom_call.h"
 #include "passes/expand/linear_algebra_internal.h"
 
-/* cholesky, triangular-solve, and the custom calls that JAX makes of them, as loops and dots; narrow floats in f32. */
+/* cholesky, triangular-solve, and the custom calls that frameworks make of them and of qr, as loops and dots; narrow
+ * floats in f32. */
 
 static bool is_expandable(const Shape *shape) {
   return shape_is_array(shape) && shape->rank >= 2 && !shape_is_dynamic(shape) && shape_element_count(shape) > 0 &&
@@ -122,11 +123,42 @@ static HloInstruction *expand_trsm(GraphBuilder *builder) {
   return solve(builder, how, graph_operand(builder, 0), graph_operand(builder, 1));
 }
 
+/* --- what XLA's own builder calls: TensorFlow, PyTorch/XLA --- */
+
+/* (r above the vectors, taus) of each matrix. */
+static HloInstruction *expand_qr(GraphBuilder *builder) {
+  const HloInstruction *call = builder->origin;
+  const Shape *shape = call->shape;
+  if (call->operand_count != 1 || !is_expandable(call->operands[0]->shape) || !shape_is_tuple(shape) ||
+      shape->tuple_size != 2 || !shape_compatible(shape->tuple[0], call->operands[0]->shape))
+    return NULL;
+  HloInstruction *taus, *a = factorise_qr(builder, as_matrices(builder, graph_operand(builder, 0)), &taus);
+  if (shape_element_count(shape->tuple[1]) != shape_element_count(taus->shape)) return NULL;
+  HloInstruction *results[] = {of_matrices(builder, a, shape->tuple[0]), of_matrices(builder, taus, shape->tuple[1])};
+  return graph_tuple(builder, results, 2);
+}
+
+static HloInstruction *expand_reflectors(GraphBuilder *builder) {
+  const HloInstruction *call = builder->origin;
+  if (call->operand_count != 2 || !is_expandable(call->operands[0]->shape) ||
+      !shape_compatible(call->shape, call->operands[0]->shape))
+    return NULL;
+  const Shape *shape = call->operands[1]->shape; /* [batch…, count] */
+  if (!shape_is_array(shape) || shape->rank != call->shape->rank - 1 || shape_element_count(shape) == 0) return NULL;
+  HloInstruction *vectors = as_matrices(builder, graph_operand(builder, 0)), *taus = graph_operand(builder, 1);
+  const int64_t dims[] = {vectors->shape->dims[0], 1, shape->dims[shape->rank - 1]};
+  taus = graph_convert(builder, graph_reshape(builder, taus, dims, 3), vectors->shape->type);
+  return of_matrices(builder, multiply_reflectors(builder, vectors, taus), call->shape);
+}
+
 static HloInstruction *expand_custom_call(GraphBuilder *builder) {
   const HloAttr *target = hlo_instruction_attr(builder->origin, HLO_ATTR_CUSTOM_CALL_TARGET);
   if (target == NULL) return NULL;
   if (custom_call_is_lapack(target->value.text, SV("potrf"))) return expand_potrf(builder);
   if (custom_call_is_lapack(target->value.text, SV("trsm"))) return expand_trsm(builder);
+  if (sv_equal_cstring(target->value.text, "Qr")) return expand_qr(builder);
+  if (sv_equal_cstring(target->value.text, "ProductOfElementaryHouseholderReflectors"))
+    return expand_reflectors(builder);
   return NULL;
 }
 

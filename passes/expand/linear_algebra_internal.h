@@ -23,6 +23,18 @@ HloInstruction *solve_triangle(GraphBuilder *builder, const Triangle *triangle, 
  * not positive. */
 HloInstruction *factorise_cholesky(GraphBuilder *builder, HloInstruction *a);
 
+/* a = q r after Householder: r in the upper triangle, below it the vectors of the reflectors 1 - tau v v* whose product
+ * is q, as LAPACK's geqrf leaves them.  |out_taus|: [batch, 1, min(rows, columns)]. */
+HloInstruction *factorise_qr(GraphBuilder *builder, HloInstruction *a, HloInstruction **out_taus);
+
+/* The first columns of the product of such reflectors, as many as |vectors| has; |taus| is [batch, 1, count]. */
+HloInstruction *multiply_reflectors(GraphBuilder *builder, HloInstruction *vectors, HloInstruction *taus);
+
+HloInstruction *conjugate_matrices(GraphBuilder *builder, HloInstruction *value);
+
+/* |value| [batch, 1, 1] in all of |like|. */
+HloInstruction *spread_scalars(GraphBuilder *builder, HloInstruction *value, const Shape *like);
+
 /* [batch, columns, rows], conjugated where |conjugates|. */
 HloInstruction *transpose_matrices(GraphBuilder *builder, HloInstruction *value, bool conjugates);
 
