@@ -279,3 +279,11 @@ Status driver_add_reports(Session *session) {
   }
   return add_plans(session);
 }
+
+Status driver_add_graph(Session *session) {
+  if (!option_given(session, OPTION_DUMP_GRAPH)) return STATUS_OK;
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  report_graph(&text, session->module);
+  return driver_add_output(session, option_text(session, OPTION_DUMP_GRAPH, "-"), sb_view(&text));
+}

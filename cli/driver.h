@@ -76,6 +76,8 @@ MUST_USE Status driver_read_plans(Session *session, const char *path);
 MUST_USE Status driver_make_plans(Session *session, PlansDetail detail);
 /* --dump-liveness, --dump-buffer-assignment, --dump-plan. */
 MUST_USE Status driver_add_reports(Session *session);
+/* --dump-graph, of the module behind the passes. */
+MUST_USE Status driver_add_graph(Session *session);
 /* An output for session_end to write; NULL or empty |path|: none. */
 MUST_USE Status driver_add_output(Session *session, const char *path, StringView content);
 

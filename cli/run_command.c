@@ -73,6 +73,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   RETURN_IF_ERROR(driver_load(session, true));
   RETURN_IF_ERROR(remote_run_check(session));
   RETURN_IF_ERROR(driver_run_passes(session, true));
+  RETURN_IF_ERROR(driver_add_graph(session));
   RETURN_IF_ERROR(driver_require_assignment(session));
   RETURN_IF_ERROR(driver_make_plans(session, PLANS_ALONE));
   RETURN_IF_ERROR(driver_add_reports(session));
@@ -92,6 +93,7 @@ static Status load_to_interpret(Session *session, RunState *state) {
   double start = driver_seconds_now();
   RETURN_IF_ERROR(driver_load(session, true));
   RETURN_IF_ERROR(driver_run_passes(session, false));
+  RETURN_IF_ERROR(driver_add_graph(session));
   state->compile_seconds = driver_seconds_now() - start;
   return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Reports on memory, for people and scripts. */
+/* Reports on a module, its memory above all, for people and scripts. */
 #ifndef XLAC_CODEGEN_REPORT_REPORT_H
 #define XLAC_CODEGEN_REPORT_REPORT_H
 
@@ -31,5 +31,9 @@ void report_buffer_assignment(StringBuilder *out, const HloModule *module, const
 /* The table of the largest buffers live at the peak (size, shape, HLO name, opcode, source line), at most |limit| rows.
  */
 void report_peak_buffers(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, int limit);
+
+/* |module| in the DOT language: a node for each instruction of the entry and of the computations that control flow
+ * calls, each of which is a cluster; a fusion is one node. */
+void report_graph(StringBuilder *out, const HloModule *module);
 
 #endif
