@@ -7,18 +7,16 @@ come last, where nothing can amplify an error.
 import math
 import random
 import re
-import struct
 import zipfile
+
+from matrix.npy import npy_bytes, npz_values
 
 # ---- types and values ----
 
-FORMATS = {"pred": ("|b1", "?"), "s4": ("|i1", "b"), "u4": ("|u1", "B"), "s8": ("|i1", "b"), "u8": ("|u1", "B"), "s16": ("<i2", "h"),
-           "u16": ("<u2", "H"), "s32": ("<i4", "i"), "u32": ("<u4", "I"), "s64": ("<i8", "q"), "u64": ("<u8", "Q"), "f16": ("<f2", "e"),
-           "bf16": ("<f4", "f"), "f32": ("<f4", "f"), "f64": ("<f8", "d"), "f8e5m2": ("<f4", "f"), "f8e4m3fn": ("<f4", "f")}
-READ = {code: letter for code, letter in FORMATS.values()}  # a file's type, struct's letter
+KINDS = ["pred", "s4", "u4", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f16", "bf16", "f32", "f64", "f8e5m2", "f8e4m3fn"]
 EXACT = {"f8e5m2": 2 ** 3, "f8e4m3fn": 2 ** 4, "f16": 2 ** 11, "bf16": 2 ** 8, "f32": 2 ** 24, "f64": 2 ** 40}  # integers up to here are floats
 TOLERANCE = {"f8e5m2": 0.3, "f8e4m3fn": 0.15, "f16": 4e-3, "bf16": 2e-2, "f32": 2e-5, "f64": 1e-11}  # of mathematical functions
-INTS = [kind for kind in FORMATS if kind[0] in "su"]
+INTS = [kind for kind in KINDS if kind[0] in "su"]
 COMMON = ["pred"] + INTS[2:] + ["f16", "bf16", "f32", "f32", "f32", "f64"]
 RARE = ["s4", "u4", "f8e5m2", "f8e4m3fn"]
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 13, 15, 16, 17, 31, 33, 65]
@@ -47,23 +45,9 @@ def listed(items):
     return "{" + ",".join(map(str, items)) + "}"
 
 
-def npy(kind, dims, values):
-    code, letter = FORMATS[kind]
-    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': ({''.join(f'{d}, ' for d in dims)}), }}"
-    header += " " * (-(len(header) + 11) % 64) + "\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{letter}", *values)
-
-
-def npy_values(data):
-    (length,) = struct.unpack_from("<H", data, 8)
-    letter = READ[re.search(rb"'descr': '(...?)'", data[10:10 + length])[1].decode()]
-    body = data[10 + length:]
-    return struct.unpack(f"<{len(body) // struct.calcsize(letter)}{letter}", body)
-
-
 def results_of(path):
-    with zipfile.ZipFile(path) as archive:
-        return [npy_values(archive.read(f"r{i}.npy")) for i in range(len(archive.namelist()))]
+    values = npz_values(path)
+    return [values[f"r{i}"] for i in range(len(values))]
 
 
 def close(a, b, tolerance):
@@ -269,7 +253,7 @@ class Module:
         path.write_text(self.text())
         with zipfile.ZipFile(path.with_suffix(".npz"), "w") as archive:
             for i, (kind, dims, _, values) in enumerate(self.parameters):
-                archive.writestr(f"p{i}.npy", npy(kind, dims, values))
+                archive.writestr(f"p{i}.npy", npy_bytes(kind, dims, values))
 
 
 def random_module(seed):
