@@ -30,9 +30,10 @@ def size_of(dims):
 
 class Case:
     """One entry of the table: instructions whose names begin with '@', replaced by a prefix of the case's own.  |unrecorded|: why XLA's
-    result means nothing."""
+    result means nothing.  One that is not |wanted| makes no values."""
 
-    def __init__(self, name, seed, rule=EXACT, unrecorded=""):
+    def __init__(self, name, seed, rule=EXACT, unrecorded="", wanted=True):
+        self.wanted = wanted
         self.name, self.rule, self.unrecorded, self.values = name, rule, unrecorded, Values(f"{seed} {name}")
         self.computations, self.lines, self.parameters, self.results = [], [], [], []
         self.count = 0
@@ -46,7 +47,8 @@ class Case:
         return f"@p{len(self.parameters) - 1}"
 
     def input(self, kind, dims, style="edge", layout=None, shift=0, most=0):
-        return self.parameter(kind, dims, self.values.make(kind, size_of(dims), style, most, shift), layout)
+        values = self.values.make(kind, size_of(dims), style, most, shift) if self.wanted else ()
+        return self.parameter(kind, dims, values, layout)
 
     def add(self, kind, dims, expression, layout=None):
         """|kind| may be the text of a whole shape, with |dims| None."""

@@ -1,13 +1,14 @@
 """Dots and convolutions."""
 
 from .compare import EXACT, bound
-from .types import INTS, MAIN_FLOATS
+from .types import INTS, KINDS, RARE_FLOATS
 
 
 def contractions(table):
-    for kind in MAIN_FLOATS + ["s32", "s8", "c64", "c128"]:
-        result = "s32" if kind == "s8" else kind
-        exact = kind in INTS
+    for kind in KINDS:
+        # Sums of narrow numbers would overflow, or be pred.
+        result = "s32" if kind == "s8" or kind == "pred" else "f32" if kind in RARE_FLOATS else kind
+        exact = kind in INTS or kind == "pred"
         case = table.case(f"dot/{kind}", EXACT if exact else bound(64, 512))
         for a, b, out, numbers in (
                 ((33,), (33,), (), "lhs_contracting_dims={0}, rhs_contracting_dims={0}"),
@@ -23,8 +24,6 @@ def contractions(table):
                 ((3,), (4,), (3, 4), "")):
             p, q = case.input(kind, a, "small"), case.input(kind, b, "small")
             case.keep(result, out, f"dot({p}, {q})" + (", " + numbers if numbers else ""))
-        if kind == "s8":
-            continue
         case = table.case(f"convolution/{kind}", EXACT if exact else bound(128, 512))
         for a, b, out, window, labels, more in (
                 ((2, 9, 3), (3, 3, 5), (2, 7, 5), "size=3", "b0f_0io->b0f", ""),
@@ -38,5 +37,5 @@ def contractions(table):
                 ((1, 9, 2), (3, 2, 3), (1, 5, 3), "size=3 pad=-1_-1", "b0f_0io->b0f", ""),
                 ((3, 4), (4, 5), (3, 5), "", "bf_io->bf", "")):
             p, q = case.input(kind, a, "small"), case.input(kind, b, "small")
-            case.keep(kind, out, f"convolution({p}, {q})" + (f", window={{{window}}}" if window else "") +
+            case.keep(result, out, f"convolution({p}, {q})" + (f", window={{{window}}}" if window else "") +
                       f", dim_labels={labels}{more}")

@@ -1,5 +1,8 @@
 """Loops, branches, map."""
 
+from .compare import EXACT, bound
+from .types import COMPLEX, KINDS
+
 
 def control(table):
     case = table.case("while/sum")
@@ -32,9 +35,11 @@ def control(table):
     for choice in (-1, 0, 1, 2, 3):
         index = case.parameter("s32", (), [choice])
         case.keep("f32", (33,), f"conditional({index}, {operand}, {operand}, {operand}), branch_computations={{{', '.join(branches)}}}")
-    case = table.case("map/f32")
-    function = case.computation(["a = f32[] parameter(0)", "b = f32[] parameter(1)", "m = f32[] multiply(a, b)", "ROOT r = f32[] add(m, a)"])
-    for dims in ((33,), (5, 7), ()):
-        operands = [case.input("f32", dims, "small") for _ in range(2)]
-        order = ",".join(str(i) for i in range(len(dims)))
-        case.keep("f32", dims, f"map({', '.join(operands)}), dimensions={{{order}}}, to_apply={function}")
+    for kind in KINDS:
+        case = table.case(f"map/{kind}", bound(4, 8) if kind in COMPLEX else EXACT)
+        function = case.computation([f"a = {kind}[] parameter(0)", f"b = {kind}[] parameter(1)", f"m = {kind}[] multiply(a, b)",
+                                     f"ROOT r = {kind}[] add(m, a)"])
+        for dims in ((33,), (5, 7), ()):
+            operands = [case.input(kind, dims, "small") for _ in range(2)]
+            order = ",".join(str(i) for i in range(len(dims)))
+            case.keep(kind, dims, f"map({', '.join(operands)}), dimensions={{{order}}}, to_apply={function}")

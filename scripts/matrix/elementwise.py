@@ -2,7 +2,7 @@
 
 from .case import FEW_SHAPES, SHAPES
 from .compare import EXACT, rule_of, ulps
-from .types import COMPLEX, FLOATS, MAIN_FLOATS, MAIN_INTS
+from .types import COMPLEX, FLOATS, INTS, KINDS, MAIN_FLOATS, MAIN_INTS, RARE_FLOATS, RARE_INTS
 
 UNARY_FLOAT = {"abs": 0, "negate": 0, "ceil": 0, "floor": 0, "round-nearest-afz": 0, "round-nearest-even": 0, "sign": 0, "sqrt": 0,
                "copy": 0, "rsqrt": 2, "cbrt": 4, "exponential": 4, "exponential-minus-one": 4, "log": 4, "log-plus-one": 4,
@@ -11,31 +11,34 @@ UNARY_FLOAT = {"abs": 0, "negate": 0, "ceil": 0, "floor": 0, "round-nearest-afz"
 BINARY_FLOAT = {"add": 0, "subtract": 0, "multiply": 0, "divide": 0, "maximum": 0, "minimum": 0, "remainder": 0, "power": 8, "atan2": 4}
 UNARY_INT = ["abs", "negate", "sign", "not", "popcnt", "count-leading-zeros", "copy"]
 BINARY_INT = ["add", "subtract", "multiply", "divide", "remainder", "maximum", "minimum", "and", "or", "xor", "power",
-              "shift-left", "shift-right-arithmetic", "shift-right-logical"]
+              "shift-left", "shift-right-arithmetic", "shift-right-logical", "mulhi"]
 UNARY_COMPLEX = ["negate", "exponential", "log", "sqrt", "rsqrt", "tanh", "sine", "cosine", "sign", "exponential-minus-one",
                  "log-plus-one", "logistic", "copy", "tan", "sinh", "cosh", "asin", "acos", "atanh", "asinh", "acosh"]
 BINARY_COMPLEX = ["add", "subtract", "multiply", "divide", "power", "atan2"]
+SELDOM = [kind for kind in RARE_FLOATS + RARE_INTS if kind not in ("f8e4m3fn", "f8e5m2", "s4", "u4")]
+# Of the same width.
+BIT_TWINS = {"f4e2m1fn": "u4", "s1": "u1", "u1": "s1", "s2": "u2", "u2": "s2", "s4": "f4e2m1fn", "u4": "s4", "s8": "f8e4m3", "u8": "f8e3m4",
+             "s64": "f64"} | {kind: "u8" for kind in FLOATS if kind.startswith("f8")}
+RAREST = ["f6e2m3fn", "f6e3m2fn", "s1", "u1"]  # XLA's Python has no arrays of these
 PREDS = ["and", "or", "xor", "add", "multiply", "maximum", "minimum"]
 
 
 def elementwise(table):
-    for kind in MAIN_FLOATS + ["f8e4m3fn", "f8e5m2"]:
-        narrow = kind.startswith("f8")
+    for kind in FLOATS:
         for op, units in UNARY_FLOAT.items():
-            if not narrow or op in ("abs", "negate", "copy", "exponential"):
-                nary(table, op, kind, kind, 1, rule_of(kind, units))
+            nary(table, op, kind, kind, 1, rule_of(kind, units))
+        for op in ("real", "imag"):
+            nary(table, op, kind, kind, 1, EXACT)
         nary(table, "is-finite", kind, "pred", 1, EXACT)
         for op, units in BINARY_FLOAT.items():
-            if not narrow or op in ("add", "maximum"):
-                nary(table, op, kind, kind, 2, rule_of(kind, units))
-    for kind in MAIN_INTS + ["s4", "u4"]:
+            nary(table, op, kind, kind, 2, rule_of(kind, units))
+    for kind in INTS:
         for op in UNARY_INT:
             if op not in ("abs", "sign") or kind[0] == "s":
                 nary(table, op, kind, kind, 1, EXACT)
         for op in BINARY_INT:
             nary(table, op, kind, kind, 2, EXACT)
-    for kind in ("u32", "s32", "u64", "s64", "u8"):
-        nary(table, "mulhi", kind, kind, 2, EXACT)
+    nary(table, "copy", "pred", "pred", 1, EXACT)
     for op in PREDS:
         nary(table, op, "pred", "pred", 2, EXACT)
     nary(table, "not", "pred", "pred", 1, EXACT)
@@ -54,7 +57,7 @@ def nary(table, op, kind, result, count, rule):
     case = table.case(f"{op}/{kind}", rule)
     if case not in table.cases[-1:]:
         return
-    for number, (dims, layout) in enumerate(SHAPES):
+    for number, (dims, layout) in enumerate(FEW_SHAPES if kind in SELDOM else SHAPES):
         # Functions of numbers with a NaN beside an infinity are not defined in every part.
         style = "small" if kind in COMPLEX and rule != EXACT else "edge"
         operands = [case.input(kind, dims, style, layout, shift=i * (number % 3 + 1)) for i in range(count)]
@@ -63,7 +66,7 @@ def nary(table, op, kind, result, count, rule):
 
 
 def comparisons(table):
-    for kind in MAIN_FLOATS + MAIN_INTS + ["pred", "s4", *COMPLEX]:
+    for kind in KINDS:
         for order in ("", ", type=TOTALORDER") if kind in FLOATS else ("",):
             for direction in ("EQ", "NE") if kind in COMPLEX else ("EQ", "NE", "LT", "LE", "GT", "GE"):
                 case = table.case(f"compare/{direction}{'-total' if order else ''}/{kind}")
@@ -76,14 +79,14 @@ def comparisons(table):
 
 
 def selections(table):
-    for kind in MAIN_FLOATS + MAIN_INTS + ["pred", "c64", "s4", "f8e5m2"]:
+    for kind in KINDS:
         case = table.case(f"select/{kind}")
         for dims, layout in FEW_SHAPES:
             choice, a, b = (case.input(t, dims, "edge", layout) for t in ("pred", kind, kind))
             case.keep(kind, dims, f"select({choice}, {a}, {b})", layout)
             scalar = case.input("pred", ())
             case.keep(kind, dims, f"select({scalar}, {a}, {b})", layout)
-        if kind in ("pred", "c64", "s4", "f8e5m2"):
+        if kind in COMPLEX:
             continue
         case = table.case(f"clamp/{kind}")
         for dims, layout in FEW_SHAPES:
@@ -92,25 +95,38 @@ def selections(table):
 
 
 def conversions(table):
-    kinds = MAIN_FLOATS + MAIN_INTS + ["pred", "s4", "u4", "f8e4m3fn", "f8e5m2"]
-    for kind in kinds + [*COMPLEX]:
-        for target in kinds + [*COMPLEX]:
-            if kind == target or kind in COMPLEX and target not in COMPLEX:
-                continue
-            case = table.case(f"convert/{kind}-{target}")
-            for dims, layout in FEW_SHAPES:
-                case.keep(target, dims, f"convert({case.input(kind, dims, 'edge', layout)})", layout)
+    usual = MAIN_FLOATS + MAIN_INTS + ["pred", "s4", "u4", "f8e4m3fn", "f8e5m2", *COMPLEX]
+    for kind in KINDS:
+        targets = [target for target in KINDS if target != kind and (kind not in COMPLEX or target in COMPLEX)]
+        for target in targets:
+            if kind in usual and target in usual:
+                case = table.case(f"convert/{kind}-{target}")
+                for dims, layout in FEW_SHAPES:
+                    case.keep(target, dims, f"convert({case.input(kind, dims, 'edge', layout)})", layout)
+        for name, rare in (("rare", [target for target in targets if target not in RAREST]), ("rarest", RAREST)):
+            case = table.case(f"convert/{kind}-{name}")
+            for target in rare:
+                if target in targets and (kind not in usual or target not in usual):
+                    case.keep(target, (65,), f"convert({case.input(kind, (65,))})")
     for kind, target in (("f32", "s32"), ("s32", "f32"), ("f16", "s16"), ("u16", "bf16"), ("f64", "u64"), ("s8", "u8")):
         case = table.case(f"bitcast-convert/{kind}-{target}")
         style = "small" if target in FLOATS else "edge"
         for dims, layout in FEW_SHAPES:
             case.keep(target, dims, f"bitcast-convert({case.input(kind, dims, style, layout)})", layout)
+    for kind in KINDS:
+        case = table.case(f"bitcast-convert/{kind}")
+        target = BIT_TWINS.get(kind, kind)
+        for dims, layout in FEW_SHAPES:
+            case.keep(target, dims, f"bitcast-convert({case.input(kind, dims, 'small', layout)})", layout)
+        case = table.case(f"bitcast/{kind}")
+        case.keep(kind, (20,), f"bitcast({case.input(kind, (5, 4))})")
+        case.keep(kind, (4, 5), f"bitcast({case.input(kind, (5, 4), layout=(0, 1))})")
     case = table.case("bitcast-convert/widths")
     case.keep("u8", (5, 4), f"bitcast-convert({case.input('u32', (5,))})")
     case.keep("u32", (3,), f"bitcast-convert({case.input('u16', (3, 2))})")
     case.keep("u64", (3, 2), f"bitcast-convert({case.input('u8', (3, 2, 8))})")
     for bits in ((5, 10), (8, 7), (4, 3), (8, 23), (2, 1), (5, 2)):
-        for kind in MAIN_FLOATS:
+        for kind in FLOATS:
             case = table.case(f"reduce-precision/e{bits[0]}m{bits[1]}/{kind}")
             for dims, layout in FEW_SHAPES:
                 operand = case.input(kind, dims, "edge", layout)

@@ -2,13 +2,15 @@
 
 from .compare import EXACT, rule_of
 from .elementwise import BINARY_FLOAT, UNARY_FLOAT
-from .types import F8
+from .types import F8, POSITIVE
 
 
 def every_value(table):
     for kind in F8:
-        for op in ("add", "multiply", "divide", "maximum", "minimum", "remainder", "power", "atan2"):
-            every_pair_of(table, op, kind)
+        for op in ("add", "subtract", "multiply", "divide", "maximum", "minimum", "remainder", "power", "atan2"):
+            # Beside the least number of f32 the last bit of a power decides between NaN and a number.
+            if (op, kind) != ("power", POSITIVE):
+                every_pair_of(table, op, kind)
     for kind, bits in [("f16", 16), ("bf16", 16), ("f4e2m1fn", 4)] + [(kind, 8) for kind in F8]:
         for op, units in UNARY_FLOAT.items():
             every_value_of(table, op, kind, bits, kind, rule_of(kind, units))

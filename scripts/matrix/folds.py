@@ -4,7 +4,7 @@ import math
 
 from .case import size_of, text_of
 from .compare import EXACT, bound
-from .types import COMPLEX, FLOATS, INTS, MAIN_FLOATS, extremes
+from .types import COMPLEX, FLOATS, INTS, KINDS, POSITIVE, RARE_FLOATS, extremes
 
 
 SEEDED = "XLA may count an initial value that changes something more than once"
@@ -23,17 +23,17 @@ def neutral(kind, op):
     if kind in FLOATS:
         return -0.0 if value == 0 else float(value)
     signed, bits = INTS[kind]
-    return value if signed else value % (1 << bits)
+    return value % (1 << bits) - (1 << bits if signed and value % (1 << bits) >> bits - 1 else 0)
 
 
 def reductions(table):
     shapes = [((33,), (0,)), ((5, 17), (1,)), ((5, 17), (0,)), ((5, 17), (0, 1)), ((3, 4, 65), (0, 2)), ((4, 0, 3), (1,)), ((129,), (0,)),
               ((2, 3, 4, 5), (1, 3)), ((7, 1), (1,)), ((300, 9), (0,)), ((9, 300), (1,))]
-    for kind in MAIN_FLOATS + ["s32", "u8", "s64", "pred", "c64"]:
+    for kind in KINDS:
         for op in ("add", "multiply", "maximum", "minimum", "and", "or"):
             if (op in ("and", "or")) != (kind == "pred") and not (kind in INTS and op in ("and", "or")):
                 continue
-            if kind == "c64" and op in ("maximum", "minimum"):
+            if kind in COMPLEX and op in ("maximum", "minimum") or kind == POSITIVE and op == "add":
                 continue
             exact = op not in ("add", "multiply") or (kind not in FLOATS and kind not in COMPLEX)
             rule = EXACT if exact else bound(64, 512 if op == "add" else 1)
@@ -41,6 +41,7 @@ def reductions(table):
             reduction(table.case(f"reduce-init/{op}/{kind}", rule, SEEDED), op, kind, shapes, None)
     for kind in ("f32", "s32", "bf16"):
         argmax(table, kind)
+    for kind in KINDS:
         windows(table, kind)
 
 
@@ -50,11 +51,16 @@ def combiner(case, op, kind):
 
 def reduction(case, op, kind, shapes, init):
     """|init|: None for any values."""
-    combine = combiner(case, op, kind)
+    combine, style = combiner(case, op, kind), "edge" if case.rule == EXACT else "small"
     for dims, reduced in shapes:
         if op == "multiply" and size_of(dims) > 200:
             continue
-        operand = case.input(kind, dims, "edge" if case.rule == EXACT else "small")
+        # What overflows depends on the order.
+        if kind in RARE_FLOATS and case.rule != EXACT:
+            style = "unit"
+            if math.prod(dims[i] for i in reduced) > 9:
+                continue
+        operand = case.input(kind, dims, style)
         start = case.parameter(kind, (), init) if init else case.input(kind, (), "small")
         result = tuple(d for i, d in enumerate(dims) if i not in reduced)
         case.keep(kind, result, f"reduce({operand}, {start}), dimensions={{{','.join(map(str, reduced))}}}, to_apply={combine}")
@@ -81,11 +87,13 @@ def argmax(table, kind):
 
 
 def windows(table, kind):
-    for op in ("add", "maximum"):
-        exact = op == "maximum" or kind not in FLOATS
+    for op in ("and", "or") if kind == "pred" else ("add",) if kind in COMPLEX else ("maximum",) if kind == POSITIVE else ("add", "maximum"):
+        exact = op != "add" or kind in INTS
         rule = EXACT if exact else bound(64, 64)
         window_reduction(table.case(f"reduce-window/{op}/{kind}", rule), op, kind, [neutral(kind, op)])
         window_reduction(table.case(f"reduce-window-init/{op}/{kind}", rule, SEEDED), op, kind, None)
+    if kind == "pred" or kind in COMPLEX or kind == POSITIVE:
+        return
     case = table.case(f"select-and-scatter/{kind}", EXACT if kind not in FLOATS else bound(16, 16))
     select = case.computation([f"a = {kind}[] parameter(0)", f"b = {kind}[] parameter(1)", "ROOT r = pred[] compare(a, b), direction=GE"])
     add = combiner(case, "add", kind)

@@ -1,11 +1,19 @@
 """Sorts and top-k."""
 
 from .case import text_of
-from .types import FLOATS, MAIN_FLOATS
+from .types import COMPLEX, FLOATS, KINDS
 
 
 def orders(table):
-    for kind in MAIN_FLOATS + ["s32", "u8", "s64"]:
+    for kind, (part, _) in COMPLEX.items():
+        case = table.case(f"sort/{kind}")
+        compare = case.computation([f"a = {kind}[] parameter(0)", f"b = {kind}[] parameter(1)", f"x = {part}[] real(a)", f"y = {part}[] real(b)",
+                                    "ROOT r = pred[] compare(x, y), direction=LT"])
+        for dims, dimension in (((33,), 0), ((5, 17), 1), ((17, 5), 0)):
+            case.keep(kind, dims, f"sort({case.input(kind, dims, 'small')}), dimensions={{{dimension}}}, is_stable=true, to_apply={compare}")
+    for kind in KINDS:
+        if kind in COMPLEX:
+            continue
         case = table.case(f"sort/{kind}")
         order = ", type=TOTALORDER" if kind in FLOATS else ""
         for direction in ("LT", "GT"):
@@ -24,7 +32,9 @@ def orders(table):
                             f"sort({operand}, {positions}), dimensions={{{dimension}}}, is_stable=true, to_apply={compare}")
             case.keep(kind, dims, f"get-tuple-element({both}), index=0")
             case.keep("s32", dims, f"get-tuple-element({both}), index=1")
-    for kind in ("f32", "bf16", "s32"):
+    for kind in KINDS:
+        if kind in COMPLEX or kind == "pred":
+            continue
         case = table.case(f"topk/{kind}")
         for dims, k in (((33,), 5), ((4, 20), 20), ((3, 17), 1)):
             result = (*dims[:-1], k)

@@ -114,6 +114,11 @@ class Record:
         entry, _ = self.entries(operation_of(case.name)).get(case.name, ({}, b""))
         return entry.get("form", "")
 
+    def lacks(self, case):
+        """Whether XLA has not been asked for the case as it is."""
+        entry, _ = self.entries(operation_of(case.name)).get(case.name, (None, b""))
+        return entry is None or "refused" not in entry and entry["digest"] != digest_of(case)
+
     def find(self, case):
         """(why there is none, None) or (None, values by recorded result)."""
         if case.unrecorded:

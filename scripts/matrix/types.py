@@ -9,12 +9,18 @@ FLOATS = {  # mantissa bits, smallest normal exponent, largest finite value, npy
     "f16": (10, -14, 65504.0, "<f2"), "bf16": (7, -126, 3.3895313892515355e38, "<f4"),
     "f8e4m3fn": (3, -6, 448.0, "<f4"), "f8e5m2": (2, -14, 57344.0, "<f4"), "f8e4m3": (3, -6, 240.0, "<f4"), "f8e3m4": (4, -2, 15.5, "<f4"),
     "f8e4m3b11fnuz": (3, -10, 30.0, "<f4"), "f8e4m3fnuz": (3, -7, 240.0, "<f4"), "f8e5m2fnuz": (2, -15, 57344.0, "<f4"),
-    "f4e2m1fn": (1, 0, 6.0, "<f4")}
+    "f8e8m0fnu": (0, -127, 2.0 ** 127, "<f4"), "f6e3m2fn": (2, -2, 28.0, "<f4"), "f6e2m3fn": (3, 0, 7.5, "<f4"), "f4e2m1fn": (1, 0, 6.0, "<f4")}
 F8 = [kind for kind in FLOATS if kind.startswith("f8")]
-INTS = {f"{sign}{bits}": (sign == "s", bits) for sign in "su" for bits in (8, 16, 32, 64)} | {"s4": (True, 4), "u4": (False, 4)}
+HAVE_INFINITY = ("f64", "f32", "f16", "bf16", "f8e5m2", "f8e4m3", "f8e3m4")
+HAVE_NO_NAN = ("f6e3m2fn", "f6e2m3fn", "f4e2m1fn")
+POSITIVE = "f8e8m0fnu"  # powers of two only
+INTS = {f"{sign}{bits}": (sign == "s", bits) for sign in "su" for bits in (8, 16, 32, 64, 4, 2, 1)}
 COMPLEX = {"c64": ("f32", "<c8"), "c128": ("f64", "<c16")}
 MAIN_FLOATS = ["f32", "f64", "f16", "bf16"]
 MAIN_INTS = ["s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64"]
+RARE_FLOATS = [kind for kind in FLOATS if kind not in MAIN_FLOATS]
+RARE_INTS = [kind for kind in INTS if kind not in MAIN_INTS]
+KINDS = [*FLOATS, *INTS, "pred", *COMPLEX]
 
 
 def npy_type(kind):
@@ -28,19 +34,30 @@ def npy_type(kind):
     return ("|" if bits <= 8 else "<") + ("i" if signed else "u") + str(max(1, bits // 8))
 
 
-STRUCT = {"<f8": "d", "<f4": "f", "<f2": "e", "|b1": "?", "|i1": "b", "|u1": "B", "<i2": "h", "<u2": "H", "<i4": "i", "<u4": "I",
-          "<i8": "q", "<u8": "Q"}
-
-
 def rounded(kind, value):
     """|value| as a float of |kind| holds it."""
     if kind == "f64" or math.isnan(value) or math.isinf(value) or value == 0:
         return value
     mantissa, low, largest, _ = FLOATS[kind]
+    value = abs(value) if kind == POSITIVE else value
     exponent = max(math.frexp(value)[1] - 1, low)
     unit = 2.0 ** (exponent - mantissa)
     result = math.copysign(round(value / unit) * unit, value)
-    return math.copysign(largest, value) if abs(result) > largest else result
+    result = math.copysign(largest, value) if abs(result) > largest else result
+    if result == 0:
+        return unit if kind == POSITIVE else 0.0 if kind.endswith("fnuz") else result
+    return result
+
+
+def is_value(kind, value):
+    """Whether a float of |kind| holds it, among numbers that have been rounded."""
+    if math.isnan(value):
+        return kind not in HAVE_NO_NAN
+    if math.isinf(value):
+        return kind in HAVE_INFINITY
+    if kind == POSITIVE:
+        return value > 0
+    return value != 0 or math.copysign(1, value) > 0 or not kind.endswith("fnuz")
 
 
 def extremes(kind):
@@ -50,7 +67,9 @@ def extremes(kind):
     if kind in INTS:
         signed, bits = INTS[kind]
         return (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
-    return -math.inf, math.inf
+    largest = FLOATS[kind][2]
+    least = 2.0 ** -127 if kind == POSITIVE else -largest
+    return (-math.inf, math.inf) if kind in HAVE_INFINITY else (least, largest)
 
 
 def edge_values(kind):
@@ -64,10 +83,7 @@ def edge_values(kind):
     tiny = 2.0 ** max(low - mantissa, -1074)
     values = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, tiny, -tiny, 2.0 ** low, largest, -largest, 0.5, -0.5, 1.5, 2.5,
               2.0, -2.0, 3.0, math.pi, -1e-3, 100.0, -100.0, 2.0 ** low * 0.75, 10.0, 88.0, -88.0, 0.999, 1.001]
-    values = [rounded(kind, v) for v in values]
-    if kind == "f8e4m3fn":
-        values = [v for v in values if not math.isinf(v)]
-    return values
+    return [v for v in (rounded(kind, v) for v in values) if is_value(kind, v)]
 
 
 class Values:
@@ -85,7 +101,7 @@ class Values:
             signed, bits = INTS[kind]
             if style == "index":
                 return rng.randint(-2 if signed else 0, most + 1)
-            if style != "edge":
+            if style != "edge" and bits >= 4:
                 return rng.randint(-4 if signed else 0, 6)
             return rng.randint(-(1 << bits - 1), (1 << bits - 1) - 1) if signed else rng.randint(0, (1 << bits) - 1)
         if style == "unit":
