@@ -33,31 +33,60 @@ static FoldedReduce *find_folded(Lowering *lowering, const HloInstruction *reduc
 
 /* --- which reductions share a stage --- */
 
-static bool reaches(const HloInstruction *from, const HloInstruction *wanted, IntMap *seen) {
-  int64_t ignored;
-  if (from == wanted) return true;
-  if (int_map_find(seen, (uint64_t)from->id, &ignored)) return false;
-  int_map_set(seen, (uint64_t)from->id, 1);
-  for (int i = 0; i < from->operand_count; i++) {
-    if (reaches(from->operands[i], wanted, seen)) return true;
+/* Which reductions of a fused computation each of its instructions is made from, itself included: bits by number. */
+typedef struct ReduceOrder {
+  IntMap numbers;  /* instruction id → its number, in post-order */
+  IntMap reduces;  /* id of a reduction → its bit */
+  int64_t words;   /* of 64 bits for each instruction */
+  uint64_t *above; /* by number */
+} ReduceOrder;
+
+static void find_above(ReduceOrder *order, const HloInstruction *instruction, int64_t number) {
+  uint64_t *bits = order->above + number * order->words;
+  int64_t bit, operand;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    int_map_find(&order->numbers, (uint64_t)instruction->operands[i]->id, &operand);
+    for (int64_t w = 0; w < order->words; w++) bits[w] |= order->above[operand * order->words + w];
   }
-  return false;
+  if (int_map_find(&order->reduces, (uint64_t)instruction->id, &bit)) bits[bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
-static bool are_independent(const Lowering *lowering, const HloInstruction *a, const HloInstruction *b) {
-  IntMap above_a, above_b;
-  int_map_init(&above_a, lowering->arena);
-  int_map_init(&above_b, lowering->arena);
-  return !reaches(a, b, &above_a) && !reaches(b, a, &above_b);
+static ReduceOrder *reduce_order(Lowering *lowering) {
+  if (lowering->reduce_order != NULL) return lowering->reduce_order;
+  Arena *arena = lowering->arena;
+  ReduceOrder *order = ARENA_NEW(arena, ReduceOrder);
+  int64_t count;
+  HloInstruction **list = hlo_computation_post_order(lowering->fused, arena, &count);
+  int_map_init(&order->numbers, arena);
+  int_map_init(&order->reduces, arena);
+  for (int64_t i = 0; i < count; i++) {
+    int_map_set(&order->numbers, (uint64_t)list[i]->id, i);
+    if (list[i]->opcode == HLO_REDUCE) int_map_set(&order->reduces, (uint64_t)list[i]->id, order->reduces.count);
+  }
+  order->words = order->reduces.count / 64 + 1;
+  order->above = ARENA_NEW_ARRAY(arena, uint64_t, count * order->words);
+  for (int64_t i = 0; i < count; i++) find_above(order, list[i], i);
+  return lowering->reduce_order = order;
+}
+
+/* |from| is made from |wanted|, or is it; both are reductions of the fusion. */
+static bool reaches(Lowering *lowering, const HloInstruction *from, const HloInstruction *wanted) {
+  const ReduceOrder *order = reduce_order(lowering);
+  int64_t number, bit;
+  if (!int_map_find(&order->numbers, (uint64_t)from->id, &number)) return false;
+  if (!int_map_find(&order->reduces, (uint64_t)wanted->id, &bit)) return false;
+  return order->above[number * order->words + bit / 64] >> bit % 64 & 1;
+}
+
+static bool are_independent(Lowering *lowering, const HloInstruction *a, const HloInstruction *b) {
+  return !reaches(lowering, a, b) && !reaches(lowering, b, a);
 }
 
 /* |reduce| needs one that is being folded right now, and for whose stage the one asked for is wanted. */
-static bool needs_unfinished(const Lowering *lowering, const HloInstruction *reduce) {
+static bool needs_unfinished(Lowering *lowering, const HloInstruction *reduce) {
   for (int64_t i = 0; i < lowering->folded.count; i++) {
     const FoldedReduce *folded = &lowering->folded.data[i];
-    IntMap seen;
-    int_map_init(&seen, lowering->arena);
-    if (folded->values == NULL && reaches(reduce, folded->reduce, &seen)) return true;
+    if (folded->values == NULL && reaches(lowering, reduce, folded->reduce)) return true;
   }
   return false;
 }

@@ -94,10 +94,11 @@ typedef struct Lowering {
   int current_stage;           /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
   ARRAY(FoldedReduce) folded;
-  const HloInstruction *sort; /* that root_sort makes */
-  const LineTransform *lines; /* that root_fft makes */
-  IntMap scratch_stages;      /* scratch buffer → the stage that has stored it all */
-  LoweringResult *results;    /* of a Kernel made by root_results or root_sort */
+  struct ReduceOrder *reduce_order; /* of |fused|, once it is asked for */
+  const HloInstruction *sort;       /* that root_sort makes */
+  const LineTransform *lines;       /* that root_fft makes */
+  IntMap scratch_stages;            /* scratch buffer → the stage that has stored it all */
+  LoweringResult *results;          /* of a Kernel made by root_results or root_sort */
   int result_count;
   bool has_rows; /* the outer dims walk rows: |row| is the number of the row */
   IndexExpr row;
