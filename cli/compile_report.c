@@ -36,7 +36,8 @@ static void write_facts_json(JsonWriter *json, const Session *session) {
 static const struct {
   OptionId option;
   const char *key, *text;
-} numerics[] = {{OPTION_FLUSH_DENORMALS, "flush_denormals", "subnormal numbers flushed to zero"}};
+} numerics[] = {{OPTION_FAST_MATH, "fast_math", "floats rewritten as if they were real numbers"},
+                {OPTION_FLUSH_DENORMALS, "flush_denormals", "subnormal numbers flushed to zero"}};
 
 enum { NUMERICS_COUNT = sizeof(numerics) / sizeof(numerics[0]) };
 

@@ -133,6 +133,7 @@ static void tabulate_peak_buffers(Session *session) {
 Status driver_run_passes(Session *session, bool standard) {
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+                                 .fast_math = option_given(session, OPTION_FAST_MATH),
                                  .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0),
                                  .keeps_text_order = option_integer(session, OPTION_SCHEDULE, 0) == SCHEDULE_KEEP,
                                  .runs_tiles = session->machine == NULL,

@@ -15,6 +15,7 @@ typedef struct HloDecisionObserver {
 
 typedef struct HloPassOptions {
   int opt_level;         /* -O0 … -O3 */
+  bool fast_math;        /* floats may be rewritten as if they were real numbers (docs/passes.md) */
   int64_t memory_limit;  /* bytes of arguments + results + temporaries; 0: none */
   bool keeps_text_order; /* instructions run where the text of the scheduled module has them */
   bool runs_tiles;       /* code generation takes Kernels of tiles (not for machines with a Buffer) */

@@ -1,8 +1,8 @@
 /* Rewrite rules of the algebraic simplifier.
  *
  * A rule takes an instruction of its opcode and returns one of the same shape, layout included, that computes the same
- * bits (but for the payload of NaNs), or NULL.  New instructions go to the same computation; the old one is replaced by
- * the caller. */
+ * bits (but for the payload of NaNs, and for rules of --fast-math), or NULL.  New instructions go to the same
+ * computation; the old one is replaced by the caller. */
 #ifndef XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
 #define XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
 
@@ -35,6 +35,13 @@ AlgebraicRules algebraic_update_rules(void);  /* rules_update.c: slices and upda
 AlgebraicRules algebraic_reduce_rules(void);  /* rules_reduce.c: reductions, windows, sorts */
 AlgebraicRules algebraic_window_rules(void);  /* rules_window.c: windows over what is the same everywhere */
 AlgebraicRules algebraic_dot_rules(void);     /* rules_dot.c: dot, convolution */
+
+/* For --fast-math only: other roundings, signs of zeros, no regard for NaN and infinities.  Those of functions are in
+ * rules_fast.c, the others beside what they are like. */
+AlgebraicRules algebraic_fast_rules(void);
+AlgebraicRules algebraic_fast_arith_rules(void);
+AlgebraicRules algebraic_fast_update_rules(void);
+AlgebraicRules algebraic_fast_reduce_rules(void);
 
 /* --- what rules share --- */
 

@@ -3,7 +3,7 @@
 #include "passes/simplify/algebraic_rules.h"
 
 /* One instruction is rewritten at most so often in a row: no set of rules can loop for ever. */
-enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULE_SETS = 10, RULES_PER_OPCODE = 24 };
+enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULES_PER_OPCODE = 32 };
 
 /* The rules of each opcode, in table order. */
 typedef struct RuleIndex {
@@ -27,17 +27,20 @@ static void index_rule(RuleIndex *index, const AlgebraicRule *rule) {
   }
 }
 
-static RuleIndex *index_rules(Arena *arena) {
+static void index_set(RuleIndex *index, AlgebraicRules set) {
+  for (int i = 0; i < set.count; i++) index_rule(index, &set.rules[i]);
+}
+
+static RuleIndex *index_rules(Arena *arena, bool fast_math) {
   RuleIndex *index = ARENA_NEW(arena, RuleIndex);
-  const AlgebraicRules sets[RULE_SETS] = {algebraic_splat_rules(),   algebraic_arith_rules(),  algebraic_logic_rules(),
-                                          algebraic_compare_rules(), algebraic_shape_rules(),  algebraic_slice_rules(),
-                                          algebraic_update_rules(),  algebraic_reduce_rules(), algebraic_window_rules(),
-                                          algebraic_dot_rules()};
-  for (int s = 0; s < RULE_SETS; s++) {
-    for (int i = 0; i < sets[s].count; i++) {
-      index_rule(index, &sets[s].rules[i]);
-    }
-  }
+  const AlgebraicRules sets[] = {algebraic_splat_rules(),   algebraic_arith_rules(),  algebraic_logic_rules(),
+                                 algebraic_compare_rules(), algebraic_shape_rules(),  algebraic_slice_rules(),
+                                 algebraic_update_rules(),  algebraic_reduce_rules(), algebraic_window_rules(),
+                                 algebraic_dot_rules()};
+  const AlgebraicRules fast[] = {algebraic_fast_arith_rules(), algebraic_fast_update_rules(),
+                                 algebraic_fast_reduce_rules(), algebraic_fast_rules()};
+  for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) index_set(index, sets[s]);
+  for (size_t s = 0; s < sizeof(fast) / sizeof(fast[0]) && fast_math; s++) index_set(index, fast[s]);
   return index;
 }
 
@@ -86,7 +89,7 @@ static bool simplify_computation(HloPassContext *context, const RuleIndex *index
 }
 
 static Status run_algebraic_simplifier(HloPassContext *context, HloModule *module, bool *out_changed) {
-  const RuleIndex *index = index_rules(context->scratch);
+  const RuleIndex *index = index_rules(context->scratch, context->options != NULL && context->options->fast_math);
   for (int64_t c = 0; c < module->computations.count; c++) {
     /* What a rule made may be of use for another. */
     for (int i = 0; i < SWEEP_LIMIT && simplify_computation(context, index, module->computations.data[c]); i++) {

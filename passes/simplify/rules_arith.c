@@ -8,6 +8,11 @@ static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruct
   return value->shape == instruction->shape ? value : NULL;
 }
 
+/* Integers, and under --fast-math floats, may be added and multiplied in any order. */
+static bool regroups(const HloInstruction *instruction, bool fast) {
+  return type_is_integral(instruction->shape->type) || (fast && algebraic_is_ieee(instruction));
+}
+
 /* Operand |other| of a binary operation whose operand |index| is all |number|. */
 static HloInstruction *if_all(const HloInstruction *instruction, int index, double number) {
   if (!algebraic_is_all(instruction->operands[index], number)) return NULL;
@@ -26,6 +31,12 @@ static bool is_zero(HloInstruction *value, bool negative) {
 static HloInstruction *add_zero(HloInstruction *instruction) {
   if (is_zero(instruction->operands[1], true)) return same_shape(instruction, instruction->operands[0]);
   return is_zero(instruction->operands[0], true) ? same_shape(instruction, instruction->operands[1]) : NULL;
+}
+
+/* x + 0 → x */
+static HloInstruction *add_zero_fast(HloInstruction *instruction) {
+  HloInstruction *result = if_all(instruction, 1, 0);
+  return result != NULL ? result : if_all(instruction, 0, 0);
 }
 
 /* x - 0 → x for integers, x - +0 → x for floats: -0 - +0 is -0, +0 - +0 is +0 */
@@ -86,14 +97,22 @@ static HloInstruction *subtract_negated(HloInstruction *instruction) {
 }
 
 /* x - x → 0 for integers; of floats infinite ones give NaN */
+static HloInstruction *subtract_self_of(HloInstruction *instruction, bool fast) {
+  if (!regroups(instruction, fast) || instruction->operands[0] != instruction->operands[1]) return NULL;
+  return algebraic_number(instruction, 0);
+}
+
 static HloInstruction *subtract_self(HloInstruction *instruction) {
-  if (!type_is_integral(instruction->shape->type) || instruction->operands[0] != instruction->operands[1]) return NULL;
-  return algebraic_integer(instruction, 0);
+  return subtract_self_of(instruction, false);
+}
+
+static HloInstruction *subtract_self_fast(HloInstruction *instruction) {
+  return subtract_self_of(instruction, true);
 }
 
 /* x + (y - x) → y for integers, in either order */
-static HloInstruction *add_of_difference(HloInstruction *instruction) {
-  if (!type_is_integral(instruction->shape->type)) return NULL;
+static HloInstruction *add_of_difference_of(HloInstruction *instruction, bool fast) {
+  if (!regroups(instruction, fast)) return NULL;
   for (int i = 0; i < 2; i++) {
     const HloInstruction *difference = instruction->operands[i];
     if (difference->opcode != HLO_SUBTRACT || difference->operands[1] != instruction->operands[1 - i]) continue;
@@ -102,10 +121,18 @@ static HloInstruction *add_of_difference(HloInstruction *instruction) {
   return NULL;
 }
 
+static HloInstruction *add_of_difference(HloInstruction *instruction) {
+  return add_of_difference_of(instruction, false);
+}
+
+static HloInstruction *add_of_difference_fast(HloInstruction *instruction) {
+  return add_of_difference_of(instruction, true);
+}
+
 /* (x + y) - y → x,  x - (x - y) → y for integers */
-static HloInstruction *subtract_of_sum(HloInstruction *instruction) {
+static HloInstruction *subtract_of_sum_of(HloInstruction *instruction, bool fast) {
   const HloInstruction *left = instruction->operands[0], *right = instruction->operands[1];
-  if (!type_is_integral(instruction->shape->type)) return NULL;
+  if (!regroups(instruction, fast)) return NULL;
   for (int i = 0; i < 2 && left->opcode == HLO_ADD; i++) {
     if (left->operands[i] == right) return same_shape(instruction, left->operands[1 - i]);
   }
@@ -113,20 +140,44 @@ static HloInstruction *subtract_of_sum(HloInstruction *instruction) {
   return same_shape(instruction, right->operands[1]);
 }
 
+static HloInstruction *subtract_of_sum(HloInstruction *instruction) {
+  return subtract_of_sum_of(instruction, false);
+}
+
+static HloInstruction *subtract_of_sum_fast(HloInstruction *instruction) {
+  return subtract_of_sum_of(instruction, true);
+}
+
 /* -(x - y) → y - x for integers; of floats the sign of a zero would change */
-static HloInstruction *negate_difference(HloInstruction *instruction) {
+static HloInstruction *negate_difference_of(HloInstruction *instruction, bool fast) {
   const HloInstruction *inner = instruction->operands[0];
-  if (!type_is_integral(instruction->shape->type) || inner->opcode != HLO_SUBTRACT) return NULL;
+  if (!regroups(instruction, fast) || inner->opcode != HLO_SUBTRACT) return NULL;
   return algebraic_binary(instruction, HLO_SUBTRACT, inner->operands[1], inner->operands[0]);
 }
 
+static HloInstruction *negate_difference(HloInstruction *instruction) {
+  return negate_difference_of(instruction, false);
+}
+
+static HloInstruction *negate_difference_fast(HloInstruction *instruction) {
+  return negate_difference_of(instruction, true);
+}
+
 /* x · 0 → 0 for integers */
-static HloInstruction *multiply_zero(HloInstruction *instruction) {
-  if (!type_is_integral(instruction->shape->type)) return NULL;
+static HloInstruction *multiply_zero_of(HloInstruction *instruction, bool fast) {
+  if (!regroups(instruction, fast)) return NULL;
   for (int i = 0; i < 2; i++) {
-    if (algebraic_is_all(instruction->operands[i], 0)) return algebraic_integer(instruction, 0);
+    if (algebraic_is_all(instruction->operands[i], 0)) return algebraic_number(instruction, 0);
   }
   return NULL;
+}
+
+static HloInstruction *multiply_zero(HloInstruction *instruction) {
+  return multiply_zero_of(instruction, false);
+}
+
+static HloInstruction *multiply_zero_fast(HloInstruction *instruction) {
+  return multiply_zero_of(instruction, true);
 }
 
 /* x · -1 → -x */
@@ -147,10 +198,10 @@ static HloInstruction *negated_factors(HloInstruction *instruction) {
 }
 
 /* (x ∘ c) ∘ d → x ∘ (c ∘ d), which then folds.  Exact for integers, and for the larger and the smaller of floats. */
-static HloInstruction *associate_constants(HloInstruction *instruction) {
+static HloInstruction *associate_constants_of(HloInstruction *instruction, bool fast) {
   bool selects = instruction->opcode == HLO_MAXIMUM || instruction->opcode == HLO_MINIMUM;
   bool exact = type_is_integral(instruction->shape->type) || instruction->shape->type == TYPE_PRED;
-  if (!exact && !(selects && algebraic_is_ieee(instruction))) return NULL;
+  if (!exact && !((selects || fast) && algebraic_is_ieee(instruction))) return NULL;
   for (int i = 0; i < 2; i++) {
     HloInstruction *inner = instruction->operands[i], *constant = instruction->operands[1 - i];
     if (inner->opcode != instruction->opcode || algebraic_splat_literal(constant) == NULL) continue;
@@ -161,6 +212,14 @@ static HloInstruction *associate_constants(HloInstruction *instruction) {
     }
   }
   return NULL;
+}
+
+static HloInstruction *associate_constants(HloInstruction *instruction) {
+  return associate_constants_of(instruction, false);
+}
+
+static HloInstruction *associate_constants_fast(HloInstruction *instruction) {
+  return associate_constants_of(instruction, true);
 }
 
 /* x + k or k - x for a splat constant k. */
@@ -181,9 +240,9 @@ static bool offset_of(HloInstruction *value, Offset *out_offset) {
 }
 
 /* (x - c) + d → x + (d - c),  c - (d - x) → x + (c - d) and so on for integers: one constant is left */
-static HloInstruction *associate_offsets(HloInstruction *instruction) {
+static HloInstruction *associate_offsets_of(HloInstruction *instruction, bool fast) {
   Offset outer, inner;
-  if (!type_is_integral(instruction->shape->type) || !offset_of(instruction, &outer)) return NULL;
+  if (!regroups(instruction, fast) || !offset_of(instruction, &outer)) return NULL;
   if (!offset_of(outer.x, &inner)) return NULL;
   bool inner_negated = outer.x_negated != inner.constant_negated;
   HloInstruction *first = outer.constant, *second = inner.constant, *sum;
@@ -198,10 +257,18 @@ static HloInstruction *associate_offsets(HloInstruction *instruction) {
                    : algebraic_binary(instruction, HLO_ADD, inner.x, sum);
 }
 
+static HloInstruction *associate_offsets(HloInstruction *instruction) {
+  return associate_offsets_of(instruction, false);
+}
+
+static HloInstruction *associate_offsets_fast(HloInstruction *instruction) {
+  return associate_offsets_of(instruction, true);
+}
+
 /* x · c + y · c → (x + y) · c for integers, when nothing else reads the products */
-static HloInstruction *factor_sum(HloInstruction *instruction) {
+static HloInstruction *factor_sum_of(HloInstruction *instruction, bool fast) {
   HloInstruction *left = instruction->operands[0], *right = instruction->operands[1];
-  if (!type_is_integral(instruction->shape->type) || left == right) return NULL;
+  if (!regroups(instruction, fast) || left == right) return NULL;
   if (left->opcode != HLO_MULTIPLY || right->opcode != HLO_MULTIPLY) return NULL;
   if (left->user_count != 1 || right->user_count != 1) return NULL;
   for (int i = 0; i < 4; i++) {
@@ -212,6 +279,14 @@ static HloInstruction *factor_sum(HloInstruction *instruction) {
     return algebraic_binary(instruction, HLO_MULTIPLY, sum, factor);
   }
   return NULL;
+}
+
+static HloInstruction *factor_sum(HloInstruction *instruction) {
+  return factor_sum_of(instruction, false);
+}
+
+static HloInstruction *factor_sum_fast(HloInstruction *instruction) {
+  return factor_sum_of(instruction, true);
 }
 
 /* |x| · |x| → x · x, when nothing else reads |x| */
@@ -340,6 +415,24 @@ AlgebraicRules algebraic_arith_rules(void) {
       {HLO_ROUND_NEAREST_EVEN, "idempotent", idempotent},
       {HLO_SIGN, "idempotent", idempotent},
       {HLO_CONSTANT, "splat-constant", splat_constant},
+  };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
+
+AlgebraicRules algebraic_fast_arith_rules(void) {
+  static const AlgebraicRule rules[] = {
+      {HLO_ADD, "add-zero-fast", add_zero_fast},
+      {HLO_ADD, "add-of-difference-fast", add_of_difference_fast},
+      {HLO_ADD, "associate-constants-fast", associate_constants_fast},
+      {HLO_ADD, "associate-offsets-fast", associate_offsets_fast},
+      {HLO_ADD, "factor-sum-fast", factor_sum_fast},
+      {HLO_SUBTRACT, "subtract-self-fast", subtract_self_fast},
+      {HLO_SUBTRACT, "subtract-of-sum-fast", subtract_of_sum_fast},
+      {HLO_SUBTRACT, "associate-offsets-fast", associate_offsets_fast},
+      {HLO_SUBTRACT, "factor-sum-fast", factor_sum_fast},
+      {HLO_MULTIPLY, "multiply-zero-fast", multiply_zero_fast},
+      {HLO_MULTIPLY, "associate-constants-fast", associate_constants_fast},
+      {HLO_NEGATE, "negate-difference-fast", negate_difference_fast},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }

@@ -102,10 +102,11 @@ static bool is_identity(HloOpcode combiner, HloInstruction *value) {
 }
 
 /* reduce(reduce(x, identity), init) → reduce(x, init) over the dimensions of both, for what regroups exactly */
-static HloInstruction *reduce_reduce(HloInstruction *instruction) {
+static HloInstruction *reduce_reduce_of(HloInstruction *instruction, bool fast) {
   const HloInstruction *inner = instruction->operands[0];
   HloOpcode combiner = combiner_of(instruction);
-  if (inner->opcode != HLO_REDUCE || !regroups_exactly(combiner, instruction->shape->type)) return NULL;
+  if (inner->opcode != HLO_REDUCE || combiner == HLO_TUPLE) return NULL;
+  if (!regroups_exactly(combiner, instruction->shape->type) && !(fast && algebraic_is_ieee(instruction))) return NULL;
   if (combiner_of(inner) != combiner || !is_identity(combiner, inner->operands[1])) return NULL;
   const Shape *x = inner->operands[0]->shape;
   if (x->rank > RANK_LIMIT) return NULL;
@@ -125,6 +126,14 @@ static HloInstruction *reduce_reduce(HloInstruction *instruction) {
   return result;
 }
 
+static HloInstruction *reduce_reduce(HloInstruction *instruction) {
+  return reduce_reduce_of(instruction, false);
+}
+
+static HloInstruction *reduce_reduce_fast(HloInstruction *instruction) {
+  return reduce_reduce_of(instruction, true);
+}
+
 /* reduce(broadcast(a), init) of scalars → broadcast(init ∘ a), where taking a twice changes nothing */
 static HloInstruction *reduce_splat(HloInstruction *instruction) {
   HloOpcode combiner = combiner_of(instruction);
@@ -142,7 +151,8 @@ typedef enum BroadcastFate { FATE_STAYS, FATE_HOISTED, FATE_DROPPED } BroadcastF
 
 /* How often a reduction meets each element of |broadcast| again along dimensions that are not its own: they go where
  * taking an element more often changes nothing, or is a product. */
-static bool fates_of(const HloInstruction *reduce, HloOpcode combiner, BroadcastFate *out_fates, int64_t *out_times) {
+static bool fates_of(const HloInstruction *reduce, HloOpcode combiner, bool fast, BroadcastFate *out_fates,
+                     int64_t *out_times) {
   const HloInstruction *broadcast = reduce->operands[0];
   Int64List places = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS),
             reduced = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
@@ -150,7 +160,8 @@ static bool fates_of(const HloInstruction *reduce, HloOpcode combiner, Broadcast
   for (int64_t i = 0; i < reduced.count; i++) goes[reduced.data[i]] = true;
   for (int64_t i = 0; i < places.count; i++) own[places.data[i]] = true;
   bool selects = combiner == HLO_MAXIMUM || combiner == HLO_MINIMUM || combiner == HLO_AND || combiner == HLO_OR;
-  bool multiplies = combiner == HLO_ADD && type_is_integral(reduce->shape->type);
+  bool multiplies =
+      combiner == HLO_ADD && (type_is_integral(reduce->shape->type) || (fast && algebraic_is_ieee(reduce)));
   *out_times = 1;
   for (int d = 0; d < broadcast->shape->rank; d++) {
     out_fates[d] = FATE_STAYS;
@@ -168,7 +179,7 @@ static bool fates_of(const HloInstruction *reduce, HloOpcode combiner, Broadcast
 
 /* reduce(broadcast(x)) → broadcast(reduce(x)): along dimensions that x does not have, every sum is the same; of the
  * larger, the smaller, and, or, and of integers the elements that are met again need no second look */
-static HloInstruction *reduce_broadcast(HloInstruction *reduce) {
+static HloInstruction *reduce_broadcast_of(HloInstruction *reduce, bool fast) {
   const HloInstruction *broadcast = reduce->operands[0];
   if (reduce->operand_count != 2 || broadcast->opcode != HLO_BROADCAST || !is_plain(reduce->shape)) return NULL;
   const Shape *from = broadcast->shape;
@@ -176,7 +187,7 @@ static HloInstruction *reduce_broadcast(HloInstruction *reduce) {
   if (from->rank > RANK_LIMIT || !is_plain(x->shape) || shape_element_count(from) == 0) return NULL;
   BroadcastFate fates[RANK_LIMIT];
   int64_t times, sizes[RANK_LIMIT], kept_sizes[RANK_LIMIT], dims[RANK_LIMIT], spread[RANK_LIMIT], place[RANK_LIMIT];
-  if (!fates_of(reduce, combiner_of(reduce), fates, &times)) return NULL;
+  if (!fates_of(reduce, combiner_of(reduce), fast, fates, &times)) return NULL;
   Int64List reduced = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS),
             own = hlo_instruction_ints(broadcast, HLO_ATTR_DIMENSIONS);
   bool goes[RANK_LIMIT] = {false};
@@ -198,7 +209,9 @@ static HloInstruction *reduce_broadcast(HloInstruction *reduce) {
   for (int64_t i = 0; i < own.count; i++) places[i] = place[own.data[i]];
   ShapeTable *table = reduce->parent->module->shapes;
   PrimitiveType type = x->shape->type;
-  if (times != 1) x = algebraic_binary(x, HLO_MULTIPLY, x, algebraic_integer(x, times));
+  if (times != 1)
+    x = algebraic_binary(x, HLO_MULTIPLY, x,
+                         type_is_integral(type) ? algebraic_integer(x, times) : algebraic_number(x, (double)times));
   HloInstruction *value = algebraic_broadcast(x, shape_array(table, type, sizes, rank), places);
   const Shape *shape = shape_array(table, type, kept_sizes, kept);
   HloInstruction *operands[2] = {value, reduce->operands[1]};
@@ -213,6 +226,14 @@ static HloInstruction *reduce_broadcast(HloInstruction *reduce) {
     value = hlo_computation_add(reduce->parent, combiner_of(reduce), shape, both, 2, (StringView){0});
   }
   return shape == reduce->shape ? value : algebraic_broadcast(value, reduce->shape, spread);
+}
+
+static HloInstruction *reduce_broadcast(HloInstruction *reduce) {
+  return reduce_broadcast_of(reduce, false);
+}
+
+static HloInstruction *reduce_broadcast_fast(HloInstruction *reduce) {
+  return reduce_broadcast_of(reduce, true);
 }
 
 /* --- windows --- */
@@ -352,6 +373,14 @@ AlgebraicRules algebraic_reduce_rules(void) {
       {HLO_REDUCE, "reduce-broadcast", reduce_broadcast},   {HLO_REDUCE_WINDOW, "window-of-one", window_of_one},
       {HLO_REDUCE_WINDOW, "window-of-pad", window_of_pad},  {HLO_SORT, "sort-nothing", sort_nothing},
       {HLO_SORT, "sort-dead-operands", sort_dead_operands},
+  };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
+
+AlgebraicRules algebraic_fast_reduce_rules(void) {
+  static const AlgebraicRule rules[] = {
+      {HLO_REDUCE, "reduce-reduce-fast", reduce_reduce_fast},
+      {HLO_REDUCE, "reduce-broadcast-fast", reduce_broadcast_fast},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }

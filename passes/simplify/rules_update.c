@@ -207,25 +207,33 @@ static HloInstruction *select_update(HloInstruction *instruction) {
   return NULL;
 }
 
-static bool is_neutral_to_add(HloInstruction *value) {
+static bool is_neutral_to_add(HloInstruction *value, bool fast) {
   const Literal *literal = algebraic_splat_literal(value);
   if (literal == NULL || type_is_complex(value->shape->type)) return false;
   if (type_is_integral(value->shape->type)) return literal_get_int(literal, 0) == 0;
   /* Of floats x + -0 is x, for x = -0 too. */
   double number = literal_get_double(literal, 0);
-  return algebraic_is_ieee(value) && number == 0 && __builtin_signbit(number);
+  return algebraic_is_ieee(value) && number == 0 && (fast || __builtin_signbit(number));
 }
 
 /* x + dynamic-update-slice(broadcast(0), u, i) → dynamic-update-slice(x, x at i + u, i) for a 0 that adds nothing */
-static HloInstruction *add_update(HloInstruction *instruction) {
+static HloInstruction *add_update_of(HloInstruction *instruction, bool fast) {
   for (int i = 0; i < 2; i++) {
     HloInstruction *update = instruction->operands[i], *x = instruction->operands[1 - i];
-    if (!is_lone_update(update, instruction) || !is_neutral_to_add(update->operands[0])) continue;
+    if (!is_lone_update(update, instruction) || !is_neutral_to_add(update->operands[0], fast)) continue;
     if (x->shape != instruction->shape) continue;
     HloInstruction *part = update->operands[1];
     return update_with(update, x, algebraic_binary(part, HLO_ADD, read_where(update, x), part));
   }
   return NULL;
+}
+
+static HloInstruction *add_update(HloInstruction *instruction) {
+  return add_update_of(instruction, false);
+}
+
+static HloInstruction *add_update_fast(HloInstruction *instruction) {
+  return add_update_of(instruction, true);
 }
 
 /* --- gather and scatter --- */
@@ -364,16 +372,24 @@ static HloInstruction *scatter_of_one(HloInstruction *scatter) {
 }
 
 /* x + scatter(broadcast(0), i, u) that adds → scatter(x, i, u), for integers: of floats the sums would be others */
-static HloInstruction *add_scatter(HloInstruction *instruction) {
-  if (!type_is_integral(instruction->shape->type)) return NULL;
+static HloInstruction *add_scatter_of(HloInstruction *instruction, bool fast) {
+  if (!type_is_integral(instruction->shape->type) && !(fast && algebraic_is_ieee(instruction))) return NULL;
   for (int i = 0; i < 2; i++) {
     HloInstruction *scatter = instruction->operands[i], *x = instruction->operands[1 - i];
     if (scatter->opcode != HLO_SCATTER || scatter->user_count != 1 || x->shape != instruction->shape) continue;
-    if (kind_of_scatter(scatter) != SCATTER_ADD || !is_neutral_to_add(scatter->operands[0])) continue;
+    if (kind_of_scatter(scatter) != SCATTER_ADD || !is_neutral_to_add(scatter->operands[0], fast)) continue;
     HloInstruction *operands[3] = {x, scatter->operands[1], scatter->operands[2]};
     return hlo_computation_add_clone(instruction->parent, scatter, instruction->shape, operands, 3);
   }
   return NULL;
+}
+
+static HloInstruction *add_scatter(HloInstruction *instruction) {
+  return add_scatter_of(instruction, false);
+}
+
+static HloInstruction *add_scatter_fast(HloInstruction *instruction) {
+  return add_scatter_of(instruction, true);
 }
 
 AlgebraicRules algebraic_update_rules(void) {
@@ -393,6 +409,14 @@ AlgebraicRules algebraic_update_rules(void) {
       {HLO_GATHER, "gather-of-all", gather_of_all},
       {HLO_GATHER, "gather-of-one", gather_of_one},
       {HLO_SCATTER, "scatter-of-one", scatter_of_one},
+  };
+  return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
+}
+
+AlgebraicRules algebraic_fast_update_rules(void) {
+  static const AlgebraicRule rules[] = {
+      {HLO_ADD, "add-update-fast", add_update_fast},
+      {HLO_ADD, "add-scatter-fast", add_scatter_fast},
   };
   return (AlgebraicRules){rules, sizeof(rules) / sizeof(rules[0])};
 }
