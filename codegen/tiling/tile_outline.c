@@ -241,16 +241,23 @@ static void add_stage(TileOutline *outline, int32_t stage, int32_t outer_loop) {
 
 /* --- program order --- */
 
+/* |step| makes a tile ready for a computation of stages: it loads one, or computes the indices of a gather. */
+static bool prepares(const TileOutline *outline, const TileStep *step) {
+  return tile_step_loads(step->kind) ||
+         (step->kind == STEP_COMPUTE && outline->covers.data[step->cover].cover.index_value >= 0);
+}
+
 /* What stands in an outer loop that is not the innermost one comes before the loops inside it; in the innermost one and
- * deeper, cover follows cover, each with loads from outside in. */
+ * deeper, stages follow stages, each with what prepares its tiles from outside in: a loop must not be left and entered
+ * again.  Indices have the stages of what they are for, and their loop is never inside of the gather's. */
 static bool step_before(const TileOutline *outline, const TileStep *a, const TileStep *b) {
   if (a->kind == STEP_STORE) return false;
   int32_t innermost = outline->tiling->outer_count - 1 + (outline->tiling->slice > 0);
   bool a_outside = a->loop < innermost, b_outside = b->loop < innermost;
   if (a_outside != b_outside) return a_outside;
   if (a_outside) return a->loop < b->loop;
-  bool a_moves = tile_step_loads(a->kind), b_moves = tile_step_loads(b->kind);
-  return a->cover == b->cover && a_moves && b_moves && a->loop < b->loop;
+  const TileCover *of_a = &outline->covers.data[a->cover].cover, *of_b = &outline->covers.data[b->cover].cover;
+  return of_a->first_stage == of_b->first_stage && prepares(outline, a) && prepares(outline, b) && a->loop < b->loop;
 }
 
 static void sort_steps(TileOutline *outline) {
