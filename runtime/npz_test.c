@@ -1,11 +1,6 @@
 #include "runtime/npz.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "base/fixture_testing.h"
 
 /* zlib's deflate of a member "x.npy" holding uint8 zeros of shape (4096,), made by Python's zipfile. */
 static const unsigned char deflated[] = {
@@ -21,46 +16,32 @@ static const unsigned char deflated[] = {
     0x00, 0x00, 0x00, 0x80, 0x01, 0x00, 0x00, 0x00, 0x00, 0x78, 0x2e, 0x6e, 0x70, 0x79, 0x50, 0x4b, 0x05, 0x06, 0x00,
     0x00, 0x00, 0x00, 0x01, 0x00, 0x01, 0x00, 0x33, 0x00, 0x00, 0x00, 0x86, 0x00, 0x00, 0x00, 0x00, 0x00};
 
-static Arena *arena;
-
-static int set_up(void **state) {
-  (void)state;
-  arena = arena_create();
-  return 0;
-}
-
-static int tear_down(void **state) {
-  (void)state;
-  arena_destroy(arena);
-  return 0;
-}
-
-static Status read_bytes(const void *bytes, size_t size, ArrayFile *out) {
+static Status read_bytes(Fixture *fixture, const void *bytes, size_t size, ArrayFile *out) {
   DiagSink diag;
-  diag_sink_init(&diag, arena);
-  Status status = npz_read(arena, SV("a.npz"), (StringView){bytes, size}, &diag, out);
+  diag_sink_init(&diag, fixture->arena);
+  Status status = npz_read(fixture->arena, SV("a.npz"), (StringView){bytes, size}, &diag, out);
   assert_int_equal(diag.error_count, status != STATUS_OK);
   return status;
 }
 
-static StringView sample(void) {
+static StringView sample(Fixture *fixture) {
   static const int32_t data[] = {1, 2, 3};
   static const int64_t dims[] = {3};
   static const float half = 0.5f;
   ArrayMember members[] = {{SV("p0"), {{'i', 4}, 1, dims, 3, data}}, {SV("p1"), {{'f', 4}, 0, NULL, 1, &half}}};
   DiagSink diag;
-  diag_sink_init(&diag, arena);
+  diag_sink_init(&diag, fixture->arena);
   StringView bytes;
-  assert_int_equal(npz_write(arena, members, 2, &diag, &bytes), STATUS_OK);
+  assert_int_equal(npz_write(fixture->arena, members, 2, &diag, &bytes), STATUS_OK);
   return bytes;
 }
 
 static void npz_write_then_read_is_identity(void **state) {
-  (void)state;
-  StringView bytes = sample(), again = sample();
+  Fixture *fixture = *state;
+  StringView bytes = sample(fixture), again = sample(fixture);
   assert_true(sv_equal(bytes, again));
   ArrayFile file;
-  assert_int_equal(read_bytes(bytes.data, bytes.size, &file), STATUS_OK);
+  assert_int_equal(read_bytes(fixture, bytes.data, bytes.size, &file), STATUS_OK);
   assert_int_equal(file.count, 2);
   assert_int_equal(npy_get_int(array_file_find(&file, SV("p0")), 2), 3);
   assert_true(npy_get_double(array_file_find(&file, SV("p1")), 0, 0) == 0.5);
@@ -68,54 +49,55 @@ static void npz_write_then_read_is_identity(void **state) {
 }
 
 static void npz_write_of_nothing_is_an_archive(void **state) {
-  (void)state;
+  Fixture *fixture = *state;
   DiagSink diag;
-  diag_sink_init(&diag, arena);
+  diag_sink_init(&diag, fixture->arena);
   StringView bytes;
-  assert_int_equal(npz_write(arena, NULL, 0, &diag, &bytes), STATUS_OK);
+  assert_int_equal(npz_write(fixture->arena, NULL, 0, &diag, &bytes), STATUS_OK);
   ArrayFile file;
-  assert_int_equal(read_bytes(bytes.data, bytes.size, &file), STATUS_OK);
+  assert_int_equal(read_bytes(fixture, bytes.data, bytes.size, &file), STATUS_OK);
   assert_int_equal(file.count, 0);
 }
 
 static void npz_read_inflates(void **state) {
-  (void)state;
+  Fixture *fixture = *state;
   ArrayFile file;
-  assert_int_equal(read_bytes(deflated, sizeof deflated, &file), STATUS_OK);
+  assert_int_equal(read_bytes(fixture, deflated, sizeof deflated, &file), STATUS_OK);
   assert_int_equal(array_file_find(&file, SV("x"))->count, 4096);
   assert_int_equal(npy_get_int(array_file_find(&file, SV("x")), 4095), 0);
 }
 
 /* Every damaged byte and every truncation is either found or harmless; the sanitizers watch. */
 static void npz_read_survives_damage(void **state) {
-  (void)state;
-  StringView bytes = sample();
+  Fixture *fixture = *state;
+  StringView bytes = sample(fixture);
   ArrayFile file;
   int refused = 0;
-  for (size_t size = 0; size < bytes.size; size += 3) refused += read_bytes(bytes.data, size, &file) == STATUS_INVALID;
+  for (size_t size = 0; size < bytes.size; size += 3)
+    refused += read_bytes(fixture, bytes.data, size, &file) == STATUS_INVALID;
   assert_true(refused > 0);
   for (size_t at = 0; at < bytes.size; at += 5) {
-    char *copy = arena_copy(arena, bytes.data, bytes.size);
+    char *copy = arena_copy(fixture->arena, bytes.data, bytes.size);
     copy[at] = (char)~copy[at];
-    (void)!read_bytes(copy, bytes.size, &file);
+    (void)!read_bytes(fixture, copy, bytes.size, &file);
   }
 }
 
 static void array_file_read_tells_a_missing_file(void **state) {
-  (void)state;
+  Fixture *fixture = *state;
   DiagSink diag;
-  diag_sink_init(&diag, arena);
+  diag_sink_init(&diag, fixture->arena);
   ArrayFile file;
-  assert_int_equal(array_file_read(arena, "/nonexistent/x.npz", &diag, &file), STATUS_IO);
+  assert_int_equal(array_file_read(fixture->arena, "/nonexistent/x.npz", &diag, &file), STATUS_IO);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(npz_write_then_read_is_identity, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(npz_write_of_nothing_is_an_archive, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(npz_read_inflates, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(npz_read_survives_damage, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(array_file_read_tells_a_missing_file, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(npz_write_then_read_is_identity, create, destroy),
+      cmocka_unit_test_setup_teardown(npz_write_of_nothing_is_an_archive, create, destroy),
+      cmocka_unit_test_setup_teardown(npz_read_inflates, create, destroy),
+      cmocka_unit_test_setup_teardown(npz_read_survives_damage, create, destroy),
+      cmocka_unit_test_setup_teardown(array_file_read_tells_a_missing_file, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

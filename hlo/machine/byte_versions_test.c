@@ -45,6 +45,13 @@ static void add_read(StreamFixture *fixture, int32_t queue, int32_t producer, in
   read_bytes(fixture, BUFFER_OBJECT, base, bytes);
 }
 
+static void add_update(StreamFixture *fixture, int32_t queue, int32_t producer, int64_t base, int64_t bytes) {
+  ByteBox box = dense_box(base, bytes);
+  begin(fixture, queue, producer);
+  command_stream_add_update_read(&fixture->stream, BUFFER_OBJECT, &box);
+  command_stream_add_update_write(&fixture->stream, BUFFER_OBJECT, &box);
+}
+
 /* --- streams by hand --- */
 
 static void write_that_may_come_late_is_a_difference(void **state) {
@@ -140,11 +147,8 @@ static void command_may_read_what_it_wrote(void **state) {
 
 static void update_reads_first(void **state) {
   StreamFixture *fixture = *state;
-  ByteBox all = dense_box(0, 64);
   add_write(fixture, LD, -1, 0, 64);
-  begin(fixture, EX, 0);
-  command_stream_add_update_read(&fixture->stream, BUFFER_OBJECT, &all);
-  command_stream_add_update_write(&fixture->stream, BUFFER_OBJECT, &all);
+  add_update(fixture, EX, 0, 0, 64);
   expect_none(fixture);
   read_bytes(fixture, BUFFER_OBJECT, 63, 1); /* another operand, of which nothing is known */
   expect_difference(fixture, (VersionDifference){1, BUFFER_OBJECT, 63, 0, 1});
@@ -186,11 +190,8 @@ static void scratch_is_not_written_by_others(void **state) {
 
 static void executions_are_held_to_the_rules(void **state) {
   StreamFixture *fixture = *state;
-  ByteBox all = dense_box(0, 64);
   add_write(fixture, LD, -1, 0, 64);
-  begin(fixture, EX, 0);
-  command_stream_add_update_read(&fixture->stream, BUFFER_OBJECT, &all);
-  command_stream_add_update_write(&fixture->stream, BUFFER_OBJECT, &all);
+  add_update(fixture, EX, 0, 0, 64);
   ByteVersions versions = versions_of(fixture, &fixture->stream);
   enum { STEPS = 7 };
   static const struct {
