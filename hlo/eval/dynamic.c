@@ -58,7 +58,9 @@ Status eval_set_dimension_size(EvalStep *step) {
   for (int i = 0; i < shape->rank; i++) sizes[i] = array->sizes ? array->sizes[i] : shape->dims[i];
   sizes[dimension] = max_i64(0, min_i64(literal_get_int(eval_operand(step, 1), 0), shape->dims[dimension]));
   eval_forward_value(step, array);
-  step->value.sizes = sizes;
+  bool is_whole = step->instruction->operands[1]->opcode == HLO_CONSTANT;
+  for (int i = 0; i < shape->rank; i++) is_whole = is_whole && sizes[i] == shape->dims[i];
+  step->value.sizes = is_whole ? NULL : sizes;
   return STATUS_OK;
 }
 

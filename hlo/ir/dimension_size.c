@@ -90,6 +90,10 @@ static DimensionSize of_top(const HloInstruction *topk, int leaf, int64_t dimens
 static DimensionSize of_set_size(const HloInstruction *set, int leaf, int64_t dimension) {
   (void)leaf;
   if (!has(hlo_instruction_ints(set, HLO_ATTR_DIMENSIONS), dimension)) return same(0, dimension);
+  const HloInstruction *size = set->operands[1];
+  bool is_bound =
+      size->opcode == HLO_CONSTANT && literal_get_int(hlo_instruction_literal(size), 0) == set->shape->dims[dimension];
+  if (is_bound) return bound; /* and what lies behind the size before is there from now on */
   return (DimensionSize){.kind = DIMENSION_GIVEN, .operand = 1};
 }
 
