@@ -66,7 +66,6 @@ static HloInstruction *transpose_dot(HloInstruction *transpose) {
   int left = dot->operands[0]->shape->rank - batch - contracted, rank = dot->shape->rank;
   Int64List permutation = hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS);
   if (left == 0 || left == rank - batch || hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return NULL;
-  if (hlo_instruction_attr(dot, HLO_ATTR_OPERAND_PRECISION) != NULL) return NULL;
   for (int i = 0; i < rank; i++) {
     int from = i < batch ? i : batch + (i - batch + left) % (rank - batch);
     if (permutation.data[i] != from) return NULL;
@@ -79,6 +78,10 @@ static HloInstruction *transpose_dot(HloInstruction *transpose) {
     if (batch > 0) hlo_instruction_set_ints(result, sides[s].batch, batch_dims.data, batch_dims.count);
     hlo_instruction_set_ints(result, sides[s].contracting, contracting.data, contracting.count);
   }
+  Int64List precision = hlo_instruction_ints(dot, HLO_ATTR_OPERAND_PRECISION);
+  const int64_t exchanged[2] = {precision.count == 2 ? precision.data[1] : 0,
+                                precision.count == 2 ? precision.data[0] : 0};
+  if (precision.count == 2) hlo_instruction_set_ints(result, HLO_ATTR_OPERAND_PRECISION, exchanged, 2);
   return result;
 }
 
