@@ -42,6 +42,7 @@ AlgebraicRules algebraic_fast_rules(void);
 AlgebraicRules algebraic_fast_arith_rules(void);
 AlgebraicRules algebraic_fast_update_rules(void);
 AlgebraicRules algebraic_fast_reduce_rules(void);
+AlgebraicRules algebraic_fast_dot_rules(void);
 
 /* --- what rules share --- */
 

@@ -38,7 +38,7 @@ static RuleIndex *index_rules(Arena *arena, bool fast_math) {
                                  algebraic_update_rules(),  algebraic_reduce_rules(), algebraic_window_rules(),
                                  algebraic_dot_rules()};
   const AlgebraicRules fast[] = {algebraic_fast_arith_rules(), algebraic_fast_update_rules(),
-                                 algebraic_fast_reduce_rules(), algebraic_fast_rules()};
+                                 algebraic_fast_reduce_rules(), algebraic_fast_dot_rules(), algebraic_fast_rules()};
   for (size_t s = 0; s < sizeof(sets) / sizeof(sets[0]); s++) index_set(index, sets[s]);
   for (size_t s = 0; s < sizeof(fast) / sizeof(fast[0]) && fast_math; s++) index_set(index, fast[s]);
   return index;

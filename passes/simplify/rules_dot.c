@@ -372,6 +372,59 @@ static HloInstruction *dot_of_merged(HloInstruction *dot) {
   return NULL;
 }
 
+static bool adds_from_zero(const HloInstruction *reduce) {
+  const HloInstruction *root = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY)->root;
+  if (reduce->operand_count != 2 || root->opcode != HLO_ADD || root->operands[0] == root->operands[1]) return false;
+  bool parameters = root->operands[0]->opcode == HLO_PARAMETER && root->operands[1]->opcode == HLO_PARAMETER;
+  return parameters && algebraic_is_all(reduce->operands[1], 0);
+}
+
+/* |dot| that contracts over those of its batch dimensions, too, that |reduced| names. */
+static HloInstruction *contract_batch(HloInstruction *dot, const Shape *shape, Int64List reduced) {
+  HloInstruction *result = hlo_computation_add_clone(dot->parent, dot, shape, dot->operands, 2);
+  for (int s = 0; s < 2; s++) {
+    Int64List batch = hlo_instruction_ints(dot, sides[s].batch),
+              contracting = hlo_instruction_ints(dot, sides[s].contracting);
+    int64_t kept[RANK_LIMIT], contracted[RANK_LIMIT], kept_count = 0, count = 0;
+    for (int64_t i = 0; i < batch.count; i++) {
+      if (contains(reduced, i)) {
+        contracted[count++] = batch.data[i];
+      } else {
+        kept[kept_count++] = batch.data[i];
+      }
+    }
+    for (int64_t i = 0; i < contracting.count; i++) contracted[count++] = contracting.data[i];
+    hlo_instruction_remove_attr(result, sides[s].batch);
+    if (kept_count > 0) hlo_instruction_set_ints(result, sides[s].batch, kept, kept_count);
+    hlo_instruction_set_ints(result, sides[s].contracting, contracted, count);
+  }
+  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+  return result;
+}
+
+/* reduce(dot(x, y)) that adds over batch dimensions → dot(x, y) that contracts them, for integers: the dot of every
+ * batch is not stored.  Sums of floats are others. */
+static HloInstruction *reduce_dot_of(HloInstruction *reduce, bool fast) {
+  HloInstruction *dot = reduce->operands[0];
+  if (!type_is_integral(reduce->shape->type) && !(fast && algebraic_is_ieee(reduce))) return NULL;
+  if (!is_plain_dot(dot) || dot->user_count != 1 || dot->shape->type != reduce->shape->type) return NULL;
+  if (!adds_from_zero(reduce)) return NULL;
+  Int64List reduced = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
+  int64_t batch = hlo_instruction_ints(dot, HLO_ATTR_LHS_BATCH_DIMS).count;
+  for (int64_t i = 0; i < reduced.count; i++) {
+    if (reduced.data[i] >= batch) return NULL;
+  }
+  return reduced.count > 0 ? contract_batch(dot, reduce->shape, reduced) : NULL;
+}
+
+static HloInstruction *reduce_dot(HloInstruction *reduce) {
+  return reduce_dot_of(reduce, false);
+}
+
+static HloInstruction *reduce_dot_fast(HloInstruction *reduce) {
+  return reduce_dot_of(reduce, true);
+}
+
 /* --- convolution --- */
 
 /* convolution(pad(x, 0), w) → convolution(x, w) with a padded window.  Empty places count as zero, or not at all. */
@@ -406,15 +459,19 @@ static HloInstruction *convolution_of_pad(HloInstruction *instruction) {
 }
 
 static const AlgebraicRule rules[] = {
-    {HLO_DOT, "dot-of-ones", dot_of_ones},
-    {HLO_DOT, "dot-transpose", dot_transpose},
-    {HLO_DOT, "dot-broadcast", dot_broadcast},
-    {HLO_DOT, "dot-of-merged", dot_of_merged},
-    {HLO_TRANSPOSE, "transpose-dot", transpose_dot},
-    {HLO_SLICE, "slice-dot", slice_dot},
-    {HLO_CONVOLUTION, "convolution-of-pad", convolution_of_pad},
+    {HLO_DOT, "dot-of-ones", dot_of_ones},           {HLO_DOT, "dot-transpose", dot_transpose},
+    {HLO_DOT, "dot-broadcast", dot_broadcast},       {HLO_DOT, "dot-of-merged", dot_of_merged},
+    {HLO_TRANSPOSE, "transpose-dot", transpose_dot}, {HLO_SLICE, "slice-dot", slice_dot},
+    {HLO_REDUCE, "reduce-dot", reduce_dot},          {HLO_CONVOLUTION, "convolution-of-pad", convolution_of_pad},
 };
 
 AlgebraicRules algebraic_dot_rules(void) {
   return (AlgebraicRules){rules, sizeof rules / sizeof *rules};
+}
+
+AlgebraicRules algebraic_fast_dot_rules(void) {
+  static const AlgebraicRule fast_rules[] = {
+      {HLO_REDUCE, "reduce-dot-fast", reduce_dot_fast},
+  };
+  return (AlgebraicRules){fast_rules, sizeof(fast_rules) / sizeof(fast_rules[0])};
 }
