@@ -215,6 +215,10 @@ static bool feeds_update_elementwise(const HloInstruction *from, const HloInstru
   return true;
 }
 
+bool hlo_only_feeds_updated_window(const HloInstruction *slice, const HloInstruction *update, Arena *scratch) {
+  return reads_updated_window(slice, update) && feeds_update_elementwise(slice, update, scratch);
+}
+
 /* Nothing but |update| (once, as what it updates) reads |value|, window reads aside. */
 static bool only_updated_by(const HloInstruction *value, const HloInstruction *update, int operand, Arena *arena) {
   if (hlo_instruction_is_root(value)) return false;

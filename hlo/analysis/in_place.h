@@ -40,6 +40,10 @@ typedef struct InPlacePairs {
  * shapes are never paired. */
 InPlacePairs hlo_in_place_pairs(const HloInstruction *instruction, Arena *arena);
 
+/* |slice| reads exactly the window that |update| writes of the same array, and nothing but the new elements at the same
+ * places is made of it, one by one: both may be done in one pass over the window. */
+bool hlo_only_feeds_updated_window(const HloInstruction *slice, const HloInstruction *update, Arena *scratch);
+
 /* Whether result leaf |result_node| of |user| may overwrite leaf |node| of operand |operand| if nothing reads that
  * afterwards: an in-place pair, or elementwise use (inside fusions: transitively) with equally wide elements in the
  * same order.  A fusion with several results shares only if one loop over the elements of the operand (loop_nest.h)

@@ -10,7 +10,9 @@ HloInstruction *graph_add(GraphBuilder *builder, HloOpcode opcode, const Shape *
                           int count) {
   HloInstruction *result = hlo_computation_add(builder->computation, opcode, shape, operands, count, (StringView){0});
   hlo_instruction_inherit_metadata(result, builder->origin);
-  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING); /* of the whole result only */
+  /* Of the whole operation only; and what two of them have in common should look alike. */
+  hlo_instruction_remove_attr(result, HLO_ATTR_FRONTEND_ATTRIBUTES);
+  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
   return result;
 }
 
@@ -194,6 +196,15 @@ HloInstruction *graph_take_run(GraphBuilder *builder, HloInstruction *value, int
   const Shape *shape = shape_array(graph_shapes(builder), value->shape->type, dims, rank);
   HloInstruction *result = add_indexed(builder, HLO_DYNAMIC_SLICE, shape, &value, 1, dimension, index);
   hlo_instruction_set_ints(result, HLO_ATTR_DYNAMIC_SLICE_SIZES, dims, rank);
+  return result;
+}
+
+HloInstruction *graph_take_diagonal(GraphBuilder *builder, HloInstruction *value, HloInstruction *index) {
+  HloInstruction *operands[] = {value, graph_integer(builder, index->shape->type, 0, NULL), index, index};
+  const int64_t dims[] = {value->shape->dims[0], 1, 1};
+  const Shape *shape = shape_array(graph_shapes(builder), value->shape->type, dims, 3);
+  HloInstruction *result = graph_add(builder, HLO_DYNAMIC_SLICE, shape, operands, 4);
+  hlo_instruction_set_ints(result, HLO_ATTR_DYNAMIC_SLICE_SIZES, dims, 3);
   return result;
 }
 

@@ -58,6 +58,8 @@ HloInstruction *graph_take(GraphBuilder *builder, HloInstruction *value, int dim
 /* |size| elements from |index| on. */
 HloInstruction *graph_take_run(GraphBuilder *builder, HloInstruction *value, int dimension, HloInstruction *index,
                                int64_t size);
+/* Element |index| of the diagonal of each matrix of |value|, [batch, n, n]: [batch, 1, 1]. */
+HloInstruction *graph_take_diagonal(GraphBuilder *builder, HloInstruction *value, HloInstruction *index);
 /* |value| with |update| at |index| along |dimension|. */
 HloInstruction *graph_put(GraphBuilder *builder, HloInstruction *value, HloInstruction *update, int dimension,
                           HloInstruction *index);

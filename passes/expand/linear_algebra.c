@@ -61,7 +61,7 @@ static void solve_row(GraphBuilder *inside, void *context, HloInstruction *step,
   HloInstruction *known = product(inside, graph_take(inside, values[0], 1, i), values[2]);
   HloInstruction *row = graph_binary(inside, HLO_SUBTRACT, graph_take(inside, values[2], 1, i), known);
   if (!triangle->is_unit) {
-    HloInstruction *diagonal = graph_take(inside, graph_take(inside, values[1], 1, i), 2, i);
+    HloInstruction *diagonal = graph_take_diagonal(inside, values[1], i);
     row = graph_binary(inside, HLO_DIVIDE, row, spread_scalars(inside, diagonal, row->shape));
   }
   out_values[0] = values[0];
@@ -142,8 +142,38 @@ static HloInstruction *factorise_block(GraphBuilder *builder, HloInstruction *a)
   return values[1];
 }
 
+bool is_small_matrix(const Shape *shape) {
+  return shape->dims[0] == 1 && shape->dims[1] <= LINEAR_ALGEBRA_SMALL && !type_is_complex(shape->type);
+}
+
+HloInstruction *matrix_element(GraphBuilder *builder, HloInstruction *matrix, int64_t row, int64_t column) {
+  return graph_reshape(builder, part(builder, matrix, row, row + 1, column, column + 1), NULL, 0);
+}
+
+/* Element by element in scalars, which whoever reads the matrix chooses from by the position. */
+static HloInstruction *factorise_small(GraphBuilder *builder, HloInstruction *a) {
+  const int64_t n = a->shape->dims[1], count = n * n;
+  HloInstruction *l[LINEAR_ALGEBRA_SMALL][LINEAR_ALGEBRA_SMALL];
+  HloInstruction *place = graph_iota(builder, TYPE_S32, &count, 1, 0);
+  const Shape *flat = shape_array(graph_shapes(builder), a->shape->type, &count, 1);
+  HloInstruction *factor = graph_zero(builder, flat->type, flat);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = 0; j <= i; j++) {
+      HloInstruction *value = matrix_element(builder, a, i, j);
+      for (int64_t k = 0; k < j; k++)
+        value = graph_binary(builder, HLO_SUBTRACT, value, graph_binary(builder, HLO_MULTIPLY, l[i][k], l[j][k]));
+      l[i][j] = i == j ? diagonal_root(builder, value) : graph_binary(builder, HLO_DIVIDE, value, l[j][j]);
+      HloInstruction *here = graph_integer(builder, TYPE_S32, i * n + j, place->shape);
+      here = graph_compare(builder, COMPARISON_DIRECTION_EQ, place, here);
+      factor = graph_select(builder, here, graph_splat(builder, l[i][j], flat), factor);
+    }
+  }
+  return graph_reshape(builder, factor, a->shape->dims, 3);
+}
+
 HloInstruction *factorise_cholesky(GraphBuilder *builder, HloInstruction *a) {
   int64_t n = a->shape->dims[1], half = half_of(n);
+  if (is_small_matrix(a->shape)) return factorise_small(builder, a);
   if (n <= LINEAR_ALGEBRA_BLOCK) return factorise_block(builder, a);
   HloInstruction *upper = factorise_cholesky(builder, part(builder, a, 0, half, 0, half));
   const Triangle corner = {upper, true, false};

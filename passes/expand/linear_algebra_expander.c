@@ -71,9 +71,20 @@ static HloInstruction *expand_triangular_solve(GraphBuilder *builder) {
 /* --- custom calls --- */
 
 /* The order of the first minor of each matrix that is not positive, 0 when all are: [batch] of |type|. */
+static HloInstruction *first_small_failure(GraphBuilder *builder, HloInstruction *factor, PrimitiveType type) {
+  HloInstruction *order = graph_zero(builder, type, NULL);
+  for (int64_t i = factor->shape->dims[1] - 1; i >= 0; i--) {
+    HloInstruction *diagonal = matrix_element(builder, factor, i, i);
+    HloInstruction *is_bad = graph_compare(builder, COMPARISON_DIRECTION_NE, diagonal, diagonal);
+    order = graph_select(builder, is_bad, graph_integer(builder, type, i + 1, NULL), order);
+  }
+  return graph_reshape(builder, order, factor->shape->dims, 1);
+}
+
 static HloInstruction *first_failure(GraphBuilder *builder, HloInstruction *factor, PrimitiveType type) {
   const Shape *shape = factor->shape;
   int64_t n = shape->dims[1];
+  if (is_small_matrix(shape)) return first_small_failure(builder, factor, type);
   HloInstruction *is_bad = graph_compare(builder, COMPARISON_DIRECTION_NE, factor, factor);
   HloInstruction *row = graph_iota(builder, type, shape->dims, 3, 1),
                  *column = graph_iota(builder, type, shape->dims, 3, 2);

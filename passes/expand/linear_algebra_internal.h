@@ -2,13 +2,13 @@
  * of 32 bits or more.
  *
  * By halves down to blocks of LINEAR_ALGEBRA_BLOCK, so that most of the work is dots; a block is a loop over its rows
- * or columns. */
+ * or columns.  One matrix of at most LINEAR_ALGEBRA_SMALL rows is factorised in scalars. */
 #ifndef XLAC_PASSES_EXPAND_LINEAR_ALGEBRA_INTERNAL_H
 #define XLAC_PASSES_EXPAND_LINEAR_ALGEBRA_INTERNAL_H
 
 #include "passes/expand/graph_builder.h"
 
-enum { LINEAR_ALGEBRA_BLOCK = 64 };
+enum { LINEAR_ALGEBRA_BLOCK = 64, LINEAR_ALGEBRA_SMALL = 6 };
 
 typedef struct Triangle {
   HloInstruction *matrix; /* [batch, n, n]; only its triangle counts */
@@ -34,6 +34,11 @@ HloInstruction *conjugate_matrices(GraphBuilder *builder, HloInstruction *value)
 
 /* |value| [batch, 1, 1] in all of |like|. */
 HloInstruction *spread_scalars(GraphBuilder *builder, HloInstruction *value, const Shape *like);
+
+/* One matrix of so few rows, [1, n, n], real: its elements are worth scalars. */
+bool is_small_matrix(const Shape *shape);
+/* Such an element, as a scalar. */
+HloInstruction *matrix_element(GraphBuilder *builder, HloInstruction *matrix, int64_t row, int64_t column);
 
 /* [batch, columns, rows], conjugated where |conjugates|. */
 HloInstruction *transpose_matrices(GraphBuilder *builder, HloInstruction *value, bool conjugates);

@@ -1,6 +1,7 @@
 #include "passes/fusion/fusion_plan.h"
 
 #include "base/checked_math.h"
+#include "hlo/analysis/in_place.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fusion_decision.h"
 
@@ -102,11 +103,12 @@ static void add_use(Candidate *candidate, const HloInstruction *user, int operan
 
 /* --- what one group says about one more member --- */
 
-/* An update in place must not read what it overwrites anywhere else. */
-static bool reads_updated_operand(const HloInstruction *root, const HloInstruction *producer) {
+/* An update in place must not read what it overwrites anywhere else than where it is written. */
+static bool reads_updated_operand(const HloInstruction *root, const HloInstruction *producer, Arena *scratch) {
   if (root->opcode != HLO_DYNAMIC_UPDATE_SLICE) return false;
   const HloInstruction *updated = root->operands[0];
-  return producer == updated || hlo_instruction_uses(producer, updated);
+  if (producer != updated && !hlo_instruction_uses(producer, updated)) return false;
+  return !hlo_only_feeds_updated_window(producer, root, scratch);
 }
 
 static int32_t new_operand_count(const FusionPlanner *planner, int32_t group, const HloInstruction *producer) {
@@ -128,7 +130,7 @@ static bool is_made_of_scalars(const HloInstruction *instruction) {
 
 static FusionDecision has_room(const FusionPlanner *planner, int32_t number, const HloInstruction *producer) {
   const FusionGroup *group = group_at(planner, number);
-  if (reads_updated_operand(root_of(planner, number), producer)) {
+  if (reads_updated_operand(root_of(planner, number), producer, planner->plan->arena)) {
     return (FusionDecision){false, "the consumer overwrites what it reads"};
   }
   if (producer->opcode == HLO_REDUCE && root_of(planner, number)->opcode != HLO_REDUCE) {

@@ -64,6 +64,27 @@ static bool result_is_small(const HloInstruction *instruction) {
   return bytes >= 0 && (bytes <= SMALL_RESULT_BYTES || bytes <= replaced);
 }
 
+/* A mask: positions in an array compared with each other or with one number.  Whoever reads it makes it of the index it
+ * stands at, so it is worth a constant only where it is the same everywhere. */
+static bool compares_positions(const HloInstruction *instruction) {
+  if (instruction->opcode != HLO_COMPARE || instruction->shape->rank == 0) return false;
+  bool has_positions = false;
+  for (int32_t i = 0; i < instruction->operand_count; i++) {
+    const HloInstruction *operand = instruction->operands[i];
+    while (operand->opcode == HLO_BROADCAST) operand = operand->operands[0];
+    has_positions |= operand->opcode == HLO_IOTA;
+    if (operand->opcode != HLO_IOTA && !shape_is_scalar(operand->shape)) return false;
+  }
+  return has_positions;
+}
+
+static bool is_read_element_by_element(const HloInstruction *instruction) {
+  for (int32_t i = 0; i < instruction->user_count; i++) {
+    if (!hlo_opcode_has(instruction->users[i]->opcode, OP_ELEMENTWISE)) return false;
+  }
+  return !hlo_instruction_is_root(instruction);
+}
+
 /* |evaluated|, which is |instruction| or one element of it, as a constant in its place; false where the evaluator has
  * no rule: then code will say what it thinks of it. */
 static bool replace_by_value(Folder *folder, const char *rule, HloInstruction *instruction,
@@ -72,6 +93,8 @@ static bool replace_by_value(Folder *folder, const char *rule, HloInstruction *i
   DiagSink unheard;
   diag_sink_init(&unheard, folder->context->scratch);
   if (hlo_evaluate_instruction(folder->module->arena, evaluated, &unheard, &literal) != STATUS_OK) return false;
+  if (compares_positions(instruction) && is_read_element_by_element(instruction) && !literal_is_splat(literal))
+    return false;
   hlo_pass_count_rewrite(folder->context, rule, instruction);
   HloInstruction *value = hlo_computation_add_constant(instruction->parent, literal, (StringView){0});
   hlo_instruction_inherit_metadata(value, instruction);
