@@ -41,9 +41,7 @@ static HloInstruction *expand(GraphBuilder *builder, bool largest, const HloComp
   const Shape *shape = builder->origin->shape;
   HloInstruction *values = graph_operand(builder, 0);
   int last = values->shape->rank - 1;
-  if (!shape_is_tuple(shape) || shape->tuple_size != 2 || type_is_complex(values->shape->type) ||
-      shape_is_dynamic(values->shape))
-    return NULL;
+  if (!shape_is_tuple(shape) || shape->tuple_size != 2 || type_is_complex(values->shape->type)) return NULL;
   PrimitiveType index_type = shape->tuple[1]->type;
   HloInstruction *operands[] = {values,
                                 graph_iota(builder, index_type, values->shape->dims, values->shape->rank, last)};
