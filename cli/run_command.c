@@ -334,6 +334,9 @@ static Status check_engine(Session *session) {
   if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine >= ENGINE_SIM))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' runs in this process, without '--runner'", values[OPTION_ENGINE].text);
+  if (values[OPTION_RUNNER].given && (values[OPTION_INFEED].given || values[OPTION_OUTFEED].given))
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--infeed' and '--outfeed' are for runs in this process, without '--runner'");
   if (values[OPTION_FLUSH_DENORMALS].given && engine == ENGINE_INTERPRET)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");
