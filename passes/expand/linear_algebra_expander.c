@@ -134,6 +134,31 @@ static HloInstruction *expand_trsm(GraphBuilder *builder) {
   return solve(builder, how, graph_operand(builder, 0), graph_operand(builder, 1));
 }
 
+static bool is_list(const HloInstruction *value) {
+  const Shape *shape = value->shape;
+  return shape_is_array(shape) && shape->rank == 1 && shape_element_count(shape) > 0;
+}
+
+/* JAX's product of a matrix of sparse rows (elements, starts, columns) with a dense vector or matrix. */
+static HloInstruction *expand_sparse_product(GraphBuilder *builder) {
+  const HloInstruction *call = builder->origin;
+  const Shape *shape = call->shape;
+  if (call->operand_count != 4 || !shape_is_array(shape) || shape_element_count(shape) == 0) return NULL;
+  for (int i = 0; i < 3; i++) {
+    if (!is_list(call->operands[i])) return NULL;
+  }
+  const Shape *dense = call->operands[3]->shape;
+  if (!shape_is_array(dense) || (dense->rank != 1 && dense->rank != 2) || dense->rank != shape->rank ||
+      shape_element_count(dense) == 0 || call->operands[1]->shape->dims[0] != shape->dims[0] + 1 ||
+      dense->type != call->operands[0]->shape->type || dense->type != shape->type)
+    return NULL;
+  SparseRows rows = {
+      .elements = graph_operand(builder, 0), .columns = graph_operand(builder, 2), .starts = graph_operand(builder, 1)};
+  const int64_t dims[] = {dense->dims[0], dense->rank == 2 ? dense->dims[1] : 1};
+  HloInstruction *columns = graph_reshape(builder, graph_operand(builder, 3), dims, 2);
+  return graph_reshape(builder, multiply_sparse(builder, &rows, columns), shape->dims, shape->rank);
+}
+
 /* --- what XLA's own builder calls: TensorFlow, PyTorch/XLA --- */
 
 /* (r above the vectors, taus) of each matrix. */
@@ -167,6 +192,7 @@ static HloInstruction *expand_custom_call(GraphBuilder *builder) {
   if (target == NULL) return NULL;
   if (custom_call_is_lapack(target->value.text, SV("potrf"))) return expand_potrf(builder);
   if (custom_call_is_lapack(target->value.text, SV("trsm"))) return expand_trsm(builder);
+  if (sv_equal_cstring(target->value.text, "cpu_csr_sparse_dense_ffi")) return expand_sparse_product(builder);
   if (sv_equal_cstring(target->value.text, "Qr")) return expand_qr(builder);
   if (sv_equal_cstring(target->value.text, "ProductOfElementaryHouseholderReflectors"))
     return expand_reflectors(builder);

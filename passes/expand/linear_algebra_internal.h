@@ -30,6 +30,16 @@ HloInstruction *factorise_qr(GraphBuilder *builder, HloInstruction *a, HloInstru
 /* The first columns of the product of such reflectors, as many as |vectors| has; |taus| is [batch, 1, count]. */
 HloInstruction *multiply_reflectors(GraphBuilder *builder, HloInstruction *vectors, HloInstruction *taus);
 
+/* A sparse matrix by rows: row r has the elements from starts[r] to starts[r + 1], each in its column; those behind the
+ * last row's end do not count. */
+typedef struct SparseRows {
+  HloInstruction *elements, *columns; /* [elements] */
+  HloInstruction *starts;             /* [rows + 1] */
+} SparseRows;
+
+/* Of |dense|, [columns, m]: [rows, m]. */
+HloInstruction *multiply_sparse(GraphBuilder *builder, const SparseRows *rows, HloInstruction *dense);
+
 HloInstruction *conjugate_matrices(GraphBuilder *builder, HloInstruction *value);
 
 /* |value| [batch, 1, 1] in all of |like|. */
