@@ -425,6 +425,64 @@ static HloInstruction *reduce_dot_fast(HloInstruction *reduce) {
   return reduce_dot_of(reduce, true);
 }
 
+/* --- chains, for --fast-math --- */
+
+/* A product of two matrices: which dimension of each factor is summed over. */
+static bool is_matrix_product(const HloInstruction *dot, int64_t *out_contracted) {
+  if (!is_plain_dot(dot) || dot->shape->rank != 2 || !algebraic_is_ieee(dot)) return false;
+  if (hlo_instruction_attr(dot, HLO_ATTR_OPERAND_PRECISION) != NULL) return false;
+  for (int s = 0; s < 2; s++) {
+    Int64List contracting = hlo_instruction_ints(dot, sides[s].contracting);
+    if (contracting.count != 1 || dot->operands[s]->shape->rank != 2) return false;
+    if (dot->operands[s]->shape->type != dot->shape->type) return false;
+    out_contracted[s] = contracting.data[0];
+  }
+  return true;
+}
+
+/* The product of two matrices over these dimensions, like |dot| otherwise. */
+static HloInstruction *matrix_product(const HloInstruction *dot, HloInstruction *const *factors,
+                                      const int64_t *contracted) {
+  int64_t sizes[2];
+  for (int s = 0; s < 2; s++) sizes[s] = factors[s]->shape->dims[1 - contracted[s]];
+  const Shape *shape = shape_array(dot->parent->module->shapes, dot->shape->type, sizes, 2);
+  HloInstruction *result = hlo_computation_add_clone(dot->parent, dot, shape, factors, 2);
+  for (int s = 0; s < 2; s++) hlo_instruction_set_ints(result, sides[s].contracting, &contracted[s], 1);
+  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+  return result;
+}
+
+/* (a · b) · c → a · (b · c) and the other way round, also of transposed factors, where it takes fewer products */
+static HloInstruction *dot_chain_fast(HloInstruction *dot) {
+  int64_t outer[2], inner[2];
+  if (!is_matrix_product(dot, outer)) return NULL;
+  for (int s = 0; s < 2; s++) {
+    HloInstruction *product = dot->operands[s], *c = dot->operands[1 - s];
+    if (product == c || product->user_count != 1 || !is_matrix_product(product, inner)) continue;
+    /* |near| is the factor whose free dimension meets c. */
+    int near = (int)outer[s];
+    HloInstruction *met = product->operands[near], *far = product->operands[1 - near];
+    double met_free = (double)met->shape->dims[1 - inner[near]], middle = (double)met->shape->dims[inner[near]],
+           far_free = (double)far->shape->dims[1 - inner[1 - near]], c_free = (double)c->shape->dims[1 - outer[1 - s]];
+    if (middle * met_free * c_free + far_free * middle * c_free >=
+        far_free * middle * met_free + far_free * met_free * c_free)
+      continue;
+    HloInstruction *factors[2];
+    int64_t contracted[2];
+    factors[s] = met;
+    factors[1 - s] = c;
+    contracted[s] = 1 - inner[near];
+    contracted[1 - s] = outer[1 - s];
+    HloInstruction *first = matrix_product(dot, factors, contracted);
+    factors[s] = far;
+    factors[1 - s] = first;
+    contracted[s] = inner[1 - near];
+    contracted[1 - s] = s; /* |first| has the middle dimension where |met| stood */
+    return matrix_product(dot, factors, contracted);
+  }
+  return NULL;
+}
+
 /* --- convolution --- */
 
 /* convolution(pad(x, 0), w) → convolution(x, w) with a padded window.  Empty places count as zero, or not at all. */
@@ -472,6 +530,7 @@ AlgebraicRules algebraic_dot_rules(void) {
 AlgebraicRules algebraic_fast_dot_rules(void) {
   static const AlgebraicRule fast_rules[] = {
       {HLO_REDUCE, "reduce-dot-fast", reduce_dot_fast},
+      {HLO_DOT, "dot-chain-fast", dot_chain_fast},
   };
   return (AlgebraicRules){fast_rules, sizeof(fast_rules) / sizeof(fast_rules[0])};
 }
