@@ -179,7 +179,7 @@ static void build_kernel(Builder *builder, const TestCase *test, Arena *arena) {
   accumulator.dims = outer;
   int32_t final = add_epilogue(builder, add_value(builder, accumulator));
   builder->store = (KernelStore){2, affine_index(builder, &test->result), final, -1};
-  builder->stages[1] = (KernelStage){1, &builder->store, NULL};
+  builder->stages[1] = (KernelStage){.store_count = 1, .stores = &builder->store};
   kernel->dims = builder->dims;
   kernel->buffers = builder->buffers;
   kernel->values = builder->values;
