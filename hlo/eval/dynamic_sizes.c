@@ -52,6 +52,13 @@ static int64_t window_places(const WindowDimension *window, int64_t size) {
   return room < 0 ? 0 : room / window->stride + 1;
 }
 
+/* A dimension whose size is set, whether or not to the bound. */
+static bool varies(const Literal *array, int64_t dimension) {
+  if (!array->sizes) return false;
+  bool is_stated = array->shape->dynamic != NULL && array->shape->dynamic[dimension];
+  return is_stated || array->sizes[dimension] != array->shape->dims[dimension];
+}
+
 /* False when there is no telling. */
 static bool result_size(const EvalStep *step, const DimensionSize *size, const Shape *shape, int64_t dimension,
                         int64_t *out_size) {
@@ -59,6 +66,11 @@ static bool result_size(const EvalStep *step, const DimensionSize *size, const S
   int64_t bound = shape->dims[dimension], value = size->kind == DIMENSION_SUM ? 0 : 1;
   switch (size->kind) {
     case DIMENSION_UNKNOWN: return false;
+    case DIMENSION_AMBIGUOUS:
+      for (int64_t d = size->dimension; d < size->dimension + size->count; d++)
+        if (varies(eval_operand(step, 0), d)) return false;
+      value = bound;
+      break;
     case DIMENSION_BOUND: value = bound; break;
     case DIMENSION_SAME: value = same_size(step, size); break;
     case DIMENSION_COMMON: value = common_size(step, size, shape->rank); break;

@@ -168,12 +168,15 @@ static DimensionSize of_reshape(const HloInstruction *reshape, int leaf, int64_t
   while (hlo_next_reshape_group(reshape->operands[0]->shape, shape, &group)) {
     if (dimension < group.result_first || dimension >= group.result_end) continue;
     int varying = varying_dimension(reshape, &group);
-    if (varying < 0) return unknown;
-    if (varying != dimension) return bound;
+    if (varying >= 0 && varying != dimension) return bound;
     DimensionSize size = {.kind = DIMENSION_RATIO,
                           .count = group.operand_end - group.operand_first,
                           .dimension = group.operand_first,
                           .divisor = 1};
+    if (varying < 0) {
+      size.kind = DIMENSION_AMBIGUOUS;
+      return size;
+    }
     for (int i = group.result_first; i < group.result_end; i++)
       if (i != varying) size.divisor *= shape->dims[i];
     return size.divisor > 0 ? size : bound;

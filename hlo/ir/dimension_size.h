@@ -8,9 +8,10 @@
 #include "hlo/ir/hlo_instruction.h"
 
 typedef enum DimensionSizeKind {
-  DIMENSION_UNKNOWN,  /* nobody knows, if an operand has sizes */
-  DIMENSION_BOUND,    /* the bound, whatever the sizes of the operands */
-  DIMENSION_SAME,     /* that of the last of the operands named that has one, below */
+  DIMENSION_UNKNOWN,   /* nobody knows, if an operand has sizes */
+  DIMENSION_AMBIGUOUS, /* the same, if one of |count| dimensions of operand 0 has one; otherwise the bound */
+  DIMENSION_BOUND,     /* the bound, whatever the sizes of the operands */
+  DIMENSION_SAME,      /* that of the last of the operands named that has one, below */
   DIMENSION_COMMON,   /* of all operands of the result's rank: where two differ and the less is 1, the greater (what has
                          one element stands for all), otherwise the less */
   DIMENSION_GIVEN,    /* the value of an operand, between 0 and the bound */
@@ -22,8 +23,8 @@ typedef enum DimensionSizeKind {
 
 typedef struct DimensionSize {
   DimensionSizeKind kind;
-  int operand, count;     /* GIVEN: the operand; SAME: the first one, and how many; RATIO: |count| dimensions */
-  int64_t dimension;      /* of the operands; RATIO: the first one */
+  int operand, count; /* GIVEN: the operand; SAME: the first one, and how many; RATIO, AMBIGUOUS: |count| dimensions */
+  int64_t dimension;  /* of the operands; RATIO, AMBIGUOUS: the first one */
   int64_t last_dimension; /* SAME: of the last operand, where it is another */
   int64_t divisor;
   PaddingDimension padding;

@@ -53,11 +53,28 @@ static HloInstruction *scalar(NormBuilder *builder, double value) {
   return hlo_computation_add_constant(builder->computation, literal, (StringView){0});
 }
 
-static HloInstruction *per_feature_constant(NormBuilder *builder, double value) {
-  HloInstruction *constant = scalar(builder, value);
-  HloInstruction *result = add_instruction(builder, HLO_BROADCAST, builder->features, &constant, 1);
+static HloInstruction *per_feature(NormBuilder *builder, HloInstruction *value) {
+  HloInstruction *result = add_instruction(builder, HLO_BROADCAST, builder->features, &value, 1);
   hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, NULL, 0);
   return result;
+}
+
+static HloInstruction *per_feature_constant(NormBuilder *builder, double value) {
+  return per_feature(builder, scalar(builder, value));
+}
+
+/* How many elements a feature has, |bound| of them where all sizes are static. */
+static HloInstruction *count_per_feature(NormBuilder *builder, double bound) {
+  HloInstruction *array = builder->norm->operands[0], *count = NULL;
+  if (!shape_is_dynamic(array->shape)) return per_feature_constant(builder, bound);
+  for (int64_t d = 0; d < array->shape->rank; d++) {
+    if (d == builder->feature) continue;
+    const Shape *number = shape_scalar(builder->computation->module->shapes, TYPE_S32);
+    HloInstruction *size = add_instruction(builder, HLO_GET_DIMENSION_SIZE, number, &array, 1);
+    hlo_instruction_set_ints(size, HLO_ATTR_DIMENSIONS, &d, 1);
+    count = count ? binary(builder, HLO_MULTIPLY, count, size) : size;
+  }
+  return per_feature(builder, convert(builder, count, builder->features));
 }
 
 /* A value per feature along the whole operand. */
@@ -102,7 +119,7 @@ static HloInstruction *inverse_deviation(NormBuilder *builder, HloInstruction *v
 }
 
 static HloInstruction *mean_per_feature(NormBuilder *builder, HloInstruction *full, double count) {
-  return binary(builder, HLO_DIVIDE, sum_per_feature(builder, full), per_feature_constant(builder, count));
+  return binary(builder, HLO_DIVIDE, sum_per_feature(builder, full), count_per_feature(builder, count));
 }
 
 static HloInstruction *operand(NormBuilder *builder, int index) {
@@ -147,7 +164,7 @@ static HloInstruction *expand_grad(NormBuilder *builder, double count) {
   HloInstruction *moment = sum_per_feature(builder, binary(builder, HLO_MULTIPLY, g, deviation));
   HloInstruction *scale_grad = binary(builder, HLO_MULTIPLY, moment, inverse);
 
-  HloInstruction *n = per_feature_constant(builder, count);
+  HloInstruction *n = count_per_feature(builder, count);
   HloInstruction *mean_g = binary(builder, HLO_DIVIDE, offset_grad, n);
   HloInstruction *slope = binary(builder, HLO_DIVIDE, binary(builder, HLO_MULTIPLY, scale_grad, inverse), n);
   HloInstruction *centred = binary(builder, HLO_SUBTRACT, g, spread(builder, mean_g));
@@ -182,7 +199,10 @@ static bool is_expandable(const HloInstruction *norm) {
   int64_t feature = hlo_instruction_int(norm, HLO_ATTR_FEATURE_INDEX, -1);
   if (feature < 0 || feature >= full->rank || hlo_instruction_attr(norm, HLO_ATTR_EPSILON) == NULL) return false;
   for (int i = 0; i < norm->operand_count; i++) {
-    if (shape_is_dynamic(norm->operands[i]->shape) || !type_is_float(norm->operands[i]->shape->type)) return false;
+    const Shape *shape = norm->operands[i]->shape;
+    bool has_sizes =
+        shape->dynamic != NULL && (shape->rank != full->rank || full->rank == 1 || shape->dynamic[feature]);
+    if (has_sizes || !type_is_float(shape->type)) return false;
   }
   return shape_element_count(full) >= 0;
 }

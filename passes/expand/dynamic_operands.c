@@ -166,13 +166,18 @@ static Status hide_from_select_and_scatter(Hiding *hiding, HloInstruction **out_
 
 /* --- contractions --- */
 
+static void mask_with_zero(Hiding *hiding, int index, int64_t dimension) {
+  PrimitiveType type = hiding->user->operands[index]->shape->type;
+  if (has_size(hiding, index, dimension))
+    mask_operand(hiding, index, dimension, graph_zero(hiding->builder, type, NULL));
+}
+
 static Status hide_from_dot(Hiding *hiding, HloInstruction **out_result) {
   (void)out_result;
   static const HloAttrId contracted[] = {HLO_ATTR_LHS_CONTRACTING_DIMS, HLO_ATTR_RHS_CONTRACTING_DIMS};
   for (int i = 0; i < 2; i++) {
-    PrimitiveType type = hiding->user->operands[i]->shape->type;
-    mask_dimensions(hiding, i, hlo_instruction_ints(hiding->user, contracted[i]),
-                    graph_zero(hiding->builder, type, NULL));
+    Int64List dims = hlo_instruction_ints(hiding->user, contracted[i]);
+    for (int64_t k = 0; k < dims.count; k++) mask_with_zero(hiding, i, dims.data[k]);
   }
   return STATUS_OK;
 }
@@ -181,18 +186,16 @@ static Status hide_from_convolution(Hiding *hiding, HloInstruction **out_result)
   (void)out_result;
   const HloInstruction *user = hiding->user;
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(user, HLO_ATTR_DIM_LABELS)->value.dim_labels;
-  HloInstruction *zeroes[2];
-  for (int i = 0; i < 2; i++) zeroes[i] = graph_zero(hiding->builder, user->operands[i]->shape->type, NULL);
   bool features_vary =
       has_size(hiding, 0, numbers->input_feature) || has_size(hiding, 1, numbers->kernel_input_feature);
   if (features_vary && hlo_instruction_int(user, HLO_ATTR_FEATURE_GROUP_COUNT, 1) > 1) return refuse(hiding, 0);
   if (has_size(hiding, 0, numbers->input_batch) && hlo_instruction_int(user, HLO_ATTR_BATCH_GROUP_COUNT, 1) > 1)
     return refuse(hiding, 0);
-  mask_operand(hiding, 0, numbers->input_feature, zeroes[0]);
-  mask_operand(hiding, 1, numbers->kernel_input_feature, zeroes[1]);
+  mask_with_zero(hiding, 0, numbers->input_feature);
+  mask_with_zero(hiding, 1, numbers->kernel_input_feature);
   for (int i = 0; i < numbers->spatial_rank; i++) {
     if (has_size(hiding, 1, numbers->kernel_spatial[i])) return refuse(hiding, 1);
-    mask_operand(hiding, 0, numbers->input_spatial[i], zeroes[0]);
+    mask_with_zero(hiding, 0, numbers->input_spatial[i]);
   }
   return STATUS_OK;
 }

@@ -7,6 +7,7 @@
  * custom calls of XLA's that do the same, and with parameters; they go through loops and branches as values of their
  * own.  The sizes of the entry's parameters and results are further parameters and results behind all others. */
 typedef struct Expansion {
+  HloPassContext *context;
   DynamicSizes sizes;
   HloModule *module;
   Arena *scratch;
@@ -206,7 +207,10 @@ static Status expand_operation(Expansion *expansion, GraphBuilder *builder) {
   for (int i = 0; i < operation->operand_count; i++)
     sees_sizes = sees_sizes || dynamic_sizes_any(&expansion->sizes, operation->operands[i]);
   if (!sees_sizes && operation->opcode != HLO_DYNAMIC_RESHAPE) return STATUS_OK;
+  int64_t before = builder->computation->instructions.count;
   RETURN_IF_ERROR(dynamic_operands_hide(&expansion->sizes, builder, &result));
+  if (builder->computation->instructions.count > before)
+    hlo_pass_count_rewrite(expansion->context, "hide-what-is-behind-sizes", operation);
   if (result == NULL) return STATUS_OK;
   dynamic_sizes_copy(&expansion->sizes, result, 0, operation, 0);
   hlo_computation_replace_instruction(builder->computation, operation, result);
@@ -370,7 +374,8 @@ static bool is_dynamic(const HloModule *module) {
 static Status run_dynamic_size_expander(HloPassContext *context, HloModule *module, bool *out_changed) {
   if (!is_dynamic(module)) return STATUS_OK;
   *out_changed = true;
-  Expansion expansion = {.module = module, .scratch = context->scratch, .result = module->entry->root->shape};
+  Expansion expansion = {
+      .context = context, .module = module, .scratch = context->scratch, .result = module->entry->root->shape};
   dynamic_sizes_init(&expansion.sizes, context->scratch, context->diag);
   int_map_init(&expansion.seen, context->scratch);
   add_parameter_sizes(&expansion);

@@ -177,6 +177,7 @@ static HloInstruction *size_by(DynamicSizes *sizes, GraphBuilder *builder, const
                                  : NULL;
   switch (size->kind) {
     case DIMENSION_UNKNOWN:
+    case DIMENSION_AMBIGUOUS:
     case DIMENSION_BOUND: return NULL;
     case DIMENSION_SAME: return same_size(sizes, user, size);
     case DIMENSION_COMMON: return common_size(sizes, builder, size);
@@ -213,7 +214,10 @@ Status dynamic_sizes_infer(DynamicSizes *sizes, GraphBuilder *builder) {
     const Shape *shape = shape_node(user->shape, node);
     for (int64_t d = 0; d < max_i64(shape->rank, 1); d++) {
       DimensionSize size = hlo_dimension_size(user, i, d);
-      if (size.kind == DIMENSION_UNKNOWN && sized) return dynamic_sizes_refuse(sizes, user, sized);
+      bool is_unknown = size.kind == DIMENSION_UNKNOWN && sized;
+      for (int k = 0; k < size.count && size.kind == DIMENSION_AMBIGUOUS; k++)
+        is_unknown = is_unknown || dynamic_size_of(sizes, user->operands[0], size.dimension + k);
+      if (is_unknown) return dynamic_sizes_refuse(sizes, user, sized);
       if (shape->rank == 0) continue;
       HloInstruction *computed = size_by(sizes, builder, &size, shape->dims[d]);
       if (computed) dynamic_sizes_set(sizes, user, node, d, computed);
