@@ -107,7 +107,9 @@ static HloInstruction *expand_potrf(GraphBuilder *builder) {
       shape->tuple_size != 2 || !shape_compatible(shape->tuple[0], call->operands[0]->shape) ||
       shape->tuple[1]->rank != shape->tuple[0]->rank - 2)
     return NULL;
-  bool is_lower = custom_call_integer(call, SV("uplo"), 'L') == 'L';
+  int64_t uplo = custom_call_integer(call, SV("uplo"), -1);
+  if (uplo < 0) return NULL;
+  bool is_lower = uplo == 'L';
   HloInstruction *a = as_matrices(builder, graph_operand(builder, 0));
   HloInstruction *lower = is_lower ? a : transpose_matrices(builder, a, true);
   HloInstruction *factor = factorise_cholesky(builder, lower);
@@ -119,19 +121,28 @@ static HloInstruction *expand_potrf(GraphBuilder *builder) {
   return graph_tuple(builder, results, 2);
 }
 
-/* LAPACK's trsm as JAX calls it: side, uplo, trans_x and diag are letters. */
+/* LAPACK's trsm as JAX calls it: side, uplo, trans_x and diag are letters; until jax 0.5 with a factor for b.  Text
+ * that was printed without the letters is not guessed at. */
 static HloInstruction *expand_trsm(GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
-  if (call->operand_count != 2 || !is_expandable(call->operands[0]->shape) ||
+  if ((call->operand_count != 2 && call->operand_count != 3) || !is_expandable(call->operands[0]->shape) ||
       !is_expandable(call->operands[1]->shape) || !shape_compatible(call->shape, call->operands[1]->shape))
     return NULL;
-  int64_t transpose = custom_call_integer(call, SV("trans_x"), 'N');
-  Solve how = {.is_left = custom_call_integer(call, SV("side"), 'L') == 'L',
-               .is_lower = custom_call_integer(call, SV("uplo"), 'L') == 'L',
-               .is_unit = custom_call_integer(call, SV("diag"), 'N') == 'U',
+  int64_t side = custom_call_integer(call, SV("side"), -1), uplo = custom_call_integer(call, SV("uplo"), -1);
+  int64_t transpose = custom_call_integer(call, SV("trans_x"), -1), diag = custom_call_integer(call, SV("diag"), -1);
+  if (side < 0 || uplo < 0 || transpose < 0 || diag < 0) return NULL;
+  Solve how = {.is_left = side == 'L',
+               .is_lower = uplo == 'L',
+               .is_unit = diag == 'U',
                .is_transposed = transpose != 'N',
                .is_conjugated = transpose == 'C'};
-  return solve(builder, how, graph_operand(builder, 0), graph_operand(builder, 1));
+  HloInstruction *b = graph_operand(builder, 1);
+  if (call->operand_count == 3) {
+    if (!shape_is_array(call->operands[2]->shape) || call->operands[2]->shape->rank != 0) return NULL;
+    HloInstruction *factor = graph_splat(builder, graph_operand(builder, 2), b->shape);
+    b = graph_binary(builder, HLO_MULTIPLY, factor, b);
+  }
+  return solve(builder, how, graph_operand(builder, 0), b);
 }
 
 static bool is_list(const HloInstruction *value) {
