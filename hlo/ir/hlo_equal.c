@@ -90,18 +90,19 @@ typedef struct Pair {
 /* Calls make no cycles, so pairs may be taken for equal until one turns out different. */
 typedef struct Comparison {
   Arena *arena;
-  IntMap pairs; /* those in |todo|, by both ids */
-  ARRAY(Pair) todo;
-  IntMap partners; /* within the present pair: instruction of a → instruction of b */
+  IntMap known; /* |pairs| by both ids */
+  ARRAY(Pair) pairs;
+  int64_t compared; /* of the pairs, the first */
+  IntMap partners;  /* within the present pair: instruction of a → instruction of b */
 } Comparison;
 
 static bool assume_computations(void *context, const HloComputation *a, const HloComputation *b) {
   Comparison *comparison = (Comparison *)context;
   uint64_t key = (uint64_t)(uint32_t)a->id << 32 | (uint32_t)b->id;
   int64_t known;
-  if (int_map_find(&comparison->pairs, key, &known)) return true;
-  int_map_set(&comparison->pairs, key, 1);
-  array_push(&comparison->todo, comparison->arena, ((Pair){a, b}));
+  if (int_map_find(&comparison->known, key, &known)) return true;
+  int_map_set(&comparison->known, key, 1);
+  array_push(&comparison->pairs, comparison->arena, ((Pair){a, b}));
   return true;
 }
 
@@ -200,8 +201,8 @@ static bool same_body(const HloComputation *a, const HloComputation *b, Comparis
 
 static bool same_pairs(Comparison *comparison) {
   bool same = true;
-  while (comparison->todo.count > 0 && same) {
-    Pair pair = array_pop(&comparison->todo);
+  while (comparison->compared < comparison->pairs.count && same) {
+    Pair pair = comparison->pairs.data[comparison->compared++];
     same = pair.a == pair.b || same_body(pair.a, pair.b, comparison);
   }
   return same;
@@ -210,7 +211,7 @@ static bool same_pairs(Comparison *comparison) {
 bool hlo_computation_equal(const HloComputation *a, const HloComputation *b) {
   if (a == b) return true;
   Comparison comparison = {.arena = arena_create()};
-  int_map_init(&comparison.pairs, comparison.arena);
+  int_map_init(&comparison.known, comparison.arena);
   assume_computations(&comparison, a, b);
   bool same = same_pairs(&comparison);
   arena_destroy(comparison.arena);
@@ -307,7 +308,7 @@ static bool same_header(const HloModule *a, const HloModule *b) {
 
 static bool same_schedule(const HloComputation *a, const HloComputation *b) {
   Comparison comparison = {.arena = arena_create()};
-  int_map_init(&comparison.pairs, comparison.arena);
+  int_map_init(&comparison.known, comparison.arena);
   int_map_init(&comparison.partners, comparison.arena);
   bool same = a->instructions.count == b->instructions.count;
   for (int64_t i = 0; i < a->instructions.count && same; i++) {
@@ -320,26 +321,51 @@ static bool same_schedule(const HloComputation *a, const HloComputation *b) {
   return same;
 }
 
+/* Those of |module| that |reached| lacks, by ascending post order; their number in |out_count|. */
+static HloComputation **unreached(const HloModule *module, const bool *reached, Arena *arena, int64_t *out_count) {
+  int64_t count;
+  HloComputation **order = hlo_module_post_order(module, arena, &count);
+  *out_count = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (!reached[order[i]->id]) order[(*out_count)++] = order[i];
+  }
+  return order;
+}
+
+/* Computations that the entries do not reach are partners in the order of the modules. */
+static bool same_unreached(const HloModule *a, const HloModule *b, Comparison *comparison) {
+  Arena *arena = comparison->arena;
+  bool *reached_a = ARENA_NEW_ARRAY(arena, bool, a->next_computation_id + 1);
+  bool *reached_b = ARENA_NEW_ARRAY(arena, bool, b->next_computation_id + 1);
+  for (int64_t i = 0; i < comparison->pairs.count; i++) {
+    reached_a[comparison->pairs.data[i].a->id] = true;
+    reached_b[comparison->pairs.data[i].b->id] = true;
+  }
+  int64_t count_a, count_b;
+  HloComputation **rest_a = unreached(a, reached_a, arena, &count_a);
+  HloComputation **rest_b = unreached(b, reached_b, arena, &count_b);
+  if (count_a != count_b) return false;
+  for (int64_t i = 0; i < count_a; i++) assume_computations(comparison, rest_a[i], rest_b[i]);
+  return same_pairs(comparison);
+}
+
+static bool same_schedules(const HloModule *a, const Comparison *comparison) {
+  bool *scheduled = hlo_module_scheduled_computations(a, comparison->arena);
+  for (int64_t i = 0; i < comparison->pairs.count; i++) {
+    Pair pair = comparison->pairs.data[i];
+    if (scheduled[pair.a->id] && !same_schedule(pair.a, pair.b)) return false;
+  }
+  return true;
+}
+
 bool hlo_module_equal(const HloModule *a, const HloModule *b) {
   if (!same_header(a, b) || a->computations.count != b->computations.count) return false;
   if (!a->entry || !b->entry) return a->entry == b->entry;
   if (!same_entry_layout(a, b)) return false;
   Comparison comparison = {.arena = arena_create()};
-  int_map_init(&comparison.pairs, comparison.arena);
+  int_map_init(&comparison.known, comparison.arena);
   assume_computations(&comparison, a->entry, b->entry);
-  bool same = same_pairs(&comparison);
-  if (same) {
-    /* Those that the entry does not reach: in the order of the modules. */
-    int64_t count_a, count_b;
-    HloComputation **order_a = hlo_module_post_order(a, comparison.arena, &count_a);
-    HloComputation **order_b = hlo_module_post_order(b, comparison.arena, &count_b);
-    bool *scheduled = hlo_module_scheduled_computations(a, comparison.arena);
-    same = count_a == count_b;
-    for (int64_t i = 0; i < count_a && same; i++) {
-      assume_computations(&comparison, order_a[i], order_b[i]);
-      same = same_pairs(&comparison) && (!scheduled[order_a[i]->id] || same_schedule(order_a[i], order_b[i]));
-    }
-  }
+  bool same = same_pairs(&comparison) && same_unreached(a, b, &comparison) && same_schedules(a, &comparison);
   arena_destroy(comparison.arena);
   return same;
 }

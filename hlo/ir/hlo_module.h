@@ -103,6 +103,10 @@ int64_t hlo_module_remove_unreachable(HloModule *module);
 
 /* Callees before callers; computations the entry cannot reach come too, in text order. */
 HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, int64_t *out_count);
+/* The same for instructions in the order in which they are printed: that of a text which is printed and parsed again.
+ * |scheduled|: hlo_module_scheduled_computations. */
+HloComputation **hlo_module_print_order(const HloModule *module, const bool *scheduled, Arena *arena,
+                                        int64_t *out_count);
 
 /* Copy with its own arena memory (same ShapeTable). */
 HloModule *hlo_module_clone(const HloModule *module, Arena *arena);

@@ -71,9 +71,19 @@ HloInstruction **hlo_computation_post_order(const HloComputation *computation, A
 
 typedef struct CallFrame {
   HloComputation *computation;
-  int64_t instruction;
+  HloInstruction **instructions; /* in the order in which their callees count */
+  int64_t count, instruction;
   int called; /* how many of the instruction's have been seen */
 } CallFrame;
+
+typedef struct CallWalk {
+  Arena *arena;
+  bool *seen; /* by computation id */
+  const bool
+      *in_post_order; /* by computation id: its instructions are seen in post order; NULL: in the list's, always */
+  HloComputationArray *order;
+  ARRAY(CallFrame) stack;
+} CallWalk;
 
 /* XLA keeps a while's body before its condition; everything else as in hlo_instruction_called. */
 static HloComputation *called_in_xla_order(const HloInstruction *instruction, int index, int count) {
@@ -81,36 +91,46 @@ static HloComputation *called_in_xla_order(const HloInstruction *instruction, in
 }
 
 static HloComputation *next_callee(CallFrame *frame) {
-  const HloInstructionArray *list = &frame->computation->instructions;
-  for (; frame->instruction < list->count; frame->instruction++, frame->called = 0) {
-    const HloInstruction *instruction = list->data[frame->instruction];
+  for (; frame->instruction < frame->count; frame->instruction++, frame->called = 0) {
+    const HloInstruction *instruction = frame->instructions[frame->instruction];
     int count = hlo_instruction_called_count(instruction);
     if (frame->called < count) return called_in_xla_order(instruction, frame->called++, count);
   }
   return NULL;
 }
 
-void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, bool *seen, HloComputationArray *list) {
-  if (seen[computation->id]) return;
-  ARRAY(CallFrame) stack = {0};
-  seen[computation->id] = true;
-  array_push(&stack, arena, ((CallFrame){computation, 0, 0}));
-  while (stack.count > 0) {
-    CallFrame *frame = &array_last(&stack);
+static void enter_computation(CallWalk *walk, HloComputation *computation) {
+  walk->seen[computation->id] = true;
+  CallFrame frame = {computation, computation->instructions.data, computation->instructions.count, 0, 0};
+  if (walk->in_post_order && walk->in_post_order[computation->id]) {
+    frame.instructions = hlo_computation_post_order(computation, walk->arena, &frame.count);
+  }
+  array_push(&walk->stack, walk->arena, frame);
+}
+
+static void collect_callees(CallWalk *walk, HloComputation *computation) {
+  if (walk->seen[computation->id]) return;
+  enter_computation(walk, computation);
+  while (walk->stack.count > 0) {
+    CallFrame *frame = &array_last(&walk->stack);
     HloComputation *callee = next_callee(frame);
     if (!callee) {
-      array_push(list, arena, frame->computation);
-      stack.count--;
-    } else if (!seen[callee->id]) {
-      seen[callee->id] = true;
-      array_push(&stack, arena, ((CallFrame){callee, 0, 0}));
+      array_push(walk->order, walk->arena, frame->computation);
+      walk->stack.count--;
+    } else if (!walk->seen[callee->id]) {
+      enter_computation(walk, callee);
     }
   }
 }
 
+void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, bool *seen, HloComputationArray *list) {
+  CallWalk walk = {.arena = arena, .seen = seen, .order = list};
+  collect_callees(&walk, computation);
+}
+
 /* Text order decides among computations that nobody calls, the entry being one of them. */
-HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, int64_t *out_count) {
-  bool *seen = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
+static HloComputation **order_computations(const HloModule *module, const bool *in_post_order, Arena *arena,
+                                           int64_t *out_count) {
   bool *called = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
   for (int64_t i = 0; i < module->computations.count; i++) {
     const HloInstructionArray *list = &module->computations.data[i]->instructions;
@@ -120,15 +140,28 @@ HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, in
     }
   }
   HloComputationArray order = {0};
+  bool *seen = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
+  CallWalk walk = {.arena = arena, .seen = seen, .in_post_order = in_post_order, .order = &order};
   for (int64_t i = 0; i < module->computations.count; i++) {
     HloComputation *computation = module->computations.data[i];
-    if (!called[computation->id]) hlo_computation_collect_callees(computation, arena, seen, &order);
+    if (!called[computation->id]) collect_callees(&walk, computation);
   }
   for (int64_t i = 0; i < module->computations.count; i++) { /* recursion, which the verifier reports, has no start */
-    hlo_computation_collect_callees(module->computations.data[i], arena, seen, &order);
+    collect_callees(&walk, module->computations.data[i]);
   }
   *out_count = order.count;
   return order.data;
+}
+
+HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, int64_t *out_count) {
+  return order_computations(module, NULL, arena, out_count);
+}
+
+HloComputation **hlo_module_print_order(const HloModule *module, const bool *scheduled, Arena *arena,
+                                        int64_t *out_count) {
+  bool *in_post_order = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
+  for (int32_t id = 0; id < module->next_computation_id; id++) in_post_order[id] = !scheduled[id];
+  return order_computations(module, in_post_order, arena, out_count);
 }
 
 bool *hlo_module_scheduled_computations(const HloModule *module, Arena *arena) {

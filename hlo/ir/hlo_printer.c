@@ -307,8 +307,8 @@ void hlo_module_print(StringBuilder *out, const HloModule *module, const HloPrin
   sb_append_char(out, '\n');
   Arena *scratch = arena_create();
   int64_t count;
-  HloComputation **order = hlo_module_post_order(module, scratch, &count);
   bool *scheduled = hlo_module_scheduled_computations(module, scratch);
+  HloComputation **order = hlo_module_print_order(module, scheduled, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     print_computation(out, order[i], scheduled[order[i]->id], options);
     sb_append_char(out, '\n');
