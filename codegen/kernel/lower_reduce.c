@@ -181,15 +181,44 @@ static Status fold_together(Lowering *lowering, const HloInstruction **reduces, 
 
 /* --- as an expression --- */
 
-/* |outer| moves with the loops of the current stage, which no other stage can run inside of. */
-static bool is_inside_stage(const Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer) {
-  for (int d = 0; lowering->current_stage != KERNEL_OUTER && d < lowering->dims.count; d++) {
-    if (lowering->dims.data[d].stage != lowering->current_stage) continue;
-    for (int i = 0; i < outer_shape(reduce)->rank; i++) {
-      if (index_dim_coefficient(&lowering->space, outer[i], d) != 0) return true;
-      if (index_depends_nonlinearly(&lowering->space, outer[i], d)) return true;
+static bool value_moves(const Lowering *lowering, int32_t number, IntMap *seen);
+
+static bool index_moves(const Lowering *lowering, IndexExpr expr, IntMap *seen) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &lowering->space.atoms.data[expr.terms[i].atom];
+    bool moves = false;
+    switch (atom->kind) {
+      case INDEX_ATOM_DIM: moves = lowering->dims.data[atom->number].stage == lowering->current_stage; break;
+      case INDEX_ATOM_VALUE: moves = value_moves(lowering, atom->number, seen); break;
+      case INDEX_ATOM_DIV:
+      case INDEX_ATOM_MOD: moves = index_moves(lowering, atom->inner, seen); break;
     }
+    if (moves) return true;
   }
+  return false;
+}
+
+/* Of what it reads; one that was |seen| does not move. */
+static bool value_moves(const Lowering *lowering, int32_t number, IntMap *seen) {
+  int64_t ignored;
+  if (number < 0 || int_map_find(seen, (uint64_t)number, &ignored)) return false;
+  int_map_set(seen, (uint64_t)number, 1);
+  const KernelValue *value = &lowering->values.data[number];
+  if (value->kind == KERNEL_ACCUMULATOR)
+    return value->params[0] == 0 && lowering->folds.data[value->fold].stage == lowering->current_stage;
+  for (int i = 0; i < value->operand_count; i++)
+    if (value_moves(lowering, value->operands[i], seen)) return true;
+  return value_moves(lowering, value->predicate, seen) || index_moves(lowering, value->address, seen);
+}
+
+/* |outer| moves with the loops of the current stage, by itself or by what is looked up there; no other stage can run
+ * inside of these. */
+static bool is_inside_stage(const Lowering *lowering, const HloInstruction *reduce, const IndexExpr *outer) {
+  if (lowering->current_stage == KERNEL_OUTER) return false;
+  IntMap seen;
+  int_map_init(&seen, lowering->arena);
+  for (int i = 0; i < outer_shape(reduce)->rank; i++)
+    if (index_moves(lowering, outer[i], &seen)) return true;
   return false;
 }
 
