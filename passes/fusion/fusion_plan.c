@@ -208,7 +208,8 @@ static void start_group(FusionPlanner *planner, int32_t node) {
 typedef struct EndRegion {
   int count;
   const HloInstruction *members[ENDING_LIMIT];
-  bool is_cut[ENDING_LIMIT]; /* beyond a broadcast, slice or the like */
+  bool is_cut[ENDING_LIMIT];    /* beyond a broadcast, slice or the like */
+  bool is_pieced[ENDING_LIMIT]; /* beyond that or a concatenate, with which no contraction ends */
 } EndRegion;
 
 static bool is_in_region(const EndRegion *region, const HloInstruction *instruction) {
@@ -229,15 +230,19 @@ static bool only_used_in(const EndRegion *region, const HloInstruction *instruct
 static bool grow_to_kernel(EndRegion *region) {
   for (int m = 0; m < region->count; m++) {
     const HloInstruction *member = region->members[m];
-    bool is_cut = region->is_cut[m] || (!fusion_permutes(member) && member->opcode != HLO_CONCATENATE);
+    bool permutes = fusion_permutes(member);
+    bool is_cut = region->is_cut[m] || (!permutes && member->opcode != HLO_CONCATENATE);
+    bool is_pieced = region->is_pieced[m] || !permutes;
     for (int i = 0; i < member->operand_count; i++) {
       const HloInstruction *operand = member->operands[i];
       if (is_made_of_scalars(operand)) continue;
       if (is_in_region(region, operand) || !only_used_in(region, operand)) continue;
       FusionCost cost = fusion_cost(operand);
-      if (operand->opcode == HLO_REDUCE || (!is_cut && cost == FUSION_COST_HIGH)) return true;
+      bool ends = fusion_has_nest(operand) ? !is_pieced : !is_cut;
+      if (operand->opcode == HLO_REDUCE || (ends && cost == FUSION_COST_HIGH)) return true;
       if (cost == FUSION_COST_NONE || fusion_is_contraction(operand) || region->count == ENDING_LIMIT) continue;
       region->is_cut[region->count] = is_cut;
+      region->is_pieced[region->count] = is_pieced;
       region->members[region->count++] = operand;
     }
   }
