@@ -145,7 +145,8 @@ static void tie_all(OperandSizes *sizes, int count, int rank, int64_t except) {
   }
 }
 
-/* The dimensions of updates that are no window's are those of the indices without their vectors. */
+/* Updates are as large as one another; their dimensions that are no window's are those of the indices without their
+ * vectors. */
 static void tie_scatter(OperandSizes *sizes, const HloInstruction *scatter) {
   Int64List windows = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
   int count = scatter->operand_count / 2, indices_rank = scatter->operands[count]->shape->rank;
@@ -154,6 +155,7 @@ static void tie_scatter(OperandSizes *sizes, const HloInstruction *scatter) {
     for (int i = count + 1; i < scatter->operand_count; i++) {
       int64_t from = 0;
       for (int d = 0; d < scatter->operands[i]->shape->rank; d++) {
+        tie(sizes, count + 1, d, i, d);
         if (eval_list_has(windows, d)) continue;
         from += from == vector;
         tie(sizes, count, from++, i, d);

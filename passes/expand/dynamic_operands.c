@@ -327,31 +327,75 @@ static bool has(Int64List list, int64_t value) {
   return false;
 }
 
-/* A window's dimension may vary with the array's, of which it is all. */
-static Status check_windows(Hiding *hiding, int updates) {
-  const HloInstruction *user = hiding->user;
-  Int64List windows = hlo_instruction_ints(user, HLO_ATTR_UPDATE_WINDOW_DIMS);
-  Int64List inserted = hlo_instruction_ints(user, HLO_ATTR_INSERTED_WINDOW_DIMS);
-  Int64List batching = hlo_instruction_ints(user, HLO_ATTR_INPUT_BATCHING_DIMS);
-  const Shape *array = user->operands[0]->shape, *shape = user->operands[updates]->shape;
+/* The size of any of the updates along |dimension|, which all have the same. */
+static HloInstruction *size_of_updates(const Hiding *hiding, int64_t dimension) {
+  const HloInstruction *scatter = hiding->user;
+  HloInstruction *size = NULL;
+  for (int i = scatter->operand_count / 2 + 1; i < scatter->operand_count && size == NULL; i++)
+    size = size_of_operand(hiding, i, dimension);
+  return size;
+}
+
+/* A window that is larger than the array, |array| (NULL: as its bound), goes nowhere. */
+static HloInstruction *end_inside(GraphBuilder *builder, HloInstruction *size, HloInstruction *array) {
+  if (array == NULL || array == size) return size;
+  HloInstruction *fits = graph_compare(builder, COMPARISON_DIRECTION_LE, size, array);
+  return graph_select(builder, fits, size, graph_zero(builder, TYPE_S32, NULL));
+}
+
+/* By dimension of the arrays, where the part of the window ends that is there; NULL: where the arrays do.  Such a
+ * window is all of the array, at place 0 whatever its size. */
+static Status window_ends(Hiding *hiding, HloInstruction **out_ends) {
+  const HloInstruction *scatter = hiding->user;
+  Int64List windows = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
+  Int64List inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
+  Int64List batching = hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS);
+  Int64List placed = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
+  int updates = scatter->operand_count / 2 + 1;
+  const Shape *array = scatter->operands[0]->shape, *shape = scatter->operands[updates]->shape;
   int64_t to = 0;
   for (int64_t i = 0; i < windows.count; i++, to++) {
     while (has(inserted, to) || has(batching, to)) to++;
-    if (has_size(hiding, updates, windows.data[i]) && shape->dims[windows.data[i]] != array->dims[to])
-      return refuse(hiding, updates);
+    HloInstruction *size = size_of_updates(hiding, windows.data[i]);
+    if (size == NULL) continue;
+    bool is_all = true;
+    for (int k = 0; k < updates - 1; k++) is_all = is_all && size_of_operand(hiding, k, to) == size;
+    if (shape->dims[windows.data[i]] != array->dims[to] || (!is_all && has(placed, to))) return refuse(hiding, updates);
+    if (!is_all) out_ends[to] = end_inside(hiding->builder, size, size_of_operand(hiding, 0, to));
   }
   return STATUS_OK;
 }
 
+/* The scatter, and behind the ends what the arrays have there already. */
+static HloInstruction *within_ends(Hiding *hiding, HloInstruction *const *ends) {
+  GraphBuilder *builder = hiding->builder;
+  HloInstruction *scatter = hiding->user, **results;
+  int count = scatter->operand_count / 2, ended = 0;
+  for (int d = 0; d < scatter->operands[0]->shape->rank; d++) ended += ends[d] != NULL;
+  if (ended == 0) return NULL;
+  HloInstruction *all = hlo_computation_add_clone(builder->computation, scatter, scatter->shape, scatter->operands,
+                                                  scatter->operand_count);
+  results = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, count);
+  for (int i = 0; i < count; i++) {
+    HloInstruction *before = scatter->operands[i];
+    results[i] = shape_is_tuple(scatter->shape) ? graph_element(builder, all, i) : all;
+    for (int d = 0; d < before->shape->rank; d++)
+      if (ends[d] != NULL)
+        results[i] = graph_select(builder, is_inside(builder, before->shape, d, ends[d]), results[i], before);
+  }
+  return shape_is_tuple(scatter->shape) ? graph_tuple(builder, results, count) : results[0];
+}
+
 /* What is behind the size goes nowhere: its indices are too large. */
 static Status hide_from_scatter(Hiding *hiding, HloInstruction **out_result) {
-  (void)out_result;
   HloInstruction *user = hiding->user;
-  int indices = user->operand_count / 2, updates = indices + 1;
+  int indices = user->operand_count / 2;
   const Shape *shape = user->operands[indices]->shape;
   int64_t vector = hlo_instruction_int(user, HLO_ATTR_INDEX_VECTOR_DIM, shape->rank);
   Int64List windows = hlo_instruction_ints(user, HLO_ATTR_UPDATE_WINDOW_DIMS);
-  RETURN_IF_ERROR(check_windows(hiding, updates));
+  HloInstruction **ends =
+      ARENA_NEW_ARRAY(hiding->builder->scratch, HloInstruction *, user->operands[0]->shape->rank + 1);
+  RETURN_IF_ERROR(window_ends(hiding, ends));
   if (vector < shape->rank && has_size(hiding, indices, vector)) return refuse(hiding, indices);
   HloInstruction *masked = user->operands[indices];
   int64_t in_updates = 0;
@@ -359,7 +403,7 @@ static Status hide_from_scatter(Hiding *hiding, HloInstruction **out_result) {
     if (d == vector) continue;
     while (has(windows, in_updates)) in_updates++;
     HloInstruction *size = size_of_operand(hiding, indices, d);
-    if (size == NULL) size = size_of_operand(hiding, updates, in_updates);
+    if (size == NULL) size = size_of_updates(hiding, in_updates);
     in_updates++;
     if (size == NULL) continue;
     if (type_bits(masked->shape->type) < 32) masked = graph_convert(hiding->builder, masked, TYPE_S32);
@@ -367,6 +411,7 @@ static Status hide_from_scatter(Hiding *hiding, HloInstruction **out_result) {
     masked = dynamic_masked(hiding->builder, masked, d, size, nowhere);
   }
   if (masked != user->operands[indices]) hlo_instruction_replace_operand(user, indices, masked);
+  *out_result = within_ends(hiding, ends);
   return STATUS_OK;
 }
 
