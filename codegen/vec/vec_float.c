@@ -1,11 +1,8 @@
 /* Floating point but for the transcendental functions.  f16 and bf16 are floats here; vec_apply rounds. */
 #include "codegen/vec/vec_apply_internal.h"
+#include "hlo/type/float_types.h"
 
 #define UNUSED(x) (void)(x)
-
-static int float_bits(PrimitiveType type) {
-  return type == TYPE_F64 ? 64 : 32;
-}
 
 static PrimitiveType int_type_of(PrimitiveType type) {
   return type == TYPE_F64 ? TYPE_S64 : TYPE_S32;
@@ -208,15 +205,17 @@ VEC_RULE(vec_float_round_afz) {
 }
 
 /* Rounds to |mantissa| bits to nearest even, then overflows and flushes by the range of |exponent| bits (XLA's
- * EmitReducePrecision).  All of it on the bits of the type itself: an f16 that is subnormal keeps fewer digits. */
+ * EmitReducePrecision).  All of it on the bits of a format that holds the type (float_precision_format): an f16 that is
+ * subnormal keeps fewer digits. */
 VEC_RULE(vec_float_reduce_precision) {
   LLVMBuilderRef b = vec->builder;
-  bool is_half = op->type == TYPE_F16;
-  int bits = is_half ? 16 : float_bits(op->type);
-  int source_mantissa = is_half ? 10 : bits == 64 ? 52 : 23, source_exponent = is_half ? 5 : bits == 64 ? 11 : 8;
+  PrimitiveType format = float_precision_format(op->type);
+  int bits = type_bits(format);
+  int source_mantissa = type_info(format)->mantissa_bits, source_exponent = type_info(format)->exponent_bits;
   int exponent = (int)op->params[0], mantissa = (int)op->params[1];
   LLVMValueRef x = operands[0];
-  LLVMValueRef word = is_half ? vec_to_memory(vec, op->type, x, lanes) : to_bits(vec, op->type, x, lanes);
+  bool is_half = format == TYPE_F16;
+  LLVMValueRef word = is_half ? vec_to_memory(vec, format, x, lanes) : to_bits(vec, format, x, lanes);
   if (mantissa < source_mantissa) {
     int dropped = source_mantissa - mantissa;
     LLVMValueRef last = LLVMBuildAnd(b, LLVMBuildLShr(b, word, vec_int(vec, bits, dropped, lanes), ""),
@@ -238,7 +237,7 @@ VEC_RULE(vec_float_reduce_precision) {
     word = LLVMBuildSelect(b, over, infinite, word, "");
     word = LLVMBuildSelect(b, under, sign, word, "");
   }
-  LLVMValueRef result = is_half ? vec_from_memory(vec, op->type, word, lanes) : from_bits(vec, op->type, word, lanes);
+  LLVMValueRef result = is_half ? vec_from_memory(vec, format, word, lanes) : from_bits(vec, format, word, lanes);
   LLVMValueRef is_nan = LLVMBuildFCmp(b, LLVMRealUNO, x, x, "");
   return LLVMBuildSelect(b, is_nan, x, result, "");
 }

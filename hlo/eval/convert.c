@@ -47,23 +47,12 @@ static uint64_t reduce_bits(uint64_t bits, FloatFormat type, FloatFormat target)
   return sign | size;
 }
 
-/* On the bits of |type| itself; of f32, which holds them, for bf16 and what is narrower than f16. */
 static double reduce_value(double value, PrimitiveType type, FloatFormat target) {
-  if (isnan(value)) return target.mantissa_bits > 0 ? value : (double)INFINITY;
-  if (type == TYPE_F16) return float_decode(type, reduce_bits(float_encode(type, value), (FloatFormat){5, 10}, target));
-  if (type == TYPE_F64) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    bits = reduce_bits(bits, (FloatFormat){11, 52}, target);
-    memcpy(&value, &bits, sizeof bits);
-    return value;
-  }
-  float narrow = (float)value;
-  uint32_t bits;
-  memcpy(&bits, &narrow, sizeof bits);
-  bits = (uint32_t)reduce_bits(bits, (FloatFormat){8, 23}, target);
-  memcpy(&narrow, &bits, sizeof bits);
-  return (double)narrow;
+  if (isnan(value)) return value;
+  PrimitiveType format = float_precision_format(type);
+  const TypeInfo *info = type_info(format);
+  FloatFormat source = {info->exponent_bits, info->mantissa_bits};
+  return float_decode(format, reduce_bits(float_encode(format, value), source, target));
 }
 
 Status eval_reduce_precision(EvalStep *step) {

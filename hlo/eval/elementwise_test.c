@@ -119,6 +119,11 @@ static void convert_saturates_truncates_and_wraps(void **state) {
       {"a = s4[2] constant({-1, 2}) ROOT r = u8[] bitcast-convert(a)", "47"},
       {"a = f32[3] constant({1.1, 1e30, 1e-30}) ROOT r = f32[3] reduce-precision(a), exponent_bits=5, mantissa_bits=10",
        "{1.09960938, inf, 0}"},
+      {"a = f8e5m2[3] constant({1.5e-05, 4.6e-05, nan}) ROOT r = f8e5m2[3] reduce-precision(a), exponent_bits=5, "
+       "mantissa_bits=2",
+       "{1.5e-05, 4.6e-05, nan}"},
+      {"a = f32[2] constant({-nan, 3.5}) ROOT r = f32[2] reduce-precision(a), exponent_bits=8, mantissa_bits=0",
+       "{-nan, 4}"},
   };
   CHECK_CASES(cases);
 }

@@ -305,6 +305,13 @@ double float_lowest(PrimitiveType type) {
   return float_format(type).special == SPECIAL_FNU ? float_decode(type, 0) : -float_max(type);
 }
 
+PrimitiveType float_precision_format(PrimitiveType type) {
+  FloatFormat format = float_format(type), half = float_format(TYPE_F16);
+  if (type == TYPE_F64) return TYPE_F64;
+  bool fits = format.exponent_bits <= half.exponent_bits && format.mantissa_bits <= half.mantissa_bits;
+  return fits ? TYPE_F16 : TYPE_F32;
+}
+
 bool float_in_range(PrimitiveType type, double value) {
   return !isfinite(value) || isfinite(float_decode(type, float_encode_literal(type, value)));
 }

@@ -36,6 +36,9 @@ bool float_has_nan(PrimitiveType type);
 bool float_has_nan_payload(PrimitiveType type); /* more than one NaN */
 double float_max(PrimitiveType type);           /* the largest finite value */
 double float_lowest(PrimitiveType type);        /* -float_max; the smallest for f8e8m0fnu */
+/* On whose bits reduce-precision of |type| works: f16 for what f16 holds, f32 for bf16 and f8e8m0fnu, itself otherwise.
+ * A subnormal number of that format keeps the digits it has in it. */
+PrimitiveType float_precision_format(PrimitiveType type);
 /* XLA accepts |value| as an element in a text: it is not finite, or float_encode_literal leaves it finite.  (The parts
  * of complex numbers it compares with -float_max and float_max.)  Its message: value 16 is out of range for ... [-15,
  * 15], all by %.6g. */
