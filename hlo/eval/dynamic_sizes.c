@@ -92,6 +92,21 @@ static bool result_size(const EvalStep *step, const DimensionSize *size, const S
   return true;
 }
 
+/* Vectors of indices name as many dimensions as there are; a scatter's arrays are as large as one another. */
+static Status check_indices(const EvalStep *step) {
+  const HloInstruction *instruction = step->instruction;
+  HloOpcode opcode = instruction->opcode;
+  if (opcode != HLO_GATHER && opcode != HLO_SCATTER) return STATUS_OK;
+  int indices = instruction->operand_count / 2; /* gather's: 1 */
+  const Literal *vectors = eval_operand(step, indices);
+  int64_t vector = hlo_instruction_int(instruction, HLO_ATTR_INDEX_VECTOR_DIM, vectors->shape->rank);
+  bool is_told = vector >= vectors->shape->rank || !varies(vectors, vector);
+  for (int i = 1; i < indices; i++)
+    for (int d = 0; d < instruction->operands[0]->shape->rank; d++)
+      is_told = is_told && operand_size(step, i, d) == operand_size(step, 0, d);
+  return is_told ? STATUS_OK : eval_error(step, "cannot be evaluated on an array whose size is set at run time");
+}
+
 /* The sizes of a leaf of the result, in |arena|; NULL: they are the bounds. */
 static Status leaf_sizes(EvalStep *step, int leaf, const Shape *shape, Arena *arena, const int64_t **out_sizes) {
   int64_t *sizes = ARENA_NEW_ARRAY(arena, int64_t, shape->rank + 1);
@@ -366,7 +381,7 @@ Status eval_run_sized(EvalStep *step) {
   const Shape *shape = step->instruction->shape;
   int count = leaf_count(shape);
   const int64_t **sizes = ARENA_NEW_ARRAY(arena, const int64_t *, count);
-  Status status = STATUS_OK;
+  Status status = check_indices(step);
   for (int i = 0; i < count && status == STATUS_OK; i++)
     status = leaf_sizes(step, i, leaf_of(shape, i), arena, &sizes[i]);
   EvalStep **operands = step->operands;
