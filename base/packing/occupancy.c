@@ -83,24 +83,43 @@ typedef struct Visit {
 
 enum { DEEPEST = 64 };
 
+/* The way down to the nodes that a buffer's lifetime meets. */
+typedef struct Descent {
+  int64_t lower, upper; /* leaves */
+  int depth;
+  Visit stack[2 * DEEPEST];
+} Descent;
+
+static Descent descend(const Occupancy *occupancy, const PackingBuffer *buffer) {
+  Descent descent = {
+      .lower = leaf_at(occupancy, buffer->lower), .upper = leaf_at(occupancy, buffer->upper), .depth = 1};
+  descent.stack[0] = (Visit){1, 0, occupancy->leaf_count};
+  return descent;
+}
+
+/* The next node, or NULL; below one whose time the lifetime covers (|out_covered|) it goes no further. */
+static TimeNode *next_node(const Occupancy *occupancy, Descent *descent, bool *out_covered) {
+  while (descent->depth > 0) {
+    Visit visit = descent->stack[--descent->depth];
+    if (visit.end <= descent->lower || descent->upper <= visit.first) continue;
+    *out_covered = descent->lower <= visit.first && visit.end <= descent->upper;
+    if (!*out_covered) {
+      int64_t middle = visit.first + (visit.end - visit.first) / 2;
+      descent->stack[descent->depth++] = (Visit){2 * visit.node, visit.first, middle};
+      descent->stack[descent->depth++] = (Visit){2 * visit.node + 1, middle, visit.end};
+    }
+    return &occupancy->nodes[visit.node];
+  }
+  return NULL;
+}
+
 void occupancy_add(Occupancy *occupancy, const PackingBuffer *buffer, int64_t offset) {
   Extent extent = {offset, offset + buffer->size};
-  int64_t lower = leaf_at(occupancy, buffer->lower), upper = leaf_at(occupancy, buffer->upper);
-  Visit stack[2 * DEEPEST];
-  int depth = 0;
-  stack[depth++] = (Visit){1, 0, occupancy->leaf_count};
-  while (depth > 0) {
-    Visit visit = stack[--depth];
-    if (visit.end <= lower || upper <= visit.first) continue;
-    TimeNode *node = &occupancy->nodes[visit.node];
+  Descent descent = descend(occupancy, buffer);
+  bool covered;
+  for (TimeNode *node; (node = next_node(occupancy, &descent, &covered)) != NULL;) {
     unite(&node->ever, occupancy->arena, extent);
-    if (lower <= visit.first && visit.end <= upper) {
-      unite(&node->always, occupancy->arena, extent);
-      continue;
-    }
-    int64_t middle = visit.first + (visit.end - visit.first) / 2;
-    stack[depth++] = (Visit){2 * visit.node, visit.first, middle};
-    stack[depth++] = (Visit){2 * visit.node + 1, middle, visit.end};
+    if (covered) unite(&node->always, occupancy->arena, extent);
   }
 }
 
@@ -112,21 +131,9 @@ static void append_all(ExtentArray *extents, Arena *arena, const ExtentArray *ad
 }
 
 void occupancy_find(const Occupancy *occupancy, const PackingBuffer *buffer, ExtentArray *extents, Arena *scratch) {
-  int64_t lower = leaf_at(occupancy, buffer->lower), upper = leaf_at(occupancy, buffer->upper);
-  Visit stack[2 * DEEPEST];
-  int depth = 0;
-  stack[depth++] = (Visit){1, 0, occupancy->leaf_count};
-  while (depth > 0) {
-    Visit visit = stack[--depth];
-    if (visit.end <= lower || upper <= visit.first) continue;
-    const TimeNode *node = &occupancy->nodes[visit.node];
-    if (lower <= visit.first && visit.end <= upper) {
-      append_all(extents, scratch, &node->ever);
-      continue;
-    }
-    append_all(extents, scratch, &node->always);
-    int64_t middle = visit.first + (visit.end - visit.first) / 2;
-    stack[depth++] = (Visit){2 * visit.node, visit.first, middle};
-    stack[depth++] = (Visit){2 * visit.node + 1, middle, visit.end};
+  Descent descent = descend(occupancy, buffer);
+  bool covered;
+  for (const TimeNode *node; (node = next_node(occupancy, &descent, &covered)) != NULL;) {
+    append_all(extents, scratch, covered ? &node->ever : &node->always);
   }
 }
