@@ -226,7 +226,7 @@ Status compile_report_add(Session *session) {
   if (!option_given(session, OPTION_REPORT) || session->module == NULL) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  static void (*const writers[])(StringBuilder * out, const Session *session) = {write_text, write_json, write_html};
+  static void (*const writers[])(StringBuilder *out, const Session *session) = {write_text, write_json, write_html};
   writers[option_integer(session, OPTION_REPORT, 0)](&text, session);
   return driver_add_output(session, option_text(session, OPTION_REPORT_FILE, "-"), sb_view(&text));
 }

@@ -28,9 +28,9 @@ static int tear_down(void **state) {
   return 0;
 }
 
-#define PARSE(...)                                           \
-  parse((char *[]){(char *)(uintptr_t) "xlac", __VA_ARGS__}, \
-        (int)(sizeof((char *[]){(char *)(uintptr_t) "xlac", __VA_ARGS__}) / sizeof(char *)))
+#define PARSE(...)                                          \
+  parse((char *[]){(char *)(uintptr_t)"xlac", __VA_ARGS__}, \
+        (int)(sizeof((char *[]){(char *)(uintptr_t)"xlac", __VA_ARGS__}) / sizeof(char *)))
 #define S(text) ((char *)(uintptr_t)(text))
 
 static Status parse(char **argv, int argc) {

@@ -129,7 +129,9 @@ enum {
 };
 
 /* A calling convention and the extension that it passes numbers in. */
-static const struct { const char *name, *needs; } conventions[] = {{"lp64", NULL}, {"lp64f", "f"}, {"lp64d", "d"}};
+static const struct {
+  const char *name, *needs;
+} conventions[] = {{"lp64", NULL}, {"lp64f", "f"}, {"lp64d", "d"}};
 
 enum { CONVENTION_COUNT = sizeof conventions / sizeof *conventions };
 

@@ -90,11 +90,11 @@ TOTAL(gt)
 TOTAL(le)
 TOTAL(lt)
 
-#define DIRECTIONS(prefix)                                                            \
-  {                                                                                   \
-    [COMPARISON_DIRECTION_EQ] = prefix##_eq, [COMPARISON_DIRECTION_NE] = prefix##_ne, \
-    [COMPARISON_DIRECTION_GE] = prefix##_ge, [COMPARISON_DIRECTION_GT] = prefix##_gt, \
-    [COMPARISON_DIRECTION_LE] = prefix##_le, [COMPARISON_DIRECTION_LT] = prefix##_lt, \
+#define DIRECTIONS(prefix)                                                              \
+  {                                                                                     \
+      [COMPARISON_DIRECTION_EQ] = prefix##_eq, [COMPARISON_DIRECTION_NE] = prefix##_ne, \
+      [COMPARISON_DIRECTION_GE] = prefix##_ge, [COMPARISON_DIRECTION_GT] = prefix##_gt, \
+      [COMPARISON_DIRECTION_LE] = prefix##_le, [COMPARISON_DIRECTION_LT] = prefix##_lt, \
   }
 
 enum { DIRECTION_COUNT = 6 };

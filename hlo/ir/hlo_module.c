@@ -94,7 +94,7 @@ int64_t hlo_module_remove_unreachable(HloModule *module) {
 /* --- source lines --- */
 
 /* Row |id| of a table whose rows count from 1; NULL for none. */
-#define TABLE_ROW(rows, count, id) ((id) >= 1 && (id) <= (count) ? &(rows)[(id)-1] : NULL)
+#define TABLE_ROW(rows, count, id) ((id) >= 1 && (id) <= (count) ? &(rows)[(id) - 1] : NULL)
 
 static StringView line_text(StringView file, int64_t line, StringView function, Arena *arena) {
   if (file.size == 0) return (StringView){"", 0};

@@ -15,7 +15,7 @@
 #include "hlo/machine/queue_simulation.h"
 
 /* Cycles are whole numbers of eighths in these tests, so they are exact. */
-#define assert_cycles(actual, expected) assert_int_equal((int64_t)((actual)*8), (int64_t)((expected)*8))
+#define assert_cycles(actual, expected) assert_int_equal((int64_t)((actual) * 8), (int64_t)((expected) * 8))
 
 enum { LD, EX, ST, QUEUE_COUNT };
 
