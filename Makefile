@@ -30,20 +30,22 @@ LINK := $(CC) $(CONFIG_FLAGS) $(LDFLAGS)
 # The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
 LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 -lzip -lcjson -lpthread -ldl -lm
 
-# ---- sources: every .c of a room is part of it, foo_test.c is a program of its own ----
+# ---- sources: every .c of a room is part of it, foo_test.c is a program of its own, foo_testing.c is linked to those ----
 
 ROOMS := base base/packing \
-         hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine \
+         hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
-         $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/))) \
-         runtime cli
+         $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
+         runtime/arrays runtime/engines runtime/remote cli
 SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
 TEST_SOURCES := $(filter %_test.c,$(SOURCES))
+TESTING_SOURCES := $(filter %_testing.c,$(SOURCES))
 MAIN_SOURCE := cli/main.c
-LIBRARY_SOURCES := $(filter-out $(TEST_SOURCES) $(MAIN_SOURCE),$(SOURCES))
+LIBRARY_SOURCES := $(filter-out $(TEST_SOURCES) $(TESTING_SOURCES) $(MAIN_SOURCE),$(SOURCES))
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
 LIBRARY := $(BUILD)/libxlac.a
+TESTING_LIBRARY := $(BUILD)/libxlac_testing.a
 XLAC := $(BUILD)/xlac
 TESTS := $(patsubst %.c,$(BUILD)/test/%,$(TEST_SOURCES))
 
@@ -91,11 +93,16 @@ $(LIBRARY): $(call object,$(LIBRARY_SOURCES)) $(BUILD)/members
 	@rm -f $@
 	@ar rcsD $@ $(filter %.o,$^)
 
+$(TESTING_LIBRARY): $(call object,$(TESTING_SOURCES))
+	@echo "AR    $@"
+	@rm -f $@
+	@ar rcsD $@ $^
+
 $(XLAC): $(call object,$(MAIN_SOURCE)) $(LIBRARY)
 	@echo "LINK  $@"
 	@$(LINK) -o $@ $^ $(LIBRARIES)
 
-$(BUILD)/test/%: $(BUILD)/%.o $(LIBRARY)
+$(BUILD)/test/%: $(BUILD)/%.o $(TESTING_LIBRARY) $(LIBRARY)
 	@mkdir -p $(@D)
 	@echo "LINK  $@"
 	@$(LINK) -o $@ $^ -lcmocka $(LIBRARIES)
@@ -111,7 +118,7 @@ $(BUILD)/libxlac_lapack.so: $(call object,$(LAPACK_SOURCES))
 	@$(LINK) -shared -o $@ $^ -llapacke -lopenblas -lm
 
 # Its assembler reads files that the compiler does not know of.
-$(BUILD)/runtime/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/target_sources.def)
+$(BUILD)/runtime/remote/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/remote/target_sources.def)
 $(BUILD)/codegen/call/call_targets.o: $(wildcard codegen/call/*.ll)
 
 -include $(patsubst %.o,%.d,$(call object,$(SOURCES) $(LAPACK_SOURCES)))
@@ -157,7 +164,7 @@ test-cases: all
 test-races: all $(filter $(BUILD)/test/runtime/%,$(TESTS))
 	@$(RUN_TESTS) races
 
-FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime/lapack runtime/target)))
+FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target)))
 CLANG_FORMAT ?= $(shell command -v clang-format-19 || command -v clang-format)
 
 lint: check-format

@@ -3,17 +3,17 @@
 #include <sys/stat.h>
 
 #include "cli/driver.h"
-#include "codegen/oncore/module_plans.h"
+#include "codegen/oncore/emit/module_plans.h"
 
 enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
 
 /* What each word of --emit means.  extension: of the output where none is named; NULL: standard output. */
 static const struct {
   const char *extension;
-  CodegenEmit emit;
-} emits[] = {[EMIT_OBJECT] = {".o", CODEGEN_OBJECT},   [EMIT_ASSEMBLY] = {NULL, CODEGEN_ASSEMBLY},
-             [EMIT_LLVM_IR] = {NULL, CODEGEN_LLVM_IR}, [EMIT_BITCODE] = {".bc", CODEGEN_BITCODE},
-             [EMIT_HLO] = {NULL, CODEGEN_OBJECT},      [EMIT_NONE] = {NULL, CODEGEN_OBJECT}};
+  LlvmOutput output;
+} emits[] = {[EMIT_OBJECT] = {".o", LLVM_OUTPUT_OBJECT}, [EMIT_ASSEMBLY] = {NULL, LLVM_OUTPUT_ASSEMBLY},
+             [EMIT_LLVM_IR] = {NULL, LLVM_OUTPUT_IR},    [EMIT_BITCODE] = {".bc", LLVM_OUTPUT_BITCODE},
+             [EMIT_HLO] = {NULL, LLVM_OUTPUT_OBJECT},    [EMIT_NONE] = {NULL, LLVM_OUTPUT_OBJECT}};
 
 /* |path| with its extension, if it has one, replaced. */
 static const char *with_extension(Arena *arena, const char *path, const char *extension) {
@@ -80,8 +80,7 @@ static Status add_buffer_map(Session *session, const char *path) {
   sb_init(&text, session->arena);
   ReportFormat format = option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
   ReportSection oncore = {(void *)session->plans, "oncore", oncore_text, oncore_json};
-  report_buffer_map(&text, session->module, session->module->buffer_assignment, format,
-                    session->plans ? &oncore : NULL);
+  report_buffer_map(&text, session->module, session->assignment, format, session->plans ? &oncore : NULL);
   return driver_add_output(session, path, sb_view(&text));
 }
 
@@ -89,7 +88,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_load(session, true));
   RETURN_IF_ERROR(driver_run_passes(session, true));
   RETURN_IF_ERROR(driver_add_graph(session));
-  bool only_hlo = emit == EMIT_HLO && !session->module->buffer_assignment;
+  bool only_hlo = emit == EMIT_HLO && !session->assignment;
   if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
   const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
   bool has_map = map && map[0] != '\0', is_hlo = emit == EMIT_HLO; /* any other kind has to fit the Buffer */
@@ -99,7 +98,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
   if (emit == EMIT_NONE) return STATUS_OK;
   if (emit == EMIT_HLO) return add_hlo(session, output);
-  RETURN_IF_ERROR(driver_generate(session, emits[emit].emit));
+  RETURN_IF_ERROR(driver_generate(session, emits[emit].output));
   RETURN_IF_ERROR(driver_add_output(session, output, session->object.bytes));
   return driver_add_output(session, side_path(session, OPTION_HEADER, emit, output, ".h"), session->object.header);
 }

@@ -122,10 +122,10 @@ Status driver_load(Session *session, bool verify) {
 /* For people the notes on the largest buffers become one table; JSON keeps them, each with its place. */
 static void tabulate_peak_buffers(Session *session) {
   bool json = option_integer(session, OPTION_DIAGNOSTICS_FORMAT, 0) == 1;
-  if (json || !session->module->buffer_assignment || !session->diag->last) return;
+  if (json || !session->assignment || !session->diag->last) return;
   StringBuilder table;
   sb_init(&table, session->arena);
-  report_peak_buffers(&table, session->module, session->module->buffer_assignment, LARGEST_BUFFERS_SHOWN);
+  report_peak_buffers(&table, session->module, session->assignment, LARGEST_BUFFERS_SHOWN);
   session->diag->last->notes = NULL;
   diag_note(session->diag, NO_LOC, "the largest buffers alive at the peak:\n%.*s", SV_ARG(sb_view(&table)));
 }
@@ -163,13 +163,14 @@ Status driver_run_passes(Session *session, bool standard) {
                                 .limit = option_integer(session, OPTION_PASS_LIMIT, 0)};
   bool changed;
   Status status = hlo_pass_pipeline_run(session->pipeline, session->module, &options, session->diag, &changed);
+  session->assignment = hlo_pass_pipeline_assignment(session->pipeline);
   driver_end_phase(session, "passes", start);
   if (status == STATUS_EXHAUSTED) tabulate_peak_buffers(session);
   return status;
 }
 
 Status driver_require_assignment(Session *session) {
-  if (session->module->buffer_assignment) return STATUS_OK;
+  if (session->assignment) return STATUS_OK;
   return diag_error(session->diag, STATUS_INVALID, NO_LOC, "no-assignment",
                     "these passes end without a buffer assignment, which the output needs");
 }
@@ -179,7 +180,7 @@ Status driver_require_assignment(Session *session) {
 static StringView default_cpu(const Session *session) {
   if (session->options->command != COMMAND_RUN || option_given(session, OPTION_RUNNER)) return SV("dispatch");
   const char *variant = getenv("XLAC_CPU");
-  return variant ? codegen_native_variant(sv_from_cstring(variant)) : SV("native");
+  return variant ? llvm_native_variant(sv_from_cstring(variant)) : SV("native");
 }
 
 static StringView cpu_of_options(const Session *session) {
@@ -188,8 +189,8 @@ static StringView cpu_of_options(const Session *session) {
 }
 
 Status driver_check_cpu(const Session *session) {
-  return codegen_check_cpu(cpu_of_options(session), sv_from_cstring(option_text(session, OPTION_MATTR, "")),
-                           session->diag);
+  return llvm_check_cpu(cpu_of_options(session), sv_from_cstring(option_text(session, OPTION_MATTR, "")),
+                        session->diag);
 }
 
 /* What the description says of the processor, the command line cannot say as well. */
@@ -200,19 +201,21 @@ static Status check_machine(const Session *session) {
     return diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "machine-isa",
                       "'%.*s' has its own 'cpu' and 'features': '--mcpu' and '--mattr' are for the host",
                       SV_ARG(machine->name));
-  return codegen_check_machine(machine, session->diag);
+  return llvm_check_machine(machine, session->diag);
 }
 
-Status driver_generate(Session *session, CodegenEmit emit) {
+Status driver_generate(Session *session, LlvmOutput output) {
   RETURN_IF_ERROR(check_machine(session));
   double start = driver_seconds_now();
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
-                            .mcpu = cpu_of_options(session),
-                            .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
-                            .emit = emit,
-                            .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+                            .target = {.mcpu = cpu_of_options(session),
+                                       .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
+                                       .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+                                       .machine = session->machine,
+                                       .flush_denormals = option_given(session, OPTION_FLUSH_DENORMALS)},
+                            .output = output,
+                            .assignment = session->assignment,
                             .plans = session->plans,
-                            .flush_denormals = option_given(session, OPTION_FLUSH_DENORMALS),
                             .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
   driver_end_phase(session, "codegen", start);
@@ -235,7 +238,6 @@ Status driver_read_plans(Session *session, const char *path) {
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &source->text));
   RETURN_IF_ERROR(written_plans_load(session->codegen_arena, session->module, session->machine, source, &session->tiler,
                                      session->diag, &session->written_plans));
-  session->tiler.written = &session->written_plans;
   driver_end_phase(session, "plan file", start);
   return STATUS_OK;
 }
@@ -248,8 +250,8 @@ Status driver_make_plans(Session *session, PlansDetail detail) {
   if (detail == PLANS_ALONE && option_given(session, OPTION_DUMP_PLAN)) detail = PLANS_PROVED;
   ModulePlans *plans = ARENA_NEW(session->codegen_arena, ModulePlans);
   session->plans = plans;
-  Status status = module_plans_make(session->codegen_arena, session->module, session->machine, &session->tiler, detail,
-                                    session->diag, plans);
+  Status status = module_plans_make(session->codegen_arena, session->module, session->machine, &session->tiler,
+                                    &session->written_plans, detail, session->diag, plans);
   driver_end_phase(session, "plans", start);
   return status;
 }
@@ -263,7 +265,7 @@ static Status add_plans(Session *session) {
 }
 
 Status driver_add_reports(Session *session) {
-  const BufferAssignment *assignment = session->module->buffer_assignment;
+  const BufferAssignment *assignment = session->assignment;
   if (option_given(session, OPTION_DUMP_LIVENESS)) {
     StringBuilder text;
     sb_init(&text, session->arena);

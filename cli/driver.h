@@ -8,11 +8,11 @@
 #include "cli/compile_report.h"
 #include "cli/options.h"
 #include "codegen/codegen.h"
-#include "codegen/planfile/written_plans.h"
+#include "codegen/oncore/language/written_plans.h"
 #include "codegen/report/report.h"
-#include "hlo/machine/machine_description.h"
+#include "hlo/machine/description/machine_description.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
-#include "runtime/queue_timeline.h"
+#include "runtime/engines/queue_timeline.h"
 
 typedef struct PhaseTime {
   const char *name;
@@ -35,6 +35,7 @@ struct Session {
   SourceFile source;
   HloModule *module; /* NULL before it is parsed */
   HloPassPipeline *pipeline;
+  BufferAssignment *assignment;      /* of driver_run_passes; NULL: its passes made none */
   const MachineDescription *machine; /* of --target; NULL: the host */
   TilerOptions tiler;                /* of driver_read_plans */
   WrittenPlans written_plans;
@@ -68,7 +69,7 @@ MUST_USE Status driver_require_assignment(Session *session);
 /* --mcpu and --mattr are what code generation takes; before any work. */
 MUST_USE Status driver_check_cpu(const Session *session);
 /* Fills session->object; behind driver_make_plans. */
-MUST_USE Status driver_generate(Session *session, CodegenEmit emit);
+MUST_USE Status driver_generate(Session *session, LlvmOutput output);
 /* How Kernels of a vector processor get their plans, behind the passes: by the tiler's options, and from the file
  * |path| first; NULL: no file. */
 MUST_USE Status driver_read_plans(Session *session, const char *path);

@@ -1,8 +1,8 @@
 #include "cli/host_transfers.h"
 
 #include "base/array.h"
-#include "runtime/array_text.h"
-#include "runtime/tensor_values.h"
+#include "runtime/arrays/array_text.h"
+#include "runtime/arrays/tensor_values.h"
 
 Status host_transfers_init(HostTransfers *transfers, Session *session) {
   *transfers = (HostTransfers){.session = session, .has_source = option_given(session, OPTION_INFEED)};

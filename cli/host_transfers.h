@@ -3,7 +3,7 @@
 #define XLAC_CLI_HOST_TRANSFERS_H
 
 #include "cli/driver.h"
-#include "runtime/array_file.h"
+#include "runtime/arrays/array_file.h"
 
 typedef struct HostTransfers {
   Session *session;

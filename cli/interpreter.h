@@ -5,7 +5,7 @@
 
 #include "cli/driver.h"
 #include "hlo/eval/hlo_evaluator.h"
-#include "runtime/runner.h"
+#include "runtime/engines/runner.h"
 
 /* Evaluates session->module on the run's arguments into its results, once; |host| executes what leads out of the
  * module. |out_seconds| may be NULL. */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/checked_math.h"
-#include "runtime/tensor_values.h"
+#include "runtime/arrays/tensor_values.h"
 
 void literal_leaves_load(Literal *literal, const XlacTensor *tensors, void *const *storage, int64_t *next) {
   if (shape_is_tuple(literal->shape)) {

@@ -23,7 +23,7 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   if (what == PRINT_PLAN) return print_plans(session, out);
   if (what == PRINT_NONE) return STATUS_OK;
   RETURN_IF_ERROR(driver_require_assignment(session));
-  const BufferAssignment *assignment = module->buffer_assignment;
+  const BufferAssignment *assignment = session->assignment;
   if (what == PRINT_BUFFER_MAP)
     report_buffer_map(out, module, assignment,
                       option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT, NULL);

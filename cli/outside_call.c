@@ -4,7 +4,7 @@
 #include "base/hash_map.h"
 #include "cli/call_libraries.h"
 #include "cli/literal_leaves.h"
-#include "runtime/runner.h"
+#include "runtime/engines/runner.h"
 
 /* An instruction compiled alone. */
 typedef struct OutsideCall {
@@ -44,7 +44,8 @@ static Status compile(OutsideCalls *calls, const HloInstruction *instruction, Co
   bool changed;
   HloPassPipeline *pipeline = hlo_standard_pipeline(session->arena, &options.pass_options);
   RETURN_IF_ERROR(hlo_pass_pipeline_run(pipeline, module, &options, session->diag, &changed));
-  CodegenOptions codegen = {.entry_name = SV("call"), .emit = CODEGEN_OBJECT};
+  CodegenOptions codegen = {
+      .entry_name = SV("call"), .assignment = hlo_pass_pipeline_assignment(pipeline), .output = LLVM_OUTPUT_OBJECT};
   CompiledObject object;
   RETURN_IF_ERROR(codegen_compile(session->arena, module, &codegen, session->diag, &object));
   void *const *targets;

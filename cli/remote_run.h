@@ -3,7 +3,7 @@
 #define XLAC_CLI_REMOTE_RUN_H
 
 #include "cli/call_libraries.h"
-#include "runtime/remote_program.h"
+#include "runtime/remote/remote_program.h"
 
 /* Code that was or is to be generated can be executed: in this process, or by --runner; else STATUS_INVALID. */
 MUST_USE Status remote_run_check(const Session *session);

@@ -13,15 +13,15 @@
 #include "cli/outside_call.h"
 #include "cli/remote_run.h"
 #include "cli/run_inputs.h"
-#include "runtime/array_file.h"
-#include "runtime/array_text.h"
-#include "runtime/compare.h"
-#include "runtime/leaf_sizes.h"
-#include "runtime/queue_simulator.h"
-#include "runtime/queue_threads.h"
-#include "runtime/race_announcer.h"
-#include "runtime/tensor_values.h"
-#include "runtime/thread_pool.h"
+#include "runtime/arrays/array_file.h"
+#include "runtime/arrays/array_text.h"
+#include "runtime/arrays/compare.h"
+#include "runtime/arrays/leaf_sizes.h"
+#include "runtime/arrays/tensor_values.h"
+#include "runtime/engines/queue_simulator.h"
+#include "runtime/engines/queue_threads.h"
+#include "runtime/engines/race_announcer.h"
+#include "runtime/engines/thread_pool.h"
 
 /* NumPy's own defaults of allclose. */
 #define DEFAULT_RTOL 1e-5
@@ -77,7 +77,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   RETURN_IF_ERROR(driver_require_assignment(session));
   RETURN_IF_ERROR(driver_make_plans(session, PLANS_ALONE));
   RETURN_IF_ERROR(driver_add_reports(session));
-  RETURN_IF_ERROR(driver_generate(session, CODEGEN_OBJECT));
+  RETURN_IF_ERROR(driver_generate(session, LLVM_OUTPUT_OBJECT));
   double load_start = driver_seconds_now();
   if (state->is_remote)
     RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->reporter,
@@ -296,7 +296,7 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "argument_bytes", descriptor_argument_bytes(descriptor));
   json_field_int(&json, "output_bytes", descriptor_result_bytes(descriptor));
   json_field_int(&json, "temp_bytes", state->is_remote ? state->remote.workspace_bytes : descriptor->workspace_bytes);
-  const BufferAssignment *assignment = session->module->buffer_assignment; /* none when interpreting */
+  const BufferAssignment *assignment = session->assignment; /* none when interpreting */
   json_field_int(&json, "lower_bound_bytes", assignment ? assignment->lower_bound_bytes : 0);
   json_end_object(&json);
   sb_append_char(&text, '\n');

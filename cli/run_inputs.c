@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/checked_math.h"
-#include "runtime/array_file.h"
-#include "runtime/leaf_sizes.h"
-#include "runtime/tensor_values.h"
+#include "runtime/arrays/array_file.h"
+#include "runtime/arrays/leaf_sizes.h"
+#include "runtime/arrays/tensor_values.h"
 
 bool named_file_parse(const char *text, NamedFile *out) {
   out->leaf = 0;

@@ -3,8 +3,8 @@
 #define XLAC_CLI_RUN_INPUTS_H
 
 #include "cli/driver.h"
-#include "runtime/case_meta.h"
-#include "runtime/runner.h"
+#include "runtime/arrays/case_meta.h"
+#include "runtime/engines/runner.h"
 
 /* --arg=K=FILE, split. */
 typedef struct NamedFile {

@@ -45,6 +45,6 @@ SessionFacts session_facts(const Session *session, Arena *arena) {
     add(&list, "kernels", "kernels", session->object.kernel_count);
     add(&list, "distinct_kernels", "distinct kernels", session->object.distinct_kernel_count);
   }
-  if (session->module->buffer_assignment) add_memory(&list, session->module->buffer_assignment);
+  if (session->assignment) add_memory(&list, session->assignment);
   return list.facts;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file_io.h"
-#include "hlo/machine/presets.h"
+#include "hlo/machine/description/presets.h"
 
 #define HOST "host"
 #define HOST_SUMMARY "this machine (default)"

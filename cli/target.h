@@ -3,7 +3,7 @@
 #define XLAC_CLI_TARGET_H
 
 #include "cli/options.h"
-#include "hlo/machine/machine_description.h"
+#include "hlo/machine/description/machine_description.h"
 
 /* What can be said without reading a file: STATUS_INVALID (usage) for an unknown name, and for options of vector
  * processors where the target is none. */

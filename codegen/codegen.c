@@ -6,13 +6,14 @@
 #include "codegen/call/call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
-#include "codegen/kernel/emit_family.h"
-#include "codegen/kernel/kernel_builder.h"
 #include "codegen/llvm/cpu_dispatch.h"
+#include "codegen/llvm/llvm_jit.h"
 #include "codegen/llvm/llvm_target.h"
-#include "codegen/oncore/oncore_emitter.h"
-#include "codegen/plan/plan_printer.h"
-#include "codegen/planfile/written_plans.h"
+#include "codegen/lower/emit_family.h"
+#include "codegen/lower/kernel_builder.h"
+#include "codegen/oncore/emit/oncore_emitter.h"
+#include "codegen/oncore/language/written_plans.h"
+#include "codegen/oncore/plan/plan_printer.h"
 
 StringView codegen_entry_name(Arena *arena, const HloModule *module) {
   StringBuilder name;
@@ -29,6 +30,7 @@ typedef struct ModuleEmitter {
   const LlvmTarget *target;
   LLVMModuleRef llvm_module;
   const HloModule *module;
+  const BufferAssignment *assignment;
   const CallTargets *targets;
   KernelTable *kernels;
   const char *entry_name;
@@ -48,9 +50,8 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
     oncore_emitter_begin_variant(emitter->oncore);
     coder = oncore_emitter_coder(emitter->oncore);
   }
-  Status status =
-      control_emit(&vec, emitter->module, emitter->module->buffer_assignment, emitter->kernels, emitter->entry_name,
-                   emitter->poison, emitter->oncore != NULL ? &coder : NULL, emitter->diag, out_control);
+  Status status = control_emit(&vec, emitter->module, emitter->assignment, emitter->kernels, emitter->entry_name,
+                               emitter->poison, emitter->oncore != NULL ? &coder : NULL, emitter->diag, out_control);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -77,21 +78,20 @@ static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_contr
     cpu_dispatch_emit(emitter->llvm_module, emitter->entry_name, functions);
   }
   Arena *scratch = arena_create();
-  descriptor_emit(emitter->llvm_module, emitter->module, emitter->module->buffer_assignment,
-                  sv_from_cstring(emitter->entry_name), out_control->workspace_bytes,
-                  out_control->scratch_bytes_per_worker, scratch);
+  descriptor_emit(emitter->llvm_module, emitter->module, emitter->assignment, sv_from_cstring(emitter->entry_name),
+                  out_control->workspace_bytes, out_control->scratch_bytes_per_worker, scratch);
   arena_destroy(scratch);
   return STATUS_OK;
 }
 
 Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                        CompiledObject *out_object) {
-  XLAC_CHECK(module->is_scheduled && module->buffer_assignment != NULL);
+  XLAC_CHECK(module->is_scheduled && options->assignment != NULL);
   *out_object = (CompiledObject){.entry_name = options->entry_name};
   if (options->entry_name.size == 0) out_object->entry_name = codegen_entry_name(arena, module);
   out_object->targets = call_targets(arena, module);
   LlvmTarget target;
-  Status status = llvm_target_create(options, diag, &target);
+  Status status = llvm_target_create(&options->target, diag, &target);
   if (status == STATUS_OK) {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef llvm_module = LLVMModuleCreateWithNameInContext("xlac", context);
@@ -102,12 +102,13 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     OncoreEmitter *oncore = NULL;
     if (options->plans != NULL) oncore = oncore_emitter_create(kernels, options->plans);
     KernelTable *table = options->plans != NULL ? options->plans->kernels : kernel_table_create(kernels);
-    ModuleEmitter emitter = {&target,         llvm_module, module, &out_object->targets, table, entry_name,
-                             options->poison, oncore,      diag};
+    ModuleEmitter emitter = {
+        &target,         llvm_module, module, options->assignment, &out_object->targets, table, entry_name,
+        options->poison, oncore,      diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {
-      status = llvm_target_emit(&target, llvm_module, options->emit, arena, diag, &out_object->bytes);
+      status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &out_object->bytes);
     }
     out_object->kernel_count = control.kernel_count;
     out_object->distinct_kernel_count = control.distinct_kernel_count;
@@ -147,4 +148,52 @@ void codegen_print_plans(Arena *arena, const HloModule *module, const ModulePlan
   const MachineDescription *machine = plans->machine;
   sb_printf(out, "target %.*s digest %s\n\n", SV_ARG(machine->name), plan_digest(arena, module, machine));
   for (int32_t i = 0; i < plans->count; i++) print_plan(out, &plans->plans[i], machine);
+}
+
+/* --- code in memory --- */
+
+struct CodegenJit {
+  Arena *arena;
+  LlvmJit *jit;
+  XlacFunction function;
+  const XlacDescriptor *descriptor;
+};
+
+static Status load(CodegenJit *jit, const CompiledObject *object, void *const *targets, DiagSink *diag) {
+  /* Targets of custom calls are what the caller says, whatever this process has under their names. */
+  LlvmJitSymbol *symbols = ARENA_NEW_ARRAY(jit->arena, LlvmJitSymbol, object->targets.count);
+  for (int64_t i = 0; i < object->targets.count; i++)
+    symbols[i] = (LlvmJitSymbol){object->targets.targets[i].symbol, targets[i]};
+  RETURN_IF_ERROR(llvm_jit_load(object->bytes, symbols, object->targets.count, diag, &jit->jit));
+  const char *entry = arena_copy_string(jit->arena, object->entry_name.data, object->entry_name.size);
+  void *function, *descriptor;
+  RETURN_IF_ERROR(llvm_jit_find(jit->jit, entry, diag, &function));
+  RETURN_IF_ERROR(llvm_jit_find(jit->jit, arena_printf(jit->arena, "%s_descriptor", entry), diag, &descriptor));
+  jit->function = (XlacFunction)(uintptr_t)function;
+  jit->descriptor = descriptor;
+  return STATUS_OK;
+}
+
+Status codegen_jit_load(const CompiledObject *object, void *const *targets, DiagSink *diag, CodegenJit **out_jit) {
+  Arena *arena = arena_create();
+  CodegenJit *jit = ARENA_NEW(arena, CodegenJit);
+  jit->arena = arena;
+  Status status = load(jit, object, targets, diag);
+  if (status == STATUS_OK) *out_jit = jit;
+  if (status != STATUS_OK) codegen_jit_destroy(jit);
+  return status;
+}
+
+XlacFunction codegen_jit_function(const CodegenJit *jit) {
+  return jit->function;
+}
+
+const XlacDescriptor *codegen_jit_descriptor(const CodegenJit *jit) {
+  return jit->descriptor;
+}
+
+void codegen_jit_destroy(CodegenJit *jit) {
+  if (jit == NULL) return;
+  llvm_jit_destroy(jit->jit);
+  arena_destroy(jit->arena);
 }

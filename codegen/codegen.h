@@ -2,51 +2,35 @@
 #ifndef XLAC_CODEGEN_CODEGEN_H
 #define XLAC_CODEGEN_CODEGEN_H
 
-#include "codegen/call/call.h"
-#include "codegen/oncore/module_plans.h"
+#include "codegen/call/call_targets.h"
+#include "codegen/llvm/llvm_options.h"
+#include "codegen/oncore/emit/module_plans.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
-#include "hlo/machine/machine_description.h"
+#include "hlo/machine/description/machine_description.h"
 #include "runtime/abi.h"
-
-typedef enum CodegenEmit { CODEGEN_OBJECT, CODEGEN_ASSEMBLY, CODEGEN_LLVM_IR, CODEGEN_BITCODE } CodegenEmit;
 
 typedef struct CodegenOptions {
   StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name */
-  StringView mcpu;  /* LLVM CPU name, "native" (also when empty), or "dispatch": variants for baseline x86-64, AVX2 and
-                       AVX-512 */
-  StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
-  CodegenEmit emit;
-  int opt_level;            /* 0 … 3 */
-  const ModulePlans *plans; /* NULL: the host; a machine with an [isa] of its own leaves mcpu and mattr unread */
-  bool flush_denormals;     /* subnormal operands and results are zeros, as in XLA:CPU */
+  LlvmOptions target;
+  LlvmOutput output;
+  const BufferAssignment *assignment;
+  const ModulePlans *plans; /* NULL: the host; otherwise for target.machine */
   bool poison;              /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 
 typedef struct CompiledObject {
-  StringView bytes;      /* what |emit| asked for */
+  StringView bytes;      /* what |output| asked for */
   StringView entry_name; /* the C symbol used */
   StringView header;     /* C header declaring entry and descriptor */
   CallTargets targets;   /* what has to be linked besides */
   int64_t kernel_count, distinct_kernel_count;
 } CompiledObject;
 
-/* |module| must be verified, scheduled, and carry a BufferAssignment.  What xlac cannot compile: STATUS_UNSUPPORTED
+/* |module| must be verified and scheduled, options->assignment its own.  What xlac cannot compile: STATUS_UNSUPPORTED
  * with a located diagnostic (code "unsupported-…").  The result lives in |arena|. */
 MUST_USE Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                                 CompiledObject *out_object);
-
-/* Whether codegen_compile takes these; else STATUS_INVALID with a diagnostic (code "unknown-cpu", the known ones in a
- * note, or "cpu-features"). */
-MUST_USE Status codegen_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag);
-
-/* Whether there is code for the processor that |machine| describes: STATUS_UNSUPPORTED ("unsupported-target"), or
- * STATUS_INVALID ("machine-isa") for a cpu, features or an abi that it has not, at the description's line. */
-MUST_USE Status codegen_check_machine(const MachineDescription *machine, DiagSink *diag);
-
-/* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", "avx512") is
- * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */
-StringView codegen_native_variant(StringView name);
 
 /* The module's name as a C identifier. */
 StringView codegen_entry_name(Arena *arena, const HloModule *module);

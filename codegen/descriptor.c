@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "codegen/tensor_constants.h"
+#include "codegen/ir/tensor_constants.h"
 #include "runtime/abi.h"
 
 #define DESCRIPTOR_WORKSPACE_ALIGNMENT 64

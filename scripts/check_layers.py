@@ -1,61 +1,107 @@
 #!/usr/bin/env python3
-"""Checks the direction of #include between the rooms (docs/house-rules.md).
+"""Checks who may know whom among the rooms, the folders of the sources (docs/house-rules.md).
 
   scripts/check_layers.py [FOLDER]
 
 Prints one line per violation in the tree at FOLDER (default: this one) and exits 1 when there is any.
 
-  cli -> {parser, passes, codegen, runtime} -> hlo -> base
-  hlo: type <- ir <- {infer, eval, analysis};  machine sees base, hlo/type and hlo/ir/hlo_opcode.h
-  codegen and runtime share runtime/abi.h and runtime/ffi.h only; inside codegen: kernel <- plan <- tiling <- planfile see no others
-
-Further: includes in quotes are written from the root and name a file of the project; an _internal.h is for files of its own
-folder; headers do not include one another in a circle.  Unit tests and what they share (_testing.h) may see every room below cli, since they build what they test
-from HLO text.
+ROOMS says for every room which others its files may include.  Checked as well:
+  - ROOMS itself has no circle, so no two rooms include one another;
+  - a file does not get around it by a forward declaration: `struct X` of a room that it may not include;
+  - includes in quotes are written from the root and name a file of the project;
+  - an _internal.h is for files of its own folder;
+  - files do not include one another in a circle.
+Unit tests and what they share (_testing) may see every room below cli, since they build what they test from HLO text.
 """
 
 import pathlib
 import re
 import sys
 
-HLO = ["hlo", "base"]
+HLO = ["base", "hlo/type", "hlo/ir", "hlo/infer", "hlo/eval", "hlo/analysis"]
+PASS = HLO + ["base/packing", "passes/pipeline", "passes/cleanup"]
+ABI = ["runtime/abi.h", "runtime/ffi.h"]
+MACHINE = ["hlo/machine/description", "hlo/machine/stream"]
+ONCORE_PLAN = ["base", "hlo/type", "hlo/ir", "codegen/kernel"] + MACHINE
 
-# What a room may include besides itself.  The longest matching prefix counts, for both sides.
-ALLOWED = {
+# What a room may include besides itself: rooms, or single headers of them.
+ROOMS = {
     "base": [],
+    "base/packing": ["base"],
     "hlo/type": ["base"],
     "hlo/ir": ["hlo/type", "base"],
     "hlo/infer": ["hlo/ir", "hlo/type", "base"],
     "hlo/eval": ["hlo/ir", "hlo/type", "base"],
     "hlo/analysis": ["hlo/ir", "hlo/type", "base"],
-    "hlo/machine": ["hlo/ir/hlo_opcode.h", "hlo/type", "base"],
-    "parser": HLO,
-    "passes": HLO,
-    "codegen": HLO + ["runtime/abi.h", "runtime/ffi.h"],
-    "codegen/plan": HLO + ["codegen/kernel"],
-    "codegen/tiling": HLO + ["codegen/kernel", "codegen/plan"],
-    "codegen/planfile": HLO + ["codegen/kernel", "codegen/plan", "codegen/tiling"],
-    "runtime": HLO,
-    "cli": ["parser", "passes", "codegen", "runtime"] + HLO,
+    # A vector processor as a value; what commands do on it, with their proofs; second opinions on these for tests.
+    "hlo/machine/description": ["hlo/ir/hlo_opcode.h", "hlo/type", "base"],
+    "hlo/machine/stream": ["hlo/machine/description", "hlo/type", "base"],
+    "hlo/machine/oracle": ["hlo/machine/stream", "hlo/machine/description", "base"],
+    "parser": ["hlo/infer", "hlo/ir", "hlo/type", "base"],
+    "passes/pipeline": HLO,
+    "passes/cleanup": HLO + ["passes/pipeline"],
+    "passes/buffers": PASS,
+    "passes/control": PASS,
+    "passes/expand": PASS,
+    "passes/fusion": PASS,
+    "passes/layout": PASS,
+    "passes/schedule": PASS,
+    "passes/simplify": PASS,
+    # Knows no LLVM: the target's abilities, Kernels, how they come from HLO, reports.
+    "codegen/target": ["hlo/machine/description", "base"],
+    "codegen/kernel": ["hlo/ir", "hlo/type", "base"],
+    "codegen/lower": ["codegen/kernel"] + HLO,
+    "codegen/report": HLO,
+    # Plans of vector processors, without LLVM.
+    "codegen/oncore/plan": ONCORE_PLAN,
+    "codegen/oncore/tiling": ONCORE_PLAN + ["codegen/oncore/plan", "base/packing"],
+    "codegen/oncore/language": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling", "codegen/lower"],
+    # LLVM, from the processor up.
+    "codegen/llvm": ["codegen/target", "hlo/machine/description", "base"],
+    "codegen/vec": ["codegen/target", "hlo/ir/hlo_opcode.h", "hlo/type", "base"],
+    "codegen/ir": ["hlo/type", "base"] + ABI,
+    "codegen/call": ["codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
+    "codegen/point": ["codegen/kernel", "codegen/lower/emit_family.h", "codegen/vec", "hlo/type", "base"],
+    "codegen/blocks": ["codegen/point", "codegen/kernel", "codegen/vec", "codegen/target", "hlo/type", "base"],
+    "codegen/emit": ["codegen/blocks", "codegen/point", "codegen/call", "codegen/lower", "codegen/kernel", "codegen/vec",
+                     "codegen/target"] + HLO + ABI,
+    "codegen/oncore/emit": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language",
+                                          "codegen/lower", "codegen/emit", "codegen/point", "codegen/vec"] + ABI,
+    "codegen": ["codegen/oncore/emit", "codegen/oncore/language", "codegen/oncore/tiling", "codegen/emit", "codegen/call",
+                "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,
+    # What surrounds compiled code.  runtime itself is what a caller of an object includes.
+    "runtime": [],
+    "runtime/arrays": ["hlo/type", "base"] + ABI,
+    "runtime/engines": ["base"] + MACHINE + ABI,
+    "runtime/remote": ["runtime/engines", "base"] + ABI,
+    "runtime/remote/target": ["runtime/remote", "runtime/engines"] + ABI,
+    "runtime/lapack": ABI,
 }
-TEST_ALLOWED = ["parser", "passes", "codegen", "runtime"] + HLO
+ROOMS["cli"] = [room for room in ROOMS if room not in ("hlo/machine/oracle", "runtime/remote/target", "runtime/lapack")]
+TEST_ALLOWED = [room for room in ROOMS if room != "cli"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+DEFINED = re.compile(r"^(?:typedef\s+)?struct\s+(\w+)\s*\{", re.MULTILINE)
+MENTIONED = re.compile(r"\bstruct\s+(\w+)\b(?!\s*\{)")
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
 
 def room_of(path):
-    """The key of ALLOWED that |path| (relative, with slashes) lies in, or None."""
-    matches = [room for room in ALLOWED if path.startswith(room + "/")]
-    return max(matches, key=len) if matches else None
+    """The room of |path| (relative, with slashes), or None."""
+    folder = path.rpartition("/")[0]
+    while folder and folder not in ROOMS:
+        folder = folder.rpartition("/")[0]
+    return folder or None
 
 
 def is_allowed(includer, included):
     room = room_of(includer)
-    allowed = TEST_ALLOWED if includer.endswith(("_test.c", "_testing.h")) and room != "cli" else ALLOWED[room]
-    return any(included == entry or included.startswith(entry + "/") for entry in [room] + allowed)
+    is_test = re.search(r"_test(ing)?\.[ch]$", includer) and room != "cli"
+    allowed = TEST_ALLOWED if is_test else ROOMS[room]
+    return room_of(included) == room or included in allowed or room_of(included) in allowed
 
 
-def violations_of(root, path, includes):
+def violations_of(root, path, text, includes, homes):
     folder = path.rpartition("/")[0]
     for included in includes:
         if not (root / included).is_file():
@@ -66,10 +112,13 @@ def violations_of(root, path, includes):
             yield f"{path}: may not include '{included}'"
         elif included.endswith("_internal.h") and included.rpartition("/")[0] != folder:
             yield f"{path}: '{included}' is for its own folder"
+    for name in sorted(set(MENTIONED.findall(COMMENT.sub(" ", text)))):
+        if name in homes and not any(is_allowed(path, home) for home in homes[name]):
+            yield f"{path}: may not know 'struct {name}' of '{homes[name][0]}'"
 
 
 def find_circle(graph):
-    """A list of headers that include one another in a circle, or None."""
+    """A list of nodes that lead to one another in a circle, or None."""
     done = set()
 
     def visit(node, trail):
@@ -93,24 +142,33 @@ def find_circle(graph):
 
 def main():
     root = pathlib.Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent
-    graph, problems = {}, []
-    for room in sorted({room.partition("/")[0] for room in ALLOWED}):
+    texts, problems = {}, []
+    for room in sorted({room.partition("/")[0] for room in ROOMS}):
         for file in sorted((root / room).rglob("*")):
             if file.suffix in (".c", ".h", ".def"):
                 path = file.relative_to(root).as_posix()
                 if room_of(path) is None:
                     problems.append(f"{path}: is in no room")
-                    continue
-                graph[path] = INCLUDE.findall(file.read_text(errors="replace"))
-                problems += violations_of(root, path, graph[path])
-    circle = find_circle({path: includes for path, includes in graph.items() if path.endswith(".h")})
-    if circle:
-        problems.append("circle: " + " -> ".join(circle))
+                else:
+                    texts[path] = file.read_text(errors="replace")
+    homes = {}  # of structs
+    for path, text in texts.items():
+        for name in DEFINED.findall(text):
+            homes.setdefault(name, []).append(path)
+    graph = {path: INCLUDE.findall(text) for path, text in texts.items()}
+    for path, text in texts.items():
+        problems += violations_of(root, path, text, graph[path], homes)
+    between_rooms = {room: [entry if entry in ROOMS else entry.rpartition("/")[0] for entry in allowed]
+                     for room, allowed in ROOMS.items()}
+    for what, nodes in (("rooms", between_rooms), ("files", graph)):
+        circle = find_circle(nodes)
+        if circle:
+            problems.append(f"circle of {what}: " + " -> ".join(circle))
     for problem in problems:
         print(problem)
-    if not graph:
+    if not texts:
         print(f"{root}: no sources")
-    return 1 if problems or not graph else 0
+    return 1 if problems or not texts else 0
 
 
 if __name__ == "__main__":

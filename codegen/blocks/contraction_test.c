@@ -309,7 +309,7 @@ static StringView compile(const TestCase *test, const LlvmTarget *target, const 
   LLVMBuildRetVoid(vec.builder);
   llvm_variant_mark(&target->variants[0], vec.module, NULL);
   StringView object = {0};
-  if (llvm_target_emit(target, vec.module, CODEGEN_OBJECT, arena, diag, &object) != STATUS_OK)
+  if (llvm_target_emit(target, vec.module, LLVM_OUTPUT_OBJECT, arena, diag, &object) != STATUS_OK)
     fail_msg("%s: not emitted", test->name);
   LLVMDisposeBuilder(vec.builder);
   LLVMDisposeModule(vec.module);
@@ -343,7 +343,7 @@ static void run_case(const TestCase *test, const char *cpu) {
   DiagSink diag;
   diag_sink_init(&diag, arena);
   LlvmTarget target;
-  CodegenOptions options = {.mcpu = sv_from_cstring(cpu), .opt_level = 2};
+  LlvmOptions options = {.mcpu = sv_from_cstring(cpu), .opt_level = 2};
   assert_int_equal(llvm_target_create(&options, &diag, &target), STATUS_OK);
   Builder builder;
   build_kernel(&builder, test, arena);

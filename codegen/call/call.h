@@ -4,21 +4,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "hlo/ir/hlo_module.h"
-
-/* A function that the object calls and does not have. */
-typedef struct CallTarget {
-  StringView symbol;
-  const HloInstruction *call; /* the first that names it */
-} CallTarget;
-
-typedef struct CallTargets {
-  int64_t count;
-  const CallTarget *targets;
-} CallTargets;
-
-/* The targets of the custom calls of a module that went through the passes, in order, each once. */
-CallTargets call_targets(Arena *arena, const HloModule *module);
+#include "codegen/call/call_targets.h"
 
 /* Declares |targets|, those of |module|, and adds what its calls need.  To be called while |llvm_module| is empty:
  * names of the object's own functions give way to those declared here.  STATUS_INVALID (code "call-target") for names

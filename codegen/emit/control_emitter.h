@@ -4,7 +4,7 @@
 #define XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 
 #include "codegen/emit/kernel_emitter.h"
-#include "codegen/kernel/kernel_table.h"
+#include "codegen/lower/kernel_table.h"
 #include "codegen/vec/vec.h"
 #include "hlo/analysis/buffer_assignment.h"
 

@@ -6,7 +6,7 @@
 #include "base/hash_map.h"
 #include "codegen/emit/control_emitter.h"
 #include "codegen/emit/kernel_emitter.h"
-#include "codegen/kernel/emit_family.h"
+#include "codegen/lower/emit_family.h"
 
 typedef struct PoisonPlan PoisonPlan;
 

@@ -19,6 +19,7 @@ typedef struct Fixture {
   DiagSink diag;
   SourceFile file;
   HloModule *module;
+  BufferAssignment *assignment;
   unsigned char *workspace;
   float input[COUNT], result[COUNT];
 } Fixture;
@@ -51,12 +52,14 @@ static void plan(Fixture *fixture, const char *text) {
                                            &fixture->diag, &pipeline),
                    STATUS_OK);
   assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &options, &fixture->diag, &changed), STATUS_OK);
+  fixture->assignment = hlo_pass_pipeline_assignment(pipeline);
 }
 
 static void run(Fixture *fixture, bool poison) {
   CompiledObject object;
   CodegenJit *jit;
-  CodegenOptions options = {.mcpu = SV("native"), .opt_level = 2, .poison = poison};
+  CodegenOptions options = {
+      .target = {.mcpu = SV("native"), .opt_level = 2}, .assignment = fixture->assignment, .poison = poison};
   assert_int_equal(codegen_compile(fixture->arena, fixture->module, &options, &fixture->diag, &object), STATUS_OK);
   assert_int_equal(codegen_jit_load(&object, NULL, &fixture->diag, &jit), STATUS_OK);
   assert_in_range(codegen_jit_descriptor(jit)->workspace_bytes, 1, WORKSPACE);
@@ -69,7 +72,7 @@ static void run(Fixture *fixture, bool poison) {
 
 /* Wherever a temporary array was, behind its first element: there a loop's predicate may lie, which is handed on. */
 static void assert_arrays_are_poison(const Fixture *fixture) {
-  const BufferAssignment *assignment = fixture->module->buffer_assignment;
+  const BufferAssignment *assignment = fixture->assignment;
   int seen = 0;
   for (int32_t i = 0; i < assignment->buffer_count; i++) {
     const HloBuffer *buffer = &assignment->buffers[i];
@@ -105,7 +108,7 @@ static void poison_keeps_results_and_fills_the_dead(void **state) {
 static void poison_shows_a_range_that_ends_too_early(void **state) {
   Fixture *fixture = *state;
   plan(fixture, chain_text);
-  BufferAssignment *assignment = fixture->module->buffer_assignment;
+  BufferAssignment *assignment = fixture->assignment;
   for (int32_t i = 0; i < assignment->value_count; i++) {
     HloValue *value = &assignment->values[i];
     if (!sv_equal_cstring(value->definition.instruction->name, "a")) continue;

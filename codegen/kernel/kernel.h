@@ -173,7 +173,8 @@ struct Kernel {
 
 /* Equal texts mean equal Kernels: the text is their identity (names do not occur in it). */
 void kernel_print(StringBuilder *out, const Kernel *kernel);
-uint64_t kernel_hash(const Kernel *kernel);
+/* The same text, in |arena|. */
+StringView kernel_text(Arena *arena, const Kernel *kernel);
 
 /* Sets |value|'s stage and dims from what it reads: operands, predicate, address, fold, all there already. */
 void kernel_value_depends(const Kernel *kernel, KernelValue *value);

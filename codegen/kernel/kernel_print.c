@@ -159,12 +159,9 @@ void kernel_print(StringBuilder *out, const Kernel *kernel) {
   for (int p = 0; p < kernel->part_count; p++) print_part(out, &kernel->parts[p], p);
 }
 
-uint64_t kernel_hash(const Kernel *kernel) {
-  Arena *scratch = arena_create();
+StringView kernel_text(Arena *arena, const Kernel *kernel) {
   StringBuilder text;
-  sb_init(&text, scratch);
+  sb_init(&text, arena);
   kernel_print(&text, kernel);
-  uint64_t hash = hash_bytes(text.data, text.size);
-  arena_destroy(scratch);
-  return hash;
+  return sb_view(&text);
 }

@@ -4,7 +4,7 @@
 
 #include <llvm-c/Core.h>
 
-#include "codegen/llvm/cpu_level.h"
+#include "codegen/target/cpu_level.h"
 
 /* Adds the public function |name|, which calls the best of |variants| (by CpuVariantId, all of one type) that the
  * processor and its operating system can run, or a lower one named by the environment variable XLAC_CPU.  The choice is

@@ -2,12 +2,13 @@
 
 #include <llvm-c/Analysis.h>
 #include <llvm-c/BitWriter.h>
+#include <llvm-c/Core.h>
 #include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <pthread.h>
 #include <string.h>
 
-#include "codegen/llvm/riscv.h"
+#include "codegen/target/riscv.h"
 
 /* LLVM's registries and command line are process-wide; they are set up once, before anything else of LLVM is used. */
 static void initialize_llvm(void) {
@@ -33,8 +34,8 @@ static void initialize_once(void) {
 /* --- processors --- */
 
 /* Code for another processor than those that --mcpu names. */
-static bool has_own_isa(const CodegenOptions *options) {
-  return options->plans != NULL && !machine_is_host(options->plans->machine);
+static bool has_own_isa(const LlvmOptions *options) {
+  return options->machine != NULL && !machine_is_host(options->machine);
 }
 
 static bool is_native(StringView mcpu) {
@@ -56,7 +57,7 @@ static Status unknown_cpu(StringView mcpu, DiagSink *diag) {
   return status;
 }
 
-Status codegen_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag) {
+Status llvm_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag) {
   if (is_dispatch(mcpu) && mattr.size > 0)
     return diag_error(diag, STATUS_INVALID, NO_LOC, "cpu-features",
                       "'--mattr' needs '--mcpu=NAME': the variants of 'dispatch' have their own features");
@@ -64,7 +65,7 @@ Status codegen_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag) {
   return unknown_cpu(mcpu, diag);
 }
 
-Status codegen_check_machine(const MachineDescription *machine, DiagSink *diag) {
+Status llvm_check_machine(const MachineDescription *machine, DiagSink *diag) {
   if (machine_is_host(machine)) return STATUS_OK;
   if (riscv_is_triple(machine->isa.triple)) return riscv_check(&machine->isa, diag);
   Status status =
@@ -102,9 +103,9 @@ static LlvmVariant machine_variant(const MachineIsa *isa) {
   return variant;
 }
 
-static void make_variants(const CodegenOptions *options, LlvmTarget *target) {
+static void make_variants(const LlvmOptions *options, LlvmTarget *target) {
   if (has_own_isa(options)) {
-    target->variants[target->variant_count++] = machine_variant(&options->plans->machine->isa);
+    target->variants[target->variant_count++] = machine_variant(&options->machine->isa);
   } else if (is_native(options->mcpu)) {
     target->variants[target->variant_count++] = native_variant(options->mattr);
   } else if (is_dispatch(options->mcpu)) {
@@ -119,7 +120,7 @@ static void make_variants(const CodegenOptions *options, LlvmTarget *target) {
   }
 }
 
-StringView codegen_native_variant(StringView name) {
+StringView llvm_native_variant(StringView name) {
   initialize_once();
   LlvmVariant host = native_variant(SV(""));
   StringView cpu = SV("native");
@@ -136,16 +137,16 @@ StringView codegen_native_variant(StringView name) {
 
 /* --- the machine --- */
 
-static char *make_triple(const CodegenOptions *options) {
+static char *make_triple(const LlvmOptions *options) {
   if (!has_own_isa(options)) return LLVMCreateMessage("x86_64-pc-linux-gnu");
   Arena *scratch = arena_create();
-  StringView triple = options->plans->machine->isa.triple;
+  StringView triple = options->machine->isa.triple;
   char *copy = LLVMCreateMessage(arena_copy_string(scratch, triple.data, triple.size));
   arena_destroy(scratch);
   return copy;
 }
 
-static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const CodegenOptions *options) {
+static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const LlvmOptions *options) {
   LLVMTargetRef llvm_target;
   char *message = NULL;
   if (LLVMGetTargetFromTriple(target->triple, &llvm_target, &message)) XLAC_BUG("no back end: %s", message);
@@ -154,7 +155,7 @@ static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const Codegen
   LLVMTargetMachineOptionsSetFeatures(machine_options, target->variants[0].features);
   if (has_own_isa(options)) {
     Arena *scratch = arena_create();
-    StringView abi = options->plans->machine->isa.abi;
+    StringView abi = options->machine->isa.abi;
     LLVMTargetMachineOptionsSetABI(machine_options, arena_copy_string(scratch, abi.data, abi.size));
     arena_destroy(scratch);
   }
@@ -169,22 +170,22 @@ static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const Codegen
 }
 
 /* Whether there is code for a processor that --mcpu does not name, and it does what was asked for. */
-static Status check_own_isa(const CodegenOptions *options, DiagSink *diag) {
-  const MachineIsa *isa = &options->plans->machine->isa;
-  RETURN_IF_ERROR(codegen_check_machine(options->plans->machine, diag));
+static Status check_own_isa(const LlvmOptions *options, DiagSink *diag) {
+  const MachineIsa *isa = &options->machine->isa;
+  RETURN_IF_ERROR(llvm_check_machine(options->machine, diag));
   if (!options->flush_denormals) return STATUS_OK;
   return diag_error(diag, STATUS_UNSUPPORTED, isa->loc, "unsupported-flush",
                     "'%.*s' has no mode that flushes subnormal numbers", SV_ARG(isa->triple));
 }
 
-Status llvm_target_create(const CodegenOptions *options, DiagSink *diag, LlvmTarget *out_target) {
+Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget *out_target) {
   initialize_once();
   LlvmTarget *target = out_target;
   *target = (LlvmTarget){0};
   if (has_own_isa(options))
     RETURN_IF_ERROR(check_own_isa(options, diag));
   else
-    RETURN_IF_ERROR(codegen_check_cpu(options->mcpu, options->mattr, diag));
+    RETURN_IF_ERROR(llvm_check_cpu(options->mcpu, options->mattr, diag));
   target->triple = make_triple(options);
   make_variants(options, target);
   for (int i = 0; i < target->variant_count; i++) target->variants[i].vec.flushes_denormals = options->flush_denormals;
@@ -245,23 +246,23 @@ static StringView copy_buffer(Arena *arena, LLVMMemoryBufferRef buffer) {
   return bytes;
 }
 
-Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, CodegenEmit emit, Arena *arena, DiagSink *diag,
+Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, LlvmOutput output, Arena *arena, DiagSink *diag,
                         StringView *out_bytes) {
   char *message = NULL;
   if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message)) XLAC_BUG("LLVM's verifier: %s", message);
   LLVMDisposeMessage(message);
-  if (emit == CODEGEN_LLVM_IR) {
+  if (output == LLVM_OUTPUT_IR) {
     char *text = LLVMPrintModuleToString(module);
     *out_bytes = (StringView){arena_copy_string(arena, text, strlen(text)), strlen(text)};
     LLVMDisposeMessage(text);
     return STATUS_OK;
   }
-  if (emit == CODEGEN_BITCODE) {
+  if (output == LLVM_OUTPUT_BITCODE) {
     *out_bytes = copy_buffer(arena, LLVMWriteBitcodeToMemoryBuffer(module));
     return STATUS_OK;
   }
   LLVMMemoryBufferRef buffer = NULL;
-  LLVMCodeGenFileType type = emit == CODEGEN_ASSEMBLY ? LLVMAssemblyFile : LLVMObjectFile;
+  LLVMCodeGenFileType type = output == LLVM_OUTPUT_ASSEMBLY ? LLVMAssemblyFile : LLVMObjectFile;
   message = NULL;
   if (LLVMTargetMachineEmitToMemoryBuffer(target->machine, module, type, &message, &buffer)) {
     Status status =

@@ -5,8 +5,8 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "base/diagnostic.h"
-#include "codegen/codegen.h"
-#include "codegen/llvm/cpu_level.h"
+#include "codegen/llvm/llvm_options.h"
+#include "codegen/target/cpu_level.h"
 
 /* Code for one kind of processor. */
 typedef struct LlvmVariant {
@@ -27,15 +27,15 @@ typedef struct LlvmTarget {
  * "native" and "dispatch"; creates the machine (relocation model PIC, code generation level Less, None for opt_level 0;
  * loop strength reduction off: it costs a fifth of the time and gains nothing here).  STATUS_INVALID for an unknown
  * CPU, STATUS_UNSUPPORTED for a triple without a back end.  Ended by llvm_target_dispose. */
-MUST_USE Status llvm_target_create(const CodegenOptions *options, DiagSink *diag, LlvmTarget *out_target);
+MUST_USE Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget *out_target);
 void llvm_target_dispose(LlvmTarget *target);
 
 /* Marks the functions with bodies behind |last| (NULL: all) as code of |variant|: its CPU, features and vector width,
  * and, if there are several variants, its name at the end of theirs, so that the next variant's never meet them. */
 void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMValueRef last);
 
-/* Verifies and emits |module| in the form |emit| into |arena|. */
-MUST_USE Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, CodegenEmit emit, Arena *arena,
+/* Verifies and emits |module| in the form |output| into |arena|. */
+MUST_USE Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, LlvmOutput output, Arena *arena,
                                  DiagSink *diag, StringView *out_bytes);
 
 #endif

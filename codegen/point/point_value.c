@@ -1,4 +1,4 @@
-#include "codegen/kernel/emit_family.h"
+#include "codegen/lower/emit_family.h"
 #include "codegen/point/kernel_point.h"
 
 KernelPoint kernel_point(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,

@@ -48,7 +48,7 @@ typedef struct VecTestModule {
 static inline void vec_test_begin(VecTestModule *module, const char *cpu) {
   *module = (VecTestModule){.arena = arena_create(), .context = LLVMContextCreate()};
   diag_sink_init(&module->diag, module->arena);
-  CodegenOptions options = {.mcpu = sv_from_cstring(cpu), .opt_level = 2};
+  LlvmOptions options = {.mcpu = sv_from_cstring(cpu), .opt_level = 2};
   if (llvm_target_create(&options, &module->diag, &module->target) != STATUS_OK) XLAC_BUG("no CPU '%s'", cpu);
   LLVMModuleRef code = LLVMModuleCreateWithNameInContext("test", module->context);
   LLVMSetTarget(code, module->target.triple);
@@ -109,7 +109,7 @@ static inline void vec_test_check(LLVMErrorRef error) {
 /* Compiles what was added. */
 static inline void vec_test_finish(VecTestModule *module) {
   StringView bytes;
-  if (llvm_target_emit(&module->target, module->vec.module, CODEGEN_OBJECT, module->arena, &module->diag, &bytes) !=
+  if (llvm_target_emit(&module->target, module->vec.module, LLVM_OUTPUT_OBJECT, module->arena, &module->diag, &bytes) !=
       STATUS_OK) {
     XLAC_BUG("no object");
   }

@@ -9,13 +9,15 @@
 /* after the above, as cmocka wants it */
 #include <cmocka.h>
 
+#include "hlo/analysis/buffer_assignment.h"
 #include "parser/hlo_parser.h"
 
 typedef struct Fixture {
   Arena *arena;
   DiagSink diag;
   SourceFile file;
-  HloModule *module; /* the one read last */
+  HloModule *module;            /* the one read last */
+  BufferAssignment *assignment; /* of |module|, where a test makes one */
 } Fixture;
 
 static inline int set_up(void **state) {

@@ -89,7 +89,7 @@ typedef struct BufferSlice {
   int64_t offset, size;
 } BufferSlice;
 
-struct BufferAssignment {
+typedef struct BufferAssignment {
   int32_t value_count, buffer_count, allocation_count;
   HloValue *values;
   HloBuffer *buffers;
@@ -104,7 +104,7 @@ struct BufferAssignment {
   const BufferCopyReason *copies; /* in order of the schedule */
   int64_t peak_position;          /* the first place in the schedule where live temporary bytes are at their maximum */
   void *index;                    /* private: position → value (buffer_assignment_index.h) */
-};
+} BufferAssignment;
 
 /* The value seen at a position, or NULL (tuple nodes, tokens and instructions inside fusions have none). */
 const HloValue *buffer_assignment_value(const BufferAssignment *assignment, const HloInstruction *instruction,

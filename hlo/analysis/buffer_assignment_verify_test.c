@@ -14,25 +14,24 @@ static void plan(Fixture *fixture, const char *text) {
                                            &fixture->diag, &pipeline),
                    STATUS_OK);
   assert_int_equal(hlo_pass_pipeline_run(pipeline, fixture->module, &options, &fixture->diag, &changed), STATUS_OK);
-  assert_int_equal(buffer_assignment_verify(fixture->module->buffer_assignment, fixture->module, &fixture->diag),
-                   STATUS_OK);
+  fixture->assignment = hlo_pass_pipeline_assignment(pipeline);
+  assert_int_equal(buffer_assignment_verify(fixture->assignment, fixture->module, &fixture->diag), STATUS_OK);
 }
 
 static void expect_refused(Fixture *fixture, const char *code) {
   DiagSink diag;
   diag_sink_init(&diag, fixture->arena);
-  assert_int_equal(buffer_assignment_verify(fixture->module->buffer_assignment, fixture->module, &diag),
-                   STATUS_INVALID);
+  assert_int_equal(buffer_assignment_verify(fixture->assignment, fixture->module, &diag), STATUS_INVALID);
   bool found = false;
   for (const Diagnostic *at = diag.first; at; at = at->next) found |= strcmp(at->code, code) == 0;
   if (!found) fail_msg("refused by '%s' instead of '%s'", diag.first->code, code);
 }
 
 static HloBuffer *buffer_of(Fixture *fixture, const char *name, int node) {
-  for (int32_t i = 0; i < fixture->module->buffer_assignment->value_count; i++) {
-    const HloValue *value = &fixture->module->buffer_assignment->values[i];
+  for (int32_t i = 0; i < fixture->assignment->value_count; i++) {
+    const HloValue *value = &fixture->assignment->values[i];
     if (sv_equal_cstring(value->definition.instruction->name, name) && value->definition.node == node)
-      return &fixture->module->buffer_assignment->buffers[value->buffer];
+      return &fixture->assignment->buffers[value->buffer];
   }
   fail_msg("no value '%s'", name);
   return NULL;
@@ -64,14 +63,14 @@ static void verify_refuses_a_shifted_offset(void **state) {
 static void verify_refuses_leaving_the_allocation(void **state) {
   Fixture *fixture = *state;
   plan(fixture, CHAIN_TEXT);
-  buffer_of(fixture, "b", 0)->offset = fixture->module->buffer_assignment->workspace_bytes;
+  buffer_of(fixture, "b", 0)->offset = fixture->assignment->workspace_bytes;
   expect_refused(fixture, "plan-bounds");
 }
 
 static void verify_refuses_misalignment(void **state) {
   Fixture *fixture = *state;
   plan(fixture, CHAIN_TEXT);
-  fixture->module->buffer_assignment->allocations[buffer_of(fixture, "b", 0)->allocation].size += 64;
+  fixture->assignment->allocations[buffer_of(fixture, "b", 0)->allocation].size += 64;
   buffer_of(fixture, "b", 0)->offset += 2;
   expect_refused(fixture, "plan-alignment");
 }
@@ -124,7 +123,7 @@ static void verify_refuses_overwriting_what_is_read_at_once(void **state) {
 
 /* A value of its own for |name|: taken out of its buffer and put into a new one. */
 static HloBuffer *part(Fixture *fixture, const char *name, int node) {
-  BufferAssignment *assignment = fixture->module->buffer_assignment;
+  BufferAssignment *assignment = fixture->assignment;
   HloBuffer *old = buffer_of(fixture, name, node);
   HloBuffer *buffers = ARENA_NEW_ARRAY(fixture->arena, HloBuffer, assignment->buffer_count + 1);
   memcpy(buffers, assignment->buffers, (size_t)assignment->buffer_count * sizeof(HloBuffer));
@@ -140,12 +139,12 @@ static HloBuffer *part(Fixture *fixture, const char *name, int node) {
 
 /* The first temporary allocation, with |room| bytes more at its end; returns where those begin. */
 static int64_t make_room(Fixture *fixture, int32_t *out_allocation, int64_t room) {
-  for (int32_t i = 0; i < fixture->module->buffer_assignment->allocation_count; i++) {
-    BufferAllocation *allocation = &fixture->module->buffer_assignment->allocations[i];
+  for (int32_t i = 0; i < fixture->assignment->allocation_count; i++) {
+    BufferAllocation *allocation = &fixture->assignment->allocations[i];
     if (allocation->kind != ALLOCATION_TEMP) continue;
     int64_t end = (allocation->size + 63) / 64 * 64;
     allocation->size = end + room;
-    fixture->module->buffer_assignment->workspace_bytes = allocation->workspace_offset + allocation->size;
+    fixture->assignment->workspace_bytes = allocation->workspace_offset + allocation->size;
     *out_allocation = i;
     return end;
   }
@@ -213,8 +212,8 @@ static void verify_refuses_dropped_donation(void **state) {
   plan(fixture,
        "HloModule m, input_output_alias={ {}: (0, {}, may-alias) }\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = "
        "f32[4] negate(p)\n}\n");
-  assert_int_equal(fixture->module->buffer_assignment->aliased_bytes, 16);
-  fixture->module->buffer_assignment->allocations[buffer_of(fixture, "p", 0)->allocation].result = -1;
+  assert_int_equal(fixture->assignment->aliased_bytes, 16);
+  fixture->assignment->allocations[buffer_of(fixture, "p", 0)->allocation].result = -1;
   expect_refused(fixture, "plan-donation");
 }
 

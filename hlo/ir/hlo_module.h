@@ -5,8 +5,6 @@
 #include "base/hash_map.h"
 #include "hlo/ir/hlo_computation.h"
 
-typedef struct BufferAssignment BufferAssignment; /* hlo/analysis/buffer_assignment.h */
-
 typedef enum AliasKind { ALIAS_MAY, ALIAS_MUST } AliasKind;
 
 /* input_output_alias: result position → parameter position. */
@@ -83,8 +81,6 @@ struct HloModule {
   int64_t origin_recovery_count;
   const OriginRecoveryEntry *origin_recovery;
   StackFrameTables stack_frames;
-  BufferAssignment *buffer_assignment; /* made by the last pass of a compilation; dropped by the pipeline when a later
-                                          pass changes the module */
   int32_t next_instruction_id, next_computation_id;
   StringMap instruction_names, computation_names; /* names in use, for uniqueness */
 };

@@ -16,7 +16,8 @@ static void list_buffers_of_allocations(Assigner *assigner) {
   for (int32_t i = 0; i < assignment->buffer_count; i++) *lists[assignment->buffers[i].allocation]++ = i;
 }
 
-static Status assign(HloModule *module, Arena *scratch, DiagSink *diag) {
+static Status assign(HloPassContext *context, HloModule *module, Arena *scratch) {
+  DiagSink *diag = context->diag;
   Assigner assigner = {.module = module, .arena = module->arena, .scratch = scratch, .diag = diag};
   RETURN_IF_ERROR(buffer_analysis_build(scratch, module, diag, &assigner.analysis));
   if (assigner.analysis.alias->conflicts.count > 0)
@@ -27,7 +28,7 @@ static Status assign(HloModule *module, Arena *scratch, DiagSink *diag) {
   RETURN_IF_ERROR(assigner_place_temporaries(&assigner));
   list_buffers_of_allocations(&assigner);
   assigner_explain(&assigner);
-  module->buffer_assignment = assigner.assignment;
+  context->assignment = assigner.assignment;
   return buffer_assignment_verify(assigner.assignment, module, diag);
 }
 
@@ -39,10 +40,10 @@ static Status run_buffer_assignment(HloPassContext *context, HloModule *module, 
   /* The schedule decides in the end: what it makes impossible gets its copies now. */
   RETURN_IF_ERROR(insert_copies(module, context->diag, out_changed));
   Arena *scratch = arena_create();
-  Status status = assign(module, scratch, context->diag);
+  Status status = assign(context, module, scratch);
   arena_destroy(scratch);
   if (status != STATUS_OK) return status;
-  return check_memory_limit(module, context->options->memory_limit, context->diag);
+  return check_memory_limit(module, context->assignment, context->options->memory_limit, context->diag);
 }
 
 const HloPass hlo_buffer_assignment_pass = {"buffer-assignment", "decide where every value lives",

@@ -3,8 +3,10 @@
 
 #include "hlo/analysis/buffer_assignment.h"
 
-/* Arguments, results (shared bytes once) and temporaries of an assigned module against |limit| bytes (0: none).
- * STATUS_EXHAUSTED with a diagnostic, code "memory-limit", whose notes name the largest buffers alive at the peak. */
-MUST_USE Status check_memory_limit(const HloModule *module, int64_t limit, DiagSink *diag);
+/* Arguments, results (shared bytes once) and temporaries of |module| under |assignment| against |limit| bytes (0:
+ * none). STATUS_EXHAUSTED with a diagnostic, code "memory-limit", whose notes name the largest buffers alive at the
+ * peak. */
+MUST_USE Status check_memory_limit(const HloModule *module, const BufferAssignment *assignment, int64_t limit,
+                                   DiagSink *diag);
 
 #endif

@@ -210,7 +210,7 @@ static bool keeps_index(const HloInstruction *user) {
   return hlo_opcode_has(user->opcode, OP_ELEMENTWISE);
 }
 
-/* The loop along its pieces is unrolled (codegen/kernel), and each is evaluated at the same elements. */
+/* The loop along its pieces is unrolled (codegen/lower), and each is evaluated at the same elements. */
 static bool has_equal_pieces(const HloInstruction *concatenate) {
   for (int k = 1; k < concatenate->operand_count; k++) {
     if (!shape_same_dims(concatenate->operands[0]->shape, concatenate->operands[k]->shape)) return false;

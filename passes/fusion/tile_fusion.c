@@ -1,5 +1,5 @@
 /* Tile fusion: two contractions with rows between them, which are softmax in attention, become one Kernel of tiles
- * (codegen/kernel/kernel_tiles.h): scores of a block of queries, their softmax, the weighted sum of values.
+ * (codegen/lower/kernel_tiles.h): scores of a block of queries, their softmax, the weighted sum of values.
  *
  * The arithmetic and its order are those of the members by themselves; what they hand on never reaches memory that
  * others see.  The fusion written is one of fusions, since each member stays a Kernel of its own. */

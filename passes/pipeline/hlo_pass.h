@@ -3,6 +3,7 @@
 #ifndef XLAC_PASSES_PIPELINE_HLO_PASS_H
 #define XLAC_PASSES_PIPELINE_HLO_PASS_H
 
+#include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 
 /* Told of each decision a pass takes about a pair of instructions, for the reports: fusion says which producer it fuses
@@ -30,7 +31,8 @@ typedef struct HloPassContext {
   Arena *scratch; /* reset after the pass */
   DiagSink *diag;
   const HloPassOptions *options;
-  HloRewriteLog *rewrites; /* may be NULL: nothing is counted or limited */
+  HloRewriteLog *rewrites;      /* may be NULL: nothing is counted or limited */
+  BufferAssignment *assignment; /* of the module as it is now; NULL: none was made, or the module changed since */
 } HloPassContext;
 
 typedef struct HloPass {

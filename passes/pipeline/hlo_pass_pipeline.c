@@ -19,6 +19,7 @@ struct HloPassPipeline {
   /* of the outermost pipeline only */
   ARRAY(HloPassStatistics) statistics;
   HloRewriteLog rewrites;
+  BufferAssignment *assignment;
 };
 
 /* What one run of a pipeline shares with its groups. */
@@ -56,6 +57,10 @@ HloPassPipeline *hlo_pass_pipeline_add_fixpoint(HloPassPipeline *pipeline, const
 const HloPassStatistics *hlo_pass_pipeline_statistics(const HloPassPipeline *pipeline, int64_t *out_count) {
   *out_count = pipeline->statistics.count;
   return pipeline->statistics.data;
+}
+
+BufferAssignment *hlo_pass_pipeline_assignment(const HloPassPipeline *pipeline) {
+  return pipeline->assignment;
 }
 
 const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline) {
@@ -97,11 +102,11 @@ static void check_invariants(PipelineRun *run, const HloPass *pass, bool changed
 
 /* Products that describe the module as it was before a change are dropped, but for what the pass itself has just made.
  */
-static void drop_stale_products(HloModule *module, const HloPass *pass, bool was_scheduled,
+static void drop_stale_products(PipelineRun *run, const HloPass *pass, bool was_scheduled,
                                 const BufferAssignment *assignment_before) {
-  if (module->buffer_assignment != assignment_before) return;
-  module->buffer_assignment = NULL;
-  if (was_scheduled && !pass->keeps_schedule) module->is_scheduled = false;
+  if (run->context.assignment != assignment_before) return;
+  run->context.assignment = NULL;
+  if (was_scheduled && !pass->keeps_schedule) run->module->is_scheduled = false;
 }
 
 static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *out_changed) {
@@ -115,14 +120,14 @@ static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *o
   uint64_t hash_before = run->options->verify ? hlo_module_hash(module) : 0;
   HloPassStatistics row = {.pass = pass, .round = round, .instructions_before = module_instruction_count(module)};
   bool was_scheduled = module->is_scheduled;
-  const BufferAssignment *assignment_before = module->buffer_assignment;
+  const BufferAssignment *assignment_before = run->context.assignment;
   double start = seconds_now();
   RETURN_IF_ERROR(pass->run(&run->context, module, &row.changed));
   row.begin = start;
   row.seconds = seconds_now() - start;
   row.instructions_after = module_instruction_count(module);
   array_push(&run->outermost->statistics, run->outermost->arena, row);
-  if (row.changed) drop_stale_products(module, pass, was_scheduled, assignment_before);
+  if (row.changed) drop_stale_products(run, pass, was_scheduled, assignment_before);
   arena_reset(run->context.scratch);
   if (run->options->verify) check_invariants(run, pass, row.changed, hash_before);
   *out_changed = row.changed;
@@ -180,6 +185,7 @@ Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const
   rewrite_log_init(&pipeline->rewrites, pipeline->arena, options->has_limit ? options->limit : -1);
   *out_changed = false;
   Status status = run_steps(&run, pipeline, out_changed);
+  pipeline->assignment = run.context.assignment;
   arena_destroy(scratch);
   return status;
 }

@@ -43,6 +43,9 @@ HloPassPipeline *hlo_pass_pipeline_add_fixpoint(HloPassPipeline *pipeline, const
 MUST_USE Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const HloPipelineOptions *options,
                                       DiagSink *diag, bool *out_changed);
 const HloPassStatistics *hlo_pass_pipeline_statistics(const HloPassPipeline *pipeline, int64_t *out_count);
+/* What the passes decided about memory, in the module's arena; NULL when none of them did, or the module was changed
+ * afterwards. */
+BufferAssignment *hlo_pass_pipeline_assignment(const HloPassPipeline *pipeline);
 /* What the passes counted; empty before the run. */
 const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline);
 

@@ -1,0 +1,21 @@
+/* What an object calls and does not have: the targets of its module's custom calls.  Includes nothing of LLVM. */
+#ifndef XLAC_CODEGEN_CALL_CALL_TARGETS_H
+#define XLAC_CODEGEN_CALL_CALL_TARGETS_H
+
+#include "hlo/ir/hlo_module.h"
+
+/* A function that the object calls and does not have. */
+typedef struct CallTarget {
+  StringView symbol;
+  const HloInstruction *call; /* the first that names it */
+} CallTarget;
+
+typedef struct CallTargets {
+  int64_t count;
+  const CallTarget *targets;
+} CallTargets;
+
+/* The targets of the custom calls of a module that went through the passes, in order, each once. */
+CallTargets call_targets(Arena *arena, const HloModule *module);
+
+#endif

@@ -1,0 +1,78 @@
+/* Through ORC. */
+#include "codegen/llvm/llvm_jit.h"
+
+#include <llvm-c/Core.h>
+#include <llvm-c/LLJIT.h>
+#include <llvm-c/Orc.h>
+
+struct LlvmJit {
+  Arena *arena;
+  LLVMOrcLLJITRef jit;
+};
+
+static Status failed(DiagSink *diag, LLVMErrorRef error) {
+  char *message = LLVMGetErrorMessage(error);
+  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "jit-load", "cannot load the compiled module: %s", message);
+  LLVMDisposeErrorMessage(message);
+  return status;
+}
+
+static LLVMErrorRef define_symbols(LlvmJit *jit, LLVMOrcJITDylibRef library, const LlvmJitSymbol *symbols,
+                                   int64_t count) {
+  if (count == 0) return NULL;
+  LLVMOrcCSymbolMapPair *pairs = ARENA_NEW_ARRAY(jit->arena, LLVMOrcCSymbolMapPair, count);
+  for (int64_t i = 0; i < count; i++) {
+    const char *name = arena_copy_string(jit->arena, symbols[i].name.data, symbols[i].name.size);
+    pairs[i].Name = LLVMOrcLLJITMangleAndIntern(jit->jit, name);
+    pairs[i].Sym.Address = (LLVMOrcExecutorAddress)(uintptr_t)symbols[i].address;
+    pairs[i].Sym.Flags.GenericFlags = LLVMJITSymbolGenericFlagsExported | LLVMJITSymbolGenericFlagsCallable;
+  }
+  return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pairs, (size_t)count));
+}
+
+static LLVMErrorRef load(LlvmJit *jit, StringView object, const LlvmJitSymbol *symbols, int64_t symbol_count) {
+  LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->jit, LLVMOrcCreateLLJITBuilder());
+  if (error != NULL) return error;
+  LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit->jit);
+  error = define_symbols(jit, library, symbols, symbol_count);
+  if (error != NULL) return error;
+  LLVMOrcDefinitionGeneratorRef process = NULL;
+  error =
+      LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(&process, LLVMOrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL);
+  if (error != NULL) return error;
+  LLVMOrcJITDylibAddGenerator(library, process);
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data, object.size, "module");
+  return LLVMOrcLLJITAddObjectFile(jit->jit, library, buffer);
+}
+
+Status llvm_jit_load(StringView object, const LlvmJitSymbol *symbols, int64_t symbol_count, DiagSink *diag,
+                     LlvmJit **out_jit) {
+  Arena *arena = arena_create();
+  LlvmJit *jit = ARENA_NEW(arena, LlvmJit);
+  jit->arena = arena;
+  LLVMErrorRef error = load(jit, object, symbols, symbol_count);
+  if (error != NULL) {
+    Status status = failed(diag, error);
+    llvm_jit_destroy(jit);
+    return status;
+  }
+  *out_jit = jit;
+  return STATUS_OK;
+}
+
+Status llvm_jit_find(const LlvmJit *jit, const char *symbol, DiagSink *diag, void **out_address) {
+  LLVMOrcExecutorAddress address;
+  LLVMErrorRef error = LLVMOrcLLJITLookup(jit->jit, &address, symbol);
+  if (error != NULL) return failed(diag, error);
+  *out_address = (void *)(uintptr_t)address;
+  return STATUS_OK;
+}
+
+void llvm_jit_destroy(LlvmJit *jit) {
+  if (jit == NULL) return;
+  if (jit->jit != NULL) {
+    LLVMErrorRef error = LLVMOrcDisposeLLJIT(jit->jit);
+    if (error != NULL) LLVMConsumeError(error);
+  }
+  arena_destroy(jit->arena);
+}

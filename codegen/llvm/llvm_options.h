@@ -1,0 +1,32 @@
+/* What code is made for, and in which form it is wanted: all that the rest of the compiler says to LLVM's room.
+ * Includes nothing of LLVM. */
+#ifndef XLAC_CODEGEN_LLVM_LLVM_OPTIONS_H
+#define XLAC_CODEGEN_LLVM_LLVM_OPTIONS_H
+
+#include "base/diagnostic.h"
+#include "hlo/machine/description/machine_description.h"
+
+typedef enum LlvmOutput { LLVM_OUTPUT_OBJECT, LLVM_OUTPUT_ASSEMBLY, LLVM_OUTPUT_IR, LLVM_OUTPUT_BITCODE } LlvmOutput;
+
+typedef struct LlvmOptions {
+  StringView mcpu;  /* LLVM CPU name, "native" (also when empty), or "dispatch": variants for baseline x86-64, AVX2 and
+                       AVX-512 */
+  StringView mattr; /* LLVM feature list, may be empty; of one CPU only */
+  int opt_level;    /* 0 … 3 */
+  const MachineDescription *machine; /* NULL: the host; one with an [isa] of its own leaves mcpu and mattr unread */
+  bool flush_denormals;              /* subnormal operands and results are zeros, as in XLA:CPU */
+} LlvmOptions;
+
+/* Whether there is code for these; else STATUS_INVALID with a diagnostic (code "unknown-cpu", the known ones in a note,
+ * or "cpu-features"). */
+MUST_USE Status llvm_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag);
+
+/* Whether there is code for the processor that |machine| describes: STATUS_UNSUPPORTED ("unsupported-target"), or
+ * STATUS_INVALID ("machine-isa") for a cpu, features or an abi that it has not, at the description's line. */
+MUST_USE Status llvm_check_machine(const MachineDescription *machine, DiagSink *diag);
+
+/* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", "avx512") is
+ * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */
+StringView llvm_native_variant(StringView name);
+
+#endif

@@ -1,0 +1,75 @@
+/* Functions of complex numbers as lane-wise operations on their parts. */
+#ifndef XLAC_CODEGEN_LOWER_COMPLEX_INTERNAL_H
+#define XLAC_CODEGEN_LOWER_COMPLEX_INTERNAL_H
+
+#include "codegen/lower/lowering_internal.h"
+
+/* In which arithmetic parts are computed with. */
+typedef struct ComplexMath {
+  Lowering *lowering;
+  PrimitiveType type; /* F32 or F64 */
+  bool is_roomy;      /* F64 for parts that are f32: squares are exact and overflow nowhere */
+} ComplexMath;
+
+typedef struct Complex {
+  int32_t re, im; /* values of the ComplexMath's type */
+} Complex;
+
+/* A result that is real (abs) stands in |re|. */
+typedef Complex (*ComplexFunction)(const ComplexMath *m, const Complex *operands);
+
+/* --- complex_arithmetic.c --- */
+
+int32_t c_constant(const ComplexMath *m, double value);
+int32_t c_apply(const ComplexMath *m, HloOpcode opcode, int32_t a);
+int32_t c_apply2(const ComplexMath *m, HloOpcode opcode, int32_t a, int32_t b);
+int32_t c_scale(const ComplexMath *m, int32_t a, double factor);
+int32_t c_compare(const ComplexMath *m, ComparisonDirection direction, int32_t a, int32_t b); /* pred */
+int32_t c_compare_to(const ComplexMath *m, ComparisonDirection direction, int32_t a, double b);
+int32_t c_both(const ComplexMath *m, int32_t a, int32_t b);   /* of preds */
+int32_t c_either(const ComplexMath *m, int32_t a, int32_t b); /* of preds */
+int32_t c_is_infinite(const ComplexMath *m, int32_t a);
+int32_t c_any_infinite(const ComplexMath *m, Complex z);
+int32_t c_is_finite(const ComplexMath *m, int32_t a);
+int32_t c_is_nan(const ComplexMath *m, int32_t a);
+/* |size|, which is not negative, with the sign of |sign|. */
+int32_t c_copysign(const ComplexMath *m, int32_t size, int32_t sign);
+int32_t c_select(const ComplexMath *m, int32_t condition, int32_t a, int32_t b);
+Complex c_select_both(const ComplexMath *m, int32_t condition, Complex a, Complex b);
+/* max(|x|, |y|). */
+int32_t c_larger_part(const ComplexMath *m, Complex z);
+/* |huge| where |size| is above 2^500, |tiny| below 2^-500, else |usual|. */
+int32_t c_by_size(const ComplexMath *m, int32_t size, double huge, double tiny, double usual);
+
+Complex complex_abs(const ComplexMath *m, const Complex *operands);
+Complex complex_add(const ComplexMath *m, const Complex *operands);
+Complex complex_divide(const ComplexMath *m, const Complex *operands);
+Complex complex_multiply(const ComplexMath *m, const Complex *operands);
+Complex complex_negate(const ComplexMath *m, const Complex *operands);
+Complex complex_sign(const ComplexMath *m, const Complex *operands);
+Complex complex_subtract(const ComplexMath *m, const Complex *operands);
+
+/* --- complex_functions.c --- */
+
+Complex complex_acos(const ComplexMath *m, const Complex *operands);
+Complex complex_acosh(const ComplexMath *m, const Complex *operands);
+Complex complex_asin(const ComplexMath *m, const Complex *operands);
+Complex complex_asinh(const ComplexMath *m, const Complex *operands);
+Complex complex_atan2(const ComplexMath *m, const Complex *operands);
+Complex complex_atanh(const ComplexMath *m, const Complex *operands);
+Complex complex_cos(const ComplexMath *m, const Complex *operands);
+Complex complex_cosh(const ComplexMath *m, const Complex *operands);
+Complex complex_exp(const ComplexMath *m, const Complex *operands);
+Complex complex_expm1(const ComplexMath *m, const Complex *operands);
+Complex complex_log(const ComplexMath *m, const Complex *operands);
+Complex complex_log1p(const ComplexMath *m, const Complex *operands);
+Complex complex_logistic(const ComplexMath *m, const Complex *operands);
+Complex complex_power(const ComplexMath *m, const Complex *operands);
+Complex complex_rsqrt(const ComplexMath *m, const Complex *operands);
+Complex complex_sin(const ComplexMath *m, const Complex *operands);
+Complex complex_sinh(const ComplexMath *m, const Complex *operands);
+Complex complex_sqrt(const ComplexMath *m, const Complex *operands);
+Complex complex_tan(const ComplexMath *m, const Complex *operands);
+Complex complex_tanh(const ComplexMath *m, const Complex *operands);
+
+#endif

@@ -1,0 +1,447 @@
+/* Elements of instructions: dispatch by family, sharing, operands of the Kernel, and the lane-wise families. */
+#include "codegen/lower/lowering_internal.h"
+
+/* What is worth keeping in a row buffer between the stages of a Kernel rather than computing again. */
+static const HloOpcode row_opcodes[] = {
+    HLO_EXPONENTIAL, HLO_EXPONENTIAL_MINUS_ONE,
+    HLO_LOG,         HLO_LOG_PLUS_ONE,
+    HLO_TANH,        HLO_LOGISTIC,
+    HLO_POWER,       HLO_ERF,
+    HLO_SINE,        HLO_COSINE,
+    HLO_TAN,         HLO_SQRT,
+    HLO_RSQRT,       HLO_CBRT,
+    HLO_SINH,        HLO_COSH,
+    HLO_ATAN2,
+};
+
+typedef struct LoweringMemo {
+  const HloInstruction *instruction;
+  const IndexExpr *index;
+  int32_t predicate, value;
+  struct LoweringMemo *next; /* of equal hash */
+} LoweringMemo;
+
+static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
+    [EMIT_elementwise] = element_elementwise,
+    [EMIT_copy] = element_forward,
+    [EMIT_forward] = element_forward,
+    [EMIT_constant] = element_constant,
+    [EMIT_iota] = element_iota,
+    [EMIT_broadcast] = element_broadcast,
+    [EMIT_reshape] = element_reshape,
+    [EMIT_bitcast] = element_bitcast,
+    [EMIT_bitcast_convert] = element_bitcast_convert,
+    [EMIT_transpose] = element_transpose,
+    [EMIT_reverse] = element_reverse,
+    [EMIT_slice] = element_slice,
+    [EMIT_pad] = element_pad,
+    [EMIT_concatenate] = element_concatenate,
+    [EMIT_dynamic_slice] = element_dynamic_slice,
+    [EMIT_dynamic_update_slice] = element_dynamic_update_slice,
+    [EMIT_gather] = element_gather,
+    [EMIT_map] = element_map,
+    [EMIT_sort] = element_sort,
+    [EMIT_fft] = element_fft,
+    [EMIT_reduce] = element_reduce,
+    [EMIT_reduce_window] = element_reduce_window,
+    [EMIT_dot] = element_dot,
+    [EMIT_convolution] = element_convolution,
+};
+
+/* --- operands of the Kernel --- */
+
+static int operand_number(const HloInstruction *source, const HloInstruction *operand) {
+  for (int i = 0; i < source->operand_count; i++) {
+    if (source->operands[i] == operand) return i;
+  }
+  return -1;
+}
+
+static int32_t load_leaf(Lowering *lowering, int operand, int node, const Shape *leaf, const IndexExpr *index) {
+  const HloInstruction *outside = lowering->source->operands[operand];
+  if (outside->opcode == HLO_CONSTANT && shape_is_array(outside->shape)) {
+    const Literal *literal = hlo_instruction_literal(outside);
+    if (!literal->elided && literal_is_splat(literal)) return lowering_constant_element(lowering, literal, 0);
+  }
+  int32_t buffer = lowering_buffer(lowering, KERNEL_OPERAND, operand, node, leaf);
+  return lowering_load(lowering, buffer, lowering_address(lowering, leaf, index));
+}
+
+/* An array from outside: an operand of a single operation, a parameter of a fusion, or an element of a tuple among
+ * either.  -1: not from outside. */
+static int outside_operand(const Lowering *lowering, const HloInstruction *instruction, int *out_node) {
+  *out_node = 0;
+  const HloInstruction *base = instruction;
+  if (lowering->fused != NULL && base->opcode == HLO_GET_TUPLE_ELEMENT && base->operands[0]->opcode == HLO_PARAMETER) {
+    base = base->operands[0];
+    *out_node = shape_node_child(base->shape, 0, hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0));
+  }
+  if (lowering->fused != NULL) {
+    return base->opcode == HLO_PARAMETER ? (int)hlo_instruction_parameter_number(base) : -1;
+  }
+  return base == lowering->source ? -1 : operand_number(lowering->source, base);
+}
+
+/* --- rows --- */
+
+static bool is_row_opcode(HloOpcode opcode) {
+  for (size_t i = 0; i < sizeof row_opcodes / sizeof *row_opcodes; i++) {
+    if (row_opcodes[i] == opcode) return true;
+  }
+  return false;
+}
+
+static int stage_dims(const Lowering *lowering, int stage, int *out_dims) {
+  int count = 0;
+  for (int d = 0; d < lowering->dims.count; d++) {
+    if (lowering->dims.data[d].stage == stage) out_dims[count++] = d;
+  }
+  return count;
+}
+
+/* Row-major position among the points of |stage|. */
+static IndexExpr row_position(Lowering *lowering, int stage) {
+  int dims[KERNEL_MAX_DIMS];
+  IndexExpr position = index_constant(0);
+  int count = stage_dims(lowering, stage, dims);
+  for (int i = 0; i < count; i++) {
+    int64_t extent = lowering->dims.data[dims[i]].extent;
+    position = index_add(&lowering->space, index_scale(&lowering->space, position, extent),
+                         index_dim(&lowering->space, dims[i], extent));
+  }
+  return position;
+}
+
+/* |expr| of a point of stage |from| at the same point of stage |to|; false when it has more than plain terms. */
+static bool move_index(Lowering *lowering, IndexExpr expr, const int *from, const int *to, int count,
+                       IndexExpr *out_expr) {
+  IndexExpr moved = index_constant(expr.constant);
+  for (int t = 0; t < expr.term_count; t++) {
+    IndexAtom atom = lowering->space.atoms.data[expr.terms[t].atom];
+    if (atom.kind != INDEX_ATOM_DIM) return false;
+    int dim = atom.number;
+    for (int i = 0; i < count; i++) {
+      if (from[i] == atom.number) dim = to[i];
+    }
+    IndexExpr term = index_dim(&lowering->space, dim, lowering->dims.data[dim].extent);
+    moved = index_add(&lowering->space, moved, index_scale(&lowering->space, term, expr.terms[t].coefficient));
+  }
+  *out_expr = moved;
+  return true;
+}
+
+/* The row was computed at the point that |index| asks for, when the stages walk the same points. */
+static bool row_matches(Lowering *lowering, const RowValue *row, const HloInstruction *instruction,
+                        const IndexExpr *index) {
+  if (row->instruction != instruction || row->stage == lowering->current_stage) return false;
+  int from[KERNEL_MAX_DIMS], to[KERNEL_MAX_DIMS];
+  int count = stage_dims(lowering, row->stage, from);
+  if (count != stage_dims(lowering, lowering->current_stage, to)) return false;
+  for (int i = 0; i < count; i++) {
+    if (lowering->dims.data[from[i]].extent != lowering->dims.data[to[i]].extent) return false;
+  }
+  for (int i = 0; i < instruction->shape->rank; i++) {
+    IndexExpr moved;
+    if (!move_index(lowering, row->index[i], from, to, count, &moved) || !index_equal(moved, index[i])) return false;
+  }
+  return true;
+}
+
+static bool is_running(const Lowering *lowering, int stage) {
+  for (int64_t i = 0; i < lowering->stage_order.count; i++) {
+    if (lowering->stage_order.data[i] == stage) return false;
+  }
+  return true;
+}
+
+/* A value that an earlier stage computed; asking for it makes that stage store it. */
+static bool read_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                     int32_t *out_value) {
+  if (lowering->current_stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode))
+    return false;
+  for (int64_t i = 0; i < lowering->row_values.count; i++) {
+    RowValue *row = &lowering->row_values.data[i];
+    if (is_running(lowering, row->stage) || !row_matches(lowering, row, instruction, index)) continue;
+    if (row->buffer < 0) {
+      IndexExpr position = row_position(lowering, row->stage);
+      int64_t lower, upper;
+      index_range(&lowering->space, position, &lower, &upper);
+      KernelBuffer scratch = {KERNEL_SCRATCH, instruction->shape->type, upper + 1, -1, -1};
+      array_push(&lowering->buffers, lowering->arena, scratch);
+      row->buffer = (int32_t)lowering->buffers.count - 1;
+      lowering_add_store(lowering, row->stage, &(KernelStore){row->buffer, position, row->value, -1});
+    }
+    *out_value = lowering_load(lowering, row->buffer, row_position(lowering, lowering->current_stage));
+    return true;
+  }
+  return false;
+}
+
+/* Whether |index| moves along the dims of |stage|: else the value is one of the whole row and costs nothing to keep. */
+static bool walks_stage(const Lowering *lowering, int stage, const IndexExpr *index, int rank) {
+  int dims[KERNEL_MAX_DIMS];
+  int count = stage_dims(lowering, stage, dims);
+  for (int i = 0; i < count; i++) {
+    for (int d = 0; d < rank; d++) {
+      if (index_dim_coefficient(&lowering->space, index[d], dims[i]) != 0) return true;
+    }
+  }
+  return false;
+}
+
+static void keep_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t value) {
+  int stage = lowering->current_stage;
+  if (stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode)) return;
+  if (!walks_stage(lowering, stage, index, instruction->shape->rank)) return;
+  RowValue row = {instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank), stage,
+                  value, -1};
+  array_push(&lowering->row_values, lowering->arena, row);
+}
+
+/* --- dispatch --- */
+
+static uint64_t memo_hash(const Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index) {
+  uint64_t hash = hash_combine((uint64_t)instruction->id, (uint64_t)lowering->predicate);
+  for (int i = 0; i < instruction->shape->rank; i++) {
+    hash = hash_combine(hash, (uint64_t)index[i].constant);
+    for (int t = 0; t < index[i].term_count; t++) {
+      hash = hash_combine(hash, (uint64_t)index[i].terms[t].coefficient * 64 + (uint64_t)index[i].terms[t].atom);
+    }
+  }
+  return hash;
+}
+
+static bool memo_matches(const Lowering *lowering, const LoweringMemo *memo, const HloInstruction *instruction,
+                         const IndexExpr *index) {
+  if (memo->instruction != instruction || memo->predicate != lowering->predicate) return false;
+  for (int i = 0; i < instruction->shape->rank; i++) {
+    if (!index_equal(memo->index[i], index[i])) return false;
+  }
+  return true;
+}
+
+void lowering_forget_rows(Lowering *lowering) {
+  int_map_init(&lowering->memo_map, lowering->arena);
+}
+
+static Status unsupported(const Lowering *lowering, const HloInstruction *instruction, const char *why) {
+  Status status = diag_error(lowering->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-op", "'%s' %s",
+                             hlo_opcode_text(instruction->opcode), why);
+  return status;
+}
+
+Status lower_element(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                     int32_t *out_value) {
+  if (!shape_is_array(instruction->shape)) return unsupported(lowering, instruction, "has no elements");
+  int node;
+  int operand = outside_operand(lowering, instruction, &node);
+  if (operand >= 0) {
+    *out_value = load_leaf(lowering, operand, node, instruction->shape, index);
+    return STATUS_OK;
+  }
+  ElementRule rule = element_rules[emit_family(instruction->opcode)];
+  if (rule == NULL) return unsupported(lowering, instruction, "cannot be computed element by element");
+  uint64_t hash = memo_hash(lowering, instruction, index);
+  int64_t found = 0;
+  LoweringMemo *first = int_map_find(&lowering->memo_map, hash, &found) ? (LoweringMemo *)(uintptr_t)found : NULL;
+  for (LoweringMemo *memo = first; memo != NULL; memo = memo->next) {
+    if (memo_matches(lowering, memo, instruction, index)) {
+      *out_value = memo->value;
+      return STATUS_OK;
+    }
+  }
+  if (read_row(lowering, instruction, index, out_value)) return STATUS_OK;
+  RETURN_IF_ERROR(rule(lowering, instruction, index, out_value));
+  keep_row(lowering, instruction, index, *out_value);
+  LoweringMemo *memo = ARENA_NEW(lowering->arena, LoweringMemo);
+  *memo = (LoweringMemo){instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank),
+                         lowering->predicate, *out_value, first};
+  int_map_set(&lowering->memo_map, hash, (int64_t)(uintptr_t)memo);
+  return STATUS_OK;
+}
+
+/* --- lane-wise families --- */
+
+/* The lane-wise operation of |instruction| on values. */
+static int32_t apply_instruction(Lowering *lowering, const HloInstruction *instruction, const int32_t *operands) {
+  int64_t params[2];
+  emit_lane_params(instruction, params);
+  return lowering_apply_with(lowering, instruction->opcode, instruction->shape->type, operands,
+                             instruction->operand_count, params[0], params[1]);
+}
+
+Status element_elementwise(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                           int32_t *out_value) {
+  int32_t operands[KERNEL_MAX_OPERANDS];
+  for (int i = 0; i < instruction->operand_count; i++) {
+    /* scalar predicates and bounds of select and clamp have no index */
+    RETURN_IF_ERROR(lower_element(lowering, instruction->operands[i], index, &operands[i]));
+  }
+  *out_value = apply_instruction(lowering, instruction, operands);
+  return STATUS_OK;
+}
+
+Status element_forward(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                       int32_t *out_value) {
+  const HloInstruction *operand = instruction->operands[0];
+  if (instruction->opcode == HLO_GET_TUPLE_ELEMENT) {
+    int64_t number = hlo_instruction_int(instruction, HLO_ATTR_INDEX, 0);
+    if (operand->opcode == HLO_REDUCE) {
+      const int32_t *values;
+      RETURN_IF_ERROR(lower_reduce(lowering, operand, index, &values));
+      *out_value = values[number];
+      return STATUS_OK;
+    }
+    if (operand->opcode == HLO_SORT) return element_sort(lowering, instruction, index, out_value);
+    if (operand->opcode != HLO_TUPLE) return unsupported(lowering, instruction, "of this operand cannot be fused");
+    operand = operand->operands[number];
+  }
+  return lower_element(lowering, operand, index, out_value);
+}
+
+Status element_constant(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                        int32_t *out_value) {
+  (void)index;
+  const Literal *literal = hlo_instruction_literal(instruction);
+  if (!literal_is_splat(literal))
+    return unsupported(lowering, instruction, "with several values stands inside a fusion");
+  *out_value = lowering_constant_element(lowering, literal, 0);
+  return STATUS_OK;
+}
+
+Status element_map(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+  int32_t *arguments = ARENA_NEW_ARRAY(lowering->arena, int32_t, instruction->operand_count);
+  for (int i = 0; i < instruction->operand_count; i++) {
+    RETURN_IF_ERROR(lower_element(lowering, instruction->operands[i], index, &arguments[i]));
+  }
+  return lower_region(lowering, hlo_instruction_computation(instruction, HLO_ATTR_TO_APPLY), arguments,
+                      instruction->operand_count, out_value, 1);
+}
+
+static PrimitiveType unsigned_of(PrimitiveType type) {
+  switch (type_bits(type)) {
+    case 2: return TYPE_U2;
+    case 4: return TYPE_U4;
+    case 8: return TYPE_U8;
+    case 16: return TYPE_U16;
+    case 32: return TYPE_U32;
+    case 64: return TYPE_U64;
+    default: return TYPE_INVALID;
+  }
+}
+
+static int32_t bits_as(Lowering *lowering, int32_t value, PrimitiveType type) {
+  if (lowering_type(lowering, value) == type) return value;
+  return lowering_apply(lowering, HLO_BITCAST_CONVERT, type, &value, 1);
+}
+
+/* Element |index| of the operand has more bits than the result's, which lie along one more dimension, the lowest
+ * first. */
+static Status lower_bits_of_wider(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                                  int32_t *out_value) {
+  const HloInstruction *operand = instruction->operands[0];
+  PrimitiveType wide = unsigned_of(operand->shape->type), narrow = unsigned_of(instruction->shape->type);
+  int32_t operands[2];
+  RETURN_IF_ERROR(lower_element(lowering, operand, index, &operands[0]));
+  operands[0] = bits_as(lowering, operands[0], wide);
+  IndexExpr part = index_scale(&lowering->space, index[operand->shape->rank], type_bits(narrow));
+  operands[1] = lowering_index_value(lowering, wide, part);
+  int32_t shifted = lowering_apply(lowering, HLO_SHIFT_RIGHT_LOGICAL, wide, operands, 2);
+  *out_value = bits_as(lowering, lowering_convert(lowering, shifted, narrow), instruction->shape->type);
+  return STATUS_OK;
+}
+
+/* The other way around: the operand's last dimension is put together. */
+static Status lower_bits_of_narrower(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                                     int32_t *out_value) {
+  const HloInstruction *operand = instruction->operands[0];
+  PrimitiveType wide = unsigned_of(instruction->shape->type), narrow = unsigned_of(operand->shape->type);
+  int rank = instruction->shape->rank, count = type_bits(wide) / type_bits(narrow);
+  IndexExpr *from = ARENA_NEW_ARRAY(lowering->arena, IndexExpr, rank + 1);
+  for (int d = 0; d < rank; d++) from[d] = index[d];
+  int32_t bits = -1;
+  for (int i = 0; i < count; i++) {
+    from[rank] = index_constant(i);
+    int32_t part[2];
+    RETURN_IF_ERROR(lower_element(lowering, operand, from, &part[0]));
+    part[0] = lowering_convert(lowering, bits_as(lowering, part[0], narrow), wide);
+    part[1] = lowering_constant_int(lowering, wide, (int64_t)i * type_bits(narrow));
+    int32_t both[2] = {bits, i == 0 ? part[0] : lowering_apply(lowering, HLO_SHIFT_LEFT, wide, part, 2)};
+    bits = i == 0 ? both[1] : lowering_apply(lowering, HLO_OR, wide, both, 2);
+  }
+  *out_value = bits_as(lowering, bits, instruction->shape->type);
+  return STATUS_OK;
+}
+
+Status element_bitcast_convert(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                               int32_t *out_value) {
+  PrimitiveType from = instruction->operands[0]->shape->type, to = instruction->shape->type;
+  if (type_bits(from) == type_bits(to)) return element_elementwise(lowering, instruction, index, out_value);
+  if (unsigned_of(from) == TYPE_INVALID || unsigned_of(to) == TYPE_INVALID || type_is_complex(from) ||
+      type_is_complex(to) || from == TYPE_PRED || to == TYPE_PRED)
+    return unsupported(lowering, instruction, "between these types is not supported yet");
+  return type_bits(from) > type_bits(to) ? lower_bits_of_wider(lowering, instruction, index, out_value)
+                                         : lower_bits_of_narrower(lowering, instruction, index, out_value);
+}
+
+/* --- regions --- */
+
+static Status lower_region_value(Lowering *lowering, const HloInstruction *instruction, const int32_t *arguments,
+                                 IntMap *values) {
+  int64_t found;
+  int32_t value = -1;
+  switch (emit_family(instruction->opcode)) {
+    case EMIT_parameter: value = arguments[hlo_instruction_parameter_number(instruction)]; break;
+    case EMIT_constant: value = lowering_constant_element(lowering, hlo_instruction_literal(instruction), 0); break;
+    case EMIT_copy:
+    case EMIT_broadcast:
+    case EMIT_reshape:
+    case EMIT_bitcast:
+      if (!int_map_find(values, (uint64_t)instruction->operands[0]->id, &found)) XLAC_BUG("region out of order");
+      value = type_is_complex(instruction->shape->type) ? (int32_t)found
+                                                        : bits_as(lowering, (int32_t)found, instruction->shape->type);
+      break;
+    case EMIT_elementwise:
+    case EMIT_bitcast_convert: {
+      int32_t operands[KERNEL_MAX_OPERANDS];
+      for (int i = 0; i < instruction->operand_count; i++) {
+        if (!int_map_find(values, (uint64_t)instruction->operands[i]->id, &found)) XLAC_BUG("region out of order");
+        operands[i] = (int32_t)found;
+      }
+      value = apply_instruction(lowering, instruction, operands);
+      break;
+    }
+    case EMIT_tuple: break; /* read by the root */
+    default: return unsupported(lowering, instruction, "inside an applied computation is not supported yet");
+  }
+  if (value < 0 && instruction->opcode != HLO_TUPLE) return unsupported(lowering, instruction, "cannot be applied");
+  int_map_set(values, (uint64_t)instruction->id, value);
+  return STATUS_OK;
+}
+
+Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments, int argument_count,
+                    int32_t *out_results, int result_count) {
+  (void)argument_count;
+  IntMap values;
+  int_map_init(&values, lowering->arena);
+  int64_t count;
+  HloInstruction **order = hlo_computation_post_order(region, lowering->arena, &count);
+  for (int64_t i = 0; i < count; i++) RETURN_IF_ERROR(lower_region_value(lowering, order[i], arguments, &values));
+  const HloInstruction *root = region->root;
+  for (int i = 0; i < result_count; i++) {
+    const HloInstruction *leaf = root->opcode == HLO_TUPLE ? root->operands[i] : root;
+    int64_t found = -1;
+    if (!int_map_find(&values, (uint64_t)leaf->id, &found)) XLAC_BUG("region without its root");
+    out_results[i] = (int32_t)found;
+  }
+  return STATUS_OK;
+}
+
+Status lower_guarded(Lowering *lowering, int32_t predicate, const HloInstruction *instruction, const IndexExpr *index,
+                     int32_t *out_value) {
+  int32_t saved = lowering->predicate;
+  lowering->predicate = lowering_and(lowering, saved, predicate);
+  Status status = lower_element(lowering, instruction, index, out_value);
+  lowering->predicate = saved;
+  return status;
+}

@@ -1,0 +1,536 @@
+/* The pieces a Kernel is built of: dims, buffers, shared values, folds. */
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/lower/lowering_internal.h"
+#include "hlo/type/float_types.h"
+
+/* --- dims and buffers --- */
+
+static IndexExpr add_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage, DimOrigin origin) {
+  if (extent == 0) lowering->is_empty = true;
+  if (extent <= 1) return index_constant(0);
+  if (lowering->dims.count == KERNEL_MAX_DIMS) XLAC_BUG("a Kernel with more than %d dims", KERNEL_MAX_DIMS);
+  int dim = (int)lowering->dims.count;
+  array_push(&lowering->dims, lowering->arena, ((KernelDim){extent, kind, stage}));
+  array_push(&lowering->origins, lowering->arena, origin);
+  return index_dim(&lowering->space, dim, extent);
+}
+
+/* Dims that the points share are made once. */
+static IndexExpr dim_at_point(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage, DimOrigin origin) {
+  for (int d = 0; lowering->point > 0 && d < lowering->dims.count; d++) {
+    const DimOrigin *made = &lowering->origins.data[d];
+    if (made->ordinal == origin.ordinal && made->factor == origin.factor) return index_dim(&lowering->space, d, extent);
+  }
+  return add_dim(lowering, extent, kind, stage, origin);
+}
+
+IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage) {
+  int ordinal = lowering->next_ordinal++;
+  if (ordinal >= lowering->split_count || lowering->splits[ordinal].factor_count == 0) {
+    return dim_at_point(lowering, extent, kind, stage, (DimOrigin){ordinal, 0});
+  }
+  const DimSplit *split = &lowering->splits[ordinal];
+  IndexExpr index = index_constant(0);
+  for (int i = 0; i < split->factor_count; i++) {
+    IndexExpr part = split->unrolled[i]
+                         ? index_constant(lowering->point / lowering->point_stride % split->factors[i])
+                         : dim_at_point(lowering, split->factors[i], kind, stage, (DimOrigin){ordinal, i});
+    if (split->unrolled[i]) lowering->point_stride *= split->factors[i];
+    index = index_add(&lowering->space, index_scale(&lowering->space, index, split->factors[i]), part);
+  }
+  return index;
+}
+
+int64_t lowering_point_count(const Lowering *lowering) {
+  int64_t count = 1;
+  for (int ordinal = 0; ordinal < lowering->split_count; ordinal++) {
+    const DimSplit *split = &lowering->splits[ordinal];
+    for (int i = 0; i < split->factor_count; i++) count *= split->unrolled[i] ? split->factors[i] : 1;
+  }
+  return count;
+}
+
+void lowering_begin_point(Lowering *lowering, int64_t point) {
+  lowering->may_unroll = true;
+  lowering->point = point;
+  lowering->point_stride = 1;
+  lowering->next_ordinal = 0;
+}
+
+/* The only dim of |index| that leads from piece to piece; |out_rest|: how far all else goes. */
+static int piece_dim(const Lowering *lowering, IndexExpr index, int64_t size, int64_t *out_coefficient,
+                     int64_t *out_rest) {
+  int found = -1;
+  int64_t rest = index.constant % size;
+  for (int t = 0; t < index.term_count; t++) {
+    const IndexAtom *atom = &lowering->space.atoms.data[index.terms[t].atom];
+    int64_t coefficient = index.terms[t].coefficient;
+    if (coefficient < 0 || atom->lower < 0) return -1;
+    if (coefficient * atom->upper < size - rest) {
+      rest += coefficient * atom->upper;
+      continue;
+    }
+    if (atom->kind != INDEX_ATOM_DIM || found >= 0) return -1;
+    found = atom->number;
+    *out_coefficient = coefficient;
+  }
+  *out_rest = rest;
+  return found;
+}
+
+void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size) {
+  int64_t coefficient = 0, rest = 0, known;
+  if (!lowering->may_unroll || lowering->stages.count > 0 || index_is_constant(index, &known)) return;
+  int dim = index.constant < 0 ? -1 : piece_dim(lowering, index, size, &coefficient, &rest);
+  lowering->misses_pieces |= dim < 0;
+  if (dim < 0) return;
+  int64_t extent = lowering->dims.data[dim].extent, divisor = size / coefficient;
+  bool is_whole = coefficient % size == 0;
+  bool is_split = rest < coefficient && size % coefficient == 0 && extent % divisor == 0;
+  lowering->misses_pieces |= !is_whole && !is_split;
+  if (lowering->unroll.is_made || (!is_whole && !is_split)) return;
+  lowering->unroll = (UnrollRequest){true, lowering->origins.data[dim], extent, is_whole ? 1 : divisor};
+}
+
+void lowering_dims_of_shape(Lowering *lowering, const Shape *shape, KernelDimKind kind, int stage,
+                            IndexExpr *out_index) {
+  for (int i = shape->rank - 1; i >= 0; i--) {
+    int64_t dim = shape->layout.minor_to_major[i];
+    out_index[dim] = lowering_dim(lowering, shape->dims[dim], kind, stage);
+  }
+}
+
+void lowering_dims_of_result(Lowering *lowering, const Shape *shape, IndexExpr *out_index) {
+  if (lowering->flat == NULL) {
+    lowering_dims_of_shape(lowering, shape, KERNEL_PARALLEL, KERNEL_OUTER, out_index);
+    return;
+  }
+  lowering->flat_linear = lowering_dim(lowering, shape_element_count(shape), KERNEL_PARALLEL, KERNEL_OUTER);
+  lowering_delinearize(lowering, lowering->flat_linear, shape->dims, shape->rank, out_index);
+  lowering->flat_index = ARENA_COPY_ARRAY(lowering->arena, IndexExpr, out_index, shape->rank);
+}
+
+/* |index| is the element of the flat walk. */
+static bool is_flat_index(const Lowering *lowering, const IndexExpr *index, const int64_t *dims, int rank) {
+  if (lowering->flat == NULL || lowering->flat_index == NULL || lowering->flat->rank != rank) return false;
+  for (int i = 0; i < rank; i++) {
+    if (dims[i] != lowering->flat->dims[i] || !index_equal(index[i], lowering->flat_index[i])) return false;
+  }
+  return true;
+}
+
+int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf) {
+  for (int32_t i = 0; i < lowering->buffers.count; i++) {
+    const KernelBuffer *buffer = &lowering->buffers.data[i];
+    if (buffer->operand == operand && buffer->node == node) return i;
+  }
+  KernelBuffer buffer = {role, leaf->type, shape_element_count(leaf), operand, node};
+  array_push(&lowering->buffers, lowering->arena, buffer);
+  return (int32_t)lowering->buffers.count - 1;
+}
+
+IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexExpr *index) {
+  int64_t strides[MAX_RANK];
+  if (shape_has_default_layout(shape) && is_flat_index(lowering, index, shape->dims, shape->rank))
+    return lowering->flat_linear;
+  shape_strides(shape, strides);
+  IndexExpr address = index_constant(0);
+  for (int i = 0; i < shape->rank; i++) {
+    address = index_add(&lowering->space, address, index_scale(&lowering->space, index[i], strides[i]));
+  }
+  return address;
+}
+
+IndexExpr lowering_linearize(Lowering *lowering, const IndexExpr *index, const int64_t *dims, int rank) {
+  IndexExpr linear = index_constant(0);
+  if (is_flat_index(lowering, index, dims, rank)) return lowering->flat_linear;
+  for (int i = 0; i < rank; i++) {
+    linear = index_add(&lowering->space, index_scale(&lowering->space, linear, dims[i]), index[i]);
+  }
+  return linear;
+}
+
+void lowering_delinearize(Lowering *lowering, IndexExpr linear, const int64_t *dims, int rank, IndexExpr *out_index) {
+  int64_t stride = 1;
+  for (int i = rank - 1; i >= 0; i--) {
+    IndexExpr quotient = index_div(&lowering->space, linear, stride);
+    out_index[i] = i == 0 ? quotient : index_mod(&lowering->space, quotient, dims[i]);
+    if (dims[i] == 1) out_index[i] = index_constant(0);
+    stride *= dims[i];
+  }
+}
+
+int64_t lowering_list_find(Int64List list, int64_t wanted) {
+  for (int64_t i = 0; i < list.count; i++) {
+    if (list.data[i] == wanted) return i;
+  }
+  return -1;
+}
+
+PrimitiveType lowering_accumulator_type(PrimitiveType type) {
+  return type == TYPE_F16 || type == TYPE_BF16 ? TYPE_F32 : type;
+}
+
+PrimitiveType lowering_contraction_type(PrimitiveType type) {
+  return type_is_float(type) && type_bits(type) < 32 ? TYPE_F32 : type;
+}
+
+/* --- values --- */
+
+static uint64_t value_hash(const KernelValue *value) {
+  uint64_t hash = hash_combine((uint64_t)value->kind * 64 + (uint64_t)value->type, (uint64_t)value->opcode);
+  for (int i = 0; i < value->operand_count; i++) hash = hash_combine(hash, (uint64_t)value->operands[i]);
+  hash = hash_combine(hash, (uint64_t)value->params[0] * 31 + (uint64_t)value->params[1]);
+  hash = hash_combine(hash, (uint64_t)value->buffer * 8 + (uint64_t)value->fold);
+  hash = hash_combine(hash, (uint64_t)value->predicate);
+  hash = hash_combine(hash, (uint64_t)value->lower * 31 + (uint64_t)value->upper);
+  hash = hash_combine(hash, value->bits[0] * 31 + value->bits[1]);
+  hash = hash_combine(hash, (uint64_t)value->address.constant);
+  for (int i = 0; i < value->address.term_count; i++) {
+    hash =
+        hash_combine(hash, (uint64_t)value->address.terms[i].coefficient * 64 + (uint64_t)value->address.terms[i].atom);
+  }
+  return hash;
+}
+
+static bool value_same(const KernelValue *a, const KernelValue *b) {
+  return a->kind == b->kind && a->type == b->type && a->opcode == b->opcode && a->operand_count == b->operand_count &&
+         memcmp(a->operands, b->operands, sizeof a->operands) == 0 &&
+         memcmp(a->params, b->params, sizeof a->params) == 0 && a->buffer == b->buffer && a->fold == b->fold &&
+         a->predicate == b->predicate && a->lower == b->lower && a->upper == b->upper &&
+         memcmp(a->bits, b->bits, sizeof a->bits) == 0 && index_equal(a->address, b->address);
+}
+
+/* The number of a value equal to |wanted|, made if there is none yet.  A load is shared only as long as nothing was
+ * stored into its buffer: Kernels load an in-place element before they store it, and never after. */
+static int32_t share_value(Lowering *lowering, KernelValue wanted) {
+  uint64_t hash = value_hash(&wanted);
+  int64_t found;
+  while (int_map_find(&lowering->value_map, hash, &found)) {
+    if (value_same(&lowering->values.data[found], &wanted)) return (int32_t)found;
+    hash = hash_u64(hash);
+  }
+  int_map_set(&lowering->value_map, hash, lowering->values.count);
+  array_push(&lowering->values, lowering->arena, wanted);
+  return (int32_t)lowering->values.count - 1;
+}
+
+static KernelValue blank_value(KernelValueKind kind, PrimitiveType type) {
+  return (KernelValue){.kind = kind, .type = type, .operands = {-1, -1, -1}, .buffer = -1, .fold = -1, .predicate = -1};
+}
+
+static int32_t load_real(Lowering *lowering, int32_t buffer, PrimitiveType type, IndexExpr address) {
+  KernelValue value = blank_value(KERNEL_LOAD, type);
+  value.buffer = buffer;
+  value.address = address;
+  value.predicate = lowering->predicate;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_load_part(Lowering *lowering, int32_t real_part, IndexExpr which) {
+  KernelValue value = lowering->values.data[real_part];
+  value.address = index_add(&lowering->space, value.address, which);
+  return share_value(lowering, value);
+}
+
+int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address) {
+  PrimitiveType type = lowering->buffers.data[buffer].type, part = type_complex_part(type);
+  if (!type_is_complex(type)) return load_real(lowering, buffer, type, address);
+  int32_t re = load_real(lowering, buffer, part, lowering_part_address(lowering, address, 0));
+  int32_t im = load_real(lowering, buffer, part, lowering_part_address(lowering, address, 1));
+  return lowering_complex(lowering, type, re, im);
+}
+
+int32_t lowering_constant_bits(Lowering *lowering, PrimitiveType type, uint64_t low, uint64_t high) {
+  if (type_is_complex(type)) {
+    PrimitiveType part = type_complex_part(type);
+    uint64_t im_bits = part == TYPE_F32 ? low >> 32 : high;
+    int32_t re = lowering_constant_bits(lowering, part, part == TYPE_F32 ? (uint32_t)low : low, 0);
+    return lowering_complex(lowering, type, re, lowering_constant_bits(lowering, part, im_bits, 0));
+  }
+  KernelValue value = blank_value(KERNEL_CONSTANT, type);
+  value.bits[0] = low;
+  value.bits[1] = high;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_constant_element(Lowering *lowering, const Literal *literal, int64_t element) {
+  uint64_t bits[2] = {0, 0};
+  size_t size = (size_t)type_storage_bytes(literal->shape->type);
+  memcpy(bits, (const char *)literal->data + (size_t)element * size, size);
+  return lowering_constant_bits(lowering, literal->shape->type, bits[0], bits[1]);
+}
+
+int32_t lowering_constant_double(Lowering *lowering, PrimitiveType type, double value) {
+  Shape scalar = {.type = type};
+  Literal *literal = literal_create(lowering->arena, &scalar);
+  literal_set_double(literal, 0, value);
+  return lowering_constant_element(lowering, literal, 0);
+}
+
+int32_t lowering_constant_int(Lowering *lowering, PrimitiveType type, int64_t value) {
+  int bits = type_storage_bytes(type) * 8;
+  uint64_t mask = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  return lowering_constant_bits(lowering, type, (uint64_t)value & mask, 0);
+}
+
+int32_t lowering_index_value(Lowering *lowering, PrimitiveType type, IndexExpr expr) {
+  int64_t constant;
+  if (index_is_constant(expr, &constant)) return lowering_constant_int(lowering, type, constant);
+  KernelValue value = blank_value(KERNEL_INDEX, type);
+  value.address = expr;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_in_range(Lowering *lowering, IndexExpr expr, int64_t lower, int64_t upper) {
+  int64_t least, most;
+  index_range(&lowering->space, expr, &least, &most);
+  if (least >= lower && most < upper) return -1;
+  if (most < lower || least >= upper) return lowering_constant_int(lowering, TYPE_PRED, 0);
+  KernelValue value = blank_value(KERNEL_IN_RANGE, TYPE_PRED);
+  value.address = expr;
+  value.lower = lower;
+  value.upper = upper;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor) {
+  IndexExpr remainder = index_mod(&lowering->space, expr, divisor);
+  int64_t constant;
+  if (index_is_constant(remainder, &constant))
+    return constant == 0 ? -1 : lowering_constant_int(lowering, TYPE_PRED, 0);
+  KernelValue value = blank_value(KERNEL_DIVISIBLE, TYPE_PRED);
+  value.address = expr;
+  value.upper = divisor;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                            int operand_count, int64_t param0, int64_t param1) {
+  XLAC_CHECK(operand_count <= KERNEL_MAX_OPERANDS);
+  int32_t in_parts;
+  if (lowering_apply_complex(lowering, opcode, type, operands, param0, &in_parts)) return in_parts;
+  KernelValue value = blank_value(KERNEL_APPLY, type);
+  value.opcode = opcode;
+  value.operand_count = operand_count;
+  for (int i = 0; i < operand_count; i++) value.operands[i] = operands[i];
+  value.params[0] = param0;
+  value.params[1] = param1;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
+                       int operand_count) {
+  return lowering_apply_with(lowering, opcode, type, operands, operand_count, 0, 0);
+}
+
+int32_t lowering_and(Lowering *lowering, int32_t a, int32_t b) {
+  if (a < 0 || a == b) return b;
+  if (b < 0) return a;
+  return lowering_apply(lowering, HLO_AND, TYPE_PRED, (int32_t[]){a, b}, 2);
+}
+
+int32_t lowering_select(Lowering *lowering, int32_t predicate, int32_t on_true, int32_t on_false) {
+  if (predicate < 0 || on_true == on_false) return on_true;
+  PrimitiveType type = lowering_type(lowering, on_true);
+  return lowering_apply(lowering, HLO_SELECT, type, (int32_t[]){predicate, on_true, on_false}, 3);
+}
+
+int32_t lowering_convert(Lowering *lowering, int32_t value, PrimitiveType type) {
+  if (lowering_type(lowering, value) == type) return value;
+  return lowering_apply(lowering, HLO_CONVERT, type, &value, 1);
+}
+
+PrimitiveType lowering_type(const Lowering *lowering, int32_t value) {
+  return lowering->values.data[value].type;
+}
+
+/* --- folds and stages --- */
+
+static int32_t real_accumulator(Lowering *lowering, int32_t fold, bool final) {
+  KernelValue value = blank_value(KERNEL_ACCUMULATOR, type_complex_part(lowering->folds.data[fold].type));
+  value.fold = fold;
+  value.params[0] = final;
+  return share_value(lowering, value);
+}
+
+int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final) {
+  PrimitiveType type = lowering->folds.data[fold].type;
+  int32_t re = real_accumulator(lowering, fold, final);
+  if (!type_is_complex(type)) return re;
+  return lowering_complex(lowering, type, re, real_accumulator(lowering, fold + 1, final));
+}
+
+/* A complex fold is two, of which the second follows the first. */
+static int fold_part_count(const Lowering *lowering, int32_t fold) {
+  return type_is_complex(lowering->folds.data[fold].type) ? 2 : 1;
+}
+
+int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed) {
+  int32_t fold = (int32_t)lowering->folds.count;
+  for (int part = 0; part < (type_is_complex(type) ? 2 : 1); part++) {
+    KernelFold half = {.type = type, .stage = stage, .next = -1};
+    half.seed = type_is_complex(type) ? lowering_part(lowering, seed, part) : seed;
+    array_push(&lowering->folds, lowering->arena, half);
+  }
+  return fold;
+}
+
+/* The identity of an associative, commutative opcode; false when |opcode| is none for |type|. */
+static bool identity_of(HloOpcode opcode, PrimitiveType type, double *out_identity) {
+  bool is_float = type_is_float(type);
+  if (type == TYPE_F8E8M0FNU && opcode != HLO_MULTIPLY) return false; /* has neither zero nor negative numbers */
+  double most = is_float && !float_has_infinity(type) ? float_max(type) : __builtin_inf();
+  switch (opcode) {
+    case HLO_ADD: *out_identity = is_float ? -0.0 : 0; return type != TYPE_PRED;
+    case HLO_MULTIPLY: *out_identity = 1; return type != TYPE_PRED;
+    case HLO_MAXIMUM: *out_identity = -most; return true;
+    case HLO_MINIMUM: *out_identity = most; return true;
+    case HLO_OR:
+    case HLO_XOR: *out_identity = 0; return true;
+    case HLO_AND: *out_identity = -1; return true;
+    default: return false;
+  }
+}
+
+static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveType type, double identity) {
+  if (type_is_float(type)) return lowering_constant_double(lowering, type, identity);
+  if (type == TYPE_PRED) {
+    bool truth = opcode == HLO_AND || opcode == HLO_MINIMUM;
+    return lowering_constant_int(lowering, type, truth);
+  }
+  if (identity != identity + 1 && identity != identity - 1)
+    return lowering_constant_int(lowering, type, (int64_t)identity);
+  /* the least or greatest integer of the type */
+  int bits = type_bits(type);
+  uint64_t top = UINT64_C(1) << (bits - 1);
+  bool is_signed = type_is_signed(type);
+  uint64_t greatest = is_signed ? top - 1 : top - 1 + top, least = is_signed ? ~(top - 1) : 0;
+  return lowering_constant_int(lowering, type, (int64_t)(identity > 0 ? greatest : least));
+}
+
+int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type) {
+  double identity;
+  if (type_is_complex(type)) { /* 1 is none of products: inf·(1 + 0i) has a NaN */
+    if (opcode != HLO_ADD) return -1;
+    int32_t part = lowering_identity(lowering, opcode, type_complex_part(type));
+    return lowering_complex(lowering, type, part, part);
+  }
+  return identity_of(opcode, type, &identity) ? identity_value(lowering, opcode, type, identity) : -1;
+}
+
+/* Whether |value| reads an accumulator as it is within its stage (a final value is a value like any other).  Operands
+ * stand before what reads them, so one sweep over all values answers; a walk over the graph would visit shared operands
+ * again and again. */
+static bool reads_accumulator(const Lowering *lowering, int32_t value) {
+  bool *reads = ARENA_NEW_ARRAY(lowering->arena, bool, value + 1);
+  for (int32_t v = 0; v <= value; v++) {
+    const KernelValue *info = &lowering->values.data[v];
+    reads[v] = info->kind == KERNEL_ACCUMULATOR && info->params[0] == 0;
+    for (int i = 0; i < info->operand_count; i++) reads[v] |= reads[info->operands[i]];
+  }
+  return reads[value];
+}
+
+/* next = op(acc, x) or op(x, acc), x free of every accumulator of the stage. */
+static bool fold_opcode(const Lowering *lowering, int32_t fold, int32_t next, HloOpcode *out_opcode) {
+  const KernelValue *value = &lowering->values.data[next];
+  if (value->kind != KERNEL_APPLY || value->operand_count != 2) return false;
+  const KernelValue *left = &lowering->values.data[value->operands[0]];
+  const KernelValue *right = &lowering->values.data[value->operands[1]];
+  bool on_left = left->kind == KERNEL_ACCUMULATOR && left->fold == fold;
+  bool on_right = right->kind == KERNEL_ACCUMULATOR && right->fold == fold;
+  if (on_left == on_right) return false;
+  int32_t other = value->operands[on_left ? 1 : 0];
+  if (reads_accumulator(lowering, other)) return false;
+  *out_opcode = value->opcode;
+  return true;
+}
+
+void lowering_set_fold_next(Lowering *lowering, int32_t fold, int32_t next) {
+  int parts = fold_part_count(lowering, fold);
+  for (int part = 0; part < parts; part++) {
+    lowering->folds.data[fold + part].next = parts == 1 ? next : lowering_part(lowering, next, part);
+  }
+}
+
+void lowering_set_fold_seed(Lowering *lowering, int32_t fold, int32_t seed) {
+  int parts = fold_part_count(lowering, fold);
+  for (int part = 0; part < parts; part++) {
+    lowering->folds.data[fold + part].seed = parts == 1 ? seed : lowering_part(lowering, seed, part);
+  }
+}
+
+void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next) {
+  lowering_set_fold_next(lowering, fold, next);
+  for (int part = 0; part < fold_part_count(lowering, fold); part++) {
+    PrimitiveType type = type_complex_part(lowering->folds.data[fold + part].type);
+    HloOpcode opcode;
+    double identity;
+    if (!fold_opcode(lowering, fold + part, lowering->folds.data[fold + part].next, &opcode)) continue;
+    if (!identity_of(opcode, type, &identity)) continue;
+    int32_t seed = identity_value(lowering, opcode, type, identity);
+    lowering->folds.data[fold + part].reassociable = true;
+    lowering->folds.data[fold + part].seed = seed;
+  }
+}
+
+void lowering_finish_scan(Lowering *lowering, int32_t fold, int32_t next) {
+  lowering_set_fold_next(lowering, fold, next);
+  for (int part = 0; part < fold_part_count(lowering, fold); part++) {
+    KernelFold *half = &lowering->folds.data[fold + part];
+    HloOpcode opcode;
+    double identity;
+    half->is_scan = fold_opcode(lowering, fold + part, half->next, &opcode) &&
+                    identity_of(opcode, type_complex_part(half->type), &identity);
+  }
+}
+
+int lowering_begin_stage(Lowering *lowering) {
+  array_push(&lowering->stages, lowering->arena, ((LoweringStage){0}));
+  lowering->current_stage = (int)lowering->stages.count - 1;
+  return lowering->current_stage;
+}
+
+void lowering_end_stage(Lowering *lowering, int stage, int outer_stage) {
+  array_push(&lowering->stage_order, lowering->arena, stage);
+  lowering->current_stage = outer_stage;
+}
+
+void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store) {
+  bool is_complex = type_is_complex(lowering->buffers.data[store->buffer].type);
+  bool has_parts = is_complex && type_is_complex(lowering_type(lowering, store->value));
+  for (int part = 0; part < 2; part++) {
+    KernelStore half = *store;
+    if (has_parts) half.value = lowering_part(lowering, store->value, part);
+    if (is_complex) half.address = lowering_part_address(lowering, store->address, part);
+    bool is_wanted = has_parts || part == (is_complex ? lowering->sum_part : 0);
+    if (is_wanted) array_push(&lowering->stages.data[stage].stores, lowering->arena, half);
+  }
+}
+
+void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store_count) {
+  int outer = lowering->current_stage, stage = lowering_begin_stage(lowering);
+  for (int i = 0; i < store_count; i++) lowering_add_store(lowering, stage, &stores[i]);
+  lowering_end_stage(lowering, stage, outer);
+}
+
+/* --- run-time indices --- */
+
+IndexExpr lowering_raw_index(Lowering *lowering, int32_t value) {
+  return index_value(&lowering->space, lowering_convert(lowering, value, TYPE_S64), INT32_MIN, INT32_MAX);
+}
+
+IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper) {
+  if (upper <= 0) return index_constant(0);
+  if (lowering_type(lowering, value) == TYPE_U64) { /* what s64 cannot hold is large, not negative */
+    int32_t operands[2] = {value, lowering_constant_int(lowering, TYPE_U64, upper)};
+    value = lowering_apply(lowering, HLO_MINIMUM, TYPE_U64, operands, 2);
+  }
+  int32_t wide = lowering_convert(lowering, value, TYPE_S64);
+  int32_t bounds[2] = {lowering_constant_int(lowering, TYPE_S64, 0), lowering_constant_int(lowering, TYPE_S64, upper)};
+  int32_t clamped = lowering_apply(lowering, HLO_CLAMP, TYPE_S64, (int32_t[]){bounds[0], wide, bounds[1]}, 3);
+  return index_value(&lowering->space, clamped, 0, upper);
+}

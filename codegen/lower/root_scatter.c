@@ -1,0 +1,94 @@
+/* scatter: updates are combined, one after the other, into a result that starts as a copy of the operand (in place). */
+#include "codegen/lower/lowering_internal.h"
+
+#define MAX_SCATTER_OPERANDS 16
+
+typedef struct ScatterDims {
+  Int64List window, inserted, scatter_map, input_batching, indices_batching;
+  int64_t index_vector_dim;
+} ScatterDims;
+
+/* The index into the operand that update element |update| goes to, and the predicate under which the whole window lies
+ * inside. */
+static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, const HloInstruction *indices,
+                             const ScatterDims *dims, const Shape *operand, const Shape *updates,
+                             const IndexExpr *update, IndexExpr *out_index, int32_t *out_predicate) {
+  (void)scatter;
+  IndexExpr batch[MAX_RANK];
+  for (int i = 0, next = 0; i < updates->rank; i++) {
+    if (lowering_list_find(dims->window, i) < 0) batch[next++] = update[i];
+  }
+  *out_predicate = -1;
+  int window_next = 0;
+  for (int d = 0; d < operand->rank; d++) {
+    int64_t batching = lowering_list_find(dims->input_batching, d),
+            component = lowering_list_find(dims->scatter_map, d);
+    int64_t extent = 1;
+    out_index[d] = index_constant(0);
+    if (batching >= 0) {
+      int64_t dim = dims->indices_batching.data[batching];
+      out_index[d] = batch[dim - (dim > dims->index_vector_dim ? 1 : 0)];
+      continue;
+    }
+    if (lowering_list_find(dims->inserted, d) < 0) {
+      int64_t window_dim = dims->window.data[window_next++];
+      extent = updates->dims[window_dim];
+      out_index[d] = update[window_dim];
+    }
+    if (component < 0) continue;
+    int32_t start;
+    RETURN_IF_ERROR(lower_index_component(lowering, indices, batch, dims->index_vector_dim, component, &start));
+    IndexExpr raw = lowering_raw_index(lowering, start);
+    int32_t fits = lowering_in_range(lowering, raw, 0, operand->dims[d] - extent + 1);
+    *out_predicate = lowering_and(lowering, *out_predicate, fits);
+    out_index[d] = index_add(&lowering->space, out_index[d], raw);
+  }
+  return STATUS_OK;
+}
+
+Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
+  int count = scatter->operand_count / 2;
+  if (count > MAX_SCATTER_OPERANDS) {
+    return diag_error(lowering->diag, STATUS_UNSUPPORTED, scatter->loc, "unsupported-op",
+                      "'scatter' of more than %d arrays", MAX_SCATTER_OPERANDS);
+  }
+  const HloInstruction *indices = scatter->operands[count];
+  const Shape *operand = scatter->operands[0]->shape, *updates = scatter->operands[count + 1]->shape;
+  ScatterDims dims = {
+      .window = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS),
+      .inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS),
+      .scatter_map = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),
+      .input_batching = hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS),
+      .indices_batching = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS),
+      .index_vector_dim = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0),
+  };
+  bool unique = hlo_instruction_bool(scatter, HLO_ATTR_UNIQUE_INDICES, false);
+  IndexExpr update[MAX_RANK], target[MAX_RANK];
+  for (int pass = 0; pass < 2; pass++) { /* scatter dims outside, in order; window dims inside */
+    for (int i = 0; i < updates->rank; i++) {
+      bool is_window = lowering_list_find(dims.window, i) >= 0;
+      if (is_window != (pass == 1)) continue;
+      KernelDimKind kind = is_window || unique ? KERNEL_PARALLEL : KERNEL_SEQUENTIAL;
+      update[i] = lowering_dim(lowering, updates->dims[i], kind, KERNEL_OUTER);
+    }
+  }
+  if (lowering->is_empty) return STATUS_OK;
+  int32_t predicate, arguments[2 * MAX_SCATTER_OPERANDS], results[MAX_SCATTER_OPERANDS];
+  RETURN_IF_ERROR(scatter_target(lowering, scatter, indices, &dims, operand, updates, update, target, &predicate));
+  KernelStore stores[MAX_SCATTER_OPERANDS];
+  for (int i = 0; i < count; i++) {
+    int node = lowering->result_node + i;
+    const Shape *leaf = shape_node(lowering->source->shape, node);
+    stores[i] = (KernelStore){lowering_buffer(lowering, KERNEL_IN_PLACE, -1, node, leaf),
+                              lowering_address(lowering, leaf, target), -1, predicate};
+    lowering->predicate = predicate;
+    arguments[i] = lowering_load(lowering, stores[i].buffer, stores[i].address);
+    lowering->predicate = -1;
+    RETURN_IF_ERROR(lower_element(lowering, scatter->operands[count + 1 + i], update, &arguments[count + i]));
+  }
+  const HloComputation *region = hlo_instruction_computation(scatter, HLO_ATTR_TO_APPLY);
+  RETURN_IF_ERROR(lower_region(lowering, region, arguments, 2 * count, results, count));
+  for (int i = 0; i < count; i++) stores[i].value = results[i];
+  lowering_add_stage(lowering, stores, count);
+  return STATUS_OK;
+}

@@ -1,0 +1,31 @@
+/* What a module takes at least on a machine, whatever the plan: the bytes that must cross to and from memory, and the
+ * work that its operations are.
+ *
+ * Each instruction counts once, and so does each round of a loop, as the totals of the Buffer map count Kernels.
+ *
+ * Bytes.  Arguments are read once and results written once, as far as the text alone shows: of an argument that only
+ * slices and gathers read, their bytes; nothing for what loops, branches and calls pass on.  A dot of M×K by K×N values
+ * with a Buffer of S values moves at least 2MNK/√S − 2S of them, in whatever order it is done (T. Smith, B. Lowery,
+ * J. Langou, R. van de Geijn: "A Tight I/O Lower Bound for Matrix Multiplication", 2017).  The module moves at least as
+ * much as its arguments and results are, and at least as much as its dots do.
+ *
+ * Work.  Lane-wise operations cost what the machine says, over the points that they differ at (what is broadcast is
+ * computed once); reductions apply their computation once to each element they read (those over windows no
+ * more often than there are elements on either side); dots and convolutions are their
+ * multiply-adds.  What only moves elements is a matter of addresses and costs nothing; nor does starting a command. */
+#ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
+#define XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
+
+#include "hlo/ir/hlo_module.h"
+#include "hlo/machine/stream/queue_simulation.h"
+
+typedef struct ModuleBound {
+  int64_t argument_bytes, result_bytes;
+  double dot_bytes;   /* 2MNK/√S − 2S, over all dots */
+  double work_cycles; /* of all operations */
+  QueueLimit limit;   /* the longest of the queues' shares and of memory's: the bound, in cycles */
+} ModuleBound;
+
+ModuleBound module_bound_find(const HloModule *module, const MachineDescription *machine);
+
+#endif

@@ -1,0 +1,184 @@
+#include "codegen/oncore/emit/module_plans.h"
+
+#include <inttypes.h>
+
+#include "codegen/oncore/emit/oncore_map.h"
+
+typedef ARRAY(StringView) NameArray;
+
+typedef struct PlanMaker {
+  Arena *arena;
+  const MachineDescription *machine;
+  const TilerOptions *options;
+  const WrittenPlans *written;
+  PlansDetail detail;
+  ARRAY(ModulePlan) plans;
+  ARRAY(NameArray) uses;           /* by plan */
+  ARRAY(int32_t) plan_of_identity; /* by identity of the Kernel, -1: none yet */
+} PlanMaker;
+
+static StringView name_of(PlanMaker *maker, const KernelVisit *visit) {
+  StringView name = visit->instruction->name;
+  if (visit->place == 0) return name;
+  return sv_from_cstring(arena_printf(maker->arena, "%.*s.%d", SV_ARG(name), visit->place));
+}
+
+static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name, DiagSink *diag) {
+  ModulePlan made = {0};
+  RETURN_IF_ERROR(
+      plan_for_kernel(maker->arena, kernel, name, maker->machine, maker->options, maker->written, diag, &made.plan));
+  if (maker->detail >= PLANS_PROVED) {
+    RETURN_IF_ERROR(plan_check(maker->arena, made.plan, maker->machine, diag, &made.verdict));
+    RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, diag));
+  }
+  if (maker->detail >= PLANS_COMPARED) {
+    made.alternatives = plan_alternatives_find(made.plan, maker->machine, maker->options);
+  }
+  array_push(&maker->plans, maker->arena, made);
+  array_push(&maker->uses, maker->arena, (NameArray){0});
+  return STATUS_OK;
+}
+
+static Status visit_kernel(void *self, const KernelVisit *visit, DiagSink *diag) {
+  PlanMaker *maker = self;
+  while (maker->plan_of_identity.count <= visit->use.identity) array_push(&maker->plan_of_identity, maker->arena, -1);
+  int32_t *number = &maker->plan_of_identity.data[visit->use.identity];
+  StringView name = name_of(maker, visit);
+  if (*number < 0) {
+    RETURN_IF_ERROR(make_plan(maker, visit->use.kernel, name, diag));
+    *number = (int32_t)maker->plans.count - 1;
+  }
+  array_push(&maker->uses.data[*number], maker->arena, name);
+  return STATUS_OK;
+}
+
+Status module_plans_make(Arena *arena, const HloModule *module, const MachineDescription *machine,
+                         const TilerOptions *options, const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
+                         ModulePlans *out_plans) {
+  PlanMaker maker = {.arena = arena, .machine = machine, .options = options, .written = written, .detail = detail};
+  KernelTable *kernels = kernel_table_create(arena);
+  RETURN_IF_ERROR(kernel_table_visit(kernels, module, true, diag, visit_kernel, &maker));
+  for (int64_t i = 0; i < maker.plans.count; i++) {
+    maker.plans.data[i].use_count = maker.uses.data[i].count;
+    maker.plans.data[i].uses = maker.uses.data[i].data;
+  }
+  *out_plans = (ModulePlans){.machine = machine,
+                             .detail = detail,
+                             .kernels = kernels,
+                             .count = (int32_t)maker.plans.count,
+                             .plans = maker.plans.data,
+                             .identity_count = (int32_t)maker.plan_of_identity.count,
+                             .plan_of_identity = maker.plan_of_identity.data,
+                             .bound = module_bound_find(module, machine)};
+  return STATUS_OK;
+}
+
+const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use) {
+  bool is_known = use->identity < plans->identity_count && plans->plan_of_identity[use->identity] >= 0;
+  return is_known ? plans->plans[plans->plan_of_identity[use->identity]].plan : NULL;
+}
+
+/* --- the map --- */
+
+typedef struct PlanTotals {
+  int64_t kernels, bytes, peak, edges;
+  double cycles, bound;
+} PlanTotals;
+
+static PlanTotals totals_of(const ModulePlans *plans) {
+  PlanTotals totals = {0};
+  for (int32_t i = 0; i < plans->count; i++) {
+    const ModulePlan *plan = &plans->plans[i];
+    double uses = (double)plan->use_count;
+    totals.kernels += plan->use_count;
+    totals.bytes += plan->verdict.simulation.memory_bytes * plan->use_count;
+    totals.edges += plan->verdict.hazards.edges * plan->use_count;
+    totals.cycles += plan->verdict.simulation.cycles * uses;
+    totals.bound += plan->verdict.bound.cycles * uses;
+    if (plan->verdict.footprint > totals.peak) totals.peak = plan->verdict.footprint;
+  }
+  return totals;
+}
+
+static double percent(double part, double whole) {
+  return whole > 0 ? 100 * part / whole : 100;
+}
+
+static void print_bound(StringBuilder *out, const ModulePlans *plans, double cycles) {
+  Arena *scratch = arena_create();
+  const ModuleBound *bound = &plans->bound;
+  sb_printf(out, "  the module: %" PRId64 " bytes of arguments and %" PRId64 " of results", bound->argument_bytes,
+            bound->result_bytes);
+  if (bound->dot_bytes > 0) sb_printf(out, ", %.0f bytes for its dots", bound->dot_bytes);
+  sb_printf(out, ", %.0f cycles of operations\n", bound->work_cycles);
+  sb_printf(out, "  bound %.0f cycles (limited by %s), efficiency %.1f %%\n", bound->limit.cycles,
+            queue_limit_text(scratch, plans->machine, &bound->limit), percent(bound->limit.cycles, cycles));
+  arena_destroy(scratch);
+}
+
+void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
+  PlanTotals totals = totals_of(plans);
+  sb_printf(out, "\non-core Buffer of %.*s\n\n", SV_ARG(plans->machine->name));
+  sb_printf(out, "  %" PRId64 " kernels, %d of them different; peak %" PRId64 " of %" PRId64 " bytes\n", totals.kernels,
+            plans->count, totals.peak, machine_buffer_usable(plans->machine));
+  sb_printf(out,
+            "  each kernel once: %.0f cycles simulated, %.0f at least for their commands; %" PRId64
+            " bytes moved, %" PRId64 " edges\n",
+            totals.cycles, totals.bound, totals.bytes, totals.edges);
+  print_bound(out, plans, totals.cycles);
+  for (int32_t i = 0; i < plans->count; i++) {
+    const ModulePlan *plan = &plans->plans[i];
+    sb_append_char(out, '\n');
+    oncore_map_text(out, plan->plan, &plan->verdict, plans->machine);
+    plan_alternatives_text(out, plan->plan, &plan->alternatives);
+    for (int64_t u = 1; u < plan->use_count; u++) {
+      sb_printf(out, "%s%.*s%s", u == 1 ? "  also     " : "", SV_ARG(plan->uses[u]),
+                u + 1 < plan->use_count ? ", " : "\n");
+    }
+  }
+}
+
+static void json_bound(JsonWriter *json, const ModulePlans *plans, double cycles) {
+  Arena *scratch = arena_create();
+  const ModuleBound *bound = &plans->bound;
+  json_key(json, "module_bound");
+  json_begin_object(json);
+  json_field_int(json, "argument_bytes", bound->argument_bytes);
+  json_field_int(json, "result_bytes", bound->result_bytes);
+  json_field_double(json, "dot_bytes", bound->dot_bytes);
+  json_field_double(json, "work_cycles", bound->work_cycles);
+  json_field_double(json, "cycles", bound->limit.cycles);
+  json_field_string(json, "limit", sv_from_cstring(queue_limit_text(scratch, plans->machine, &bound->limit)));
+  json_field_double(json, "efficiency", percent(bound->limit.cycles, cycles) / 100);
+  json_end_object(json);
+  arena_destroy(scratch);
+}
+
+void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
+  PlanTotals totals = totals_of(plans);
+  json_begin_object(json);
+  json_field_string(json, "machine", plans->machine->name);
+  json_field_int(json, "kernels", totals.kernels);
+  json_field_int(json, "peak_bytes", totals.peak);
+  json_field_double(json, "simulated_cycles", totals.cycles);
+  json_field_double(json, "bound_cycles", totals.bound);
+  json_field_int(json, "bytes_moved", totals.bytes);
+  json_field_int(json, "edges", totals.edges);
+  json_bound(json, plans, totals.cycles);
+  json_key(json, "plans");
+  json_begin_array(json);
+  for (int32_t i = 0; i < plans->count; i++) {
+    const ModulePlan *plan = &plans->plans[i];
+    json_begin_object(json);
+    json_key(json, "used_by");
+    json_begin_array(json);
+    for (int64_t u = 0; u < plan->use_count; u++) json_string(json, plan->uses[u]);
+    json_end_array(json);
+    json_key(json, "plan");
+    oncore_map_json(json, plan->plan, &plan->verdict, plans->machine);
+    plan_alternatives_json(json, &plan->alternatives);
+    json_end_object(json);
+  }
+  json_end_array(json);
+  json_end_object(json);
+}

@@ -1,0 +1,54 @@
+/* The plans of all Kernels of a module, made once: for code, plan files, the Buffer map and totals. */
+#ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_PLANS_H
+#define XLAC_CODEGEN_ONCORE_EMIT_MODULE_PLANS_H
+
+#include "base/json_writer.h"
+#include "codegen/lower/kernel_table.h"
+#include "codegen/oncore/emit/module_bound.h"
+#include "codegen/oncore/plan/plan_check.h"
+#include "codegen/oncore/tiling/plan_alternatives.h"
+#include "codegen/oncore/tiling/plan_choice.h"
+#include "hlo/ir/hlo_module.h"
+
+/* What is asked of each plan. */
+typedef enum PlansDetail {
+  PLANS_ALONE,   /* nothing */
+  PLANS_PROVED,  /* that it be proved and priced: ModulePlan.verdict */
+  PLANS_COMPARED /* what other Buffers and depths would give, besides: ModulePlan.alternatives */
+} PlansDetail;
+
+/* A plan and the instructions whose Kernels it serves. */
+typedef struct ModulePlan {
+  const Plan *plan;
+  PlanVerdict verdict;
+  PlanAlternatives alternatives;
+  int64_t use_count;
+  const StringView *uses; /* names of instructions, the plan's own first */
+} ModulePlan;
+
+typedef struct ModulePlans {
+  const MachineDescription *machine;
+  PlansDetail detail;
+  KernelTable *kernels; /* those the plans are for */
+  int32_t count;
+  const ModulePlan *plans; /* in order of their first use */
+  int32_t identity_count;
+  const int32_t *plan_of_identity; /* by KernelUse.identity: a number of |plans| */
+  ModuleBound bound;               /* of the module, whatever the plans */
+} ModulePlans;
+
+/* Plans of the scheduled |module|'s Kernels, equal ones once, by plan_for_kernel, |written| first (NULL: none); in
+ * |arena|.  With proofs, STATUS_INVALID when one has a fault (a bug of the tiler: reported as plan_verdict_report
+ * does); other errors as those of kernel_build, tiler_plan and plan_check. */
+MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const MachineDescription *machine,
+                                  const TilerOptions *options, const WrittenPlans *written, PlansDetail detail,
+                                  DiagSink *diag, ModulePlans *out_plans);
+
+/* The plan of a Kernel of |plans->kernels|; NULL: the scalar unit should have done its work. */
+const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use);
+
+/* The Buffer map of all of them (oncore_map.h), proved ones, with totals first. */
+void module_plans_map_text(StringBuilder *out, const ModulePlans *plans);
+void module_plans_map_json(JsonWriter *json, const ModulePlans *plans);
+
+#endif

@@ -1,0 +1,295 @@
+#include "codegen/oncore/emit/oncore_emitter.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/emit/kernel_emitter.h"
+#include "codegen/oncore/emit/oncore_internal.h"
+#include "codegen/point/kernel_point.h"
+#include "runtime/abi.h"
+
+#define PART_ALIGNMENT 64
+
+/* --- small pieces --- */
+
+LLVMValueRef oncore_word(const PlanEmitter *emitter, int64_t value) {
+  return LLVMConstInt(emitter->word, (unsigned long long)value, true);
+}
+
+static LLVMValueRef element_pointer(const PlanEmitter *emitter, LLVMTypeRef type, LLVMValueRef array, int64_t index) {
+  if (index == 0) return array;
+  LLVMValueRef at = oncore_word(emitter, index);
+  return LLVMBuildInBoundsGEP2(emitter->vec.builder, type, array, &at, 1, "");
+}
+
+LLVMValueRef oncore_load_element(const PlanEmitter *emitter, LLVMTypeRef type, LLVMValueRef array, int64_t index) {
+  return LLVMBuildLoad2(emitter->vec.builder, type, element_pointer(emitter, type, array, index), "");
+}
+
+void oncore_store_element(const PlanEmitter *emitter, LLVMValueRef value, LLVMValueRef array, int64_t index) {
+  LLVMBuildStore(emitter->vec.builder, value, element_pointer(emitter, LLVMTypeOf(value), array, index));
+}
+
+LLVMValueRef oncore_byte_pointer(const PlanEmitter *emitter, LLVMValueRef base, LLVMValueRef offset) {
+  return LLVMBuildGEP2(emitter->vec.builder, LLVMInt8TypeInContext(emitter->vec.context), base, &offset, 1, "");
+}
+
+LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, LLVMTypeRef result,
+                                 const LLVMTypeRef *parameters, unsigned count) {
+  LLVMTypeRef type = LLVMFunctionType(result, (LLVMTypeRef *)parameters, count, false);
+  LLVMValueRef function = LLVMAddFunction(emitter->vec.module, name, type);
+  LLVMSetLinkage(function, LLVMInternalLinkage);
+  unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(emitter->vec.context, kind, 0));
+  LLVMPositionBuilderAtEnd(emitter->vec.builder, LLVMAppendBasicBlockInContext(emitter->vec.context, function, ""));
+  return function;
+}
+
+/* --- tile Kernels --- */
+
+void oncore_call_tile(PlanEmitter *emitter, const Kernel *kernel, const TileCode *code, LLVMValueRef *pointers,
+                      LLVMValueRef scratch) {
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count + 3);
+  unsigned count = 0;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) arguments[count++] = pointers[b];
+  arguments[count++] = scratch;
+  if (code->code.chunk_limit > 1) {
+    arguments[count++] = oncore_word(emitter, 0);
+    arguments[count++] = oncore_word(emitter, code->code.piece_count);
+  }
+  LLVMValueRef function = code->code.function;
+  LLVMBuildCall2(emitter->vec.builder, LLVMGlobalGetValueType(function), function, arguments, count, "");
+}
+
+/* The function with its arguments in an array, so that whoever has recorded an instance can do it. */
+static LLVMValueRef emit_thunk(PlanEmitter *emitter, const Kernel *kernel, const TileCode *code, const char *name) {
+  LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
+  LLVMValueRef thunk = oncore_add_function(emitter, name, emitter->none, types, 2);
+  LLVMValueRef *pointers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count);
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    pointers[b] = oncore_load_element(emitter, emitter->pointer, LLVMGetParam(thunk, 0), b);
+  }
+  oncore_call_tile(emitter, kernel, code, pointers, LLVMGetParam(thunk, 1));
+  LLVMBuildRetVoid(emitter->vec.builder);
+  return thunk;
+}
+
+/* Equal Kernels are one function, whatever plan they are of. */
+static Status tile_code(PlanEmitter *emitter, const Kernel *kernel, DiagSink *diag, const TileCode **out_code) {
+  OncoreEmitter *owner = emitter->emitter;
+  StringBuilder text;
+  sb_init(&text, owner->arena);
+  kernel_print(&text, kernel);
+  TileCode *code = string_map_get(&owner->tiles, sb_view(&text));
+  if (code == NULL) {
+    code = ARENA_NEW(owner->arena, TileCode);
+    const char *name = arena_printf(owner->arena, "tile.%lld", (long long)owner->tile_count++);
+    RETURN_IF_ERROR(kernel_emit(&emitter->vec, kernel, name, diag, &code->code));
+    code->thunk = emit_thunk(emitter, kernel, code, arena_printf(owner->arena, "%s.call", name));
+    string_map_set(&owner->tiles, sb_view(&text), code);
+  }
+  *out_code = code;
+  return STATUS_OK;
+}
+
+/* --- commands --- */
+
+static void find_loops(PlanEmitter *emitter, const PlanCommand *command, CommandCode *code) {
+  for (int32_t l = command->loop; l >= 0; l = emitter->plan->loops[l].parent) code->loop_count++;
+  code->loops = ARENA_NEW_ARRAY(emitter->arena, int32_t, code->loop_count);
+  int32_t at = code->loop_count;
+  for (int32_t l = command->loop; l >= 0; l = emitter->plan->loops[l].parent) code->loops[--at] = l;
+}
+
+static Status make_command(PlanEmitter *emitter, int32_t number, DiagSink *diag) {
+  const PlanCommand *command = &emitter->plan->commands[number];
+  CommandCode *code = &emitter->commands[number];
+  if (command->verb == PLAN_BARRIER) {
+    return diag_error(diag, STATUS_UNSUPPORTED, command->loc, "unsupported-barrier",
+                      "barriers inside a plan have no code yet");
+  }
+  RETURN_IF_ERROR(
+      command_variants_build(emitter->arena, emitter->plan, command, emitter->emitter->machine, diag, &code->variants));
+  code->tiles = ARENA_NEW_ARRAY(emitter->arena, const TileCode *, code->variants.count);
+  for (int32_t v = 0; v < code->variants.count; v++) {
+    RETURN_IF_ERROR(tile_code(emitter, code->variants.variants[v].tile.kernel, diag, &code->tiles[v]));
+    emitter->scratch_bytes_per_queue = max_i64(emitter->scratch_bytes_per_queue, code->tiles[v]->code.scratch_bytes);
+  }
+  find_loops(emitter, command, code);
+  return STATUS_OK;
+}
+
+/* --- the plan's own function --- */
+
+/* Parts of the workspace: the Buffer, temporaries, scratch of each queue. */
+typedef struct PlanSpace {
+  int64_t *temporaries;
+  int64_t scratch, bytes;
+} PlanSpace;
+
+static PlanSpace lay_out(const PlanEmitter *emitter) {
+  const Plan *plan = emitter->plan;
+  PlanSpace space = {.temporaries = ARENA_NEW_ARRAY(emitter->arena, int64_t, plan->temporary_count)};
+  space.bytes = align_up(plan->buffer_bytes, PART_ALIGNMENT);
+  for (int64_t t = 0; t < plan->temporary_count; t++) {
+    space.temporaries[t] = space.bytes;
+    space.bytes += align_up(plan->temporary_bytes[t], PART_ALIGNMENT);
+  }
+  space.scratch = space.bytes;
+  space.bytes += emitter->scratch_bytes_per_queue * emitter->emitter->machine->queue_count;
+  return space;
+}
+
+/* Pointers of the Kernel's buffers are the first parameters. */
+static LLVMValueRef *buffer_pointers(const PlanEmitter *emitter, LLVMValueRef function, unsigned *out_count) {
+  const Kernel *kernel = emitter->plan->kernel;
+  LLVMValueRef *buffers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count);
+  *out_count = 0;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    bool is_bound = kernel->buffers[b].role != KERNEL_SCRATCH;
+    buffers[b] = is_bound ? LLVMGetParam(function, (*out_count)++) : LLVMConstNull(emitter->pointer);
+  }
+  return buffers;
+}
+
+/* What the scalar unit does at entry. */
+static void store_scalars(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef *buffers,
+                          LLVMValueRef scalars) {
+  KernelPoint point = kernel_point(&emitter->vec, emitter->plan->kernel, function, buffers, emitter->arena);
+  for (int32_t s = 0; s < emitter->plan->scalar_count; s++) {
+    oncore_store_element(emitter, point_value(&point, emitter->plan->scalars[s].value), scalars, s);
+  }
+}
+
+static LLVMValueRef make_context(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef workspace,
+                                 const PlanSpace *space, LLVMValueRef *buffers) {
+  const Plan *plan = emitter->plan;
+  int32_t object_count = plan_object_count(plan), buffer_count = plan->kernel->buffer_count;
+  LLVMValueRef context = plan_emit_room(emitter, CONTEXT_FIELD_COUNT), objects = plan_emit_room(emitter, object_count);
+  LLVMValueRef scalars = plan_emit_room(emitter, plan->scalar_count);
+  for (int32_t o = 0; o < object_count; o++) {
+    LLVMValueRef object =
+        o < buffer_count
+            ? buffers[o]
+            : oncore_byte_pointer(emitter, workspace, oncore_word(emitter, space->temporaries[o - buffer_count]));
+    oncore_store_element(emitter, object, objects, o);
+  }
+  store_scalars(emitter, function, buffers, scalars);
+  oncore_store_element(emitter, workspace, context, CONTEXT_BUFFER);
+  oncore_store_element(emitter, objects, context, CONTEXT_OBJECTS);
+  oncore_store_element(emitter, scalars, context, CONTEXT_SCALARS);
+  LLVMValueRef scratch = oncore_byte_pointer(emitter, workspace, oncore_word(emitter, space->scratch));
+  oncore_store_element(emitter, scratch, context, CONTEXT_SCRATCH);
+  return context;
+}
+
+static LLVMValueRef options_field(const PlanEmitter *emitter, LLVMTypeRef type, LLVMValueRef options, size_t offset) {
+  LLVMValueRef at = oncore_byte_pointer(emitter, options, oncore_word(emitter, (int64_t)offset));
+  return LLVMBuildLoad2(emitter->vec.builder, type, at, "");
+}
+
+static LLVMBasicBlockRef new_block(const PlanEmitter *emitter, LLVMValueRef function, const char *name) {
+  return LLVMAppendBasicBlockInContext(emitter->vec.context, function, name);
+}
+
+/* Options may be absent, or of a time before engines. */
+static void branch_to_engine(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef options,
+                             LLVMBasicBlockRef engine, LLVMBasicBlockRef run) {
+  LLVMBuilderRef builder = emitter->vec.builder;
+  LLVMBasicBlockRef given = new_block(emitter, function, ""), long_enough = new_block(emitter, function, "");
+  LLVMBuildCondBr(builder, LLVMBuildIsNull(builder, options, ""), run, given);
+  LLVMPositionBuilderAtEnd(builder, given);
+  LLVMValueRef size = options_field(emitter, emitter->word, options, offsetof(XlacRunOptions, struct_size));
+  LLVMValueRef needed = oncore_word(emitter, (int64_t)(offsetof(XlacRunOptions, oncore_data) + sizeof(void *)));
+  LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntULT, size, needed, ""), run, long_enough);
+  LLVMPositionBuilderAtEnd(builder, long_enough);
+  LLVMValueRef launch = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_launch));
+  LLVMBuildCondBr(builder, LLVMBuildIsNull(builder, launch, ""), run, engine);
+}
+
+static void launch(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef options, LLVMValueRef context,
+                   LLVMValueRef record, LLVMValueRef run_function) {
+  LLVMBuilderRef builder = emitter->vec.builder;
+  LLVMTypeRef status = LLVMInt32TypeInContext(emitter->vec.context);
+  LLVMBasicBlockRef engine = new_block(emitter, function, "engine"), run = new_block(emitter, function, "run");
+  branch_to_engine(emitter, function, options, engine, run);
+  LLVMPositionBuilderAtEnd(builder, engine);
+  LLVMTypeRef types[3] = {emitter->pointer, emitter->pointer, emitter->pointer};
+  LLVMValueRef callee = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_launch));
+  LLVMValueRef data = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_data));
+  LLVMValueRef arguments[3] = {data, record, context};
+  LLVMBuildRet(builder, LLVMBuildCall2(builder, LLVMFunctionType(status, types, 3, false), callee, arguments, 3, ""));
+  LLVMPositionBuilderAtEnd(builder, run);
+  LLVMBuildCall2(builder, LLVMGlobalGetValueType(run_function), run_function, &context, 1, "");
+  LLVMBuildRet(builder, LLVMConstInt(status, 0, false));
+}
+
+static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMValueRef run_function,
+                               int64_t *out_scratch_bytes) {
+  const Kernel *kernel = emitter->plan->kernel;
+  LLVMTypeRef *types = ARENA_NEW_ARRAY(emitter->arena, LLVMTypeRef, kernel->buffer_count + 2);
+  unsigned count = 0;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (kernel->buffers[b].role != KERNEL_SCRATCH) types[count++] = emitter->pointer;
+  }
+  types[count++] = emitter->pointer;
+  types[count++] = emitter->pointer;
+  LLVMTypeRef status = LLVMInt32TypeInContext(emitter->vec.context);
+  LLVMValueRef function = oncore_add_function(emitter, emitter->name, status, types, count);
+  LLVMValueRef *buffers = buffer_pointers(emitter, function, &count);
+  PlanSpace space = lay_out(emitter);
+  LLVMValueRef context = make_context(emitter, function, LLVMGetParam(function, count), &space, buffers);
+  launch(emitter, function, LLVMGetParam(function, count + 1), context, record, run_function);
+  *out_scratch_bytes = space.bytes;
+  return function;
+}
+
+/* --- all of it --- */
+
+Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const char *name, DiagSink *diag,
+                        LLVMValueRef *out_function, int64_t *out_scratch_bytes) {
+  PlanEmitter emitter = {.emitter = owner, .arena = owner->arena, .vec = *vec, .plan = plan, .name = name};
+  emitter.pointer = LLVMPointerTypeInContext(vec->context, 0);
+  emitter.word = LLVMInt64TypeInContext(vec->context);
+  emitter.none = LLVMVoidTypeInContext(vec->context);
+  emitter.commands = ARENA_NEW_ARRAY(owner->arena, CommandCode, plan->command_count);
+  for (int32_t c = 0; c < plan->command_count; c++) RETURN_IF_ERROR(make_command(&emitter, c, diag));
+  for (int32_t c = 0; c < plan->command_count; c++) emitter.commands[c].function = plan_emit_command(&emitter, c);
+  PlanFunctions functions = {.run = plan_emit_run(&emitter), .trace = plan_emit_trace(&emitter)};
+  functions.queues = ARENA_NEW_ARRAY(owner->arena, LLVMValueRef, owner->machine->queue_count);
+  for (int32_t q = 0; q < owner->machine->queue_count; q++) functions.queues[q] = plan_emit_queue(&emitter, q);
+  LLVMValueRef record = plan_emit_record(&emitter, &functions);
+  *out_function = emit_entry(&emitter, record, functions.run, out_scratch_bytes);
+  LLVMClearInsertionPosition(vec->builder);
+  return STATUS_OK;
+}
+
+static Status emit_kernel(void *self, const VecBuilder *vec, const KernelUse *use, const char *name, DiagSink *diag,
+                          KernelCode *out_code) {
+  OncoreEmitter *emitter = self;
+  const Plan *plan = module_plans_of(emitter->plans, use);
+  const HloInstruction *source = use->kernel->source;
+  if (plan == NULL) {
+    return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-oncore",
+                      "'%.*s' has no rule in the scalar unit of a vector processor yet", SV_ARG(source->name));
+  }
+  *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1};
+  return oncore_emit_plan(emitter, vec, plan, name, diag, &out_code->function, &out_code->scratch_bytes);
+}
+
+OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
+  OncoreEmitter *emitter = ARENA_NEW(arena, OncoreEmitter);
+  *emitter = (OncoreEmitter){.arena = arena, .machine = plans->machine, .plans = plans};
+  oncore_emitter_begin_variant(emitter);
+  return emitter;
+}
+
+void oncore_emitter_begin_variant(OncoreEmitter *emitter) {
+  string_map_init(&emitter->tiles, emitter->arena);
+  emitter->tile_count = 0;
+}
+
+KernelCoder oncore_emitter_coder(OncoreEmitter *emitter) {
+  return (KernelCoder){emitter, emit_kernel};
+}

@@ -1,0 +1,37 @@
+/* Plans → LLVM functions.
+ *
+ * For each Kernel there is a function that sets up a kernel of a vector processor and gives it to the caller's engine,
+ * or, where there is none, runs it; and read-only data that describes it (XlacOncoreKernel in runtime/abi.h):
+ *
+ *   NAME         computes the plan's scalars, lays out objects, calls the engine or NAME.run
+ *   NAME.run     all commands in program order
+ *   NAME.QUEUE   one queue's commands, each waiting for its edges and published when it is complete
+ *   NAME.trace   tells of every command in program order
+ *   NAME.LABEL   one instance of a command: picks the variant, finds the tiles, does it
+ *   tile.N       what a command does, once for all that do the same
+ */
+#ifndef XLAC_CODEGEN_ONCORE_EMIT_ONCORE_EMITTER_H
+#define XLAC_CODEGEN_ONCORE_EMIT_ONCORE_EMITTER_H
+
+#include "codegen/emit/control_emitter.h"
+#include "codegen/oncore/emit/module_plans.h"
+
+typedef struct OncoreEmitter OncoreEmitter;
+
+/* For one module, with its plans; lives in |arena|. */
+OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans);
+
+/* From here on code is for another processor: functions are made anew. */
+void oncore_emitter_begin_variant(OncoreEmitter *emitter);
+
+/* What the control emitter asks: the code of each Kernel's plan. */
+KernelCoder oncore_emitter_coder(OncoreEmitter *emitter);
+
+/* The functions of |plan|, whose Kernel is known, under |name|; the first takes one pointer per buffer of the Kernel,
+ * those of role SCRATCH excepted, a pointer to |*out_scratch_bytes| bytes (64-byte aligned), which hold the Buffer,
+ * temporaries and scratch, and the run's options; it returns i32, 0 when all went well.  STATUS_UNSUPPORTED for what
+ * has no code. */
+MUST_USE Status oncore_emit_plan(OncoreEmitter *emitter, const VecBuilder *vec, const Plan *plan, const char *name,
+                                 DiagSink *diag, LLVMValueRef *out_function, int64_t *out_scratch_bytes);
+
+#endif

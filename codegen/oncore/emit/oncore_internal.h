@@ -1,0 +1,105 @@
+/* The state of emitting one plan. */
+#ifndef XLAC_CODEGEN_ONCORE_EMIT_ONCORE_INTERNAL_H
+#define XLAC_CODEGEN_ONCORE_EMIT_ONCORE_INTERNAL_H
+
+#include "base/hash_map.h"
+#include "codegen/oncore/emit/oncore_emitter.h"
+#include "codegen/oncore/plan/command_variants.h"
+
+/* The code of a tile Kernel. */
+typedef struct TileCode {
+  KernelCode code;
+  LLVMValueRef thunk; /* void (ptr pointers, ptr scratch) */
+} TileCode;
+
+struct OncoreEmitter {
+  Arena *arena;
+  const MachineDescription *machine;
+  const ModulePlans *plans;
+  StringMap tiles; /* text of a tile Kernel → TileCode, of this variant */
+  int64_t tile_count;
+};
+
+typedef struct CommandCode {
+  CommandVariants variants;
+  const TileCode **tiles; /* by variant */
+  int32_t loop_count;     /* around it */
+  int32_t *loops;         /* the outermost first */
+  LLVMValueRef function;  /* void (ptr context, i64 iteration of each loop) */
+} CommandCode;
+
+typedef struct PlanEmitter {
+  OncoreEmitter *emitter;
+  Arena *arena;
+  VecBuilder vec;
+  const Plan *plan;
+  const char *name;
+  CommandCode *commands;
+  int64_t scratch_bytes_per_queue;
+  LLVMTypeRef pointer, word, none; /* ptr, i64, void */
+} PlanEmitter;
+
+/* Fields of XlacOncoreContext and XlacOncoreSync by place. */
+enum { CONTEXT_BUFFER, CONTEXT_OBJECTS, CONTEXT_SCALARS, CONTEXT_SCRATCH, CONTEXT_FIELD_COUNT };
+enum { SYNC_DATA, SYNC_WAIT, SYNC_PUBLISH };
+
+/* --- small pieces (oncore_emitter.c) --- */
+
+LLVMValueRef oncore_word(const PlanEmitter *emitter, int64_t value);
+/* Element |index| of an array of pointers or words. */
+LLVMValueRef oncore_load_element(const PlanEmitter *emitter, LLVMTypeRef type, LLVMValueRef array, int64_t index);
+void oncore_store_element(const PlanEmitter *emitter, LLVMValueRef value, LLVMValueRef array, int64_t index);
+LLVMValueRef oncore_byte_pointer(const PlanEmitter *emitter, LLVMValueRef base, LLVMValueRef offset);
+/* An internal function with its first block, where the builder then stands. */
+LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, LLVMTypeRef result,
+                                 const LLVMTypeRef *parameters, unsigned count);
+
+/* All of a tile Kernel's work; |pointers| by buffer. */
+void oncore_call_tile(PlanEmitter *emitter, const Kernel *kernel, const TileCode *code, LLVMValueRef *pointers,
+                      LLVMValueRef scratch);
+
+/* --- one instance of a command (oncore_command.c) --- */
+
+/* Where an instance is: loops' iterations (by loop of the plan) and the context's parts. */
+typedef struct PlanPoint {
+  LLVMValueRef function;
+  LLVMValueRef *iterations;
+  LLVMValueRef context[CONTEXT_FIELD_COUNT];
+} PlanPoint;
+
+PlanPoint plan_point(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef context);
+
+/* Called once for each variant, at the place where it has been chosen: |pointers| by buffer of the tile Kernel, NULL
+ * for that of parameters; |parameters| stand in memory, NULL if there are none. */
+typedef struct VariantAction {
+  void *data;
+  void (*emit)(void *data, const PlanPoint *point, int32_t command, int32_t variant, LLVMValueRef *pointers,
+               LLVMValueRef parameters);
+} VariantAction;
+
+/* Picks the variant of |command| and does |action|; |room| is memory for parameters (plan_emit_room). */
+void plan_emit_instance(PlanEmitter *emitter, const PlanPoint *point, int32_t command, LLVMValueRef room,
+                        const VariantAction *action);
+/* At a function's beginning: room on the stack for |words| numbers or pointers; NULL for none. */
+LLVMValueRef plan_emit_room(const PlanEmitter *emitter, int64_t words);
+int64_t plan_parameter_count(const CommandCode *command);
+/* The function of |command| by itself. */
+LLVMValueRef plan_emit_command(PlanEmitter *emitter, int32_t command);
+
+/* --- loops over commands (oncore_walk.c) --- */
+
+LLVMValueRef plan_emit_run(PlanEmitter *emitter);
+LLVMValueRef plan_emit_queue(PlanEmitter *emitter, int32_t queue);
+LLVMValueRef plan_emit_trace(PlanEmitter *emitter);
+
+/* --- the description (oncore_record.c) --- */
+
+typedef struct PlanFunctions {
+  LLVMValueRef run, trace;
+  LLVMValueRef *queues; /* by queue of the machine */
+} PlanFunctions;
+
+/* A constant XlacOncoreKernel. */
+LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functions);
+
+#endif

@@ -1,0 +1,208 @@
+/* Functions that go through a plan's loops: all commands, one queue's, or what happens told to somebody. */
+#include "base/checked_math.h"
+#include "codegen/oncore/emit/oncore_internal.h"
+#include "codegen/oncore/plan/plan_wait.h"
+
+typedef struct PlanWalk {
+  PlanEmitter *emitter;
+  LLVMValueRef function;
+  LLVMValueRef *iterations; /* by loop */
+  int32_t queue;            /* the only one; -1: all */
+  void (*emit)(struct PlanWalk *walk, int32_t command);
+  const PlanPoint *point;       /* trace */
+  LLVMValueRef room, arguments; /* trace: on the stack */
+  LLVMValueRef mode;            /* of vec_flush_begin, where a thread enters; NULL elsewhere */
+} PlanWalk;
+
+static bool is_wanted(const PlanWalk *walk, int32_t command) {
+  return walk->queue < 0 || walk->emitter->plan->commands[command].queue == walk->queue;
+}
+
+static bool has_wanted(const PlanWalk *walk, const PlanBlock *block) {
+  for (int32_t i = 0; i < block->node_count; i++) {
+    const PlanNode *node = &block->nodes[i];
+    bool wanted = node->kind == PLAN_NODE_COMMAND ? is_wanted(walk, node->number)
+                                                  : has_wanted(walk, &walk->emitter->plan->loops[node->number].body);
+    if (wanted) return true;
+  }
+  return false;
+}
+
+static void walk_block(PlanWalk *walk, const PlanBlock *block);
+
+static void walk_loop(PlanWalk *walk, int32_t number) {
+  const PlanEmitter *emitter = walk->emitter;
+  const PlanLoop *loop = &emitter->plan->loops[number];
+  LLVMBuilderRef builder = emitter->vec.builder;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(builder);
+  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(emitter->vec.context, walk->function, "loop");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(emitter->vec.context, walk->function, "");
+  LLVMBuildBr(builder, body);
+  LLVMPositionBuilderAtEnd(builder, body);
+  LLVMValueRef iteration = LLVMBuildPhi(builder, emitter->word, ""), zero = oncore_word(emitter, 0);
+  LLVMAddIncoming(iteration, &zero, &before, 1);
+  walk->iterations[number] = iteration;
+  walk_block(walk, &loop->body);
+  LLVMValueRef next = LLVMBuildAdd(builder, iteration, oncore_word(emitter, 1), "");
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
+  LLVMAddIncoming(iteration, &next, &latch, 1);
+  LLVMValueRef ends = LLVMBuildICmp(builder, LLVMIntEQ, next, oncore_word(emitter, loop->trip_count), "");
+  LLVMBuildCondBr(builder, ends, behind, body);
+  LLVMPositionBuilderAtEnd(builder, behind);
+}
+
+static void walk_block(PlanWalk *walk, const PlanBlock *block) {
+  for (int32_t i = 0; i < block->node_count; i++) {
+    const PlanNode *node = &block->nodes[i];
+    if (node->kind == PLAN_NODE_COMMAND) {
+      if (is_wanted(walk, node->number)) walk->emit(walk, node->number);
+    } else if (has_wanted(walk, &walk->emitter->plan->loops[node->number].body)) {
+      walk_loop(walk, node->number);
+    }
+  }
+}
+
+static void walk_plan(PlanWalk *walk) {
+  PlanEmitter *emitter = walk->emitter;
+  if (walk->iterations == NULL) {
+    walk->iterations = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, emitter->plan->loop_count);
+  }
+  walk_block(walk, &emitter->plan->block);
+  vec_flush_end(&emitter->vec, walk->mode);
+  LLVMBuildRetVoid(emitter->vec.builder);
+}
+
+/* --- all commands --- */
+
+static void call_command(PlanWalk *walk, int32_t number) {
+  const PlanEmitter *emitter = walk->emitter;
+  const CommandCode *code = &emitter->commands[number];
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, code->loop_count + 1);
+  arguments[0] = LLVMGetParam(walk->function, 0);
+  for (int32_t i = 0; i < code->loop_count; i++) arguments[i + 1] = walk->iterations[code->loops[i]];
+  LLVMBuildCall2(emitter->vec.builder, LLVMGlobalGetValueType(code->function), code->function, arguments,
+                 (unsigned)code->loop_count + 1, "");
+}
+
+LLVMValueRef plan_emit_run(PlanEmitter *emitter) {
+  const char *name = arena_printf(emitter->arena, "%s.run", emitter->name);
+  PlanWalk walk = {.emitter = emitter, .queue = -1, .emit = call_command};
+  walk.function = oncore_add_function(emitter, name, emitter->none, &emitter->pointer, 1);
+  walk_plan(&walk);
+  return walk.function;
+}
+
+/* --- one queue --- */
+
+static LLVMValueRef wait_instance(const PlanWalk *walk, const PlanWait *wait) {
+  const PlanEmitter *emitter = walk->emitter;
+  LLVMBuilderRef builder = emitter->vec.builder;
+  LLVMValueRef instance = oncore_word(emitter, wait->constant);
+  for (int32_t l = 0; l < emitter->plan->loop_count; l++) {
+    if (wait->factors[l] == 0) continue;
+    LLVMValueRef part = LLVMBuildMul(builder, walk->iterations[l], oncore_word(emitter, wait->factors[l]), "");
+    instance = LLVMBuildAdd(builder, instance, part, "");
+  }
+  return instance;
+}
+
+/* plan_wait_count as code. */
+static LLVMValueRef wait_count(const PlanWalk *walk, const PlanWait *wait) {
+  const PlanEmitter *emitter = walk->emitter;
+  LLVMBuilderRef builder = emitter->vec.builder;
+  LLVMValueRef instance = wait_instance(walk, wait), count = oncore_word(emitter, wait->commands);
+  for (int32_t i = 0; i < wait->term_count; i++) {
+    const PlanWaitTerm *term = &wait->terms[i];
+    LLVMValueRef iteration = instance;
+    if (term->stride > 1) iteration = LLVMBuildUDiv(builder, iteration, oncore_word(emitter, term->stride), "");
+    if (i + 1 < wait->term_count)
+      iteration = LLVMBuildURem(builder, iteration, oncore_word(emitter, term->trip_count), "");
+    LLVMValueRef part = LLVMBuildMul(builder, iteration, oncore_word(emitter, term->commands), "");
+    count = LLVMBuildAdd(builder, count, part, "");
+  }
+  LLVMValueRef is_none = LLVMBuildICmp(builder, LLVMIntSLT, instance, oncore_word(emitter, 0), "");
+  return LLVMBuildSelect(builder, is_none, oncore_word(emitter, 0), count, "");
+}
+
+static void call_sync(PlanWalk *walk, int field, LLVMValueRef *arguments, unsigned count) {
+  const PlanEmitter *emitter = walk->emitter;
+  LLVMValueRef sync = LLVMGetParam(walk->function, 1);
+  LLVMTypeRef types[3] = {emitter->pointer, emitter->word, emitter->word};
+  LLVMValueRef callee = oncore_load_element(emitter, emitter->pointer, sync, field);
+  arguments[0] = oncore_load_element(emitter, emitter->pointer, sync, SYNC_DATA);
+  LLVMBuildCall2(emitter->vec.builder, LLVMFunctionType(emitter->none, types, count, false), callee, arguments, count,
+                 "");
+}
+
+static void wait_call_publish(PlanWalk *walk, int32_t number) {
+  PlanEmitter *emitter = walk->emitter;
+  const PlanCommand *command = &emitter->plan->commands[number];
+  for (int32_t e = 0; e < command->edge_count; e++) {
+    PlanWait wait = plan_wait_of_edge(emitter->arena, emitter->plan, command, &command->edges[e]);
+    LLVMValueRef arguments[3] = {NULL, oncore_word(emitter, wait.queue), wait_count(walk, &wait)};
+    call_sync(walk, SYNC_WAIT, arguments, 3);
+  }
+  call_command(walk, number);
+  LLVMValueRef arguments[2] = {NULL, oncore_word(emitter, command->queue)};
+  call_sync(walk, SYNC_PUBLISH, arguments, 2);
+}
+
+LLVMValueRef plan_emit_queue(PlanEmitter *emitter, int32_t queue) {
+  StringView queue_name = emitter->emitter->machine->queues[queue].name;
+  const char *name = arena_printf(emitter->arena, "%s.%.*s", emitter->name, SV_ARG(queue_name));
+  LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
+  PlanWalk walk = {.emitter = emitter, .queue = queue, .emit = wait_call_publish};
+  walk.function = oncore_add_function(emitter, name, emitter->none, types, 2);
+  walk.mode = vec_flush_begin(&emitter->vec);
+  walk_plan(&walk);
+  return walk.function;
+}
+
+/* --- the trace --- */
+
+static void record_variant(void *data, const PlanPoint *point, int32_t command, int32_t variant, LLVMValueRef *pointers,
+                           LLVMValueRef parameters) {
+  PlanWalk *walk = data;
+  const PlanEmitter *emitter = walk->emitter;
+  const TileKernel *tile = &emitter->commands[command].variants.variants[variant].tile;
+  for (int32_t b = 0; b < tile->kernel->buffer_count; b++) {
+    oncore_store_element(emitter, pointers[b], walk->arguments, b);
+  }
+  LLVMTypeRef types[5] = {emitter->pointer, emitter->word, emitter->word, emitter->pointer, emitter->pointer};
+  LLVMValueRef arguments[5] = {LLVMGetParam(point->function, 1), oncore_word(emitter, command),
+                               oncore_word(emitter, variant), walk->arguments, parameters};
+  LLVMBuildCall2(emitter->vec.builder, LLVMFunctionType(emitter->none, types, 5, false),
+                 LLVMGetParam(point->function, 2), arguments, 5, "");
+}
+
+static void trace_command(PlanWalk *walk, int32_t command) {
+  VariantAction record = {walk, record_variant};
+  plan_emit_instance(walk->emitter, walk->point, command, walk->room, &record);
+}
+
+static int64_t most_pointers(const CommandCode *command) {
+  int64_t most = 0;
+  for (int32_t v = 0; v < command->variants.count; v++) {
+    most = max_i64(most, command->variants.variants[v].tile.kernel->buffer_count);
+  }
+  return most;
+}
+
+LLVMValueRef plan_emit_trace(PlanEmitter *emitter) {
+  const char *name = arena_printf(emitter->arena, "%s.trace", emitter->name);
+  LLVMTypeRef types[3] = {emitter->pointer, emitter->pointer, emitter->pointer};
+  PlanWalk walk = {.emitter = emitter, .queue = -1, .emit = trace_command};
+  walk.function = oncore_add_function(emitter, name, emitter->none, types, 3);
+  int64_t parameter_count = 0, pointer_count = 0;
+  for (int32_t c = 0; c < emitter->plan->command_count; c++) {
+    parameter_count = max_i64(parameter_count, plan_parameter_count(&emitter->commands[c]));
+    pointer_count = max_i64(pointer_count, most_pointers(&emitter->commands[c]));
+  }
+  walk.room = plan_emit_room(emitter, parameter_count);
+  walk.arguments = plan_emit_room(emitter, pointer_count);
+  PlanPoint point = plan_point(emitter, walk.function, LLVMGetParam(walk.function, 0));
+  walk.point = &point;
+  walk.iterations = point.iterations;
+  walk_plan(&walk);
+  return walk.function;
+}

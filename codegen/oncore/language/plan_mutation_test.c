@@ -1,0 +1,459 @@
+/* check-plan against executions: printed plans are changed at random, and each is refused exactly when it leaves other
+ * results than the plan that was printed, in program order or in some order that its edges allow, or reads what nobody
+ * wrote (hlo/machine/oracle/byte_versions_testing.h).  What is refused for a line by itself (syntax, names, sizes,
+ * bounds, alignment) needs no execution and is counted by itself.
+ *
+ *   plan_mutation_test [COUNT [SEED]]      so many mutants instead of the few of 'make test' */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/file_io.h"
+#include "base/fixture_testing.h"
+#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/language/plan_mutator_testing.h"
+#include "codegen/oncore/language/written_plans.h"
+#include "codegen/oncore/plan/plan_printer.h"
+#include "codegen/oncore/plan/plan_stream.h"
+#include "hlo/machine/description/presets.h"
+#include "hlo/machine/oracle/byte_versions_testing.h"
+#include "parser/hlo_parser.h"
+#include "passes/pipeline/hlo_pass_pipeline.h"
+
+static int64_t mutant_count = 600;
+static uint64_t first_seed = 1;
+
+/* --- what is changed --- */
+
+typedef struct Subject {
+  const char *module_path;
+  const HloModule *module;
+  const MachineDescription *machine;
+  TilerOptions options;
+  StringView text;                /* one plan, as printed */
+  uint64_t left;                  /* provenance of its results */
+  const uint64_t *inputs, *names; /* of its commands */
+  int64_t command_count;
+} Subject;
+
+typedef ARRAY(Subject) SubjectArray;
+
+static const char *const module_paths[] = {
+    "testdata/codegen/oncore/elementwise.hlo",
+    "testdata/codegen/oncore/indices.hlo",
+    "testdata/codegen/oncore/loops.hlo",
+    "testdata/codegen/oncore/moves.hlo",
+    "testdata/codegen/oncore/products.hlo",
+    "testdata/codegen/oncore/reductions.hlo",
+    "testdata/codegen/oncore/rows.hlo",
+    "testdata/codegen/oncore/scatters.hlo",
+    "testdata/codegen/oncore/sorts.hlo",
+    "testdata/codegen/oncore/plans/Inputs/rows.hlo",
+    "testdata/codegen/oncore/plans/Inputs/long_rows.hlo",
+    "testdata/codegen/oncore/plans/Inputs/results.hlo",
+    "testdata/cases/norm_layers/module.hlo",
+    "testdata/cases/mlp_forward/module.hlo",
+    "testdata/cases/conv2d_basic/module.hlo",
+    "testdata/cases/gather_indexing/module.hlo",
+    "testdata/cases/scatter_indexing/module.hlo",
+    "testdata/cases/dynamic_slice_update/module.hlo",
+};
+enum { MODULES = sizeof module_paths / sizeof *module_paths };
+
+static const struct {
+  const char *name;
+  int32_t depth;
+  bool is_unordered; /* even commands of one queue need edges */
+} machines[] = {
+    {"vp-tiny", 0, false}, {"vp-tiny", 3, false}, {"vp-tiny", 0, true}, {"vp-ref", 0, false}, {"vp-ref", 3, false}};
+enum { MACHINES = sizeof machines / sizeof *machines };
+
+enum { MOST_COMMANDS = 400 };
+#define MOST_BYTES (INT64_C(1) << 20) /* read, by all commands of a plan */
+
+static const HloModule *load_module(Fixture *fixture, const char *path) {
+  SourceFile *file = ARENA_NEW(fixture->arena, SourceFile);
+  HloModule *module;
+  bool changed;
+  HloPipelineOptions options = {.pass_options = {.opt_level = 2}};
+  file->name = sv_from_cstring(path);
+  assert_int_equal(file_read(fixture->arena, path, &fixture->diag, &file->text), STATUS_OK);
+  assert_int_equal(hlo_parse_module(fixture->arena, shape_table_create(fixture->arena), file, &fixture->diag, &module),
+                   STATUS_OK);
+  HloPassPipeline *pipeline = hlo_standard_pipeline(fixture->arena, &options.pass_options);
+  assert_int_equal(hlo_pass_pipeline_run(pipeline, module, &options, &fixture->diag, &changed), STATUS_OK);
+  return module;
+}
+
+static const MachineDescription *load_machine(Fixture *fixture, const char *name, bool is_unordered) {
+  MachineDescription *machine = ARENA_NEW(fixture->arena, MachineDescription);
+  const MachinePreset *preset = machine_preset_find(sv_from_cstring(name));
+  assert_int_equal(machine_preset_parse(fixture->arena, preset, &fixture->diag, machine), STATUS_OK);
+  MachineQueue *queues = ARENA_COPY_ARRAY(fixture->arena, MachineQueue, machine->queues, machine->queue_count);
+  for (int32_t q = 0; q < machine->queue_count && is_unordered; q++) queues[q].complete = COMPLETE_UNORDERED;
+  machine->queues = queues;
+  return machine;
+}
+
+/* --- the oracle --- */
+
+/* What the commands of a stream do, and which they are: so many runs of a label. */
+typedef struct PlanWalk {
+  Arena *arena;
+  const Plan *plan;
+  int64_t *iterations, *scalars, *runs;
+  uint64_t *names;
+  ProvenanceCommand *commands;
+  int64_t count;
+} PlanWalk;
+
+static int64_t at_walk(const PlanWalk *walk, IndexExpr expr) {
+  return index_evaluate(&walk->plan->space, expr, walk->iterations, walk->scalars);
+}
+
+static uint64_t hash_range(const PlanWalk *walk, const PlanRange *range, uint64_t hash) {
+  int64_t left = range->is_ragged ? at_walk(walk, range->left) : range->extent;
+  hash = hash_combine(hash, (uint64_t)at_walk(walk, range->begin));
+  return hash_combine(hash, (uint64_t)(left < range->extent ? left : range->extent));
+}
+
+/* Whether the bytes of a part of memory are in ascending order what a dense tile has in ascending order. */
+static bool ascends(const PlanMemory *memory) {
+  int64_t inner = 1;
+  for (int32_t i = memory->rank - 1; i >= 0; i--) {
+    if (memory->extents[i] == 1) continue;
+    if (memory->strides[i] < inner) return false;
+    inner = memory->strides[i] * memory->extents[i];
+  }
+  return true;
+}
+
+/* A plain load or store copies, if not in order then as extents and strides say; the same element may be loaded to
+ * several places. */
+static ProvenanceCommand transfer_of(const PlanWalk *walk, const PlanRef *part) {
+  const PlanMemory *memory = &walk->plan->memories[part->number];
+  if (ascends(memory)) return (ProvenanceCommand){true, 0};
+  uint64_t hash = 2;
+  for (int32_t i = 0; i < memory->rank; i++) {
+    int64_t left = part->ranges[i].is_ragged ? at_walk(walk, part->ranges[i].left) : part->ranges[i].extent;
+    hash = hash_combine(hash, (uint64_t)(left < part->ranges[i].extent ? left : part->ranges[i].extent));
+    hash = hash_combine(hash, (uint64_t)memory->strides[i]);
+  }
+  return (ProvenanceCommand){false, hash};
+}
+
+/* Everything else is what it does in terms of the kernel, and for which points. */
+static ProvenanceCommand function_of(const PlanWalk *walk, const PlanCommand *command) {
+  if (command->verb == PLAN_LOAD && command->value < 0) return transfer_of(walk, &command->sources[0]);
+  if (command->verb == PLAN_STORE) return transfer_of(walk, &command->targets[0]);
+  const int64_t what[] = {command->value, command->first_stage, command->last_stage, command->keeps_accumulators,
+                          command->index_value};
+  uint64_t hash = 1;
+  for (int i = 0; i < 5; i++) hash = hash_combine(hash, (uint64_t)what[i]);
+  for (int32_t d = 0; command->points != NULL && d < walk->plan->kernel->dim_count; d++)
+    hash = hash_range(walk, &command->points[d], hash);
+  return (ProvenanceCommand){false, hash};
+}
+
+static void walk_block(PlanWalk *walk, const PlanBlock *block) {
+  for (int32_t i = 0; i < block->node_count; i++) {
+    int32_t number = block->nodes[i].number;
+    if (block->nodes[i].kind == PLAN_NODE_COMMAND) {
+      const PlanCommand *command = &walk->plan->commands[number];
+      uint64_t label = hash_bytes(command->label.data, command->label.size);
+      walk->names[walk->count] = hash_combine(label, (uint64_t)walk->runs[number]++);
+      walk->commands[walk->count++] = function_of(walk, command);
+      continue;
+    }
+    for (int64_t n = 0; n < walk->plan->loops[number].trip_count; n++) {
+      walk->iterations[number] = n;
+      walk_block(walk, &walk->plan->loops[number].body);
+    }
+    walk->iterations[number] = 0;
+  }
+}
+
+static PlanWalk walk_plan(Arena *arena, const Plan *plan, const CommandStream *stream) {
+  PlanWalk walk = {.arena = arena, .plan = plan};
+  walk.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
+  walk.scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
+  walk.runs = ARENA_NEW_ARRAY(arena, int64_t, plan->command_count);
+  walk.names = ARENA_NEW_ARRAY(arena, uint64_t, stream->commands.count);
+  walk.commands = ARENA_NEW_ARRAY(arena, ProvenanceCommand, stream->commands.count);
+  for (int32_t s = 0; s < plan->scalar_count; s++) walk.scalars[s] = plan->scalars[s].lower;
+  walk_block(&walk, &plan->block);
+  assert_int_equal(walk.count, stream->commands.count);
+  return walk;
+}
+
+typedef struct OracleVerdict {
+  bool is_wrong;
+  const char *reason;
+  bool *is_concerned; /* by command of the plan: a mistake may be told there */
+} OracleVerdict;
+
+static void concern(OracleVerdict *verdict, const CommandStream *stream, int32_t instance, const char *reason) {
+  if (instance >= 0) verdict->is_concerned[stream->commands.data[instance].label] = true;
+  if (!verdict->is_wrong) verdict->reason = reason;
+  verdict->is_wrong = true;
+}
+
+static int64_t find_name(const Subject *subject, uint64_t name) {
+  for (int64_t i = 0; i < subject->command_count; i++)
+    if (subject->names[i] == name) return i;
+  return -1;
+}
+
+/* Against the plan that was printed. */
+static void compare_provenance(Arena *arena, const Subject *subject, const Plan *plan, const CommandStream *stream,
+                               OracleVerdict *verdict) {
+  PlanWalk walk = walk_plan(arena, plan, stream);
+  uint64_t *inputs = ARENA_NEW_ARRAY(arena, uint64_t, stream->commands.count);
+  bool is_other = byte_versions_provenance(arena, stream, walk.commands, inputs) != subject->left;
+  for (int32_t i = 0; i < stream->commands.count && is_other; i++) {
+    bool is_near = i < subject->command_count && subject->names[i] == walk.names[i];
+    int64_t same = is_near ? i : find_name(subject, walk.names[i]);
+    if (same < 0 || subject->inputs[same] != inputs[i]) concern(verdict, stream, i, "reads something else");
+  }
+  if (is_other) concern(verdict, stream, -1, "stores elsewhere");
+}
+
+/* Pairs that may come the wrong way round, and who sees it when they do. */
+static void concern_pairs(Arena *arena, const ByteVersions *versions, OracleVerdict *verdict) {
+  enum { EXECUTED = 16 };
+  const CommandStream *stream = versions->stream;
+  const VersionPair *pairs;
+  int64_t count;
+  VersionDifference difference;
+  bool *readers = ARENA_NEW_ARRAY(arena, bool, stream->commands.count);
+  byte_versions_find_pairs(versions, arena, arena, &pairs, &count);
+  for (int64_t i = 0; i < count; i++) {
+    readers[pairs[i].first] = readers[pairs[i].second] = true;
+    for (int in_order = 0; in_order < 2 && i < EXECUTED; in_order++) {
+      Execution execution = byte_versions_directed_execution(versions, arena, arena, pairs[i], in_order == 1);
+      byte_versions_execute(versions, arena, execution, readers, &difference);
+    }
+  }
+  for (int64_t i = 0; i < stream->commands.count; i++)
+    if (readers[i]) verdict->is_concerned[stream->commands.data[i].label] = true;
+}
+
+static OracleVerdict ask_oracle(Arena *arena, const Subject *subject, const Plan *plan) {
+  CommandStream stream;
+  DiagSink diag;
+  ByteVersions versions;
+  VersionDifference difference;
+  OracleVerdict verdict = {.reason = "", .is_concerned = ARENA_NEW_ARRAY(arena, bool, plan->command_count)};
+  diag_sink_init(&diag, arena);
+  assert_int_equal(plan_stream_make(arena, plan, subject->machine, &diag, &stream), STATUS_OK);
+  byte_versions_init(&versions, arena, &stream, subject->machine);
+  if (byte_versions_uninitialised(&versions, &difference))
+    concern(&verdict, &stream, difference.reader, "reads what nobody wrote");
+  compare_provenance(arena, subject, plan, &stream, &verdict);
+  if (byte_versions_search(&versions, arena, &difference))
+    concern(&verdict, &stream, difference.reader, "gives something else in another order");
+  concern_pairs(arena, &versions, &verdict);
+  for (uint64_t run = 0; run < 2 && !verdict.is_wrong; run++) {
+    Execution execution = byte_versions_random_execution(&versions, arena, arena, run);
+    assert_true(byte_versions_allow(&versions, arena, execution));
+    assert_false(byte_versions_execute(&versions, arena, execution, NULL, &difference));
+  }
+  return verdict;
+}
+
+/* --- the checker --- */
+
+/* What needs more than the line to be seen. */
+static const char *const judged_codes[] = {"plan-race",        "plan-uninitialised", "plan-written-twice",
+                                           "plan-not-written", "plan-meaning",       "plan-own-operands"};
+
+static bool is_judged(const char *code) {
+  for (size_t i = 0; i < sizeof judged_codes / sizeof *judged_codes; i++)
+    if (strcmp(code, judged_codes[i]) == 0) return true;
+  return false;
+}
+
+typedef struct CheckerVerdict {
+  bool is_refused, is_plain; /* plain: for a line by itself */
+  const Plan *plan;
+  SourceFile file;
+  DiagSink diag;
+} CheckerVerdict;
+
+static void ask_checker(Arena *arena, const Subject *subject, StringView text, CheckerVerdict *out_verdict) {
+  WrittenPlans plans;
+  *out_verdict = (CheckerVerdict){.file = {SV("mutant.vplan"), text}};
+  diag_sink_init(&out_verdict->diag, arena);
+  Status status = written_plans_load(arena, subject->module, subject->machine, &out_verdict->file, &subject->options,
+                                     &out_verdict->diag, &plans);
+  out_verdict->is_refused = status != STATUS_OK;
+  assert_int_equal(out_verdict->is_refused, out_verdict->diag.error_count > 0);
+  for (const Diagnostic *told = out_verdict->diag.first; told != NULL; told = told->next) {
+    bool is_error = told->severity == SEVERITY_ERROR;
+    if (is_error) assert_true(told->loc.line > 0);
+    if (is_error && !is_judged(told->code)) out_verdict->is_plain = true;
+  }
+  if (plans.count > 0) out_verdict->plan = plans.plans[0].plan;
+}
+
+/* --- subjects --- */
+
+static bool is_small(Fixture *fixture, const Plan *plan, const MachineDescription *machine) {
+  Arena *scratch = arena_create();
+  CommandStream stream;
+  int64_t bytes = 0;
+  if (plan_instance_count(plan) <= MOST_COMMANDS) {
+    assert_int_equal(plan_stream_make(scratch, plan, machine, &fixture->diag, &stream), STATUS_OK);
+    for (int64_t k = 0; k < stream.accesses.count; k++) {
+      ByteBox box = command_stream_box(&stream, stream_access_box(stream.accesses.data[k]));
+      bytes += byte_box_run_count(&box) * box.bytes;
+    }
+  }
+  arena_destroy(scratch);
+  return bytes > 0 && bytes <= MOST_BYTES;
+}
+
+/* A printed plan is accepted, and right. */
+static void add_subject(Fixture *fixture, Subject subject, const Plan *plan, SubjectArray *subjects) {
+  StringBuilder text;
+  sb_init(&text, fixture->arena);
+  sb_printf(&text, "target %.*s\n", SV_ARG(subject.machine->name));
+  plan_print(&text, plan, subject.machine);
+  subject.text = sb_view(&text);
+  CheckerVerdict checked;
+  CommandStream stream;
+  ask_checker(fixture->arena, &subject, subject.text, &checked);
+  assert_false(checked.is_refused);
+  assert_int_equal(plan_stream_make(fixture->arena, checked.plan, subject.machine, &fixture->diag, &stream), STATUS_OK);
+  uint64_t *inputs = ARENA_NEW_ARRAY(fixture->arena, uint64_t, stream.commands.count);
+  PlanWalk walk = walk_plan(fixture->arena, checked.plan, &stream);
+  subject.left = byte_versions_provenance(fixture->arena, &stream, walk.commands, inputs);
+  subject.inputs = inputs;
+  subject.names = walk.names;
+  subject.command_count = stream.commands.count;
+  OracleVerdict verdict = ask_oracle(fixture->arena, &subject, checked.plan);
+  if (verdict.is_wrong) fail_msg("%s: a printed plan %s:\n%s", subject.module_path, verdict.reason, text.data);
+  array_push(subjects, fixture->arena, subject);
+}
+
+static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
+  for (int m = 0; m < MODULES; m++) {
+    const HloModule *module = load_module(fixture, module_paths[m]);
+    for (int t = 0; t < MACHINES; t++) {
+      const MachineDescription *machine = load_machine(fixture, machines[t].name, machines[t].is_unordered);
+      Subject subject = {.module_path = module_paths[m], .module = module, .machine = machine};
+      subject.options.pipeline_depth = machines[t].depth;
+      ModulePlans plans;
+      Status status = module_plans_make(fixture->arena, module, machine, &subject.options, NULL, PLANS_PROVED,
+                                        &fixture->diag, &plans);
+      /* three slots may not fit; of producers without order the language cannot say all edges */
+      if (status == STATUS_EXHAUSTED && machines[t].depth > 0) continue;
+      if (status == STATUS_UNSUPPORTED && machines[t].is_unordered) continue;
+      assert_int_equal(status, STATUS_OK);
+      for (int32_t p = 0; p < plans.count; p++)
+        if (is_small(fixture, plans.plans[p].plan, machine))
+          add_subject(fixture, subject, plans.plans[p].plan, subjects);
+    }
+  }
+}
+
+/* --- mutants --- */
+
+typedef struct Tally {
+  int64_t plain, refused, accepted;
+} Tally;
+
+static void show(const Subject *subject, StringView text, uint64_t seed, const CheckerVerdict *checked) {
+  fprintf(stderr, "mutant %" PRIu64 " of %s on %.*s:\n%.*s", seed, subject->module_path, SV_ARG(subject->machine->name),
+          SV_ARG(text));
+  for (const Diagnostic *told = checked->diag.first; told != NULL; told = told->next)
+    fprintf(stderr, "%u:%u: %s: %.*s\n", told->loc.line, told->loc.column, told->code, SV_ARG(told->message));
+}
+
+/* Each error stands at a line that was changed, or at a command that the executions show to be concerned, or at the
+ * result that they show to be another. */
+static bool is_well_placed(const Mutant *mutant, const CheckerVerdict *checked, const OracleVerdict *oracle) {
+  const Plan *plan = checked->plan;
+  for (const Diagnostic *told = checked->diag.first; told != NULL; told = told->next) {
+    if (told->severity != SEVERITY_ERROR) continue;
+    bool is_there = mutant->lines.data[told->loc.line - 1].is_changed;
+    for (int32_t c = 0; c < plan->command_count && !is_there; c++)
+      is_there = oracle->is_concerned[c] && plan->commands[c].loc.line == told->loc.line;
+    for (int32_t m = 0; m < plan->memory_count && !is_there; m++)
+      is_there = plan->memories[m].kind == PLAN_RESULT && plan->memories[m].loc.line == told->loc.line;
+    if (!is_there) return false;
+  }
+  return true;
+}
+
+static void judge_mutant(Arena *arena, const Subject *subject, const Mutant *mutant, uint64_t seed, Tally *tally) {
+  StringView text = mutant_text(mutant);
+  CheckerVerdict checked;
+  ask_checker(arena, subject, text, &checked);
+  if (checked.is_plain) {
+    tally->plain++;
+    return;
+  }
+  OracleVerdict oracle = ask_oracle(arena, subject, checked.plan);
+  if (oracle.is_wrong != checked.is_refused) {
+    show(subject, text, seed, &checked);
+    fail_msg("%s, and executions say: %s", checked.is_refused ? "refused" : "accepted",
+             oracle.is_wrong ? oracle.reason : "nothing changes");
+  }
+  if (checked.is_refused && !is_well_placed(mutant, &checked, &oracle)) {
+    show(subject, text, seed, &checked);
+    fail_msg("told at a line that has nothing to do with it");
+  }
+  if (checked.is_refused)
+    tally->refused++;
+  else
+    tally->accepted++;
+}
+
+/* For every second mutant one that suits the kind, if luck finds it. */
+static const Subject *pick_subject(const SubjectArray *subjects, const MutationKind *kind, uint64_t seed) {
+  enum { TRIES = 8 };
+  const Subject *subject = NULL;
+  uint64_t tries = seed % 2 == 0 ? TRIES : 1;
+  for (uint64_t i = 0; i < tries && (subject == NULL || !sv_contains(subject->text, sv_from_cstring(kind->suits))); i++)
+    subject = &subjects->data[hash_u64(seed * TRIES + i) % (uint64_t)subjects->count];
+  return subject;
+}
+
+static void mutants_are_refused_when_they_compute_something_else(void **state) {
+  Fixture *fixture = *state;
+  SubjectArray subjects = {0};
+  Tally tallies[MUTATION_KINDS] = {0}, all = {0};
+  load_subjects(fixture, &subjects);
+  assert_true(subjects.count > 50);
+  int64_t made = 0;
+  for (uint64_t seed = first_seed; made < mutant_count; seed++) {
+    Arena *arena = arena_create();
+    int kind = (int)(hash_u64(~seed) % MUTATION_KINDS);
+    const Subject *subject = pick_subject(&subjects, &mutation_kinds[kind], seed);
+    Mutant mutant = mutant_of(arena, subject->text, seed);
+    bool is_made = mutation_kinds[kind].change(&mutant);
+    /* some are changed twice, which may put right what was wrong */
+    if (is_made && mutant_draw(&mutant, 4) == 0) mutation_kinds[mutant_draw(&mutant, MUTATION_KINDS)].change(&mutant);
+    if (is_made) judge_mutant(arena, subject, &mutant, seed, &tallies[kind]);
+    made += is_made;
+    arena_destroy(arena);
+  }
+  printf("%-18s %8s %8s %8s\n", "", "accepted", "refused", "as text");
+  for (int k = 0; k < MUTATION_KINDS; k++) {
+    const Tally *tally = &tallies[k];
+    printf("%-18s %8" PRId64 " %8" PRId64 " %8" PRId64 "\n", mutation_kinds[k].name, tally->accepted, tally->refused,
+           tally->plain);
+    all = (Tally){all.plain + tally->plain, all.refused + tally->refused, all.accepted + tally->accepted};
+    assert_true(tally->refused * 20 > mutant_count / MUTATION_KINDS);
+  }
+  assert_true(all.accepted * 20 > mutant_count && all.plain * 2 < mutant_count);
+}
+
+int main(int argc, char **argv) {
+  if (argc > 1) mutant_count = strtoll(argv[1], NULL, 10);
+  if (argc > 2) first_seed = strtoull(argv[2], NULL, 10);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(mutants_are_refused_when_they_compute_something_else, create, destroy),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,37 @@
+/* Text in the plan language (docs/plan-language.md) → Plans. */
+#ifndef XLAC_CODEGEN_ONCORE_LANGUAGE_PLAN_PARSER_H
+#define XLAC_CODEGEN_ONCORE_LANGUAGE_PLAN_PARSER_H
+
+#include "codegen/oncore/plan/plan.h"
+#include "hlo/machine/description/machine_description.h"
+
+/* A Kernel and the name of its plan. */
+typedef struct PlanKernel {
+  StringView name;
+  const Kernel *kernel;
+} PlanKernel;
+
+typedef struct PlanFile {
+  StringView target; /* what the file says it is for; empty: nothing */
+  SourceLoc target_loc;
+  StringView digest; /* of the module and the machine it was printed for; empty: none given */
+  SourceLoc digest_loc;
+  int32_t count;
+  const Plan *const *plans; /* one per scope; without scopes one without a name, if there is anything */
+} PlanFile;
+
+/* The plans of |source| for |machine|; they, and what they point to, live in |arena|; names point into the source.  A
+ * scope is a plan of the Kernel of its name among |kernels|; without Kernels (|kernel_count| 0) any scope is read for
+ * itself, and what refers to Kernels is passed over.
+ *
+ * Tensors without an interval are placed, 'with', 'pipeline' and 'ahead' are resolved, and unless the plan says 'edges
+ * explicit' it gets the edges that it needs (plan_edges_complete).  Proved is nothing yet but what a sentence says by
+ * itself: names, shapes, intervals, alignment, ranges inside shapes, kinds of queues.
+ *
+ * STATUS_INVALID with one located diagnostic per mistake: "plan-syntax", "plan-name", "plan-interval",
+ * "plan-alignment", "plan-range", "plan-queue", "plan-kernel", …; STATUS_EXHAUSTED ("plan-space") where Tensors cannot
+ * be placed. */
+MUST_USE Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine,
+                           const PlanKernel *kernels, int32_t kernel_count, DiagSink *diag, PlanFile *out_file);
+
+#endif

@@ -1,0 +1,124 @@
+#include "codegen/oncore/language/written_plans.h"
+
+#include <inttypes.h>
+
+#include "base/hash_map.h"
+#include "codegen/lower/kernel_table.h"
+#include "codegen/oncore/language/plan_meaning.h"
+#include "codegen/oncore/language/plan_parser.h"
+#include "codegen/oncore/plan/plan_printer.h"
+
+/* --- the module's side --- */
+
+const char *plan_digest(Arena *arena, const HloModule *module, const MachineDescription *machine) {
+  Arena *scratch = arena_create();
+  StringBuilder text;
+  sb_init(&text, scratch);
+  machine_description_print(&text, machine);
+  hlo_module_print(&text, module, &HLO_PRINT_DEFAULT);
+  const char *digest = arena_printf(arena, "%016" PRIx64, hash_bytes(text.data, text.size));
+  arena_destroy(scratch);
+  return digest;
+}
+
+static Status check_digest(Arena *arena, const PlanFile *file, const HloModule *module,
+                           const MachineDescription *machine, DiagSink *diag) {
+  if (file->digest.size == 0) return STATUS_OK;
+  const char *expected = plan_digest(arena, module, machine);
+  if (sv_equal_cstring(file->digest, expected)) return STATUS_OK;
+  return diag_error(diag, STATUS_INVALID, file->digest_loc, "plan-stale",
+                    "the plan is for another module or machine: the digest of this one is %s", expected);
+}
+
+typedef struct KernelNames {
+  Arena *arena;
+  ARRAY(PlanKernel) kernels;
+} KernelNames;
+
+static Status collect_kernel(void *self, const KernelVisit *visit, DiagSink *diag) {
+  KernelNames *names = self;
+  (void)diag;
+  PlanKernel named = {visit->instruction->name, visit->use.kernel};
+  if (visit->place > 0) named.name = sv_printf(names->arena, "%.*s.%d", SV_ARG(named.name), visit->place);
+  array_push(&names->kernels, names->arena, named);
+  return STATUS_OK;
+}
+
+/* --- one plan --- */
+
+static double tiler_cycles(const Plan *plan, const MachineDescription *machine, const TilerOptions *options) {
+  Arena *scratch = arena_create();
+  DiagSink quiet;
+  diag_sink_init(&quiet, scratch);
+  const Plan *own;
+  PlanVerdict verdict = {0};
+  Status status = STATUS_UNSUPPORTED;
+  if (plan->kernel != NULL) status = tiler_plan(scratch, plan->kernel, plan->name, machine, options, &quiet, &own);
+  if (status == STATUS_OK) status = plan_check(scratch, own, machine, &quiet, &verdict);
+  double cycles = status == STATUS_OK ? verdict.simulation.cycles : 0;
+  arena_destroy(scratch);
+  return cycles;
+}
+
+static Status check_plan(Arena *arena, const MachineDescription *machine, const TilerOptions *options, DiagSink *diag,
+                         WrittenPlan *written) {
+  const Plan *plan = written->plan;
+  RETURN_IF_ERROR(plan_meaning_check(plan, diag));
+  RETURN_IF_ERROR(plan_check(arena, plan, machine, diag, &written->verdict));
+  RETURN_IF_ERROR(plan_verdict_report(plan, &written->verdict, diag));
+  written->own_cycles = tiler_cycles(plan, machine, options);
+  if (plan->kernel != NULL) written->kernel_text = kernel_text(arena, plan->kernel);
+  return STATUS_OK;
+}
+
+Status written_plans_load(Arena *arena, const HloModule *module, const MachineDescription *machine,
+                          const SourceFile *source, const TilerOptions *options, DiagSink *diag,
+                          WrittenPlans *out_plans) {
+  KernelNames names = {.arena = arena};
+  PlanFile file;
+  *out_plans = (WrittenPlans){0};
+  RETURN_IF_ERROR(kernel_table_visit(kernel_table_create(arena), module, true, diag, collect_kernel, &names));
+  RETURN_IF_ERROR(plan_parse(arena, source, machine, names.kernels.data, (int32_t)names.kernels.count, diag, &file));
+  RETURN_IF_ERROR(check_digest(arena, &file, module, machine, diag));
+  WrittenPlan *plans = ARENA_NEW_ARRAY(arena, WrittenPlan, file.count);
+  Status status = STATUS_OK;
+  for (int32_t p = 0; p < file.count; p++) {
+    plans[p].plan = file.plans[p];
+    Status checked = check_plan(arena, machine, options, diag, &plans[p]);
+    if (checked != STATUS_OK) status = checked;
+  }
+  *out_plans = (WrittenPlans){file.count, plans};
+  return status;
+}
+
+/* --- what is said of them --- */
+
+void written_plans_print(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine) {
+  for (int32_t p = 0; p < plans->count; p++) {
+    const WrittenPlan *written = &plans->plans[p];
+    StringView name = written->plan->name.size > 0 ? written->plan->name : SV("plan");
+    sb_printf(out, "%.*s: ", SV_ARG(name));
+    plan_verdict_print(out, &written->verdict, machine);
+    sb_printf(out, "; %" PRId64 " of %" PRId64 " bytes", written->verdict.footprint, written->plan->buffer_bytes);
+    if (written->own_cycles > 0) sb_printf(out, "; xlac's own plan takes %.0f cycles", written->own_cycles);
+    sb_append_char(out, '\n');
+  }
+}
+
+void written_plans_dump(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine) {
+  sb_printf(out, "target %.*s\n", SV_ARG(machine->name));
+  for (int32_t p = 0; p < plans->count; p++) {
+    sb_append_cstring(out, "\n");
+    plan_print(out, plans->plans[p].plan, machine);
+  }
+}
+
+void written_plans_warn(const WrittenPlans *plans, DiagSink *diag) {
+  for (int32_t p = 0; p < plans->count; p++) {
+    const WrittenPlan *written = &plans->plans[p];
+    double cycles = written->verdict.simulation.cycles;
+    if (written->own_cycles == 0 || cycles <= written->own_cycles) continue;
+    diag_warning(diag, NO_LOC, "plan-slower", "the plan of '%.*s' takes %.0f cycles, xlac's own would take %.0f",
+                 SV_ARG(written->plan->name), cycles, written->own_cycles);
+  }
+}

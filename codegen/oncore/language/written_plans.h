@@ -1,0 +1,25 @@
+/* Plans that a person wrote, or edited, for Kernels of a module: read, proved and priced. */
+#ifndef XLAC_CODEGEN_ONCORE_LANGUAGE_WRITTEN_PLANS_H
+#define XLAC_CODEGEN_ONCORE_LANGUAGE_WRITTEN_PLANS_H
+
+#include "codegen/oncore/tiling/plan_choice.h"
+#include "hlo/ir/hlo_module.h"
+
+/* The plans of |source| for the scheduled |module| on |machine|, in |arena|.  STATUS_INVALID with located diagnostics
+ * for whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program (plan_check.h), or
+ * because its digest is another module's or machine's ("plan-stale"). */
+MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const MachineDescription *machine,
+                                   const SourceFile *source, const TilerOptions *options, DiagSink *diag,
+                                   WrittenPlans *out_plans);
+
+/* One line per plan: cost, and what the tiler's own takes. */
+void written_plans_print(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);
+/* The plans as they were understood: every Tensor with its interval, every edge explicit. */
+void written_plans_dump(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);
+/* A warning ("plan-slower") for each that takes longer than the tiler's. */
+void written_plans_warn(const WrittenPlans *plans, DiagSink *diag);
+
+/* Of the module's text and the machine's: what a plan file is for. */
+const char *plan_digest(Arena *arena, const HloModule *module, const MachineDescription *machine);
+
+#endif

@@ -1,0 +1,86 @@
+/* The tiles that a command over part of a Kernel reads and writes.
+ *
+ * A command covers stages |first| to |last| of a Kernel for a range of points of each dim.  What it needs from a buffer
+ * is a tile: the values of one load for all points, stored densely along the load's axes.  Loads that read the same
+ * elements (equal addresses but for the names of dims walked over equal ranges) share a tile: the row that softmax
+ * reads in three stages is one. */
+#ifndef XLAC_CODEGEN_ONCORE_PLAN_ACCESS_H
+#define XLAC_CODEGEN_ONCORE_PLAN_ACCESS_H
+
+#include "codegen/oncore/plan/plan.h"
+
+typedef enum TileAccessKind {
+  TILE_LOAD,        /* values of load |value| */
+  TILE_STORE,       /* what store |store| of stage |stage| writes */
+  TILE_SCRATCH,     /* a row buffer: stored by an earlier or by this command, one row per point of the outer dims */
+  TILE_UPDATED,     /* all of a buffer that is updated at computed places (tile_is_updated), flat */
+  TILE_ACCUMULATOR, /* fold |fold|, one element per point of the outer dims */
+  TILE_INDEX        /* the run-time part of the address of load |value|, s64, in elements */
+} TileAccessKind;
+
+typedef struct TileAccess {
+  TileAccessKind kind;
+  int32_t value;        /* LOAD, INDEX: the first of the loads that share the tile */
+  int32_t stage, store; /* STORE */
+  int32_t fold;         /* ACCUMULATOR */
+  int32_t buffer;       /* of the Kernel; -1: ACCUMULATOR, INDEX */
+  PrimitiveType type;
+  bool is_read, is_written;
+  bool is_read_back; /* SCRATCH: written, and read by a later stage of the cover */
+  int32_t axis_count;
+  int32_t axes[KERNEL_MAX_DIMS]; /* dims of the Kernel, the tile's axes from outermost to innermost; UPDATED: none */
+} TileAccess;
+
+typedef struct TileAccesses {
+  int32_t count;
+  const TileAccess *accesses;
+} TileAccesses;
+
+/* The part of a Kernel that a command covers. */
+typedef struct TileCover {
+  const PlanRange *points; /* per dim */
+  int32_t first_stage, last_stage;
+  bool keeps_accumulators;
+  int32_t index_value; /* -1, or the load whose run-time address is what the command computes, and nothing else */
+} TileCover;
+
+/* The accesses of a cover.  Order, which is that of a command's sources and targets as well: first what is read: loads
+ * (by number of the first load), row buffers stored earlier (by buffer), accumulators (by fold); those that are both
+ * read and written stand among the targets only.  Then what is written: updated buffers, stores (by stage, then place),
+ * row buffers, accumulators, the index.  In |arena|. */
+TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover);
+
+/* Whether |buffer| is updated at places that only the values tell, or under a condition: a scatter.  Such a buffer is
+ * in the Buffer as a whole, from before the first to behind the last command, or slice by slice. */
+bool tile_is_updated(const Kernel *kernel, int32_t buffer);
+/* Whether |address| has only terms of dims and of starts that are known before the first command. */
+bool tile_address_is_linear(const Kernel *kernel, IndexExpr address);
+
+/* Elements that the Kernel's stores write to |buffer|, one for each point: less than it has where another Kernel makes
+ * the rest of a result, its imaginary parts. */
+int64_t tile_stored_elements(const Kernel *kernel, int32_t buffer);
+
+/* Axes of the tile of load |value|: the dims it depends on, those with larger strides first, then by number. */
+int32_t tile_load_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);
+
+/* Axes of the tile of a row buffer that is read or written at |address|: the outer dims, then the address's own. */
+int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_axes);
+
+/* The place of the tile that holds |value| (a load covered by |cover|) among |accesses|, -1 for none. */
+int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const TileAccesses *accesses, int32_t value);
+
+/* Whether |target| may take the bytes of |source|, both of |cover|: a load's elements and a store's, of which each is
+ * read before the one in its place is written, whatever the order of points. */
+bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
+                          const TileAccess *target);
+
+/* What it is follows from run-time values, also inside of a division or remainder. */
+bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom);
+
+/* Whether the address of load |value| has a run-time part that varies from point to point (a gather): it is loaded by a
+ * GATHERM with a tile of indices; one that does not vary is a matter of PlanScalars. */
+bool tile_load_is_gather(const Kernel *kernel, int32_t value);
+/* The dims on which that run-time part depends, in the order of tile_load_axes. */
+int32_t tile_index_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);
+
+#endif

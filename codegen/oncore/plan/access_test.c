@@ -1,0 +1,121 @@
+#include "codegen/oncore/plan/access.h"
+
+#include "codegen/oncore/emit/oncore_testing.h"
+
+/* All points of stages |first| to |last|. */
+static TileAccesses accesses_of(Fixture *fixture, const Kernel *kernel, int32_t first, int32_t last, bool keeps) {
+  PlanRange *points = ARENA_NEW_ARRAY(fixture->arena, PlanRange, kernel->dim_count);
+  for (int32_t d = 0; d < kernel->dim_count; d++) points[d] = plan_range_whole(kernel->dims[d].extent);
+  TileCover cover = {points, first, last, keeps, -1};
+  return tile_accesses(fixture->arena, kernel, &cover);
+}
+
+static int count_of(const TileAccesses *accesses, TileAccessKind kind, bool is_written) {
+  int count = 0;
+  for (int32_t i = 0; i < accesses->count; i++) {
+    count += accesses->accesses[i].kind == kind && accesses->accesses[i].is_written == is_written;
+  }
+  return count;
+}
+
+/* Softmax reads its row in several stages: one tile. */
+static void access_shares_equal_loads(void **state) {
+  const Kernel *kernel = make_kernel(*state, SOFTMAX("33", "70"));
+  int loads = 0;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    loads += kernel->values[v].kind == KERNEL_LOAD && kernel->buffers[kernel->values[v].buffer].role == KERNEL_OPERAND;
+  }
+  assert_true(loads > 1);
+  TileAccesses accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+  assert_int_equal(count_of(&accesses, TILE_LOAD, false), 1);
+  assert_int_equal(count_of(&accesses, TILE_STORE, true), 1);
+  assert_int_equal(count_of(&accesses, TILE_ACCUMULATOR, true), 0);
+}
+
+/* One stage alone: its folds are Tensors, and so is what earlier stages came to. */
+static void access_of_single_stage_has_accumulators(void **state) {
+  const Kernel *kernel = make_kernel(*state, SOFTMAX("33", "70"));
+  TileAccesses first = accesses_of(*state, kernel, 0, 0, true);
+  assert_int_equal(count_of(&first, TILE_LOAD, false), 1);
+  assert_int_equal(count_of(&first, TILE_ACCUMULATOR, true), 1);
+  assert_int_equal(count_of(&first, TILE_STORE, true), 0);
+  TileAccesses second = accesses_of(*state, kernel, 1, 1, true);
+  assert_int_equal(count_of(&second, TILE_ACCUMULATOR, false), 1);
+  assert_int_equal(count_of(&second, TILE_ACCUMULATOR, true), 1);
+  /* what is read comes first */
+  for (int32_t i = 1; i < second.count; i++) {
+    assert_true(second.accesses[i].is_written >= second.accesses[i - 1].is_written);
+  }
+}
+
+/* A tile's axes follow memory: larger strides outside, on either side. */
+static void access_axes_descend_by_stride(void **state) {
+  const Kernel *kernel = make_kernel(*state, TRANSPOSE("90", "110"));
+  TileAccesses accesses = accesses_of(*state, kernel, 0, 0, false);
+  assert_int_equal(accesses.count, 2);
+  const TileAccess *load = &accesses.accesses[0], *store = &accesses.accesses[1];
+  assert_int_equal(load->axis_count, 2);
+  assert_int_equal(store->axis_count, 2);
+  assert_int_equal(load->axes[0], store->axes[1]);
+  assert_int_equal(load->axes[1], store->axes[0]);
+  assert_int_equal(kernel->dims[load->axes[0]].extent, 90);
+}
+
+static void access_of_gather_needs_index(void **state) {
+  Fixture *fixture = *state;
+  const Kernel *kernel = make_kernel(fixture, GATHER);
+  int gathers = 0, value = -1;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind != KERNEL_LOAD || !tile_load_is_gather(kernel, v)) continue;
+    gathers++;
+    value = v;
+  }
+  assert_int_equal(gathers, 1);
+  int32_t axes[KERNEL_MAX_DIMS];
+  assert_int_equal(tile_load_axes(kernel, value, axes), 2);
+  assert_int_equal(tile_index_axes(kernel, value, axes), 1);
+  assert_int_equal(kernel->dims[axes[0]].extent, 70);
+  PlanRange points[KERNEL_MAX_DIMS] = {0};
+  points[axes[0]] = plan_range_whole(70);
+  TileCover cover = {points, 0, 0, false, value};
+  TileAccesses accesses = tile_accesses(fixture->arena, kernel, &cover);
+  assert_int_equal(accesses.count, 2);
+  assert_int_equal(accesses.accesses[0].type, TYPE_S32);
+  assert_int_equal(accesses.accesses[1].kind, TILE_INDEX);
+  assert_int_equal(accesses.accesses[1].type, TYPE_S64);
+}
+
+/* The result of a scatter is one Tensor for both reading and writing; places and updates are tiles. */
+static void access_of_scatter_updates_whole_buffer(void **state) {
+  const Kernel *kernel = make_kernel(*state, SCATTER);
+  TileAccesses accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+  assert_int_equal(count_of(&accesses, TILE_UPDATED, true), 1);
+  assert_int_equal(count_of(&accesses, TILE_LOAD, false), 2);
+  assert_int_equal(accesses.count, 3);
+  const TileAccess *updated = &accesses.accesses[2];
+  assert_true(updated->is_read);
+  assert_true(tile_is_updated(kernel, updated->buffer));
+  assert_int_equal(kernel->buffers[updated->buffer].element_count, 19 * 23);
+}
+
+/* A plain result is filled by its Kernel. */
+static void access_counts_stored_elements(void **state) {
+  const Kernel *kernel = make_kernel(*state, TRANSPOSE("90", "110"));
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    int64_t expected = kernel->buffers[b].role == KERNEL_RESULT ? 9900 : 0;
+    assert_int_equal(tile_stored_elements(kernel, b), expected);
+    assert_false(tile_is_updated(kernel, b));
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(access_shares_equal_loads, create, destroy),
+      cmocka_unit_test_setup_teardown(access_of_single_stage_has_accumulators, create, destroy),
+      cmocka_unit_test_setup_teardown(access_axes_descend_by_stride, create, destroy),
+      cmocka_unit_test_setup_teardown(access_of_gather_needs_index, create, destroy),
+      cmocka_unit_test_setup_teardown(access_of_scatter_updates_whole_buffer, create, destroy),
+      cmocka_unit_test_setup_teardown(access_counts_stored_elements, create, destroy),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

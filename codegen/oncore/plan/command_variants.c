@@ -1,0 +1,239 @@
+#include "codegen/oncore/plan/command_variants.h"
+
+#include "codegen/oncore/plan/tile_cost.h"
+#include "hlo/machine/description/machine_cost.h"
+
+/* --- objects --- */
+
+static bool is_temporary(const PlanMemory *memory) {
+  return memory->kind == PLAN_TEMPORARY;
+}
+
+int32_t plan_memory_object(const Plan *plan, int32_t memory) {
+  const PlanMemory *of = &plan->memories[memory];
+  return is_temporary(of) ? plan->kernel->buffer_count + of->number : of->number;
+}
+
+int32_t command_pointer_object(const Plan *plan, const TileKernel *tile, int32_t pointer) {
+  if (pointer == tile->parameter_buffer) return COMMAND_PARAMETERS;
+  const TilePointer *of = &tile->pointers[pointer];
+  return of->is_memory ? plan_memory_object(plan, of->number) : COMMAND_BUFFER;
+}
+
+int32_t plan_object_count(const Plan *plan) {
+  return plan->kernel->buffer_count + (int32_t)plan->temporary_count;
+}
+
+int64_t plan_object_bytes(const Plan *plan, int32_t object) {
+  if (object >= plan->kernel->buffer_count) return plan->temporary_bytes[object - plan->kernel->buffer_count];
+  const KernelBuffer *buffer = &plan->kernel->buffers[object];
+  return buffer->role == KERNEL_SCRATCH ? 0 : buffer->element_count * type_storage_bytes(buffer->type);
+}
+
+/* --- accesses --- */
+
+typedef struct AccessWalk {
+  Arena *arena;
+  const Plan *plan;
+  const TileKernel *tile;
+  const bool *is_own; /* by buffer: what is read was written by the command itself; NULL: none */
+  ARRAY(CommandAccess) found;
+} AccessWalk;
+
+static bool is_linear(const Kernel *kernel, IndexExpr address) {
+  for (int i = 0; i < address.term_count; i++) {
+    if (kernel->space.atoms.data[address.terms[i].atom].kind != INDEX_ATOM_DIM) return false;
+  }
+  return true;
+}
+
+/* The dims' strides, positive and descending. */
+static void collect_levels(const Kernel *kernel, IndexExpr address, int64_t element, CommandAccess *access) {
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    CommandLevel level = {kernel->dims[d].extent, index_dim_coefficient(&kernel->space, address, d) * element};
+    if (level.count == 1 || level.stride == 0) continue;
+    if (level.stride < 0) {
+      access->offset += level.stride * (level.count - 1);
+      level.stride = -level.stride;
+    }
+    int32_t at = access->level_count++;
+    for (; at > 0 && access->levels[at - 1].stride < level.stride; at--) access->levels[at] = access->levels[at - 1];
+    access->levels[at] = level;
+  }
+}
+
+/* Inner levels that touch become one run, outer ones that continue one another one level. */
+static void merge_levels(CommandAccess *access) {
+  while (access->level_count > 0 && access->levels[access->level_count - 1].stride <= access->bytes) {
+    const CommandLevel *inner = &access->levels[--access->level_count];
+    access->bytes += inner->stride * (inner->count - 1);
+  }
+  int32_t kept = 0;
+  for (int32_t i = 0; i < access->level_count; i++) {
+    CommandLevel level = access->levels[i];
+    if (kept > 0 && access->levels[kept - 1].stride == level.stride * level.count) {
+      level.count *= access->levels[kept - 1].count;
+      kept--;
+    }
+    access->levels[kept++] = level;
+  }
+  access->level_count = kept;
+}
+
+static bool same_access(const CommandAccess *a, const CommandAccess *b) {
+  if (a->pointer != b->pointer || a->is_write != b->is_write || a->is_anywhere != b->is_anywhere) return false;
+  if (a->is_anywhere) return true;
+  if (a->offset != b->offset || a->bytes != b->bytes || a->level_count != b->level_count) return false;
+  for (int32_t i = 0; i < a->level_count; i++) {
+    if (a->levels[i].count != b->levels[i].count || a->levels[i].stride != b->levels[i].stride) return false;
+  }
+  return true;
+}
+
+static int64_t tile_bytes(const Plan *plan, int32_t number) {
+  const PlanTensor *tensor = &plan->tensors[number];
+  return tensor->kind == PLAN_RING ? tensor->slot_stride : plan_tensor_bytes(tensor);
+}
+
+/* Guarded addresses may lie outside of an array in memory, never outside of a tile: there it is as if the guard always
+ * held, and an address that depends on values reaches all of the tile. */
+static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool is_write, bool is_guarded) {
+  const Kernel *kernel = walk->tile->kernel;
+  if (buffer == walk->tile->parameter_buffer) return;
+  CommandAccess access = {.pointer = buffer, .is_write = is_write};
+  int64_t element = type_storage_bytes(kernel->buffers[buffer].type);
+  bool is_box = is_linear(kernel, address), is_memory = walk->tile->pointers[buffer].is_memory;
+  access.is_anywhere = is_memory && (is_guarded || !is_box);
+  access.bytes = element;
+  if (!is_memory && !is_box) {
+    access.bytes = tile_bytes(walk->plan, walk->tile->pointers[buffer].number);
+  } else if (!access.is_anywhere) {
+    access.offset = address.constant * element;
+    collect_levels(kernel, address, element, &access);
+    merge_levels(&access);
+  }
+  for (int64_t i = 0; i < walk->found.count; i++) {
+    if (same_access(&walk->found.data[i], &access)) return;
+  }
+  array_push(&walk->found, walk->arena, access);
+}
+
+static void find_accesses(AccessWalk *walk, CommandVariant *variant) {
+  const Kernel *kernel = walk->tile->kernel;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_LOAD || (walk->is_own != NULL && walk->is_own[value->buffer])) continue;
+    add_access(walk, value->buffer, value->address, false, value->predicate >= 0);
+  }
+  for (int32_t s = 0; s < kernel->stage_count; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      add_access(walk, store->buffer, store->address, true, store->predicate >= 0);
+    }
+  }
+  variant->accesses = walk->found.data;
+  variant->access_count = (int32_t)walk->found.count;
+}
+
+/* Row buffers that the command fills before it reads them.  Buffers of the tile Kernel are its accesses, in order. */
+static bool *own_rows(Arena *arena, const Plan *plan, const PlanCommand *command, const Kernel *kernel) {
+  TileCover cover = {command->points, command->first_stage, command->last_stage, command->keeps_accumulators,
+                     command->index_value};
+  TileAccesses accesses = tile_accesses(arena, plan->kernel, &cover);
+  bool *is_own = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
+  for (int32_t i = 0; i < accesses.count; i++) {
+    is_own[i] = accesses.accesses[i].kind == TILE_SCRATCH && accesses.accesses[i].is_written;
+  }
+  return is_own;
+}
+
+/* --- costs --- */
+
+bool command_is_transfer(const PlanCommand *command) {
+  return command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
+}
+
+/* The memory side's address: a load is told by its loads, a store by its stores. */
+static IndexExpr memory_address(const TileKernel *tile) {
+  const Kernel *kernel = tile->kernel;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    bool is_memory = value->kind == KERNEL_LOAD && value->buffer != tile->parameter_buffer;
+    if (is_memory && tile->pointers[value->buffer].is_memory) return value->address;
+  }
+  return kernel->stages[0].stores[0].address;
+}
+
+static void cost_transfer(CommandVariant *variant) {
+  const Kernel *kernel = variant->tile.kernel;
+  IndexExpr address = memory_address(&variant->tile);
+  int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS], elements = 1;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    extents[d] = kernel->dims[d].extent;
+    strides[d] = index_dim_coefficient(&kernel->space, address, d);
+    elements *= extents[d];
+  }
+  variant->bytes = elements * type_storage_bytes(kernel->buffers[kernel->stages[0].stores[0].buffer].type);
+  variant->rows = tile_transfer_rows(extents, strides, kernel->dim_count);
+}
+
+/* What |range| of the command covers in variant |number|. */
+static int64_t variant_extent(const Plan *plan, const CommandVariants *variants, const PlanRange *range,
+                              int32_t number) {
+  for (int32_t r = 0; r < variants->ragged_count; r++) {
+    bool is_last = (number >> r & 1) != 0 && plan_range_same_size(range, &variants->ragged[r]);
+    if (is_last) return tile_last_extent(plan, range);
+  }
+  return range->extent;
+}
+
+static Status cost_operation(const Plan *plan, const PlanCommand *command, const MachineDescription *machine,
+                             const CommandVariants *variants, int32_t number, DiagSink *diag, CommandVariant *variant) {
+  const Kernel *kernel = plan->kernel;
+  if (command->index_value >= 0) {
+    int64_t elements = 1;
+    for (int32_t d = 0; d < variant->tile.kernel->dim_count; d++) elements *= variant->tile.kernel->dims[d].extent;
+    variant->cycles = 2.0 * (double)machine_vector_count(machine, elements, TYPE_S64);
+    return STATUS_OK;
+  }
+  int64_t extents[KERNEL_MAX_DIMS];
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    extents[d] = variant_extent(plan, variants, &command->points[d], number);
+  }
+  return tile_computation_cycles(kernel, machine, command->first_stage, command->last_stage, extents, diag,
+                                 &variant->cycles);
+}
+
+/* --- variants --- */
+
+static Status build_variant(Arena *arena, const Plan *plan, const PlanCommand *command,
+                            const MachineDescription *machine, const CommandVariants *variants, int32_t number,
+                            DiagSink *diag, CommandVariant *out_variant) {
+  uint32_t bits = (uint32_t)number & ((1u << variants->ragged_count) - 1);
+  bool begins = variants->has_init_bit ? (number >> variants->ragged_count & 1) != 0 : command->init;
+  if (begins) bits |= TILE_VARIANT_INIT;
+  *out_variant = (CommandVariant){0};
+  RETURN_IF_ERROR(tile_kernel_build(arena, plan, command, bits, diag, &out_variant->tile));
+  AccessWalk walk = {.arena = arena, .plan = plan, .tile = &out_variant->tile};
+  bool transfers = command_is_transfer(command);
+  if (!transfers) walk.is_own = own_rows(arena, plan, command, out_variant->tile.kernel);
+  find_accesses(&walk, out_variant);
+  if (!transfers) return cost_operation(plan, command, machine, variants, number, diag, out_variant);
+  cost_transfer(out_variant);
+  return STATUS_OK;
+}
+
+Status command_variants_build(Arena *arena, const Plan *plan, const PlanCommand *command,
+                              const MachineDescription *machine, DiagSink *diag, CommandVariants *out_variants) {
+  CommandVariants *variants = out_variants;
+  *variants = (CommandVariants){0};
+  RETURN_IF_ERROR(tile_ragged_ranges(plan, command, diag, variants->ragged, &variants->ragged_count));
+  variants->has_init_bit = command->keeps_accumulators && command->init && command->init_loop >= 0;
+  variants->count = 1 << (variants->ragged_count + variants->has_init_bit);
+  CommandVariant *list = ARENA_NEW_ARRAY(arena, CommandVariant, variants->count);
+  variants->variants = list;
+  for (int32_t v = 0; v < variants->count; v++) {
+    RETURN_IF_ERROR(build_variant(arena, plan, command, machine, variants, v, diag, &list[v]));
+  }
+  return STATUS_OK;
+}

@@ -1,0 +1,43 @@
+#include "codegen/oncore/plan/plan.h"
+
+PlanRange plan_range_index(IndexExpr at) {
+  return (PlanRange){at, 1, false, index_constant(0)};
+}
+
+PlanRange plan_range_whole(int64_t extent) {
+  return (PlanRange){index_constant(0), extent, false, index_constant(0)};
+}
+
+bool plan_range_same_size(const PlanRange *a, const PlanRange *b) {
+  if (a->extent != b->extent || a->is_ragged != b->is_ragged) return false;
+  return !a->is_ragged || index_equal(a->left, b->left);
+}
+
+int64_t plan_unit_bytes(const Plan *plan) {
+  return plan->unit == TYPE_INVALID ? 1 : type_storage_bytes(plan->unit);
+}
+
+int64_t plan_tensor_bytes(const PlanTensor *tensor) {
+  int64_t elements = 1;
+  bool is_ring = tensor->kind == PLAN_RING;
+  for (int32_t i = is_ring ? 1 : 0; i < tensor->rank; i++) elements *= tensor->extents[i];
+  int64_t tile = elements * type_storage_bytes(tensor->type);
+  return is_ring ? (tensor->extents[0] - 1) * tensor->slot_stride + tile : tile;
+}
+
+int64_t plan_loop_instances(const Plan *plan, int32_t loop) {
+  int64_t instances = 1;
+  for (; loop >= 0; loop = plan->loops[loop].parent) instances *= plan->loops[loop].trip_count;
+  return instances;
+}
+
+int32_t plan_common_loop(const Plan *plan, int32_t a, int32_t b) {
+  while (a != b) {
+    if (a > b) {
+      a = plan->loops[a].parent;
+    } else {
+      b = plan->loops[b].parent;
+    }
+  }
+  return a;
+}

@@ -1,0 +1,200 @@
+/* Plan: what one Kernel does on a core with an on-core Buffer, as a value: which Tensors lie where in the Buffer, which
+ * commands move and compute tiles of them in which order, and which commands wait for which.
+ *
+ * A Plan is made by the tiler from a Kernel (tiler.h), or read from text (plan_parser.h); it is printed in the plan
+ * language (docs/plan-language.md), proved (plan_check.h), and turned into code (oncore_emitter.h), always by the same
+ * value.  Example, x + 1 for 1000 elements in tiles of 256:
+ *
+ *   Memory x(shape=1000, dtype=f32) arg 0
+ *   Memory y(shape=1000, dtype=f32) result 0
+ *   Tensor tx(shape=(2,256), dtype=f32) from ROOT_TENSOR[0:2048]
+ *   Tensor ty(shape=(2,256), dtype=f32) from ROOT_TENSOR[2048:4096]
+ *   for i in [0, 4]:
+ *     ld: load@LD tx[i%2, 0:+min(256, 1000-i*256)] <- x[i*256:+min(256, 1000-i*256)] after ex[i-2]
+ *     ex: op@EX ty[i%2, …] = tx[i%2, …] body=stage0 after ld, st[i-2]
+ *     st: store@ST y[…] <- ty[…] after ex
+ *
+ * Index expressions are IndexExprs over the loops' iteration numbers (atoms of kind DIM, numbered by loop) and run-time
+ * scalars (atoms of kind VALUE, numbered by PlanScalar). */
+#ifndef XLAC_CODEGEN_ONCORE_PLAN_PLAN_H
+#define XLAC_CODEGEN_ONCORE_PLAN_PLAN_H
+
+#include "base/array.h"
+#include "base/diagnostic.h"
+#include "codegen/kernel/kernel.h"
+
+/* --- memory --- */
+
+typedef enum PlanMemoryKind {
+  PLAN_ARGUMENT, /* a buffer of the Kernel that is read */
+  PLAN_RESULT,   /* one that is written; updated in place, it may be read as well */
+  PLAN_TEMPORARY /* the plan's own: what is spilled between stages; its bytes are part of the workspace */
+} PlanMemoryKind;
+
+/* A view of an array in off-core memory.  Several views may look at one array. */
+typedef struct PlanMemory {
+  StringView name;
+  PrimitiveType type;
+  PlanMemoryKind kind;
+  /* ARGUMENT, RESULT: of the Kernel's buffer; TEMPORARY: dense from 0.  Views with equal kind and number share bytes.
+   */
+  int32_t number;
+  int32_t rank;
+  const int64_t *extents;
+  const int64_t *strides; /* in elements, one per axis; row major unless the text says otherwise */
+  IndexExpr offset;       /* in elements, of constants and scalars */
+  SourceLoc loc;
+} PlanMemory;
+
+/* A number known before the first command: a start of a dynamic slice.  Computed by the scalar unit at entry. */
+typedef struct PlanScalar {
+  StringView name;
+  int32_t value;        /* the Kernel's value (stage KERNEL_OUTER, no dims) */
+  int64_t lower, upper; /* inclusive */
+} PlanScalar;
+
+/* --- Buffer --- */
+
+typedef enum PlanTensorKind {
+  PLAN_TENSOR,      /* no more is known */
+  PLAN_RING,        /* axis 0 counts slots, used in turn */
+  PLAN_RESIDENT,    /* loaded once per loop around it */
+  PLAN_ACCUMULATOR, /* folded into by several commands */
+  PLAN_SCRATCH      /* between stages */
+} PlanTensorKind;
+
+/* A Tensor in the Buffer: dense, row major.  A ring's axis 0 counts its slots. */
+typedef struct PlanTensor {
+  StringView name;
+  PrimitiveType type;
+  PlanTensorKind kind;
+  int32_t rank;
+  const int64_t *extents;
+  int64_t slot_stride; /* rings: bytes from slot to slot, at least the dense tile's, rounded up to the alignment */
+  int64_t begin, end;  /* bytes of the Buffer; end - begin at least what the shape needs, the rest is slack */
+  int32_t parent;      /* the Tensor whose interval it was taken from, -1: ROOT_TENSOR */
+  bool is_alias;       /* shares bytes with its parent on purpose */
+  SourceLoc loc;
+} PlanTensor;
+
+/* begin … begin + extent, or where it is ragged begin + min(extent, left). */
+typedef struct PlanRange {
+  IndexExpr begin;
+  int64_t extent;
+  bool is_ragged;
+  IndexExpr left; /* RAGGED: what there is from here on */
+} PlanRange;
+
+/* A part of a memory view or a Tensor: one range per axis. */
+typedef struct PlanRef {
+  bool is_memory;
+  int32_t number;
+  int32_t range_count;
+  const PlanRange *ranges;
+} PlanRef;
+
+/* --- commands --- */
+
+typedef enum PlanVerb {
+  PLAN_LOAD,
+  PLAN_STORE,
+  PLAN_OP,
+  PLAN_REDUCE,
+  PLAN_DOT,
+  PLAN_PERMUTE,
+  PLAN_GATHER,
+  PLAN_GATHERM,
+  PLAN_SORTK,
+  PLAN_BARRIER
+} PlanVerb;
+
+/* A command waits for an instance of an earlier one: |distance| 0 is the latest instance before it in program order, 1
+ * the one before that, and so on; one that would lie before the first instance is no edge.  In text, L[i-d] counts from
+ * the iteration at hand (plan_edge_offset). */
+typedef struct PlanEdge {
+  int32_t command; /* number of the producer */
+  int64_t distance;
+} PlanEdge;
+
+typedef struct PlanCommand {
+  StringView label; /* unique */
+  PlanVerb verb;
+  int32_t queue; /* of the machine */
+  int32_t loop;  /* the innermost loop around it, -1 for none */
+  int32_t target_count, source_count;
+  const PlanRef *targets, *sources; /* OP and the like: in the order of plan_accesses (access.h) */
+  int32_t edge_count;
+  const PlanEdge *edges;
+
+  /* What is moved or computed, in the Kernel's terms.  |points|: one range per dim of the Kernel; those of dims that
+   * the command does not walk have extent 0.  NULL without a Kernel. */
+  const PlanRange *points;
+  int32_t value; /* GATHERM, and LOAD where the tile is more than a box of the view (guarded by a predicate, or with
+                    divisions in its address): the Kernel's load; else -1: the source's elements are the target's */
+  int32_t first_stage, last_stage; /* OP, REDUCE, DOT, PERMUTE, GATHER */
+  bool keeps_accumulators;         /* the folds of the (one) stage live in Tensors from command to command */
+  bool init;                       /* they start from their seeds … */
+  int32_t init_loop;               /* … in the first iteration of this loop and of those inside it; -1: always */
+  PlanRange slice;     /* OP that updates buffers of which a part is in the Buffer: those elements; extent 0: all */
+  int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
+  StringView body;     /* hand-written plans: a name nobody looks up; "" otherwise */
+  double cost; /* of a computation without a Kernel: cycles per vector of its largest operand; 0: moves its targets */
+  StringView hlo; /* name of the instruction, for people */
+  SourceLoc loc;
+} PlanCommand;
+
+typedef enum PlanNodeKind { PLAN_NODE_COMMAND, PLAN_NODE_LOOP } PlanNodeKind;
+
+typedef struct PlanNode {
+  PlanNodeKind kind;
+  int32_t number; /* of the command or loop */
+} PlanNode;
+
+typedef struct PlanBlock {
+  int32_t node_count;
+  const PlanNode *nodes; /* in program order */
+} PlanBlock;
+
+typedef struct PlanLoop {
+  StringView name;
+  int64_t trip_count; /* iterations 0 … trip_count - 1 */
+  int32_t parent;     /* the loop around it, -1 for none */
+  PlanBlock body;
+} PlanLoop;
+
+typedef struct Plan {
+  Arena *arena;
+  IndexSpace space;     /* of the expressions over loops and scalars */
+  StringView name;      /* of the Kernel's instruction; several Kernels of one are told apart by a suffix */
+  const Kernel *kernel; /* NULL for a plan read without its module */
+  int64_t buffer_bytes; /* X less what the machine reserves */
+  PrimitiveType unit;   /* what intervals in text count; TYPE_INVALID: bytes */
+  int64_t alignment;    /* least alignment of a Tensor's base */
+  double estimate;      /* cycles, by the tiler's arithmetic; 0: nobody has estimated */
+  int64_t temporary_count;
+  const int64_t *temporary_bytes;
+  int32_t memory_count, scalar_count, tensor_count, loop_count, command_count;
+  const PlanMemory *memories;
+  const PlanScalar *scalars;
+  const PlanTensor *tensors;
+  const PlanLoop *loops;       /* a loop after those around it */
+  const PlanCommand *commands; /* in program order */
+  PlanBlock block;
+} Plan;
+
+/* The range that is one index. */
+PlanRange plan_range_index(IndexExpr at);
+/* 0 … extent. */
+PlanRange plan_range_whole(int64_t extent);
+/* Equal extents in every iteration. */
+bool plan_range_same_size(const PlanRange *a, const PlanRange *b);
+/* Bytes of what intervals count. */
+int64_t plan_unit_bytes(const Plan *plan);
+/* Bytes of the Tensor's shape; a ring's with its slots' stride. */
+int64_t plan_tensor_bytes(const PlanTensor *tensor);
+/* Executions of a command, or of what stands in |loop| (-1: 1). */
+int64_t plan_loop_instances(const Plan *plan, int32_t loop);
+/* The innermost loop around both |a| and |b|, -1 for none. */
+int32_t plan_common_loop(const Plan *plan, int32_t a, int32_t b);
+
+#endif

@@ -1,0 +1,16 @@
+/* Plan → text in the plan language (docs/plan-language.md): every Tensor with its interval, every edge explicit. */
+#ifndef XLAC_CODEGEN_ONCORE_PLAN_PLAN_PRINTER_H
+#define XLAC_CODEGEN_ONCORE_PLAN_PLAN_PRINTER_H
+
+#include "codegen/oncore/plan/plan.h"
+#include "hlo/machine/description/machine_description.h"
+
+/* One plan as a "scope" block.  Reads back as an equal plan. */
+void plan_print(StringBuilder *out, const Plan *plan, const MachineDescription *machine);
+
+/* An expression over the plan's loops and scalars, by their names. */
+void plan_print_index(StringBuilder *out, const Plan *plan, IndexExpr expr);
+
+const char *plan_verb_text(PlanVerb verb);
+
+#endif

@@ -1,0 +1,356 @@
+#include "codegen/oncore/plan/plan_stream.h"
+
+#include <inttypes.h>
+
+#include "base/checked_math.h"
+#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/operand_uses.h"
+#include "codegen/oncore/plan/tile_cost.h"
+#include "hlo/machine/description/machine_cost.h"
+
+#define MOST_INSTANCES (INT64_C(1) << 26)
+
+typedef struct PlanExpander {
+  Arena *arena;
+  const Plan *plan;
+  const MachineDescription *machine;
+  DiagSink *diag;
+  CommandStream *stream;
+  int64_t *iterations;     /* by loop: the one at hand */
+  int64_t *scalars;        /* their lower bounds */
+  int32_t *memory_objects; /* by memory view */
+  int32_t *started;        /* by command: instances so far */
+  int32_t **instances;     /* by command: stream numbers of all its instances */
+  OperandUses *uses;       /* by command */
+  int32_t *awaited;        /* by consumer's and producer's queue: the latest instance waited for, -1: none */
+} PlanExpander;
+
+int64_t plan_instance_count(const Plan *plan) {
+  int64_t count = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    int64_t instances = plan_loop_instances(plan, plan->commands[c].loop);
+    count = instances > MOST_INSTANCES ? MOST_INSTANCES + 1 : count + instances;
+    if (count > MOST_INSTANCES) return count;
+  }
+  return count;
+}
+
+/* --- numbers at an iteration --- */
+
+static int64_t evaluate(const PlanExpander *expander, IndexExpr expr) {
+  return index_evaluate(&expander->plan->space, expr, expander->iterations, expander->scalars);
+}
+
+static int64_t range_extent(const PlanExpander *expander, const PlanRange *range) {
+  if (!range->is_ragged) return range->extent;
+  int64_t left = evaluate(expander, range->left);
+  return left < range->extent ? left : range->extent;
+}
+
+/* --- accesses --- */
+
+/* The bytes of |ref| at this iteration; |out_rows| contiguous runs. */
+static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, int64_t *out_rows, int64_t *out_bytes) {
+  const Plan *plan = expander->plan;
+  const PlanTensor *tensor = ref->is_memory ? NULL : &plan->tensors[ref->number];
+  const PlanMemory *memory = ref->is_memory ? &plan->memories[ref->number] : NULL;
+  int64_t element = type_storage_bytes(tensor != NULL ? tensor->type : memory->type);
+  int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS], dense = 1;
+  ByteBox box = {.bytes = element, .align = tensor != NULL ? 1 : element};
+  box.base = tensor != NULL ? tensor->begin : evaluate(expander, memory->offset) * element;
+  bool is_ring = tensor != NULL && tensor->kind == PLAN_RING;
+  *out_bytes = element;
+  for (int32_t i = ref->range_count - 1; i >= 0; i--) {
+    int64_t stride = memory != NULL ? memory->strides[i] : dense;
+    if (tensor != NULL) dense *= tensor->extents[i];
+    if (is_ring && i == 0) stride = tensor->slot_stride / element;
+    extents[i] = range_extent(expander, &ref->ranges[i]);
+    strides[i] = stride;
+    box.base += evaluate(expander, ref->ranges[i].begin) * stride * element;
+    *out_bytes *= extents[i];
+  }
+  *out_rows = tile_transfer_rows(extents, strides, ref->range_count);
+  /* a box has few levels: axes of one element and those that continue the next are none of their own */
+  for (int32_t i = ref->range_count - 1; i >= 0; i--) {
+    ByteLevel *last = box.level_count > 0 ? &box.levels[box.level_count - 1] : NULL;
+    if (extents[i] == 1) continue;
+    if (last != NULL && strides[i] * element == last->stride * last->count) {
+      last->count *= extents[i];
+    } else if (last == NULL && strides[i] * element == box.bytes) {
+      box.bytes *= extents[i];
+    } else {
+      XLAC_CHECK(box.level_count < BYTE_BOX_MAX_LEVELS);
+      box.levels[box.level_count++] = (ByteLevel){extents[i], strides[i] * element};
+    }
+  }
+  byte_box_normalise(&box);
+  return box;
+}
+
+static int32_t ref_object(const PlanExpander *expander, const PlanRef *ref) {
+  return ref->is_memory ? expander->memory_objects[ref->number] : BUFFER_OBJECT;
+}
+
+/* Whether |command| starts its accumulators from their seeds at this iteration. */
+static bool initialises(const PlanExpander *expander, const PlanCommand *command) {
+  if (!command->init) return false;
+  for (int32_t l = command->loop; l >= 0 && command->init_loop >= 0; l = expander->plan->loops[l].parent) {
+    if (expander->iterations[l] != 0) return false;
+    if (l == command->init_loop) break;
+  }
+  return true;
+}
+
+/* The bytes of an operand, and where they are. */
+typedef struct Operand {
+  int32_t object;
+  ByteBox box;
+} Operand;
+
+static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
+  int64_t rows, bytes;
+  return (Operand){ref_object(expander, ref), ref_box(expander, ref, &rows, &bytes)};
+}
+
+static bool is_same_place(const Operand *a, const Operand *b) {
+  bool is_same = a->object == b->object && a->box.base == b->box.base && a->box.bytes == b->box.bytes &&
+                 a->box.level_count == b->box.level_count;
+  for (int i = 0; is_same && i < a->box.level_count; i++)
+    is_same = a->box.levels[i].count == b->box.levels[i].count && a->box.levels[i].stride == b->box.levels[i].stride;
+  return is_same;
+}
+
+static void add_source(const PlanExpander *expander, int32_t number, int32_t place) {
+  const PlanCommand *command = &expander->plan->commands[number];
+  Operand source = operand_at(expander, &command->sources[place]);
+  bool updates = false;
+  for (int32_t t = 0; t < command->target_count && !updates; t++) {
+    if (!operand_in_place(&expander->uses[number], place, t)) continue;
+    Operand target = operand_at(expander, &command->targets[t]);
+    updates = is_same_place(&source, &target);
+  }
+  if (updates)
+    command_stream_add_update_read(expander->stream, source.object, &source.box);
+  else
+    command_stream_add_read(expander->stream, source.object, &source.box);
+}
+
+/* Sources, targets that are gone on from, targets.  What reads a target's elements before it writes them updates it. */
+static void add_accesses(PlanExpander *expander, int32_t number) {
+  const PlanCommand *command = &expander->plan->commands[number];
+  const OperandUses *uses = &expander->uses[number];
+  bool starts = command->keeps_accumulators && initialises(expander, command);
+  CommandStream *stream = expander->stream;
+  for (int32_t s = 0; s < command->source_count; s++) add_source(expander, number, s);
+  for (int32_t t = 0; t < command->target_count; t++) {
+    if (!uses->goes_on[t] || starts) continue;
+    Operand target = operand_at(expander, &command->targets[t]);
+    command_stream_add_update_read(stream, target.object, &target.box);
+  }
+  for (int32_t t = 0; t < command->target_count; t++) {
+    Operand target = operand_at(expander, &command->targets[t]);
+    if (uses->reads_back[t])
+      command_stream_add_scratch(stream, target.object, &target.box);
+    else
+      command_stream_add_update_write(stream, target.object, &target.box);
+  }
+}
+
+/* --- commands --- */
+
+static bool is_transfer(const PlanCommand *command) {
+  return command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
+}
+
+static double vectors_of(const PlanExpander *expander, const PlanRef *ref) {
+  int64_t rows, bytes;
+  ref_box(expander, ref, &rows, &bytes);
+  return (double)ceil_div(bytes, expander->machine->vector_bytes);
+}
+
+/* Without a Kernel: so many cycles for each vector of the largest operand. */
+static double stated_cycles(const PlanExpander *expander, const PlanCommand *command) {
+  double most = 0;
+  for (int32_t i = 0; i < command->target_count + command->source_count; i++) {
+    bool is_target = i < command->target_count;
+    const PlanRef *ref = is_target ? &command->targets[i] : &command->sources[i - command->target_count];
+    double vectors = vectors_of(expander, ref);
+    if (vectors > most) most = vectors;
+  }
+  return most * command->cost;
+}
+
+static Status computation_cycles(const PlanExpander *expander, const PlanCommand *command, double *out_cycles) {
+  const Plan *plan = expander->plan;
+  *out_cycles = 0;
+  if (command->points == NULL && command->cost > 0) {
+    *out_cycles = stated_cycles(expander, command);
+    return STATUS_OK;
+  }
+  if (command->points == NULL || command->index_value >= 0) {
+    for (int32_t i = 0; i < command->target_count; i++) *out_cycles += vectors_of(expander, &command->targets[i]);
+    return STATUS_OK;
+  }
+  int64_t extents[KERNEL_MAX_DIMS];
+  for (int32_t d = 0; d < plan->kernel->dim_count; d++) extents[d] = range_extent(expander, &command->points[d]);
+  return tile_computation_cycles(plan->kernel, expander->machine, command->first_stage, command->last_stage, extents,
+                                 expander->diag, out_cycles);
+}
+
+static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *out_instance) {
+  const PlanCommand *command = &expander->plan->commands[number];
+  if (command->verb == PLAN_BARRIER) {
+    *out_instance = command_stream_add_barrier(expander->stream, number, UINT64_MAX);
+    return STATUS_OK;
+  }
+  if (!is_transfer(command)) {
+    double cycles;
+    RETURN_IF_ERROR(computation_cycles(expander, command, &cycles));
+    *out_instance = command_stream_add_operation(expander->stream, number, command->queue, cycles);
+    return STATUS_OK;
+  }
+  const PlanRef *tile = command->verb == PLAN_STORE ? &command->sources[0] : &command->targets[0];
+  const PlanRef *memory = command->verb == PLAN_STORE ? &command->targets[0] : &command->sources[0];
+  int64_t rows, bytes, memory_rows, memory_bytes;
+  ref_box(expander, tile, &rows, &bytes);
+  ref_box(expander, memory, &memory_rows, &memory_bytes);
+  if (command->value >= 0) {
+    /* its rows are those of the Kernel's address along the tile's axes */
+    TileAccess access = {.kind = TILE_LOAD, .value = command->value};
+    int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS];
+    access.axis_count = tile_load_axes(expander->plan->kernel, command->value, access.axes);
+    for (int32_t i = 0; i < access.axis_count; i++) {
+      extents[i] = range_extent(expander, &command->points[access.axes[i]]);
+      strides[i] = index_dim_coefficient(&expander->plan->kernel->space,
+                                         expander->plan->kernel->values[command->value].address, access.axes[i]);
+    }
+    memory_rows = tile_transfer_rows(extents, strides, access.axis_count);
+  }
+  *out_instance = command_stream_add_transfer(expander->stream, number, command->queue, bytes, memory_rows);
+  return STATUS_OK;
+}
+
+/* Queues that keep their order need not wait for what they have waited for: a later instance, or this one. */
+static void add_edges(PlanExpander *expander, int32_t number) {
+  const PlanCommand *command = &expander->plan->commands[number];
+  const MachineQueue *queues = expander->machine->queues;
+  for (int32_t e = 0; e < command->edge_count; e++) {
+    const PlanEdge *edge = &command->edges[e];
+    int64_t place = expander->started[edge->command] - 1 - edge->distance;
+    if (place < 0) continue;
+    int32_t producer = expander->instances[edge->command][place];
+    int32_t from = expander->plan->commands[edge->command].queue;
+    bool in_order = queues[command->queue].complete == COMPLETE_IN_ORDER && queues[from].complete == COMPLETE_IN_ORDER;
+    int32_t *awaited = &expander->awaited[command->queue * expander->machine->queue_count + from];
+    if (in_order && *awaited >= producer) continue;
+    *awaited = producer;
+    command_stream_add_edge(expander->stream, producer);
+  }
+}
+
+static Status expand_command(PlanExpander *expander, int32_t number) {
+  const PlanCommand *command = &expander->plan->commands[number];
+  int32_t instance;
+  RETURN_IF_ERROR(begin_instance(expander, number, &instance));
+  if (command->verb != PLAN_BARRIER) {
+    add_accesses(expander, number);
+    add_edges(expander, number);
+  }
+  expander->instances[number][expander->started[number]++] = instance;
+  return STATUS_OK;
+}
+
+static Status expand_block(PlanExpander *expander, const PlanBlock *block) {
+  for (int32_t i = 0; i < block->node_count; i++) {
+    const PlanNode *node = &block->nodes[i];
+    if (node->kind == PLAN_NODE_COMMAND) {
+      RETURN_IF_ERROR(expand_command(expander, node->number));
+      continue;
+    }
+    const PlanLoop *loop = &expander->plan->loops[node->number];
+    for (int64_t n = 0; n < loop->trip_count; n++) {
+      expander->iterations[node->number] = n;
+      RETURN_IF_ERROR(expand_block(expander, &loop->body));
+    }
+    expander->iterations[node->number] = 0;
+  }
+  return STATUS_OK;
+}
+
+/* --- objects --- */
+
+static int32_t find_view_before(const Plan *plan, int32_t memory) {
+  for (int32_t m = 0; m < memory; m++) {
+    bool same = plan->memories[m].kind == plan->memories[memory].kind &&
+                plan->memories[m].number == plan->memories[memory].number;
+    if (same) return m;
+  }
+  return -1;
+}
+
+/* Bytes of the array that a view looks at: the Kernel knows, else as far as its views reach. */
+static int64_t array_bytes(const Plan *plan, const PlanMemory *memory) {
+  if (memory->kind == PLAN_TEMPORARY) return plan->temporary_bytes[memory->number];
+  int64_t element = type_storage_bytes(memory->type);
+  if (plan->kernel != NULL) return plan->kernel->buffers[memory->number].element_count * element;
+  int64_t most = 0;
+  for (int32_t m = 0; m < plan->memory_count; m++) {
+    const PlanMemory *view = &plan->memories[m];
+    if (view->kind != memory->kind || view->number != memory->number) continue;
+    int64_t lower, last;
+    index_range(&plan->space, view->offset, &lower, &last);
+    for (int32_t i = 0; i < view->rank; i++) last += max_i64(view->strides[i], 0) * (view->extents[i] - 1);
+    most = max_i64(most, (last + 1) * element);
+  }
+  return most;
+}
+
+static unsigned object_flags(const Plan *plan, const PlanMemory *memory) {
+  if (memory->kind == PLAN_ARGUMENT) return OBJECT_INITIALISED | OBJECT_READ_ONLY;
+  if (memory->kind == PLAN_TEMPORARY) return OBJECT_TEMPORARY;
+  bool updates = plan->kernel != NULL && plan->kernel->buffers[memory->number].role == KERNEL_IN_PLACE;
+  if (updates) return OBJECT_INITIALISED;
+  if (plan->kernel == NULL) return OBJECT_WRITTEN_ONCE;
+  int64_t elements = plan->kernel->buffers[memory->number].element_count;
+  return tile_stored_elements(plan->kernel, memory->number) == elements ? OBJECT_WRITTEN_ONCE : 0;
+}
+
+static void add_objects(PlanExpander *expander) {
+  const Plan *plan = expander->plan;
+  for (int32_t m = 0; m < plan->memory_count; m++) {
+    const PlanMemory *memory = &plan->memories[m];
+    int32_t before = find_view_before(plan, m);
+    expander->memory_objects[m] =
+        before >= 0 ? expander->memory_objects[before]
+                    : command_stream_add_object(expander->stream, memory->name, array_bytes(plan, memory),
+                                                object_flags(plan, memory));
+  }
+}
+
+Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
+                        CommandStream *out_stream) {
+  if (plan_instance_count(plan) > MOST_INSTANCES) {
+    return diag_error(diag, STATUS_EXHAUSTED, NO_LOC, "plan-too-long",
+                      "the plan of '%.*s' has more than %" PRId64 " command instances: too many to look at one by one",
+                      SV_ARG(plan->name), MOST_INSTANCES);
+  }
+  command_stream_init(out_stream, arena, plan->buffer_bytes);
+  PlanExpander expander = {.arena = arena, .plan = plan, .machine = machine, .diag = diag, .stream = out_stream};
+  expander.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
+  expander.scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
+  for (int32_t s = 0; s < plan->scalar_count; s++) expander.scalars[s] = plan->scalars[s].lower;
+  expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
+  expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
+  expander.uses = ARENA_NEW_ARRAY(arena, OperandUses, plan->command_count);
+  expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
+  int32_t queue_pairs = machine->queue_count * machine->queue_count;
+  expander.awaited = ARENA_NEW_ARRAY(arena, int32_t, queue_pairs);
+  for (int32_t i = 0; i < queue_pairs; i++) expander.awaited[i] = -1;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    expander.uses[c] = operand_uses(arena, plan, command);
+    expander.instances[c] = ARENA_NEW_ARRAY(arena, int32_t, plan_loop_instances(plan, command->loop));
+  }
+  add_objects(&expander);
+  return expand_block(&expander, &plan->block);
+}

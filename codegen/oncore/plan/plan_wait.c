@@ -1,0 +1,90 @@
+#include "codegen/oncore/plan/plan_wait.h"
+
+/* Commands of |queue| in one execution of |block|. */
+static int64_t block_commands(const Plan *plan, const PlanBlock *block, int32_t queue) {
+  int64_t count = 0;
+  for (int32_t i = 0; i < block->node_count; i++) {
+    const PlanNode *node = &block->nodes[i];
+    if (node->kind == PLAN_NODE_COMMAND) {
+      count += plan->commands[node->number].queue == queue;
+    } else {
+      const PlanLoop *loop = &plan->loops[node->number];
+      count += loop->trip_count * block_commands(plan, &loop->body, queue);
+    }
+  }
+  return count;
+}
+
+static const PlanBlock *body_of(const Plan *plan, int32_t loop) {
+  return loop < 0 ? &plan->block : &plan->loops[loop].body;
+}
+
+static int32_t place_of(const PlanBlock *block, PlanNode node) {
+  for (int32_t i = 0; i < block->node_count; i++) {
+    if (block->nodes[i].kind == node.kind && block->nodes[i].number == node.number) return i;
+  }
+  XLAC_BUG("a command that does not stand in its loop");
+}
+
+/* Commands of |queue| in |block| before |node|. */
+static int64_t commands_before(const Plan *plan, const PlanBlock *block, PlanNode node, int32_t queue) {
+  PlanBlock before = {place_of(block, node), block->nodes};
+  return block_commands(plan, &before, queue);
+}
+
+/* The node of |ancestor|'s body that is, or is around, |command|. */
+static PlanNode node_towards(const Plan *plan, int32_t command, int32_t ancestor) {
+  int32_t loop = plan->commands[command].loop;
+  if (loop == ancestor) return (PlanNode){PLAN_NODE_COMMAND, command};
+  while (plan->loops[loop].parent != ancestor) loop = plan->loops[loop].parent;
+  return (PlanNode){PLAN_NODE_LOOP, loop};
+}
+
+/* The latest instance of the producer before the consumer's, less the distance. */
+static void set_instance(Arena *arena, const Plan *plan, int32_t consumer, const PlanEdge *edge, PlanWait *wait) {
+  int32_t common = plan_common_loop(plan, plan->commands[edge->command].loop, plan->commands[consumer].loop);
+  int64_t inside = plan_loop_instances(plan, plan->commands[edge->command].loop) / plan_loop_instances(plan, common);
+  int64_t *factors = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
+  int64_t factor = inside;
+  for (int32_t loop = common; loop >= 0; loop = plan->loops[loop].parent) {
+    factors[loop] = factor;
+    factor *= plan->loops[loop].trip_count;
+  }
+  const PlanBlock *block = body_of(plan, common);
+  bool is_before = edge->command != consumer && place_of(block, node_towards(plan, edge->command, common)) <
+                                                    place_of(block, node_towards(plan, consumer, common));
+  wait->factors = factors;
+  wait->constant = (is_before ? inside : 0) - 1 - edge->distance;
+}
+
+PlanWait plan_wait_of_edge(Arena *arena, const Plan *plan, const PlanCommand *command, const PlanEdge *edge) {
+  int32_t producer = edge->command, depth = 0;
+  PlanWait wait = {.queue = plan->commands[producer].queue};
+  set_instance(arena, plan, (int32_t)(command - plan->commands), edge, &wait);
+  for (int32_t loop = plan->commands[producer].loop; loop >= 0; loop = plan->loops[loop].parent) depth++;
+  PlanWaitTerm *terms = ARENA_NEW_ARRAY(arena, PlanWaitTerm, depth);
+  PlanNode node = {PLAN_NODE_COMMAND, producer};
+  wait.commands = 1;
+  int64_t stride = 1;
+  for (int32_t loop = plan->commands[producer].loop;; loop = plan->loops[loop].parent) {
+    wait.commands += commands_before(plan, body_of(plan, loop), node, wait.queue);
+    if (loop < 0) break;
+    int64_t trip_count = plan->loops[loop].trip_count;
+    terms[wait.term_count++] =
+        (PlanWaitTerm){stride, trip_count, block_commands(plan, &plan->loops[loop].body, wait.queue)};
+    stride *= trip_count;
+    node = (PlanNode){PLAN_NODE_LOOP, loop};
+  }
+  wait.terms = terms;
+  return wait;
+}
+
+int64_t plan_wait_count(const Plan *plan, const PlanWait *wait, const int64_t *iterations) {
+  int64_t instance = wait->constant, count = wait->commands;
+  for (int32_t l = 0; l < plan->loop_count; l++) instance += wait->factors[l] * iterations[l];
+  if (instance < 0) return 0;
+  for (int32_t i = 0; i < wait->term_count; i++) {
+    count += wait->terms[i].commands * (instance / wait->terms[i].stride % wait->terms[i].trip_count);
+  }
+  return count;
+}

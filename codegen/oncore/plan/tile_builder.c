@@ -1,0 +1,415 @@
+#include "codegen/oncore/plan/tile_builder.h"
+
+/* --- operands of commands --- */
+
+PrimitiveType tile_ref_type(const Plan *plan, const PlanRef *ref) {
+  return ref->is_memory ? plan->memories[ref->number].type : plan->tensors[ref->number].type;
+}
+
+int64_t tile_ref_element_bytes(const Plan *plan, const PlanRef *ref) {
+  return type_storage_bytes(tile_ref_type(plan, ref));
+}
+
+void tile_ref_strides(const Plan *plan, const PlanRef *ref, int64_t *out_strides) {
+  if (ref->is_memory) {
+    const PlanMemory *memory = &plan->memories[ref->number];
+    for (int32_t i = 0; i < memory->rank; i++) out_strides[i] = memory->strides[i];
+    return;
+  }
+  const PlanTensor *tensor = &plan->tensors[ref->number];
+  int64_t stride = 1;
+  for (int32_t i = tensor->rank - 1; i >= 0; i--) {
+    out_strides[i] = stride;
+    stride *= tensor->extents[i];
+  }
+  if (tensor->kind == PLAN_RING) out_strides[0] = 0;
+}
+
+void tile_move_pointer(TileBuilder *builder, TilePointer *pointer, IndexExpr by, int64_t scale) {
+  IndexSpace *space = &builder->plan_space;
+  pointer->byte_offset = index_add(space, pointer->byte_offset, index_scale(space, by, scale));
+}
+
+TilePointer tile_ref_pointer(TileBuilder *builder, const PlanRef *ref) {
+  TilePointer pointer = {ref->is_memory, ref->number, index_constant(0)};
+  int64_t strides[KERNEL_MAX_DIMS], bytes = tile_ref_element_bytes(builder->plan, ref);
+  tile_ref_strides(builder->plan, ref, strides);
+  if (ref->is_memory) {
+    tile_move_pointer(builder, &pointer, builder->plan->memories[ref->number].offset, bytes);
+  } else {
+    const PlanTensor *tensor = &builder->plan->tensors[ref->number];
+    pointer.byte_offset = index_constant(tensor->begin);
+    if (tensor->kind == PLAN_RING) tile_move_pointer(builder, &pointer, ref->ranges[0].begin, tensor->slot_stride);
+  }
+  for (int32_t i = 0; i < ref->range_count; i++) {
+    tile_move_pointer(builder, &pointer, ref->ranges[i].begin, strides[i] * bytes);
+  }
+  return pointer;
+}
+
+IndexExpr tile_plan_scalar(TileBuilder *builder, const IndexAtom *atom) {
+  for (int32_t s = 0; s < builder->plan->scalar_count; s++) {
+    if (builder->plan->scalars[s].value != atom->number) continue;
+    return index_value(&builder->plan_space, s, atom->lower, atom->upper);
+  }
+  XLAC_BUG("a run-time start without its scalar");
+}
+
+/* --- dims and addresses --- */
+
+int64_t tile_extent(const TileBuilder *builder, const PlanRange *range) {
+  for (int32_t r = 0; r < builder->ragged_count; r++) {
+    if ((builder->variant >> r & 1) != 0 && plan_range_same_size(range, &builder->ragged[r])) {
+      return tile_last_extent(builder->plan, range);
+    }
+  }
+  return range->extent;
+}
+
+IndexExpr tile_add_dim(TileBuilder *builder, int64_t extent, KernelDimKind kind, int32_t stage) {
+  if (extent <= 1) return index_constant(0);
+  int dim = (int)builder->dims.count;
+  array_push(&builder->dims, builder->arena, ((KernelDim){extent, kind, stage}));
+  return index_dim(&builder->kernel->space, dim, extent);
+}
+
+void tile_add_kernel_dim(TileBuilder *builder, int32_t dim) {
+  const KernelDim *from = &builder->plan->kernel->dims[dim];
+  int32_t stage = from->stage == KERNEL_OUTER ? KERNEL_OUTER : from->stage - builder->cover.first_stage;
+  builder->local[dim] = tile_add_dim(builder, tile_extent(builder, &builder->command->points[dim]), from->kind, stage);
+}
+
+void tile_add_axes(TileBuilder *builder, const int32_t *axes, int32_t count) {
+  for (int32_t i = 0; i < count; i++) {
+    int64_t extent = tile_extent(builder, &builder->command->points[axes[i]]);
+    builder->local[axes[i]] = tile_add_dim(builder, extent, KERNEL_PARALLEL, KERNEL_OUTER);
+  }
+}
+
+IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count) {
+  IndexSpace *space = &builder->kernel->space;
+  int64_t strides[KERNEL_MAX_DIMS];
+  tile_ref_strides(builder->plan, ref, strides);
+  int32_t first = builder->plan->tensors[ref->number].kind == PLAN_RING ? 1 : 0;
+  IndexExpr address = index_constant(0);
+  for (int32_t i = 0; i < count; i++) {
+    address = index_add(space, address, index_scale(space, builder->local[axes[i]], strides[first + i]));
+  }
+  return address;
+}
+
+IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address) {
+  const TileAccess *of = &builder->accesses.accesses[access];
+  const PlanRef *ref = builder->access_refs[access];
+  if (of->kind != TILE_SCRATCH) return tile_address(builder, ref, of->axes, of->axis_count);
+  int32_t axes[KERNEL_MAX_DIMS], count = tile_scratch_axes(builder->plan->kernel, address, axes);
+  return tile_address(builder, ref, axes, count);
+}
+
+/* The beginning of a range as an expression of the new Kernel: a number, or a parameter. */
+static IndexExpr range_begin(TileBuilder *builder, IndexExpr begin) {
+  int64_t constant, lower, upper;
+  if (index_is_constant(begin, &constant)) return begin;
+  index_range(&builder->plan_space, begin, &lower, &upper);
+  if (builder->parameter_buffer < 0) {
+    TilePointer none = {false, -1, index_constant(0)};
+    builder->parameter_buffer = tile_add_buffer(builder, KERNEL_OPERAND, TYPE_S64, none);
+  }
+  int32_t loaded = tile_add_load(builder, builder->parameter_buffer, index_constant(builder->parameters.count));
+  array_push(&builder->parameters, builder->arena, begin);
+  return index_value(&builder->kernel->space, loaded, lower, upper);
+}
+
+static void make_whole(TileBuilder *builder, IndexExpr expr) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &builder->plan->kernel->space.atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) make_whole(builder, atom->inner);
+    if (atom->kind != INDEX_ATOM_DIM || builder->has_whole[atom->number]) continue;
+    int32_t dim = atom->number;
+    builder->whole[dim] = index_add(&builder->kernel->space, range_begin(builder, builder->command->points[dim].begin),
+                                    builder->local[dim]);
+    builder->has_whole[dim] = true;
+  }
+}
+
+IndexExpr tile_whole_index(TileBuilder *builder, IndexExpr expr) {
+  make_whole(builder, expr);
+  return index_substitute(&builder->kernel->space, &builder->plan->kernel->space, expr, builder->whole,
+                          builder->new_number);
+}
+
+/* --- values --- */
+
+int32_t tile_add_buffer(TileBuilder *builder, KernelBufferRole role, PrimitiveType type, TilePointer pointer) {
+  int32_t number = (int32_t)builder->buffers.count;
+  array_push(&builder->buffers, builder->arena, ((KernelBuffer){role, type, 1, number, 0}));
+  array_push(&builder->pointers, builder->arena, pointer);
+  return number;
+}
+
+static int32_t add_value(TileBuilder *builder, KernelValue value) {
+  Kernel *kernel = builder->kernel;
+  kernel->dims = builder->dims.data;
+  kernel->dim_count = (int32_t)builder->dims.count;
+  kernel->values = builder->values.data;
+  kernel->folds = builder->folds.data;
+  kernel_value_depends(kernel, &value);
+  array_push(&builder->values, builder->arena, value);
+  return (int32_t)builder->values.count - 1;
+}
+
+static KernelValue blank_value(KernelValueKind kind, PrimitiveType type) {
+  return (KernelValue){.kind = kind, .type = type, .operands = {-1, -1, -1}, .buffer = -1, .fold = -1, .predicate = -1};
+}
+
+/* The buffer is as long as what is read and written of it. */
+static void reach(TileBuilder *builder, int32_t buffer, IndexExpr address) {
+  int64_t lower, upper;
+  index_range(&builder->kernel->space, address, &lower, &upper);
+  KernelBuffer *of = &builder->buffers.data[buffer];
+  if (upper + 1 > of->element_count) of->element_count = upper + 1;
+}
+
+int32_t tile_add_guarded_load(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t predicate) {
+  KernelValue value = blank_value(KERNEL_LOAD, builder->buffers.data[buffer].type);
+  value.buffer = buffer;
+  value.address = address;
+  value.predicate = predicate;
+  reach(builder, buffer, address);
+  return add_value(builder, value);
+}
+
+int32_t tile_add_load(TileBuilder *builder, int32_t buffer, IndexExpr address) {
+  return tile_add_guarded_load(builder, buffer, address, -1);
+}
+
+int32_t tile_add_apply(TileBuilder *builder, HloOpcode opcode, PrimitiveType type, int32_t left, int32_t right) {
+  KernelValue value = blank_value(KERNEL_APPLY, type);
+  value.opcode = opcode;
+  value.operand_count = 2;
+  value.operands[0] = left;
+  value.operands[1] = right;
+  return add_value(builder, value);
+}
+
+static int32_t add_accumulator(TileBuilder *builder, int32_t fold, bool is_final) {
+  KernelValue value = blank_value(KERNEL_ACCUMULATOR, builder->folds.data[fold].type);
+  value.fold = fold;
+  value.params[0] = is_final;
+  return add_value(builder, value);
+}
+
+int32_t tile_add_final(TileBuilder *builder, int32_t fold) {
+  return add_accumulator(builder, fold, true);
+}
+
+int32_t tile_add_fold(TileBuilder *builder, const KernelFold *like, int32_t stage, int32_t seed) {
+  KernelFold fold = {.type = like->type, .stage = stage, .seed = seed, .next = -1};
+  fold.reassociable = like->reassociable;
+  fold.is_scan = like->is_scan;
+  array_push(&builder->folds, builder->arena, fold);
+  return (int32_t)builder->folds.count - 1;
+}
+
+void tile_set_next(TileBuilder *builder, int32_t fold, int32_t next) {
+  builder->folds.data[fold].next = next;
+}
+
+void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value, int32_t predicate) {
+  reach(builder, buffer, address);
+  array_push(&builder->stores, builder->arena, ((KernelStore){buffer, address, value, predicate}));
+}
+
+void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value) {
+  tile_add_guarded_store(builder, buffer, address, value, -1);
+}
+
+void tile_end_stage(TileBuilder *builder) {
+  KernelStage stage = {
+      .store_count = (int32_t)builder->stores.count,
+      .stores = builder->stores.data,
+      .comparator = builder->comparator,
+      .compared_count = (int32_t)builder->compared.count,
+      .compared = ARENA_COPY_ARRAY(builder->arena, KernelCompared, builder->compared.data, builder->compared.count)};
+  array_push(&builder->stages, builder->arena, stage);
+  builder->stores = (TileStores){0};
+  builder->comparator = NULL;
+  builder->compared.count = 0;
+}
+
+/* --- copies of the plan's Kernel --- */
+
+static Status copy_index_values(TileBuilder *builder, IndexExpr expr) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &builder->plan->kernel->space.atoms.data[expr.terms[i].atom];
+    int32_t ignored;
+    if (atom->kind == INDEX_ATOM_VALUE) RETURN_IF_ERROR(tile_copy_value(builder, atom->number, &ignored));
+    if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) {
+      RETURN_IF_ERROR(copy_index_values(builder, atom->inner));
+    }
+  }
+  return STATUS_OK;
+}
+
+Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address) {
+  RETURN_IF_ERROR(copy_index_values(builder, address));
+  *out_address = tile_whole_index(builder, address);
+  return STATUS_OK;
+}
+
+Status tile_copy_update(TileBuilder *builder, IndexExpr address, int32_t predicate, IndexExpr *out_address,
+                        int32_t *out_predicate) {
+  const PlanRange *slice = &builder->command->slice;
+  *out_predicate = -1;
+  RETURN_IF_ERROR(tile_copy_address(builder, address, out_address));
+  if (predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, predicate, out_predicate));
+  if (slice->extent == 0) return STATUS_OK;
+  IndexSpace *space = &builder->kernel->space;
+  if (!builder->has_slice_begin) builder->slice_begin = range_begin(builder, slice->begin);
+  builder->has_slice_begin = true;
+  *out_address = index_add(space, *out_address, index_scale(space, builder->slice_begin, -1));
+  KernelValue inside = blank_value(KERNEL_IN_RANGE, TYPE_PRED);
+  inside.address = *out_address;
+  inside.upper = tile_extent(builder, slice);
+  int32_t is_inside = add_value(builder, inside);
+  if (*out_predicate >= 0) is_inside = tile_add_apply(builder, HLO_AND, TYPE_PRED, *out_predicate, is_inside);
+  *out_predicate = is_inside;
+  return STATUS_OK;
+}
+
+static Status copy_updated_load(TileBuilder *builder, const KernelValue *load, int32_t access, int32_t *out_value) {
+  IndexExpr address;
+  int32_t predicate;
+  RETURN_IF_ERROR(tile_copy_update(builder, load->address, load->predicate, &address, &predicate));
+  *out_value = tile_add_guarded_load(builder, builder->access_buffers[access], address, predicate);
+  return STATUS_OK;
+}
+
+static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value) {
+  const Kernel *from = builder->plan->kernel;
+  int32_t access = tile_access_of_load(from, &builder->cover, &builder->accesses, number);
+  if (access < 0) {
+    return diag_error(builder->diag, STATUS_UNSUPPORTED, from->source->loc, "unsupported-guard",
+                      "'%.*s': a guard that reads memory has no rule on this target", SV_ARG(from->source->name));
+  }
+  if (builder->accesses.accesses[access].kind == TILE_UPDATED) {
+    return copy_updated_load(builder, &from->values[number], access, out_value);
+  }
+  int32_t axes[KERNEL_MAX_DIMS], count;
+  if (builder->accesses.accesses[access].kind == TILE_SCRATCH) {
+    count = tile_scratch_axes(from, from->values[number].address, axes);
+  } else {
+    count = tile_load_axes(from, number, axes);
+  }
+  *out_value = tile_add_load(builder, builder->access_buffers[access],
+                             tile_address(builder, builder->access_refs[access], axes, count));
+  return STATUS_OK;
+}
+
+/* A fold of this command as it is, or what an earlier command left in a Tensor. */
+static int32_t copy_accumulator(TileBuilder *builder, const KernelValue *value) {
+  if (builder->new_folds[value->fold] >= 0) {
+    return add_accumulator(builder, builder->new_folds[value->fold], value->params[0] != 0);
+  }
+  for (int32_t i = 0; i < builder->accesses.count; i++) {
+    const TileAccess *access = &builder->accesses.accesses[i];
+    if (access->kind != TILE_ACCUMULATOR || access->fold != value->fold) continue;
+    return tile_add_load(builder, builder->access_buffers[i],
+                         tile_address(builder, builder->access_refs[i], access->axes, access->axis_count));
+  }
+  XLAC_BUG("an accumulator without its tile");
+}
+
+static Status copy_other(TileBuilder *builder, const KernelValue *from, int32_t *out_value) {
+  KernelValue value = *from;
+  for (int i = 0; i < value.operand_count; i++) {
+    RETURN_IF_ERROR(tile_copy_value(builder, from->operands[i], &value.operands[i]));
+  }
+  RETURN_IF_ERROR(tile_copy_address(builder, from->address, &value.address));
+  *out_value = add_value(builder, value);
+  return STATUS_OK;
+}
+
+Status tile_copy_value(TileBuilder *builder, int32_t number, int32_t *out_value) {
+  const KernelValue *from = &builder->plan->kernel->values[number];
+  if (builder->new_number[number] < 0) {
+    int32_t made = -1;
+    if (from->kind == KERNEL_LOAD) {
+      RETURN_IF_ERROR(copy_load(builder, number, &made));
+    } else if (from->kind == KERNEL_ACCUMULATOR) {
+      made = copy_accumulator(builder, from);
+    } else {
+      RETURN_IF_ERROR(copy_other(builder, from, &made));
+    }
+    builder->new_number[number] = made;
+  }
+  *out_value = builder->new_number[number];
+  return STATUS_OK;
+}
+
+Status tile_copy_run_time_index(TileBuilder *builder, IndexExpr address, int32_t *out_value) {
+  IndexTerm *terms = ARENA_NEW_ARRAY(builder->arena, IndexTerm, address.term_count);
+  int count = 0;
+  for (int i = 0; i < address.term_count; i++) {
+    const IndexAtom *atom = &builder->plan->kernel->space.atoms.data[address.terms[i].atom];
+    if (tile_atom_is_run_time(builder->plan->kernel, atom)) terms[count++] = address.terms[i];
+  }
+  IndexExpr run_time = {0, count, terms};
+  RETURN_IF_ERROR(copy_index_values(builder, run_time));
+  KernelValue value = blank_value(KERNEL_INDEX, TYPE_S64);
+  value.address = tile_whole_index(builder, run_time);
+  *out_value = add_value(builder, value);
+  return STATUS_OK;
+}
+
+/* --- beginning and end --- */
+
+static IndexSpace copy_space(Arena *arena, const IndexSpace *space) {
+  IndexSpace copy;
+  index_space_init(&copy, arena);
+  for (int64_t i = 0; i < space->atoms.count; i++) array_push(&copy.atoms, arena, space->atoms.data[i]);
+  return copy;
+}
+
+Status tile_builder_init(TileBuilder *builder, Arena *arena, const Plan *plan, const PlanCommand *command,
+                         uint32_t variant, DiagSink *diag) {
+  *builder = (TileBuilder){.arena = arena, .plan = plan, .command = command, .diag = diag, .variant = variant};
+  RETURN_IF_ERROR(tile_ragged_ranges(plan, command, diag, builder->ragged, &builder->ragged_count));
+  builder->plan_space = copy_space(arena, &plan->space);
+  builder->parameter_buffer = -1;
+  builder->kernel = ARENA_NEW(arena, Kernel);
+  builder->kernel->arena = arena;
+  index_space_init(&builder->kernel->space, arena);
+  if (plan->kernel == NULL) return STATUS_OK;
+  const Kernel *from = plan->kernel;
+  builder->kernel->source = from->source;
+  builder->local = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count);
+  builder->whole = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count);
+  builder->has_whole = ARENA_NEW_ARRAY(arena, bool, from->dim_count);
+  builder->new_folds = ARENA_NEW_ARRAY(arena, int32_t, from->fold_count);
+  builder->new_number = ARENA_NEW_ARRAY(arena, int32_t, from->value_count);
+  for (int32_t f = 0; f < from->fold_count; f++) builder->new_folds[f] = -1;
+  for (int32_t v = 0; v < from->value_count; v++) builder->new_number[v] = -1;
+  return STATUS_OK;
+}
+
+Status tile_builder_finish(TileBuilder *builder, TileKernel *out_kernel) {
+  Kernel *kernel = builder->kernel;
+  kernel->dims = builder->dims.data;
+  kernel->dim_count = (int32_t)builder->dims.count;
+  kernel->buffers = builder->buffers.data;
+  kernel->buffer_count = (int32_t)builder->buffers.count;
+  kernel->values = builder->values.data;
+  kernel->value_count = (int32_t)builder->values.count;
+  kernel->folds = builder->folds.data;
+  kernel->fold_count = (int32_t)builder->folds.count;
+  kernel->stages = builder->stages.data;
+  kernel->stage_count = (int32_t)builder->stages.count;
+  *out_kernel = (TileKernel){.kernel = kernel,
+                             .space = builder->plan_space,
+                             .pointers = builder->pointers.data,
+                             .parameter_buffer = builder->parameter_buffer,
+                             .parameter_count = (int32_t)builder->parameters.count,
+                             .parameters = builder->parameters.data};
+  return kernel_verify(kernel, builder->diag);
+}

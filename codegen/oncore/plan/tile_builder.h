@@ -1,0 +1,112 @@
+/* The pieces a tile Kernel is built of (tile_kernel.c); the counterpart of codegen/kernel's lowering for Kernels made
+ * from parts of Kernels. */
+#ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_BUILDER_H
+#define XLAC_CODEGEN_ONCORE_PLAN_TILE_BUILDER_H
+
+#include "codegen/oncore/plan/tile_kernel.h"
+
+typedef ARRAY(KernelStore) TileStores;
+
+typedef struct TileBuilder {
+  Arena *arena;
+  const Plan *plan;
+  const PlanCommand *command;
+  DiagSink *diag;
+  uint32_t variant;
+  PlanRange ragged[TILE_MAX_RAGGED];
+  int32_t ragged_count;
+  IndexSpace plan_space; /* the plan's, with what pointers and parameters need beside */
+
+  /* computations */
+  TileCover cover;
+  TileAccesses accesses;
+  int32_t *access_buffers;     /* by access */
+  const PlanRef **access_refs; /* by access */
+
+  /* from the plan's Kernel to this one */
+  IndexExpr *local; /* by dim: the index within the range */
+  IndexExpr *whole; /* by dim: the whole index, where has_whole */
+  bool *has_whole;
+  int32_t *new_number; /* by value, -1: not copied */
+  int32_t *new_folds;  /* by fold, -1: not of this command */
+
+  /* the new one */
+  Kernel *kernel;
+  ARRAY(KernelDim) dims;
+  ARRAY(KernelBuffer) buffers;
+  ARRAY(TilePointer) pointers;
+  ARRAY(KernelValue) values;
+  ARRAY(KernelFold) folds;
+  ARRAY(KernelStage) stages;
+  TileStores stores;        /* of the stage at hand */
+  const Kernel *comparator; /* of the stage at hand, NULL: it does not sort */
+  ARRAY(KernelCompared) compared;
+  ARRAY(IndexExpr) parameters;
+  int32_t parameter_buffer; /* -1: none yet */
+  bool has_slice_begin;
+  IndexExpr slice_begin;
+} TileBuilder;
+
+/* Whether |command| moves a box of a view as it is. */
+bool tile_is_plain_transfer(const PlanCommand *command);
+
+MUST_USE Status tile_builder_init(TileBuilder *builder, Arena *arena, const Plan *plan, const PlanCommand *command,
+                                  uint32_t variant, DiagSink *diag);
+/* Freezes and verifies. */
+MUST_USE Status tile_builder_finish(TileBuilder *builder, TileKernel *out_kernel);
+
+/* --- operands of commands --- */
+
+PrimitiveType tile_ref_type(const Plan *plan, const PlanRef *ref);
+int64_t tile_ref_element_bytes(const Plan *plan, const PlanRef *ref);
+/* In elements, one per axis; 0 for a ring's slots. */
+void tile_ref_strides(const Plan *plan, const PlanRef *ref, int64_t *out_strides);
+/* Where the part begins. */
+TilePointer tile_ref_pointer(TileBuilder *builder, const PlanRef *ref);
+void tile_move_pointer(TileBuilder *builder, TilePointer *pointer, IndexExpr by, int64_t scale);
+/* The PlanScalar that stands for a run-time atom of the plan's Kernel. */
+IndexExpr tile_plan_scalar(TileBuilder *builder, const IndexAtom *atom);
+
+/* --- dims and addresses --- */
+
+/* What |range| covers in this variant. */
+int64_t tile_extent(const TileBuilder *builder, const PlanRange *range);
+IndexExpr tile_add_dim(TileBuilder *builder, int64_t extent, KernelDimKind kind, int32_t stage);
+/* Dim |dim| of the plan's Kernel as far as the command covers it; its stage counts from the first covered one. */
+void tile_add_kernel_dim(TileBuilder *builder, int32_t dim);
+/* The same for the axes of a load, all parallel. */
+void tile_add_axes(TileBuilder *builder, const int32_t *axes, int32_t count);
+/* The local point's address in Tensor |ref|, whose axes are |axes| behind a ring's slots. */
+IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count);
+/* The same in the Tensor of |access| for a store to |address| of the plan's Kernel. */
+IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address);
+/* |expr| of the plan's Kernel with whole indices of its dims; the values it reads must have been copied. */
+IndexExpr tile_whole_index(TileBuilder *builder, IndexExpr expr);
+
+/* --- values --- */
+
+int32_t tile_add_buffer(TileBuilder *builder, KernelBufferRole role, PrimitiveType type, TilePointer pointer);
+int32_t tile_add_load(TileBuilder *builder, int32_t buffer, IndexExpr address);
+int32_t tile_add_guarded_load(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t predicate);
+int32_t tile_add_apply(TileBuilder *builder, HloOpcode opcode, PrimitiveType type, int32_t left, int32_t right);
+int32_t tile_add_final(TileBuilder *builder, int32_t fold);
+/* A fold like |like| with another seed and stage; its next value follows. */
+int32_t tile_add_fold(TileBuilder *builder, const KernelFold *like, int32_t stage, int32_t seed);
+void tile_set_next(TileBuilder *builder, int32_t fold, int32_t next);
+void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value);
+void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value, int32_t predicate);
+/* Closes a stage with the stores added since the last one. */
+void tile_end_stage(TileBuilder *builder);
+
+/* A value of the plan's Kernel and all it reads, loads coming from tiles.  STATUS_INVALID where a load has none. */
+MUST_USE Status tile_copy_value(TileBuilder *builder, int32_t value, int32_t *out_value);
+/* |address| of the plan's Kernel, with all it reads, for a buffer that is there as a whole. */
+MUST_USE Status tile_copy_address(TileBuilder *builder, IndexExpr address, IndexExpr *out_address);
+/* The same for one that is updated, under |predicate|, -1 for none: of a slice, the address in the slice, and whether
+ * it is there. */
+MUST_USE Status tile_copy_update(TileBuilder *builder, IndexExpr address, int32_t predicate, IndexExpr *out_address,
+                                 int32_t *out_predicate);
+/* The run-time terms of |address| as an s64 value. */
+MUST_USE Status tile_copy_run_time_index(TileBuilder *builder, IndexExpr address, int32_t *out_value);
+
+#endif

@@ -1,0 +1,251 @@
+#include "codegen/oncore/plan/tile_cost.h"
+
+#include "hlo/machine/description/machine_cost.h"
+
+static int64_t points_of(const Kernel *kernel, const int64_t *extents, uint64_t dims) {
+  int64_t points = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if ((dims >> d & 1) != 0 && extents[d] > 0) points *= extents[d];
+  }
+  return points;
+}
+
+/* A load, or one behind a conversion. */
+static bool is_loaded(const Kernel *kernel, int32_t value) {
+  const KernelValue *of = &kernel->values[value];
+  if (of->kind == KERNEL_APPLY && of->opcode == HLO_CONVERT) of = &kernel->values[of->operands[0]];
+  return of->kind == KERNEL_LOAD;
+}
+
+/* The product that |fold| adds up, -1 for none. */
+static int32_t dot_product(const Kernel *kernel, int32_t fold) {
+  const KernelValue *next = &kernel->values[kernel->folds[fold].next];
+  if (next->kind != KERNEL_APPLY || next->opcode != HLO_ADD) return -1;
+  for (int i = 0; i < 2; i++) {
+    const KernelValue *sum = &kernel->values[next->operands[i]], *product = &kernel->values[next->operands[1 - i]];
+    if (sum->kind != KERNEL_ACCUMULATOR || sum->fold != fold) continue;
+    if (product->kind != KERNEL_APPLY || product->opcode != HLO_MULTIPLY) continue;
+    if (product->operands[0] == product->operands[1]) continue;
+    if (is_loaded(kernel, product->operands[0]) && is_loaded(kernel, product->operands[1]))
+      return next->operands[1 - i];
+  }
+  return -1;
+}
+
+bool tile_fold_is_dot(const Kernel *kernel, int32_t fold) {
+  return dot_product(kernel, fold) >= 0;
+}
+
+/* --- which values a run of stages computes --- */
+
+static void need(bool *needed, int32_t value) {
+  if (value >= 0) needed[value] = true;
+}
+
+static void need_roots(const Kernel *kernel, int32_t first, int32_t last, bool *needed) {
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].stage >= first && kernel->folds[f].stage <= last) need(needed, kernel->folds[f].next);
+  }
+  for (int32_t s = first; s <= last; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) need(needed, kernel->stages[s].stores[i].value);
+  }
+}
+
+/* Lane-wise work and nothing else: addresses and guards are the transfers'. */
+static void need_operands(const Kernel *kernel, bool *needed) {
+  for (int32_t v = kernel->value_count - 1; v >= 0; v--) {
+    const KernelValue *value = &kernel->values[v];
+    if (!needed[v] || value->kind != KERNEL_APPLY) continue;
+    for (int i = 0; i < value->operand_count; i++) need(needed, value->operands[i]);
+  }
+}
+
+/* --- costs --- */
+
+static PrimitiveType cost_type(const Kernel *kernel, const KernelValue *value) {
+  switch (value->opcode) {
+    case HLO_COMPARE:
+    case HLO_IS_FINITE:
+    case HLO_REAL:
+    case HLO_IMAG: return kernel->values[value->operands[0]].type;
+    default: return value->type;
+  }
+}
+
+static Status add_value(const Kernel *kernel, const MachineDescription *machine, const KernelValue *value,
+                        const int64_t *extents, DiagSink *diag, double *cycles) {
+  if (machine_cost_of_opcode(value->opcode) == COST_NONE) return STATUS_OK;
+  double each;
+  PrimitiveType type = cost_type(kernel, value);
+  RETURN_IF_ERROR(machine_op_cycles(machine, value->opcode, type, kernel->source->loc, diag, &each));
+  *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, value->dims), type);
+  return STATUS_OK;
+}
+
+static Status add_dot(const Kernel *kernel, const MachineDescription *machine, int32_t fold, const int64_t *extents,
+                      DiagSink *diag, double *cycles) {
+  const KernelFold *of = &kernel->folds[fold];
+  const KernelValue *product = &kernel->values[dot_product(kernel, fold)];
+  const KernelValue *factor = &kernel->values[product->operands[0]];
+  /* operands that are widened on their way are multiplied as what they were */
+  PrimitiveType type = factor->kind == KERNEL_APPLY ? kernel->values[factor->operands[0]].type : of->type;
+  double per_cycle;
+  RETURN_IF_ERROR(machine_cost_cycles(machine, COST_MAC, type, kernel->source->loc, diag, &per_cycle));
+  *cycles += (double)points_of(kernel, extents, kernel->values[of->next].dims) / per_cycle;
+  return STATUS_OK;
+}
+
+static int innermost_dim(const Kernel *kernel, IndexExpr address) {
+  int innermost = -1;
+  int64_t least = INT64_MAX;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    int64_t stride = index_dim_coefficient(&kernel->space, address, d);
+    if (stride < 0) stride = -stride;
+    if (stride > 0 && stride < least) {
+      least = stride;
+      innermost = d;
+    }
+  }
+  return innermost;
+}
+
+/* Elements that go from tile to tile as they are. */
+static Status add_moves(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
+                        const int64_t *extents, DiagSink *diag, double *cycles) {
+  for (int32_t s = first; s <= last; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      const KernelValue *value = &kernel->values[store->value];
+      if (value->kind == KERNEL_APPLY || tile_is_updated(kernel, store->buffer)) continue;
+      bool turns = value->kind == KERNEL_LOAD && (value->dims & (value->dims - 1)) != 0 &&
+                   innermost_dim(kernel, value->address) != innermost_dim(kernel, store->address);
+      double each;
+      RETURN_IF_ERROR(machine_cost_cycles(machine, turns ? COST_PERMUTE : COST_MOVE, value->type, kernel->source->loc,
+                                          diag, &each));
+      uint64_t dims = value->dims;
+      for (int d = 0; d < kernel->dim_count; d++) {
+        if (index_dim_coefficient(&kernel->space, store->address, d) != 0) dims |= UINT64_C(1) << d;
+      }
+      *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, dims), value->type);
+    }
+  }
+  return STATUS_OK;
+}
+
+/* A place that only the values tell: whole vectors where a parallel dim walks neighbours, else one by one. */
+static Status add_place(const Kernel *kernel, const MachineDescription *machine, IndexExpr address, uint64_t dims,
+                        PrimitiveType type, const int64_t *extents, DiagSink *diag, double *cycles) {
+  int innermost = innermost_dim(kernel, address);
+  bool in_rows = innermost >= 0 && kernel->dims[innermost].kind == KERNEL_PARALLEL && extents[innermost] > 1 &&
+                 index_dim_coefficient(&kernel->space, address, innermost) == 1;
+  double each;
+  RETURN_IF_ERROR(
+      machine_cost_cycles(machine, in_rows ? COST_MOVE : COST_GATHER, type, kernel->source->loc, diag, &each));
+  int64_t points = points_of(kernel, extents, dims), row = in_rows ? extents[innermost] : points;
+  if (row > 0) *cycles += each * (double)(points / row * machine_vector_count(machine, row, type));
+  return STATUS_OK;
+}
+
+/* Reads and writes of buffers that are updated at computed places. */
+static Status add_updates(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
+                          const int64_t *extents, DiagSink *diag, double *cycles) {
+  uint64_t all = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) all |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_LOAD || !tile_is_updated(kernel, value->buffer)) continue;
+    RETURN_IF_ERROR(add_place(kernel, machine, value->address, value->dims, value->type, extents, diag, cycles));
+  }
+  for (int32_t s = first; s <= last; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (!tile_is_updated(kernel, store->buffer)) continue;
+      PrimitiveType type = kernel->buffers[store->buffer].type;
+      RETURN_IF_ERROR(add_place(kernel, machine, store->address, all, type, extents, diag, cycles));
+    }
+  }
+  return STATUS_OK;
+}
+
+/* Rounds of a network that sorts |length| elements: log2 (log2 + 1) / 2. */
+static double network_rounds(int64_t length) {
+  int64_t levels = 0;
+  while (INT64_C(1) << levels < length) levels++;
+  return (double)(levels * (levels + 1) / 2);
+}
+
+/* A bitonic network: in each round half of the elements are compared with the others, in the comparator's order and
+ * then by their positions, and all arrays and the positions of both halves are exchanged or not. */
+static Status add_sort(const Kernel *kernel, const MachineDescription *machine, int32_t stage, const int64_t *extents,
+                       DiagSink *diag, double *cycles) {
+  const Kernel *comparator = kernel->stages[stage].comparator;
+  uint64_t all = 0;
+  int64_t length = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    all |= UINT64_C(1) << d;
+    if (kernel->dims[d].kind == KERNEL_SORTED) length = extents[d];
+  }
+  int64_t points = points_of(kernel, extents, all);
+  SourceLoc loc = kernel->source->loc;
+  double round = 0, each;
+  for (int32_t v = 0; v < comparator->value_count; v++) {
+    const KernelValue *value = &comparator->values[v];
+    if (value->kind != KERNEL_APPLY || machine_cost_of_opcode(value->opcode) == COST_NONE) continue;
+    PrimitiveType type = cost_type(comparator, value);
+    RETURN_IF_ERROR(machine_op_cycles(machine, value->opcode, type, loc, diag, &each));
+    round += each * (double)machine_vector_count(machine, (points + 1) / 2, type);
+  }
+  RETURN_IF_ERROR(machine_cost_cycles(machine, COST_CMP, TYPE_S32, loc, diag, &each));
+  round += each * (double)machine_vector_count(machine, (points + 1) / 2, TYPE_S32);
+  for (int32_t i = -1; i < kernel->stages[stage].store_count; i++) {
+    PrimitiveType type = i < 0 ? TYPE_S32 : kernel->buffers[kernel->stages[stage].stores[i].buffer].type;
+    RETURN_IF_ERROR(machine_cost_cycles(machine, COST_SELECT, type, loc, diag, &each));
+    round += each * (double)machine_vector_count(machine, points, type);
+  }
+  *cycles += round * network_rounds(length);
+  return STATUS_OK;
+}
+
+Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
+                               int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles) {
+  Arena *scratch = arena_create();
+  bool *needed = ARENA_NEW_ARRAY(scratch, bool, kernel->value_count);
+  need_roots(kernel, first_stage, last_stage, needed);
+  need_operands(kernel, needed);
+  Status status = STATUS_OK;
+  *out_cycles = 0;
+  for (int32_t f = 0; f < kernel->fold_count && status == STATUS_OK; f++) {
+    bool is_here = kernel->folds[f].stage >= first_stage && kernel->folds[f].stage <= last_stage;
+    if (!is_here || !tile_fold_is_dot(kernel, f)) continue;
+    status = add_dot(kernel, machine, f, extents, diag, out_cycles);
+    needed[kernel->folds[f].next] = false;
+    needed[dot_product(kernel, f)] = false;
+  }
+  for (int32_t v = 0; v < kernel->value_count && status == STATUS_OK; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (!needed[v] || value->kind != KERNEL_APPLY) continue;
+    status = add_value(kernel, machine, value, extents, diag, out_cycles);
+  }
+  for (int32_t s = first_stage; s <= last_stage && status == STATUS_OK; s++) {
+    if (kernel->stages[s].comparator != NULL) status = add_sort(kernel, machine, s, extents, diag, out_cycles);
+  }
+  if (status == STATUS_OK) status = add_moves(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
+  if (status == STATUS_OK) status = add_updates(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
+  arena_destroy(scratch);
+  return status;
+}
+
+int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count) {
+  int64_t run = 1, rows = 1;
+  bool contiguous = true;
+  for (int32_t i = count - 1; i >= 0; i--) {
+    if (extents[i] == 1) continue;
+    contiguous = contiguous && strides[i] == run;
+    if (contiguous) {
+      run *= extents[i];
+    } else {
+      rows *= extents[i];
+    }
+  }
+  return rows;
+}

@@ -1,0 +1,22 @@
+/* What tiles cost on a machine: the planner's arithmetic (the formulas are those of hlo/machine). */
+#ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_COST_H
+#define XLAC_CODEGEN_ONCORE_PLAN_TILE_COST_H
+
+#include "codegen/oncore/plan/access.h"
+#include "hlo/machine/description/machine_description.h"
+
+/* Cycles of a computation over stages |first_stage| to |last_stage| of |kernel| with |extents| points along each dim,
+ * without the queue's setup: Σ over lane-wise values of cost × vectors; a sum of products of two loads is a dot and
+ * costs its multiply-adds; one that moves elements only costs a move, or a permute when loads and stores walk their
+ * innermost axes along different dims.  STATUS_UNSUPPORTED, located, for a type that the machine does not compute with.
+ */
+MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
+                                        int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles);
+
+/* Whether fold |fold| adds products of two loads (converted or not). */
+bool tile_fold_is_dot(const Kernel *kernel, int32_t fold);
+
+/* Rows of a strided transfer: contiguous runs of elements, the innermost axis last. */
+int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count);
+
+#endif

@@ -1,0 +1,73 @@
+#include "codegen/oncore/plan/tile_cost.h"
+
+#include "codegen/oncore/emit/oncore_testing.h"
+
+/* All of the Kernel at once, on vp-ref: vectors of 64 bytes. */
+static double whole_cycles(Fixture *fixture, const char *text) {
+  const Kernel *kernel = make_kernel(fixture, text);
+  int64_t extents[KERNEL_MAX_DIMS];
+  double cycles;
+  for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
+  assert_int_equal(tile_computation_cycles(kernel, make_machine(fixture, "vp-ref"), 0, kernel->stage_count - 1, extents,
+                                           &fixture->diag, &cycles),
+                   STATUS_OK);
+  return cycles;
+}
+
+static void tile_cost_is_cost_times_vectors(void **state) {
+  assert_true(whole_cycles(*state, EXP("5000")) == 6 * 313); /* 312.5 vectors */
+  assert_true(whole_cycles(*state, EXP("16")) == 6);
+  assert_true(whole_cycles(*state,
+                           "HloModule m\nENTRY e { x = bf16[5000] parameter(0)\n"
+                           "  ROOT y = bf16[5000] add(x, x) }\n") == 0.5 * 157);
+}
+
+static void tile_cost_of_dot_is_products(void **state) {
+  double rest = 1; /* of the result: moved, 4 bytes each */
+  assert_true(whole_cycles(*state, MATMUL("64", "128", "32")) == 64 * 128 * 32 / 256.0 + rest * 64 * 32 / 16);
+}
+
+static void tile_cost_of_movement(void **state) {
+  assert_true(whole_cycles(*state, TRANSPOSE("90", "110")) == 2 * 619); /* permute, 618.75 vectors */
+  assert_true(whole_cycles(*state, PAD) >= 110);                        /* move, 109.3 vectors */
+}
+
+/* Each update is read, added and written: rows of 23 values fill two vectors. */
+static void tile_cost_of_scatter_is_row_by_row(void **state) {
+  double cycles = whole_cycles(*state, SCATTER);
+  assert_true(cycles >= 99 * 2 * 2);
+  assert_true(cycles <= 99 * 2 * 4);
+}
+
+/* 16 elements: 10 rounds of a network.  A round of 4 lines: 2 vectors of keys compared, 2 of positions compared, 4 of
+ * keys and 4 of positions selected; what is stored is moved, 4 vectors. */
+static void tile_cost_of_sort_is_a_network(void **state) {
+  double cycles = whole_cycles(*state,
+                               "HloModule m\n"
+                               "less { a = s32[] parameter(0) b = s32[] parameter(1)\n"
+                               "  ROOT r = pred[] compare(a, b), direction=LT }\n"
+                               "ENTRY e { x = s32[4,16] parameter(0)\n"
+                               "  ROOT y = s32[4,16] sort(x), dimensions={1}, to_apply=less }\n");
+  assert_true(cycles == 10 * (2 + 2 + 4 + 4) + 4);
+}
+
+static void tile_transfer_rows_are_runs(void **state) {
+  (void)state;
+  assert_int_equal(tile_transfer_rows((int64_t[]){4, 8}, (int64_t[]){8, 1}, 2), 1);
+  assert_int_equal(tile_transfer_rows((int64_t[]){4, 8}, (int64_t[]){100, 1}, 2), 4);
+  assert_int_equal(tile_transfer_rows((int64_t[]){4, 8}, (int64_t[]){1, 100}, 2), 32);
+  assert_int_equal(tile_transfer_rows((int64_t[]){4, 1, 8}, (int64_t[]){8, 777, 1}, 3), 1);
+  assert_int_equal(tile_transfer_rows((int64_t[]){3, 4, 8}, (int64_t[]){1000, 8, 1}, 3), 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(tile_cost_is_cost_times_vectors, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_dot_is_products, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_movement, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_scatter_is_row_by_row, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_sort_is_a_network, create, destroy),
+      cmocka_unit_test(tile_transfer_rows_are_runs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+/* What would help: the estimate for a Kernel with a larger or smaller Buffer and with more or fewer slots. */
+#ifndef XLAC_CODEGEN_ONCORE_TILING_PLAN_ALTERNATIVES_H
+#define XLAC_CODEGEN_ONCORE_TILING_PLAN_ALTERNATIVES_H
+
+#include "base/json_writer.h"
+#include "codegen/oncore/tiling/tiler.h"
+
+enum { PLAN_ALTERNATIVE_COUNT = 4 };
+
+typedef struct PlanAlternative {
+  int64_t buffer_bytes; /* the machine's Buffer */
+  int32_t depth;        /* slots of rings; 0: chosen */
+  double cycles;        /* estimate; infinity: nothing fits */
+} PlanAlternative;
+
+typedef struct PlanAlternatives {
+  bool known; /* false: nobody has looked */
+  PlanAlternative of[PLAN_ALTERNATIVE_COUNT];
+} PlanAlternatives;
+
+/* Twice and half the Buffer, rings of one slot less and one more than in |plan|, which was made for |machine|.  Of a
+ * plan that somebody wrote nothing is known. */
+PlanAlternatives plan_alternatives_find(const Plan *plan, const MachineDescription *machine,
+                                        const TilerOptions *options);
+
+void plan_alternatives_text(StringBuilder *out, const Plan *plan, const PlanAlternatives *alternatives);
+void plan_alternatives_json(JsonWriter *json, const PlanAlternatives *alternatives);
+
+#endif

@@ -1,0 +1,14 @@
+#include "codegen/oncore/tiling/plan_choice.h"
+
+Status plan_for_kernel(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                       const TilerOptions *options, const WrittenPlans *written, DiagSink *diag,
+                       const Plan **out_plan) {
+  if (written != NULL && written->count > 0) {
+    StringView text = kernel_text(arena, kernel);
+    for (int32_t p = 0; p < written->count; p++) {
+      *out_plan = written->plans[p].plan;
+      if ((*out_plan)->kernel != NULL && sv_equal(written->plans[p].kernel_text, text)) return STATUS_OK;
+    }
+  }
+  return tiler_plan(arena, kernel, name, machine, options, diag, out_plan);
+}

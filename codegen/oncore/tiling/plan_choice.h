@@ -1,0 +1,27 @@
+/* Which plan a Kernel gets: one that a person wrote for an equal Kernel, or the tiler's. */
+#ifndef XLAC_CODEGEN_ONCORE_TILING_PLAN_CHOICE_H
+#define XLAC_CODEGEN_ONCORE_TILING_PLAN_CHOICE_H
+
+#include "codegen/oncore/plan/plan_check.h"
+#include "codegen/oncore/tiling/tiler.h"
+
+/* A plan that was read from a file (codegen/oncore/language), proved and priced. */
+typedef struct WrittenPlan {
+  const Plan *plan;
+  PlanVerdict verdict;
+  double own_cycles;      /* of the plan that the tiler makes for the Kernel; 0: it makes none */
+  StringView kernel_text; /* what makes Kernels equal (kernel_text) */
+} WrittenPlan;
+
+typedef struct WrittenPlans {
+  int32_t count;
+  const WrittenPlan *plans;
+} WrittenPlans;
+
+/* The plan of |written| for a Kernel equal to |kernel|, else tiler_plan's.  |written| may be NULL: there are none.
+ * Errors are those of tiler_plan. */
+MUST_USE Status plan_for_kernel(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                                const TilerOptions *options, const WrittenPlans *written, DiagSink *diag,
+                                const Plan **out_plan);
+
+#endif

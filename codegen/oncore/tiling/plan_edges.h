@@ -1,0 +1,25 @@
+/* Which command waits for which: from who reads and writes a Tensor. */
+#ifndef XLAC_CODEGEN_ONCORE_TILING_PLAN_EDGES_H
+#define XLAC_CODEGEN_ONCORE_TILING_PLAN_EDGES_H
+
+#include "codegen/oncore/plan/plan.h"
+#include "hlo/machine/description/machine_description.h"
+
+/* Sets the edges of |commands|, those of |plan|, to what its Tensors and temporaries need: a reader waits for the
+ * latest writer, a writer for the readers of what its slot held before.  Left out is what in-order queues keep, and
+ * what an earlier command of the same queue has waited for.  For plans of the tiler: a slot is used in turn by the
+ * instances of the command that fills it, and nothing else orders commands.  Edges that others imply in every instance
+ * are dropped, as the stream of the plan with short loops shows.  On a machine with unordered queues: what
+ * plan_edges_complete adds to commands without edges. */
+MUST_USE Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag);
+
+/* Adds to the edges of |commands|, those of |plan|, what any plan needs to be without races: the fewest edges between
+ * instances (hazards_derive_edges), joined to edges between commands.  Where instances of a command need different
+ * distances to a producer on an in-order queue, the least holds for all; where the producer runs several times in the
+ * loop around both, the edge is to the last of these runs.  What turns out to be redundant then is left out again;
+ * edges that were there stay.  STATUS_UNSUPPORTED ("plan-edge", at the consumer) for edges to unordered queues that the
+ * language cannot say; else as plan_stream_make and hazards_derive_edges. */
+MUST_USE Status plan_edges_complete(Plan *plan, const MachineDescription *machine, PlanCommand *commands,
+                                    DiagSink *diag);
+
+#endif

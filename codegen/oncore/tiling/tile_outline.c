@@ -1,0 +1,460 @@
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/oncore/plan/tile_cost.h"
+#include "codegen/oncore/tiling/tiling.h"
+#include "hlo/machine/description/machine_cost.h"
+
+int64_t tile_outline_instances(const TileOutline *outline, int32_t loop) {
+  int64_t instances = 1;
+  for (; loop >= 0; loop = outline->loops.data[loop].parent) instances *= outline->loops.data[loop].trip_count;
+  return instances;
+}
+
+/* --- loops --- */
+
+static bool is_tiled(const TileOutline *outline, int32_t dim) {
+  return outline->tiling->extents[dim] < outline->kernel->dims[dim].extent;
+}
+
+static int32_t add_loop(TileOutline *outline, int32_t dim, int32_t parent) {
+  int64_t extent = outline->tiling->extents[dim], whole = outline->kernel->dims[dim].extent;
+  int32_t loop = (int32_t)outline->loops.count;
+  TileLoop made = {dim, parent, (whole + extent - 1) / extent};
+  array_push(&outline->loops, outline->arena, made);
+  IndexExpr iteration = index_dim(&outline->space, loop, made.trip_count);
+  outline->points[dim].begin = index_scale(&outline->space, iteration, extent);
+  outline->points[dim].is_ragged = whole % extent != 0;
+  outline->points[dim].left =
+      index_add_constant(&outline->space, index_scale(&outline->space, iteration, -extent), whole);
+  return loop;
+}
+
+/* Around all others. */
+static int32_t add_slices(TileOutline *outline) {
+  const Kernel *kernel = outline->kernel;
+  int64_t whole = 0, extent = outline->tiling->slice;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (tile_is_updated(kernel, b)) whole = kernel->buffers[b].element_count;
+  }
+  TileLoop made = {-1, -1, (whole + extent - 1) / extent};
+  array_push(&outline->loops, outline->arena, made);
+  IndexExpr iteration = index_dim(&outline->space, 0, made.trip_count);
+  PlanRange *slice = &outline->slice;
+  *slice = (PlanRange){.begin = index_scale(&outline->space, iteration, extent), .extent = extent};
+  slice->is_ragged = whole % extent != 0;
+  slice->left = index_add_constant(&outline->space, index_scale(&outline->space, iteration, -extent), whole);
+  return 0;
+}
+
+/* The innermost of the loops that walk |dims| in tiles, -1 for none. */
+static int32_t loop_of_dims(const TileOutline *outline, const int32_t *dims, int32_t count) {
+  int32_t deepest = -1;
+  for (int32_t l = 0; l < outline->loops.count; l++) {
+    for (int32_t i = 0; i < count; i++) {
+      if (outline->loops.data[l].dim == dims[i]) deepest = l;
+    }
+  }
+  return deepest;
+}
+
+/* --- Tensors --- */
+
+static int32_t add_tensor(TileOutline *outline, TileTensor tensor) {
+  int64_t elements = 1;
+  for (int32_t i = 0; i < tensor.axis_count; i++) elements *= tensor.extents[i];
+  int64_t align = max_i64(outline->machine->buffer.align, 1);
+  tensor.slot_bytes = align_up(elements * type_storage_bytes(tensor.type), align);
+  array_push(&outline->tensors, outline->arena, tensor);
+  return (int32_t)outline->tensors.count - 1;
+}
+
+/* A ring of tiles that are filled in |loop|; one slot where nothing repeats. */
+static int32_t add_ring(TileOutline *outline, const TileAccess *access, int32_t loop) {
+  TileTensor tensor = {.kind = PLAN_RESIDENT, .type = access->type, .axis_count = access->axis_count, .slots = 1};
+  for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = outline->tiling->extents[access->axes[i]];
+  tensor.loop = loop;
+  tensor.buffer = access->buffer;
+  tensor.fold = -1;
+  if (tile_outline_instances(outline, loop) > 1) {
+    tensor.kind = PLAN_RING;
+    tensor.slots = outline->tiling->depth;
+  }
+  return add_tensor(outline, tensor);
+}
+
+static int32_t find_tensor(const TileOutline *outline, PlanTensorKind kind, int32_t number) {
+  for (int32_t t = 0; t < outline->tensors.count; t++) {
+    const TileTensor *tensor = &outline->tensors.data[t];
+    if (tensor->kind == kind && (kind == PLAN_ACCUMULATOR ? tensor->fold : tensor->buffer) == number) return t;
+  }
+  return -1;
+}
+
+/* One for all covers that fold into or read |access|; |number|: the fold's, or of rows the Kernel's buffer's. */
+static int32_t shared_tensor(TileOutline *outline, PlanTensorKind kind, int32_t number, const TileAccess *access,
+                             bool whole_rows) {
+  int32_t found = find_tensor(outline, kind, number);
+  if (found >= 0) return found;
+  TileTensor tensor = {.kind = kind, .type = access->type, .axis_count = access->axis_count, .slots = 1, .loop = -1};
+  tensor.buffer = kind == PLAN_ACCUMULATOR ? -1 : number;
+  tensor.fold = kind == PLAN_ACCUMULATOR ? number : -1;
+  for (int32_t i = 0; i < access->axis_count; i++) {
+    const KernelDim *dim = &outline->kernel->dims[access->axes[i]];
+    bool whole = whole_rows && dim->stage != KERNEL_OUTER;
+    tensor.extents[i] = whole ? dim->extent : outline->tiling->extents[access->axes[i]];
+  }
+  return add_tensor(outline, tensor);
+}
+
+/* --- covers and steps --- */
+
+static void add_step(TileOutline *outline, TileStepKind kind, int32_t cover, int32_t access, int32_t loop,
+                     int32_t index_cover) {
+  TileStep step = {kind, cover, access, loop, index_cover};
+  array_push(&outline->steps, outline->arena, step);
+}
+
+static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t loop, int32_t init_loop);
+
+/* The tile of indices of a gather: computed where its dims are walked. */
+static int32_t add_index_cover(TileOutline *outline, const TileCover *of, int32_t value) {
+  int32_t axes[KERNEL_MAX_DIMS], count = tile_index_axes(outline->kernel, value, axes);
+  PlanRange *points = ARENA_NEW_ARRAY(outline->arena, PlanRange, outline->kernel->dim_count);
+  for (int32_t i = 0; i < count; i++) points[axes[i]] = of->points[axes[i]];
+  TileCover cover = {points, of->first_stage, of->last_stage, false, value};
+  return add_cover(outline, &cover, loop_of_dims(outline, axes, count), -1);
+}
+
+static void add_load(TileOutline *outline, int32_t cover, int32_t number) {
+  TileOutlineCover *of = &outline->covers.data[cover];
+  const TileAccess *access = &of->accesses.accesses[number];
+  int32_t loop = loop_of_dims(outline, access->axes, access->axis_count), index_cover = -1;
+  if (tile_load_is_gather(outline->kernel, access->value)) {
+    TileCover copy = of->cover;
+    index_cover = add_index_cover(outline, &copy, access->value);
+    of = &outline->covers.data[cover]; /* the array may have moved */
+  }
+  of->tensors[number] = add_ring(outline, access, loop);
+  add_step(outline, STEP_LOAD, cover, number, loop, index_cover);
+}
+
+static void add_scratch(TileOutline *outline, int32_t cover, int32_t number, bool reads) {
+  TileOutlineCover *of = &outline->covers.data[cover];
+  const TileAccess *access = &of->accesses.accesses[number];
+  if (outline->tiling->splits_stages && outline->tiling->spills_rows) {
+    of->tensors[number] = add_ring(outline, access, of->loop);
+    if (reads) add_step(outline, STEP_RELOAD, cover, number, of->loop, -1);
+    return;
+  }
+  of->tensors[number] = shared_tensor(outline, PLAN_SCRATCH, access->buffer, access, outline->tiling->splits_stages);
+}
+
+/* Where updated buffers are loaded and stored: around all updates. */
+static int32_t slice_loop(const TileOutline *outline) {
+  return outline->tiling->slice > 0 ? 0 : -1;
+}
+
+/* The whole buffer, or a slice, loaded before everything else and stored behind it. */
+static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
+  TileOutlineCover *of = &outline->covers.data[cover];
+  const TileAccess *access = &of->accesses.accesses[number];
+  TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = 1, .slots = 1, .loop = -1};
+  tensor.extents[0] = outline->kernel->buffers[access->buffer].element_count;
+  if (outline->tiling->slice > 0) { /* a slice comes and goes while another is updated */
+    tensor.kind = PLAN_RING;
+    tensor.slots = outline->tiling->depth > 2 ? outline->tiling->depth : 2;
+    tensor.extents[0] = outline->tiling->slice;
+    tensor.loop = slice_loop(outline);
+  }
+  tensor.buffer = access->buffer;
+  tensor.fold = -1;
+  of->tensors[number] = add_tensor(outline, tensor);
+  add_step(outline, STEP_LOAD, cover, number, slice_loop(outline), -1);
+}
+
+static void add_operands(TileOutline *outline, int32_t cover) {
+  for (int32_t i = 0; i < outline->covers.data[cover].accesses.count; i++) {
+    TileOutlineCover *of = &outline->covers.data[cover];
+    const TileAccess *access = &of->accesses.accesses[i];
+    switch (access->kind) {
+      case TILE_LOAD: add_load(outline, cover, i); break;
+      case TILE_SCRATCH: add_scratch(outline, cover, i, !access->is_written); break;
+      case TILE_ACCUMULATOR:
+        of->tensors[i] = shared_tensor(outline, PLAN_ACCUMULATOR, access->fold, access, false);
+        break;
+      case TILE_UPDATED: add_updated(outline, cover, i); break;
+      case TILE_STORE:
+      case TILE_INDEX: of->tensors[i] = add_ring(outline, access, of->loop); break;
+    }
+  }
+}
+
+static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t loop, int32_t init_loop) {
+  TileOutlineCover made = {.cover = *cover, .init_loop = init_loop, .loop = loop};
+  made.accesses = tile_accesses(outline->arena, outline->kernel, cover);
+  made.tensors = ARENA_NEW_ARRAY(outline->arena, int32_t, made.accesses.count);
+  int32_t number = (int32_t)outline->covers.count;
+  array_push(&outline->covers, outline->arena, made);
+  add_operands(outline, number);
+  add_step(outline, STEP_COMPUTE, number, -1, loop, -1);
+  for (int32_t i = 0; i < made.accesses.count; i++) {
+    const TileAccess *access = &made.accesses.accesses[i];
+    bool spills = access->kind == TILE_SCRATCH && access->is_written && outline->tiling->splits_stages &&
+                  outline->tiling->spills_rows;
+    if (access->kind == TILE_STORE) add_step(outline, STEP_STORE, number, i, loop, -1);
+    if (access->kind == TILE_UPDATED) add_step(outline, STEP_STORE, number, i, slice_loop(outline), -1);
+    if (spills) add_step(outline, STEP_SPILL, number, i, loop, -1);
+  }
+  return number;
+}
+
+static bool stage_folds(const Kernel *kernel, int32_t stage) {
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].stage == stage) return true;
+  }
+  return false;
+}
+
+/* Ranges of the dims that stages |first| to |last| walk. */
+static const PlanRange *cover_points(const TileOutline *outline, int32_t first, int32_t last) {
+  const Kernel *kernel = outline->kernel;
+  PlanRange *points = ARENA_NEW_ARRAY(outline->arena, PlanRange, kernel->dim_count);
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    int32_t stage = kernel->dims[d].stage;
+    if (stage == KERNEL_OUTER || (stage >= first && stage <= last)) points[d] = outline->points[d];
+  }
+  return points;
+}
+
+static void add_stage(TileOutline *outline, int32_t stage, int32_t outer_loop) {
+  const Kernel *kernel = outline->kernel;
+  int32_t loop = outer_loop, init_loop = -1;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != stage || !is_tiled(outline, d)) continue;
+    loop = add_loop(outline, d, loop);
+    if (init_loop < 0) init_loop = loop;
+  }
+  TileCover cover = {cover_points(outline, stage, stage), stage, stage, stage_folds(kernel, stage), -1};
+  add_cover(outline, &cover, loop, init_loop);
+}
+
+/* --- program order --- */
+
+/* |step| makes a tile ready for a computation of stages: it loads one, or computes the indices of a gather. */
+static bool prepares(const TileOutline *outline, const TileStep *step) {
+  return tile_step_loads(step->kind) ||
+         (step->kind == STEP_COMPUTE && outline->covers.data[step->cover].cover.index_value >= 0);
+}
+
+/* What stands in an outer loop that is not the innermost one comes before the loops inside it; in the innermost one and
+ * deeper, stages follow stages, each with what prepares its tiles from outside in: a loop must not be left and entered
+ * again.  Indices have the stages of what they are for, and their loop is never inside of the gather's. */
+static bool step_before(const TileOutline *outline, const TileStep *a, const TileStep *b) {
+  if (a->kind == STEP_STORE) return false;
+  int32_t innermost = outline->tiling->outer_count - 1 + (outline->tiling->slice > 0);
+  bool a_outside = a->loop < innermost, b_outside = b->loop < innermost;
+  if (a_outside != b_outside) return a_outside;
+  if (a_outside) return a->loop < b->loop;
+  const TileCover *of_a = &outline->covers.data[a->cover].cover, *of_b = &outline->covers.data[b->cover].cover;
+  return of_a->first_stage == of_b->first_stage && prepares(outline, a) && prepares(outline, b) && a->loop < b->loop;
+}
+
+static void sort_steps(TileOutline *outline) {
+  TileStep *steps = outline->steps.data;
+  for (int64_t i = 1; i < outline->steps.count; i++) {
+    TileStep step = steps[i];
+    int64_t at = i;
+    for (; at > 0 && step_before(outline, &step, &steps[at - 1]); at--) steps[at] = steps[at - 1];
+    steps[at] = step;
+  }
+}
+
+void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling,
+                       TileOutline *out_outline) {
+  *out_outline = (TileOutline){.arena = arena, .kernel = kernel, .machine = machine, .tiling = tiling};
+  index_space_init(&out_outline->space, arena);
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    out_outline->points[d] = plan_range_whole(tiling->extents[d]);
+  }
+  int32_t loop = tiling->slice > 0 ? add_slices(out_outline) : -1;
+  for (int32_t i = 0; i < tiling->outer_count; i++) loop = add_loop(out_outline, tiling->outer[i], loop);
+  if (!tiling->splits_stages) {
+    TileCover cover = {cover_points(out_outline, 0, kernel->stage_count - 1), 0, kernel->stage_count - 1, false, -1};
+    add_cover(out_outline, &cover, loop, -1);
+  }
+  for (int32_t s = 0; s < kernel->stage_count && tiling->splits_stages; s++) add_stage(out_outline, s, loop);
+  sort_steps(out_outline);
+}
+
+/* --- cost --- */
+
+void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t *out_strides) {
+  IndexExpr address = index_constant(0);
+  if (access->kind == TILE_LOAD) address = kernel->values[access->value].address;
+  if (access->kind == TILE_STORE) address = kernel->stages[access->stage].stores[access->store].address;
+  for (int32_t i = 0; i < access->axis_count; i++) {
+    out_strides[i] = index_dim_coefficient(&kernel->space, address, access->axes[i]);
+  }
+}
+
+typedef struct CostSums {
+  double load, exec, store; /* busy cycles of the queues */
+  double *steps;            /* of each step, in all its instances */
+  double idle;              /* memory's share that nobody takes while a transfer is being set up or changes rows */
+  double first_load, last_store;
+  int64_t bytes;
+} CostSums;
+
+bool tile_step_loads(TileStepKind kind) {
+  return kind == STEP_LOAD || kind == STEP_RELOAD;
+}
+
+int32_t tile_step_queue(const MachineDescription *machine, TileStepKind kind) {
+  for (int32_t q = 0; q < machine->queue_count; q++) {
+    const MachineQueue *queue = &machine->queues[q];
+    bool fits = kind == STEP_COMPUTE    ? queue->kind == QUEUE_EXEC
+                : tile_step_loads(kind) ? machine_queue_loads(queue)
+                                        : machine_queue_stores(queue);
+    if (fits) return q;
+  }
+  XLAC_BUG("a machine without a queue for its work");
+}
+
+static const MachineQueue *queue_for(const MachineDescription *machine, TileStepKind kind) {
+  return &machine->queues[tile_step_queue(machine, kind)];
+}
+
+static void add_transfer(const TileOutline *outline, const TileStep *step, CostSums *sums, double *out_cycles) {
+  const TileOutlineCover *cover = &outline->covers.data[step->cover];
+  const TileAccess *access = &cover->accesses.accesses[step->access];
+  const TileTensor *tensor = &outline->tensors.data[cover->tensors[step->access]];
+  int64_t strides[KERNEL_MAX_DIMS], extents[KERNEL_MAX_DIMS], elements = 1;
+  tile_access_strides(outline->kernel, access, strides);
+  bool is_dense = step->kind == STEP_RELOAD || step->kind == STEP_SPILL || access->kind == TILE_UPDATED;
+  int32_t axis_count = tensor->axis_count;
+  for (int32_t i = axis_count - 1; i >= 0; i--) {
+    extents[i] = tensor->extents[i];
+    if (is_dense) strides[i] = elements;
+    elements *= extents[i];
+  }
+  const MachineQueue *queue = queue_for(outline->machine, step->kind);
+  int64_t bytes = elements * type_storage_bytes(access->type), instances = tile_outline_instances(outline, step->loop);
+  double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, axis_count));
+  bool loads = tile_step_loads(step->kind);
+  *out_cycles = each * (double)instances;
+  *(loads ? &sums->load : &sums->store) += *out_cycles;
+  double cap = outline->machine->memory_bytes_per_cycle;
+  double others = queue_for(outline->machine, loads ? STEP_STORE : STEP_LOAD)->bytes_per_cycle;
+  if (cap > others) {
+    sums->idle += (each - (double)bytes / queue->bytes_per_cycle) * (double)instances * (1 - others / cap);
+  }
+  if (loads && sums->first_load == 0) sums->first_load = each;
+  if (!loads) sums->last_store = each;
+  sums->bytes += bytes * instances;
+}
+
+static Status add_computation(const TileOutline *outline, const TileStep *step, DiagSink *diag, CostSums *sums,
+                              double *out_cycles) {
+  const TileOutlineCover *cover = &outline->covers.data[step->cover];
+  double cycles = 0;
+  if (cover->cover.index_value >= 0) {
+    const TileTensor *tensor = &outline->tensors.data[cover->tensors[cover->accesses.count - 1]];
+    cycles = 2.0 * (double)machine_vector_count(outline->machine, tensor->slot_bytes / 8, TYPE_S64);
+  } else {
+    int64_t extents[KERNEL_MAX_DIMS];
+    for (int32_t d = 0; d < outline->kernel->dim_count; d++) extents[d] = cover->cover.points[d].extent;
+    RETURN_IF_ERROR(tile_computation_cycles(outline->kernel, outline->machine, cover->cover.first_stage,
+                                            cover->cover.last_stage, extents, diag, &cycles));
+  }
+  cycles += (double)queue_for(outline->machine, STEP_COMPUTE)->setup;
+  *out_cycles = cycles * (double)tile_outline_instances(outline, step->loop);
+  sums->exec += *out_cycles;
+  return STATUS_OK;
+}
+
+/* Whether |step| reads or writes Tensor |tensor|. */
+static bool step_touches(const TileOutline *outline, const TileStep *step, int32_t tensor) {
+  const TileOutlineCover *cover = &outline->covers.data[step->cover];
+  if (step->kind != STEP_COMPUTE) {
+    if (cover->tensors[step->access] == tensor) return true;
+    if (step->index_cover < 0) return false;
+    const TileOutlineCover *indices = &outline->covers.data[step->index_cover];
+    return indices->tensors[indices->accesses.count - 1] == tensor;
+  }
+  for (int32_t i = 0; i < cover->accesses.count; i++) {
+    if (cover->tensors[i] == tensor) return true;
+  }
+  return false;
+}
+
+/* Cycles in which slots of |ring| are taken, one at a time: by those that touch it, and by the transfers that its
+ * computation has to wait for as well, or that go out behind it; |crowding|: how much longer transfers take that meet
+ * others.  |out_cover|: the only cover that computes with it, -1 when there are several. */
+static double ring_life(const TileOutline *outline, const CostSums *sums, double crowding, int32_t ring,
+                        int32_t *out_cover) {
+  double life = 0, transfers = 0;
+  bool is_alive = false, has_computed = false;
+  *out_cover = -1;
+  for (int64_t s = 0; s < outline->steps.count; s++) {
+    const TileStep *step = &outline->steps.data[s];
+    bool moves = step->kind != STEP_COMPUTE;
+    double cycles = sums->steps[s] * (moves ? crowding : 1);
+    if (!step_touches(outline, step, ring)) {
+      if (is_alive && moves) transfers += cycles;
+      continue;
+    }
+    life += cycles;
+    if (!has_computed || moves) life += transfers;
+    if (!moves) *out_cover = has_computed && *out_cover != step->cover ? -1 : step->cover;
+    transfers = 0;
+    is_alive = true;
+    has_computed = has_computed || !moves;
+  }
+  return life;
+}
+
+/* What the rings' slots let everything take: one cover computes after the other, each as fast as it gets its tiles. */
+static double pipeline_cycles(const TileOutline *outline, const CostSums *sums, double crowding) {
+  double *covers = ARENA_NEW_ARRAY(outline->arena, double, outline->covers.count), longest = 0, sum = 0;
+  for (int64_t s = 0; s < outline->steps.count; s++) {
+    const TileStep *step = &outline->steps.data[s];
+    if (step->kind == STEP_COMPUTE) covers[step->cover] += sums->steps[s];
+  }
+  for (int32_t t = 0; t < outline->tensors.count; t++) {
+    if (outline->tensors.data[t].kind != PLAN_RING) continue;
+    int32_t cover;
+    double share = ring_life(outline, sums, crowding, t, &cover) / outline->tensors.data[t].slots;
+    double *least = cover >= 0 ? &covers[cover] : &longest;
+    if (share > *least) *least = share;
+  }
+  for (int64_t c = 0; c < outline->covers.count; c++) sum += covers[c];
+  return sum > longest ? sum : longest;
+}
+
+Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost) {
+  CostSums sums = {.steps = ARENA_NEW_ARRAY(outline->arena, double, outline->steps.count)};
+  *out_cost = (TilingCost){0};
+  for (int64_t t = 0; t < outline->tensors.count; t++) {
+    out_cost->footprint += outline->tensors.data[t].slots * outline->tensors.data[t].slot_bytes;
+  }
+  for (int64_t s = 0; s < outline->steps.count; s++) {
+    const TileStep *step = &outline->steps.data[s];
+    if (step->kind == STEP_COMPUTE) {
+      RETURN_IF_ERROR(add_computation(outline, step, diag, &sums, &sums.steps[s]));
+    } else {
+      add_transfer(outline, step, &sums, &sums.steps[s]);
+    }
+  }
+  const MachineDescription *machine = outline->machine;
+  double memory = 0;
+  if (machine->memory_bytes_per_cycle > 0) memory = (double)sums.bytes / machine->memory_bytes_per_cycle + sums.idle;
+  bool one_queue = queue_for(machine, STEP_LOAD) == queue_for(machine, STEP_STORE);
+  double moves = one_queue ? sums.load + sums.store : sums.load > sums.store ? sums.load : sums.store;
+  double crowding = memory > moves && moves > 0 ? memory / moves : 1;
+  double longest = pipeline_cycles(outline, &sums, crowding);
+  if (moves > longest) longest = moves;
+  if (memory > longest) longest = memory;
+  out_cost->cycles = longest + sums.first_load + sums.last_store;
+  return STATUS_OK;
+}

@@ -1,0 +1,22 @@
+/* Kernel → Plan: rings of tiles, placed in the Buffer, with the fewest edges. */
+#ifndef XLAC_CODEGEN_ONCORE_TILING_TILER_H
+#define XLAC_CODEGEN_ONCORE_TILING_TILER_H
+
+#include "codegen/oncore/plan/plan.h"
+#include "hlo/machine/description/machine_description.h"
+
+typedef struct TilerOptions {
+  int32_t pipeline_depth; /* slots of rings; 0: two where they fit, else one */
+} TilerOptions;
+
+/* A plan for |kernel| on |machine|, named |name|; both must outlive it.  Never uses more of the Buffer than the machine
+ * gives.  Lives in |arena|.  STATUS_UNSUPPORTED, located, for what has no rule (writes whose place or number is only
+ * known at run time, guards that read memory, types the machine does not compute with); STATUS_EXHAUSTED when the
+ * smallest tiles do not fit. */
+MUST_USE Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                           const TilerOptions *options, DiagSink *diag, const Plan **out_plan);
+
+/* What tiler_plan would estimate, in cycles; infinity when it would fail. */
+double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options);
+
+#endif

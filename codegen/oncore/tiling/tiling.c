@@ -1,0 +1,351 @@
+#include "codegen/oncore/tiling/tiling.h"
+
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/oncore/tiling/buffer_shortage.h"
+
+enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16 };
+
+typedef struct TilingSearch {
+  Arena *scratch;
+  const Kernel *kernel;
+  const MachineDescription *machine;
+  int64_t buffer_bytes;
+  DiagSink *diag;
+  Status status;
+  bool notes_least;                                    /* in what does not depend on the Buffer */
+  int32_t counts[KERNEL_MAX_DIMS];                     /* candidates per dim */
+  int64_t candidates[KERNEL_MAX_DIMS][MAX_CANDIDATES]; /* extents, ascending; the last is the whole dim */
+  int64_t least_footprint;                             /* of what any search for this depth looks at */
+  Tiling least;                                        /* that has it */
+} TilingSearch;
+
+/* A point of the search: a candidate per dim. */
+typedef struct TilingPoint {
+  int32_t at[KERNEL_MAX_DIMS];
+  Tiling tiling;
+  double cycles; /* infinity when it is not allowed or does not fit */
+} TilingPoint;
+
+#define TOO_LONG __builtin_inf()
+
+/* --- candidates --- */
+
+static void add_candidate(TilingSearch *search, int32_t dim, int64_t extent) {
+  int32_t *count = &search->counts[dim];
+  int64_t *list = search->candidates[dim];
+  int32_t at = 0;
+  while (at < *count && list[at] < extent) at++;
+  if ((at < *count && list[at] == extent) || *count == MAX_CANDIDATES) return;
+  memmove(&list[at + 1], &list[at], (size_t)(*count - at) * sizeof *list);
+  list[at] = extent;
+  (*count)++;
+}
+
+/* Powers of two, three times those, and equal parts. */
+static void make_candidates(TilingSearch *search, int32_t dim) {
+  int64_t whole = search->kernel->dims[dim].extent;
+  add_candidate(search, dim, whole);
+  add_candidate(search, dim, 1);
+  for (int64_t size = 2; size < whole && size <= INT64_C(1) << 24; size *= 2) {
+    add_candidate(search, dim, size);
+    if (size >= 8 && size / 2 * 3 < whole) add_candidate(search, dim, size / 2 * 3);
+  }
+  for (int64_t parts = 2; parts <= 6 && parts < whole; parts++) add_candidate(search, dim, (whole + parts - 1) / parts);
+}
+
+/* --- evaluation --- */
+
+/* A fold that may not be reordered sees its stage's points in row-major order only if at most one dim is cut, with
+ * single indices outside of it and whole dims inside. */
+static bool keeps_order(const Kernel *kernel, const Tiling *tiling) {
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].reassociable) continue;
+    bool cut = false;
+    for (int32_t d = 0; d < kernel->dim_count; d++) {
+      if (kernel->dims[d].stage != kernel->folds[f].stage) continue;
+      bool whole = tiling->extents[d] == kernel->dims[d].extent;
+      if (cut && !whole) return false;
+      cut = cut || tiling->extents[d] > 1;
+    }
+  }
+  return true;
+}
+
+/* Points of SEQUENTIAL dims are seen in row-major order: the same rule, for all of them together. */
+static bool keeps_sequence(const Kernel *kernel, const Tiling *tiling) {
+  bool cut = false;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].kind != KERNEL_SEQUENTIAL) continue;
+    bool whole = tiling->extents[d] == kernel->dims[d].extent;
+    if (cut && !whole) return false;
+    cut = cut || tiling->extents[d] > 1;
+  }
+  return true;
+}
+
+static bool has_sequence(const Kernel *kernel) {
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].kind == KERNEL_SEQUENTIAL) return true;
+  }
+  return false;
+}
+
+/* Loops over what is cut only, in the point's order. */
+static Tiling cut_tiling(const Kernel *kernel, const Tiling *tiling) {
+  Tiling cut = *tiling;
+  cut.outer_count = 0;
+  for (int32_t i = 0; i < tiling->outer_count; i++) {
+    int32_t dim = tiling->outer[i];
+    if (cut.extents[dim] < kernel->dims[dim].extent) cut.outer[cut.outer_count++] = dim;
+  }
+  return cut;
+}
+
+static void evaluate(TilingSearch *search, TilingPoint *point) {
+  const Kernel *kernel = search->kernel;
+  point->cycles = TOO_LONG;
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    point->tiling.extents[d] = search->candidates[d][point->at[d]];
+    bool whole = point->tiling.extents[d] == kernel->dims[d].extent;
+    if (!whole && kernel->dims[d].stage != KERNEL_OUTER && !point->tiling.splits_stages) return;
+  }
+  if (!keeps_order(kernel, &point->tiling) || !keeps_sequence(kernel, &point->tiling)) return;
+  Arena *arena = arena_create();
+  TileOutline outline;
+  TilingCost cost;
+  Tiling cut = cut_tiling(kernel, &point->tiling);
+  tile_outline_make(arena, kernel, search->machine, &cut, &outline);
+  Status status = tile_outline_cost(&outline, search->diag, &cost);
+  if (status != STATUS_OK) search->status = status;
+  if (search->notes_least && cost.footprint < search->least_footprint) {
+    search->least_footprint = cost.footprint;
+    search->least = cut;
+  }
+  if (status == STATUS_OK && cost.footprint <= search->buffer_bytes) point->cycles = cost.cycles;
+  arena_destroy(arena);
+}
+
+/* --- descent --- */
+
+static bool improves(const TilingPoint *a, const TilingPoint *b) {
+  return a->cycles < b->cycles * (1 - 1e-9);
+}
+
+/* The best neighbour: one dim up or down a candidate or to either end, with another one down at the same time. */
+static bool step(TilingSearch *search, TilingPoint *point) {
+  TilingPoint best = *point;
+  for (int32_t d = 0; d < search->kernel->dim_count && search->status == STATUS_OK; d++) {
+    int32_t last = search->counts[d] - 1;
+    int32_t moves[4] = {point->at[d] + 1, point->at[d] - 1, last, 0};
+    for (int m = 0; m < 4; m++) {
+      if (moves[m] < 0 || moves[m] > last || moves[m] == point->at[d]) continue;
+      TilingPoint next = *point;
+      next.at[d] = moves[m];
+      evaluate(search, &next);
+      if (improves(&next, &best)) best = next;
+      if (next.at[d] < point->at[d]) continue;
+      for (int32_t e = 0; e < search->kernel->dim_count; e++) {
+        if (e == d || point->at[e] == 0) continue;
+        next.at[e] = point->at[e] - 1;
+        evaluate(search, &next);
+        if (improves(&next, &best)) best = next;
+        next.at[e] = point->at[e];
+      }
+    }
+  }
+  bool moved = improves(&best, point);
+  *point = best;
+  return moved;
+}
+
+static void descend(TilingSearch *search, TilingPoint *point) {
+  evaluate(search, point);
+  for (int round = 0; round < MAX_ROUNDS && search->status == STATUS_OK && step(search, point); round++) continue;
+}
+
+/* Dims that a form cuts. */
+static int32_t free_dims(const TilingSearch *search, const Tiling *form, int32_t *out_dims) {
+  int32_t count = 0;
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+    bool is_free = search->kernel->dims[d].stage == KERNEL_OUTER || form->splits_stages;
+    if (is_free && search->counts[d] > 1) out_dims[count++] = d;
+  }
+  return count;
+}
+
+/* The best point of a grid of about GRID_POINTS over the free dims, evenly spaced among the candidates: dims have to
+ * grow together to be worth it, and single steps do not see that. */
+static void best_of_grid(TilingSearch *search, TilingPoint *point) {
+  int32_t dims[KERNEL_MAX_DIMS], count = free_dims(search, &point->tiling, dims), levels = 2;
+  int64_t total = 1;
+  for (bool grows = true; grows && levels < MAX_CANDIDATES; levels++) {
+    total = 1;
+    for (int32_t i = 0; i < count && total <= GRID_POINTS; i++) total *= min_i64(levels + 1, search->counts[dims[i]]);
+    grows = total <= GRID_POINTS;
+  }
+  total = 1;
+  int32_t used = 0; /* beyond this many dims even two levels are too many: those further out stay at one index */
+  for (; used < count; used++) {
+    int64_t more = total * min_i64(levels - 1, search->counts[dims[count - 1 - used]]);
+    if (more > 4 * GRID_POINTS) break;
+    total = more;
+  }
+  TilingPoint best = *point;
+  search->notes_least = true;
+  evaluate(search, &best);
+  for (int64_t number = 0; number < total && search->status == STATUS_OK; number++) {
+    TilingPoint next = *point;
+    int64_t rest = number;
+    for (int32_t i = 0; i < used; i++) {
+      int32_t dim = dims[count - 1 - i];
+      int64_t here = min_i64(levels - 1, search->counts[dim]);
+      next.at[dim] = here == 1 ? 0 : (int32_t)(rest % here * (search->counts[dim] - 1) / (here - 1));
+      rest /= here;
+    }
+    evaluate(search, &next);
+    if (improves(&next, &best)) best = next;
+  }
+  search->notes_least = false;
+  *point = best;
+}
+
+/* Loops of the cut outer dims in other orders. */
+static void permute(TilingSearch *search, TilingPoint *point, int32_t fixed) {
+  if (fixed >= point->tiling.outer_count) {
+    TilingPoint next = *point;
+    evaluate(search, &next);
+    *point = next;
+    return;
+  }
+  TilingPoint best = *point;
+  best.cycles = TOO_LONG;
+  for (int32_t i = fixed; i < point->tiling.outer_count; i++) {
+    TilingPoint next = *point;
+    next.tiling.outer[fixed] = point->tiling.outer[i];
+    next.tiling.outer[i] = point->tiling.outer[fixed];
+    permute(search, &next, fixed + 1);
+    if (improves(&next, &best)) best = next;
+  }
+  if (best.cycles < TOO_LONG) *point = best;
+}
+
+static int32_t cut_outer_count(const TilingSearch *search, const TilingPoint *point) {
+  int32_t count = 0;
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+    bool whole = point->tiling.extents[d] == search->kernel->dims[d].extent;
+    if (search->kernel->dims[d].stage == KERNEL_OUTER && !whole) count++;
+  }
+  return count;
+}
+
+/* Cut dims first, so that their orders are all that is tried. */
+static void compact_outer(const TilingSearch *search, TilingPoint *point) {
+  int32_t cut[KERNEL_MAX_DIMS], count = 0;
+  for (int32_t i = 0; i < point->tiling.outer_count; i++) {
+    int32_t dim = point->tiling.outer[i];
+    if (point->tiling.extents[dim] < search->kernel->dims[dim].extent) cut[count++] = dim;
+  }
+  memcpy(point->tiling.outer, cut, sizeof *cut * (size_t)count);
+  point->tiling.outer_count = count;
+}
+
+static void all_outer(const TilingSearch *search, Tiling *tiling) {
+  tiling->outer_count = 0;
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+    if (search->kernel->dims[d].stage == KERNEL_OUTER) tiling->outer[tiling->outer_count++] = d;
+  }
+}
+
+static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best) {
+  TilingPoint point = {.tiling = *form};
+  all_outer(search, &point.tiling);
+  if (!form->splits_stages) {
+    for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+      if (search->kernel->dims[d].stage != KERNEL_OUTER) point.at[d] = search->counts[d] - 1;
+    }
+  }
+  best_of_grid(search, &point);
+  descend(search, &point);
+  if (point.cycles == TOO_LONG) return;
+  TilingPoint ordered = point;
+  compact_outer(search, &ordered);
+  if (cut_outer_count(search, &point) <= MAX_PERMUTED && !has_sequence(search->kernel)) permute(search, &ordered, 0);
+  if (improves(&ordered, &point)) {
+    point = ordered;
+    /* dims that are whole may be cut again: they go inside */
+    for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+      bool whole = point.tiling.extents[d] == search->kernel->dims[d].extent;
+      if (search->kernel->dims[d].stage == KERNEL_OUTER && whole) point.tiling.outer[point.tiling.outer_count++] = d;
+    }
+    descend(search, &point);
+  }
+  if (improves(&point, best)) *best = point;
+}
+
+static bool has_inner_dims(const Kernel *kernel) {
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != KERNEL_OUTER) return true;
+  }
+  return false;
+}
+
+static bool has_scratch(const Kernel *kernel) {
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (kernel->buffers[b].role == KERNEL_SCRATCH) return true;
+  }
+  return false;
+}
+
+static bool updates_buffers(const Kernel *kernel) {
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (tile_is_updated(kernel, b)) return true;
+  }
+  return false;
+}
+
+/* Fewer slices are better: each goes through all updates. */
+static void try_slices(TilingSearch *search, int32_t depth, TilingPoint *best) {
+  const Kernel *kernel = search->kernel;
+  int64_t whole = 0;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    if (!tile_is_updated(kernel, b)) continue;
+    if (whole > 0 && whole != kernel->buffers[b].element_count) return;
+    whole = kernel->buffers[b].element_count;
+  }
+  int64_t slice = whole;
+  while (best->cycles == TOO_LONG && search->status == STATUS_OK && slice > LEAST_SLICE) {
+    slice = align_up(slice / 2, LEAST_SLICE);
+    if (slice < whole) try_form(search, &(Tiling){.depth = depth, .slice = slice}, best);
+  }
+  for (int64_t quarter = 1; best->cycles < TOO_LONG && search->status == STATUS_OK && quarter < 4; quarter++) {
+    int64_t larger = align_up(slice + slice / 4 * quarter, LEAST_SLICE);
+    if (larger < whole) try_form(search, &(Tiling){.depth = depth, .slice = larger}, best);
+  }
+}
+
+Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
+                     int32_t depth, DiagSink *diag, Tiling *out_tiling) {
+  TilingSearch search = {.scratch = arena, .kernel = kernel, .machine = machine, .buffer_bytes = buffer_bytes};
+  search.diag = diag;
+  search.least_footprint = INT64_MAX;
+  for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
+  TilingPoint best = {.cycles = TOO_LONG};
+  bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
+                  kernel_sorting_stage(kernel) >= 0;
+  int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
+  for (int form = 0; form < forms; form++) {
+    Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};
+    try_form(&search, &tiling, &best);
+  }
+  if (updates_buffers(kernel)) try_slices(&search, depth, &best);
+  RETURN_IF_ERROR(search.status);
+  if (best.cycles == TOO_LONG) {
+    return buffer_shortage_report(kernel, machine, &search.least, buffer_bytes, diag);
+  }
+  compact_outer(&search, &best);
+  best.tiling.cycles = best.cycles;
+  *out_tiling = best.tiling;
+  return STATUS_OK;
+}

@@ -1,0 +1,113 @@
+/* Tiling: how much of a Kernel's dims a command covers, and in which order tiles are walked; the search for a good one.
+ *
+ * Outer dims that are tiled are loops around everything.  A Kernel of several stages runs as one computation per outer
+ * tile when all that its stages walk fits (whole stages), or stage by stage with loops over each stage's own dims and
+ * its folds in Tensors (split stages).  A buffer that is updated at computed places and does not fit is cut into slices
+ * of elements: a loop around everything, in which all updates are gone through. */
+#ifndef XLAC_CODEGEN_ONCORE_TILING_TILING_H
+#define XLAC_CODEGEN_ONCORE_TILING_TILING_H
+
+#include "codegen/oncore/plan/access.h"
+#include "hlo/machine/description/machine_description.h"
+
+typedef struct Tiling {
+  bool splits_stages;
+  bool spills_rows; /* split stages: row buffers live in memory, not in the Buffer */
+  int32_t depth;    /* slots of the rings */
+  int64_t slice;    /* elements in the Buffer of those that are updated at computed places; 0: all of them */
+  int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
+  int32_t outer_count;              /* tiled outer dims, outermost loop first */
+  int32_t outer[KERNEL_MAX_DIMS];
+  double cycles; /* estimate, once it has been found */
+} Tiling;
+
+/* What a tiling comes to. */
+typedef struct TilingCost {
+  int64_t footprint; /* bytes of the Buffer */
+  double cycles;     /* estimate */
+} TilingCost;
+
+typedef enum TileStepKind {
+  STEP_LOAD,    /* a tile from an argument */
+  STEP_RELOAD,  /* a tile of a row buffer that was spilled */
+  STEP_COMPUTE, /* what a cover computes */
+  STEP_STORE,   /* a tile to a result */
+  STEP_SPILL    /* a tile of a row buffer to memory */
+} TileStepKind;
+
+/* Whether a step of that kind fills a tile from memory. */
+bool tile_step_loads(TileStepKind kind);
+/* The first queue of |machine| that does such steps; a verified machine has one. */
+int32_t tile_step_queue(const MachineDescription *machine, TileStepKind kind);
+
+/* One command of a tiled Kernel, before it has a name and edges. */
+typedef struct TileStep {
+  TileStepKind kind;
+  int32_t cover;       /* of TileOutline.covers */
+  int32_t access;      /* among the cover's; COMPUTE: -1 */
+  int32_t loop;        /* the innermost loop around it, -1 for none */
+  int32_t index_cover; /* LOAD of a gather: the cover that computes its index tile; else -1 */
+} TileStep;
+
+typedef struct TileLoop {
+  int32_t dim, parent; /* of the Kernel, -1: slices; the loop around it, -1 for none */
+  int64_t trip_count;
+} TileLoop;
+
+/* A Tensor of the plan. */
+typedef struct TileTensor {
+  PlanTensorKind kind;
+  PrimitiveType type;
+  int32_t axis_count;
+  int64_t extents[KERNEL_MAX_DIMS]; /* of one slot */
+  int32_t slots;
+  int64_t slot_bytes; /* aligned */
+  int32_t loop;       /* in which its slots are filled anew */
+  int32_t buffer;     /* of the Kernel, -1: sums and indices */
+  int32_t fold;       /* of the Kernel that it sums up for, or -1 */
+} TileTensor;
+
+/* The stages that one computation covers, or an index tile. */
+typedef struct TileOutlineCover {
+  TileCover cover;
+  TileAccesses accesses;
+  int32_t *tensors;  /* by access */
+  int32_t init_loop; /* of PlanCommand */
+  int32_t loop;      /* in which it is computed, -1 for none */
+} TileOutlineCover;
+
+/* A tiled Kernel as a list of steps in program order: a step stands in its loop, and a loop where its first step is. */
+typedef struct TileOutline {
+  Arena *arena;
+  const Kernel *kernel;
+  const MachineDescription *machine;
+  const Tiling *tiling;
+  IndexSpace space; /* DIM n: iteration of loop n */
+  PlanRange points[KERNEL_MAX_DIMS];
+  PlanRange slice; /* of buffers that are updated; extent 0: all of them */
+  ARRAY(TileLoop) loops;
+  ARRAY(TileOutlineCover) covers;
+  ARRAY(TileStep) steps;
+  ARRAY(TileTensor) tensors;
+} TileOutline;
+
+/* The outline of |tiling|, in |arena|. */
+void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling,
+                       TileOutline *out_outline);
+
+/* Executions of what stands in |loop|. */
+int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
+
+/* Strides in memory, in elements, along the axes of |access|; 0 where the address is not linear in the dim. */
+void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t *out_strides);
+
+/* Footprint and estimate. STATUS_UNSUPPORTED for types the machine does not compute with. */
+MUST_USE Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost);
+
+/* The best tiling found within |buffer_bytes| for rings of |depth| slots: descent from several starts over extents,
+ * orders of loops, whole and split stages; deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest
+ * tiles do not fit, naming what they need. */
+MUST_USE Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                              int64_t buffer_bytes, int32_t depth, DiagSink *diag, Tiling *out_tiling);
+
+#endif

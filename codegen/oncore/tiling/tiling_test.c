@@ -1,0 +1,124 @@
+#include "codegen/oncore/tiling/tiling.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/oncore/emit/oncore_testing.h"
+
+/* The footprint that the search believes in, and the one of its outline. */
+static TilingCost cost_of(Fixture *fixture, const Kernel *kernel, const MachineDescription *machine,
+                          const Tiling *tiling) {
+  TileOutline outline;
+  TilingCost cost;
+  tile_outline_make(fixture->arena, kernel, machine, tiling, &outline);
+  assert_int_equal(tile_outline_cost(&outline, &fixture->diag, &cost), STATUS_OK);
+  return cost;
+}
+
+static void tiling_fits_whatever_the_buffer(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-ref");
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    for (int64_t bytes = 2500; bytes < 300000; bytes = bytes * 7 / 3) {
+      for (int32_t depth = 1; depth <= 3; depth++) {
+        Tiling tiling;
+        if (tiling_search(fixture->arena, kernel, machine, bytes, depth, &fixture->diag, &tiling) != STATUS_OK)
+          continue;
+        TilingCost cost = cost_of(fixture, kernel, machine, &tiling);
+        assert_true(cost.footprint <= bytes);
+        assert_true(cost.cycles == tiling.cycles);
+      }
+    }
+  }
+}
+
+/* Twice the Buffer, memory twice as fast, free setups: never a longer estimate. */
+static void tiling_estimate_falls_with_better_machines(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-ref");
+  TilerOptions options = {0};
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    double before = 1e300;
+    for (machine->buffer.size = 4096; machine->buffer.size <= 1 << 20; machine->buffer.size *= 2) {
+      double cycles = tiler_estimate(kernel, machine, &options);
+      assert_true(cycles <= before * (1 + 1e-9));
+      before = cycles;
+    }
+    machine->buffer.size = 1 << 16;
+    double plain = tiler_estimate(kernel, machine, &options);
+    MachineDescription faster = *machine;
+    MachineQueue queues[3];
+    assert_int_equal(machine->queue_count, 3);
+    memcpy(queues, machine->queues, sizeof queues);
+    for (int q = 0; q < 3; q++) queues[q].bytes_per_cycle *= 2;
+    faster.memory_bytes_per_cycle *= 2;
+    faster.queues = queues;
+    assert_true(tiler_estimate(kernel, &faster, &options) <= plain * (1 + 1e-9));
+  }
+}
+
+/* The same tiles with more slots. */
+static void tiling_estimate_falls_with_depth(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-ref");
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    Tiling tiling;
+    assert_int_equal(tiling_search(fixture->arena, kernel, machine, 16384, 1, &fixture->diag, &tiling), STATUS_OK);
+    double before = 1e300;
+    for (tiling.depth = 1; tiling.depth < 5; tiling.depth++) {
+      double cycles = cost_of(fixture, kernel, machine, &tiling).cycles;
+      assert_true(cycles <= before);
+      before = cycles;
+    }
+  }
+}
+
+/* The number behind "a Buffer of" in the last note. */
+static int64_t buffer_that_would_do(const DiagSink *diag) {
+  const Diagnostic *note = diag->last->notes;
+  while (note->next != NULL) note = note->next;
+  long long bytes = -1;
+  char text[200] = {0};
+  assert_true(note->message.size < sizeof text);
+  memcpy(text, note->message.data, note->message.size);
+  assert_int_equal(sscanf(text, "a Buffer of %lld bytes would do", &bytes), 1);
+  return bytes;
+}
+
+/* Down to where nothing fits: then the error names the Buffer that does, one alignment less does not. */
+static void tiling_shortage_names_least_buffer(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-ref");
+  TilerOptions options = {0};
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    const Plan *plan;
+    Status status = STATUS_OK;
+    for (int64_t size = 8192; size > 0 && status == STATUS_OK; size -= size > 1024 ? 1024 : 64) {
+      machine->buffer.size = size;
+      status = tiler_plan(fixture->arena, kernel, SV("k"), machine, &options, &fixture->diag, &plan);
+      for (int32_t t = 0; status == STATUS_OK && t < plan->tensor_count; t++) assert_true(plan->tensors[t].end <= size);
+    }
+    assert_int_equal(status, STATUS_EXHAUSTED);
+    int64_t least = buffer_that_would_do(&fixture->diag);
+    assert_true(least > machine->buffer.size);
+    machine->buffer.size = least;
+    assert_int_equal(tiler_plan(fixture->arena, kernel, SV("k"), machine, &options, &fixture->diag, &plan), STATUS_OK);
+    machine->buffer.size = least - machine->buffer.align;
+    assert_int_equal(tiler_plan(fixture->arena, kernel, SV("k"), machine, &options, &fixture->diag, &plan),
+                     STATUS_EXHAUSTED);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(tiling_fits_whatever_the_buffer, create, destroy),
+      cmocka_unit_test_setup_teardown(tiling_estimate_falls_with_better_machines, create, destroy),
+      cmocka_unit_test_setup_teardown(tiling_estimate_falls_with_depth, create, destroy),
+      cmocka_unit_test_setup_teardown(tiling_shortage_names_least_buffer, create, destroy),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

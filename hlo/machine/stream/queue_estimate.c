@@ -1,0 +1,62 @@
+#include <math.h>
+
+#include "base/checked_math.h"
+#include "hlo/machine/description/machine_cost.h"
+#include "hlo/machine/stream/queue_simulation.h"
+
+double queue_command_cycles(const MachineDescription *machine, const StreamCommand *command) {
+  if (command->queue == BARRIER_QUEUE) return 0;
+  const MachineQueue *queue = &machine->queues[command->queue];
+  if (queue->kind == QUEUE_EXEC) return (double)queue->setup + command->work.cycles;
+  return machine_transfer_cycles(queue, command->work.bytes, command->rows);
+}
+
+QueueWork queue_work_of_stream(Arena *arena, const CommandStream *stream, const MachineDescription *machine) {
+  double *cycles = ARENA_NEW_ARRAY(arena, double, machine->queue_count);
+  QueueWork work = {.cycles = cycles};
+  for (int64_t i = 0; i < stream->commands.count; i++) {
+    const StreamCommand *command = &stream->commands.data[i];
+    if (command->queue == BARRIER_QUEUE) continue;
+    cycles[command->queue] += queue_command_cycles(machine, command);
+    if (machine->queues[command->queue].kind != QUEUE_EXEC) work.bytes += command->work.bytes;
+  }
+  return work;
+}
+
+QueueLimit queue_bound(const MachineDescription *machine, const QueueWork *work) {
+  QueueLimit limit = {LIMIT_QUEUE, 0, machine->queue_count > 0 ? work->cycles[0] : 0};
+  for (int32_t i = 1; i < machine->queue_count; i++) {
+    if (work->cycles[i] > limit.cycles) limit = (QueueLimit){LIMIT_QUEUE, i, work->cycles[i]};
+  }
+  if (machine->memory_bytes_per_cycle > 0) {
+    double memory = (double)work->bytes / machine->memory_bytes_per_cycle;
+    if (memory > limit.cycles) limit = (QueueLimit){LIMIT_MEMORY, -1, memory};
+  }
+  return limit;
+}
+
+PipelineEstimate pipeline_estimate(const MachineDescription *machine, const PipelineLoop *loop) {
+  QueueLimit tile = queue_bound(machine, &loop->tile);
+  PipelineEstimate estimate = {.limit = tile, .bound = tile};
+  estimate.bound.cycles *= (double)loop->tiles;
+  for (int32_t i = 0; i < loop->ring_count; i++) {
+    double share = loop->rings[i].life / (double)loop->rings[i].depth;
+    if (share > estimate.limit.cycles) estimate.limit = (QueueLimit){LIMIT_RING, i, share};
+  }
+  estimate.interval = estimate.limit.cycles;
+  estimate.cycles = loop->first_load + (double)loop->tiles * estimate.interval + loop->last_store;
+  return estimate;
+}
+
+int64_t pipeline_useful_depth(double life, double interval) {
+  return max_i64(1, (int64_t)ceil(life / interval));
+}
+
+const char *queue_limit_text(Arena *arena, const MachineDescription *machine, const QueueLimit *limit) {
+  switch (limit->kind) {
+    case LIMIT_QUEUE: return arena_printf(arena, "queue %.*s", SV_ARG(machine->queues[limit->number].name));
+    case LIMIT_MEMORY: return "memory";
+    case LIMIT_RING: return arena_printf(arena, "depth of ring %d", limit->number);
+  }
+  XLAC_BUG("limit %d", (int)limit->kind);
+}

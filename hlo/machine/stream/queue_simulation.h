@@ -1,0 +1,112 @@
+/* QueueSimulation: what a stream costs on a machine, in cycles; and the closed form that a planner asks instead.
+ *
+ * The machine of reference: a scalar unit issues commands in program order at no cost, each to its queue, which holds
+ * up to |depth| commands that are not complete; where one does not fit, the unit and all behind it wait.  A queue works
+ * on one command at a time: the oldest, or, if it is unordered, the oldest that may start.  A command occupies its
+ * queue for
+ *
+ *   an operation:  setup + cycles
+ *   a transfer:    setup + row * (rows - 1), then its bytes at up to bytes_per_cycle
+ *
+ * Transfers that move bytes at one time share memory.bytes_per_cycle: each gets the same, less where its queue cannot
+ * take it, and what that leaves goes to the others.  Queues look ahead: an edge is seen sync.set + sync.wait cycles
+ * after its producer is complete, and costs nothing where the consumer could not start earlier anyway.  A barrier stops
+ * the scalar unit until its queues are empty and sync.barrier cycles longer.  Banks and flags are not modelled. */
+#ifndef XLAC_HLO_MACHINE_STREAM_QUEUE_SIMULATION_H
+#define XLAC_HLO_MACHINE_STREAM_QUEUE_SIMULATION_H
+
+#include "hlo/machine/description/machine_description.h"
+#include "hlo/machine/stream/command_stream.h"
+
+typedef struct QueueUse {
+  int64_t commands;
+  int64_t bytes; /* moved */
+  double busy;   /* cycles with a command at work */
+  double stall;  /* cycles at rest although a command was there: waiting for edges; the rest of the time it was empty */
+} QueueUse;
+
+typedef struct QueueSimulation {
+  double cycles;          /* until the last command is complete */
+  const QueueUse *queues; /* by queue of the machine */
+  int64_t memory_bytes;
+  double memory_busy;          /* cycles in which at least one transfer moved bytes */
+  double issue_stall;          /* cycles the scalar unit waited for room in a queue */
+  double barriers;             /* cycles it waited in barriers */
+  const double *starts, *ends; /* by instance */
+} QueueSimulation;
+
+/* A stream without forward edges (hazards_check says so); anything else is a bug.  Deterministic.  In |arena|. */
+QueueSimulation queue_simulation_run(Arena *arena, Arena *scratch, const CommandStream *stream,
+                                     const MachineDescription *machine);
+
+/* An order of all instances that the order relation allows, in |arena|; each |seed| gives its own, the same one
+ * everywhere. Queues run ahead of one another at changing random speeds, so that a missing edge shows soon.  Barriers
+ * are among the instances.  No forward edges. */
+const int32_t *command_stream_legal_order(Arena *arena, Arena *scratch, const CommandStream *stream,
+                                          const MachineDescription *machine, uint64_t seed);
+/* Whether the order relation allows |order|, all instances once; otherwise |out_early| stands before |out_late|, which
+ * it has to wait for.  No forward edges. */
+bool command_stream_order_is_legal(Arena *scratch, const CommandStream *stream, const MachineDescription *machine,
+                                   const int32_t *order, int32_t *out_early, int32_t *out_late);
+
+/* --- closed form --- */
+
+/* Cycles that |command| occupies its queue when nothing shares the memory with it; 0 for a barrier. */
+double queue_command_cycles(const MachineDescription *machine, const StreamCommand *command);
+
+/* What a loop does per tile, or a kernel in all. */
+typedef struct QueueWork {
+  const double *cycles; /* by queue of the machine */
+  int64_t bytes;        /* moved by all of them */
+} QueueWork;
+
+/* The sums over a stream. */
+QueueWork queue_work_of_stream(Arena *arena, const CommandStream *stream, const MachineDescription *machine);
+
+typedef enum LimitKind {
+  LIMIT_QUEUE,  /* |number|: of the machine's queues */
+  LIMIT_MEMORY, /* memory.bytes_per_cycle */
+  LIMIT_RING    /* |number|: a ring's depth */
+} LimitKind;
+
+typedef struct QueueLimit {
+  LimitKind kind;
+  int32_t number; /* -1 for memory */
+  double cycles;
+} QueueLimit;
+
+/* The longest of the queues' sums and of bytes / memory.bytes_per_cycle: no schedule of |work| is shorter.  Ties: the
+ * first queue, memory last. */
+QueueLimit queue_bound(const MachineDescription *machine, const QueueWork *work);
+
+/* A ring of |depth| slots; |life|: cycles from the first write of a slot's bytes to the end of their last read, if
+ * nothing waits: load + exec + store for a ring used in place, load + exec for an input, exec + store for an output. */
+typedef struct PipelineRing {
+  double life;
+  int64_t depth; /* >= 1 */
+} PipelineRing;
+
+typedef struct PipelineLoop {
+  int64_t tiles;
+  QueueWork tile; /* one tile */
+  int32_t ring_count;
+  const PipelineRing *rings;
+  double first_load, last_store; /* before the first tile's operation, and behind the last one's */
+} PipelineLoop;
+
+typedef struct PipelineEstimate {
+  double interval;  /* II: cycles from tile to tile */
+  double cycles;    /* first load + tiles * II + last store; exact where an exec queue is the limit */
+  QueueLimit limit; /* what makes II as long as it is; cycles: II */
+  QueueLimit bound; /* of all tiles, for any number of slots: cycles: no schedule is shorter */
+} PipelineEstimate;
+
+PipelineEstimate pipeline_estimate(const MachineDescription *machine, const PipelineLoop *loop);
+
+/* The smallest depth with which a ring of |life| does not limit a loop of |interval| > 0 cycles a tile. */
+int64_t pipeline_useful_depth(double life, double interval);
+
+/* "queue EX", "memory", "depth of ring 2". */
+const char *queue_limit_text(Arena *arena, const MachineDescription *machine, const QueueLimit *limit);
+
+#endif

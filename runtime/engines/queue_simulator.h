@@ -1,0 +1,51 @@
+/* QueueSimulator: an engine for kernels of a vector processor (runtime/abi.h) that looks at every command.
+ *
+ * A kernel's commands are recorded with the bytes they touch, and judged by hlo/machine: races, reads of bytes that
+ * nobody wrote, bounds, redundant edges, cycles.  Then they are done, in program order and in random orders that the
+ * edges allow, each time with the Buffer full of 0xFF: all orders have to leave the same bytes in memory.  Or they are
+ * done in one recorded order, unjudged. */
+#ifndef XLAC_RUNTIME_ENGINES_QUEUE_SIMULATOR_H
+#define XLAC_RUNTIME_ENGINES_QUEUE_SIMULATOR_H
+
+#include "base/array.h"
+#include "base/diagnostic.h"
+#include "base/string_view.h"
+#include "hlo/machine/description/machine_description.h"
+#include "runtime/abi.h"
+#include "runtime/engines/queue_orders.h"
+#include "runtime/engines/queue_timeline.h"
+
+/* One kernel, all its launches together. */
+typedef struct SimulatedKernel {
+  const XlacOncoreKernel *kernel;
+  int64_t launches, commands, edges, redundant, races;
+  double cycles, bound; /* the bound of its own commands */
+  const char *limit;    /* of the last launch */
+} SimulatedKernel;
+
+typedef struct QueueSimulator {
+  Arena *arena;
+  const MachineDescription *machine;
+  int64_t order_count;       /* random orders beside the program's */
+  StringBuilder *recording;  /* of each launch the order that was done last (queue_orders.h); NULL: not wanted */
+  const QueueOrders *replay; /* the only orders that are done, from the first again behind the last; NULL: none */
+  int64_t replayed;          /* launches */
+  QueueTimeline *timeline;   /* what is kept of the simulated times; NULL: nothing */
+  DiagSink *diag;
+  ARRAY(SimulatedKernel) kernels; /* in the order of their first launches */
+  Status status;
+} QueueSimulator;
+
+/* Everything outlives the simulator. */
+void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const MachineDescription *machine,
+                          int64_t order_count, DiagSink *diag);
+
+/* XlacRunOptions.oncore_launch, with the QueueSimulator as its data.  1 after a diagnostic: a hazard ("oncore-…"), or
+ * orders that differ ("oncore-orders"), or one to be done again that is of another kernel or not allowed
+ * ("oncore-replay").  Memory holds what program order left, or the one done again. */
+int queue_simulator_launch(void *simulator, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+
+/* A table of kernels with a line for all. */
+void queue_simulator_print(StringBuilder *out, const QueueSimulator *simulator);
+
+#endif

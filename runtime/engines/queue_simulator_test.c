@@ -1,0 +1,104 @@
+#include "runtime/engines/queue_simulator.h"
+
+#include "hlo/machine/description/presets.h"
+#include "runtime/engines/queue_engines_testing.h"
+
+typedef struct SimulatorFixture {
+  Arena *arena;
+  DiagSink diag;
+  MachineDescription machine;
+  QueueSimulator simulator;
+  HandKernel hand;
+} SimulatorFixture;
+
+static int create_fixture(void **state) {
+  Arena *arena = arena_create();
+  SimulatorFixture *fixture = ARENA_NEW(arena, SimulatorFixture);
+  fixture->arena = arena;
+  diag_sink_init(&fixture->diag, arena);
+  assert_int_equal(machine_preset_parse(arena, machine_preset_find(SV("vp-ref")), &fixture->diag, &fixture->machine),
+                   STATUS_OK);
+  queue_simulator_init(&fixture->simulator, arena, &fixture->machine, 10, &fixture->diag);
+  hand_prepare(&fixture->hand);
+  *state = fixture;
+  return 0;
+}
+
+static int destroy_fixture(void **state) {
+  SimulatorFixture *fixture = *state;
+  arena_destroy(fixture->arena);
+  return 0;
+}
+
+static int launch(SimulatorFixture *fixture) {
+  return queue_simulator_launch(&fixture->simulator, &fixture->hand.kernel, &fixture->hand.context);
+}
+
+static void simulator_finds_nothing_wrong(void **state) {
+  SimulatorFixture *fixture = *state;
+  assert_int_equal(launch(fixture), 0);
+  hand_check(&fixture->hand);
+  assert_int_equal(launch(fixture), 0);
+  assert_int_equal(fixture->simulator.kernels.count, 1);
+  const SimulatedKernel *row = &fixture->simulator.kernels.data[0];
+  assert_int_equal(row->launches, 2);
+  assert_int_equal(row->commands, 2 * TILES * QUEUE_COUNT);
+  /* ld→ex and ex→st always, ex→ld and st→ex but for the first SLOTS tiles. */
+  assert_int_equal(row->edges, 2 * (2 * TILES + 2 * (TILES - SLOTS)));
+  assert_int_equal(row->redundant, 0);
+  assert_true(row->bound > 0 && row->bound <= row->cycles);
+}
+
+static void expect_hazard(SimulatorFixture *fixture, const char *text) {
+  assert_int_not_equal(launch(fixture), 0);
+  assert_int_not_equal(fixture->simulator.status, STATUS_OK);
+  assert_true(fixture->diag.first != NULL);
+  assert_string_equal(fixture->diag.first->code, "oncore-hazard");
+  assert_true(sv_contains(fixture->diag.first->message, sv_from_cstring(text)));
+}
+
+static void simulator_finds_races_for_each_edge_left_out(void **state) {
+  SimulatorFixture *fixture = *state;
+  for (int c = 0; c < QUEUE_COUNT; c++) {
+    for (int64_t e = 0; e < hand_commands[c].edge_count; e++) {
+      XlacOncoreEdge kept[2];
+      int64_t count = 0;
+      for (int64_t k = 0; k < hand_commands[c].edge_count; k++)
+        if (k != e) kept[count++] = hand_commands[c].edges[k];
+      memcpy(fixture->hand.commands, hand_commands, sizeof hand_commands);
+      fixture->hand.commands[c].edge_count = count;
+      fixture->hand.commands[c].edges = kept;
+      diag_sink_init(&fixture->diag, fixture->arena);
+      expect_hazard(fixture, "nothing orders the two");
+    }
+  }
+}
+
+static void simulator_finds_what_leaves_an_array(void **state) {
+  SimulatorFixture *fixture = *state;
+  XlacOncoreObject objects[2] = {hand_objects[0], hand_objects[1]};
+  objects[1].bytes -= TILE_BYTES;
+  fixture->hand.kernel.objects = objects;
+  expect_hazard(fixture, "'y'");
+}
+
+/* y begins one tile behind x: what is loaded is, in program order, what the store before has left. */
+static void simulator_sees_arrays_that_share_bytes(void **state) {
+  SimulatorFixture *fixture = *state;
+  fixture->hand.objects[1] = fixture->hand.x + TILE;
+  XlacOncoreObject objects[2] = {hand_objects[0], hand_objects[1]};
+  objects[0].flags = XLAC_ONCORE_INITIALISED;
+  objects[1].flags = 0;
+  fixture->hand.kernel.objects = objects;
+  expect_hazard(fixture, "of 'x', command");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(simulator_finds_nothing_wrong, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_finds_races_for_each_edge_left_out, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_finds_what_leaves_an_array, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_sees_arrays_that_share_bytes, create_fixture, destroy_fixture),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,36 @@
+/* QueueThreads: an engine for kernels of a vector processor (runtime/abi.h) that runs each queue on a thread of its
+ * own.
+ *
+ * A queue's progress is a 64-bit counter that its thread alone advances; who waits for it looks at it for a while and
+ * then sleeps.  What a command wrote is visible to whoever has waited for it. */
+#ifndef XLAC_RUNTIME_ENGINES_QUEUE_THREADS_H
+#define XLAC_RUNTIME_ENGINES_QUEUE_THREADS_H
+
+#include "base/arena.h"
+#include "runtime/abi.h"
+
+enum { QUEUE_THREADS_MOST = 64 };
+
+typedef struct QueueThreads QueueThreads;
+
+/* Who is told what happens, |begin| and |end| by the caller's thread, before the first command of a kernel and after
+ * the last; |waited| and |completed| by a queue's: that it has waited for |count| commands of |other|; that it has done
+ * its next command, before anybody else can know. */
+typedef struct QueueWatcher {
+  void *data;
+  void (*begin)(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+  void (*waited)(void *data, int64_t queue, int64_t other, int64_t count);
+  void (*completed)(void *data, int64_t queue);
+  void (*end)(void *data);
+} QueueWatcher;
+
+/* Threads are started by the first kernels that need them.  |watcher|: NULL for none.  Lives in |arena|; ended by
+ * queue_threads_destroy. */
+QueueThreads *queue_threads_create(Arena *arena, const QueueWatcher *watcher);
+void queue_threads_destroy(QueueThreads *threads);
+
+/* XlacRunOptions.oncore_launch, with the QueueThreads as its data; one kernel at a time.  1: the system gives no more
+ * threads, or the kernel has more than QUEUE_THREADS_MOST queues. */
+int queue_threads_launch(void *threads, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+
+#endif

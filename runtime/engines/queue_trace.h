@@ -1,0 +1,46 @@
+/* QueueTrace: every command of one launch of a vector processor's kernel (runtime/abi.h), in program order, with the
+ * bytes that it touches.  What an engine needs that looks at commands from outside. */
+#ifndef XLAC_RUNTIME_ENGINES_QUEUE_TRACE_H
+#define XLAC_RUNTIME_ENGINES_QUEUE_TRACE_H
+
+#include <stdbool.h>
+
+#include "base/array.h"
+#include "runtime/abi.h"
+
+typedef struct TracedCommand {
+  int32_t command, variant;
+  int64_t first_pointer, first_parameter;
+} TracedCommand;
+
+typedef struct QueueTrace {
+  Arena *arena;
+  const XlacOncoreKernel *kernel;
+  const XlacOncoreContext *context;
+  ARRAY(TracedCommand) commands;
+  ARRAY(void *) pointers; /* those of a command from first_pointer on, as its function takes them */
+  ARRAY(int64_t) parameters;
+} QueueTrace;
+
+/* Executes nothing.  Lives in |arena|; points into |kernel| and |context|. */
+void queue_trace_record(QueueTrace *trace, Arena *arena, const XlacOncoreKernel *kernel,
+                        const XlacOncoreContext *context);
+
+/* Of instance |number|. */
+const XlacOncoreCommand *queue_trace_command(const QueueTrace *trace, int64_t number);
+const XlacOncoreVariant *queue_trace_variant(const QueueTrace *trace, int64_t number);
+
+/* The bytes [begin + sum of i_k * stride_k, + bytes) for 0 <= i_k < count_k. */
+typedef struct TracedAccess {
+  int64_t object; /* of the kernel, or XLAC_ONCORE_BUFFER */
+  bool is_write;
+  char *begin;
+  int64_t bytes, level_count;
+  const XlacOncoreLevel *levels;
+} TracedAccess;
+
+/* Access |access| of instance |number|'s variant, all bytes of its object where it may be anywhere; false for one of
+ * the instance's parameters, which are nobody else's. */
+bool queue_trace_access(const QueueTrace *trace, int64_t number, int64_t access, TracedAccess *out_access);
+
+#endif

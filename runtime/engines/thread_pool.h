@@ -1,0 +1,38 @@
+/* ThreadPool: threads for compiled code, as XlacRunOptions.parallel_for wants them.
+ *
+ * The thread that calls is worker 0 of its job and takes chunks like everybody else; the pool's own threads, numbered
+ * from 1, help as soon as they get to it.  A job is over when all its chunks are finished: a thread that is late, busy
+ * or was never started is not waited for.  Idle threads spin for a few dozen microseconds, in which the next Kernel
+ * usually comes, and then sleep.
+ *
+ * Any number of threads may call at the same time, and a body may call again (it is worker 0 of the inner job): each
+ * call is a job of its own in a list, newest first, so that inner jobs, which outer ones wait for, are helped first.
+ * A thread works on one job at a time, hence bodies of one job that run at once have different worker numbers.
+ *
+ * Why there are no races.  The list and the counts of finished chunks and of helpers are only touched under the pool's
+ * mutex.  A helper counts itself in before it reads the job, and out after its last look at it; the caller, on whose
+ * stack the job lies, takes the job off the list and returns when nobody is counted in.  Chunks are claimed by one
+ * atomic addition, so each is run once; claiming orders nothing and need not: what the caller wrote before the call
+ * is handed over by the mutex when the helper counts itself in, what bodies wrote when it counts itself out. */
+#ifndef XLAC_RUNTIME_ENGINES_THREAD_POOL_H
+#define XLAC_RUNTIME_ENGINES_THREAD_POOL_H
+
+#include "base/arena.h"
+
+typedef struct ThreadPool ThreadPool;
+
+/* A pool for |worker_count| >= 1 workers, the calling thread being one; threads start with the first job, fewer where
+ * the system has no more.  Memory comes from |arena|.  Ended by thread_pool_destroy, when no job is running. */
+ThreadPool *thread_pool_create(Arena *arena, int64_t worker_count);
+void thread_pool_destroy(ThreadPool *pool);
+int64_t thread_pool_worker_count(const ThreadPool *pool);
+
+/* Runs |body|(|context|, i, worker) once for each i in [0, n) and returns when all are done.  |pool| is the ThreadPool:
+ * this is XlacRunOptions.parallel_for with the pool as user_data. */
+void thread_pool_parallel_for(void *pool, void (*body)(void *context, int64_t index, int64_t worker), void *context,
+                              int64_t n);
+
+/* Processors that this process may run on. */
+int64_t thread_pool_processor_count(void);
+
+#endif

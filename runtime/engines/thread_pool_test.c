@@ -1,0 +1,154 @@
+#include "runtime/engines/thread_pool.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { MOST_CHUNKS = 1000, MOST_WORKERS = 8 };
+
+/* What the bodies of one job saw. */
+typedef struct Seen {
+  ThreadPool *pool;
+  int64_t worker_count;
+  _Atomic int64_t runs[MOST_CHUNKS];
+  _Atomic int64_t busy[MOST_WORKERS]; /* bodies that run now as this worker */
+  _Atomic int64_t mistakes;           /* a worker number out of range, or twice at once */
+  int64_t plain[MOST_CHUNKS];         /* without atomics: the caller must see them behind the job */
+} Seen;
+
+static void see(void *context, int64_t index, int64_t worker) {
+  Seen *seen = context;
+  if (worker < 0 || worker >= seen->worker_count) {
+    atomic_fetch_add(&seen->mistakes, 1);
+    return;
+  }
+  if (atomic_fetch_add(&seen->busy[worker], 1) != 0) atomic_fetch_add(&seen->mistakes, 1);
+  atomic_fetch_add(&seen->runs[index], 1);
+  seen->plain[index] = index + 1;
+  atomic_fetch_sub(&seen->busy[worker], 1);
+}
+
+static void assert_each_once(const Seen *seen, int64_t count) {
+  assert_int_equal(seen->mistakes, 0);
+  for (int64_t i = 0; i < MOST_CHUNKS; i++) {
+    assert_int_equal(seen->runs[i], i < count ? 1 : 0);
+    assert_int_equal(seen->plain[i], i < count ? i + 1 : 0);
+  }
+}
+
+static void thread_pool_runs_each_chunk_once(void **state) {
+  (void)state;
+  static const int64_t workers[] = {1, 2, 3, MOST_WORKERS}, counts[] = {0, 1, 2, 7, MOST_CHUNKS};
+  for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
+    Arena *arena = arena_create();
+    ThreadPool *pool = thread_pool_create(arena, workers[w]);
+    assert_int_equal(thread_pool_worker_count(pool), workers[w]);
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+      Seen seen = {.worker_count = workers[w]};
+      thread_pool_parallel_for(pool, see, &seen, counts[c]);
+      assert_each_once(&seen, counts[c]);
+    }
+    thread_pool_destroy(pool);
+    arena_destroy(arena);
+  }
+}
+
+static void add_one(void *context, int64_t index, int64_t worker) {
+  (void)worker;
+  ((int64_t *)context)[index]++;
+}
+
+/* Each job sees what the one before wrote, whichever threads ran it. */
+static void thread_pool_runs_many_small_jobs(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  ThreadPool *pool = thread_pool_create(arena, 4);
+  int64_t sums[5] = {0};
+  enum { JOBS = 20000 };
+  for (int i = 0; i < JOBS; i++) thread_pool_parallel_for(pool, add_one, sums, 5);
+  for (int i = 0; i < 5; i++) assert_int_equal(sums[i], JOBS);
+  thread_pool_destroy(pool);
+  arena_destroy(arena);
+}
+
+static void thread_pool_of_one_stays_in_the_thread(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  ThreadPool *pool = thread_pool_create(arena, 1);
+  Seen seen = {.worker_count = 1};
+  thread_pool_parallel_for(pool, see, &seen, 10);
+  assert_each_once(&seen, 10);
+  thread_pool_destroy(pool);
+  arena_destroy(arena);
+}
+
+static void thread_pool_destroy_without_a_job(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  thread_pool_destroy(thread_pool_create(arena, 5));
+  arena_destroy(arena);
+}
+
+typedef struct Nested {
+  ThreadPool *pool;
+  int64_t worker_count;
+  _Atomic int64_t mistakes;
+} Nested;
+
+static void run_inner_job(void *context, int64_t index, int64_t worker) {
+  (void)index, (void)worker;
+  Nested *nested = context;
+  Seen seen = {.worker_count = nested->worker_count};
+  thread_pool_parallel_for(nested->pool, see, &seen, 20);
+  for (int64_t i = 0; i < 20; i++) {
+    if (seen.runs[i] != 1 || seen.plain[i] != i + 1) atomic_fetch_add(&nested->mistakes, 1);
+  }
+  atomic_fetch_add(&nested->mistakes, seen.mistakes);
+}
+
+static void thread_pool_bodies_may_call_again(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  Nested nested = {.pool = thread_pool_create(arena, 3), .worker_count = 3};
+  for (int i = 0; i < 50; i++) thread_pool_parallel_for(nested.pool, run_inner_job, &nested, 6);
+  assert_int_equal(nested.mistakes, 0);
+  thread_pool_destroy(nested.pool);
+  arena_destroy(arena);
+}
+
+static void *call_often(void *context) {
+  for (int i = 0; i < 200; i++) run_inner_job(context, 0, 0);
+  return NULL;
+}
+
+static void thread_pool_serves_several_callers(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  Nested nested = {.pool = thread_pool_create(arena, 3), .worker_count = 3};
+  pthread_t callers[4];
+  for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&callers[i], NULL, call_often, &nested), 0);
+  for (int i = 0; i < 4; i++) pthread_join(callers[i], NULL);
+  assert_int_equal(nested.mistakes, 0);
+  thread_pool_destroy(nested.pool);
+  arena_destroy(arena);
+}
+
+static void thread_pool_processor_count_is_positive(void **state) {
+  (void)state;
+  assert_true(thread_pool_processor_count() >= 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(thread_pool_runs_each_chunk_once),        cmocka_unit_test(thread_pool_runs_many_small_jobs),
+      cmocka_unit_test(thread_pool_of_one_stays_in_the_thread),  cmocka_unit_test(thread_pool_destroy_without_a_job),
+      cmocka_unit_test(thread_pool_bodies_may_call_again),       cmocka_unit_test(thread_pool_serves_several_callers),
+      cmocka_unit_test(thread_pool_processor_count_is_positive),
+  };
+  return cmocka_run_group_tests_name("thread_pool", tests, NULL, NULL);
+}
