@@ -3,7 +3,7 @@
 #include "cli/driver.h"
 
 static Status check_plan(Session *session) {
-  RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(driver_load_to_run(session));
   if (session->machine == NULL)
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");

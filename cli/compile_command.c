@@ -85,7 +85,7 @@ static Status add_buffer_map(Session *session, const char *path) {
 }
 
 static Status compile(Session *session, int64_t emit, const char *output) {
-  RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(driver_run_passes(session, true));
   RETURN_IF_ERROR(driver_add_graph(session));
   bool only_hlo = emit == EMIT_HLO && !session->assignment;

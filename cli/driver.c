@@ -11,6 +11,7 @@
 #include "cli/session_report.h"
 #include "cli/session_trace.h"
 #include "cli/target.h"
+#include "hlo/infer/device_check.h"
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
 
@@ -117,6 +118,11 @@ Status driver_load(Session *session, bool verify) {
   Status status = hlo_verify(session->module, session->diag);
   driver_end_phase(session, "verify", start);
   return status;
+}
+
+Status driver_load_to_run(Session *session) {
+  RETURN_IF_ERROR(driver_load(session, true));
+  return hlo_check_one_device(session->module, session->diag);
 }
 
 /* For people the notes on the largest buffers become one table; JSON keeps them, each with its place. */

@@ -62,6 +62,8 @@ int session_end_usage(Session *session);
 
 /* The machine, and the input file's text → module, verified if |verify|. */
 MUST_USE Status driver_load(Session *session, bool verify);
+/* driver_load of a module that one device is to run. */
+MUST_USE Status driver_load_to_run(Session *session);
 /* The passes of --passes, otherwise the standard ones (|standard|) or none, with dumps. */
 MUST_USE Status driver_run_passes(Session *session, bool standard);
 /* The passes left a BufferAssignment (which has been found to fit --memory-limit). */

@@ -70,7 +70,7 @@ static Status load_object(Session *session, RunState *state) {
 
 static Status compile_to_run(Session *session, RunState *state) {
   double start = driver_seconds_now();
-  RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(remote_run_check(session));
   RETURN_IF_ERROR(driver_run_passes(session, true));
   RETURN_IF_ERROR(driver_add_graph(session));
@@ -91,7 +91,7 @@ static Status compile_to_run(Session *session, RunState *state) {
 /* The module as it stands in the file, unless passes are asked for. */
 static Status load_to_interpret(Session *session, RunState *state) {
   double start = driver_seconds_now();
-  RETURN_IF_ERROR(driver_load(session, true));
+  RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(driver_run_passes(session, false));
   RETURN_IF_ERROR(driver_add_graph(session));
   state->compile_seconds = driver_seconds_now() - start;

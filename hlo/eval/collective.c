@@ -3,10 +3,11 @@
 
 #include "hlo/eval/eval_internal.h"
 #include "hlo/ir/custom_call.h"
+#include "hlo/ir/device_count.h"
 
 static Status check_one_device(const EvalStep *step) {
   const HloModule *module = step->frame->computation->module;
-  if (module->replica_count > 1 || module->num_partitions > 1)
+  if (module->replica_count > 1 || module->num_partitions > 1 || hlo_instruction_device_count(step->instruction) > 1)
     return eval_error(step, "cannot be evaluated on more than one device");
   return STATUS_OK;
 }
@@ -123,9 +124,9 @@ Status eval_host(EvalStep *step) {
 
 Status eval_custom_call(EvalStep *step) {
   const HloAttr *target = hlo_instruction_attr(step->instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (custom_call_is_marker(target->value.text) && step->instruction->operand_count == 1 &&
-      shape_compatible(step->instruction->shape, eval_operand_shape(step, 0)))
-    return eval_forward(step);
+  MarkerValue marker = custom_call_marker_value(step->instruction);
+  if (marker == MARKER_OPERAND) return eval_forward(step);
+  if (marker == MARKER_TUPLE) return eval_tuple(step);
   if (custom_call_pads_to_static(step->instruction)) return eval_pad_to_static(step);
   if (custom_call_slices_to_dynamic(step->instruction)) return eval_slice_to_dynamic(step);
   if (is_potrf(step, target->value.text)) return eval_lapack_potrf(step);

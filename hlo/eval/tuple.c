@@ -18,7 +18,7 @@ Status eval_token(EvalStep *step) {
 
 Status eval_tuple(EvalStep *step) {
   Literal *out = eval_tuple_result(step);
-  for (int i = 0; i < step->instruction->operand_count; i++) out->tuple[i] = *eval_operand(step, i);
+  for (int i = 0; i < step->instruction->shape->tuple_size; i++) out->tuple[i] = *eval_operand(step, i);
   return STATUS_OK;
 }
 

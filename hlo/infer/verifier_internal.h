@@ -3,6 +3,7 @@
 #define XLAC_HLO_INFER_VERIFIER_INTERNAL_H
 
 #include "hlo/infer/hlo_verifier.h"
+#include "hlo/ir/device_count.h"
 
 typedef struct Verifier {
   const HloModule *module;
@@ -44,8 +45,6 @@ void verify_collective(Verifier *verifier, const HloInstruction *instruction);
 /* Start, update and done operations. */
 void verify_pairing(Verifier *verifier, const HloInstruction *instruction);
 
-/* The product of axis sizes; -1 when it overflows or a size is not positive. */
-int64_t verify_mesh_devices(const Mesh *mesh);
 /* The product of the dimensions; -1 when it overflows, a dimension is not positive, or the permutation is none. */
 int64_t verify_iota_count(Verifier *verifier, const IotaTile *iota);
 /* Marks the axes that |refs| names in |seen| (one entry for each axis); NULL, or what is wrong with them. */

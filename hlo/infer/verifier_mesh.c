@@ -14,14 +14,6 @@ int64_t verify_iota_count(Verifier *verifier, const IotaTile *iota) {
   return count;
 }
 
-int64_t verify_mesh_devices(const Mesh *mesh) {
-  int64_t count = 1;
-  for (int i = 0; i < mesh->axis_count; i++) {
-    if (mesh->axes[i].size <= 0 || !checked_mul(count, mesh->axes[i].size, &count)) return -1;
-  }
-  return count;
-}
-
 /* An axis goes by its name or by its number in quotes; -1 when there is none. */
 static int find_axis(const Mesh *mesh, StringView name) {
   for (int i = 0; i < mesh->axis_count; i++) {

@@ -75,7 +75,7 @@ static void check_mesh(const ShardingSite *site, const HloSharding *sharding, co
     check_device(site, mesh->maximal_device);
     return;
   }
-  int64_t devices = verify_mesh_devices(mesh);
+  int64_t devices = mesh_device_count(mesh);
   if (devices < 0) {
     sharding_error(site, "has a mesh with an empty axis or too many devices");
     return;

@@ -4,16 +4,52 @@
 
 #include "hlo/ir/call_attributes.h"
 
-static const char *const markers[] = {
-    "Sharding",         "SPMDFullToShardShape", "SPMDShardToFullShape", "annotate_device_placement",
-    "LayoutConstraint", "MoveToHost",           "MoveToDevice",
+/* Of GSPMD, Shardy ("xla.sdy.") and others; a border is where a manual region begins or ends. */
+static const struct Marker {
+  const char *target;
+  bool is_border;
+} markers[] = {
+    {"Sharding", false},
+    {"SPMDFullToShardShape", true},
+    {"SPMDShardToFullShape", true},
+    {"annotate_device_placement", false},
+    {"LayoutConstraint", false},
+    {"MoveToHost", false},
+    {"MoveToDevice", false},
+    {"xla.sdy.FuncResultSharding", false},
+    {"xla.sdy.GlobalToLocalShape", true},
+    {"xla.sdy.LocalToGlobalShape", true},
+    {"xla.sdy.PropagationBarrier", false},
+    {"xla.sdy.ShardingGroup", false},
 };
 
-bool custom_call_is_marker(StringView target) {
+static const struct Marker *find_marker(StringView target) {
   for (size_t i = 0; i < sizeof markers / sizeof *markers; i++) {
-    if (sv_equal_cstring(target, markers[i])) return true;
+    if (sv_equal_cstring(target, markers[i].target)) return &markers[i];
   }
-  return false;
+  return NULL;
+}
+
+bool custom_call_is_marker(StringView target) {
+  return find_marker(target) != NULL;
+}
+
+bool custom_call_is_border(StringView target) {
+  const struct Marker *marker = find_marker(target);
+  return marker != NULL && marker->is_border;
+}
+
+MarkerValue custom_call_marker_value(const HloInstruction *call) {
+  const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
+  const Shape *shape = call->shape;
+  if (call->opcode != HLO_CUSTOM_CALL || target == NULL || !custom_call_is_marker(target->value.text))
+    return MARKER_UNKNOWN;
+  if (call->operand_count == 1 && shape_compatible(shape, call->operands[0]->shape)) return MARKER_OPERAND;
+  if (!shape_is_tuple(shape) || shape->tuple_size > call->operand_count) return MARKER_UNKNOWN;
+  for (int i = 0; i < shape->tuple_size; i++) {
+    if (!shape_compatible(shape->tuple[i], call->operands[i]->shape)) return MARKER_UNKNOWN;
+  }
+  return MARKER_TUPLE;
 }
 
 static bool is_call_of(const HloInstruction *instruction, StringView target) {

@@ -4,8 +4,18 @@
 
 #include "hlo/ir/hlo_instruction.h"
 
-/* A marker that XLA's front ends and partitioner leave in dumps: its value is its operand's. */
+/* A marker that XLA's front ends and partitioners leave in dumps. */
 bool custom_call_is_marker(StringView target);
+/* A marker where a manual region begins or ends: outside shapes are those of whole arrays, inside of one device's. */
+bool custom_call_is_border(StringView target);
+
+/* What the value of a call of a marker is on one device. */
+typedef enum MarkerValue {
+  MARKER_UNKNOWN, /* no marker, or between shapes that differ */
+  MARKER_OPERAND, /* its operand */
+  MARKER_TUPLE    /* the tuple of its first operands, as many as the result has elements (() for a mere remark) */
+} MarkerValue;
+MarkerValue custom_call_marker_value(const HloInstruction *call);
 
 /* XLA's own calls around computations on arrays whose size is set at run time: "SliceToDynamic" of (array, the size of
  * each dimension) is the array with those sizes, "PadToStatic" of an array is (array, the size of each dimension).  Of

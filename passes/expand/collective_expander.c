@@ -1,9 +1,11 @@
+#include "hlo/ir/device_count.h"
 #include "passes/expand/graph_builder.h"
 
 /* Communication between one device and nobody: what is sent arrives, all operands are all results. */
 static bool has_one_device(const GraphBuilder *builder) {
   const HloModule *module = builder->computation->module;
-  return module->replica_count <= 1 && module->num_partitions <= 1;
+  return module->replica_count <= 1 && module->num_partitions <= 1 &&
+         hlo_instruction_device_count(builder->origin) <= 1;
 }
 
 static HloInstruction *expand_exchange(GraphBuilder *builder) {

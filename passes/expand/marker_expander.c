@@ -1,12 +1,14 @@
 #include "hlo/ir/custom_call.h"
 #include "passes/expand/graph_builder.h"
 
-/* Custom calls that only say something of their operand. */
+/* Custom calls that only say something of their operands. */
 static HloInstruction *expand_marker(GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
-  const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
-  if (target == NULL || call->operand_count != 1 || !custom_call_is_marker(target->value.text)) return NULL;
-  return shape_compatible(call->shape, call->operands[0]->shape) ? call->operands[0] : NULL;
+  switch (custom_call_marker_value(call)) {
+    case MARKER_OPERAND: return call->operands[0];
+    case MARKER_TUPLE: return graph_tuple(builder, call->operands, call->shape->tuple_size);
+    default: return NULL;
+  }
 }
 
 static const GraphRuleRow rules[] = {{HLO_CUSTOM_CALL, expand_marker}};

@@ -1,0 +1,30 @@
+#include "hlo/infer/device_check.h"
+
+#include "hlo/ir/device_count.h"
+
+static bool needs_others(const HloInstruction *instruction, int64_t stated, int64_t devices) {
+  if (instruction->opcode == HLO_PARTITION_ID || instruction->opcode == HLO_REPLICA_ID) return devices > 1;
+  if (hlo_instruction_device_count(instruction) > 1) return true;
+  return stated > 1 && hlo_opcode_has(instruction->opcode, OP_COLLECTIVE);
+}
+
+static StringView shown_name(const HloInstruction *instruction) {
+  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  return target != NULL ? target->value.text : sv_from_cstring(hlo_opcode_text(instruction->opcode));
+}
+
+Status hlo_check_one_device(const HloModule *module, DiagSink *diag) {
+  int64_t devices = hlo_module_device_count(module);
+  int64_t stated = module->replica_count > 1 ? module->replica_count : module->num_partitions;
+  if (devices <= 1) return STATUS_OK;
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < instructions->count; i++) {
+      if (!needs_others(instructions->data[i], stated, devices)) continue;
+      return diag_error(diag, STATUS_UNSUPPORTED, instructions->data[i]->loc, "unsupported-devices",
+                        "'%.*s' needs the %lld devices that the module is made for: xlac compiles for one",
+                        SV_ARG(shown_name(instructions->data[i])), (long long)devices);
+    }
+  }
+  return STATUS_OK;
+}

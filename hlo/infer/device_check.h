@@ -1,0 +1,12 @@
+/* Whether one device can run a module. */
+#ifndef XLAC_HLO_INFER_DEVICE_CHECK_H
+#define XLAC_HLO_INFER_DEVICE_CHECK_H
+
+#include "hlo/ir/hlo_module.h"
+
+/* Reports the first instruction whose value depends on other devices, with their number, code "unsupported-devices":
+ * collectives among several, manual regions that change shapes, and the number of the device where there are several.
+ * Groups of everything ({}) and shardings compute on one device what they compute on all.  Linear time. */
+MUST_USE Status hlo_check_one_device(const HloModule *module, DiagSink *diag);
+
+#endif
