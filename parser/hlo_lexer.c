@@ -415,7 +415,9 @@ static void lex(Lexer *lexer) {
 
 void lexer_init(Lexer *lexer, const SourceFile *file) {
   const char *text = file->text.size ? file->text.data : "";
-  *lexer = (Lexer){.file = file, .cursor = text, .end = text + file->text.size, .line_start = text, .line = 1};
+  if (sv_starts_with(file->text, SV("\xef\xbb\xbf"))) text += 3; /* what Windows' editors put before UTF-8 */
+  *lexer = (Lexer){.file = file, .cursor = text, .line_start = text, .line = 1};
+  lexer->end = file->text.size ? file->text.data + file->text.size : text;
   lex(lexer);
 }
 

@@ -54,7 +54,7 @@ static void verdicts_are_those_of_xla(void **state) {
     }
     parse_free(result);
   }
-  assert_int_equal(count, 101);
+  assert_int_equal(count, 108);
   arena_destroy(arena);
 }
 

@@ -11,19 +11,13 @@ static Status parse_passthrough(Parser *parser) {
   return parse_bool(parser, &parser->module->alias_passthrough_params);
 }
 
-static Status parse_count(Parser *parser, int64_t *out_count) {
-  SourceLoc loc = here(parser);
-  RETURN_IF_ERROR(parse_int64(parser, out_count));
-  if (*out_count < 0) return parse_error(parser, loc, "parse-header", "the count is negative");
-  return STATUS_OK;
-}
-
+/* Less than 1, which XLA lets pass, says no more than 1. */
 static Status parse_replica_count(Parser *parser) {
-  return parse_count(parser, &parser->module->replica_count);
+  return parse_int64(parser, &parser->module->replica_count);
 }
 
 static Status parse_num_partitions(Parser *parser) {
-  return parse_count(parser, &parser->module->num_partitions);
+  return parse_int64(parser, &parser->module->num_partitions);
 }
 
 /* {(shape, …)->shape} */
@@ -108,11 +102,12 @@ static Status parse_donors(Parser *parser) {
 static Status parse_bools(Parser *parser, int64_t *out_count, const bool **out_values) {
   ARRAY(bool) list = {0};
   bool braces = accept(parser, TOKEN_LEFT_BRACE);
-  do {
+  while (!(braces && list.count == 0 && at(parser, TOKEN_RIGHT_BRACE))) {
     bool value = false;
     RETURN_IF_ERROR(parse_bool(parser, &value));
     array_push(&list, parser->arena, value);
-  } while (braces && accept(parser, TOKEN_COMMA));
+    if (!braces || !accept(parser, TOKEN_COMMA)) break;
+  }
   *out_count = list.count;
   *out_values = list.data;
   return braces ? expect(parser, TOKEN_RIGHT_BRACE, "',' or '}'") : STATUS_OK;
@@ -120,14 +115,16 @@ static Status parse_bools(Parser *parser, int64_t *out_count, const bool **out_v
 
 static Status parse_spmd_parameters(Parser *parser) {
   HloModule *module = parser->module;
-  module->spmd_parameters_present = true;
-  return parse_bools(parser, &module->spmd_parameter_count, &module->spmd_parameters);
+  RETURN_IF_ERROR(parse_bools(parser, &module->spmd_parameter_count, &module->spmd_parameters));
+  module->spmd_parameters_present = module->spmd_parameter_count > 0; /* {} says nothing */
+  return STATUS_OK;
 }
 
 static Status parse_spmd_output(Parser *parser) {
   HloModule *module = parser->module;
-  module->spmd_output_present = true;
-  return parse_bools(parser, &module->spmd_output_count, &module->spmd_outputs);
+  RETURN_IF_ERROR(parse_bools(parser, &module->spmd_output_count, &module->spmd_outputs));
+  module->spmd_output_present = module->spmd_output_count > 0;
+  return STATUS_OK;
 }
 
 static Status parse_header_frontend(Parser *parser) {

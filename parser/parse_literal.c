@@ -13,9 +13,10 @@ typedef struct ArrayFill {
   const TypeInfo *info;
   PrimitiveType type;
   char *data;
-  int64_t next, count;            /* elements */
+  int64_t next, stride;           /* elements; bytes from one to the next, 0: nobody wants them */
   int64_t *seen;                  /* per level: sub-arrays or elements so far */
   int level;                      /* braces open */
+  bool elided;                    /* "..." stood for elements */
   uint64_t limit_low, limit_high; /* of integers narrower than 64 bits, as int64 */
 } ArrayFill;
 
@@ -50,7 +51,7 @@ static bool store_real(PrimitiveType type, char *at, double value) {
 }
 
 static bool store_number(ArrayFill *fill, const Number *number) {
-  char *at_element = fill->data + fill->next * fill->info->storage_bytes;
+  char *at_element = fill->data + fill->next * fill->stride;
   switch (fill->info->type_class) {
     case TYPE_CLASS_FLOAT:
       return store_real(fill->type, at_element, number->is_integer ? (double)number->integer : number->real) &&
@@ -137,7 +138,7 @@ static Status parse_complex_element(Parser *parser, PrimitiveType type, char *at
 
 static Status parse_element(Parser *parser, ArrayFill *fill) {
   const Token *token = current(parser);
-  char *at_element = fill->data + fill->next * fill->info->storage_bytes;
+  char *at_element = fill->data + fill->next * fill->stride;
   switch (fill->info->type_class) {
     case TYPE_CLASS_COMPLEX: RETURN_IF_ERROR(parse_complex_element(parser, fill->type, at_element)); break;
     case TYPE_CLASS_FLOAT: RETURN_IF_ERROR(parse_float_element(parser, fill->type, at_element)); break;
@@ -230,6 +231,16 @@ static Status close_level(Parser *parser, ArrayFill *fill) {
   return STATUS_OK;
 }
 
+/* "..." in place of the rest of the outermost dimension. */
+static Status elide_rest(Parser *parser, ArrayFill *fill) {
+  if (fill->level > 1)
+    return parse_error(parser, here(parser), "parse-literal", "'...' stands inside the outermost braces only");
+  fill->elided = true;
+  fill->seen[0] = fill->shape->dims[0];
+  advance(parser);
+  return STATUS_OK;
+}
+
 static Status fill_array(Parser *parser, ArrayFill *fill) {
   do {
     if (at(parser, TOKEN_LEFT_BRACE)) {
@@ -238,6 +249,8 @@ static Status fill_array(Parser *parser, ArrayFill *fill) {
       return parse_expected(parser, "'{' of an array");
     } else if (at(parser, TOKEN_RIGHT_BRACE)) {
       RETURN_IF_ERROR(close_level(parser, fill));
+    } else if (at(parser, TOKEN_ELLIPSIS)) {
+      RETURN_IF_ERROR(elide_rest(parser, fill));
     } else if (!accept(parser, TOKEN_COMMA)) { /* XLA lets commas be free */
       if (fill->level < fill->shape->rank) return parse_expected(parser, "'{' of a nested array");
       RETURN_IF_ERROR(count_item(parser, fill));
@@ -260,46 +273,62 @@ static void set_limits(ArrayFill *fill) {
   fill->limit_high = (uint64_t)(span - 1);
 }
 
-/* {...} in place of all elements. */
-static bool at_elided(Parser *parser, const Shape *shape) {
-  return shape->rank > 0 && at(parser, TOKEN_LEFT_BRACE) && lexer_peek(&parser->lexer) == '.';
+/* Whether "..." stands in the outermost braces of the array that begins here; looks no further than these go. */
+static bool rest_is_elided(Parser *parser) {
+  int64_t depth = 0;
+  for (const char *c = current(parser)->start, *end = parser->lexer.end; c < end; c++) {
+    if (*c == '{') depth++;
+    if (*c == '}') depth--;
+    if (depth <= 0) return false;
+    if (depth == 1 && end - c >= 3 && c[0] == '.' && c[1] == '.' && c[2] == '.') return true;
+  }
+  return false;
 }
 
-static Status parse_elided(Parser *parser, const Shape *shape, Literal *literal) {
+static void make_elided(Parser *parser, const Shape *shape, Literal *literal) {
   enum { SMALL = 4096 }; /* bytes worth allocating for readers that look at data without asking */
-  advance(parser);
-  RETURN_IF_ERROR(expect(parser, TOKEN_ELLIPSIS, "'...'"));
-  RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_BRACE, "'}' behind '...'"));
   int64_t size = shape_byte_size(shape);
-  if (size >= 0 && size <= SMALL) *literal = *literal_create(parser->arena, shape);
-  literal->shape = shape;
+  *literal = size >= 0 && size <= SMALL ? *literal_create(parser->arena, shape) : (Literal){.shape = shape};
   literal->elided = true;
-  return STATUS_OK;
+}
+
+/* Memory is asked for only where the text behind could hold the elements, and does: sets |*out_wanted|. */
+static Status check_size(Parser *parser, const Shape *shape, bool *out_wanted) {
+  enum { LARGE = 1024 };
+  int64_t count = shape_byte_size(shape) < 0 ? -1 : shape_element_count(shape);
+  bool fits = count >= 0 && count <= parser->lexer.end - current(parser)->start;
+  *out_wanted = fits && count <= LARGE;
+  if (*out_wanted) return STATUS_OK;
+  bool is_elided = rest_is_elided(parser);
+  *out_wanted = fits && !is_elided;
+  if (fits || is_elided) return STATUS_OK;
+  StringView text = shape_text(parser->scratch, shape, false);
+  if (count < 0)
+    return parse_error(parser, here(parser), "parse-literal", "%.*s is too large for a constant", SV_ARG(text));
+  return parse_error(parser, here(parser), "parse-literal",
+                     "%.*s has %lld elements, more than the text behind can hold", SV_ARG(text), (long long)count);
 }
 
 static Status parse_array(Parser *parser, const Shape *shape, Literal *literal) {
-  if (at_elided(parser, shape)) return parse_elided(parser, shape, literal);
-  int64_t count = shape_element_count(shape), bytes = shape_byte_size(shape);
-  StringView text = shape_text(parser->scratch, shape, false);
-  if (count < 0 || bytes < 0) {
-    return parse_error(parser, here(parser), "parse-literal", "%.*s is too large for a constant", SV_ARG(text));
+  uint64_t unwanted[2];
+  ArrayFill fill = {.shape = shape, .info = type_info(shape->type), .type = shape->type, .data = (char *)unwanted};
+  bool is_wanted;
+  RETURN_IF_ERROR(check_size(parser, shape, &is_wanted));
+  if (is_wanted) {
+    *literal = *literal_create(parser->arena, shape);
+    fill.data = literal->data;
+    fill.stride = fill.info->storage_bytes;
   }
-  if (count > parser->lexer.end - current(parser)->start) { /* before memory is asked for */
-    return parse_error(parser, here(parser), "parse-literal",
-                       "%.*s has %lld elements, more than the text behind can hold", SV_ARG(text), (long long)count);
-  }
-  *literal = *literal_create(parser->arena, shape);
-  ArrayFill fill = {
-      .shape = shape, .info = type_info(shape->type), .type = shape->type, .data = literal->data, .count = count};
   set_limits(&fill);
-  if (shape->rank > 0) {
-    fill.seen = ARENA_NEW_ARRAY(parser->scratch, int64_t, shape->rank);
-    return fill_array(parser, &fill);
+  if (shape->rank == 0) {
+    if (at(parser, TOKEN_LEFT_BRACE))
+      return parse_error(parser, here(parser), "parse-literal", "a scalar stands without braces");
+    return parse_element(parser, &fill);
   }
-  if (at(parser, TOKEN_LEFT_BRACE)) {
-    return parse_error(parser, here(parser), "parse-literal", "a scalar stands without braces");
-  }
-  return parse_element(parser, &fill);
+  fill.seen = ARENA_NEW_ARRAY(parser->scratch, int64_t, shape->rank);
+  RETURN_IF_ERROR(fill_array(parser, &fill));
+  if (fill.elided) make_elided(parser, shape, literal);
+  return STATUS_OK;
 }
 
 /* --- tuples --- */

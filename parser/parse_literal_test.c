@@ -87,8 +87,17 @@ static void literal_elided_is_marked(void **state) {
   assert_true(literal->elided);
   assert_null(literal->data);
   parse_free(result);
+  literal = read_literal(&result, "f32[1000000,2]", "{{1, 2}, ...}");
+  assert_true(literal->elided);
+  assert_null(literal->data);
+  parse_free(result);
+  literal = read_literal(&result, "f32[4]", "{1, 2, ...}");
+  assert_true(literal->elided);
+  parse_free(result);
   assert_rejected("ENTRY e { ROOT c = f32[] constant({...}) }", "1:35 parse-literal");
-  assert_rejected("ENTRY e { ROOT c = f32[2,2] constant({{...},{...}}) }", "1:40 parse-syntax");
+  assert_rejected("ENTRY e { ROOT c = f32[2,2] constant({{...},{...}}) }", "1:40 parse-literal");
+  assert_rejected("ENTRY e { ROOT c = f32[4] constant({1, ..., 4}) }", "1:45 parse-literal");
+  assert_rejected("ENTRY e { ROOT c = f32[9999] constant({x, ...}) }", "1:40 parse-syntax");
 }
 
 static void literal_errors_are_located(void **state) {

@@ -23,7 +23,7 @@ static Status parse_arrangement(Parser *parser, IotaTile *out_iota) {
     if (dims.data[i] <= 0)
       return parse_error(parser, loc, "parse-devices", "a dimension of an arrangement is not positive");
   }
-  if (dims.count > 1 || at_word(parser, "T")) {
+  if (dims.count > 1) { /* one dimension has no order to be told */
     if (!at_word(parser, "T")) return parse_expected(parser, "'T(…)', the order of the dimensions");
     loc = here(parser);
     advance(parser);

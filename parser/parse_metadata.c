@@ -177,6 +177,8 @@ Status parse_origin(Parser *parser, const HloOrigin **out_origin) {
     advance(parser);
     origin->synthetic_call = true;
     RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_BRACKET, "']'"));
+  } else if (at(parser, TOKEN_RIGHT_BRACE)) {
+    origin->root.is_tuple = true; /* {} is the empty tuple */
   } else {
     RETURN_IF_ERROR(parse_origin_node(parser, &origin->root));
   }

@@ -32,6 +32,8 @@ static Status parse_devices(Parser *parser, ShardingText *text) {
   SourceLoc loc = here(parser);
   text->has_tile = true;
   RETURN_IF_ERROR(parse_int_list(parser, TOKEN_LEFT_BRACKET, TOKEN_RIGHT_BRACKET, &sharding->tile_dims));
+  if (sharding->tile_dims.count == 0)
+    return parse_error(parser, loc, "parse-sharding", "a tiled sharding needs tile dimensions");
   for (int64_t i = 0; i < sharding->tile_dims.count; i++) {
     if (sharding->tile_dims.data[i] <= 0)
       return parse_error(parser, loc, "parse-sharding", "a tile dimension is not positive");

@@ -149,6 +149,8 @@ Status infer_all_to_all(const InferContext *context, const Shape **out_shape) {
 
 /* (input, output, input offsets, send sizes, output offsets, receive sizes) → output */
 Status infer_ragged_all_to_all(const InferContext *context, const Shape **out_shape) {
+  int count = context->instruction->operand_count;
+  if (count != 6) return infer_error(context, "takes 6 operands, got %d", count);
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 6));
   const Shape *input = infer_operand(context, 0), *output = infer_operand(context, 1),
               *offsets = infer_operand(context, 2);
@@ -169,6 +171,43 @@ Status infer_ragged_all_to_all(const InferContext *context, const Shape **out_sh
   return STATUS_OK;
 }
 
+/* One offset in each dimension of |buffer|, or a tuple of such tuples. */
+static bool is_offset(const Shape *buffer, const Shape *offset) {
+  if (!shape_is_array(buffer) || !shape_is_tuple(offset) || offset->tuple_size == 0) return false;
+  bool is_list = shape_is_tuple(offset->tuple[0]);
+  for (int i = 0; i < offset->tuple_size; i++) {
+    const Shape *element = offset->tuple[i];
+    if (is_list ? !shape_is_tuple(element) || element->tuple_size != buffer->rank : !shape_is_array(element))
+      return false;
+  }
+  return is_list || offset->tuple_size == buffer->rank;
+}
+
+/* Offsets of the slices of an array, or of each array of a tuple. */
+static bool are_offsets(const Shape *buffers, const Shape *offsets) {
+  if (!shape_is_tuple(buffers)) return is_offset(buffers, offsets);
+  if (!shape_is_tuple(offsets) || offsets->tuple_size != buffers->tuple_size) return false;
+  for (int i = 0; i < buffers->tuple_size; i++) {
+    if (!is_offset(buffers->tuple[i], offsets->tuple[i])) return false;
+  }
+  return true;
+}
+
+static Status check_slices(const InferContext *context) {
+  const Shape *input = infer_operand(context, 0), *output = infer_operand(context, 1);
+  if (shape_is_tuple(input) != shape_is_tuple(output) || input->tuple_size != output->tuple_size) {
+    return infer_error(context, "needs as many inputs as outputs, got %s and %s", infer_text(context, input),
+                       infer_text(context, output));
+  }
+  for (int i = 0; i < 2; i++) {
+    const Shape *buffers = infer_operand(context, i), *offsets = infer_operand(context, 2 + i);
+    if (are_offsets(buffers, offsets)) continue;
+    return infer_error(context, "needs for %s an offset in each dimension of each slice, got %s",
+                       infer_text(context, buffers), infer_text(context, offsets));
+  }
+  return STATUS_OK;
+}
+
 /* With 'slice_sizes' the operands are (input, output, input offsets, output offsets) and the output is updated. */
 static Status permuted(const InferContext *context, bool *out_in_place, const Shape **out_shape) {
   *out_in_place = hlo_instruction_attr(context->instruction, HLO_ATTR_PERMUTE_SLICE_SIZES) != NULL;
@@ -176,6 +215,7 @@ static Status permuted(const InferContext *context, bool *out_in_place, const Sh
   if (context->instruction->operand_count != 4) {
     return infer_error(context, "takes 4 operands with 'slice_sizes', got %d", context->instruction->operand_count);
   }
+  RETURN_IF_ERROR(check_slices(context));
   *out_shape = infer_operand(context, 1);
   return STATUS_OK;
 }

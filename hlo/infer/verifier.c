@@ -33,6 +33,8 @@ static void verify_instruction(Verifier *verifier, const HloInstruction *instruc
   verify_calls(verifier, instruction);
   verify_collective(verifier, instruction);
   verify_pairing(verifier, instruction);
+  verify_host_channel(verifier, instruction);
+  verify_constrained_layout(verifier, instruction);
   if (arena_used(verifier->scratch) > 0) arena_reset(verifier->scratch);
 }
 
@@ -50,6 +52,7 @@ static void verify_module(Verifier *verifier) {
 Status hlo_verify(const HloModule *module, DiagSink *diag) {
   Verifier verifier = {.module = module, .diag = diag, .arena = arena_create(), .scratch = arena_create()};
   int_map_init(&verifier.shapes, verifier.arena);
+  int_map_init(&verifier.channels, verifier.arena);
   verify_module(&verifier);
   arena_destroy(verifier.scratch);
   arena_destroy(verifier.arena);

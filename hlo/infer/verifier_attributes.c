@@ -153,10 +153,26 @@ static void verify_misplaced_replication(Verifier *verifier, const HloInstructio
                     "'parameter_replication' is for parameters only");
 }
 
+static bool origin_fits(const OriginNode *node, const Shape *shape) {
+  if (node->is_tuple != shape_is_tuple(shape)) return false;
+  if (!node->is_tuple) return true;
+  bool fits = node->tuple_count == shape->tuple_size;
+  for (int i = 0; fits && i < shape->tuple_size; i++) fits = origin_fits(&node->tuple[i], shape->tuple[i]);
+  return fits;
+}
+
+static void verify_origin(Verifier *verifier, const HloInstruction *instruction, const HloAttr *attr) {
+  const HloOrigin *origin = attr->value.origin;
+  if (origin->synthetic_call || origin_fits(&origin->root, instruction->shape)) return;
+  verify_attr_error(verifier, instruction, attr->id, "verify-origin", "'origin' has another structure than %s",
+                    verify_text(verifier, instruction->shape));
+}
+
 typedef void AttributeRule(Verifier *verifier, const HloInstruction *instruction, const HloAttr *attr);
 typedef void InstructionRule(Verifier *verifier, const HloInstruction *instruction);
 
 static AttributeRule *const attribute_rules[HLO_ATTR_COUNT] = {
+    [HLO_ATTR_ORIGIN] = verify_origin,
     [HLO_ATTR_RESULT_ACCURACY] = verify_accuracy,
     [HLO_ATTR_OUTPUT_TO_OPERAND_ALIASING] = verify_output_aliasing,
     [HLO_ATTR_OPERAND_PRECISION] = verify_operand_precision,

@@ -1,7 +1,7 @@
 /* Call sites: fused computations and execution threads. */
 #include "hlo/infer/verifier_internal.h"
 
-/* In a fusion everything but the root is used, and the root by nobody. */
+/* In a fusion everything but the root is used, unless it has an effect, and the root by nobody. */
 static void verify_fusion(Verifier *verifier, const HloInstruction *fusion) {
   const HloComputation *fused = hlo_instruction_computation(fusion, HLO_ATTR_CALLS);
   if (fused == NULL) return;
@@ -16,7 +16,9 @@ static void verify_fusion(Verifier *verifier, const HloInstruction *fusion) {
   }
   for (int64_t i = 0; i < fused->instructions.count; i++) {
     const HloInstruction *instruction = fused->instructions.data[i];
-    if (instruction == fused->root || instruction->user_count > 0 || instruction->opcode == HLO_PARAMETER) continue;
+    if (instruction == fused->root || instruction->user_count > 0 || instruction->opcode == HLO_PARAMETER ||
+        hlo_instruction_has_side_effect(instruction))
+      continue;
     verify_error(verifier, instruction->loc, "verify-fusion", "'%.*s' is not used in fused computation '%.*s'",
                  SV_ARG(instruction->name), SV_ARG(fused->name));
   }

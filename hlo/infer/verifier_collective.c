@@ -23,11 +23,11 @@ static GroupMode group_mode(const HloInstruction *instruction) {
 
 /* How many there are to be named in groups; 1: unknown. */
 static int64_t member_count(const HloModule *module, GroupMode mode) {
-  int64_t all;
+  int64_t replicas = max_i64(module->replica_count, 1), partitions = max_i64(module->num_partitions, 1), all;
   switch (mode) {
-    case CROSS_PARTITION: return module->num_partitions;
-    case FLATTENED_ID: return checked_mul(module->replica_count, module->num_partitions, &all) ? all : INT64_MAX;
-    default: return module->replica_count;
+    case CROSS_PARTITION: return partitions;
+    case FLATTENED_ID: return checked_mul(replicas, partitions, &all) ? all : INT64_MAX;
+    default: return replicas;
   }
 }
 
@@ -132,7 +132,8 @@ static bool check_groups(Verifier *verifier, const HloInstruction *instruction, 
     return false;
   }
   if (sizes->size == 0) sizes->size = wanted;
-  if (mode == CROSS_REPLICA_AND_PARTITION && !checked_mul(sizes->size, verifier->module->num_partitions, &sizes->size))
+  if (mode == CROSS_REPLICA_AND_PARTITION &&
+      !checked_mul(sizes->size, max_i64(verifier->module->num_partitions, 1), &sizes->size))
     return false;
   return true;
 }
@@ -161,14 +162,14 @@ static void check_ratio(Verifier *verifier, const HloInstruction *instruction, c
 
 static void check_all_to_all(Verifier *verifier, const HloInstruction *instruction, int64_t participants) {
   Int64List dimensions = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
-  if (participants <= 1) return;
   if (dimensions.count == 0 && instruction->operand_count != participants) {
     verify_error(verifier, instruction->loc, "verify-collective",
                  "'all-to-all' among %lld needs as many operands, got %d", (long long)participants,
                  instruction->operand_count);
   }
   const Shape *operand = instruction->operands[0]->shape;
-  if (dimensions.count != 1 || dimensions.data[0] < 0 || dimensions.data[0] >= operand->rank) return;
+  if (participants <= 1 || dimensions.count != 1 || dimensions.data[0] < 0 || dimensions.data[0] >= operand->rank)
+    return;
   if (operand->dims[dimensions.data[0]] % participants == 0) return;
   verify_error(verifier, instruction->loc, "verify-collective",
                "'all-to-all' cannot divide dimension %lld of %s among %lld", (long long)dimensions.data[0],
@@ -177,23 +178,39 @@ static void check_all_to_all(Verifier *verifier, const HloInstruction *instructi
 
 /* --- collective-permute --- */
 
+/* How often a device may be a source or a target: once, in place once for each slice. */
+static int64_t most_uses(const HloInstruction *permute) {
+  if (hlo_instruction_attr(permute, HLO_ATTR_PERMUTE_SLICE_SIZES) == NULL || permute->operand_count != 4) return 1;
+  const Shape *offsets = permute->operands[2]->shape;
+  if (shape_is_tuple(permute->operands[0]->shape) && shape_is_tuple(offsets) && offsets->tuple_size > 0)
+    offsets = offsets->tuple[0];
+  return shape_is_tuple(offsets) ? offsets->tuple_size : 1;
+}
+
+/* What is wrong with |member| at one end of a pair, NULL: nothing; counts it in |seen|. */
+static const char *pair_mistake(IntMap *seen, int64_t member, int64_t limit, int64_t most, bool is_target) {
+  int64_t before = 0;
+  if (member < 0 || (limit != 1 && member >= limit)) return "is out of range";
+  if (!int_map_find(seen, (uint64_t)member, &before)) before = 0;
+  if (before >= most) {
+    if (most > 1) return is_target ? "has a target that receives too often" : "has a source that sends too often";
+    return is_target ? "has a target that receives twice" : "has a source that sends twice";
+  }
+  int_map_set(seen, (uint64_t)member, before + 1);
+  return NULL;
+}
+
 static void verify_pairs(Verifier *verifier, const HloInstruction *instruction) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_SOURCE_TARGET_PAIRS);
-  int64_t limit = member_count(verifier->module, group_mode(instruction));
+  int64_t limit = member_count(verifier->module, group_mode(instruction)), most = most_uses(instruction);
   IntMap seen[2];
   int_map_init(&seen[0], verifier->scratch);
   int_map_init(&seen[1], verifier->scratch);
   for (int64_t i = 0; attr != NULL && i < attr->value.int_lists.count; i++) {
     Int64List pair = attr->value.int_lists.data[i];
     const char *mistake = pair.count == 2 ? NULL : "is no pair";
-    for (int end = 0; end < 2 && mistake == NULL; end++) {
-      int64_t before, member = pair.data[end];
-      if (member < 0 || (limit != 1 && member >= limit))
-        mistake = "is out of range";
-      else if (int_map_find(&seen[end], (uint64_t)member, &before))
-        mistake = end == 0 ? "has a source that sends twice" : "has a target that receives twice";
-      int_map_set(&seen[end], (uint64_t)member, 1);
-    }
+    for (int end = 0; end < 2 && mistake == NULL; end++)
+      mistake = pair_mistake(&seen[end], pair.data[end], limit, most, end == 1);
     if (mistake == NULL) continue;
     verify_attr_error(verifier, instruction, attr->id, "verify-permute", "entry %lld of 'source_target_pairs' %s",
                       (long long)i, mistake);

@@ -100,14 +100,6 @@ static void verify_donor(Verifier *verifier, const BufferDonor *donor, IntMap *p
                index_text(verifier, donor->parameter_index), (long long)donor->parameter);
 }
 
-static void verify_counts(Verifier *verifier) {
-  const HloModule *module = verifier->module;
-  if (module->replica_count < 1)
-    verify_error(verifier, module->loc, "verify-count", "'replica_count' must be at least 1");
-  if (module->num_partitions < 1)
-    verify_error(verifier, module->loc, "verify-count", "'num_partitions' must be at least 1");
-}
-
 void verify_header(Verifier *verifier) {
   const HloModule *module = verifier->module;
   IntMap outputs, parameters;
@@ -117,6 +109,5 @@ void verify_header(Verifier *verifier) {
   for (int64_t i = 0; i < module->aliases.count; i++)
     verify_alias(verifier, &module->aliases.data[i], &outputs, &parameters);
   for (int64_t i = 0; i < module->donors.count; i++) verify_donor(verifier, &module->donors.data[i], &parameters);
-  verify_counts(verifier);
   arena_reset(verifier->scratch);
 }

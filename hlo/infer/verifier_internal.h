@@ -8,9 +8,11 @@
 typedef struct Verifier {
   const HloModule *module;
   DiagSink *diag;
-  Arena *arena;   /* lives as long as the run */
-  Arena *scratch; /* reset after each instruction */
-  IntMap shapes;  /* shapes seen: ShapeFacts; each wrong shape is reported once */
+  Arena *arena;                     /* lives as long as the run */
+  Arena *scratch;                   /* reset after each instruction */
+  IntMap shapes;                    /* shapes seen: ShapeFacts; each wrong shape is reported once */
+  IntMap channels;                  /* of host transfers: the first of each */
+  const HloInstruction *all_reduce; /* the first, NULL: none yet */
   bool has_failed;
 } Verifier;
 
@@ -42,6 +44,10 @@ void verify_sharding(Verifier *verifier, const HloInstruction *instruction);
 void verify_calls(Verifier *verifier, const HloInstruction *instruction);
 /* Replica groups, channels, permutations, and sizes that depend on the number of participants. */
 void verify_collective(Verifier *verifier, const HloInstruction *instruction);
+/* Transfers with the host on one channel are alike. */
+void verify_host_channel(Verifier *verifier, const HloInstruction *transfer);
+/* All-reduces agree on 'constrain_layout'. */
+void verify_constrained_layout(Verifier *verifier, const HloInstruction *instruction);
 /* Start, update and done operations. */
 void verify_pairing(Verifier *verifier, const HloInstruction *instruction);
 

@@ -108,23 +108,31 @@ static void verify_done(Verifier *verifier, const HloInstruction *done) {
                SV_ARG(done->name), hlo_opcode_text(wanted), hlo_opcode_text(operand));
 }
 
-/* An async computation wraps one operation, or a group of transfers. */
+static bool is_collectives_group(const HloInstruction *start) {
+  const HloAttr *attr = hlo_instruction_attr(start, HLO_ATTR_FRONTEND_ATTRIBUTES);
+  for (int64_t i = 0; attr != NULL && i < attr->value.frontend.count; i++) {
+    if (sv_equal_cstring(attr->value.frontend.data[i].key, "_collectives_group")) return true;
+  }
+  return false;
+}
+
+/* An async computation wraps one operation, unless it is said to be a group of transfers, picks elements only (a
+ * barrier), or runs on another thread. */
 static void verify_wrapped(Verifier *verifier, const HloInstruction *start) {
   const HloComputation *wrapped = hlo_instruction_computation(start, HLO_ATTR_CALLS);
   if (wrapped == NULL) {
     verify_error(verifier, start->loc, "verify-async", "'%.*s' needs attribute 'calls'", SV_ARG(start->name));
     return;
   }
-  int64_t operations = 0, transfers = 0;
+  int64_t operations = 0, picks = 0;
   for (int64_t i = 0; i < wrapped->instructions.count; i++) {
-    HloOpcode opcode = wrapped->instructions.data[i]->opcode;
-    if (opcode == HLO_PARAMETER) continue;
+    const HloInstruction *instruction = wrapped->instructions.data[i];
+    if (instruction->opcode == HLO_PARAMETER) continue;
     operations++;
-    transfers += hlo_opcode_has(opcode, OP_COLLECTIVE) || opcode == HLO_SEND || opcode == HLO_RECV ||
-                 opcode == HLO_SEND_DONE || opcode == HLO_RECV_DONE || opcode == HLO_TUPLE ||
-                 opcode == HLO_GET_TUPLE_ELEMENT || opcode == HLO_AFTER_ALL;
+    picks += instruction->opcode == HLO_GET_TUPLE_ELEMENT && instruction != wrapped->root;
   }
-  if (operations <= 1 || operations == transfers) return;
+  if (operations <= 1 || picks == operations - 1 || is_collectives_group(start)) return;
+  if (wrapped->execution_thread.size > 0 && !sv_equal(wrapped->execution_thread, SV("main"))) return;
   verify_attr_error(verifier, start, HLO_ATTR_CALLS, "verify-async",
                     "'%.*s' holds %lld operations, an async computation wraps one", SV_ARG(wrapped->name),
                     (long long)operations);

@@ -136,6 +136,43 @@ static void check_sharding(const ShardingSite *site, const HloSharding *sharding
   }
 }
 
+/* --- what a value goes through unchanged --- */
+
+/* Of the places that a value of |instruction| has, all that say a sharding say the same. */
+typedef struct SharedSharding {
+  Verifier *verifier;
+  const HloInstruction *instruction, *first; /* the first place that has a sharding, NULL: none yet */
+} SharedSharding;
+
+static void share_sharding(SharedSharding *shared, const HloInstruction *place) {
+  const HloAttr *attr = hlo_instruction_attr(place, HLO_ATTR_SHARDING);
+  if (attr == NULL) return;
+  if (shared->first == NULL) {
+    shared->first = place;
+    return;
+  }
+  const HloAttr *first = hlo_instruction_attr(shared->first, HLO_ATTR_SHARDING);
+  if (hlo_attr_equal(first, attr, &(HloAttrEquality){0})) return;
+  verify_attr_error(shared->verifier, place, HLO_ATTR_SHARDING, "verify-sharding",
+                    "sharding of '%.*s' differs from that of '%.*s', in the %s '%.*s'", SV_ARG(place->name),
+                    SV_ARG(shared->first->name), hlo_opcode_text(shared->instruction->opcode),
+                    SV_ARG(shared->instruction->name));
+}
+
+/* The state of a loop, and what the branches of a conditional return. */
+static void verify_shared_sharding(Verifier *verifier, const HloInstruction *instruction) {
+  SharedSharding shared = {.verifier = verifier, .instruction = instruction};
+  if (instruction->opcode != HLO_WHILE && instruction->opcode != HLO_CONDITIONAL) return;
+  share_sharding(&shared, instruction);
+  for (int i = 0; i < hlo_instruction_called_count(instruction); i++) {
+    const HloComputation *callee = hlo_instruction_called(instruction, i);
+    bool is_condition = callee == hlo_instruction_computation(instruction, HLO_ATTR_CONDITION);
+    if (instruction->opcode == HLO_CONDITIONAL || !is_condition) share_sharding(&shared, callee->root);
+    if (instruction->opcode == HLO_WHILE && callee->parameters.count == 1)
+      share_sharding(&shared, callee->parameters.data[0]);
+  }
+}
+
 void verify_sharding(Verifier *verifier, const HloInstruction *instruction) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_SHARDING);
   ShardingSite site = {verifier, instruction, HLO_ATTR_SHARDING};
@@ -144,6 +181,7 @@ void verify_sharding(Verifier *verifier, const HloInstruction *instruction) {
                     instruction->opcode == HLO_RECV || instruction->opcode == HLO_SEND_DONE ||
                     instruction->opcode == HLO_RECV_DONE;
   if (attr != NULL && !is_of_data) check_sharding(&site, attr->value.sharding, instruction->shape);
+  verify_shared_sharding(verifier, instruction);
   if (instruction->opcode != HLO_DOMAIN) return;
   const HloAttr *domain = hlo_instruction_attr(instruction, HLO_ATTR_DOMAIN);
   if (domain == NULL) return;

@@ -75,7 +75,7 @@ static void ragged_step(GraphBuilder *inside, void *context, HloInstruction *ste
 /* One device sends to itself: operands are input, output, where runs begin in the input, their sizes, where they go. */
 static HloInstruction *expand_ragged(GraphBuilder *builder) {
   const Shape *shape = builder->origin->shape;
-  if (!has_one_device(builder) || shape_is_dynamic(shape)) return NULL;
+  if (!has_one_device(builder) || shape_is_dynamic(shape) || builder->origin->operand_count != 6) return NULL;
   HloInstruction *values[RAGGED_VALUES];
   int64_t count = shape_element_count(builder->origin->operands[RAGGED_FIRST_LIST]->shape);
   for (int i = 0; i < RAGGED_VALUES; i++) {
