@@ -191,6 +191,21 @@ static Status check_channel_done(Parser *parser, InstructionDraft *draft) {
   return status;
 }
 
+/* The shapes of ends follow from the data too. */
+static Status check_send_done(Parser *parser, InstructionDraft *draft) {
+  if (draft->shape) draft->shape = shape_token(parser->shapes);
+  return check_channel_done(parser, draft);
+}
+
+static Status check_recv_done(Parser *parser, InstructionDraft *draft) {
+  const Shape *context = operand_shape(draft, 0);
+  if (draft->shape && context->type == TYPE_TUPLE && context->tuple_size > 0) {
+    const Shape *elements[] = {context->tuple[0], shape_token(parser->shapes)};
+    draft->shape = shape_tuple(parser->shapes, elements, 2);
+  }
+  return check_channel_done(parser, draft);
+}
+
 static Status check_global_ids(Parser *parser, InstructionDraft *draft) {
   const HloAttr *global = draft_attr(draft, HLO_ATTR_USE_GLOBAL_DEVICE_IDS);
   if (!global || !global->value.boolean || draft_attr(draft, HLO_ATTR_CHANNEL_ID)) return STATUS_OK;
@@ -265,14 +280,14 @@ static Rule *const rules[HLO_OPCODE_COUNT] = {
     [HLO_INFEED] = check_infeed,
     [HLO_PARAMETER] = check_parameter,
     [HLO_RECV] = check_recv,
-    [HLO_RECV_DONE] = check_channel_done,
+    [HLO_RECV_DONE] = check_recv_done,
     [HLO_REDUCE] = check_even,
     [HLO_REDUCE_SCATTER] = check_reduce_scatter,
     [HLO_REDUCE_WINDOW] = check_even,
     [HLO_SCAN] = check_scan,
     [HLO_SCATTER] = check_odd,
     [HLO_SEND] = check_send,
-    [HLO_SEND_DONE] = check_channel_done,
+    [HLO_SEND_DONE] = check_send_done,
     [HLO_SET_DIMENSION_SIZE] = check_one_dimension,
     [HLO_SORT] = check_one_dimension,
     [HLO_TUPLE] = check_tuple,

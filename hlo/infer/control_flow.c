@@ -21,10 +21,13 @@ Status infer_call(const InferContext *context, const Shape **out_shape) {
   return STATUS_OK;
 }
 
+/* The last operands may be ones that the computation does not take. */
 Status infer_fusion(const InferContext *context, const Shape **out_shape) {
   const HloComputation *callee;
   RETURN_IF_ERROR(infer_callee(context, HLO_ATTR_CALLS, &callee));
-  RETURN_IF_ERROR(check_arguments(context, HLO_ATTR_CALLS, callee, 0, context->instruction->operand_count));
+  int operands = context->instruction->operand_count, wanted = (int)callee->parameters.count;
+  if (operands < wanted) wanted = operands;
+  RETURN_IF_ERROR(check_arguments(context, HLO_ATTR_CALLS, callee, 0, wanted));
   *out_shape = infer_prefer_stated(context, callee->root->shape);
   return STATUS_OK;
 }
