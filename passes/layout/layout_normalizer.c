@@ -8,15 +8,28 @@
  * - custom calls, which are told addresses: operands and results keep their layouts, copies convert around them. */
 typedef struct Normalizer {
   HloModule *module;
-  IntMap shapes; /* instruction → its shape in the text */
+  IntMap shapes; /* instruction → the shape that the text gives it or what it stands for */
   Arena *scratch;
   bool changed;
-  HloInstructionArray normalised; /* got a default layout, for now at least */
+  HloInstructionArray reshaped; /* instructions of the text whose shape was set, maybe back to what it was */
 } Normalizer;
 
 static const Shape *written_shape(const Normalizer *normalizer, const HloInstruction *instruction) {
   const Shape *shape = pointer_map_get(&normalizer->shapes, instruction);
   return shape != NULL ? shape : instruction->shape;
+}
+
+static void set_written_shape(Normalizer *normalizer, const HloInstruction *instruction, const Shape *shape) {
+  pointer_map_set(&normalizer->shapes, instruction, (void *)(uintptr_t)shape);
+}
+
+/* The text's shape stays the written one. */
+static void change_shape(Normalizer *normalizer, HloInstruction *instruction, const Shape *shape) {
+  if (pointer_map_get(&normalizer->shapes, instruction) == NULL) {
+    set_written_shape(normalizer, instruction, instruction->shape);
+    array_push(&normalizer->reshaped, normalizer->scratch, instruction);
+  }
+  hlo_instruction_set_shape(instruction, shape);
 }
 
 static const Shape *normal_shape(const Normalizer *normalizer, const Shape *shape) {
@@ -73,7 +86,10 @@ static void spell_bitcast(Normalizer *normalizer, HloInstruction *bitcast) {
     value = hlo_computation_add(value->parent, HLO_RESHAPE, to_physical, &value, 1, (StringView){0});
   }
   value = transposed(value, bitcast->shape, inverse);
-  if (value != operand) hlo_instruction_inherit_metadata(value, bitcast);
+  if (value != operand) {
+    hlo_instruction_inherit_metadata(value, bitcast);
+    set_written_shape(normalizer, value, to);
+  }
   hlo_computation_replace_instruction(bitcast->parent, bitcast, value);
   normalizer->changed = true;
 }
@@ -86,7 +102,7 @@ static bool is_border_copy(const HloInstruction *instruction, const Shape *norma
 }
 
 /* |value|, which nothing else reads, in the layouts of |shape|: a copy or a tuple of copies just makes those. */
-static HloInstruction *coerced(HloInstruction *value, const Shape *shape) {
+static HloInstruction *coerced(Normalizer *normalizer, HloInstruction *value, const Shape *shape) {
   bool is_made_here = value->user_count <= (hlo_instruction_is_root(value) ? 0 : 1);
   if (value->shape == shape || !is_made_here || !shape_compatible(value->shape, shape))
     return shape_coerce(value, shape);
@@ -97,13 +113,16 @@ static HloInstruction *coerced(HloInstruction *value, const Shape *shape) {
       for (int k = 0; k < value->operand_count && element->opcode == HLO_COPY; k++) {
         is_shared |= k != i && value->operands[k] == element;
       }
-      element = is_shared ? shape_coerce(element, shape->tuple[i]) : coerced(element, shape->tuple[i]);
-      hlo_instruction_replace_operand(value, i, element);
+      HloInstruction *wanted =
+          is_shared ? shape_coerce(element, shape->tuple[i]) : coerced(normalizer, element, shape->tuple[i]);
+      if (wanted == element) continue;
+      hlo_instruction_replace_operand(value, i, wanted);
+      normalizer->changed = true;
     }
   } else if (value->opcode != HLO_COPY) {
     return shape_coerce(value, shape);
   }
-  hlo_instruction_set_shape(value, shape);
+  change_shape(normalizer, value, shape);
   return value;
 }
 
@@ -118,6 +137,7 @@ static void normalise_for_users(Normalizer *normalizer, HloInstruction *value) {
   for (int32_t u = 0; u < user_count; u++) copies += is_border_copy(users[u], normal);
   if (copies == user_count && !is_root) return;
   HloInstruction *converted = shape_coerce(value, normal);
+  set_written_shape(normalizer, converted, written_shape(normalizer, value));
   for (int32_t u = 0; u < user_count; u++) {
     if (!is_border_copy(users[u], normal)) hlo_instruction_replace_use(value, users[u], converted);
   }
@@ -130,7 +150,7 @@ static void keep_layouts_around(Normalizer *normalizer, HloInstruction *instruct
   for (int i = 0; i < instruction->operand_count; i++) {
     const Shape *wanted = written_shape(normalizer, instruction->operands[i]);
     if (constraints != NULL && i < constraints->value.shapes.count) wanted = constraints->value.shapes.data[i];
-    HloInstruction *operand = coerced(instruction->operands[i], wanted);
+    HloInstruction *operand = coerced(normalizer, instruction->operands[i], wanted);
     if (operand == instruction->operands[i]) continue;
     hlo_instruction_replace_operand(instruction, i, operand);
     normalizer->changed = true;
@@ -157,11 +177,10 @@ static void normalise_entry(Normalizer *normalizer) {
     HloInstruction *parameter = module->entry->parameters.data[i];
     const Shape *header = layout->present && i < layout->parameter_count ? layout->parameters[i] : NULL;
     const Shape *shape = entry_shape(header, written_shape(normalizer, parameter));
-    normalizer->changed |= shape != written_shape(normalizer, parameter);
-    hlo_instruction_set_shape(parameter, shape);
+    change_shape(normalizer, parameter, shape);
     normalise_for_users(normalizer, parameter);
   }
-  root = coerced(module->entry->root, result);
+  root = coerced(normalizer, module->entry->root, result);
   normalizer->changed |= root != module->entry->root;
   hlo_computation_set_root(module->entry, root);
 }
@@ -171,9 +190,7 @@ static void normalise_entry(Normalizer *normalizer) {
 static void set_normal_shape(Normalizer *normalizer, HloInstruction *instruction) {
   const Shape *shape = normal_shape(normalizer, instruction->shape);
   if (shape == instruction->shape) return;
-  pointer_map_set(&normalizer->shapes, instruction, (void *)(uintptr_t)instruction->shape);
-  array_push(&normalizer->normalised, normalizer->scratch, instruction);
-  hlo_instruction_set_shape(instruction, shape);
+  change_shape(normalizer, instruction, shape);
   if (instruction->opcode != HLO_CONSTANT) return;
   /* A literal's data is row major in any layout. */
   Literal *literal = ARENA_NEW(normalizer->module->arena, Literal);
@@ -211,8 +228,8 @@ static Status run_layout_normalizer(HloPassContext *context, HloModule *module, 
     normalise_special_cases(&normalizer, module->computations.data[c]);
   normalise_entry(&normalizer);
   /* Some have their own layouts again. */
-  for (int64_t i = 0; i < normalizer.normalised.count; i++) {
-    HloInstruction *instruction = normalizer.normalised.data[i];
+  for (int64_t i = 0; i < normalizer.reshaped.count; i++) {
+    HloInstruction *instruction = normalizer.reshaped.data[i];
     normalizer.changed |= instruction->shape != written_shape(&normalizer, instruction);
   }
   *out_changed = normalizer.changed;
