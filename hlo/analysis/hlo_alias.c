@@ -343,7 +343,8 @@ static void mark_results(HloAlias *alias) {
     set->result = leaf;
     if (alias->leaves.given_by[leaf] < 0) continue;
     const BufferPosition *given = &alias->leaves.parameters[alias->leaves.given_by[leaf]];
-    refusal = unite_positions(alias, given->instruction, given->node, position->instruction, position->node);
+    /* One value after the other in the same bytes: their layouts may differ. */
+    refusal = hlo_alias_unite(alias, hlo_dataflow_value(alias->flow, given->instruction, given->node), value);
     if (refusal.kind == ALIAS_GRANTED) continue;
     set->result = -1;
     add_conflict(alias, ALIAS_DONATION, NULL, 0, position->node,
