@@ -33,9 +33,12 @@ static void split_factors(Lowering *lowering, int stage, int32_t *lhs, int32_t *
   *rhs = lowering_select(lowering, lowering_in_range(lowering, side, 0, 1), *rhs, negative);
 }
 
-/* Σ lhs × rhs over the dims of the current stage, which ends here: the sum in |type|. */
+/* Σ lhs × rhs over the dims of the current stage, which ends here: the sum in |type|, to which narrower factors are
+ * converted; wider ones do not come here (passes/expand). */
 static int32_t fold_products(Lowering *lowering, int outer_stage, PrimitiveType type, int32_t lhs, int32_t rhs) {
   int stage = lowering->current_stage;
+  lhs = lowering_convert(lowering, lhs, type);
+  rhs = lowering_convert(lowering, rhs, type);
   if (makes_part(lowering, type, outer_stage)) {
     split_factors(lowering, stage, &lhs, &rhs);
     type = type_complex_part(type);

@@ -8,14 +8,34 @@ LaneClass eval_sum_class(PrimitiveType type) {
   return lane == LANE_FLOAT || lane == LANE_COMPLEX ? lane : LANE_UNSIGNED;
 }
 
-static PrimitiveType widest_type(LaneClass lane) {
-  if (lane == LANE_COMPLEX) return TYPE_C128;
-  return lane == LANE_FLOAT ? TYPE_F64 : TYPE_U64;
+PrimitiveType eval_sum_type(const EvalStep *step) {
+  return type_of_sums(eval_operand_shape(step, 0)->type, eval_operand_shape(step, 1)->type,
+                      step->instruction->shape->type);
+}
+
+/* |count| elements, |stride| apart, as the work numbers that elements of |type| made of them have.  A complex number
+ * loses its imaginary part before anything is asked of it. */
+static void load_converted(PrimitiveType from, const char *data, int64_t stride, int64_t count, PrimitiveType type,
+                           char *out) {
+  LaneBlock block;
+  char elements[LANES * sizeof(LaneComplex)];
+  for (int64_t start = 0; start < count; start += LANES) {
+    int64_t part = min_i64(LANES, count - start);
+    lanes_load(from, data + start * stride * type_storage_bytes(from), stride, part, &block);
+    LaneClass lane = lane_class(from);
+    if (lane == LANE_COMPLEX && !type_is_complex(type)) {
+      lanes_convert(lane, TYPE_F64, part, &block, &block);
+      lane = LANE_FLOAT;
+    }
+    lanes_convert(lane, type, part, &block, &block);
+    lanes_store(type, elements, part, &block);
+    lanes_load(type, elements, 1, part, out + (size_t)start * lane_bytes(lane_class(type)));
+  }
 }
 
 void eval_load_box(const Literal *from, int64_t start, int rank, const int64_t *dims, const int64_t *strides,
-                   LaneClass lane, void *out) {
-  PrimitiveType type = from->shape->type;
+                   PrimitiveType type, void *out) {
+  PrimitiveType own = from->shape->type;
   for (int i = 0; i < rank; i++)
     if (dims[i] == 0) return;
   int64_t index[EVAL_MAX_RANK] = {0};
@@ -24,10 +44,11 @@ void eval_load_box(const Literal *from, int64_t start, int rank, const int64_t *
   char *to = out;
   do {
     int64_t at = start + eval_offset(outer, index, strides);
-    lanes_load(type, literal_element(from, at), stride, row, to);
-    if (lane == LANE_FLOAT || lane == LANE_COMPLEX)
-      if (lane_class(type) != lane) lanes_convert(lane_class(type), widest_type(lane), row, to, to);
-    to += (size_t)row * lane_bytes(lane);
+    if (own == type)
+      lanes_load(type, literal_element(from, at), stride, row, to);
+    else
+      load_converted(own, literal_element(from, at), stride, row, type, to);
+    to += (size_t)row * lane_bytes(lane_class(type));
   } while (eval_next_index(outer, dims, index));
 }
 
@@ -83,7 +104,18 @@ void eval_matmul(LaneClass lane, int64_t m, int64_t k, int64_t n, const void *a,
     matmul_integer(m, k, n, a, b, out);
 }
 
-void eval_store_sums(PrimitiveType type, void *data, int64_t count, void *sums) {
-  if (type == TYPE_PRED) lanes_convert(LANE_UNSIGNED, type, count, sums, sums);
-  lanes_store(type, data, count, sums);
+void eval_store_sums(PrimitiveType sum_type, int64_t count, void *sums, PrimitiveType type, void *data) {
+  if (sum_type == TYPE_PRED) lanes_convert(LANE_UNSIGNED, sum_type, count, sums, sums);
+  if (sum_type == type) {
+    lanes_store(type, data, count, sums);
+    return;
+  }
+  LaneBlock block;
+  char elements[LANES * sizeof(LaneComplex)];
+  for (int64_t start = 0; start < count; start += LANES) {
+    int64_t part = min_i64(LANES, count - start);
+    lanes_store(sum_type, elements, part, (char *)sums + (size_t)start * lane_bytes(lane_class(sum_type)));
+    load_converted(sum_type, elements, 1, part, type, (char *)&block);
+    lanes_store(type, (char *)data + start * type_storage_bytes(type), part, &block);
+  }
 }

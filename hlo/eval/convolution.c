@@ -9,6 +9,7 @@ enum { CHUNK = 512 };
 typedef struct Convolution {
   const ConvolutionDimensionNumbers *numbers;
   const Window *window;
+  PrimitiveType type; /* of the sums */
   LaneClass lane;
   int64_t feature_groups, batch_groups;
   int64_t batch, in_features, out_features, kernel_features; /* of the result, input, result, kernel input */
@@ -20,7 +21,7 @@ typedef struct Convolution {
 
 /* The array as dense work numbers [a][b][spatial…]. */
 static char *load_array(Arena *arena, const Literal *from, int64_t a, int64_t b, const int64_t *spatial, int count,
-                        LaneClass lane) {
+                        PrimitiveType type) {
   const Shape *shape = from->shape;
   int64_t strides[EVAL_MAX_RANK], dims[EVAL_MAX_RANK], steps[EVAL_MAX_RANK], total = 1;
   eval_strides(shape, strides);
@@ -31,7 +32,7 @@ static char *load_array(Arena *arena, const Literal *from, int64_t a, int64_t b,
     total *= dims[i];
   }
   char *numbers = arena_alloc_array(arena, (size_t)total, lane_bytes(LANE_COMPLEX));
-  eval_load_box(from, 0, count + 2, dims, steps, lane, numbers);
+  eval_load_box(from, 0, count + 2, dims, steps, type, numbers);
   return numbers;
 }
 
@@ -114,7 +115,7 @@ static void store_result(Arena *arena, const Convolution *conv, Literal *out) {
   int rank = numbers->spatial_rank + 2;
   int64_t total = conv->batch * conv->out_features * conv->out_size;
   char *typed = arena_alloc_array(arena, (size_t)total, (size_t)type_storage_bytes(type));
-  eval_store_sums(type, typed, total, conv->sums);
+  eval_store_sums(conv->type, total, conv->sums, type, typed);
   eval_strides(out->shape, strides);
   for (int i = rank - 1; i >= 0; i--) {
     int64_t dimension = i == 0   ? numbers->output_batch
@@ -133,7 +134,8 @@ static void convolution_init(EvalStep *step, Arena *arena, Convolution *conv) {
   const ConvolutionDimensionNumbers *numbers = conv->numbers;
   const Shape *input = eval_operand_shape(step, 0), *kernel = eval_operand_shape(step, 1), *out = instruction->shape;
   int rank = numbers->spatial_rank;
-  conv->lane = eval_sum_class(out->type);
+  conv->type = eval_sum_type(step);
+  conv->lane = eval_sum_class(conv->type);
   conv->feature_groups = hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
   conv->batch_groups = hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1);
   conv->batch = out->dims[numbers->output_batch];
@@ -144,9 +146,9 @@ static void convolution_init(EvalStep *step, Arena *arena, Convolution *conv) {
   conv->kernel_size = spatial_sizes(kernel, numbers->kernel_spatial, rank, conv->kernel_dims);
   conv->out_size = spatial_sizes(out, numbers->output_spatial, rank, conv->out_dims);
   conv->input = load_array(arena, eval_operand(step, 0), numbers->input_batch, numbers->input_feature,
-                           numbers->input_spatial, rank, conv->lane);
+                           numbers->input_spatial, rank, conv->type);
   conv->kernel = load_array(arena, eval_operand(step, 1), numbers->kernel_output_feature, numbers->kernel_input_feature,
-                            numbers->kernel_spatial, rank, conv->lane);
+                            numbers->kernel_spatial, rank, conv->type);
   conv->sums =
       arena_alloc_array(arena, (size_t)(conv->batch * conv->out_features * conv->out_size), lane_bytes(conv->lane));
   find_places(arena, conv);

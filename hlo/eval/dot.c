@@ -39,10 +39,10 @@ static DotSide dot_side(const Shape *shape, Int64List batch, Int64List contracti
   return side;
 }
 
-static void *load_side(Arena *arena, const Literal *from, int64_t start, const DotSide *side, LaneClass lane) {
+static void *load_side(Arena *arena, const Literal *from, int64_t start, const DotSide *side, PrimitiveType type) {
   void *numbers =
       arena_alloc_array(arena, (size_t)(side->batch * side->free * side->contracting), lane_bytes(LANE_COMPLEX));
-  eval_load_box(from, start, side->rank, side->dims, side->strides, lane, numbers);
+  eval_load_box(from, start, side->rank, side->dims, side->strides, type, numbers);
   return numbers;
 }
 
@@ -61,15 +61,16 @@ Status eval_dot(EvalStep *step) {
                          hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS), true, -1);
   DotSide rhs = dot_side(eval_operand_shape(step, 1), hlo_instruction_ints(dot, HLO_ATTR_RHS_BATCH_DIMS),
                          hlo_instruction_ints(dot, HLO_ATTR_RHS_CONTRACTING_DIMS), false, -1);
-  LaneClass lane = eval_sum_class(dot->shape->type);
+  PrimitiveType type = eval_sum_type(step);
+  LaneClass lane = eval_sum_class(type);
   Arena *arena = arena_create();
   Literal *out = eval_result(step);
   int64_t total = shape_element_count(out->shape);
-  void *a = load_side(arena, eval_operand(step, 0), 0, &lhs, lane);
-  void *b = load_side(arena, eval_operand(step, 1), 0, &rhs, lane);
+  void *a = load_side(arena, eval_operand(step, 0), 0, &lhs, type);
+  void *b = load_side(arena, eval_operand(step, 1), 0, &rhs, type);
   void *sums = arena_alloc_array(arena, (size_t)total, lane_bytes(lane));
   multiply_batches(lane, &lhs, &rhs, a, b, sums);
-  eval_store_sums(out->shape->type, out->data, total, sums);
+  eval_store_sums(type, total, sums, out->shape->type, out->data);
   arena_destroy(arena);
   return STATUS_OK;
 }
@@ -117,7 +118,7 @@ Status eval_scaled_dot(EvalStep *step) {
     const Shape *shape = eval_operand_shape(step, i);
     int64_t order[EVAL_MAX_RANK];
     sides[i] = dot_side(shape, batch, contracting, i == 0, -1);
-    numbers[i] = load_side(arena, eval_operand(step, i), 0, &sides[i], LANE_FLOAT);
+    numbers[i] = load_side(arena, eval_operand(step, i), 0, &sides[i], TYPE_F64);
     side_order(shape, batch, contracting, i == 0, order);
     apply_scales(eval_operand(step, 2 + i), shape, order, &sides[i], numbers[i]);
   }
@@ -125,7 +126,7 @@ Status eval_scaled_dot(EvalStep *step) {
   int64_t total = shape_element_count(out->shape);
   double *sums = ARENA_NEW_ARRAY(arena, double, total);
   multiply_batches(LANE_FLOAT, &sides[0], &sides[1], (char *)numbers[0], (char *)numbers[1], (char *)sums);
-  eval_store_sums(out->shape->type, out->data, total, sums);
+  lanes_store(out->shape->type, out->data, total, sums);
   arena_destroy(arena);
   return STATUS_OK;
 }
@@ -182,13 +183,14 @@ Status eval_ragged_dot(EvalStep *step) {
   if (sizes->shape->rank != 1 || lhs_ragged.count != 1 || eval_list_has(lhs_batch, lhs_ragged.data[0]))
     return eval_error(step, "cannot be evaluated with groups along batch dimensions");
   RaggedDot ragged = ragged_dot(step);
-  LaneClass lane = eval_sum_class(dot->shape->type);
+  PrimitiveType type = eval_sum_type(step);
+  LaneClass lane = eval_sum_class(type);
   Arena *arena = arena_create();
   Literal *out = eval_result(step);
   int64_t total = shape_element_count(out->shape), groups = sizes->shape->dims[0], from = 0;
   int64_t rhs_strides[EVAL_MAX_RANK];
   eval_strides(eval_operand_shape(step, 1), rhs_strides);
-  char *a = load_side(arena, eval_operand(step, 0), 0, &ragged.lhs, lane);
+  char *a = load_side(arena, eval_operand(step, 0), 0, &ragged.lhs, type);
   char *part =
       arena_alloc_array(arena, (size_t)(ragged.lhs.batch * ragged.lhs.free * ragged.lhs.contracting), lane_bytes(lane));
   char *sums = arena_alloc_array(arena, (size_t)total, lane_bytes(lane));
@@ -198,12 +200,12 @@ Status eval_ragged_dot(EvalStep *step) {
     keep_range(lane, &ragged.lhs, ragged.place, from, from + size, a, part);
     Arena *scratch = arena_create();
     char *b = load_side(scratch, eval_operand(step, 1), ragged.group >= 0 ? i * rhs_strides[ragged.group] : 0,
-                        &ragged.rhs, lane);
+                        &ragged.rhs, type);
     multiply_batches(lane, &ragged.lhs, &ragged.rhs, part, b, sums + (size_t)i * group_bytes);
     arena_destroy(scratch);
     from += size;
   }
-  eval_store_sums(out->shape->type, out->data, total, sums);
+  eval_store_sums(type, total, sums, out->shape->type, out->data);
   arena_destroy(arena);
   return STATUS_OK;
 }

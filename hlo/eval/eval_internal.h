@@ -125,12 +125,15 @@ bool eval_list_has(Int64List list, int64_t value);
 
 /* out[m][n] += a[m][k] * b[k][n], dense work numbers of |lane|; rounding as described in README.md. */
 void eval_matmul(LaneClass lane, int64_t m, int64_t k, int64_t n, const void *a, const void *b, void *out);
-/* The class in which a contraction into |type| is accumulated. */
+/* The type of the sums that a dot or convolution makes: type_of_sums of its operands and its result. */
+PrimitiveType eval_sum_type(const EvalStep *step);
+/* The class in which sums of |type| are accumulated. */
 LaneClass eval_sum_class(PrimitiveType type);
-/* Loads a box of an array, row major by |dims|, into dense work numbers of |lane|. */
+/* Loads a box of an array, row major by |dims|, converted to |type|, into dense work numbers of eval_sum_class. */
 void eval_load_box(const Literal *from, int64_t start, int rank, const int64_t *dims, const int64_t *strides,
-                   LaneClass lane, void *out);
-/* Stores sums of the class eval_sum_class says; pred is whether any product was true. */
-void eval_store_sums(PrimitiveType type, void *data, int64_t count, void *sums);
+                   PrimitiveType type, void *out);
+/* Stores sums of type |sum_type|, in its eval_sum_class, as elements of |type|; a sum of pred is whether any product
+ * was true. */
+void eval_store_sums(PrimitiveType sum_type, int64_t count, void *sums, PrimitiveType type, void *data);
 
 #endif

@@ -79,6 +79,28 @@ static void products_sum_and_wrap(void **state) {
   CHECK_CASES(cases);
 }
 
+#define PRODUCT " lhs_contracting_dims={0}, rhs_contracting_dims={0}"
+
+/* Factors become the widest of the three types, the sum is rounded to it and then converted: XLA:CPU's numbers. */
+static void products_have_the_widest_type(void **state) {
+  (void)state;
+  static const EvalCase cases[] = {
+      {"a = bf16[2] constant({1.5, 2.5}) ROOT r = s32[] dot(a, a)," PRODUCT, "8"},
+      {"a = f32[1,2] constant({{1.5, 2.5}}) b = f32[2,1] constant({{1.5}, {2.5}}) "
+       "ROOT r = s32[1,1] convolution(a, b), dim_labels=bf_io->bf",
+       "{ {8} }"},
+      {"a = bf16[2] constant({16, 1}) b = bf16[2] constant({16, 1}) ROOT r = s32[] dot(a, b)," PRODUCT, "256"},
+      {"a = f32[2] constant({1.5, 2.5}) b = s32[2] constant({3, -1}) ROOT r = pred[] dot(a, b)," PRODUCT, "true"},
+      {"a = f32[2] constant({1.5, 2.5}) b = s32[2] constant({3, -1}) ROOT r = u8[] dot(a, b)," PRODUCT, "2"},
+      {"a = s32[2] constant({100000, 0}) b = s32[2] constant({1, 0}) ROOT r = f16[] dot(a, b)," PRODUCT, "inf"},
+      {"a = s32[2] constant({300, 1}) b = pred[2] constant({true, true}) ROOT r = s8[] dot(a, b)," PRODUCT, "45"},
+      {"a = c64[2] constant({(1, 2), (0, 1)}) b = s8[2] constant({2, 3}) ROOT r = f32[] dot(a, b)," PRODUCT, "2"},
+      {"a = c64[2] constant({(1, 2), (0, 1)}) b = f64[2] constant({2, 3}) ROOT r = c128[] dot(a, b)," PRODUCT,
+       "(2, 7)"},
+  };
+  CHECK_CASES(cases);
+}
+
 #define SIGNAL "a = s32[1,5,1] constant({{{1},{2},{3},{4},{5}}}) k = s32[2,1,1] constant({{{1}},{{10}}}) "
 #define AS_ROW(count) " s = s32[" count "] reshape(c) ROOT r = s32[" count "] negate(s)"
 
@@ -111,6 +133,7 @@ int main(void) {
       cmocka_unit_test(reduce_folds_in_order),
       cmocka_unit_test(windows_leave_padding_out),
       cmocka_unit_test(products_sum_and_wrap),
+      cmocka_unit_test(products_have_the_widest_type),
       cmocka_unit_test(convolution_slides_dilates_and_groups),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -155,9 +155,8 @@ Status infer_convolution(const InferContext *context, const Shape **out_shape) {
     return infer_error(context, "cannot have a dynamic number of output features, as in %s",
                        infer_text(context, kernel));
   }
-  PrimitiveType type = TYPE_INVALID;
-  RETURN_IF_ERROR(infer_accumulation_type(context, &type));
-  ShapeDraft draft = infer_draft_like(context, type, input); /* the right rank; every entry is written below */
+  ShapeDraft draft = infer_draft_like(context, infer_contraction_type(context),
+                                      input); /* the right rank; every entry is written below */
   draft.dims[labels->output_batch] =
       sizes.input_batch == SHAPE_UNBOUNDED ? SHAPE_UNBOUNDED : sizes.input_batch / sizes.batch_groups;
   draft.dynamic[labels->output_batch] = infer_is_dynamic(input, (int)labels->input_batch);

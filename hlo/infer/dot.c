@@ -57,9 +57,7 @@ static void push_free(ShapeDraft *draft, const DotSide *side) {
 /* [leading,] batch, left free, right free. */
 static Status finish_dot(const InferContext *context, const DotSide *lhs, const DotSide *rhs, int64_t leading,
                          const Shape **out_shape) {
-  PrimitiveType type = TYPE_INVALID;
-  RETURN_IF_ERROR(infer_accumulation_type(context, &type));
-  ShapeDraft draft = infer_draft(context, type, lhs->shape->rank + rhs->shape->rank + 1);
+  ShapeDraft draft = infer_draft(context, infer_contraction_type(context), lhs->shape->rank + rhs->shape->rank + 1);
   if (leading >= 0) infer_draft_push(&draft, leading, false);
   for (int64_t i = 0; i < lhs->batch.count; i++) {
     const Shape *known = lhs->shape->dims[lhs->batch.data[i]] == SHAPE_UNBOUNDED ? rhs->shape : lhs->shape;

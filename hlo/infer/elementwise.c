@@ -143,7 +143,7 @@ static Status infer_binary_shape(const InferContext *context, const Shape **out_
     return infer_error(context, "needs operands of one element type, got %s and %s", infer_text(context, a),
                        infer_text(context, b));
   }
-  PrimitiveType type = infer_wider_type(a->type, b->type);
+  PrimitiveType type = type_wider(a->type, b->type);
   ShapeDraft draft = infer_draft(context, type, a->rank > b->rank ? a->rank : b->rank);
   bool fits = a->rank == b->rank;
   if (fits) {
@@ -251,7 +251,7 @@ Status infer_select(const InferContext *context, const Shape **out_shape) {
   }
   *out_shape = a;
   if (a == b && pred->rank == 0) return STATUS_OK;
-  ShapeDraft draft = infer_draft(context, infer_wider_type(a->type, b->type), a->rank);
+  ShapeDraft draft = infer_draft(context, type_wider(a->type, b->type), a->rank);
   for (int i = 0; i < a->rank; i++) {
     bool dynamic = infer_is_dynamic(a, i) || infer_is_dynamic(b, i) || (pred->rank != 0 && infer_is_dynamic(pred, i));
     infer_draft_push(&draft, a->dims[i], dynamic);

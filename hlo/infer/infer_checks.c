@@ -1,9 +1,6 @@
 /* Checks and building blocks that many rules need. */
-#include <math.h>
-
 #include "base/checked_math.h"
 #include "hlo/infer/infer_internal.h"
-#include "hlo/type/float_types.h"
 
 const char *infer_shape_text(Arena *scratch, const Shape *shape, bool with_layout) {
   enum { LIMIT = 300 };
@@ -51,38 +48,10 @@ bool infer_types_agree(PrimitiveType a, PrimitiveType b) {
   return a == b || (type_is_float(a) && type_is_float(b));
 }
 
-/* Larger means wider; the keys are compared in order. */
-static void width_keys(PrimitiveType type, int keys[5]) {
-  bool is_float = type_is_float(type);
-  keys[0] = type_is_complex(type);
-  keys[1] = is_float ? ilogb(float_max(type)) : INT32_MIN;
-  keys[2] = is_float ? type_info(type)->mantissa_bits : -1;
-  keys[3] = type_bits(type);
-  keys[4] = type_is_signed(type);
-}
-
-PrimitiveType infer_wider_type(PrimitiveType a, PrimitiveType b) {
-  if (a == b) return a;
-  int keys_a[5], keys_b[5];
-  width_keys(a, keys_a);
-  width_keys(b, keys_b);
-  for (int i = 0; i < 5; i++) {
-    if (keys_a[i] != keys_b[i]) return keys_a[i] > keys_b[i] ? a : b;
-  }
-  return a;
-}
-
-Status infer_accumulation_type(const InferContext *context, PrimitiveType *out_type) {
-  PrimitiveType wider = infer_wider_type(infer_operand(context, 0)->type, infer_operand(context, 1)->type);
+PrimitiveType infer_contraction_type(const InferContext *context) {
   const Shape *stated = context->instruction->shape;
-  *out_type = wider;
-  if (stated == NULL || !shape_is_array(stated) || stated->type == wider) return STATUS_OK;
-  bool is_too_narrow = !type_is_float(wider) && type_bits(stated->type) < type_bits(wider);
-  if (is_too_narrow || (type_is_complex(wider) && !type_is_complex(stated->type))) {
-    return infer_error(context, "cannot accumulate %s in %s", type_text(wider), type_text(stated->type));
-  }
-  *out_type = stated->type;
-  return STATUS_OK;
+  if (stated != NULL && shape_is_array(stated)) return stated->type;
+  return type_wider(infer_operand(context, 0)->type, infer_operand(context, 1)->type);
 }
 
 bool infer_sizes_agree(int64_t a, int64_t b) {

@@ -43,11 +43,8 @@ MUST_USE Status infer_check_index(const InferContext *context, int index);
 
 /* Equal, or both floating. */
 bool infer_types_agree(PrimitiveType a, PrimitiveType b);
-/* The one with more range, then precision, then bits, then a sign. */
-PrimitiveType infer_wider_type(PrimitiveType a, PrimitiveType b);
-/* The type dot and convolution accumulate in: the wider one of operands 0 and 1, or the stated one, which may be any
- * for floating operands and no narrower for others. */
-MUST_USE Status infer_accumulation_type(const InferContext *context, PrimitiveType *out_type);
+/* The type of dot and convolution: the stated one, whichever it is, or the wider one of operands 0 and 1. */
+PrimitiveType infer_contraction_type(const InferContext *context);
 /* Equal, or one of them unbounded. */
 bool infer_sizes_agree(int64_t a, int64_t b);
 bool infer_is_dynamic(const Shape *shape, int dimension);

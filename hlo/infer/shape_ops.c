@@ -162,7 +162,7 @@ Status infer_pad(const InferContext *context, const Shape **out_shape) {
     return infer_attr_error(context, HLO_ATTR_PADDING, "needs %d dimensions of padding for operand %s, got %d",
                             operand->rank, infer_text(context, operand), padding->rank);
   }
-  ShapeDraft draft = infer_draft(context, infer_wider_type(operand->type, value->type), operand->rank);
+  ShapeDraft draft = infer_draft(context, type_wider(operand->type, value->type), operand->rank);
   for (int i = 0; i < operand->rank; i++) {
     int64_t size = operand->dims[i];
     if (padding->dims[i].interior < 0) {
@@ -188,7 +188,7 @@ static Status concatenate_with(const InferContext *context, ShapeDraft *draft, c
     return infer_error(context, "needs operands that differ in dimension %d only, got %s and %s", dimension,
                        infer_text(context, first), infer_text(context, operand));
   }
-  draft->type = infer_wider_type(draft->type, operand->type);
+  draft->type = type_wider(draft->type, operand->type);
   for (int i = 0; i < draft->rank; i++) {
     if (draft->dims[i] == SHAPE_UNBOUNDED && i != dimension) {
       draft->dims[i] = operand->dims[i];

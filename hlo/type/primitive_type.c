@@ -1,5 +1,9 @@
 #include "hlo/type/primitive_type.h"
 
+#include <math.h>
+
+#include "hlo/type/float_types.h"
+
 static const TypeInfo TYPES[PRIMITIVE_TYPE_COUNT] = {
     [TYPE_INVALID] = {"invalid", 0, TYPE_CLASS_OTHER, 0, 0, 0},
 #define HLO_TYPE(id, text, bits, class, storage, exponent, mantissa) \
@@ -70,6 +74,31 @@ PrimitiveType type_complex_of(PrimitiveType type) {
     case TYPE_F64: return TYPE_C128;
     default: return TYPE_INVALID;
   }
+}
+
+/* Larger means wider; the keys are compared in order. */
+static void width_keys(PrimitiveType type, int keys[5]) {
+  bool is_float = type_is_float(type);
+  keys[0] = type_is_complex(type);
+  keys[1] = is_float ? ilogb(float_max(type)) : INT32_MIN;
+  keys[2] = is_float ? type_info(type)->mantissa_bits : -1;
+  keys[3] = type == TYPE_PRED ? 0 : type_bits(type); /* it holds one bit, whatever it takes */
+  keys[4] = type_is_signed(type);
+}
+
+PrimitiveType type_wider(PrimitiveType a, PrimitiveType b) {
+  if (a == b) return a;
+  int keys_a[5], keys_b[5];
+  width_keys(a, keys_a);
+  width_keys(b, keys_b);
+  for (int i = 0; i < 5; i++) {
+    if (keys_a[i] != keys_b[i]) return keys_a[i] > keys_b[i] ? a : b;
+  }
+  return a;
+}
+
+PrimitiveType type_of_sums(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result) {
+  return type_wider(type_wider(lhs, rhs), result);
 }
 
 int64_t type_int_min(PrimitiveType type) {

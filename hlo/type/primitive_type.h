@@ -49,6 +49,12 @@ PrimitiveType type_complex_part(PrimitiveType type);
 /* f32 → c64, f64 → c128; TYPE_INVALID otherwise. */
 PrimitiveType type_complex_of(PrimitiveType type);
 
+/* The one with more range, then precision, then bits (pred: one), then a sign; a complex one before others. */
+PrimitiveType type_wider(PrimitiveType a, PrimitiveType b);
+/* The type of the sums of products that 'dot' and 'convolution' make: the widest of the three.  Factors are converted
+ * to it, the finished sum is rounded to it and then converted to |result|. */
+PrimitiveType type_of_sums(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result);
+
 /* The smallest and largest value of an integral type (not pred). */
 int64_t type_int_min(PrimitiveType type);
 uint64_t type_int_max(PrimitiveType type);

@@ -68,6 +68,28 @@ static void type_complex_goes_there_and_back(void **state) {
   assert_int_equal(type_complex_of(TYPE_BF16), TYPE_INVALID);
 }
 
+static void type_wider_has_range_then_digits_then_bits(void **state) {
+  (void)state;
+  static const PrimitiveType ascending[] = {TYPE_PRED, TYPE_U4,  TYPE_S4,  TYPE_U8,     TYPE_S8,  TYPE_U32,
+                                            TYPE_S32,  TYPE_U64, TYPE_S64, TYPE_F8E5M2, TYPE_F16, TYPE_BF16,
+                                            TYPE_F32,  TYPE_F64, TYPE_C64, TYPE_C128};
+  enum { COUNT = sizeof ascending / sizeof *ascending };
+  for (int i = 0; i < COUNT; i++) {
+    for (int k = 0; k <= i; k++) {
+      assert_int_equal(type_wider(ascending[i], ascending[k]), ascending[i]);
+      assert_int_equal(type_wider(ascending[k], ascending[i]), ascending[i]);
+    }
+  }
+}
+
+static void type_of_sums_is_the_widest(void **state) {
+  (void)state;
+  assert_int_equal(type_of_sums(TYPE_BF16, TYPE_BF16, TYPE_S32), TYPE_BF16);
+  assert_int_equal(type_of_sums(TYPE_S8, TYPE_S8, TYPE_S32), TYPE_S32);
+  assert_int_equal(type_of_sums(TYPE_S8, TYPE_F32, TYPE_F16), TYPE_F32);
+  assert_int_equal(type_of_sums(TYPE_S64, TYPE_S64, TYPE_F16), TYPE_F16);
+}
+
 static void type_int_range_by_width(void **state) {
   (void)state;
   assert_int_equal(type_int_min(TYPE_S1), -1);
@@ -90,6 +112,8 @@ int main(void) {
       cmocka_unit_test(type_float_fields_fill_the_width),
       cmocka_unit_test(type_classes_are_disjoint),
       cmocka_unit_test(type_complex_goes_there_and_back),
+      cmocka_unit_test(type_wider_has_range_then_digits_then_bits),
+      cmocka_unit_test(type_of_sums_is_the_widest),
       cmocka_unit_test(type_int_range_by_width),
   };
   return cmocka_run_group_tests_name("primitive_type", tests, NULL, NULL);

@@ -1,7 +1,7 @@
 #include "base/checked_math.h"
 #include "passes/expand/graph_builder.h"
 
-/* ragged-dot and scaled-dot in terms of dot.
+/* ragged-dot and scaled-dot in terms of dot; dot and convolution with the type of their sums.
  *
  * ragged-dot: the left factor once for each group, zero outside of it.  A ragged dimension that is not summed over is a
  * sum over groups too; one that is makes a result for each group.  scaled-dot: factors times their scales, which are
@@ -15,6 +15,27 @@ static bool list_has(Int64List list, int64_t wanted) {
     if (list.data[i] == wanted) return true;
   }
   return false;
+}
+
+/* --- types --- */
+
+static PrimitiveType sum_type(const HloInstruction *product) {
+  return type_of_sums(product->operands[0]->shape->type, product->operands[1]->shape->type, product->shape->type);
+}
+
+static HloInstruction *convert_sums(GraphBuilder *builder, HloInstruction *sums, PrimitiveType type) {
+  return graph_convert(builder, type_is_complex(type) ? sums : graph_part(builder, HLO_REAL, sums), type);
+}
+
+/* A product whose factors are of wider types than its result: sums of the wide type, then converted. */
+static HloInstruction *expand_narrow_result(GraphBuilder *builder) {
+  HloInstruction *product = builder->origin;
+  PrimitiveType type = sum_type(product);
+  if (type == product->shape->type) return NULL;
+  const Shape *shape = shape_with_type(graph_shapes(builder), product->shape, type);
+  HloInstruction *sums =
+      hlo_computation_add_clone(builder->computation, product, shape, product->operands, product->operand_count);
+  return convert_sums(builder, sums, product->shape->type);
 }
 
 /* --- ragged-dot --- */
@@ -91,8 +112,8 @@ static HloInstruction *expand_ragged_dot(GraphBuilder *builder) {
   int64_t *dims = ARENA_COPY_ARRAY(builder->scratch, int64_t, shape->dims, shape->rank);
   for (int64_t i = 0; is_summed && i < batch.count; i++) dims[i] = shape->dims[i + 1];
   if (is_summed) dims[batch.count] = shape->dims[0];
-  HloInstruction *dot =
-      graph_add(builder, HLO_DOT, shape_array(graph_shapes(builder), shape->type, dims, shape->rank), factors, 2);
+  HloInstruction *dot = graph_add(
+      builder, HLO_DOT, shape_array(graph_shapes(builder), sum_type(ragged_dot), dims, shape->rank), factors, 2);
   for (int side = 0; side < 2; side++) {
     int64_t first = is_summed ? -1 : side == 0 ? 0 : group.data[0];
     set_dims(builder, dot, batch_ids[side], hlo_instruction_ints(ragged_dot, batch_ids[side]), side == 0, -1);
@@ -100,7 +121,8 @@ static HloInstruction *expand_ragged_dot(GraphBuilder *builder) {
              first);
   }
   copy_attribute(dot, ragged_dot, HLO_ATTR_OPERAND_PRECISION);
-  return is_summed ? groups_first(builder, dot, batch.count) : dot;
+  HloInstruction *result = convert_sums(builder, dot, shape->type);
+  return is_summed ? groups_first(builder, result, batch.count) : result;
 }
 
 /* --- scaled-dot --- */
@@ -145,11 +167,15 @@ static HloInstruction *expand_scaled_dot(GraphBuilder *builder) {
   return graph_convert(builder, dot, type);
 }
 
-static const GraphRuleRow rules[] = {{HLO_RAGGED_DOT, expand_ragged_dot}, {HLO_SCALED_DOT, expand_scaled_dot}};
+static const GraphRuleRow rules[] = {{HLO_DOT, expand_narrow_result},
+                                     {HLO_CONVOLUTION, expand_narrow_result},
+                                     {HLO_RAGGED_DOT, expand_ragged_dot},
+                                     {HLO_SCALED_DOT, expand_scaled_dot}};
 
 static Status run_dot_expander(HloPassContext *context, HloModule *module, bool *out_changed) {
   return graph_apply_rules(context, module, rules, sizeof rules / sizeof *rules, out_changed);
 }
 
 const HloPass hlo_dot_expander_pass = {
-    "dot-expander", "spell ragged-dot and scaled-dot as dot of masked or scaled factors", run_dot_expander, false};
+    "dot-expander", "spell ragged-dot and scaled-dot as dot of masked or scaled factors, convert sums of wide factors",
+    run_dot_expander, false};

@@ -58,6 +58,12 @@ HloInstruction *graph_convert(GraphBuilder *builder, HloInstruction *value, Prim
   return graph_add(builder, HLO_CONVERT, plain_shape(builder, value->shape, type), &value, 1);
 }
 
+HloInstruction *graph_part(GraphBuilder *builder, HloOpcode part, HloInstruction *value) {
+  PrimitiveType type = value->shape->type;
+  if (!type_is_complex(type)) return part == HLO_REAL ? value : graph_zero(builder, type, value->shape);
+  return graph_add(builder, part, plain_shape(builder, value->shape, type_complex_part(type)), &value, 1);
+}
+
 HloInstruction *graph_bitcast_convert(GraphBuilder *builder, HloInstruction *value, PrimitiveType type) {
   if (value->shape->type == type) return value;
   return graph_add(builder, HLO_BITCAST_CONVERT, plain_shape(builder, value->shape, type), &value, 1);

@@ -30,6 +30,8 @@ HloInstruction *graph_compare(GraphBuilder *builder, ComparisonDirection directi
 HloInstruction *graph_select(GraphBuilder *builder, HloInstruction *predicate, HloInstruction *on_true,
                              HloInstruction *on_false);
 HloInstruction *graph_convert(GraphBuilder *builder, HloInstruction *value, PrimitiveType type);
+/* |part|: HLO_REAL or HLO_IMAG, of a real number itself or zero. */
+HloInstruction *graph_part(GraphBuilder *builder, HloOpcode part, HloInstruction *value);
 HloInstruction *graph_bitcast_convert(GraphBuilder *builder, HloInstruction *value, PrimitiveType type);
 
 /* --- constants: everywhere in an array of the dimensions of |like| (NULL: a scalar) --- */

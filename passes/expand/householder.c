@@ -31,13 +31,6 @@ static HloInstruction *reflect(GraphBuilder *builder, HloInstruction *tau, HloIn
   return graph_binary(builder, HLO_SUBTRACT, a, graph_dot(builder, vector, row, 1, 2, 1));
 }
 
-static HloInstruction *part_of(GraphBuilder *builder, HloOpcode part, HloInstruction *value) {
-  PrimitiveType type = value->shape->type;
-  if (!type_is_complex(type)) return part == HLO_REAL ? value : graph_zero(builder, type, value->shape);
-  const Shape *shape = shape_with_type(graph_shapes(builder), value->shape, type_complex_part(type));
-  return graph_add(builder, part, shape, &value, 1);
-}
-
 /* |real| as a number of |type|. */
 static HloInstruction *as_type(GraphBuilder *builder, HloInstruction *real, PrimitiveType type) {
   if (!type_is_complex(type)) return real;
@@ -46,7 +39,7 @@ static HloInstruction *as_type(GraphBuilder *builder, HloInstruction *real, Prim
 }
 
 static HloInstruction *square(GraphBuilder *builder, HloInstruction *value) {
-  HloInstruction *parts[] = {part_of(builder, HLO_REAL, value), part_of(builder, HLO_IMAG, value)};
+  HloInstruction *parts[] = {graph_part(builder, HLO_REAL, value), graph_part(builder, HLO_IMAG, value)};
   for (int i = 0; i < 2; i++) parts[i] = graph_binary(builder, HLO_MULTIPLY, parts[i], parts[i]);
   return graph_binary(builder, HLO_ADD, parts[0], parts[1]);
 }
@@ -58,7 +51,7 @@ typedef struct Reflector {
 
 static Reflector find_reflector(GraphBuilder *builder, HloInstruction *alpha, HloInstruction *below) {
   const Shape *shape = alpha->shape;
-  HloInstruction *real = part_of(builder, HLO_REAL, alpha), *imaginary = part_of(builder, HLO_IMAG, alpha);
+  HloInstruction *real = graph_part(builder, HLO_REAL, alpha), *imaginary = graph_part(builder, HLO_IMAG, alpha);
   HloInstruction *zero = graph_zero(builder, real->shape->type, real->shape);
   HloInstruction *rest = graph_reduce(builder, HLO_ADD, square(builder, below),
                                       graph_zero(builder, real->shape->type, NULL), (int64_t[]){1, 2}, 2);

@@ -7,9 +7,7 @@
 
 HloInstruction *conjugate_matrices(GraphBuilder *builder, HloInstruction *value) {
   if (!type_is_complex(value->shape->type)) return value;
-  const Shape *shape = shape_with_type(graph_shapes(builder), value->shape, type_complex_part(value->shape->type));
-  HloInstruction *parts[] = {graph_add(builder, HLO_REAL, shape, &value, 1),
-                             graph_add(builder, HLO_IMAG, shape, &value, 1)};
+  HloInstruction *parts[] = {graph_part(builder, HLO_REAL, value), graph_part(builder, HLO_IMAG, value)};
   parts[1] = graph_unary(builder, HLO_NEGATE, parts[1]);
   return graph_add(builder, HLO_COMPLEX, value->shape, parts, 2);
 }
@@ -103,10 +101,7 @@ HloInstruction *solve_triangle(GraphBuilder *builder, const Triangle *triangle, 
 static HloInstruction *diagonal_root(GraphBuilder *builder, HloInstruction *diagonal) {
   PrimitiveType type = diagonal->shape->type;
   bool is_complex = type_is_complex(type);
-  if (is_complex) {
-    const Shape *real = shape_with_type(graph_shapes(builder), diagonal->shape, type_complex_part(type));
-    diagonal = graph_add(builder, HLO_REAL, real, &diagonal, 1);
-  }
+  diagonal = graph_part(builder, HLO_REAL, diagonal);
   const Shape *shape = diagonal->shape;
   HloInstruction *is_positive =
       graph_compare(builder, COMPARISON_DIRECTION_GT, diagonal, graph_zero(builder, shape->type, shape));

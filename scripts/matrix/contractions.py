@@ -1,7 +1,9 @@
 """Dots and convolutions."""
 
 from .compare import EXACT, bound
-from .types import INTS, KINDS, RARE_FLOATS
+from .types import COMPLEX, FLOATS, INTS, KINDS, RARE_FLOATS, rounded
+
+MIXED = ["pred", "s8", "u8", "s32", "f16", "bf16", "f32", "f64", "c64"]
 
 
 def contractions(table):
@@ -39,3 +41,25 @@ def contractions(table):
             p, q = case.input(kind, a, "small"), case.input(kind, b, "small")
             case.keep(result, out, f"convolution({p}, {q})" + (f", window={{{window}}}" if window else "") +
                       f", dim_labels={labels}{more}")
+
+
+def quarters(case, kind, count):
+    """Numbers whose sums of products are exact in every type that has room for them, so that no order matters."""
+    if kind in COMPLEX:
+        return list(zip(quarters(case, "f32", count), quarters(case, "f32", count)))
+    if kind in FLOATS:
+        return [rounded(kind, case.random.randint(-12, 12) / 4) for _ in range(count)]
+    return case.values.make(kind, count, "small")
+
+
+def mixed_contractions(table):
+    """Factors and results of every mix of types."""
+    for a in MIXED:
+        for b in MIXED:
+            for operation, attributes in (("dot", "lhs_contracting_dims={1}, rhs_contracting_dims={0}"),
+                                          ("convolution", "dim_labels=bf_io->bf")):
+                case = table.case(f"{operation}/mixed/{a}-{b}", EXACT)
+                p = case.parameter(a, (3, 6), quarters(case, a, 18))
+                q = case.parameter(b, (6, 5), quarters(case, b, 30))
+                for result in MIXED:
+                    case.keep(result, (3, 5), f"{operation}({p}, {q}), {attributes}")

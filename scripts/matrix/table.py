@@ -16,12 +16,12 @@ QUICK = {f"{op}/f32" for op in [*UNARY_FLOAT, *BINARY_FLOAT, "is-finite"]} | {f"
     f"{op}/{kind}" for kind in ("f32", "s8") for op in ("broadcast", "transpose", "reverse", "slice", "pad", "concatenate", "reshape",
                                                         "dynamic-slice", "dynamic-update-slice", "gather", "scatter/add", "select")} | {
     f"{reduce}/{op}/{kind}" for reduce in ("reduce", "reduce-init") for op in ("add", "maximum") for kind in ("f32", "bf16", "s32")} | {
-    "clamp/f32", "iota/s32", "dot/f32", "dot/bf16", "dot/s32", "convolution/f32", "reduce-window/add/f32", "reduce-window/maximum/f32",
+    "clamp/f32", "iota/s32", "dot/f32", "dot/bf16", "dot/s32", "dot/mixed/bf16-bf16", "dot/mixed/s32-f16", "convolution/f32", "convolution/mixed/f32-s8", "reduce-window/add/f32", "reduce-window/maximum/f32",
     "select-and-scatter/f32", "sort/f32", "sort-pairs/f32", "multiply/c64", "exponential/c64", "divide/c128", "dot/c64", "reduce/add/c64", "fft/c64", "and/pred", "not/pred",
     "bitcast-convert/widths", "reduce-precision/e5m10/f32", "reduce-precision/e8m7/f16"}
 
 FAMILIES = [elementwise.elementwise, elementwise.comparisons, elementwise.selections, elementwise.conversions, movement.movements,
-            folds.reductions, contractions.contractions, order.orders, control.control, expanded.others]
+            folds.reductions, contractions.contractions, contractions.mixed_contractions, order.orders, control.control, expanded.others]
 
 
 class Table:
