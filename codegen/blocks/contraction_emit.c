@@ -200,19 +200,17 @@ static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int6
   return block_element(vec, TYPE_S8, scratch, block_int(vec, offset));
 }
 
-void contraction_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
+void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionPlan *plan, LLVMValueRef function,
                       const LLVMValueRef *buffer_pointers, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
-  ContractionPlan plan;
-  if (!contraction_plan(kernel, vec->target, &plan)) XLAC_BUG("a Kernel that is no contraction");
   Arena *arena = arena_create();
-  ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .plan = &plan, .function = function};
+  ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .plan = plan, .function = function};
   emitter.point = kernel_point(vec, kernel, function, buffer_pointers, arena);
-  emitter.lhs_pack = scratch_at(vec, scratch, plan.lhs_offset);
-  emitter.rhs_pack = scratch_at(vec, scratch, plan.rhs_offset);
-  emitter.tiles = scratch_at(vec, scratch, plan.tile_offset);
-  emitter.kept = scratch_at(vec, scratch, plan.kept_offset);
+  emitter.lhs_pack = scratch_at(vec, scratch, plan->lhs_offset);
+  emitter.rhs_pack = scratch_at(vec, scratch, plan->rhs_offset);
+  emitter.tiles = scratch_at(vec, scratch, plan->tile_offset);
+  emitter.kept = scratch_at(vec, scratch, plan->kept_offset);
   set_work(&emitter, begin, end);
-  if (plan.is_skinny) {
+  if (plan->is_skinny) {
     contraction_emit_skinny(&emitter);
   } else {
     emit_batch(&emitter);

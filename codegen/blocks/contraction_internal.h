@@ -21,7 +21,7 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 
 #define MOST_KEPT 8
 
-typedef struct ContractionPlan {
+struct ContractionPlan {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
 
@@ -77,10 +77,7 @@ typedef struct ContractionPlan {
   int64_t kept_stride;
 
   int64_t lhs_offset, rhs_offset, tile_offset, kept_offset, scratch_bytes;
-} ContractionPlan;
-
-/* False when |kernel| is no contraction or is better walked element by element. */
-bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan);
+};
 
 /* True when every value of |set| walks dims |list|[i] and [i + 1] as one index. */
 bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList *list, int i);

@@ -465,7 +465,7 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   plan->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
 }
 
-bool contraction_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
+static bool complete_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
   ContractionPlan *plan = out_plan;
   *plan = (ContractionPlan){0};
   if (!match_fold(kernel, plan) || !match_epilogue(kernel, plan) || !find_roles(kernel, plan)) return false;
@@ -487,19 +487,19 @@ bool contraction_plan(const Kernel *kernel, const VecTarget *target, Contraction
   return true;
 }
 
-bool contraction_matches(const Kernel *kernel, const VecTarget *target) {
+const ContractionPlan *contraction_plan(Arena *arena, const Kernel *kernel, const VecTarget *target) {
   ContractionPlan plan;
-  return contraction_plan(kernel, target, &plan);
+  if (!complete_plan(kernel, target, &plan)) return NULL;
+  ContractionPlan *kept = ARENA_NEW(arena, ContractionPlan);
+  *kept = plan;
+  return kept;
 }
 
-int64_t contraction_scratch_bytes(const Kernel *kernel, const VecTarget *target) {
-  ContractionPlan plan;
-  return contraction_plan(kernel, target, &plan) ? plan.scratch_bytes : 0;
+int64_t contraction_scratch_bytes(const ContractionPlan *plan) {
+  return plan->scratch_bytes;
 }
 
-int64_t contraction_piece_count(const Kernel *kernel, const VecTarget *target, int64_t *out_chunk_limit) {
-  ContractionPlan plan;
-  if (!contraction_plan(kernel, target, &plan)) XLAC_BUG("a Kernel that is no contraction");
-  *out_chunk_limit = plan.chunk_limit;
-  return plan.piece_count;
+int64_t contraction_piece_count(const ContractionPlan *plan, int64_t *out_chunk_limit) {
+  *out_chunk_limit = plan->chunk_limit;
+  return plan->piece_count;
 }

@@ -370,7 +370,7 @@ static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t kn
 }
 
 static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
-  const EmitPlan *plan = &emitter->plan;
+  const LoopStrategy *plan = &emitter->plan;
   hoist_values(emitter, KERNEL_OUTER, known);
   if (level == plan->outer_count) {
     emit_stages(emitter, known);
@@ -392,7 +392,7 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   emit_loop_end(emitter, &loop);
 }
 
-PieceSplit nest_split(const Kernel *kernel, const EmitPlan *plan) {
+PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *plan) {
   const VectorWalk *walk = &plan->outer_walk;
   int first = plan->outer_count - (walk->dim >= 0);
   return emit_split_choose(kernel, plan->outer, first, walk->dim, walk->parts[0].end, walk->parts[0].lanes);

@@ -237,7 +237,7 @@ static int best_inner_dim(const Kernel *kernel, int stage, int native, double *o
 }
 
 /* Plans an inner walk for every stage that has inner dims; the cost of them all together. */
-static double plan_inner_walks(const Kernel *kernel, const VecTarget *target, int native, EmitPlan *plan) {
+static double plan_inner_walks(const Kernel *kernel, const VecTarget *target, int native, LoopStrategy *plan) {
   double total = 0;
   for (int s = 0; s < kernel->stage_count; s++) {
     double cost = 0;
@@ -282,7 +282,7 @@ static bool has_inner_dims(const Kernel *kernel) {
   return false;
 }
 
-static void order_loops(const Kernel *kernel, EmitPlan *plan) {
+static void order_loops(const Kernel *kernel, LoopStrategy *plan) {
   int vector_dim = plan->outer_walk.dim;
   for (int d = 0; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == KERNEL_OUTER && d != vector_dim) plan->outer[plan->outer_count++] = d;
@@ -290,19 +290,19 @@ static void order_loops(const Kernel *kernel, EmitPlan *plan) {
   if (vector_dim >= 0) plan->outer[plan->outer_count++] = vector_dim;
 }
 
-static void no_walks(const Kernel *kernel, Arena *arena, EmitPlan *plan) {
-  *plan = (EmitPlan){.outer_walk = {.dim = -1}};
+static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *plan) {
+  *plan = (LoopStrategy){.outer_walk = {.dim = -1}};
   plan->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
   for (int s = 0; s < kernel->stage_count; s++) plan->stage_walks[s] = (VectorWalk){.dim = -1};
 }
 
-void emit_plan_scalar(const Kernel *kernel, Arena *arena, EmitPlan *out_plan) {
+void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_plan) {
   no_walks(kernel, arena, out_plan);
   order_loops(kernel, out_plan);
 }
 
-void emit_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, EmitPlan *out_plan) {
-  EmitPlan *plan = out_plan;
+void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, LoopStrategy *out_plan) {
+  LoopStrategy *plan = out_plan;
   no_walks(kernel, arena, plan);
   int native = (int)max_i64(target->vector_bits / emit_widest_element(kernel), 1);
   double inner = plan_inner_walks(kernel, target, native, plan), outer = 0;

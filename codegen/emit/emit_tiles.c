@@ -1,9 +1,7 @@
 /* Kernels of tiles: for each tile the functions of the parts, one after the other. */
-#include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
-#include "codegen/emit/kernel_cost.h"
 
-enum { CHUNKS_PER_WORKER = 4, SCRATCH_ALIGNMENT = 64, INDEX_BYTES = 8 };
+enum { INDEX_BYTES = 8 };
 
 typedef struct TileEmitter {
   const VecBuilder *vec;
@@ -26,12 +24,12 @@ static LLVMValueRef scratch_at(const TileEmitter *emitter, int64_t offset) {
                                &index, 1, "");
 }
 
-static Status emit_parts(const VecBuilder *vec, const Kernel *kernel, const char *name, Arena *arena, DiagSink *diag,
-                         KernelCode **out_codes) {
+static Status emit_parts(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
+                         Arena *arena, DiagSink *diag, KernelCode **out_codes) {
   KernelCode *codes = *out_codes = ARENA_NEW_ARRAY(arena, KernelCode, kernel->part_count);
   for (int p = 0; p < kernel->part_count; p++) {
     const char *part = arena_printf(arena, "%s.part%d", name, p);
-    RETURN_IF_ERROR(kernel_emit(vec, kernel->parts[p].kernel, part, diag, &codes[p]));
+    RETURN_IF_ERROR(emit_kernel_by(vec, kernel->parts[p].kernel, &strategy->parts[p], part, diag, &codes[p]));
   }
   return STATUS_OK;
 }
@@ -86,48 +84,33 @@ static void emit_loop_of_tiles(const TileEmitter *emitter, LLVMValueRef begin, L
   LLVMPositionBuilderAtEnd(vec->builder, behind);
 }
 
-static int64_t largest_scratch(const Kernel *kernel, const KernelCode *codes) {
-  int64_t bytes = 0;
-  for (int p = 0; p < kernel->part_count; p++) bytes = max_i64(bytes, codes[p].scratch_bytes);
-  return bytes;
-}
-
-static int64_t index_bytes(const Kernel *kernel) {
-  int64_t bytes = 0;
-  for (int p = 0; p < kernel->part_count; p++) bytes = max_i64(bytes, kernel->parts[p].index_count * INDEX_BYTES);
-  return align_up(bytes, SCRATCH_ALIGNMENT);
-}
-
-Status emit_tiles(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag, KernelCode *out_code) {
+Status emit_tiles(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
+                  DiagSink *diag, KernelCode *out_code) {
   Arena *arena = arena_create();
   TileEmitter emitter = {.vec = vec, .kernel = kernel, .arena = arena};
   KernelCode *codes;
-  Status status = emit_parts(vec, kernel, name, arena, diag, &codes);
+  Status status = emit_parts(vec, kernel, strategy, name, arena, diag, &codes);
   if (status != STATUS_OK) {
     arena_destroy(arena);
     return status;
   }
   int64_t tiles = kernel->dim_count == 0 ? 1 : kernel->dims[0].extent;
-  *out_code = (KernelCode){.piece_count = 1, .chunks_per_worker = CHUNKS_PER_WORKER};
-  out_code->chunk_limit = min_i64(kernel_chunk_limit(kernel, vec->target), tiles);
-  if (out_code->chunk_limit > 1) out_code->piece_count = tiles;
+  bool has_pieces = strategy->piece_count > 1;
   emitter.codes = codes;
-  emitter.function = emit_function(vec, kernel, name, out_code->piece_count > 1, arena);
+  emitter.function = emit_function(vec, kernel, name, has_pieces, arena);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, emitter.function, ""));
-  int64_t indices = 0;
-  emitter.buffers = emit_buffer_pointers(vec, kernel, emitter.function, arena, &emitter.scratch, &indices);
-  emitter.part_scratch = indices + index_bytes(kernel);
-  out_code->scratch_bytes = emitter.part_scratch + largest_scratch(kernel, codes);
+  emitter.buffers = emit_buffer_pointers(vec, kernel, emitter.function, arena, &emitter.scratch);
+  emitter.part_scratch = strategy->row_bytes + strategy->index_bytes;
   LLVMValueRef begin = int_constant(&emitter, 0), end = int_constant(&emitter, tiles);
-  if (out_code->piece_count > 1) {
+  if (has_pieces) {
     unsigned first = LLVMCountParams(emitter.function) - 2;
     begin = LLVMGetParam(emitter.function, first);
     end = LLVMGetParam(emitter.function, first + 1);
   }
-  emit_loop_of_tiles(&emitter, begin, end, indices);
+  emit_loop_of_tiles(&emitter, begin, end, strategy->row_bytes);
   LLVMBuildRetVoid(vec->builder);
   LLVMClearInsertionPosition(vec->builder);
-  out_code->function = emitter.function;
+  *out_code = emit_code(strategy, emitter.function);
   arena_destroy(arena);
   return STATUS_OK;
 }

@@ -62,7 +62,7 @@ static int64_t dims_score(const Kernel *kernel, int across, int along, int32_t *
   return score;
 }
 
-static void choose_dims(const Kernel *kernel, TransposePlan *plan) {
+static void choose_dims(const Kernel *kernel, TransposeStrategy *plan) {
   int64_t best = 0;
   for (int along = kernel->dim_count - 1; along >= 0; along--) {
     if (!is_stored_along(kernel, along)) continue;
@@ -85,7 +85,7 @@ static int operation_count(const Kernel *kernel) {
 
 /* The side of the blocks, 0 when it would not pay.  Loads of the last block may begin earlier, so |across| must hold a
  * whole one. */
-static int choose_lanes(const Kernel *kernel, const VecTarget *target, const TransposePlan *plan) {
+static int choose_lanes(const Kernel *kernel, const VecTarget *target, const TransposeStrategy *plan) {
   int bits = plan->is_copy ? type_storage_bytes(kernel->values[plan->loads[0]].type) * 8 : emit_widest_element(kernel);
   int native = (int)max_i64(target->vector_bits / bits, 1), lanes = (int)min_i64(native, MAX_LANES);
   while (lanes > kernel->dims[plan->across].extent) lanes /= 2;
@@ -93,9 +93,10 @@ static int choose_lanes(const Kernel *kernel, const VecTarget *target, const Tra
   return lanes >= MIN_LANES || (lanes == native && lanes > 1) ? lanes : 0;
 }
 
-bool transpose_plan_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, TransposePlan *out_plan) {
+bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena,
+                               TransposeStrategy *out_plan) {
   if (!has_form(kernel)) return false;
-  *out_plan = (TransposePlan){.loads = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count)};
+  *out_plan = (TransposeStrategy){.loads = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count)};
   choose_dims(kernel, out_plan);
   if (out_plan->load_count == 0) return false;
   const KernelStore *store = &kernel->stages[0].stores[0];
@@ -135,7 +136,7 @@ typedef struct BlockShape {
 
 typedef struct TransposeEmitter {
   KernelEmitter *emitter;
-  const TransposePlan *plan;
+  const TransposeStrategy *plan;
   LLVMValueRef *rows; /* of all transposed loads, |lanes| each, as in memory */
 } TransposeEmitter;
 
@@ -182,7 +183,7 @@ static void store_copy(TransposeEmitter *transpose, LLVMValueRef piece) {
 /* Row |row| of the block, its lanes from |first| on: as many as the emitter has. */
 static void emit_row(TransposeEmitter *transpose, int row, int first) {
   KernelEmitter *emitter = transpose->emitter;
-  const TransposePlan *plan = transpose->plan;
+  const TransposeStrategy *plan = transpose->plan;
   const KernelStage *stage = &emitter->kernel->stages[0];
   int64_t height = emitter->point.known.count;
   for (int i = 0; i < plan->load_count; i++) {
@@ -206,7 +207,7 @@ static void emit_row(TransposeEmitter *transpose, int row, int first) {
  */
 static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLVMValueRef across, LLVMValueRef along) {
   KernelEmitter *emitter = transpose->emitter;
-  const TransposePlan *plan = transpose->plan;
+  const TransposeStrategy *plan = transpose->plan;
   emitter->point.dims[plan->across] = across;
   emitter->point.dims[plan->along] = along;
   emitter->point.vector_dim = plan->along;
@@ -234,7 +235,7 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
 /* Strips of |strip_rows| rows inside of larger blocks. */
 static void emit_part(TransposeEmitter *transpose, const BlockShape *shape, IndexRange rows, IndexRange columns) {
   KernelEmitter *emitter = transpose->emitter;
-  const TransposePlan *plan = transpose->plan;
+  const TransposeStrategy *plan = transpose->plan;
   Loop column_blocks = emit_loop_begin(emitter, columns, plan->cache_columns, NULL, 0);
   Loop row_blocks = emit_loop_begin(emitter, rows, plan->cache_rows, NULL, 0);
   Loop strips = emit_loop_begin(emitter, range_of_round(emitter, &row_blocks), plan->strip_rows, NULL, 0);
@@ -290,7 +291,7 @@ static void emit_dims_around(TransposeEmitter *transpose, const int *dims, int c
   emit_loop_end(emitter, &loop);
 }
 
-static int dims_around(const Kernel *kernel, const TransposePlan *plan, int *out_dims) {
+static int dims_around(const Kernel *kernel, const TransposeStrategy *plan, int *out_dims) {
   int count = 0;
   for (int d = 0; d < kernel->dim_count; d++) {
     if (d != plan->across && d != plan->along) out_dims[count++] = d;
@@ -298,13 +299,13 @@ static int dims_around(const Kernel *kernel, const TransposePlan *plan, int *out
   return count;
 }
 
-PieceSplit transpose_split(const Kernel *kernel, const TransposePlan *plan) {
+PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *plan) {
   int dims[KERNEL_MAX_DIMS], count = dims_around(kernel, plan, dims);
   int64_t whole = kernel->dims[plan->across].extent / plan->lanes * plan->lanes;
   return emit_split_choose(kernel, dims, count, plan->across, whole, plan->cache_rows);
 }
 
-void emit_transpose(KernelEmitter *emitter, const TransposePlan *plan) {
+void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *plan) {
   TransposeEmitter transpose = {.emitter = emitter, .plan = plan};
   transpose.rows = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, plan->load_count * plan->lanes);
   int dims[KERNEL_MAX_DIMS], count = dims_around(emitter->kernel, plan, dims), split = emitter->split.dim_count;

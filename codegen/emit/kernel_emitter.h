@@ -2,7 +2,7 @@
 #ifndef XLAC_CODEGEN_EMIT_KERNEL_EMITTER_H
 #define XLAC_CODEGEN_EMIT_KERNEL_EMITTER_H
 
-#include "codegen/kernel/kernel.h"
+#include "codegen/emit/kernel_strategy.h"
 #include "codegen/vec/vec.h"
 
 /* The code of a Kernel. */
@@ -16,17 +16,10 @@ typedef struct KernelCode {
   int64_t chunks_per_worker; /* enough for threads that are not equally fast */
 } KernelCode;
 
-/* |vec->builder| is left without a position.  The strategy (vector dimension, blocks, pieces) is chosen by the Kernel's
- * form and the target alone, so that equal Kernels give equal code. */
+/* By the strategy that kernel_strategy_choose finds.  |vec->builder| is left without a position. */
 MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
                             KernelCode *out_code);
 
-/* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
-bool kernel_is_tiny(const Kernel *kernel);
-#define KERNEL_UNROLLED_POINTS 4
-
-/* A tiny Kernel whose code is scalars, point by point: no loops, no lanes.  So no element waits for its neighbours. */
-bool kernel_is_unrolled(const Kernel *kernel);
 /* The code of a tiny Kernel at the builder's position in |function|; |buffers| in the Kernel's order.  For an unrolled
  * one |registers|[b] are the elements of buffer b in registers, NULL where one is only in memory (or for the whole
  * buffer): those of operands are read instead of memory, those of results are filled in, besides being stored. */

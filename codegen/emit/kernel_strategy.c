@@ -1,0 +1,160 @@
+#include "codegen/emit/kernel_strategy.h"
+
+#include "base/checked_math.h"
+#include "codegen/blocks/sort.h"
+#include "codegen/emit/emit_internal.h"
+#include "codegen/emit/kernel_cost.h"
+
+/* --- scratch --- */
+
+int emit_row_count(const Kernel *kernel) {
+  int count = 0;
+  for (int b = 0; b < kernel->buffer_count; b++) count += kernel->buffers[b].role == KERNEL_SCRATCH;
+  return count;
+}
+
+int64_t emit_row_place(const Kernel *kernel, int buffer) {
+  int64_t place = 0;
+  for (int b = 0; b < buffer; b++) {
+    const KernelBuffer *row = &kernel->buffers[b];
+    if (row->role != KERNEL_SCRATCH) continue;
+    place += align_up(row->element_count * type_storage_bytes(row->type), KERNEL_SCRATCH_ALIGNMENT);
+  }
+  return place;
+}
+
+/* --- small Kernels --- */
+
+#define TINY_POINTS 16
+#define TINY_VALUES 64
+
+/* Capped above TINY_POINTS. */
+static int64_t point_count(const Kernel *kernel) {
+  int64_t points = 1;
+  for (int d = 0; d < kernel->dim_count && points <= TINY_POINTS; d++) points *= kernel->dims[d].extent;
+  return points;
+}
+
+bool kernel_is_tiny(const Kernel *kernel) {
+  return kernel->part_count == 0 && point_count(kernel) <= TINY_POINTS && kernel->value_count <= TINY_VALUES &&
+         emit_row_count(kernel) == 0 && !sort_matches(kernel);
+}
+
+static bool has_only_cheap_values(const Kernel *kernel) {
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind != KERNEL_APPLY) continue;
+    VecOp op = kernel_vec_op(kernel, value);
+    if (!vec_is_cheap(&op)) return false;
+  }
+  return true;
+}
+
+bool kernel_is_unrolled(const Kernel *kernel) {
+  if (!kernel_is_tiny(kernel) || kernel->fold_count > 0 || point_count(kernel) > KERNEL_UNROLLED_POINTS) return false;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage != KERNEL_OUTER) return false;
+  }
+  return point_count(kernel) == 1 || has_only_cheap_values(kernel);
+}
+
+/* --- pieces for threads --- */
+
+/* More chunks even out how fast threads are; those of contractions pack one of the factors each. */
+enum {
+  LOOP_CHUNKS_PER_WORKER = 4,
+  CONTRACTION_CHUNKS_PER_WORKER = 2,
+  SORT_CHUNKS_PER_WORKER = 2,
+  TILE_CHUNKS_PER_WORKER = 4
+};
+
+/* |pieces|: as many as there may be; more than |most| runs of them are not worthwhile. */
+static void set_pieces(KernelStrategy *strategy, int64_t pieces, int64_t most, int64_t chunks_per_worker) {
+  strategy->chunks_per_worker = chunks_per_worker;
+  strategy->chunk_limit = most;
+  strategy->piece_count = most > 1 ? pieces : 1;
+}
+
+/* --- forms --- */
+
+static const PieceSplit uncut = {.piece_count = 1, .dim = -1};
+
+static void choose_sort(const Kernel *kernel, KernelStrategy *strategy) {
+  strategy->form = KERNEL_FORM_SORT;
+  int64_t most, pieces = sort_piece_count(kernel, &most);
+  set_pieces(strategy, pieces, most, SORT_CHUNKS_PER_WORKER);
+  strategy->scratch_bytes = sort_scratch_bytes(kernel);
+}
+
+static void choose_contraction(const Kernel *kernel, const VecTarget *target, KernelStrategy *strategy) {
+  strategy->form = KERNEL_FORM_CONTRACTION;
+  int64_t most, pieces = contraction_piece_count(strategy->contraction, &most);
+  set_pieces(strategy, pieces, min_i64(kernel_chunk_limit(kernel, target), most), CONTRACTION_CHUNKS_PER_WORKER);
+  strategy->scratch_bytes = contraction_scratch_bytes(strategy->contraction);
+}
+
+static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *strategy) {
+  PieceSplit split;
+  if (kernel_is_unrolled(kernel)) {
+    strategy->form = KERNEL_FORM_UNROLLED;
+    loop_strategy_scalar(kernel, arena, &strategy->loops);
+    split = nest_split(kernel, &strategy->loops);
+  } else if (transpose_strategy_choose(kernel, target, arena, &strategy->transpose)) {
+    strategy->form = KERNEL_FORM_TRANSPOSE;
+    split = transpose_split(kernel, &strategy->transpose);
+  } else {
+    strategy->form = KERNEL_FORM_LOOPS;
+    loop_strategy_choose(kernel, target, arena, &strategy->loops);
+    split = nest_split(kernel, &strategy->loops);
+  }
+  int64_t most = min_i64(kernel_chunk_limit(kernel, target), split.piece_count);
+  set_pieces(strategy, split.piece_count, most, LOOP_CHUNKS_PER_WORKER);
+  if (strategy->piece_count > 1) strategy->split = split;
+}
+
+enum { INDEX_BYTES = 8 };
+
+static void choose_tiles(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *strategy) {
+  strategy->form = KERNEL_FORM_TILES;
+  KernelStrategy *parts = ARENA_NEW_ARRAY(arena, KernelStrategy, kernel->part_count);
+  strategy->parts = parts;
+  int64_t scratch = 0, indices = 0, tiles = kernel->dim_count == 0 ? 1 : kernel->dims[0].extent;
+  for (int p = 0; p < kernel->part_count; p++) {
+    kernel_strategy_choose(kernel->parts[p].kernel, target, arena, &parts[p]);
+    scratch = max_i64(scratch, parts[p].scratch_bytes);
+    indices = max_i64(indices, kernel->parts[p].index_count * INDEX_BYTES);
+  }
+  set_pieces(strategy, tiles, min_i64(kernel_chunk_limit(kernel, target), tiles), TILE_CHUNKS_PER_WORKER);
+  strategy->index_bytes = align_up(indices, KERNEL_SCRATCH_ALIGNMENT);
+  strategy->scratch_bytes = strategy->row_bytes + strategy->index_bytes + scratch;
+}
+
+void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *out_strategy) {
+  int64_t row_bytes = emit_row_place(kernel, kernel->buffer_count);
+  *out_strategy = (KernelStrategy){.split = uncut, .row_bytes = row_bytes, .scratch_bytes = row_bytes};
+  if (kernel->part_count > 0) {
+    choose_tiles(kernel, target, arena, out_strategy);
+  } else if (sort_matches(kernel)) {
+    choose_sort(kernel, out_strategy);
+  } else {
+    out_strategy->contraction = contraction_plan(arena, kernel, target);
+    if (out_strategy->contraction != NULL)
+      choose_contraction(kernel, target, out_strategy);
+    else
+      choose_loops(kernel, target, arena, out_strategy);
+  }
+}
+
+KernelScratch kernel_scratch(const Kernel *kernel, const VecTarget *targets, int target_count, bool inlines_tiny) {
+  KernelScratch scratch = {0};
+  if (inlines_tiny && kernel_is_tiny(kernel)) return scratch;
+  Arena *arena = arena_create();
+  for (int t = 0; t < target_count; t++) {
+    KernelStrategy strategy;
+    kernel_strategy_choose(kernel, &targets[t], arena, &strategy);
+    scratch.bytes = max_i64(scratch.bytes, strategy.scratch_bytes);
+    if (strategy.chunk_limit > 1) scratch.bytes_per_worker = max_i64(scratch.bytes_per_worker, strategy.scratch_bytes);
+  }
+  arena_destroy(arena);
+  return scratch;
+}

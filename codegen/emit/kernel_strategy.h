@@ -1,0 +1,98 @@
+/* KernelStrategy: how the code of a Kernel is made on a kind of processor, decided before a line of code is written,
+ * from the Kernel and the target alone.  So equal Kernels give equal code, and what a Kernel's code needs (scratch) is
+ * known to those who plan memory without any code. */
+#ifndef XLAC_CODEGEN_EMIT_KERNEL_STRATEGY_H
+#define XLAC_CODEGEN_EMIT_KERNEL_STRATEGY_H
+
+#include "codegen/blocks/contraction.h"
+#include "codegen/kernel/kernel.h"
+#include "codegen/target/vec_target.h"
+
+#define MAX_PARTS 2
+
+/* A stretch of the vector dimension walked with one number of lanes. */
+typedef struct VectorPart {
+  int64_t begin, end; /* of the dimension; (end - begin) is a multiple of |lanes|, or one masked step */
+  int lanes;
+  int64_t masked; /* 0: all lanes; else only the first |masked| of the single step */
+} VectorPart;
+
+/* The dimension of one nest that is walked in lanes. */
+typedef struct VectorWalk {
+  int dim; /* -1: none, scalars only */
+  int part_count;
+  VectorPart parts[MAX_PARTS];
+} VectorWalk;
+
+/* How the loops of a Kernel are walked: either an outer dim in lanes, or an inner dim of each stage that has one. */
+typedef struct LoopStrategy {
+  VectorWalk outer_walk;
+  VectorWalk *stage_walks;                 /* by stage */
+  int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
+} LoopStrategy;
+
+/* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers.
+ */
+typedef struct TransposeStrategy {
+  int across, along;  /* the dims of the blocks: loads are contiguous along |across|, stores along |along| */
+  int lanes;          /* V: blocks are V × V */
+  int64_t strip_rows; /* of |across| between two steps along |along|: whole cache lines of what is loaded */
+  int64_t cache_rows, cache_columns; /* the plane is walked in such parts */
+  bool is_copy;                      /* the stored value is the load itself */
+  int load_count;
+  int32_t *loads; /* values that are transposed */
+} TransposeStrategy;
+
+/* How a Kernel is cut into pieces that may run at the same time.  A call of its function does a run of them; whichever
+ * it is, each element is computed by the same instructions, so results do not depend on it. */
+typedef struct PieceSplit {
+  int64_t piece_count;                  /* 1: not cut */
+  int dim_count, dims[KERNEL_MAX_DIMS]; /* the first loops, walked as one: a piece is one of their indices; or 0, and */
+  int dim;                              /* this one has pieces of |piece_size| indices, the last with the rest; or -1 */
+  int64_t piece_size;
+} PieceSplit;
+
+typedef enum KernelForm {
+  KERNEL_FORM_LOOPS,
+  KERNEL_FORM_UNROLLED, /* every point by itself, as scalars */
+  KERNEL_FORM_TRANSPOSE,
+  KERNEL_FORM_CONTRACTION,
+  KERNEL_FORM_SORT,
+  KERNEL_FORM_TILES
+} KernelForm;
+
+typedef struct KernelStrategy {
+  KernelForm form;
+  LoopStrategy loops;                 /* of loops, unrolled or not */
+  TransposeStrategy transpose;        /* of a transpose */
+  const ContractionPlan *contraction; /* of a contraction */
+  const struct KernelStrategy *parts; /* of tiles: by part of the Kernel */
+  PieceSplit split;                   /* of loops and transposes */
+  int64_t piece_count, chunk_limit;   /* as in KernelCode */
+  int64_t chunks_per_worker;
+  int64_t row_bytes;     /* of the scratch: the Kernel's buffers of role SCRATCH, which stand first */
+  int64_t index_bytes;   /* of tiles: the coordinates of a tile, which follow; then the parts' scratch */
+  int64_t scratch_bytes; /* all of it, a multiple of KERNEL_SCRATCH_ALIGNMENT */
+} KernelStrategy;
+
+#define KERNEL_SCRATCH_ALIGNMENT 64
+
+/* |arena| holds what the strategy points to. */
+void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *out_strategy);
+
+/* What the code of |kernel| needs beside its buffers while it runs: of each of |target_count| targets, the most.
+ * Nothing for a Kernel that is made in the control function itself (kernel_is_tiny) when |inlines_tiny|. */
+typedef struct KernelScratch {
+  int64_t bytes;
+  int64_t bytes_per_worker; /* again, for each further thread; 0: one thread does it all */
+} KernelScratch;
+KernelScratch kernel_scratch(const Kernel *kernel, const VecTarget *targets, int target_count, bool inlines_tiny);
+
+/* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
+bool kernel_is_tiny(const Kernel *kernel);
+#define KERNEL_UNROLLED_POINTS 4
+
+/* A tiny Kernel whose code is scalars, point by point: no loops, no lanes.  So no element waits for its neighbours. */
+bool kernel_is_unrolled(const Kernel *kernel);
+
+#endif
