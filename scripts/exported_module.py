@@ -1,6 +1,6 @@
 """The folder that export_jax, export_tensorflow and export_pytorch write: a module, and what is known of its values.
 
-  module.hlo     the program
+  module.hlo     the program, with row-major parameters and results
   meta.json      name, type and dimensions of each parameter leaf p0, p1, … and each result leaf r0, r1, …; tolerances
   inputs.npz     with values: the arguments it was exported with
   expected.npz   with values: what the framework itself computed from them
@@ -16,6 +16,8 @@ import pathlib
 import re
 
 import numpy
+
+from entry_layouts import with_default_layouts
 
 # Element types by the names that numpy and ml_dtypes have for them.
 HLO_TYPES = {
@@ -104,7 +106,7 @@ def write(folder, text, origin, parameters, results, values):
         raise ValueError("the module was printed without its large constants")
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "module.hlo").write_text(text)
+    (folder / "module.hlo").write_text(with_default_layouts(text))
     describe = result_description if values else Leaf.description
     meta = {"name": folder.resolve().name, "origin": origin, "seed": 1,
             "params": [leaf.description() for leaf in parameters],
