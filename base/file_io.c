@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,11 +66,12 @@ Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out
   return status;
 }
 
-/* One output.  A regular file is replaced by its temporary; standard output and devices are written in place at commit.
+/* One output.  A regular file is replaced by its temporary; streams, devices and pipes are written in place at commit.
  */
 typedef struct OutputFile {
   const char *path;      /* as the user gave it */
-  const char *target;    /* behind symbolic links; NULL: standard output */
+  const char *target;    /* what it stands for, after symbolic links; NULL: |stream| */
+  int stream;            /* STDOUT_FILENO or STDERR_FILENO, where target is NULL */
   const char *temporary; /* NULL: written in place */
   const char *backup;    /* the old file while commit is under way, NULL: none */
   StringView content;    /* of those written in place */
@@ -99,13 +101,17 @@ static bool write_all(int descriptor, StringView content) {
   return true;
 }
 
+/* The size of the folder's part of |path|, with its slash. */
+static int folder_size(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash != NULL ? (int)(slash + 1 - path) : 0;
+}
+
 /* A name in the directory of |target| that no other process uses.  It does not contain the target's name, which may
  * already be as long as names can be. */
 static char *side_name(OutputFiles *files, const char *target, const char *kind, int64_t attempt) {
-  const char *slash = strrchr(target, '/');
-  int directory_size = slash != NULL ? (int)(slash + 1 - target) : 0;
-  return arena_printf(files->arena, "%.*s.xlac-%ld-%lld.%s", directory_size, target, (long)getpid(), (long long)attempt,
-                      kind);
+  return arena_printf(files->arena, "%.*s.xlac-%ld-%lld.%s", folder_size(target), target, (long)getpid(),
+                      (long long)attempt, kind);
 }
 
 enum { NAME_ATTEMPTS = 10000 };
@@ -129,43 +135,103 @@ static bool write_temporary(OutputFiles *files, OutputFile *file, const struct s
   return done;
 }
 
-/* Where writing to |path| would end up: links are followed, so that they stay links.  NULL with errno. */
-static const char *resolve_target(Arena *arena, const char *path) {
+/* What |path| stands for after symbolic links; what the last of them names need not exist.  NULL with errno. */
+static const char *follow_links(Arena *arena, const char *path) {
+  enum { MOST_LINKS = 40 };
+  for (int i = 0; i < MOST_LINKS; i++) {
+    struct stat status;
+    if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode)) return path;
+    char text[PATH_MAX];
+    ssize_t size = readlink(path, text, sizeof text);
+    if (size < 0) return NULL;
+    int folder = text[0] == '/' ? 0 : folder_size(path);
+    path = arena_printf(arena, "%.*s%.*s", folder, path, (int)size, text);
+  }
+  errno = ELOOP;
+  return NULL;
+}
+
+/* What makes two paths one file: an inode, or for a file that is still to be made, its folder's and its name there. */
+typedef struct FileIdentity {
+  bool is_file; /* false: a stream, device, pipe or folder, or nowhere that a file can be */
+  dev_t device;
+  ino_t inode;
+  const char *name; /* NULL: the file exists */
+} FileIdentity;
+
+static FileIdentity identity_of(Arena *arena, const char *path) {
+  FileIdentity none = {0};
   struct stat status;
-  if (lstat(path, &status) != 0 || !S_ISLNK(status.st_mode)) return arena_copy_string(arena, path, strlen(path));
-  char *resolved = realpath(path, NULL);
-  if (resolved == NULL) return NULL;
-  const char *copy = arena_copy_string(arena, resolved, strlen(resolved));
-  free(resolved);
-  return copy;
+  if (is_standard_stream(path)) return none;
+  if (stat(path, &status) == 0)
+    return S_ISREG(status.st_mode) ? (FileIdentity){true, status.st_dev, status.st_ino, NULL} : none;
+  const char *target = follow_links(arena, path);
+  if (target == NULL) return none;
+  int size = folder_size(target);
+  const char *folder = size > 0 ? arena_printf(arena, "%.*s", size, target) : ".";
+  if (stat(folder, &status) != 0) return none;
+  return (FileIdentity){true, status.st_dev, status.st_ino, target + size};
+}
+
+bool file_is_same(Arena *scratch, const char *a, const char *b) {
+  FileIdentity first = identity_of(scratch, a), second = identity_of(scratch, b);
+  if (!first.is_file || !second.is_file || first.device != second.device || first.inode != second.inode) return false;
+  if (first.name == NULL || second.name == NULL) return first.name == second.name;
+  return strcmp(first.name, second.name) == 0;
 }
 
 static bool is_taken(const OutputFiles *files, const char *target) {
   for (int64_t i = 0; i < files->list.count; i++) {
     const OutputFile *other = &files->list.data[i];
-    if (other->temporary != NULL && strcmp(other->target, target) == 0) return true;
+    if (other->temporary != NULL && file_is_same(files->arena, other->target, target)) return true;
   }
   return false;
 }
 
+/* The file is what a stream was redirected to: replacing it would lose what the stream gets.  0: neither. */
+static int stream_of(const struct stat *file) {
+  for (int stream = STDOUT_FILENO; stream <= STDERR_FILENO; stream++) {
+    struct stat status;
+    if (fstat(stream, &status) == 0 && status.st_dev == file->st_dev && status.st_ino == file->st_ino) return stream;
+  }
+  return 0;
+}
+
+/* Fills the place of |file|, where there is |old| now (NULL: nothing), and whether that is replaced; false with errno.
+ */
+static bool find_place(OutputFiles *files, OutputFile *file, const struct stat *old, bool *out_replaces) {
+  if (old != NULL && S_ISDIR(old->st_mode)) {
+    errno = EISDIR;
+    return false;
+  }
+  if (old != NULL && access(file->path, W_OK) != 0) return false;
+  bool is_device = old != NULL && !S_ISREG(old->st_mode);
+  file->stream = old != NULL && !is_device ? stream_of(old) : 0;
+  *out_replaces = !is_device && file->stream == 0;
+  if (file->stream != 0) return true;
+  file->target = is_device ? file->path : follow_links(files->arena, file->path);
+  return file->target != NULL;
+}
+
+/* |file| is no standard stream by its name. */
+static Status add_path(OutputFiles *files, OutputFile *file, DiagSink *diag) {
+  struct stat status;
+  file->existed = stat(file->path, &status) == 0;
+  const struct stat *old = file->existed ? &status : NULL;
+  bool replaces;
+  if (!find_place(files, file, old, &replaces)) return write_error(diag, file->path);
+  if (!replaces) return STATUS_OK;
+  if (is_taken(files, file->target))
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "io-same-output", "two outputs would go to '%s'", file->path);
+  return write_temporary(files, file, old, file->content) ? STATUS_OK : write_error(diag, file->path);
+}
+
 Status output_files_add(OutputFiles *files, const char *path, StringView content, DiagSink *diag) {
   OutputFile file = {.path = arena_copy_string(files->arena, path, strlen(path)), .content = content};
-  if (!is_standard_stream(path)) {
-    struct stat old;
-    file.target = resolve_target(files->arena, path);
-    if (file.target == NULL) return write_error(diag, path);
-    bool exists = file.existed = stat(file.target, &old) == 0;
-    if (exists && S_ISDIR(old.st_mode)) {
-      errno = EISDIR;
-      return write_error(diag, path);
-    }
-    if (exists && access(file.target, W_OK) != 0) return write_error(diag, path);
-    if (is_taken(files, file.target)) {
-      return diag_error(diag, STATUS_INVALID, NO_LOC, "io-same-output", "two outputs would go to '%s'", path);
-    }
-    bool in_place = exists && !S_ISREG(old.st_mode);
-    if (!in_place && !write_temporary(files, &file, exists ? &old : NULL, content)) return write_error(diag, path);
-  }
+  if (is_standard_stream(path))
+    file.stream = STDOUT_FILENO;
+  else
+    RETURN_IF_ERROR(add_path(files, &file, diag));
   array_push(&files->list, files->arena, file);
   return STATUS_OK;
 }
@@ -173,7 +239,7 @@ Status output_files_add(OutputFiles *files, const char *path, StringView content
 static bool write_in_place(const OutputFile *file) {
   if (file->target == NULL) {
     /* What the program printed before comes first. */
-    return fflush(stdout) == 0 && write_all(STDOUT_FILENO, file->content);
+    return fflush(stdout) == 0 && write_all(file->stream, file->content);
   }
   int descriptor = open(file->target, O_WRONLY | O_CLOEXEC);
   if (descriptor < 0) return false;

@@ -8,10 +8,15 @@
  * STATUS_IO with a diagnostic when it cannot be read. */
 MUST_USE Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content);
 
+/* Whether |a| and |b| are one regular file, or would be when written: by another spelling, a hard or a symbolic link.
+ * Streams, devices, pipes and folders are the same as nothing. */
+bool file_is_same(Arena *scratch, const char *a, const char *b);
+
 /* Several outputs that appear together: each is written to a temporary name beside its target, and commit renames them
  * all. Until commit no target is left or changed; abort removes the temporaries.  "-" is standard output, written at
- * commit, and so are devices and pipes; their content has to live until then.  Two outputs to one file are
- * STATUS_INVALID. */
+ * commit, and so are devices, pipes and files that standard output or standard error go to; their content has to live
+ * until then.  A symbolic link stays one, and what it names is written, whether it exists or not.  Two outputs to one
+ * file are STATUS_INVALID. */
 typedef struct OutputFiles OutputFiles;
 
 OutputFiles *output_files_create(Arena *arena);

@@ -204,6 +204,44 @@ static void links_stay_links_and_permissions_stay(void **state) {
   assert_int_equal(status.st_mode & 0777, 0751);
 }
 
+static void dangling_link_stays_a_link(void **state) {
+  Fixture *fixture = *state;
+  assert_int_equal(mkdir(path_of(fixture, "d"), 0700), 0);
+  assert_int_equal(symlink("second", path_of(fixture, "d/first")), 0);
+  assert_int_equal(symlink("d/first", path_of(fixture, "link")), 0);
+  OutputFiles *files = output_files_create(fixture->arena);
+  assert_int_equal(output_files_add(files, path_of(fixture, "link"), SV("new"), &fixture->diag), STATUS_OK);
+  assert_int_equal(output_files_commit(files, &fixture->diag), STATUS_OK);
+  assert_content(fixture, "d/second", "new");
+  assert_content(fixture, "link", "new");
+  assert_int_equal(symlink("loop", path_of(fixture, "loop")), 0);
+  assert_int_equal(output_files_add(files, path_of(fixture, "loop"), SV("new"), &fixture->diag), STATUS_IO);
+}
+
+static void same_file_by_any_name(void **state) {
+  Fixture *fixture = *state;
+  Arena *arena = fixture->arena;
+  write_plain(path_of(fixture, "a"), "x");
+  assert_int_equal(mkdir(path_of(fixture, "d"), 0700), 0);
+  assert_int_equal(link(path_of(fixture, "a"), path_of(fixture, "hard")), 0);
+  assert_int_equal(symlink("../a", path_of(fixture, "d/soft")), 0);
+  assert_int_equal(symlink("new", path_of(fixture, "dangling")), 0);
+  assert_int_equal(mkfifo(path_of(fixture, "fifo"), 0600), 0);
+  const char *a = path_of(fixture, "a"), *new = path_of(fixture, "new");
+  assert_true(file_is_same(arena, a, a));
+  assert_true(file_is_same(arena, a, path_of(fixture, "d/../a")));
+  assert_true(file_is_same(arena, a, path_of(fixture, "hard")));
+  assert_true(file_is_same(arena, path_of(fixture, "d/soft"), path_of(fixture, "hard")));
+  assert_true(file_is_same(arena, new, path_of(fixture, "./d/../new")));
+  assert_true(file_is_same(arena, new, path_of(fixture, "dangling")));
+  assert_false(file_is_same(arena, a, new));
+  assert_false(file_is_same(arena, new, path_of(fixture, "d/new")));
+  assert_false(file_is_same(arena, "/dev/null", "/dev/null"));
+  assert_false(file_is_same(arena, path_of(fixture, "fifo"), path_of(fixture, "fifo")));
+  assert_false(file_is_same(arena, "-", "-"));
+  assert_false(file_is_same(arena, path_of(fixture, "no/a"), path_of(fixture, "no/a")));
+}
+
 static void new_files_obey_the_umask(void **state) {
   Fixture *fixture = *state;
   struct stat status;
@@ -232,19 +270,20 @@ static void two_outputs_to_one_file_are_refused(void **state) {
   OutputFiles *files = output_files_create(fixture->arena);
   assert_int_equal(output_files_add(files, path_of(fixture, "a"), SV("x"), &fixture->diag), STATUS_OK);
   assert_int_equal(output_files_add(files, path_of(fixture, "a"), SV("y"), &fixture->diag), STATUS_INVALID);
+  assert_int_equal(output_files_add(files, path_of(fixture, "./a"), SV("y"), &fixture->diag), STATUS_INVALID);
   output_files_abort(files);
   assert_int_equal(count_files(fixture), 0);
 }
 
-static void standard_output_is_written_at_commit(void **state) {
-  Fixture *fixture = *state;
+/* "-", and the file that standard output goes to by its own name. */
+static void check_standard_output(Fixture *fixture, const char *output) {
   int file = open(path_of(fixture, "stdout"), O_RDWR | O_CREAT, 0600);
   assert_true(file >= 0);
   fflush(stdout);
   int saved = dup(STDOUT_FILENO);
   dup2(file, STDOUT_FILENO);
   OutputFiles *files = output_files_create(fixture->arena);
-  Status added = output_files_add(files, "-", SV("text"), &fixture->diag);
+  Status added = output_files_add(files, output, SV("text"), &fixture->diag);
   off_t before = lseek(file, 0, SEEK_END);
   Status committed = output_files_commit(files, &fixture->diag);
   dup2(saved, STDOUT_FILENO);
@@ -254,6 +293,31 @@ static void standard_output_is_written_at_commit(void **state) {
   assert_int_equal(before, 0);
   assert_int_equal(committed, STATUS_OK);
   assert_content(fixture, "stdout", "text");
+  assert_int_equal(unlink(path_of(fixture, "stdout")), 0);
+}
+
+static void standard_output_is_written_at_commit(void **state) {
+  Fixture *fixture = *state;
+  check_standard_output(fixture, "-");
+  check_standard_output(fixture, "/dev/stdout");
+  check_standard_output(fixture, path_of(fixture, "stdout"));
+}
+
+static void pipes_are_written_not_replaced(void **state) {
+  Fixture *fixture = *state;
+  struct stat status;
+  const char *path = path_of(fixture, "fifo");
+  assert_int_equal(mkfifo(path, 0600), 0);
+  int reader = open(path, O_RDONLY | O_NONBLOCK);
+  OutputFiles *files = output_files_create(fixture->arena);
+  assert_int_equal(output_files_add(files, path, SV("text"), &fixture->diag), STATUS_OK);
+  assert_int_equal(output_files_commit(files, &fixture->diag), STATUS_OK);
+  char text[8] = {0};
+  assert_int_equal(read(reader, text, sizeof text), 4);
+  assert_string_equal(text, "text");
+  close(reader);
+  assert_int_equal(lstat(path, &status), 0);
+  assert_true(S_ISFIFO(status.st_mode));
 }
 
 int main(void) {
@@ -269,10 +333,13 @@ int main(void) {
       TEST(commit_failing_stream_leaves_files_alone),
       TEST(devices_are_written_not_replaced),
       TEST(links_stay_links_and_permissions_stay),
+      TEST(dangling_link_stays_a_link),
+      TEST(same_file_by_any_name),
       TEST(new_files_obey_the_umask),
       TEST(longest_name_is_written),
       TEST(two_outputs_to_one_file_are_refused),
       TEST(standard_output_is_written_at_commit),
+      TEST(pipes_are_written_not_replaced),
   };
   return cmocka_run_group_tests_name("file_io", tests, NULL, NULL);
 }
