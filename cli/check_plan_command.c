@@ -22,5 +22,6 @@ static Status check_plan(Session *session) {
 }
 
 int check_plan_command(Session *session) {
+  if (driver_check_files(session, NULL, 0) != STATUS_OK) return session_end_usage(session);
   return session_end(session, check_plan(session));
 }

@@ -1,6 +1,5 @@
 /* xlac MODEL.hlo -o MODEL.o */
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cli/driver.h"
 #include "codegen/oncore/emit/module_plans.h"
@@ -43,6 +42,23 @@ static const char *side_path(const Session *session, OptionId id, int64_t emit, 
   return option_text(session, id, beside ? with_extension(session->arena, output, extension) : NULL);
 }
 
+/* Files that other tools make of an object. */
+static Status check_ending(const Session *session, const char *output) {
+  static const struct {
+    const char *ending, *what, *command, *libraries;
+  } others[] = {{".so", "a shared library", "gcc -shared -o", " -lm"}, {".a", "an archive", "ar rcs", ""}};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+    if (!sv_ends_with(sv_from_cstring(output), sv_from_cstring(others[i].ending))) continue;
+    const char *object = with_extension(session->arena, output, ".o");
+    Status status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                               "'%s' would be %s, and xlac writes objects", output, others[i].what);
+    diag_note(session->diag, NO_LOC, "after '-o %s', '%s %s %s%s' makes it", object, others[i].command, output, object,
+              others[i].libraries);
+    return status;
+  }
+  return STATUS_OK;
+}
+
 static Status check_usage(Session *session, int64_t emit, const char *output) {
   const char *input = session->options->operands.data[0];
   if (emit == EMIT_NONE && option_given(session, OPTION_OUTPUT))
@@ -52,10 +68,11 @@ static Status check_usage(Session *session, int64_t emit, const char *output) {
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "there is no header without code");
   if (emits[emit].extension && is_stream(input) && !option_given(session, OPTION_OUTPUT))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "input from standard input needs '-o FILE'");
-  struct stat source, target;
-  if (output && !is_stream(output) && stat(input, &source) == 0 && stat(output, &target) == 0 &&
-      source.st_ino == target.st_ino && source.st_dev == target.st_dev && S_ISREG(source.st_mode))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "the output '%s' is the input", output);
+  if (emit == EMIT_OBJECT) RETURN_IF_ERROR(check_ending(session, output));
+  OutputDefault defaults[] = {{OPTION_OUTPUT, output},
+                              {OPTION_HEADER, side_path(session, OPTION_HEADER, emit, output, ".h")},
+                              {OPTION_MAP, side_path(session, OPTION_MAP, emit, output, ".map")}};
+  RETURN_IF_ERROR(driver_check_files(session, defaults, sizeof defaults / sizeof defaults[0]));
   return driver_check_cpu(session);
 }
 

@@ -194,6 +194,11 @@ static StringView cpu_of_options(const Session *session) {
   return cpu ? sv_from_cstring(cpu) : default_cpu(session);
 }
 
+Status driver_check_files(Session *session, const OutputDefault *defaults, int count) {
+  file_uses_init(&session->files, session->arena, session->options, defaults, count);
+  return file_uses_check(&session->files, session->diag);
+}
+
 Status driver_check_cpu(const Session *session) {
   return llvm_check_cpu(cpu_of_options(session), sv_from_cstring(option_text(session, OPTION_MATTR, "")),
                         session->diag);

@@ -6,6 +6,7 @@
 
 #include "base/file_io.h"
 #include "cli/compile_report.h"
+#include "cli/file_uses.h"
 #include "cli/options.h"
 #include "codegen/codegen.h"
 #include "codegen/oncore/language/written_plans.h"
@@ -43,6 +44,7 @@ struct Session {
   CompiledObject object;         /* of driver_generate; kernel counts 0 before */
   StringView simulation;         /* table of --engine=sim, for --stats */
   const QueueTimeline *timeline; /* of --engine=sim, for --trace; else NULL */
+  FileUses files;                /* of driver_check_files */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;
@@ -68,6 +70,8 @@ MUST_USE Status driver_load_to_run(Session *session);
 MUST_USE Status driver_run_passes(Session *session, bool standard);
 /* The passes left a BufferAssignment (which has been found to fit --memory-limit). */
 MUST_USE Status driver_require_assignment(Session *session);
+/* No output is an input or another output; outputs without their option go by |defaults|.  Before any work. */
+MUST_USE Status driver_check_files(Session *session, const OutputDefault *defaults, int count);
 /* --mcpu and --mattr are what code generation takes; before any work. */
 MUST_USE Status driver_check_cpu(const Session *session);
 /* Fills session->object; behind driver_make_plans. */

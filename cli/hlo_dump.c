@@ -10,6 +10,13 @@ static bool is_wanted(const WordList *names, const HloPass *pass) {
   return false;
 }
 
+static Status check_is_free(Session *session, const char *path) {
+  const FileUse *use = file_uses_find(&session->files, path);
+  if (use == NULL) return STATUS_OK;
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "io-same-output", "the dump '%s' would replace %s%s", path,
+                    use->is_written ? "the output of " : "", use->name);
+}
+
 static Status write_module(HloDump *dump, int number, const char *when, const HloPass *pass, const HloModule *module) {
   Session *session = dump->session;
   const char *directory = option_text(session, OPTION_DUMP_DIR, ".");
@@ -22,7 +29,8 @@ static Status write_module(HloDump *dump, int number, const char *when, const Hl
   hlo_module_print(&text, module, &HLO_PRINT_DEFAULT);
   OutputFiles *file = output_files_create(scratch);
   char *path = arena_printf(scratch, "%s/%04d.%s.%s.hlo", directory, number, when, pass->name);
-  Status status = output_files_add(file, path, sb_view(&text), session->diag);
+  Status status = check_is_free(session, path);
+  if (status == STATUS_OK) status = output_files_add(file, path, sb_view(&text), session->diag);
   if (status == STATUS_OK) status = output_files_commit(file, session->diag);
   arena_destroy(scratch);
   return status;

@@ -1,6 +1,10 @@
 /* xlac: reads the command line and hands over to the command. */
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/checked_math.h"
+#include "base/nearest_word.h"
 #include "cli/driver.h"
 #include "cli/exit_code.h"
 #include "cli/session_report.h"
@@ -65,6 +69,27 @@ static Status check_pass_names(Arena *arena, const Options *options, DiagSink *d
   return status;
 }
 
+/* A command's word has small letters and dashes only; most files have a dot. */
+static bool is_word(const char *text) {
+  return text[0] != '-' && text[strspn(text, "abcdefghijklmnopqrstuvwxyz-")] == '\0';
+}
+
+/* A first operand that looks like a command and is no file: a slip, or a command of another tool. */
+static Status check_command_word(const Options *options, DiagSink *diag) {
+  const char *word = options->operands.count > 0 ? options->operands.data[0] : "";
+  if (options->has_command || word[0] == '\0' || !is_word(word) || access(word, F_OK) == 0) return STATUS_OK;
+  NearestWord nearest = nearest_word_begin(sv_from_cstring(word), (int)min_i64(3, (int64_t)strlen(word)));
+  for (int i = 0; i < COMMAND_COUNT; i++)
+    nearest_word_offer(&nearest, sv_from_cstring(command_info((CommandId)i)->word));
+  if (nearest.word.size == 0 && options->operands.count == 1) return STATUS_OK; /* a file that is missing */
+  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "there is no command and no file '%s'", word);
+  if (nearest.word.size > 0)
+    diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  else
+    diag_note(diag, NO_LOC, "'xlac --help' lists the commands; without one, xlac compiles");
+  return status;
+}
+
 static Status check_operands(const Options *options, DiagSink *diag) {
   if (options->command == COMMAND_CHECK_PLAN) {
     if (options->operands.count == 2) return STATUS_OK;
@@ -92,6 +117,8 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
   Options options;
   Status status = options_parse(arena, argc, argv, &diag, &options);
   if (status == STATUS_OK && print_information(arena, &options)) return flush_output();
+  /* Options that the command does not take are wrong because the command's word is. */
+  if (status != STATUS_IO && check_command_word(&options, &diag) != STATUS_OK) status = STATUS_INVALID;
   if (status == STATUS_OK) status = target_check(arena, &options, &diag);
   if (status == STATUS_OK && options.values[OPTION_PRINT_TARGETS].given) {
     status = print_targets(arena, &options, &diag);

@@ -48,5 +48,6 @@ static Status opt(Session *session) {
 }
 
 int opt_command(Session *session) {
+  if (driver_check_files(session, NULL, 0) != STATUS_OK) return session_end_usage(session);
   return session_end(session, opt(session));
 }

@@ -1,8 +1,10 @@
-/* Options: the command line, read by the tables cli/options.def and cli/commands.def in the manner of GNU getopt_long.
+/* Options: the command line, read by getopt_long of glibc from the tables cli/options.def and cli/commands.def.
  *
- * --name=value or --name value (an optional value needs the '='), unambiguous abbreviations of names, '_' read as '-'
- * in names, grouped short options, options and operands in any order, "--" ends options, "-" is an operand, "@FILE"
- * reads more arguments.  The first operand chooses the command if it is a command's word. */
+ * --name=value or --name value (an optional value needs the '='), grouped short options, options and operands in any
+ * order, "--" ends options, "-" is an operand: all this is getopt_long's, and so are abbreviations, a name's beginning
+ * that no other has (for people; scripts write names out, since a new option may take one away).  Added to it: '_' is
+ * read as '-' in names, a whole name may stand after one dash, "@FILE" reads more arguments, and values have types. The
+ * first operand chooses the command if it is a command's word; "help" and "version" are the options of these names. */
 #ifndef XLAC_CLI_OPTIONS_H
 #define XLAC_CLI_OPTIONS_H
 
@@ -26,12 +28,16 @@ typedef enum OptionId {
 typedef enum OptionKind {
   OPTION_KIND_FLAG,
   OPTION_KIND_TEXT,
-  OPTION_KIND_OPTIONAL_TEXT, /* --name or --name=value */
-  OPTION_KIND_LIST,          /* repeatable; commas are the reader's business */
+  OPTION_KIND_LIST, /* repeatable; commas are the reader's business */
   OPTION_KIND_CHOICE,
-  OPTION_KIND_SIZE,  /* bytes, suffixes K M G */
-  OPTION_KIND_COUNT, /* a non-negative integer */
-  OPTION_KIND_REAL   /* a finite non-negative number */
+  OPTION_KIND_LEVEL,          /* CHOICE among ascending numbers; a higher one is the last, with a warning */
+  OPTION_KIND_SIZE,           /* bytes, suffixes K M G */
+  OPTION_KIND_COUNT,          /* a non-negative integer */
+  OPTION_KIND_REAL,           /* a finite non-negative number */
+  OPTION_KIND_INPUT,          /* a file that is read */
+  OPTION_KIND_INPUT_LIST,     /* repeatable; "K=FILE" where its argument says so */
+  OPTION_KIND_OUTPUT,         /* a file that is written; "" for none */
+  OPTION_KIND_OPTIONAL_OUTPUT /* --name or --name=FILE */
 } OptionKind;
 
 typedef enum OptionGroup { GROUP_COMPILE, GROUP_INSPECT, GROUP_RUN, GROUP_GENERAL, GROUP_HIDDEN } OptionGroup;
@@ -53,11 +59,11 @@ typedef struct CommandInfo {
   const char *synopsis, *summary;
 } CommandInfo;
 
-/* The value last given; for LIST the earlier ones through |previous|. */
+/* The value last given; for LIST and INPUT_LIST the earlier ones through |previous|. */
 typedef struct OptionValue {
   bool given;
-  const char *text; /* as given; NULL for FLAG and for OPTIONAL_TEXT without a value */
-  int64_t integer;  /* SIZE, COUNT; CHOICE: the word's position */
+  const char *text; /* as given; NULL for FLAG and for OPTIONAL_OUTPUT without a value */
+  int64_t integer;  /* SIZE, COUNT; CHOICE, LEVEL: the word's position */
   double real;
   const struct OptionValue *previous;
 } OptionValue;
@@ -66,7 +72,8 @@ typedef struct Options {
   CommandId command;
   bool has_command; /* a command's word was given */
   OptionValue values[OPTION_COUNT];
-  ARRAY(const char *) operands; /* without the command's word */
+  ARRAY(const char *) operands;       /* without the command's word */
+  ARRAY(const char *) argument_files; /* the FILEs of "@FILE" */
 } Options;
 
 /* STATUS_INVALID with diagnostics (code "usage") for a wrong command line, STATUS_IO for an unreadable @FILE;

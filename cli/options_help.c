@@ -28,14 +28,14 @@ static void print_wrapped(StringBuilder *out, const char *text) {
 
 static void print_option(StringBuilder *out, const OptionInfo *info) {
   size_t start = out->size;
-  const char *value = info->kind == OPTION_KIND_CHOICE ? info->words : info->argument;
+  const char *value = info->words[0] ? info->words : info->argument;
   if (info->letter && info->name[0])
     sb_printf(out, "  -%c, --%s", info->letter, info->name);
   else if (info->letter)
     sb_printf(out, "  -%c%s", info->letter, value);
   else
     sb_printf(out, "      --%s", info->name);
-  if (info->name[0] && info->kind == OPTION_KIND_OPTIONAL_TEXT)
+  if (info->name[0] && info->kind == OPTION_KIND_OPTIONAL_OUTPUT)
     sb_printf(out, "[=%s]", value);
   else if (info->name[0] && info->kind != OPTION_KIND_FLAG)
     sb_printf(out, "=%s", value);

@@ -372,6 +372,7 @@ static Status check_usage(Session *session) {
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
                         MOST_THREADS);
   if (check_engine(session) != STATUS_OK) status = STATUS_INVALID;
+  if (driver_check_files(session, NULL, 0) != STATUS_OK) status = STATUS_INVALID;
   Status cpu = driver_check_cpu(session);
   return cpu != STATUS_OK ? cpu : status;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file_io.h"
+#include "base/nearest_word.h"
 #include "hlo/machine/description/presets.h"
 
 #define HOST "host"
@@ -22,19 +23,14 @@ static bool is_file(StringView name) {
 }
 
 static Status unknown_target(StringView name, DiagSink *diag) {
-  int best = 4;
-  const char *nearest = NULL;
-  for (int i = -1; i < machine_preset_count(); i++) {
-    const char *candidate = i < 0 ? HOST : machine_preset_at(i)->name;
-    int distance = sv_edit_distance(sv_from_cstring(candidate), name, best);
-    if (distance >= best) continue;
-    best = distance;
-    nearest = candidate;
-  }
+  NearestWord nearest = nearest_word_begin(name, 4);
+  nearest_word_offer(&nearest, SV(HOST));
+  for (int i = 0; i < machine_preset_count(); i++)
+    nearest_word_offer(&nearest, sv_from_cstring(machine_preset_at(i)->name));
   Status status =
       diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
                  "there is no target '%.*s'; '--print-targets' lists them, a file's name ends in '.vpt'", SV_ARG(name));
-  if (nearest) diag_note(diag, NO_LOC, "did you mean '%s'?", nearest);
+  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
   return status;
 }
 
@@ -52,6 +48,11 @@ Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
   if (depth->given && depth->integer == 0)
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'--pipeline-depth' needs a number from 1");
   return STATUS_OK;
+}
+
+const char *target_file(const Options *options) {
+  StringView name = target_name(options);
+  return is_file(name) ? name.data : NULL;
 }
 
 static Status parse_target(Arena *arena, StringView name, DiagSink *diag, MachineDescription *out_machine) {

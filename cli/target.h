@@ -9,6 +9,9 @@
  * processors where the target is none. */
 MUST_USE Status target_check(Arena *arena, const Options *options, DiagSink *diag);
 
+/* The description file that --target names; NULL: none. */
+const char *target_file(const Options *options);
+
 /* NULL in |out_machine|: the host.  After target_check. */
 MUST_USE Status target_load(Arena *arena, const Options *options, DiagSink *diag,
                             const MachineDescription **out_machine);

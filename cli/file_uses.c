@@ -1,0 +1,61 @@
+#include "cli/file_uses.h"
+
+#include <string.h>
+
+#include "base/file_io.h"
+#include "cli/target.h"
+
+static void add(FileUses *uses, const char *path, const char *name, bool is_written) {
+  if (path && path[0] != '\0') array_push(&uses->list, uses->arena, ((FileUse){path, name, is_written}));
+}
+
+/* The file that |text|, a value of an option that reads files, names. */
+static const char *input_path(const OptionInfo *info, const char *text) {
+  const char *equals = strchr(info->argument, '=') ? strchr(text, '=') : NULL; /* K=FILE */
+  return equals ? equals + 1 : text;
+}
+
+static void add_option(FileUses *uses, OptionId id, const OptionValue *value, const char *fallback) {
+  const OptionInfo *info = option_info(id);
+  const char *spelling = option_spelling(uses->arena, id);
+  bool reads = info->kind == OPTION_KIND_INPUT || info->kind == OPTION_KIND_INPUT_LIST;
+  bool writes = info->kind == OPTION_KIND_OUTPUT || info->kind == OPTION_KIND_OPTIONAL_OUTPUT;
+  if (writes) add(uses, value->given ? value->text : fallback, arena_printf(uses->arena, "'%s'", spelling), true);
+  for (; reads && value && value->given; value = value->previous)
+    add(uses, input_path(info, value->text), arena_printf(uses->arena, "what '%s' reads", spelling), false);
+}
+
+void file_uses_init(FileUses *uses, Arena *arena, const Options *options, const OutputDefault *defaults, int count) {
+  *uses = (FileUses){.arena = arena};
+  for (int64_t i = 0; i < options->operands.count; i++) add(uses, options->operands.data[i], "the input", false);
+  for (int64_t i = 0; i < options->argument_files.count; i++)
+    add(uses, options->argument_files.data[i], "an argument file", false);
+  add(uses, target_file(options), "the machine's description", false);
+  for (int id = 0; id < OPTION_COUNT; id++) {
+    const char *fallback = NULL;
+    for (int i = 0; i < count; i++)
+      if ((int)defaults[i].id == id) fallback = defaults[i].path;
+    add_option(uses, (OptionId)id, &options->values[id], fallback);
+  }
+}
+
+Status file_uses_check(const FileUses *uses, DiagSink *diag) {
+  for (int64_t i = 0; i < uses->list.count; i++) {
+    const FileUse *output = &uses->list.data[i];
+    for (int64_t j = 0; j < uses->list.count && output->is_written; j++) {
+      const FileUse *other = &uses->list.data[j];
+      if (i == j || !file_is_same(uses->arena, output->path, other->path)) continue;
+      if (other->is_written)
+        return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "two outputs would go to '%s': %s and %s", other->path,
+                          output->name, other->name);
+      return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "the output '%s' is %s", output->path, other->name);
+    }
+  }
+  return STATUS_OK;
+}
+
+const FileUse *file_uses_find(const FileUses *uses, const char *path) {
+  for (int64_t i = 0; i < uses->list.count; i++)
+    if (file_is_same(uses->arena, uses->list.data[i].path, path)) return &uses->list.data[i];
+  return NULL;
+}
