@@ -49,6 +49,13 @@ void diag_warning(DiagSink *sink, SourceLoc loc, const char *code, const char *f
   va_end(arguments);
 }
 
+void diag_remark(DiagSink *sink, SourceLoc loc, const char *code, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  sink_append(sink, diagnostic_create(sink, SEVERITY_NOTE, loc, code, format, arguments));
+  va_end(arguments);
+}
+
 void diag_note(DiagSink *sink, SourceLoc loc, const char *format, ...) {
   if (sink->drops_notes) return;
   if (sink->last == NULL) XLAC_BUG("a note without a diagnostic");

@@ -204,7 +204,7 @@ void diagnostics_print(StringBuilder *out, const DiagSink *sink, const Diagnosti
   int errors_shown = 0;
   for (const Diagnostic *diagnostic = sink->first; diagnostic; diagnostic = diagnostic->next) {
     errors_shown += diagnostic->severity == SEVERITY_ERROR;
-    if (diagnostic->severity == SEVERITY_WARNING && style->hide_warnings) continue;
+    if (diagnostic->severity != SEVERITY_ERROR && style->hide_warnings) continue;
     style->json ? print_json(&printer, diagnostic) : print_text(&printer, diagnostic);
   }
   if (!style->json && sink->error_count > errors_shown)

@@ -75,24 +75,42 @@ static Status fill_from_arguments(Session *session, Arena *scratch, ModuleRun *r
   return STATUS_OK;
 }
 
-static Status fill_from_archive(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
-  if (!option_given(session, OPTION_INPUTS)) return STATUS_OK;
+/* The file |path| of --inputs, after the files that were given later.  |by_argument|: leaves that --arg gave. */
+static Status fill_from_archive(Session *session, Arena *scratch, const char *path, ModuleRun *run,
+                                const bool *by_argument, bool *filled) {
   const XlacDescriptor *descriptor = run->descriptor;
   ArrayFile file;
-  RETURN_IF_ERROR(array_file_read(scratch, option_text(session, OPTION_INPUTS, ""), session->diag, &file));
-  int64_t used = 0;
+  RETURN_IF_ERROR(array_file_read(scratch, path, session->diag, &file));
+  int64_t used = 0, repeated = 0;
   for (int64_t i = 0; i < descriptor->parameter_count; i++) {
     StringView label = sv_printf(scratch, "p%lld", (long long)i);
     const NpyArray *array = array_file_find(&file, label);
     used += array != NULL;
+    repeated += array && filled[i] && !by_argument[i];
     if (!array || filled[i]) continue;
     RETURN_IF_ERROR(fill_leaf(session, scratch, run, i, array, label, filled));
   }
+  if (repeated > 0)
+    diag_warning(session->diag, NO_LOC, "input-repeated",
+                 "%lld of the %lld arrays in '%.*s' are in an '--inputs' that was given later as well, which counts",
+                 (long long)repeated, (long long)file.count, SV_ARG(file.path));
   if (used == file.count) return STATUS_OK;
   diag_warning(session->diag, NO_LOC, "input-unused",
                "%lld of the %lld arrays in '%.*s' are no parameter (p0 ... p%lld)", (long long)(file.count - used),
                (long long)file.count, SV_ARG(file.path), (long long)descriptor->parameter_count - 1);
   return STATUS_OK;
+}
+
+static Status fill_from_archives(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
+  bool *by_argument = ARENA_COPY_ARRAY(scratch, bool, filled, run->descriptor->parameter_count);
+  for (const OptionValue *value = &session->options->values[OPTION_INPUTS]; value && value->given;
+       value = value->previous)
+    RETURN_IF_ERROR(fill_from_archive(session, scratch, value->text, run, by_argument, filled));
+  return STATUS_OK;
+}
+
+static uint64_t seed_of(const Session *session, const CaseMeta *meta) {
+  return (uint64_t)option_integer(session, OPTION_SEED, meta ? (int64_t)meta->seed : 0);
 }
 
 static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, ModuleRun *run, int64_t leaf) {
@@ -102,7 +120,7 @@ static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, M
                       "no value for parameter leaf %lld ('%s', %.*s): give --inputs, --arg, --seed or --meta",
                       (long long)leaf, tensor->name, SV_ARG(tensor_text(scratch, tensor)));
   SeedRule rule = meta && leaf < meta->parameter_count ? meta->parameters[leaf] : SEED_RULE_DEFAULT;
-  uint64_t seed = (uint64_t)option_integer(session, OPTION_SEED, meta ? (int64_t)meta->seed : 0);
+  uint64_t seed = seed_of(session, meta);
   if (tensor_is_row_major(tensor))
     return seed_generate(scratch, &rule, seed, leaf, tensor_type(tensor), tensor->dims, tensor->rank, session->diag,
                          run->arguments[leaf]);
@@ -113,16 +131,47 @@ static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, M
   return STATUS_OK;
 }
 
+/* "p0, p2 ... p4": the leaves that are |wanted|. */
+static StringView leaf_list(Arena *arena, const bool *wanted, int64_t count) {
+  StringBuilder list;
+  sb_init(&list, arena);
+  for (int64_t i = 0; i < count; i++) {
+    if (!wanted[i]) continue;
+    int64_t last = i;
+    while (last + 1 < count && wanted[last + 1]) last++;
+    sb_printf(&list, "%sp%lld", list.size > 0 ? ", " : "", (long long)i);
+    if (last > i) sb_printf(&list, last > i + 1 ? " ... p%lld" : ", p%lld", (long long)last);
+    i = last;
+  }
+  return sb_view(&list);
+}
+
+/* Who names a seed and no file knows what is generated; otherwise a leaf that a file lacks shall not go unnoticed. */
+static void note_generated(Session *session, Arena *scratch, const CaseMeta *meta, const bool *generated,
+                           int64_t count) {
+  bool has_files = option_given(session, OPTION_INPUTS) || option_given(session, OPTION_ARG);
+  if (option_given(session, OPTION_SEED) && !has_files) return;
+  StringView leaves = leaf_list(scratch, generated, count);
+  if (leaves.size == 0) return;
+  const char *rules =
+      meta ? arena_printf(scratch, ", by the rules of '%s'", option_text(session, OPTION_META, "")) : "";
+  diag_remark(session->diag, NO_LOC, "input-generated", "generated from seed %llu%s: %.*s",
+              (unsigned long long)seed_of(session, meta), rules, SV_ARG(leaves));
+}
+
 Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run) {
   Arena *files = arena_create(), *scratch = arena_create();
-  bool *filled = ARENA_NEW_ARRAY(files, bool, run->descriptor->parameter_count);
+  int64_t count = run->descriptor->parameter_count;
+  bool *filled = ARENA_NEW_ARRAY(files, bool, count), *generated = ARENA_NEW_ARRAY(files, bool, count);
   fill_sizes(run);
   Status status = fill_from_arguments(session, files, run, filled);
-  if (status == STATUS_OK) status = fill_from_archive(session, files, run, filled);
-  for (int64_t i = 0; i < run->descriptor->parameter_count && status == STATUS_OK; i++) {
-    if (!filled[i] && !leaf_is_size(sizes_of(run), i)) status = generate(session, scratch, meta, run, i);
+  if (status == STATUS_OK) status = fill_from_archives(session, files, run, filled);
+  for (int64_t i = 0; i < count && status == STATUS_OK; i++) {
+    generated[i] = !filled[i] && !leaf_is_size(sizes_of(run), i);
+    if (generated[i]) status = generate(session, scratch, meta, run, i);
     arena_reset(scratch);
   }
+  if (status == STATUS_OK) note_generated(session, scratch, meta, generated, count);
   arena_destroy(scratch);
   arena_destroy(files);
   return status;

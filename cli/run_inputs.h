@@ -14,8 +14,9 @@ typedef struct NamedFile {
 
 bool named_file_parse(const char *text, NamedFile *out);
 
-/* Fills run->arguments.  |meta| is NULL without --meta.  A leaf that is neither given nor may be generated (no --seed,
- * no --meta) is an error, as are files' arrays for leaves the module does not have. */
+/* Fills run->arguments: from --arg, then from the files of --inputs, the last first; what is left is generated, and a
+ * note says so unless only --seed was given.  |meta| is NULL without --meta.  A leaf that is neither given nor may be
+ * generated (no --seed, no --meta) is an error, as are files' arrays for leaves the module does not have. */
 MUST_USE Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run);
 
 #endif

@@ -19,6 +19,22 @@ typedef struct Element {
   double excess; /* error in units of the tolerance; infinite where no tolerance helps */
 } Element;
 
+/* What |element| adds to the largest error: equal infinities and NaNs are no error. */
+static double error_of(Element element) {
+  return element.ok && !isfinite(element.error) ? 0 : element.error;
+}
+
+/* NaN is larger than all numbers. */
+static double larger_error(double a, double b) {
+  return isnan(a) || isnan(b) ? NAN : fmax(a, b);
+}
+
+/* A NaN that should be a number, or the reverse, is worse than any number. */
+static bool is_worse(Element element, Element worst) {
+  bool is_nan = isnan(error_of(element)), worst_is_nan = isnan(error_of(worst));
+  return is_nan != worst_is_nan ? is_nan : element.excess > worst.excess;
+}
+
 static Element judge_exact(const NpyArray *want, int64_t w, const NpyArray *got, int64_t g) {
   if (is_exact(got->type)) {
     int64_t a = npy_get_int(got, g), b = npy_get_int(want, w);
@@ -77,15 +93,15 @@ void compare_arrays(const NpyArray *want, const NpyArray *got, const CompareRule
   *out_report = (CompareReport){.worst = -1, .worst_sample = -1, .stats_ok = true};
   out_report->same_shape = shapes_agree(want, got, rule->sample_stride);
   if (!out_report->same_shape) return;
-  double worst_excess = -1;
+  Element worst = {.ok = true, .excess = -1};
   bool exact = is_exact(want->type);
   for (int64_t w = 0; w < want->count; w++) {
     int64_t g = w * rule->sample_stride;
     Element element = exact ? judge_exact(want, w, got, g) : judge_float(want, w, got, g, rule);
     out_report->mismatches += !element.ok;
-    if (isfinite(element.error)) out_report->max_abs_error = fmax(out_report->max_abs_error, element.error);
-    if (element.excess > worst_excess) {
-      worst_excess = element.excess;
+    out_report->max_abs_error = larger_error(out_report->max_abs_error, error_of(element));
+    if (is_worse(element, worst)) {
+      worst = element;
       out_report->worst = g;
       out_report->worst_sample = w;
     }

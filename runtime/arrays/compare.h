@@ -21,8 +21,9 @@ typedef struct CompareReport {
   bool same_shape; /* false: nothing was compared */
   int64_t count;   /* elements compared */
   int64_t mismatches;
-  double max_abs_error; /* over finite differences */
-  /* row-major index into the result of the element furthest beyond (or nearest to) its tolerance; -1: none */
+  double max_abs_error; /* NaN when a NaN stands for a number or the reverse, infinite for an infinity */
+  /* row-major index into the result of the element furthest beyond (or nearest to) its tolerance, before all others a
+   * NaN that stands for a number or the reverse; -1: none */
   int64_t worst;
   int64_t worst_sample; /* the same into the expected array */
   bool stats_ok;

@@ -44,6 +44,23 @@ static void compare_arrays_nan_and_infinity(void **state) {
   assert_false(compare_floats(want, finite, 3, 1, 1e30).ok);
 }
 
+/* Beside a number that no tolerance helps and an infinity, in either order. */
+static void compare_arrays_nan_is_the_worst(void **state) {
+  (void)state;
+  float want[] = {1, 2, 3, NAN}, got[] = {5, INFINITY, NAN, NAN}, missing[] = {1, 2, 3, 4};
+  CompareReport report = compare_floats(want, got, 4, 0, 0);
+  assert_int_equal(report.mismatches, 3);
+  assert_int_equal(report.worst, 2);
+  assert_true(isnan(report.max_abs_error));
+  report = compare_floats(want, missing, 4, 1, 1e30);
+  assert_int_equal(report.worst, 3);
+  assert_true(isnan(report.max_abs_error));
+  got[2] = 3;
+  report = compare_floats(want, got, 4, 0, 0);
+  assert_true(isinf(report.max_abs_error));
+  assert_true(compare_floats(want, want, 4, 0, 0).max_abs_error == 0.0);
+}
+
 static void compare_arrays_integers_exactly(void **state) {
   (void)state;
   int64_t want[] = {INT64_MAX, 5}, got[] = {INT64_MAX - 1, 5}, dims[] = {2};
@@ -125,6 +142,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(compare_arrays_takes_both_tolerances),
       cmocka_unit_test(compare_arrays_nan_and_infinity),
+      cmocka_unit_test(compare_arrays_nan_is_the_worst),
       cmocka_unit_test(compare_arrays_integers_exactly),
       cmocka_unit_test(compare_arrays_complex_by_modulus),
       cmocka_unit_test(compare_arrays_samples_and_checks_the_norm),
