@@ -151,6 +151,15 @@ static const char *follow_links(Arena *arena, const char *path) {
   return NULL;
 }
 
+/* The file is what a stream was redirected to: replacing it would lose what the stream gets.  0: neither. */
+static int stream_of(const struct stat *file) {
+  for (int stream = STDOUT_FILENO; stream <= STDERR_FILENO; stream++) {
+    struct stat status;
+    if (fstat(stream, &status) == 0 && status.st_dev == file->st_dev && status.st_ino == file->st_ino) return stream;
+  }
+  return 0;
+}
+
 /* What makes two paths one file: an inode, or for a file that is still to be made, its folder's and its name there. */
 typedef struct FileIdentity {
   bool is_file; /* false: a stream, device, pipe or folder, or nowhere that a file can be */
@@ -163,8 +172,10 @@ static FileIdentity identity_of(Arena *arena, const char *path) {
   FileIdentity none = {0};
   struct stat status;
   if (is_standard_stream(path)) return none;
-  if (stat(path, &status) == 0)
-    return S_ISREG(status.st_mode) ? (FileIdentity){true, status.st_dev, status.st_ino, NULL} : none;
+  if (stat(path, &status) == 0) {
+    bool is_file = S_ISREG(status.st_mode) && stream_of(&status) == 0;
+    return is_file ? (FileIdentity){true, status.st_dev, status.st_ino, NULL} : none;
+  }
   const char *target = follow_links(arena, path);
   if (target == NULL) return none;
   int size = folder_size(target);
@@ -186,15 +197,6 @@ static bool is_taken(const OutputFiles *files, const char *target) {
     if (other->temporary != NULL && file_is_same(files->arena, other->target, target)) return true;
   }
   return false;
-}
-
-/* The file is what a stream was redirected to: replacing it would lose what the stream gets.  0: neither. */
-static int stream_of(const struct stat *file) {
-  for (int stream = STDOUT_FILENO; stream <= STDERR_FILENO; stream++) {
-    struct stat status;
-    if (fstat(stream, &status) == 0 && status.st_dev == file->st_dev && status.st_ino == file->st_ino) return stream;
-  }
-  return 0;
 }
 
 /* Fills the place of |file|, where there is |old| now (NULL: nothing), and whether that is replaced; false with errno.

@@ -285,12 +285,14 @@ static void check_standard_output(Fixture *fixture, const char *output) {
   OutputFiles *files = output_files_create(fixture->arena);
   Status added = output_files_add(files, output, SV("text"), &fixture->diag);
   off_t before = lseek(file, 0, SEEK_END);
+  bool is_same = file_is_same(fixture->arena, output, output);
   Status committed = output_files_commit(files, &fixture->diag);
   dup2(saved, STDOUT_FILENO);
   close(saved);
   close(file);
   assert_int_equal(added, STATUS_OK);
   assert_int_equal(before, 0);
+  assert_false(is_same);
   assert_int_equal(committed, STATUS_OK);
   assert_content(fixture, "stdout", "text");
   assert_int_equal(unlink(path_of(fixture, "stdout")), 0);
