@@ -162,7 +162,7 @@ static int stream_of(const struct stat *file) {
 
 /* What makes two paths one file: an inode, or for a file that is still to be made, its folder's and its name there. */
 typedef struct FileIdentity {
-  bool is_file; /* false: a stream, device, pipe or folder, or nowhere that a file can be */
+  bool is_file; /* false: a stream or what it goes to, a device, pipe or folder, or nowhere that a file can be */
   dev_t device;
   ino_t inode;
   const char *name; /* NULL: the file exists */
