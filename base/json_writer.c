@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 void json_init(JsonWriter *writer, StringBuilder *out, bool pretty) {
   *writer = (JsonWriter){.out = out, .pretty = pretty};
 }
@@ -51,31 +53,19 @@ void json_end_array(JsonWriter *writer) {
   end(writer, ']');
 }
 
-/* The length of the well-formed UTF-8 sequence at the start of |text|, 0 when there is none (RFC 3629, section 4). */
-static size_t utf8_length(StringView text) {
-  const unsigned char *bytes = (const unsigned char *)text.data;
-  unsigned char first = bytes[0];
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  if (text.size < length) return 0;
-  unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-  unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-  if (bytes[1] < low || bytes[1] > high) return 0;
-  for (size_t i = 2; i < length; i++) {
-    if ((bytes[i] & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
-static void append_escaped(StringBuilder *out, unsigned char c) {
-  switch (c) {
+/* One character of at most three bytes that must not stand for itself. */
+static void append_escaped(StringBuilder *out, StringView character) {
+  const unsigned char *bytes = (const unsigned char *)character.data;
+  unsigned code = bytes[0];
+  if (character.size == 2) code = (code & 0x1f) << 6 | (bytes[1] & 0x3f);
+  if (character.size == 3) code = (code & 0x0f) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3f);
+  switch (code) {
     case '"': sb_append(out, SV("\\\"")); break;
     case '\\': sb_append(out, SV("\\\\")); break;
     case '\n': sb_append(out, SV("\\n")); break;
     case '\r': sb_append(out, SV("\\r")); break;
     case '\t': sb_append(out, SV("\\t")); break;
-    default: sb_printf(out, "\\u%04x", (unsigned)c); break;
+    default: sb_printf(out, "\\u%04x", code); break;
   }
 }
 
@@ -84,19 +74,20 @@ static void append_quoted(StringBuilder *out, StringView text) {
   sb_append_char(out, '"');
   size_t start = 0, position = 0;
   while (position < text.size) {
-    unsigned char c = (unsigned char)text.data[position];
-    size_t length = utf8_length(sv_sub(text, position, text.size));
-    bool plain = length != 0 && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f;
+    StringView rest = sv_sub(text, position, text.size);
+    char c = rest.data[0];
+    size_t length = utf8_length(rest);
+    bool plain = length != 0 && !utf8_is_control(rest, length) && c != '"' && c != '\\';
     if (!plain) {
       sb_append(out, sv_sub(text, start, position - start));
       if (length != 0) {
-        append_escaped(out, c);
+        append_escaped(out, sv_sub(rest, 0, length));
       } else {
         sb_append(out, SV("\\ufffd"));
       }
-      start = position + 1;
+      start = position + (length != 0 ? length : 1);
     }
-    position += plain ? length : 1;
+    position += length != 0 ? length : 1;
   }
   sb_append(out, sv_sub(text, start, position - start));
   sb_append_char(out, '"');

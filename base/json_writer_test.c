@@ -74,6 +74,10 @@ static void string_control_characters_are_escaped(void **state) {
   Fixture *fixture = *state;
   json_string(&fixture->writer, SV("\"\\\n\r\t\x01\0/\x7f"));
   assert_string_equal(fixture->text.data, "\"\\\"\\\\\\n\\r\\t\\u0001\\u0000/\\u007f\"");
+  sb_init(&fixture->text, fixture->arena);
+  json_init(&fixture->writer, &fixture->text, false);
+  json_string(&fixture->writer, SV("\xc2\x9b\xe2\x80\xae\xc2\xa0"));
+  assert_string_equal(fixture->text.data, "\"\\u009b\\u202e\xc2\xa0\"");
 }
 
 static void string_utf8_stays_and_other_bytes_are_replaced(void **state) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/utf8.h"
 
 enum { LINE_WINDOW = 120 }; /* longer source lines are cut around the caret */
 
@@ -78,15 +79,6 @@ static bool is_continuation(char c) {
   return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Control characters of a hostile file must not reach the terminal. */
-static void append_safe(StringBuilder *out, StringView text, bool keep_line_ends) {
-  for (size_t i = 0; i < text.size; i++) {
-    unsigned char c = (unsigned char)text.data[i];
-    bool keep = (c >= ' ' && c != 0x7F) || c == '\t' || (keep_line_ends && c == '\n');
-    sb_append_char(out, keep ? (char)c : '?');
-  }
-}
-
 /* The part of the line around the caret, and the caret's place in it. */
 static StringView line_window(StringView line, size_t *caret) {
   if (line.size <= LINE_WINDOW) return line;
@@ -105,7 +97,7 @@ static void print_source(const Printer *printer, SourceLoc loc) {
   size_t caret = loc.column > 0 ? loc.column - 1 : 0;
   if (caret > line.size) caret = line.size;
   line = line_window(line, &caret);
-  append_safe(printer->out, line, false);
+  sb_append_visible(printer->out, line, false);
   sb_append_char(printer->out, '\n');
   for (size_t i = 0; i < caret; i++) {
     if (line.data[i] == '\t')
@@ -124,7 +116,7 @@ static void print_place(const Printer *printer, SourceLoc loc) {
   if (!loc.file) {
     sb_append_cstring(printer->out, "xlac: ");
   } else {
-    append_safe(printer->out, loc.file->name, false);
+    sb_append_visible(printer->out, loc.file->name, false);
     if (loc.line > 0) sb_printf(printer->out, ":%u:%u", loc.line, loc.column);
     sb_append_cstring(printer->out, ": ");
   }
@@ -135,7 +127,7 @@ static void print_message(const Printer *printer, Severity severity, StringView 
   set_color(printer, severities[severity].color);
   sb_printf(printer->out, "%s: ", severities[severity].word);
   set_color(printer, "\033[0m");
-  append_safe(printer->out, message, true);
+  sb_append_visible(printer->out, message, true);
   if (code && printer->style->show_codes) sb_printf(printer->out, " [%s]", code);
   if (!sv_ends_with(message, SV("\n"))) sb_append_char(printer->out, '\n');
 }

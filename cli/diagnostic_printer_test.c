@@ -64,6 +64,16 @@ static void diagnostics_print_keeps_control_characters_from_the_terminal(void **
   assert_non_null(strchr(printed((DiagnosticStyle){.color = true}), '\x1B'));
 }
 
+/* Terminals take U+009B for ESC [ as well. */
+static void diagnostics_print_keeps_wide_controls_from_the_terminal(void **state) {
+  (void)state;
+  SourceFile file = {SV("m\r\n"), SV("a\xC2\x9B"
+                                     "31m\xFF\n")};
+  assert_int_equal(diag_error(&diag, STATUS_INVALID, (SourceLoc){&file, 1, 1}, "c", "\xE2\x80\xAE\xC3\xA9"),
+                   STATUS_INVALID);
+  assert_string_equal(printed((DiagnosticStyle){0}), "m\?\?:1:1: error: ?\xC3\xA9\na?31m?\n^\n");
+}
+
 static void diagnostics_print_location_beyond_the_text(void **state) {
   (void)state;
   SourceFile file = {SV("m"), SV("ab")};
@@ -107,6 +117,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(diagnostics_print_caret_follows_tabs_and_letters, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_cuts_long_lines, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_keeps_control_characters_from_the_terminal, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(diagnostics_print_keeps_wide_controls_from_the_terminal, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_location_beyond_the_text, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_json_is_one_line_each, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_warnings_by_style, set_up, tear_down),

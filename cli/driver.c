@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/utf8.h"
 #include "cli/build_kind.h"
 #include "cli/exit_code.h"
 #include "cli/hlo_dump.h"
@@ -59,10 +60,16 @@ void session_begin(Session *session, const Options *options, Arena *arena, DiagS
 }
 
 static void report_written(const Session *session) {
+  StringBuilder text;
+  sb_init(&text, session->arena);
   for (int64_t i = 0; i < session->written.count; i++) {
     const OutputNote *note = &session->written.data[i];
-    if (strcmp(note->path, "-") != 0) fprintf(stderr, "xlac: wrote '%s' (%zu bytes)\n", note->path, note->size);
+    if (strcmp(note->path, "-") == 0) continue;
+    sb_append_cstring(&text, "xlac: wrote '");
+    sb_append_visible(&text, sv_from_cstring(note->path), false);
+    sb_printf(&text, "' (%zu bytes)\n", note->size);
   }
+  fprintf(stderr, "%.*s", SV_ARG(sb_view(&text)));
 }
 
 static Status finish_outputs(Session *session, Status status) {

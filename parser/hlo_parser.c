@@ -1,6 +1,7 @@
 /* The module: which of the three forms the text has, and what is checked at its end. */
 #include "parser/hlo_parser.h"
 
+#include "parser/foreign_format.h"
 #include "parser/parser_internal.h"
 
 /* The form without header: a list of computations, told from a single instruction by its first two tokens. */
@@ -66,6 +67,8 @@ static void parse_text(Parser *parser) {
 
 Status hlo_parse_module(Arena *arena, ShapeTable *shapes, const SourceFile *file, DiagSink *diag,
                         HloModule **out_module) {
+  *out_module = NULL;
+  RETURN_IF_ERROR(foreign_format_check(file, diag));
   Arena *scratch = arena_create();
   Parser parser = {.arena = arena, .scratch = scratch, .shapes = shapes, .diag = diag};
   parser.module = hlo_module_create(arena, shapes, SV("_"));

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""Writes a module as HLO text, all constants in full: to_hlo_text.py FILE >MODEL.hlo
+
+FILE ("-": standard input) is one of
+  a serialized HloModuleProto, HloProto (--xla_dump_hlo_as_proto) or HloSnapshot;
+  StableHLO as text, as MLIR bytecode or as a portable artifact (jax.export's mlir_module_serialized).
+Needs jaxlib.
+"""
+
+import pathlib
+import sys
+
+LENGTH_DELIMITED_1, LENGTH_DELIMITED_2 = 0x0A, 0x12
+
+
+def field(data, tag):
+    """The content of the field at the start of |data| and what follows, or None where it has another tag."""
+    if not data or data[0] != tag:
+        return None
+    size, at = 0, 1
+    while True:
+        size |= (data[at] & 0x7F) << (7 * (at - 1))
+        at += 1
+        if data[at - 1] < 0x80:
+            return data[at:at + size], data[at + size:]
+
+
+def module_proto(data):
+    """The HloModuleProto, whose first field is a name and second one another, out of what it is wrapped in."""
+    content, rest = field(data, LENGTH_DELIMITED_1)
+    while not rest.startswith(bytes([LENGTH_DELIMITED_2])) or not content.isascii() or not content.decode().isprintable():
+        data = content
+        content, rest = field(data, LENGTH_DELIMITED_1)
+    return data
+
+
+def computation_of(data):
+    from jaxlib import _hlo, _jax  # nothing public reads both
+
+    if data[:1] == bytes([LENGTH_DELIMITED_1]) and not data.strip().startswith((b"module", b"#", b"//", b'"')):
+        return _hlo.XlaComputation(module_proto(data))
+    return _jax.mlir.mlir_module_to_xla_computation(data, use_tuple_args=False, return_tuple=False)
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__.strip())
+    name = sys.argv[1]
+    data = sys.stdin.buffer.read() if name == "-" else pathlib.Path(name).read_bytes()
+    try:
+        computation = computation_of(data)
+    except ImportError as error:
+        sys.exit(f"to_hlo_text.py needs jaxlib: {error}")
+    except (RuntimeError, TypeError, IndexError) as error:
+        sys.exit(f"'{name}' is neither a serialized HLO module nor MLIR: {error}")
+    sys.stdout.write(computation.as_hlo_text(print_large_constants=True))
+
+
+main()
