@@ -1,4 +1,5 @@
-# Builds xlac.  `make` needs what scripts/setup installs; `make run` and `make test` call it themselves.
+# Builds xlac.  `make` needs what `scripts/setup --run` installs, tests need the rest; `make run` and `make test` call it
+# themselves.
 #
 #   CONFIG=release|debug|asan|tsan   how (default: release)
 #   CC=gcc|clang-19                  with what (default: gcc; clang-19 for asan and tsan)
@@ -54,7 +55,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-races setup install clean \
+.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-races setup setup-run install clean \
         lint check-format format FORCE
 .DELETE_ON_ERROR:
 
@@ -130,14 +131,17 @@ $(BUILD)/codegen/call/call_targets.o: $(wildcard codegen/call/*.ll)
 setup:
 	@scripts/setup
 
+setup-run:
+	@scripts/setup --run
+
 # The main job: two real models compiled, linked with a C program, run and checked.  ARGS="run --seed=1 MODEL.hlo": xlac alone.
 ARGS ?=
 
 # The tools are there only after the set-up, so what needs them is a make of its own.
-run: setup
+run: setup-run
 	@$(MAKE) --no-print-directory run-built
 
-run-built: $(XLAC)
+run-built: all
 	@$(if $(ARGS),$(XLAC) $(ARGS),CC=$(CC) examples/run_example $(XLAC) $(BUILD)/examples)
 
 test: setup
