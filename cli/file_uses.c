@@ -5,8 +5,12 @@
 #include "base/file_io.h"
 #include "cli/target.h"
 
-static void add(FileUses *uses, const char *path, const char *name, bool is_written) {
-  if (path && path[0] != '\0') array_push(&uses->list, uses->arena, ((FileUse){path, name, is_written}));
+static void add(FileUses *uses, const char *path, const char *name, OptionId id, bool is_written) {
+  if (path && path[0] != '\0') array_push(&uses->list, uses->arena, ((FileUse){path, name, id, is_written}));
+}
+
+static const char *read_name(Arena *arena, OptionId id) {
+  return arena_printf(arena, "what '%s' reads", option_spelling(arena, id));
 }
 
 /* The file that |text|, a value of an option that reads files, names. */
@@ -17,25 +21,35 @@ static const char *input_path(const OptionInfo *info, const char *text) {
 
 static void add_option(FileUses *uses, OptionId id, const OptionValue *value, const char *fallback) {
   const OptionInfo *info = option_info(id);
-  const char *spelling = option_spelling(uses->arena, id);
   bool reads = info->kind == OPTION_KIND_INPUT || info->kind == OPTION_KIND_INPUT_LIST;
   bool writes = info->kind == OPTION_KIND_OUTPUT || info->kind == OPTION_KIND_OPTIONAL_OUTPUT;
-  if (writes) add(uses, value->given ? value->text : fallback, arena_printf(uses->arena, "'%s'", spelling), true);
+  if (writes) {
+    const char *name = arena_printf(uses->arena, "'%s'", option_spelling(uses->arena, id));
+    add(uses, value->given ? value->text : fallback, name, id, true);
+  }
   for (; reads && value && value->given; value = value->previous)
-    add(uses, input_path(info, value->text), arena_printf(uses->arena, "what '%s' reads", spelling), false);
+    add(uses, input_path(info, value->text), read_name(uses->arena, id), id, false);
 }
 
 void file_uses_init(FileUses *uses, Arena *arena, const Options *options, const OutputDefault *defaults, int count) {
   *uses = (FileUses){.arena = arena};
-  for (int64_t i = 0; i < options->operands.count; i++) add(uses, options->operands.data[i], "the input", false);
+  for (int64_t i = 0; i < options->operands.count; i++)
+    add(uses, options->operands.data[i], "the input", OPTION_COUNT, false);
   for (int64_t i = 0; i < options->argument_files.count; i++)
-    add(uses, options->argument_files.data[i], "an argument file", false);
-  add(uses, target_file(options), "the machine's description", false);
+    add(uses, options->argument_files.data[i], "an argument file", OPTION_COUNT, false);
+  add(uses, target_file(options), "the machine's description", OPTION_TARGET, false);
   for (int id = 0; id < OPTION_COUNT; id++) {
     const char *fallback = NULL;
     for (int i = 0; i < count; i++)
       if ((int)defaults[i].id == id) fallback = defaults[i].path;
     add_option(uses, (OptionId)id, &options->values[id], fallback);
+  }
+}
+
+void file_uses_set_read(FileUses *uses, OptionId id) {
+  for (int64_t i = 0; i < uses->list.count; i++) {
+    FileUse *use = &uses->list.data[i];
+    if (use->id == id) *use = (FileUse){use->path, read_name(uses->arena, id), id, false};
   }
 }
 

@@ -8,6 +8,7 @@
 typedef struct FileUse {
   const char *path;
   const char *name; /* what messages call it: "the input", "what '--inputs' reads"; of an output: "'--map'" */
+  OptionId id;      /* the option that names it; OPTION_COUNT: none */
   bool is_written;
 } FileUse;
 
@@ -24,6 +25,9 @@ typedef struct OutputDefault {
 
 /* All files of |options|, outputs without their option by |defaults|. */
 void file_uses_init(FileUses *uses, Arena *arena, const Options *options, const OutputDefault *defaults, int count);
+
+/* The file of an option that writes elsewhere is only read this time. */
+void file_uses_set_read(FileUses *uses, OptionId id);
 
 /* STATUS_INVALID (usage) when an output is the same file as an input or another output, however they are spelt. */
 MUST_USE Status file_uses_check(const FileUses *uses, DiagSink *diag);

@@ -350,6 +350,13 @@ static Status check_engine(Session *session) {
   return status;
 }
 
+static Status check_files(Session *session) {
+  file_uses_init(&session->files, session->arena, session->options, NULL, 0);
+  if (option_integer(session, OPTION_ENGINE, ENGINE_JIT) == ENGINE_REPLAY)
+    file_uses_set_read(&session->files, OPTION_ORDER_FILE);
+  return file_uses_check(&session->files, session->diag);
+}
+
 static Status check_usage(Session *session) {
   const OptionValue *values = session->options->values;
   Status status = STATUS_OK;
@@ -372,7 +379,7 @@ static Status check_usage(Session *session) {
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
                         MOST_THREADS);
   if (check_engine(session) != STATUS_OK) status = STATUS_INVALID;
-  if (driver_check_files(session, NULL, 0) != STATUS_OK) status = STATUS_INVALID;
+  if (check_files(session) != STATUS_OK) status = STATUS_INVALID;
   Status cpu = driver_check_cpu(session);
   return cpu != STATUS_OK ? cpu : status;
 }
