@@ -190,7 +190,7 @@ static char *with_plain_name(Arena *arena, char *argument) {
 }
 
 static void note_nearest_name(OptionParser *parser, StringView name) {
-  NearestWord nearest = nearest_word_begin(name, 4);
+  NearestWord nearest = nearest_word_begin(name, (int)min_i64(4, (int64_t)name.size));
   for (int i = 0; i < OPTION_COUNT; i++) nearest_word_offer(&nearest, sv_from_cstring(option_table[i].name));
   if (nearest.word.size > 0) diag_note(parser->diag, NO_LOC, "did you mean '--%.*s'?", SV_ARG(nearest.word));
 }
@@ -306,13 +306,16 @@ static void parse_arguments(OptionParser *parser) {
   make_tables(&tables);
   int count = (int)parser->arguments.count;
   char **arguments = parser->arguments.data;
-  optind = 0; /* glibc: begin anew */
+  int bad = 0; /* the argument with an unknown letter: its other letters say nothing */
+  optind = 0;  /* glibc: begin anew */
   opterr = 0;
   for (;;) {
     int next = optind > 0 ? optind : 1;
     if (next < count) arguments[next] = with_plain_name(parser->arena, arguments[next]);
     int value = getopt_long(count, arguments, tables.letters, tables.names, NULL);
     if (value == -1) break;
+    if (next == bad) continue;
+    if (value == '?') bad = next;
     take_found(parser, value, next < count ? arguments[next] : "");
   }
   while (optind < count) array_push(&parser->options->operands, parser->arena, arguments[optind++]);

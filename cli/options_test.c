@@ -81,6 +81,11 @@ static void options_parse_names_after_one_dash(void **state) {
   assert_string_equal(options.values[OPTION_OUTPUT].text, "utp");
   assert_int_equal(PARSE(S("-emti=asm"), S("m")), STATUS_INVALID);
   assert_true(sv_equal_cstring(diag.first->notes->message, "did you mean '--emit'?"));
+  assert_int_equal(PARSE(S("-vresion"), S("m")), STATUS_INVALID);
+  assert_int_equal(diag.error_count, 1); /* of the first unknown letter only */
+  assert_true(sv_equal_cstring(diag.first->notes->message, "did you mean '--version'?"));
+  assert_int_equal(PARSE(S("--=3"), S("m")), STATUS_INVALID);
+  assert_null(diag.first->notes);
 }
 
 /* Words after an option that wants a value are values, whatever they look like. */

@@ -1,5 +1,6 @@
 #include "codegen/target/cpu_level.h"
 
+#include "base/nearest_word.h"
 #include "codegen/target/feature_list.h"
 
 #define AVX_FEATURES "+sse4.1,+sse4.2,+avx,+popcnt"
@@ -68,16 +69,12 @@ const CpuLevel *cpu_level_find(StringView cpu) {
 }
 
 void cpu_level_names(StringBuilder *out, StringView meant, StringView *out_nearest) {
-  *out_nearest = (StringView){0};
-  int best = 3;
+  NearestWord nearest = nearest_word_begin(meant, 3);
   for (int i = 0; i < CPU_LEVEL_COUNT; i++) {
-    StringView name = sv_from_cstring(cpu_levels[i].cpu);
     sb_printf(out, "%s%s", i == 0 ? "" : ", ", cpu_levels[i].cpu);
-    int distance = sv_edit_distance(name, meant, best);
-    if (distance >= best) continue;
-    best = distance;
-    *out_nearest = name;
+    nearest_word_offer(&nearest, sv_from_cstring(cpu_levels[i].cpu));
   }
+  *out_nearest = nearest.word;
 }
 
 /* Who takes a feature away takes those that build on it. */

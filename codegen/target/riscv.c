@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/nearest_word.h"
 #include "codegen/target/feature_list.h"
 
 #define GENERIC "generic-rv64"
@@ -143,18 +144,14 @@ bool riscv_is_triple(StringView triple) {
 
 static Status check_cpu(const MachineIsa *isa, DiagSink *diag) {
   if (isa->cpu.size == 0) return STATUS_OK;
-  int best = 3;
-  const char *nearest = NULL;
+  NearestWord nearest = nearest_word_begin(isa->cpu, 3);
   for (int i = 0; i < PROCESSOR_COUNT; i++) {
     if (sv_equal_cstring(isa->cpu, processors[i].cpu)) return STATUS_OK;
-    int distance = sv_edit_distance(sv_from_cstring(processors[i].cpu), isa->cpu, best);
-    if (distance >= best) continue;
-    best = distance;
-    nearest = processors[i].cpu;
+    nearest_word_offer(&nearest, sv_from_cstring(processors[i].cpu));
   }
   Status status = diag_error(diag, STATUS_INVALID, isa->loc, "machine-isa", "'%.*s' has no processor '%.*s'",
                              SV_ARG(isa->triple), SV_ARG(isa->cpu));
-  if (nearest != NULL) diag_note(diag, NO_LOC, "did you mean '%s'?", nearest);
+  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
   StringBuilder known;
   sb_init(&known, diag->arena);
   for (int i = 0; i < PROCESSOR_COUNT; i++) sb_printf(&known, "%s%s", i == 0 ? "" : ", ", processors[i].cpu);

@@ -2,6 +2,7 @@
 
 #include <time.h>
 
+#include "base/nearest_word.h"
 #include "hlo/infer/hlo_verifier.h"
 
 /* A pass, or a group of its own. */
@@ -192,25 +193,11 @@ Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const
 
 /* --- pipelines from names --- */
 
-static const char *closest_pass_name(StringView name) {
-  enum { FARTHEST = 4 };
-  const char *best = NULL;
-  int best_distance = FARTHEST;
-  for (int i = 0; i < hlo_pass_count(); i++) {
-    const char *candidate = hlo_pass_at(i)->name;
-    int distance = sv_edit_distance(name, sv_from_cstring(candidate), FARTHEST);
-    if (distance < best_distance) {
-      best = candidate;
-      best_distance = distance;
-    }
-  }
-  return best;
-}
-
 static Status unknown_pass(StringView name, DiagSink *diag) {
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "pass-unknown", "there is no pass '%.*s'", SV_ARG(name));
-  const char *closest = closest_pass_name(name);
-  if (closest != NULL) diag_note(diag, NO_LOC, "did you mean '%s'?", closest);
+  NearestWord nearest = nearest_word_begin(name, 4);
+  for (int i = 0; i < hlo_pass_count(); i++) nearest_word_offer(&nearest, sv_from_cstring(hlo_pass_at(i)->name));
+  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
   return status;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/nearest_word.h"
 #include "hlo/machine/description/vpt_schema_internal.h"
 
 /* Nothing in a description is larger, so sums and products of few of its numbers stay in range. */
@@ -87,25 +88,8 @@ static bool read_char(VptParser *parser, char c) {
 
 /* --- names that are near --- */
 
-typedef struct Suggestion {
-  StringView wanted;
-  int distance;
-  const char *nearest;
-} Suggestion;
-
-static Suggestion suggestion_for(StringView wanted) {
-  return (Suggestion){.wanted = wanted, .distance = 3};
-}
-
-static void suggest(Suggestion *suggestion, const char *candidate) {
-  int distance = sv_edit_distance(sv_from_cstring(candidate), suggestion->wanted, suggestion->distance);
-  if (distance >= suggestion->distance) return;
-  suggestion->distance = distance;
-  suggestion->nearest = candidate;
-}
-
-static void add_suggestion(VptParser *parser, const Suggestion *suggestion) {
-  if (suggestion->nearest) diag_note(parser->diag, NO_LOC, "did you mean '%s'?", suggestion->nearest);
+static void note_nearest(VptParser *parser, const NearestWord *nearest) {
+  if (nearest->word.size > 0) diag_note(parser->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest->word));
 }
 
 /* --- values --- */
@@ -176,10 +160,11 @@ static PrimitiveType array_type_from_text(StringView text) {
 
 static void unknown_type(VptParser *parser, StringView text, SourceLoc loc) {
   FAIL(parser, loc, "machine-unknown", "there is no element type '%.*s'", SV_ARG(text));
-  Suggestion suggestion = suggestion_for(text);
+  NearestWord nearest = nearest_word_begin(text, 3);
   for (int type = TYPE_INVALID + 1; type < PRIMITIVE_TYPE_COUNT; type++)
-    if (type_is_array((PrimitiveType)type)) suggest(&suggestion, type_text((PrimitiveType)type));
-  add_suggestion(parser, &suggestion);
+    if (type_is_array((PrimitiveType)type))
+      nearest_word_offer(&nearest, sv_from_cstring(type_text((PrimitiveType)type)));
+  note_nearest(parser, &nearest);
 }
 
 static void set_type(VptParser *parser, const VptKey *key, StringView text, SourceLoc loc, void *place) {
@@ -281,9 +266,10 @@ static void finish_section(VptParser *parser) {
 
 static void unknown_section(VptParser *parser, StringView name, SourceLoc loc) {
   FAIL(parser, loc, "machine-unknown", "there is no section '%.*s'", SV_ARG(name));
-  Suggestion suggestion = suggestion_for(name);
-  for (int id = 0; id < VPT_SECTION_COUNT; id++) suggest(&suggestion, vpt_section((VptSectionId)id)->name);
-  add_suggestion(parser, &suggestion);
+  NearestWord nearest = nearest_word_begin(name, 3);
+  for (int id = 0; id < VPT_SECTION_COUNT; id++)
+    nearest_word_offer(&nearest, sv_from_cstring(vpt_section((VptSectionId)id)->name));
+  note_nearest(parser, &nearest);
 }
 
 static void duplicate(VptParser *parser, SourceLoc loc, const char *what, StringView name, SourceLoc first) {
@@ -364,9 +350,10 @@ static void begin_section(VptParser *parser) {
 
 static void unknown_key(VptParser *parser, StringView name, SourceLoc loc) {
   FAIL(parser, loc, "machine-unknown", "section '%s' has no '%.*s'", parser->section->name, SV_ARG(name));
-  Suggestion suggestion = suggestion_for(name);
-  for (int i = 0; i < parser->section->key_count; i++) suggest(&suggestion, parser->section->keys[i].name);
-  add_suggestion(parser, &suggestion);
+  NearestWord nearest = nearest_word_begin(name, 3);
+  for (int i = 0; i < parser->section->key_count; i++)
+    nearest_word_offer(&nearest, sv_from_cstring(parser->section->keys[i].name));
+  note_nearest(parser, &nearest);
 }
 
 static void take_entry(VptParser *parser, StringView name, SourceLoc loc, StringView value, SourceLoc value_loc) {
