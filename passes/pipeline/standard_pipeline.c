@@ -46,6 +46,10 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     hlo_pass_pipeline_add_optional(simplify, &hlo_dce_pass);
   }
 
+  /* Computations from which branches and loops could not be taken run in loops, as often as they are applied. */
+  hlo_pass_pipeline_add(pipeline, &hlo_applied_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_flatten_call_graph_pass);
+
   /* Barriers have done their work once common subexpressions are merged: only now do they go. */
   hlo_pass_pipeline_add(pipeline, &hlo_forward_elimination_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
