@@ -181,6 +181,14 @@ Status lower_index_component(Lowering *lowering, const HloInstruction *indices, 
   return lower_element(lowering, indices, position, out_value);
 }
 
+/* Slices of size 0 along a dimension that the result does not have: there is nothing to read, the result is zero. */
+static bool collapses_nothing(Int64List collapsed, Int64List sizes) {
+  for (int64_t i = 0; i < collapsed.count; i++) {
+    if (sizes.data[collapsed.data[i]] == 0) return true;
+  }
+  return false;
+}
+
 Status element_gather(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                       int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0], *indices = instruction->operands[1];
@@ -192,6 +200,10 @@ Status element_gather(Lowering *lowering, const HloInstruction *instruction, con
   Int64List sizes = hlo_instruction_ints(instruction, HLO_ATTR_SLICE_SIZES);
   int64_t vector_dim = hlo_instruction_int(instruction, HLO_ATTR_INDEX_VECTOR_DIM, 0);
   IndexExpr batch[MAX_RANK], inner[MAX_RANK];
+  if (collapses_nothing(collapsed, sizes)) {
+    *out_value = lowering_constant_bits(lowering, instruction->shape->type, 0, 0);
+    return STATUS_OK;
+  }
   for (int i = 0, next = 0; i < instruction->shape->rank; i++) {
     if (lowering_list_find(offset_dims, i) < 0) batch[next++] = index[i];
   }

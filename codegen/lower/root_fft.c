@@ -243,6 +243,8 @@ static Status store_results(FftLowering *fft) {
 Status root_fft(Lowering *lowering, const HloInstruction *root) {
   const HloInstruction *found = lowering->fused == NULL ? root : lowering_find_fused(lowering->fused, HLO_FFT);
   Int64List lengths = hlo_instruction_ints(found, HLO_ATTR_FFT_LENGTH);
+  lowering->is_empty = shape_element_count(found->shape) == 0;
+  if (lowering->is_empty) return STATUS_OK;
   if (!hlo_fft_is_in_one_piece(found)) return unsupported(lowering, found, "'fft' of this length has no code");
   FftLowering fft = {.lowering = lowering, .fft = found, .rank = (int)lengths.count};
   fft.kind = hlo_instruction_int(found, HLO_ATTR_FFT_TYPE, FFT_TYPE_FFT);
@@ -252,8 +254,6 @@ Status root_fft(Lowering *lowering, const HloInstruction *root) {
   for (int d = 0; d < fft.rank; d++) fft.lengths[d] = lengths.data[d];
   for (int d = 0; d < fft.first; d++)
     fft.batch[d] = lowering_dim(lowering, found->shape->dims[d], KERNEL_PARALLEL, KERNEL_OUTER);
-  lowering->is_empty = lowering->is_empty || shape_element_count(found->shape) == 0;
-  if (lowering->is_empty) return STATUS_OK;
   RETURN_IF_ERROR(transform_all(&fft));
   LineTransform *lines = ARENA_NEW(lowering->arena, LineTransform);
   *lines = (LineTransform){.fft = found, .batch_rank = fft.first, .scale = 1};

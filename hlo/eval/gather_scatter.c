@@ -74,6 +74,9 @@ Status eval_gather(EvalStep *step) {
   Int64List sizes = hlo_instruction_ints(gather, HLO_ATTR_SLICE_SIZES);
   Literal *out = eval_result(step);
   if (shape_element_count(out->shape) == 0) return STATUS_OK;
+  for (int64_t i = 0; i < sizes.count; i++) {
+    if (sizes.data[i] == 0) return STATUS_OK; /* nothing is read: the result stays zero */
+  }
   IndexMap map;
   index_map_init(&map, eval_operand(step, 1), operand, hlo_instruction_int(gather, HLO_ATTR_INDEX_VECTOR_DIM, 0),
                  hlo_instruction_ints(gather, HLO_ATTR_START_INDEX_MAP), batching,

@@ -28,15 +28,17 @@ static Status fft_element_type(const InferContext *context, const FftRule *rule,
 }
 
 /* The trailing dimensions are transformed.  Real transforms state the length of the real side, of which the complex
- * side keeps length / 2 + 1 entries in the last dimension. */
+ * side keeps length / 2 + 1 entries in the last dimension, or none of length 0.  Where there is nothing to transform,
+ * XLA does not ask what length a complex transform has. */
 static Status check_fft_lengths(const InferContext *context, int64_t type, Int64List lengths) {
   const Shape *operand = infer_operand(context, 0);
+  bool is_free = (type == FFT_TYPE_FFT || type == FFT_TYPE_IFFT) && shape_element_count(operand) == 0;
   for (int64_t i = 0; i < lengths.count; i++) {
     int dimension = operand->rank - (int)lengths.count + (int)i;
     int64_t length = lengths.data[i], size = operand->dims[dimension];
-    bool is_last = i == lengths.count - 1;
-    int64_t wanted = type == FFT_TYPE_IRFFT && is_last && length > 0 ? length / 2 + 1 : length;
-    if (length >= 0 && infer_sizes_agree(size, wanted)) continue;
+    bool is_half = type == FFT_TYPE_IRFFT && i == lengths.count - 1;
+    bool fits = infer_sizes_agree(size, is_half ? length / 2 + 1 : length) || (is_half && length == 0 && size == 0);
+    if (length >= 0 && (fits || is_free)) continue;
     return infer_attr_error(context, HLO_ATTR_FFT_LENGTH,
                             "has 'fft_length' %lld, which does not fit dimension %d of %s", (long long)length,
                             dimension, infer_text(context, operand));

@@ -100,7 +100,7 @@ static bool goes_by_pieces(const HloInstruction *fft) {
 }
 
 static bool is_expandable(const HloInstruction *fft, bool takes_pieces) {
-  if (takes_pieces && hlo_fft_is_in_one_piece(fft)) return false;
+  if (shape_element_count(fft->shape) == 0 || (takes_pieces && hlo_fft_is_in_one_piece(fft))) return false;
   Int64List lengths = hlo_instruction_ints(fft, HLO_ATTR_FFT_LENGTH);
   for (int64_t i = 0; i < lengths.count; i++) {
     if (lengths.data[i] < 1 || lengths.data[i] > FFT_MAX_LENGTH) return false;

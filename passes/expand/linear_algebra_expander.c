@@ -24,6 +24,7 @@ static HloInstruction *of_matrices(GraphBuilder *builder, HloInstruction *value,
 
 static HloInstruction *expand_cholesky(GraphBuilder *builder) {
   const HloInstruction *cholesky = builder->origin;
+  if (shape_element_count(cholesky->shape) == 0) return graph_zero(builder, cholesky->shape->type, cholesky->shape);
   if (!is_expandable(cholesky->shape)) return NULL;
   HloInstruction *a = as_matrices(builder, graph_operand(builder, 0));
   bool is_lower = hlo_instruction_bool(cholesky, HLO_ATTR_LOWER, false);
@@ -59,6 +60,7 @@ static HloInstruction *solve(GraphBuilder *builder, Solve how, HloInstruction *a
 static HloInstruction *expand_triangular_solve(GraphBuilder *builder) {
   const HloInstruction *origin = builder->origin;
   int64_t transpose = hlo_instruction_int(origin, HLO_ATTR_TRANSPOSE_A, TRIANGULAR_TRANSPOSE_NO_TRANSPOSE);
+  if (shape_element_count(origin->shape) == 0) return graph_zero(builder, origin->shape->type, origin->shape);
   if (!is_expandable(origin->shape)) return NULL;
   Solve how = {.is_left = hlo_instruction_bool(origin, HLO_ATTR_LEFT_SIDE, false),
                .is_lower = hlo_instruction_bool(origin, HLO_ATTR_LOWER, false),

@@ -297,8 +297,9 @@ static HloInstruction *gather_of_one(HloInstruction *gather) {
   }
   int64_t vector_dimension = hlo_instruction_int(gather, HLO_ATTR_INDEX_VECTOR_DIM, 0);
   if (!single_index(gather->operands[1], vector_dimension, map, scalars)) return NULL;
-  int count = starts_of(map, scalars, x->shape->rank, operands, 1);
   const Shape *shape = shape_array(x->parent->module->shapes, x->shape->type, sizes.data, x->shape->rank);
+  if (shape_element_count(shape) == 0) return NULL;
+  int count = starts_of(map, scalars, x->shape->rank, operands, 1);
   HloInstruction *slice =
       hlo_computation_add(gather->parent, HLO_DYNAMIC_SLICE, shape, operands, count, (StringView){0});
   hlo_instruction_set_ints(slice, HLO_ATTR_DYNAMIC_SLICE_SIZES, sizes.data, sizes.count);
@@ -308,6 +309,7 @@ static HloInstruction *gather_of_one(HloInstruction *gather) {
 /* gather(x) whose slices are all of x → broadcast(x): every start is clamped to 0 */
 static HloInstruction *gather_of_all(HloInstruction *gather) {
   HloInstruction *x = gather->operands[0];
+  if (shape_element_count(x->shape) == 0) return NULL;
   Int64List sizes = hlo_instruction_ints(gather, HLO_ATTR_SLICE_SIZES),
             collapsed = hlo_instruction_ints(gather, HLO_ATTR_COLLAPSED_SLICE_DIMS),
             offsets = hlo_instruction_ints(gather, HLO_ATTR_OFFSET_DIMS);
