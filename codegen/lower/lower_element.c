@@ -318,18 +318,6 @@ Status element_map(Lowering *lowering, const HloInstruction *instruction, const 
                       instruction->operand_count, out_value, 1);
 }
 
-static PrimitiveType unsigned_of(PrimitiveType type) {
-  switch (type_bits(type)) {
-    case 2: return TYPE_U2;
-    case 4: return TYPE_U4;
-    case 8: return TYPE_U8;
-    case 16: return TYPE_U16;
-    case 32: return TYPE_U32;
-    case 64: return TYPE_U64;
-    default: return TYPE_INVALID;
-  }
-}
-
 static int32_t bits_as(Lowering *lowering, int32_t value, PrimitiveType type) {
   if (lowering_type(lowering, value) == type) return value;
   return lowering_apply(lowering, HLO_BITCAST_CONVERT, type, &value, 1);
@@ -340,7 +328,7 @@ static int32_t bits_as(Lowering *lowering, int32_t value, PrimitiveType type) {
 static Status lower_bits_of_wider(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                                   int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0];
-  PrimitiveType wide = unsigned_of(operand->shape->type), narrow = unsigned_of(instruction->shape->type);
+  PrimitiveType wide = type_unsigned_of(operand->shape->type), narrow = type_unsigned_of(instruction->shape->type);
   int32_t operands[2];
   RETURN_IF_ERROR(lower_element(lowering, operand, index, &operands[0]));
   operands[0] = bits_as(lowering, operands[0], wide);
@@ -355,7 +343,7 @@ static Status lower_bits_of_wider(Lowering *lowering, const HloInstruction *inst
 static Status lower_bits_of_narrower(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                                      int32_t *out_value) {
   const HloInstruction *operand = instruction->operands[0];
-  PrimitiveType wide = unsigned_of(instruction->shape->type), narrow = unsigned_of(operand->shape->type);
+  PrimitiveType wide = type_unsigned_of(instruction->shape->type), narrow = type_unsigned_of(operand->shape->type);
   int rank = instruction->shape->rank, count = type_bits(wide) / type_bits(narrow);
   IndexExpr *from = ARENA_NEW_ARRAY(lowering->arena, IndexExpr, rank + 1);
   for (int d = 0; d < rank; d++) from[d] = index[d];
@@ -377,7 +365,7 @@ Status element_bitcast_convert(Lowering *lowering, const HloInstruction *instruc
                                int32_t *out_value) {
   PrimitiveType from = instruction->operands[0]->shape->type, to = instruction->shape->type;
   if (type_bits(from) == type_bits(to)) return element_elementwise(lowering, instruction, index, out_value);
-  if (unsigned_of(from) == TYPE_INVALID || unsigned_of(to) == TYPE_INVALID || type_is_complex(from) ||
+  if (type_unsigned_of(from) == TYPE_INVALID || type_unsigned_of(to) == TYPE_INVALID || type_is_complex(from) ||
       type_is_complex(to) || from == TYPE_PRED || to == TYPE_PRED)
     return unsupported(lowering, instruction, "between these types is not supported yet");
   return type_bits(from) > type_bits(to) ? lower_bits_of_wider(lowering, instruction, index, out_value)

@@ -17,6 +17,16 @@ static uint64_t join_halves(uint32_t low, uint32_t high) {
   return (uint64_t)high << 32 | low;
 }
 
+/* |bits|, as many as the type has; floats are what they say as an unsigned number. */
+static void store_number(Literal *out, int64_t element, uint64_t bits) {
+  PrimitiveType type = out->shape->type;
+  if (type_is_float(type)) {
+    literal_set_double(out, element, (double)(bits & type_int_max(type_unsigned_of(type))));
+  } else {
+    literal_set_int(out, element, (int64_t)bits);
+  }
+}
+
 /* ---- Threefry ---- */
 
 static void threefry_rounds(uint32_t *x, const int *rotations) {
@@ -55,7 +65,7 @@ static uint64_t threefry_narrow(uint64_t key, uint64_t counter, Literal *out) {
   uint32_t pair[2];
   if (shape->rank == 0) {
     threefry(key, counter, pair);
-    literal_set_int(out, 0, pair[0]);
+    store_number(out, 0, pair[0]);
     return counter + 1;
   }
   int64_t half[EVAL_MAX_RANK], strides[EVAL_MAX_RANK], index[EVAL_MAX_RANK] = {0}, total = 1;
@@ -65,8 +75,8 @@ static uint64_t threefry_narrow(uint64_t key, uint64_t counter, Literal *out) {
   for (int64_t i = 0; i < total; i++) {
     threefry(key, counter + (uint64_t)i, pair);
     int64_t at = eval_offset(shape->rank, index, strides) + index[split] * strides[split];
-    literal_set_int(out, at, pair[0]);
-    if (2 * index[split] + 1 < shape->dims[split]) literal_set_int(out, at + strides[split], pair[1]);
+    store_number(out, at, pair[0]);
+    if (2 * index[split] + 1 < shape->dims[split]) store_number(out, at + strides[split], pair[1]);
     eval_next_index(shape->rank, half, index);
   }
   return counter + (uint64_t)total;
@@ -78,7 +88,7 @@ static uint64_t threefry_fill(uint64_t key, uint64_t counter, Literal *out) {
   for (int64_t i = 0; i < total; i++) {
     uint32_t pair[2];
     threefry(key, counter + (uint64_t)i, pair);
-    literal_set_int(out, i, (int64_t)join_halves(pair[0], pair[1]));
+    store_number(out, i, join_halves(pair[0], pair[1]));
   }
   return counter + (uint64_t)total;
 }
@@ -113,7 +123,7 @@ static void philox_fill(uint64_t key, uint64_t *counter, Literal *out) {
     philox(key, counter, numbers);
     for (int64_t j = 0; j < group && i + j < total; j++) {
       uint64_t bits = is_wide ? join_halves(numbers[2 * j], numbers[2 * j + 1]) : numbers[j];
-      literal_set_int(out, i + j, (int64_t)bits);
+      store_number(out, i + j, bits);
     }
     add_to_counter(counter, 1);
   }
@@ -121,9 +131,8 @@ static void philox_fill(uint64_t key, uint64_t *counter, Literal *out) {
 
 /* ---- rules ---- */
 
-/* Numbers of floating types are not of this world: the bits are what counts. */
 static bool takes_bits(const EvalStep *step, PrimitiveType type) {
-  return type_is_integral(type) && eval_operand_shape(step, 0)->type == TYPE_U64;
+  return (type_is_integral(type) || type_is_float(type)) && eval_operand_shape(step, 0)->type == TYPE_U64;
 }
 
 /* State: key, counter (Philox: the low half of the counter; the high half follows, or is the key again). */
@@ -133,7 +142,7 @@ Status eval_rng_bit_generator(EvalStep *step) {
   Literal *bits = shape_is_tuple(out->shape) ? &out->tuple[1] : out;
   int64_t count = shape_element_count(state->shape);
   if (!takes_bits(step, bits->shape->type) || state->shape->rank != 1 || count < 2)
-    return eval_error(step, "can be evaluated for integers from an u64[2] or u64[3] only");
+    return eval_error(step, "can be evaluated for integers and floats from an u64[2] or u64[3] only");
   uint64_t words[3] = {0};
   memcpy(words, state->data, (size_t)min_i64(count, 3) * sizeof(uint64_t));
   uint64_t counter[2] = {words[1], count >= 3 ? words[2] : words[0]};

@@ -101,6 +101,18 @@ PrimitiveType type_of_sums(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType r
   return type_wider(type_wider(lhs, rhs), result);
 }
 
+PrimitiveType type_unsigned_of(PrimitiveType type) {
+  switch (type_bits(type)) {
+    case 2: return TYPE_U2;
+    case 4: return TYPE_U4;
+    case 8: return TYPE_U8;
+    case 16: return TYPE_U16;
+    case 32: return TYPE_U32;
+    case 64: return TYPE_U64;
+    default: return TYPE_INVALID;
+  }
+}
+
 int64_t type_int_min(PrimitiveType type) {
   XLAC_CHECK(type_is_integral(type));
   return type_is_signed(type) ? -1 - (int64_t)type_int_max(type) : 0;

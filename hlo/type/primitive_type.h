@@ -55,6 +55,9 @@ PrimitiveType type_wider(PrimitiveType a, PrimitiveType b);
  * to it, the finished sum is rounded to it and then converted to |result|. */
 PrimitiveType type_of_sums(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result);
 
+/* The unsigned integers of as many bits; TYPE_INVALID where there are none. */
+PrimitiveType type_unsigned_of(PrimitiveType type);
+
 /* The smallest and largest value of an integral type (not pred). */
 int64_t type_int_min(PrimitiveType type);
 uint64_t type_int_max(PrimitiveType type);

@@ -165,19 +165,28 @@ static HloInstruction *philox_numbers(GraphBuilder *builder, HloInstruction *key
   return graph_convert(builder, graph_reshape(builder, numbers, shape->dims, shape->rank), shape->type);
 }
 
+/* Floats are made of as many random bits, read as an unsigned number. */
+static PrimitiveType numbers_type(PrimitiveType type) {
+  if (type_is_integral(type)) return type;
+  return type_is_float(type) ? type_unsigned_of(type) : TYPE_INVALID;
+}
+
 /* State: key, counter (Philox: the low half of the counter; the high half follows, or is the key again). */
 static HloInstruction *expand_bit_generator(GraphBuilder *builder) {
   const Shape *shape = builder->origin->shape, *bits = shape_is_tuple(shape) ? shape->tuple[1] : shape;
   HloInstruction *state = graph_operand(builder, 0);
-  if (!type_is_integral(bits->type) || state->shape->type != TYPE_U64 || state->shape->rank != 1 ||
-      state->shape->dims[0] < 2 || shape_is_dynamic(shape))
+  PrimitiveType type = numbers_type(bits->type);
+  if (type == TYPE_INVALID || state->shape->type != TYPE_U64 || state->shape->rank != 1 || state->shape->dims[0] < 2 ||
+      shape_is_dynamic(shape))
     return NULL;
   int64_t words = state->shape->dims[0], used;
   HloInstruction *key = state_word(builder, state, 0);
   HloInstruction *counter[] = {state_word(builder, state, 1), words >= 3 ? state_word(builder, state, 2) : key};
+  const Shape *drawn = shape_with_type(graph_shapes(builder), bits, type);
   bool is_philox = hlo_instruction_int(builder->origin, HLO_ATTR_RNG_ALGORITHM, 0) != RANDOM_ALGORITHM_THREE_FRY;
-  HloInstruction *numbers = is_philox ? philox_numbers(builder, key, counter, bits, &used)
-                                      : threefry_numbers(builder, key, counter[0], bits, &used);
+  HloInstruction *numbers = is_philox ? philox_numbers(builder, key, counter, drawn, &used)
+                                      : threefry_numbers(builder, key, counter[0], drawn, &used);
+  numbers = graph_convert(builder, numbers, bits->type);
   if (!shape_is_tuple(shape)) return numbers;
   HloInstruction *steps = graph_integer(builder, TYPE_U64, used, NULL), *parts[4];
   if (is_philox) {
