@@ -111,19 +111,12 @@ static Status widest_operand(const InferContext *context, const Shape **out_shap
   return STATUS_OK;
 }
 
+/* 'dimensions' says nothing: whatever stands there, the computation is applied to single elements, as in XLA. */
 Status infer_map(const InferContext *context, const Shape **out_shape) {
   int count = context->instruction->operand_count;
   RETURN_IF_ERROR(infer_check_arrays(context, 0, count));
   const Shape *shape = NULL;
   RETURN_IF_ERROR(widest_operand(context, &shape));
-  if (hlo_instruction_attr(context->instruction, HLO_ATTR_DIMENSIONS) != NULL) {
-    Int64List dimensions = hlo_instruction_ints(context->instruction, HLO_ATTR_DIMENSIONS);
-    bool fits = dimensions.count == shape->rank;
-    for (int i = 0; fits && i < shape->rank; i++) fits = dimensions.data[i] == i;
-    if (!fits)
-      return infer_attr_error(context, HLO_ATTR_DIMENSIONS, "needs 'dimensions' to be all of %s in order",
-                              infer_text(context, shape));
-  }
   const HloComputation *callee;
   RETURN_IF_ERROR(infer_callee(context, HLO_ATTR_TO_APPLY, &callee));
   RETURN_IF_ERROR(infer_check_callee(context, HLO_ATTR_TO_APPLY, callee, count));
