@@ -309,7 +309,26 @@ static Status check_size(Parser *parser, const Shape *shape, bool *out_wanted) {
                      "%.*s has %lld elements, more than the text behind can hold", SV_ARG(text), (long long)count);
 }
 
+/* Of an array of which only the first element is written. */
+#define MOST_UNWRITTEN_BYTES (INT64_C(1) << 28)
+
+/* XLA takes a single element for an array of any rank: it is the first one, the others are zero. */
+static Status parse_first_element(Parser *parser, const Shape *shape, Literal *literal) {
+  int64_t bytes = shape_byte_size(shape);
+  if (bytes == 0 || at(parser, TOKEN_LEFT_PAREN)) return parse_expected(parser, "'{' of an array");
+  if (bytes < 0 || bytes > MOST_UNWRITTEN_BYTES) {
+    StringView text = shape_text(parser->scratch, shape, false);
+    return parse_error(parser, here(parser), "parse-literal", "%.*s is too large for a constant", SV_ARG(text));
+  }
+  *literal = *literal_create(parser->arena, shape);
+  ArrayFill fill = {.shape = shape, .info = type_info(shape->type), .type = shape->type, .data = literal->data};
+  fill.stride = fill.info->storage_bytes;
+  set_limits(&fill);
+  return parse_element(parser, &fill);
+}
+
 static Status parse_array(Parser *parser, const Shape *shape, Literal *literal) {
+  if (shape->rank > 0 && !at(parser, TOKEN_LEFT_BRACE)) return parse_first_element(parser, shape, literal);
   uint64_t unwanted[2];
   ArrayFill fill = {.shape = shape, .info = type_info(shape->type), .type = shape->type, .data = (char *)unwanted};
   bool is_wanted;

@@ -13,11 +13,13 @@ static bool is_empty_token(const HloInstruction *token) {
   return true;
 }
 
-/* opt-barrier(x) → x: there is nobody left to keep from x.  domain(x) → x.  add-dependency(x, after-all()) → x */
+/* opt-barrier(x) → x: there is nobody left to keep from x.  domain(x) → x.  add-dependency(x, after-all()) → x.
+ * copy(tuple) → tuple: copies of arrays that aliasing asks for are inserted after this. */
 static HloInstruction *forwarded_value(const HloInstruction *instruction) {
   switch (instruction->opcode) {
     case HLO_OPT_BARRIER:
     case HLO_DOMAIN: return instruction->operands[0];
+    case HLO_COPY: return shape_is_tuple(instruction->shape) ? instruction->operands[0] : NULL;
     case HLO_ADD_DEPENDENCY: return is_empty_token(instruction->operands[1]) ? instruction->operands[0] : NULL;
     default: return NULL;
   }
@@ -42,5 +44,6 @@ static Status run_forward_elimination(HloPassContext *context, HloModule *module
   return STATUS_OK;
 }
 
-const HloPass hlo_forward_elimination_pass = {
-    "forward-elimination", "remove barriers, domains and dependencies on nothing", run_forward_elimination, false};
+const HloPass hlo_forward_elimination_pass = {"forward-elimination",
+                                              "remove barriers, domains, copies of tuples and dependencies on nothing",
+                                              run_forward_elimination, false};
