@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/driver.h"
+#include "codegen/entry_name.h"
 #include "codegen/oncore/emit/module_plans.h"
 
 enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
@@ -59,6 +60,18 @@ static Status check_ending(const Session *session, const char *output) {
   return STATUS_OK;
 }
 
+static Status check_entry_name(Session *session) {
+  if (!option_given(session, OPTION_ENTRY_NAME)) return STATUS_OK;
+  StringView name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, ""));
+  if (!entry_name_is_identifier(name))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--entry-name' needs a C identifier, not '%.*s'",
+                      SV_ARG(name));
+  if (!entry_name_is_free(name))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                      "'--entry-name': '%.*s' belongs to C, C++ or their libraries", SV_ARG(name));
+  return STATUS_OK;
+}
+
 static Status check_usage(Session *session, int64_t emit, const char *output) {
   const char *input = session->options->operands.data[0];
   if (emit == EMIT_NONE && option_given(session, OPTION_OUTPUT))
@@ -73,6 +86,7 @@ static Status check_usage(Session *session, int64_t emit, const char *output) {
                               {OPTION_HEADER, side_path(session, OPTION_HEADER, emit, output, ".h")},
                               {OPTION_MAP, side_path(session, OPTION_MAP, emit, output, ".map")}};
   RETURN_IF_ERROR(driver_check_files(session, defaults, sizeof defaults / sizeof defaults[0]));
+  RETURN_IF_ERROR(check_entry_name(session));
   return driver_check_cpu(session);
 }
 
@@ -101,6 +115,15 @@ static Status add_buffer_map(Session *session, const char *path) {
   return driver_add_output(session, path, sb_view(&text));
 }
 
+static void note_entry_name(Session *session) {
+  const CompiledObject *object = &session->object;
+  if (!object->has_changed_name) return;
+  diag_remark(session->diag, session->module->loc, "entry-name",
+              "the module's name '%.*s' is not free in C: its function is '%.*s'", SV_ARG(session->module->name),
+              SV_ARG(object->entry_name));
+  diag_note(session->diag, NO_LOC, "'--entry-name=NAME' gives it another name");
+}
+
 static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(driver_run_passes(session, true));
@@ -116,6 +139,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   if (emit == EMIT_NONE) return STATUS_OK;
   if (emit == EMIT_HLO) return add_hlo(session, output);
   RETURN_IF_ERROR(driver_generate(session, emits[emit].output));
+  note_entry_name(session);
   RETURN_IF_ERROR(driver_add_output(session, output, session->object.bytes));
   return driver_add_output(session, side_path(session, OPTION_HEADER, emit, output, ".h"), session->object.header);
 }

@@ -105,6 +105,15 @@ static void diagnostics_print_warnings_by_style(void **state) {
   assert_string_equal(printed((DiagnosticStyle){.warnings_are_errors = true}), "xlac: error: y\n");
 }
 
+static void diagnostics_print_remarks_as_notes(void **state) {
+  (void)state;
+  diag_remark(&diag, NO_LOC, "c-code", "%d", 1);
+  diag_note(&diag, NO_LOC, "more");
+  assert_int_equal(diag.error_count + diag.warning_count, 0);
+  assert_string_equal(printed((DiagnosticStyle){.warnings_are_errors = true}), "xlac: note: 1\nxlac: note: more\n");
+  assert_string_equal(printed((DiagnosticStyle){.hide_warnings = true}), "");
+}
+
 static void diagnostics_print_says_how_many_are_missing(void **state) {
   (void)state;
   diag.error_limit = 1;
@@ -121,6 +130,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(diagnostics_print_location_beyond_the_text, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_json_is_one_line_each, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_warnings_by_style, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(diagnostics_print_remarks_as_notes, set_up, tear_down),
       cmocka_unit_test_setup_teardown(diagnostics_print_says_how_many_are_missing, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

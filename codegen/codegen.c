@@ -1,11 +1,10 @@
 #include "codegen/codegen.h"
 
-#include <ctype.h>
-
 #include "base/checked_math.h"
 #include "codegen/call/call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
+#include "codegen/entry_name.h"
 #include "codegen/llvm/cpu_dispatch.h"
 #include "codegen/llvm/llvm_jit.h"
 #include "codegen/llvm/llvm_target.h"
@@ -14,17 +13,6 @@
 #include "codegen/oncore/emit/oncore_emitter.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "codegen/oncore/plan/plan_printer.h"
-
-StringView codegen_entry_name(Arena *arena, const HloModule *module) {
-  StringBuilder name;
-  sb_init(&name, arena);
-  if (module->name.size == 0 || isdigit((unsigned char)module->name.data[0])) sb_append_char(&name, '_');
-  for (size_t i = 0; i < module->name.size; i++) {
-    unsigned char c = (unsigned char)module->name.data[i];
-    sb_append_char(&name, isalnum(c) ? (char)c : '_');
-  }
-  return sb_view(&name);
-}
 
 typedef struct ModuleEmitter {
   const LlvmTarget *target;
@@ -88,8 +76,9 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
                        CompiledObject *out_object) {
   XLAC_CHECK(module->is_scheduled && options->assignment != NULL);
   *out_object = (CompiledObject){.entry_name = options->entry_name};
-  if (options->entry_name.size == 0) out_object->entry_name = codegen_entry_name(arena, module);
   out_object->targets = call_targets(arena, module);
+  if (options->entry_name.size == 0)
+    out_object->entry_name = entry_name_of_module(arena, module, &out_object->targets, &out_object->has_changed_name);
   LlvmTarget target;
   Status status = llvm_target_create(&options->target, diag, &target);
   if (status == STATUS_OK) {

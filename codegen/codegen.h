@@ -11,7 +11,8 @@
 #include "runtime/abi.h"
 
 typedef struct CodegenOptions {
-  StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name */
+  StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name
+                            (codegen/entry_name.h) */
   LlvmOptions target;
   LlvmOutput output;
   const BufferAssignment *assignment;
@@ -22,6 +23,7 @@ typedef struct CodegenOptions {
 typedef struct CompiledObject {
   StringView bytes;      /* what |output| asked for */
   StringView entry_name; /* the C symbol used */
+  bool has_changed_name; /* it is the module's name, but for more than characters (codegen/entry_name.h) */
   StringView header;     /* C header declaring entry and descriptor */
   CallTargets targets;   /* what has to be linked besides */
   int64_t kernel_count, distinct_kernel_count;
@@ -31,9 +33,6 @@ typedef struct CompiledObject {
  * with a located diagnostic (code "unsupported-…").  The result lives in |arena|. */
 MUST_USE Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                                 CompiledObject *out_object);
-
-/* The module's name as a C identifier. */
-StringView codegen_entry_name(Arena *arena, const HloModule *module);
 
 /* All kernels of the module as text (codegen/kernel), for --dump-kernels and tests. */
 MUST_USE Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out);

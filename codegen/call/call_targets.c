@@ -71,15 +71,19 @@ CallTargets call_targets(Arena *arena, const HloModule *module) {
   return (CallTargets){targets.count, targets.data};
 }
 
+bool call_target_is_entry(StringView symbol, StringView entry_name) {
+  if (!sv_starts_with(symbol, entry_name)) return false;
+  StringView rest = sv_sub(symbol, entry_name.size, symbol.size);
+  return rest.size == 0 || sv_equal_cstring(rest, "_descriptor");
+}
+
 static bool is_reserved(StringView symbol, StringView entry_name) {
   static const char *const prefixes[] = {"llvm.", "xlac."};
   for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
     if (sv_starts_with(symbol, sv_from_cstring(prefixes[i]))) return true;
   }
   if (symbol.size == 0 || memchr(symbol.data, '\0', symbol.size) != NULL || symbol.data[0] == '\1') return true;
-  if (!sv_starts_with(symbol, entry_name)) return false;
-  StringView rest = sv_sub(symbol, entry_name.size, symbol.size);
-  return rest.size == 0 || sv_equal_cstring(rest, "_descriptor");
+  return call_target_is_entry(symbol, entry_name);
 }
 
 /* --- support --- */

@@ -18,4 +18,7 @@ typedef struct CallTargets {
 /* The targets of the custom calls of a module that went through the passes, in order, each once. */
 CallTargets call_targets(Arena *arena, const HloModule *module);
 
+/* Whether |symbol| is what an object with the entry |entry_name| defines: the function or its descriptor. */
+bool call_target_is_entry(StringView symbol, StringView entry_name);
+
 #endif

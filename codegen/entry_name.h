@@ -1,0 +1,25 @@
+/* The C name of a compiled module's function: an identifier that a header can declare in C and C++, and that stands in
+ * nobody's way when it is linked.
+ *
+ * Not free are the words of C and C++, identifiers that C reserves ("_…", "…_t"), names of the C libraries and of the
+ * macros in their headers, 'main', and what runtime/abi.h declares.  A function with the name of one of the C libraries
+ * would be called in its place, by the object itself as well. */
+#ifndef XLAC_CODEGEN_ENTRY_NAME_H
+#define XLAC_CODEGEN_ENTRY_NAME_H
+
+#include "codegen/call/call_targets.h"
+
+#define ENTRY_NAME_PREFIX "hlo_"
+
+bool entry_name_is_identifier(StringView name);
+
+/* Of an identifier. */
+bool entry_name_is_free(StringView name);
+
+/* The module's name with '_' for what no identifier has, after the prefix (or, where it ends in "_t", before another
+ * '_') where it is not free, or one of |targets| is called like the function or its descriptor; |out_is_changed| says
+ * so.  In |arena|. */
+StringView entry_name_of_module(Arena *arena, const HloModule *module, const CallTargets *targets,
+                                bool *out_is_changed);
+
+#endif
