@@ -143,12 +143,17 @@ static void tabulate_peak_buffers(Session *session) {
   diag_note(session->diag, NO_LOC, "the largest buffers alive at the peak:\n%.*s", SV_ARG(sb_view(&table)));
 }
 
+HloCallbacks driver_callbacks(const Session *session) {
+  return (HloCallbacks)option_integer(session, OPTION_CALLBACKS, HLO_CALLBACKS_REFUSE);
+}
+
 Status driver_run_passes(Session *session, bool standard) {
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                                  .fast_math = option_given(session, OPTION_FAST_MATH),
                                  .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0),
                                  .keeps_text_order = option_integer(session, OPTION_SCHEDULE, 0) == SCHEDULE_KEEP,
+                                 .callbacks = driver_callbacks(session),
                                  .runs_tiles = session->machine == NULL,
                                  .runs_lines = session->machine == NULL};
   if (session->machine) pass_options.sort_bytes = machine_buffer_usable(session->machine);
@@ -161,6 +166,9 @@ Status driver_run_passes(Session *session, bool standard) {
     RETURN_IF_ERROR(hlo_pipeline_from_names(session->arena, names, session->diag, &session->pipeline));
   } else if (standard) {
     session->pipeline = hlo_standard_pipeline(session->arena, &pass_options);
+  } else if (pass_options.callbacks == HLO_CALLBACKS_IGNORE) {
+    session->pipeline = hlo_pass_pipeline_create(session->arena, "callbacks");
+    hlo_pass_pipeline_add(session->pipeline, &hlo_callback_expander_pass);
   } else {
     return STATUS_OK;
   }

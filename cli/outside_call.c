@@ -40,7 +40,7 @@ static HloModule *module_of(OutsideCalls *calls, const HloInstruction *instructi
 static Status compile(OutsideCalls *calls, const HloInstruction *instruction, CodegenJit **out_jit) {
   Session *session = calls->session;
   HloModule *module = module_of(calls, instruction);
-  HloPipelineOptions options = {0};
+  HloPipelineOptions options = {.pass_options = {.callbacks = driver_callbacks(session)}};
   bool changed;
   HloPassPipeline *pipeline = hlo_standard_pipeline(session->arena, &options.pass_options);
   RETURN_IF_ERROR(hlo_pass_pipeline_run(pipeline, module, &options, session->diag, &changed));

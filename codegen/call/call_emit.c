@@ -1,5 +1,6 @@
 /* Calls: a function around each, which hands over what its version of the interface wants. */
 #include "codegen/call/call_internal.h"
+#include "hlo/ir/custom_call.h"
 #include "runtime/ffi.h"
 
 /* --- pieces of code --- */
@@ -131,6 +132,15 @@ static Status emit_untyped(const CallCode *code) {
   return STATUS_OK;
 }
 
+/* --- calls that fail --- */
+
+static void emit_trap(const CallCode *code) {
+  StringView target = call_target(code->call);
+  target = sv_sub(target, sizeof CUSTOM_CALL_TRAP_PREFIX - 1, target.size);
+  LLVMValueRef message = call_text(code, SV("it calls back into Python, which is not there (--callbacks=trap)"));
+  LLVMBuildRet(code->builder, call_failure(code, target, message));
+}
+
 /* --- the function --- */
 
 static void add_leaves(CallCode *code, const Shape *shape) {
@@ -179,6 +189,10 @@ static Status check_call(const CallCode *code) {
 }
 
 static Status emit_body(const CallCode *code) {
+  if (custom_call_is_trap(code->call)) {
+    emit_trap(code);
+    return STATUS_OK;
+  }
   if (call_is_transfer(code->call->opcode)) return call_emit_transfer(code);
   return call_version(code->call) == CUSTOM_CALL_API_VERSION_TYPED_FFI ? emit_typed(code) : emit_untyped(code);
 }

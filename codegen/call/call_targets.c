@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "codegen/call/call_internal.h"
+#include "hlo/ir/custom_call.h"
 #include "runtime/abi.h"
 #include "runtime/ffi.h"
 
@@ -61,7 +62,7 @@ CallTargets call_targets(Arena *arena, const HloModule *module) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) {
-      if (list->data[i]->opcode != HLO_CUSTOM_CALL) continue;
+      if (list->data[i]->opcode != HLO_CUSTOM_CALL || custom_call_is_trap(list->data[i])) continue;
       StringView symbol = call_target(list->data[i]);
       if (string_map_get(&seen, symbol) != NULL) continue;
       string_map_set(&seen, symbol, list->data[i]);
@@ -126,6 +127,7 @@ static CallNeeds needs_of(const HloModule *module) {
       if (list->data[i]->opcode != HLO_CUSTOM_CALL) continue;
       CustomCallApiVersion version = call_version(list->data[i]);
       needs.failure = true;
+      if (custom_call_is_trap(list->data[i])) continue;
       needs.typed_call |= version == CUSTOM_CALL_API_VERSION_TYPED_FFI;
       needs.call_status |= version == CUSTOM_CALL_API_VERSION_STATUS_RETURNING ||
                            version == CUSTOM_CALL_API_VERSION_STATUS_RETURNING_UNIFIED;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hlo/ir/call_attributes.h"
+#include "hlo/ir/hlo_module.h"
 
 /* Of GSPMD, Shardy ("xla.sdy.") and others; a border is where a manual region begins or ends. */
 static const struct Marker {
@@ -55,6 +56,32 @@ MarkerValue custom_call_marker_value(const HloInstruction *call) {
 static bool is_call_of(const HloInstruction *instruction, StringView target) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
   return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL && sv_equal(attr->value.text, target);
+}
+
+/* Of JAX since 0.4.36, and before. */
+static const char *const callbacks[] = {
+    "xla_ffi_python_cpu_callback", "xla_ffi_partitioned_python_cpu_callback",
+    "xla_ffi_python_gpu_callback", "xla_ffi_partitioned_python_gpu_callback",
+    "xla_python_cpu_callback",     "xla_python_gpu_callback",
+};
+
+bool custom_call_is_callback(const HloInstruction *instruction) {
+  for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++) {
+    if (is_call_of(instruction, sv_from_cstring(callbacks[i]))) return true;
+  }
+  return false;
+}
+
+void custom_call_make_trap(HloInstruction *call) {
+  HloAttr target = *hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
+  target.value.text = sv_printf(call->parent->module->arena, CUSTOM_CALL_TRAP_PREFIX "%.*s", SV_ARG(target.value.text));
+  hlo_instruction_set_attr(call, &target);
+}
+
+bool custom_call_is_trap(const HloInstruction *instruction) {
+  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  return instruction->opcode == HLO_CUSTOM_CALL && attr != NULL &&
+         sv_starts_with(attr->value.text, SV(CUSTOM_CALL_TRAP_PREFIX));
 }
 
 static bool is_size(const Shape *shape) {

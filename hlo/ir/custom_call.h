@@ -17,6 +17,15 @@ typedef enum MarkerValue {
 } MarkerValue;
 MarkerValue custom_call_marker_value(const HloInstruction *call);
 
+/* A call of a function in the Python process that made the module (jax.pure_callback, jax.debug.print and the like). */
+bool custom_call_is_callback(const HloInstruction *instruction);
+
+/* Calls that fail when they are reached, whatever their version: the target is the prefix, then the one that would have
+ * been called. */
+#define CUSTOM_CALL_TRAP_PREFIX "xlac.trap:"
+void custom_call_make_trap(HloInstruction *call);
+bool custom_call_is_trap(const HloInstruction *instruction);
+
 /* XLA's own calls around computations on arrays whose size is set at run time: "SliceToDynamic" of (array, the size of
  * each dimension) is the array with those sizes, "PadToStatic" of an array is (array, the size of each dimension).  Of
  * operands and results as they have to be. */

@@ -14,6 +14,14 @@ typedef struct HloDecisionObserver {
                   bool taken, const char *reason);
 } HloDecisionObserver;
 
+/* What becomes of calls back into Python (passes/expand/callback_expander.c). */
+typedef enum HloCallbacks {
+  HLO_CALLBACKS_REFUSE,
+  HLO_CALLBACKS_IGNORE, /* left out where nothing needs their results, else refused */
+  HLO_CALLBACKS_TRAP,   /* they fail when they are reached */
+  HLO_CALLBACKS_CALL    /* they call what has their name */
+} HloCallbacks;
+
 typedef struct HloPassOptions {
   int opt_level;         /* -O0 … -O3 */
   bool fast_math;        /* floats may be rewritten as if they were real numbers (docs/passes.md) */
@@ -22,6 +30,7 @@ typedef struct HloPassOptions {
   bool runs_tiles;       /* code generation takes Kernels of tiles (not for machines with a Buffer) */
   bool runs_lines;       /* ... and of whole lines with what they read and make, and transforms of them */
   int64_t sort_bytes;    /* what a line to sort and the result may take (a Buffer's); 0: any number */
+  HloCallbacks callbacks;
   const HloDecisionObserver *decisions; /* may be NULL */
 } HloPassOptions;
 

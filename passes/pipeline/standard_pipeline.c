@@ -46,6 +46,9 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     hlo_pass_pipeline_add_optional(simplify, &hlo_dce_pass);
   }
 
+  /* Branches that are never taken are gone now, and what they call. */
+  hlo_pass_pipeline_add(pipeline, &hlo_callback_expander_pass);
+
   /* Computations from which branches and loops could not be taken run in loops, as often as they are applied. */
   hlo_pass_pipeline_add(pipeline, &hlo_applied_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_flatten_call_graph_pass);
