@@ -22,14 +22,24 @@ struct OutsideCalls {
   ARRAY(CodegenJit *) loaded;
 };
 
-/* ENTRY { operands as parameters; ROOT instruction } */
+/* Sizes and letters of untyped calls are constants, which passes want to see. */
+static bool is_constant(const HloInstruction *operand) {
+  return operand->opcode == HLO_CONSTANT && shape_is_scalar(operand->shape);
+}
+
+/* ENTRY { operands as parameters, or constants; ROOT instruction } */
 static HloModule *module_of(OutsideCalls *calls, const HloInstruction *instruction) {
   Arena *arena = calls->session->arena;
   HloModule *module = hlo_module_create(arena, calls->session->shapes, SV("call"));
   HloComputation *entry = hlo_module_add_computation(module, SV("main"));
   HloInstruction **operands = ARENA_NEW_ARRAY(arena, HloInstruction *, instruction->operand_count);
-  for (int i = 0; i < instruction->operand_count; i++)
-    operands[i] = hlo_computation_add_parameter(entry, i, instruction->operands[i]->shape, SV("operand."));
+  int64_t parameters = 0;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    const HloInstruction *operand = instruction->operands[i];
+    operands[i] = is_constant(operand)
+                      ? hlo_computation_add_clone(entry, operand, operand->shape, NULL, 0)
+                      : hlo_computation_add_parameter(entry, parameters++, operand->shape, SV("operand."));
+  }
   module->entry = entry;
   hlo_computation_set_root(
       entry, hlo_computation_add_clone(entry, instruction, instruction->shape, operands, instruction->operand_count));
@@ -79,8 +89,10 @@ static Status execute(void *self, const HloInstruction *instruction, const Liter
   RETURN_IF_ERROR(find_call(self, instruction, &call));
   const XlacDescriptor *descriptor = codegen_jit_descriptor(call->jit);
   int64_t next = 0;
-  for (int i = 0; i < instruction->operand_count; i++)
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (is_constant(instruction->operands[i])) continue;
     literal_leaves_store(operands[i], descriptor->parameters, call->run->arguments, &next);
+  }
   RETURN_IF_ERROR(runner_execute(call->run, diag, NULL));
   next = 0;
   literal_leaves_load(result, descriptor->results, call->run->results, &next);
