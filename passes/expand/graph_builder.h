@@ -86,6 +86,10 @@ typedef void GraphLoopBody(GraphBuilder *inside, void *context, HloInstruction *
 void graph_loop(GraphBuilder *builder, int64_t trips, HloInstruction *const *inits, int count, GraphLoopBody *body,
                 void *context, HloInstruction **out_values);
 
+/* The same while the last of the values, a pred[], is true as well. */
+void graph_loop_while(GraphBuilder *builder, int64_t trips, HloInstruction *const *inits, int count,
+                      GraphLoopBody *body, void *context, HloInstruction **out_values);
+
 /* --- passes made of rules --- */
 
 /* What stands for |builder->origin|, up to its layout; NULL: it stays as it is. */

@@ -1,3 +1,6 @@
+#include <stdio.h>
+#include <string.h>
+
 #include "hlo/ir/custom_call.h"
 #include "passes/expand/linear_algebra_internal.h"
 
@@ -200,6 +203,40 @@ static HloInstruction *expand_reflectors(GraphBuilder *builder) {
   return of_matrices(builder, multiply_reflectors(builder, vectors, taus), call->shape);
 }
 
+/* XLA's builder says "lower,sorted,sweeps,tolerance". */
+static bool read_eigen_rule(const HloInstruction *call, EigenRule *out_rule) {
+  const HloAttr *config = hlo_instruction_attr(call, HLO_ATTR_BACKEND_CONFIG);
+  if (config == NULL || config->value.text.size > 100) return false;
+  char text[101] = {0}, end;
+  memcpy(text, config->value.text.data, config->value.text.size);
+  int is_lower, is_sorted, sweeps;
+  if (sscanf(text, "%d,%d,%d,%lf%c", &is_lower, &is_sorted, &sweeps, &out_rule->tolerance, &end) != 4) return false;
+  out_rule->is_lower = is_lower != 0;
+  out_rule->is_sorted = is_sorted != 0;
+  out_rule->sweeps = sweeps;
+  return sweeps >= 0 && out_rule->tolerance >= 0;
+}
+
+/* (vectors, values) of each Hermitian matrix. */
+static HloInstruction *expand_eigh(GraphBuilder *builder) {
+  const HloInstruction *call = builder->origin;
+  const Shape *shape = call->shape;
+  EigenRule rule;
+  if (call->operand_count != 1 || !is_expandable(call->operands[0]->shape) || !shape_is_tuple(shape) ||
+      shape->tuple_size != 2 || !shape_compatible(shape->tuple[0], call->operands[0]->shape) ||
+      !read_eigen_rule(call, &rule))
+    return NULL;
+  const Shape *a = call->operands[0]->shape;
+  if (a->dims[a->rank - 1] != a->dims[a->rank - 2] || !shape_is_array(shape->tuple[1]) ||
+      shape_element_count(shape->tuple[1]) != shape_element_count(a) / a->dims[a->rank - 1])
+    return NULL;
+  HloInstruction *values,
+      *vectors = find_eigenvectors(builder, as_matrices(builder, graph_operand(builder, 0)), &rule, &values);
+  HloInstruction *results[] = {of_matrices(builder, vectors, shape->tuple[0]),
+                               of_matrices(builder, values, shape->tuple[1])};
+  return graph_tuple(builder, results, 2);
+}
+
 static HloInstruction *expand_custom_call(GraphBuilder *builder) {
   const HloAttr *target = hlo_instruction_attr(builder->origin, HLO_ATTR_CUSTOM_CALL_TARGET);
   if (target == NULL) return NULL;
@@ -207,6 +244,7 @@ static HloInstruction *expand_custom_call(GraphBuilder *builder) {
   if (custom_call_is_lapack(target->value.text, SV("trsm"))) return expand_trsm(builder);
   if (sv_equal_cstring(target->value.text, "cpu_csr_sparse_dense_ffi")) return expand_sparse_product(builder);
   if (sv_equal_cstring(target->value.text, "Qr")) return expand_qr(builder);
+  if (sv_equal_cstring(target->value.text, "Eigh")) return expand_eigh(builder);
   if (sv_equal_cstring(target->value.text, "ProductOfElementaryHouseholderReflectors"))
     return expand_reflectors(builder);
   return NULL;

@@ -30,6 +30,17 @@ HloInstruction *factorise_qr(GraphBuilder *builder, HloInstruction *a, HloInstru
 /* The first columns of the product of such reflectors, as many as |vectors| has; |taus| is [batch, 1, count]. */
 HloInstruction *multiply_reflectors(GraphBuilder *builder, HloInstruction *vectors, HloInstruction *taus);
 
+typedef struct EigenRule {
+  bool is_lower;    /* the triangle that counts, with the diagonal's real part; else the upper one */
+  bool is_sorted;   /* eigenvalues ascend; else they come in any order */
+  int64_t sweeps;   /* at most */
+  double tolerance; /* of the norm of what is beside the diagonal, as a share of the whole matrix's */
+} EigenRule;
+
+/* The eigenvectors of Hermitian matrices [batch, n, n] as columns, of length 1; |out_values| [batch, n], real. */
+HloInstruction *find_eigenvectors(GraphBuilder *builder, HloInstruction *a, const EigenRule *rule,
+                                  HloInstruction **out_values);
+
 /* A sparse matrix by rows: row r has the elements from starts[r] to starts[r + 1], each in its column; those behind the
  * last row's end do not count. */
 typedef struct SparseRows {
