@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -71,6 +72,8 @@ static bool is_lapack(StringView symbol) {
 /* Our own library of LAPACK's routines, beside the program or where it is installed; NULL when it is nowhere. */
 static void *lapack_library(Session *session) {
   static const char *const places[] = {"libxlac_lapack.so", "../lib/libxlac_lapack.so"};
+  /* OpenBLAS starts as many threads as there are processors when it is loaded; the library uses none of them. */
+  setenv("OPENBLAS_NUM_THREADS", "1", true);
   char program[PATH_MAX];
   ssize_t size = readlink("/proc/self/exe", program, sizeof program);
   while (size > 0 && program[size - 1] != '/') size--;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/lapack/blas_threads.h"
+
 static void fail(LapackCall *call, const char *message) {
   XLA_FFI_Error_Create_Args args = {sizeof args, NULL, message, XLA_FFI_Error_Code_INVALID_ARGUMENT};
   if (call->error == NULL) call->error = call->frame->api->XLA_FFI_Error_Create(&args);
@@ -12,12 +14,14 @@ static void fail(LapackCall *call, const char *message) {
 
 LapackCall lapack_begin(XLA_FFI_CallFrame *frame, int64_t operands, int64_t results) {
   LapackCall call = {.frame = frame};
+  blas_threads_begin();
   if (frame->args.size != operands || frame->rets.size != results)
     fail(&call, "the routine has other numbers of operands and results");
   return call;
 }
 
 XLA_FFI_Error *lapack_end(LapackCall *call) {
+  blas_threads_end();
   for (int i = 0; i < call->work_count; i++) free(call->work[i]);
   return call->error;
 }
