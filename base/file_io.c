@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/temporary.h"
 
 static bool is_standard_stream(const char *path) {
   return strcmp(path, "-") == 0;
@@ -66,16 +67,16 @@ Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out
   return status;
 }
 
-/* One output.  A regular file is replaced by its temporary; streams, devices and pipes are written in place at commit.
- */
+/* One output.  A regular file is replaced by its temporary; streams, devices and pipes are written in place. */
 typedef struct OutputFile {
-  const char *path;      /* as the user gave it */
-  const char *target;    /* what it stands for, after symbolic links; NULL: |stream| */
-  int stream;            /* STDOUT_FILENO or STDERR_FILENO, where target is NULL */
-  const char *temporary; /* NULL: written in place */
-  const char *backup;    /* the old file while commit is under way, NULL: none */
-  StringView content;    /* of those written in place */
-  bool existed, renamed;
+  const char *path;     /* as the user gave it */
+  const char *target;   /* what it stands for, after symbolic links; NULL: |stream| */
+  int stream;           /* STDOUT_FILENO or STDERR_FILENO, where target is NULL */
+  StringView content;   /* until commit */
+  Temporary *temporary; /* while commit is under way and before the rename, else NULL */
+  Temporary *backup;    /* the old file while commit is under way, NULL: none */
+  mode_t permissions;   /* of those that existed */
+  bool in_place, existed, renamed;
 } OutputFile;
 
 struct OutputFiles {
@@ -112,27 +113,6 @@ static int folder_size(const char *path) {
 static char *side_name(OutputFiles *files, const char *target, const char *kind, int64_t attempt) {
   return arena_printf(files->arena, "%.*s.xlac-%ld-%lld.%s", folder_size(target), target, (long)getpid(),
                       (long long)attempt, kind);
-}
-
-enum { NAME_ATTEMPTS = 10000 };
-
-/* Creates the temporary of |file| with the permissions of |old| (NULL: new file) and fills it; false with errno. */
-static bool write_temporary(OutputFiles *files, OutputFile *file, const struct stat *old, StringView content) {
-  int descriptor = -1;
-  for (int64_t attempt = 0; descriptor < 0; attempt++) {
-    file->temporary = side_name(files, file->target, "tmp", attempt);
-    descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor < 0 && (errno != EEXIST || attempt >= NAME_ATTEMPTS)) return false;
-  }
-  bool done = write_all(descriptor, content) && (old == NULL || fchmod(descriptor, old->st_mode & 0777) == 0);
-  int write_errno = errno;
-  if (close(descriptor) != 0 && done) {
-    done = false;
-    write_errno = errno;
-  }
-  if (!done) unlink(file->temporary);
-  errno = write_errno;
-  return done;
 }
 
 /* What |path| stands for after symbolic links; what the last of them names need not exist.  NULL with errno. */
@@ -194,14 +174,19 @@ bool file_is_same(Arena *scratch, const char *a, const char *b) {
 static bool is_taken(const OutputFiles *files, const char *target) {
   for (int64_t i = 0; i < files->list.count; i++) {
     const OutputFile *other = &files->list.data[i];
-    if (other->temporary != NULL && file_is_same(files->arena, other->target, target)) return true;
+    if (!other->in_place && file_is_same(files->arena, other->target, target)) return true;
   }
   return false;
 }
 
-/* Fills the place of |file|, where there is |old| now (NULL: nothing), and whether that is replaced; false with errno.
- */
-static bool find_place(OutputFiles *files, OutputFile *file, const struct stat *old, bool *out_replaces) {
+/* Whether a file can be made in the folder of |target|; false with errno. */
+static bool has_folder(Arena *arena, const char *target) {
+  int size = folder_size(target);
+  return access(size > 0 ? arena_printf(arena, "%.*s", size, target) : ".", W_OK) == 0;
+}
+
+/* Fills the place of |file|, where there is |old| now (NULL: nothing); false with errno. */
+static bool find_place(OutputFiles *files, OutputFile *file, const struct stat *old) {
   if (old != NULL && S_ISDIR(old->st_mode)) {
     errno = EISDIR;
     return false;
@@ -209,33 +194,50 @@ static bool find_place(OutputFiles *files, OutputFile *file, const struct stat *
   if (old != NULL && access(file->path, W_OK) != 0) return false;
   bool is_device = old != NULL && !S_ISREG(old->st_mode);
   file->stream = old != NULL && !is_device ? stream_of(old) : 0;
-  *out_replaces = !is_device && file->stream == 0;
+  file->in_place = is_device || file->stream != 0;
   if (file->stream != 0) return true;
   file->target = is_device ? file->path : follow_links(files->arena, file->path);
-  return file->target != NULL;
+  return file->target != NULL && (is_device || has_folder(files->arena, file->target));
 }
 
 /* |file| is no standard stream by its name. */
 static Status add_path(OutputFiles *files, OutputFile *file, DiagSink *diag) {
   struct stat status;
   file->existed = stat(file->path, &status) == 0;
-  const struct stat *old = file->existed ? &status : NULL;
-  bool replaces;
-  if (!find_place(files, file, old, &replaces)) return write_error(diag, file->path);
-  if (!replaces) return STATUS_OK;
-  if (is_taken(files, file->target))
+  if (file->existed) file->permissions = status.st_mode & 0777;
+  if (!find_place(files, file, file->existed ? &status : NULL)) return write_error(diag, file->path);
+  if (!file->in_place && is_taken(files, file->target))
     return diag_error(diag, STATUS_INVALID, NO_LOC, "io-same-output", "two outputs would go to '%s'", file->path);
-  return write_temporary(files, file, old, file->content) ? STATUS_OK : write_error(diag, file->path);
+  return STATUS_OK;
 }
 
 Status output_files_add(OutputFiles *files, const char *path, StringView content, DiagSink *diag) {
-  OutputFile file = {.path = arena_copy_string(files->arena, path, strlen(path)), .content = content};
+  OutputFile file = {.path = arena_copy_string(files->arena, path, strlen(path)), .content = content, .in_place = true};
   if (is_standard_stream(path))
     file.stream = STDOUT_FILENO;
   else
     RETURN_IF_ERROR(add_path(files, &file, diag));
   array_push(&files->list, files->arena, file);
   return STATUS_OK;
+}
+
+/* --- commit --- */
+
+enum { NAME_ATTEMPTS = 10000 };
+
+/* Creates the temporary of |file| and fills it; false with errno. */
+static bool write_temporary(OutputFiles *files, OutputFile *file) {
+  int descriptor = -1;
+  for (int64_t attempt = 0; file->temporary == NULL; attempt++) {
+    const char *name = side_name(files, file->target, "tmp", attempt);
+    file->temporary = temporary_create_file(files->arena, name, &descriptor);
+    if (file->temporary == NULL && (errno != EEXIST || attempt >= NAME_ATTEMPTS)) return false;
+  }
+  bool done = write_all(descriptor, file->content) && (!file->existed || fchmod(descriptor, file->permissions) == 0);
+  int write_errno = errno;
+  if (close(descriptor) != 0 && done) return false;
+  errno = write_errno;
+  return done;
 }
 
 static bool write_in_place(const OutputFile *file) {
@@ -251,63 +253,78 @@ static bool write_in_place(const OutputFile *file) {
 
 /* Keeps the old file under a second name until all renames are done.  A file system without hard links has none. */
 static void make_backup(OutputFiles *files, OutputFile *file) {
-  for (int64_t attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+  if (!file->existed) return;
+  for (int64_t attempt = 0; attempt < NAME_ATTEMPTS && file->backup == NULL; attempt++) {
     const char *name = side_name(files, file->target, "old", attempt);
-    if (link(file->target, name) == 0) {
-      file->backup = name;
-      return;
-    }
-    if (errno != EEXIST) return;
+    file->backup = temporary_create_link(files->arena, file->target, name);
+    if (file->backup == NULL && errno != EEXIST) return;
   }
 }
 
-static bool rename_to_target(OutputFiles *files, OutputFile *file) {
-  make_backup(files, file);
-  file->renamed = rename(file->temporary, file->target) == 0;
-  return file->renamed;
-}
-
 /* Puts back what stood at the target of |file| before. */
-static void undo_rename(const OutputFile *file) {
+static void undo_rename(OutputFile *file) {
   if (file->backup != NULL) {
-    rename(file->backup, file->target);
+    if (temporary_keep(file->backup, file->target)) file->backup = NULL;
   } else if (!file->existed) {
     unlink(file->target);
   }
 }
 
-Status output_files_commit(OutputFiles *files, DiagSink *diag) {
-  Status status = STATUS_OK;
+/* All or none; the output that could not be renamed, with errno, or NULL.  Neither a signal nor a lack of memory comes
+ * in between: nothing is allocated here. */
+static const OutputFile *rename_all(OutputFiles *files) {
+  OutputFile *failed = NULL;
+  sigset_t before;
+  temporary_hold_signals(&before);
+  int64_t count = files->list.count, done = 0;
+  for (; done < count && failed == NULL; done++) {
+    OutputFile *file = &files->list.data[done];
+    if (file->in_place) continue;
+    file->renamed = temporary_keep(file->temporary, file->target);
+    if (file->renamed)
+      file->temporary = NULL;
+    else
+      failed = file;
+  }
+  int rename_errno = errno;
+  while (failed != NULL && done-- > 0) {
+    if (files->list.data[done].renamed) undo_rename(&files->list.data[done]);
+  }
+  temporary_release_signals(&before);
+  errno = rename_errno;
+  return failed;
+}
+
+/* Everything that may fail or wait, so that renames are all that is left; the output that failed, with errno, or NULL.
+ * Streams last: they cannot be taken back. */
+static const OutputFile *write_contents(OutputFiles *files) {
   int64_t count = files->list.count;
-  /* Streams first: they cannot be taken back, renames can. */
-  for (int64_t i = 0; i < count && status == STATUS_OK; i++) {
-    const OutputFile *file = &files->list.data[i];
-    if (file->temporary == NULL && !write_in_place(file)) status = write_error(diag, file->path);
-  }
-  for (int64_t i = 0; i < count && status == STATUS_OK; i++) {
+  for (int64_t i = 0; i < count; i++) {
     OutputFile *file = &files->list.data[i];
-    if (file->temporary != NULL && !rename_to_target(files, file)) status = write_error(diag, file->path);
-  }
-  if (status != STATUS_OK) {
-    output_files_abort(files);
-    return status;
+    if (!file->in_place && !write_temporary(files, file)) return file;
   }
   for (int64_t i = 0; i < count; i++) {
-    if (files->list.data[i].backup != NULL) unlink(files->list.data[i].backup);
+    if (!files->list.data[i].in_place) make_backup(files, &files->list.data[i]);
   }
-  files->list.count = 0;
-  return STATUS_OK;
+  for (int64_t i = 0; i < count; i++) {
+    if (files->list.data[i].in_place && !write_in_place(&files->list.data[i])) return &files->list.data[i];
+  }
+  return NULL;
+}
+
+Status output_files_commit(OutputFiles *files, DiagSink *diag) {
+  const OutputFile *failed = write_contents(files);
+  if (failed == NULL) failed = rename_all(files);
+  int error = errno;
+  output_files_abort(files);
+  errno = error;
+  return failed == NULL ? STATUS_OK : write_error(diag, failed->path);
 }
 
 void output_files_abort(OutputFiles *files) {
   for (int64_t i = files->list.count; i-- > 0;) {
-    const OutputFile *file = &files->list.data[i];
-    if (file->renamed) {
-      undo_rename(file);
-    } else if (file->temporary != NULL) {
-      unlink(file->temporary);
-      if (file->backup != NULL) unlink(file->backup);
-    }
+    temporary_delete(files->list.data[i].temporary);
+    temporary_delete(files->list.data[i].backup);
   }
   files->list.count = 0;
 }

@@ -12,16 +12,17 @@ MUST_USE Status file_read(Arena *arena, const char *path, DiagSink *diag, String
  * Streams, devices, pipes and folders are the same as nothing. */
 bool file_is_same(Arena *scratch, const char *a, const char *b);
 
-/* Several outputs that appear together: each is written to a temporary name beside its target, and commit renames them
- * all. Until commit no target is left or changed; abort removes the temporaries.  "-" is standard output, written at
- * commit, and so are devices, pipes and files that standard output or standard error go to; their content has to live
- * until then.  A symbolic link stays one, and what it names is written, whether it exists or not.  Two outputs to one
+/* Several outputs that appear together, at commit: each is written to a temporary name beside its target
+ * (base/temporary.h), then all are renamed.  Before, no file is touched.  "-" is standard output, written in place at
+ * commit, and so are devices, pipes and files that standard output or standard error go to.  Contents have to live
+ * until commit.  A symbolic link stays one, and what it names is written, whether it exists or not.  Two outputs to one
  * file are STATUS_INVALID. */
 typedef struct OutputFiles OutputFiles;
 
 OutputFiles *output_files_create(Arena *arena);
 MUST_USE Status output_files_add(OutputFiles *files, const char *path, StringView content, DiagSink *diag);
 MUST_USE Status output_files_commit(OutputFiles *files, DiagSink *diag);
+/* Forgets them, without a trace. */
 void output_files_abort(OutputFiles *files);
 
 #endif

@@ -9,4 +9,8 @@
  * ends with anything but 0, a signal included. */
 MUST_USE Status process_run(const char *const *arguments, DiagSink *diag);
 
+/* Sends the signal |number| to the program that process_run waits for, if there is one, and waits for its end, a second
+ * at most; then it is killed.  Safe in a signal handler of the thread that waits; the process ends afterwards. */
+void process_end_running(int number);
+
 #endif

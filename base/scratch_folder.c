@@ -1,8 +1,6 @@
 #include "base/scratch_folder.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,22 +10,18 @@
 Status scratch_folder_create(Arena *arena, DiagSink *diag, ScratchFolder *out_folder) {
   const char *parent = getenv("TMPDIR");
   if (!parent || parent[0] == '\0') parent = "/tmp";
-  char *path = arena_printf(arena, "%s/xlac-XXXXXX", parent);
-  *out_folder = (ScratchFolder){arena, path};
-  if (mkdtemp(path)) return STATUS_OK;
+  *out_folder = (ScratchFolder){.arena = arena};
+  out_folder->folder = temporary_create_folder(arena, arena_printf(arena, "%s/xlac-XXXXXX", parent));
+  if (out_folder->folder != NULL) {
+    out_folder->path = out_folder->folder->path;
+    return STATUS_OK;
+  }
   return diag_error(diag, STATUS_IO, NO_LOC, "io-write", "unable to make a directory in '%s': %s", parent,
                     strerror(errno));
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place) {
-  (void)status, (void)type, (void)place;
-  remove(path);
-  return 0;
-}
-
 void scratch_folder_remove(const ScratchFolder *folder) {
-  enum { OPEN_FOLDERS = 8 };
-  if (folder->path) nftw(folder->path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+  temporary_delete(folder->folder);
 }
 
 const char *scratch_folder_path(const ScratchFolder *folder, const char *name) {

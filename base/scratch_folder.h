@@ -3,10 +3,12 @@
 #define XLAC_BASE_SCRATCH_FOLDER_H
 
 #include "base/diagnostic.h"
+#include "base/temporary.h"
 
 typedef struct ScratchFolder {
   Arena *arena;
   const char *path;
+  Temporary *folder; /* goes with the process at the latest */
 } ScratchFolder;
 
 /* Made for this user alone; |arena| outlives it.  STATUS_IO with a diagnostic.  Ended by scratch_folder_remove. */
