@@ -48,12 +48,12 @@ struct Arena {
 };
 
 static ArenaBlock *block_create(size_t size) {
-  if (size > SIZE_MAX - sizeof(ArenaBlock)) XLAC_BUG("out of memory: %zu bytes", size);
+  if (size > SIZE_MAX - sizeof(ArenaBlock)) out_of_memory(size);
   /* calloc gets large blocks as fresh zero pages, so nothing is cleared twice; of small ones, which were used before,
    * only what is handed out need be cleared: most arenas of one pass over one computation use little of theirs. */
   bool is_small = size <= SMALL_BLOCK_SIZE;
   ArenaBlock *block = is_small ? malloc(sizeof(ArenaBlock) + size) : calloc(1, sizeof(ArenaBlock) + size);
-  if (block == NULL) XLAC_BUG("out of memory: %zu bytes", size);
+  if (block == NULL) out_of_memory(size);
   *block = (ArenaBlock){.size = size, .dirty = is_small ? size : 0};
   ASAN_POISON_MEMORY_REGION(block->data, size);
   return block;
@@ -70,7 +70,7 @@ static void blocks_free(ArenaBlock *block) {
 
 Arena *arena_create(void) {
   Arena *arena = calloc(1, sizeof(Arena));
-  if (arena == NULL) XLAC_BUG("out of memory");
+  if (arena == NULL) out_of_memory(sizeof(Arena));
   arena->next_block_size = FIRST_BLOCK_SIZE;
   return arena;
 }
@@ -114,7 +114,7 @@ static void *block_alloc(ArenaBlock *block, size_t size, size_t alignment) {
 }
 
 static void *arena_alloc_slow(Arena *arena, size_t size, size_t alignment) {
-  if (size > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) XLAC_BUG("out of memory: %zu bytes", size);
+  if (size > SIZE_MAX / 2 || alignment > SIZE_MAX / 4) out_of_memory(size);
   size_t worst_case = size + alignment + RED_ZONE;
   if (worst_case > arena->next_block_size / 4) {
     /* A block of its own, so that the rest of the current one is not lost. */
@@ -145,7 +145,7 @@ void *arena_alloc(Arena *arena, size_t size) {
 
 void *arena_alloc_array(Arena *arena, size_t count, size_t size) {
   size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes)) XLAC_BUG("out of memory: %zu elements of %zu bytes", count, size);
+  if (__builtin_mul_overflow(count, size, &bytes)) out_of_memory(SIZE_MAX);
   return arena_alloc(arena, bytes);
 }
 
@@ -164,7 +164,7 @@ bool arena_extend(Arena *arena, const void *data, size_t old_size, size_t new_si
 }
 
 char *arena_copy_string(Arena *arena, const char *data, size_t size) {
-  if (size == SIZE_MAX) XLAC_BUG("out of memory: %zu bytes", size);
+  if (size == SIZE_MAX) out_of_memory(size);
   char *copy = arena_alloc(arena, size + 1);
   if (size != 0) memcpy(copy, data, size);
   return copy;
@@ -198,6 +198,12 @@ char *arena_printf(Arena *arena, const char *format, ...) {
   char *text = arena_vprintf(arena, format, arguments);
   va_end(arguments);
   return text;
+}
+
+void *memory_for_library(size_t size) {
+  void *memory = malloc(size);
+  if (memory == NULL) out_of_memory(size);
+  return memory;
 }
 
 size_t arena_used(const Arena *arena) {

@@ -2,7 +2,7 @@
  *
  * Every allocation is zeroed and aligned to 16 bytes (arena_alloc_aligned: to what is asked).  Nothing is freed before
  * arena_reset or arena_destroy.  A pointer may point into an equal or longer-lived arena, never into a shorter one.
- * Running out of memory is not an error value: it aborts (XLAC_BUG).  Not thread-safe. */
+ * Running out of memory is not an error value: it ends the process (out_of_memory, base/status.h).  Not thread-safe. */
 #ifndef XLAC_BASE_ARENA_H
 #define XLAC_BASE_ARENA_H
 
@@ -38,6 +38,9 @@ char *arena_vprintf(Arena *arena, const char *format, va_list arguments) PRINTF_
 /* Makes the allocation at |data| of |old_size| bytes |new_size| bytes long where it stands, zeroed as ever; false when
  * something else stands behind it, nothing has changed then. */
 bool arena_extend(Arena *arena, const void *data, size_t old_size, size_t new_size);
+
+/* Memory for a library that allocates through a function of ours and gives it back to free; never NULL. */
+void *memory_for_library(size_t size);
 
 /* Bytes handed out since creation or the last reset. */
 size_t arena_used(const Arena *arena);

@@ -1,6 +1,7 @@
 #include "base/status.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,5 +15,18 @@ _Noreturn void xlac_bug_at(const char *file, int line, const char *format, ...) 
   fflush(stdout);
   fprintf(stderr, "xlac: bug at %s:%d: %s\n", file, line, message);
   fflush(stderr);
+  abort();
+}
+
+static _Atomic(OutOfMemoryHandler) out_of_memory_handler;
+
+void out_of_memory_set_handler(OutOfMemoryHandler handler) {
+  atomic_store(&out_of_memory_handler, handler);
+}
+
+_Noreturn void out_of_memory(size_t bytes) {
+  OutOfMemoryHandler handler = atomic_load(&out_of_memory_handler);
+  if (handler != NULL) handler(bytes);
+  fprintf(stderr, "xlac: out of memory: %zu bytes\n", bytes);
   abort();
 }

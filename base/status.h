@@ -36,4 +36,11 @@ _Noreturn void xlac_bug_at(const char *file, int line, const char *format, ...) 
     if (!(condition)) XLAC_BUG("check failed: %s", #condition); \
   } while (0)
 
+/* There is no memory, |bytes| more were needed (0: not known).  No error value, since the way back takes memory as
+ * well: calls the handler, which ends the process and allocates nothing; without one says so and aborts.  The handler
+ * is the process's, set by its main function. */
+typedef void (*OutOfMemoryHandler)(size_t bytes);
+void out_of_memory_set_handler(OutOfMemoryHandler handler);
+_Noreturn void out_of_memory(size_t bytes);
+
 #endif

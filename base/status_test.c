@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,12 +76,33 @@ static void check_false_aborts_with_condition(void **state) {
   assert_non_null(strstr(output, "check failed: 1 + 1 == 3\n"));
 }
 
+static void fail_without_memory(void) {
+  out_of_memory(42);
+}
+
+static void end_with_size(size_t bytes) {
+  fprintf(stderr, "handler: %zu\n", bytes);
+  abort();
+}
+
+static void out_of_memory_aborts_unless_there_is_a_handler(void **state) {
+  (void)state;
+  char output[2048];
+  run_aborting(fail_without_memory, output, sizeof output);
+  assert_non_null(strstr(output, "out of memory: 42 bytes\n"));
+  out_of_memory_set_handler(end_with_size);
+  run_aborting(fail_without_memory, output, sizeof output);
+  out_of_memory_set_handler(NULL);
+  assert_string_equal(output, "handler: 42\n");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(return_if_error_returns_only_errors),
       cmocka_unit_test(check_true_goes_on),
       cmocka_unit_test(bug_aborts_with_location_and_message),
       cmocka_unit_test(check_false_aborts_with_condition),
+      cmocka_unit_test(out_of_memory_aborts_unless_there_is_a_handler),
   };
   return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

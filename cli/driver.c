@@ -9,6 +9,7 @@
 #include "cli/build_kind.h"
 #include "cli/exit_code.h"
 #include "cli/hlo_dump.h"
+#include "cli/process_end.h"
 #include "cli/session_report.h"
 #include "cli/session_trace.h"
 #include "cli/target.h"
@@ -82,6 +83,7 @@ static Status finish_outputs(Session *session, Status status) {
   }
   double start = driver_seconds_now();
   Status written = output_files_commit(session->outputs, session->diag);
+  if (written == STATUS_OK) process_end_set_outcome(exit_code_from_status(status));
   driver_end_phase(session, "write", start);
   if (written == STATUS_OK && option_given(session, OPTION_VERBOSE)) report_written(session);
   return written != STATUS_OK ? written : status;

@@ -16,7 +16,4 @@ enum {
 
 int exit_code_from_status(Status status);
 
-/* From now on a broken invariant or a crash says how to report it and ends the process with EXIT_BUG. */
-void exit_code_install_handlers(void);
-
 #endif

@@ -7,6 +7,7 @@
 #include "base/nearest_word.h"
 #include "cli/driver.h"
 #include "cli/exit_code.h"
+#include "cli/process_end.h"
 #include "cli/session_report.h"
 #include "cli/target.h"
 
@@ -116,6 +117,7 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
   diag_sink_init(&diag, arena);
   Options options;
   Status status = options_parse(arena, argc, argv, &diag, &options);
+  process_end_use_json(session_report_style(&options).json);
   if (status == STATUS_OK && print_information(arena, &options)) return flush_output();
   /* Options that the command does not take are wrong because the command's word is. */
   if (status != STATUS_IO && check_command_word(&options, &diag) != STATUS_OK) status = STATUS_INVALID;
@@ -133,7 +135,7 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
 }
 
 int main(int argc, char **argv) {
-  exit_code_install_handlers();
+  process_end_install();
   Arena *arena = arena_create();
   int code = run_main(arena, argc, argv);
   arena_destroy(arena);

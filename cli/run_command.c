@@ -162,11 +162,12 @@ static Status prepare(Session *session, RunState *state) {
   return STATUS_OK;
 }
 
-/* Written also when the orders differ: it is what one looks at then. */
-static Status write_order(Session *session, const RunState *state) {
+/* An output like the others, but when the orders differ: it is what one looks at then. */
+static Status write_order(Session *session, const RunState *state, bool has_results) {
   if (state->simulator.recording == NULL) return STATUS_OK;
-  OutputFiles *files = output_files_create(session->arena);
   const char *path = option_text(session, OPTION_ORDER_FILE, "");
+  if (has_results) return driver_add_output(session, path, sb_view(&state->recording));
+  OutputFiles *files = output_files_create(session->arena);
   RETURN_IF_ERROR(output_files_add(files, path, sb_view(&state->recording), session->diag));
   return output_files_commit(files, session->diag);
 }
@@ -312,7 +313,7 @@ static Status run(Session *session, RunState *state) {
   RETURN_IF_ERROR(prepare(session, state));
   Status executed = execute(session, state);
   add_simulation(session, state);
-  Status recorded = write_order(session, state);
+  Status recorded = write_order(session, state, executed == STATUS_OK);
   RETURN_IF_ERROR(executed);
   RETURN_IF_ERROR(recorded);
   collect_results(session, state);

@@ -12,7 +12,7 @@ struct LlvmJit {
 
 static Status failed(DiagSink *diag, LLVMErrorRef error) {
   char *message = LLVMGetErrorMessage(error);
-  Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "jit-load", "cannot load the compiled module: %s", message);
+  Status status = diag_error(diag, STATUS_IO, NO_LOC, "jit-load", "cannot load the compiled module: %s", message);
   LLVMDisposeErrorMessage(message);
   return status;
 }

@@ -8,10 +8,12 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "codegen/llvm/llvm_faults.h"
 #include "codegen/target/riscv.h"
 
 /* LLVM's registries and command line are process-wide; they are set up once, before anything else of LLVM is used. */
 static void initialize_llvm(void) {
+  llvm_faults_install();
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -78,15 +80,16 @@ Status llvm_check_machine(const MachineDescription *machine, DiagSink *diag) {
 static LlvmVariant make_variant(const char *name, const char *cpu, const char *features, StringView mattr) {
   Arena *scratch = arena_create();
   const char *separator = mattr.size > 0 && features[0] != '\0' ? "," : "";
-  LlvmVariant variant = {.name = name, .cpu = LLVMCreateMessage(cpu)};
-  variant.features = LLVMCreateMessage(arena_printf(scratch, "%s%s%.*s", features, separator, SV_ARG(mattr)));
+  LlvmVariant variant = {.name = name, .cpu = llvm_text(LLVMCreateMessage(cpu))};
+  variant.features =
+      llvm_text(LLVMCreateMessage(arena_printf(scratch, "%s%s%.*s", features, separator, SV_ARG(mattr))));
   variant.vec = cpu_vec_target(variant.features);
   arena_destroy(scratch);
   return variant;
 }
 
 static LlvmVariant native_variant(StringView mattr) {
-  char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures();
+  char *cpu = llvm_text(LLVMGetHostCPUName()), *features = llvm_text(LLVMGetHostCPUFeatures());
   LlvmVariant variant = make_variant(NULL, cpu, features, mattr);
   LLVMDisposeMessage(features);
   LLVMDisposeMessage(cpu);
@@ -96,8 +99,8 @@ static LlvmVariant native_variant(StringView mattr) {
 static LlvmVariant machine_variant(const MachineIsa *isa) {
   Arena *scratch = arena_create();
   const char *features = riscv_features(isa, scratch);
-  LlvmVariant variant = {.cpu = LLVMCreateMessage(riscv_cpu(isa, scratch)),
-                         .features = LLVMCreateMessage(features),
+  LlvmVariant variant = {.cpu = llvm_text(LLVMCreateMessage(riscv_cpu(isa, scratch))),
+                         .features = llvm_text(LLVMCreateMessage(features)),
                          .vec = riscv_vec_target(features)};
   arena_destroy(scratch);
   return variant;
@@ -138,10 +141,10 @@ StringView llvm_native_variant(StringView name) {
 /* --- the machine --- */
 
 static char *make_triple(const LlvmOptions *options) {
-  if (!has_own_isa(options)) return LLVMCreateMessage("x86_64-pc-linux-gnu");
+  if (!has_own_isa(options)) return llvm_text(LLVMCreateMessage("x86_64-pc-linux-gnu"));
   Arena *scratch = arena_create();
   StringView triple = options->machine->isa.triple;
-  char *copy = LLVMCreateMessage(arena_copy_string(scratch, triple.data, triple.size));
+  char *copy = llvm_text(LLVMCreateMessage(arena_copy_string(scratch, triple.data, triple.size)));
   arena_destroy(scratch);
   return copy;
 }
@@ -252,7 +255,7 @@ Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, LlvmOutp
   if (LLVMVerifyModule(module, LLVMReturnStatusAction, &message)) XLAC_BUG("LLVM's verifier: %s", message);
   LLVMDisposeMessage(message);
   if (output == LLVM_OUTPUT_IR) {
-    char *text = LLVMPrintModuleToString(module);
+    char *text = llvm_text(LLVMPrintModuleToString(module));
     *out_bytes = (StringView){arena_copy_string(arena, text, strlen(text)), strlen(text)};
     LLVMDisposeMessage(text);
     return STATUS_OK;

@@ -1,8 +1,7 @@
 #include "runtime/arrays/case_meta.h"
 
-#include <cjson/cJSON.h>
-
 #include "base/file_io.h"
+#include "runtime/arrays/json_tree.h"
 
 /* The number called |name|, or |fallback|. */
 static double number_or(const cJSON *object, const char *name, double fallback) {
@@ -95,7 +94,7 @@ static StringView without_python_numbers(Arena *arena, StringView text) {
 
 Status case_meta_parse(Arena *arena, StringView label, StringView text, DiagSink *diag, CaseMeta *out_meta) {
   StringView json = without_python_numbers(arena, text);
-  cJSON *root = cJSON_ParseWithLength(json.data ? json.data : "", json.size);
+  cJSON *root = json_tree_parse(json, NULL);
   Status status = read_meta(arena, label, root, diag, out_meta);
   cJSON_Delete(root);
   return status;

@@ -5,8 +5,19 @@
 /* The densest that deflate can be; a header that claims more lies. */
 #define DEFLATE_MAX_RATIO 1032
 
+/* Everything is in memory, so what libzip says of an archive is either that it has none left or what is wrong with it.
+ */
+static void check_memory(const zip_error_t *error) {
+  if (error != NULL && zip_error_code_zip(error) == ZIP_ER_MEMORY) out_of_memory(0);
+}
+
 static Status bad_archive(DiagSink *diag, StringView path, const char *why) {
   return diag_error(diag, STATUS_INVALID, NO_LOC, "npz", "'%.*s' is no readable .npz archive: %s", SV_ARG(path), why);
+}
+
+static Status zip_failed(DiagSink *diag, StringView path, zip_t *archive) {
+  check_memory(zip_get_error(archive));
+  return bad_archive(diag, path, zip_strerror(archive));
 }
 
 static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, StringView path, DiagSink *diag,
@@ -14,16 +25,17 @@ static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, Stri
   zip_stat_t stat;
   if (zip_stat_index(archive, index, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_NAME) || !(stat.valid & ZIP_STAT_SIZE) ||
       !(stat.valid & ZIP_STAT_COMP_SIZE))
-    return bad_archive(diag, path, zip_strerror(archive));
+    return zip_failed(diag, path, archive);
   if (stat.size / DEFLATE_MAX_RATIO > stat.comp_size + 1)
     return bad_archive(diag, path, "a member's size is impossible");
   zip_file_t *file = zip_fopen_index(archive, index, 0);
-  if (!file) return bad_archive(diag, path, zip_strerror(archive));
+  if (!file) return zip_failed(diag, path, archive);
   char *data = arena_alloc_aligned(arena, (size_t)stat.size + 1, 64);
   zip_int64_t got = zip_fread(file, data, stat.size);
   char extra;
   bool ends =
       got == (zip_int64_t)stat.size && zip_fread(file, &extra, 1) == 0; /* the checksum is verified at the end */
+  if (!ends) check_memory(zip_file_get_error(file));
   zip_fclose(file);
   if (!ends) return bad_archive(diag, path, "a member is damaged");
 
@@ -40,6 +52,7 @@ Status npz_read(Arena *arena, StringView path, StringView content, DiagSink *dia
   zip_source_t *source = zip_source_buffer_create(content.data, content.size, 0, &error);
   zip_t *archive = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
   if (!archive) {
+    check_memory(&error);
     Status status = bad_archive(diag, out_file->path, zip_error_strerror(&error));
     if (source) zip_source_free(source);
     zip_error_fini(&error);
@@ -103,5 +116,5 @@ Status npz_write(Arena *arena, const ArrayMember *members, int64_t count, DiagSi
   }
   if (target) zip_source_free(target);
   zip_error_fini(&error);
-  return ok ? STATUS_OK : diag_error(diag, STATUS_IO, NO_LOC, "npz", "cannot make a .npz archive");
+  return ok ? STATUS_OK : diag_error(diag, STATUS_IO, NO_LOC, "npz", "no memory for a .npz archive");
 }

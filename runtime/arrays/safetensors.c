@@ -1,12 +1,12 @@
 #include "runtime/arrays/safetensors.h"
 
-#include <cjson/cJSON.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/checked_math.h"
 #include "base/hash_map.h"
 #include "base/json_writer.h"
+#include "runtime/arrays/json_tree.h"
 
 #define SIZE_BYTES 8           /* before the header, which they count */
 #define HEADER_LIMIT 100000000 /* the format's own */
@@ -211,7 +211,7 @@ Status safetensors_read(Arena *arena, StringView path, StringView content, DiagS
   reader.data = (StringView){header.data + size, content.size - SIZE_BYTES - (size_t)size};
   if (size == 0 || header.data[0] != '{') return bad_file(&reader, "the header is no JSON object");
   const char *end = NULL;
-  cJSON *root = cJSON_ParseWithLengthOpts(header.data, header.size, &end, false);
+  cJSON *root = json_tree_parse(header, &end);
   Status status = !root ? bad_file(&reader, "the header is damaged")
                   : !is_blank(end, header.data + header.size)
                       ? bad_file(&reader, "there is something behind the header's object")

@@ -1,0 +1,45 @@
+#include "codegen/llvm/llvm_faults.h"
+
+#include <dlfcn.h>
+#include <llvm-c/ErrorHandling.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/status.h"
+
+static void on_fatal_error(const char *reason) {
+  XLAC_BUG("LLVM: %s", reason);
+}
+
+static void on_bad_alloc(void *data, const char *reason, bool wants_report) {
+  (void)data, (void)reason, (void)wants_report;
+  out_of_memory(0);
+}
+
+static void on_failed_new(void) {
+  out_of_memory(0);
+}
+
+/* A function of a library in this process; |out_function| stays NULL where there is none. */
+static void find(const char *symbol, void *out_function) {
+  void *address = dlsym(RTLD_DEFAULT, symbol);
+  memcpy(out_function, &address, sizeof address);
+}
+
+/* LLVM allocates in two ways: by malloc, which reports to a handler of its own, and by C++'s new, which reports to that
+ * of the language.  LLVM-C has neither of them, hence their C++ names.  Without these handlers LLVM aborts. */
+void llvm_faults_install(void) {
+  LLVMInstallFatalErrorHandler(on_fatal_error);
+  void (*install_bad_alloc_handler)(void (*handler)(void *, const char *, bool), void *data);
+  find("_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_", &install_bad_alloc_handler);
+  if (install_bad_alloc_handler != NULL) install_bad_alloc_handler(on_bad_alloc, NULL);
+  void (*(*set_new_handler)(void (*handler)(void)))(void);
+  find("_ZSt15set_new_handlerPFvvE", &set_new_handler);
+  if (set_new_handler != NULL) set_new_handler(on_failed_new);
+}
+
+char *llvm_text(char *text) {
+  if (text == NULL) out_of_memory(0);
+  return text;
+}
