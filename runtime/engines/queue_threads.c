@@ -156,7 +156,7 @@ static void end_kernel(QueueThreads *threads) {
 
 int queue_threads_launch(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context) {
   QueueThreads *threads = data;
-  if (!begin_kernel(threads, kernel, context)) return 1;
+  if (!begin_kernel(threads, kernel, context)) return QUEUE_THREADS_TOO_FEW;
   run_queue(threads, 0);
   end_kernel(threads);
   return 0;

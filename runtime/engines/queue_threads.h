@@ -29,8 +29,9 @@ typedef struct QueueWatcher {
 QueueThreads *queue_threads_create(Arena *arena, const QueueWatcher *watcher);
 void queue_threads_destroy(QueueThreads *threads);
 
-/* XlacRunOptions.oncore_launch, with the QueueThreads as its data; one kernel at a time.  1: the system gives no more
- * threads, or the kernel has more than QUEUE_THREADS_MOST queues. */
+/* XlacRunOptions.oncore_launch, with the QueueThreads as its data; one kernel at a time.  0 or
+ * QUEUE_THREADS_TOO_FEW: the system gives no more threads, or the kernel has more than QUEUE_THREADS_MOST queues. */
+enum { QUEUE_THREADS_TOO_FEW = 100 };
 int queue_threads_launch(void *threads, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
 
 #endif

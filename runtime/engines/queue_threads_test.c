@@ -22,7 +22,7 @@ static void threads_refuse_more_queues_than_they_have(void **state) {
   QueueThreads *threads = queue_threads_create(arena, NULL);
   XlacOncoreKernel kernel = hand_kernel();
   kernel.queue_count = QUEUE_THREADS_MOST + 1;
-  assert_int_not_equal(queue_threads_launch(threads, &kernel, NULL), 0);
+  assert_int_equal(queue_threads_launch(threads, &kernel, NULL), QUEUE_THREADS_TOO_FEW);
   queue_threads_destroy(threads);
   arena_destroy(arena);
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/checked_math.h"
+#include "runtime/queue_threads.h"
 
 #define BUFFER_ALIGNMENT 64
 #define GUARD_BYTES 64
@@ -68,6 +69,8 @@ Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
   if (out_seconds) *out_seconds = seconds_now() - start;
   bool is_told = code == XLAC_CALL_FAILED && run->options != NULL && run->options->on_failure != NULL;
   if (is_told) return STATUS_INVALID;
+  if (code == QUEUE_THREADS_TOO_FEW)
+    return diag_error(diag, STATUS_IO, NO_LOC, "io-threads", "the system gives no thread for each queue");
   if (code != 0) return diag_error(diag, STATUS_INVALID, NO_LOC, "run", "the module returned %d", code);
   for (int64_t i = 0; i < descriptor->parameter_count; i++)
     check_guard(run->arguments[i], descriptor->parameters[i].bytes, "argument", i);
