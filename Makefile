@@ -55,7 +55,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-races setup setup-run install clean \
+.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races setup setup-run install clean \
         lint check-format format FORCE
 .DELETE_ON_ERROR:
 
@@ -163,6 +163,10 @@ test-lit: all
 # CASES="softmax sort": only these.  CASE_LIMIT=N: the N smallest.
 test-cases: all
 	@$(RUN_TESTS) $(addprefix --case=,$(CASES)) $(addprefix --case-limit=,$(CASE_LIMIT)) cases
+
+# Everything that can fail, one after another; a sample of it is part of all tests.
+test-faults: all
+	@scripts/check_faults --xlac=$(XLAC)
 
 # With CONFIG=tsan.
 test-races: all $(filter $(BUILD)/test/runtime/%,$(TESTS))
