@@ -4,17 +4,32 @@
 #include <llvm-c/Core.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
+#include <string.h>
 
 struct LlvmJit {
   Arena *arena;
   LLVMOrcLLJITRef jit;
+  const char *cause; /* the first error that ORC met on its own, NULL: none */
 };
 
-static Status failed(DiagSink *diag, LLVMErrorRef error) {
+static const char *message_of(Arena *arena, LLVMErrorRef error) {
   char *message = LLVMGetErrorMessage(error);
-  Status status = diag_error(diag, STATUS_IO, NO_LOC, "jit-load", "cannot load the compiled module: %s", message);
+  const char *copy = arena_copy_string(arena, message, strlen(message));
   LLVMDisposeErrorMessage(message);
-  return status;
+  return copy;
+}
+
+/* ORC tells who looked a symbol up only that it is not there; why, it says here. */
+static void keep_cause(void *self, LLVMErrorRef error) {
+  LlvmJit *jit = self;
+  const char *message = message_of(jit->arena, error);
+  if (jit->cause == NULL) jit->cause = message;
+}
+
+static Status failed(const LlvmJit *jit, DiagSink *diag, LLVMErrorRef error) {
+  const char *message = message_of(jit->arena, error);
+  return diag_error(diag, STATUS_IO, NO_LOC, "jit-load", "cannot load the compiled module: %s",
+                    jit->cause ? jit->cause : message);
 }
 
 static LLVMErrorRef define_symbols(LlvmJit *jit, LLVMOrcJITDylibRef library, const LlvmJitSymbol *symbols,
@@ -33,6 +48,7 @@ static LLVMErrorRef define_symbols(LlvmJit *jit, LLVMOrcJITDylibRef library, con
 static LLVMErrorRef load(LlvmJit *jit, StringView object, const LlvmJitSymbol *symbols, int64_t symbol_count) {
   LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->jit, LLVMOrcCreateLLJITBuilder());
   if (error != NULL) return error;
+  LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit->jit), keep_cause, jit);
   LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit->jit);
   error = define_symbols(jit, library, symbols, symbol_count);
   if (error != NULL) return error;
@@ -52,7 +68,7 @@ Status llvm_jit_load(StringView object, const LlvmJitSymbol *symbols, int64_t sy
   jit->arena = arena;
   LLVMErrorRef error = load(jit, object, symbols, symbol_count);
   if (error != NULL) {
-    Status status = failed(diag, error);
+    Status status = failed(jit, diag, error);
     llvm_jit_destroy(jit);
     return status;
   }
@@ -63,7 +79,7 @@ Status llvm_jit_load(StringView object, const LlvmJitSymbol *symbols, int64_t sy
 Status llvm_jit_find(const LlvmJit *jit, const char *symbol, DiagSink *diag, void **out_address) {
   LLVMOrcExecutorAddress address;
   LLVMErrorRef error = LLVMOrcLLJITLookup(jit->jit, &address, symbol);
-  if (error != NULL) return failed(diag, error);
+  if (error != NULL) return failed(jit, diag, error);
   *out_address = (void *)(uintptr_t)address;
   return STATUS_OK;
 }
