@@ -1,14 +1,15 @@
 #include "runtime/arrays/npz.h"
 
+#include <errno.h>
 #include <zip.h>
 
 /* The densest that deflate can be; a header that claims more lies. */
 #define DEFLATE_MAX_RATIO 1032
 
-/* Everything is in memory, so what libzip says of an archive is either that it has none left or what is wrong with it.
- */
-static void check_memory(const zip_error_t *error) {
-  if (error != NULL && zip_error_code_zip(error) == ZIP_ER_MEMORY) out_of_memory(0);
+/* After a failure.  libzip may take a lack of memory for a damaged archive, but the C library leaves its word of it in
+ * errno, which npz_read has cleared; nothing else sets it here, since the archive is in memory. */
+static void check_memory(void) {
+  if (errno == ENOMEM) out_of_memory(0);
 }
 
 static Status bad_archive(DiagSink *diag, StringView path, const char *why) {
@@ -16,7 +17,7 @@ static Status bad_archive(DiagSink *diag, StringView path, const char *why) {
 }
 
 static Status zip_failed(DiagSink *diag, StringView path, zip_t *archive) {
-  check_memory(zip_get_error(archive));
+  check_memory();
   return bad_archive(diag, path, zip_strerror(archive));
 }
 
@@ -35,7 +36,7 @@ static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, Stri
   char extra;
   bool ends =
       got == (zip_int64_t)stat.size && zip_fread(file, &extra, 1) == 0; /* the checksum is verified at the end */
-  if (!ends) check_memory(zip_file_get_error(file));
+  if (!ends) check_memory();
   zip_fclose(file);
   if (!ends) return bad_archive(diag, path, "a member is damaged");
 
@@ -49,10 +50,11 @@ Status npz_read(Arena *arena, StringView path, StringView content, DiagSink *dia
   *out_file = (ArrayFile){.path = path};
   zip_error_t error;
   zip_error_init(&error);
+  errno = 0;
   zip_source_t *source = zip_source_buffer_create(content.data, content.size, 0, &error);
   zip_t *archive = source ? zip_open_from_source(source, ZIP_RDONLY, &error) : NULL;
   if (!archive) {
-    check_memory(&error);
+    check_memory();
     Status status = bad_archive(diag, out_file->path, zip_error_strerror(&error));
     if (source) zip_source_free(source);
     zip_error_fini(&error);

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "base/checked_math.h"
-#include "runtime/queue_threads.h"
+#include "runtime/engines/queue_threads.h"
 
 #define BUFFER_ALIGNMENT 64
 #define GUARD_BYTES 64
