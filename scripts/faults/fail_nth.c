@@ -1,9 +1,10 @@
 /* Preloaded into xlac (LD_PRELOAD): makes one call of the system or the C library fail as if resources were used up.
  *
- *   FAULT_KIND   own-memory (allocations that xlac's own code makes), memory (all), open, read, write, rename, map, process
- *   FAULT_AT     the call of that kind that fails, counted from 1 from the beginning of main; 0: none
- *   FAULT_REST   set: all later ones fail as well
- *   FAULT_COUNT  a file that the number of calls is written to at the end
+ * - FAULT_KIND: own-memory (allocations that xlac's own code makes), memory (all), open, read, write, rename, map or
+ *   process
+ * - FAULT_AT: the call of that kind that fails, counted from 1 from the beginning of main; 0: none
+ * - FAULT_REST: where set, all later ones fail as well
+ * - FAULT_COUNT: a file that the number of calls is written to at the end
  *
  * Not counted: calls that the C library makes itself. */
 #define _GNU_SOURCE
@@ -93,22 +94,22 @@ char *strdup(const char *text) {
   }
 #define NEXT(type, name) ((type)dlsym(RTLD_NEXT, name))
 
-#define OPEN_FUNCTION(name)                                       \
-  int name(const char *path, int flags, ...) {                    \
-    va_list arguments;                                            \
-    va_start(arguments, flags);                                   \
-    int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;      \
-    va_end(arguments);                                            \
-    FAIL(OPEN, EMFILE, -1)                                        \
+#define OPEN_FUNCTION(name)                                                 \
+  int name(const char *path, int flags, ...) {                              \
+    va_list arguments;                                                      \
+    va_start(arguments, flags);                                             \
+    int mode = flags & O_CREAT ? va_arg(arguments, int) : 0;                \
+    va_end(arguments);                                                      \
+    FAIL(OPEN, EMFILE, -1)                                                  \
     return NEXT(int (*)(const char *, int, ...), #name)(path, flags, mode); \
   }
 OPEN_FUNCTION(open)
 OPEN_FUNCTION(open64)
 
-#define STREAM_FUNCTION(name)                                                     \
-  FILE *name(const char *path, const char *mode) {                                \
-    FAIL(OPEN, EMFILE, NULL)                                                      \
-    return NEXT(FILE *(*)(const char *, const char *), #name)(path, mode);        \
+#define STREAM_FUNCTION(name)                                               \
+  FILE *name(const char *path, const char *mode) {                          \
+    FAIL(OPEN, EMFILE, NULL)                                                \
+    return NEXT(FILE * (*)(const char *, const char *), #name)(path, mode); \
   }
 STREAM_FUNCTION(fopen)
 STREAM_FUNCTION(fopen64)
@@ -120,12 +121,12 @@ char *mkdtemp(char *pattern) {
 
 ssize_t read(int descriptor, void *data, size_t size) {
   FAIL(READ, EIO, -1)
-  return NEXT(ssize_t (*)(int, void *, size_t), "read")(descriptor, data, size);
+  return NEXT(ssize_t(*)(int, void *, size_t), "read")(descriptor, data, size);
 }
 
 ssize_t write(int descriptor, const void *data, size_t size) {
   if (descriptor != STDERR_FILENO) FAIL(WRITE, ENOSPC, -1)
-  return NEXT(ssize_t (*)(int, const void *, size_t), "write")(descriptor, data, size);
+  return NEXT(ssize_t(*)(int, const void *, size_t), "write")(descriptor, data, size);
 }
 
 size_t fwrite(const void *data, size_t size, size_t n, FILE *file) {
@@ -143,10 +144,11 @@ int link(const char *from, const char *to) {
   return NEXT(int (*)(const char *, const char *), "link")(from, to);
 }
 
-#define MAP_FUNCTION(name)                                                                          \
-  void *name(void *place, size_t size, int protection, int flags, int descriptor, off_t offset) {   \
-    FAIL(MAP, ENOMEM, MAP_FAILED)                                                                   \
-    return NEXT(void *(*)(void *, size_t, int, int, int, off_t), #name)(place, size, protection, flags, descriptor, offset); \
+#define MAP_FUNCTION(name)                                                                                          \
+  void *name(void *place, size_t size, int protection, int flags, int descriptor, off_t offset) {                   \
+    FAIL(MAP, ENOMEM, MAP_FAILED)                                                                                   \
+    return NEXT(void *(*)(void *, size_t, int, int, int, off_t), #name)(place, size, protection, flags, descriptor, \
+                                                                        offset);                                    \
   }
 MAP_FUNCTION(mmap)
 MAP_FUNCTION(mmap64)
@@ -158,7 +160,7 @@ int mprotect(void *place, size_t size, int protection) {
 
 pid_t fork(void) {
   FAIL(PROCESS, EAGAIN, -1)
-  return NEXT(pid_t (*)(void), "fork")();
+  return NEXT(pid_t(*)(void), "fork")();
 }
 
 typedef int Spawn(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *, char *const *,
@@ -185,7 +187,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 /* --- beginning and end --- */
 
 static void find_program(void) {
-  FILE *maps = NEXT(FILE *(*)(const char *, const char *), "fopen")("/proc/self/maps", "r");
+  FILE *maps = NEXT(FILE * (*)(const char *, const char *), "fopen")("/proc/self/maps", "r");
   char line[4096], program[4096];
   ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
   program[size > 0 ? size : 0] = '\0';
@@ -225,7 +227,8 @@ static int counted_main(int argc, char **argv, char **environment) {
 
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
                       void (*rtld_fini)(void), void *stack_end) {
-  typedef int Start(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+  typedef int Start(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+                    void *);
   real_main = main;
   return NEXT(Start *, "__libc_start_main")(counted_main, argc, argv, init, fini, rtld_fini, stack_end);
 }
