@@ -173,13 +173,14 @@ test-races: all $(filter $(BUILD)/test/runtime/%,$(TESTS))
 	@$(RUN_TESTS) races
 
 FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target)))
-CLANG_FORMAT ?= $(shell command -v clang-format-19 || command -v clang-format)
+# Other versions of it disagree.
+CLANG_FORMAT ?= $(shell command -v clang-format-19)
 
 lint: check-format
 	@scripts/check_layers.py
 
 check-format:
-	@$(if $(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED),echo "lint: no clang-format, formatting not checked")
+	@$(if $(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED),echo "lint: no clang-format-19, formatting not checked")
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)

@@ -277,7 +277,8 @@ Status lower_reduce(Lowering *lowering, const HloInstruction *reduce, const Inde
   int count = collect_together(lowering, reduce, outer, reduces);
   int64_t first = lowering->folded.count;
   const IndexExpr *point = ARENA_COPY_ARRAY(lowering->arena, IndexExpr, outer, outer_shape(reduce)->rank);
-  int32_t *values = ARENA_NEW_ARRAY(lowering->arena, int32_t, count *MAX_REDUCE_INPUTS);
+  int64_t most_values = (int64_t)count * MAX_REDUCE_INPUTS;
+  int32_t *values = ARENA_NEW_ARRAY(lowering->arena, int32_t, most_values);
   for (int i = 0; i < count; i++) {
     int inputs = reduces[i]->operand_count / 2;
     RETURN_IF_ERROR(lowering_check_inputs(lowering, reduces[i]));

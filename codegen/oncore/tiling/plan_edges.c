@@ -188,7 +188,7 @@ static Plan with_short_loops(Arena *arena, const Plan *plan, const MachineDescri
  * edge that only repeats what the queue has waited for has none. */
 static int64_t *needed_instances(Arena *arena, const CommandStream *stream, const HazardReport *report,
                                  int32_t commands) {
-  int64_t *counts = ARENA_NEW_ARRAY(arena, int64_t, (int64_t)commands *commands);
+  int64_t pairs = (int64_t)commands * commands, *counts = ARENA_NEW_ARRAY(arena, int64_t, pairs);
   for (int32_t i = 0; i < stream->commands.count; i++) {
     InstanceRange edges = command_stream_edges(stream, i);
     for (int64_t e = 0; e < edges.count; e++) {
