@@ -58,7 +58,7 @@ ROOMS = {
     "codegen/oncore/language": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling", "codegen/lower"],
     # LLVM, from the processor up.
     "codegen/llvm": ["codegen/target", "hlo/machine/description", "base"],
-    "codegen/vec": ["codegen/target", "hlo/ir/hlo_opcode.h", "hlo/type", "base"],
+    "codegen/vec": ["codegen/target", "hlo/ir/hlo_opcode.h", "hlo/ir/hlo_opcode.def", "hlo/type", "base"],
     "codegen/ir": ["hlo/type", "base"] + ABI,
     "codegen/call": ["codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
     "codegen/point": ["codegen/kernel", "codegen/lower/emit_family.h", "codegen/vec", "hlo/type", "base"],

@@ -16,7 +16,7 @@ typedef struct Complex {
 } Complex;
 
 /* A result that is real (abs) stands in |re|. */
-typedef Complex (*ComplexFunction)(const ComplexMath *m, const Complex *operands);
+typedef Complex ComplexFunction(const ComplexMath *m, const Complex *operands);
 
 /* --- complex_arithmetic.c --- */
 
@@ -41,35 +41,20 @@ int32_t c_larger_part(const ComplexMath *m, Complex z);
 /* |huge| where |size| is above 2^500, |tiny| below 2^-500, else |usual|. */
 int32_t c_by_size(const ComplexMath *m, int32_t size, double huge, double tiny, double usual);
 
-Complex complex_abs(const ComplexMath *m, const Complex *operands);
-Complex complex_add(const ComplexMath *m, const Complex *operands);
-Complex complex_divide(const ComplexMath *m, const Complex *operands);
-Complex complex_multiply(const ComplexMath *m, const Complex *operands);
-Complex complex_negate(const ComplexMath *m, const Complex *operands);
-Complex complex_sign(const ComplexMath *m, const Complex *operands);
-Complex complex_subtract(const ComplexMath *m, const Complex *operands);
+/* --- complex_arithmetic.c, complex_functions.c: by the lanes column --- */
 
-/* --- complex_functions.c --- */
-
-Complex complex_acos(const ComplexMath *m, const Complex *operands);
-Complex complex_acosh(const ComplexMath *m, const Complex *operands);
-Complex complex_asin(const ComplexMath *m, const Complex *operands);
-Complex complex_asinh(const ComplexMath *m, const Complex *operands);
-Complex complex_atan2(const ComplexMath *m, const Complex *operands);
-Complex complex_atanh(const ComplexMath *m, const Complex *operands);
-Complex complex_cos(const ComplexMath *m, const Complex *operands);
-Complex complex_cosh(const ComplexMath *m, const Complex *operands);
-Complex complex_exp(const ComplexMath *m, const Complex *operands);
-Complex complex_expm1(const ComplexMath *m, const Complex *operands);
-Complex complex_log(const ComplexMath *m, const Complex *operands);
-Complex complex_log1p(const ComplexMath *m, const Complex *operands);
-Complex complex_logistic(const ComplexMath *m, const Complex *operands);
-Complex complex_power(const ComplexMath *m, const Complex *operands);
-Complex complex_rsqrt(const ComplexMath *m, const Complex *operands);
-Complex complex_sin(const ComplexMath *m, const Complex *operands);
-Complex complex_sinh(const ComplexMath *m, const Complex *operands);
-Complex complex_sqrt(const ComplexMath *m, const Complex *operands);
-Complex complex_tan(const ComplexMath *m, const Complex *operands);
-Complex complex_tanh(const ComplexMath *m, const Complex *operands);
+#define NONE
+#define PRED(name, placement)
+#define INTEGER(name, placement)
+#define FLOAT(name, placement)
+#define COMPLEX(name, place) ComplexFunction complex_##name;
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) lanes
+#include "hlo/ir/hlo_opcode.def"
+#undef HLO_OP
+#undef COMPLEX
+#undef FLOAT
+#undef INTEGER
+#undef PRED
+#undef NONE
 
 #endif

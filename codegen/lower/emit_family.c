@@ -1,7 +1,10 @@
 #include "codegen/lower/emit_family.h"
 
+#define EMIT_index(name) EMIT_indexed
+
 static const EmitFamily families[HLO_OPCODE_COUNT] = {
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) [HLO_##id] = EMIT_##emit,
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  [HLO_##id] = EMIT_##emit,
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 };
@@ -44,5 +47,5 @@ void emit_lane_params(const HloInstruction *instruction, int64_t out_params[2]) 
 }
 
 int emit_typed_operand(HloOpcode opcode) {
-  return opcode == HLO_SELECT || opcode == HLO_CLAMP ? 1 : 0;
+  return hlo_opcode_has(opcode, OP_TAKES_SCALARS) ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 /* EmitFamily: the `emit` column of hlo_opcode.def as a value, so that each consumer (Kernel lowering, control code)
- * keeps one table by family. */
+ * looks at families only. */
 #ifndef XLAC_CODEGEN_LOWER_EMIT_FAMILY_H
 #define XLAC_CODEGEN_LOWER_EMIT_FAMILY_H
 
@@ -13,19 +13,9 @@ typedef enum EmitFamily {
   EMIT_parameter,
   EMIT_constant,
   EMIT_tuple,
-  EMIT_iota,
-  EMIT_broadcast,
-  EMIT_reshape,
-  EMIT_bitcast,
+  EMIT_indexed, /* index(name): moves data, by an index map of its own */
   EMIT_bitcast_convert,
-  EMIT_transpose,
-  EMIT_reverse,
-  EMIT_slice,
-  EMIT_pad,
-  EMIT_concatenate,
-  EMIT_dynamic_slice,
   EMIT_dynamic_update_slice,
-  EMIT_gather,
   EMIT_scatter,
   EMIT_map,
   EMIT_reduce,
@@ -52,7 +42,7 @@ bool emit_family_makes_kernels(EmitFamily family);
  * type (that of the operands when none is stated), reduce-precision's exponent and mantissa bits; 0 otherwise. */
 void emit_lane_params(const HloInstruction *instruction, int64_t out_params[2]);
 
-/* The operand whose type says which code an operation needs: the first, but for select and clamp the second. */
+/* The operand whose type says which code an operation needs: the first, but for OP_TAKES_SCALARS the second. */
 int emit_typed_operand(HloOpcode opcode);
 
 #endif

@@ -149,8 +149,7 @@ static Status add_kernels_of(Arena *arena, const HloInstruction *source, Lowerin
     fill.rule = root_select_and_scatter_fill;
     RETURN_IF_ERROR(add_kernel(arena, &fill, diag, kernels));
   }
-  EmitFamily family = emit_family(result->made->opcode);
-  bool is_contraction = rule == root_elements && (family == EMIT_dot || family == EMIT_convolution);
+  bool is_contraction = rule == root_elements && hlo_opcode_has(result->made->opcode, OP_CONTRACTION);
   if (!is_contraction || !type_is_complex(result->made->shape->type)) return add_kernel(arena, &request, diag, kernels);
   for (request.sum_part = 0; request.sum_part < 2; request.sum_part++) {
     RETURN_IF_ERROR(add_kernel(arena, &request, diag, kernels));

@@ -28,38 +28,21 @@ IndexExpr lowering_part_address(Lowering *lowering, IndexExpr address, int part)
 typedef enum ComplexPlace { IN_PART, IN_DOUBLE } ComplexPlace;
 
 typedef struct ComplexRow {
-  ComplexFunction function;
+  int operand_count;
+  ComplexFunction *function;
   ComplexPlace place;
 } ComplexRow;
 
+#define NONE
+#define PRED(name, placement)
+#define INTEGER(name, placement)
+#define FLOAT(name, placement)
+#define COMPLEX(name, where) .function = complex_##name, .place = where,
 static const ComplexRow rows[HLO_OPCODE_COUNT] = {
-    [HLO_ABS] = {complex_abs, IN_DOUBLE},
-    [HLO_ACOS] = {complex_acos, IN_DOUBLE},
-    [HLO_ACOSH] = {complex_acosh, IN_DOUBLE},
-    [HLO_ADD] = {complex_add, IN_PART},
-    [HLO_ASIN] = {complex_asin, IN_DOUBLE},
-    [HLO_ASINH] = {complex_asinh, IN_DOUBLE},
-    [HLO_ATAN2] = {complex_atan2, IN_DOUBLE},
-    [HLO_ATANH] = {complex_atanh, IN_DOUBLE},
-    [HLO_COSH] = {complex_cosh, IN_DOUBLE},
-    [HLO_COSINE] = {complex_cos, IN_DOUBLE},
-    [HLO_DIVIDE] = {complex_divide, IN_DOUBLE},
-    [HLO_EXPONENTIAL] = {complex_exp, IN_PART},
-    [HLO_EXPONENTIAL_MINUS_ONE] = {complex_expm1, IN_DOUBLE},
-    [HLO_LOG] = {complex_log, IN_DOUBLE},
-    [HLO_LOGISTIC] = {complex_logistic, IN_DOUBLE},
-    [HLO_LOG_PLUS_ONE] = {complex_log1p, IN_DOUBLE},
-    [HLO_MULTIPLY] = {complex_multiply, IN_PART},
-    [HLO_NEGATE] = {complex_negate, IN_PART},
-    [HLO_POWER] = {complex_power, IN_DOUBLE},
-    [HLO_RSQRT] = {complex_rsqrt, IN_DOUBLE},
-    [HLO_SIGN] = {complex_sign, IN_DOUBLE},
-    [HLO_SINE] = {complex_sin, IN_DOUBLE},
-    [HLO_SINH] = {complex_sinh, IN_DOUBLE},
-    [HLO_SQRT] = {complex_sqrt, IN_DOUBLE},
-    [HLO_SUBTRACT] = {complex_subtract, IN_PART},
-    [HLO_TAN] = {complex_tan, IN_DOUBLE},
-    [HLO_TANH] = {complex_tanh, IN_DOUBLE},
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  [HLO_##id] = {.operand_count = min, lanes},
+#include "hlo/ir/hlo_opcode.def"
+#undef HLO_OP
 };
 
 static int32_t apply_function(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands) {
@@ -68,7 +51,7 @@ static int32_t apply_function(Lowering *lowering, HloOpcode opcode, PrimitiveTyp
   ComplexMath math = {lowering, row->place == IN_DOUBLE ? TYPE_F64 : part, false};
   math.is_roomy = math.type != part;
   Complex arguments[2] = {{-1, -1}, {-1, -1}};
-  for (int i = 0; i < hlo_opcode_info(opcode)->max_operands; i++) {
+  for (int i = 0; i < row->operand_count; i++) {
     arguments[i].re = lowering_convert(lowering, lowering_part(lowering, operands[i], 0), math.type);
     arguments[i].im = lowering_convert(lowering, lowering_part(lowering, operands[i], 1), math.type);
   }

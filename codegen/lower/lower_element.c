@@ -1,19 +1,6 @@
 /* Elements of instructions: dispatch by family, sharing, operands of the Kernel, and the lane-wise families. */
 #include "codegen/lower/lowering_internal.h"
 
-/* What is worth keeping in a row buffer between the stages of a Kernel rather than computing again. */
-static const HloOpcode row_opcodes[] = {
-    HLO_EXPONENTIAL, HLO_EXPONENTIAL_MINUS_ONE,
-    HLO_LOG,         HLO_LOG_PLUS_ONE,
-    HLO_TANH,        HLO_LOGISTIC,
-    HLO_POWER,       HLO_ERF,
-    HLO_SINE,        HLO_COSINE,
-    HLO_TAN,         HLO_SQRT,
-    HLO_RSQRT,       HLO_CBRT,
-    HLO_SINH,        HLO_COSH,
-    HLO_ATAN2,
-};
-
 typedef struct LoweringMemo {
   const HloInstruction *instruction;
   const IndexExpr *index;
@@ -21,31 +8,11 @@ typedef struct LoweringMemo {
   struct LoweringMemo *next; /* of equal hash */
 } LoweringMemo;
 
-static const ElementRule element_rules[EMIT_FAMILY_COUNT] = {
-    [EMIT_elementwise] = element_elementwise,
-    [EMIT_copy] = element_forward,
-    [EMIT_forward] = element_forward,
-    [EMIT_constant] = element_constant,
-    [EMIT_iota] = element_iota,
-    [EMIT_broadcast] = element_broadcast,
-    [EMIT_reshape] = element_reshape,
-    [EMIT_bitcast] = element_bitcast,
-    [EMIT_bitcast_convert] = element_bitcast_convert,
-    [EMIT_transpose] = element_transpose,
-    [EMIT_reverse] = element_reverse,
-    [EMIT_slice] = element_slice,
-    [EMIT_pad] = element_pad,
-    [EMIT_concatenate] = element_concatenate,
-    [EMIT_dynamic_slice] = element_dynamic_slice,
-    [EMIT_dynamic_update_slice] = element_dynamic_update_slice,
-    [EMIT_gather] = element_gather,
-    [EMIT_map] = element_map,
-    [EMIT_sort] = element_sort,
-    [EMIT_fft] = element_fft,
-    [EMIT_reduce] = element_reduce,
-    [EMIT_reduce_window] = element_reduce_window,
-    [EMIT_dot] = element_dot,
-    [EMIT_convolution] = element_convolution,
+static ElementRule *const element_rules[HLO_OPCODE_COUNT] = {
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  [HLO_##id] = element_##emit,
+#include "hlo/ir/hlo_opcode.def"
+#undef HLO_OP
 };
 
 /* --- operands of the Kernel --- */
@@ -84,11 +51,9 @@ static int outside_operand(const Lowering *lowering, const HloInstruction *instr
 
 /* --- rows --- */
 
+/* Worth keeping in a row buffer between the stages of a Kernel rather than computing again: roots and functions. */
 static bool is_row_opcode(HloOpcode opcode) {
-  for (size_t i = 0; i < sizeof row_opcodes / sizeof *row_opcodes; i++) {
-    if (row_opcodes[i] == opcode) return true;
-  }
-  return false;
+  return hlo_opcode_info(opcode)->cost == OP_COST_SQRT || hlo_opcode_is_function(opcode);
 }
 
 static int stage_dims(const Lowering *lowering, int stage, int *out_dims) {
@@ -239,8 +204,7 @@ Status lower_element(Lowering *lowering, const HloInstruction *instruction, cons
     *out_value = load_leaf(lowering, operand, node, instruction->shape, index);
     return STATUS_OK;
   }
-  ElementRule rule = element_rules[emit_family(instruction->opcode)];
-  if (rule == NULL) return unsupported(lowering, instruction, "cannot be computed element by element");
+  ElementRule *rule = element_rules[instruction->opcode];
   uint64_t hash = memo_hash(lowering, instruction, index);
   int64_t found = 0;
   LoweringMemo *first = int_map_find(&lowering->memo_map, hash, &found) ? (LoweringMemo *)(uintptr_t)found : NULL;
@@ -279,6 +243,11 @@ Status element_elementwise(Lowering *lowering, const HloInstruction *instruction
   }
   *out_value = apply_instruction(lowering, instruction, operands);
   return STATUS_OK;
+}
+
+Status element_none(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t *out_value) {
+  (void)index, (void)out_value;
+  return unsupported(lowering, instruction, "cannot be computed element by element");
 }
 
 Status element_forward(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
@@ -382,9 +351,8 @@ static Status lower_region_value(Lowering *lowering, const HloInstruction *instr
     case EMIT_parameter: value = arguments[hlo_instruction_parameter_number(instruction)]; break;
     case EMIT_constant: value = lowering_constant_element(lowering, hlo_instruction_literal(instruction), 0); break;
     case EMIT_copy:
-    case EMIT_broadcast:
-    case EMIT_reshape:
-    case EMIT_bitcast:
+    case EMIT_indexed: /* of a scalar: the scalar */
+      if (instruction->operand_count != 1) break;
       if (!int_map_find(values, (uint64_t)instruction->operands[0]->id, &found)) XLAC_BUG("region out of order");
       value = type_is_complex(instruction->shape->type) ? (int32_t)found
                                                         : bits_as(lowering, (int32_t)found, instruction->shape->type);

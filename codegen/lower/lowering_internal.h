@@ -257,33 +257,29 @@ void lowering_forget_rows(Lowering *lowering);
 MUST_USE Status lower_region(Lowering *lowering, const HloComputation *region, const int32_t *arguments,
                              int argument_count, int32_t *out_results, int result_count);
 
-typedef Status (*ElementRule)(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
-                              int32_t *out_value);
-Status element_elementwise(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_map(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_constant(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_forward(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_iota(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_broadcast(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_reshape(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_bitcast(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_bitcast_convert(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_transpose(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_reverse(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_pad(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_concatenate(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_dynamic_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_dynamic_update_slice(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_gather(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-/* The result of the transform that root_fft makes, for the point of the outer dims at hand. */
-Status element_fft(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-/* A result of the sort that root_sort makes, at the point that it comes from. */
-Status element_sort(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_reduce(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_dot(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_reduce_window(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
-Status element_convolution(Lowering *, const HloInstruction *, const IndexExpr *, int32_t *);
+/* Element |index| of what |instruction| makes.  The emit column names each rule; families without elements of their own
+ * have element_none, which says so. */
+typedef Status ElementRule(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
+                           int32_t *out_value);
+#define element_index(name) element_##name
+#define element_copy element_forward
+#define element_call element_none
+#define element_conditional element_none
+#define element_fusion element_none
+#define element_outside_call element_none
+#define element_parameter element_none
+#define element_rng_state element_none
+#define element_scatter element_none
+#define element_select_and_scatter element_none
+#define element_tuple element_none
+#define element_unsupported element_none
+#define element_while element_none
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  ElementRule element_##emit;
+#include "hlo/ir/hlo_opcode.def"
+#undef HLO_OP
+/* element_sort and element_fft are of what root_sort and root_fft make: at the point that a result of the sort comes
+ * from, for the point of the outer dims at hand. */
 
 /* The clamped start of a dynamic slice along each dimension of its operand. */
 MUST_USE Status lower_dynamic_starts(Lowering *lowering, const HloInstruction *instruction, int first_index_operand,

@@ -46,7 +46,8 @@ struct EvalFrame {
   const Literal **region_arguments; /* of eval_region_argument */
 };
 
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) EvalRule eval_##eval;
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  EvalRule eval_##eval;
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 

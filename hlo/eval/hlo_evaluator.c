@@ -11,7 +11,8 @@ enum { MOST_CALLS = 1000 };
 #define MOST_BYTES ((int64_t)1 << 36)
 
 static EvalRule *const rules[HLO_OPCODE_COUNT] = {
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) [HLO_##id] = eval_##eval,
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  [HLO_##id] = eval_##eval,
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 };

@@ -6,7 +6,7 @@ typedef struct InferRow {
 } InferRow;
 
 static const InferRow rows[HLO_OPCODE_COUNT] = {
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) \
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
   [HLO_##id] = {infer_##infer, "infer-" text},
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP

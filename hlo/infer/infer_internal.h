@@ -17,7 +17,8 @@ typedef struct InferContext {
  * be NULL. */
 typedef Status InferRule(const InferContext *context, const Shape **out_shape);
 
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) InferRule infer_##infer;
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  InferRule infer_##infer;
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 

@@ -6,15 +6,22 @@
 #define OPT(id) {HLO_ATTR_##id, false},
 #define NONE
 /* Each list ends with a row that does not count, for C has no empty arrays. */
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) \
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
   static const HloOpcodeAttr attrs_##id[] = {attributes{HLO_ATTR_NONE, false}};
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 
 const HloOpcodeInfo hlo_opcode_infos[HLO_OPCODE_COUNT] = {
-#define HLO_OP(id, text, min, max, traits, access, infer, eval, emit, attributes) \
-  [HLO_##id] = {                                                                  \
-      text, min, max, traits, ACCESS_##access, attrs_##id, (int)(sizeof(attrs_##id) / sizeof(attrs_##id[0])) - 1},
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  [HLO_##id] = {text,                                                                                \
+                min,                                                                                 \
+                max,                                                                                 \
+                traits,                                                                              \
+                ACCESS_##access,                                                                     \
+                OP_COST_##cost,                                                                      \
+                OP_FLOW_##flow,                                                                      \
+                attrs_##id,                                                                          \
+                (int)(sizeof(attrs_##id) / sizeof(attrs_##id[0])) - 1},
 #include "hlo/ir/hlo_opcode.def"
 #undef HLO_OP
 };
