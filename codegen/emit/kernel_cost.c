@@ -10,19 +10,10 @@
 enum { OPERATION_HALVES = 1, DIVISION_HALVES = 12, FUNCTION_HALVES = 32, LOAD_HALVES = 1, STORE_HALVES = 2 };
 
 /* Half cycles of one instruction's worth of lanes; 0: as any other. */
-static const unsigned char opcode_halves[HLO_OPCODE_COUNT] = {
-    [HLO_DIVIDE] = DIVISION_HALVES,    [HLO_REMAINDER] = DIVISION_HALVES,
-    [HLO_SQRT] = DIVISION_HALVES,      [HLO_RSQRT] = DIVISION_HALVES,
-    [HLO_CBRT] = FUNCTION_HALVES,      [HLO_EXPONENTIAL] = FUNCTION_HALVES,
-    [HLO_LOG] = FUNCTION_HALVES,       [HLO_EXPONENTIAL_MINUS_ONE] = FUNCTION_HALVES,
-    [HLO_SINE] = FUNCTION_HALVES,      [HLO_LOG_PLUS_ONE] = FUNCTION_HALVES,
-    [HLO_COSINE] = FUNCTION_HALVES,    [HLO_LOGISTIC] = FUNCTION_HALVES,
-    [HLO_TAN] = FUNCTION_HALVES,       [HLO_TANH] = FUNCTION_HALVES,
-    [HLO_ERF] = FUNCTION_HALVES,       [HLO_ATAN2] = 2 * FUNCTION_HALVES,
-    [HLO_SINH] = FUNCTION_HALVES,      [HLO_COSH] = FUNCTION_HALVES,
-    [HLO_ASIN] = FUNCTION_HALVES,      [HLO_ACOS] = FUNCTION_HALVES,
-    [HLO_ASINH] = 2 * FUNCTION_HALVES, [HLO_ACOSH] = 2 * FUNCTION_HALVES,
-    [HLO_ATANH] = 2 * FUNCTION_HALVES, [HLO_POWER] = 4 * FUNCTION_HALVES,
+static const unsigned char cost_halves[OP_COST_COUNT] = {
+    [OP_COST_DIVIDE] = DIVISION_HALVES,    [OP_COST_SQRT] = DIVISION_HALVES,      [OP_COST_EXP] = FUNCTION_HALVES,
+    [OP_COST_LOG] = FUNCTION_HALVES,       [OP_COST_SIN] = FUNCTION_HALVES,       [OP_COST_TANH] = FUNCTION_HALVES,
+    [OP_COST_ATANH] = 2 * FUNCTION_HALVES, [OP_COST_POWER] = 4 * FUNCTION_HALVES,
 };
 
 static double lanes_of(const VecTarget *target, PrimitiveType type) {
@@ -62,7 +53,8 @@ static void add_value(Cost *cost, const KernelValue *value) {
     halves = LOAD_HALVES;
     cost->accesses[value->buffer] += points;
   } else if (value->kind == KERNEL_APPLY) {
-    halves = opcode_halves[value->opcode] != 0 ? opcode_halves[value->opcode] : OPERATION_HALVES;
+    int known = cost_halves[hlo_opcode_info(value->opcode)->cost];
+    halves = known != 0 ? known : OPERATION_HALVES;
   }
   cost->halves += points * halves / lanes_of(cost->target, value->type);
 }

@@ -11,72 +11,18 @@ const char *machine_cost_text(MachineCost cost) {
   return texts[cost];
 }
 
-/* One more than the cost, so that what is not named has none. */
-#define IS(id) (COST_##id + 1)
-
-static const int costs_of_opcodes[HLO_OPCODE_COUNT] = {
-    [HLO_ABS] = IS(ADD),
-    [HLO_ACOS] = IS(TANH),
-    [HLO_ACOSH] = IS(TANH),
-    [HLO_ADD] = IS(ADD),
-    [HLO_AND] = IS(LOGIC),
-    [HLO_ASIN] = IS(TANH),
-    [HLO_ASINH] = IS(TANH),
-    [HLO_ATAN2] = IS(TANH),
-    [HLO_ATANH] = IS(TANH),
-    [HLO_BITCAST_CONVERT] = IS(MOVE),
-    [HLO_CBRT] = IS(TANH),
-    [HLO_CEIL] = IS(ROUND),
-    [HLO_CLAMP] = IS(SELECT),
-    [HLO_COMPARE] = IS(CMP),
-    [HLO_COMPLEX] = IS(MOVE),
-    [HLO_CONVERT] = IS(CONVERT),
-    [HLO_COPY] = IS(MOVE),
-    [HLO_COSH] = IS(TANH),
-    [HLO_COSINE] = IS(SIN),
-    [HLO_COUNT_LEADING_ZEROS] = IS(LOGIC),
-    [HLO_DIVIDE] = IS(DIV),
-    [HLO_ERF] = IS(TANH),
-    [HLO_EXPONENTIAL] = IS(EXP),
-    [HLO_EXPONENTIAL_MINUS_ONE] = IS(EXP),
-    [HLO_FLOOR] = IS(ROUND),
-    [HLO_IMAG] = IS(MOVE),
-    [HLO_IS_FINITE] = IS(CMP),
-    [HLO_LOG] = IS(LOG),
-    [HLO_LOG_PLUS_ONE] = IS(LOG),
-    [HLO_LOGISTIC] = IS(TANH),
-    [HLO_MAXIMUM] = IS(CMP),
-    [HLO_MINIMUM] = IS(CMP),
-    [HLO_MULHI] = IS(MUL),
-    [HLO_MULTIPLY] = IS(MUL),
-    [HLO_NEGATE] = IS(ADD),
-    [HLO_NOT] = IS(LOGIC),
-    [HLO_OR] = IS(LOGIC),
-    [HLO_POPCNT] = IS(LOGIC),
-    [HLO_POWER] = IS(POW),
-    [HLO_REAL] = IS(MOVE),
-    [HLO_REDUCE_PRECISION] = IS(ROUND),
-    [HLO_REMAINDER] = IS(DIV),
-    [HLO_ROUND_NEAREST_AFZ] = IS(ROUND),
-    [HLO_ROUND_NEAREST_EVEN] = IS(ROUND),
-    [HLO_RSQRT] = IS(SQRT),
-    [HLO_SELECT] = IS(SELECT),
-    [HLO_SHIFT_LEFT] = IS(LOGIC),
-    [HLO_SHIFT_RIGHT_ARITHMETIC] = IS(LOGIC),
-    [HLO_SHIFT_RIGHT_LOGICAL] = IS(LOGIC),
-    [HLO_SIGN] = IS(CMP),
-    [HLO_SINE] = IS(SIN),
-    [HLO_SINH] = IS(TANH),
-    [HLO_SQRT] = IS(SQRT),
-    [HLO_STOCHASTIC_CONVERT] = IS(CONVERT),
-    [HLO_SUBTRACT] = IS(ADD),
-    [HLO_TAN] = IS(SIN),
-    [HLO_TANH] = IS(TANH),
-    [HLO_XOR] = IS(LOGIC),
-};
-
 MachineCost machine_cost_of_opcode(HloOpcode opcode) {
-  return costs_of_opcodes[opcode] ? (MachineCost)(costs_of_opcodes[opcode] - 1) : COST_NONE;
+  static const MachineCost costs[OP_COST_COUNT] = {
+      [OP_COST_NONE] = COST_NONE,       [OP_COST_FREE] = COST_NONE,     [OP_COST_MOVE] = COST_MOVE,
+      [OP_COST_PIECES] = COST_NONE,     [OP_COST_ADD] = COST_ADD,       [OP_COST_LOGIC] = COST_LOGIC,
+      [OP_COST_COMPARE] = COST_CMP,     [OP_COST_SELECT] = COST_SELECT, [OP_COST_MULTIPLY] = COST_MUL,
+      [OP_COST_CONVERT] = COST_CONVERT, [OP_COST_ROUND] = COST_ROUND,   [OP_COST_DIVIDE] = COST_DIV,
+      [OP_COST_SQRT] = COST_SQRT,       [OP_COST_EXP] = COST_EXP,       [OP_COST_LOG] = COST_LOG,
+      [OP_COST_SIN] = COST_SIN,         [OP_COST_TANH] = COST_TANH,     [OP_COST_ATANH] = COST_TANH,
+      [OP_COST_POWER] = COST_POW,       [OP_COST_STRIDES] = COST_NONE,  [OP_COST_LOOKUP] = COST_NONE,
+      [OP_COST_FOLD] = COST_NONE,
+  };
+  return costs[hlo_opcode_info(opcode)->cost];
 }
 
 Status machine_cost_cycles(const MachineDescription *machine, MachineCost cost, PrimitiveType type, SourceLoc loc,
