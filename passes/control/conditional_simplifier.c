@@ -59,36 +59,6 @@ static bool inline_branch(ControlWalk *walk, const Branches *branches) {
 
 /* --- choices without branches --- */
 
-static bool is_cheap(const HloInstruction *instruction) {
-  static const HloOpcode opcodes[] = {HLO_ADD,
-                                      HLO_SUBTRACT,
-                                      HLO_MULTIPLY,
-                                      HLO_NEGATE,
-                                      HLO_ABS,
-                                      HLO_AND,
-                                      HLO_OR,
-                                      HLO_XOR,
-                                      HLO_NOT,
-                                      HLO_COMPARE,
-                                      HLO_CONVERT,
-                                      HLO_MAXIMUM,
-                                      HLO_MINIMUM,
-                                      HLO_SELECT,
-                                      HLO_BROADCAST,
-                                      HLO_CLAMP,
-                                      HLO_SIGN,
-                                      HLO_IOTA,
-                                      HLO_PARAMETER,
-                                      HLO_CONSTANT,
-                                      HLO_TUPLE,
-                                      HLO_COPY,
-                                      HLO_GET_TUPLE_ELEMENT};
-  for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
-    if (instruction->opcode == opcodes[i]) return true;
-  }
-  return false;
-}
-
 static bool is_small_array(const Shape *shape) {
   return shape_is_array(shape) && !shape_is_dynamic(shape) && shape_element_count(shape) <= MOST_ELEMENTS;
 }
@@ -105,10 +75,11 @@ static bool is_cheap_branch(const HloComputation *branch) {
   int operations = 0;
   for (int64_t i = 0; i < branch->instructions.count; i++) {
     const HloInstruction *instruction = branch->instructions.data[i];
-    if (!is_cheap(instruction) || hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS)) return false;
-    operations += hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE);
-    if (operations > MOST_OPERATIONS) return false;
-    if (hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) && !is_small_array(instruction->shape)) return false;
+    bool is_free = hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
+    if (!hlo_opcode_is_cheap(instruction->opcode)) return false;
+    if (hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS)) return false;
+    operations += !is_free;
+    if (operations > MOST_OPERATIONS || (!is_free && !is_small_array(instruction->shape))) return false;
   }
   return true;
 }

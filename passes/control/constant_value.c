@@ -4,20 +4,19 @@
  * with what reads it. */
 enum { MOST_NODES = 8 };
 
-static bool is_cheap(HloOpcode opcode) {
-  static const HloOpcode opcodes[] = {HLO_ADD,     HLO_SUBTRACT, HLO_MULTIPLY, HLO_NEGATE,  HLO_AND,
-                                      HLO_OR,      HLO_XOR,      HLO_NOT,      HLO_COMPARE, HLO_CONVERT,
-                                      HLO_MAXIMUM, HLO_MINIMUM,  HLO_SELECT,   HLO_ABS,     HLO_CLAMP};
-  for (size_t i = 0; i < sizeof(opcodes) / sizeof(opcodes[0]); i++) {
-    if (opcode == opcodes[i]) return true;
-  }
-  return false;
+/* Made from nothing: constants and iotas. */
+static bool is_source(const HloInstruction *value) {
+  return value->operand_count == 0 && hlo_opcode_is_cheap(value->opcode) && value->opcode != HLO_PARAMETER;
+}
+
+static bool is_repeatable(HloOpcode opcode) {
+  return opcode == HLO_BROADCAST || (hlo_opcode_has(opcode, OP_ELEMENTWISE) && hlo_opcode_is_cheap(opcode));
 }
 
 static bool is_constant(const HloInstruction *value, int *nodes) {
   if (++*nodes > MOST_NODES) return false;
-  if (value->opcode == HLO_CONSTANT || value->opcode == HLO_IOTA) return true;
-  if (value->opcode != HLO_BROADCAST && !is_cheap(value->opcode)) return false;
+  if (is_source(value)) return true;
+  if (!is_repeatable(value->opcode)) return false;
   for (int i = 0; i < value->operand_count; i++) {
     if (!is_constant(value->operands[i], nodes)) return false;
   }

@@ -8,24 +8,14 @@ enum { MOST_TRIPS = 16, MOST_INSTRUCTIONS = 192 };
 
 /* It fuses with its neighbours, whatever they are; anything else would be a kernel for each round. */
 static bool fuses(const HloInstruction *instruction) {
-  switch (instruction->opcode) {
-    case HLO_PARAMETER:
-    case HLO_CONSTANT:
-    case HLO_TUPLE:
-    case HLO_GET_TUPLE_ELEMENT:
-    case HLO_BROADCAST:
-    case HLO_IOTA:
-    case HLO_RESHAPE:
-    case HLO_SLICE: return true;
-    /* An element at a known place. */
-    case HLO_DYNAMIC_SLICE: return shape_element_count(instruction->shape) == 1;
-    default: return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) && instruction->opcode != HLO_COPY;
-  }
+  /* An element at a known place. */
+  if (instruction->opcode == HLO_DYNAMIC_SLICE) return shape_element_count(instruction->shape) == 1;
+  if (hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE) return true;
+  return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) && instruction->opcode != HLO_COPY;
 }
 
 static bool is_computed(const HloInstruction *instruction) {
-  return instruction->operand_count > 0 && instruction->opcode != HLO_TUPLE &&
-         instruction->opcode != HLO_GET_TUPLE_ELEMENT;
+  return instruction->operand_count > 0 && !hlo_opcode_has(instruction->opcode, OP_TUPLES);
 }
 
 static bool is_worth_unrolling(const HloInstruction *loop, int64_t *out_trips) {
