@@ -16,42 +16,6 @@ enum {
 #define YES(text) ((FusionDecision){true, text})
 #define NO(text) ((FusionDecision){false, text})
 
-/* Elementwise operations are CHEAP unless they stand here. */
-static const HloOpcode costly_opcodes[] = {HLO_ACOS,
-                                           HLO_ACOSH,
-                                           HLO_ASIN,
-                                           HLO_ASINH,
-                                           HLO_ATAN2,
-                                           HLO_ATANH,
-                                           HLO_CBRT,
-                                           HLO_COSH,
-                                           HLO_COSINE,
-                                           HLO_DIVIDE,
-                                           HLO_ERF,
-                                           HLO_EXPONENTIAL,
-                                           HLO_EXPONENTIAL_MINUS_ONE,
-                                           HLO_LOG,
-                                           HLO_LOG_PLUS_ONE,
-                                           HLO_LOGISTIC,
-                                           HLO_POWER,
-                                           HLO_REMAINDER,
-                                           HLO_RSQRT,
-                                           HLO_SINE,
-                                           HLO_SINH,
-                                           HLO_SQRT,
-                                           HLO_TAN,
-                                           HLO_TANH};
-
-enum { COSTLY_COUNT = sizeof(costly_opcodes) / sizeof(costly_opcodes[0]) };
-
-static FusionCost elementwise_cost(HloOpcode opcode) {
-  if (opcode == HLO_STOCHASTIC_CONVERT) return FUSION_COST_NONE;
-  for (int i = 0; i < COSTLY_COUNT; i++) {
-    if (costly_opcodes[i] == opcode) return FUSION_COST_HIGH;
-  }
-  return FUSION_COST_CHEAP;
-}
-
 /* Static dimensions, at least one element, no tiling: what a Kernel addresses. */
 static bool is_plain_array(const Shape *shape) {
   if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape->layout.tile_count > 0) return false;
@@ -89,30 +53,50 @@ static bool is_pooling(const HloInstruction *instruction) {
   return true;
 }
 
-FusionCost fusion_cost(const HloInstruction *instruction) {
-  switch (instruction->opcode) {
-    case HLO_DOT:
-    case HLO_CONVOLUTION: return FUSION_COST_HIGH;
-    case HLO_REDUCE: return hlo_reduce_is_short(instruction) ? FUSION_COST_HIGH : FUSION_COST_NONE;
-    case HLO_REDUCE_WINDOW: return is_pooling(instruction) ? FUSION_COST_HIGH : FUSION_COST_NONE;
-    case HLO_BROADCAST:
-    case HLO_IOTA:
-    case HLO_RESHAPE:
-    case HLO_REVERSE:
-    case HLO_SLICE:
-    case HLO_DYNAMIC_SLICE: return FUSION_COST_FREE;
-    case HLO_COPY: /* into another layout it reads against the grain, as a transpose does */
-      return instruction->operands[0]->shape == instruction->shape ? FUSION_COST_FREE : FUSION_COST_HIGH;
-    case HLO_BITCAST: return is_reshaping_bitcast(instruction) ? FUSION_COST_FREE : FUSION_COST_NONE;
-    case HLO_BITCAST_CONVERT: return is_plain_bitcast(instruction) ? FUSION_COST_CHEAP : FUSION_COST_NONE;
-    case HLO_PAD: return FUSION_COST_CHEAP;
-    case HLO_CONCATENATE: return instruction->operand_count <= CONCATENATE_LIMIT ? FUSION_COST_CHEAP : FUSION_COST_NONE;
-    case HLO_TRANSPOSE: /* reads against the grain: once is enough */
-    case HLO_GATHER: return FUSION_COST_HIGH;
-    default:
-      return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) ? elementwise_cost(instruction->opcode)
-                                                                 : FUSION_COST_NONE;
+static bool is_never(const HloInstruction *instruction) {
+  (void)instruction;
+  return false;
+}
+
+static bool is_contraction(const HloInstruction *instruction) {
+  (void)instruction;
+  return true;
+}
+
+static bool has_few_pieces(const HloInstruction *concatenate) {
+  return concatenate->operand_count <= CONCATENATE_LIMIT;
+}
+
+/* What takes part in fusion by its shapes, and of what folds the few that have a nest for it. */
+typedef bool FusionCondition(const HloInstruction *instruction);
+static FusionCondition *const conditions[HLO_OPCODE_COUNT] = {
+    [HLO_DOT] = is_contraction,         [HLO_CONVOLUTION] = is_contraction,   [HLO_REDUCE] = hlo_reduce_is_short,
+    [HLO_REDUCE_WINDOW] = is_pooling,   [HLO_BITCAST] = is_reshaping_bitcast, [HLO_BITCAST_CONVERT] = is_plain_bitcast,
+    [HLO_CONCATENATE] = has_few_pieces, [HLO_STOCHASTIC_CONVERT] = is_never, /* what no pass has rewritten is refused
+                                                                                where it stands */
+};
+
+/* Whether an index map says which elements an element needs, so that they can be computed where it is. */
+static bool is_index_mapped(HloOpcode opcode) {
+  switch (hlo_opcode_info(opcode)->access) {
+    case ACCESS_ELEMENTWISE:
+    case ACCESS_AFFINE:
+    case ACCESS_INDIRECT: return !hlo_opcode_has(opcode, OP_IN_PLACE);
+    case ACCESS_WINDOW:
+    case ACCESS_WHOLE: return false;
   }
+  return false;
+}
+
+FusionCost fusion_cost(const HloInstruction *instruction) {
+  FusionCondition *condition = conditions[instruction->opcode];
+  OpCost cost = hlo_opcode_info(instruction->opcode)->cost;
+  bool takes_part = condition != NULL ? condition(instruction) : is_index_mapped(instruction->opcode);
+  if (!takes_part || cost == OP_COST_NONE) return FUSION_COST_NONE;
+  if (instruction->opcode == HLO_COPY) /* into another layout it reads against the grain, as a transpose does */
+    return instruction->operands[0]->shape == instruction->shape ? FUSION_COST_FREE : FUSION_COST_HIGH;
+  if (cost == OP_COST_FREE) return FUSION_COST_FREE;
+  return hlo_opcode_is_cheap(instruction->opcode) ? FUSION_COST_CHEAP : FUSION_COST_HIGH;
 }
 
 static bool is_plain_reduce(const HloInstruction *instruction) {
@@ -129,12 +113,12 @@ bool fusion_can_be_root(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return is_plain_reduce(instruction);
   if (!is_plain_array(instruction->shape) || !has_plain_operands(instruction)) return false;
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return true;
-  return fusion_cost(instruction) != FUSION_COST_NONE && instruction->opcode != HLO_CONVOLUTION &&
-         instruction->opcode != HLO_REDUCE_WINDOW;
+  bool is_window = hlo_opcode_info(instruction->opcode)->access == ACCESS_WINDOW;
+  return fusion_cost(instruction) != FUSION_COST_NONE && !is_window;
 }
 
 bool fusion_is_contraction(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_DOT || instruction->opcode == HLO_CONVOLUTION;
+  return hlo_opcode_has(instruction->opcode, OP_CONTRACTION);
 }
 
 bool fusion_has_nest(const HloInstruction *instruction) {
@@ -194,19 +178,14 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
 }
 
 bool fusion_permutes(const HloInstruction *user) {
-  switch (user->opcode) {
-    case HLO_RESHAPE:
-    case HLO_BITCAST:
-    case HLO_TRANSPOSE:
-    case HLO_COPY: return true;
-    default: return hlo_opcode_has(user->opcode, OP_ELEMENTWISE);
-  }
+  if (hlo_opcode_has(user->opcode, OP_ELEMENTWISE)) return true;
+  return hlo_opcode_info(user->opcode)->flow == OP_FLOW_VIEW || user->opcode == HLO_TRANSPOSE;
 }
 
 /* Reshapes keep the position in row-major order, which is what maps are relative to. */
 static bool keeps_index(const HloInstruction *user) {
   if (user->opcode == HLO_BITCAST_CONVERT) return shape_same_dims(user->shape, user->operands[0]->shape);
-  if (user->opcode == HLO_RESHAPE || user->opcode == HLO_BITCAST) return is_reshaping_bitcast(user);
+  if (hlo_opcode_info(user->opcode)->flow == OP_FLOW_VIEW) return is_reshaping_bitcast(user);
   return hlo_opcode_has(user->opcode, OP_ELEMENTWISE);
 }
 

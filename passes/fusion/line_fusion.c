@@ -90,7 +90,7 @@ static void take_producers(const LineFuser *fuser, LineGroup *group, const HloIn
   for (int k = 0; k < user->operand_count; k++) {
     HloInstruction *producer = user->operands[k];
     if (is_inside(group, producer) || group->member_count >= MEMBER_LIMIT) continue;
-    if (producer->opcode == HLO_PARAMETER || producer->opcode == HLO_CONSTANT) continue;
+    if (hlo_opcode_has(producer->opcode, OP_GIVEN)) continue;
     FusionDecision decision = decide(fuser, group, producer, user);
     observe(fuser, producer, group->line, decision);
     if (!decision.fuse) continue;

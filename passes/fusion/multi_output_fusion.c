@@ -70,7 +70,7 @@ static bool is_candidate(const HloInstruction *instruction) {
   if (!shape_is_array(shape) || (instruction->user_count == 0 && !hlo_instruction_is_root(instruction))) return false;
   if (instruction->opcode == HLO_FUSION) return true;
   if (shape->rank == 0 && instruction->opcode != HLO_REDUCE) return false; /* computed by the caller */
-  return fusion_can_be_root(instruction) && instruction->opcode != HLO_RESHAPE && instruction->opcode != HLO_BITCAST;
+  return fusion_can_be_root(instruction) && hlo_opcode_info(instruction->opcode)->flow != OP_FLOW_VIEW;
 }
 
 static int32_t node_of(const Planner *planner, const HloInstruction *instruction) {

@@ -53,7 +53,7 @@ static int64_t instruction_count(const HloInstruction *instruction) {
 
 static bool is_member_opcode(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return true;
-  if (instruction->opcode == HLO_RESHAPE || instruction->opcode == HLO_BITCAST) return true;
+  if (hlo_opcode_info(instruction->opcode)->flow == OP_FLOW_VIEW) return true;
   if (fusion_has_nest(instruction) || instruction->opcode == HLO_GATHER || instruction->opcode == HLO_DYNAMIC_SLICE)
     return false;
   return fusion_cost(instruction) != FUSION_COST_NONE;
