@@ -399,9 +399,8 @@ static void find_outside_values(Proof *proof) {
 static void execute(Proof *proof, const HloInstruction *instruction) {
   arena_reset(proof->scratch);
   check_pairs(proof, instruction);
-  if (instruction->opcode == HLO_PARAMETER || instruction->opcode == HLO_CONSTANT || hlo_dataflow_forwards(instruction))
-    return;
-  if (instruction->opcode != HLO_WHILE && instruction->opcode != HLO_CONDITIONAL) read_operands(proof, instruction);
+  if (hlo_opcode_has(instruction->opcode, OP_GIVEN) || hlo_dataflow_forwards(instruction)) return;
+  if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) read_operands(proof, instruction);
   write_results(proof, instruction);
 }
 

@@ -339,42 +339,50 @@ static void rule_recv_done(Walk *walk, HloInstruction *instruction) {
 
 typedef void (*DataflowRule)(Walk *walk, HloInstruction *instruction);
 
-/* Everything that is not named makes all its leaves. */
-static const DataflowRule rules[HLO_OPCODE_COUNT] = {
-    [HLO_PARAMETER] = rule_parameter,
-    [HLO_TUPLE] = rule_tuple,
-    [HLO_GET_TUPLE_ELEMENT] = rule_get_tuple_element,
-    [HLO_BITCAST] = rule_view,
-    [HLO_RESHAPE] = rule_view,
-    [HLO_COPY] = rule_copy,
-    [HLO_ADD_DEPENDENCY] = rule_forward,
-    [HLO_DOMAIN] = rule_forward,
-    [HLO_OPT_BARRIER] = rule_forward,
-    [HLO_AFTER_ALL] = rule_nothing,
-    [HLO_CALL] = rule_call,
-    [HLO_WHILE] = rule_while,
-    [HLO_CONDITIONAL] = rule_conditional,
-    [HLO_COPY_START] = rule_copy_start,
-    [HLO_COPY_DONE] = rule_done_first,
-    [HLO_ASYNC_START] = rule_async_start,
-    [HLO_ASYNC_UPDATE] = rule_forward,
-    [HLO_ASYNC_DONE] = rule_done_second,
-    [HLO_ALL_GATHER_START] = rule_collective_start,
-    [HLO_COLLECTIVE_PERMUTE_START] = rule_collective_start,
-    [HLO_ALL_GATHER_DONE] = rule_done_second,
-    [HLO_COLLECTIVE_PERMUTE_DONE] = rule_done_second,
-    [HLO_ALL_REDUCE_DONE] = rule_forward,
-    [HLO_SEND] = rule_collective_start,
-    [HLO_RECV_DONE] = rule_recv_done,
+static const DataflowRule rules[OP_FLOW_COUNT] = {
+    [OP_FLOW_MAKES] = rule_define,
+    [OP_FLOW_NOTHING] = rule_nothing,
+    [OP_FLOW_PARAMETER] = rule_parameter,
+    [OP_FLOW_FORWARDS] = rule_forward,
+    [OP_FLOW_PENDING] = rule_forward,
+    [OP_FLOW_VIEW] = rule_view,
+    [OP_FLOW_COPY] = rule_copy,
+    [OP_FLOW_TUPLE] = rule_tuple,
+    [OP_FLOW_ELEMENT] = rule_get_tuple_element,
+    [OP_FLOW_CALL] = rule_call,
+    [OP_FLOW_WHILE] = rule_while,
+    [OP_FLOW_CONDITIONAL] = rule_conditional,
+    [OP_FLOW_COPY_START] = rule_copy_start,
+    [OP_FLOW_ASYNC_START] = rule_async_start,
+    [OP_FLOW_COLLECTIVE_START] = rule_collective_start,
+    [OP_FLOW_FIRST] = rule_done_first,
+    [OP_FLOW_SECOND] = rule_done_second,
+    [OP_FLOW_RECV_DONE] = rule_recv_done,
 };
 
 bool hlo_dataflow_forwards(const HloInstruction *instruction) {
-  static const bool plain[HLO_OPCODE_COUNT] = {
-      [HLO_TUPLE] = true,    [HLO_GET_TUPLE_ELEMENT] = true, [HLO_ADD_DEPENDENCY] = true,
-      [HLO_DOMAIN] = true,   [HLO_OPT_BARRIER] = true,       [HLO_CALL] = true,
-      [HLO_AFTER_ALL] = true};
-  if (instruction->opcode == HLO_COPY) return shape_is_tuple(instruction->shape);
-  return plain[instruction->opcode] || hlo_is_view(instruction);
+  switch (hlo_opcode_info(instruction->opcode)->flow) {
+    case OP_FLOW_NOTHING:
+    case OP_FLOW_FORWARDS:
+    case OP_FLOW_TUPLE:
+    case OP_FLOW_ELEMENT:
+    case OP_FLOW_CALL: return true;
+    case OP_FLOW_VIEW: return hlo_is_view(instruction);
+    case OP_FLOW_COPY: return shape_is_tuple(instruction->shape);
+    case OP_FLOW_MAKES:
+    case OP_FLOW_PARAMETER:
+    case OP_FLOW_PENDING:
+    case OP_FLOW_WHILE:
+    case OP_FLOW_CONDITIONAL:
+    case OP_FLOW_COPY_START:
+    case OP_FLOW_ASYNC_START:
+    case OP_FLOW_COLLECTIVE_START:
+    case OP_FLOW_FIRST:
+    case OP_FLOW_SECOND:
+    case OP_FLOW_RECV_DONE:
+    case OP_FLOW_COUNT: break;
+  }
+  return false;
 }
 
 /* --- numbering, positions, uses --- */
@@ -404,8 +412,7 @@ static void walk_computations(HloDataflow *flow, Walk *walk) {
     const HloSequence *sequence = &flow->sequences[walk->graph->sequential[c]->id];
     for (int64_t i = 0; i < sequence->count; i++) {
       HloInstruction *instruction = sequence->instructions[i];
-      DataflowRule rule = rules[instruction->opcode];
-      (rule ? rule : rule_define)(walk, instruction);
+      rules[hlo_opcode_info(instruction->opcode)->flow](walk, instruction);
     }
   }
 }

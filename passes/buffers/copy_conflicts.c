@@ -120,8 +120,7 @@ static const Shape *form_at(const Copier *copier, const Place *place) {
 }
 
 static void remove_unused_tree(HloInstruction *tree) {
-  bool is_view = tree->opcode == HLO_TUPLE || tree->opcode == HLO_GET_TUPLE_ELEMENT;
-  if (!is_view || tree->user_count > 0 || hlo_instruction_is_root(tree)) return;
+  if (!hlo_opcode_has(tree->opcode, OP_TUPLES) || tree->user_count > 0 || hlo_instruction_is_root(tree)) return;
   hlo_computation_remove(tree->parent, tree, false);
 }
 

@@ -153,22 +153,38 @@ static bool forward_updated(ModelBuilder *builder, ScheduleNode *node) {
 static void find_leaves(ModelBuilder *builder, int32_t number) {
   ScheduleNode *node = &builder->model->nodes[number];
   node->leaf_count = shape_leaf_count(node->instruction->shape);
-  switch (node->instruction->opcode) {
-    case HLO_PARAMETER:
-    case HLO_CONSTANT: define_nothing(builder, node); break;
-    case HLO_GET_TUPLE_ELEMENT: forward_element(builder, node); break;
-    case HLO_TUPLE: forward_tuple(builder, node); break;
-    case HLO_OPT_BARRIER:
-    case HLO_DOMAIN:
-    case HLO_ADD_DEPENDENCY:
-    case HLO_WHILE: forward_operand(builder, node); break;
-    default:
-      if (hlo_is_view(node->instruction)) {
-        forward_operand(builder, node);
-      } else if (!forward_updated(builder, node)) {
-        define_leaves(builder, node);
-      }
+  switch (hlo_opcode_info(node->instruction->opcode)->flow) {
+    case OP_FLOW_PARAMETER: define_nothing(builder, node); return;
+    case OP_FLOW_ELEMENT: forward_element(builder, node); return;
+    case OP_FLOW_TUPLE: forward_tuple(builder, node); return;
+    case OP_FLOW_FORWARDS:
+    case OP_FLOW_PENDING:
+    case OP_FLOW_WHILE: forward_operand(builder, node); return;
+    case OP_FLOW_VIEW:
+      if (!hlo_is_view(node->instruction)) break;
+      forward_operand(builder, node);
+      return;
+    case OP_FLOW_COPY:
+      if (!shape_is_tuple(node->instruction->shape)) break;
+      forward_operand(builder, node);
+      return;
+    case OP_FLOW_MAKES:
+      if (!hlo_opcode_has(node->instruction->opcode, OP_GIVEN)) break;
+      define_nothing(builder, node);
+      return;
+    /* The computations of these are scheduled before it; the others are gone before, or end with the program. */
+    case OP_FLOW_NOTHING:
+    case OP_FLOW_CALL:
+    case OP_FLOW_CONDITIONAL:
+    case OP_FLOW_COPY_START:
+    case OP_FLOW_ASYNC_START:
+    case OP_FLOW_COLLECTIVE_START:
+    case OP_FLOW_FIRST:
+    case OP_FLOW_SECOND:
+    case OP_FLOW_RECV_DONE:
+    case OP_FLOW_COUNT: break;
   }
+  if (!forward_updated(builder, node)) define_leaves(builder, node);
 }
 
 /* The first buffers that the result may be written over once nobody else reads them. */
@@ -190,7 +206,7 @@ static void find_reads(ModelBuilder *builder, int32_t number) {
   ScheduleNode *node = &builder->model->nodes[number];
   NumberArray list = {0};
   /* Passing a buffer on is no read: who reads it in the end counts. */
-  bool forwards = node->instruction->opcode == HLO_TUPLE || node->instruction->opcode == HLO_GET_TUPLE_ELEMENT;
+  bool forwards = hlo_opcode_has(node->instruction->opcode, OP_TUPLES);
   for (int i = 0; !forwards && i < node->instruction->operand_count; i++) {
     const ScheduleNode *source = node_of(builder, node->instruction->operands[i]);
     for (int32_t k = 0; source != NULL && k < source->leaf_count; k++) {
