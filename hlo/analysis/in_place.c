@@ -65,8 +65,8 @@ bool hlo_reshape_is_bitcast(const HloInstruction *instruction) {
 }
 
 bool hlo_is_view(const HloInstruction *instruction) {
+  if (hlo_opcode_info(instruction->opcode)->flow != OP_FLOW_VIEW) return false;
   if (instruction->opcode == HLO_RESHAPE) return hlo_reshape_is_bitcast(instruction);
-  if (instruction->opcode != HLO_BITCAST) return false;
   const Shape *to = instruction->shape, *from = instruction->operands[0]->shape;
   return shape_is_array(to) && shape_is_array(from) && shape_byte_size(to) == shape_byte_size(from) &&
          shape_byte_size(to) >= 0 && to->layout.memory_space == from->layout.memory_space;
@@ -323,15 +323,11 @@ static bool reads_elementwise(const HloInstruction *user, const HloInstruction *
          hlo_same_element_order(user->shape, operand->shape);
 }
 
-/* Opcodes that a fusion can run as one loop over elements, with sums of rows in between. */
+/* What a fusion can run as one loop over elements, with sums of rows in between. */
 static bool runs_in_a_plain_loop(const HloInstruction *instruction) {
-  static const bool whole[HLO_OPCODE_COUNT] = {[HLO_PARAMETER] = true,
-                                               [HLO_CONSTANT] = true,
-                                               [HLO_TUPLE] = true,
-                                               [HLO_GET_TUPLE_ELEMENT] = true,
-                                               [HLO_REDUCE] = true};
   OpAccess access = hlo_opcode_info(instruction->opcode)->access;
-  return access == ACCESS_ELEMENTWISE || access == ACCESS_AFFINE || whole[instruction->opcode];
+  if (hlo_opcode_has(instruction->opcode, OP_GIVEN | OP_TUPLES)) return true;
+  return access == ACCESS_ELEMENTWISE || access == ACCESS_AFFINE || instruction->opcode == HLO_REDUCE;
 }
 
 static bool is_plain_loop(const HloComputation *fused) {

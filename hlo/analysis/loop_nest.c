@@ -18,13 +18,10 @@ static bool is_plain(const Shape *shape) {
 
 /* What may stand between a fusion's parameters and its results in loops over elements and rows. */
 static bool runs_in_loops(const HloInstruction *instruction) {
-  static const bool others[HLO_OPCODE_COUNT] = {[HLO_PARAMETER] = true,
-                                                [HLO_CONSTANT] = true,
-                                                [HLO_REDUCE] = true,
-                                                [HLO_GET_TUPLE_ELEMENT] = true,
-                                                [HLO_GATHER] = true};
-  OpAccess access = hlo_opcode_info(instruction->opcode)->access;
-  return access == ACCESS_ELEMENTWISE || access == ACCESS_AFFINE || others[instruction->opcode];
+  const HloOpcodeInfo *info = hlo_opcode_info(instruction->opcode);
+  if (hlo_opcode_has(instruction->opcode, OP_GIVEN) || info->flow == OP_FLOW_ELEMENT) return true;
+  if (info->access == ACCESS_INDIRECT) return !hlo_opcode_has(instruction->opcode, OP_IN_PLACE);
+  return info->access == ACCESS_ELEMENTWISE || info->access == ACCESS_AFFINE || instruction->opcode == HLO_REDUCE;
 }
 
 static const Shape *first_array(const Shape *shape) {
