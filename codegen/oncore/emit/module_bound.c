@@ -47,13 +47,8 @@ static int64_t varying_points(const Shape *shape, uint64_t dims) {
 }
 
 static PrimitiveType cost_type(const HloInstruction *instruction) {
-  switch (instruction->opcode) {
-    case HLO_COMPARE:
-    case HLO_IS_FINITE:
-    case HLO_REAL:
-    case HLO_IMAG: return instruction->operands[0]->shape->type;
-    default: return instruction->shape->type;
-  }
+  bool of_operand = hlo_opcode_has(instruction->opcode, OP_TYPED_BY_OPERAND);
+  return of_operand ? instruction->operands[0]->shape->type : instruction->shape->type;
 }
 
 /* Cycles of lane-wise |instruction| over |points|; 0 for what moves, and for types that a plan would be refused for. */
@@ -121,16 +116,17 @@ static double window_points(const HloInstruction *reduction) {
 
 static void add_work(BoundWalk *walk, const HloInstruction *instruction) {
   walk->varies[instruction->id] = varying_dims(walk, instruction);
-  switch (instruction->opcode) {
-    case HLO_DOT: add_products(walk, dot_products(instruction), instruction, true); return;
-    case HLO_CONVOLUTION: add_products(walk, convolution_products(instruction), instruction, false); return;
-    case HLO_REDUCE:
-      walk->bound.work_cycles += region_cycles(walk, instruction, shape_element_count(instruction->operands[0]->shape));
-      return;
-    case HLO_REDUCE_WINDOW:
-      walk->bound.work_cycles += region_cycles(walk, instruction, (int64_t)window_points(instruction));
-      return;
-    default: break;
+  bool is_dot = instruction->opcode == HLO_DOT, is_window = instruction->opcode == HLO_REDUCE_WINDOW;
+  if (hlo_opcode_has(instruction->opcode, OP_CONTRACTION)) {
+    double products = is_dot ? dot_products(instruction) : convolution_products(instruction);
+    add_products(walk, products, instruction, is_dot);
+    return;
+  }
+  if (instruction->opcode == HLO_REDUCE || is_window) {
+    int64_t points =
+        is_window ? (int64_t)window_points(instruction) : shape_element_count(instruction->operands[0]->shape);
+    walk->bound.work_cycles += region_cycles(walk, instruction, points);
+    return;
   }
   if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || !shape_is_array(instruction->shape)) return;
   int64_t points = varying_points(instruction->shape, walk->varies[instruction->id]);
@@ -155,27 +151,32 @@ static bool is_region(const HloModule *module, const HloComputation *computation
 
 static int64_t bytes_read(const HloInstruction *value);
 
-static int64_t bytes_read_by(const HloInstruction *user, const HloInstruction *value) {
-  int64_t whole = shape_byte_size(value->shape), most = 0;
-  switch (user->opcode) {
-    case HLO_SLICE:
-    case HLO_DYNAMIC_SLICE:
-    case HLO_GATHER: return user->operands[0] == value ? shape_byte_size(user->shape) : whole;
-    case HLO_FUSION:
-      for (int32_t i = 0; i < user->operand_count; i++) {
-        if (user->operands[i] != value) continue;
-        int64_t here = bytes_read(hlo_instruction_called(user, 0)->parameters.data[i]);
-        if (here > most) most = here;
-      }
-      return most;
-    case HLO_BITCAST: return bytes_read(user);
-    case HLO_DYNAMIC_UPDATE_SLICE:
-    case HLO_SCATTER: return user->operands[0] == value ? 0 : whole;
-    case HLO_TUPLE:
-    case HLO_GET_TUPLE_ELEMENT:
-    case HLO_CUSTOM_CALL: return 0;
-    default: return hlo_opcode_has(user->opcode, OP_CONTROL_FLOW) ? 0 : whole;
+/* The most that any of the parameters that |value| is inside of |fusion| is read. */
+static int64_t bytes_read_inside(const HloInstruction *fusion, const HloInstruction *value) {
+  int64_t most = 0;
+  for (int32_t i = 0; i < fusion->operand_count; i++) {
+    if (fusion->operands[i] != value) continue;
+    int64_t here = bytes_read(hlo_instruction_called(fusion, 0)->parameters.data[i]);
+    if (here > most) most = here;
   }
+  return most;
+}
+
+/* What makes each element of one of its first operand reads no more of them than it makes. */
+static bool reads_what_it_makes(const HloInstruction *user, const HloInstruction *value) {
+  OpAccess access = hlo_opcode_info(user->opcode)->access;
+  return user->operands[0] == value && shape_is_array(user->shape) && access != ACCESS_WINDOW && access != ACCESS_WHOLE;
+}
+
+static int64_t bytes_read_by(const HloInstruction *user, const HloInstruction *value) {
+  int64_t whole = shape_byte_size(value->shape);
+  if (user->opcode == HLO_FUSION) return bytes_read_inside(user, value);
+  if (user->opcode == HLO_BITCAST) return bytes_read(user);
+  if (hlo_opcode_has(user->opcode, OP_TUPLES | OP_CONTROL_FLOW) || user->opcode == HLO_CUSTOM_CALL) return 0;
+  if (hlo_opcode_has(user->opcode, OP_IN_PLACE)) return user->operands[0] == value ? 0 : whole;
+  if (!reads_what_it_makes(user, value)) return whole;
+  int64_t made = shape_element_count(user->shape) * type_storage_bytes(value->shape->type);
+  return made < whole ? made : whole;
 }
 
 /* Bytes of |value| that its users read at least: two of them may read the same ones. */
@@ -190,24 +191,17 @@ static int64_t bytes_read(const HloInstruction *value) {
 }
 
 static int64_t bytes_written(const HloInstruction *value) {
-  switch (value->opcode) {
-    case HLO_TUPLE: {
-      int64_t sum = 0;
-      for (int32_t i = 0; i < value->operand_count; i++) sum += bytes_written(value->operands[i]);
-      return sum;
-    }
-    case HLO_FUSION: return bytes_written(hlo_instruction_called(value, 0)->root);
-    case HLO_BITCAST: return bytes_written(value->operands[0]);
-    case HLO_DYNAMIC_UPDATE_SLICE: return shape_byte_size(value->operands[1]->shape);
-    case HLO_PARAMETER:
-    case HLO_GET_TUPLE_ELEMENT:
-    case HLO_CUSTOM_CALL:
-    case HLO_SCATTER: return 0;
-    default:
-      return hlo_opcode_has(value->opcode, OP_CONTROL_FLOW) || !shape_is_array(value->shape)
-                 ? 0
-                 : shape_byte_size(value->shape);
+  if (value->opcode == HLO_TUPLE) {
+    int64_t sum = 0;
+    for (int32_t i = 0; i < value->operand_count; i++) sum += bytes_written(value->operands[i]);
+    return sum;
   }
+  if (value->opcode == HLO_FUSION) return bytes_written(hlo_instruction_called(value, 0)->root);
+  if (value->opcode == HLO_BITCAST) return bytes_written(value->operands[0]);
+  if (value->opcode == HLO_DYNAMIC_UPDATE_SLICE) return shape_byte_size(value->operands[1]->shape);
+  if (hlo_opcode_has(value->opcode, OP_TUPLES | OP_CONTROL_FLOW | OP_IN_PLACE)) return 0;
+  if (value->opcode == HLO_PARAMETER || value->opcode == HLO_CUSTOM_CALL) return 0;
+  return shape_is_array(value->shape) ? shape_byte_size(value->shape) : 0;
 }
 
 /* --- together --- */

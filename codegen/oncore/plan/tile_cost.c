@@ -63,13 +63,7 @@ static void need_operands(const Kernel *kernel, bool *needed) {
 /* --- costs --- */
 
 static PrimitiveType cost_type(const Kernel *kernel, const KernelValue *value) {
-  switch (value->opcode) {
-    case HLO_COMPARE:
-    case HLO_IS_FINITE:
-    case HLO_REAL:
-    case HLO_IMAG: return kernel->values[value->operands[0]].type;
-    default: return value->type;
-  }
+  return hlo_opcode_has(value->opcode, OP_TYPED_BY_OPERAND) ? kernel->values[value->operands[0]].type : value->type;
 }
 
 static Status add_value(const Kernel *kernel, const MachineDescription *machine, const KernelValue *value,
