@@ -16,13 +16,10 @@ static bool is_empty_token(const HloInstruction *token) {
 /* opt-barrier(x) → x: there is nobody left to keep from x.  domain(x) → x.  add-dependency(x, after-all()) → x.
  * copy(tuple) → tuple: copies of arrays that aliasing asks for are inserted after this. */
 static HloInstruction *forwarded_value(const HloInstruction *instruction) {
-  switch (instruction->opcode) {
-    case HLO_OPT_BARRIER:
-    case HLO_DOMAIN: return instruction->operands[0];
-    case HLO_COPY: return shape_is_tuple(instruction->shape) ? instruction->operands[0] : NULL;
-    case HLO_ADD_DEPENDENCY: return is_empty_token(instruction->operands[1]) ? instruction->operands[0] : NULL;
-    default: return NULL;
-  }
+  HloInstruction *operand = instruction->operand_count > 0 ? instruction->operands[0] : NULL;
+  if (hlo_opcode_has(instruction->opcode, OP_BARRIER)) return operand;
+  if (instruction->opcode == HLO_COPY) return shape_is_tuple(instruction->shape) ? operand : NULL;
+  return instruction->opcode == HLO_ADD_DEPENDENCY && is_empty_token(instruction->operands[1]) ? operand : NULL;
 }
 
 static Status run_forward_elimination(HloPassContext *context, HloModule *module, bool *out_changed) {
