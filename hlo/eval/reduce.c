@@ -5,8 +5,7 @@
 
 /* Operations that may be accumulated in work numbers and rounded or wrapped once at the end. */
 static bool is_accumulated(HloOpcode opcode) {
-  return opcode == HLO_ADD || opcode == HLO_MULTIPLY || opcode == HLO_MAXIMUM || opcode == HLO_MINIMUM ||
-         opcode == HLO_AND || opcode == HLO_OR || opcode == HLO_XOR;
+  return hlo_opcode_has(opcode, OP_ASSOCIATIVE);
 }
 
 /* The kernel of a region that is one such operation on |type|. */

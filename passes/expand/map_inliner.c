@@ -8,7 +8,7 @@ static bool is_inlinable(const HloComputation *body) {
   for (int64_t i = 0; i < body->instructions.count; i++) {
     const HloInstruction *instruction = body->instructions.data[i];
     if (!shape_is_scalar(instruction->shape)) return false;
-    if (instruction->opcode == HLO_PARAMETER || instruction->opcode == HLO_CONSTANT) continue;
+    if (hlo_opcode_has(instruction->opcode, OP_GIVEN)) continue;
     if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE)) return false;
     if (hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS) != NULL) return false;
   }

@@ -47,8 +47,8 @@ static int64_t work_of(const HloInstruction *instruction) {
     operands += elements;
     if (elements > largest) largest = elements;
   }
-  bool is_product = hlo_instruction_called_count(instruction) > 0 || instruction->opcode == HLO_DOT ||
-                    instruction->opcode == HLO_CONVOLUTION;
+  bool is_product =
+      hlo_instruction_called_count(instruction) > 0 || hlo_opcode_has(instruction->opcode, OP_CONTRACTION);
   double work = is_product ? (result + 1) * largest : result + operands;
   return work > 1e15 ? (int64_t)1e15 : (int64_t)work;
 }

@@ -14,16 +14,7 @@ static HloOpcode combiner_of(const HloInstruction *instruction) {
   if (instruction->operand_count != 2 || root->operand_count != 2) return HLO_TUPLE;
   const HloInstruction *a = root->operands[0], *b = root->operands[1];
   if (a->opcode != HLO_PARAMETER || b->opcode != HLO_PARAMETER || a == b) return HLO_TUPLE;
-  switch (root->opcode) {
-    case HLO_ADD:
-    case HLO_MULTIPLY:
-    case HLO_MAXIMUM:
-    case HLO_MINIMUM:
-    case HLO_AND:
-    case HLO_OR:
-    case HLO_XOR: return root->opcode;
-    default: return HLO_TUPLE;
-  }
+  return hlo_opcode_has(root->opcode, OP_ASSOCIATIVE) ? root->opcode : HLO_TUPLE;
 }
 
 /* Regrouping changes no bit: integers, and the larger or smaller of anything. */
@@ -137,7 +128,7 @@ static HloInstruction *reduce_reduce_fast(HloInstruction *instruction) {
 /* reduce(broadcast(a), init) of scalars → broadcast(init ∘ a), where taking a twice changes nothing */
 static HloInstruction *reduce_splat(HloInstruction *instruction) {
   HloOpcode combiner = combiner_of(instruction);
-  if (combiner != HLO_MAXIMUM && combiner != HLO_MINIMUM && combiner != HLO_AND && combiner != HLO_OR) return NULL;
+  if (!hlo_opcode_has(combiner, OP_IDEMPOTENT)) return NULL;
   HloInstruction *operands[2] = {instruction->operands[1], algebraic_splat_source(instruction->operands[0])};
   if (operands[1] == NULL || shape_element_count(instruction->operands[0]->shape) < 1) return NULL;
   if (operands[1]->shape != operands[0]->shape || !is_plain(instruction->shape)) return NULL;

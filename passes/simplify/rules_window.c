@@ -125,7 +125,7 @@ static HloInstruction *window_of_splat(HloInstruction *instruction) {
     if (__builtin_mul_overflow(most, counts[d].most, &most)) return NULL;
     least = min_i64(least, counts[d].least);
   }
-  if (combiner == HLO_MAXIMUM || combiner == HLO_MINIMUM || combiner == HLO_AND || combiner == HLO_OR) {
+  if (hlo_opcode_has(combiner, OP_IDEMPOTENT)) {
     if (least < 1 || value->shape != init->shape) return NULL;
     return algebraic_broadcast(algebraic_binary(value, combiner, init, value), shape, NULL);
   }
