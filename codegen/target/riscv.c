@@ -227,7 +227,7 @@ const char *riscv_features(const MachineIsa *isa, Arena *arena) {
 /* Bits of a vector register, at least. */
 static int promised_bits(const char *features) {
   for (int bits = 65536; bits > 128; bits /= 2) {
-    char name[sizeof "zvl65536b"];
+    char name[16];
     snprintf(name, sizeof name, "zvl%db", bits);
     if (feature_is_given(features, name)) return bits;
   }
