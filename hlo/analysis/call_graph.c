@@ -13,8 +13,11 @@ int call_graph_callee_count(const HloInstruction *instruction) {
     case HLO_WHILE: return 2;
     case HLO_CONDITIONAL: return branch_count(instruction);
     case HLO_ASYNC_START: return hlo_instruction_computation(instruction, HLO_ATTR_CALLS) ? 1 : 0;
-    default: return 0;
+    default: break;
   }
+  if (hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW))
+    XLAC_BUG("'%s' calls what is not known", hlo_opcode_text(instruction->opcode));
+  return 0;
 }
 
 static HloComputation *branch(const HloInstruction *instruction, int index) {

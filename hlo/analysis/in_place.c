@@ -300,6 +300,8 @@ static const PairRule pair_rules[HLO_OPCODE_COUNT] = {
 
 InPlacePairs hlo_in_place_pairs(const HloInstruction *instruction, Arena *arena) {
   PairRule rule = pair_rules[instruction->opcode];
+  if (!rule && hlo_opcode_has(instruction->opcode, OP_IN_PLACE))
+    XLAC_BUG("'%s' updates what is not known", hlo_opcode_text(instruction->opcode));
   if (!rule) return (InPlacePairs){0, NULL};
   PairList list = {.arena = arena};
   rule(&list, instruction);
