@@ -134,4 +134,31 @@ def state(count):
     return lines_of("state", body + [tuple_of("f32[8]", [f"q_{i}" for i in range(width)])], before)
 
 
-SHAPES = {shape.__name__: shape for shape in [layers, chain, constants, parameters, users, dots, operands, calls, reduces, loops, state]}
+def sums(count):
+    """x + x again and again."""
+    body = ["  x_0 = f32[64] parameter(0)"] + [f"  {last(i, count)}x_{i + 1} = f32[64] add(x_{i}, x_{i})" for i in range(count)]
+    return lines_of("sums", body)
+
+
+def passed(count):
+    """Parameters that are results."""
+    body = [f"  p_{i} = f32[8] parameter({i})" for i in range(count)]
+    return lines_of("passed", body + [tuple_of("f32[8]", [f"p_{i}" for i in range(count)])])
+
+
+def fusions(count):
+    """Fusions that the text brings along."""
+    before, body = [], ["  x_0 = f32[64] parameter(0)"]
+    for i in range(count // 4):
+        before += [f"fusion_{i} {{", "  p = f32[64] parameter(0)", "  s = f32[64] sine(p)", "  ROOT a = f32[64] add(s, p)", "}", ""]
+        body.append(f"  {last(i, count // 4)}x_{i + 1} = f32[64] fusion(x_{i}), kind=kLoop, calls=fusion_{i}")
+    return lines_of("fusions", body, before)
+
+
+def nests(count):
+    """Loops in loops, as deep as they may be."""
+    return loops(count, depth=100)
+
+
+SHAPES = {shape.__name__: shape for shape in [layers, chain, constants, parameters, users, dots, operands, calls, reduces, loops, state, sums,
+                                           passed, fusions, nests]}

@@ -323,8 +323,24 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
   }
 }
 
+/* What LLVM does for a basic block takes the square of its length: for selecting and ordering instructions, and for
+ * what may alias what. */
+enum { BLOCK_INSTRUCTIONS = 128 };
+
+/* Every so many instructions the code goes on in a new block.  Its address is taken, or LLVM would join it to the one
+ * before. */
+static void limit_block(ControlEmitter *control) {
+  if (++control->block_instructions % BLOCK_INSTRUCTIONS != 0) return;
+  const VecBuilder *vec = control->vec;
+  LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
+  LLVMBuildBr(vec->builder, next);
+  LLVMBlockAddress(control->function, next);
+  LLVMPositionBuilderAtEnd(vec->builder, next);
+}
+
 Status control_computation(ControlEmitter *control, const HloComputation *computation) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
+    limit_block(control);
     RETURN_IF_ERROR(emit_instruction(control, computation->instructions.data[i]));
     control_poison_after(control, computation->instructions.data[i]);
   }

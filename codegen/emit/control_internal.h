@@ -36,8 +36,9 @@ typedef struct ControlEmitter {
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
   int64_t kernel_count, distinct_kernel_count, call_count;
-  LLVMValueRef random_state; /* on the stack; NULL: nobody asked so far */
-  PoisonPlan *poison;        /* NULL: no poisoning */
+  int64_t block_instructions; /* visited so far (limit_block) */
+  LLVMValueRef random_state;  /* on the stack; NULL: nobody asked so far */
+  PoisonPlan *poison;         /* NULL: no poisoning */
 } ControlEmitter;
 
 typedef struct ControlKernel {

@@ -58,25 +58,12 @@ static bool has_kernels(const HloInstruction *instruction, bool with_scalars) {
   return with_scalars && has_floats;
 }
 
-/* A computation that is applied inside Kernels has none of its own. */
-static bool is_region(const HloModule *module, const HloComputation *computation) {
-  for (int64_t c = 0; c < module->computations.count; c++) {
-    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
-    for (int64_t i = 0; i < instructions->count; i++) {
-      if (!hlo_opcode_has(instructions->data[i]->opcode, OP_REGION)) continue;
-      for (int k = 0; k < hlo_instruction_called_count(instructions->data[i]); k++) {
-        if (hlo_instruction_called(instructions->data[i], k) == computation) return true;
-      }
-    }
-  }
-  return false;
-}
-
 Status kernel_table_visit(KernelTable *table, const HloModule *module, bool with_scalars, DiagSink *diag,
                           Status (*visit)(void *self, const KernelVisit *visit, DiagSink *diag), void *self) {
+  const bool *applied = hlo_module_applied(table->arena, module, true);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
-    if (is_region(module, computation)) continue;
+    if (applied[computation->id]) continue; /* inside of Kernels it has none of its own */
     for (int64_t i = 0; i < computation->instructions.count; i++) {
       const HloInstruction *instruction = computation->instructions.data[i];
       if (!has_kernels(instruction, with_scalars)) continue;

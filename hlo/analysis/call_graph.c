@@ -187,3 +187,34 @@ const HloComputation *call_graph_common(const CallGraph *graph, const HloInstruc
   *b = call_graph_ancestor(graph, *b, of_a);
   return of_a;
 }
+
+/* --- unfolding --- */
+
+/* Adds what |instruction| calls, its callees' own calls unfolded, to |count|; false when that is more than |most|. */
+static bool add_unfolded(const HloInstruction *instruction, const int64_t *counts, int64_t most, int64_t *count) {
+  bool has_copies = hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW) || instruction->opcode == HLO_FUSION;
+  for (int k = 0; has_copies && k < hlo_instruction_called_count(instruction) && *count <= most; k++) {
+    const HloComputation *callee = hlo_instruction_called(instruction, k);
+    *count += counts[callee->id] + callee->instructions.count;
+  }
+  return *count <= most;
+}
+
+Status call_graph_check_unfolding(const HloModule *module, DiagSink *diag) {
+  Arena *scratch = arena_create();
+  int64_t order_count, most = CALL_GRAPH_MOST_UNFOLDED;
+  HloComputation **order = hlo_module_post_order(module, scratch, &order_count);
+  for (int64_t c = 0; c < order_count; c++) most += order[c]->instructions.count;
+  int64_t *counts = ARENA_NEW_ARRAY(scratch, int64_t, module->next_computation_id + 1);
+  const HloInstruction *found = NULL;
+  for (int64_t c = 0; c < order_count && !found; c++) {
+    const HloInstructionArray *list = &order[c]->instructions;
+    for (int64_t i = 0; i < list->count && !found; i++)
+      if (!add_unfolded(list->data[i], counts, most, &counts[order[c]->id])) found = list->data[i];
+  }
+  arena_destroy(scratch);
+  if (!found) return STATUS_OK;
+  return diag_error(diag, STATUS_UNSUPPORTED, found->loc, "unfold-limit",
+                    "nested calls at '%.*s' unfold to more than %d new instructions", SV_ARG(found->name),
+                    CALL_GRAPH_MOST_UNFOLDED);
+}

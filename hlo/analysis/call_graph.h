@@ -39,4 +39,12 @@ const HloInstruction *call_graph_ancestor(const CallGraph *graph, const HloInstr
 /* The innermost computation in which both run, with the instructions there that they are or run inside of. */
 const HloComputation *call_graph_common(const CallGraph *graph, const HloInstruction **a, const HloInstruction **b);
 
+/* Passes call-inliner and flatten-call-graph give each call site instructions of its own; so many more than the module
+ * has may come of it. */
+enum { CALL_GRAPH_MOST_UNFOLDED = 1000000 };
+
+/* STATUS_UNSUPPORTED with a diagnostic (code "unfold-limit") when it would be more.  |module| calls nothing in circles.
+ * One walk over it: nothing is unfolded. */
+MUST_USE Status call_graph_check_unfolding(const HloModule *module, DiagSink *diag);
+
 #endif

@@ -91,6 +91,25 @@ int64_t hlo_module_remove_unreachable(HloModule *module) {
   return before - kept;
 }
 
+/* --- regions --- */
+
+static void mark_applied(const HloComputation *computation, bool with_fusions, bool *applied) {
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    if (!hlo_opcode_has(instruction->opcode, OP_REGION)) continue;
+    if (instruction->opcode == HLO_FUSION && !with_fusions) continue;
+    for (int k = 0; k < hlo_instruction_called_count(instruction); k++)
+      applied[hlo_instruction_called(instruction, k)->id] = true;
+  }
+}
+
+const bool *hlo_module_applied(Arena *arena, const HloModule *module, bool with_fusions) {
+  bool *applied = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);
+  for (int64_t c = 0; c < module->computations.count; c++)
+    mark_applied(module->computations.data[c], with_fusions, applied);
+  return applied;
+}
+
 /* --- source lines --- */
 
 /* Row |id| of a table whose rows count from 1; NULL for none. */

@@ -97,6 +97,11 @@ int64_t hlo_module_remove_dead(HloModule *module);
 /* Drops computations that the entry cannot reach; returns how many. */
 int64_t hlo_module_remove_unreachable(HloModule *module);
 
+/* By computation id: whether an instruction anywhere in |module| applies it, element by element or, |with_fusions|, to
+ * a whole kernel, so that it has no kernels of its own.  One walk over the module, which may have any calls; in
+ * |arena|. */
+const bool *hlo_module_applied(Arena *arena, const HloModule *module, bool with_fusions);
+
 /* Callees before callers; computations the entry cannot reach come too, in text order. */
 HloComputation **hlo_module_post_order(const HloModule *module, Arena *arena, int64_t *out_count);
 /* The same for instructions in the order in which they are printed: that of a text which is printed and parsed again.

@@ -69,21 +69,29 @@ static void note_reader(EdgeMaker *maker, HloInstruction *reader, HloInstruction
   if (!is_implied(maker, reader, writer)) array_push(&list->needed, maker->scratch, reader);
 }
 
-/* The readers of |earlier| (its maker, when nobody reads it) are done before |later| is written: in each computation
- * around the writer, what reads or contains readers comes before what writes or contains the writer. */
-static void order_pair(EdgeMaker *maker, const HloValue *earlier, const HloValue *later) {
+/* Orders what reads or contains readers of |earlier| in the writer's computation before |writer|; how many of the
+ * readers run elsewhere. */
+static int32_t order_level(EdgeMaker *maker, const HloValue *earlier, HloInstruction *writer) {
   const CallGraph *graph = maker->analysis->graph;
-  HloInstruction *writer = (HloInstruction *)later->definition.instruction;
-  for (; writer; writer = call_graph_caller(graph, writer->parent)) {
-    ReaderList list = {0};
-    for (int32_t i = 0; i < earlier->use_count; i++) {
-      const HloInstruction *reader = call_graph_ancestor(graph, earlier->uses[i].user, writer->parent);
-      if (reader) note_reader(maker, (HloInstruction *)reader, writer, &list);
-    }
-    const HloInstruction *source = call_graph_ancestor(graph, earlier->definition.instruction, writer->parent);
-    if (earlier->use_count == 0 && source) note_reader(maker, (HloInstruction *)source, writer, &list);
-    if (list.needed.count > 0) add_predecessors(maker, writer, &list.needed);
+  ReaderList list = {0};
+  int32_t count = earlier->use_count > 0 ? earlier->use_count : 1, elsewhere = 0;
+  for (int32_t i = 0; i < count; i++) {
+    const HloInstruction *from = earlier->use_count > 0 ? earlier->uses[i].user : earlier->definition.instruction;
+    const HloInstruction *reader = call_graph_ancestor(graph, from, writer->parent);
+    elsewhere += reader == NULL;
+    if (reader) note_reader(maker, (HloInstruction *)reader, writer, &list);
   }
+  if (list.needed.count > 0) add_predecessors(maker, writer, &list.needed);
+  return elsewhere;
+}
+
+/* The readers of |earlier| (its maker, when nothing reads it) are done before |later| is written: in each computation
+ * around the writer, what reads or contains readers comes before what writes or contains the writer.  Around a
+ * computation that contains all of them, one instruction contains readers and writer alike. */
+static void order_pair(EdgeMaker *maker, const HloValue *earlier, const HloValue *later) {
+  HloInstruction *writer = (HloInstruction *)later->definition.instruction;
+  while (writer != NULL && order_level(maker, earlier, writer) > 0)
+    writer = call_graph_caller(maker->analysis->graph, writer->parent);
 }
 
 bool add_reuse_edges(HloModule *module, const BufferAnalysis *analysis) {

@@ -1,8 +1,10 @@
+#include "hlo/analysis/call_graph.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* Nested calls can stand for exponentially many instructions.  Beyond so many new ones a call stays a call. */
+/* Callees take in what they call before they are taken in, so that the instructions of a long chain of calls are copied
+ * again and again.  Beyond so many copies a call stays a call. */
 enum { INLINE_LIMIT = 500000 };
 
 /* A call, or a fusion that the text brought along: xlac fuses anew. */
@@ -61,6 +63,7 @@ static bool inline_calls(HloComputation *computation, bool keeps_text_order, int
 }
 
 static Status run_call_inliner(HloPassContext *context, HloModule *module, bool *out_changed) {
+  RETURN_IF_ERROR(call_graph_check_unfolding(module, context->diag));
   int64_t count, inlined = 0;
   HloComputation **order = hlo_module_post_order(module, context->scratch, &count);
   bool keeps = context->options->keeps_text_order;

@@ -1,13 +1,10 @@
+#include "hlo/analysis/call_graph.h"
 #include "passes/pipeline/hlo_pass.h"
-
-/* Call sites that share what they call can stand for exponentially many bodies. */
-enum { FLATTEN_LIMIT = 500000 };
 
 typedef struct Flattener {
   HloModule *module;
   IntMap called;               /* ids of computations with a call site; a second one gets a copy */
   HloComputationArray pending; /* each visited once: copies are new computations */
-  int64_t cloned_instructions;
   Arena *scratch;
   bool changed;
 } Flattener;
@@ -28,44 +25,35 @@ static void mark_regions(Flattener *flattener) {
   }
 }
 
-static Status visit_call_site(Flattener *flattener, HloInstruction *site, int index, DiagSink *diag) {
+static void visit_call_site(Flattener *flattener, HloInstruction *site, int index) {
   HloComputation *callee = hlo_instruction_called(site, index);
   int64_t seen = 0;
   if (int_map_find(&flattener->called, (uint64_t)callee->id, &seen)) {
-    flattener->cloned_instructions += callee->instructions.count;
-    if (flattener->cloned_instructions > FLATTEN_LIMIT) {
-      return diag_error(diag, STATUS_UNSUPPORTED, site->loc, "flatten-limit",
-                        "nested control flow around '%.*s' unfolds to more than %d instructions", SV_ARG(site->name),
-                        FLATTEN_LIMIT);
-    }
     callee = hlo_computation_clone(callee, flattener->module, callee->name);
     hlo_instruction_set_called(site, index, callee);
     flattener->changed = true;
   }
   int_map_set(&flattener->called, (uint64_t)callee->id, 1);
   array_push(&flattener->pending, flattener->scratch, callee);
-  return STATUS_OK;
 }
 
-static Status visit_computation(Flattener *flattener, const HloComputation *computation, DiagSink *diag) {
+static void visit_computation(Flattener *flattener, const HloComputation *computation) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     HloInstruction *instruction = computation->instructions.data[i];
     if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) continue;
-    for (int k = 0; k < hlo_instruction_called_count(instruction); k++) {
-      RETURN_IF_ERROR(visit_call_site(flattener, instruction, k, diag));
-    }
+    for (int k = 0; k < hlo_instruction_called_count(instruction); k++) visit_call_site(flattener, instruction, k);
   }
-  return STATUS_OK;
 }
 
 static Status run_flatten_call_graph(HloPassContext *context, HloModule *module, bool *out_changed) {
+  RETURN_IF_ERROR(call_graph_check_unfolding(module, context->diag));
   Flattener flattener = {.module = module, .scratch = context->scratch};
   int_map_init(&flattener.called, context->scratch);
   mark_regions(&flattener);
   array_push(&flattener.pending, context->scratch, module->entry);
   while (flattener.pending.count > 0) {
     const HloComputation *computation = array_pop(&flattener.pending);
-    RETURN_IF_ERROR(visit_computation(&flattener, computation, context->diag));
+    visit_computation(&flattener, computation);
   }
   *out_changed = flattener.changed;
   return STATUS_OK;

@@ -133,20 +133,6 @@ static void add_work(BoundWalk *walk, const HloInstruction *instruction) {
   walk->bound.work_cycles += lane_cycles(walk, instruction, points);
 }
 
-static bool is_region(const HloModule *module, const HloComputation *computation) {
-  for (int64_t c = 0; c < module->computations.count; c++) {
-    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
-    for (int64_t i = 0; i < instructions->count; i++) {
-      if (instructions->data[i]->opcode == HLO_FUSION || !hlo_opcode_has(instructions->data[i]->opcode, OP_REGION))
-        continue;
-      for (int k = 0; k < hlo_instruction_called_count(instructions->data[i]); k++) {
-        if (hlo_instruction_called(instructions->data[i], k) == computation) return true;
-      }
-    }
-  }
-  return false;
-}
-
 /* --- bytes --- */
 
 static int64_t bytes_read(const HloInstruction *value);
@@ -239,10 +225,10 @@ ModuleBound module_bound_find(const HloModule *module, const MachineDescription 
   walk.varies = ARENA_NEW_ARRAY(walk.scratch, uint64_t, module->next_instruction_id);
   int64_t count;
   HloComputation **order = hlo_module_post_order(module, walk.scratch, &count);
+  const bool *applied = hlo_module_applied(walk.scratch, module, false);
   for (int64_t c = 0; c < count; c++) {
-    int64_t instructions = order[c]->instructions.count;
-    bool counts = !is_region(module, order[c]);
-    for (int64_t i = 0; i < instructions && counts; i++) add_work(&walk, order[c]->instructions.data[i]);
+    int64_t instructions = applied[order[c]->id] ? 0 : order[c]->instructions.count;
+    for (int64_t i = 0; i < instructions; i++) add_work(&walk, order[c]->instructions.data[i]);
   }
   for (int64_t p = 0; p < module->entry->parameters.count; p++) {
     walk.bound.argument_bytes += bytes_read(module->entry->parameters.data[p]);
