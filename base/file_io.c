@@ -18,7 +18,11 @@ static bool is_standard_stream(const char *path) {
 
 MUST_USE static Status read_error(DiagSink *diag, const char *path) {
   const char *name = is_standard_stream(path) ? "standard input" : path;
-  return diag_error(diag, STATUS_IO, NO_LOC, "io-read", "unable to read '%s': %s", name, strerror(errno));
+  bool is_endless = errno == EFBIG;
+  Status status = diag_error(diag, STATUS_IO, NO_LOC, "io-read", "unable to read '%s': %s", name, strerror(errno));
+  if (is_endless)
+    diag_note(diag, NO_LOC, "of a pipe or a device at most %lld bytes are read", (long long)FILE_MOST_STREAMED);
+  return status;
 }
 
 MUST_USE static Status write_error(DiagSink *diag, const char *path) {
@@ -26,12 +30,15 @@ MUST_USE static Status write_error(DiagSink *diag, const char *path) {
   return diag_error(diag, STATUS_IO, NO_LOC, "io-write", "unable to write '%s': %s", name, strerror(errno));
 }
 
-/* Reads to the end of |descriptor|; false with errno. */
+/* Reads to the end of |descriptor|, but no more than FILE_MOST_STREAMED where nothing says how much there is; false
+ * with errno. */
 static bool read_all(Arena *arena, int descriptor, StringView *out_content) {
   enum { SMALLEST = 1 << 16 };
   struct stat status;
   if (fstat(descriptor, &status) != 0) return false;
   size_t size = 0;
+  size_t most = S_ISREG(status.st_mode) && status.st_size > FILE_MOST_STREAMED ? (size_t)status.st_size
+                                                                               : (size_t)FILE_MOST_STREAMED;
   size_t capacity = S_ISREG(status.st_mode) && status.st_size > 0 ? (size_t)status.st_size + 1 : SMALLEST;
   char *data = arena_alloc(arena, capacity + 1);
   for (;;) {
@@ -47,6 +54,8 @@ static bool read_all(Arena *arena, int descriptor, StringView *out_content) {
     if (got == 0) break;
     if (got > 0) {
       size += (size_t)got;
+      errno = EFBIG;
+      if (size > most) return false;
     } else if (errno != EINTR) {
       return false;
     }

@@ -8,7 +8,7 @@
 #include "codegen/lower/kernel_builder.h"
 #include "hlo/analysis/loop_nest.h"
 
-#define MAX_RANK 32
+#define MAX_RANK SHAPE_MAX_RANK
 
 /* Refinement of the dims a Kernel is asked for: ordinal i (in order of lowering_dim calls) is walked as a product of
  * factors. */

@@ -29,7 +29,7 @@ static bool is_plain_array(const Shape *shape) {
          shape->layout.split_count == 0 && shape_element_count(shape) >= 0;
 }
 
-enum { MAX_RANK = 64 };
+enum { MAX_RANK = SHAPE_MAX_RANK };
 
 /* Numbers of the dimensions that matter, counted among themselves. */
 static void rank_numbers(int64_t *numbers, int count) {

@@ -30,6 +30,11 @@ static const char *layout_mistake(Verifier *verifier, const Shape *shape) {
 }
 
 static bool verify_array(Verifier *verifier, const Shape *shape, SourceLoc loc) {
+  if (shape->rank > SHAPE_MAX_RANK) {
+    verify_error(verifier, loc, "verify-rank", "an array of %d dimensions: there may be %d", shape->rank,
+                 SHAPE_MAX_RANK);
+    return false;
+  }
   for (int i = 0; i < shape->rank; i++) {
     if (shape->dims[i] >= 0) continue;
     bool is_unbounded = shape->dims[i] == SHAPE_UNBOUNDED;

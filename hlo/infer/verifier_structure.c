@@ -178,7 +178,7 @@ static const HloComputation *next_callee(CallFrame *frame) {
   return NULL;
 }
 
-static void check_recursion(Graph *graph) {
+static bool check_recursion(Graph *graph) {
   const HloModule *module = graph->verifier->module;
   char *states = ARENA_NEW_ARRAY(graph->verifier->scratch, char, module->next_computation_id);
   CallFrame *stack = ARENA_NEW_ARRAY(graph->verifier->scratch, CallFrame, module->computations.count);
@@ -196,11 +196,46 @@ static void check_recursion(Graph *graph) {
       } else if (states[callee->id] == OPEN) {
         verify_error(graph->verifier, frame->computation->loc, "verify-recursion", "computation '%.*s' calls itself",
                      NAME(callee));
-        return;
+        return false;
       } else if (states[callee->id] == UNVISITED) {
         stack[depth++] = (CallFrame){callee, 0, 0};
       }
     }
+  }
+  return true;
+}
+
+/* Call sites on the longest way down from a computation. */
+typedef struct Depth {
+  int32_t calls, loops;
+} Depth;
+
+/* Adds what |instruction| calls to the |depth| of its computation; false, with a diagnostic, when that is too deep. */
+static bool add_depth(Verifier *verifier, const HloInstruction *instruction, const Depth *depths, Depth *depth) {
+  for (int i = 0, count = hlo_instruction_called_count(instruction); i < count; i++) {
+    Depth inside = depths[hlo_instruction_called(instruction, i)->id];
+    if (inside.calls + 1 > depth->calls) depth->calls = inside.calls + 1;
+    int32_t loops = inside.loops + (instruction->opcode == HLO_WHILE);
+    if (loops > depth->loops) depth->loops = loops;
+  }
+  bool is_loop = depth->loops > HLO_MOST_NESTED_LOOPS;
+  if (!is_loop && depth->calls <= HLO_MOST_NESTED_CALLS) return true;
+  verify_error(verifier, instruction->loc, "verify-nesting", "'%.*s' begins a nest of more than %d %s",
+               NAME(instruction), is_loop ? HLO_MOST_NESTED_LOOPS : HLO_MOST_NESTED_CALLS, is_loop ? "loops" : "calls");
+  return false;
+}
+
+/* Without recursion; callees come first. */
+static void check_nesting(const Graph *graph) {
+  Verifier *verifier = graph->verifier;
+  const HloModule *module = verifier->module;
+  Depth *depths = ARENA_NEW_ARRAY(verifier->scratch, Depth, module->next_computation_id);
+  int64_t count;
+  HloComputation **order = hlo_module_post_order(module, verifier->scratch, &count);
+  for (int64_t c = 0; c < count; c++) {
+    const HloInstructionArray *list = &order[c]->instructions;
+    for (int64_t i = 0; i < list->count; i++)
+      if (!add_depth(verifier, list->data[i], depths, &depths[order[c]->id])) return;
   }
 }
 
@@ -238,6 +273,6 @@ void verify_structure(Verifier *verifier) {
   if (verifier->has_failed) return;
   char *states = ARENA_NEW_ARRAY(verifier->scratch, char, module->next_instruction_id);
   for (int64_t i = 0; i < module->computations.count; i++) check_order(&graph, module->computations.data[i], states);
-  check_recursion(&graph);
+  if (check_recursion(&graph)) check_nesting(&graph);
   arena_reset(verifier->scratch);
 }

@@ -58,6 +58,10 @@ typedef struct OriginRecoveryEntry {
   StringView module_text;
 } OriginRecoveryEntry;
 
+/* How deep computations of a verified module may call one another, and how many of the calls on one way may be loops:
+ * programs stay far below, and what passes and LLVM do grows with the square of the depth. */
+enum { HLO_MOST_NESTED_CALLS = 1000, HLO_MOST_NESTED_LOOPS = 100 };
+
 struct HloModule {
   Arena *arena;       /* owns everything here */
   ShapeTable *shapes; /* the session's */

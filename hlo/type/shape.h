@@ -12,6 +12,10 @@
 /* dims[i] of an unbounded dynamic dimension ("?"). */
 #define SHAPE_UNBOUNDED INT64_MIN
 
+/* The most dimensions of an array in a verified module: as many as an array of NumPy has, so that every array can be
+ * handed in and taken out.  More than these could only be of size 1 or 0. */
+enum { SHAPE_MAX_RANK = 64 };
+
 /* A tile's dimension that merges with the next more minor one ("*"). */
 #define TILE_COMBINE INT64_MIN
 
