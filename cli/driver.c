@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/hlo_dump.h"
 #include "cli/process_end.h"
+#include "cli/run_memory.h"
 #include "cli/session_report.h"
 #include "cli/session_trace.h"
 #include "cli/target.h"
@@ -116,6 +117,7 @@ int session_end_usage(Session *session) {
 Status driver_load(Session *session, bool verify) {
   RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &session->machine));
   double start = driver_seconds_now();
+  time_limit_doing(session->time_limit, "reading the module", NULL);
   const char *path = session->options->operands.data[0];
   session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &session->source.text));
@@ -235,6 +237,7 @@ static Status check_machine(const Session *session) {
 Status driver_generate(Session *session, LlvmOutput output) {
   RETURN_IF_ERROR(check_machine(session));
   double start = driver_seconds_now();
+  time_limit_doing(session->time_limit, "generating code", NULL);
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
                             .target = {.mcpu = cpu_of_options(session),
                                        .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
@@ -247,13 +250,16 @@ Status driver_generate(Session *session, LlvmOutput output) {
                             .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
   driver_end_phase(session, "codegen", start);
-  return status;
+  return status == STATUS_OK ? run_memory_check_scratch(session) : status;
 }
 
 Status driver_add_output(Session *session, const char *path, StringView content) {
   if (!path || path[0] == '\0') return STATUS_OK;
   array_push(&session->written, session->arena, ((OutputNote){path, content.size}));
-  return output_files_add(session->outputs, path, content, session->diag);
+  time_limit_hold(session->time_limit);
+  Status status = output_files_add(session->outputs, path, content, session->diag);
+  time_limit_release(session->time_limit);
+  return status;
 }
 
 Status driver_read_plans(Session *session, const char *path) {
@@ -275,6 +281,7 @@ Status driver_make_plans(Session *session, PlansDetail detail) {
   written_plans_warn(&session->written_plans, session->diag);
   if (!session->machine) return STATUS_OK;
   double start = driver_seconds_now();
+  time_limit_doing(session->time_limit, "making plans", NULL);
   if (detail == PLANS_ALONE && option_given(session, OPTION_DUMP_PLAN)) detail = PLANS_PROVED;
   ModulePlans *plans = ARENA_NEW(session->codegen_arena, ModulePlans);
   session->plans = plans;

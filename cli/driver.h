@@ -8,6 +8,7 @@
 #include "cli/compile_report.h"
 #include "cli/file_uses.h"
 #include "cli/options.h"
+#include "cli/time_limit.h"
 #include "codegen/codegen.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "codegen/report/report.h"
@@ -48,8 +49,9 @@ struct Session {
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;
-  CompileReport report; /* for --report */
-  double started;       /* on the monotonic clock */
+  CompileReport report;  /* for --report */
+  TimeLimit *time_limit; /* of --timeout; NULL: none */
+  double started;        /* on the monotonic clock */
 };
 
 /* |diag| and |arena| are the command line's and outlive the session. */
@@ -77,7 +79,8 @@ MUST_USE Status driver_require_assignment(Session *session);
 MUST_USE Status driver_check_files(Session *session, const OutputDefault *defaults, int count);
 /* --mcpu and --mattr are what code generation takes; before any work. */
 MUST_USE Status driver_check_cpu(const Session *session);
-/* Fills session->object; behind driver_make_plans. */
+/* Fills session->object; after driver_make_plans.  STATUS_EXHAUSTED when Kernels' scratch does not fit --memory-limit.
+ */
 MUST_USE Status driver_generate(Session *session, LlvmOutput output);
 /* How Kernels of a vector processor get their plans, behind the passes: by the tiler's options, and from the file
  * |path| first; NULL: no file. */

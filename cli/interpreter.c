@@ -2,7 +2,8 @@
 
 #include "cli/literal_leaves.h"
 
-Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, double *out_seconds) {
+Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, int64_t memory_limit,
+                           double *out_seconds) {
   Arena *arena = arena_create();
   const HloComputation *entry = session->module->entry;
   const Literal **arguments = ARENA_NEW_ARRAY(arena, const Literal *, entry->parameters.count);
@@ -17,7 +18,7 @@ Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host
   }
   Literal *result;
   double start = driver_seconds_now();
-  Status status = hlo_evaluate(arena, session->module, arguments, host, session->diag, &result);
+  Status status = hlo_evaluate(arena, session->module, arguments, host, memory_limit, session->diag, &result);
   if (out_seconds) *out_seconds = driver_seconds_now() - start;
   next = 0;
   if (status == STATUS_OK) {

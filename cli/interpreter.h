@@ -8,7 +8,8 @@
 #include "runtime/engines/runner.h"
 
 /* Evaluates session->module on the run's arguments into its results, once; |host| executes what leads out of the
- * module. |out_seconds| may be NULL. */
-MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, double *out_seconds);
+ * module.  |memory_limit|: as for hlo_evaluate.  |out_seconds| may be NULL. */
+MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, int64_t memory_limit,
+                                    double *out_seconds);
 
 #endif

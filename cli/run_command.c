@@ -13,6 +13,7 @@
 #include "cli/outside_call.h"
 #include "cli/remote_run.h"
 #include "cli/run_inputs.h"
+#include "cli/run_memory.h"
 #include "runtime/arrays/array_file.h"
 #include "runtime/arrays/array_text.h"
 #include "runtime/arrays/compare.h"
@@ -27,7 +28,7 @@
 #define DEFAULT_RTOL 1e-5
 #define DEFAULT_ATOL 1e-8
 
-enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024 };
+enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024, MOST_SECONDS = 1000000000 };
 
 /* The words of --engine. */
 typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET, ENGINE_RUN, ENGINE_THREADS, ENGINE_SIM, ENGINE_REPLAY } Engine;
@@ -55,6 +56,7 @@ typedef struct RunState {
   int64_t result_count; /* without those that are sizes of others, which stand behind them */
   double compile_seconds;
   RunTimes times;
+  int64_t value_limit; /* ENGINE_INTERPRET: bytes that --memory-limit leaves for values; 0: no limit */
 } RunState;
 
 static int64_t worker_count(const Session *session) {
@@ -79,6 +81,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   RETURN_IF_ERROR(driver_add_reports(session));
   RETURN_IF_ERROR(driver_generate(session, LLVM_OUTPUT_OBJECT));
   double load_start = driver_seconds_now();
+  time_limit_doing(session->time_limit, "loading the code", NULL);
   if (state->is_remote)
     RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->reporter,
                                      &state->remote));
@@ -120,17 +123,20 @@ static void set_engine(Session *session, RunState *state) {
   }
 }
 
-static void create_run(Session *session, RunState *state) {
+static Status create_run(Session *session, RunState *state) {
+  const XlacDescriptor *descriptor =
+      state->jit != NULL ? codegen_jit_descriptor(state->jit) : module_descriptor(session->arena, session->module);
+  RETURN_IF_ERROR(run_memory_check_leaves(session, descriptor, &state->value_limit));
   if (state->jit == NULL) {
     state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                           .abi_version = XLAC_ABI_VERSION,
                                           .transfer = host_transfers_do,
                                           .transfer_data = &state->transfers};
     state->outside = outside_calls_create(session, &state->run_options);
-    state->run = runner_create(session->arena, NULL, module_descriptor(session->arena, session->module), NULL);
-    return;
+    state->run = runner_create(session->arena, NULL, descriptor, NULL);
+    return STATUS_OK;
   }
-  state->threads = thread_pool_create(session->arena, worker_count(session));
+  state->threads = thread_pool_create(session->arena, run_memory_workers(session, worker_count(session)));
   state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                         .abi_version = XLAC_ABI_VERSION,
                                         .user_data = state->threads,
@@ -141,12 +147,13 @@ static void create_run(Session *session, RunState *state) {
                                         .transfer = host_transfers_do,
                                         .transfer_data = &state->transfers};
   set_engine(session, state);
-  state->run = runner_create(session->arena, codegen_jit_function(state->jit), codegen_jit_descriptor(state->jit),
-                             &state->run_options);
+  state->run = runner_create(session->arena, codegen_jit_function(state->jit), descriptor, &state->run_options);
+  return STATUS_OK;
 }
 
 static Status prepare(Session *session, RunState *state) {
   double start = driver_seconds_now();
+  time_limit_doing(session->time_limit, "making the inputs", NULL);
   if (option_given(session, OPTION_META)) {
     RETURN_IF_ERROR(
         case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
@@ -156,7 +163,7 @@ static Status prepare(Session *session, RunState *state) {
     RETURN_IF_ERROR(
         queue_orders_read(session->arena, option_text(session, OPTION_ORDER_FILE, ""), session->diag, &state->replay));
   RETURN_IF_ERROR(host_transfers_init(&state->transfers, session));
-  create_run(session, state);
+  RETURN_IF_ERROR(create_run(session, state));
   RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
   driver_end_phase(session, "inputs", start);
   return STATUS_OK;
@@ -176,7 +183,7 @@ static Status execute_once(Session *session, RunState *state, double *out_second
   host_transfers_begin_run(&state->transfers);
   if (state->engine != ENGINE_INTERPRET) return runner_execute(state->run, session->diag, out_seconds);
   HloHost host = outside_calls_host(state->outside);
-  return interpreter_execute(session, state->run, &host, out_seconds);
+  return interpreter_execute(session, state->run, &host, state->value_limit, out_seconds);
 }
 
 static Status execute_all(Session *session, RunState *state, int64_t count, double *seconds) {
@@ -187,6 +194,8 @@ static Status execute_all(Session *session, RunState *state, int64_t count, doub
 
 static Status execute(Session *session, RunState *state) {
   double start = driver_seconds_now();
+  time_limit_doing(session->time_limit, state->engine == ENGINE_INTERPRET ? "interpreting" : "executing",
+                   sv_copy(session->arena, session->module->name).data);
   int64_t count = option_integer(session, OPTION_REPEAT, 1);
   int64_t warm_up = option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
   double *seconds = ARENA_NEW_ARRAY(session->arena, double, warm_up + count);
@@ -379,16 +388,30 @@ static Status check_usage(Session *session) {
       option_integer(session, OPTION_NUM_THREADS, 1) > MOST_THREADS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
                         MOST_THREADS);
+  if (values[OPTION_TIMEOUT].given && (values[OPTION_TIMEOUT].real <= 0 || values[OPTION_TIMEOUT].real > MOST_SECONDS))
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--timeout' needs more than 0 and at most %d seconds", MOST_SECONDS);
   if (check_engine(session) != STATUS_OK) status = STATUS_INVALID;
   if (check_files(session) != STATUS_OK) status = STATUS_INVALID;
   Status cpu = driver_check_cpu(session);
   return cpu != STATUS_OK ? cpu : status;
 }
 
+static Status run_in_time(Session *session, RunState *state) {
+  if (!option_given(session, OPTION_TIMEOUT)) return run(session, state);
+  session->time_limit =
+      time_limit_start(session->arena, session->options, session->options->values[OPTION_TIMEOUT].real, session->diag);
+  if (session->time_limit == NULL) return STATUS_IO;
+  Status status = run(session, state);
+  time_limit_end(session->time_limit);
+  session->time_limit = NULL;
+  return status;
+}
+
 int run_command(Session *session) {
   if (check_usage(session) != STATUS_OK) return session_end_usage(session);
   RunState state = {0};
-  Status status = run(session, &state);
+  Status status = run_in_time(session, &state);
   if (state.threads) thread_pool_destroy(state.threads);
   if (state.queues) queue_threads_destroy(state.queues);
   race_announcer_destroy(state.watcher);

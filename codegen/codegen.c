@@ -99,6 +99,8 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     if (status == STATUS_OK) {
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &out_object->bytes);
     }
+    out_object->workspace_bytes = control.workspace_bytes;
+    out_object->scratch_bytes_per_worker = control.scratch_bytes_per_worker;
     out_object->kernel_count = control.kernel_count;
     out_object->distinct_kernel_count = control.distinct_kernel_count;
     out_object->header = descriptor_header(module, &out_object->targets, out_object->entry_name, arena);

@@ -27,6 +27,8 @@ typedef struct CompiledObject {
   StringView header;     /* C header declaring entry and descriptor */
   CallTargets targets;   /* what has to be linked besides */
   int64_t kernel_count, distinct_kernel_count;
+  int64_t workspace_bytes;          /* the descriptor's: temporaries, then the Kernels' scratch */
+  int64_t scratch_bytes_per_worker; /* the descriptor's */
 } CompiledObject;
 
 /* |module| must be verified and scheduled, options->assignment its own.  What xlac cannot compile: STATUS_UNSUPPORTED

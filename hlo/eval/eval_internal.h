@@ -19,6 +19,8 @@ typedef struct Evaluation {
   Arena *arena; /* frames and values */
   DiagSink *diag;
   const HloHost *host;   /* NULL: nobody */
+  int64_t memory_limit;  /* of the bytes of steps' values; 0: none */
+  int64_t reserved;      /* of these, by the frames there are */
   bool is_dynamic;       /* sizes of arrays are set at run time somewhere in the module */
   uint64_t random_state; /* of rng and rng-get-and-update-state: the same stream every time */
 } Evaluation;
@@ -106,7 +108,7 @@ LaneKernel *eval_region_kernel(const EvalFrame *frame, PrimitiveType type, HloOp
 
 /* --- indices --- */
 
-enum { EVAL_MAX_RANK = 64 };
+enum { EVAL_MAX_RANK = SHAPE_MAX_RANK };
 
 /* Row-major strides in elements. */
 void eval_strides(const Shape *shape, int64_t *out_strides);

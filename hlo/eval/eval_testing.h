@@ -29,7 +29,7 @@ static inline const char *evaluate_text(Arena *arena, const char *text) {
   HloModule *module;
   Literal *result;
   Status status = hlo_parse_module(arena, shape_table_create(arena), file, diag, &module);
-  if (status == STATUS_OK) status = hlo_evaluate(arena, module, NULL, NULL, diag, &result);
+  if (status == STATUS_OK) status = hlo_evaluate(arena, module, NULL, NULL, 0, diag, &result);
   if (status != STATUS_OK) return arena_printf(arena, "!%.*s", SV_ARG(diag->first->message));
   StringBuilder out;
   sb_init(&out, arena);

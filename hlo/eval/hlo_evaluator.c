@@ -2,10 +2,8 @@
 
 #include <string.h>
 
+#include "base/checked_math.h"
 #include "hlo/eval/eval_internal.h"
-
-/* Deeper nesting of calls would use up the stack. */
-enum { MOST_CALLS = 1000 };
 
 /* More than this an element-wise copy of a hostile text must not ask for. */
 #define MOST_BYTES ((int64_t)1 << 36)
@@ -48,7 +46,32 @@ static void step_init(EvalFrame *frame, EvalStep *step, const HloInstruction *in
   }
 }
 
-static EvalFrame *frame_create(Evaluation *evaluation, const HloComputation *computation, int depth) {
+/* Whether steps with |rule| show values that others have made. */
+static bool only_shows(EvalRule *rule) {
+  static EvalRule *const showing[] = {
+      eval_parameter,     eval_forward,        eval_token,     eval_tuple, eval_get_tuple_element,
+      eval_first_element, eval_second_element, eval_recv_done, eval_call,  eval_conditional};
+  for (size_t i = 0; i < sizeof showing / sizeof showing[0]; i++)
+    if (rule == showing[i]) return true;
+  return false;
+}
+
+/* Counts the storage of |step|'s value before there is any. */
+static Status reserve(Evaluation *evaluation, const EvalStep *step) {
+  if (evaluation->memory_limit == 0 || only_shows(step->rule)) return STATUS_OK;
+  const HloInstruction *instruction = step->instruction;
+  int64_t bytes = shape_leaf_byte_size(instruction->shape);
+  if (checked_add(evaluation->reserved, bytes, &evaluation->reserved) &&
+      evaluation->reserved <= evaluation->memory_limit)
+    return STATUS_OK;
+  return diag_error(evaluation->diag, STATUS_EXHAUSTED, instruction->loc, "memory-limit",
+                    "with the %lld bytes of '%.*s', values to be interpreted need more than the %lld bytes that the "
+                    "memory limit leaves for them",
+                    (long long)bytes, SV_ARG(instruction->name), (long long)evaluation->memory_limit);
+}
+
+static Status frame_create(Evaluation *evaluation, const HloComputation *computation, int depth,
+                           EvalFrame **out_frame) {
   Arena *arena = evaluation->arena;
   EvalFrame *frame = ARENA_NEW(arena, EvalFrame);
   *frame = (EvalFrame){.evaluation = evaluation, .computation = computation, .depth = depth};
@@ -63,10 +86,12 @@ static EvalFrame *frame_create(Evaluation *evaluation, const HloComputation *com
     if (!needed[i]) continue;
     EvalStep *step = &frame->steps[frame->step_count++];
     step_init(frame, step, order[i], &steps);
+    RETURN_IF_ERROR(reserve(evaluation, step));
     pointer_map_set(&steps, order[i], step);
   }
   frame->root = pointer_map_get(&steps, computation->root);
-  return frame;
+  *out_frame = frame;
+  return STATUS_OK;
 }
 
 Status eval_frame_run(EvalFrame *frame, const Literal *const *arguments, const Literal **out_result) {
@@ -85,9 +110,10 @@ Status eval_callee(EvalStep *step, int index, EvalFrame **out_frame) {
   if (!step->callees)
     step->callees = ARENA_NEW_ARRAY(evaluation->arena, EvalFrame *, hlo_instruction_called_count(step->instruction));
   if (!step->callees[index]) {
-    if (step->frame->depth >= MOST_CALLS) return eval_error(step, "nests more than %d calls", MOST_CALLS);
-    step->callees[index] =
-        frame_create(evaluation, hlo_instruction_called(step->instruction, index), step->frame->depth + 1);
+    if (step->frame->depth >= HLO_MOST_NESTED_CALLS) /* deeper ones would use up the stack */
+      return eval_error(step, "nests more than %d calls", HLO_MOST_NESTED_CALLS);
+    const HloComputation *callee = hlo_instruction_called(step->instruction, index);
+    RETURN_IF_ERROR(frame_create(evaluation, callee, step->frame->depth + 1, &step->callees[index]));
   }
   *out_frame = step->callees[index];
   return STATUS_OK;
@@ -224,20 +250,23 @@ static bool sets_sizes(const HloModule *module) {
 }
 
 static Status evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
-                                   const HloHost *host, DiagSink *diag, Literal **out_result) {
+                                   const HloHost *host, int64_t memory_limit, DiagSink *diag, Literal **out_result) {
   const HloModule *module = computation->module;
   for (int64_t i = 0; i < module->computations.count; i++)
     RETURN_IF_ERROR(check_sizes(module->computations.data[i], diag));
-  Evaluation evaluation = {.arena = arena_create(), .diag = diag, .host = host, .random_state = 1};
+  Evaluation evaluation = {
+      .arena = arena_create(), .diag = diag, .host = host, .memory_limit = memory_limit, .random_state = 1};
   evaluation.is_dynamic = sets_sizes(module);
-  Status status = evaluate_frame(arena, frame_create(&evaluation, computation, 0), arguments, out_result);
+  EvalFrame *frame;
+  Status status = frame_create(&evaluation, computation, 0, &frame);
+  if (status == STATUS_OK) status = evaluate_frame(arena, frame, arguments, out_result);
   arena_destroy(evaluation.arena);
   return status;
 }
 
 Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
                                 DiagSink *diag, Literal **out_result) {
-  return evaluate_computation(arena, computation, arguments, NULL, diag, out_result);
+  return evaluate_computation(arena, computation, arguments, NULL, 0, diag, out_result);
 }
 
 Status hlo_evaluate_instruction(Arena *arena, const HloInstruction *instruction, DiagSink *diag, Literal **out_result) {
@@ -248,6 +277,6 @@ Status hlo_evaluate_instruction(Arena *arena, const HloInstruction *instruction,
 }
 
 Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments, const HloHost *host,
-                    DiagSink *diag, Literal **out_result) {
-  return evaluate_computation(arena, module->entry, arguments, host, diag, out_result);
+                    int64_t memory_limit, DiagSink *diag, Literal **out_result) {
+  return evaluate_computation(arena, module->entry, arguments, host, memory_limit, diag, out_result);
 }

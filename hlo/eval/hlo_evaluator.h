@@ -19,9 +19,11 @@ typedef struct HloHost {
  * with the shape of the root.  Arguments are read only and not referred to by the result.  |module| has to be verified.
  * Instructions run in an order that data, tokens and control predecessors allow.  |host| may be NULL.  What has no
  * meaning here (communication with other devices, without a host custom calls): STATUS_UNSUPPORTED and a located
- * diagnostic, code "eval".  Loops that do not end are evaluated for ever. */
+ * diagnostic, code "eval".  Loops that do not end are evaluated for ever.  |memory_limit| bounds the bytes of all
+ * values that instructions make, each once for every call site that leads to it; beyond it STATUS_EXHAUSTED with a
+ * located diagnostic (code "memory-limit") before they are allocated.  0: no limit. */
 MUST_USE Status hlo_evaluate(Arena *arena, const HloModule *module, const Literal *const *arguments,
-                             const HloHost *host, DiagSink *diag, Literal **out_result);
+                             const HloHost *host, int64_t memory_limit, DiagSink *diag, Literal **out_result);
 
 /* The same for any computation of a verified module. */
 MUST_USE Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation,

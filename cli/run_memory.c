@@ -1,0 +1,66 @@
+#include "cli/run_memory.h"
+
+#include "base/checked_math.h"
+
+/* What a process can address on x86-64. */
+#define MOST_BYTES ((int64_t)1 << 47)
+
+static int64_t limit_of(const Session *session) {
+  return option_integer(session, OPTION_MEMORY_LIMIT, 0);
+}
+
+/* Arguments, results, temporaries and scratch of one worker; INT64_MAX when there is no such number. */
+static int64_t needed_bytes(const Session *session) {
+  const BufferAssignment *assignment = session->assignment;
+  int64_t total = session->object.workspace_bytes;
+  bool fits = checked_add(total, assignment->argument_bytes, &total) &&
+              checked_add(total, assignment->result_bytes - assignment->aliased_bytes, &total);
+  return fits ? total : INT64_MAX;
+}
+
+Status run_memory_check_scratch(const Session *session) {
+  int64_t limit = limit_of(session), total = needed_bytes(session);
+  if (limit == 0 || total <= limit) return STATUS_OK;
+  const BufferAssignment *assignment = session->assignment;
+  int64_t temporaries = assignment->workspace_bytes;
+  return diag_error(session->diag, STATUS_EXHAUSTED, session->module->loc, "memory-limit",
+                    "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, "
+                    "temporaries %lld, scratch of kernels %lld), more than the limit of %lld",
+                    (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
+                    (long long)assignment->aliased_bytes, (long long)temporaries,
+                    (long long)(session->object.workspace_bytes - temporaries), (long long)limit);
+}
+
+int64_t run_memory_workers(const Session *session, int64_t wanted) {
+  int64_t limit = limit_of(session), scratch = session->object.scratch_bytes_per_worker;
+  if (limit == 0 || scratch == 0) return wanted;
+  return min_i64(wanted, 1 + (limit - needed_bytes(session)) / scratch);
+}
+
+/* Adds the bytes of |tensors| to |total|; false when that is more than a process has. */
+static bool add_tensors(const XlacTensor *tensors, int64_t count, int64_t *total) {
+  for (int64_t i = 0; i < count; i++)
+    if (!checked_add(*total, tensors[i].bytes, total) || *total > MOST_BYTES) return false;
+  return true;
+}
+
+Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, int64_t *out_left) {
+  int64_t leaves = 0, total = 0, limit = limit_of(session);
+  SourceLoc loc = session->module->loc;
+  *out_left = 0;
+  bool fits = add_tensors(descriptor->parameters, descriptor->parameter_count, &leaves) &&
+              add_tensors(descriptor->results, descriptor->result_count, &leaves) &&
+              checked_add(leaves, descriptor->workspace_bytes, &total) && total <= MOST_BYTES;
+  if (!fits)
+    return diag_error(session->diag, STATUS_EXHAUSTED, loc, "memory-limit",
+                      "arguments, results and workspace need more than the %lld bytes that a process can address",
+                      (long long)MOST_BYTES);
+  if (limit == 0) return STATUS_OK;
+  /* With compiled code the passes have counted them, those that share memory once. */
+  if (session->assignment == NULL && leaves >= limit)
+    return diag_error(session->diag, STATUS_EXHAUSTED, loc, "memory-limit",
+                      "the arguments and results alone need %lld bytes of the limit of %lld", (long long)leaves,
+                      (long long)limit);
+  *out_left = max_i64(limit - leaves, 0);
+  return STATUS_OK;
+}

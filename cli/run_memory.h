@@ -1,0 +1,18 @@
+/* What a run takes, against --memory-limit and what a process can address. */
+#ifndef XLAC_CLI_RUN_MEMORY_H
+#define XLAC_CLI_RUN_MEMORY_H
+
+#include "cli/driver.h"
+
+/* Of compiled code, whose scratch is known now: STATUS_EXHAUSTED ("memory-limit") when it does not fit --memory-limit.
+ * For session->object, after the passes found that the module fits without scratch. */
+MUST_USE Status run_memory_check_scratch(const Session *session);
+
+/* As many of |wanted| workers as there is scratch for within --memory-limit, at least 1. */
+int64_t run_memory_workers(const Session *session, int64_t wanted);
+
+/* Before the leaves and the workspace of |descriptor| are allocated: STATUS_EXHAUSTED ("memory-limit") when they do not
+ * fit a process, or the leaves not --memory-limit.  |out_left|: what that leaves for values besides; 0: no limit. */
+MUST_USE Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, int64_t *out_left);
+
+#endif
