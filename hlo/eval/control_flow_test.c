@@ -136,7 +136,9 @@ static void one_device_talks_to_itself(void **state) {
        "parameter(1) "
        "ROOT s = f32[] add(x, y) }",
        "{1, 2}"},
-      {"a = f32[2] constant({1, 2}) ROOT r = f32[2] collective-permute(a), source_target_pairs={{0,1}}", "{0, 0}"},
+      {"a = f32[2] constant({1, 2}) ROOT r = f32[2] collective-permute(a), source_target_pairs={}", "{0, 0}"},
+      {"a = f32[2] constant({1, 2}) ROOT r = f32[2] collective-permute(a), source_target_pairs={{0,1}}",
+       "!on more than one device"},
       {"ROOT r = u32[] replica-id()", "0"},
       {"HloModule m, replica_count=2\nENTRY e { ROOT r = u32[] replica-id() }", "!on more than one device"},
       {"a = f32[2] constant({1, 2}) ROOT r = f32[2] custom-call(a), custom_call_target=\"unheard_of\", "
