@@ -45,6 +45,7 @@ static void literal_elements_have_the_bits_of_xla(void **state) {
       {"f32[2,2]", "{ {1, 2}, {3, 4.5} }", {0x3f800000, 0x40000000, 0x40400000, 0x40900000}},
       {"f32[2,2]{0,1}", "{ /*i0=0*/ {1 2} {3,,4} }", {0x3f800000, 0x40000000, 0x40400000, 0x40800000}},
       {"f32[<=2]", "{1, 2}", {0x3f800000, 0x40000000}},
+      {"f32[2,2]", "1.5", {0x3fc00000, 0, 0, 0}}, /* the first element, the others are zero */
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     ParseResult *result;
@@ -107,7 +108,9 @@ static void literal_errors_are_located(void **state) {
   } rows[] = {
       {"f32[2]", "{1, 2, 3}", "2:8 parse-literal"},
       {"f32[2]", "{1}", "2:3 parse-literal"},
-      {"f32[2]", "1", "2:1 parse-syntax"},
+      {"f32[2]", "(1, 2)", "2:1 parse-syntax"},
+      {"f32[0]", "1", "2:1 parse-syntax"},
+      {"f32[1000000000]", "1", "2:1 parse-literal"},
       {"f32[2,2]", "{1, 2}", "2:2 parse-syntax"},
       {"f32[2]", "{{1}, {2}}", "2:2 parse-literal"},
       {"f32[]", "", "2:1 parse-syntax"},
