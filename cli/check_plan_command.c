@@ -7,7 +7,7 @@ static Status check_plan(Session *session) {
   if (session->machine == NULL)
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
-  RETURN_IF_ERROR(driver_run_passes(session, true));
+  RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
   RETURN_IF_ERROR(driver_read_plans(session, session->options->operands.data[1]));
   if (option_given(session, OPTION_DUMP_PLAN)) {
     StringBuilder plans;

@@ -126,7 +126,7 @@ static void note_entry_name(Session *session) {
 
 static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_load_to_run(session));
-  RETURN_IF_ERROR(driver_run_passes(session, true));
+  RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
   RETURN_IF_ERROR(driver_add_graph(session));
   bool only_hlo = emit == EMIT_HLO && !session->assignment;
   if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));

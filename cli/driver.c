@@ -151,7 +151,7 @@ HloCallbacks driver_callbacks(const Session *session) {
   return (HloCallbacks)option_integer(session, OPTION_CALLBACKS, HLO_CALLBACKS_REFUSE);
 }
 
-Status driver_run_passes(Session *session, bool standard) {
+Status driver_run_passes(Session *session, HloPassPipeline *(*standard)(Arena *arena, const HloPassOptions *options)) {
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                                  .fast_math = option_given(session, OPTION_FAST_MATH),
@@ -169,10 +169,7 @@ Status driver_run_passes(Session *session, bool standard) {
     StringView names = sv_from_cstring(option_text(session, OPTION_PASSES, ""));
     RETURN_IF_ERROR(hlo_pipeline_from_names(session->arena, names, session->diag, &session->pipeline));
   } else if (standard) {
-    session->pipeline = hlo_standard_pipeline(session->arena, &pass_options);
-  } else if (pass_options.callbacks == HLO_CALLBACKS_IGNORE) {
-    session->pipeline = hlo_pass_pipeline_create(session->arena, "callbacks");
-    hlo_pass_pipeline_add(session->pipeline, &hlo_callback_expander_pass);
+    session->pipeline = standard(session->arena, &pass_options);
   } else {
     return STATUS_OK;
   }

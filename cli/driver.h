@@ -68,9 +68,9 @@ int session_end_usage(Session *session);
 MUST_USE Status driver_load(Session *session, bool verify);
 /* driver_load of a module that one device is to run. */
 MUST_USE Status driver_load_to_run(Session *session);
-/* The passes of --passes, otherwise the standard ones (|standard|) or none but what --callbacks=ignore needs, with
- * dumps. */
-MUST_USE Status driver_run_passes(Session *session, bool standard);
+/* The passes of --passes, otherwise those that |standard| makes (NULL: none), with dumps. */
+MUST_USE Status driver_run_passes(Session *session,
+                                  HloPassPipeline *(*standard)(Arena *arena, const HloPassOptions *options));
 /* What --callbacks says. */
 HloCallbacks driver_callbacks(const Session *session);
 /* The passes left a BufferAssignment (which has been found to fit --memory-limit). */

@@ -37,7 +37,7 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
 
 static Status opt(Session *session) {
   RETURN_IF_ERROR(driver_load(session, !option_given(session, OPTION_NO_VERIFY)));
-  RETURN_IF_ERROR(driver_run_passes(session, false));
+  RETURN_IF_ERROR(driver_run_passes(session, NULL));
   RETURN_IF_ERROR(driver_add_graph(session));
   int64_t what = option_integer(session, OPTION_PRINT, PRINT_HLO);
   StringBuilder text;

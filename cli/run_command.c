@@ -74,7 +74,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   double start = driver_seconds_now();
   RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(remote_run_check(session));
-  RETURN_IF_ERROR(driver_run_passes(session, true));
+  RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
   RETURN_IF_ERROR(driver_add_graph(session));
   RETURN_IF_ERROR(driver_require_assignment(session));
   RETURN_IF_ERROR(driver_make_plans(session, PLANS_ALONE));
@@ -95,7 +95,7 @@ static Status compile_to_run(Session *session, RunState *state) {
 static Status load_to_interpret(Session *session, RunState *state) {
   double start = driver_seconds_now();
   RETURN_IF_ERROR(driver_load_to_run(session));
-  RETURN_IF_ERROR(driver_run_passes(session, false));
+  RETURN_IF_ERROR(driver_run_passes(session, hlo_interpreter_pipeline));
   RETURN_IF_ERROR(driver_add_graph(session));
   state->compile_seconds = driver_seconds_now() - start;
   return STATUS_OK;

@@ -104,7 +104,7 @@ static Status check_tuple(Parser *parser, InstructionDraft *draft) {
 /* Start indices: one scalar per dimension, or a vector of all. */
 static Status check_start_indices(Parser *parser, InstructionDraft *draft, int arrays) {
   int64_t indices = operand_count(draft) - arrays;
-  int rank = operand_shape(draft, 0)->rank;
+  int rank = shape_in_buffer(operand_shape(draft, 0))->rank;
   if (indices == rank || (indices == 1 && operand_shape(draft, arrays)->rank == 1)) return STATUS_OK;
   return count_error(
       parser, draft,

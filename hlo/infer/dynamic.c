@@ -48,12 +48,8 @@ Status infer_dynamic_slice(const InferContext *context, const Shape **out_shape)
 }
 
 /* A buffer operand ("b(f32[4])") is updated as the array in it. */
-static const Shape *updated_array(const Shape *shape) {
-  return shape->type == TYPE_BUFFER ? shape->tuple[0] : shape;
-}
-
 Status infer_dynamic_update_slice(const InferContext *context, const Shape **out_shape) {
-  const Shape *operand = updated_array(infer_operand(context, 0)), *update = infer_operand(context, 1);
+  const Shape *operand = shape_in_buffer(infer_operand(context, 0)), *update = infer_operand(context, 1);
   if (!shape_is_array(operand)) RETURN_IF_ERROR(infer_check_array(context, 0));
   RETURN_IF_ERROR(infer_check_array(context, 1));
   RETURN_IF_ERROR(check_starts(context, 2, operand));

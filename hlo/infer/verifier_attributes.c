@@ -46,14 +46,6 @@ static void verify_compare(Verifier *verifier, const HloInstruction *instruction
 
 /* --- composite calls --- */
 
-static const FrontendAttribute *frontend_attribute(const HloInstruction *instruction, const char *key) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_FRONTEND_ATTRIBUTES);
-  for (int64_t i = 0; attr != NULL && i < attr->value.frontend.count; i++) {
-    if (sv_equal_cstring(attr->value.frontend.data[i].key, key)) return &attr->value.frontend.data[i];
-  }
-  return NULL;
-}
-
 static bool is_number(StringView text) {
   if (text.size == 0 || text.size > 18) return false;
   for (size_t i = 0; i < text.size; i++) {
@@ -64,9 +56,9 @@ static bool is_number(StringView text) {
 
 static void verify_call(Verifier *verifier, const HloInstruction *instruction) {
   if (!hlo_instruction_bool(instruction, HLO_ATTR_IS_COMPOSITE, false)) return;
-  const FrontendAttribute *name = frontend_attribute(instruction, "composite.name");
-  const FrontendAttribute *attributes = frontend_attribute(instruction, "composite.attributes");
-  const FrontendAttribute *version = frontend_attribute(instruction, "composite.version");
+  const FrontendAttribute *name = verify_frontend(instruction, "composite.name");
+  const FrontendAttribute *attributes = verify_frontend(instruction, "composite.attributes");
+  const FrontendAttribute *version = verify_frontend(instruction, "composite.version");
   const char *mistake = NULL;
   if (name == NULL || name->value.size == 0)
     mistake = "needs a frontend attribute 'composite.name'";
@@ -126,6 +118,10 @@ static void verify_output_aliasing(Verifier *verifier, const HloInstruction *ins
     const Shape *output = shape_at(instruction->shape, alias->output), *input = NULL;
     if (alias->operand >= 0 && alias->operand < instruction->operand_count) {
       input = shape_at(instruction->operands[alias->operand]->shape, alias->operand_index);
+    }
+    if (verify_pins(instruction)) {
+      output = output == NULL ? NULL : shape_in_buffer(output);
+      input = input == NULL ? NULL : shape_in_buffer(input);
     }
     if (output == NULL || input == NULL) {
       verify_attr_error(verifier, instruction, attr->id, "verify-output-alias",

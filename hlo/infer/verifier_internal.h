@@ -21,6 +21,8 @@ void verify_error(Verifier *verifier, SourceLoc loc, const char *code, const cha
 void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, HloAttrId id, const char *code,
                        const char *format, ...) PRINTF_LIKE(5, 6);
 const char *verify_text(Verifier *verifier, const Shape *shape);
+/* The frontend attribute |key|, NULL: there is none. */
+const FrontendAttribute *verify_frontend(const HloInstruction *instruction, const char *key);
 
 /* The graph itself: names, operands, order, roots, parameters, calls.  Other parts rely on it, so nothing runs after it
  * failed. */
@@ -37,6 +39,10 @@ enum { SHAPE_IS_VALID = 1, SHAPE_HAS_BUFFER = 2, SHAPE_WAS_SEEN = 4 };
 int verify_shape(Verifier *verifier, const Shape *shape, SourceLoc loc);
 /* The stated shape against the inferred one, implicit broadcasts, mixed precision, buffers. */
 void verify_instruction_shape(Verifier *verifier, const HloInstruction *instruction);
+/* Buffers: who may hand them on, and that each has one writer. */
+void verify_buffers(Verifier *verifier, const HloInstruction *instruction);
+/* True for custom calls that make arrays buffers, and buffers arrays. */
+bool verify_pins(const HloInstruction *call);
 /* Attributes that inference does not look at. */
 void verify_attributes(Verifier *verifier, const HloInstruction *instruction);
 void verify_sharding(Verifier *verifier, const HloInstruction *instruction);

@@ -108,14 +108,6 @@ static void verify_done(Verifier *verifier, const HloInstruction *done) {
                SV_ARG(done->name), hlo_opcode_text(wanted), hlo_opcode_text(operand));
 }
 
-static bool is_collectives_group(const HloInstruction *start) {
-  const HloAttr *attr = hlo_instruction_attr(start, HLO_ATTR_FRONTEND_ATTRIBUTES);
-  for (int64_t i = 0; attr != NULL && i < attr->value.frontend.count; i++) {
-    if (sv_equal_cstring(attr->value.frontend.data[i].key, "_collectives_group")) return true;
-  }
-  return false;
-}
-
 /* An async computation wraps one operation, unless it is said to be a group of transfers, picks elements only (a
  * barrier), or runs on another thread. */
 static void verify_wrapped(Verifier *verifier, const HloInstruction *start) {
@@ -131,7 +123,7 @@ static void verify_wrapped(Verifier *verifier, const HloInstruction *start) {
     operations++;
     picks += instruction->opcode == HLO_GET_TUPLE_ELEMENT && instruction != wrapped->root;
   }
-  if (operations <= 1 || picks == operations - 1 || is_collectives_group(start)) return;
+  if (operations <= 1 || picks == operations - 1 || verify_frontend(start, "_collectives_group") != NULL) return;
   if (wrapped->execution_thread.size > 0 && !sv_equal(wrapped->execution_thread, SV("main"))) return;
   verify_attr_error(verifier, start, HLO_ATTR_CALLS, "verify-async",
                     "'%.*s' holds %lld operations, an async computation wraps one", SV_ARG(wrapped->name),

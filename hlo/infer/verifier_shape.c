@@ -167,24 +167,9 @@ static void verify_precision(Verifier *verifier, const HloInstruction *instructi
   }
 }
 
-/* Buffers are handed on, never computed with. */
-static void verify_buffers(Verifier *verifier, const HloInstruction *instruction, int facts) {
-  static const bool may_hold_buffer[HLO_OPCODE_COUNT] = {
-      [HLO_GET_TUPLE_ELEMENT] = true, [HLO_TUPLE] = true,       [HLO_WHILE] = true,
-      [HLO_PARAMETER] = true,         [HLO_CUSTOM_CALL] = true, [HLO_DYNAMIC_UPDATE_SLICE] = true,
-  };
-  if (!(facts & SHAPE_HAS_BUFFER)) return;
-  bool is_entry_parameter = instruction->opcode == HLO_PARAMETER && instruction->parent == verifier->module->entry;
-  if (may_hold_buffer[instruction->opcode] && !is_entry_parameter) return;
-  verify_error(verifier, instruction->loc, "verify-buffer", "%s cannot have a shape with buffers, %s",
-               is_entry_parameter ? "a parameter of the entry" : hlo_opcode_text(instruction->opcode),
-               verify_text(verifier, instruction->shape));
-}
-
 void verify_instruction_shape(Verifier *verifier, const HloInstruction *instruction) {
-  int facts = verify_shape(verifier, instruction->shape, instruction->loc);
-  if (!(facts & SHAPE_IS_VALID)) return;
-  verify_buffers(verifier, instruction, facts);
+  if (!(verify_shape(verifier, instruction->shape, instruction->loc) & SHAPE_IS_VALID)) return;
+  verify_buffers(verifier, instruction);
   const Shape *inferred;
   Status status = hlo_infer_shape(instruction, verifier->module->shapes, verifier->scratch, verifier->diag, &inferred);
   if (status != STATUS_OK) {

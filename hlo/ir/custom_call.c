@@ -5,7 +5,8 @@
 #include "hlo/ir/call_attributes.h"
 #include "hlo/ir/hlo_module.h"
 
-/* Of GSPMD, Shardy ("xla.sdy.") and others; a border is where a manual region begins or ends. */
+/* Of GSPMD, Shardy ("xla.sdy.") and others, among them what makes arrays buffers and back; a border is where a manual
+ * region begins or ends. */
 static const struct Marker {
   const char *target;
   bool is_border;
@@ -17,6 +18,9 @@ static const struct Marker {
     {"LayoutConstraint", false},
     {"MoveToHost", false},
     {"MoveToDevice", false},
+    {"CreateBuffer", false},
+    {"Pin", false},
+    {"Unpin", false},
     {"xla.sdy.FuncResultSharding", false},
     {"xla.sdy.GlobalToLocalShape", true},
     {"xla.sdy.LocalToGlobalShape", true},

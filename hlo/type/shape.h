@@ -73,6 +73,10 @@ const Shape *shape_array_with(ShapeTable *table, PrimitiveType type, const int64
 const Shape *shape_scalar(ShapeTable *table, PrimitiveType type);
 const Shape *shape_tuple(ShapeTable *table, const Shape *const *elements, int count);
 const Shape *shape_buffer(ShapeTable *table, const Shape *element);
+/* What a buffer holds; any other shape is itself. */
+static inline const Shape *shape_in_buffer(const Shape *shape) {
+  return shape->type == TYPE_BUFFER ? shape->tuple[0] : shape;
+}
 const Shape *shape_token(ShapeTable *table);
 
 /* The same shape with another element type in all arrays (their E(bits) is dropped), layout (arrays only), or default

@@ -51,6 +51,8 @@ const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline)
 
 /* The standard compilation: from a verified module to one that is fused, scheduled and has its BufferAssignment. */
 HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *options);
+/* What the evaluator needs: values that are arrays, not buffers, and no callbacks if they are left out. */
+HloPassPipeline *hlo_interpreter_pipeline(Arena *arena, const HloPassOptions *options);
 
 /* Passes by name, comma separated, in the order given.  STATUS_INVALID with did-you-mean for unknown names. */
 MUST_USE Status hlo_pipeline_from_names(Arena *arena, StringView names, DiagSink *diag, HloPassPipeline **out_pipeline);

@@ -2,12 +2,20 @@
 
 enum { SIMPLIFY_ROUNDS = 8 };
 
+HloPassPipeline *hlo_interpreter_pipeline(Arena *arena, const HloPassOptions *options) {
+  HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "interpreter");
+  hlo_pass_pipeline_add(pipeline, &hlo_buffer_expander_pass);
+  if (options->callbacks == HLO_CALLBACKS_IGNORE) hlo_pass_pipeline_add(pipeline, &hlo_callback_expander_pass);
+  return pipeline;
+}
+
 /* The order is the documentation: what a module goes through between the verifier and code generation. */
 HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *options) {
   HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "standard");
   bool optimise = options->opt_level > 0 && !options->keeps_text_order;
 
-  /* Inside the module an array's layout is ours to choose. */
+  /* Inside the module it is ours to choose where a buffer lives and which layout an array has. */
+  hlo_pass_pipeline_add(pipeline, &hlo_buffer_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_layout_normalizer_pass);
 
   /* One function, values instead of tuples of values, one call site per loop body. */
