@@ -160,6 +160,16 @@ static bool homes_agree(const HloAlias *alias, const HloAliasSet *a, const HloAl
   return max_i64(a->size, b->size) <= alias->flow->values[value].size;
 }
 
+static const Shape *shape_seen(const HloAlias *alias, const HloInstruction *instruction, int32_t node) {
+  return shape_nodes(alias->flow->shapes, instruction->shape)->shapes[node];
+}
+
+/* The caller aligns a result for its own elements.  A bitcast shows larger ones as such. */
+static bool fits_result(const HloAlias *alias, const HloAliasSet *set, int32_t result) {
+  const BufferPosition *leaf = &alias->leaves.results[result];
+  return set->alignment <= type_alignment(shape_seen(alias, leaf->instruction, leaf->node)->type);
+}
+
 static AliasRefusal may_unite(HloAlias *alias, int32_t a, int32_t b, const HloAliasSet *set_a,
                               const HloAliasSet *set_b) {
   AliasRefusal refusal = {ALIAS_GRANTED, a, b};
@@ -168,6 +178,9 @@ static AliasRefusal may_unite(HloAlias *alias, int32_t a, int32_t b, const HloAl
   }
   if (set_a->colour != set_b->colour) return (AliasRefusal){ALIAS_LAYOUT, a, b};
   if (!homes_agree(alias, set_a, set_b)) return (AliasRefusal){ALIAS_TWO_HOMES, a, b};
+  int32_t result = (int32_t)max_i64(set_a->result, set_b->result);
+  if (result >= 0 && !(fits_result(alias, set_a, result) && fits_result(alias, set_b, result)))
+    return (AliasRefusal){ALIAS_ALIGNMENT, a, b};
   const HloAliasSet *large = set_a->count >= set_b->count ? set_a : set_b;
   ranges_fit(alias, large, large == set_a ? set_b : set_a, &refusal);
   return refusal;
@@ -186,6 +199,7 @@ AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b) {
   large->parameter = (int32_t)max_i64(large->parameter, small->parameter);
   large->result = (int32_t)max_i64(large->result, small->result);
   large->size = max_i64(large->size, small->size);
+  large->alignment = max_i64(large->alignment, small->alignment);
   return refusal;
 }
 
@@ -220,10 +234,6 @@ static AliasRefusal unite_alike(HloAlias *alias, int32_t a, const Shape *shape_a
     alike |= hlo_same_element_order(shape_a, shape_b);
   }
   return alike ? hlo_alias_unite(alias, a, b) : (AliasRefusal){ALIAS_LAYOUT, a, b};
-}
-
-static const Shape *shape_seen(const HloAlias *alias, const HloInstruction *instruction, int32_t node) {
-  return shape_nodes(alias->flow->shapes, instruction->shape)->shapes[node];
 }
 
 static AliasRefusal unite_positions(HloAlias *alias, const HloInstruction *a, int32_t node_a, const HloInstruction *b,
@@ -335,6 +345,8 @@ static void mark_results(HloAlias *alias) {
       refusal.kind = ALIAS_READ_ONLY;
     } else if (set->result >= 0 || (set->parameter >= 0 && alias->leaves.donated_to[set->parameter] != leaf)) {
       refusal.kind = ALIAS_TWO_HOMES;
+    } else if (!fits_result(alias, set, leaf)) {
+      refusal.kind = ALIAS_ALIGNMENT;
     }
     if (refusal.kind != ALIAS_GRANTED) {
       add_conflict(alias, ALIAS_RESULT, NULL, 0, position->node, true, refusal);
@@ -372,7 +384,8 @@ static void init_sets(HloAlias *alias) {
                                    .parameter = -1,
                                    .result = -1,
                                    .size = value->size,
-                                   .colour = shape->layout.memory_space};
+                                   .colour = shape->layout.memory_space,
+                                   .alignment = type_alignment(shape->type)};
   }
 }
 
@@ -442,6 +455,7 @@ const char *hlo_alias_refusal_text(const HloAlias *alias, AliasRefusal refusal, 
     }
     case ALIAS_LAYOUT: return arena_printf(arena, "%s and %s differ in layout or memory space", a, b);
     case ALIAS_TWO_HOMES: return arena_printf(arena, "%s has a place in the caller's memory already", a);
+    case ALIAS_ALIGNMENT: return arena_printf(arena, "%s or %s has larger elements than the result", a, b);
     case ALIAS_OVERLAP: break;
   }
   const HloInstruction *reader = late_reader(alias, refusal.a, refusal.b);

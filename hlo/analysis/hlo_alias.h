@@ -24,6 +24,7 @@ typedef enum AliasRefusalKind {
   ALIAS_READ_ONLY, /* |a| is a constant or a parameter that is not donated */
   ALIAS_LAYOUT,    /* |a| and |b| lay out their elements differently, or live in different memory spaces */
   ALIAS_TWO_HOMES, /* both are the caller's memory already, at different places */
+  ALIAS_ALIGNMENT, /* |a| or |b| has larger elements than the result in whose memory it would live */
   ALIAS_OVERLAP    /* |a| is still needed when |b| is written */
 } AliasRefusalKind;
 
@@ -48,6 +49,7 @@ typedef struct HloAliasSet {
   bool is_read_only;
   int32_t parameter, result; /* leaf numbers of the caller's memory it lives in, -1 for none */
   int64_t size, colour;      /* the largest of its values; memory space */
+  int64_t alignment;         /* the largest that its values' elements need */
 } HloAliasSet;
 
 /* The leaves (nodes that are no tuples) of parameters and result, numbered depth first over all of them. */

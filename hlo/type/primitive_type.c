@@ -36,6 +36,11 @@ PrimitiveType type_from_text(StringView text) {
   return TYPE_INVALID;
 }
 
+int type_alignment(PrimitiveType type) {
+  int bytes = type_storage_bytes(type_complex_part(type));
+  return bytes > 0 ? bytes : 1;
+}
+
 bool type_is_float(PrimitiveType type) {
   return type_info(type)->type_class == TYPE_CLASS_FLOAT;
 }

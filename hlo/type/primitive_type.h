@@ -33,6 +33,8 @@ const TypeInfo *type_info(PrimitiveType type);
 const char *type_text(PrimitiveType type);
 int type_bits(PrimitiveType type);
 int type_storage_bytes(PrimitiveType type);
+/* What the address of an element is a multiple of: its storage, that of a part if it is complex, at least 1. */
+int type_alignment(PrimitiveType type);
 
 /* The type called |text|, TYPE_INVALID if none; "tuple" and "buffer" are none. */
 PrimitiveType type_from_text(StringView text);

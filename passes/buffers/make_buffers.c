@@ -72,11 +72,6 @@ static void make_index(Assigner *assigner) {
 
 /* --- buffers --- */
 
-static int64_t element_alignment(const Shape *shape) {
-  PrimitiveType part = type_is_complex(shape->type) ? type_complex_part(shape->type) : shape->type;
-  return max_i64(type_storage_bytes(part), 1);
-}
-
 static int64_t temp_alignment(int64_t size) {
   int64_t alignment = 1;
   while (alignment < size && alignment < TEMP_ALIGNMENT) alignment *= 2;
@@ -92,7 +87,7 @@ static void make_buffer(Assigner *assigner, int32_t set_number, int32_t id) {
   buffer->values = values;
   buffer->size = set->size;
   buffer->colour = set->colour;
-  buffer->alignment = 1;
+  buffer->alignment = set->alignment;
   buffer->allocation = -1;
   for (int32_t i = 0; i < set->count; i++) {
     int32_t number = liveness->values[set->ranges[i]];
@@ -100,7 +95,6 @@ static void make_buffer(Assigner *assigner, int32_t set_number, int32_t id) {
     HloValue *value = &assigner->assignment->values[assigner->numbers[number]];
     values[buffer->value_count++] = value->id;
     value->buffer = id;
-    buffer->alignment = max_i64(buffer->alignment, element_alignment(hlo_value_shape(value)));
   }
   assigner->element_alignments[id] = buffer->alignment;
 }
@@ -149,8 +143,9 @@ static void add_leaf(AllocationMaker *maker, AllocationKind kind, const BufferPo
                      int32_t *out_allocation) {
   const Shape *shape = shape_node(position->instruction->shape, position->node);
   bool is_array = shape_is_array(shape);
-  *out_allocation = add_allocation(maker, kind, is_array ? shape_byte_size(shape) : 0,
-                                   is_array ? element_alignment(shape) : 1, is_array ? shape->layout.memory_space : 0);
+  *out_allocation =
+      add_allocation(maker, kind, is_array ? shape_byte_size(shape) : 0, is_array ? type_alignment(shape->type) : 1,
+                     is_array ? shape->layout.memory_space : 0);
 }
 
 static void add_bytes(int64_t *sum, int64_t bytes) {
