@@ -94,7 +94,7 @@ void arena_reset(Arena *arena) {
   ASAN_POISON_MEMORY_REGION(kept->data, kept->size);
 }
 
-/* Hands out the bytes of |block| from |start| to |end|, zeroed, and the gap behind them. */
+/* Hands out the bytes of |block| from |start| to |end|, zeroed, and the gap after them. */
 static void block_hand_out(ArenaBlock *block, size_t start, size_t end) {
   ASAN_UNPOISON_MEMORY_REGION(block->data + start, end - start);
   if (start < block->dirty) memset(block->data + start, 0, (end < block->dirty ? end : block->dirty) - start);

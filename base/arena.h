@@ -36,7 +36,7 @@ char *arena_printf(Arena *arena, const char *format, ...) PRINTF_LIKE(2, 3);
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) PRINTF_LIKE(2, 0);
 
 /* Makes the allocation at |data| of |old_size| bytes |new_size| bytes long where it stands, zeroed as ever; false when
- * something else stands behind it, nothing has changed then. */
+ * something else stands after it, nothing has changed then. */
 bool arena_extend(Arena *arena, const void *data, size_t old_size, size_t new_size);
 
 /* Memory for a library that allocates through a function of ours and gives it back to free; never NULL. */

@@ -36,7 +36,7 @@
 #define array_pop(array) ((array)->data[--(array)->count])
 #define array_last(array) ((array)->data[(array)->count - 1])
 
-/* The work behind array_reserve: at least doubles. */
+/* What array_reserve does when there is no room: at least doubles. */
 void *array_grow(Arena *arena, const void *data, size_t element_size, int64_t count, int64_t wanted, int64_t *capacity);
 
 #endif

@@ -12,7 +12,8 @@
 #include "base/status.h"
 #include "base/string_view.h"
 
-/* A text and its name as the user gave it.  Owned by whoever loaded it; must outlive the sink that mentions it. */
+/* A text and its name as the user gave it.  Owned by the caller that loaded it; must outlive the sink that mentions it.
+ */
 typedef struct SourceFile {
   StringView name;
   StringView text;

@@ -7,7 +7,7 @@
 /* The most that is read of a pipe or a device, which may have no end; of a regular file: all that it has. */
 #define FILE_MOST_STREAMED ((int64_t)1 << 30)
 
-/* The whole content of |path| ("-": standard input), zero-terminated behind its size, in |arena|.
+/* The whole content of |path| ("-": standard input), zero-terminated after its size, in |arena|.
  * STATUS_IO with a diagnostic when it cannot be read, or is longer than FILE_MOST_STREAMED. */
 MUST_USE Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content);
 

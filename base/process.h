@@ -4,7 +4,7 @@
 
 #include "base/diagnostic.h"
 
-/* Runs arguments[0], looked for in PATH, with |arguments| (NULL behind the last) and waits for it.  It reads nothing;
+/* Runs arguments[0], looked for in PATH, with |arguments| (NULL after the last) and waits for it.  It reads nothing;
  * both of its outputs are our standard error.  STATUS_IO with a diagnostic ("io-process") when it cannot be started or
  * ends with anything but 0, a signal included. */
 MUST_USE Status process_run(const char *const *arguments, DiagSink *diag);

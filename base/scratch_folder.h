@@ -1,4 +1,4 @@
-/* ScratchFolder: a folder for files that nobody wants to keep, in $TMPDIR or /tmp. */
+/* ScratchFolder: a folder for files that are not kept, in $TMPDIR or /tmp. */
 #ifndef XLAC_BASE_SCRATCH_FOLDER_H
 #define XLAC_BASE_SCRATCH_FOLDER_H
 

@@ -117,7 +117,7 @@ void sb_init(StringBuilder *builder, Arena *arena) {
   *builder = (StringBuilder){.arena = arena};
 }
 
-/* Makes room for |extra| more characters and the zero behind them. */
+/* Makes room for |extra| more characters and the zero after them. */
 static void sb_reserve(StringBuilder *builder, size_t extra) {
   enum { SMALLEST = 64 };
   if (extra < builder->capacity - builder->size) return;

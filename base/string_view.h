@@ -1,4 +1,4 @@
-/* StringView: text that somebody else owns; not zero-terminated.  StringBuilder: text being made, in an arena. */
+/* StringView: text that it does not own; not zero-terminated.  StringBuilder: text being made, in an arena. */
 #ifndef XLAC_BASE_STRING_VIEW_H
 #define XLAC_BASE_STRING_VIEW_H
 

@@ -7,7 +7,7 @@
 typedef struct DiagnosticStyle {
   bool json;
   bool color;
-  bool show_codes; /* text: "[code]" behind the message */
+  bool show_codes; /* text: "[code]" after the message */
   bool hide_warnings;
   bool warnings_are_errors; /* shown as such */
 } DiagnosticStyle;

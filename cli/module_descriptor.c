@@ -30,7 +30,7 @@ static void add_leaves(Arena *arena, const HloInstruction *instruction, LeafList
   }
 }
 
-/* A leaf for each size that has none yet, behind all others; |known|: those that have one. */
+/* A leaf for each size that has none yet, after all others; |known|: those that have one. */
 static void add_sizes(Arena *arena, ShapeTable *shapes, LeafList *list, const LeafSize *known, int64_t known_count) {
   const Shape *scalar = shape_scalar(shapes, TYPE_S32);
   for (int64_t i = 0; i < list->sizes.count; i++) {

@@ -1,4 +1,4 @@
-/* What an object would say of a module's leaves, for whoever has no object in memory. */
+/* What an object would say of a module's leaves, for engines that have no object in memory. */
 #ifndef XLAC_CLI_MODULE_DESCRIPTOR_H
 #define XLAC_CLI_MODULE_DESCRIPTOR_H
 

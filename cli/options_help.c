@@ -2,6 +2,8 @@
 
 #include "cli/options.h"
 
+/* The text of --help: options by group, from the option table, in two columns. */
+
 enum { HELP_COLUMN = 34, HELP_WIDTH = 100 };
 
 static const char *const group_titles[] = {[GROUP_COMPILE] = "Compile",

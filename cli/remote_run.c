@@ -49,7 +49,7 @@ static Status add_libraries(Session *session, const OptionValue *value, LinkWord
   return STATUS_OK;
 }
 
-/* What custom calls need, NULL behind the last; empty when there are none. */
+/* What custom calls need, NULL after the last; empty when there are none. */
 static Status find_link_words(Session *session, const char *const **out_words) {
   LinkWords words = {0};
   const CallTargets *targets = &session->object.targets;

@@ -53,7 +53,7 @@ typedef struct RunState {
   CaseMeta meta_data;
   const CaseMeta *meta; /* NULL without --meta */
   ArrayMember *results; /* as files hold them */
-  int64_t result_count; /* without those that are sizes of others, which stand behind them */
+  int64_t result_count; /* without those that are sizes of others, which stand after them */
   double compile_seconds;
   RunTimes times;
   int64_t value_limit; /* ENGINE_INTERPRET: bytes that --memory-limit leaves for values; 0: no limit */

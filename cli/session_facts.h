@@ -6,7 +6,7 @@
 
 typedef struct SessionFact {
   const char *key;  /* as JSON has it */
-  const char *text; /* as people read it, behind the number */
+  const char *text; /* as people read it, after the number */
   int64_t value;
 } SessionFact;
 

@@ -1,5 +1,5 @@
 /* The C name of a compiled module's function: an identifier that a header can declare in C and C++, and that stands in
- * nobody's way when it is linked.
+ * no other symbol's way when it is linked.
  *
  * Not free are the words of C and C++, identifiers that C reserves ("_…", "…_t"), names of the C libraries and of the
  * macros in their headers, 'main', and what runtime/abi.h declares.  A function with the name of one of the C libraries

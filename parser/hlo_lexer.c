@@ -262,7 +262,7 @@ static void lex_string(Lexer *lexer) {
     lexer->token.text = (StringView){start + 1, (size_t)(c - start - 1)};
     return;
   }
-  lexer->line = line; /* go on behind the line with the opening quote */
+  lexer->line = line; /* go on after the line with the opening quote */
   lexer->line_start = line_start;
   const char *newline = memchr(start, '\n', (size_t)(lexer->end - start));
   fail(lexer, "the string is not closed", newline ? newline : lexer->end);
@@ -297,7 +297,7 @@ static size_t put_utf8(uint32_t code, char *out) {
   return 4;
 }
 
-/* One escape behind its backslash at |*c|; writes at most four bytes, never more than it reads.  NULL or the reason it
+/* One escape after its backslash at |*c|; writes at most four bytes, never more than it reads.  NULL or the reason it
  * is wrong. */
 static const char *unescape_one(const char **c, const char *end, char *out, size_t *out_size) {
   static const char names[] = "ntrabfv\\'\"?", values[] = "\n\t\r\a\b\f\v\\'\"?";

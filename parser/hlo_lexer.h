@@ -56,7 +56,7 @@ typedef struct Token {
 
 typedef struct Lexer {
   const SourceFile *file;
-  const char *cursor, *end; /* behind the current token; end of the text */
+  const char *cursor, *end; /* after the current token; end of the text */
   const char *line_start;
   uint32_t line;
   int64_t depth; /* brackets opened and not closed before the current token */
@@ -66,7 +66,7 @@ typedef struct Lexer {
 /* Starts at the beginning of |file|; the first token is current. */
 void lexer_init(Lexer *lexer, const SourceFile *file);
 
-/* Makes the next token current.  At the end of the text: TOKEN_END again and again.  Behind an error token lexing goes
+/* Makes the next token current.  At the end of the text: TOKEN_END again and again.  After an error token lexing goes
  * on after the offending byte or, for an unterminated string, on the next line. */
 void lexer_advance(Lexer *lexer);
 
@@ -76,7 +76,7 @@ char lexer_peek(Lexer *lexer);
 /* White space and comments at the cursor; false at a comment without end. */
 bool lexer_skip_space(Lexer *lexer);
 
-/* With '{' as the current token: takes the raw text up to its matching brace, both included, and makes the token behind
+/* With '{' as the current token: takes the raw text up to its matching brace, both included, and makes the token after
  * current. False when the text ends before. */
 bool lexer_take_dictionary(Lexer *lexer, StringView *out_text);
 
@@ -92,7 +92,7 @@ bool token_unescape(Arena *arena, const Token *token, StringView *out_text, cons
 
 /* --- numbers --- */
 
-/* Unsigned or negative decimal digits in [cursor, end) modulo 2^64; *cursor moves behind them.  False without digits,
+/* Unsigned or negative decimal digits in [cursor, end) modulo 2^64; *cursor moves after them.  False without digits,
  * above 2^64-1 or below -2^63. */
 bool scan_integer(const char **cursor, const char *end, int64_t *out_value);
 

@@ -38,7 +38,7 @@ static void check_module(Arena *arena, ShapeTable *shapes, const HloModule *modu
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   Arena *arena = arena_create();
   ShapeTable *shapes = shape_table_create(arena);
-  /* an exact copy, so that reading behind the end is noticed */
+  /* an exact copy, so that reading beyond the end is noticed */
   char *text = malloc(size ? size : 1);
   if (size) memcpy(text, data, size);
   SourceFile file = {SV("fuzz"), {text, size}};

@@ -120,7 +120,7 @@ static bool convert_exactly(uint64_t mantissa, int64_t exponent, double *out_val
   return true;
 }
 
-/* An exponent at |c|: its value, clamped, and what is behind it; NULL when there is none. */
+/* An exponent at |c|: its value, clamped, and what is after it; NULL when there is none. */
 static const char *scan_exponent(const char *c, const char *end, int64_t *out_value) {
   if (c == end || (*c | 0x20) != 'e') return NULL;
   c++;

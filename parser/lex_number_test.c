@@ -75,7 +75,7 @@ static void scan_number_rounds_random_decimals(void **state) {
   }
 }
 
-/* A midpoint between two doubles is broken by a digit arbitrarily far behind. */
+/* A midpoint between two doubles is broken by a digit arbitrarily far to the right. */
 static void scan_number_sees_far_digits(void **state) {
   (void)state;
   char text[3000] = "9007199254740993.";

@@ -32,7 +32,7 @@ bool scope_end(Parser *parser, Scope *scope) {
 
 /* --- recovery --- */
 
-/* Text behind an error that is searched for a place to go on; then reading stops. */
+/* Text after an error that is searched for a place to go on; then reading stops. */
 enum { RECOVERY_FARTHEST = 16 << 20 };
 
 /* Where an instruction or computation began. */

@@ -404,7 +404,7 @@ Status parse_instruction_rhs(Parser *parser, InstructionDraft *draft, bool neste
     case HLO_CONSTANT: RETURN_IF_ERROR(parse_constant_value(parser, draft)); break;
     default: RETURN_IF_ERROR(parse_operands(parser, draft)); break;
   }
-  /* behind a nested instruction a comma belongs to the operands around */
+  /* after a nested instruction a comma belongs to the operands around */
   while (!nested && accept(parser, TOKEN_COMMA)) RETURN_IF_ERROR(parse_attribute(parser, draft));
   RETURN_IF_ERROR(check_operand_count(parser, draft));
   RETURN_IF_ERROR(check_required(parser, draft));

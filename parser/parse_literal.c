@@ -292,7 +292,7 @@ static void make_elided(Parser *parser, const Shape *shape, Literal *literal) {
   literal->elided = true;
 }
 
-/* Memory is asked for only where the text behind could hold the elements, and does: sets |*out_wanted|. */
+/* Memory is asked for only where the text that follows could hold the elements, and does: sets |*out_wanted|. */
 static Status check_size(Parser *parser, const Shape *shape, bool *out_wanted) {
   enum { LARGE = 1024 };
   int64_t count = shape_byte_size(shape) < 0 ? -1 : shape_element_count(shape);

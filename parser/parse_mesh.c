@@ -2,7 +2,7 @@
 #include "base/checked_math.h"
 #include "parser/parser_internal.h"
 
-/* --- [2,3]T(1,0) behind "<=" or in device_ids --- */
+/* --- [2,3]T(1,0) after "<=" or in device_ids --- */
 
 static Status check_permutation(Parser *parser, SourceLoc loc, Int64List list) {
   for (int64_t i = 0; i < list.count; i++) {

@@ -17,7 +17,7 @@ bool at_shape(Parser *parser) {
          lexer_peek(&parser->lexer) == '(';
 }
 
-/* --- layout fields, each behind its letter --- */
+/* --- layout fields, each after its letter --- */
 
 /* Obsolete, parsed and dropped: D(D,C+,S~,H). */
 static Status parse_dim_level_types(Parser *parser, LayoutText *text) {

@@ -1,6 +1,6 @@
 /* What the units of the parser share.
  *
- * Every parse function starts at the first token of its construct and leaves the first token behind it; on failure it
+ * Every parse function starts at the first token of its construct and leaves the first token after it; on failure it
  * has reported, and returns STATUS_INVALID with the lexer wherever it stopped.  Recovery happens in the instruction
  * list and in the module only. */
 #ifndef XLAC_PARSER_PARSER_INTERNAL_H
@@ -148,7 +148,7 @@ MUST_USE Status parse_real(Parser *parser, double *out_value);
 MUST_USE Status parse_int_list(Parser *parser, TokenKind open, TokenKind close, Int64List *out_list);
 MUST_USE Status parse_int_lists(Parser *parser, int64_t *out_count, const Int64List **out_lists);
 MUST_USE Status parse_shape_index(Parser *parser, ShapeIndex *out_index);
-/* Numbers of a SIZES or PADS token, pushed on parser->ints; |separators| as the token has them. */
+/* Numbers of a SIZES or PADS token, pushed on parser->ints. */
 MUST_USE Status push_token_numbers(Parser *parser, const Token *token);
 
 /* --- shapes and literals --- */

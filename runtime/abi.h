@@ -62,7 +62,7 @@ typedef struct XlacTensor {
 } XlacTensor;
 
 /* Dimension |dimension| of leaf |leaf|, which is as large as leaf |size_leaf| says, an s32[] between 0 and the size in
- * |dims|: memory has the latter, and what lies behind the size means nothing. */
+ * |dims|: memory has the latter, and what lies beyond the size means nothing. */
 typedef struct XlacLeafSize {
   int64_t leaf, dimension, size_leaf;
 } XlacLeafSize;
@@ -77,8 +77,8 @@ typedef struct XlacDescriptor {
   int64_t workspace_bytes; /* of the pointer |workspace|; 0: it may be NULL */
   int64_t workspace_alignment;
   int64_t scratch_bytes_per_worker; /* a multiple of 64; with parallel_for the workspace is longer by so many bytes for
-                                       each worker but the first.  Behind the end of older descriptors: 0 */
-  int64_t parameter_size_count, result_size_count; /* sizes set at run time; behind the end of older descriptors: 0 */
+                                       each worker but the first.  After the end of older descriptors: 0 */
+  int64_t parameter_size_count, result_size_count; /* sizes set at run time; beyond the end of older descriptors: 0 */
   const XlacLeafSize *parameter_sizes, *result_sizes;
 } XlacDescriptor;
 
@@ -227,7 +227,7 @@ typedef struct XlacRunOptions {
    * NULL: kernel->run(context). */
   int (*oncore_launch)(void *oncore_data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
   void *oncore_data;
-  /* Is told why before the function returns XLAC_CALL_FAILED, from the calling thread.  NULL: nobody is. */
+  /* Is told why before the function returns XLAC_CALL_FAILED, from the calling thread.  NULL: it is not told. */
   void (*on_failure)(void *failure_data, const XlacFailure *failure);
   void *failure_data;
   /* Does a transfer, from the calling thread, in the order of the module's tokens; returns NULL, or why it cannot,

@@ -277,8 +277,8 @@ struct XLA_FFI_Api {
 /* --- older custom calls --- */
 
 /* API_VERSION_ORIGINAL: void target(void *out, const void **in); STATUS_RETURNING: …, XlaCustomCallStatus *status);
- * STATUS_RETURNING_UNIFIED: …, const char *opaque, size_t opaque_size, XlaCustomCallStatus *status).  |in|: the leaves
- * of the operands; |out|: the result, or the array of a tuple's leaves; |opaque|: backend_config.  Objects with such
+ * STATUS_RETURNING_UNIFIED: …, const char *opaque, size_t opaque_size, XlaCustomCallStatus *status).  in: the leaves
+ * of the operands; out: the result, or the array of a tuple's leaves; opaque: backend_config.  Objects with such
  * calls define these two functions. */
 typedef struct XlaCustomCallStatus_ {
   char *message; /* allocated; NULL: success */

@@ -48,7 +48,7 @@ static int64_t leaf_at(const Occupancy *occupancy, int64_t time) {
   return found - occupancy->times;
 }
 
-/* The first extent that ends at |address| or behind it. */
+/* The first extent that ends at |address| or after it. */
 static int64_t first_reaching(const ExtentArray *extents, int64_t address) {
   int64_t low = 0, high = extents->count;
   while (low < high) {

@@ -58,7 +58,7 @@ static bool least_common_multiple(int64_t a, int64_t b, int64_t *out) {
   return checked_mul(a / x, b, out);
 }
 
-/* Collects order[first] and those of its group behind it into |out_item|. */
+/* Collects order[first] and those of its group after it into |out_item|. */
 MUST_USE static Status collect_item(Packing *packing, int64_t first, PackingItem *out_item) {
   PackingItem item = {.first = first, .alignment = 1};
   const PackingBuffer *previous = NULL;

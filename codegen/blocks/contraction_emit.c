@@ -140,7 +140,7 @@ static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLV
   block_loop_end(emitter, &tiles);
 }
 
-/* How many of |range|, at most |most|, there are from |begin| on, which is a multiple of |most| behind its beginning.
+/* How many of |range|, at most |most|, there are from |begin| on, which is a multiple of |most| after its beginning.
  */
 static LLVMValueRef count_in(const VecBuilder *vec, int64_t most, BlockRange range, LLVMValueRef begin) {
   if (LLVMIsAConstantInt(range.begin) && LLVMIsAConstantInt(range.end)) {

@@ -41,7 +41,7 @@ static LLVMValueRef sum_pointer(const MicroEmitter *micro, int sum) {
                        block_int(micro->vec, (int64_t)sum * micro->plan->lanes));
 }
 
-/* sums ← add ? tile : 0; the builder stands behind, in |out_block|. */
+/* sums ← add ? tile : 0; the builder stands after that. */
 static void load_sums(const MicroEmitter *micro, LLVMValueRef *out_sums) {
   const VecBuilder *vec = micro->vec;
   LLVMBasicBlockRef start = LLVMGetInsertBlock(vec->builder), load = add_block(micro), behind = add_block(micro);
@@ -69,7 +69,7 @@ static LLVMValueRef multiply_add(const MicroEmitter *micro, LLVMValueRef row, LL
   return vec_dot_add(micro->vec, plan->dot, row, column, sum, plan->lanes);
 }
 
-/* sums += lhs column at |depth| × rhs row at |rhs|; behind them the sums of 128 × rhs where the lhs is shifted. */
+/* sums += lhs column at |depth| × rhs row at |rhs|; after them the sums of 128 × rhs where the lhs is shifted. */
 static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs, LLVMValueRef *sums) {
   const VecBuilder *vec = micro->vec;
   const ContractionPlan *plan = micro->plan;

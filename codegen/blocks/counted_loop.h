@@ -13,7 +13,7 @@ typedef struct CountedLoop {
 /* The builder then stands in the loop's body, which is left out where |begin| is not below |end|. */
 CountedLoop counted_loop_begin(const VecBuilder *vec, LLVMValueRef function, LLVMValueRef begin, LLVMValueRef end,
                                int64_t step);
-/* The builder stands behind the loop. */
+/* The builder stands after the loop. */
 void counted_loop_end(const VecBuilder *vec, CountedLoop *loop);
 
 #endif

@@ -34,7 +34,7 @@ static unsigned element_alignment(LLVMTypeRef type) {
 
 /* --- arrays --- */
 
-/* Stores to the same buffer, one behind the other, are the parts of one element. */
+/* Stores to the same buffer, one after the other, are the parts of one element. */
 static int part_count(const KernelStage *stage, int first) {
   if (first + 1 == stage->store_count || stage->stores[first + 1].buffer != stage->stores[first].buffer) return 1;
   IndexExpr next = stage->stores[first].address;
@@ -203,7 +203,7 @@ static int64_t records_bytes(const SortEmitter *emitter) {
 }
 
 static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
-  /* behind each other in the scratch: records, as many again, counters or lines of what is compared */
+  /* one after the other in the scratch: records, as many again, counters or lines of what is compared */
   LLVMValueRef parts[3];
   for (int i = 0; i < 3; i++) parts[i] = at_offset(emitter, scratch, i * records_bytes(emitter));
   CountedLoop lines = sort_loop_begin(emitter, begin, end, 1);

@@ -26,7 +26,7 @@ static void add_incoming(LLVMValueRef phi, LLVMValueRef value, LLVMBasicBlockRef
   LLVMAddIncoming(phi, &value, &from, 1);
 }
 
-/* Puts records of points from |*position| on that stand before |threshold| behind the |*count| of |records|, until
+/* Puts records of points from |*position| on that stand before |threshold| after the |*count| of |records|, until
  * there are |capacity| or the line ends. */
 static void gather(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef threshold, int64_t capacity,
                    LLVMValueRef *position, LLVMValueRef *count) {
@@ -54,7 +54,7 @@ static void gather(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRe
   LLVMPositionBuilderAtEnd(b, behind);
 }
 
-/* Sorts the |count| records, in place of the first: those behind them are last. */
+/* Sorts the |count| records, in place of the first: those after them are last. */
 static void sort_gathered(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, LLVMValueRef counters,
                           LLVMValueRef count) {
   SortEmitter gathered = *emitter;

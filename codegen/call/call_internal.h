@@ -31,7 +31,7 @@ typedef struct CallCode {
 } CallCode;
 
 LLVMValueRef call_int(const CallCode *code, LLVMTypeRef type, int64_t value);
-/* The address |offset| bytes behind |base|. */
+/* The address |offset| bytes after |base|. */
 LLVMValueRef call_offset(const CallCode *code, LLVMValueRef base, int64_t offset);
 void call_store(const CallCode *code, LLVMValueRef value, LLVMValueRef base, int64_t offset);
 /* A constant of the object; its address. */
@@ -45,7 +45,7 @@ LLVMValueRef call_support(const CallCode *code, const char *name, LLVMValueRef *
 /* Tells of a failure; what the function then returns. */
 LLVMValueRef call_failure(const CallCode *code, StringView callee, LLVMValueRef message);
 
-/* Goes on behind where |value| is null, and leaves the builder in the block where it is not. */
+/* Branches past what follows where |value| is null, and leaves the builder in the block where it is not. */
 LLVMBasicBlockRef call_branch_if_set(const CallCode *code, LLVMValueRef value);
 
 /* infeed, outfeed, send, recv (transfer_emit.c) */

@@ -79,7 +79,7 @@ typedef enum KernelValueKind {
   KERNEL_IN_RANGE,   /* pred: lower <= address < upper */
   KERNEL_DIVISIBLE,  /* pred: address % upper == 0 */
   KERNEL_APPLY,      /* lane-wise |opcode| of operands */
-  KERNEL_ACCUMULATOR /* the current value of fold |fold|, or (params[0] = 1) behind its stage the final one */
+  KERNEL_ACCUMULATOR /* the current value of fold |fold|, or (params[0] = 1) after its stage the final one */
 } KernelValueKind;
 
 #define KERNEL_MAX_OPERANDS 3

@@ -1,5 +1,8 @@
 #include "codegen/kernel/kernel.h"
 
+/* What follows from a Kernel by its structure: on which dims and which stage each value depends, how long a
+ * transform is, which stage sorts. */
+
 static void add_value(const Kernel *kernel, int32_t operand, KernelValue *value) {
   if (operand < 0) return;
   const KernelValue *from = &kernel->values[operand];

@@ -3,6 +3,8 @@
 #include "base/hash_map.h"
 #include "codegen/kernel/kernel.h"
 
+/* A Kernel as text, as --print=kernels shows it: buffers, then dims, values, folds and stores by stage. */
+
 static const char *const dim_kind_text[] = {"parallel", "reduction", "sequential", "sorted"};
 static const char *const role_text[] = {"operand", "result", "in-place", "scratch"};
 

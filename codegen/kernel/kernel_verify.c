@@ -2,6 +2,9 @@
 
 #include "codegen/kernel/kernel.h"
 
+/* What must hold of every Kernel: values before their uses, addresses inside their buffers or guarded, and no two
+ * points of parallel dims that write the same element. */
+
 typedef struct KernelCheck {
   const Kernel *kernel;
   DiagSink *diag;

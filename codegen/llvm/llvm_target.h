@@ -30,7 +30,7 @@ typedef struct LlvmTarget {
 MUST_USE Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget *out_target);
 void llvm_target_dispose(LlvmTarget *target);
 
-/* Marks the functions with bodies behind |last| (NULL: all) as code of |variant|: its CPU, features and vector width,
+/* Marks the functions with bodies after |last| (NULL: all) as code of |variant|: its CPU, features and vector width,
  * and, if there are several variants, its name at the end of theirs, so that the next variant's never meet them. */
 void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMValueRef last);
 

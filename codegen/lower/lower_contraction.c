@@ -142,7 +142,8 @@ static TapPlace place_meeting_taps(Lowering *lowering, const WindowDimension *wi
   return place;
 }
 
-/* The positions along all spatial dims for output position |outer|, a new dim each; |out_place| has the predicates. */
+/* The positions along all spatial dims for output position |outer|, a new dim each, in |in| and |k|; the result has the
+ * predicates. */
 static TapPlace place_taps(Lowering *lowering, const HloInstruction *convolution, const IndexExpr *outer, int stage,
                            IndexExpr *in, IndexExpr *k) {
   const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;

@@ -222,7 +222,7 @@ static bool is_inside_stage(const Lowering *lowering, const HloInstruction *redu
   return false;
 }
 
-/* The next element of |reduce|'s input in row-major order, at the same |outer|; false behind the last. */
+/* The next element of |reduce|'s input in row-major order, at the same |outer|; false after the last. */
 static bool next_element(const HloInstruction *reduce, IndexExpr *index) {
   Int64List dimensions = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
   for (int d = reduce->operands[0]->shape->rank - 1; d >= 0; d--) {

@@ -225,7 +225,7 @@ static int32_t renumber(const Finisher *finisher, int32_t value) {
   return value < 0 ? -1 : finisher->new_number[value];
 }
 
-/* What a stage has stored is read behind it, also where the address does not move. */
+/* What a stage has stored is read after it, also where the address does not move. */
 static void wait_for_scratch(const Finisher *finisher, KernelValue *value) {
   int64_t stage;
   if (value->kind != KERNEL_LOAD) return;

@@ -39,7 +39,7 @@ typedef struct RowValue {
   const IndexExpr *index;
   int stage;
   int32_t value;
-  int32_t buffer; /* -1 until somebody asks */
+  int32_t buffer; /* -1 until it is asked for */
 } RowValue;
 
 /* A reduction that was folded at one point of the outer dims. */
@@ -137,7 +137,8 @@ void lowering_begin_point(Lowering *lowering, int64_t point);
 /* |index| stands in a dimension made of pieces of |size|: asks for the dim that chooses the piece to be unrolled. */
 void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size);
 
-/* lowering_dims_of_shape() for what a root stores: parallel outer dims, or one for all of it where |flat| is set. */
+/* lowering_dims_of_shape() for what a root stores: parallel outer dims, or one for all of it where lowering->flat is
+ * set. */
 void lowering_dims_of_result(Lowering *lowering, const Shape *shape, IndexExpr *out_index);
 
 /* The buffer bound to leaf |node| of operand |operand| (RESULT, IN_PLACE: of the result, operand -1); one each. */
@@ -195,15 +196,15 @@ IndexExpr lowering_part_address(Lowering *lowering, IndexExpr address, int part)
 bool lowering_apply_complex(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
                             int64_t param0, int32_t *out_value);
 
-/* The accumulator of fold |fold| within its stage, or (final) behind it. */
+/* The accumulator of fold |fold| within its stage, or (final) after it. */
 int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final);
 int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed);
-/* Sets the next value; marks the fold reassociable when |opcode|'s pattern over it is, and replaces its seed by the
- * identity: returns whether so. */
+/* Sets the next value; marks the fold reassociable when the pattern of |next| over it is, and replaces its seed by the
+ * identity. */
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next);
 void lowering_set_fold_next(Lowering *lowering, int32_t fold, int32_t next);
 void lowering_set_fold_seed(Lowering *lowering, int32_t fold, int32_t seed);
-/* Sets the next value of a fold whose steps are stored; marks it as a scan when |opcode|'s pattern over it is. */
+/* Sets the next value of a fold whose steps are stored; marks it as a scan when the pattern of |next| over it is. */
 void lowering_finish_scan(Lowering *lowering, int32_t fold, int32_t next);
 /* The identity of |opcode| as a constant of |type|, -1 when it has none. */
 int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type);
@@ -218,7 +219,7 @@ void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store
 
 /* A run-time integer as an index: converted to s64 and clamped to [0, upper]. */
 IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper);
-/* A run-time integer as an index without clamping; |lower| and |upper| bound what the Kernel will use it for. */
+/* A run-time integer as an index without clamping, taken to be in the range of s32. */
 IndexExpr lowering_raw_index(Lowering *lowering, int32_t value);
 
 /* --- elements --- */

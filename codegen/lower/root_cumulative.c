@@ -1,4 +1,4 @@
-/* Windows that end, or begin, where they stand and reach over all that lies before, or behind: sums of everything so
+/* Windows that end, or begin, where they stand and reach over all that lies before, or after: sums of everything so
  * far.  One fold walks the dimension once and stores each of its steps. */
 #include "codegen/lower/lowering_internal.h"
 

@@ -1,8 +1,8 @@
 /* Values of a Kernel at one point of its loops, or in lanes: at neighbouring points along one dim.
  *
- * Whoever emits loops binds dims to indices and asks for values.  Each is computed once and remembered, with what it
- * needs, until it is forgotten: a loop notes |known.count| when it begins and forgets down to it when it ends, so that
- * what was computed outside serves all rounds. */
+ * The emitter of the loops binds dims to indices and asks for values.  Each is computed once and remembered, with what
+ * it needs, until it is forgotten: a loop notes |known.count| when it begins and forgets down to it when it ends, so
+ * that what was computed outside serves all rounds. */
 #ifndef XLAC_CODEGEN_POINT_KERNEL_POINT_H
 #define XLAC_CODEGEN_POINT_KERNEL_POINT_H
 
@@ -27,7 +27,7 @@ typedef struct KernelPoint {
   int vector_dim;                     /* the dim that is walked in these lanes; one lane: does not matter */
   LLVMValueRef mask;                  /* active lanes, NULL: all */
   LLVMValueRef **registers;           /* NULL; or by buffer, NULL for none: elements that are in registers too */
-  LLVMValueRef *accumulators;         /* by fold: in its stage the current value, behind it the final one */
+  LLVMValueRef *accumulators;         /* by fold: in its stage the current value, after it the final one */
   KnownValue *values;
   ARRAY(int32_t) known; /* in order of computation: values v, and bases as -1 - v */
 } KernelPoint;
@@ -80,7 +80,7 @@ AccessKind point_access_kind(const KernelPoint *point, IndexExpr expr);
 bool kernel_plain_stride(const Kernel *kernel, IndexExpr expr, int dim, int64_t *out_stride);
 
 /* How many stores of |stage|, from |number| on, write neighbours (the parts of a complex number, columns joined), and
- * those behind them when |dim| moves by one, so that together they are contiguous: 2, 4, or 1 for none of this. */
+ * those after them when |dim| moves by one, so that together they are contiguous: 2, 4, or 1 for none of this. */
 int kernel_stores_in_turn(const Kernel *kernel, int stage, int number, int dim);
 
 #endif

@@ -1,5 +1,8 @@
 #include "codegen/point/kernel_point.h"
 
+/* Addresses of a Kernel at a point: whether they are uniform, contiguous or scattered over the lanes, and their
+ * code. */
+
 static LLVMTypeRef int_type(const KernelPoint *point, int bits) {
   return LLVMIntTypeInContext(point->vec->context, (unsigned)bits);
 }

@@ -1,6 +1,9 @@
 #include "codegen/lower/emit_family.h"
 #include "codegen/point/kernel_point.h"
 
+/* Values of a Kernel at a point: each is computed once for as long as the indices it depends on stand still;
+ * stores. */
+
 KernelPoint kernel_point(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
                          const LLVMValueRef *buffers, Arena *arena) {
   KernelPoint point = {

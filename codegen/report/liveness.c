@@ -1,6 +1,9 @@
 #include "base/json_writer.h"
 #include "codegen/report/report_internal.h"
 
+/* The liveness report: a row for each Buffer with the stretches of the schedule in which it holds something, as
+ * text, JSON or CSV. */
+
 typedef struct Row {
   const HloBuffer *buffer;
   const BufferAllocation *allocation;

@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "codegen/report/report_internal.h"
 
+/* The largest Buffers that are alive where the module needs most memory. */
+
 static int compare_size(const void *left, const void *right) {
   const HloValue *a = *(const HloValue *const *)left, *b = *(const HloValue *const *)right;
   if (a->size != b->size) return a->size > b->size ? -1 : 1;

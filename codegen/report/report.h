@@ -7,7 +7,7 @@
 
 typedef enum ReportFormat { REPORT_TEXT, REPORT_JSON, REPORT_CSV } ReportFormat;
 
-/* Text or a JSON member that somebody else adds to a report; |json|: "oncore": [...] with the key given here. */
+/* Text or a JSON member that another room adds to a report; |json|: "oncore": [...] with the key given here. */
 typedef struct ReportSection {
   void *self;
   const char *key;
@@ -21,7 +21,7 @@ void report_buffer_map(StringBuilder *out, const HloModule *module, const Buffer
                        ReportFormat format, const ReportSection *more);
 
 /* Live range, size, offset, sharing and reason of every buffer.  CSV begins id,lower,upper,size (upper exclusive,
- * temporaries' sizes as planned), with offset and further columns behind. */
+ * temporaries' sizes as planned), followed by offset and further columns. */
 void report_liveness(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
                      ReportFormat format);
 

@@ -3,6 +3,8 @@
 #include "base/array.h"
 #include "codegen/report/report_internal.h"
 
+/* Names of values, bytes for people, and the stretches in which a Buffer is used: what all reports share. */
+
 void report_index(StringBuilder *out, const HloInstruction *instruction, int node) {
   int64_t path[64];
   int depth = shape_depth(instruction->shape) <= 64 ? shape_node_path(instruction->shape, node, path) : 0;

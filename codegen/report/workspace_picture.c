@@ -3,6 +3,9 @@
 #include "base/checked_math.h"
 #include "codegen/report/report_internal.h"
 
+/* The workspace as a picture of characters: addresses from top to bottom, the schedule from left to right, a letter
+ * for each large Buffer. */
+
 enum { COLUMNS = 72, ROWS = 16 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -1,5 +1,5 @@
-/* VecTarget: what a processor can do, as far as the choice of code depends on it.  Knows no LLVM, so that whoever plans
- * code before it is emitted can read it. */
+/* VecTarget: what a processor can do, as far as the choice of code depends on it.  Knows no LLVM, so that a room that
+ * plans code before it is emitted can read it. */
 #ifndef XLAC_CODEGEN_TARGET_VEC_TARGET_H
 #define XLAC_CODEGEN_TARGET_VEC_TARGET_H
 

@@ -98,7 +98,7 @@ typedef struct MathQuadrant {
 } MathQuadrant;
 MathQuadrant math_reduce_angle(const Math *d, LLVMValueRef x);
 
-/* Control flow inside of vec_function bodies.  A branch around code for the few: begin, compute, end. */
+/* Control flow inside of functions on vectors.  A branch around code for the few: begin, compute, end. */
 typedef struct MathBranch {
   LLVMBasicBlockRef before, after;
 } MathBranch;

@@ -62,7 +62,7 @@ static LLVMValueRef upper(const Scalar *s, LLVMValueRef value) {
 }
 
 /* With |x| = m·2^e, m a whole number of 53 bits: the digits from weight 2^(2-e) on are all that matters modulo 4; 192
- * of them times m, modulo 2^192, are the quadrant in two bits and the rest of the turn behind it. */
+ * of them times m, modulo 2^192, are the quadrant in two bits and the rest of the turn after it. */
 static void product_bits(const Scalar *s, LLVMValueRef x, LLVMValueRef *out_high, LLVMValueRef *out_middle) {
   LLVMValueRef bits = LLVMBuildBitCast(s->b, x, s->s64, "");
   LLVMValueRef field = LLVMBuildAnd(s->b, LLVMBuildLShr(s->b, bits, number(s, 52), ""), number(s, 0x7ff), "");
@@ -87,7 +87,7 @@ static LLVMValueRef chunk(const Scalar *s, LLVMValueRef word, bool is_upper, boo
   return LLVMBuildFMul(s->b, LLVMBuildSIToFP(s->b, part, s->f64, ""), LLVMConstReal(s->f64, weight), "");
 }
 
-/* The part behind the quadrant is a signed fraction of a quarter turn in [-1/2, 1/2): that of -1/2 and less counts down
+/* The part after the quadrant is a signed fraction of a quarter turn in [-1/2, 1/2): that of -1/2 and less counts down
  * from the next quadrant. */
 static void build_large_angle(const VecBuilder *vec, LLVMValueRef function) {
   LLVMContextRef context = vec->context;

@@ -47,7 +47,7 @@ LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMVal
   XLAC_CHECK(lanes <= MAX_LANES && vec_stride_is_small(stride));
   if (stride == 1 || lanes == 1) return load_at(vec, type, pointer, 0, lanes);
   if (stride == -1) return vec_reverse(vec, load_at(vec, type, pointer, 1 - lanes, lanes), lanes);
-  /* the last vector ends with the last element used: behind it the buffer may end */
+  /* the last vector ends with the last element used: after it the buffer may end */
   int64_t last = stride * (lanes - 1) + 1 - lanes;
   LLVMValueRef sum = LLVMGetPoison(vec_memory_type(vec, type, lanes));
   for (int64_t done = 0; done <= last + lanes - 1; done += lanes) {
@@ -75,7 +75,7 @@ LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef 
 
 #define PIECE_BYTES 16
 
-/* A vector as |group_count| groups of |group| units of |unit| elements each. */
+/* A vector of |lanes| elements as groups of |group| units of |unit| elements each. */
 typedef struct Interleave {
   int lanes, group, unit;
 } Interleave;

@@ -2,7 +2,7 @@
 
 #include "base/checked_math.h"
 
-/* The first range that ends behind |start|. */
+/* The first range that ends after |start|. */
 static int64_t find(const ByteShadow *shadow, int64_t start) {
   int64_t low = 0, high = shadow->ranges.count;
   while (low < high) {

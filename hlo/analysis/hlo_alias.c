@@ -95,7 +95,7 @@ static bool follows(const HloAlias *alias, int32_t earlier, int32_t later) {
   return a->from < b->from && a->to == b->from && begins && is_overwritten_by(alias, value_a, value_b);
 }
 
-/* The first of |set|'s ranges that starts behind |from|. */
+/* The first of |set|'s ranges that starts after |from|. */
 static int32_t first_behind(const HloAlias *alias, const HloAliasSet *set, int64_t from) {
   int32_t low = 0, high = set->count;
   while (low < high) {
@@ -126,7 +126,7 @@ static bool ranges_fit(const HloAlias *alias, const HloAliasSet *large, const Hl
   return true;
 }
 
-/* Behind the last place that changes nothing is touched, so appending in order of time is cheap. */
+/* After the last place that changes nothing is touched, so appending in order of time is cheap. */
 static void insert_ranges(HloAlias *alias, HloAliasSet *large, const HloAliasSet *small) {
   const LiveRange *ranges = alias->liveness->ranges;
   int32_t total = large->count + small->count;
@@ -433,7 +433,7 @@ static const char *value_name(const HloAlias *alias, int32_t value, Arena *arena
   return text.data;
 }
 
-/* What keeps |earlier| alive at the time of |later|: a reader there or behind, or NULL when control flow alone does. */
+/* What keeps |earlier| alive at the time of |later|: a reader there or later, or NULL when control flow alone does. */
 static const HloInstruction *late_reader(const HloAlias *alias, int32_t earlier, int32_t later) {
   const HloValue *value = &alias->flow->values[earlier];
   const HloInstruction *latest = NULL;

@@ -148,7 +148,7 @@ static const HloInstruction *async_end(const HloInstruction *start) {
   return end;
 }
 
-/* Callers come behind callees in the graph's order, so inherited times are found from the back. */
+/* Callers come after callees in the graph's order, so inherited times are found from the back. */
 static void find_done_times(const Liveness *live) {
   const CallGraph *graph = live->flow->graph;
   for (int32_t c = graph->sequential_count - 1; c >= 0; c--) {
@@ -274,7 +274,7 @@ int64_t hlo_liveness_last_position(LiveRange range, int64_t length) {
 int64_t hlo_liveness_dead_after(LiveRange range, int64_t length) {
   switch (range.to & 3) {
     case 1: return -1;                               /* a root, a condition's state, what is entered */
-    case 3: return inside(range.to / 4 + 1, length); /* read in a loop: behind all of it */
+    case 3: return inside(range.to / 4 + 1, length); /* read in a loop: after all of it */
     default: return hlo_liveness_last_position(range, length);
   }
 }

@@ -13,7 +13,7 @@ typedef struct LiveRange {
   int64_t from, to; /* both inclusive, in quarters of a position */
 } LiveRange;
 
-/* Branches of a conditional exclude each other: a value that is read in several and not behind them is alive in each to
+/* Branches of a conditional exclude each other: a value that is read in several and not after them is alive in each to
  * its last read there, and again from the beginning of the next that reads it.  So a value has one or more ranges,
  * ascending; only the first begins with a write. */
 typedef struct HloLiveness {
@@ -32,7 +32,7 @@ bool hlo_liveness_ends_at(const HloLiveness *liveness, int32_t value, int64_t ti
 /* Whole positions of the schedule, inclusive: the first and last instruction during which the value is there. */
 int64_t hlo_liveness_first_position(LiveRange range, int64_t length);
 int64_t hlo_liveness_last_position(LiveRange range, int64_t length);
-/* The instruction behind which the bytes are free; -1 when they are handed on instead. */
+/* The instruction after which the bytes are free; -1 when they are handed on instead. */
 int64_t hlo_liveness_dead_after(LiveRange range, int64_t length);
 
 #endif

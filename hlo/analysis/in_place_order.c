@@ -2,6 +2,9 @@
 #include "hlo/analysis/hlo_ordering.h"
 #include "hlo/analysis/in_place.h"
 
+/* An order of a module without a schedule in which the readers of a value stand before the instruction that updates
+ * it in place, as far as data and control dependencies allow; otherwise the order of the text. */
+
 /* Beyond so many updates of one value the order is left as it is: copies are needed anyway. */
 enum { MAX_UPDATES_PER_VALUE = 64 };
 

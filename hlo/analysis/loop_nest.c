@@ -46,7 +46,7 @@ bool hlo_same_reduced_dims(const HloInstruction *a, const HloInstruction *b) {
   return true;
 }
 
-/* The reduced dims stand behind those that are kept: one result for each row. */
+/* The reduced dims stand after those that are kept: one result for each row. */
 static bool reduces_rows(const HloInstruction *reduce, int64_t rows) {
   Int64List dims = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS);
   const Shape *input = reduce->operands[0]->shape;

@@ -20,7 +20,7 @@ typedef struct LoopNest {
   int64_t rows;                 /* REDUCED: results of each reduction */
 } LoopNest;
 
-/* Leading dimensions of |shape| that multiply to |rows| (those of size 1 behind them included), or -1. */
+/* Leading dimensions of |shape| that multiply to |rows| (those of size 1 after them included), or -1. */
 int hlo_row_dims(const Shape *shape, int64_t rows);
 
 /* A reduction to one array that folds so few elements that it may be computed as one expression of them, where it is

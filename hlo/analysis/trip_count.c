@@ -83,7 +83,7 @@ static int64_t count_rounds(int64_t first, int64_t step, const Bound *bound) {
   }
 }
 
-/* The value behind the last round is one that the type has; that of a narrow type has wrapped otherwise. */
+/* The value after the last round is one that the type has; that of a narrow type has wrapped otherwise. */
 static bool stays_in_range(PrimitiveType type, const TripCount *count) {
   int64_t distance, last;
   if (!checked_mul(count->trips, count->step, &distance) || !checked_add(count->first, distance, &last)) return false;

@@ -40,7 +40,7 @@ Status eval_dynamic_update_slice(EvalStep *step) {
   if (shape_element_count(update) == 0) return STATUS_OK;
   eval_strides(update, strides);
   eval_strides(out->shape, to_strides);
-  /* the bounds lie inside, what is behind the sizes stays as it was */
+  /* the bounds lie inside, what is beyond the sizes stays as it was */
   int64_t start = clamped_start(step, 2, out->shape, update->dims, to_strides);
   eval_copy_box((size_t)type_storage_bytes(update->type), update->rank, sizes ? sizes : update->dims,
                 literal_element(out, start), to_strides, eval_operand(step, 1)->data, strides);

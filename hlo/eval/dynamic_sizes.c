@@ -1,5 +1,5 @@
 /* Arrays whose size is set at run time.  Their literals have the shape of the bound; the sizes stand beside the data.
- * Most operations are right on all that there is, whatever lies behind the sizes; where that would enter, the rule runs
+ * Most operations are right on all that there is, whatever lies beyond the sizes; where that would enter, the rule runs
  * on arrays that are as large as the sizes say.  What it finds where is in both cases the rule's own business. */
 #include <string.h>
 
@@ -185,7 +185,7 @@ static void tie_convolution(OperandSizes *sizes, const HloInstruction *convoluti
   if (!has_groups) tie(sizes, 0, numbers->input_feature, 1, numbers->kernel_input_feature);
 }
 
-/* What lies behind the size of one operand meets what lies behind that of the other, or nothing at all. */
+/* What lies beyond the size of one operand meets what lies beyond that of the other, or nothing at all. */
 static void tie_operands(OperandSizes *sizes, const HloInstruction *instruction) {
   Int64List dims = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   int rank = instruction->operands[0]->shape->rank, count = instruction->operand_count;
@@ -228,7 +228,7 @@ static void set_operand(EvalStep *sized, int index, const Literal *value, HloIns
   sized->operands[index] = operand;
 }
 
-/* |step| on operands without what lies behind their sizes, for a result of |shape|. */
+/* |step| on operands without what lies beyond their sizes, for a result of |shape|. */
 static EvalStep *sized_step(const EvalStep *step, const Shape *shape) {
   const HloInstruction *instruction = step->instruction;
   Arena *arena = step->frame->evaluation->arena;
@@ -284,7 +284,7 @@ static Status run_on_corners(EvalStep *step, const int64_t *const *sizes) {
   Status status = step->rule(sized);
   for (int i = 0; i < leaf_count(out->shape) && status == STATUS_OK; i++) {
     Literal *to = leaf_value(out, i), *from = leaf_value(&sized->value, i);
-    memset(to->data, 0, (size_t)shape_byte_size(to->shape)); /* the same bytes behind the sizes each time */
+    memset(to->data, 0, (size_t)shape_byte_size(to->shape)); /* the same bytes beyond the sizes each time */
     copy_corner(from, to, from->shape->dims);
   }
   arena_destroy(evaluation->arena);
@@ -347,7 +347,7 @@ static const bool hands_on[HLO_OPCODE_COUNT] = {
     [HLO_WHILE] = true,
 };
 
-/* Rules whose results within their sizes depend on what lies behind those of operands, if they see it. */
+/* Rules whose results within their sizes depend on what lies beyond those of operands, if they see it. */
 static const bool needs_corners[HLO_OPCODE_COUNT] = {
     [HLO_BATCH_NORM_GRAD] = true,
     [HLO_BATCH_NORM_INFERENCE] = true,

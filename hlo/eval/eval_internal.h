@@ -3,7 +3,7 @@
  * A frame is a computation made ready to run: its instructions in order, each a step with a value.  Frames run many
  * times (bodies of loops, regions); the storage of a step's value is made at its first run and kept.  Values may refer
  * to the storage of other steps and of arguments (tuples, parameters, reshapes); they are valid until the frame that
- * owns the storage runs again, so whoever carries values from one run to the next copies them. */
+ * owns the storage runs again, so a caller that carries values from one run to the next copies them. */
 #ifndef XLAC_HLO_EVAL_EVAL_INTERNAL_H
 #define XLAC_HLO_EVAL_EVAL_INTERNAL_H
 
@@ -18,7 +18,7 @@ typedef Status EvalRule(EvalStep *step);
 typedef struct Evaluation {
   Arena *arena; /* frames and values */
   DiagSink *diag;
-  const HloHost *host;   /* NULL: nobody */
+  const HloHost *host;   /* NULL: there is no host */
   int64_t memory_limit;  /* of the bytes of steps' values; 0: none */
   int64_t reserved;      /* of these, by the frames there are */
   bool is_dynamic;       /* sizes of arrays are set at run time somewhere in the module */
@@ -78,7 +78,7 @@ static inline const Shape *eval_operand_shape(const EvalStep *step, int index) {
 
 /* Any operand's value has sizes. */
 bool eval_sees_sizes(const EvalStep *step);
-/* Runs the rule of a step that sees sizes, so that what lies behind them does not enter, and gives its value the sizes
+/* Runs the rule of a step that sees sizes, so that what lies beyond them does not enter, and gives its value the sizes
  * that it has. */
 MUST_USE Status eval_run_sized(EvalStep *step);
 

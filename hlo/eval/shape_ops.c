@@ -74,7 +74,7 @@ Status eval_slice(EvalStep *step) {
   return STATUS_OK;
 }
 
-/* The operand's elements stand |interior| + 1 apart behind |low| elements of padding; what falls outside is dropped. */
+/* The operand's elements stand |interior| + 1 apart after |low| elements of padding; what falls outside is dropped. */
 Status eval_pad(EvalStep *step) {
   const Shape *from = eval_operand_shape(step, 0);
   const PaddingConfig *padding = hlo_instruction_attr(step->instruction, HLO_ATTR_PADDING)->value.padding;

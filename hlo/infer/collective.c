@@ -100,7 +100,7 @@ Status infer_reduce_scatter(const InferContext *context, const Shape **out_shape
   return STATUS_OK;
 }
 
-/* |elements| followed by what the stated shape has behind them: contexts of a start operation, which only the text
+/* |elements| followed by what the stated shape has after them: contexts of a start operation, which only the text
  * knows. */
 static const Shape *with_contexts(const InferContext *context, const Shape *const *elements, int count,
                                   int context_limit) {

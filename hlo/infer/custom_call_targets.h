@@ -1,4 +1,4 @@
-/* Custom-call targets: which of them somebody is known to provide.
+/* Custom-call targets: which of them are known to be provided.
  *
  * Typed FFI calls name handlers that users link or load, so any target may exist.  The older, untyped calls have no
  * such registry in a dump: only the markers of XLA's own passes are known, and anything else is what XLA reports as

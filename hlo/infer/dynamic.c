@@ -1,7 +1,7 @@
 /* Slices at positions known at run time, and dimensions whose size is. */
 #include "hlo/infer/infer_internal.h"
 
-/* Start indices behind |first|: one integer scalar for each dimension, all of one type, or one vector of them. */
+/* Start indices after |first|: one integer scalar for each dimension, all of one type, or one vector of them. */
 static Status check_starts(const InferContext *context, int first, const Shape *operand) {
   int count = context->instruction->operand_count - first;
   if (count == 1 && infer_operand(context, first)->rank == 1) {

@@ -104,7 +104,7 @@ int64_t infer_dilated(int64_t size, int64_t dilation);
  * overflow. */
 MUST_USE Status infer_window_places(const InferContext *context, const Window *window, int dimension, int64_t size,
                                     int64_t *out_places);
-/* The shape that |window| makes of |base|, with the given element type. */
+/* The shape that the 'window' attribute makes of |base|, with the given element type. */
 MUST_USE Status infer_window_shape(const InferContext *context, const Shape *base, PrimitiveType type,
                                    const Shape **out_shape);
 /* The 'window' attribute, of rank 0 when absent. */

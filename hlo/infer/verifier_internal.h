@@ -1,4 +1,4 @@
-/* What the parts of the verifier share.  Each part reports what it finds and goes on; nobody returns a Status. */
+/* What the parts of the verifier share.  Each part reports what it finds and goes on; none returns a Status. */
 #ifndef XLAC_HLO_INFER_VERIFIER_INTERNAL_H
 #define XLAC_HLO_INFER_VERIFIER_INTERNAL_H
 

@@ -17,7 +17,7 @@ typedef struct AttributeReader {
 } AttributeReader;
 
 typedef ARRAY(CallAttribute) CallAttributeArray;
-/* Numbers as written: their type stands behind them. */
+/* Numbers as written: their type stands after them. */
 typedef ARRAY(StringView) NumberTexts;
 
 static bool read_value(AttributeReader *reader, CallAttribute *out);
@@ -70,7 +70,7 @@ static int hex_value(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Behind a backslash: a letter or two hexadecimal digits. */
+/* After a backslash: a letter or two hexadecimal digits. */
 static bool read_escape(AttributeReader *reader, StringBuilder *out) {
   StringView rest = sv_sub(reader->text, reader->at, 2);
   if (rest.size > 0 && (rest.data[0] == '"' || rest.data[0] == '\\')) {
@@ -284,7 +284,7 @@ static bool read_tensor_type(AttributeReader *reader, int64_t *out_count, Primit
   return *out_type != TYPE_INVALID && expect(reader, '>');
 }
 
-/* Behind "dense<": the bytes of all elements, in hexadecimal digits. */
+/* After "dense<": the bytes of all elements, in hexadecimal digits. */
 static bool read_dense_bytes(AttributeReader *reader, CallAttribute *out) {
   StringView text;
   int64_t count;

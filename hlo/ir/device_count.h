@@ -10,7 +10,7 @@ int64_t mesh_device_count(const Mesh *mesh);
 
 /* How many devices have to run |instruction| together, as far as it says itself: one more than the largest number in
  * its groups or pairs, the devices of their mesh, or what the shapes differ by in a gather, a scatter and at the border
- * of a manual region (at least 2 where they differ).  1 where it names nobody else. */
+ * of a manual region (at least 2 where they differ).  1 where it names no other device. */
 int64_t hlo_instruction_device_count(const HloInstruction *instruction);
 
 /* The largest number that the header, an instruction, a sharding or a mesh of the module stands for; linear time. */

@@ -93,7 +93,7 @@ static DimensionSize of_set_size(const HloInstruction *set, int leaf, int64_t di
   const HloInstruction *size = set->operands[1];
   bool is_bound =
       size->opcode == HLO_CONSTANT && literal_get_int(hlo_instruction_literal(size), 0) == set->shape->dims[dimension];
-  if (is_bound) return bound; /* and what lies behind the size before is there from now on */
+  if (is_bound) return bound; /* and what lies beyond the size before is there from now on */
   return (DimensionSize){.kind = DIMENSION_GIVEN, .operand = 1};
 }
 

@@ -8,7 +8,7 @@
 #include "hlo/ir/hlo_instruction.h"
 
 typedef enum DimensionSizeKind {
-  DIMENSION_UNKNOWN,   /* nobody knows, if an operand has sizes */
+  DIMENSION_UNKNOWN,   /* not known, if an operand has sizes */
   DIMENSION_AMBIGUOUS, /* the same, if one of |count| dimensions of operand 0 has one; otherwise the bound */
   DIMENSION_BOUND,     /* the bound, whatever the sizes of the operands */
   DIMENSION_SAME,      /* that of the last of the operands named that has one, below */
@@ -41,7 +41,7 @@ typedef struct ReshapeGroup {
   int operand_first, operand_end, result_first, result_end;
 } ReshapeGroup;
 
-/* The group behind |group| (all 0 before the first one); false when there are no more. */
+/* The group after |group| (all 0 before the first one); false when there are no more. */
 bool hlo_next_reshape_group(const Shape *operand, const Shape *result, ReshapeGroup *group);
 
 #endif

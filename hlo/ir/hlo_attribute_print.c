@@ -4,6 +4,8 @@
 
 #include "hlo/ir/hlo_ir_internal.h"
 
+/* Attributes as HLO text, each kind of value in XLA's spelling. */
+
 void hlo_string_escape(StringBuilder *out, StringView text) {
   static const char escaped[] = "\n\r\t\"'\\", letters[] = "nrt\"'\\";
   for (size_t i = 0; i < text.size; i++) {

@@ -1,6 +1,8 @@
 #include "hlo/ir/hlo_ir_internal.h"
 #include "hlo/ir/hlo_module.h"
 
+/* Copies of instructions and computations, and a computation's body copied to where it is called. */
+
 /* Gives |copy| the attributes of |original|; |deep| copies what they point to as well. */
 static void copy_attrs(HloInstruction *copy, const HloInstruction *original, const HloAttrRemap *remap, bool deep) {
   for (int32_t i = 0; i < original->attr_count; i++) {

@@ -44,7 +44,7 @@ static void post_order_after_edits_is_topological(void **state) {
   HloInstruction *p = hlo_computation_add_parameter(f->main, 0, f->f32, SV("p"));
   HloInstruction *first = add_unary(f->main, HLO_NEGATE, p);
   HloInstruction *root = f->main->root = add_unary(f->main, HLO_ABS, first);
-  HloInstruction *late = add_unary(f->main, HLO_SIGN, p); /* stands behind its future user */
+  HloInstruction *late = add_unary(f->main, HLO_SIGN, p); /* stands after its future user */
   hlo_instruction_replace_operand(root, 0, late);
   set_control(late, first);
   int64_t count;

@@ -25,7 +25,7 @@ static void *grow(Arena *arena, const void *data, size_t size, int32_t count, in
 /* One operand of an instruction. */
 struct HloUse {
   int32_t user;     /* the operand's users[user] is this instruction */
-  int32_t next_use; /* the next position of the same operand, -1 behind the last */
+  int32_t next_use; /* the next position of the same operand, -1 after the last */
 };
 
 static int32_t append_user(HloInstruction *operand, HloInstruction *user) {

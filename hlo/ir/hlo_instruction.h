@@ -90,7 +90,7 @@ bool hlo_instruction_uses(const HloInstruction *user, const HloInstruction *oper
  *
  *   for (int k = hlo_instruction_first_use(operand, number); k >= 0; k = hlo_instruction_next_use(user, k)) */
 int hlo_instruction_first_use(const HloInstruction *operand, int number);
-/* The next position at which |user| reads what it reads at |position|; -1 behind the last. */
+/* The next position at which |user| reads what it reads at |position|; -1 after the last. */
 int hlo_instruction_next_use(const HloInstruction *user, int position);
 
 /* --- edits --- */

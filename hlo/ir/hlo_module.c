@@ -6,7 +6,7 @@
 
 /* --- names --- */
 
-/* 2·N + used: whether the name is taken, and the next suffix to try behind it (N = 0: none tried yet). */
+/* 2·N + used: whether the name is taken, and the next suffix to try after it (N = 0: none tried yet). */
 static int64_t *name_state(StringMap *used, Arena *arena, StringView name, StringView *out_name) {
   return (int64_t *)string_map_enter(used, name, arena, out_name);
 }

@@ -75,7 +75,7 @@ typedef enum OpCost {
 typedef enum OpFlow {
   OP_FLOW_MAKES,     /* makes all of its leaves */
   OP_FLOW_NOTHING,   /* has none */
-  OP_FLOW_PARAMETER, /* those of whoever calls the computation */
+  OP_FLOW_PARAMETER, /* those of the computation's callers */
   OP_FLOW_FORWARDS,  /* operand 0's */
   OP_FLOW_PENDING,   /* operand 0's, of an operation under way: a use of them */
   OP_FLOW_VIEW,  /* operand 0's bytes under another shape, where layouts allow that (hlo_is_view); makes them otherwise

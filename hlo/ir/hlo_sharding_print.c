@@ -1,5 +1,7 @@
 #include "hlo/ir/hlo_ir_internal.h"
 
+/* Shardings and meshes as HLO text, in the spelling in which they were read. */
+
 void hlo_int_list_print(StringBuilder *out, const int64_t *values, int64_t count) {
   for (int64_t i = 0; i < count; i++) {
     if (i > 0) sb_append_char(out, ',');

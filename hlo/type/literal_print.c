@@ -5,6 +5,8 @@
 #include "hlo/type/float_types.h"
 #include "hlo/type/literal.h"
 
+/* Literals as HLO text: numbers with as many digits as read back to the same bits. */
+
 /* Room for any number: 17 digits, sign, point, exponent. */
 enum { NUMBER_TEXT_SIZE = 40, EXACT_DOUBLE_DIGITS = 17 };
 

@@ -135,7 +135,7 @@ bool shape_index_equal(ShapeIndex a, ShapeIndex b);
 
 /* All nodes of a shape, depth first, parents first: number 0 is the shape itself.  Passes name positions by these
  * numbers. A buffer is one node.  Tuples have to be interned.  Tuples that hold a tuple twice grow exponentially with
- * the text: counts stop at INT_MAX, so whoever lets text in has to refuse large ones. */
+ * the text: counts stop at INT_MAX, so the reader of a text has to refuse large ones. */
 int shape_node_count(const Shape *shape);
 const Shape *shape_node(const Shape *shape, int node);
 int shape_node_from_index(const Shape *shape, ShapeIndex index); /* -1 when the path leaves the shape */

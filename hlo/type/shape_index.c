@@ -4,6 +4,9 @@
 #include "hlo/type/shape.h"
 #include "hlo/type/shape_internal.h"
 
+/* Places in nested tuples: facts about a tuple that are computed once, and the ways between nodes, leaves and
+ * indices. */
+
 const TupleFacts *shape_tuple_facts(const Shape *shape) {
   return &((const InternedShape *)shape)->facts;
 }

@@ -1,5 +1,7 @@
 #include "hlo/type/shape.h"
 
+/* Shapes and layouts as HLO text. */
+
 enum { INDEX_COMMENT_INTERVAL = 5 };
 
 static void print_ints(StringBuilder *out, const int64_t *values, int count) {

@@ -5,6 +5,7 @@
 /* Code generated here runs an operation when its turn comes: a start and its done are the operation itself, at the
  * start's operands.  The pair becomes one instruction in the done's place; the results of a start are only ever read by
  * its update and done. */
+
 typedef struct AsyncPair {
   HloOpcode start, done, sync;
 } AsyncPair;

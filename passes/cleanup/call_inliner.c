@@ -3,6 +3,8 @@
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
+/* call-inliner: a call is replaced by the instructions that it calls. */
+
 /* Callees take in what they call before they are taken in, so that the instructions of a long chain of calls are copied
  * again and again.  Beyond so many copies a call stays a call. */
 enum { INLINE_LIMIT = 500000 };

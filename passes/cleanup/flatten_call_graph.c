@@ -1,6 +1,8 @@
 #include "hlo/analysis/call_graph.h"
 #include "passes/pipeline/hlo_pass.h"
 
+/* flatten-call-graph: each call site of a while or conditional gets computations of its own. */
+
 typedef struct Flattener {
   HloModule *module;
   IntMap called;               /* ids of computations with a call site; a second one gets a copy */

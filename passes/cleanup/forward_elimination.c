@@ -1,6 +1,8 @@
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
+/* forward-elimination: operations that only hand on their operand go away. */
+
 /* A token of nothing orders nothing. */
 static bool is_empty_token(const HloInstruction *token) {
   if (token->opcode != HLO_AFTER_ALL || hlo_instruction_attr(token, HLO_ATTR_CONTROL_PREDECESSORS) != NULL)

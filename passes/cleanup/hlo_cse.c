@@ -1,6 +1,8 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/pipeline/hlo_pass.h"
 
+/* cse: instructions that compute the same value are merged, found by a hash of opcode, operands and attributes. */
+
 /* Candidates of one hash that are looked at; there is hardly ever a second. */
 enum { CHAIN_LIMIT = 64 };
 
@@ -27,7 +29,7 @@ static bool is_mergeable(const HloInstruction *instruction, const ControlEdges *
   bool may_be_pure = instruction->opcode == HLO_CUSTOM_CALL || holds_it;
   bool is_pure = may_be_pure && !hlo_instruction_has_side_effect(instruction);
   if (hlo_opcode_has(instruction->opcode, UNIQUE) && !is_pure) return false;
-  /* A barrier is there to keep what is behind it apart. */
+  /* A barrier is there to keep what is after it apart. */
   if (instruction->opcode == HLO_PARAMETER || hlo_opcode_has(instruction->opcode, OP_BARRIER)) return false;
   return !control_edges_touch(edges, instruction);
 }

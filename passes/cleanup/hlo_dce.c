@@ -1,5 +1,7 @@
 #include "passes/pipeline/hlo_pass.h"
 
+/* dce: instructions and computations that nothing needs are removed. */
+
 static Status run_dce(HloPassContext *context, HloModule *module, bool *out_changed) {
   (void)context;
   int64_t removed = hlo_module_remove_dead(module);

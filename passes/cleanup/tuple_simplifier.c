@@ -1,6 +1,8 @@
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
+/* tuple-simplifier: tuple elements are read where they come from. */
+
 /* get-tuple-element(tuple(a, b, …), i) → its element */
 static HloInstruction *element_of_tuple(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_GET_TUPLE_ELEMENT) return NULL;

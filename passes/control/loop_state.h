@@ -1,5 +1,5 @@
 /* LoopState: a while whose state is a tuple, and edits of that tuple on all sides at once: init, condition, body, and
- * whoever reads the result. */
+ * what reads the result. */
 #ifndef XLAC_PASSES_CONTROL_LOOP_STATE_H
 #define XLAC_PASSES_CONTROL_LOOP_STATE_H
 
@@ -27,7 +27,7 @@ bool loop_state_is_invariant(const LoopState *state, int index);
 void loop_state_unpack(LoopState *state, Arena *scratch);
 
 /* A loop in place of state->loop, with the elements of |kept| (as many flags as elements; all when it is read whole)
- * and, behind them, |added| ones that stay as they are.  |out_inside|: what these are called in the body.  The old loop
+ * and, after them, |added| ones that stay as they are.  |out_inside|: what these are called in the body.  The old loop
  * and what only it needed are dead afterwards and must be removed (hlo_computation_remove_dead).  |state| describes the
  * new loop. */
 void loop_state_rebuild(LoopState *state, const bool *kept, HloInstruction *const *added, int added_count,

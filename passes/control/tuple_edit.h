@@ -35,7 +35,7 @@ void tuple_edit_readers(const TupleEdit *edit, HloInstruction *from, HloInstruct
 /* The same for a parameter, which gets the new shape. */
 void tuple_edit_parameter(const TupleEdit *edit, HloInstruction *parameter, Arena *scratch);
 
-/* Removes |old|, all of whose readers have something else: with side effects nobody else would, and they would happen
+/* Removes |old|, all of whose readers have something else: with side effects no other pass would, and they would happen
  * twice. */
 void tuple_edit_retire(HloInstruction *old, Arena *scratch);
 /* Takes attributes away that speak of the tuple as it was. */

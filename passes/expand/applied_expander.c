@@ -152,7 +152,7 @@ static void reduce_step(GraphBuilder *inside, void *context, HloInstruction *ste
   for (int i = 0; i < count; i++) out_values[count + i] = applied_store(inside, values[count + i], row, results[i]);
 }
 
-/* The dimensions of |operand| with those of |last| behind the others; returns how many elements these have. */
+/* The dimensions of |operand| with those of |last| after the others; returns how many elements these have. */
 static int64_t move_last(const Shape *operand, Int64List last, int64_t *out_permutation) {
   int next = 0;
   int64_t length = 1;

@@ -3,6 +3,7 @@
 
 /* A sort by any comparator: runs of 1, 2, 4 … elements are merged from one of two halves of a list to the other, an
  * element in each step.  Equal elements keep their order. */
+
 typedef struct Merge {
   const HloComputation *comparator;
   int count;

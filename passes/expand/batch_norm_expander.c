@@ -8,6 +8,7 @@
  * - inference: y from the given mean and var
  * - grad: d_offset = Σg, d_scale = s · Σ g·(x - mean),
  *   d_x = scale · s · (g - d_offset / n - (x - mean) · d_scale · s / n) */
+
 typedef struct NormBuilder {
   HloComputation *computation;
   const HloInstruction *norm;

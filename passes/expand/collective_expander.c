@@ -2,6 +2,7 @@
 #include "passes/expand/graph_builder.h"
 
 /* Communication between one device and nobody: what is sent arrives, all operands are all results. */
+
 static bool has_one_device(const GraphBuilder *builder) {
   const HloModule *module = builder->computation->module;
   return module->replica_count <= 1 && module->num_partitions <= 1 &&

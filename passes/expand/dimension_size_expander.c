@@ -2,6 +2,8 @@
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/pipeline/hlo_pass.h"
 
+/* dimension-size-expander: sizes that are known when the module is compiled become constants. */
+
 /* get-dimension-size of a static dimension → its size; NULL when it is not known here. */
 static HloInstruction *known_size(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_GET_DIMENSION_SIZE) return NULL;
@@ -14,7 +16,7 @@ static HloInstruction *known_size(const HloInstruction *instruction) {
   return hlo_computation_add_constant(instruction->parent, literal, (StringView){0});
 }
 
-/* set-dimension-size to the bound, of an array that is static before and behind it → its operand. */
+/* set-dimension-size to the bound, of an array that is static before and after it → its operand. */
 static HloInstruction *known_array(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_SET_DIMENSION_SIZE) return NULL;
   HloInstruction *array = instruction->operands[0], *size = instruction->operands[1];

@@ -73,7 +73,7 @@ static HloInstruction *lhs_by_group(GraphBuilder *builder, HloInstruction *lhs, 
   return graph_select(builder, inside, wide, graph_zero(builder, lhs->shape->type, wide->shape));
 }
 
-/* |list| of the left factor without groups: moved by one, behind |first| unless that is negative. */
+/* |list| of the left factor without groups: moved by one, after |first| unless that is negative. */
 static void set_dims(GraphBuilder *builder, HloInstruction *dot, HloAttrId id, Int64List list, int64_t shift,
                      int64_t first) {
   int64_t *dims = ARENA_NEW_ARRAY(builder->scratch, int64_t, list.count + 1);

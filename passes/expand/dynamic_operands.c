@@ -1,8 +1,9 @@
 #include "hlo/type/float_types.h"
 #include "passes/expand/dynamic_sizes.h"
 
-/* What an operation does with operands that are as large as their bounds, so that nothing behind their sizes enters:
+/* What an operation does with operands that are as large as their bounds, so that nothing beyond their sizes enters:
  * after XLA's DynamicPadder.  Operations that are not here give the right result within its sizes anyway. */
+
 typedef struct Hiding {
   DynamicSizes *sizes;
   GraphBuilder *builder;
@@ -29,7 +30,7 @@ static HloInstruction *size_of_operand(const Hiding *hiding, int operand, int64_
   return dynamic_size_of(hiding->sizes, hiding->user->operands[operand], dimension);
 }
 
-/* Replaces operand |index| by one with |fill| behind the size along |dimension|, where it has one. */
+/* Replaces operand |index| by one with |fill| beyond the size along |dimension|, where it has one. */
 static void mask_operand(Hiding *hiding, int index, int64_t dimension, HloInstruction *fill) {
   HloInstruction *operand = hiding->user->operands[index], *size = size_of_operand(hiding, index, dimension);
   if (size == NULL) return;
@@ -210,7 +211,7 @@ static Status hide_from_pad(Hiding *hiding, HloInstruction **out_result) {
   return STATUS_OK;
 }
 
-/* Each operand begins where the one before it ends, and overwrites what lies behind that one's size. */
+/* Each operand begins where the one before it ends, and overwrites what lies beyond that one's size. */
 static Status hide_from_concatenate(Hiding *hiding, HloInstruction **out_result) {
   GraphBuilder *builder = hiding->builder;
   HloInstruction *user = hiding->user, *joined = NULL, *place = NULL;
@@ -366,7 +367,7 @@ static Status window_ends(Hiding *hiding, HloInstruction **out_ends) {
   return STATUS_OK;
 }
 
-/* The scatter, and behind the ends what the arrays have there already. */
+/* The scatter, and beyond the ends what the arrays have there already. */
 static HloInstruction *within_ends(Hiding *hiding, HloInstruction *const *ends) {
   GraphBuilder *builder = hiding->builder;
   HloInstruction *scatter = hiding->user, **results;
@@ -386,7 +387,7 @@ static HloInstruction *within_ends(Hiding *hiding, HloInstruction *const *ends) 
   return shape_is_tuple(scatter->shape) ? graph_tuple(builder, results, count) : results[0];
 }
 
-/* What is behind the size goes nowhere: its indices are too large. */
+/* What is beyond the size goes nowhere: its indices are too large. */
 static Status hide_from_scatter(Hiding *hiding, HloInstruction **out_result) {
   HloInstruction *user = hiding->user;
   int indices = user->operand_count / 2;

@@ -5,7 +5,8 @@
 /* Arrays whose size is set at run time become as large as they can be; their sizes are numbers beside them, and whoever
  * reads more of an array than is there has it masked.  Sizes come from set-dimension-size, from dynamic-reshape, from
  * custom calls of XLA's that do the same, and with parameters; they go through loops and branches as values of their
- * own.  The sizes of the entry's parameters and results are further parameters and results behind all others. */
+ * own.  The sizes of the entry's parameters and results are further parameters and results after all others. */
+
 typedef struct Expansion {
   HloPassContext *context;
   DynamicSizes sizes;
@@ -295,7 +296,7 @@ static void add_parameter_sizes(Expansion *expansion) {
   }
 }
 
-/* The result is its elements, or itself, and behind them the sizes that its shape says it has. */
+/* The result is its elements, or itself, and after them the sizes that its shape says it has. */
 static void add_result_sizes(Expansion *expansion) {
   HloModule *module = expansion->module;
   HloInstruction *root = module->entry->root;

@@ -142,7 +142,7 @@ static HloInstruction *padded_size(GraphBuilder *builder, HloInstruction *size, 
   return padding->low + padding->high < 0 ? at_least(builder, padded, 0) : padded;
 }
 
-/* (room + stride) / stride, where room is what is left of the array behind one window. */
+/* (room + stride) / stride, where room is what is left of the array after one window. */
 static HloInstruction *windowed_size(GraphBuilder *builder, HloInstruction *size, const WindowDimension *window) {
   HloInstruction *base = size;
   if (window->base_dilation > 1)

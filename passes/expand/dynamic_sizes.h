@@ -38,17 +38,17 @@ HloInstruction *dynamic_size_given(DynamicSizes *sizes, GraphBuilder *builder, H
  * error, code "unsupported-dynamic", where there is no telling. */
 MUST_USE Status dynamic_sizes_infer(DynamicSizes *sizes, GraphBuilder *builder);
 
-/* That |user| cannot take |operand|, which has sizes; or, where that is itself, that nobody knows those it makes. */
+/* That |user| cannot take |operand|, which has sizes; or, where that is itself, that those it makes are not known. */
 MUST_USE Status dynamic_sizes_refuse(const DynamicSizes *sizes, const HloInstruction *user,
                                      const HloInstruction *operand);
 
-/* --- what reads an array sees nothing behind its sizes (dynamic_operands.c) --- */
+/* --- what reads an array sees nothing beyond its sizes (dynamic_operands.c) --- */
 
 /* Makes the builder's origin right for operands that are as large as their bounds; |out_result| stands for it, NULL
  * where it does so itself.  Its sizes are known. */
 MUST_USE Status dynamic_operands_hide(DynamicSizes *sizes, GraphBuilder *builder, HloInstruction **out_result);
 
-/* |value| with |fill| (a scalar) behind |size| along |dimension|. */
+/* |value| with |fill| (a scalar) after |size| along |dimension|. */
 HloInstruction *dynamic_masked(GraphBuilder *builder, HloInstruction *value, int64_t dimension, HloInstruction *size,
                                HloInstruction *fill);
 

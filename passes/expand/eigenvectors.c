@@ -192,7 +192,7 @@ static void sweep(GraphBuilder *inside, void *context, HloInstruction *step, Hlo
 
 /* --- the whole --- */
 
-/* [batch, rows, columns] with zeros behind up to [batch, n, n]. */
+/* [batch, rows, columns] with zeros after them up to [batch, n, n]. */
 static HloInstruction *filled_up(GraphBuilder *builder, HloInstruction *a, int64_t n) {
   HloInstruction *zero = graph_zero(builder, a->shape->type, NULL);
   for (int dimension = 1; dimension <= 2; dimension++) {

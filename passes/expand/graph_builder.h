@@ -49,7 +49,7 @@ HloInstruction *graph_broadcast(GraphBuilder *builder, HloInstruction *value, co
                                 const int64_t *dims, int rank);
 HloInstruction *graph_splat(GraphBuilder *builder, HloInstruction *scalar, const Shape *like);
 HloInstruction *graph_slice(GraphBuilder *builder, HloInstruction *value, int dimension, int64_t start, int64_t limit);
-/* |value| with |high| times |fill| (a scalar) behind it along |dimension|. */
+/* |value| with |high| times |fill| (a scalar) after it along |dimension|. */
 HloInstruction *graph_pad(GraphBuilder *builder, HloInstruction *value, HloInstruction *fill, int dimension,
                           int64_t high);
 HloInstruction *graph_reverse(GraphBuilder *builder, HloInstruction *value, const int64_t *dimensions, int count);

@@ -103,7 +103,7 @@ HloInstruction *factorise_qr(GraphBuilder *builder, HloInstruction *a, HloInstru
   return values[0];
 }
 
-/* Values: the vectors, taus, the product of the reflectors behind the present one. */
+/* Values: the vectors, taus, the product of the reflectors after the present one. */
 static void multiply_reflector(GraphBuilder *inside, void *context, HloInstruction *step, HloInstruction *const *values,
                                HloInstruction **out_values) {
   (void)context;

@@ -41,7 +41,7 @@ typedef struct EigenRule {
 HloInstruction *find_eigenvectors(GraphBuilder *builder, HloInstruction *a, const EigenRule *rule,
                                   HloInstruction **out_values);
 
-/* A sparse matrix by rows: row r has the elements from starts[r] to starts[r + 1], each in its column; those behind the
+/* A sparse matrix by rows: row r has the elements from starts[r] to starts[r + 1], each in its column; those after the
  * last row's end do not count. */
 typedef struct SparseRows {
   HloInstruction *elements, *columns; /* [elements] */

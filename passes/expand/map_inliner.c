@@ -4,6 +4,7 @@
 /* map(x, y, …), to_apply=f → the instructions of f with arrays for scalars, when f is elementwise throughout; constants
  * are broadcast. A map of scalars in f itself (to_apply of scalars) is inlined the same way by an earlier round:
  * callees come first. */
+
 static bool is_inlinable(const HloComputation *body) {
   for (int64_t i = 0; i < body->instructions.count; i++) {
     const HloInstruction *instruction = body->instructions.data[i];

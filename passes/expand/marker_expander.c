@@ -2,6 +2,7 @@
 #include "passes/expand/graph_builder.h"
 
 /* Custom calls that only say something of their operands. */
+
 static HloInstruction *expand_marker(GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
   switch (custom_call_marker_value(call)) {

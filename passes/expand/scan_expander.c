@@ -3,6 +3,7 @@
 
 /* scan as a loop: its values are the inputs, of which each step takes a slice, the carries, and the outputs, into which
  * each step puts one. */
+
 typedef struct Scan {
   const HloInstruction *scan;
   const HloComputation *body;

@@ -2,11 +2,11 @@
 #include "passes/expand/graph_builder.h"
 
 /* A sort whose lines are too long for a machine's Buffer, as sorts of parts of them, every other one descending, and a
- * bitonic network behind (Batcher 1968): runs of length h become runs of 2h by comparing i with i xor d for d = h,
+ * bitonic network after that (Batcher 1968): runs of length h become runs of 2h by comparing i with i xor d for d = h,
  * h/2 … 1.  The partners of all elements are the array with the halves of its blocks exchanged, so that a step is one
  * loop.
  *
- * Positions go along: equal elements keep their order, and those behind the end of a length that is no power of two
+ * Positions go along: equal elements keep their order, and those beyond the end of a length that is no power of two
  * come last.
  *
  * Steps of small distance would move few elements at a time, and they are the most frequent.  So in the network the
@@ -18,7 +18,7 @@ enum { RUN_ELEMENTS = 64 }; /* that lie together in each step, if there are so m
 typedef struct SortNetwork {
   GraphBuilder *graph;
   HloComputation *comparator;
-  int64_t outer, inner;   /* dimensions before and behind that of the sort, as one */
+  int64_t outer, inner;   /* dimensions before and after that of the sort, as one */
   int64_t length, padded; /* along it; padded to a power of two */
   int64_t low, high;      /* padded = high * low; arrays are [low, outer, high, inner] */
   int64_t part;           /* length of what is sorted without the network */
@@ -116,7 +116,7 @@ static void choose_sizes(SortNetwork *network, int dimension) {
 
 /* --- parts --- */
 
-/* The order of elements with their positions; behind these is an array that says where it is the reverse. */
+/* The order of elements with their positions; after these is an array that says where it is the reverse. */
 static HloComputation *part_comparator(const SortNetwork *network) {
   HloModule *module = network->graph->computation->module;
   GraphBuilder inside = *network->graph;

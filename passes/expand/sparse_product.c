@@ -50,5 +50,5 @@ HloInstruction *multiply_sparse(GraphBuilder *builder, const SparseRows *rows, H
                               graph_zero(builder, TYPE_S32, NULL),
                               graph_zero(builder, sums_shape->type, sums_shape)};
   graph_loop(builder, elements, values, 6, add_element, NULL, values);
-  return graph_slice(builder, values[5], 0, 0, row_count); /* without what is behind the last row's end */
+  return graph_slice(builder, values[5], 0, 0, row_count); /* without what is after the last row's end */
 }

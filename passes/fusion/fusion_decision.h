@@ -54,7 +54,7 @@ typedef struct FusionUse {
   int map_count;        /* the most distinct index maps in one group */
   bool expanded;        /* evaluated more often than it has elements */
   bool repeated;        /* something that uses it is arithmetic that is computed more than once already */
-  bool stored;          /* somebody else needs it in memory */
+  bool stored;          /* another instruction needs it in memory */
   bool is_cut;          /* somewhere on the way elements are dropped or repeated */
   bool is_reduced;      /* the fusion ends in a reduction or an update in place */
   bool has_contraction; /* one of the fusions has a dot or convolution in it already */

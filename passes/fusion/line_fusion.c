@@ -28,7 +28,7 @@ typedef struct LineGroup {
   HloInstruction *line;
   IntMap inside; /* ids of all members */
   int64_t member_count;
-  HloInstructionArray ends; /* what is stored: behind one of the line's results, or that itself */
+  HloInstructionArray ends; /* what is stored: after one of the line's results, or that itself */
   bool reads;               /* something that is read is computed */
   bool drops;               /* a result is not stored, or not as it is */
 } LineGroup;

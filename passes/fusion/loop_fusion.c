@@ -2,6 +2,8 @@
 #include "passes/fusion/fusion_plan.h"
 #include "passes/pipeline/control_computations.h"
 
+/* fusion: elementwise producers are computed where they are used (fusion_plan.h decides which). */
+
 /* |replaced|: roots of groups → the fusions that stand for them.  Where a member is stored as well, a fusion may have
  * taken its place meanwhile: operands then name that. */
 static void write_group(FusionPlan *plan, HloComputation *computation, const FusionGroup *group, IntMap *replaced) {

@@ -2,7 +2,7 @@
 
 #include "hlo/analysis/loop_nest.h"
 
-/* The leading dims of the operand reach those of the result in order and none is repeated; the others stay behind them.
+/* The leading dims of the operand reach those of the result in order and none is repeated; the others stay after them.
  */
 static bool broadcast_keeps_rows(const HloInstruction *broadcast, int64_t rows) {
   const Shape *from = broadcast->operands[0]->shape, *to = broadcast->shape;

@@ -1,6 +1,6 @@
 /* Row alignment: whether an array computed from rows is made row by row.
  *
- * A shape of R rows is one whose leading dimensions multiply to R; its rows are what stands behind each of their
+ * A shape of R rows is one whose leading dimensions multiply to R; its rows are what stands after each of their
  * points, possibly one element.  A consumer is aligned to a producer when each row of its result depends on the same
  * row of the producer alone. */
 #ifndef XLAC_PASSES_FUSION_ROW_ALIGNMENT_H

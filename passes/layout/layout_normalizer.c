@@ -6,6 +6,7 @@
  * - the entry's parameters and result, which are the caller's: copies convert there;
  * - bitcast, which speaks of bytes: it becomes the transposes and the reshape that it stands for;
  * - custom calls, which are told addresses: operands and results keep their layouts, copies convert around them. */
+
 typedef struct Normalizer {
   HloModule *module;
   IntMap shapes; /* instruction → the shape that the text gives it or what it stands for */

@@ -1,5 +1,7 @@
 #include "passes/pipeline/hlo_pass.h"
 
+/* All passes by name and number, from pass_registry.def. */
+
 static const HloPass *const registry[] = {
 #define HLO_PASS(variable) &variable,
 #include "passes/pipeline/pass_registry.def"

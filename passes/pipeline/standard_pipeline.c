@@ -1,5 +1,7 @@
 #include "passes/pipeline/hlo_pass_pipeline.h"
 
+/* The passes that a module goes through, in their order, and why that order. */
+
 enum { SIMPLIFY_ROUNDS = 8 };
 
 HloPassPipeline *hlo_interpreter_pipeline(Arena *arena, const HloPassOptions *options) {

@@ -113,7 +113,7 @@ static int32_t *list_order(const ScheduleModel *model) {
   return order;
 }
 
-/* --- depth first: the operand with the most behind it first --- */
+/* --- depth first: the operand with the most after it first --- */
 
 typedef struct DepthFirst {
   const ScheduleModel *model;

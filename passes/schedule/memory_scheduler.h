@@ -10,7 +10,7 @@ typedef struct Schedule {
   const int32_t *order;  /* all nodes, predecessors first */
 } Schedule;
 
-/* The candidates that are near linear: greedily what frees most (XLA's ListScheduler), the operand with the most behind
+/* The candidates that are near linear: greedily what frees most (XLA's ListScheduler), the operand with the most after
  * it first (XLA's DFSMemoryScheduler), post-order. */
 typedef enum ScheduleHeuristic {
   SCHEDULE_LIST,

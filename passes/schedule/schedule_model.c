@@ -304,7 +304,7 @@ void schedule_walk_begin(ScheduleWalk *walk) {
   walk->live = walk->peak = 0;
 }
 
-/* Bytes that are no longer live behind |node|: what it reads last, and what it makes and nobody reads. */
+/* Bytes that are no longer live after |node|: what it reads last, and what it makes and nobody reads. */
 static int64_t freed_bytes(const ScheduleWalk *walk, const ScheduleNode *node) {
   const ScheduleBuffer *buffers = walk->model->buffers;
   int64_t freed = 0;

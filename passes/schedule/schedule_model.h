@@ -56,7 +56,7 @@ typedef struct ScheduleWalk {
 ScheduleWalk schedule_walk_create(const ScheduleModel *model, Arena *arena);
 /* Back to the start. */
 void schedule_walk_begin(ScheduleWalk *walk);
-/* What node |number| would need if it ran now, and by how much it would change what is live behind it. */
+/* What node |number| would need if it ran now, and by how much it would change what is live after it. */
 void schedule_walk_cost(const ScheduleWalk *walk, int32_t number, int64_t *out_during, int64_t *out_growth);
 void schedule_walk_step(ScheduleWalk *walk, int32_t number);
 

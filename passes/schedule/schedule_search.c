@@ -16,7 +16,7 @@ enum {
 
 typedef struct SearchState {
   int32_t parent;      /* -1: the start */
-  int32_t added_count; /* behind the parent's nodes, in order */
+  int32_t added_count; /* after the parent's nodes, in order */
   const int32_t *added;
   int32_t done_count;
   const uint64_t *done; /* set of nodes */
@@ -141,7 +141,7 @@ static void take_free(ScheduleSearch *search) {
   }
 }
 
-/* The walk as it is behind |number|; the start for -1. */
+/* The walk as it is after |number|; the start for -1. */
 static void enter(ScheduleSearch *search, int32_t number) {
   schedule_walk_begin(&search->walk);
   memset(search->done, 0, (size_t)search->word_count * sizeof(uint64_t));

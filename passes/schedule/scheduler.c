@@ -3,6 +3,9 @@
 #include "passes/schedule/memory_scheduler.h"
 #include "passes/schedule/text_order.h"
 
+/* scheduler: every computation with buffers gets an order for least peak memory, or keeps that of the text, and the
+ * module is marked scheduled. */
+
 static bool sets_new_order(HloComputation *computation, HloInstruction *const *order, int64_t count) {
   bool same = computation->instructions.count == count;
   for (int64_t i = 0; same && i < count; i++) same = computation->instructions.data[i] == order[i];

@@ -15,7 +15,7 @@ static int compare_places(const void *a, const void *b) {
   return left->node < right->node ? -1 : 1;
 }
 
-/* The first line behind |computation|'s text: where the next computation begins. */
+/* The first line after |computation|'s text: where the next computation begins. */
 static uint32_t end_line(const HloComputation *computation) {
   uint32_t end = UINT32_MAX;
   const HloModule *module = computation->module;

@@ -2,6 +2,9 @@
 #include "passes/pipeline/hlo_pass.h"
 #include "passes/simplify/algebraic_rules.h"
 
+/* algebraic-simplifier: applies the tables of rules (rules_*.c), operands before users, until no rule changes
+ * anything. */
+
 /* One instruction is rewritten at most so often in a row: no set of rules can loop for ever. */
 enum { REWRITE_LIMIT = 16, SWEEP_LIMIT = 8, RULES_PER_OPCODE = 32 };
 

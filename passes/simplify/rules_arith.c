@@ -4,6 +4,8 @@
 #include "passes/simplify/algebraic_rules.h"
 #include "passes/simplify/integer_range.h"
 
+/* Rules of the algebraic simplifier: arithmetic, powers, constants. */
+
 static HloInstruction *same_shape(const HloInstruction *instruction, HloInstruction *value) {
   return value->shape == instruction->shape ? value : NULL;
 }
@@ -13,7 +15,7 @@ static bool regroups(const HloInstruction *instruction, bool fast) {
   return type_is_integral(instruction->shape->type) || (fast && algebraic_is_ieee(instruction));
 }
 
-/* Operand |other| of a binary operation whose operand |index| is all |number|. */
+/* The other operand of a binary operation whose operand |index| is all |number|; NULL where it is not. */
 static HloInstruction *if_all(const HloInstruction *instruction, int index, double number) {
   if (!algebraic_is_all(instruction->operands[index], number)) return NULL;
   return same_shape(instruction, instruction->operands[1 - index]);

@@ -13,7 +13,7 @@ static const DotSide sides[] = {
     {1, HLO_ATTR_RHS_BATCH_DIMS, HLO_ATTR_RHS_CONTRACTING_DIMS},
 };
 
-/* The dims of the list as they are called before the transpose; marks them as taken in |taken| (dims behind it). */
+/* The dims of the list as they are called before the transpose; marks them as taken in |taken| (dims after it). */
 static void dims_before(Int64List dims, Int64List permutation, bool *taken, int64_t *out_dims) {
   for (int64_t i = 0; i < dims.count; i++) {
     taken[dims.data[i]] = true;

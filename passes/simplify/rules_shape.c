@@ -1,5 +1,7 @@
 #include "passes/simplify/algebraic_rules.h"
 
+/* Rules of the algebraic simplifier: reshape, transpose, broadcast. */
+
 enum { RANK_LIMIT = 64 }; /* dimension lists on the stack; higher ranks are left alone */
 
 static bool is_identity(Int64List permutation) {

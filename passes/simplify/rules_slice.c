@@ -1,6 +1,8 @@
 #include "base/checked_math.h"
 #include "passes/simplify/algebraic_rules.h"
 
+/* Rules of the algebraic simplifier: slices, concatenations, pads, copies. */
+
 enum { RANK_LIMIT = 64 }; /* ranges on the stack; higher ranks are left alone */
 
 /* slice(x) of all of x → x */
@@ -94,7 +96,7 @@ static HloInstruction *slice_slice(HloInstruction *instruction) {
   for (int i = 0; i < to->rank; i++) {
     int64_t stride = from->dims[i].stride * to->dims[i].stride, count = instruction->shape->dims[i];
     int64_t start = from->dims[i].start + to->dims[i].start * from->dims[i].stride;
-    /* The limit is right behind the last element. */
+    /* The limit is right after the last element. */
     dims[i] = (SliceDimension){start, count > 0 ? start + (count - 1) * stride + 1 : start, stride};
   }
   return make_slice(instruction, inner->operands[0], dims);

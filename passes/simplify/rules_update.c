@@ -264,7 +264,7 @@ static bool single_index(HloInstruction *indices, int64_t vector_dimension, Int6
   return true;
 }
 
-/* The slice at |map|'s |scalars|, and at 0 along the other dimensions: operands behind those of |first|. */
+/* The slice at |map|'s |scalars|, and at 0 along the other dimensions: operands after those of |first|. */
 static int starts_of(Int64List map, HloInstruction *const *scalars, int rank, HloInstruction **operands, int first) {
   for (int d = 0; d < rank; d++) {
     operands[first + d] = NULL;

@@ -56,7 +56,7 @@ typedef struct ArrayPrinter {
   StringBuilder *out;
   const NpyArray *array;
   bool abbreviate;
-  int left, right; /* the longest part up to the decimal point, and behind it, among the elements shown */
+  int left, right; /* the longest part up to the decimal point, and after it, among the elements shown */
   int width;       /* of a column */
 } ArrayPrinter;
 

@@ -15,7 +15,7 @@ bool leaf_has_sizes(LeafSizes sizes, int64_t leaf);
 /* Leaf |leaf| is the size of another one. */
 bool leaf_is_size(LeafSizes sizes, int64_t leaf);
 
-/* |array| at the front of one of the dimensions of |tensor|, which is leaf |leaf|, with zeroes behind it.  |array|
+/* |array| at the front of one of the dimensions of |tensor|, which is leaf |leaf|, with zeroes after it.  |array|
  * itself where it is larger, or differs in another dimension than those that have sizes. */
 NpyArray leaf_sizes_widen(Arena *arena, LeafSizes sizes, int64_t leaf, const XlacTensor *tensor, const NpyArray *array);
 /* As much of |array|, which is leaf |leaf|, as the sizes in |storage|, by leaf, say is there. */

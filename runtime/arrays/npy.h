@@ -10,7 +10,7 @@
 #define NPY_MAX_RANK 64
 
 /* |kind| is NumPy's letter: 'b' bool (one byte), 'i', 'u', 'f', 'c'; for floating types that it lacks ml_dtypes' or one
- * of ours, of which nobody needs to know more than npy_narrow_type tells. */
+ * of ours, of which npy_narrow_type tells all that a caller needs. */
 typedef struct NpyType {
   char kind;
   int bytes;

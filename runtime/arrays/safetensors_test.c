@@ -154,7 +154,7 @@ static void safetensors_write_widens_what_the_format_lacks(void **state) {
                            {SV("r1"), {npy_type_of(TYPE_F4E2M1FN), 1, three, 3, fours}}}; /* 12 bits: no whole bytes */
   StringView bytes;
   assert_int_equal(safetensors_write(fixture->arena, SV("a"), members, 2, &fixture->diag, &bytes), STATUS_OK);
-  assert_int_equal((bytes.size - 24) % 8, 0); /* blanks behind the header align the data */
+  assert_int_equal((bytes.size - 24) % 8, 0); /* blanks after the header align the data */
   ArrayFile file;
   assert_int_equal(read_bytes(fixture, bytes, &file), STATUS_OK);
   for (int i = 0; i < 2; i++) {

@@ -1,9 +1,9 @@
 /* QueueSimulator: an engine for kernels of a vector processor (runtime/abi.h) that looks at every command.
  *
  * A kernel's commands are recorded with the bytes they touch, and judged by hlo/machine: races, reads of bytes that
- * nobody wrote, bounds, redundant edges, cycles.  Then they are done, in program order and in random orders that the
- * edges allow, each time with the Buffer full of 0xFF: all orders have to leave the same bytes in memory.  Or they are
- * done in one recorded order, unjudged. */
+ * no command wrote, bounds, redundant edges, cycles.  Then they are done, in program order and in random orders that
+ * the edges allow, each time with the Buffer full of 0xFF: all orders have to leave the same bytes in memory.  Or they
+ * are done in one recorded order, unjudged. */
 #ifndef XLAC_RUNTIME_ENGINES_QUEUE_SIMULATOR_H
 #define XLAC_RUNTIME_ENGINES_QUEUE_SIMULATOR_H
 
@@ -28,7 +28,7 @@ typedef struct QueueSimulator {
   const MachineDescription *machine;
   int64_t order_count;       /* random orders beside the program's */
   StringBuilder *recording;  /* of each launch the order that was done last (queue_orders.h); NULL: not wanted */
-  const QueueOrders *replay; /* the only orders that are done, from the first again behind the last; NULL: none */
+  const QueueOrders *replay; /* the only orders that are done, from the first again after the last; NULL: none */
   int64_t replayed;          /* launches */
   QueueTimeline *timeline;   /* what is kept of the simulated times; NULL: nothing */
   DiagSink *diag;

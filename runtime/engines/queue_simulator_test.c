@@ -82,7 +82,7 @@ static void simulator_finds_what_leaves_an_array(void **state) {
   expect_hazard(fixture, "'y'");
 }
 
-/* y begins one tile behind x: what is loaded is, in program order, what the store before has left. */
+/* y begins one tile after x: what is loaded is, in program order, what the store before has left. */
 static void simulator_sees_arrays_that_share_bytes(void **state) {
   SimulatorFixture *fixture = *state;
   fixture->hand.objects[1] = fixture->hand.x + TILE;

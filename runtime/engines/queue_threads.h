@@ -2,7 +2,7 @@
  * own.
  *
  * A queue's progress is a 64-bit counter that its thread alone advances; who waits for it looks at it for a while and
- * then sleeps.  What a command wrote is visible to whoever has waited for it. */
+ * then sleeps.  What a command wrote is visible to every command that has waited for it. */
 #ifndef XLAC_RUNTIME_ENGINES_QUEUE_THREADS_H
 #define XLAC_RUNTIME_ENGINES_QUEUE_THREADS_H
 
@@ -15,7 +15,7 @@ typedef struct QueueThreads QueueThreads;
 
 /* Who is told what happens, |begin| and |end| by the caller's thread, before the first command of a kernel and after
  * the last; |waited| and |completed| by a queue's: that it has waited for |count| commands of |other|; that it has done
- * its next command, before anybody else can know. */
+ * its next command, before another thread can know. */
 typedef struct QueueWatcher {
   void *data;
   void (*begin)(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);

@@ -40,7 +40,7 @@ typedef struct TracedAccess {
 } TracedAccess;
 
 /* Access |access| of instance |number|'s variant, all bytes of its object where it may be anywhere; false for one of
- * the instance's parameters, which are nobody else's. */
+ * the instance's parameters, which no other instance shares. */
 bool queue_trace_access(const QueueTrace *trace, int64_t number, int64_t access, TracedAccess *out_access);
 
 #endif

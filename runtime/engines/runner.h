@@ -2,7 +2,7 @@
  *
  * Arguments keep their values: a result that shares memory with a parameter gets memory of its own, into which the
  * argument is copied before each run.  Results and workspace are filled with a NaN pattern before the first run, so
- * that a value nobody wrote shows, and stand before a guard that is checked after each run. */
+ * that a value that was never written shows, and stand before a guard that is checked after each run. */
 #ifndef XLAC_RUNTIME_ENGINES_RUNNER_H
 #define XLAC_RUNTIME_ENGINES_RUNNER_H
 

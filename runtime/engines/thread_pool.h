@@ -1,6 +1,6 @@
 /* ThreadPool: threads for compiled code, as XlacRunOptions.parallel_for wants them.
  *
- * The thread that calls is worker 0 of its job and takes chunks like everybody else; the pool's own threads, numbered
+ * The thread that calls is worker 0 of its job and takes chunks like the others; the pool's own threads, numbered
  * from 1, help as soon as they get to it.  A job is over when all its chunks are finished: a thread that is late, busy
  * or was never started is not waited for.  Idle threads spin for a few dozen microseconds, in which the next Kernel
  * usually comes, and then sleep.
@@ -11,7 +11,7 @@
  *
  * Why there are no races.  The list and the counts of finished chunks and of helpers are only touched under the pool's
  * mutex.  A helper counts itself in before it reads the job, and out after its last look at it; the caller, on whose
- * stack the job lies, takes the job off the list and returns when nobody is counted in.  Chunks are claimed by one
+ * stack the job lies, takes the job off the list and returns when no worker is counted in.  Chunks are claimed by one
  * atomic addition, so each is run once; claiming orders nothing and need not: what the caller wrote before the call
  * is handed over by the mutex when the helper counts itself in, what bodies wrote when it counts itself out. */
 #ifndef XLAC_RUNTIME_ENGINES_THREAD_POOL_H

@@ -18,7 +18,7 @@ typedef struct Seen {
   _Atomic int64_t runs[MOST_CHUNKS];
   _Atomic int64_t busy[MOST_WORKERS]; /* bodies that run now as this worker */
   _Atomic int64_t mistakes;           /* a worker number out of range, or twice at once */
-  int64_t plain[MOST_CHUNKS];         /* without atomics: the caller must see them behind the job */
+  int64_t plain[MOST_CHUNKS];         /* without atomics: the caller must see them after the job */
 } Seen;
 
 static void see(void *context, int64_t index, int64_t worker) {

@@ -18,7 +18,7 @@ typedef struct LapackCall {
   int work_count;
 } LapackCall;
 
-/* Matrices one behind the other, each column by column; with one column, vectors. */
+/* Matrices one after the other, each column by column; with one column, vectors. */
 typedef struct Matrices {
   char *data;
   int64_t count, bytes;     /* bytes of each */

@@ -15,7 +15,7 @@ typedef struct RemoteOptions {
                              empty */
   bool has_queue_threads; /* queues of a vector processor run as threads */
   int64_t worker_count;
-  const char *const *link_words; /* further words for the linker, NULL behind the last: files and options */
+  const char *const *link_words; /* further words for the linker, NULL after the last: files and options */
   void (*on_failure)(void *data, const XlacFailure *failure); /* told of a call that failed there */
   void *failure_data;
 } RemoteOptions;

@@ -21,7 +21,7 @@ typedef struct PlanToken {
   PlanTokenKind kind;
   StringView text;
   int64_t integer; /* INTEGER */
-  SourceLoc loc;   /* STRING: of the first character behind the quote */
+  SourceLoc loc;   /* STRING: of the first character after the quote */
 } PlanToken;
 
 typedef ARRAY(PlanToken) PlanTokenArray;

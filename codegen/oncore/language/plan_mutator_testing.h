@@ -138,7 +138,7 @@ static inline bool mutant_shift_range(Mutant *mutant) {
   return true;
 }
 
-/* Of a ring: the slot behind the one that was meant. */
+/* Of a ring: the slot after the one that was meant. */
 static inline bool mutant_shift_slot(Mutant *mutant) {
   int64_t number = mutant_pick_line(mutant, "@", "%");
   if (number < 0) return false;

@@ -121,7 +121,7 @@ static void skip_to_line_end(PlanReader *reader) {
   while (plan_peek(reader)->kind != PLAN_TOKEN_NEWLINE && plan_peek(reader)->kind != PLAN_TOKEN_END) reader->at++;
 }
 
-/* Behind a line: the block below it, if there is one. */
+/* After a line: the block below it, if there is one. */
 static void skip_block(PlanReader *reader) {
   if (plan_peek(reader)->kind != PLAN_TOKEN_INDENT) return;
   int open = 0;
@@ -419,7 +419,7 @@ static bool next_is_mark(const PlanReader *reader, const char *mark) {
          sv_equal_cstring(next->text, mark);
 }
 
-/* Whether the statement has a block, which has been read behind the line's end. */
+/* Whether the statement has a block, which has been read after the line's end. */
 static bool parse_statement(PlanReader *reader) {
   const Statement *statement = find_statement(reader);
   bool ok;

@@ -23,7 +23,7 @@ typedef struct TensorDraft {
   PlanOrigin origin;
   int32_t parent;          /* -1: ROOT_TENSOR */
   int32_t loop;            /* in which it is declared */
-  int32_t declared, ended; /* numbers of commands: the first one behind the declaration, and behind its end */
+  int32_t declared, ended; /* numbers of commands: the first one after the declaration, and after its end */
   bool is_turned;          /* named by 'with', or declared under 'pipeline': axis 0 may be a ring's */
 } TensorDraft;
 
@@ -97,7 +97,7 @@ typedef struct PlanReader {
   int32_t shifted_loop;                   /* -1: none */
   int32_t pipeline_slots, pipeline_first; /* slots of Tensors declared without origin in this block; 0: not so; their
                                              first loop */
-  /* a loop with 'ahead' is read three times: what stands before, in and behind it */
+  /* a loop with 'ahead' is read three times: what stands before, in and after it */
   enum { PHASE_ALL, PHASE_FIRST, PHASE_MAIN, PHASE_LAST } phase;
   int64_t ahead, phase_trips; /* of that loop: iterations in all */
 } PlanReader;
@@ -119,7 +119,7 @@ bool plan_fail(PlanReader *reader, SourceLoc loc, const char *code, const char *
 
 /* --- names --- */
 
-/* NULL when there is none; reported with what is near unless |quiet|. */
+/* NULL when there is none, which is reported with the names that are near. */
 NameBinding *plan_find_name(PlanReader *reader, StringView name, SourceLoc loc);
 bool plan_bind(PlanReader *reader, NameBinding binding);
 
@@ -147,7 +147,7 @@ IndexExpr plan_slot_index(PlanReader *reader, const NameBinding *binding);
 bool plan_parse_memory(PlanReader *reader);
 bool plan_parse_scalar(PlanReader *reader);
 bool plan_parse_buffer(PlanReader *reader);
-/* Behind 'Tensor' or nothing: NAME(shape…) … */
+/* After 'Tensor' or nothing: NAME(shape…) … */
 bool plan_parse_tensor(PlanReader *reader);
 bool plan_parse_alloc(PlanReader *reader);
 bool plan_parse_free(PlanReader *reader);

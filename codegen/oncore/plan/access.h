@@ -1,6 +1,6 @@
 /* The tiles that a command over part of a Kernel reads and writes.
  *
- * A command covers stages |first| to |last| of a Kernel for a range of points of each dim.  What it needs from a buffer
+ * A command covers consecutive stages of a Kernel for a range of points of each dim.  What it needs from a buffer
  * is a tile: the values of one load for all points, stored densely along the load's axes.  Loads that read the same
  * elements (equal addresses but for the names of dims walked over equal ranges) share a tile: the row that softmax
  * reads in three stages is one. */
@@ -51,7 +51,7 @@ typedef struct TileCover {
 TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *cover);
 
 /* Whether |buffer| is updated at places that only the values tell, or under a condition: a scatter.  Such a buffer is
- * in the Buffer as a whole, from before the first to behind the last command, or slice by slice. */
+ * in the Buffer as a whole, from before the first to after the last command, or slice by slice. */
 bool tile_is_updated(const Kernel *kernel, int32_t buffer);
 /* Whether |address| has only terms of dims and of starts that are known before the first command. */
 bool tile_address_is_linear(const Kernel *kernel, IndexExpr address);

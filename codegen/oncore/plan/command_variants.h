@@ -15,7 +15,7 @@ typedef struct CommandLevel {
   int64_t count, stride; /* bytes; strides positive and descending */
 } CommandLevel;
 
-/* Bytes [offset + Σ i_k * stride_k, + bytes) behind pointer |pointer| of the tile Kernel, for 0 <= i_k < count_k. */
+/* Bytes [offset + Σ i_k * stride_k, + bytes) after pointer |pointer| of the tile Kernel, for 0 <= i_k < count_k. */
 typedef struct CommandAccess {
   int32_t pointer;
   bool is_write;

@@ -110,7 +110,7 @@ typedef enum PlanVerb {
 
 /* A command waits for an instance of an earlier one: |distance| 0 is the latest instance before it in program order, 1
  * the one before that, and so on; one that would lie before the first instance is no edge.  In text, L[i-d] counts from
- * the iteration at hand (plan_edge_offset). */
+ * the iteration at hand. */
 typedef struct PlanEdge {
   int32_t command; /* number of the producer */
   int64_t distance;
@@ -137,7 +137,7 @@ typedef struct PlanCommand {
   int32_t init_loop;               /* … in the first iteration of this loop and of those inside it; -1: always */
   PlanRange slice;     /* OP that updates buffers of which a part is in the Buffer: those elements; extent 0: all */
   int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
-  StringView body;     /* hand-written plans: a name nobody looks up; "" otherwise */
+  StringView body;     /* hand-written plans: a name that is not looked up; "" otherwise */
   double cost; /* of a computation without a Kernel: cycles per vector of its largest operand; 0: moves its targets */
   StringView hlo; /* name of the instruction, for people */
   SourceLoc loc;
@@ -170,7 +170,7 @@ typedef struct Plan {
   int64_t buffer_bytes; /* X less what the machine reserves */
   PrimitiveType unit;   /* what intervals in text count; TYPE_INVALID: bytes */
   int64_t alignment;    /* least alignment of a Tensor's base */
-  double estimate;      /* cycles, by the tiler's arithmetic; 0: nobody has estimated */
+  double estimate;      /* cycles, by the tiler's arithmetic; 0: not estimated */
   int64_t temporary_count;
   const int64_t *temporary_bytes;
   int32_t memory_count, scalar_count, tensor_count, loop_count, command_count;

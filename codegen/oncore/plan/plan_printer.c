@@ -123,7 +123,7 @@ static void print_memory(StringBuilder *out, const Plan *plan, const PlanMemory 
   sb_printf(out, ") %s %d\n", kinds[memory->kind], memory->number);
 }
 
-/* The part of the parent that has the alias's bytes: single indices, one range, and whole axes behind it. */
+/* The part of the parent that has the alias's bytes: single indices, one range, and whole axes after it. */
 static void print_alias(StringBuilder *out, const PlanTensor *tensor, const PlanTensor *parent) {
   sb_printf(out, ") alias %.*s", SV_ARG(parent->name));
   int64_t begin = tensor->begin - parent->begin, size = tensor->end - tensor->begin;

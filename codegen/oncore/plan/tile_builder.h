@@ -76,7 +76,7 @@ IndexExpr tile_add_dim(TileBuilder *builder, int64_t extent, KernelDimKind kind,
 void tile_add_kernel_dim(TileBuilder *builder, int32_t dim);
 /* The same for the axes of a load, all parallel. */
 void tile_add_axes(TileBuilder *builder, const int32_t *axes, int32_t count);
-/* The local point's address in Tensor |ref|, whose axes are |axes| behind a ring's slots. */
+/* The local point's address in Tensor |ref|, whose axes are |axes| after a ring's slots. */
 IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count);
 /* The same in the Tensor of |access| for a store to |address| of the plan's Kernel. */
 IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address);

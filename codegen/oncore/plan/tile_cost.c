@@ -10,7 +10,7 @@ static int64_t points_of(const Kernel *kernel, const int64_t *extents, uint64_t 
   return points;
 }
 
-/* A load, or one behind a conversion. */
+/* A load, or a conversion of one. */
 static bool is_loaded(const Kernel *kernel, int32_t value) {
   const KernelValue *of = &kernel->values[value];
   if (of->kind == KERNEL_APPLY && of->opcode == HLO_CONVERT) of = &kernel->values[of->operands[0]];

@@ -14,12 +14,12 @@ typedef struct PlanAlternative {
 } PlanAlternative;
 
 typedef struct PlanAlternatives {
-  bool known; /* false: nobody has looked */
+  bool known; /* false: it was not looked for */
   PlanAlternative of[PLAN_ALTERNATIVE_COUNT];
 } PlanAlternatives;
 
 /* Twice and half the Buffer, rings of one slot less and one more than in |plan|, which was made for |machine|.  Of a
- * plan that somebody wrote nothing is known. */
+ * plan written by hand nothing is known. */
 PlanAlternatives plan_alternatives_find(const Plan *plan, const MachineDescription *machine,
                                         const TilerOptions *options);
 

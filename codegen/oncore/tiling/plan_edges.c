@@ -26,7 +26,7 @@ static int64_t instances(const EdgeWalk *walk, int32_t command) {
 
 /* --- who touches what --- */
 
-/* Tensors by number; temporaries in memory are numbered behind them. */
+/* Tensors by number; temporaries in memory are numbered after them. */
 static int32_t place_of(const EdgeWalk *walk, const PlanRef *ref) {
   if (!ref->is_memory) return ref->number;
   const PlanMemory *memory = &walk->plan->memories[ref->number];

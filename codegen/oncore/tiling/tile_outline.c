@@ -5,6 +5,9 @@
 #include "codegen/oncore/tiling/tiling.h"
 #include "hlo/machine/description/machine_cost.h"
 
+/* A tiling's outline before any command is made: the loops over tiles, the Tensors in the Buffer with their rings,
+ * and what is loaded, computed and stored in which loop.  Cheap, so that the tiler can weigh many of them. */
+
 int64_t tile_outline_instances(const TileOutline *outline, int32_t loop) {
   int64_t instances = 1;
   for (; loop >= 0; loop = outline->loops.data[loop].parent) instances *= outline->loops.data[loop].trip_count;
@@ -155,7 +158,7 @@ static int32_t slice_loop(const TileOutline *outline) {
   return outline->tiling->slice > 0 ? 0 : -1;
 }
 
-/* The whole buffer, or a slice, loaded before everything else and stored behind it. */
+/* The whole buffer, or a slice, loaded before everything else and stored after it. */
 static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
@@ -389,7 +392,7 @@ static bool step_touches(const TileOutline *outline, const TileStep *step, int32
 }
 
 /* Cycles in which slots of |ring| are taken, one at a time: by those that touch it, and by the transfers that its
- * computation has to wait for as well, or that go out behind it; |crowding|: how much longer transfers take that meet
+ * computation has to wait for as well, or that go out after it; |crowding|: how much longer transfers take that meet
  * others.  |out_cover|: the only cover that computes with it, -1 when there are several. */
 static double ring_life(const TileOutline *outline, const CostSums *sums, double crowding, int32_t ring,
                         int32_t *out_cover) {

@@ -76,7 +76,7 @@ static void tiling_estimate_falls_with_depth(void **state) {
   }
 }
 
-/* The number behind "a Buffer of" in the last note. */
+/* The number after "a Buffer of" in the last note. */
 static int64_t buffer_that_would_do(const DiagSink *diag) {
   const Diagnostic *note = diag->last->notes;
   while (note->next != NULL) note = note->next;

@@ -109,7 +109,7 @@ static bool is_decimal(StringView text) {
   return digits > 0 && points <= 1 && digits + points == text.size;
 }
 
-/* An integer or a rate; true and in |out_value| when it is one that the key allows. */
+/* An integer or a rate; true when it is one that the key allows, reported otherwise. */
 static bool check_number(VptParser *parser, const VptKey *key, StringView text, SourceLoc loc, bool is_number,
                          double value) {
   if (!is_number && text.data[0] == '-')
@@ -197,7 +197,7 @@ static void set_value(VptParser *parser, const VptKey *key, StringView text, Sou
 
 /* --- sections end --- */
 
-/* Keys of [op] behind the costs. */
+/* Keys of [op] after the costs. */
 enum { KEY_INHERIT = MACHINE_COST_COUNT, KEY_SCALE };
 
 static bool is_exec(const VptParser *parser) {
@@ -310,7 +310,7 @@ static bool open_single(VptParser *parser, StringView name, SourceLoc loc) {
   return true;
 }
 
-/* Behind the '[': the name and what stands after it. */
+/* After the '[': the name and what stands after it. */
 static void open_section(VptParser *parser) {
   SourceLoc loc, argument_loc;
   StringView name = read_word(parser, &loc), argument = read_word(parser, &argument_loc);

@@ -1,6 +1,8 @@
 #include "base/array.h"
 #include "hlo/machine/description/vpt_schema_internal.h"
 
+/* A machine description as text, by the same schema that reads it (vpt_schema.c). */
+
 static void print_size(StringBuilder *out, int64_t size) {
   static const char suffixes[] = {'\0', 'K', 'M', 'G'};
   int power = 0;

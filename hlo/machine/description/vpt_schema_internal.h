@@ -38,7 +38,7 @@ typedef enum VptSectionId {
 
 typedef struct VptSection {
   const char *name;
-  const char *argument; /* what stands behind the name; NULL: nothing */
+  const char *argument; /* what stands after the name; NULL: nothing */
   bool needed;
   size_t loc_offset; /* of its SourceLoc in the object */
   int key_count;     /* at most VPT_MAX_KEYS */

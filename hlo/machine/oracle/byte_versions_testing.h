@@ -71,7 +71,7 @@ bool byte_versions_execute(const ByteVersions *versions, Arena *scratch, Executi
 /* An execution with all kinds of overlap, in |arena|. */
 Execution byte_versions_random_execution(const ByteVersions *versions, Arena *arena, Arena *scratch, uint64_t seed);
 
-/* All pairs of which some execution gives a difference, and maybe some that write what nobody reads.
+/* All pairs of which some execution gives a difference, and maybe some that write what no command reads.
  *
  * That no other pair can: let r read a byte and w be the version that it is to see.  r sees another one in some
  * execution unless every command that writes the byte is w, or complete before w starts, or starts after r is complete.
@@ -90,7 +90,7 @@ Execution byte_versions_directed_execution(const ByteVersions *versions, Arena *
 /* Executes pair after pair until there is a difference; false: every allowed execution is program order's equal. */
 bool byte_versions_search(const ByteVersions *versions, Arena *scratch, VersionDifference *out_difference);
 
-/* A read of program order that finds bytes nobody wrote and that were not there before; |expected|, |seen|:
+/* A read of program order that finds bytes that no command wrote and that were not there before; |expected|, |seen|:
  * FROM_BEFORE. */
 bool byte_versions_uninitialised(const ByteVersions *versions, VersionDifference *out_difference);
 

@@ -1,7 +1,7 @@
 /* CommandStream: what a vector processor is given to do, as data.
  *
  * The commands of a kernel in program order, loops unrolled: for each its queue, the bytes it reads and writes, the
- * commands it waits for and what it costs.  Whoever makes one (the planner from its tile program, the reader of plans,
+ * commands it waits for and what it costs.  Its maker (the planner from its tile program, the reader of plans,
  * the simulator as it executes) adds command after command; hazards.h proves it, queue_simulation.h times it.
  *
  * A command is known by its instance number, its place in program order; its label is the number of the static command
@@ -54,7 +54,7 @@ enum {
   OBJECT_INITIALISED = 1 << 0,  /* has contents when the kernel begins: arguments, constants */
   OBJECT_READ_ONLY = 1 << 1,    /* no command may write it */
   OBJECT_WRITTEN_ONCE = 1 << 2, /* every byte has to be written by exactly one command: results that are not donated */
-  OBJECT_TEMPORARY = 1 << 3     /* its contents mean nothing behind the last command, as the Buffer's */
+  OBJECT_TEMPORARY = 1 << 3     /* its contents mean nothing after the last command, as the Buffer's */
 };
 
 typedef struct StreamObject {

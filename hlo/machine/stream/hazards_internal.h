@@ -1,3 +1,4 @@
+/* What the units that look for hazards share: an order of instances, and the search for a machine that is stuck. */
 #ifndef XLAC_HLO_MACHINE_STREAM_HAZARDS_INTERNAL_H
 #define XLAC_HLO_MACHINE_STREAM_HAZARDS_INTERNAL_H
 

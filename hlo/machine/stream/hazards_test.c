@@ -349,7 +349,7 @@ static void edges_name_earlier_commands(void **state) {
              "command 0 (label 0) waits for command 1 (label 1), which does not come before it");
 }
 
-/* A load that waits for the store of what is in its slot, on the queue on which that store stands behind it; and with
+/* A load that waits for the store of what is in its slot, on the queue on which that store stands after it; and with
  * queues of their own, when the load's queue is full of loads that wait. */
 static void full_queues_deadlock(void **state) {
   StreamFixture *fixture = *state;

@@ -16,7 +16,7 @@ typedef struct LegalOrder {
   int32_t *first; /* by instance, one entry more: its successors in |successors| */
   int32_t *successors;
   int32_t *missing;    /* by instance: predecessors to come */
-  InstanceList *ready; /* by queue; behind them that of barriers */
+  InstanceList *ready; /* by queue; after them that of barriers */
   uint64_t *weights;   /* parallel to |ready| */
   int64_t steps_left;  /* with these weights */
   uint64_t random;

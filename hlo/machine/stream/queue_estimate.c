@@ -4,6 +4,9 @@
 #include "hlo/machine/description/machine_cost.h"
 #include "hlo/machine/stream/queue_simulation.h"
 
+/* How long a command stream takes without simulating it: sums by queue, the bound that follows from them, and a
+ * loop of tiles as a pipeline. */
+
 double queue_command_cycles(const MachineDescription *machine, const StreamCommand *command) {
   if (command->queue == BARRIER_QUEUE) return 0;
   const MachineQueue *queue = &machine->queues[command->queue];

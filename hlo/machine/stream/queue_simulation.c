@@ -14,7 +14,7 @@ typedef struct QueueState {
   int32_t *waiting; /* issued, not started; oldest first */
   int64_t waiting_count;
   int32_t running;     /* NOTHING: at rest */
-  bool moves;          /* the running command is a transfer behind its setup */
+  bool moves;          /* the running command is a transfer after its setup */
   double remaining;    /* bytes, at time |since| */
   double since, rate;  /* of the movement */
   double event;        /* when the running command begins to move, or ends; INFINITY at rest */

@@ -1,7 +1,7 @@
 /* QueueSimulation: what a stream costs on a machine, in cycles; and the closed form that a planner asks instead.
  *
  * The machine of reference: a scalar unit issues commands in program order at no cost, each to its queue, which holds
- * up to |depth| commands that are not complete; where one does not fit, the unit and all behind it wait.  A queue works
+ * up to |depth| commands that are not complete; where one does not fit, the unit and all after it wait.  A queue works
  * on one command at a time: the oldest, or, if it is unordered, the oldest that may start.  A command occupies its
  * queue for
  *
@@ -91,7 +91,7 @@ typedef struct PipelineLoop {
   QueueWork tile; /* one tile */
   int32_t ring_count;
   const PipelineRing *rings;
-  double first_load, last_store; /* before the first tile's operation, and behind the last one's */
+  double first_load, last_store; /* before the first tile's operation, and after the last one's */
 } PipelineLoop;
 
 typedef struct PipelineEstimate {

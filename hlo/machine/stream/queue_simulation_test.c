@@ -166,7 +166,7 @@ static void simulation_meets_example_of_reference(void **state) {
   assert_int_equal(hazard_report_faults(&report), 0);
   assert_int_equal(report.counts[HAZARD_REDUNDANT_EDGE], 0);
   /* Load to mean, rest to store, store to load three tiles on; the load of g is implied by that of the first tile,
-   * which is behind it on its queue. */
+   * which is after it on its queue. */
   assert_int_equal(report.edges, 256 + 256 + 253);
   QueueWork work = queue_work_of_stream(fixture->arena, &stream, &fixture->machine);
   QueueLimit bound = queue_bound(&fixture->machine, &work);
@@ -175,7 +175,7 @@ static void simulation_meets_example_of_reference(void **state) {
   assert_cycles(simulate(fixture, &stream), 2376000);
 }
 
-/* 68.7 % of the bound: every tile alone, behind the load of g. */
+/* 68.7 % of the bound: every tile alone, after the load of g. */
 static void example_without_overlap_is_serial(void **state) {
   StreamFixture *fixture = *state;
   double serial = 192 + 256.0 * (2112 + 9264 + 2112);
@@ -256,7 +256,7 @@ static void barrier_stops_every_queue(void **state) {
   assert_cycles(simulation.cycles, 1000);
 }
 
-/* Two loads fit the queue, the third and the operation behind it have to wait for the first to end. */
+/* Two loads fit the queue, the third and the operation after it have to wait for the first to end. */
 static void full_queue_stalls_issue(void **state) {
   StreamFixture *fixture = *state;
   fixture->queues[LD].depth = 2;
@@ -431,7 +431,7 @@ static void order_that_breaks_a_rule_is_not_legal(void **state) {
       {{1, 0, 2, 3, 4, 5}, false, 1, 0}, /* one queue */
       {{3, 2, 0, 1, 4, 5}, false, 2, 0}, /* an edge */
       {{0, 2, 4, 3, 1, 5}, false, 4, 3}, /* a barrier before what it covers */
-      {{0, 1, 2, 3, 5, 4}, false, 5, 4}, /* and behind what it holds back */
+      {{0, 1, 2, 3, 5, 4}, false, 5, 4}, /* and after what it holds back */
   };
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     int32_t early, late;
