@@ -27,17 +27,63 @@ static HloInstruction *whole_of_elements(const HloInstruction *instruction) {
   return whole;
 }
 
+/* A tuple of constants for |literal|.  |shape| has its types and dimensions and, unlike it, the layouts. */
+static HloInstruction *make_parts(const HloInstruction *constant, const Literal *literal, const Shape *shape) {
+  HloComputation *computation = constant->parent;
+  Arena *arena = computation->module->arena;
+  HloInstruction *made;
+  if (shape_is_tuple(shape)) {
+    HloInstruction **elements = ARENA_NEW_ARRAY(arena, HloInstruction *, shape->tuple_size);
+    for (int i = 0; i < shape->tuple_size; i++) elements[i] = make_parts(constant, &literal->tuple[i], shape->tuple[i]);
+    made = hlo_computation_add(computation, HLO_TUPLE, shape, elements, shape->tuple_size, (StringView){0});
+  } else {
+    Literal *part = ARENA_NEW(arena, Literal);
+    *part = *literal;
+    part->shape = shape;
+    made = hlo_computation_add_constant(computation, part, (StringView){0});
+  }
+  hlo_instruction_inherit_metadata(made, constant);
+  return made;
+}
+
+/* constant((1, 2)) → tuple(constant(1), constant(2)), at every level.  Code is made for constants that are arrays. */
+static HloInstruction *tuple_of_constants(const HloInstruction *instruction) {
+  if (instruction->opcode != HLO_CONSTANT || !shape_is_tuple(instruction->shape)) return NULL;
+  return make_parts(instruction, hlo_instruction_literal(instruction), instruction->shape);
+}
+
+typedef struct TupleRule {
+  const char *name;
+  HloInstruction *(*rewrite)(const HloInstruction *instruction); /* NULL: does not apply */
+  bool keeps_order;                                              /* not for instructions that wait for others */
+} TupleRule;
+
+static const TupleRule rules[] = {
+    {"element-of-tuple", element_of_tuple, true},
+    {"tuple-of-elements", whole_of_elements, true},
+    /* a constant has its value at any time */
+    {"tuple-of-constants", tuple_of_constants, false},
+};
+
+static HloInstruction *simplify(HloPassContext *context, const HloInstruction *instruction) {
+  bool waits = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS) != NULL;
+  for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+    HloInstruction *simpler = waits && rules[i].keeps_order ? NULL : rules[i].rewrite(instruction);
+    if (simpler == NULL) continue;
+    hlo_pass_count_rewrite(context, rules[i].name, instruction);
+    return simpler;
+  }
+  return NULL;
+}
+
 static bool simplify_tuples(HloPassContext *context, HloComputation *computation) {
   bool changed = false;
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
-    if (hlo_instruction_attr(order[i], HLO_ATTR_CONTROL_PREDECESSORS) != NULL) continue;
     if (!hlo_pass_may_rewrite(context)) break;
-    HloInstruction *element = element_of_tuple(order[i]);
-    HloInstruction *simpler = element != NULL ? element : whole_of_elements(order[i]);
+    HloInstruction *simpler = simplify(context, order[i]);
     if (simpler == NULL) continue;
-    hlo_pass_count_rewrite(context, element != NULL ? "element-of-tuple" : "tuple-of-elements", order[i]);
     hlo_instruction_replace_all_uses(order[i], simpler);
     changed = true;
   }
@@ -52,5 +98,5 @@ static Status run_tuple_simplifier(HloPassContext *context, HloModule *module, b
   return STATUS_OK;
 }
 
-const HloPass hlo_tuple_simplifier_pass = {"tuple-simplifier", "read tuple elements where they come from",
-                                           run_tuple_simplifier, false};
+const HloPass hlo_tuple_simplifier_pass = {
+    "tuple-simplifier", "read tuple elements where they come from, constants as arrays", run_tuple_simplifier, false};
