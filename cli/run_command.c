@@ -101,7 +101,7 @@ static Status load_to_interpret(Session *session, RunState *state) {
   return STATUS_OK;
 }
 
-/* Who executes kernels of a vector processor; ENGINE_RUN needs nobody. */
+/* What executes kernels of a vector processor; ENGINE_RUN needs nothing. */
 static void set_engine(Session *session, RunState *state) {
   if (state->engine == ENGINE_THREADS) {
     state->watcher = race_announcer_create(session->arena);

@@ -62,7 +62,7 @@ static void print_statistics(const Session *session) {
   }
 }
 
-/* For whoever halves the limit: how far it went, and what it did last. */
+/* For the search that halves the limit: how far it went, and what it did last. */
 static void print_last_step(const Session *session) {
   const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->pipeline);
   fprintf(stderr, "xlac: %lld of at most %lld steps", (long long)log->steps, (long long)log->limit);

@@ -73,7 +73,7 @@ static Status unknown_instruction(Parser *parser, SourceLoc loc, StringView name
   return status;
 }
 
-/* Keywords and types are no names, but one that somebody tried to define is known to be in error already. */
+/* Keywords and types are no names, but one that the text tried to define is known to be in error already. */
 static bool at_poisoned_word(const Parser *parser) {
   if (!at(parser, TOKEN_TYPE) && !at(parser, TOKEN_KEYWORD)) return false;
   HloInstruction *found = find_instruction(parser->scope, current(parser)->text);

@@ -13,7 +13,7 @@ typedef struct ArrayFill {
   const TypeInfo *info;
   PrimitiveType type;
   char *data;
-  int64_t next, stride;           /* elements; bytes from one to the next, 0: nobody wants them */
+  int64_t next, stride;           /* elements; bytes from one to the next, 0: not asked for */
   int64_t *seen;                  /* per level: sub-arrays or elements so far */
   int level;                      /* braces open */
   bool elided;                    /* "..." stood for elements */

@@ -148,7 +148,7 @@ static void copy_run_from(ContractionEmitter *emitter, const RunCopy *copy, LLVM
   block_loop_end(emitter, &loop);
 }
 
-/* Vectors may write beyond the run: the next run or nobody has its place there. */
+/* Vectors may write beyond the run: the next run has its place there, or nothing. */
 static void copy_run(ContractionEmitter *emitter, const RunCopy *copy) {
   const VecBuilder *vec = emitter->vec;
   LLVMValueRef zero = block_int(vec, 0);
@@ -384,7 +384,7 @@ typedef struct Segment {
   int lanes;
 } Segment;
 
-/* One row's part; vectors may write beyond it: the next segment or nobody has its place there. */
+/* One row's part; vectors may write beyond it: the next segment has its place there, or nothing. */
 static void pack_segment_row(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef row) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;

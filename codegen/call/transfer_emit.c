@@ -57,7 +57,7 @@ static LLVMValueRef transfer_of(const CallCode *code, LeafRange range) {
   return LLVMConstStructInContext(code->context, fields, sizeof fields / sizeof *fields, false);
 }
 
-/* (data, context, token): the context, which nobody reads, is 0. */
+/* (data, context, token): the context, which nothing reads, is 0. */
 static void store_context(const CallCode *code) {
   LLVMValueRef address = code->leaves[code->count - 2].address;
   LLVMBuildStore(code->builder, call_int(code, code->i32, 0), address);

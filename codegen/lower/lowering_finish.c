@@ -253,7 +253,7 @@ static void rewrite_values(Finisher *finisher, Kernel *kernel) {
   }
 }
 
-/* Folds before the values that read them; seeds and next values are renumbered afterwards.  What nobody reads
+/* Folds before the values that read them; seeds and next values are renumbered afterwards.  What nothing reads
  * goes; complex folds are two already. */
 static KernelFold *copy_folds(Finisher *finisher, Kernel *kernel) {
   const Lowering *lowering = finisher->lowering;

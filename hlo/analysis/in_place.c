@@ -235,7 +235,7 @@ static bool only_updated_by(const HloInstruction *value, const HloInstruction *u
   return true;
 }
 
-/* The updated result goes to the root alone: inside the fusion nobody reads it. */
+/* The updated result goes to the root alone: no other instruction of the fusion reads it. */
 static bool only_returned(const HloInstruction *update) {
   const HloInstruction *root = update->parent->root;
   if (update == root) return true;

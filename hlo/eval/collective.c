@@ -54,7 +54,7 @@ static bool sends_to_itself(const HloInstruction *permute) {
   return false;
 }
 
-/* Whoever is sent nothing has zeroes. */
+/* A device that is sent nothing has zeroes. */
 Status eval_collective_permute(EvalStep *step) {
   RETURN_IF_ERROR(check_one_device(step));
   if (sends_to_itself(step->instruction)) return eval_one_device(step);

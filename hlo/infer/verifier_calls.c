@@ -1,7 +1,7 @@
 /* Call sites: fused computations and execution threads. */
 #include "hlo/infer/verifier_internal.h"
 
-/* In a fusion everything but the root is used, unless it has an effect, and the root by nobody. */
+/* In a fusion everything but the root is used, unless it has an effect, and the root is not. */
 static void verify_fusion(Verifier *verifier, const HloInstruction *fusion) {
   const HloComputation *fused = hlo_instruction_computation(fusion, HLO_ATTR_CALLS);
   if (fused == NULL) return;

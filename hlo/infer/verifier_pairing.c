@@ -33,7 +33,7 @@ static bool may_use(const Pairing *pairing, HloOpcode user) {
   return is_channel(pairing->start) && (user == HLO_TUPLE || user == HLO_OPT_BARRIER || user == HLO_ADD_DEPENDENCY);
 }
 
-/* One that passes left without an end: its parts are read where that was, or nobody reads them. */
+/* One that passes left without an end: its parts are read where that was, or nothing reads them. */
 static bool is_whole_transfer(const HloInstruction *start) {
   if (!host_transfer_is_sync(start)) return false;
   for (int32_t i = 0; i < start->user_count; i++) {

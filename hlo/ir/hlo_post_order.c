@@ -128,7 +128,7 @@ void hlo_computation_collect_callees(HloComputation *computation, Arena *arena, 
   collect_callees(&walk, computation);
 }
 
-/* Text order decides among computations that nobody calls, the entry being one of them. */
+/* Text order decides among computations that nothing calls, the entry being one of them. */
 static HloComputation **order_computations(const HloModule *module, const bool *in_post_order, Arena *arena,
                                            int64_t *out_count) {
   bool *called = ARENA_NEW_ARRAY(arena, bool, module->next_computation_id + 1);

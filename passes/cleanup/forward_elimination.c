@@ -15,7 +15,7 @@ static bool is_empty_token(const HloInstruction *token) {
   return true;
 }
 
-/* opt-barrier(x) → x: there is nobody left to keep from x.  domain(x) → x.  add-dependency(x, after-all()) → x.
+/* opt-barrier(x) → x: no later pass has to be kept from x.  domain(x) → x.  add-dependency(x, after-all()) → x.
  * copy(tuple) → tuple: copies of arrays that aliasing asks for are inserted after this. */
 static HloInstruction *forwarded_value(const HloInstruction *instruction) {
   HloInstruction *operand = instruction->operand_count > 0 ? instruction->operands[0] : NULL;

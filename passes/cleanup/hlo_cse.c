@@ -12,8 +12,8 @@ typedef struct CseEntry {
   bool is_distinguished; /* stands in another chain as well, by what it calls */
 } CseEntry;
 
-/* Whoever calls computations is entered by what it reads alone; a second one with the same hash has both entered by
- * what they call as well, which is rarely worth a look otherwise. */
+/* An instruction that calls computations is entered by what it reads alone; a second one with the same hash has both
+ * entered by what they call as well, which is rarely worth a look otherwise. */
 typedef struct CseTable {
   IntMap heads;  /* hash → index of an entry */
   IntMap bodies; /* computation id → hash of what it computes */

@@ -230,7 +230,7 @@ static bool read_common_results(ControlWalk *walk, const Branches *branches) {
   return changed;
 }
 
-/* --- what nobody reads --- */
+/* --- results that nothing reads --- */
 
 static bool drop_results(ControlWalk *walk, Branches *branches) {
   HloInstruction *conditional = branches->conditional;

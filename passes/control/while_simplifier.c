@@ -103,7 +103,7 @@ static bool are_alike(const LoopState *state, int a, int b) {
   return are_equal_if(state, state->root->operands[a], state->root->operands[b], a, b, MOST_DEPTH);
 }
 
-/* Of two elements that are always equal one is enough: nobody reads |b| any more. */
+/* Of two elements that are always equal one is enough: nothing reads |b| any more. */
 static bool read_twin(ControlWalk *walk, LoopState *state, int a, int b) {
   HloInstruction *tuples[] = {state->inside, state->test, state->outside};
   bool redirected = false;

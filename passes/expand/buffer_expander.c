@@ -2,6 +2,7 @@
 
 /* A buffer b(T) is updated in place by one user after the other, so it is the value that each of them leaves: an array.
  * Where it lives is decided with all other values; calls that update it say so by 'output_to_operand_aliasing'. */
+
 typedef struct BufferExpansion {
   HloModule *module;
   Arena *scratch;

@@ -12,7 +12,7 @@ static bool has_arrays(const Shape *shape) {
   return false;
 }
 
-/* Whether somebody reads an array of |value|, which is a call's result or a part of it. */
+/* Whether an instruction reads an array of |value|, which is a call's result or a part of it. */
 static bool is_read(const HloInstruction *value) {
   if (!has_arrays(value->shape)) return false;
   if (hlo_instruction_is_root(value)) return true;

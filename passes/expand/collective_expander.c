@@ -1,7 +1,7 @@
 #include "hlo/ir/device_count.h"
 #include "passes/expand/graph_builder.h"
 
-/* Communication between one device and nobody: what is sent arrives, all operands are all results. */
+/* Communication of one device with itself: what is sent arrives, all operands are all results. */
 
 static bool has_one_device(const GraphBuilder *builder) {
   const HloModule *module = builder->computation->module;
@@ -21,7 +21,7 @@ static HloInstruction *expand_exchange(GraphBuilder *builder) {
   return graph_tuple(builder, exchange->operands, exchange->operand_count);
 }
 
-/* Whoever is sent nothing has zeroes. */
+/* A device that is sent nothing has zeroes. */
 static HloInstruction *expand_permute(GraphBuilder *builder) {
   const HloInstruction *permute = builder->origin;
   const HloAttr *pairs = hlo_instruction_attr(permute, HLO_ATTR_SOURCE_TARGET_PAIRS);

@@ -2,7 +2,7 @@
 #include "passes/cleanup/shape_coercion.h"
 #include "passes/expand/dynamic_sizes.h"
 
-/* Arrays whose size is set at run time become as large as they can be; their sizes are numbers beside them, and whoever
+/* Arrays whose size is set at run time become as large as they can be; their sizes are numbers beside them, and what
  * reads more of an array than is there has it masked.  Sizes come from set-dimension-size, from dynamic-reshape, from
  * custom calls of XLA's that do the same, and with parameters; they go through loops and branches as values of their
  * own.  The sizes of the entry's parameters and results are further parameters and results after all others. */
@@ -218,7 +218,7 @@ static Status expand_operation(Expansion *expansion, GraphBuilder *builder) {
   return STATUS_OK;
 }
 
-/* What comes from outside has sizes that nobody knows. */
+/* What comes from outside has sizes that are not known here. */
 static Status expand_outside(Expansion *expansion, GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
   if (custom_call_pads_to_static(call)) return expand_pad_to_static(expansion, builder);
@@ -345,7 +345,7 @@ static const Shape *static_shape(Expansion *expansion, const Shape *shape) {
   return shape_tuple(shapes, elements, shape->tuple_size);
 }
 
-/* Sizes in computations that are applied, and in kernels, have nobody who follows them. */
+/* Sizes in computations that are applied, and in kernels, are not followed. */
 static Status make_static(Expansion *expansion, HloComputation *computation) {
   bool is_seen = pointer_map_get(&expansion->seen, computation) != NULL;
   for (int64_t i = computation->instructions.count - 1; i >= 0; i--) {

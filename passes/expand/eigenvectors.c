@@ -3,7 +3,7 @@
 /* Jacobi's method on pairs of rows and columns (Golub and Van Loan, Matrix Computations, 8.5): in each round every
  * index is in one pair, half of them are first and half are second, and a rotation of each pair makes the element
  * between its two zero.  Then seconds and all firsts but one move on by a place, as in a tournament of Brent and Luk,
- * so that after n - 1 rounds, a sweep, everybody met everybody and is in his place again. */
+ * so that after n - 1 rounds, a sweep, each index met each other one and is in its place again. */
 
 /* The four blocks of a matrix by first and second of each pair, then the two of the vectors' columns. */
 enum { FIRST, SECOND, BLOCKS = 4, VALUES = 6 };

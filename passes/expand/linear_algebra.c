@@ -145,7 +145,7 @@ HloInstruction *matrix_element(GraphBuilder *builder, HloInstruction *matrix, in
   return graph_reshape(builder, part(builder, matrix, row, row + 1, column, column + 1), NULL, 0);
 }
 
-/* Element by element in scalars, which whoever reads the matrix chooses from by the position. */
+/* Element by element in scalars, from which the readers of the matrix choose by the position. */
 static HloInstruction *factorise_small(GraphBuilder *builder, HloInstruction *a) {
   const int64_t n = a->shape->dims[1], count = n * n;
   HloInstruction *l[LINEAR_ALGEBRA_SMALL][LINEAR_ALGEBRA_SMALL];

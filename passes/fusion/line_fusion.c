@@ -1,5 +1,5 @@
 /* Line fusion: what works on whole lines of an array, a sort or a Fourier transform, computes what it reads, where
- * nobody else needs it in memory, and goes on with what is made of its results (codegen/lower/root_sort.c,
+ * nothing else needs it in memory, and goes on with what is made of its results (codegen/lower/root_sort.c,
  * root_fft.c).
  *
  * Of a sort slices along the lines are stored and nothing else, each through elementwise operations of one operand: a

@@ -194,7 +194,7 @@ static void push_operands(Planner *planner, Worklist *work, int32_t of, int32_t 
   }
 }
 
-/* A path from a member of |number| to |node| through somebody else; or too much to look at. */
+/* A path from a member of |number| to |node| through another instruction; or too much to look at. */
 static bool has_path(Planner *planner, int32_t number, int32_t node) {
   Worklist work = {0};
   int32_t floor = search_floor(planner, planner->groups.data[number].members[0]), seen = 0;
@@ -312,7 +312,7 @@ static void place(Planner *planner, int32_t node) {
 
 /* --- writing --- */
 
-/* Somebody outside of the group needs it. */
+/* An instruction outside of the group needs it. */
 static bool is_result(const Planner *planner, int32_t number, const HloInstruction *member) {
   if (hlo_instruction_is_root(member)) return true;
   for (int32_t u = 0; u < member->user_count; u++) {

@@ -72,7 +72,7 @@ static bool add(TileChain *chain, HloInstruction *member) {
   return true;
 }
 
-/* |value| and the views it is seen through, down to what makes it; NULL when somebody else needs one of them. */
+/* |value| and the views it is seen through, down to what makes it; NULL when another instruction needs one of them. */
 static HloInstruction *follow_views(const TileFuser *fuser, HloInstruction *value, TileChain *chain) {
   const Shape *like = value->shape;
   for (;; value = value->operands[0]) {

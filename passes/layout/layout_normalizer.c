@@ -95,7 +95,7 @@ static void spell_bitcast(Normalizer *normalizer, HloInstruction *bitcast) {
   normalizer->changed = true;
 }
 
-/* --- where layouts are somebody else's --- */
+/* --- where layouts are given from outside --- */
 
 /* A copy that a former run put at a border: it stays one. */
 static bool is_border_copy(const HloInstruction *instruction, const Shape *normal) {

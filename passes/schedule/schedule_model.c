@@ -187,7 +187,7 @@ static void find_leaves(ModelBuilder *builder, int32_t number) {
   if (!forward_updated(builder, node)) define_leaves(builder, node);
 }
 
-/* The first buffers that the result may be written over once nobody else reads them. */
+/* The first buffers that the result may be written over once nothing else reads them. */
 static void find_overwritable(ModelBuilder *builder, ScheduleNode *node) {
   const HloInstruction *instruction = node->instruction;
   if (!shape_is_array(instruction->shape) || node->defined_bytes == 0) return;
@@ -304,7 +304,7 @@ void schedule_walk_begin(ScheduleWalk *walk) {
   walk->live = walk->peak = 0;
 }
 
-/* Bytes that are no longer live after |node|: what it reads last, and what it makes and nobody reads. */
+/* Bytes that are no longer live after |node|: what it reads last, and what it makes and nothing reads. */
 static int64_t freed_bytes(const ScheduleWalk *walk, const ScheduleNode *node) {
   const ScheduleBuffer *buffers = walk->model->buffers;
   int64_t freed = 0;

@@ -64,7 +64,7 @@ static bool result_is_small(const HloInstruction *instruction) {
   return bytes >= 0 && (bytes <= SMALL_RESULT_BYTES || bytes <= replaced);
 }
 
-/* A mask: positions in an array compared with each other or with one number.  Whoever reads it makes it of the index it
+/* A mask: positions in an array compared with each other or with one number.  A reader makes it of the index it
  * stands at, so it is worth a constant only where it is the same everywhere. */
 static bool compares_positions(const HloInstruction *instruction) {
   if (instruction->opcode != HLO_COMPARE || instruction->shape->rank == 0) return false;

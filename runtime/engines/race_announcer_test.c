@@ -1,5 +1,5 @@
 /* Compiled modules on threads: ThreadSanitizer finds nothing in plans as they are made, and finds each edge that is
- * left out.  Without it there is nobody to find one. */
+ * left out.  Without it nothing finds one. */
 #include "runtime/engines/race_announcer.h"
 
 #include <fcntl.h>

@@ -11,7 +11,7 @@ typedef struct Job {
   void (*body)(void *context, int64_t index, int64_t worker);
   void *context;
   int64_t count;
-  _Atomic int64_t next;     /* the first chunk that nobody claimed; grows beyond |count| */
+  _Atomic int64_t next;     /* the first chunk that no worker claimed; grows beyond |count| */
   _Atomic int64_t finished; /* written under the mutex; read without it by the spinning caller only */
   int64_t helpers;          /* threads of the pool that may look at the job */
   struct Job *older;
@@ -48,7 +48,7 @@ static void add_job(ThreadPool *pool, Job *job) {
   atomic_fetch_add_explicit(&pool->job_count, 1, memory_order_relaxed);
 }
 
-/* Nothing when somebody has removed it already. */
+/* Nothing when another worker has removed it already. */
 static void remove_job(ThreadPool *pool, const Job *job) {
   for (Job **link = &pool->jobs; *link != NULL; link = &(*link)->older) {
     if (*link != job) continue;

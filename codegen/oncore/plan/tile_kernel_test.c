@@ -150,7 +150,7 @@ static void tile_kernel_of_scatter_updates_in_place(void **state) {
   assert_int_equal(facts.stores, 1);
 }
 
-/* A plan that somebody wrote may have too few operands. */
+/* A plan written by hand may have too few operands. */
 static void tile_kernel_refuses_missing_operand(void **state) {
   Fixture *fixture = *state;
   const Plan *plan = make_plan(fixture, MATMUL("65", "130", "70"), make_machine(fixture, "vp-tiny"));

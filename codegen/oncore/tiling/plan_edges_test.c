@@ -30,7 +30,7 @@ static void plan_edges_are_enough_and_needed(void **state) {
           if (is_of_spill(plan, &plan->commands[c].edges[e])) continue;
           Plan broken = without_edge(fixture, plan, c, e);
           assert_int_equal(plan_check(fixture->arena, &broken, machine, &fixture->diag, &verdict), STATUS_OK);
-          /* reading what nobody has written yet is a fault of its own kind */
+          /* reading what no command has written yet is a fault of its own kind */
           assert_true(hazard_report_faults(&verdict.hazards) > 0);
           removed++;
         }

@@ -304,7 +304,7 @@ void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t
 typedef struct CostSums {
   double load, exec, store; /* busy cycles of the queues */
   double *steps;            /* of each step, in all its instances */
-  double idle;              /* memory's share that nobody takes while a transfer is being set up or changes rows */
+  double idle;              /* memory's share that no queue takes while a transfer is being set up or changes rows */
   double first_load, last_store;
   int64_t bytes;
 } CostSums;

@@ -1,5 +1,5 @@
 /* Each class of bytes remembers who wrote and read it, latest first.  A write that comes after everything before it is
- * settled: whoever comes after it comes after all that, so a walk back ends there and the search is linear where
+ * settled: a command that comes after it comes after all that, so a walk back ends there and the search is linear where
  * nothing is wrong. */
 #include "hlo/machine/stream/hazards.h"
 
