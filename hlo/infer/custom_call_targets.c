@@ -1,6 +1,7 @@
 #include "hlo/infer/custom_call_targets.h"
 
 #include "hlo/ir/custom_call.h"
+#include "hlo/ir/onednn_config.h"
 #include "hlo/ir/untyped_lapack.h"
 
 static const char *const own[] = {"Eigh", "ProductOfElementaryHouseholderReflectors", "Qr", "TopK"};
@@ -18,9 +19,19 @@ static bool is_known_call(const HloInstruction *call) {
   return custom_call_is_callback(call) || custom_call_pads_to_static(call) || custom_call_slices_to_dynamic(call);
 }
 
+/* Its configuration; whether its operands fit is seen when it is compiled. */
+static Status check_onednn(const HloInstruction *call, DiagSink *diag) {
+  Arena *arena = arena_create();
+  OnednnConfig config;
+  Status status = onednn_config_read(arena, call, diag, &config);
+  arena_destroy(arena);
+  return status;
+}
+
 static Status check_call(const HloInstruction *call, DiagSink *diag) {
   int64_t version = hlo_instruction_int(call, HLO_ATTR_API_VERSION, CUSTOM_CALL_API_VERSION_ORIGINAL);
   const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);
+  if (onednn_target(call) != ONEDNN_NONE) return check_onednn(call, diag);
   if (version == CUSTOM_CALL_API_VERSION_TYPED_FFI || target == NULL || is_known(target->value.text) ||
       is_known_call(call))
     return STATUS_OK;

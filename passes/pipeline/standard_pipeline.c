@@ -32,6 +32,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_collective_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_scan_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_untyped_lapack_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_onednn_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_linear_algebra_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_random_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dot_expander_pass);
