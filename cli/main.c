@@ -10,8 +10,7 @@
 #include "cli/process_end.h"
 #include "cli/session_report.h"
 #include "cli/target.h"
-
-#define XLAC_VERSION "0.1"
+#include "cli/version.h"
 
 static int (*const commands[])(Session *) = {
     [COMMAND_COMPILE] = compile_command,
