@@ -31,7 +31,7 @@ LINK := $(CC) $(CONFIG_FLAGS) $(LDFLAGS)
 # The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
 LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 -lzip -lcjson -lpthread -ldl -lm
 
-# ---- sources: every .c of a room is part of it, foo_test.c is a program of its own, foo_testing.c is linked to those ----
+# ---- sources: every .c of a room is part of it, foo_test.c has a main of its own, foo_testing.c is linked to those ----
 
 ROOMS := base base/packing \
          hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
@@ -56,7 +56,7 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
 .PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races setup setup-run install clean \
-        lint check-format format FORCE
+        lint check-format format tidy compile_commands FORCE
 .DELETE_ON_ERROR:
 
 # LAPACK's routines under the names that JAX gives them: a library of its own, where there is a LAPACK to link it with.
@@ -103,10 +103,35 @@ $(XLAC): $(call object,$(MAIN_SOURCE)) $(LIBRARY)
 	@echo "LINK  $@"
 	@$(LINK) -o $@ $^ $(LIBRARIES)
 
-$(BUILD)/test/%: $(BUILD)/%.o $(TESTING_LIBRARY) $(LIBRARY)
+# Unit tests are linked once for each top room, all of them into one program, whose name says which of their mains is meant: an edit of
+# the library would link each of them otherwise.
+TEST_ROOMS := $(sort $(foreach test,$(TEST_SOURCES),$(firstword $(subst /, ,$(test)))))
+test_main = $(subst /,_,$(basename $(1)))_main
+
+$(BUILD)/unit_tests/%_test.o: $(BUILD)/%_test.o
 	@mkdir -p $(@D)
-	@echo "LINK  $@"
-	@$(LINK) -o $@ $^ -lcmocka $(LIBRARIES)
+	@objcopy --redefine-sym main=$(call test_main,$*_test.c) $< $@
+
+# The room $(1), its tests $(2).
+define ROOM_TESTS
+$(BUILD)/unit_tests/$(1).def: FORCE
+	@mkdir -p $$(@D)
+	@printf 'UNIT_TEST("/%s", %s)\n' $(foreach test,$(2),$(basename $(test)) $(call test_main,$(test))) >$$@.new
+	@cmp -s $$@.new $$@ && rm $$@.new || mv $$@.new $$@
+
+$(BUILD)/unit_tests/$(1).o: scripts/unit_tests.c $(BUILD)/unit_tests/$(1).def $(BUILD)/flags
+	@$$(COMPILE) -DUNIT_TESTS='"$$(word 2,$$^)"' -c -o $$@ $$<
+
+$(BUILD)/unit_tests/$(1)/all: $(BUILD)/unit_tests/$(1).o $(patsubst %.c,$(BUILD)/unit_tests/%.o,$(2)) $(TESTING_LIBRARY) $(LIBRARY)
+	@echo "LINK  $$@"
+	@$$(LINK) -o $$@ $$^ -lcmocka $$(LIBRARIES)
+
+$(patsubst %.c,$(BUILD)/test/%,$(2)): $(BUILD)/unit_tests/$(1)/all
+	@mkdir -p $$(@D)
+	@ln -sfr $$< $$@
+endef
+
+$(foreach room,$(TEST_ROOMS),$(eval $(call ROOM_TESTS,$(room),$(filter $(room)/%,$(TEST_SOURCES)))))
 
 $(call object,$(LAPACK_SOURCES)): COMPILE += -fPIC
 
@@ -172,7 +197,7 @@ test-faults: all
 test-races: all $(filter $(BUILD)/test/runtime/%,$(TESTS))
 	@$(RUN_TESTS) races
 
-FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target)))
+FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target) scripts/*.c scripts/*/*.c))
 # Other versions of it disagree.
 CLANG_FORMAT ?= $(shell command -v clang-format-19)
 
@@ -186,6 +211,20 @@ check-format:
 
 format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
+
+# How every file is compiled, for editors and clang-tidy.
+compile_commands:
+	@{ echo '['; \
+	   printf '  {"directory": "$(CURDIR)", "file": "%s", "command": "$(COMPILE) -c %s"},\n' \
+	     $(foreach source,$(SOURCES) $(LAPACK_SOURCES),$(source) $(source)) | sed '$$s/,$$//'; \
+	   echo ']'; } >compile_commands.json
+
+# FILES="base/arena.c hlo/ir/*.c": only these.
+FILES ?= $(SOURCES)
+CLANG_TIDY ?= clang-tidy-19
+
+tidy: compile_commands
+	@printf '%s\n' $(FILES) | xargs -P $(shell nproc 2>/dev/null || echo 1) -n 1 $(CLANG_TIDY) --quiet -p .
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac/runtime
