@@ -12,12 +12,12 @@ static Status check_plan(Session *session) {
   if (option_given(session, OPTION_DUMP_PLAN)) {
     StringBuilder plans;
     sb_init(&plans, session->arena);
-    written_plans_dump(&plans, &session->written_plans, session->machine);
+    written_plans_dump(&plans, &session->draft.written, session->machine);
     RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&plans)));
   }
   StringBuilder text;
   sb_init(&text, session->arena);
-  written_plans_print(&text, &session->written_plans, session->machine);
+  written_plans_print(&text, &session->draft.written, session->machine);
   return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 

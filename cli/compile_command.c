@@ -110,8 +110,8 @@ static Status add_buffer_map(Session *session, const char *path) {
   StringBuilder text;
   sb_init(&text, session->arena);
   ReportFormat format = option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
-  ReportSection oncore = {(void *)session->plans, "oncore", oncore_text, oncore_json};
-  report_buffer_map(&text, session->module, session->assignment, format, session->plans ? &oncore : NULL);
+  ReportSection oncore = {session->draft.plans, "oncore", oncore_text, oncore_json};
+  report_buffer_map(&text, session->module, session->assignment, format, session->draft.plans ? &oncore : NULL);
   return driver_add_output(session, path, sb_view(&text));
 }
 
@@ -126,14 +126,16 @@ static void note_entry_name(Session *session) {
 
 static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_load_to_run(session));
-  RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
-  RETURN_IF_ERROR(driver_add_graph(session));
-  bool only_hlo = emit == EMIT_HLO && !session->assignment;
-  if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
   const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
   bool has_map = map && map[0] != '\0', is_hlo = emit == EMIT_HLO; /* any other kind has to fit the Buffer */
+  session->makes_code = !is_hlo;
+  session->draft.plans_detail = has_map ? PLANS_COMPARED : PLANS_ALONE;
+  RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
+  RETURN_IF_ERROR(driver_add_graph(session));
+  bool only_hlo = is_hlo && !session->assignment;
+  if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
   if (!only_hlo && (!is_hlo || has_map || option_given(session, OPTION_DUMP_PLAN)))
-    RETURN_IF_ERROR(driver_make_plans(session, has_map ? PLANS_COMPARED : PLANS_ALONE));
+    RETURN_IF_ERROR(driver_make_plans(session));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
   if (emit == EMIT_NONE) return STATUS_OK;

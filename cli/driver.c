@@ -151,7 +151,61 @@ HloCallbacks driver_callbacks(const Session *session) {
   return (HloCallbacks)option_integer(session, OPTION_CALLBACKS, HLO_CALLBACKS_REFUSE);
 }
 
+/* Objects go to other machines, and whose processor a runner has nobody knows; code in memory stays, but tests may ask
+ * for what another machine would run. */
+static StringView default_cpu(const Session *session) {
+  if (session->options->command != COMMAND_RUN || option_given(session, OPTION_RUNNER)) return SV("dispatch");
+  const char *variant = getenv("XLAC_CPU");
+  return variant ? llvm_native_variant(sv_from_cstring(variant)) : SV("native");
+}
+
+static StringView cpu_of_options(const Session *session) {
+  const char *cpu = option_text(session, OPTION_MCPU, NULL);
+  return cpu ? sv_from_cstring(cpu) : default_cpu(session);
+}
+
+Status driver_check_cpu(const Session *session) {
+  return llvm_check_cpu(cpu_of_options(session), sv_from_cstring(option_text(session, OPTION_MATTR, "")),
+                        session->diag);
+}
+
+/* What the description says of the processor, the command line cannot say as well. */
+static Status check_machine(const Session *session) {
+  const MachineDescription *machine = session->machine;
+  if (!machine || machine_is_host(machine)) return STATUS_OK;
+  if (option_given(session, OPTION_MCPU) || option_given(session, OPTION_MATTR))
+    return diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "machine-isa",
+                      "'%.*s' has its own 'cpu' and 'features': '--mcpu' and '--mattr' are for the host",
+                      SV_ARG(machine->name));
+  return llvm_check_machine(machine, session->diag);
+}
+
+static void begin_draft(Session *session) {
+  session->draft.arena = session->codegen_arena;
+  session->draft.target = (LlvmOptions){.mcpu = cpu_of_options(session),
+                                        .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
+                                        .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+                                        .machine = session->machine,
+                                        .flush_denormals = option_given(session, OPTION_FLUSH_DENORMALS)};
+}
+
+/* --- what memory planning has to know of code --- */
+
+static Status begin_scratch(void *self, const HloModule *module, DiagSink *diag) {
+  Session *session = self;
+  RETURN_IF_ERROR(check_machine(session));
+  RETURN_IF_ERROR(driver_make_kernels(session));
+  RETURN_IF_ERROR(driver_make_plans(session));
+  return code_draft_measure(&session->draft, module, diag);
+}
+
+static HloScratch scratch_of(void *self, const HloInstruction *instruction) {
+  const Session *session = self;
+  return code_draft_scratch(&session->draft, instruction);
+}
+
 Status driver_run_passes(Session *session, HloPassPipeline *(*standard)(Arena *arena, const HloPassOptions *options)) {
+  begin_draft(session);
   double start = driver_seconds_now();
   HloPassOptions pass_options = {.opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
                                  .fast_math = option_given(session, OPTION_FAST_MATH),
@@ -160,6 +214,8 @@ Status driver_run_passes(Session *session, HloPassPipeline *(*standard)(Arena *a
                                  .callbacks = driver_callbacks(session),
                                  .runs_tiles = session->machine == NULL,
                                  .runs_lines = session->machine == NULL};
+  HloScratchModel scratch = {session, begin_scratch, scratch_of};
+  if (session->makes_code) pass_options.scratch = &scratch;
   if (session->machine) pass_options.sort_bytes = machine_buffer_usable(session->machine);
   if (pass_options.keeps_text_order && !session->module->is_scheduled)
     return diag_error(session->diag, STATUS_INVALID, session->module->loc, "schedule",
@@ -197,57 +253,32 @@ Status driver_require_assignment(Session *session) {
                     "these passes end without a buffer assignment, which the output needs");
 }
 
-/* Objects go to other machines, and whose processor a runner has nobody knows; code in memory stays, but tests may ask
- * for what another machine would run. */
-static StringView default_cpu(const Session *session) {
-  if (session->options->command != COMMAND_RUN || option_given(session, OPTION_RUNNER)) return SV("dispatch");
-  const char *variant = getenv("XLAC_CPU");
-  return variant ? llvm_native_variant(sv_from_cstring(variant)) : SV("native");
-}
-
-static StringView cpu_of_options(const Session *session) {
-  const char *cpu = option_text(session, OPTION_MCPU, NULL);
-  return cpu ? sv_from_cstring(cpu) : default_cpu(session);
-}
-
 Status driver_check_files(Session *session, const OutputDefault *defaults, int count) {
   file_uses_init(&session->files, session->arena, session->options, defaults, count);
   return file_uses_check(&session->files, session->diag);
 }
 
-Status driver_check_cpu(const Session *session) {
-  return llvm_check_cpu(cpu_of_options(session), sv_from_cstring(option_text(session, OPTION_MATTR, "")),
-                        session->diag);
-}
-
-/* What the description says of the processor, the command line cannot say as well. */
-static Status check_machine(const Session *session) {
-  const MachineDescription *machine = session->machine;
-  if (!machine || machine_is_host(machine)) return STATUS_OK;
-  if (option_given(session, OPTION_MCPU) || option_given(session, OPTION_MATTR))
-    return diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "machine-isa",
-                      "'%.*s' has its own 'cpu' and 'features': '--mcpu' and '--mattr' are for the host",
-                      SV_ARG(machine->name));
-  return llvm_check_machine(machine, session->diag);
+Status driver_make_kernels(Session *session) {
+  double start = driver_seconds_now();
+  if (session->draft.kernels) return STATUS_OK;
+  Status status = code_draft_make_kernels(&session->draft, session->module, session->diag);
+  driver_end_phase(session, "kernels", start);
+  return status;
 }
 
 Status driver_generate(Session *session, LlvmOutput output) {
   RETURN_IF_ERROR(check_machine(session));
+  RETURN_IF_ERROR(driver_make_kernels(session));
   double start = driver_seconds_now();
   time_limit_doing(session->time_limit, "generating code", NULL);
   CodegenOptions options = {.entry_name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, "")),
-                            .target = {.mcpu = cpu_of_options(session),
-                                       .mattr = sv_from_cstring(option_text(session, OPTION_MATTR, "")),
-                                       .opt_level = (int)option_integer(session, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
-                                       .machine = session->machine,
-                                       .flush_denormals = option_given(session, OPTION_FLUSH_DENORMALS)},
                             .output = output,
                             .assignment = session->assignment,
-                            .plans = session->plans,
+                            .draft = &session->draft,
                             .poison = option_given(session, OPTION_POISON)};
   Status status = codegen_compile(session->codegen_arena, session->module, &options, session->diag, &session->object);
   driver_end_phase(session, "codegen", start);
-  return status == STATUS_OK ? run_memory_check_scratch(session) : status;
+  return status;
 }
 
 Status driver_add_output(Session *session, const char *path, StringView content) {
@@ -262,37 +293,38 @@ Status driver_add_output(Session *session, const char *path, StringView content)
 Status driver_read_plans(Session *session, const char *path) {
   if (!session->machine) return STATUS_OK;
   double start = driver_seconds_now();
-  session->tiler.pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0);
+  session->draft.tiler.pipeline_depth = (int32_t)option_integer(session, OPTION_PIPELINE_DEPTH, 0);
   if (!path) return STATUS_OK;
+  RETURN_IF_ERROR(driver_make_kernels(session));
   SourceFile *source = ARENA_NEW(session->arena, SourceFile);
   source->name = sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &source->text));
-  RETURN_IF_ERROR(written_plans_load(session->codegen_arena, session->module, session->machine, source, &session->tiler,
-                                     session->diag, &session->written_plans));
+  RETURN_IF_ERROR(written_plans_load(session->codegen_arena, session->module, session->draft.kernels, session->machine,
+                                     source, &session->draft.tiler, session->diag, &session->draft.written));
   driver_end_phase(session, "plan file", start);
   return STATUS_OK;
 }
 
-Status driver_make_plans(Session *session, PlansDetail detail) {
+Status driver_make_plans(Session *session) {
+  CodeDraft *draft = &session->draft;
+  if (draft->plans) return STATUS_OK;
   RETURN_IF_ERROR(driver_read_plans(session, option_text(session, OPTION_PLAN, NULL)));
-  written_plans_warn(&session->written_plans, session->diag);
+  written_plans_warn(&draft->written, session->diag);
   if (!session->machine) return STATUS_OK;
+  RETURN_IF_ERROR(driver_make_kernels(session));
   double start = driver_seconds_now();
   time_limit_doing(session->time_limit, "making plans", NULL);
-  if (detail == PLANS_ALONE && option_given(session, OPTION_DUMP_PLAN)) detail = PLANS_PROVED;
-  ModulePlans *plans = ARENA_NEW(session->codegen_arena, ModulePlans);
-  session->plans = plans;
-  Status status = module_plans_make(session->codegen_arena, session->module, session->machine, &session->tiler,
-                                    &session->written_plans, detail, session->diag, plans);
+  if (draft->plans_detail == PLANS_ALONE && option_given(session, OPTION_DUMP_PLAN)) draft->plans_detail = PLANS_PROVED;
+  Status status = code_draft_make_plans(draft, session->module, session->diag);
   driver_end_phase(session, "plans", start);
   return status;
 }
 
 static Status add_plans(Session *session) {
-  if (!option_given(session, OPTION_DUMP_PLAN) || !session->plans) return STATUS_OK;
+  if (!option_given(session, OPTION_DUMP_PLAN) || !session->draft.plans) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  codegen_print_plans(session->codegen_arena, session->module, session->plans, &text);
+  codegen_print_plans(session->codegen_arena, session->module, session->draft.plans, &text);
   return driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&text));
 }
 

@@ -38,14 +38,13 @@ struct Session {
   HloModule *module; /* NULL before it is parsed */
   HloPassPipeline *pipeline;
   BufferAssignment *assignment;      /* of driver_run_passes; NULL: its passes made none */
+  bool makes_code;                   /* set before driver_run_passes: memory is planned for code as well */
+  CodeDraft draft;                   /* of target_load; its plans_detail is set before driver_run_passes, too */
   const MachineDescription *machine; /* of --target; NULL: the host */
-  TilerOptions tiler;                /* of driver_read_plans */
-  WrittenPlans written_plans;
-  const ModulePlans *plans;      /* of driver_make_plans; NULL before, and on the host */
-  CompiledObject object;         /* of driver_generate; kernel counts 0 before */
-  StringView simulation;         /* table of --engine=sim, for --stats */
-  const QueueTimeline *timeline; /* of --engine=sim, for --trace; else NULL */
-  FileUses files;                /* of driver_check_files */
+  CompiledObject object;             /* of driver_generate; kernel counts 0 before */
+  StringView simulation;             /* table of --engine=sim, for --stats */
+  const QueueTimeline *timeline;     /* of --engine=sim, for --trace; else NULL */
+  FileUses files;                    /* of driver_check_files */
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   ARRAY(PhaseTime) phases;
@@ -79,14 +78,16 @@ MUST_USE Status driver_require_assignment(Session *session);
 MUST_USE Status driver_check_files(Session *session, const OutputDefault *defaults, int count);
 /* --mcpu and --mattr are what code generation takes; before any work. */
 MUST_USE Status driver_check_cpu(const Session *session);
-/* Fills session->object; after driver_make_plans.  STATUS_EXHAUSTED when Kernels' scratch does not fit --memory-limit.
- */
+/* The Kernels of the module after the passes, session->draft.kernels; again: nothing. */
+MUST_USE Status driver_make_kernels(Session *session);
+/* Fills session->object; after driver_make_plans. */
 MUST_USE Status driver_generate(Session *session, LlvmOutput output);
 /* How Kernels of a vector processor get their plans, behind the passes: by the tiler's options, and from the file
  * |path| first; NULL: no file. */
 MUST_USE Status driver_read_plans(Session *session, const char *path);
-/* The plans of all Kernels, session->plans, --plan's first; warns of those that are slower than the tiler's. */
-MUST_USE Status driver_make_plans(Session *session, PlansDetail detail);
+/* The plans of all Kernels, session->draft.plans, --plan's first; warns of those that are slower
+ * than the tiler's.  Again: nothing. */
+MUST_USE Status driver_make_plans(Session *session);
 /* --dump-liveness, --dump-buffer-assignment, --dump-plan. */
 MUST_USE Status driver_add_reports(Session *session);
 /* --dump-graph, of the module behind the passes. */

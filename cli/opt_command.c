@@ -8,8 +8,9 @@ static Status print_plans(Session *session, StringBuilder *out) {
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
   }
-  RETURN_IF_ERROR(driver_make_plans(session, PLANS_PROVED));
-  codegen_print_plans(session->codegen_arena, session->module, session->plans, out);
+  session->draft.plans_detail = PLANS_PROVED;
+  RETURN_IF_ERROR(driver_make_plans(session));
+  codegen_print_plans(session->codegen_arena, session->module, session->draft.plans, out);
   return STATUS_OK;
 }
 
@@ -19,7 +20,11 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
     hlo_module_print(out, module, &HLO_PRINT_DEFAULT);
     return STATUS_OK;
   }
-  if (what == PRINT_KERNELS) return codegen_print_kernels(session->codegen_arena, module, session->diag, out);
+  if (what == PRINT_KERNELS) {
+    RETURN_IF_ERROR(driver_make_kernels(session));
+    codegen_print_kernels(session->draft.kernels, out);
+    return STATUS_OK;
+  }
   if (what == PRINT_PLAN) return print_plans(session, out);
   if (what == PRINT_NONE) return STATUS_OK;
   RETURN_IF_ERROR(driver_require_assignment(session));

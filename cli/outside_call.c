@@ -50,12 +50,16 @@ static HloModule *module_of(OutsideCalls *calls, const HloInstruction *instructi
 static Status compile(OutsideCalls *calls, const HloInstruction *instruction, CodegenJit **out_jit) {
   Session *session = calls->session;
   HloModule *module = module_of(calls, instruction);
-  HloPipelineOptions options = {.pass_options = {.callbacks = driver_callbacks(session)}};
+  CodeDraft draft = {.arena = session->arena};
+  HloScratchModel scratch = code_draft_scratch_model(&draft);
+  HloPipelineOptions options = {.pass_options = {.callbacks = driver_callbacks(session), .scratch = &scratch}};
   bool changed;
   HloPassPipeline *pipeline = hlo_standard_pipeline(session->arena, &options.pass_options);
   RETURN_IF_ERROR(hlo_pass_pipeline_run(pipeline, module, &options, session->diag, &changed));
-  CodegenOptions codegen = {
-      .entry_name = SV("call"), .assignment = hlo_pass_pipeline_assignment(pipeline), .output = LLVM_OUTPUT_OBJECT};
+  CodegenOptions codegen = {.entry_name = SV("call"),
+                            .assignment = hlo_pass_pipeline_assignment(pipeline),
+                            .draft = &draft,
+                            .output = LLVM_OUTPUT_OBJECT};
   CompiledObject object;
   RETURN_IF_ERROR(codegen_compile(session->arena, module, &codegen, session->diag, &object));
   void *const *targets;

@@ -74,10 +74,11 @@ static Status compile_to_run(Session *session, RunState *state) {
   double start = driver_seconds_now();
   RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(remote_run_check(session));
+  session->makes_code = true;
   RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
   RETURN_IF_ERROR(driver_add_graph(session));
   RETURN_IF_ERROR(driver_require_assignment(session));
-  RETURN_IF_ERROR(driver_make_plans(session, PLANS_ALONE));
+  RETURN_IF_ERROR(driver_make_plans(session));
   RETURN_IF_ERROR(driver_add_reports(session));
   RETURN_IF_ERROR(driver_generate(session, LLVM_OUTPUT_OBJECT));
   double load_start = driver_seconds_now();

@@ -12,27 +12,14 @@ static int64_t limit_of(const Session *session) {
 /* Arguments, results, temporaries and scratch of one worker; INT64_MAX when there is no such number. */
 static int64_t needed_bytes(const Session *session) {
   const BufferAssignment *assignment = session->assignment;
-  int64_t total = session->object.workspace_bytes;
+  int64_t total = assignment->workspace_bytes;
   bool fits = checked_add(total, assignment->argument_bytes, &total) &&
               checked_add(total, assignment->result_bytes - assignment->aliased_bytes, &total);
   return fits ? total : INT64_MAX;
 }
 
-Status run_memory_check_scratch(const Session *session) {
-  int64_t limit = limit_of(session), total = needed_bytes(session);
-  if (limit == 0 || total <= limit) return STATUS_OK;
-  const BufferAssignment *assignment = session->assignment;
-  int64_t temporaries = assignment->workspace_bytes;
-  return diag_error(session->diag, STATUS_EXHAUSTED, session->module->loc, "memory-limit",
-                    "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, "
-                    "temporaries %lld, scratch of kernels %lld), more than the limit of %lld",
-                    (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
-                    (long long)assignment->aliased_bytes, (long long)temporaries,
-                    (long long)(session->object.workspace_bytes - temporaries), (long long)limit);
-}
-
 int64_t run_memory_workers(const Session *session, int64_t wanted) {
-  int64_t limit = limit_of(session), scratch = session->object.scratch_bytes_per_worker;
+  int64_t limit = limit_of(session), scratch = session->assignment->scratch_bytes_per_worker;
   if (limit == 0 || scratch == 0) return wanted;
   return min_i64(wanted, 1 + (limit - needed_bytes(session)) / scratch);
 }

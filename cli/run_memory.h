@@ -4,10 +4,6 @@
 
 #include "cli/driver.h"
 
-/* Of compiled code, whose scratch is known now: STATUS_EXHAUSTED ("memory-limit") when it does not fit --memory-limit.
- * For session->object, after the passes found that the module fits without scratch. */
-MUST_USE Status run_memory_check_scratch(const Session *session);
-
 /* As many of |wanted| workers as there is scratch for within --memory-limit, at least 1. */
 int64_t run_memory_workers(const Session *session, int64_t wanted);
 

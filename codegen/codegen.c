@@ -1,6 +1,5 @@
 #include "codegen/codegen.h"
 
-#include "base/checked_math.h"
 #include "codegen/call/call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
@@ -9,7 +8,6 @@
 #include "codegen/llvm/llvm_jit.h"
 #include "codegen/llvm/llvm_target.h"
 #include "codegen/lower/emit_family.h"
-#include "codegen/lower/kernel_builder.h"
 #include "codegen/oncore/emit/oncore_emitter.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "codegen/oncore/plan/plan_printer.h"
@@ -20,7 +18,7 @@ typedef struct ModuleEmitter {
   const HloModule *module;
   const BufferAssignment *assignment;
   const CallTargets *targets;
-  KernelTable *kernels;
+  const KernelTable *kernels;
   const char *entry_name;
   bool poison;
   OncoreEmitter *oncore; /* NULL: the host */
@@ -47,7 +45,7 @@ static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *vari
   return STATUS_OK;
 }
 
-/* All variants, the way in, and the descriptor, whose workspace is enough for each. */
+/* All variants, the way in, and the descriptor. */
 static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_control) {
   LLVMValueRef functions[CPU_VARIANT_COUNT];
   *out_control = (ControlResult){0};
@@ -57,8 +55,6 @@ static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_contr
   for (int i = 0; i < count; i++) {
     ControlResult control;
     RETURN_IF_ERROR(emit_variant(emitter, &emitter->target->variants[i], &functions[i], &control));
-    control.workspace_bytes = max_i64(control.workspace_bytes, out_control->workspace_bytes);
-    control.scratch_bytes_per_worker = max_i64(control.scratch_bytes_per_worker, out_control->scratch_bytes_per_worker);
     *out_control = control;
   }
   if (count == CPU_VARIANT_COUNT) {
@@ -67,7 +63,7 @@ static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_contr
   }
   Arena *scratch = arena_create();
   descriptor_emit(emitter->llvm_module, emitter->module, emitter->assignment, sv_from_cstring(emitter->entry_name),
-                  out_control->workspace_bytes, out_control->scratch_bytes_per_worker, scratch);
+                  scratch);
   arena_destroy(scratch);
   return STATUS_OK;
 }
@@ -75,36 +71,41 @@ static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_contr
 Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                        CompiledObject *out_object) {
   XLAC_CHECK(module->is_scheduled && options->assignment != NULL);
+  RETURN_IF_ERROR(code_draft_measure(options->draft, module, diag));
   *out_object = (CompiledObject){.entry_name = options->entry_name};
   out_object->targets = call_targets(arena, module);
   if (options->entry_name.size == 0)
     out_object->entry_name = entry_name_of_module(arena, module, &out_object->targets, &out_object->has_changed_name);
   LlvmTarget target;
-  Status status = llvm_target_create(&options->target, diag, &target);
+  Status status = llvm_target_create(&options->draft->target, diag, &target);
   if (status == STATUS_OK) {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef llvm_module = LLVMModuleCreateWithNameInContext("xlac", context);
     LLVMSetTarget(llvm_module, target.triple);
     LLVMSetModuleDataLayout(llvm_module, target.data_layout);
     const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
-    Arena *kernels = arena_create();
-    OncoreEmitter *oncore = NULL;
-    if (options->plans != NULL) oncore = oncore_emitter_create(kernels, options->plans);
-    KernelTable *table = options->plans != NULL ? options->plans->kernels : kernel_table_create(kernels);
-    ModuleEmitter emitter = {
-        &target,         llvm_module, module, options->assignment, &out_object->targets, table, entry_name,
-        options->poison, oncore,      diag};
+    Arena *scratch = arena_create();
+    OncoreEmitter *oncore =
+        options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
+    ModuleEmitter emitter = {&target,
+                             llvm_module,
+                             module,
+                             options->assignment,
+                             &out_object->targets,
+                             options->draft->kernels,
+                             entry_name,
+                             options->poison,
+                             oncore,
+                             diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &out_object->bytes);
     }
-    out_object->workspace_bytes = control.workspace_bytes;
-    out_object->scratch_bytes_per_worker = control.scratch_bytes_per_worker;
     out_object->kernel_count = control.kernel_count;
     out_object->distinct_kernel_count = control.distinct_kernel_count;
     out_object->header = descriptor_header(module, &out_object->targets, out_object->entry_name, arena);
-    arena_destroy(kernels);
+    arena_destroy(scratch);
     LLVMDisposeModule(llvm_module);
     LLVMContextDispose(context);
   }
@@ -114,17 +115,15 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
 
 /* --- Kernels and plans as text --- */
 
-static Status print_kernel(void *self, const KernelVisit *visit, DiagSink *diag) {
-  StringBuilder *out = self;
-  (void)diag;
-  sb_printf(out, "%.*s: ", SV_ARG(visit->instruction->name));
-  kernel_print(out, visit->use.kernel);
-  sb_append_cstring(out, "\n");
-  return STATUS_OK;
-}
-
-Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out) {
-  return kernel_table_visit(kernel_table_create(arena), module, false, diag, print_kernel, out);
+void codegen_print_kernels(const KernelTable *kernels, StringBuilder *out) {
+  for (int64_t r = 0; r < kernels->rows.count; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    for (int32_t i = 0; i < row->count; i++) {
+      sb_printf(out, "%.*s: ", SV_ARG(row->instruction->name));
+      kernel_print(out, row->uses[i].kernel);
+      sb_append_cstring(out, "\n");
+    }
+  }
 }
 
 static void print_plan(StringBuilder *out, const ModulePlan *plan, const MachineDescription *machine) {

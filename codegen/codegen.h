@@ -3,8 +3,7 @@
 #define XLAC_CODEGEN_CODEGEN_H
 
 #include "codegen/call/call_targets.h"
-#include "codegen/llvm/llvm_options.h"
-#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/code_draft.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/description/machine_description.h"
@@ -13,11 +12,10 @@
 typedef struct CodegenOptions {
   StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name
                             (codegen/entry_name.h) */
-  LlvmOptions target;
   LlvmOutput output;
   const BufferAssignment *assignment;
-  const ModulePlans *plans; /* NULL: the host; otherwise for target.machine */
-  bool poison;              /* code that overwrites all memory that holds no live value with 0xFF, for tests */
+  CodeDraft *draft; /* for which target; Kernels and plans are made if they are not there */
+  bool poison;      /* code that overwrites all memory that holds no live value with 0xFF, for tests */
 } CodegenOptions;
 
 typedef struct CompiledObject {
@@ -27,17 +25,15 @@ typedef struct CompiledObject {
   StringView header;     /* C header declaring entry and descriptor */
   CallTargets targets;   /* what has to be linked besides */
   int64_t kernel_count, distinct_kernel_count;
-  int64_t workspace_bytes;          /* the descriptor's: temporaries, then the Kernels' scratch */
-  int64_t scratch_bytes_per_worker; /* the descriptor's */
 } CompiledObject;
 
-/* |module| must be verified and scheduled, options->assignment its own.  What xlac cannot compile: STATUS_UNSUPPORTED
- * with a located diagnostic (code "unsupported-…").  The result lives in |arena|. */
+/* |module| must be verified and scheduled, options->assignment and options->draft its own.  What xlac cannot compile:
+ * STATUS_UNSUPPORTED with a located diagnostic (code "unsupported-…").  The result lives in |arena|. */
 MUST_USE Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                                 CompiledObject *out_object);
 
-/* All kernels of the module as text (codegen/kernel), for --dump-kernels and tests. */
-MUST_USE Status codegen_print_kernels(Arena *arena, const HloModule *module, DiagSink *diag, StringBuilder *out);
+/* All Kernels as text (codegen/kernel), each after the name of its instruction. */
+void codegen_print_kernels(const KernelTable *kernels, StringBuilder *out);
 
 /* Plans of |module|, proved ones, in the plan language. */
 void codegen_print_plans(Arena *arena, const HloModule *module, const ModulePlans *plans, StringBuilder *out);

@@ -61,7 +61,7 @@ static LLVMValueRef sizes_constant(const TensorConstants *builder, const LeafSiz
 /* --- the constant --- */
 
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
-                     StringView entry_name, int64_t workspace_bytes, int64_t scratch_bytes_per_worker, Arena *scratch) {
+                     StringView entry_name, Arena *scratch) {
   TensorConstants builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
   int64_t parameter_count, result_count;
   TensorLeaf *parameters = parameter_leaves(module, scratch, &parameter_count);
@@ -81,9 +81,9 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
       tensor_int(&builder, 64, result_count),
       tensor_array(&builder, parameters, parameter_count),
       tensor_array(&builder, results, result_count),
-      tensor_int(&builder, 64, workspace_bytes),
+      tensor_int(&builder, 64, assignment->workspace_bytes),
       tensor_int(&builder, 64, DESCRIPTOR_WORKSPACE_ALIGNMENT),
-      tensor_int(&builder, 64, scratch_bytes_per_worker),
+      tensor_int(&builder, 64, assignment->scratch_bytes_per_worker),
       tensor_int(&builder, 64, module->parameter_sizes.count),
       tensor_int(&builder, 64, module->result_sizes.count),
       sizes_constant(&builder, module->parameter_sizes.data, module->parameter_sizes.count),

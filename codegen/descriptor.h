@@ -9,7 +9,7 @@
 
 /* Adds the constant |entry_name|_descriptor to |llvm_module|. */
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
-                     StringView entry_name, int64_t workspace_bytes, int64_t scratch_bytes_per_worker, Arena *scratch);
+                     StringView entry_name, Arena *scratch);
 
 /* The header's text, in |arena|; |targets|: what it says has to be linked besides. */
 StringView descriptor_header(const HloModule *module, const CallTargets *targets, StringView entry_name, Arena *arena);

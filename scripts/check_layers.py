@@ -55,7 +55,7 @@ ROOMS = {
     # Plans of vector processors, without LLVM.
     "codegen/oncore/plan": ONCORE_PLAN,
     "codegen/oncore/tiling": ONCORE_PLAN + ["codegen/oncore/plan", "base/packing"],
-    "codegen/oncore/language": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling", "codegen/lower"],
+    "codegen/oncore/language": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling"],
     # LLVM, from the processor up.
     "codegen/llvm": ["codegen/target", "hlo/machine/description", "base"],
     "codegen/vec": ["codegen/target", "hlo/ir/hlo_opcode.h", "hlo/ir/hlo_opcode.def", "hlo/type", "base"],
@@ -65,7 +65,7 @@ ROOMS = {
     "codegen/blocks": ["codegen/point", "codegen/kernel", "codegen/vec", "codegen/target", "hlo/type", "base"],
     "codegen/emit": ["codegen/blocks", "codegen/point", "codegen/call", "codegen/lower", "codegen/kernel", "codegen/vec",
                      "codegen/target"] + HLO + ABI,
-    "codegen/oncore/emit": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language",
+    "codegen/oncore/emit": ONCORE_PLAN + ["codegen/target", "codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language",
                                           "codegen/lower", "codegen/emit", "codegen/point", "codegen/vec"] + ABI,
     "codegen": ["codegen/oncore/emit", "codegen/oncore/language", "codegen/oncore/tiling", "codegen/emit", "codegen/call",
                 "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,

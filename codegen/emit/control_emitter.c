@@ -1,10 +1,7 @@
 #include "codegen/emit/control_emitter.h"
 
-#include "base/checked_math.h"
 #include "codegen/emit/control_internal.h"
 #include "hlo/analysis/in_place.h"
-
-#define WORKSPACE_ALIGNMENT 64
 
 /* --- Kernels --- */
 
@@ -21,22 +18,33 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
                                   : coder->emit(coder->self, &vec, use, name, control->diag, &found->code);
     LLVMDisposeBuilder(vec.builder);
     RETURN_IF_ERROR(status);
-    control->scratch_bytes = max_i64(control->scratch_bytes, found->code.scratch_bytes);
-    if (found->code.chunk_limit > 1) {
+    if (found->code.chunk_limit > 1)
       found->body = control_parallel_body(control, &found->code, arena_printf(control->arena, "%s.chunk", name));
-      control->scratch_bytes_per_worker = max_i64(control->scratch_bytes_per_worker, found->code.scratch_bytes);
-    }
     pointer_map_set(&control->functions, (const void *)(intptr_t)(use->identity + 1), found);
   }
   *out_kernel = found;
   return STATUS_OK;
 }
 
-LLVMValueRef control_scratch(ControlEmitter *control) {
-  int64_t offset = align_up(control->assignment->workspace_bytes, WORKSPACE_ALIGNMENT);
+static LLVMValueRef workspace_at(const ControlEmitter *control, int64_t offset) {
   LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)offset, true);
   return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), control->workspace,
                                &index, 1, "");
+}
+
+LLVMValueRef control_further_scratch(const ControlEmitter *control) {
+  return workspace_at(control, control->assignment->workspace_bytes);
+}
+
+/* Where the scratch of |instruction|'s Kernels is, of which |code| needs some. */
+static LLVMValueRef scratch_address(const ControlEmitter *control, const HloInstruction *instruction,
+                                    const KernelCode *code) {
+  if (code->scratch_bytes == 0) return LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
+  const BufferScratch *scratch = buffer_assignment_scratch(control->assignment, instruction);
+  if (scratch == NULL || scratch->size < code->scratch_bytes)
+    XLAC_BUG("'%.*s' needs more scratch than was planned", SV_ARG(instruction->name));
+  return workspace_at(control,
+                      control->assignment->allocations[scratch->allocation].workspace_offset + scratch->offset);
 }
 
 /* Addresses of the Kernel's buffers, row buffers excepted; room for three more. */
@@ -73,8 +81,7 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
   const KernelCode *code = &called->code;
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
-  arguments[count] = code->scratch_bytes > 0 ? control_scratch(control)
-                                             : LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
+  arguments[count] = scratch_address(control, instruction, code);
   control_poison_scratch(control, arguments[count++], code->scratch_bytes);
   if (control->coder != NULL) {
     control_call_checked(control, code->function, arguments, count);
@@ -125,17 +132,17 @@ static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruc
 }
 
 Status control_kernels(ControlEmitter *control, const HloInstruction *instruction) {
-  KernelUses uses;
-  RETURN_IF_ERROR(kernel_table_get(control->kernels, instruction, control->diag, &uses));
-  for (int i = 0; i < uses.count; i++) {
-    const Kernel *kernel = uses.uses[i].kernel;
+  const KernelUses *row = kernel_table_find(control->kernels, instruction);
+  if (row == NULL) XLAC_BUG("'%.*s' has no Kernels", SV_ARG(instruction->name));
+  for (int i = 0; i < row->count; i++) {
+    const Kernel *kernel = row->uses[i].kernel;
     control->kernel_count++;
     if (control->coder == NULL && kernel_is_tiny(kernel)) {
-      RETURN_IF_ERROR(tiny_kernel(control, instruction, kernel, uses.count == 1));
+      RETURN_IF_ERROR(tiny_kernel(control, instruction, kernel, row->count == 1));
       continue;
     }
     const ControlKernel *called;
-    RETURN_IF_ERROR(kernel_function(control, &uses.uses[i], &called));
+    RETURN_IF_ERROR(kernel_function(control, &row->uses[i], &called));
     call_kernel(control, instruction, kernel, called);
   }
   return STATUS_OK;
@@ -191,9 +198,8 @@ static bool is_made_in_registers(ControlEmitter *control, const HloValue *value)
   if (control->coder != NULL || value->is_phi || hlo_is_view(maker) ||
       !emit_family_makes_kernels(emit_family(maker->opcode)))
     return false;
-  KernelUses uses;
-  if (kernel_table_get(control->kernels, maker, control->diag, &uses) != STATUS_OK) return false;
-  return uses.count == 1 && kernel_is_unrolled(uses.uses[0].kernel);
+  const KernelUses *row = kernel_table_find(control->kernels, maker);
+  return row != NULL && row->count == 1 && kernel_is_unrolled(row->uses[0].kernel);
 }
 
 /* Scalars, and small arrays that each round makes in registers. */
@@ -371,7 +377,7 @@ static void add_flushing_entry(const VecBuilder *vec, const char *name, LLVMValu
 }
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                    KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder, DiagSink *diag,
+                    const KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder, DiagSink *diag,
                     ControlResult *out_result) {
   Arena *arena = arena_create();
   ControlEmitter control = {
@@ -389,11 +395,6 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   if (flushes) add_flushing_entry(vec, name, control.function);
   *out_result =
       (ControlResult){.kernel_count = control.kernel_count, .distinct_kernel_count = control.distinct_kernel_count};
-  out_result->workspace_bytes = assignment->workspace_bytes;
-  out_result->scratch_bytes_per_worker = control.scratch_bytes_per_worker;
-  if (control.scratch_bytes > 0) {
-    out_result->workspace_bytes = align_up(assignment->workspace_bytes, WORKSPACE_ALIGNMENT) + control.scratch_bytes;
-  }
   arena_destroy(arena);
   return status;
 }

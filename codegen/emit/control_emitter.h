@@ -4,14 +4,12 @@
 #define XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 
 #include "codegen/emit/kernel_emitter.h"
-#include "codegen/lower/kernel_table.h"
+#include "codegen/kernel/kernel_table.h"
 #include "codegen/vec/vec.h"
 #include "hlo/analysis/buffer_assignment.h"
 
 typedef struct ControlResult {
   int64_t kernel_count, distinct_kernel_count;
-  int64_t workspace_bytes;          /* temporaries of the assignment, then the Kernels' scratch: of one worker */
-  int64_t scratch_bytes_per_worker; /* of each further one */
 } ControlResult;
 
 /* Who turns Kernels into code in place of kernel_emit (kernel_emitter.h): for a machine that does not work on memory as
@@ -24,13 +22,13 @@ typedef struct KernelCoder {
                  KernelCode *out_code);
 } KernelCoder;
 
-/* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads.  |kernels| serves
- * further calls for other targets, which also share the constants.  |poison|: memory that holds no live value is
+/* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads.  |kernels| are
+ * those of |module|; calls for several targets share the constants.  |poison|: memory that holds no live value is
  * overwritten with 0xFF at once, so that a wrong live range or place shows in the results.  |coder|: NULL for the host;
  * with one, all Kernels are its work, and so is all arithmetic on rank-0 floats; integers and predicates of rank 0 stay
  * in registers: they are what loops, branches and addresses are made of. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                             KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder,
+                             const KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder,
                              DiagSink *diag, ControlResult *out_result);
 
 #endif

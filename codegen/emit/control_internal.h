@@ -29,11 +29,10 @@ typedef struct ControlEmitter {
   LLVMValueRef *constants;    /* globals by allocation */
   ValueRegisters **registers; /* by HloValue id; NULL when it is only in memory */
   ARRAY(int32_t) known;       /* ids in |registers|, in order of their making */
-  KernelTable *kernels;
+  const KernelTable *kernels;
   const KernelCoder *coder; /* NULL: the host */
   IntMap functions;         /* identity of a Kernel + 1 → ControlKernel */
-  int64_t scratch_bytes, scratch_bytes_per_worker;
-  LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
+  LLVMValueRef context;     /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
   int64_t kernel_count, distinct_kernel_count, call_count;
   int64_t block_instructions; /* visited so far (limit_block) */
@@ -89,8 +88,8 @@ void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, L
 
 /* --- instructions --- */
 
-/* Where the scratch of Kernels begins. */
-LLVMValueRef control_scratch(ControlEmitter *control);
+/* Where the scratch of further threads begins: after the workspace. */
+LLVMValueRef control_further_scratch(const ControlEmitter *control);
 void control_random_state(ControlEmitter *control, const HloInstruction *instruction);
 /* A call out of the module. */
 MUST_USE Status control_call(ControlEmitter *control, const HloInstruction *call);

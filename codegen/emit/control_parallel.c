@@ -11,7 +11,7 @@
 #include "runtime/abi.h"
 
 #define SLOT_BYTES 8
-enum { CHUNK_COUNT_SLOT, FIRST_POINTER_SLOT };
+enum { CHUNK_COUNT_SLOT, FURTHER_SCRATCH_SLOT, FIRST_POINTER_SLOT };
 
 typedef struct ParallelTypes {
   LLVMTypeRef pointer, index, flag;
@@ -98,6 +98,18 @@ static LLVMValueRef chunk_begin(const VecBuilder *vec, LLVMValueRef chunk, LLVMV
   return LLVMBuildUDiv(vec->builder, LLVMBuildMul(vec->builder, chunk, pieces, ""), chunks, "");
 }
 
+/* Thread 0 has the place that was planned, |first|; the others have theirs after the workspace. */
+static LLVMValueRef own_scratch(const VecBuilder *vec, const ParallelTypes *types, LLVMValueRef context,
+                                LLVMValueRef worker, LLVMValueRef first, int64_t bytes) {
+  LLVMValueRef further = load_at(vec, types->pointer, context, FURTHER_SCRATCH_SLOT * SLOT_BYTES);
+  LLVMValueRef number = LLVMBuildSub(vec->builder, worker, LLVMConstInt(types->index, 1, false), "");
+  LLVMValueRef offset =
+      LLVMBuildMul(vec->builder, number, LLVMConstInt(types->index, (unsigned long long)bytes, false), "");
+  LLVMValueRef own = LLVMBuildGEP2(vec->builder, LLVMInt8TypeInContext(vec->context), further, &offset, 1, "");
+  LLVMValueRef is_first = LLVMBuildIsNull(vec->builder, worker, "");
+  return LLVMBuildSelect(vec->builder, is_first, first, own, "");
+}
+
 LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *code, const char *name) {
   VecBuilder vec = *control->vec;
   vec.builder = LLVMCreateBuilderInContext(vec.context);
@@ -109,10 +121,8 @@ LLVMValueRef control_parallel_body(ControlEmitter *control, const KernelCode *co
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
   for (unsigned i = 0; i < pointers; i++)
     arguments[i] = load_at(&vec, types.pointer, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES);
-  LLVMValueRef size = LLVMConstInt(types.index, (unsigned long long)code->scratch_bytes, false);
-  LLVMValueRef own = LLVMBuildMul(vec.builder, worker, size, "");
-  arguments[pointers - 1] =
-      LLVMBuildInBoundsGEP2(vec.builder, LLVMInt8TypeInContext(vec.context), arguments[pointers - 1], &own, 1, "");
+  if (code->scratch_bytes > 0)
+    arguments[pointers - 1] = own_scratch(&vec, &types, context, worker, arguments[pointers - 1], code->scratch_bytes);
   LLVMValueRef chunks = load_at(&vec, types.index, context, CHUNK_COUNT_SLOT * SLOT_BYTES);
   LLVMValueRef pieces = LLVMConstInt(types.index, (unsigned long long)code->piece_count, false);
   LLVMValueRef next = LLVMBuildAdd(vec.builder, chunk, LLVMConstInt(types.index, 1, false), "");
@@ -154,6 +164,9 @@ void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, L
   LLVMValueRef context = context_slots(control, FIRST_POINTER_SLOT + count);
   for (unsigned i = 0; i < count; i++)
     LLVMBuildStore(vec->builder, arguments[i], slot_pointer(vec, context, (FIRST_POINTER_SLOT + i) * SLOT_BYTES));
+  if (code->scratch_bytes > 0)
+    LLVMBuildStore(vec->builder, control_further_scratch(control),
+                   slot_pointer(vec, context, FURTHER_SCRATCH_SLOT * SLOT_BYTES));
   LLVMValueRef most = LLVMConstInt(types.index, (unsigned long long)code->chunk_limit, false);
   LLVMValueRef each = LLVMConstInt(types.index, (unsigned long long)code->chunks_per_worker, false);
   LLVMValueRef start[] = {LLVMGetParam(control->function, 3), kernel->body, context, most, each};

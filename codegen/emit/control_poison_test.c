@@ -20,6 +20,7 @@ typedef struct Fixture {
   SourceFile file;
   HloModule *module;
   BufferAssignment *assignment;
+  CodeDraft draft;
   unsigned char *workspace;
   float input[COUNT], result[COUNT];
 } Fixture;
@@ -43,7 +44,9 @@ static int tear_down(void **state) {
 static void plan(Fixture *fixture, const char *text) {
   bool changed;
   HloPassPipeline *pipeline;
-  HloPipelineOptions options = {.verify = true};
+  fixture->draft = (CodeDraft){.arena = fixture->arena, .target = {.mcpu = SV("native"), .opt_level = 2}};
+  HloScratchModel scratch = code_draft_scratch_model(&fixture->draft);
+  HloPipelineOptions options = {.pass_options = {.scratch = &scratch}, .verify = true};
   fixture->file = (SourceFile){SV("test"), sv_from_cstring(text)};
   ShapeTable *shapes = shape_table_create(fixture->arena);
   assert_int_equal(hlo_parse_module(fixture->arena, shapes, &fixture->file, &fixture->diag, &fixture->module),
@@ -58,8 +61,7 @@ static void plan(Fixture *fixture, const char *text) {
 static void run(Fixture *fixture, bool poison) {
   CompiledObject object;
   CodegenJit *jit;
-  CodegenOptions options = {
-      .target = {.mcpu = SV("native"), .opt_level = 2}, .assignment = fixture->assignment, .poison = poison};
+  CodegenOptions options = {.assignment = fixture->assignment, .draft = &fixture->draft, .poison = poison};
   assert_int_equal(codegen_compile(fixture->arena, fixture->module, &options, &fixture->diag, &object), STATUS_OK);
   assert_int_equal(codegen_jit_load(&object, NULL, &fixture->diag, &jit), STATUS_OK);
   assert_in_range(codegen_jit_descriptor(jit)->workspace_bytes, 1, WORKSPACE);

@@ -4,6 +4,7 @@
 #define XLAC_CODEGEN_LLVM_LLVM_OPTIONS_H
 
 #include "base/diagnostic.h"
+#include "codegen/target/vec_target.h"
 #include "hlo/machine/description/machine_description.h"
 
 typedef enum LlvmOutput { LLVM_OUTPUT_OBJECT, LLVM_OUTPUT_ASSEMBLY, LLVM_OUTPUT_IR, LLVM_OUTPUT_BITCODE } LlvmOutput;
@@ -28,5 +29,10 @@ MUST_USE Status llvm_check_machine(const MachineDescription *machine, DiagSink *
 /* The CPU to compile for where only this machine matters, but the variant |name| ("baseline", "avx2", "avx512") is
  * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */
 StringView llvm_native_variant(StringView name);
+
+/* The kinds of processors that code for |options|, which have been checked, is made for: a VecTarget for each; how many
+ * there are. */
+enum { LLVM_MOST_VARIANTS = 3 };
+int llvm_vec_targets(const LlvmOptions *options, VecTarget out_targets[LLVM_MOST_VARIANTS]);
 
 #endif

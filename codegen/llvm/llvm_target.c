@@ -121,6 +121,7 @@ static void make_variants(const LlvmOptions *options, LlvmTarget *target) {
     const CpuLevel *level = cpu_level_find(options->mcpu);
     target->variants[target->variant_count++] = make_variant(NULL, level->cpu, level->features, options->mattr);
   }
+  for (int i = 0; i < target->variant_count; i++) target->variants[i].vec.flushes_denormals = options->flush_denormals;
 }
 
 StringView llvm_native_variant(StringView name) {
@@ -191,21 +192,36 @@ Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget
     RETURN_IF_ERROR(llvm_check_cpu(options->mcpu, options->mattr, diag));
   target->triple = make_triple(options);
   make_variants(options, target);
-  for (int i = 0; i < target->variant_count; i++) target->variants[i].vec.flushes_denormals = options->flush_denormals;
   target->machine = make_machine(target, options);
   target->data_layout = LLVMCreateTargetDataLayout(target->machine);
   return STATUS_OK;
+}
+
+static void dispose_variants(LlvmTarget *target) {
+  for (int i = 0; i < target->variant_count; i++) {
+    LLVMDisposeMessage(target->variants[i].cpu);
+    LLVMDisposeMessage(target->variants[i].features);
+  }
+  target->variant_count = 0;
 }
 
 void llvm_target_dispose(LlvmTarget *target) {
   if (target->data_layout != NULL) LLVMDisposeTargetData(target->data_layout);
   if (target->machine != NULL) LLVMDisposeTargetMachine(target->machine);
   if (target->triple != NULL) LLVMDisposeMessage(target->triple);
-  for (int i = 0; i < target->variant_count; i++) {
-    LLVMDisposeMessage(target->variants[i].cpu);
-    LLVMDisposeMessage(target->variants[i].features);
-  }
+  dispose_variants(target);
   *target = (LlvmTarget){0};
+}
+
+int llvm_vec_targets(const LlvmOptions *options, VecTarget out_targets[LLVM_MOST_VARIANTS]) {
+  _Static_assert((int)CPU_VARIANT_COUNT <= (int)LLVM_MOST_VARIANTS, "room for all variants");
+  initialize_once();
+  LlvmTarget target = {0};
+  make_variants(options, &target);
+  int count = target.variant_count;
+  for (int i = 0; i < count; i++) out_targets[i] = target.variants[i].vec;
+  dispose_variants(&target);
+  return count;
 }
 
 /* --- marks of a variant --- */

@@ -38,6 +38,8 @@ static void print_totals(StringBuilder *out, const HloModule *module, const Buff
           ? arena_printf(scratch, "%lld", (long long)count_kind(assignment, ALLOCATION_RESULT))
           : arena_printf(scratch, "%lld bytes of them in donated arguments", (long long)assignment->aliased_bytes));
   print_total(out, "workspace", assignment->workspace_bytes, peak_note(assignment, scratch));
+  if (assignment->scratch_bytes_per_worker > 0)
+    print_total(out, "per thread", assignment->scratch_bytes_per_worker, "scratch of each further thread");
   print_total(out, "constants", assignment->constant_bytes, "in the object");
   print_total(
       out, "total",
@@ -78,6 +80,16 @@ static void print_allocation(StringBuilder *out, const HloModule *module, const 
   }
 }
 
+static void print_scratches(StringBuilder *out, const BufferAssignment *assignment) {
+  if (assignment->scratch_count > 0) sb_append_cstring(out, "\nscratch of kernels, in the workspace while they run\n");
+  for (int32_t i = 0; i < assignment->scratch_count; i++) {
+    const BufferScratch *scratch = &assignment->scratches[i];
+    int64_t from = assignment->allocations[scratch->allocation].workspace_offset + scratch->offset;
+    sb_printf(out, "  [%lld, %lld) at %lld: '%.*s'\n", (long long)from, (long long)(from + scratch->size),
+              (long long)scratch->position, SV_ARG(scratch->instruction->name));
+  }
+}
+
 static void print_copies(StringBuilder *out, const BufferAssignment *assignment) {
   if (assignment->copy_count > 0) sb_append_cstring(out, "\ncopies\n");
   for (int32_t i = 0; i < assignment->copy_count; i++) {
@@ -95,6 +107,7 @@ static void buffer_map_text(StringBuilder *out, const HloModule *module, const B
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     print_allocation(out, module, assignment, &assignment->allocations[i], scratch);
   }
+  print_scratches(out, assignment);
   print_copies(out, assignment);
 }
 
@@ -163,8 +176,25 @@ static void json_totals(JsonWriter *json, const HloModule *module, const BufferA
   json_field_int(json, "workspace_bytes", assignment->workspace_bytes);
   json_field_int(json, "workspace_alignment", assignment->workspace_alignment);
   json_field_int(json, "lower_bound_bytes", assignment->lower_bound_bytes);
+  json_field_int(json, "scratch_bytes_per_worker", assignment->scratch_bytes_per_worker);
   json_field_int(json, "peak_position", assignment->peak_position);
   json_field_int(json, "schedule_length", assignment->schedule_length);
+}
+
+static void json_scratches(JsonWriter *json, const BufferAssignment *assignment) {
+  json_key(json, "scratch");
+  json_begin_array(json);
+  for (int32_t i = 0; i < assignment->scratch_count; i++) {
+    const BufferScratch *scratch = &assignment->scratches[i];
+    json_begin_object(json);
+    json_field_string(json, "name", scratch->instruction->name);
+    json_field_int(json, "position", scratch->position);
+    json_field_int(json, "allocation", scratch->allocation);
+    json_field_int(json, "offset", scratch->offset);
+    json_field_int(json, "bytes", scratch->size);
+    json_end_object(json);
+  }
+  json_end_array(json);
 }
 
 static void json_copies(JsonWriter *json, const BufferAssignment *assignment) {
@@ -192,6 +222,7 @@ static void buffer_map_json(StringBuilder *out, const HloModule *module, const B
     json_allocation(&json, module, assignment, &assignment->allocations[i], scratch);
   }
   json_end_array(&json);
+  json_scratches(&json, assignment);
   json_copies(&json, assignment);
   json_key(&json, "schedule");
   json_begin_array(&json);

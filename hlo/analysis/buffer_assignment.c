@@ -23,6 +23,13 @@ const HloValue *buffer_assignment_value(const BufferAssignment *assignment, cons
   return value < 0 ? NULL : &assignment->values[value];
 }
 
+const BufferScratch *buffer_assignment_scratch(const BufferAssignment *assignment, const HloInstruction *instruction) {
+  const BufferAssignmentIndex *index = assignment->index;
+  if (index->scratch_of == NULL || instruction->id >= index->instruction_limit) return NULL;
+  int32_t number = index->scratch_of[instruction->id];
+  return number == 0 ? NULL : &assignment->scratches[number - 1];
+}
+
 BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const HloInstruction *instruction, int node) {
   const HloValue *value = buffer_assignment_value(assignment, instruction, node);
   if (!value) return (BufferSlice){0};

@@ -84,6 +84,30 @@ typedef struct BufferCopyReason {
   const char *reason;
 } BufferCopyReason;
 
+/* Memory that the code of one instruction needs while it runs, beside what it reads and makes (packed panels, rows, an
+ * on-core Buffer). */
+typedef struct HloScratch {
+  int64_t bytes;
+  int64_t bytes_per_worker; /* again for each further thread; 0: one thread does it all */
+} HloScratch;
+
+/* What code generation needs of memory beside the values.  Passes know no Kernels: the compilation answers, once the
+ * module's instructions and their order are final. */
+typedef struct HloScratchModel {
+  void *self;
+  /* |module| will not change any more; what is asked of its instructions is prepared.  Errors are located. */
+  Status (*begin)(void *self, const HloModule *module, DiagSink *diag);
+  HloScratch (*of)(void *self, const HloInstruction *instruction);
+} HloScratchModel;
+
+/* Its place in the workspace, taken at one position of the schedule alone. */
+typedef struct BufferScratch {
+  const HloInstruction *instruction;
+  int64_t position, size;
+  int32_t allocation; /* TEMP of ordinary memory */
+  int64_t offset;     /* in it, a multiple of 64 */
+} BufferScratch;
+
 typedef struct BufferSlice {
   const BufferAllocation *allocation;
   int64_t offset, size;
@@ -94,12 +118,16 @@ typedef struct BufferAssignment {
   HloValue *values;
   HloBuffer *buffers;
   BufferAllocation *allocations;
-  int64_t workspace_bytes; /* all TEMP allocations together */
+  int64_t workspace_bytes; /* all TEMP allocations together: temporaries and scratch of one thread */
   int64_t workspace_alignment;
-  int64_t lower_bound_bytes; /* the largest sum of live temporary bytes over the schedule: no placement needs less */
+  int64_t lower_bound_bytes; /* the largest sum of live temporary and scratch bytes over the schedule: no placement
+                                needs less */
   int64_t argument_bytes, result_bytes, constant_bytes, aliased_bytes;
   int64_t schedule_length;
   const HloInstruction *const *schedule; /* flattened: callees before their caller's instruction */
+  int32_t scratch_count;
+  BufferScratch *scratches;         /* in order of the schedule */
+  int64_t scratch_bytes_per_worker; /* after the workspace, for each further thread: one instruction runs at a time */
   int32_t copy_count;
   const BufferCopyReason *copies; /* in order of the schedule */
   int64_t peak_position;          /* the first place in the schedule where live temporary bytes are at their maximum */
@@ -115,12 +143,16 @@ const Shape *hlo_value_shape(const HloValue *value);
 
 bool hlo_value_is_live_at(const HloValue *value, int64_t position);
 
+/* The scratch of |instruction|, NULL when it needs none. */
+const BufferScratch *buffer_assignment_scratch(const BufferAssignment *assignment, const HloInstruction *instruction);
+
 /* Where a leaf lives; {NULL, 0, 0} when it has no bytes. */
 BufferSlice buffer_assignment_slice(const BufferAssignment *assignment, const HloInstruction *instruction, int node);
 
 /* Proves the plan from the module alone: recomputes liveness, checks that buffers that are live together do not
  * overlap, bounds, alignment, read-only parameters and constants unwritten, must-alias positions (while state, branch
- * results, in-place operands, header aliases) at one address, each result leaf in its own result buffer. */
+ * results, in-place operands, header aliases) at one address, each result leaf in its own result buffer, scratch on
+ * nothing that is alive. */
 MUST_USE Status buffer_assignment_verify(const BufferAssignment *assignment, const HloModule *module, DiagSink *diag);
 
 #endif

@@ -9,6 +9,7 @@ typedef struct BufferAssignmentIndex {
   int32_t position_count;
   const int32_t *first_positions; /* by instruction id: the position of node 0; -1: none */
   const int32_t *values_at;       /* by position: number of the value, -1: none */
+  const int32_t *scratch_of;      /* by instruction id: number of its scratch + 1, 0: none; NULL: none at all */
 } BufferAssignmentIndex;
 
 #endif

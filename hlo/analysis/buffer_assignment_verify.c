@@ -18,6 +18,8 @@ typedef struct Place {
   int64_t start, end;
 } Place;
 
+enum { NO_VALUE = -1, SCRATCH_ALIGNMENT = 64 };
+
 typedef ARRAY(int32_t) ValueList;
 
 /* Memory around a conditional, by allocation. */
@@ -255,6 +257,28 @@ static void write_results(Proof *proof, const HloInstruction *instruction) {
   }
 }
 
+/* Scratch may change at any moment while |instruction| runs: before it reads, and after it has written. */
+static void clobber_scratch(Proof *proof, const HloInstruction *instruction) {
+  const BufferScratch *scratch = buffer_assignment_scratch(proof->assignment, instruction);
+  if (scratch == NULL) return;
+  int64_t end = scratch->offset + scratch->size;
+  byte_shadow_write(&proof->shadows[scratch->allocation], proof->arena, scratch->offset, end, NO_VALUE);
+}
+
+static void check_scratches(Proof *proof) {
+  const BufferAssignment *assignment = proof->assignment;
+  for (int32_t i = 0; i < assignment->scratch_count; i++) {
+    const BufferScratch *scratch = &assignment->scratches[i];
+    const BufferAllocation *allocation = &assignment->allocations[scratch->allocation];
+    bool inside = allocation->kind == ALLOCATION_TEMP && allocation->colour == 0 && scratch->offset >= 0 &&
+                  scratch->offset <= allocation->size && scratch->size <= allocation->size - scratch->offset;
+    if (inside && scratch->offset % SCRATCH_ALIGNMENT == 0) continue;
+    violate(proof, scratch->instruction, inside ? "plan-alignment" : "plan-bounds",
+            arena_printf(proof->arena, "the scratch of '%.*s' %s", SV_ARG(scratch->instruction->name),
+                         inside ? "is not aligned" : "leaves its allocation"));
+  }
+}
+
 static void check_pairs(Proof *proof, const HloInstruction *instruction) {
   InPlacePairs pairs = hlo_in_place_pairs(instruction, proof->scratch);
   for (int i = 0; i < pairs.count; i++) {
@@ -400,8 +424,10 @@ static void execute(Proof *proof, const HloInstruction *instruction) {
   arena_reset(proof->scratch);
   check_pairs(proof, instruction);
   if (hlo_opcode_has(instruction->opcode, OP_GIVEN) || hlo_dataflow_forwards(instruction)) return;
+  clobber_scratch(proof, instruction);
   if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) read_operands(proof, instruction);
   write_results(proof, instruction);
+  clobber_scratch(proof, instruction);
 }
 
 /* Computations by the place in the schedule where they begin or end, as lists linked by id. */
@@ -453,6 +479,7 @@ static Status prove(Proof *proof) {
   if (proof->violations > 0) return STATUS_INVALID;
   for (int32_t i = 0; i < proof->flow->value_count; i++) check_constant(proof, i);
   check_allocations(proof);
+  check_scratches(proof);
   check_entry(proof);
   find_outside_values(proof);
   run(proof);

@@ -3,6 +3,7 @@
 #define XLAC_PASSES_BUFFERS_ASSIGNER_INTERNAL_H
 
 #include "passes/buffers/buffer_analysis.h"
+#include "passes/pipeline/hlo_pass.h"
 
 /* Of temporaries; XLA's for CPUs. */
 enum { TEMP_ALIGNMENT = 64 };
@@ -29,7 +30,11 @@ void assigner_share_operands(Assigner *assigner);
 /* Values, buffers, allocations and their sizes; temporaries without offsets yet. */
 MUST_USE Status assigner_make_buffers(Assigner *assigner);
 
-/* Temporaries into results and donated arguments while those hold nothing, then the rest into the workspace. */
+/* What code needs beside the values (NULL: nothing is known of it), without offsets yet. */
+MUST_USE Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model);
+
+/* Temporaries into results and donated arguments while those hold nothing, then the rest, with scratch, into the
+ * workspace. */
 MUST_USE Status assigner_place_temporaries(Assigner *assigner);
 
 /* A sentence for every buffer and every copy. */

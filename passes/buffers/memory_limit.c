@@ -46,10 +46,11 @@ Status check_memory_limit(const HloModule *module, const BufferAssignment *assig
   if (fits) return STATUS_OK;
   Status status = diag_error(
       diag, STATUS_EXHAUSTED, module->loc, "memory-limit",
-      "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, temporaries "
+      "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, %s "
       "%lld), more than the limit of %lld",
       (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
-      (long long)assignment->aliased_bytes, (long long)assignment->workspace_bytes, (long long)limit);
+      (long long)assignment->aliased_bytes, assignment->scratch_count > 0 ? "temporaries and scratch" : "temporaries",
+      (long long)assignment->workspace_bytes, (long long)limit);
   note_largest(module, assignment, diag);
   return status;
 }

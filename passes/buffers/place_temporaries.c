@@ -5,6 +5,8 @@
 #include "base/packing/packing.h"
 #include "passes/buffers/assigner_internal.h"
 
+enum { QUARTERS = 4 }; /* of a schedule position, in lifetimes */
+
 static bool is_temporary(const Assigner *assigner, const HloBuffer *buffer) {
   const HloAliasSet *set = &assigner->analysis.alias->sets[assigner->set_of_buffer[buffer->id]];
   const HloValue *first = &assigner->assignment->values[buffer->values[0]];
@@ -145,7 +147,12 @@ typedef struct PlacedTemps {
   int64_t height, lower_bound;
 } PlacedTemps;
 
-/* Packs the temporaries of one allocation. */
+/* While its instruction runs, from before it reads to after it has written. */
+static Lifetime scratch_lifetime(const BufferScratch *scratch) {
+  return (Lifetime){QUARTERS * scratch->position, QUARTERS * scratch->position + 1};
+}
+
+/* Packs the temporaries and the scratch of one allocation. */
 static Status pack_allocation(Assigner *assigner, int32_t number, PlacedTemps *out_placed) {
   BufferAssignment *assignment = assigner->assignment;
   ARRAY(PackingBuffer) list = {0};
@@ -173,9 +180,28 @@ static Status pack_allocation(Assigner *assigner, int32_t number, PlacedTemps *o
       array_push(&owners, assigner->scratch, i);
     }
   }
+  int64_t buffer_items = list.count;
+  for (int32_t i = 0; i < assignment->scratch_count; i++) {
+    const BufferScratch *scratch = &assignment->scratches[i];
+    if (scratch->allocation != number) continue;
+    Lifetime lifetime = scratch_lifetime(scratch);
+    PackingBuffer packed = {.id = assignment->buffer_count + i,
+                            .lower = lifetime.lower,
+                            .upper = lifetime.upper,
+                            .size = scratch->size,
+                            .alignment = TEMP_ALIGNMENT,
+                            .group = -1};
+    array_push(&list, assigner->scratch, packed);
+    array_push(&owners, assigner->scratch, i);
+  }
   PackingPlan plan;
   RETURN_IF_ERROR(packing_best_fit(assigner->scratch, list.data, list.count, assigner->diag, &plan));
-  for (int64_t i = 0; i < list.count; i++) assignment->buffers[owners.data[i]].offset = plan.offsets[i];
+  for (int64_t i = 0; i < list.count; i++) {
+    if (i < buffer_items)
+      assignment->buffers[owners.data[i]].offset = plan.offsets[i];
+    else
+      assignment->scratches[owners.data[i]].offset = plan.offsets[i];
+  }
   *out_placed = (PlacedTemps){plan.height, plan.lower_bound};
   return STATUS_OK;
 }
@@ -199,6 +225,9 @@ static Status pack_workspace(Assigner *assigner) {
     assignment->workspace_bytes = allocation->workspace_offset + placed.height;
     assignment->lower_bound_bytes += placed.lower_bound;
   }
+  /* What further threads take begins there. */
+  if (assignment->scratch_bytes_per_worker > 0)
+    assignment->workspace_bytes = align_up(assignment->workspace_bytes, TEMP_ALIGNMENT);
   return STATUS_OK;
 }
 
@@ -226,6 +255,11 @@ static void find_peak(Assigner *assigner) {
       array_push(&events, assigner->scratch, ((Event){lifetime.upper, -buffer->size}));
     }
   }
+  for (int32_t i = 0; i < assignment->scratch_count; i++) {
+    Lifetime lifetime = scratch_lifetime(&assignment->scratches[i]);
+    array_push(&events, assigner->scratch, ((Event){lifetime.lower, assignment->scratches[i].size}));
+    array_push(&events, assigner->scratch, ((Event){lifetime.upper, -assignment->scratches[i].size}));
+  }
   if (events.count > 0) qsort(events.data, (size_t)events.count, sizeof(Event), compare_event);
   int64_t live = 0, peak = 0, time = 0;
   for (int64_t i = 0; i < events.count; i++) {
@@ -243,15 +277,18 @@ typedef struct Placement {
   int64_t workspace_bytes, lower_bound_bytes;
   HloBuffer *buffers;
   BufferAllocation *allocations;
+  BufferScratch *scratches;
   bool *is_hosted;
 } Placement;
 
 static Placement placement_of(const Assigner *assigner) {
   const BufferAssignment *assignment = assigner->assignment;
   return (Placement){
-      assignment->workspace_bytes, assignment->lower_bound_bytes,
+      assignment->workspace_bytes,
+      assignment->lower_bound_bytes,
       ARENA_COPY_ARRAY(assigner->scratch, HloBuffer, assignment->buffers, assignment->buffer_count),
       ARENA_COPY_ARRAY(assigner->scratch, BufferAllocation, assignment->allocations, assignment->allocation_count),
+      ARENA_COPY_ARRAY(assigner->scratch, BufferScratch, assignment->scratches, assignment->scratch_count),
       ARENA_COPY_ARRAY(assigner->scratch, bool, assigner->is_hosted, assignment->buffer_count)};
 }
 
@@ -262,6 +299,8 @@ static void restore_placement(Assigner *assigner, const Placement *placement) {
   memcpy(assignment->buffers, placement->buffers, (size_t)assignment->buffer_count * sizeof(HloBuffer));
   memcpy(assignment->allocations, placement->allocations,
          (size_t)assignment->allocation_count * sizeof(BufferAllocation));
+  if (assignment->scratch_count > 0)
+    memcpy(assignment->scratches, placement->scratches, (size_t)assignment->scratch_count * sizeof(BufferScratch));
   memcpy(assigner->is_hosted, placement->is_hosted, (size_t)assignment->buffer_count * sizeof(bool));
 }
 

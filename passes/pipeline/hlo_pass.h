@@ -31,6 +31,7 @@ typedef struct HloPassOptions {
   bool runs_lines;       /* ... and of whole lines with what they read and make, and transforms of them */
   int64_t sort_bytes;    /* what a line to sort and the result may take (a Buffer's); 0: any number */
   HloCallbacks callbacks;
+  const HloScratchModel *scratch;       /* NULL: no code will be made, scratch is not counted */
   const HloDecisionObserver *decisions; /* may be NULL */
 } HloPassOptions;
 

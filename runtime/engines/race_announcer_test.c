@@ -16,29 +16,24 @@
 
 enum { RACE_STATUS = 66 }; /* of a program in which ThreadSanitizer found something */
 
-static HloModule *make_scheduled(Fixture *fixture, const char *text, BufferAssignment **out_assignment) {
-  HloModule *module = make_module(fixture, text);
+/* Schedules |module| and plans its memory. */
+static BufferAssignment *plan_memory(Fixture *fixture, HloModule *module, CodeDraft *draft) {
   HloPassPipeline *pipeline;
-  HloPipelineOptions options = {.verify = true};
+  HloScratchModel scratch = code_draft_scratch_model(draft);
+  HloPipelineOptions options = {.pass_options = {.scratch = &scratch}, .verify = true};
   bool changed;
   StringView passes = SV("copy-insertion,scheduler,buffer-assignment");
   assert_int_equal(hlo_pipeline_from_names(fixture->arena, passes, &fixture->diag, &pipeline), STATUS_OK);
   assert_int_equal(hlo_pass_pipeline_run(pipeline, module, &options, &fixture->diag, &changed), STATUS_OK);
-  *out_assignment = hlo_pass_pipeline_assignment(pipeline);
-  return module;
+  return hlo_pass_pipeline_assignment(pipeline);
 }
 
 /* Compiles |module| with |plan| as it is, proved or not. */
-static CodegenJit *compile(Fixture *fixture, const HloModule *module, const BufferAssignment *assignment,
-                           const MachineDescription *machine, const Plan *plan) {
+static CodegenJit *compile(Fixture *fixture, HloModule *module, const MachineDescription *machine, const Plan *plan) {
   WrittenPlan written = {.plan = plan, .kernel_text = kernel_text(fixture->arena, plan->kernel)};
-  WrittenPlans one = {1, &written};
-  TilerOptions tiler = {0};
-  ModulePlans plans;
-  assert_int_equal(
-      module_plans_make(fixture->arena, module, machine, &tiler, &one, PLANS_ALONE, &fixture->diag, &plans), STATUS_OK);
-  CodegenOptions options = {
-      .target = {.mcpu = SV("native"), .machine = machine}, .assignment = assignment, .plans = &plans};
+  CodeDraft draft = {
+      .arena = fixture->arena, .target = {.mcpu = SV("native"), .machine = machine}, .written = {1, &written}};
+  CodegenOptions options = {.assignment = plan_memory(fixture, module, &draft), .draft = &draft};
   CompiledObject object;
   CodegenJit *jit;
   assert_int_equal(codegen_compile(fixture->arena, module, &options, &fixture->diag, &object), STATUS_OK);
@@ -61,9 +56,8 @@ static Status run_on_threads(Fixture *fixture, const CodegenJit *jit) {
 }
 
 /* The exit status of a process of its own that executes |plan|; what it says is kept from the terminal. */
-static int status_of_run(Fixture *fixture, const HloModule *module, const BufferAssignment *assignment,
-                         const MachineDescription *machine, const Plan *plan) {
-  CodegenJit *jit = compile(fixture, module, assignment, machine, plan);
+static int status_of_run(Fixture *fixture, HloModule *module, const MachineDescription *machine, const Plan *plan) {
+  CodegenJit *jit = compile(fixture, module, machine, plan);
   fflush(NULL);
   pid_t child = fork();
   assert_true(child >= 0);
@@ -84,34 +78,32 @@ static const char *const modules[] = {
     EXP("5000"), ROW_SUM("70", "900"), MATMUL("65", "130", "70"), TRANSPOSE("90", "110"), SOFTMAX("33", "70"), SCATTER};
 enum { MODULES = sizeof modules / sizeof *modules };
 
-static ModulePlans plans_of(Fixture *fixture, const HloModule *module, const MachineDescription *machine) {
-  ModulePlans plans;
-  TilerOptions options = {0};
-  assert_int_equal(
-      module_plans_make(fixture->arena, module, machine, &options, NULL, PLANS_PROVED, &fixture->diag, &plans),
-      STATUS_OK);
-  return plans;
+static const ModulePlans *plans_of(Fixture *fixture, HloModule *module, const MachineDescription *machine) {
+  CodeDraft *draft = ARENA_NEW(fixture->arena, CodeDraft);
+  *draft = (CodeDraft){
+      .arena = fixture->arena, .target = {.mcpu = SV("native"), .machine = machine}, .plans_detail = PLANS_PROVED};
+  plan_memory(fixture, module, draft);
+  return draft->plans;
 }
 
 static void detector_finds_nothing_in_plans(void **state) {
   Fixture *fixture = *state;
   const MachineDescription *machine = make_machine(fixture, "vp-tiny");
   for (int m = 0; m < MODULES; m++) {
-    BufferAssignment *assignment;
-    const HloModule *module = make_scheduled(fixture, modules[m], &assignment);
-    ModulePlans plans = plans_of(fixture, module, machine);
-    assert_int_equal(status_of_run(fixture, module, assignment, machine, plans.plans[0].plan), 0);
+    HloModule *module = make_module(fixture, modules[m]);
+    const ModulePlans *plans = plans_of(fixture, module, machine);
+    assert_int_equal(status_of_run(fixture, module, machine, plans->plans[0].plan), 0);
   }
 }
 
 /* Returns how many there were. */
-static int expect_races_without_edges(Fixture *fixture, const HloModule *module, const BufferAssignment *assignment,
-                                      const MachineDescription *machine, const Plan *plan) {
+static int expect_races_without_edges(Fixture *fixture, HloModule *module, const MachineDescription *machine,
+                                      const Plan *plan) {
   int removed = 0;
   for (int32_t c = 0; c < plan->command_count; c++) {
     for (int32_t e = 0; e < plan->commands[c].edge_count; e++, removed++) {
       Plan broken = without_edge(fixture, plan, c, e);
-      assert_int_equal(status_of_run(fixture, module, assignment, machine, &broken), RACE_STATUS);
+      assert_int_equal(status_of_run(fixture, module, machine, &broken), RACE_STATUS);
     }
   }
   return removed;
@@ -122,11 +114,10 @@ static void detector_finds_each_edge_left_out(void **state) {
   const MachineDescription *machine = make_machine(fixture, "vp-tiny");
   int removed = 0;
   for (int m = 0; m < MODULES; m++) {
-    BufferAssignment *assignment;
-    const HloModule *module = make_scheduled(fixture, modules[m], &assignment);
-    ModulePlans plans = plans_of(fixture, module, machine);
-    for (int32_t p = 0; p < plans.count; p++)
-      removed += expect_races_without_edges(fixture, module, assignment, machine, plans.plans[p].plan);
+    HloModule *module = make_module(fixture, modules[m]);
+    const ModulePlans *plans = plans_of(fixture, module, machine);
+    for (int32_t p = 0; p < plans->count; p++)
+      removed += expect_races_without_edges(fixture, module, machine, plans->plans[p].plan);
   }
   assert_true(removed > 20);
 }

@@ -17,12 +17,6 @@ typedef struct PlanMaker {
   ARRAY(int32_t) plan_of_identity; /* by identity of the Kernel, -1: none yet */
 } PlanMaker;
 
-static StringView name_of(PlanMaker *maker, const KernelVisit *visit) {
-  StringView name = visit->instruction->name;
-  if (visit->place == 0) return name;
-  return sv_from_cstring(arena_printf(maker->arena, "%.*s.%d", SV_ARG(name), visit->place));
-}
-
 static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name, DiagSink *diag) {
   ModulePlan made = {0};
   RETURN_IF_ERROR(
@@ -39,32 +33,37 @@ static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name,
   return STATUS_OK;
 }
 
-static Status visit_kernel(void *self, const KernelVisit *visit, DiagSink *diag) {
-  PlanMaker *maker = self;
-  while (maker->plan_of_identity.count <= visit->use.identity) array_push(&maker->plan_of_identity, maker->arena, -1);
-  int32_t *number = &maker->plan_of_identity.data[visit->use.identity];
-  StringView name = name_of(maker, visit);
+static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name, DiagSink *diag) {
+  while (maker->plan_of_identity.count <= use->identity) array_push(&maker->plan_of_identity, maker->arena, -1);
+  int32_t *number = &maker->plan_of_identity.data[use->identity];
   if (*number < 0) {
-    RETURN_IF_ERROR(make_plan(maker, visit->use.kernel, name, diag));
+    RETURN_IF_ERROR(make_plan(maker, use->kernel, name, diag));
     *number = (int32_t)maker->plans.count - 1;
   }
   array_push(&maker->uses.data[*number], maker->arena, name);
   return STATUS_OK;
 }
 
-Status module_plans_make(Arena *arena, const HloModule *module, const MachineDescription *machine,
-                         const TilerOptions *options, const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
-                         ModulePlans *out_plans) {
+static Status add_kernels(PlanMaker *maker, const KernelTable *kernels, DiagSink *diag) {
+  for (int64_t r = 0; r < kernels->rows.count; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    for (int32_t i = 0; i < row->count; i++)
+      RETURN_IF_ERROR(add_kernel(maker, &row->uses[i], kernel_use_name(maker->arena, row, i), diag));
+  }
+  return STATUS_OK;
+}
+
+Status module_plans_make(Arena *arena, const HloModule *module, const KernelTable *kernels,
+                         const MachineDescription *machine, const TilerOptions *options, const WrittenPlans *written,
+                         PlansDetail detail, DiagSink *diag, ModulePlans *out_plans) {
   PlanMaker maker = {.arena = arena, .machine = machine, .options = options, .written = written, .detail = detail};
-  KernelTable *kernels = kernel_table_create(arena);
-  RETURN_IF_ERROR(kernel_table_visit(kernels, module, true, diag, visit_kernel, &maker));
+  RETURN_IF_ERROR(add_kernels(&maker, kernels, diag));
   for (int64_t i = 0; i < maker.plans.count; i++) {
     maker.plans.data[i].use_count = maker.uses.data[i].count;
     maker.plans.data[i].uses = maker.uses.data[i].data;
   }
   *out_plans = (ModulePlans){.machine = machine,
                              .detail = detail,
-                             .kernels = kernels,
                              .count = (int32_t)maker.plans.count,
                              .plans = maker.plans.data,
                              .identity_count = (int32_t)maker.plan_of_identity.count,
@@ -73,9 +72,29 @@ Status module_plans_make(Arena *arena, const HloModule *module, const MachineDes
   return STATUS_OK;
 }
 
+Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,
+                            DiagSink *diag) {
+  PlanSpace *spaces = ARENA_NEW_ARRAY(arena, PlanSpace, plans->count);
+  for (int32_t p = 0; p < plans->count; p++)
+    RETURN_IF_ERROR(
+        plan_space_make(arena, plans->plans[p].plan, plans->machine, targets, target_count, diag, &spaces[p]));
+  plans->spaces = spaces;
+  return STATUS_OK;
+}
+
+/* -1: none. */
+static int32_t number_of(const ModulePlans *plans, const KernelUse *use) {
+  return use->identity < plans->identity_count ? plans->plan_of_identity[use->identity] : -1;
+}
+
 const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use) {
-  bool is_known = use->identity < plans->identity_count && plans->plan_of_identity[use->identity] >= 0;
-  return is_known ? plans->plans[plans->plan_of_identity[use->identity]].plan : NULL;
+  int32_t number = number_of(plans, use);
+  return number >= 0 ? plans->plans[number].plan : NULL;
+}
+
+const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use) {
+  int32_t number = number_of(plans, use);
+  return number >= 0 ? &plans->spaces[number] : NULL;
 }
 
 /* --- the map --- */

@@ -3,8 +3,9 @@
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_PLANS_H
 
 #include "base/json_writer.h"
-#include "codegen/lower/kernel_table.h"
+#include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/emit/module_bound.h"
+#include "codegen/oncore/emit/plan_space.h"
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
@@ -29,23 +30,30 @@ typedef struct ModulePlan {
 typedef struct ModulePlans {
   const MachineDescription *machine;
   PlansDetail detail;
-  KernelTable *kernels; /* those the plans are for */
   int32_t count;
   const ModulePlan *plans; /* in order of their first use */
   int32_t identity_count;
   const int32_t *plan_of_identity; /* by KernelUse.identity: a number of |plans| */
   ModuleBound bound;               /* of the module, whatever the plans */
+  const PlanSpace *spaces;         /* by plan, of module_plans_lay_out; NULL before */
 } ModulePlans;
 
-/* Plans of the scheduled |module|'s Kernels, equal ones once, by plan_for_kernel, |written| first (NULL: none); in
- * |arena|.  With proofs, STATUS_INVALID when one has a fault (a bug of the tiler: reported as plan_verdict_report
- * does); other errors as those of kernel_build, tiler_plan and plan_check. */
-MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const MachineDescription *machine,
-                                  const TilerOptions *options, const WrittenPlans *written, PlansDetail detail,
-                                  DiagSink *diag, ModulePlans *out_plans);
+/* Plans of |kernels|, those of the scheduled |module|, equal ones once, by plan_for_kernel, |written| first (NULL:
+ * none); in |arena|.  With proofs, STATUS_INVALID when one has a fault (a bug of the tiler: reported as
+ * plan_verdict_report does); other errors as those of tiler_plan and plan_check. */
+MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const KernelTable *kernels,
+                                  const MachineDescription *machine, const TilerOptions *options,
+                                  const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
+                                  ModulePlans *out_plans);
 
-/* The plan of a Kernel of |plans->kernels|; NULL: the scalar unit should have done its work. */
+/* Finds the memory that code of each plan works in (plan_space_make), which has to be known before there is code. */
+MUST_USE Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,
+                                     DiagSink *diag);
+
+/* The plan of one of the Kernels they were made for; NULL: the scalar unit should have done its work. */
 const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use);
+/* The memory of that plan's code; NULL without a plan. */
+const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use);
 
 /* The Buffer map of all of them (oncore_map.h), proved ones, with totals first. */
 void module_plans_map_text(StringBuilder *out, const ModulePlans *plans);

@@ -10,8 +10,9 @@
 static Status make(Fixture *fixture, const char *text, const MachineDescription *machine, PlansDetail detail,
                    ModulePlans *out_plans) {
   TilerOptions options = {0};
-  return module_plans_make(fixture->arena, make_module(fixture, text), machine, &options, NULL, detail, &fixture->diag,
-                           out_plans);
+  const HloModule *module = make_module(fixture, text);
+  return module_plans_make(fixture->arena, module, make_kernels(fixture, module), machine, &options, NULL, detail,
+                           &fixture->diag, out_plans);
 }
 
 /* One plan for both exponentials, another for the negation. */

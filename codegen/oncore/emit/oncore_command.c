@@ -149,7 +149,7 @@ static void emit_call(void *data, const PlanPoint *point, int32_t command, int32
   PlanEmitter *emitter = data;
   const TileKernel *tile = &emitter->commands[command].variants.variants[variant].tile;
   if (tile->parameter_buffer >= 0) pointers[tile->parameter_buffer] = parameters;
-  int64_t part = emitter->plan->commands[command].queue * emitter->scratch_bytes_per_queue;
+  int64_t part = emitter->plan->commands[command].queue * emitter->space->scratch_bytes_per_queue;
   LLVMValueRef scratch = oncore_byte_pointer(emitter, point->context[CONTEXT_SCRATCH], oncore_word(emitter, part));
   oncore_call_tile(emitter, tile->kernel, emitter->commands[command].tiles[variant], pointers, scratch);
 }

@@ -9,8 +9,6 @@
 #include "codegen/point/kernel_point.h"
 #include "runtime/abi.h"
 
-#define PART_ALIGNMENT 64
-
 /* --- small pieces --- */
 
 LLVMValueRef oncore_word(const PlanEmitter *emitter, int64_t value) {
@@ -103,43 +101,19 @@ static void find_loops(PlanEmitter *emitter, const PlanCommand *command, Command
 }
 
 static Status make_command(PlanEmitter *emitter, int32_t number, DiagSink *diag) {
-  const PlanCommand *command = &emitter->plan->commands[number];
   CommandCode *code = &emitter->commands[number];
-  if (command->verb == PLAN_BARRIER) {
-    return diag_error(diag, STATUS_UNSUPPORTED, command->loc, "unsupported-barrier",
-                      "barriers inside a plan have no code yet");
-  }
-  RETURN_IF_ERROR(
-      command_variants_build(emitter->arena, emitter->plan, command, emitter->emitter->machine, diag, &code->variants));
+  code->variants = emitter->space->variants[number];
   code->tiles = ARENA_NEW_ARRAY(emitter->arena, const TileCode *, code->variants.count);
   for (int32_t v = 0; v < code->variants.count; v++) {
     RETURN_IF_ERROR(tile_code(emitter, code->variants.variants[v].tile.kernel, diag, &code->tiles[v]));
-    emitter->scratch_bytes_per_queue = max_i64(emitter->scratch_bytes_per_queue, code->tiles[v]->code.scratch_bytes);
+    if (code->tiles[v]->code.scratch_bytes > emitter->space->scratch_bytes_per_queue)
+      XLAC_BUG("a tile Kernel needs more scratch than was planned");
   }
-  find_loops(emitter, command, code);
+  find_loops(emitter, &emitter->plan->commands[number], code);
   return STATUS_OK;
 }
 
 /* --- the plan's own function --- */
-
-/* Parts of the workspace: the Buffer, temporaries, scratch of each queue. */
-typedef struct PlanSpace {
-  int64_t *temporaries;
-  int64_t scratch, bytes;
-} PlanSpace;
-
-static PlanSpace lay_out(const PlanEmitter *emitter) {
-  const Plan *plan = emitter->plan;
-  PlanSpace space = {.temporaries = ARENA_NEW_ARRAY(emitter->arena, int64_t, plan->temporary_count)};
-  space.bytes = align_up(plan->buffer_bytes, PART_ALIGNMENT);
-  for (int64_t t = 0; t < plan->temporary_count; t++) {
-    space.temporaries[t] = space.bytes;
-    space.bytes += align_up(plan->temporary_bytes[t], PART_ALIGNMENT);
-  }
-  space.scratch = space.bytes;
-  space.bytes += emitter->scratch_bytes_per_queue * emitter->emitter->machine->queue_count;
-  return space;
-}
 
 /* Pointers of the Kernel's buffers are the first parameters. */
 static LLVMValueRef *buffer_pointers(const PlanEmitter *emitter, LLVMValueRef function, unsigned *out_count) {
@@ -163,7 +137,8 @@ static void store_scalars(const PlanEmitter *emitter, LLVMValueRef function, LLV
 }
 
 static LLVMValueRef make_context(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef workspace,
-                                 const PlanSpace *space, LLVMValueRef *buffers) {
+                                 LLVMValueRef *buffers) {
+  const PlanSpace *space = emitter->space;
   const Plan *plan = emitter->plan;
   int32_t object_count = plan_object_count(plan), buffer_count = plan->kernel->buffer_count;
   LLVMValueRef context = plan_emit_room(emitter, CONTEXT_FIELD_COUNT), objects = plan_emit_room(emitter, object_count);
@@ -225,8 +200,7 @@ static void launch(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueR
   LLVMBuildRet(builder, LLVMConstInt(status, 0, false));
 }
 
-static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMValueRef run_function,
-                               int64_t *out_scratch_bytes) {
+static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMValueRef run_function) {
   const Kernel *kernel = emitter->plan->kernel;
   LLVMTypeRef *types = ARENA_NEW_ARRAY(emitter->arena, LLVMTypeRef, kernel->buffer_count + 2);
   unsigned count = 0;
@@ -238,18 +212,17 @@ static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMVa
   LLVMTypeRef status = LLVMInt32TypeInContext(emitter->vec.context);
   LLVMValueRef function = oncore_add_function(emitter, emitter->name, status, types, count);
   LLVMValueRef *buffers = buffer_pointers(emitter, function, &count);
-  PlanSpace space = lay_out(emitter);
-  LLVMValueRef context = make_context(emitter, function, LLVMGetParam(function, count), &space, buffers);
+  LLVMValueRef context = make_context(emitter, function, LLVMGetParam(function, count), buffers);
   launch(emitter, function, LLVMGetParam(function, count + 1), context, record, run_function);
-  *out_scratch_bytes = space.bytes;
   return function;
 }
 
 /* --- all of it --- */
 
-Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const char *name, DiagSink *diag,
-                        LLVMValueRef *out_function, int64_t *out_scratch_bytes) {
-  PlanEmitter emitter = {.emitter = owner, .arena = owner->arena, .vec = *vec, .plan = plan, .name = name};
+Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const PlanSpace *space,
+                        const char *name, DiagSink *diag, LLVMValueRef *out_function) {
+  PlanEmitter emitter = {
+      .emitter = owner, .arena = owner->arena, .vec = *vec, .plan = plan, .space = space, .name = name};
   emitter.pointer = LLVMPointerTypeInContext(vec->context, 0);
   emitter.word = LLVMInt64TypeInContext(vec->context);
   emitter.none = LLVMVoidTypeInContext(vec->context);
@@ -260,7 +233,7 @@ Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan 
   functions.queues = ARENA_NEW_ARRAY(owner->arena, LLVMValueRef, owner->machine->queue_count);
   for (int32_t q = 0; q < owner->machine->queue_count; q++) functions.queues[q] = plan_emit_queue(&emitter, q);
   LLVMValueRef record = plan_emit_record(&emitter, &functions);
-  *out_function = emit_entry(&emitter, record, functions.run, out_scratch_bytes);
+  *out_function = emit_entry(&emitter, record, functions.run);
   LLVMClearInsertionPosition(vec->builder);
   return STATUS_OK;
 }
@@ -274,8 +247,9 @@ static Status emit_kernel(void *self, const VecBuilder *vec, const KernelUse *us
     return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-oncore",
                       "'%.*s' has no rule in the scalar unit of a vector processor yet", SV_ARG(source->name));
   }
-  *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1};
-  return oncore_emit_plan(emitter, vec, plan, name, diag, &out_code->function, &out_code->scratch_bytes);
+  const PlanSpace *space = module_plans_space(emitter->plans, use);
+  *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1, .scratch_bytes = space->bytes};
+  return oncore_emit_plan(emitter, vec, plan, space, name, diag, &out_code->function);
 }
 
 OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {

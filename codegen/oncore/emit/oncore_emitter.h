@@ -28,10 +28,9 @@ void oncore_emitter_begin_variant(OncoreEmitter *emitter);
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter);
 
 /* The functions of |plan|, whose Kernel is known, under |name|; the first takes one pointer per buffer of the Kernel,
- * those of role SCRATCH excepted, a pointer to |*out_scratch_bytes| bytes (64-byte aligned), which hold the Buffer,
- * temporaries and scratch, and the run's options; it returns i32, 0 when all went well.  STATUS_UNSUPPORTED for what
- * has no code. */
-MUST_USE Status oncore_emit_plan(OncoreEmitter *emitter, const VecBuilder *vec, const Plan *plan, const char *name,
-                                 DiagSink *diag, LLVMValueRef *out_function, int64_t *out_scratch_bytes);
+ * those of role SCRATCH excepted, a pointer to the |space| of the plan (64-byte aligned), and the run's options; it
+ * returns i32, 0 when all went well.  STATUS_UNSUPPORTED for what has no code. */
+MUST_USE Status oncore_emit_plan(OncoreEmitter *emitter, const VecBuilder *vec, const Plan *plan,
+                                 const PlanSpace *space, const char *name, DiagSink *diag, LLVMValueRef *out_function);
 
 #endif

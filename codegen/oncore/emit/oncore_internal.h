@@ -33,9 +33,9 @@ typedef struct PlanEmitter {
   Arena *arena;
   VecBuilder vec;
   const Plan *plan;
+  const PlanSpace *space;
   const char *name;
   CommandCode *commands;
-  int64_t scratch_bytes_per_queue;
   LLVMTypeRef pointer, word, none; /* ptr, i64, void */
 } PlanEmitter;
 

@@ -173,7 +173,7 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
                            make_text(emitter, plan->name),
                            oncore_word(emitter, plan->buffer_bytes),
                            oncore_word(emitter, plan->alignment),
-                           oncore_word(emitter, emitter->scratch_bytes_per_queue),
+                           oncore_word(emitter, emitter->space->scratch_bytes_per_queue),
                            oncore_word(emitter, queue_count),
                            make_queue_names(emitter),
                            oncore_word(emitter, plan_object_count(plan)),

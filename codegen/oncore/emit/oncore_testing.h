@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codegen/lower/kernel_builder.h"
+#include "codegen/lower/module_kernels.h"
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/tiling/tiler.h"
 #include "hlo/machine/description/machine_testing.h"
@@ -110,6 +111,13 @@ static inline const Kernel *make_kernel(Fixture *fixture, const char *text) {
   assert_int_equal(kernel_build(fixture->arena, module->entry->root, &fixture->diag, &list), STATUS_OK);
   assert_int_equal(list.count, 1);
   return list.kernels[0];
+}
+
+/* All of |module|'s, as a vector processor has them. */
+static inline const KernelTable *make_kernels(Fixture *fixture, const HloModule *module) {
+  KernelTable *kernels;
+  assert_int_equal(module_kernels_build(fixture->arena, module, false, &fixture->diag, &kernels), STATUS_OK);
+  return kernels;
 }
 
 static inline MachineDescription *make_machine(Fixture *fixture, const char *name) {

@@ -9,6 +9,7 @@
 
 #include "base/file_io.h"
 #include "base/fixture_testing.h"
+#include "codegen/lower/module_kernels.h"
 #include "codegen/oncore/emit/module_plans.h"
 #include "codegen/oncore/language/plan_mutator_testing.h"
 #include "codegen/oncore/language/written_plans.h"
@@ -27,6 +28,7 @@ static uint64_t first_seed = 1;
 typedef struct Subject {
   const char *module_path;
   const HloModule *module;
+  const KernelTable *kernels;
   const MachineDescription *machine;
   TilerOptions options;
   StringView text;                /* one plan, as printed */
@@ -283,8 +285,8 @@ static void ask_checker(Arena *arena, const Subject *subject, StringView text, C
   WrittenPlans plans;
   *out_verdict = (CheckerVerdict){.file = {SV("mutant.vplan"), text}};
   diag_sink_init(&out_verdict->diag, arena);
-  Status status = written_plans_load(arena, subject->module, subject->machine, &out_verdict->file, &subject->options,
-                                     &out_verdict->diag, &plans);
+  Status status = written_plans_load(arena, subject->module, subject->kernels, subject->machine, &out_verdict->file,
+                                     &subject->options, &out_verdict->diag, &plans);
   out_verdict->is_refused = status != STATUS_OK;
   assert_int_equal(out_verdict->is_refused, out_verdict->diag.error_count > 0);
   for (const Diagnostic *told = out_verdict->diag.first; told != NULL; told = told->next) {
@@ -338,12 +340,14 @@ static void add_subject(Fixture *fixture, Subject subject, const Plan *plan, Sub
 static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
   for (int m = 0; m < MODULES; m++) {
     const HloModule *module = load_module(fixture, module_paths[m]);
+    KernelTable *kernels;
+    assert_int_equal(module_kernels_build(fixture->arena, module, false, &fixture->diag, &kernels), STATUS_OK);
     for (int t = 0; t < MACHINES; t++) {
       const MachineDescription *machine = load_machine(fixture, machines[t].name, machines[t].is_unordered);
-      Subject subject = {.module_path = module_paths[m], .module = module, .machine = machine};
+      Subject subject = {.module_path = module_paths[m], .module = module, .kernels = kernels, .machine = machine};
       subject.options.pipeline_depth = machines[t].depth;
       ModulePlans plans;
-      Status status = module_plans_make(fixture->arena, module, machine, &subject.options, NULL, PLANS_PROVED,
+      Status status = module_plans_make(fixture->arena, module, kernels, machine, &subject.options, NULL, PLANS_PROVED,
                                         &fixture->diag, &plans);
       /* three slots may not fit; of producers without order the language cannot say all edges */
       if (status == STATUS_EXHAUSTED && machines[t].depth > 0) continue;

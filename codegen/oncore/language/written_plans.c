@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "base/hash_map.h"
-#include "codegen/lower/kernel_table.h"
+#include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/language/plan_meaning.h"
 #include "codegen/oncore/language/plan_parser.h"
 #include "codegen/oncore/plan/plan_printer.h"
@@ -30,18 +30,15 @@ static Status check_digest(Arena *arena, const PlanFile *file, const HloModule *
                     "the plan is for another module or machine: the digest of this one is %s", expected);
 }
 
-typedef struct KernelNames {
-  Arena *arena;
-  ARRAY(PlanKernel) kernels;
-} KernelNames;
-
-static Status collect_kernel(void *self, const KernelVisit *visit, DiagSink *diag) {
-  KernelNames *names = self;
-  (void)diag;
-  PlanKernel named = {visit->instruction->name, visit->use.kernel};
-  if (visit->place > 0) named.name = sv_printf(names->arena, "%.*s.%d", SV_ARG(named.name), visit->place);
-  array_push(&names->kernels, names->arena, named);
-  return STATUS_OK;
+static const PlanKernel *named_kernels(Arena *arena, const KernelTable *kernels, int32_t *out_count) {
+  ARRAY(PlanKernel) named = {0};
+  for (int64_t r = 0; r < kernels->rows.count; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    for (int32_t i = 0; i < row->count; i++)
+      array_push(&named, arena, ((PlanKernel){kernel_use_name(arena, row, i), row->uses[i].kernel}));
+  }
+  *out_count = (int32_t)named.count;
+  return named.data;
 }
 
 /* --- one plan --- */
@@ -71,14 +68,14 @@ static Status check_plan(Arena *arena, const MachineDescription *machine, const 
   return STATUS_OK;
 }
 
-Status written_plans_load(Arena *arena, const HloModule *module, const MachineDescription *machine,
-                          const SourceFile *source, const TilerOptions *options, DiagSink *diag,
-                          WrittenPlans *out_plans) {
-  KernelNames names = {.arena = arena};
+Status written_plans_load(Arena *arena, const HloModule *module, const KernelTable *kernels,
+                          const MachineDescription *machine, const SourceFile *source, const TilerOptions *options,
+                          DiagSink *diag, WrittenPlans *out_plans) {
+  int32_t kernel_count;
+  const PlanKernel *named = named_kernels(arena, kernels, &kernel_count);
   PlanFile file;
   *out_plans = (WrittenPlans){0};
-  RETURN_IF_ERROR(kernel_table_visit(kernel_table_create(arena), module, true, diag, collect_kernel, &names));
-  RETURN_IF_ERROR(plan_parse(arena, source, machine, names.kernels.data, (int32_t)names.kernels.count, diag, &file));
+  RETURN_IF_ERROR(plan_parse(arena, source, machine, named, kernel_count, diag, &file));
   RETURN_IF_ERROR(check_digest(arena, &file, module, machine, diag));
   WrittenPlan *plans = ARENA_NEW_ARRAY(arena, WrittenPlan, file.count);
   Status status = STATUS_OK;

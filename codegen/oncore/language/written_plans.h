@@ -2,15 +2,16 @@
 #ifndef XLAC_CODEGEN_ONCORE_LANGUAGE_WRITTEN_PLANS_H
 #define XLAC_CODEGEN_ONCORE_LANGUAGE_WRITTEN_PLANS_H
 
+#include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/tiling/plan_choice.h"
 #include "hlo/ir/hlo_module.h"
 
-/* The plans of |source| for the scheduled |module| on |machine|, in |arena|.  STATUS_INVALID with located diagnostics
- * for whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program (plan_check.h), or
- * because its digest is another module's or machine's ("plan-stale"). */
-MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const MachineDescription *machine,
-                                   const SourceFile *source, const TilerOptions *options, DiagSink *diag,
-                                   WrittenPlans *out_plans);
+/* The plans of |source| for |kernels|, those of the scheduled |module|, on |machine|, in |arena|.  STATUS_INVALID with
+ * located diagnostics for whatever is wrong: as a text (plan_parser.h), for its Kernel (plan_meaning.h), as a program
+ * (plan_check.h), or because its digest is another module's or machine's ("plan-stale"). */
+MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const KernelTable *kernels,
+                                   const MachineDescription *machine, const SourceFile *source,
+                                   const TilerOptions *options, DiagSink *diag, WrittenPlans *out_plans);
 
 /* One line per plan: cost, and what the tiler's own takes. */
 void written_plans_print(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);

@@ -23,8 +23,12 @@ def main():
         if event["name"] != "thread_name":
             continue
         row = sorted(rows[event["pid"], event["tid"]])
-        for before, after in zip(row, row[1:]):
-            assert after[0] >= before[1] - SLACK, (event, before, after)
+        around = []  # what has begun and not ended
+        for begin, end, name in sorted(row, key=lambda piece: (piece[0], -piece[1])):
+            while around and around[-1][0] <= begin + SLACK:
+                around.pop()
+            assert not around or end <= around[-1][0] + SLACK, (event, around[-1], name)
+            around.append((end, name))
         print(f"{processes[event['pid']]}: {event['args']['name']}: {' '.join(name for _, _, name in row)}")
     phases = {name: (begin, end) for begin, end, name in rows[0, 0]}
     assert all(phases["passes"][0] - SLACK <= begin <= end <= phases["passes"][1] + SLACK for begin, end, _ in rows[0, 1])

@@ -1,0 +1,36 @@
+/* CodeDraft: what is known of a module's code before a line of it is emitted: its Kernels, for a machine with an
+ * on-core Buffer their plans, and how much memory each instruction's code needs while it runs.  Made in the middle of a
+ * compilation, between copy insertion and placement: schedule → copies → Kernels → plans → places → code. */
+#ifndef XLAC_CODEGEN_CODE_DRAFT_H
+#define XLAC_CODEGEN_CODE_DRAFT_H
+
+#include "codegen/kernel/kernel_table.h"
+#include "codegen/llvm/llvm_options.h"
+#include "codegen/oncore/emit/module_plans.h"
+#include "hlo/analysis/buffer_assignment.h"
+
+typedef struct CodeDraft {
+  Arena *arena;             /* of all that is made */
+  LlvmOptions target;       /* its machine NULL: the host, without plans */
+  TilerOptions tiler;       /* how plans are made */
+  WrittenPlans written;     /* those that are taken first */
+  PlansDetail plans_detail; /* what is asked of them */
+  /* --- made; NULL before --- */
+  KernelTable *kernels;
+  ModulePlans *plans;
+  const HloScratch *scratch_of_identity; /* by identity of a Kernel */
+} CodeDraft;
+
+/* Each makes what is not there yet, of the scheduled |module|, which must be the same every time; errors are those of
+ * module_kernels_build and module_plans_make. */
+MUST_USE Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSink *diag);
+MUST_USE Status code_draft_make_plans(CodeDraft *draft, const HloModule *module, DiagSink *diag);
+/* And what the code needs (plan_space_make), of all kinds of processors that an object is for the most. */
+MUST_USE Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *diag);
+
+/* After code_draft_measure: what the Kernels of |instruction| need, which run one after the other. */
+HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *instruction);
+/* What passes that plan memory ask: code_draft_measure, then code_draft_scratch. */
+HloScratchModel code_draft_scratch_model(CodeDraft *draft);
+
+#endif

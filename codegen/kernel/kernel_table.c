@@ -1,0 +1,37 @@
+#include "codegen/kernel/kernel_table.h"
+
+KernelTable *kernel_table_create(Arena *arena) {
+  KernelTable *table = ARENA_NEW(arena, KernelTable);
+  table->arena = arena;
+  int_map_init(&table->row_of_instruction, arena);
+  string_map_init(&table->identities, arena);
+  return table;
+}
+
+static int32_t identity_of(KernelTable *table, const Kernel *kernel) {
+  StringView text = kernel_text(table->arena, kernel);
+  uintptr_t known = (uintptr_t)string_map_get(&table->identities, text);
+  if (known == 0) {
+    known = (uintptr_t)++table->identity_count;
+    string_map_set(&table->identities, text, (void *)known);
+  }
+  return (int32_t)known - 1;
+}
+
+void kernel_table_add(KernelTable *table, const HloInstruction *instruction, const Kernel *const *kernels,
+                      int32_t count) {
+  KernelUse *uses = ARENA_NEW_ARRAY(table->arena, KernelUse, count);
+  for (int32_t i = 0; i < count; i++) uses[i] = (KernelUse){kernels[i], identity_of(table, kernels[i])};
+  array_push(&table->rows, table->arena, ((KernelUses){instruction, count, uses}));
+  pointer_map_set(&table->row_of_instruction, instruction, (void *)(uintptr_t)table->rows.count);
+}
+
+const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction) {
+  uintptr_t row = (uintptr_t)pointer_map_get(&table->row_of_instruction, instruction);
+  return row == 0 ? NULL : &table->rows.data[row - 1];
+}
+
+StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place) {
+  StringView name = row->instruction->name;
+  return place == 0 ? name : sv_printf(arena, "%.*s.%d", SV_ARG(name), place);
+}

@@ -1,0 +1,40 @@
+/* KernelTable: the Kernels of a module's instructions, made once (codegen/lower/module_kernels.h) and read by all:
+ * plans, memory, code for every target, reports. */
+#ifndef XLAC_CODEGEN_KERNEL_KERNEL_TABLE_H
+#define XLAC_CODEGEN_KERNEL_KERNEL_TABLE_H
+
+#include "base/hash_map.h"
+#include "codegen/kernel/kernel.h"
+
+typedef struct KernelUse {
+  const Kernel *kernel;
+  int32_t identity; /* equal Kernels have the same, dense from 0 in order of their first use */
+} KernelUse;
+
+/* The Kernels of one instruction. */
+typedef struct KernelUses {
+  const HloInstruction *instruction;
+  int32_t count;
+  const KernelUse *uses; /* to be run in this order */
+} KernelUses;
+
+typedef struct KernelTable {
+  Arena *arena;
+  ARRAY(KernelUses) rows; /* in order of computations and schedules */
+  int32_t identity_count;
+  IntMap row_of_instruction; /* private, like the next */
+  StringMap identities;      /* text of a Kernel → its identity + 1 */
+} KernelTable;
+
+/* An empty table; it and what is added live in |arena|. */
+KernelTable *kernel_table_create(Arena *arena);
+/* Adds the row of |instruction|, which has none yet: |count| Kernels, which live as long. */
+void kernel_table_add(KernelTable *table, const HloInstruction *instruction, const Kernel *const *kernels,
+                      int32_t count);
+/* NULL: no Kernels compute |instruction|. */
+const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction);
+
+/* What a Kernel of |row| is called in reports and plans: the instruction's name, with .1, .2 … from the second on. */
+StringView kernel_use_name(Arena *arena, const KernelUses *row, int32_t place);
+
+#endif

@@ -1,0 +1,23 @@
+/* PlanSpace: the memory that the code of a plan works in, beside the Kernel's arrays: the Buffer, temporaries, and what
+ * tile Kernels need while they run.  A function of plan, machine and processors alone, so that memory can be planned
+ * before there is code. */
+#ifndef XLAC_CODEGEN_ONCORE_EMIT_PLAN_SPACE_H
+#define XLAC_CODEGEN_ONCORE_EMIT_PLAN_SPACE_H
+
+#include "codegen/oncore/plan/command_variants.h"
+#include "codegen/target/vec_target.h"
+
+typedef struct PlanSpace {
+  const CommandVariants *variants; /* by command: the tile Kernels that code is made of */
+  const int64_t *temporaries;      /* by temporary of the plan: its offset; the Buffer is at 0 */
+  int64_t scratch;                 /* offset of the tile Kernels' scratch, a part for each queue */
+  int64_t scratch_bytes_per_queue;
+  int64_t bytes; /* of all of it, a multiple of 64 */
+} PlanSpace;
+
+/* In |arena|, enough for code for each of |target_count| |targets|.  STATUS_UNSUPPORTED, located, for what has no code
+ * ("unsupported-barrier", and as command_variants_build fails). */
+MUST_USE Status plan_space_make(Arena *arena, const Plan *plan, const MachineDescription *machine,
+                                const VecTarget *targets, int target_count, DiagSink *diag, PlanSpace *out_space);
+
+#endif

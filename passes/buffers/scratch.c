@@ -1,0 +1,50 @@
+/* What code generation needs beside the values while it runs an instruction: memory of the workspace that is taken for
+ * that moment alone, placed with the temporaries. */
+#include "base/checked_math.h"
+#include "hlo/analysis/buffer_assignment_index.h"
+#include "passes/buffers/assigner_internal.h"
+
+/* The allocation of temporaries in ordinary memory; there may have been none. */
+static int32_t temp_allocation(Assigner *assigner) {
+  BufferAssignment *assignment = assigner->assignment;
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    const BufferAllocation *allocation = &assignment->allocations[i];
+    if (allocation->kind == ALLOCATION_TEMP && allocation->colour == 0) return i;
+  }
+  int32_t number = assignment->allocation_count++;
+  BufferAllocation *grown = ARENA_NEW_ARRAY(assigner->arena, BufferAllocation, assignment->allocation_count);
+  if (number > 0) memcpy(grown, assignment->allocations, (size_t)number * sizeof *grown);
+  grown[number] = (BufferAllocation){
+      .index = number, .kind = ALLOCATION_TEMP, .alignment = TEMP_ALIGNMENT, .parameter = -1, .result = -1};
+  assignment->allocations = grown;
+  return number;
+}
+
+static void index_scratches(Assigner *assigner) {
+  BufferAssignment *assignment = assigner->assignment;
+  BufferAssignmentIndex *index = assignment->index;
+  int32_t *scratch_of = ARENA_NEW_ARRAY(assigner->arena, int32_t, index->instruction_limit);
+  for (int32_t i = 0; i < assignment->scratch_count; i++) scratch_of[assignment->scratches[i].instruction->id] = i + 1;
+  index->scratch_of = scratch_of;
+}
+
+Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model) {
+  BufferAssignment *assignment = assigner->assignment;
+  if (model == NULL) return STATUS_OK;
+  RETURN_IF_ERROR(model->begin(model->self, assigner->module, assigner->diag));
+  ARRAY(BufferScratch) scratches = {0};
+  for (int64_t t = 0; t < assignment->schedule_length; t++) {
+    HloScratch needed = model->of(model->self, assignment->schedule[t]);
+    assignment->scratch_bytes_per_worker = max_i64(assignment->scratch_bytes_per_worker, needed.bytes_per_worker);
+    if (needed.bytes == 0) continue;
+    BufferScratch scratch = {.instruction = assignment->schedule[t], .position = t, .size = needed.bytes};
+    array_push(&scratches, assigner->arena, scratch);
+  }
+  assignment->scratch_count = (int32_t)scratches.count;
+  assignment->scratches = scratches.data;
+  if (scratches.count == 0) return STATUS_OK;
+  int32_t allocation = temp_allocation(assigner);
+  for (int64_t i = 0; i < scratches.count; i++) scratches.data[i].allocation = allocation;
+  index_scratches(assigner);
+  return STATUS_OK;
+}
