@@ -22,7 +22,8 @@ static const char *const fusion_words[] = {"UNDEFINED", "BIAS",       "RELU",   
 static const char *const rescale_words[] = {"UNDEFINED", "SCALE", "SHIFT", "SCALE_AND_SHIFT", NULL};
 static const char *const boolean_words[] = {"false", "true", NULL};
 
-typedef enum ValueKind { VALUE_INTEGER, VALUE_REAL, VALUE_WORD } ValueKind;
+/* Numbers have 31 bits: what counts or is a size is not negative. */
+typedef enum ValueKind { VALUE_COUNT, VALUE_INTEGER, VALUE_REAL, VALUE_WORD } ValueKind;
 
 enum { CALLS_WITH_FUSIONS = 1 << ONEDNN_MATMUL | 1 << ONEDNN_CONVOLUTION };
 
@@ -35,6 +36,7 @@ typedef struct FieldRow {
   const char *const *words;
 } FieldRow;
 
+#define COUNT VALUE_COUNT, NULL
 #define INTEGER VALUE_INTEGER, NULL
 #define REAL VALUE_REAL, NULL
 #define WORD(words) VALUE_WORD, words
@@ -55,15 +57,15 @@ static const FieldRow rows[] = {
     ROW("bias_broadcast", MATMUL, HINT, WORD(boolean_words)),
     ROW("transpose_a", MATMUL, TRANSPOSE_LHS, WORD(boolean_words)),
     ROW("transpose_b", MATMUL, TRANSPOSE_RHS, WORD(boolean_words)),
-    ROW("lhs.dims", MATMUL, HINT, INTEGER),
-    ROW("lhs.tensor.dimensions", MATMUL, LHS, INTEGER),
-    ROW("lhs.tensor.shape", MATMUL, HINT, INTEGER),
-    ROW("rhs.dims", MATMUL, HINT, INTEGER),
-    ROW("rhs.tensor.dimensions", MATMUL, RHS, INTEGER),
-    ROW("rhs.tensor.shape", MATMUL, HINT, INTEGER),
-    ROW("result.dims", MATMUL, HINT, INTEGER),
-    ROW("result.tensor.dimensions", MATMUL, RESULT, INTEGER),
-    ROW("result.tensor.shape", MATMUL, HINT, INTEGER),
+    ROW("lhs.dims", MATMUL, HINT, COUNT),
+    ROW("lhs.tensor.dimensions", MATMUL, LHS, COUNT),
+    ROW("lhs.tensor.shape", MATMUL, HINT, COUNT),
+    ROW("rhs.dims", MATMUL, HINT, COUNT),
+    ROW("rhs.tensor.dimensions", MATMUL, RHS, COUNT),
+    ROW("rhs.tensor.shape", MATMUL, HINT, COUNT),
+    ROW("result.dims", MATMUL, HINT, COUNT),
+    ROW("result.tensor.dimensions", MATMUL, RESULT, COUNT),
+    ROW("result.tensor.shape", MATMUL, HINT, COUNT),
 
     ROW("softmax_axis", SOFTMAX, AXIS, INTEGER),
 
@@ -71,26 +73,26 @@ static const FieldRow rows[] = {
     ROW("fused_ops", LAYER_NORM, RESCALE, WORD(rescale_words)),
     ROW("epsilon_typecast", LAYER_NORM, EPSILON, INTEGER),
 
-    ROW("dims", CONVOLUTION, HINT, INTEGER),
-    ROW("input.dims", CONVOLUTION, HINT, INTEGER),
-    ROW("input.data.batch_dim", CONVOLUTION, INPUT_BATCH, INTEGER),
-    ROW("input.data.feature_dim", CONVOLUTION, INPUT_FEATURE, INTEGER),
-    ROW("input.data.spatial_dims", CONVOLUTION, INPUT_SPATIAL, INTEGER),
-    ROW("kernel.dims", CONVOLUTION, HINT, INTEGER),
-    ROW("kernel.filter.input_feature_dim", CONVOLUTION, KERNEL_INPUT, INTEGER),
-    ROW("kernel.filter.output_feature_dim", CONVOLUTION, KERNEL_OUTPUT, INTEGER),
-    ROW("kernel.filter.spatial_dims", CONVOLUTION, KERNEL_SPATIAL, INTEGER),
-    ROW("kernel.filter.shape", CONVOLUTION, HINT, INTEGER),
-    ROW("output.dims", CONVOLUTION, HINT, INTEGER),
-    ROW("output.data.batch_dim", CONVOLUTION, OUTPUT_BATCH, INTEGER),
-    ROW("output.data.feature_dim", CONVOLUTION, OUTPUT_FEATURE, INTEGER),
-    ROW("output.data.spatial_dims", CONVOLUTION, OUTPUT_SPATIAL, INTEGER),
-    ROW("window.size", CONVOLUTION, HINT, INTEGER),
-    ROW("window.pad_left", CONVOLUTION, PAD_LEFT, INTEGER),
-    ROW("window.pad_right", CONVOLUTION, PAD_RIGHT, INTEGER),
-    ROW("window.strides", CONVOLUTION, STRIDES, INTEGER),
-    ROW("window.window_dilations", CONVOLUTION, DILATIONS, INTEGER),
-    ROW("feature_groups", CONVOLUTION, GROUPS, INTEGER),
+    ROW("dims", CONVOLUTION, HINT, COUNT),
+    ROW("input.dims", CONVOLUTION, HINT, COUNT),
+    ROW("input.data.batch_dim", CONVOLUTION, INPUT_BATCH, COUNT),
+    ROW("input.data.feature_dim", CONVOLUTION, INPUT_FEATURE, COUNT),
+    ROW("input.data.spatial_dims", CONVOLUTION, INPUT_SPATIAL, COUNT),
+    ROW("kernel.dims", CONVOLUTION, HINT, COUNT),
+    ROW("kernel.filter.input_feature_dim", CONVOLUTION, KERNEL_INPUT, COUNT),
+    ROW("kernel.filter.output_feature_dim", CONVOLUTION, KERNEL_OUTPUT, COUNT),
+    ROW("kernel.filter.spatial_dims", CONVOLUTION, KERNEL_SPATIAL, COUNT),
+    ROW("kernel.filter.shape", CONVOLUTION, HINT, COUNT),
+    ROW("output.dims", CONVOLUTION, HINT, COUNT),
+    ROW("output.data.batch_dim", CONVOLUTION, OUTPUT_BATCH, COUNT),
+    ROW("output.data.feature_dim", CONVOLUTION, OUTPUT_FEATURE, COUNT),
+    ROW("output.data.spatial_dims", CONVOLUTION, OUTPUT_SPATIAL, COUNT),
+    ROW("window.size", CONVOLUTION, HINT, COUNT),
+    ROW("window.pad_left", CONVOLUTION, PAD_LEFT, COUNT),
+    ROW("window.pad_right", CONVOLUTION, PAD_RIGHT, COUNT),
+    ROW("window.strides", CONVOLUTION, STRIDES, COUNT),
+    ROW("window.window_dilations", CONVOLUTION, DILATIONS, COUNT),
+    ROW("feature_groups", CONVOLUTION, GROUPS, COUNT),
 };
 
 OnednnTarget onednn_target(const HloInstruction *instruction) {
@@ -133,9 +135,10 @@ static bool is_message(OnednnTarget target, StringView path) {
 static bool read_value(Arena *arena, const FieldRow *row, StringView text, int64_t *out) {
   char *end, *copy = arena_copy_string(arena, text.data, text.size);
   errno = 0;
-  if (row->kind == VALUE_INTEGER) {
+  if (row->kind == VALUE_INTEGER || row->kind == VALUE_COUNT) {
     *out = strtoll(copy, &end, 10);
-    return *copy != '\0' && *end == '\0' && errno == 0;
+    bool is_in_range = errno == 0 && *out >= (row->kind == VALUE_COUNT ? 0 : INT32_MIN) && *out <= INT32_MAX;
+    return *copy != '\0' && *end == '\0' && is_in_range;
   }
   if (row->kind == VALUE_REAL) {
     float value = strtof(copy, &end);
