@@ -206,7 +206,7 @@ CLANG_FORMAT ?= $(shell command -v clang-format-19)
 lint: check-format
 	@scripts/check_layers.py
 	@scripts/check_opcode_lists
-	@scripts/check_comments
+	@scripts/check_comments --units
 
 check-format:
 	@$(if $(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED),echo "lint: no clang-format-19, formatting not checked")

@@ -90,7 +90,7 @@ MUST_USE Status driver_read_plans(Session *session, const char *path);
 MUST_USE Status driver_make_plans(Session *session);
 /* --dump-liveness, --dump-buffer-assignment, --dump-plan. */
 MUST_USE Status driver_add_reports(Session *session);
-/* --dump-graph, of the module behind the passes. */
+/* --dump-graph, of the module after the passes. */
 MUST_USE Status driver_add_graph(Session *session);
 /* An output for session_end to write; NULL or empty |path|: none. */
 MUST_USE Status driver_add_output(Session *session, const char *path, StringView content);

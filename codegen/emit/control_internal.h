@@ -73,7 +73,7 @@ void control_enter(ControlEmitter *control);
 
 /* Fills everything that holds no argument; to be called once, behind control_enter. */
 void control_poison_begin(ControlEmitter *control);
-/* Fills what is dead behind |instruction|.  Nothing without control_poison_begin, like the next. */
+/* Fills what is dead after |instruction|.  Nothing without control_poison_begin, like the next. */
 void control_poison_after(ControlEmitter *control, const HloInstruction *instruction);
 /* Fills a Kernel's scratch. */
 void control_poison_scratch(ControlEmitter *control, LLVMValueRef scratch, int64_t bytes);
@@ -93,7 +93,7 @@ LLVMValueRef control_further_scratch(const ControlEmitter *control);
 void control_random_state(ControlEmitter *control, const HloInstruction *instruction);
 /* A call out of the module. */
 MUST_USE Status control_call(ControlEmitter *control, const HloInstruction *call);
-/* Calls |function| with the run's options behind |count| arguments, for which there is room; the module's function
+/* Calls |function| with the run's options after |count| arguments, for which there is room; the module's function
  * returns what it returns unless that is 0. */
 void control_call_checked(ControlEmitter *control, LLVMValueRef function, LLVMValueRef *arguments, unsigned count);
 

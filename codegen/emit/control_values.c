@@ -1,3 +1,5 @@
+/* Where the values of a module are while its control function is written: addresses of leaves, elements in registers.
+ */
 #include <string.h>
 
 #include "codegen/emit/control_internal.h"

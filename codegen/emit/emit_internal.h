@@ -45,7 +45,7 @@ typedef struct KernelEmitter {
 typedef struct LoopPhi {
   LLVMValueRef phi;
   LLVMValueRef *slot; /* holds the initial value before, the phi in the body, the value to carry at its end, the final
-                         value behind */
+                         value after it */
 } LoopPhi;
 
 typedef struct Loop {
@@ -65,7 +65,7 @@ IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int6
 /* Starts a loop over |range|, which is not empty, in steps, carrying the values in |slots|; the builder then stands in
  * its body. */
 Loop emit_loop_begin(KernelEmitter *emitter, IndexRange range, int64_t step, LLVMValueRef **slots, int slot_count);
-/* Ends it; the builder stands behind it and |slots| hold the final values. */
+/* Ends it; the builder stands after it and |slots| hold the final values. */
 void emit_loop_end(KernelEmitter *emitter, Loop *loop);
 
 /* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat.

@@ -155,7 +155,7 @@ static void emit_stores(KernelEmitter *emitter, int stage) {
 }
 
 /* As many steps of a scan as there are lanes: prefix sums of the lanes, joined to the accumulator, which is in all of
- * them.  Returns the accumulator behind them. */
+ * them.  Returns the accumulator after them. */
 static LLVMValueRef advance_scan(KernelEmitter *emitter, int fold, LLVMValueRef accumulator, int64_t steps) {
   const VecBuilder *vec = emitter->vec;
   int32_t next = emitter->kernel->folds[fold].next;

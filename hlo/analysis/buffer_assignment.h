@@ -23,7 +23,7 @@ typedef struct BufferUse {
 
 typedef struct BufferLiveRange {
   int64_t from, to;   /* positions, both inclusive */
-  int64_t dead_after; /* the position behind which nobody needs the bytes; -1: they are handed on (to what a loop or a
+  int64_t dead_after; /* the position after which nothing needs the bytes; -1: they are handed on (to what a loop or a
                          branch enters or returns, to a later range, to the caller) */
 } BufferLiveRange;
 
@@ -38,7 +38,7 @@ typedef struct HloValue {
   const BufferUse *uses;
   int32_t buffer;             /* index of the HloBuffer it belongs to */
   int64_t live_from, live_to; /* positions in the flattened schedule, both inclusive */
-  int32_t range_count; /* mostly 1; a value that several branches of a conditional read and nothing behind them is not
+  int32_t range_count; /* mostly 1; a value that several branches of a conditional read and nothing after them is not
                           alive from its last read in one to the beginning of the next */
   const BufferLiveRange *ranges;
 } HloValue;

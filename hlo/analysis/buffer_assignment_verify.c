@@ -2,7 +2,7 @@
  *
  * Every read must find its value, every write must be allowed.  A loop's body runs once; that it may run again is seen
  * from what has to be intact at its end: the loop state in its place, and every value from outside that condition or
- * body read.  Each branch of a conditional starts from the memory before it; behind the conditional only what all
+ * body read.  Each branch of a conditional starts from the memory before it; after the conditional only what all
  * branches agree on is known.  Nothing here knows of live ranges or alias sets: dataflow and the rules of single
  * instructions are all that it shares with the planner. */
 #include "base/checked_math.h"

@@ -1,3 +1,4 @@
+/* Pass buffer-assignment: analysis, sharing, buffers, scratch, places, reasons, proof, limit. */
 #include "passes/buffers/assigner_internal.h"
 #include "passes/buffers/copy_insertion.h"
 #include "passes/buffers/memory_limit.h"

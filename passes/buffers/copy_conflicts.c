@@ -1,3 +1,4 @@
+/* Where values that must share memory are alive at once: the copies that part them. */
 #include "base/array.h"
 #include "passes/buffers/copy_insertion.h"
 
@@ -157,7 +158,7 @@ static void restore_schedule(Copier *copier, HloComputation *computation) {
 
 /* --- when one copy is not enough --- */
 
-/* What stands at |node| of |tree|, as far as tuples show it; NULL behind anything else. */
+/* What stands at |node| of |tree|, as far as tuples show it; NULL beyond anything else. */
 static HloInstruction *leaf_at(Copier *copier, HloInstruction *tree, int32_t node) {
   while (node > 0) {
     if (tree->opcode != HLO_TUPLE) return NULL;
@@ -186,7 +187,7 @@ static bool is_read_twice(const HloInstruction *instruction) {
   return hlo_instruction_next_use(instruction->users[0], hlo_instruction_first_use(instruction, 0)) >= 0;
 }
 
-/* Copies one behind the other, up to and including |leaf|, that nobody else reads. */
+/* Copies one after the other, up to and including |leaf|, that nothing else reads. */
 static int chain_of(const HloInstruction *leaf) {
   int count = 0;
   for (; leaf && leaf->opcode == HLO_COPY && !is_read_twice(leaf); leaf = leaf->operands[0]) count++;
@@ -197,7 +198,7 @@ static int copies_at(Copier *copier, const Place *place, int32_t node) {
   return chain_of(leaf_at(copier, tree_at(copier, place), node));
 }
 
-/* |last| runs behind everything else in its computation but other copies of copies of copies, which wait as well. */
+/* |last| runs after everything else in its computation but other copies of copies of copies, which wait as well. */
 static void wait_for_all(Copier *copier, HloComputation *computation, HloInstruction *last) {
   ARRAY(HloInstruction *) others = {0};
   int32_t count = shape_nodes(&copier->shapes, computation->root->shape)->count;
@@ -225,7 +226,7 @@ static void wait_for_all(Copier *copier, HloComputation *computation, HloInstruc
 }
 
 /* Every reader of leaf |node| of |instruction| reads a copy of it, so that the leaf shares memory with what makes it
- * and with nothing behind. */
+ * and with nothing after it. */
 static void isolate(Copier *copier, HloInstruction *instruction, int32_t node) {
   int count = instruction->user_count;
   HloInstruction **users = ARENA_COPY_ARRAY(copier->scratch, HloInstruction *, instruction->users, count);

@@ -1,3 +1,4 @@
+/* Why each buffer is where it is, and each copy there, as a sentence for the buffer map. */
 #include "hlo/analysis/in_place.h"
 #include "passes/buffers/assigner_internal.h"
 

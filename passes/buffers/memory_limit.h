@@ -1,3 +1,4 @@
+/* --memory-limit against what a module needs. */
 #ifndef XLAC_PASSES_BUFFERS_MEMORY_LIMIT_H
 #define XLAC_PASSES_BUFFERS_MEMORY_LIMIT_H
 

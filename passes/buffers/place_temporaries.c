@@ -1,3 +1,5 @@
+/* Offsets of temporaries and scratch: first as guests in memory of the caller that holds nothing yet or no more, then
+ * in the workspace. */
 #include <stdlib.h>
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* The order that shared memory relies on, as control predecessors: readers of a value before what overwrites it. */
 #include "base/array.h"
 #include "passes/buffers/copy_insertion.h"
 

@@ -1,3 +1,4 @@
+/* Results that take over the bytes of operands which die with them. */
 #include "base/array.h"
 #include "passes/buffers/assigner_internal.h"
 

@@ -7,6 +7,7 @@
 
 /* XLA:CPU's calls to oneDNN (hlo/ir/onednn_config.h) as the operations that XLA made them from: products, convolutions
  * and what follows them, softmax, layer normalisation.  All is computed in f32 and rounded once, to the result. */
+
 typedef struct OnednnBuilder {
   GraphBuilder graph;
   DiagSink *diag;
