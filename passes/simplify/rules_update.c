@@ -296,9 +296,9 @@ static HloInstruction *gather_of_one(HloInstruction *gather) {
     if (offsets.data[i] < offsets.data[i - 1]) return NULL;
   }
   int64_t vector_dimension = hlo_instruction_int(gather, HLO_ATTR_INDEX_VECTOR_DIM, 0);
-  if (!single_index(gather->operands[1], vector_dimension, map, scalars)) return NULL;
   const Shape *shape = shape_array(x->parent->module->shapes, x->shape->type, sizes.data, x->shape->rank);
   if (shape_element_count(shape) == 0) return NULL;
+  if (!single_index(gather->operands[1], vector_dimension, map, scalars)) return NULL;
   int count = starts_of(map, scalars, x->shape->rank, operands, 1);
   HloInstruction *slice =
       hlo_computation_add(gather->parent, HLO_DYNAMIC_SLICE, shape, operands, count, (StringView){0});
