@@ -39,7 +39,7 @@ struct Session {
   HloPassPipeline *pipeline;
   BufferAssignment *assignment;      /* of driver_run_passes; NULL: its passes made none */
   bool makes_code;                   /* set before driver_run_passes: memory is planned for code as well */
-  CodeDraft draft;                   /* of target_load; its plans_detail is set before driver_run_passes, too */
+  CodeDraft draft;                   /* begun by driver_run_passes; its plans_detail is set before that, too */
   const MachineDescription *machine; /* of --target; NULL: the host */
   CompiledObject object;             /* of driver_generate; kernel counts 0 before */
   StringView simulation;             /* table of --engine=sim, for --stats */
