@@ -212,11 +212,9 @@ Status driver_run_passes(Session *session, HloPassPipeline *(*standard)(Arena *a
                                  .memory_limit = option_integer(session, OPTION_MEMORY_LIMIT, 0),
                                  .keeps_text_order = option_integer(session, OPTION_SCHEDULE, 0) == SCHEDULE_KEEP,
                                  .callbacks = driver_callbacks(session),
-                                 .runs_tiles = session->machine == NULL,
-                                 .runs_lines = session->machine == NULL};
+                                 .machine = session->machine};
   HloScratchModel scratch = {session, begin_scratch, scratch_of};
   if (session->makes_code) pass_options.scratch = &scratch;
-  if (session->machine) pass_options.sort_bytes = machine_buffer_usable(session->machine);
   if (pass_options.keeps_text_order && !session->module->is_scheduled)
     return diag_error(session->diag, STATUS_INVALID, session->module->loc, "schedule",
                       "'--schedule=keep' is for modules with 'is_scheduled=true'");

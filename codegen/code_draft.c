@@ -3,17 +3,19 @@
 #include "base/checked_math.h"
 #include "codegen/emit/kernel_strategy.h"
 #include "codegen/lower/module_kernels.h"
+#include "hlo/machine/description/machine_abilities.h"
 
 Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
   if (draft->kernels != NULL) return STATUS_OK;
   KernelTable *kernels;
-  RETURN_IF_ERROR(module_kernels_build(draft->arena, module, draft->target.machine == NULL, diag, &kernels));
+  RETURN_IF_ERROR(
+      module_kernels_build(draft->arena, module, machine_has_scalar_floats(draft->target.machine), diag, &kernels));
   draft->kernels = kernels;
   return STATUS_OK;
 }
 
 Status code_draft_make_plans(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
-  if (draft->plans != NULL || draft->target.machine == NULL) return STATUS_OK;
+  if (draft->plans != NULL || !machine_has_buffer(draft->target.machine)) return STATUS_OK;
   RETURN_IF_ERROR(code_draft_make_kernels(draft, module, diag));
   ModulePlans *plans = ARENA_NEW(draft->arena, ModulePlans);
   RETURN_IF_ERROR(module_plans_make(draft->arena, module, draft->kernels, draft->target.machine, &draft->tiler,

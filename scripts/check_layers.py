@@ -19,7 +19,8 @@ import re
 import sys
 
 HLO = ["base", "hlo/type", "hlo/ir", "hlo/infer", "hlo/eval", "hlo/analysis"]
-PASS = HLO + ["base/packing", "passes/pipeline", "passes/cleanup"]
+TARGET = ["hlo/machine/description/machine_abilities.h"]
+PASS = HLO + TARGET + ["base/packing", "passes/pipeline", "passes/cleanup"]
 ABI = ["runtime/abi.h", "runtime/ffi.h"]
 MACHINE = ["hlo/machine/description", "hlo/machine/stream"]
 ONCORE_PLAN = ["base", "hlo/type", "hlo/ir", "codegen/kernel"] + MACHINE
@@ -38,8 +39,8 @@ ROOMS = {
     "hlo/machine/stream": ["hlo/machine/description", "hlo/type", "base"],
     "hlo/machine/oracle": ["hlo/machine/stream", "hlo/machine/description", "base"],
     "parser": ["hlo/infer", "hlo/ir", "hlo/type", "base"],
-    "passes/pipeline": HLO,
-    "passes/cleanup": HLO + ["passes/pipeline"],
+    "passes/pipeline": HLO + TARGET,
+    "passes/cleanup": HLO + TARGET + ["passes/pipeline"],
     "passes/buffers": PASS,
     "passes/control": PASS,
     "passes/expand": PASS,

@@ -118,14 +118,15 @@ static void expand(HloInstruction *fft, bool takes_pieces, Arena *scratch) {
 }
 
 static Status run_fft_expander(HloPassContext *context, HloModule *module, bool *out_changed) {
+  bool takes_lines = machine_takes_lines(context->options->machine);
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
     int64_t count = computation->instructions.count;
     HloInstruction **candidates =
         ARENA_COPY_ARRAY(context->scratch, HloInstruction *, computation->instructions.data, count);
     for (int64_t i = 0; i < count; i++) {
-      if (candidates[i]->opcode != HLO_FFT || !is_expandable(candidates[i], context->options->runs_lines)) continue;
-      expand(candidates[i], context->options->runs_lines && goes_by_pieces(candidates[i]), context->scratch);
+      if (candidates[i]->opcode != HLO_FFT || !is_expandable(candidates[i], takes_lines)) continue;
+      expand(candidates[i], takes_lines && goes_by_pieces(candidates[i]), context->scratch);
       *out_changed = true;
     }
   }

@@ -220,8 +220,7 @@ static HloInstruction *expand_sort(GraphBuilder *builder, int64_t room) {
 }
 
 static Status run_sort_expander(HloPassContext *context, HloModule *module, bool *out_changed) {
-  int64_t room = context->options->sort_bytes / 2; /* as much for the result */
-  if (room == 0) return STATUS_OK;
+  int64_t room = machine_line_bytes(context->options->machine) / 2; /* as much for the result */
   for (int64_t c = 0; c < module->computations.count; c++) {
     HloComputation *computation = module->computations.data[c];
     int64_t count = computation->instructions.count;

@@ -5,6 +5,7 @@
 
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
+#include "hlo/machine/description/machine_abilities.h"
 
 /* Told of each decision a pass takes about a pair of instructions, for the reports: fusion says which producer it fuses
  * into which consumer and why not.  Texts live as long as the program. */
@@ -23,13 +24,11 @@ typedef enum HloCallbacks {
 } HloCallbacks;
 
 typedef struct HloPassOptions {
-  int opt_level;         /* -O0 … -O3 */
-  bool fast_math;        /* floats may be rewritten as if they were real numbers (docs/passes.md) */
-  int64_t memory_limit;  /* bytes of arguments + results + temporaries; 0: none */
-  bool keeps_text_order; /* instructions run where the text of the scheduled module has them */
-  bool runs_tiles;       /* code generation takes Kernels of tiles (not for machines with a Buffer) */
-  bool runs_lines;       /* ... and of whole lines with what they read and make, and transforms of them */
-  int64_t sort_bytes;    /* what a line to sort and the result may take (a Buffer's); 0: any number */
+  int opt_level;                     /* -O0 … -O3 */
+  bool fast_math;                    /* floats may be rewritten as if they were real numbers (docs/passes.md) */
+  int64_t memory_limit;              /* bytes of arguments + results + temporaries; 0: none */
+  bool keeps_text_order;             /* instructions run where the text of the scheduled module has them */
+  const MachineDescription *machine; /* the target, which machine_abilities.h asks; NULL: the host */
   HloCallbacks callbacks;
   const HloScratchModel *scratch;       /* NULL: no code will be made, scratch is not counted */
   const HloDecisionObserver *decisions; /* may be NULL */

@@ -37,7 +37,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_random_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dot_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_topk_expander_pass);
-  if (options->sort_bytes > 0) hlo_pass_pipeline_add(pipeline, &hlo_sort_expander_pass);
+  if (machine_has_buffer(options->machine)) hlo_pass_pipeline_add(pipeline, &hlo_sort_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dynamic_size_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dimension_size_expander_pass);
@@ -71,10 +71,10 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
 
   if (optimise) {
-    if (options->runs_lines) hlo_pass_pipeline_add_optional(pipeline, &hlo_line_fusion_pass);
+    if (machine_takes_lines(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_line_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
-    if (options->runs_tiles) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);
+    if (machine_takes_tiles(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);

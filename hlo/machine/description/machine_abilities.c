@@ -1,0 +1,21 @@
+#include "hlo/machine/description/machine_abilities.h"
+
+bool machine_has_buffer(const MachineDescription *machine) {
+  return machine != NULL;
+}
+
+int64_t machine_line_bytes(const MachineDescription *machine) {
+  return machine_has_buffer(machine) ? machine_buffer_usable(machine) : INT64_MAX;
+}
+
+bool machine_takes_tiles(const MachineDescription *machine) {
+  return !machine_has_buffer(machine);
+}
+
+bool machine_takes_lines(const MachineDescription *machine) {
+  return !machine_has_buffer(machine);
+}
+
+bool machine_has_scalar_floats(const MachineDescription *machine) {
+  return !machine_has_buffer(machine);
+}

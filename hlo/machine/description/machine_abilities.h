@@ -1,0 +1,22 @@
+/* What the compiler can make of a module for a machine: asked by passes and code generation, answered here alone.
+ *
+ * A machine is the target of a whole compilation as one value; NULL: the host, which has no description. */
+#ifndef XLAC_HLO_MACHINE_DESCRIPTION_MACHINE_ABILITIES_H
+#define XLAC_HLO_MACHINE_DESCRIPTION_MACHINE_ABILITIES_H
+
+#include "hlo/machine/description/machine_description.h"
+
+/* Arrays pass through an on-core Buffer, by plans; else code reads and writes memory itself. */
+bool machine_has_buffer(const MachineDescription *machine);
+/* Bytes that a line of an array and what is made of it may take together, where the line is needed whole (a sort):
+ * what plans may use of the Buffer; INT64_MAX without one. */
+int64_t machine_line_bytes(const MachineDescription *machine);
+/* There is code for Kernels of tiles: fusions of fusions, as tile-fusion makes them.  Plans have no rule for them. */
+bool machine_takes_tiles(const MachineDescription *machine);
+/* There is code for Kernels of whole lines with what they read and what is made of them, as line-fusion makes them, and
+ * for Fourier transforms in one piece.  Plans have no rule for them. */
+bool machine_takes_lines(const MachineDescription *machine);
+/* Scalar floats are computed between Kernels, in the control function: a vector processor's scalar unit has none. */
+bool machine_has_scalar_floats(const MachineDescription *machine);
+
+#endif
