@@ -63,6 +63,24 @@ const char *call_library_symbol(const Session *session, const char *target) {
   return target;
 }
 
+struct CallLibraries {
+  Session *session;
+  LibraryArray libraries;
+};
+
+Status call_libraries_open(Session *session, CallLibraries **out_libraries) {
+  CallLibraries *open = ARENA_NEW(session->arena, CallLibraries);
+  open->session = session;
+  *out_libraries = open;
+  return load_libraries(session, &session->options->values[OPTION_CUSTOM_CALL_LIBRARY], &open->libraries);
+}
+
+bool call_libraries_have(void *libraries, StringView target) {
+  CallLibraries *open = libraries;
+  const char *name = arena_copy_string(open->session->arena, target.data, target.size);
+  return find(&open->libraries, call_library_symbol(open->session, name)) != NULL;
+}
+
 /* --- LAPACK --- */
 
 static bool is_lapack(StringView symbol) {

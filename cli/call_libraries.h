@@ -1,5 +1,5 @@
-/* Functions outside the module, for `xlac run`: where targets of custom calls are found, and what is said when a call
- * fails. */
+/* Functions outside the module, for `xlac run` and `check`: where targets of custom calls are found, and what is said
+ * when a call fails. */
 #ifndef XLAC_CLI_CALL_LIBRARIES_H
 #define XLAC_CLI_CALL_LIBRARIES_H
 
@@ -10,6 +10,14 @@
  * stay loaded.  STATUS_IO (code "call-library") for a library that cannot be loaded, STATUS_INVALID ("unknown-target")
  * at each call whose target none has, STATUS_UNSUPPORTED ("unsupported-lapack") where our own library is missing. */
 MUST_USE Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses);
+
+/* Asks for targets before there is code. */
+typedef struct CallLibraries CallLibraries;
+
+/* The libraries of --custom-call-library; STATUS_IO (code "call-library") for one that cannot be loaded. */
+MUST_USE Status call_libraries_open(Session *session, CallLibraries **out_libraries);
+/* Whether one of them has |target|, under the name that --custom-call-symbol gives it: an OutsideTargetFn. */
+bool call_libraries_have(void *libraries, StringView target);
 
 /* The name that --custom-call-symbol gives |target|, or |target| itself. */
 const char *call_library_symbol(const Session *session, const char *target);

@@ -127,6 +127,7 @@ Status driver_load(Session *session, bool verify) {
   start = driver_end_phase(session, "parse", start);
   if (!verify) return STATUS_OK;
   Status status = hlo_verify(session->module, session->diag);
+  if (status == STATUS_OK) status = hlo_verify_transfers_end(session->module, session->diag);
   driver_end_phase(session, "verify", start);
   return status;
 }

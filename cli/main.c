@@ -24,10 +24,14 @@ static void print_passes(void) {
   for (int i = 0; i < hlo_pass_count(); i++) printf("%-24s %s\n", hlo_pass_at(i)->name, hlo_pass_at(i)->summary);
 }
 
+static bool asks_for_help(const Options *options) {
+  return options->values[OPTION_HELP].given || options->values[OPTION_HELP_HIDDEN].given;
+}
+
 /* Options that answer by themselves; true when one was given. */
 static bool print_information(Arena *arena, const Options *options) {
   const OptionValue *values = options->values;
-  if (values[OPTION_HELP].given || values[OPTION_HELP_HIDDEN].given) {
+  if (asks_for_help(options)) {
     StringBuilder text;
     sb_init(&text, arena);
     options_print_help(&text, options, values[OPTION_HELP_HIDDEN].given);
@@ -81,7 +85,8 @@ static Status check_command_word(const Options *options, DiagSink *diag) {
   NearestWord nearest = nearest_word_begin(sv_from_cstring(word), (int)min_i64(3, (int64_t)strlen(word)));
   for (int i = 0; i < COMMAND_COUNT; i++)
     nearest_word_offer(&nearest, sv_from_cstring(command_info((CommandId)i)->word));
-  if (nearest.word.size == 0 && options->operands.count == 1) return STATUS_OK; /* a file that is missing */
+  bool may_be_file = options->operands.count == 1 && !asks_for_help(options);
+  if (nearest.word.size == 0 && may_be_file) return STATUS_OK; /* one that is missing */
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "there is no command and no file '%s'", word);
   if (nearest.word.size > 0)
     diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
@@ -117,9 +122,9 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
   Options options;
   Status status = options_parse(arena, argc, argv, &diag, &options);
   process_end_use_json(session_report_style(&options).json);
-  if (status == STATUS_OK && print_information(arena, &options)) return flush_output();
   /* Options that the command does not take are wrong because the command's word is. */
   if (status != STATUS_IO && check_command_word(&options, &diag) != STATUS_OK) status = STATUS_INVALID;
+  if (status == STATUS_OK && print_information(arena, &options)) return flush_output();
   if (status == STATUS_OK) status = target_check(arena, &options, &diag);
   if (status == STATUS_OK && options.values[OPTION_PRINT_TARGETS].given) {
     status = print_targets(arena, &options, &diag);

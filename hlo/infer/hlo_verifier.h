@@ -12,4 +12,10 @@
 
 MUST_USE Status hlo_verify(const HloModule *module, DiagSink *diag);
 
+/* Sends and receives between devices that can never end, "verify-transfer": for a verified module as it was written,
+ * since it trusts the order of the text.  Says nothing where that is no schedule (is_scheduled=true), where a send or
+ * receive does not say between which devices (the frontend attribute _xla_send_recv_source_target_pairs) or stands
+ * outside of the entry, since how often loops, branches and groups run is not known.  Stops at the first mistake. */
+MUST_USE Status hlo_verify_transfers_end(const HloModule *module, DiagSink *diag);
+
 #endif

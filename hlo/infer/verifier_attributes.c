@@ -73,7 +73,18 @@ static void verify_call(Verifier *verifier, const HloInstruction *instruction) {
 
 /* --- custom calls --- */
 
+static void verify_seed_call(Verifier *verifier, const HloInstruction *instruction) {
+  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  if (target == NULL || !sv_equal_cstring(target->value.text, "GetRngSeed")) return;
+  if (instruction->operand_count == 0 && instruction->shape->type == TYPE_U64 && shape_is_scalar(instruction->shape))
+    return;
+  verify_error(verifier, instruction->loc, "verify-seed",
+               "'GetRngSeed' takes nothing and makes u64[], not %s of %d operands",
+               verify_text(verifier, instruction->shape), instruction->operand_count);
+}
+
 static void verify_custom_call(Verifier *verifier, const HloInstruction *instruction) {
+  verify_seed_call(verifier, instruction);
   const HloAttr *constraints = hlo_instruction_attr(instruction, HLO_ATTR_OPERAND_LAYOUT_CONSTRAINTS);
   if (constraints == NULL) return;
   const char *code = "verify-layout-constraint";

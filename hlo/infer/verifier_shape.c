@@ -26,6 +26,8 @@ static const char *layout_mistake(Verifier *verifier, const Shape *shape) {
     }
   }
   if (layout->element_size_in_bits < 0 || layout->memory_space < 0) return "with a negative field";
+  bool is_sub_byte = shape->type != TYPE_PRED && type_bits(shape->type) < 8;
+  if (layout->element_size_in_bits != 0 && !is_sub_byte) return "with a size for elements that are whole bytes";
   return NULL;
 }
 
@@ -158,7 +160,7 @@ static void verify_precision(Verifier *verifier, const HloInstruction *instructi
   if (allows_mixed_precision[instruction->opcode] || instruction->operand_count < 2) return;
   int values = value_count(instruction);
   for (int i = 1; i < instruction->operand_count; i++) {
-    int first = value_of_operand(instruction, i, values);
+    int first = instruction->opcode == HLO_SELECT ? 1 : value_of_operand(instruction, i, values);
     PrimitiveType a = instruction->operands[first]->shape->type, b = instruction->operands[i]->shape->type;
     if (a == b || !type_is_float(a) || !type_is_float(b)) continue;
     verify_error(verifier, instruction->loc, "verify-precision", "operands of '%s' mix %s and %s: convert one of them",
