@@ -37,7 +37,7 @@ ROOMS := base base/packing \
          hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
          $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
-         runtime/arrays runtime/engines runtime/remote cli
+         compiler runtime/arrays runtime/engines runtime/remote cli
 SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
 TEST_SOURCES := $(filter %_test.c,$(SOURCES))
 TESTING_SOURCES := $(filter %_testing.c,$(SOURCES))
@@ -196,7 +196,7 @@ test-faults: all
 	@scripts/check_faults --xlac=$(XLAC)
 
 # With CONFIG=tsan.
-test-races: all $(filter $(BUILD)/test/runtime/%,$(TESTS))
+test-races: all $(filter $(BUILD)/test/compiler/% $(BUILD)/test/runtime/%,$(TESTS))
 	@$(RUN_TESTS) races
 
 FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target) scripts/*.c scripts/*/*.c))

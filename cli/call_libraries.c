@@ -155,7 +155,8 @@ static SourceLoc place_of(const HloModule *module, const char *name) {
 
 void call_failure_report(void *self, const XlacFailure *failure) {
   const FailureReporter *reporter = self;
-  SourceLoc place = reporter->call ? reporter->call->loc : place_of(reporter->session->module, failure->instruction);
+  SourceLoc place =
+      reporter->call ? reporter->call->loc : place_of(reporter->session->compilation.module, failure->instruction);
   Status ignored = diag_error(reporter->session->diag, STATUS_INVALID, place, "call-failed", "'%s' failed: %s",
                               failure->callee, failure->message);
   (void)ignored;

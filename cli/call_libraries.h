@@ -24,7 +24,8 @@ const char *call_library_symbol(const Session *session, const char *target);
 
 typedef struct FailureReporter {
   Session *session;
-  const HloInstruction *call; /* where calls fail; NULL: the instruction of session->module that the failure names */
+  const HloInstruction
+      *call; /* where calls fail; NULL: the instruction of the session's module that the failure names */
 } FailureReporter;
 
 /* XlacRunOptions.on_failure: an error (code "call-failed"); |reporter| is a FailureReporter. */

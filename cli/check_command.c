@@ -6,7 +6,7 @@
 static Status check_targets(Session *session) {
   CallLibraries *libraries;
   RETURN_IF_ERROR(call_libraries_open(session, &libraries));
-  return hlo_check_custom_call_targets(session->module, call_libraries_have, libraries, session->diag);
+  return hlo_check_custom_call_targets(session->compilation.module, call_libraries_have, libraries, session->diag);
 }
 
 int check_command(Session *session) {

@@ -2,8 +2,6 @@
 #include <string.h>
 
 #include "cli/driver.h"
-#include "codegen/entry_name.h"
-#include "codegen/oncore/emit/module_plans.h"
 
 enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
 
@@ -60,18 +58,6 @@ static Status check_ending(const Session *session, const char *output) {
   return STATUS_OK;
 }
 
-static Status check_entry_name(Session *session) {
-  if (!option_given(session, OPTION_ENTRY_NAME)) return STATUS_OK;
-  StringView name = sv_from_cstring(option_text(session, OPTION_ENTRY_NAME, ""));
-  if (!entry_name_is_identifier(name))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--entry-name' needs a C identifier, not '%.*s'",
-                      SV_ARG(name));
-  if (!entry_name_is_free(name))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                      "'--entry-name': '%.*s' belongs to C, C++ or their libraries", SV_ARG(name));
-  return STATUS_OK;
-}
-
 static Status check_usage(Session *session, int64_t emit, const char *output) {
   const char *input = session->options->operands.data[0];
   if (emit == EMIT_NONE && option_given(session, OPTION_OUTPUT))
@@ -86,23 +72,14 @@ static Status check_usage(Session *session, int64_t emit, const char *output) {
                               {OPTION_HEADER, side_path(session, OPTION_HEADER, emit, output, ".h")},
                               {OPTION_MAP, side_path(session, OPTION_MAP, emit, output, ".map")}};
   RETURN_IF_ERROR(driver_check_files(session, defaults, sizeof defaults / sizeof defaults[0]));
-  RETURN_IF_ERROR(check_entry_name(session));
-  return driver_check_cpu(session);
+  return compilation_options_check(&session->compilation.options, session->diag);
 }
 
 static Status add_hlo(Session *session, const char *path) {
   StringBuilder text;
   sb_init(&text, session->arena);
-  hlo_module_print(&text, session->module, &HLO_PRINT_DEFAULT);
+  hlo_module_print(&text, session->compilation.module, &HLO_PRINT_DEFAULT);
   return driver_add_output(session, path, sb_view(&text));
-}
-
-static void oncore_text(void *self, StringBuilder *out) {
-  module_plans_map_text(out, self);
-}
-
-static void oncore_json(void *self, JsonWriter *json) {
-  module_plans_map_json(json, self);
 }
 
 static Status add_buffer_map(Session *session, const char *path) {
@@ -110,40 +87,42 @@ static Status add_buffer_map(Session *session, const char *path) {
   StringBuilder text;
   sb_init(&text, session->arena);
   ReportFormat format = option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
-  ReportSection oncore = {session->draft.plans, "oncore", oncore_text, oncore_json};
-  report_buffer_map(&text, session->module, session->assignment, format, session->draft.plans ? &oncore : NULL);
+  compilation_print_map(&session->compilation, format, &text);
   return driver_add_output(session, path, sb_view(&text));
 }
 
 static void note_entry_name(Session *session) {
-  const CompiledObject *object = &session->object;
+  const CompiledObject *object = &session->compilation.object;
+  const HloModule *module = session->compilation.module;
   if (!object->has_changed_name) return;
-  diag_remark(session->diag, session->module->loc, "entry-name",
-              "the module's name '%.*s' is not free in C: its function is '%.*s'", SV_ARG(session->module->name),
+  diag_remark(session->diag, module->loc, "entry-name",
+              "the module's name '%.*s' is not free in C: its function is '%.*s'", SV_ARG(module->name),
               SV_ARG(object->entry_name));
   diag_note(session->diag, NO_LOC, "'--entry-name=NAME' gives it another name");
 }
 
 static Status compile(Session *session, int64_t emit, const char *output) {
-  RETURN_IF_ERROR(driver_load_to_run(session));
+  Compilation *compilation = &session->compilation;
   const char *map = side_path(session, OPTION_MAP, emit, output, ".map");
   bool has_map = map && map[0] != '\0', is_hlo = emit == EMIT_HLO; /* any other kind has to fit the Buffer */
-  session->makes_code = !is_hlo;
-  session->draft.plans_detail = has_map ? PLANS_COMPARED : PLANS_ALONE;
-  RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
+  compilation->options.without_code = is_hlo;
+  compilation->options.output = emits[emit].output;
+  if (has_map) compilation->options.plans_detail = PLANS_COMPARED;
+  RETURN_IF_ERROR(driver_load_to_run(session));
+  RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
-  bool only_hlo = is_hlo && !session->assignment;
-  if (!only_hlo) RETURN_IF_ERROR(driver_require_assignment(session));
+  bool only_hlo = is_hlo && !compilation->assignment;
+  if (!only_hlo) RETURN_IF_ERROR(compilation_require_assignment(compilation));
   if (!only_hlo && (!is_hlo || has_map || option_given(session, OPTION_DUMP_PLAN)))
-    RETURN_IF_ERROR(driver_make_plans(session));
+    RETURN_IF_ERROR(compilation_make_plans(compilation));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
   if (emit == EMIT_NONE) return STATUS_OK;
   if (emit == EMIT_HLO) return add_hlo(session, output);
-  RETURN_IF_ERROR(driver_generate(session, emits[emit].output));
+  RETURN_IF_ERROR(compilation_generate(compilation));
   note_entry_name(session);
-  RETURN_IF_ERROR(driver_add_output(session, output, session->object.bytes));
-  return driver_add_output(session, side_path(session, OPTION_HEADER, emit, output, ".h"), session->object.header);
+  RETURN_IF_ERROR(driver_add_output(session, output, compilation->object.bytes));
+  return driver_add_output(session, side_path(session, OPTION_HEADER, emit, output, ".h"), compilation->object.header);
 }
 
 int compile_command(Session *session) {

@@ -5,7 +5,7 @@
 Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, int64_t memory_limit,
                            double *out_seconds) {
   Arena *arena = arena_create();
-  const HloComputation *entry = session->module->entry;
+  const HloComputation *entry = session->compilation.module->entry;
   const Literal **arguments = ARENA_NEW_ARRAY(arena, const Literal *, entry->parameters.count);
   const XlacDescriptor *descriptor = run->descriptor;
   int64_t next = 0;
@@ -17,9 +17,10 @@ Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host
     arguments[i] = argument;
   }
   Literal *result;
-  double start = driver_seconds_now();
-  Status status = hlo_evaluate(arena, session->module, arguments, host, memory_limit, session->diag, &result);
-  if (out_seconds) *out_seconds = driver_seconds_now() - start;
+  double start = phase_times_now();
+  Status status =
+      hlo_evaluate(arena, session->compilation.module, arguments, host, memory_limit, session->diag, &result);
+  if (out_seconds) *out_seconds = phase_times_now() - start;
   next = 0;
   if (status == STATUS_OK) {
     literal_leaves_store(result, descriptor->results, run->results, &next);

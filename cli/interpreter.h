@@ -7,7 +7,7 @@
 #include "hlo/eval/hlo_evaluator.h"
 #include "runtime/engines/runner.h"
 
-/* Evaluates session->module on the run's arguments into its results, once; |host| executes what leads out of the
+/* Evaluates the session's module on the run's arguments into its results, once; |host| executes what leads out of the
  * module.  |memory_limit|: as for hlo_evaluate.  |out_seconds| may be NULL. */
 MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, int64_t memory_limit,
                                     double *out_seconds);

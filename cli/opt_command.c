@@ -3,35 +3,35 @@
 
 enum { PRINT_HLO, PRINT_BUFFER_MAP, PRINT_LIVENESS, PRINT_BUFFER_ASSIGNMENT, PRINT_KERNELS, PRINT_PLAN, PRINT_NONE };
 
-static Status print_plans(Session *session, StringBuilder *out) {
-  if (session->machine == NULL) {
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
+static Status print_plans(Compilation *compilation, StringBuilder *out) {
+  if (compilation->options.machine == NULL) {
+    return diag_error(compilation->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
   }
-  session->draft.plans_detail = PLANS_PROVED;
-  RETURN_IF_ERROR(driver_make_plans(session));
-  codegen_print_plans(session->codegen_arena, session->module, session->draft.plans, out);
+  RETURN_IF_ERROR(compilation_make_plans(compilation));
+  compilation_print_plans(compilation, out);
   return STATUS_OK;
 }
 
 static Status print_module(Session *session, int64_t what, StringBuilder *out) {
-  const HloModule *module = session->module;
+  Compilation *compilation = &session->compilation;
+  const HloModule *module = compilation->module;
   if (what == PRINT_HLO) {
     hlo_module_print(out, module, &HLO_PRINT_DEFAULT);
     return STATUS_OK;
   }
   if (what == PRINT_KERNELS) {
-    RETURN_IF_ERROR(driver_make_kernels(session));
-    codegen_print_kernels(session->draft.kernels, out);
+    RETURN_IF_ERROR(compilation_make_kernels(compilation));
+    codegen_print_kernels(compilation->draft.kernels, out);
     return STATUS_OK;
   }
-  if (what == PRINT_PLAN) return print_plans(session, out);
+  if (what == PRINT_PLAN) return print_plans(compilation, out);
   if (what == PRINT_NONE) return STATUS_OK;
-  RETURN_IF_ERROR(driver_require_assignment(session));
-  const BufferAssignment *assignment = session->assignment;
+  RETURN_IF_ERROR(compilation_require_assignment(compilation));
+  const BufferAssignment *assignment = compilation->assignment;
   if (what == PRINT_BUFFER_MAP)
-    report_buffer_map(out, module, assignment,
-                      option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT, NULL);
+    compilation_print_map(compilation, option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT,
+                          out);
   else if (what == PRINT_LIVENESS)
     report_liveness(out, module, assignment,
                     (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
@@ -41,10 +41,14 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
 }
 
 static Status opt(Session *session) {
-  RETURN_IF_ERROR(driver_load(session, !option_given(session, OPTION_NO_VERIFY)));
-  RETURN_IF_ERROR(driver_run_passes(session, NULL));
-  RETURN_IF_ERROR(driver_add_graph(session));
   int64_t what = option_integer(session, OPTION_PRINT, PRINT_HLO);
+  CompilationOptions *options = &session->compilation.options;
+  options->without_code = true;
+  options->passes = COMPILATION_PASSES_NONE;
+  if (what == PRINT_PLAN) options->plans_detail = PLANS_PROVED;
+  RETURN_IF_ERROR(driver_load(session, !option_given(session, OPTION_NO_VERIFY)));
+  RETURN_IF_ERROR(driver_run_passes(session));
+  RETURN_IF_ERROR(driver_add_graph(session));
   StringBuilder text;
   sb_init(&text, session->arena);
   RETURN_IF_ERROR(print_module(session, what, &text));

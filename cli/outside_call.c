@@ -28,9 +28,8 @@ static bool is_constant(const HloInstruction *operand) {
 }
 
 /* ENTRY { operands as parameters, or constants; ROOT instruction } */
-static HloModule *module_of(OutsideCalls *calls, const HloInstruction *instruction) {
-  Arena *arena = calls->session->arena;
-  HloModule *module = hlo_module_create(arena, calls->session->shapes, SV("call"));
+static HloModule *module_of(Arena *arena, ShapeTable *shapes, const HloInstruction *instruction) {
+  HloModule *module = hlo_module_create(arena, shapes, SV("call"));
   HloComputation *entry = hlo_module_add_computation(module, SV("main"));
   HloInstruction **operands = ARENA_NEW_ARRAY(arena, HloInstruction *, instruction->operand_count);
   int64_t parameters = 0;
@@ -49,22 +48,16 @@ static HloModule *module_of(OutsideCalls *calls, const HloInstruction *instructi
 
 static Status compile(OutsideCalls *calls, const HloInstruction *instruction, CodegenJit **out_jit) {
   Session *session = calls->session;
-  HloModule *module = module_of(calls, instruction);
-  CodeDraft draft = {.arena = session->arena};
-  HloScratchModel scratch = code_draft_scratch_model(&draft);
-  HloPipelineOptions options = {.pass_options = {.callbacks = driver_callbacks(session), .scratch = &scratch}};
-  bool changed;
-  HloPassPipeline *pipeline = hlo_standard_pipeline(session->arena, &options.pass_options);
-  RETURN_IF_ERROR(hlo_pass_pipeline_run(pipeline, module, &options, session->diag, &changed));
-  CodegenOptions codegen = {.entry_name = SV("call"),
-                            .assignment = hlo_pass_pipeline_assignment(pipeline),
-                            .draft = &draft,
-                            .output = LLVM_OUTPUT_OBJECT};
-  CompiledObject object;
-  RETURN_IF_ERROR(codegen_compile(session->arena, module, &codegen, session->diag, &object));
+  CompilationOptions options = {
+      .callbacks = session->compilation.options.callbacks, .has_entry_name = true, .entry_name = SV("call")};
+  Compilation compilation;
+  compilation_init(&compilation, session->arena, &options, session->diag);
+  compilation_take_module(&compilation, module_of(session->arena, session->compilation.shapes, instruction));
+  RETURN_IF_ERROR(compilation_run_passes(&compilation));
+  RETURN_IF_ERROR(compilation_generate(&compilation));
   void *const *targets;
-  RETURN_IF_ERROR(call_libraries_resolve(session, &object.targets, &targets));
-  RETURN_IF_ERROR(codegen_jit_load(&object, targets, session->diag, out_jit));
+  RETURN_IF_ERROR(call_libraries_resolve(session, &compilation.object.targets, &targets));
+  RETURN_IF_ERROR(codegen_jit_load(&compilation.object, targets, session->diag, out_jit));
   array_push(&calls->loaded, session->arena, *out_jit);
   return STATUS_OK;
 }

@@ -6,7 +6,7 @@
 
 /* A triple's own vendor, "unknown" mostly, is no part of Debian's names. */
 static const char *compiler_of(const Session *session) {
-  const MachineDescription *machine = session->machine;
+  const MachineDescription *machine = session->compilation.options.machine;
   if (!machine || machine_is_host(machine)) return "gcc";
   StringView triple = machine->isa.triple, parts[4];
   int count = 0;
@@ -26,7 +26,7 @@ static const char *compiler_of(const Session *session) {
 }
 
 Status remote_run_check(const Session *session) {
-  const MachineDescription *machine = session->machine;
+  const MachineDescription *machine = session->compilation.options.machine;
   if (!machine || machine_is_host(machine) || option_given(session, OPTION_RUNNER)) return STATUS_OK;
   Status status = diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "needs-runner",
                              "this machine cannot run code for '%.*s'", SV_ARG(machine->isa.triple));
@@ -52,7 +52,7 @@ static Status add_libraries(Session *session, const OptionValue *value, LinkWord
 /* What custom calls need, NULL after the last; empty when there are none. */
 static Status find_link_words(Session *session, const char *const **out_words) {
   LinkWords words = {0};
-  const CallTargets *targets = &session->object.targets;
+  const CallTargets *targets = &session->compilation.object.targets;
   if (targets->count > 0) {
     RETURN_IF_ERROR(add_libraries(session, &session->options->values[OPTION_CUSTOM_CALL_LIBRARY], &words));
     if (words.count == 0) {
@@ -85,6 +85,6 @@ Status remote_run_build(Session *session, bool has_queue_threads, int64_t worker
                            .on_failure = call_failure_report,
                            .failure_data = reporter};
   RETURN_IF_ERROR(find_link_words(session, &options.link_words));
-  const CompiledObject *object = &session->object;
+  const CompiledObject *object = &session->compilation.object;
   return remote_program_build(session->arena, object->bytes, object->entry_name, &options, session->diag, out_program);
 }

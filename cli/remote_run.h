@@ -8,7 +8,7 @@
 /* Code that was or is to be generated can be executed: in this process, or by --runner; else STATUS_INVALID. */
 MUST_USE Status remote_run_check(const Session *session);
 
-/* Links session->object with the C compiler of the session's machine, on Debian named after the triple:
+/* Links the session's object with the C compiler of the session's machine, on Debian named after the triple:
  * riscv64-linux-gnu-gcc.  Targets of custom calls come from the files of --custom-call-library, here archives, objects
  * or C sources, under the names of --custom-call-symbol; STATUS_INVALID (code "call-library") for shared libraries,
  * STATUS_UNSUPPORTED ("unsupported-call") when there is no file.  |reporter|, which has to stay, is told of calls that

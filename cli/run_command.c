@@ -66,22 +66,21 @@ static int64_t worker_count(const Session *session) {
 
 static Status load_object(Session *session, RunState *state) {
   void *const *targets;
-  RETURN_IF_ERROR(call_libraries_resolve(session, &session->object.targets, &targets));
-  return codegen_jit_load(&session->object, targets, session->diag, &state->jit);
+  RETURN_IF_ERROR(call_libraries_resolve(session, &session->compilation.object.targets, &targets));
+  return codegen_jit_load(&session->compilation.object, targets, session->diag, &state->jit);
 }
 
 static Status compile_to_run(Session *session, RunState *state) {
-  double start = driver_seconds_now();
+  double start = phase_times_now();
   RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(remote_run_check(session));
-  session->makes_code = true;
-  RETURN_IF_ERROR(driver_run_passes(session, hlo_standard_pipeline));
+  RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
-  RETURN_IF_ERROR(driver_require_assignment(session));
-  RETURN_IF_ERROR(driver_make_plans(session));
+  RETURN_IF_ERROR(compilation_require_assignment(&session->compilation));
+  RETURN_IF_ERROR(compilation_make_plans(&session->compilation));
   RETURN_IF_ERROR(driver_add_reports(session));
-  RETURN_IF_ERROR(driver_generate(session, LLVM_OUTPUT_OBJECT));
-  double load_start = driver_seconds_now();
+  RETURN_IF_ERROR(compilation_generate(&session->compilation));
+  double load_start = phase_times_now();
   time_limit_doing(session->time_limit, "loading the code", NULL);
   if (state->is_remote)
     RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->reporter,
@@ -94,11 +93,13 @@ static Status compile_to_run(Session *session, RunState *state) {
 
 /* The module as it stands in the file, unless passes are asked for. */
 static Status load_to_interpret(Session *session, RunState *state) {
-  double start = driver_seconds_now();
+  double start = phase_times_now();
   RETURN_IF_ERROR(driver_load_to_run(session));
-  RETURN_IF_ERROR(driver_run_passes(session, hlo_interpreter_pipeline));
+  session->compilation.options.passes = COMPILATION_PASSES_INTERPRETER;
+  session->compilation.options.without_code = true;
+  RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
-  state->compile_seconds = driver_seconds_now() - start;
+  state->compile_seconds = phase_times_now() - start;
   return STATUS_OK;
 }
 
@@ -110,8 +111,8 @@ static void set_engine(Session *session, RunState *state) {
     state->run_options.oncore_launch = queue_threads_launch;
     state->run_options.oncore_data = state->queues;
   } else if (state->engine >= ENGINE_SIM) {
-    queue_simulator_init(&state->simulator, session->arena, session->machine, option_integer(session, OPTION_ORDERS, 0),
-                         session->diag);
+    queue_simulator_init(&state->simulator, session->arena, session->compilation.options.machine,
+                         option_integer(session, OPTION_ORDERS, 0), session->diag);
     sb_init(&state->recording, session->arena);
     state->timeline.arena = session->arena;
     if (option_given(session, OPTION_TRACE)) state->simulator.timeline = &state->timeline;
@@ -125,8 +126,9 @@ static void set_engine(Session *session, RunState *state) {
 }
 
 static Status create_run(Session *session, RunState *state) {
-  const XlacDescriptor *descriptor =
-      state->jit != NULL ? codegen_jit_descriptor(state->jit) : module_descriptor(session->arena, session->module);
+  const XlacDescriptor *descriptor = state->jit != NULL
+                                         ? codegen_jit_descriptor(state->jit)
+                                         : module_descriptor(session->arena, session->compilation.module);
   RETURN_IF_ERROR(run_memory_check_leaves(session, descriptor, &state->value_limit));
   if (state->jit == NULL) {
     state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
@@ -153,7 +155,7 @@ static Status create_run(Session *session, RunState *state) {
 }
 
 static Status prepare(Session *session, RunState *state) {
-  double start = driver_seconds_now();
+  double start = phase_times_now();
   time_limit_doing(session->time_limit, "making the inputs", NULL);
   if (option_given(session, OPTION_META)) {
     RETURN_IF_ERROR(
@@ -194,9 +196,9 @@ static Status execute_all(Session *session, RunState *state, int64_t count, doub
 }
 
 static Status execute(Session *session, RunState *state) {
-  double start = driver_seconds_now();
+  double start = phase_times_now();
   time_limit_doing(session->time_limit, state->engine == ENGINE_INTERPRET ? "interpreting" : "executing",
-                   sv_copy(session->arena, session->module->name).data);
+                   sv_copy(session->arena, session->compilation.module->name).data);
   int64_t count = option_integer(session, OPTION_REPEAT, 1);
   int64_t warm_up = option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
   double *seconds = ARENA_NEW_ARRAY(session->arena, double, warm_up + count);
@@ -307,7 +309,7 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "argument_bytes", descriptor_argument_bytes(descriptor));
   json_field_int(&json, "output_bytes", descriptor_result_bytes(descriptor));
   json_field_int(&json, "temp_bytes", state->is_remote ? state->remote.workspace_bytes : descriptor->workspace_bytes);
-  const BufferAssignment *assignment = session->assignment; /* none when interpreting */
+  const BufferAssignment *assignment = session->compilation.assignment; /* none when interpreting */
   json_field_int(&json, "lower_bound_bytes", assignment ? assignment->lower_bound_bytes : 0);
   json_end_object(&json);
   sb_append_char(&text, '\n');
@@ -394,7 +396,7 @@ static Status check_usage(Session *session) {
                         "'--timeout' needs more than 0 and at most %d seconds", MOST_SECONDS);
   if (check_engine(session) != STATUS_OK) status = STATUS_INVALID;
   if (check_files(session) != STATUS_OK) status = STATUS_INVALID;
-  Status cpu = driver_check_cpu(session);
+  Status cpu = compilation_options_check(&session->compilation.options, session->diag);
   return cpu != STATUS_OK ? cpu : status;
 }
 

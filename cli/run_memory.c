@@ -11,7 +11,7 @@ static int64_t limit_of(const Session *session) {
 
 /* Arguments, results, temporaries and scratch of one worker; INT64_MAX when there is no such number. */
 static int64_t needed_bytes(const Session *session) {
-  const BufferAssignment *assignment = session->assignment;
+  const BufferAssignment *assignment = session->compilation.assignment;
   int64_t total = assignment->workspace_bytes;
   bool fits = checked_add(total, assignment->argument_bytes, &total) &&
               checked_add(total, assignment->result_bytes - assignment->aliased_bytes, &total);
@@ -19,7 +19,7 @@ static int64_t needed_bytes(const Session *session) {
 }
 
 int64_t run_memory_workers(const Session *session, int64_t wanted) {
-  int64_t limit = limit_of(session), scratch = session->assignment->scratch_bytes_per_worker;
+  int64_t limit = limit_of(session), scratch = session->compilation.assignment->scratch_bytes_per_worker;
   if (limit == 0 || scratch == 0) return wanted;
   return min_i64(wanted, 1 + (limit - needed_bytes(session)) / scratch);
 }
@@ -33,7 +33,7 @@ static bool add_tensors(const XlacTensor *tensors, int64_t count, int64_t *total
 
 Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, int64_t *out_left) {
   int64_t leaves = 0, total = 0, limit = limit_of(session);
-  SourceLoc loc = session->module->loc;
+  SourceLoc loc = session->compilation.module->loc;
   *out_left = 0;
   bool fits = add_tensors(descriptor->parameters, descriptor->parameter_count, &leaves) &&
               add_tensors(descriptor->results, descriptor->result_count, &leaves) &&
@@ -44,7 +44,7 @@ Status run_memory_check_leaves(const Session *session, const XlacDescriptor *des
                       (long long)MOST_BYTES);
   if (limit == 0) return STATUS_OK;
   /* With compiled code the passes have counted them, those that share memory once. */
-  if (session->assignment == NULL && leaves >= limit)
+  if (session->compilation.assignment == NULL && leaves >= limit)
     return diag_error(session->diag, STATUS_EXHAUSTED, loc, "memory-limit",
                       "the arguments and results alone need %lld bytes of the limit of %lld", (long long)leaves,
                       (long long)limit);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/session_facts.h"
+#include "compiler/compilation_facts.h"
 
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
@@ -36,26 +36,27 @@ void session_report_diagnostics(const Options *options, const DiagSink *diag, co
 }
 
 static void print_times(const Session *session) {
-  double total = driver_seconds_now() - session->started;
+  double total = phase_times_now() - session->started;
   fprintf(stderr, "%10s  %s\n", "seconds", "phase");
-  for (int64_t i = 0; i < session->phases.count; i++)
-    fprintf(stderr, "%10.6f  %s\n", session->phases.data[i].seconds, session->phases.data[i].name);
+  for (int64_t i = 0; i < session->compilation.phases.list.count; i++)
+    fprintf(stderr, "%10.6f  %s\n", session->compilation.phases.list.data[i].seconds,
+            session->compilation.phases.list.data[i].name);
   fprintf(stderr, "%10.6f  total\n", total);
-  if (!session->pipeline) return;
+  if (!session->compilation.pipeline) return;
   int64_t count;
-  const HloPassStatistics *rows = hlo_pass_pipeline_statistics(session->pipeline, &count);
+  const HloPassStatistics *rows = hlo_pass_pipeline_statistics(session->compilation.pipeline, &count);
   fprintf(stderr, "%10s  %s\n", "seconds", "pass");
   for (int64_t i = 0; i < count; i++)
     fprintf(stderr, "%10.6f  %s%s\n", rows[i].seconds, rows[i].pass->name, rows[i].changed ? "" : " (no change)");
 }
 
 static void print_statistics(const Session *session) {
-  SessionFacts facts = session_facts(session, session->arena);
+  CompilationFacts facts = compilation_facts(&session->compilation, session->arena);
   for (int64_t i = 0; i < facts.count; i++)
     fprintf(stderr, "%14lld  %s\n", (long long)facts.data[i].value, facts.data[i].text);
   fprintf(stderr, "%.*s", SV_ARG(session->simulation));
-  if (!session->pipeline) return;
-  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->pipeline);
+  if (!session->compilation.pipeline) return;
+  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->compilation.pipeline);
   for (int64_t i = 0; i < log->counts.count; i++) {
     const HloRewriteCount *row = &log->counts.data[i];
     fprintf(stderr, "%14lld  %s: %s\n", (long long)row->count, row->pass->name, row->rule ? row->rule : "runs");
@@ -64,7 +65,7 @@ static void print_statistics(const Session *session) {
 
 /* For the search that halves the limit: how far it went, and what it did last. */
 static void print_last_step(const Session *session) {
-  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->pipeline);
+  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(session->compilation.pipeline);
   fprintf(stderr, "xlac: %lld of at most %lld steps", (long long)log->steps, (long long)log->limit);
   if (log->last_pass) fprintf(stderr, "; the last: %s", log->last_pass->name);
   if (log->last_rule) fprintf(stderr, ": %s", log->last_rule);
@@ -73,8 +74,8 @@ static void print_last_step(const Session *session) {
 }
 
 void session_report_print(const Session *session) {
-  session_report_diagnostics(session->options, session->diag, session->module);
-  if (option_given(session, OPTION_PASS_LIMIT) && session->pipeline) print_last_step(session);
+  session_report_diagnostics(session->options, session->diag, session->compilation.module);
+  if (option_given(session, OPTION_PASS_LIMIT) && session->compilation.pipeline) print_last_step(session);
   if (option_given(session, OPTION_STATS)) print_statistics(session);
   if (option_given(session, OPTION_TIME_REPORT)) print_times(session);
 }

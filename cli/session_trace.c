@@ -43,13 +43,13 @@ static void add_compiler(TraceWriter *writer, const Session *session) {
   writer->thread = THREAD_PHASES;
   add_name(writer, "process_name", SV("xlac"));
   add_name(writer, "thread_name", SV("phases"));
-  for (int64_t i = 0; i < session->phases.count; i++) {
-    const PhaseTime *phase = &session->phases.data[i];
+  for (int64_t i = 0; i < session->compilation.phases.list.count; i++) {
+    const PhaseTime *phase = &session->compilation.phases.list.data[i];
     add_stretch(writer, sv_from_cstring(phase->name), 1e6 * (phase->begin - session->started), 1e6 * phase->seconds);
   }
-  if (session->pipeline == NULL) return;
+  if (session->compilation.pipeline == NULL) return;
   int64_t count;
-  const HloPassStatistics *rows = hlo_pass_pipeline_statistics(session->pipeline, &count);
+  const HloPassStatistics *rows = hlo_pass_pipeline_statistics(session->compilation.pipeline, &count);
   writer->thread = THREAD_PASSES;
   add_name(writer, "thread_name", SV("passes"));
   for (int64_t i = 0; i < count; i++) {
@@ -60,7 +60,7 @@ static void add_compiler(TraceWriter *writer, const Session *session) {
 
 static void add_machine(TraceWriter *writer, const Session *session) {
   const QueueTimeline *timeline = session->timeline;
-  const MachineDescription *machine = session->machine;
+  const MachineDescription *machine = session->compilation.options.machine;
   writer->process = PROCESS_MACHINE;
   writer->thread = THREAD_KERNELS;
   add_name(writer, "process_name", sv_printf(session->arena, "%.*s, cycles as microseconds", SV_ARG(machine->name)));

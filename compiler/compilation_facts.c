@@ -1,12 +1,12 @@
-#include "cli/session_facts.h"
+#include "compiler/compilation_facts.h"
 
 typedef struct FactList {
   Arena *arena;
-  SessionFacts facts;
+  CompilationFacts facts;
 } FactList;
 
 static void add(FactList *list, const char *key, const char *text, int64_t value) {
-  array_push(&list->facts, list->arena, ((SessionFact){key, text, value}));
+  array_push(&list->facts, list->arena, ((CompilationFact){key, text, value}));
 }
 
 static int64_t instruction_count(const HloModule *module) {
@@ -35,16 +35,16 @@ static void add_memory(FactList *list, const BufferAssignment *assignment) {
   add(list, "lower_bound_bytes", "lower bound of temporary bytes", assignment->lower_bound_bytes);
 }
 
-SessionFacts session_facts(const Session *session, Arena *arena) {
+CompilationFacts compilation_facts(const Compilation *compilation, Arena *arena) {
   FactList list = {.arena = arena};
-  if (!session->module) return list.facts;
-  add(&list, "computations", "computations", session->module->computations.count);
-  add(&list, "instructions", "instructions", instruction_count(session->module));
-  if (session->pipeline) add_passes(&list, session->pipeline);
-  if (session->object.distinct_kernel_count > 0) {
-    add(&list, "kernels", "kernels", session->object.kernel_count);
-    add(&list, "distinct_kernels", "distinct kernels", session->object.distinct_kernel_count);
+  if (!compilation->module) return list.facts;
+  add(&list, "computations", "computations", compilation->module->computations.count);
+  add(&list, "instructions", "instructions", instruction_count(compilation->module));
+  if (compilation->pipeline) add_passes(&list, compilation->pipeline);
+  if (compilation->object.distinct_kernel_count > 0) {
+    add(&list, "kernels", "kernels", compilation->object.kernel_count);
+    add(&list, "distinct_kernels", "distinct kernels", compilation->object.distinct_kernel_count);
   }
-  if (session->assignment) add_memory(&list, session->assignment);
+  if (compilation->assignment) add_memory(&list, compilation->assignment);
   return list.facts;
 }

@@ -1,4 +1,4 @@
-#include "cli/html_text.h"
+#include "compiler/html_text.h"
 
 static const char *entity_of(char character) {
   switch (character) {

@@ -1,6 +1,6 @@
 /* Text inside HTML pages. */
-#ifndef XLAC_CLI_HTML_TEXT_H
-#define XLAC_CLI_HTML_TEXT_H
+#ifndef XLAC_COMPILER_HTML_TEXT_H
+#define XLAC_COMPILER_HTML_TEXT_H
 
 #include "base/string_view.h"
 

@@ -1,0 +1,55 @@
+#include "cli/compilation_setup.h"
+
+#include <stdlib.h>
+
+#include "cli/build_kind.h"
+
+/* The words of --schedule. */
+enum { SCHEDULE_MEMORY, SCHEDULE_KEEP };
+
+enum { DEFAULT_OPT_LEVEL = 2 };
+
+/* Objects go to other machines, and whose processor a runner has nobody knows; code in memory stays, but tests may ask
+ * for what another machine would run. */
+static StringView default_cpu(const Options *options) {
+  if (options->command != COMMAND_RUN || options->values[OPTION_RUNNER].given) return SV("dispatch");
+  const char *variant = getenv("XLAC_CPU");
+  return variant ? llvm_native_variant(sv_from_cstring(variant)) : SV("native");
+}
+
+static StringView text_of(const Options *options, OptionId id) {
+  const OptionValue *value = &options->values[id];
+  return value->given && value->text ? sv_from_cstring(value->text) : SV("");
+}
+
+static int64_t integer_of(const Options *options, OptionId id, int64_t fallback) {
+  const OptionValue *value = &options->values[id];
+  return value->given ? value->integer : fallback;
+}
+
+CompilationOptions compilation_setup(Arena *arena, const Options *options) {
+  const OptionValue *values = options->values;
+  WordList disabled = option_words(arena, options, OPTION_DISABLE_PASSES);
+  return (CompilationOptions){
+      .mcpu = values[OPTION_MCPU].given ? text_of(options, OPTION_MCPU) : default_cpu(options),
+      .mattr = text_of(options, OPTION_MATTR),
+      .fast_math = values[OPTION_FAST_MATH].given,
+      .flush_denormals = values[OPTION_FLUSH_DENORMALS].given,
+      .opt_level = (int)integer_of(options, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
+      .has_pass_names = values[OPTION_PASSES].given,
+      .pass_names = text_of(options, OPTION_PASSES),
+      .disabled_count = (int)disabled.count,
+      .disabled = disabled.data,
+      .has_pass_limit = values[OPTION_PASS_LIMIT].given,
+      .pass_limit = integer_of(options, OPTION_PASS_LIMIT, 0),
+      .verifies_each = BUILD_IS_CHECKED || values[OPTION_VERIFY_EACH].given,
+      .keeps_text_order = integer_of(options, OPTION_SCHEDULE, SCHEDULE_MEMORY) == SCHEDULE_KEEP,
+      .callbacks = (HloCallbacks)integer_of(options, OPTION_CALLBACKS, HLO_CALLBACKS_REFUSE),
+      .memory_limit = integer_of(options, OPTION_MEMORY_LIMIT, 0),
+      .pipeline_depth = (int32_t)integer_of(options, OPTION_PIPELINE_DEPTH, 0),
+      .plans_detail = values[OPTION_DUMP_PLAN].given ? PLANS_PROVED : PLANS_ALONE,
+      .has_entry_name = values[OPTION_ENTRY_NAME].given,
+      .entry_name = text_of(options, OPTION_ENTRY_NAME),
+      .poison = values[OPTION_POISON].given,
+      .records_decisions = values[OPTION_REPORT].given};
+}

@@ -1,0 +1,222 @@
+#include "compiler/compilation.h"
+
+#include "codegen/oncore/language/written_plans.h"
+#include "hlo/infer/device_check.h"
+#include "hlo/infer/hlo_verifier.h"
+#include "parser/hlo_parser.h"
+
+void compilation_init(Compilation *compilation, Arena *arena, const CompilationOptions *options, DiagSink *diag) {
+  *compilation = (Compilation){.options = *options, .arena = arena, .diag = diag};
+  compilation->shapes = shape_table_create(arena);
+  compilation->phases.arena = arena;
+}
+
+static void begin(const Compilation *compilation, const char *what) {
+  const CompilationProgress *progress = compilation->options.progress;
+  if (progress != NULL) progress->begins(progress->context, what);
+}
+
+/* --- the module --- */
+
+Status compilation_parse(Compilation *compilation, const SourceFile *source) {
+  double start = phase_times_now();
+  begin(compilation, "reading the module");
+  RETURN_IF_ERROR(
+      hlo_parse_module(compilation->arena, compilation->shapes, source, compilation->diag, &compilation->module));
+  phase_times_end(&compilation->phases, "parse", start);
+  return STATUS_OK;
+}
+
+Status compilation_verify(Compilation *compilation) {
+  double start = phase_times_now();
+  Status status = hlo_verify(compilation->module, compilation->diag);
+  if (status == STATUS_OK) status = hlo_verify_transfers_end(compilation->module, compilation->diag);
+  phase_times_end(&compilation->phases, "verify", start);
+  return status;
+}
+
+Status compilation_load(Compilation *compilation, const SourceFile *source) {
+  RETURN_IF_ERROR(compilation_parse(compilation, source));
+  RETURN_IF_ERROR(compilation_verify(compilation));
+  return hlo_check_one_device(compilation->module, compilation->diag);
+}
+
+void compilation_take_module(Compilation *compilation, HloModule *module) {
+  compilation->shapes = module->shapes;
+  compilation->module = module;
+}
+
+/* --- what memory planning has to know of code --- */
+
+/* What the description says of the processor; the command line's options are checked before any work. */
+static Status check_machine(const Compilation *compilation) {
+  const MachineDescription *machine = compilation->options.machine;
+  return machine == NULL || machine_is_host(machine) ? STATUS_OK : llvm_check_machine(machine, compilation->diag);
+}
+
+static Status begin_scratch(void *self, const HloModule *module, DiagSink *diag) {
+  Compilation *compilation = self;
+  RETURN_IF_ERROR(check_machine(compilation));
+  RETURN_IF_ERROR(compilation_make_kernels(compilation));
+  RETURN_IF_ERROR(compilation_make_plans(compilation));
+  return code_draft_measure(&compilation->draft, module, diag);
+}
+
+static HloScratch scratch_of(void *self, const HloInstruction *instruction) {
+  const Compilation *compilation = self;
+  return code_draft_scratch(&compilation->draft, instruction);
+}
+
+/* --- passes --- */
+
+static void begin_draft(Compilation *compilation) {
+  const CompilationOptions *options = &compilation->options;
+  compilation->draft = (CodeDraft){.arena = compilation->arena,
+                                   .target = {.mcpu = options->mcpu,
+                                              .mattr = options->mattr,
+                                              .opt_level = options->opt_level,
+                                              .machine = options->machine,
+                                              .flush_denormals = options->flush_denormals},
+                                   .tiler = {.pipeline_depth = options->pipeline_depth},
+                                   .plans_detail = options->plans_detail};
+}
+
+static void note_decision(void *self, const char *pass, const HloInstruction *producer, const HloInstruction *consumer,
+                          bool taken, const char *reason) {
+  Compilation *compilation = self;
+  CompilationDecision decision = {pass, producer->name, consumer->name, taken, reason};
+  array_push(&compilation->decisions, compilation->arena, decision);
+}
+
+/* The passes to run; NULL in |out_pipeline|: none. */
+static Status choose_passes(const Compilation *compilation, const HloPassOptions *pass_options,
+                            HloPassPipeline **out_pipeline) {
+  const CompilationOptions *options = &compilation->options;
+  *out_pipeline = NULL;
+  if (options->has_pass_names)
+    return hlo_pipeline_from_names(compilation->arena, options->pass_names, compilation->diag, out_pipeline);
+  if (options->passes == COMPILATION_PASSES_STANDARD)
+    *out_pipeline = hlo_standard_pipeline(compilation->arena, pass_options);
+  if (options->passes == COMPILATION_PASSES_INTERPRETER)
+    *out_pipeline = hlo_interpreter_pipeline(compilation->arena, pass_options);
+  return STATUS_OK;
+}
+
+static Status check_schedule(const Compilation *compilation) {
+  const HloModule *module = compilation->module;
+  if (!compilation->options.keeps_text_order || module->is_scheduled) return STATUS_OK;
+  return diag_error(compilation->diag, STATUS_INVALID, module->loc, "schedule",
+                    "'--schedule=keep' is for modules with 'is_scheduled=true'");
+}
+
+Status compilation_run_passes(Compilation *compilation) {
+  const CompilationOptions *options = &compilation->options;
+  double start = phase_times_now();
+  begin_draft(compilation);
+  HloScratchModel scratch = {compilation, begin_scratch, scratch_of};
+  HloDecisionObserver decisions = {compilation, note_decision};
+  HloPipelineOptions pipeline_options = {.pass_options = {.opt_level = options->opt_level,
+                                                          .fast_math = options->fast_math,
+                                                          .memory_limit = options->memory_limit,
+                                                          .keeps_text_order = options->keeps_text_order,
+                                                          .machine = options->machine,
+                                                          .callbacks = options->callbacks,
+                                                          .scratch = options->without_code ? NULL : &scratch,
+                                                          .decisions = options->records_decisions ? &decisions : NULL},
+                                         .verify = options->verifies_each,
+                                         .observer = options->pass_observer,
+                                         .disabled_count = options->disabled_count,
+                                         .disabled = options->disabled,
+                                         .has_limit = options->has_pass_limit,
+                                         .limit = options->pass_limit};
+  RETURN_IF_ERROR(check_schedule(compilation));
+  RETURN_IF_ERROR(choose_passes(compilation, &pipeline_options.pass_options, &compilation->pipeline));
+  if (compilation->pipeline == NULL) return STATUS_OK;
+  bool changed;
+  Status status =
+      hlo_pass_pipeline_run(compilation->pipeline, compilation->module, &pipeline_options, compilation->diag, &changed);
+  compilation->assignment = hlo_pass_pipeline_assignment(compilation->pipeline);
+  phase_times_end(&compilation->phases, "passes", start);
+  return status;
+}
+
+Status compilation_require_assignment(Compilation *compilation) {
+  if (compilation->assignment != NULL) return STATUS_OK;
+  return diag_error(compilation->diag, STATUS_INVALID, NO_LOC, "no-assignment",
+                    "these passes end without a buffer assignment, which the output needs");
+}
+
+/* --- Kernels, plans, code --- */
+
+Status compilation_make_kernels(Compilation *compilation) {
+  if (compilation->draft.kernels != NULL) return STATUS_OK;
+  double start = phase_times_now();
+  Status status = code_draft_make_kernels(&compilation->draft, compilation->module, compilation->diag);
+  phase_times_end(&compilation->phases, "kernels", start);
+  return status;
+}
+
+Status compilation_read_plans(Compilation *compilation) {
+  const CompilationOptions *options = &compilation->options;
+  CodeDraft *draft = &compilation->draft;
+  if (options->plans == NULL || draft->written.count > 0 || !machine_has_buffer(options->machine)) return STATUS_OK;
+  RETURN_IF_ERROR(compilation_make_kernels(compilation));
+  double start = phase_times_now();
+  RETURN_IF_ERROR(written_plans_load(compilation->arena, compilation->module, draft->kernels, options->machine,
+                                     options->plans, &draft->tiler, compilation->diag, &draft->written));
+  phase_times_end(&compilation->phases, "plan file", start);
+  return STATUS_OK;
+}
+
+Status compilation_make_plans(Compilation *compilation) {
+  CodeDraft *draft = &compilation->draft;
+  if (draft->plans != NULL || !machine_has_buffer(compilation->options.machine)) return STATUS_OK;
+  RETURN_IF_ERROR(compilation_make_kernels(compilation));
+  RETURN_IF_ERROR(compilation_read_plans(compilation));
+  written_plans_warn(&draft->written, compilation->diag);
+  double start = phase_times_now();
+  begin(compilation, "making plans");
+  Status status = code_draft_make_plans(draft, compilation->module, compilation->diag);
+  phase_times_end(&compilation->phases, "plans", start);
+  return status;
+}
+
+Status compilation_generate(Compilation *compilation) {
+  const CompilationOptions *options = &compilation->options;
+  XLAC_CHECK(!options->without_code);
+  RETURN_IF_ERROR(compilation_require_assignment(compilation));
+  RETURN_IF_ERROR(check_machine(compilation));
+  RETURN_IF_ERROR(compilation_make_kernels(compilation));
+  RETURN_IF_ERROR(compilation_make_plans(compilation));
+  double start = phase_times_now();
+  begin(compilation, "generating code");
+  CodegenOptions codegen = {.entry_name = options->has_entry_name ? options->entry_name : SV(""),
+                            .output = options->output,
+                            .assignment = compilation->assignment,
+                            .draft = &compilation->draft,
+                            .poison = options->poison};
+  Status status =
+      codegen_compile(compilation->arena, compilation->module, &codegen, compilation->diag, &compilation->object);
+  phase_times_end(&compilation->phases, "codegen", start);
+  return status;
+}
+
+/* --- outputs as text --- */
+
+static void oncore_text(void *self, StringBuilder *out) {
+  module_plans_map_text(out, self);
+}
+
+static void oncore_json(void *self, JsonWriter *json) {
+  module_plans_map_json(json, self);
+}
+
+void compilation_print_map(const Compilation *compilation, ReportFormat format, StringBuilder *out) {
+  ReportSection oncore = {compilation->draft.plans, "oncore", oncore_text, oncore_json};
+  report_buffer_map(out, compilation->module, compilation->assignment, format,
+                    compilation->draft.plans != NULL ? &oncore : NULL);
+}
+
+void compilation_print_plans(const Compilation *compilation, StringBuilder *out) {
+  codegen_print_plans(compilation->arena, compilation->module, compilation->draft.plans, out);
+}

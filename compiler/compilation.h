@@ -1,0 +1,90 @@
+/* Compilation: one module's way from its text to an object, in memory, as steps that a caller makes one by one.
+ *
+ *   Compilation compilation;
+ *   compilation_init(&compilation, arena, &options, &diag);
+ *   SourceFile source = {SV("axpy.hlo"), text};
+ *   Status status = compilation_load(&compilation, &source);
+ *   if (status == STATUS_OK) status = compilation_run_passes(&compilation);
+ *   if (status == STATUS_OK) status = compilation_generate(&compilation);
+ *   if (status == STATUS_OK) use(compilation.object.bytes, compilation.object.header);
+ *
+ * No step reads or writes a file, prints, or ends the process (but for a lack of memory, base/arena.h).  A step that
+ * fails says why in the DiagSink, with places in the source, and returns a Status; then the compilation is over: its
+ * values may be read, for reports, and no further step be made.
+ *
+ * Arenas: everything a compilation makes, outputs included, lives in the caller's |arena|, and dies with it; a
+ * compilation itself needs no end.  Several compilations may run at once, in threads of their own, if each has an arena
+ * and a DiagSink of its own: the compiler has no state that changes, but for LLVM's, which is made once. */
+#ifndef XLAC_COMPILER_COMPILATION_H
+#define XLAC_COMPILER_COMPILATION_H
+
+#include "base/array.h"
+#include "codegen/codegen.h"
+#include "codegen/report/report.h"
+#include "compiler/compilation_options.h"
+#include "compiler/phase_times.h"
+
+/* One decision of a pass about a pair of instructions (HloDecisionObserver). */
+typedef struct CompilationDecision {
+  const char *pass;
+  StringView producer, consumer;
+  bool taken;
+  const char *reason;
+} CompilationDecision;
+
+/* What is not made yet is NULL or 0. */
+typedef struct Compilation {
+  CompilationOptions options; /* may be changed until compilation_run_passes, which is the first that reads them */
+  Arena *arena;
+  DiagSink *diag;
+  ShapeTable *shapes;
+  HloModule *module;
+  HloPassPipeline *pipeline;    /* of the passes that ran: statistics, counts of rewrites */
+  BufferAssignment *assignment; /* NULL also where the passes leave none */
+  CodeDraft draft;              /* Kernels, plans */
+  CompiledObject object;        /* bytes, header, names */
+  /* --- what happened --- */
+  PhaseTimes phases; /* the caller may add its own */
+  ARRAY(CompilationDecision) decisions;
+} Compilation;
+
+/* |options| are copied. */
+void compilation_init(Compilation *compilation, Arena *arena, const CompilationOptions *options, DiagSink *diag);
+
+/* --- steps, in this order --- */
+
+/* Text → module.  |source| and its text must live as long as |arena|.  Errors are those of hlo_parse_module. */
+MUST_USE Status compilation_parse(Compilation *compilation, const SourceFile *source);
+/* Errors are those of hlo_verify and hlo_verify_transfers_end. */
+MUST_USE Status compilation_verify(Compilation *compilation);
+/* Both, of a module that one device is to run (hlo_check_one_device). */
+MUST_USE Status compilation_load(Compilation *compilation, const SourceFile *source);
+/* Instead of these: a verified module that the caller made, which the passes change.  It and its shapes must live as
+ * long as |arena|; no other compilation may use its ShapeTable at the same time. */
+void compilation_take_module(Compilation *compilation, HloModule *module);
+
+/* Errors are those of the passes; STATUS_EXHAUSTED over memory_limit, with the largest buffers as notes. */
+MUST_USE Status compilation_run_passes(Compilation *compilation);
+
+/* Each makes what is not there yet; those after the passes make Kernels and plans themselves where they need them. */
+
+/* STATUS_INVALID ("no-assignment") when the passes, which are the caller's then, left no BufferAssignment. */
+MUST_USE Status compilation_require_assignment(Compilation *compilation);
+/* The Kernels of the module after the passes: draft.kernels. */
+MUST_USE Status compilation_make_kernels(Compilation *compilation);
+/* Written plans, options.plans, for these: draft.written.  Not for the host. */
+MUST_USE Status compilation_read_plans(Compilation *compilation);
+/* The plans of all Kernels: draft.plans, which stays NULL for the host; warns of written ones that are slower than the
+ * tiler's. */
+MUST_USE Status compilation_make_plans(Compilation *compilation);
+/* options.output and the header: |object|.  Not with options.without_code. */
+MUST_USE Status compilation_generate(Compilation *compilation);
+
+/* --- outputs as text, appended to |out| --- */
+
+/* After a BufferAssignment was made: the buffer map, TEXT or JSON, with the plans if there are. */
+void compilation_print_map(const Compilation *compilation, ReportFormat format, StringBuilder *out);
+/* After compilation_make_plans: all plans in the plan language. */
+void compilation_print_plans(const Compilation *compilation, StringBuilder *out);
+
+#endif

@@ -1,0 +1,18 @@
+/* CompilationFacts: the numbers that sum up a compilation, for statistics and reports. */
+#ifndef XLAC_COMPILER_COMPILATION_FACTS_H
+#define XLAC_COMPILER_COMPILATION_FACTS_H
+
+#include "compiler/compilation.h"
+
+typedef struct CompilationFact {
+  const char *key;  /* as JSON has it */
+  const char *text; /* as people read it, after the number */
+  int64_t value;
+} CompilationFact;
+
+typedef ARRAY(CompilationFact) CompilationFacts;
+
+/* What is known by now: of the module, of passes, of code and of memory, in this order; in |arena|. */
+CompilationFacts compilation_facts(const Compilation *compilation, Arena *arena);
+
+#endif

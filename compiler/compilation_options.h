@@ -1,0 +1,65 @@
+/* CompilationOptions: all that is said about a compilation besides the module, as data.  Zeros are: an object for
+ * this host's own processor, the standard passes at -O0, IEEE 754's numbers, nothing recorded.
+ *
+ * What the options point to belongs to the caller and must outlive the compilation. */
+#ifndef XLAC_COMPILER_COMPILATION_OPTIONS_H
+#define XLAC_COMPILER_COMPILATION_OPTIONS_H
+
+#include "codegen/llvm/llvm_options.h"
+#include "codegen/oncore/emit/module_plans.h"
+#include "passes/pipeline/hlo_pass_pipeline.h"
+
+/* The passes of a compilation that names none. */
+typedef enum CompilationPasses {
+  COMPILATION_PASSES_STANDARD,    /* hlo_standard_pipeline */
+  COMPILATION_PASSES_INTERPRETER, /* hlo_interpreter_pipeline */
+  COMPILATION_PASSES_NONE
+} CompilationPasses;
+
+/* Is told what the compilation begins to do: "making plans"; the text lives as long as the program. */
+typedef struct CompilationProgress {
+  void *context;
+  void (*begins)(void *context, const char *what);
+} CompilationProgress;
+
+typedef struct CompilationOptions {
+  /* --- the target --- */
+  const MachineDescription *machine; /* NULL: the host */
+  StringView mcpu, mattr;            /* of the host (LlvmOptions) */
+  /* --- numbers --- */
+  bool fast_math;       /* floats may be rewritten as if they were real numbers (docs/passes.md) */
+  bool flush_denormals; /* subnormal numbers are zeros */
+  /* --- the passes --- */
+  int opt_level; /* 0 … 3 */
+  CompilationPasses passes;
+  bool has_pass_names; /* these instead, which may be none */
+  StringView pass_names;
+  int disabled_count;
+  const StringView *disabled; /* passes to leave out */
+  bool has_pass_limit;        /* at most |pass_limit| optional steps (rewrite_log.h) */
+  int64_t pass_limit;
+  bool verifies_each;    /* the module is verified after every pass */
+  bool keeps_text_order; /* the module is scheduled, and stays so */
+  HloCallbacks callbacks;
+  int64_t memory_limit; /* bytes of arguments, results, temporaries and scratch; 0: none */
+  bool without_code;    /* none is to be made, so that memory is planned without what it needs */
+  /* --- plans of a vector processor --- */
+  int32_t pipeline_depth;   /* tiles in flight; 0: chosen for each Kernel */
+  const SourceFile *plans;  /* written ones, taken first; NULL: none */
+  PlansDetail plans_detail; /* what is asked of all of them */
+  /* --- the code --- */
+  LlvmOutput output;
+  bool has_entry_name; /* else the C symbol is made from the module's name */
+  StringView entry_name;
+  bool poison; /* code that overwrites all memory without a live value, for tests */
+  /* --- what is told on the way --- */
+  bool records_decisions;                   /* of passes, in Compilation.decisions */
+  const HloPipelineObserver *pass_observer; /* may be NULL */
+  const CompilationProgress *progress;      /* may be NULL */
+} CompilationOptions;
+
+/* What can be said without a module, before any work: STATUS_INVALID with diagnostics for an entry name that is no
+ * free C identifier ("usage") and for a processor or features that code generation does not know (llvm_check_cpu). */
+MUST_USE Status compilation_options_check(const CompilationOptions *options, DiagSink *diag);
+
+#endif

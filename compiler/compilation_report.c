@@ -1,0 +1,225 @@
+#include "compiler/compilation_report.h"
+
+#include "base/json_writer.h"
+#include "compiler/compilation_facts.h"
+#include "compiler/html_text.h"
+
+/* --- sections --- */
+
+static void write_facts_text(StringBuilder *out, const Compilation *compilation) {
+  CompilationFacts facts = compilation_facts(compilation, compilation->arena);
+  for (int64_t i = 0; i < facts.count; i++)
+    sb_printf(out, "%14lld  %s\n", (long long)facts.data[i].value, facts.data[i].text);
+}
+
+static void write_facts_json(JsonWriter *json, const Compilation *compilation) {
+  CompilationFacts facts = compilation_facts(compilation, compilation->arena);
+  json_begin_object(json);
+  for (int64_t i = 0; i < facts.count; i++) json_field_int(json, facts.data[i].key, facts.data[i].value);
+  json_end_object(json);
+}
+
+/* What may make numbers differ from IEEE 754's, and whether it was asked for. */
+typedef struct Numerics {
+  const char *key, *text;
+  bool is_given;
+} Numerics;
+
+enum { NUMERICS_COUNT = 2 };
+
+static void list_numerics(const CompilationOptions *options, Numerics rows[NUMERICS_COUNT]) {
+  rows[0] = (Numerics){"fast_math", "floats rewritten as if they were real numbers", options->fast_math};
+  rows[1] = (Numerics){"flush_denormals", "subnormal numbers flushed to zero", options->flush_denormals};
+}
+
+static void write_numerics_text(StringBuilder *out, const Compilation *compilation) {
+  Numerics rows[NUMERICS_COUNT];
+  list_numerics(&compilation->options, rows);
+  for (int i = 0; i < NUMERICS_COUNT; i++) sb_printf(out, "%14s  %s\n", rows[i].is_given ? "yes" : "no", rows[i].text);
+}
+
+static void write_numerics_json(JsonWriter *json, const Compilation *compilation) {
+  Numerics rows[NUMERICS_COUNT];
+  list_numerics(&compilation->options, rows);
+  json_begin_object(json);
+  for (int i = 0; i < NUMERICS_COUNT; i++) json_field_bool(json, rows[i].key, rows[i].is_given);
+  json_end_object(json);
+}
+
+static const HloPassStatistics *pass_rows(const Compilation *compilation, int64_t *out_count) {
+  *out_count = 0;
+  return compilation->pipeline ? hlo_pass_pipeline_statistics(compilation->pipeline, out_count) : NULL;
+}
+
+static void write_passes_text(StringBuilder *out, const Compilation *compilation) {
+  int64_t count;
+  const HloPassStatistics *rows = pass_rows(compilation, &count);
+  for (int64_t i = 0; i < count; i++) {
+    if (rows[i].changed)
+      sb_printf(out, "  %s: %lld instructions, then %lld\n", rows[i].pass->name, (long long)rows[i].instructions_before,
+                (long long)rows[i].instructions_after);
+    else
+      sb_printf(out, "  %s: no change\n", rows[i].pass->name);
+  }
+}
+
+static void write_passes_json(JsonWriter *json, const Compilation *compilation) {
+  int64_t count;
+  const HloPassStatistics *rows = pass_rows(compilation, &count);
+  json_begin_array(json);
+  for (int64_t i = 0; i < count; i++) {
+    json_begin_object(json);
+    json_field_string(json, "pass", sv_from_cstring(rows[i].pass->name));
+    json_field_int(json, "round", rows[i].round);
+    json_field_bool(json, "changed", rows[i].changed);
+    json_field_int(json, "instructions_before", rows[i].instructions_before);
+    json_field_int(json, "instructions_after", rows[i].instructions_after);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
+static void write_rewrites_text(StringBuilder *out, const Compilation *compilation) {
+  if (!compilation->pipeline) return;
+  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(compilation->pipeline);
+  for (int64_t i = 0; i < log->counts.count; i++) {
+    const HloRewriteCount *row = &log->counts.data[i];
+    sb_printf(out, "  %s: %s: %lld\n", row->pass->name, row->rule ? row->rule : "runs", (long long)row->count);
+  }
+}
+
+static void write_rewrites_json(JsonWriter *json, const Compilation *compilation) {
+  json_begin_array(json);
+  const HloRewriteLog *log = compilation->pipeline ? hlo_pass_pipeline_rewrites(compilation->pipeline) : NULL;
+  for (int64_t i = 0; log && i < log->counts.count; i++) {
+    const HloRewriteCount *row = &log->counts.data[i];
+    json_begin_object(json);
+    json_field_string(json, "pass", sv_from_cstring(row->pass->name));
+    json_field_string(json, "rule", sv_from_cstring(row->rule ? row->rule : ""));
+    json_field_int(json, "count", row->count);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
+static void write_fusions_text(StringBuilder *out, const Compilation *compilation) {
+  for (int64_t i = 0; i < compilation->decisions.count; i++) {
+    const CompilationDecision *decision = &compilation->decisions.data[i];
+    sb_printf(out, "  %s: %s %%%.*s %s %%%.*s: %s\n", decision->pass, decision->taken ? "fused" : "kept apart",
+              SV_ARG(decision->producer), decision->taken ? "into" : "and", SV_ARG(decision->consumer),
+              decision->reason);
+  }
+}
+
+static void write_fusions_json(JsonWriter *json, const Compilation *compilation) {
+  json_begin_array(json);
+  for (int64_t i = 0; i < compilation->decisions.count; i++) {
+    const CompilationDecision *decision = &compilation->decisions.data[i];
+    json_begin_object(json);
+    json_field_string(json, "pass", sv_from_cstring(decision->pass));
+    json_field_string(json, "producer", decision->producer);
+    json_field_string(json, "consumer", decision->consumer);
+    json_field_bool(json, "fused", decision->taken);
+    json_field_string(json, "reason", sv_from_cstring(decision->reason));
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
+/* A table that shows the rows with what is typed above it, all of them without scripts. */
+static void write_fusions_html(StringBuilder *out, const Compilation *compilation) {
+  sb_append_cstring(out,
+                    "<p><input id=\"filter\" size=\"40\" placeholder=\"show rows with &hellip;\"></p>\n"
+                    "<table id=\"edges\">\n<tr><th>pass<th><th>producer<th>consumer<th>why</tr>\n");
+  for (int64_t i = 0; i < compilation->decisions.count; i++) {
+    const CompilationDecision *decision = &compilation->decisions.data[i];
+    sb_printf(out, "<tr class=\"%s\"><td>%s<td>%s<td>", decision->taken ? "fused" : "apart", decision->pass,
+              decision->taken ? "fused" : "kept apart");
+    html_append_text(out, decision->producer);
+    sb_append_cstring(out, "<td>");
+    html_append_text(out, decision->consumer);
+    sb_append_cstring(out, "<td>");
+    html_append_text(out, sv_from_cstring(decision->reason));
+    sb_append_cstring(out, "</tr>\n");
+  }
+  sb_append_cstring(out,
+                    "</table>\n<script>\n"
+                    "document.getElementById('filter').oninput = function () {\n"
+                    "  for (const row of document.querySelectorAll('#edges tr[class]'))\n"
+                    "    row.hidden = !row.textContent.includes(this.value);\n"
+                    "};\n</script>\n");
+}
+
+static void write_times_text(StringBuilder *out, const Compilation *compilation) {
+  for (int64_t i = 0; i < compilation->phases.list.count; i++)
+    sb_printf(out, "%14.6f  %s\n", compilation->phases.list.data[i].seconds, compilation->phases.list.data[i].name);
+}
+
+static void write_times_json(JsonWriter *json, const Compilation *compilation) {
+  json_begin_object(json);
+  for (int64_t i = 0; i < compilation->phases.list.count; i++)
+    json_field_double(json, compilation->phases.list.data[i].name, compilation->phases.list.data[i].seconds);
+  json_end_object(json);
+}
+
+/* Times last: they are all that differs between two compilations of one input. */
+static const struct {
+  const char *name;
+  void (*write_text)(StringBuilder *out, const Compilation *compilation);
+  void (*write_json)(JsonWriter *json, const Compilation *compilation);
+  void (*write_html)(StringBuilder *out, const Compilation *compilation); /* NULL: the text as it is */
+} sections[] = {{"totals", write_facts_text, write_facts_json, NULL},
+                {"numerics", write_numerics_text, write_numerics_json, NULL},
+                {"passes", write_passes_text, write_passes_json, NULL},
+                {"rewrites", write_rewrites_text, write_rewrites_json, NULL},
+                {"fusions", write_fusions_text, write_fusions_json, write_fusions_html},
+                {"seconds", write_times_text, write_times_json, NULL}};
+
+enum { SECTION_COUNT = sizeof(sections) / sizeof(sections[0]) };
+
+static void write_text(StringBuilder *out, const Compilation *compilation) {
+  sb_printf(out, "module %.*s\n", SV_ARG(compilation->module->name));
+  for (int i = 0; i < SECTION_COUNT; i++) {
+    sb_printf(out, "\n%s\n", sections[i].name);
+    sections[i].write_text(out, compilation);
+  }
+}
+
+static void write_json(StringBuilder *out, const Compilation *compilation) {
+  JsonWriter json;
+  json_init(&json, out, true);
+  json_begin_object(&json);
+  json_field_string(&json, "module", compilation->module->name);
+  for (int i = 0; i < SECTION_COUNT; i++) {
+    json_key(&json, sections[i].name);
+    sections[i].write_json(&json, compilation);
+  }
+  json_end_object(&json);
+  sb_append_char(out, '\n');
+}
+
+static void write_html(StringBuilder *out, const Compilation *compilation) {
+  html_begin_page(out, sv_printf(compilation->arena, "module %.*s", SV_ARG(compilation->module->name)));
+  for (int i = 0; i < SECTION_COUNT; i++) {
+    sb_printf(out, "<h2>%s</h2>\n", sections[i].name);
+    if (sections[i].write_html != NULL) {
+      sections[i].write_html(out, compilation);
+      continue;
+    }
+    StringBuilder text;
+    sb_init(&text, compilation->arena);
+    sections[i].write_text(&text, compilation);
+    sb_append_cstring(out, "<pre>\n");
+    html_append_text(out, sb_view(&text));
+    sb_append_cstring(out, "</pre>\n");
+  }
+  html_end_page(out);
+}
+
+void compilation_print_report(const Compilation *compilation, CompilationReportFormat format, StringBuilder *out) {
+  static void (*const writers[])(StringBuilder *out, const Compilation *compilation) = {
+      [COMPILATION_REPORT_TEXT] = write_text,
+      [COMPILATION_REPORT_JSON] = write_json,
+      [COMPILATION_REPORT_HTML] = write_html};
+  writers[format](out, compilation);
+}
