@@ -37,9 +37,10 @@ double driver_end_phase(Session *session, const char *name, double start) {
 
 /* --- the session --- */
 
-static void begin_step(void *self, const char *what) {
+static Status begin_step(void *self, const char *what, const char *name) {
   const Session *session = self;
-  time_limit_doing(session->time_limit, what, NULL);
+  time_limit_doing(session->time_limit, what, name);
+  return STATUS_OK;
 }
 
 void session_begin(Session *session, const Options *options, Arena *arena, DiagSink *diag) {
@@ -125,7 +126,7 @@ Status driver_load(Session *session, bool verify) {
   RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &compilation->options.machine));
   RETURN_IF_ERROR(check_machine(session));
   double start = phase_times_now();
-  begin_step(session, "reading the module");
+  time_limit_doing(session->time_limit, "reading the module", NULL);
   const char *path = session->options->operands.data[0];
   session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &session->source.text));

@@ -38,7 +38,6 @@ static Status write_module(HloDump *dump, int number, const char *when, const Hl
 
 static Status dump_before(void *context, int number, const HloPass *pass, const HloModule *module) {
   HloDump *dump = context;
-  time_limit_doing(dump->session->time_limit, "running pass", pass->name);
   return is_wanted(&dump->before, pass) ? write_module(dump, number, "before", pass, module) : STATUS_OK;
 }
 

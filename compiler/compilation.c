@@ -11,16 +11,16 @@ void compilation_init(Compilation *compilation, Arena *arena, const CompilationO
   compilation->phases.arena = arena;
 }
 
-static void begin(const Compilation *compilation, const char *what) {
+static Status begin(const Compilation *compilation, const char *what, const char *name) {
   const CompilationProgress *progress = compilation->options.progress;
-  if (progress != NULL) progress->begins(progress->context, what);
+  return progress != NULL ? progress->begins(progress->context, what, name) : STATUS_OK;
 }
 
 /* --- the module --- */
 
 Status compilation_parse(Compilation *compilation, const SourceFile *source) {
   double start = phase_times_now();
-  begin(compilation, "reading the module");
+  RETURN_IF_ERROR(begin(compilation, "reading the module", NULL));
   RETURN_IF_ERROR(
       hlo_parse_module(compilation->arena, compilation->shapes, source, compilation->diag, &compilation->module));
   phase_times_end(&compilation->phases, "parse", start);
@@ -81,6 +81,20 @@ static void begin_draft(Compilation *compilation) {
                                    .plans_detail = options->plans_detail};
 }
 
+static Status before_pass(void *self, int number, const HloPass *pass, const HloModule *module) {
+  const Compilation *compilation = self;
+  const HloPipelineObserver *observer = compilation->options.pass_observer;
+  RETURN_IF_ERROR(begin(compilation, "running pass", pass->name));
+  if (observer == NULL || observer->before == NULL) return STATUS_OK;
+  return observer->before(observer->context, number, pass, module);
+}
+
+static Status after_pass(void *self, int number, const HloPass *pass, const HloModule *module, bool changed) {
+  const HloPipelineObserver *observer = ((const Compilation *)self)->options.pass_observer;
+  if (observer == NULL || observer->after == NULL) return STATUS_OK;
+  return observer->after(observer->context, number, pass, module, changed);
+}
+
 static void note_decision(void *self, const char *pass, const HloInstruction *producer, const HloInstruction *consumer,
                           bool taken, const char *reason) {
   Compilation *compilation = self;
@@ -115,6 +129,7 @@ Status compilation_run_passes(Compilation *compilation) {
   begin_draft(compilation);
   HloScratchModel scratch = {compilation, begin_scratch, scratch_of};
   HloDecisionObserver decisions = {compilation, note_decision};
+  HloPipelineObserver observer = {compilation, before_pass, after_pass};
   HloPipelineOptions pipeline_options = {.pass_options = {.opt_level = options->opt_level,
                                                           .fast_math = options->fast_math,
                                                           .memory_limit = options->memory_limit,
@@ -124,7 +139,7 @@ Status compilation_run_passes(Compilation *compilation) {
                                                           .scratch = options->without_code ? NULL : &scratch,
                                                           .decisions = options->records_decisions ? &decisions : NULL},
                                          .verify = options->verifies_each,
-                                         .observer = options->pass_observer,
+                                         .observer = &observer,
                                          .disabled_count = options->disabled_count,
                                          .disabled = options->disabled,
                                          .has_limit = options->has_pass_limit,
@@ -175,7 +190,7 @@ Status compilation_make_plans(Compilation *compilation) {
   RETURN_IF_ERROR(compilation_read_plans(compilation));
   written_plans_warn(&draft->written, compilation->diag);
   double start = phase_times_now();
-  begin(compilation, "making plans");
+  RETURN_IF_ERROR(begin(compilation, "making plans", NULL));
   Status status = code_draft_make_plans(draft, compilation->module, compilation->diag);
   phase_times_end(&compilation->phases, "plans", start);
   return status;
@@ -189,7 +204,7 @@ Status compilation_generate(Compilation *compilation) {
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_make_plans(compilation));
   double start = phase_times_now();
-  begin(compilation, "generating code");
+  RETURN_IF_ERROR(begin(compilation, "generating code", NULL));
   CodegenOptions codegen = {.entry_name = options->has_entry_name ? options->entry_name : SV(""),
                             .output = options->output,
                             .assignment = compilation->assignment,

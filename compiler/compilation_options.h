@@ -16,10 +16,12 @@ typedef enum CompilationPasses {
   COMPILATION_PASSES_NONE
 } CompilationPasses;
 
-/* Is told what the compilation begins to do: "making plans"; the text lives as long as the program. */
+/* Is told what the compilation begins to do: |what| and, unless NULL, to what: "making plans", NULL; "running pass",
+ * "fusion".  The texts live as long as the program.  A Status other than STATUS_OK cancels: it is what the step
+ * returns, without a diagnostic. */
 typedef struct CompilationProgress {
   void *context;
-  void (*begins)(void *context, const char *what);
+  Status (*begins)(void *context, const char *what, const char *name);
 } CompilationProgress;
 
 typedef struct CompilationOptions {

@@ -199,8 +199,9 @@ static void compilation_options_check_refuses_names_and_processors(void **state)
 
 /* --- what is told --- */
 
-static void note_step(void *self, const char *what) {
-  sb_printf(self, "%s\n", what);
+static Status note_step(void *self, const char *what, const char *name) {
+  if (name == NULL) sb_printf(self, "%s, ", what);
+  return STATUS_OK;
 }
 
 static void compilation_tells_steps_phases_and_decisions(void **state) {
@@ -213,7 +214,7 @@ static void compilation_tells_steps_phases_and_decisions(void **state) {
   CompilationOptions options = {.opt_level = 2, .records_decisions = true, .progress = &progress};
   Compilation compilation;
   assert_int_equal(compile(&compilation, fixture, &options, axpy), STATUS_OK);
-  assert_true(sv_equal_cstring(sb_view(&steps), "reading the module\ngenerating code\n"));
+  assert_true(sv_equal_cstring(sb_view(&steps), "reading the module, generating code, "));
   for (int64_t i = 0; i < compilation.phases.list.count; i++)
     sb_printf(&phases, "%s ", compilation.phases.list.data[i].name);
   assert_true(sv_equal_cstring(sb_view(&phases), "parse verify kernels passes codegen "));
@@ -222,6 +223,26 @@ static void compilation_tells_steps_phases_and_decisions(void **state) {
   compilation_print_report(&compilation, COMPILATION_REPORT_JSON, &report);
   assert_true(contains(sb_view(&report), "\"module\": \"axpy\""));
   assert_true(contains(sb_view(&report), "\"fused\": true"));
+}
+
+/* Counts down to the pass before which it cancels. */
+static Status cancel_step(void *self, const char *what, const char *name) {
+  int *left = self;
+  (void)what;
+  return name != NULL && --*left == 0 ? STATUS_IO : STATUS_OK;
+}
+
+static void compilation_is_cancelled_before_a_pass(void **state) {
+  Fixture *fixture = *state;
+  int left = 3;
+  CompilationProgress progress = {&left, cancel_step};
+  Compilation compilation;
+  assert_int_equal(compile(&compilation, fixture, &(CompilationOptions){.progress = &progress}, axpy), STATUS_IO);
+  assert_int_equal(fixture->diag.error_count, 0);
+  assert_null(compilation.assignment);
+  int64_t passes_run;
+  hlo_pass_pipeline_statistics(compilation.pipeline, &passes_run);
+  assert_int_equal(passes_run, 2);
 }
 
 int main(void) {
@@ -235,6 +256,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(compilation_keeps_the_order_of_scheduled_modules_only, create, destroy),
       cmocka_unit_test_setup_teardown(compilation_options_check_refuses_names_and_processors, create, destroy),
       cmocka_unit_test_setup_teardown(compilation_tells_steps_phases_and_decisions, create, destroy),
+      cmocka_unit_test_setup_teardown(compilation_is_cancelled_before_a_pass, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
