@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/monotonic_clock.h"
 #include "base/utf8.h"
 #include "cli/compilation_setup.h"
 #include "cli/exit_code.h"
@@ -13,7 +14,6 @@
 #include "cli/session_trace.h"
 #include "cli/target.h"
 #include "compiler/compilation_report.h"
-#include "hlo/infer/device_check.h"
 
 enum { LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
 
@@ -44,7 +44,7 @@ static Status begin_step(void *self, const char *what, const char *name) {
 }
 
 void session_begin(Session *session, const Options *options, Arena *arena, DiagSink *diag) {
-  *session = (Session){.options = options, .arena = arena, .diag = diag, .started = phase_times_now()};
+  *session = (Session){.options = options, .arena = arena, .diag = diag, .started = monotonic_seconds()};
   CompilationOptions compilation_options = compilation_setup(arena, options);
   session->progress = (CompilationProgress){session, begin_step};
   compilation_options.progress = &session->progress;
@@ -74,7 +74,7 @@ static Status finish_outputs(Session *session, Status status) {
     output_files_abort(session->outputs);
     return status;
   }
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   Status written = output_files_commit(session->outputs, session->diag);
   if (written == STATUS_OK) process_end_set_outcome(exit_code_from_status(status));
   driver_end_phase(session, "write", start);
@@ -121,23 +121,28 @@ static Status check_machine(const Session *session) {
                     SV_ARG(machine->name));
 }
 
-Status driver_load(Session *session, bool verify) {
-  Compilation *compilation = &session->compilation;
-  RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &compilation->options.machine));
+/* The machine, and the input file's text. */
+static Status read_input(Session *session) {
+  RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &session->compilation.options.machine));
   RETURN_IF_ERROR(check_machine(session));
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   time_limit_doing(session->time_limit, "reading the module", NULL);
   const char *path = session->options->operands.data[0];
   session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &session->source.text));
   driver_end_phase(session, "read", start);
-  RETURN_IF_ERROR(compilation_parse(compilation, &session->source));
-  return verify ? compilation_verify(compilation) : STATUS_OK;
+  return STATUS_OK;
+}
+
+Status driver_load(Session *session, bool verify) {
+  RETURN_IF_ERROR(read_input(session));
+  RETURN_IF_ERROR(compilation_parse(&session->compilation, &session->source));
+  return verify ? compilation_verify(&session->compilation) : STATUS_OK;
 }
 
 Status driver_load_to_run(Session *session) {
-  RETURN_IF_ERROR(driver_load(session, true));
-  return hlo_check_one_device(session->compilation.module, session->diag);
+  RETURN_IF_ERROR(read_input(session));
+  return compilation_load(&session->compilation, &session->source);
 }
 
 Status driver_read_plan_file(Session *session, const char *path) {

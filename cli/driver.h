@@ -29,7 +29,7 @@ typedef struct Session {
   OutputFiles *outputs;
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   TimeLimit *time_limit;     /* of --timeout; NULL: none */
-  double started;            /* of phase_times_now */
+  double started;            /* of monotonic_seconds */
 } Session;
 
 /* |diag| and |arena| are the command line's and outlive the session. */
@@ -66,7 +66,7 @@ bool option_given(const Session *session, OptionId id);
 const char *option_text(const Session *session, OptionId id, const char *fallback);
 int64_t option_integer(const Session *session, OptionId id, int64_t fallback);
 
-/* Adds a line to --time-report: from |start|, of phase_times_now, to now, which is returned. */
+/* Adds a line to --time-report: from |start|, of monotonic_seconds, to now, which is returned. */
 double driver_end_phase(Session *session, const char *name, double start);
 
 /* Commands: each runs to the exit status. */

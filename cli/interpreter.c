@@ -1,5 +1,6 @@
 #include "cli/interpreter.h"
 
+#include "base/monotonic_clock.h"
 #include "cli/literal_leaves.h"
 
 Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, int64_t memory_limit,
@@ -17,10 +18,10 @@ Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host
     arguments[i] = argument;
   }
   Literal *result;
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   Status status =
       hlo_evaluate(arena, session->compilation.module, arguments, host, memory_limit, session->diag, &result);
-  if (out_seconds) *out_seconds = phase_times_now() - start;
+  if (out_seconds) *out_seconds = monotonic_seconds() - start;
   next = 0;
   if (status == STATUS_OK) {
     literal_leaves_store(result, descriptor->results, run->results, &next);

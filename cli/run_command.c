@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "base/file_io.h"
 #include "base/json_writer.h"
+#include "base/monotonic_clock.h"
 #include "cli/call_libraries.h"
 #include "cli/driver.h"
 #include "cli/host_transfers.h"
@@ -71,7 +72,7 @@ static Status load_object(Session *session, RunState *state) {
 }
 
 static Status compile_to_run(Session *session, RunState *state) {
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(remote_run_check(session));
   RETURN_IF_ERROR(driver_run_passes(session));
@@ -80,7 +81,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   RETURN_IF_ERROR(compilation_make_plans(&session->compilation));
   RETURN_IF_ERROR(driver_add_reports(session));
   RETURN_IF_ERROR(compilation_generate(&session->compilation));
-  double load_start = phase_times_now();
+  double load_start = monotonic_seconds();
   time_limit_doing(session->time_limit, "loading the code", NULL);
   if (state->is_remote)
     RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->reporter,
@@ -93,13 +94,13 @@ static Status compile_to_run(Session *session, RunState *state) {
 
 /* The module as it stands in the file, unless passes are asked for. */
 static Status load_to_interpret(Session *session, RunState *state) {
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   RETURN_IF_ERROR(driver_load_to_run(session));
   session->compilation.options.passes = COMPILATION_PASSES_INTERPRETER;
   session->compilation.options.without_code = true;
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
-  state->compile_seconds = phase_times_now() - start;
+  state->compile_seconds = monotonic_seconds() - start;
   return STATUS_OK;
 }
 
@@ -155,7 +156,7 @@ static Status create_run(Session *session, RunState *state) {
 }
 
 static Status prepare(Session *session, RunState *state) {
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   time_limit_doing(session->time_limit, "making the inputs", NULL);
   if (option_given(session, OPTION_META)) {
     RETURN_IF_ERROR(
@@ -196,7 +197,7 @@ static Status execute_all(Session *session, RunState *state, int64_t count, doub
 }
 
 static Status execute(Session *session, RunState *state) {
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   time_limit_doing(session->time_limit, state->engine == ENGINE_INTERPRET ? "interpreting" : "executing",
                    sv_copy(session->arena, session->compilation.module->name).data);
   int64_t count = option_integer(session, OPTION_REPEAT, 1);

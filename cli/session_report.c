@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/monotonic_clock.h"
 #include "compiler/compilation_facts.h"
 
 enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
@@ -36,7 +37,7 @@ void session_report_diagnostics(const Options *options, const DiagSink *diag, co
 }
 
 static void print_times(const Session *session) {
-  double total = phase_times_now() - session->started;
+  double total = monotonic_seconds() - session->started;
   fprintf(stderr, "%10s  %s\n", "seconds", "phase");
   for (int64_t i = 0; i < session->compilation.phases.list.count; i++)
     fprintf(stderr, "%10.6f  %s\n", session->compilation.phases.list.data[i].seconds,

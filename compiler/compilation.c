@@ -1,5 +1,6 @@
 #include "compiler/compilation.h"
 
+#include "base/monotonic_clock.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "hlo/infer/device_check.h"
 #include "hlo/infer/hlo_verifier.h"
@@ -19,7 +20,7 @@ static Status begin(const Compilation *compilation, const char *what, const char
 /* --- the module --- */
 
 Status compilation_parse(Compilation *compilation, const SourceFile *source) {
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "reading the module", NULL));
   RETURN_IF_ERROR(
       hlo_parse_module(compilation->arena, compilation->shapes, source, compilation->diag, &compilation->module));
@@ -28,7 +29,7 @@ Status compilation_parse(Compilation *compilation, const SourceFile *source) {
 }
 
 Status compilation_verify(Compilation *compilation) {
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   Status status = hlo_verify(compilation->module, compilation->diag);
   if (status == STATUS_OK) status = hlo_verify_transfers_end(compilation->module, compilation->diag);
   phase_times_end(&compilation->phases, "verify", start);
@@ -125,7 +126,7 @@ static Status check_schedule(const Compilation *compilation) {
 
 Status compilation_run_passes(Compilation *compilation) {
   const CompilationOptions *options = &compilation->options;
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   begin_draft(compilation);
   HloScratchModel scratch = {compilation, begin_scratch, scratch_of};
   HloDecisionObserver decisions = {compilation, note_decision};
@@ -165,7 +166,7 @@ Status compilation_require_assignment(Compilation *compilation) {
 
 Status compilation_make_kernels(Compilation *compilation) {
   if (compilation->draft.kernels != NULL) return STATUS_OK;
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   Status status = code_draft_make_kernels(&compilation->draft, compilation->module, compilation->diag);
   phase_times_end(&compilation->phases, "kernels", start);
   return status;
@@ -176,7 +177,7 @@ Status compilation_read_plans(Compilation *compilation) {
   CodeDraft *draft = &compilation->draft;
   if (options->plans == NULL || draft->written.count > 0 || !machine_has_buffer(options->machine)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   RETURN_IF_ERROR(written_plans_load(compilation->arena, compilation->module, draft->kernels, options->machine,
                                      options->plans, &draft->tiler, compilation->diag, &draft->written));
   phase_times_end(&compilation->phases, "plan file", start);
@@ -189,7 +190,7 @@ Status compilation_make_plans(Compilation *compilation) {
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
   written_plans_warn(&draft->written, compilation->diag);
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "making plans", NULL));
   Status status = code_draft_make_plans(draft, compilation->module, compilation->diag);
   phase_times_end(&compilation->phases, "plans", start);
@@ -203,7 +204,7 @@ Status compilation_generate(Compilation *compilation) {
   RETURN_IF_ERROR(check_machine(compilation));
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_make_plans(compilation));
-  double start = phase_times_now();
+  double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "generating code", NULL));
   CodegenOptions codegen = {.entry_name = options->has_entry_name ? options->entry_name : SV(""),
                             .output = options->output,

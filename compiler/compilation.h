@@ -8,7 +8,7 @@
  *   if (status == STATUS_OK) status = compilation_generate(&compilation);
  *   if (status == STATUS_OK) use(compilation.object.bytes, compilation.object.header);
  *
- * No step reads or writes a file, prints, or ends the process (but for a lack of memory, base/arena.h).  A step that
+ * No step reads or writes a file, prints, or ends the process (but for a lack of memory and for bugs of its own, base/status.h).  A step that
  * fails says why in the DiagSink, with places in the source, and returns a Status; then the compilation is over: its
  * values may be read, for reports, and no further step be made.
  *

@@ -6,7 +6,7 @@
 
 typedef struct PhaseTime {
   const char *name; /* lives as long as the program */
-  double begin;     /* of phase_times_now */
+  double begin;     /* of monotonic_seconds */
   double seconds;
 } PhaseTime;
 
@@ -15,9 +15,6 @@ typedef struct PhaseTimes {
   Arena *arena;
   ARRAY(PhaseTime) list;
 } PhaseTimes;
-
-/* Seconds on the monotonic clock. */
-double phase_times_now(void);
 
 /* The phase |name| went from |start| to now, which is returned. */
 double phase_times_end(PhaseTimes *times, const char *name, double start);

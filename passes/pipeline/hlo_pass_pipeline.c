@@ -1,7 +1,6 @@
 #include "passes/pipeline/hlo_pass_pipeline.h"
 
-#include <time.h>
-
+#include "base/monotonic_clock.h"
 #include "base/nearest_word.h"
 #include "hlo/infer/hlo_verifier.h"
 
@@ -74,12 +73,6 @@ static int64_t module_instruction_count(const HloModule *module) {
   return count;
 }
 
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static bool is_disabled(const HloPipelineOptions *options, const HloPass *pass) {
   for (int i = 0; i < options->disabled_count; i++) {
     if (sv_equal_cstring(options->disabled[i], pass->name)) return true;
@@ -122,10 +115,10 @@ static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *o
   HloPassStatistics row = {.pass = pass, .round = round, .instructions_before = module_instruction_count(module)};
   bool was_scheduled = module->is_scheduled;
   const BufferAssignment *assignment_before = run->context.assignment;
-  double start = seconds_now();
+  double start = monotonic_seconds();
   RETURN_IF_ERROR(pass->run(&run->context, module, &row.changed));
   row.begin = start;
-  row.seconds = seconds_now() - start;
+  row.seconds = monotonic_seconds() - start;
   row.instructions_after = module_instruction_count(module);
   array_push(&run->outermost->statistics, run->outermost->arena, row);
   if (row.changed) drop_stale_products(run, pass, was_scheduled, assignment_before);

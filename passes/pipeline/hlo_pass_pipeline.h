@@ -11,7 +11,7 @@ typedef struct HloPassStatistics {
   const HloPass *pass;
   int round; /* of a fixpoint group, from 0 */
   bool changed;
-  double begin, seconds; /* on the monotonic clock */
+  double begin, seconds; /* of monotonic_seconds */
   int64_t instructions_before, instructions_after;
 } HloPassStatistics;
 

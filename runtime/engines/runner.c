@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/checked_math.h"
+#include "base/monotonic_clock.h"
 #include "runtime/engines/queue_threads.h"
 
 #define BUFFER_ALIGNMENT 64
@@ -52,21 +52,15 @@ ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescript
   return run;
 }
 
-static double seconds_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
   const XlacDescriptor *descriptor = run->descriptor;
   for (int64_t i = 0; i < descriptor->result_count; i++) {
     const XlacTensor *result = &descriptor->results[i];
     if (result->alias >= 0) memcpy(run->results[i], run->arguments[result->alias], (size_t)result->bytes);
   }
-  double start = seconds_now();
+  double start = monotonic_seconds();
   int code = run->function(run->passed_arguments, run->results, run->workspace, run->options);
-  if (out_seconds) *out_seconds = seconds_now() - start;
+  if (out_seconds) *out_seconds = monotonic_seconds() - start;
   bool is_told = code == XLAC_CALL_FAILED && run->options != NULL && run->options->on_failure != NULL;
   if (is_told) return STATUS_INVALID;
   if (code == QUEUE_THREADS_TOO_FEW)

@@ -1,0 +1,9 @@
+#include "base/monotonic_clock.h"
+
+#include <time.h>
+
+double monotonic_seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
