@@ -8,9 +8,9 @@
  *   if (status == STATUS_OK) status = compilation_generate(&compilation);
  *   if (status == STATUS_OK) use(compilation.object.bytes, compilation.object.header);
  *
- * No step reads or writes a file, prints, or ends the process (but for a lack of memory and for bugs of its own, base/status.h).  A step that
- * fails says why in the DiagSink, with places in the source, and returns a Status; then the compilation is over: its
- * values may be read, for reports, and no further step be made.
+ * No step reads or writes a file, prints, or ends the process (but for a lack of memory and for bugs of its own,
+ * base/status.h).  A step that fails says why in the DiagSink, with places in the source, and returns a Status; then
+ * the compilation is over: its values may be read, for reports, and no further step be made.
  *
  * Arenas: everything a compilation makes, outputs included, lives in the caller's |arena|, and dies with it; a
  * compilation itself needs no end.  Several compilations may run at once, in threads of their own, if each has an arena

@@ -9,12 +9,6 @@ static void add(FactList *list, const char *key, const char *text, int64_t value
   array_push(&list->facts, list->arena, ((CompilationFact){key, text, value}));
 }
 
-static int64_t instruction_count(const HloModule *module) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < module->computations.count; i++) count += module->computations.data[i]->instructions.count;
-  return count;
-}
-
 static void add_passes(FactList *list, const HloPassPipeline *pipeline) {
   int64_t count, changing = 0;
   const HloPassStatistics *rows = hlo_pass_pipeline_statistics(pipeline, &count);
@@ -39,7 +33,7 @@ CompilationFacts compilation_facts(const Compilation *compilation, Arena *arena)
   FactList list = {.arena = arena};
   if (!compilation->module) return list.facts;
   add(&list, "computations", "computations", compilation->module->computations.count);
-  add(&list, "instructions", "instructions", instruction_count(compilation->module));
+  add(&list, "instructions", "instructions", hlo_module_instruction_count(compilation->module));
   if (compilation->pipeline) add_passes(&list, compilation->pipeline);
   if (compilation->object.distinct_kernel_count > 0) {
     add(&list, "kernels", "kernels", compilation->object.kernel_count);

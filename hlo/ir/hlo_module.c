@@ -75,6 +75,12 @@ HloComputation *hlo_module_add_computation(HloModule *module, StringView name) {
   return computation;
 }
 
+int64_t hlo_module_instruction_count(const HloModule *module) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < module->computations.count; i++) count += module->computations.data[i]->instructions.count;
+  return count;
+}
+
 int64_t hlo_module_remove_unreachable(HloModule *module) {
   XLAC_CHECK(module->entry != NULL);
   Arena *scratch = arena_create();

@@ -94,6 +94,8 @@ HloModule *hlo_module_create(Arena *arena, ShapeTable *shapes, StringView name);
 
 /* Adds an empty computation; |name| is made unique by a suffix. */
 HloComputation *hlo_module_add_computation(HloModule *module, StringView name);
+/* Of all computations. */
+int64_t hlo_module_instruction_count(const HloModule *module);
 
 /* hlo_computation_remove_dead of all computations, without a walk over all that each call reaches. */
 int64_t hlo_module_remove_dead(HloModule *module);

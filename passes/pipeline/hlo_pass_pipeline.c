@@ -67,12 +67,6 @@ const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline)
   return &pipeline->rewrites;
 }
 
-static int64_t module_instruction_count(const HloModule *module) {
-  int64_t count = 0;
-  for (int64_t i = 0; i < module->computations.count; i++) count += module->computations.data[i]->instructions.count;
-  return count;
-}
-
 static bool is_disabled(const HloPipelineOptions *options, const HloPass *pass) {
   for (int i = 0; i < options->disabled_count; i++) {
     if (sv_equal_cstring(options->disabled[i], pass->name)) return true;
@@ -112,14 +106,14 @@ static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *o
     RETURN_IF_ERROR(observer->before(observer->context, number, pass, module));
   }
   uint64_t hash_before = run->options->verify ? hlo_module_hash(module) : 0;
-  HloPassStatistics row = {.pass = pass, .round = round, .instructions_before = module_instruction_count(module)};
+  HloPassStatistics row = {.pass = pass, .round = round, .instructions_before = hlo_module_instruction_count(module)};
   bool was_scheduled = module->is_scheduled;
   const BufferAssignment *assignment_before = run->context.assignment;
   double start = monotonic_seconds();
   RETURN_IF_ERROR(pass->run(&run->context, module, &row.changed));
   row.begin = start;
   row.seconds = monotonic_seconds() - start;
-  row.instructions_after = module_instruction_count(module);
+  row.instructions_after = hlo_module_instruction_count(module);
   array_push(&run->outermost->statistics, run->outermost->arena, row);
   if (row.changed) drop_stale_products(run, pass, was_scheduled, assignment_before);
   arena_reset(run->context.scratch);
