@@ -162,7 +162,8 @@ static PackingPlan plan_of(Fixture *fixture, const PackingBuffer *buffers, int64
 static bool is_proved(Fixture *fixture, const PackingBuffer *buffers, int64_t count, const PackingPlan *plan) {
   DiagSink diag;
   diag_sink_init(&diag, fixture->scratch);
-  Status status = packing_verify(fixture->scratch, buffers, count, plan, &diag);
+  PackingProblem problem = {.buffers = buffers, .count = count};
+  Status status = packing_verify(fixture->scratch, &problem, plan, &diag);
   assert_int_equal(status == STATUS_OK, diag.error_count == 0);
   return status == STATUS_OK;
 }
@@ -294,8 +295,9 @@ static void verify_reports_a_few_with_ids(void **state) {
     buffers[i] = buffer_of(0, 1, 8);
     buffers[i].id = 1000 + i;
   }
-  PackingPlan plan = {offsets, 8, 400};
-  assert_int_equal(packing_verify(fixture->scratch, buffers, 50, &plan, &fixture->diag), STATUS_INVALID);
+  PackingPlan plan = {.offsets = offsets, .height = 8, .lower_bound = 400};
+  PackingProblem problem = {.buffers = buffers, .count = 50};
+  assert_int_equal(packing_verify(fixture->scratch, &problem, &plan, &fixture->diag), STATUS_INVALID);
   assert_in_range(fixture->diag.error_count, 2, 10);
   assert_string_equal(fixture->diag.first->message.data,
                       "buffers 1000 and 1001 overlap: bytes [0, 8) and [0, 8) are both live at 0");

@@ -1,8 +1,9 @@
-/* The proof of a plan: one sweep over time with the live buffers in address order.  It shares no code with placement
- * except the checks of single buffers. */
+/* The proof of a plan: one sweep over time with the live pieces in address order.  It shares no code with placement
+ * except the checks of single buffers and what lifetimes are (packing_pieces). */
 #include <stdlib.h>
 
 #include "base/checked_math.h"
+#include "base/packing/packing_instance.h"
 #include "base/packing/packing_internal.h"
 
 Status packing_check_buffer(const PackingBuffer *buffer, DiagSink *diag) {
@@ -83,22 +84,21 @@ static int64_t rank_set_after(const RankSet *set, int64_t rank) {
 }
 
 typedef struct SweepEvent {
-  int64_t time;
-  int64_t buffer;
+  PackingMoment moment;
+  int64_t piece;
   bool starts;
 } SweepEvent;
 
 typedef struct Proof {
   Arena *scratch;
-  const PackingBuffer *buffers;
-  int64_t count;
+  const PackingProblem *problem;
   const PackingPlan *plan;
+  PackingPieces pieces;
   DiagSink *diag;
   int violations;
-  int64_t *by_offset; /* buffers of a size other than 0 in order of offset */
-  int64_t *rank;      /* their places therein */
+  int64_t *by_place; /* pieces by region and offset */
+  int64_t *rank;     /* their places therein */
   bool *live;
-  int64_t live_count;
 } Proof;
 
 /* Reports one more violation; true when these are enough. */
@@ -107,37 +107,67 @@ static bool is_enough(Proof *proof, Status reported) {
   return reported != STATUS_OK && ++proof->violations >= MOST_VIOLATIONS;
 }
 
-MUST_USE static Status check_offset(const PackingBuffer *buffer, int64_t offset, int64_t height, DiagSink *diag) {
+static const PackingBuffer *buffer_of(const Proof *proof, int64_t slot) {
+  return &proof->problem->buffers[proof->pieces.buffer_of_slot[slot]];
+}
+
+static int64_t region_of(const Proof *proof, int64_t slot) {
+  return proof->plan->regions == NULL ? 0 : proof->plan->regions[slot];
+}
+
+static int64_t offset_of(const Proof *proof, int64_t piece) {
+  return proof->plan->offsets[proof->pieces.data[piece].slot];
+}
+
+static int64_t end_of(const Proof *proof, int64_t piece) {
+  return offset_of(proof, piece) + buffer_of(proof, proof->pieces.data[piece].slot)->size;
+}
+
+/* |slot| lies in a region that it may be in, aligned, and within it; of region 0 the plan's height is the end. */
+MUST_USE static Status check_slot(const Proof *proof, int64_t slot) {
+  const PackingBuffer *buffer = buffer_of(proof, slot);
+  const PackingProblem *problem = proof->problem;
   long long id = (long long)buffer->id;
-  int64_t end;
+  int64_t region = region_of(proof, slot), offset = proof->plan->offsets[slot], end, address;
   if (buffer->size == 0) {
     if (offset == 0) return STATUS_OK;
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-bounds", "buffer %lld is empty but has offset %lld", id,
-                      (long long)offset);
+    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-bounds", "buffer %lld is empty but has offset %lld",
+                      id, (long long)offset);
   }
-  if (offset < 0 || !checked_add(offset, buffer->size, &end) || end > height) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-bounds",
+  uint64_t allowed = buffer->regions == 0 ? 1 : buffer->regions;
+  if (region < 0 || region >= max_i64(1, problem->region_count) || (allowed >> region & 1) == 0) {
+    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-region", "buffer %lld may not be in region %lld",
+                      id, (long long)region);
+  }
+  int64_t limit = region == 0 ? proof->plan->height : problem->regions[region].capacity;
+  int64_t base = problem->region_count == 0 ? 0 : problem->regions[region].base;
+  if (offset < 0 || !checked_add(offset, buffer->size, &end) || end > limit) {
+    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-bounds",
                       "buffer %lld of %lld bytes at offset %lld is not within the height %lld", id,
-                      (long long)buffer->size, (long long)offset, (long long)height);
+                      (long long)buffer->size, (long long)offset, (long long)limit);
   }
-  if (offset % buffer->alignment != 0) {
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "packing-alignment",
+  if (!checked_add(base, offset, &address) || address % buffer->alignment != 0) {
+    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-alignment",
                       "offset %lld of buffer %lld is not a multiple of %lld", (long long)offset, id,
                       (long long)buffer->alignment);
+  }
+  if (buffer->is_pinned && offset != buffer->pin) {
+    return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-pin",
+                      "buffer %lld is pinned at %lld, its offset is %lld", id, (long long)buffer->pin,
+                      (long long)offset);
   }
   return STATUS_OK;
 }
 
-/* Everything that can be said of one buffer at a time, and the height. */
+/* Everything that can be said of one slot at a time, and the height. */
 static void check_each(Proof *proof) {
   int64_t height = 0;
-  for (int64_t i = 0; i < proof->count; i++) {
-    const PackingBuffer *buffer = &proof->buffers[i];
-    int64_t offset = proof->plan->offsets[i];
-    Status status = packing_check_buffer(buffer, proof->diag);
-    if (status == STATUS_OK) status = check_offset(buffer, offset, proof->plan->height, proof->diag);
+  for (int64_t slot = 0; slot < proof->pieces.slot_count; slot++) {
+    Status status = check_slot(proof, slot);
     if (is_enough(proof, status)) return;
-    if (status == STATUS_OK && buffer->size > 0) height = max_i64(height, offset + buffer->size);
+    const PackingBuffer *buffer = buffer_of(proof, slot);
+    if (status == STATUS_OK && buffer->size > 0 && region_of(proof, slot) == 0)
+      height = max_i64(height, proof->plan->offsets[slot] + buffer->size);
   }
   if (proof->violations == 0 && height != proof->plan->height) {
     is_enough(proof,
@@ -147,20 +177,24 @@ static void check_each(Proof *proof) {
 }
 
 static int compare_group(const void *left, const void *right, void *context) {
-  const PackingBuffer *buffers = context;
+  const Proof *proof = context;
   int64_t i = *(const int64_t *)left, j = *(const int64_t *)right;
-  return buffers[i].group != buffers[j].group ? compare_i64(buffers[i].group, buffers[j].group) : compare_i64(i, j);
+  int64_t a = buffer_of(proof, i)->group, b = buffer_of(proof, j)->group;
+  return a != b ? compare_i64(a, b) : compare_i64(i, j);
 }
 
 static void check_groups(Proof *proof) {
-  int64_t *order = ARENA_NEW_ARRAY(proof->scratch, int64_t, proof->count), count = 0;
-  for (int64_t i = 0; i < proof->count; i++) {
-    if (proof->buffers[i].group >= 0 && proof->buffers[i].size > 0) order[count++] = i;
+  int64_t *order = ARENA_NEW_ARRAY(proof->scratch, int64_t, proof->pieces.slot_count + 1), count = 0;
+  for (int64_t slot = 0; slot < proof->pieces.slot_count; slot++) {
+    if (buffer_of(proof, slot)->group >= 0 && buffer_of(proof, slot)->size > 0) order[count++] = slot;
   }
-  qsort_r(order, (size_t)count, sizeof(int64_t), compare_group, (void *)(uintptr_t)proof->buffers);
+  if (count > 1) qsort_r(order, (size_t)count, sizeof(int64_t), compare_group, proof);
   for (int64_t i = 1; i < count; i++) {
-    const PackingBuffer *a = &proof->buffers[order[i - 1]], *b = &proof->buffers[order[i]];
-    if (a->group != b->group || proof->plan->offsets[order[i - 1]] == proof->plan->offsets[order[i]]) continue;
+    const PackingBuffer *a = buffer_of(proof, order[i - 1]), *b = buffer_of(proof, order[i]);
+    if (a->group != b->group) continue;
+    bool same = proof->plan->offsets[order[i - 1]] == proof->plan->offsets[order[i]] &&
+                region_of(proof, order[i - 1]) == region_of(proof, order[i]);
+    if (same) continue;
     Status status = diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-group",
                                "buffers %lld and %lld of group %lld have different offsets", (long long)a->id,
                                (long long)b->id, (long long)a->group);
@@ -168,69 +202,81 @@ static void check_groups(Proof *proof) {
   }
 }
 
-static int compare_offset(const void *left, const void *right, void *context) {
-  const int64_t *offsets = context;
+static int compare_place(const void *left, const void *right, void *context) {
+  const Proof *proof = context;
   int64_t i = *(const int64_t *)left, j = *(const int64_t *)right;
-  return offsets[i] != offsets[j] ? compare_i64(offsets[i], offsets[j]) : compare_i64(i, j);
+  int64_t a = region_of(proof, proof->pieces.data[i].slot), b = region_of(proof, proof->pieces.data[j].slot);
+  if (a != b) return compare_i64(a, b);
+  if (offset_of(proof, i) != offset_of(proof, j)) return compare_i64(offset_of(proof, i), offset_of(proof, j));
+  return compare_i64(i, j);
 }
 
-static void rank_by_offset(Proof *proof) {
-  proof->by_offset = ARENA_NEW_ARRAY(proof->scratch, int64_t, proof->count);
-  proof->rank = ARENA_NEW_ARRAY(proof->scratch, int64_t, proof->count);
-  proof->live = ARENA_NEW_ARRAY(proof->scratch, bool, proof->count);
-  for (int64_t i = 0; i < proof->count; i++) {
-    if (proof->buffers[i].size > 0) proof->by_offset[proof->live_count++] = i;
-  }
-  qsort_r(proof->by_offset, (size_t)proof->live_count, sizeof(int64_t), compare_offset, proof->plan->offsets);
-  for (int64_t i = 0; i < proof->live_count; i++) proof->rank[proof->by_offset[i]] = i;
+static void rank_by_place(Proof *proof) {
+  int64_t count = proof->pieces.count;
+  proof->by_place = ARENA_NEW_ARRAY(proof->scratch, int64_t, count + 1);
+  proof->rank = ARENA_NEW_ARRAY(proof->scratch, int64_t, count + 1);
+  proof->live = ARENA_NEW_ARRAY(proof->scratch, bool, count + 1);
+  for (int64_t i = 0; i < count; i++) proof->by_place[i] = i;
+  if (count > 1) qsort_r(proof->by_place, (size_t)count, sizeof(int64_t), compare_place, proof);
+  for (int64_t i = 0; i < count; i++) proof->rank[proof->by_place[i]] = i;
 }
 
 /* At one time ends come before starts. */
 static int compare_sweep_event(const void *left, const void *right) {
   const SweepEvent *a = left, *b = right;
-  if (a->time != b->time) return compare_i64(a->time, b->time);
+  int order = packing_compare_moment(a->moment, b->moment);
+  if (order != 0) return order;
   if (a->starts != b->starts) return a->starts ? 1 : -1;
-  return compare_i64(a->buffer, b->buffer);
+  return compare_i64(a->piece, b->piece);
 }
 
 static SweepEvent *sorted_events(const Proof *proof) {
-  SweepEvent *events = arena_alloc_array(proof->scratch, (size_t)proof->live_count, 2 * sizeof(SweepEvent));
-  for (int64_t i = 0; i < proof->live_count; i++) {
-    int64_t buffer = proof->by_offset[i];
-    events[2 * i] = (SweepEvent){proof->buffers[buffer].lower, buffer, true};
-    events[2 * i + 1] = (SweepEvent){proof->buffers[buffer].upper, buffer, false};
+  int64_t count = proof->pieces.count;
+  SweepEvent *events = arena_alloc_array(proof->scratch, (size_t)count + 1, 2 * sizeof(SweepEvent));
+  for (int64_t i = 0; i < count; i++) {
+    int64_t piece = proof->by_place[i];
+    events[2 * i] = (SweepEvent){proof->pieces.data[piece].lower, piece, true};
+    events[2 * i + 1] = (SweepEvent){proof->pieces.data[piece].upper, piece, false};
   }
-  qsort(events, 2 * (size_t)proof->live_count, sizeof(SweepEvent), compare_sweep_event);
+  if (count > 0) qsort(events, 2 * (size_t)count, sizeof(SweepEvent), compare_sweep_event);
   return events;
 }
 
-/* STATUS_OK when the live buffers of |lower_rank| and |upper_rank| (-1: none) are apart. */
+/* STATUS_OK when the live pieces of |lower_rank| and |upper_rank| (-1: none) are apart. */
 MUST_USE static Status check_apart(const Proof *proof, int64_t lower_rank, int64_t upper_rank) {
   if (lower_rank < 0 || upper_rank < 0) return STATUS_OK;
-  int64_t low = proof->by_offset[lower_rank], high = proof->by_offset[upper_rank];
-  const int64_t *offsets = proof->plan->offsets;
-  const PackingBuffer *a = &proof->buffers[low], *b = &proof->buffers[high];
-  if (offsets[low] + a->size <= offsets[high]) return STATUS_OK;
+  int64_t low = proof->by_place[lower_rank], high = proof->by_place[upper_rank];
+  const PackingPiece *a = &proof->pieces.data[low], *b = &proof->pieces.data[high];
+  if (region_of(proof, a->slot) != region_of(proof, b->slot)) return STATUS_OK;
+  if (end_of(proof, low) <= offset_of(proof, high)) return STATUS_OK;
+  PackingMoment met = packing_compare_moment(a->lower, b->lower) < 0 ? b->lower : a->lower;
   return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-overlap",
-                    "buffers %lld and %lld overlap: bytes [%lld, %lld) and [%lld, %lld) are both live at %lld",
-                    (long long)a->id, (long long)b->id, (long long)offsets[low], (long long)(offsets[low] + a->size),
-                    (long long)offsets[high], (long long)(offsets[high] + b->size),
-                    (long long)max_i64(a->lower, b->lower));
+                    "buffers %lld and %lld overlap: bytes [%lld, %lld) and [%lld, %lld) are both live at %lld%s",
+                    (long long)buffer_of(proof, a->slot)->id, (long long)buffer_of(proof, b->slot)->id,
+                    (long long)offset_of(proof, low), (long long)end_of(proof, low), (long long)offset_of(proof, high),
+                    (long long)end_of(proof, high), (long long)met.time, met.zone == 1 ? " of the loop" : "");
 }
 
-/* Lets the buffers come and go in time.  Those live are disjoint, so a new one need only be compared with its two
+/* Whether |piece| counts for the bound: only region 0 will do for it. */
+static bool is_bound(const Proof *proof, int64_t piece) {
+  return buffer_of(proof, proof->pieces.data[piece].slot)->regions <= 1;
+}
+
+/* Lets the pieces come and go in time.  Those live are disjoint, so a new one need only be compared with its two
  * neighbours in address order; one that overlaps does not come. */
 static void sweep(Proof *proof) {
   RankSet set;
-  rank_set_init(&set, proof->scratch, proof->live_count);
+  int64_t count = proof->pieces.count;
+  rank_set_init(&set, proof->scratch, count);
   const SweepEvent *events = sorted_events(proof);
   int64_t live_bytes = 0, peak = 0;
-  for (int64_t i = 0; i < 2 * proof->live_count; i++) {
-    int64_t buffer = events[i].buffer, rank = proof->rank[buffer];
+  for (int64_t i = 0; i < 2 * count; i++) {
+    int64_t piece = events[i].piece, rank = proof->rank[piece];
+    int64_t size = buffer_of(proof, proof->pieces.data[piece].slot)->size;
     if (!events[i].starts) {
-      if (!proof->live[buffer]) continue;
+      if (!proof->live[piece]) continue;
       rank_set_remove(&set, rank);
-      live_bytes -= proof->buffers[buffer].size;
+      if (is_bound(proof, piece)) live_bytes -= size;
       continue;
     }
     Status status = check_apart(proof, rank_set_before(&set, rank), rank);
@@ -238,24 +284,28 @@ static void sweep(Proof *proof) {
     if (is_enough(proof, status)) return;
     if (status != STATUS_OK) continue;
     rank_set_insert(&set, rank);
-    proof->live[buffer] = true;
-    live_bytes += proof->buffers[buffer].size; /* disjoint within the height: no overflow */
+    proof->live[piece] = true;
+    if (is_bound(proof, piece)) live_bytes += size; /* disjoint within the height: no overflow */
     peak = max_i64(peak, live_bytes);
   }
-  if (proof->violations == 0 && peak != proof->plan->lower_bound) {
+  const PackingPlan *plan = proof->plan;
+  bool bound_holds = plan->lower_bound >= peak && plan->lower_bound <= plan->height &&
+                     (!plan->is_optimal || plan->lower_bound == plan->height);
+  if (proof->violations == 0 && !bound_holds) {
     is_enough(proof, diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-lower-bound",
-                                "the lower bound is %lld, the plan says %lld", (long long)peak,
-                                (long long)proof->plan->lower_bound));
+                                "%lld bytes are live at once and the height is %lld, the plan's lower bound is %lld%s",
+                                (long long)peak, (long long)plan->height, (long long)plan->lower_bound,
+                                plan->is_optimal ? " and called optimal" : ""));
   }
 }
 
-Status packing_verify(Arena *scratch, const PackingBuffer *buffers, int64_t count, const PackingPlan *plan,
-                      DiagSink *diag) {
-  Proof proof = {.scratch = scratch, .buffers = buffers, .count = count, .plan = plan, .diag = diag};
+Status packing_verify(Arena *scratch, const PackingProblem *problem, const PackingPlan *plan, DiagSink *diag) {
+  Proof proof = {.scratch = scratch, .problem = problem, .plan = plan, .diag = diag};
+  RETURN_IF_ERROR(packing_pieces(scratch, problem, diag, &proof.pieces));
   check_each(&proof);
   if (proof.violations == 0) check_groups(&proof);
   if (proof.violations == 0) {
-    rank_by_offset(&proof);
+    rank_by_place(&proof);
     sweep(&proof);
   }
   return proof.violations == 0 ? STATUS_OK : STATUS_INVALID;

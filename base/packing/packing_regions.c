@@ -1,0 +1,260 @@
+/* Regions: which items go to which, and each region placed on its own. */
+#include "base/packing/packing_regions.h"
+
+#include <stdlib.h>
+
+#include "base/checked_math.h"
+#include "base/packing/packing_internal.h"
+
+/* Every choice of regions is tried up to so many. */
+enum { MOST_CHOICES = 4096, MOST_PINNED_PAIRS = 1 << 24 };
+
+static int64_t region_base(const Solver *solver, int32_t region) {
+  return solver->problem->region_count == 0 ? 0 : solver->problem->regions[region].base;
+}
+
+static bool may_be_in(const Item *item, int32_t region) {
+  return (item->regions >> region & 1) != 0;
+}
+
+/* A bound on every layout: at any time region 0 holds what may not be elsewhere, and what the others have no room for.
+ */
+static int64_t layout_bound(const Solver *solver) {
+  const Instance *instance = solver->instance;
+  int64_t *alone = ARENA_NEW_ARRAY(solver->arena, int64_t, instance->section_count + 1);
+  int64_t *all = ARENA_NEW_ARRAY(solver->arena, int64_t, instance->section_count + 1);
+  int64_t elsewhere = 0, bound = 0;
+  for (int64_t r = 1; r < solver->problem->region_count; r++) {
+    if (!checked_add(elsewhere, solver->problem->regions[r].capacity, &elsewhere)) elsewhere = INT64_MAX;
+  }
+  for (int32_t i = 0; i < instance->item_count; i++) {
+    const Item *item = &instance->items[i];
+    for (int32_t s = 0; s < item->span_count; s++) {
+      const Span *span = &item->spans[s];
+      all[span->lower] += span->size;
+      all[span->upper] -= span->size;
+      if (item->regions != 1) continue;
+      alone[span->lower] += span->size;
+      alone[span->upper] -= span->size;
+    }
+    if (item->pin >= 0 && item->regions == 1) bound = max_i64(bound, item->pin + item->size);
+  }
+  for (int32_t t = 0; t < instance->section_count; t++) {
+    if (t > 0) {
+      all[t] += all[t - 1];
+      alone[t] += alone[t - 1];
+    }
+    bound = max_i64(bound, max_i64(alone[t], all[t] - min_i64(all[t], elsewhere)));
+  }
+  return bound;
+}
+
+/* ---- one region ---- */
+
+/* The plan that stands highest and may still be lowered; -1: none. */
+static int64_t highest_plan(const PartPlan *plans, int64_t count, int64_t goal) {
+  int64_t highest = -1;
+  for (int64_t p = 0; p < count; p++) {
+    if (plans[p].height <= goal || (highest >= 0 && plans[p].height <= plans[highest].height)) continue;
+    highest = p;
+  }
+  return highest;
+}
+
+SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets, int64_t *out_height,
+                          int64_t *out_bound) {
+  const Instance *instance = solver->instance;
+  Arena *scratch = arena_create();
+  int32_t *chosen = ARENA_NEW_ARRAY(scratch, int32_t, instance->item_count + 1), count = 0;
+  for (int32_t i = 0; i < instance->item_count; i++) {
+    if (regions[i] != region) continue;
+    chosen[count++] = i;
+    offsets[i] = instance->items[i].pin;
+  }
+  PartArray parts = {0};
+  SearchResult result = SEARCH_FOUND;
+  if (!part_split(scratch, instance, chosen, count, region_base(solver, region), MOST_PINNED_PAIRS, &parts)) {
+    arena_destroy(scratch);
+    return SEARCH_LIMIT;
+  }
+  PartAim aim = solver->aim;
+  if (region > 0) aim = (PartAim){solver->problem->regions[region].capacity, true};
+  PartPlan *plans = ARENA_NEW_ARRAY(scratch, PartPlan, parts.count + 1);
+  int64_t bound = 0;
+  for (int64_t p = 0; p < parts.count; p++) bound = max_i64(bound, parts.data[p].bound);
+  aim.goal = max_i64(aim.goal, aim.is_capacity ? 0 : bound);
+  for (int64_t p = 0; p < parts.count; p++)
+    plans[p] = part_plan_first(scratch, &parts.data[p], aim.goal, &solver->work);
+  /* The highest first: nothing is gained by lowering one below another that stays. */
+  for (;;) {
+    int64_t p = highest_plan(plans, parts.count, aim.goal);
+    if (p < 0 || plans[p].height <= plans[p].bound || solver->work.left <= 0) break;
+    int64_t before = plans[p].height;
+    part_plan_improve(&plans[p], aim, &solver->work);
+    bound = max_i64(bound, plans[p].bound);
+    if (!aim.is_capacity) aim.goal = max_i64(aim.goal, bound);
+    if (plans[p].height == before) break;
+  }
+  *out_height = 0;
+  for (int64_t p = 0; p < parts.count; p++) {
+    for (int32_t i = 0; i < parts.data[p].item_count; i++) offsets[parts.data[p].number[i]] = plans[p].offsets[i];
+    *out_height = max_i64(*out_height, plans[p].height);
+    bound = max_i64(bound, plans[p].bound);
+  }
+  *out_bound = bound;
+  if (region > 0 && *out_height > solver->problem->regions[region].capacity)
+    result = bound > solver->problem->regions[region].capacity ? SEARCH_NONE : SEARCH_LIMIT;
+  arena_destroy(scratch);
+  return result;
+}
+
+/* ---- the choice of regions ---- */
+
+/* Takes |regions| if it gives a lower layout than |best|; false when it cannot be said that it does not. */
+static bool try_regions(Solver *solver, const int32_t *regions, Layout *best) {
+  const Instance *instance = solver->instance;
+  Arena *scratch = arena_create();
+  int64_t *offsets = ARENA_NEW_ARRAY(scratch, int64_t, instance->item_count + 1), height, bound;
+  bool is_sure = true, fits = true;
+  for (int32_t r = 1; r < solver->problem->region_count && fits; r++) {
+    SearchResult result = solve_region(solver, regions, r, offsets, &height, &bound);
+    fits = result == SEARCH_FOUND;
+    is_sure &= result != SEARCH_LIMIT;
+  }
+  if (fits) {
+    SearchResult result = solve_region(solver, regions, 0, offsets, &height, &bound);
+    bool is_beyond = solver->aim.is_capacity && bound > solver->aim.goal;
+    is_sure &= result == SEARCH_FOUND && (height == bound || is_beyond || bound >= best->height);
+    if (result == SEARCH_FOUND && height < best->height) {
+      best->height = height;
+      memcpy(best->regions, regions, (size_t)instance->item_count * sizeof(int32_t));
+      memcpy(best->offsets, offsets, (size_t)instance->item_count * sizeof(int64_t));
+    }
+  }
+  arena_destroy(scratch);
+  return is_sure;
+}
+
+/* Every choice; true when the best one is proved. */
+static bool try_all_regions(Solver *solver, int32_t *regions, int32_t i, Layout *best) {
+  const Instance *instance = solver->instance;
+  if (best->height <= max_i64(best->bound, solver->aim.goal)) return true;
+  if (i == instance->item_count) return try_regions(solver, regions, best);
+  bool is_sure = true;
+  for (int32_t r = 0; r < max_i64(1, solver->problem->region_count); r++) {
+    if (!may_be_in(&instance->items[i], r)) continue;
+    regions[i] = r;
+    is_sure &= try_all_regions(solver, regions, i + 1, best);
+  }
+  return is_sure;
+}
+
+static int64_t choice_count(const Instance *instance) {
+  int64_t count = 1;
+  for (int32_t i = 0; i < instance->item_count && count <= MOST_CHOICES; i++)
+    count *= __builtin_popcountll(instance->items[i].regions);
+  return count;
+}
+
+/* A guest, and what is in its way where it may go. */
+typedef struct Guests {
+  const Solver *solver;
+  int32_t **in_region; /* by region: items placed there */
+  int32_t *counts;
+  int64_t *offsets;
+} Guests;
+
+/* The lowest place for item |i| in |region|, -1: none. */
+static int64_t room_in(Guests *guests, Work *work, int32_t i, int32_t region) {
+  const Item *items = guests->solver->instance->items;
+  int64_t base = region_base(guests->solver, region), capacity = guests->solver->problem->regions[region].capacity;
+  int64_t offset = items[i].pin >= 0 ? items[i].pin : align_up(base, items[i].alignment) - base;
+  for (int32_t g = 0; g < guests->counts[region]; g++) {
+    int32_t other = guests->in_region[region][g];
+    int64_t taken = item_size_at(&items[other], &items[i]);
+    if (work->left-- < 0) return -1;
+    if (taken == 0 || guests->offsets[other] + taken <= offset ||
+        offset + item_size_at(&items[i], &items[other]) <= guests->offsets[other])
+      continue;
+    if (items[i].pin >= 0) return -1;
+    offset = align_up(base + guests->offsets[other] + taken, items[i].alignment) - base;
+    g = -1; /* those passed may be in the way now */
+  }
+  return offset + items[i].size <= capacity ? offset : -1;
+}
+
+/* Pinned ones, then those that must be elsewhere, then the largest. */
+static int compare_guest(const void *left, const void *right, void *context) {
+  const Instance *instance = context;
+  int32_t i = *(const int32_t *)left, k = *(const int32_t *)right;
+  const Item *a = &instance->items[i], *b = &instance->items[k];
+  if ((a->pin >= 0) != (b->pin >= 0)) return a->pin >= 0 ? -1 : 1;
+  if (may_be_in(a, 0) != may_be_in(b, 0)) return may_be_in(a, 0) ? 1 : -1;
+  if (a->size != b->size) return a->size > b->size ? -1 : 1;
+  return i < k ? -1 : 1;
+}
+
+/* Sends to the other regions what fits there as it comes; what does not stays in region 0 if it may, in its first
+ * region otherwise.  |only_musts|: only what has to go. */
+static void choose_guests(Solver *solver, bool only_musts, int32_t *regions) {
+  const Instance *instance = solver->instance;
+  int32_t region_count = (int32_t)solver->problem->region_count, count = instance->item_count;
+  Arena *scratch = arena_create();
+  Guests guests = {solver, ARENA_NEW_ARRAY(scratch, int32_t *, region_count + 1),
+                   ARENA_NEW_ARRAY(scratch, int32_t, region_count + 1), ARENA_NEW_ARRAY(scratch, int64_t, count + 1)};
+  int32_t *order = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
+  for (int32_t r = 0; r < region_count; r++) guests.in_region[r] = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
+  for (int32_t i = 0; i < count; i++) order[i] = i;
+  if (count > 1) qsort_r(order, (size_t)count, sizeof(int32_t), compare_guest, (void *)(uintptr_t)instance);
+  for (int32_t k = 0; k < count; k++) {
+    int32_t i = order[k];
+    const Item *item = &instance->items[i];
+    regions[i] = __builtin_ctzll(item->regions);
+    if (only_musts && may_be_in(item, 0)) continue;
+    for (int32_t r = 1; r < region_count; r++) {
+      if (!may_be_in(item, r)) continue;
+      int64_t offset = room_in(&guests, &solver->work, i, r);
+      if (offset < 0) continue;
+      guests.offsets[i] = offset;
+      guests.in_region[r][guests.counts[r]++] = i;
+      regions[i] = r;
+      break;
+    }
+  }
+  arena_destroy(scratch);
+}
+
+Status solve_layout(Solver *solver, Layout *out_layout) {
+  const Instance *instance = solver->instance;
+  Layout best = {.regions = ARENA_NEW_ARRAY(solver->arena, int32_t, instance->item_count + 1),
+                 .offsets = ARENA_NEW_ARRAY(solver->arena, int64_t, instance->item_count + 1),
+                 .height = INT64_MAX,
+                 .bound = layout_bound(solver)};
+  int32_t *regions = ARENA_NEW_ARRAY(solver->arena, int32_t, instance->item_count + 1);
+  if (!solver->aim.is_capacity) solver->aim.goal = best.bound;
+  bool is_proved;
+  if (solver->problem->region_count <= 1) {
+    if (solve_region(solver, regions, 0, best.offsets, &best.height, &best.bound) != SEARCH_FOUND)
+      best.height = INT64_MAX;
+    is_proved = false; /* |bound| says it */
+  } else if (choice_count(instance) <= MOST_CHOICES) {
+    is_proved = try_all_regions(solver, regions, 0, &best);
+  } else {
+    choose_guests(solver, false, regions);
+    (void)try_regions(solver, regions, &best);
+    if (best.height > best.bound) {
+      choose_guests(solver, true, regions);
+      (void)try_regions(solver, regions, &best);
+    }
+    is_proved = false;
+  }
+  if (best.height == INT64_MAX)
+    return diag_error(solver->diag, STATUS_EXHAUSTED, NO_LOC, "packing-region",
+                      is_proved ? "buffers that may not lie in region 0 have no place"
+                                : "no place was found for buffers that may not lie in region 0");
+  /* Within a capacity the search ends at the first layout that fits, and where none does at the proof of that. */
+  if (is_proved && !solver->aim.is_capacity) best.bound = best.height;
+  if (is_proved && best.height > solver->aim.goal) best.bound = max_i64(best.bound, solver->aim.goal + 1);
+  *out_layout = best;
+  return STATUS_OK;
+}

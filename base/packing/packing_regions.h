@@ -1,0 +1,34 @@
+/* Which items lie outside region 0, and where there. */
+#ifndef XLAC_BASE_PACKING_PACKING_REGIONS_H
+#define XLAC_BASE_PACKING_PACKING_REGIONS_H
+
+#include "base/packing/part.h"
+
+/* Where everything is: |regions| and |offsets| by item. */
+typedef struct Layout {
+  int32_t *regions;
+  int64_t *offsets;
+  int64_t height; /* of region 0 */
+  int64_t bound;  /* no layout is lower */
+} Layout;
+
+typedef struct Solver {
+  Arena *arena;
+  const PackingProblem *problem;
+  const Instance *instance;
+  DiagSink *diag;
+  PartAim aim;
+  Work work;
+} Solver;
+
+/* Places the items whose regions[] is |region| in it; their offsets go to |offsets|.  Region 0: as low as the work
+ * allows, SEARCH_FOUND; |out_bound|: no placement of these items is lower.  Others: within their capacity, or
+ * SEARCH_NONE (proved impossible) or SEARCH_LIMIT. */
+SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets, int64_t *out_height,
+                          int64_t *out_bound);
+
+/* Chooses regions and places everything.  STATUS_EXHAUSTED with a diagnostic when items that may not be in region 0
+ * found no place. */
+MUST_USE Status solve_layout(Solver *solver, Layout *out_layout);
+
+#endif

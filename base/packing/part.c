@@ -1,0 +1,185 @@
+/* Parts: how an instance splits, and the orders in which searches take items. */
+#include "base/packing/part.h"
+
+#include <stdlib.h>
+
+#include "base/checked_math.h"
+#include "base/packing/packing_internal.h"
+
+/* ---- splitting ---- */
+
+typedef struct Splitter {
+  Arena *arena;
+  const Instance *instance;
+  const int32_t *chosen; /* by first section */
+  int32_t count;
+  int64_t base, pairs_left;
+} Splitter;
+
+static int compare_chosen(const void *left, const void *right, void *context) {
+  const Instance *instance = context;
+  int32_t i = *(const int32_t *)left, k = *(const int32_t *)right;
+  const Item *a = &instance->items[i], *b = &instance->items[k];
+  if (a->lower != b->lower) return a->lower < b->lower ? -1 : 1;
+  return i < k ? -1 : i > k;
+}
+
+static int compare_obstacle(const void *left, const void *right) {
+  const Obstacle *a = left, *b = right;
+  return a->start != b->start ? compare_i64(a->start, b->start) : compare_i64(a->end, b->end);
+}
+
+/* What the pinned items |pinned| leave to the movable item |i|. */
+static bool list_obstacles(Splitter *splitter, const Part *part, int32_t i, const Item *pinned, int32_t pinned_count) {
+  ARRAY(Obstacle) list = {0};
+  for (int32_t p = 0; p < pinned_count; p++) {
+    if (splitter->pairs_left-- <= 0) return false;
+    int64_t taken = item_size_at(&pinned[p], &part->items[i]);
+    if (taken == 0) continue;
+    Obstacle obstacle = {pinned[p].pin, pinned[p].pin + taken, item_size_at(&part->items[i], &pinned[p])};
+    array_push(&list, splitter->arena, obstacle);
+  }
+  if (list.count > 1) qsort(list.data, (size_t)list.count, sizeof(Obstacle), compare_obstacle);
+  part->obstacles[i] = (ItemObstacles){list.data, (int32_t)list.count};
+  return true;
+}
+
+/* |item| with sections counted from |first|. */
+static Item item_from(Arena *arena, const Item *item, int32_t first) {
+  Item copy = *item;
+  Span *spans = ARENA_COPY_ARRAY(arena, Span, item->spans, item->span_count);
+  for (int32_t s = 0; s < item->span_count; s++) {
+    spans[s].lower -= first;
+    spans[s].upper -= first;
+  }
+  copy.spans = spans;
+  copy.lower -= first;
+  copy.upper -= first;
+  return copy;
+}
+
+/* The part of chosen[first] … chosen[end - 1]. */
+static bool make_part(Splitter *splitter, int32_t first, int32_t end, int32_t last_section, Part *out_part) {
+  Arena *arena = splitter->arena;
+  int32_t first_section = splitter->instance->items[splitter->chosen[first]].lower, pinned_count = 0;
+  Part part = {.items = ARENA_NEW_ARRAY(arena, Item, end - first),
+               .number = ARENA_NEW_ARRAY(arena, int32_t, end - first),
+               .section_count = last_section - first_section,
+               .base = splitter->base};
+  part.live = ARENA_NEW_ARRAY(arena, int64_t, part.section_count + 1);
+  Item *pinned = ARENA_NEW_ARRAY(arena, Item, end - first);
+  for (int32_t c = first; c < end; c++) {
+    Item item = item_from(arena, &splitter->instance->items[splitter->chosen[c]], first_section);
+    for (int32_t s = 0; s < item.span_count; s++) {
+      part.live[item.spans[s].lower] += item.spans[s].size;
+      if (item.spans[s].upper < part.section_count) part.live[item.spans[s].upper] -= item.spans[s].size;
+    }
+    if (item.pin >= 0) {
+      pinned[pinned_count++] = item;
+      part.floor = max_i64(part.floor, item.pin + item.size);
+      continue;
+    }
+    part.number[part.item_count] = splitter->chosen[c];
+    part.items[part.item_count++] = item;
+  }
+  part.bound = part.floor;
+  for (int32_t s = 0; s < part.section_count; s++) {
+    if (s > 0) part.live[s] += part.live[s - 1];
+    part.bound = max_i64(part.bound, part.live[s]);
+  }
+  if (pinned_count > 0) {
+    part.obstacles = ARENA_NEW_ARRAY(arena, ItemObstacles, part.item_count + 1);
+    for (int32_t i = 0; i < part.item_count; i++) {
+      if (!list_obstacles(splitter, &part, i, pinned, pinned_count)) return false;
+    }
+  }
+  *out_part = part;
+  return true;
+}
+
+bool part_split(Arena *arena, const Instance *instance, const int32_t *chosen, int32_t chosen_count, int64_t base,
+                int64_t most_pairs, PartArray *out_parts) {
+  int32_t *order = ARENA_COPY_ARRAY(arena, int32_t, chosen, chosen_count);
+  if (chosen_count > 1)
+    qsort_r(order, (size_t)chosen_count, sizeof(int32_t), compare_chosen, (void *)(uintptr_t)instance);
+  Splitter splitter = {arena, instance, order, chosen_count, base, most_pairs};
+  for (int32_t first = 0; first < chosen_count;) {
+    int32_t end = first, last_section = 0;
+    while (end < chosen_count && (end == first || instance->items[order[end]].lower < last_section)) {
+      const Item *item = &instance->items[order[end++]];
+      if (item->upper > last_section) last_section = item->upper;
+    }
+    Part part;
+    if (!make_part(&splitter, first, end, last_section, &part)) return false;
+    array_push(out_parts, arena, part);
+    first = end;
+  }
+  return true;
+}
+
+int64_t part_height(const Part *part, const int64_t *offsets) {
+  int64_t height = part->floor;
+  for (int32_t i = 0; i < part->item_count; i++) height = max_i64(height, offsets[i] + part->items[i].size);
+  return height;
+}
+
+/* ---- orders ---- */
+
+typedef struct RankKey {
+  double values[4];
+  int32_t item;
+} RankKey;
+
+static int compare_key(const void *left, const void *right) {
+  const RankKey *a = left, *b = right;
+  for (int i = 0; i < 4; i++) {
+    if (a->values[i] != b->values[i]) return a->values[i] > b->values[i] ? -1 : 1;
+  }
+  return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* A table for the largest of a range of |live|: row r has the largest of 2^r values from each place on. */
+typedef struct RangeMax {
+  int64_t **rows;
+} RangeMax;
+
+static RangeMax range_max_of(Arena *scratch, const int64_t *values, int32_t count) {
+  RangeMax table = {ARENA_NEW_ARRAY(scratch, int64_t *, 32)};
+  table.rows[0] = ARENA_COPY_ARRAY(scratch, int64_t, values, count);
+  for (int32_t r = 1, width = 2; width <= count; r++, width *= 2) {
+    table.rows[r] = ARENA_NEW_ARRAY(scratch, int64_t, count - width + 1);
+    for (int32_t i = 0; i + width <= count; i++)
+      table.rows[r][i] = max_i64(table.rows[r - 1][i], table.rows[r - 1][i + width / 2]);
+  }
+  return table;
+}
+
+static int64_t range_max(const RangeMax *table, int32_t lower, int32_t upper) {
+  int row = 31 - __builtin_clz((unsigned)(upper - lower));
+  return max_i64(table->rows[row][lower], table->rows[row][upper - (1 << row)]);
+}
+
+void part_rank(const Part *part, Arena *scratch, const char *letters, int32_t *rank) {
+  RankKey *keys = ARENA_NEW_ARRAY(scratch, RankKey, part->item_count + 1);
+  RangeMax live = range_max_of(scratch, part->live, part->section_count);
+  for (int32_t i = 0; i < part->item_count; i++) {
+    const Item *item = &part->items[i];
+    int64_t total = 0;
+    for (int32_t s = 0; s < item->span_count; s++)
+      total = max_i64(total, range_max(&live, item->spans[s].lower, item->spans[s].upper));
+    keys[i].item = i;
+    for (int v = 0; v < 4 && letters[v] != '\0'; v++) {
+      switch (letters[v]) {
+        case 'T': keys[i].values[v] = (double)total; break;
+        case 'A': keys[i].values[v] = (double)item->size * item->duration; break;
+        case 'W': keys[i].values[v] = item->duration; break;
+        case 'Z': keys[i].values[v] = (double)item->size; break;
+        case 'U': keys[i].values[v] = item->upper; break;
+        case 'L': keys[i].values[v] = -item->lower; break;
+        default: XLAC_BUG("no order '%c'", letters[v]);
+      }
+    }
+  }
+  if (part->item_count > 1) qsort(keys, (size_t)part->item_count, sizeof(RankKey), compare_key);
+  for (int32_t r = 0; r < part->item_count; r++) rank[keys[r].item] = r;
+}
