@@ -176,9 +176,6 @@ void kernel_print(StringBuilder *out, const Kernel *kernel);
 /* The same text, in |arena|. */
 StringView kernel_text(Arena *arena, const Kernel *kernel);
 
-/* Sets |value|'s stage and dims from what it reads: operands, predicate, address, fold, all there already. */
-void kernel_value_depends(const Kernel *kernel, KernelValue *value);
-
 /* The stage that sorts, -1: none does. */
 int kernel_sorting_stage(const Kernel *kernel);
 

@@ -1,4 +1,4 @@
-#include "codegen/kernel/kernel.h"
+#include "codegen/kernel/kernel_internal.h"
 
 /* What follows from a Kernel by its structure: on which dims and which stage each value depends, how long a
  * transform is, which stage sorts. */
@@ -36,13 +36,35 @@ static void add_accumulator(const Kernel *kernel, KernelValue *value) {
   }
 }
 
-void kernel_value_depends(const Kernel *kernel, KernelValue *value) {
-  value->stage = KERNEL_OUTER;
+/* By buffer: the stage from which on it may be read, which follows all that write it; KERNEL_OUTER where it is no
+ * scratch. */
+static int32_t *scratch_stages(const Kernel *kernel) {
+  int32_t *stages = ARENA_NEW_ARRAY(kernel->arena, int32_t, kernel->buffer_count);
+  for (int b = 0; b < kernel->buffer_count; b++) stages[b] = KERNEL_OUTER;
+  for (int s = 0; s < kernel->stage_count; s++) {
+    const KernelStage *stage = &kernel->stages[s];
+    for (int i = 0; i < stage->store_count; i++) {
+      int32_t buffer = stage->stores[i].buffer;
+      if (kernel->buffers[buffer].role == KERNEL_SCRATCH) stages[buffer] = s + 1;
+    }
+    for (int i = 0; stage->transform != NULL && i < 4; i++) stages[stage->transform->buffers[i / 2][i % 2]] = s + 1;
+  }
+  return stages;
+}
+
+/* What a stage has stored in scratch is read after it, also where the address does not move. */
+static void value_depends(const Kernel *kernel, const int32_t *ready, KernelValue *value) {
+  value->stage = value->kind == KERNEL_LOAD ? ready[value->buffer] : KERNEL_OUTER;
   value->dims = 0;
   if (value->kind == KERNEL_ACCUMULATOR) add_accumulator(kernel, value);
   for (int i = 0; i < value->operand_count; i++) add_value(kernel, value->operands[i], value);
   add_value(kernel, value->predicate, value);
   add_index(kernel, value->address, value);
+}
+
+void kernel_values_depend(const Kernel *kernel, KernelValue *values) {
+  const int32_t *ready = scratch_stages(kernel);
+  for (int32_t v = 0; v < kernel->value_count; v++) value_depends(kernel, ready, &values[v]);
 }
 
 int64_t kernel_transform_length(const KernelTransform *transform) {

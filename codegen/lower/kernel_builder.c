@@ -45,10 +45,8 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
   if (request->source->opcode == HLO_FUSION) {
     lowering->fused = hlo_instruction_computation(request->source, HLO_ATTR_CALLS);
   }
-  index_space_init(&lowering->space, arena);
-  int_map_init(&lowering->value_map, arena);
+  kernel_draft_init(&lowering->draft, arena, request->source);
   int_map_init(&lowering->memo_map, arena);
-  int_map_init(&lowering->scratch_stages, arena);
 }
 
 /* Lowers again with finer dims until that changes nothing. */
@@ -76,8 +74,7 @@ static Status build_one(Arena *arena, const KernelRequest *request, DiagSink *di
   bool is_flat = walked != NULL && shape_has_default_layout(walked);
   if (is_flat) RETURN_IF_ERROR(lower_refined(arena, request, walked, diag, &flat));
   is_flat = is_flat && !flat.misses_pieces && !lowering_has_quotients(&flat);
-  *out_kernel = lowering_finish(is_flat ? &flat : &lowering);
-  return kernel_verify(*out_kernel, diag);
+  return lowering_finish(is_flat ? &flat : &lowering, out_kernel);
 }
 
 static bool is_in_place(const HloInstruction *source, int result_node, Arena *arena) {

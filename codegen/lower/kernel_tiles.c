@@ -1,6 +1,7 @@
 #include "codegen/lower/kernel_tiles.h"
 
 #include "base/checked_math.h"
+#include "codegen/kernel/kernel_draft.h"
 #include "hlo/analysis/in_place.h"
 
 /* Of the largest link: some of the second-level cache, beside packed factors. */
@@ -184,7 +185,7 @@ typedef struct TileCutter {
   const Member *member;
   int64_t tile_rows;
   const TileDims *tiles;
-  Kernel *kernel;                    /* what is made */
+  KernelDraft draft;                 /* what is made */
   int32_t index_count, index_buffer; /* coordinates of the tile */
   IndexExpr *dims, *link_dims;       /* what each dim is, in addresses of links relative to the tile */
   int32_t *values;                   /* new numbers */
@@ -194,129 +195,119 @@ typedef struct TileCutter {
 static void cut_dims(TileCutter *cutter, KernelPart *part) {
   const Kernel *from = cutter->member->kernel;
   Arena *arena = cutter->chain->arena;
-  Kernel *kernel = cutter->kernel;
-  KernelDim *dims = ARENA_NEW_ARRAY(arena, KernelDim, from->dim_count + 1);
+  IndexSpace *space = &cutter->draft.space;
   int64_t *divisors = ARENA_NEW_ARRAY(arena, int64_t, from->dim_count + 1);
   int64_t *extents = ARENA_NEW_ARRAY(arena, int64_t, from->dim_count + 1);
   for (int d = 0; d < from->dim_count; d++) {
     int64_t inside = inside_extent(from, cutter->tiles, d), outside = cutter->tiles->tile_extent[d];
-    IndexExpr index = index_constant(0);
-    if (inside > 1) {
-      dims[kernel->dim_count] = from->dims[d];
-      dims[kernel->dim_count].extent = inside;
-      index = index_dim(&kernel->space, kernel->dim_count++, inside);
-    }
+    IndexExpr index = kernel_draft_add_dim(&cutter->draft, inside, from->dims[d].kind, from->dims[d].stage);
     cutter->link_dims[d] = cutter->dims[d] = index;
     if (outside == 1) continue;
-    IndexExpr place = index_value(&kernel->space, cutter->index_count, 0, outside - 1);
-    cutter->dims[d] = index_add(&kernel->space, index_scale(&kernel->space, place, inside), index);
+    IndexExpr place = index_value(space, cutter->index_count, 0, outside - 1);
+    cutter->dims[d] = index_add(space, index_scale(space, place, inside), index);
     divisors[cutter->index_count] = cutter->tiles->weight[d];
     extents[cutter->index_count++] = outside;
   }
-  kernel->dims = dims;
   part->index_count = cutter->index_count;
   part->divisors = divisors;
   part->extents = extents;
 }
 
+/* As those of the member, and one for the coordinates. */
 static void cut_buffers(TileCutter *cutter) {
   const Kernel *from = cutter->member->kernel;
-  Kernel *kernel = cutter->kernel;
-  KernelBuffer *buffers = ARENA_NEW_ARRAY(cutter->chain->arena, KernelBuffer, from->buffer_count + 1);
   for (int b = 0; b < from->buffer_count; b++) {
     const HloInstruction *bound = cutter->member->bound[b];
-    buffers[b] = from->buffers[b];
-    if (is_link(cutter->chain, bound)) buffers[b].element_count = tile_elements(bound, cutter->tile_rows);
+    KernelBuffer buffer = from->buffers[b];
+    if (is_link(cutter->chain, bound)) buffer.element_count = tile_elements(bound, cutter->tile_rows);
+    kernel_draft_add_buffer(&cutter->draft, buffer);
   }
-  kernel->buffer_count = cutter->index_buffer = from->buffer_count;
-  if (cutter->index_count > 0)
-    buffers[kernel->buffer_count++] = (KernelBuffer){KERNEL_OPERAND, TYPE_S64, cutter->index_count, -1, -1};
-  kernel->buffers = buffers;
+  if (cutter->index_count == 0) return;
+  KernelBuffer indices = {KERNEL_OPERAND, TYPE_S64, cutter->index_count, -1, -1};
+  cutter->index_buffer = kernel_draft_add_buffer(&cutter->draft, indices);
 }
 
 static IndexExpr cut_index(TileCutter *cutter, IndexExpr expr, bool of_link) {
   const IndexExpr *dims = of_link ? cutter->link_dims : cutter->dims;
-  return index_substitute(&cutter->kernel->space, &cutter->member->kernel->space, expr, dims, cutter->values);
+  return index_substitute(&cutter->draft.space, &cutter->member->kernel->space, expr, dims, cutter->values);
 }
 
 static bool is_link_buffer(const TileCutter *cutter, int32_t buffer) {
   return is_link(cutter->chain, cutter->member->bound[buffer]);
 }
 
+static int32_t cut_number(const TileCutter *cutter, int32_t value) {
+  return value < 0 ? -1 : cutter->values[value];
+}
+
 static void cut_values(TileCutter *cutter) {
   const Kernel *from = cutter->member->kernel;
-  Kernel *kernel = cutter->kernel;
-  KernelValue *values = ARENA_NEW_ARRAY(cutter->chain->arena, KernelValue, from->value_count + cutter->index_count + 1);
-  kernel->values = values;
   for (int32_t i = 0; i < cutter->index_count; i++) {
-    values[kernel->value_count++] = (KernelValue){.kind = KERNEL_LOAD,
-                                                  .type = TYPE_S64,
-                                                  .operands = {-1, -1, -1},
-                                                  .buffer = cutter->index_buffer,
-                                                  .fold = -1,
-                                                  .predicate = -1,
-                                                  .address = index_constant(i),
-                                                  .stage = KERNEL_OUTER};
+    KernelValue value = kernel_value_blank(KERNEL_LOAD, TYPE_S64);
+    value.buffer = cutter->index_buffer;
+    value.address = index_constant(i);
+    kernel_draft_add_value(&cutter->draft, value);
   }
-  for (int32_t v = 0; v < from->value_count; v++) cutter->values[v] = v + cutter->index_count;
   for (int32_t v = 0; v < from->value_count; v++) {
-    KernelValue *value = &values[kernel->value_count++];
-    *value = from->values[v];
-    for (int i = 0; i < value->operand_count; i++) value->operands[i] += cutter->index_count;
-    if (value->predicate >= 0) value->predicate += cutter->index_count;
-    value->address =
-        cut_index(cutter, value->address, value->kind == KERNEL_LOAD && is_link_buffer(cutter, value->buffer));
-    kernel_value_depends(kernel, value);
+    KernelValue value = from->values[v];
+    for (int i = 0; i < value.operand_count; i++) value.operands[i] = cut_number(cutter, value.operands[i]);
+    value.predicate = cut_number(cutter, value.predicate);
+    value.address = cut_index(cutter, value.address, value.kind == KERNEL_LOAD && is_link_buffer(cutter, value.buffer));
+    cutter->values[v] = kernel_draft_add_value(&cutter->draft, value);
   }
 }
 
-static void cut_effects(TileCutter *cutter) {
+static void cut_folds(TileCutter *cutter) {
   const Kernel *from = cutter->member->kernel;
-  Arena *arena = cutter->chain->arena;
-  KernelFold *folds = (KernelFold *)cutter->kernel->folds;
-  for (int f = 0; f < from->fold_count; f++) {
-    folds[f].seed += cutter->index_count;
-    folds[f].next += cutter->index_count;
+  for (int f = 0; f < from->fold_count; f++) kernel_draft_add_fold(&cutter->draft, from->folds[f]);
+}
+
+static void connect_folds(TileCutter *cutter) {
+  for (int64_t f = 0; f < cutter->draft.folds.count; f++) {
+    KernelFold *fold = &cutter->draft.folds.data[f];
+    fold->seed = cut_number(cutter, fold->seed);
+    fold->next = cut_number(cutter, fold->next);
   }
-  KernelStage *stages = ARENA_NEW_ARRAY(arena, KernelStage, from->stage_count);
+}
+
+/* Members do not sort and have no transforms. */
+static void cut_stages(TileCutter *cutter) {
+  const Kernel *from = cutter->member->kernel;
   for (int s = 0; s < from->stage_count; s++) {
-    int32_t count = from->stages[s].store_count;
-    KernelStore *stores = ARENA_COPY_ARRAY(arena, KernelStore, from->stages[s].stores, count);
-    for (int i = 0; i < count; i++) {
-      stores[i].value += cutter->index_count;
-      if (stores[i].predicate >= 0) stores[i].predicate += cutter->index_count;
-      stores[i].address = cut_index(cutter, stores[i].address, is_link_buffer(cutter, stores[i].buffer));
+    int32_t stage = kernel_draft_add_stage(&cutter->draft);
+    for (int i = 0; i < from->stages[s].store_count; i++) {
+      KernelStore store = from->stages[s].stores[i];
+      store.value = cut_number(cutter, store.value);
+      store.predicate = cut_number(cutter, store.predicate);
+      store.address = cut_index(cutter, store.address, is_link_buffer(cutter, store.buffer));
+      kernel_draft_add_store(&cutter->draft, stage, store);
     }
-    stages[s] = (KernelStage){.store_count = count, .stores = stores}; /* members do not sort */
   }
-  cutter->kernel->stages = stages;
-  cutter->kernel->stage_count = from->stage_count;
 }
 
 /* |member| for one tile. */
-static void make_part(const Chain *chain, const Member *member, int64_t tile_rows, const TileDims *tiles,
-                      KernelPart *part) {
+static Status make_part(const Chain *chain, const Member *member, int64_t tile_rows, const TileDims *tiles,
+                        DiagSink *diag, KernelPart *part) {
   Arena *arena = chain->arena;
   const Kernel *from = member->kernel;
   TileCutter cutter = {.chain = chain, .member = member, .tile_rows = tile_rows, .tiles = tiles};
-  Kernel *kernel = cutter.kernel = ARENA_NEW(arena, Kernel);
-  *kernel = (Kernel){.arena = arena, .source = from->source, .fold_count = from->fold_count};
-  index_space_init(&kernel->space, arena);
+  kernel_draft_init(&cutter.draft, arena, from->source);
   cutter.dims = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count + 1);
   cutter.link_dims = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count + 1);
   cutter.values = ARENA_NEW_ARRAY(arena, int32_t, from->value_count + 1);
-  kernel->folds = ARENA_COPY_ARRAY(arena, KernelFold, from->folds, from->fold_count);
   cut_dims(&cutter, part);
   cut_buffers(&cutter);
+  cut_folds(&cutter);
   cut_values(&cutter);
-  cut_effects(&cutter);
-  part->kernel = kernel;
+  connect_folds(&cutter);
+  cut_stages(&cutter);
+  return kernel_draft_finish(&cutter.draft, diag, &part->kernel);
 }
 
 /* --- the whole --- */
 
 /* The buffer of the whole that |value| is; made when there is none yet. */
-static int32_t whole_buffer(const Chain *chain, Kernel *whole, const HloInstruction *value, int64_t tile_rows) {
+static int32_t whole_buffer(const Chain *chain, KernelDraft *whole, const HloInstruction *value, int64_t tile_rows) {
   KernelBuffer wanted = {.role = KERNEL_SCRATCH, .type = value->shape->type, .operand = -1, .node = -1};
   wanted.element_count = shape_element_count(value->shape);
   if (hlo_instruction_is_root(value)) {
@@ -332,15 +323,11 @@ static int32_t whole_buffer(const Chain *chain, Kernel *whole, const HloInstruct
     }
     wanted.element_count = tile_elements(value, tile_rows);
   }
-  KernelBuffer *buffers = (KernelBuffer *)whole->buffers;
-  for (int32_t b = 0; b < whole->buffer_count; b++) {
-    if (buffers[b].operand == wanted.operand && buffers[b].node == wanted.node) return b;
-  }
-  buffers[whole->buffer_count] = wanted;
-  return whole->buffer_count++;
+  return kernel_draft_bind_buffer(whole, wanted);
 }
 
-static void bind_part(const Chain *chain, Kernel *whole, const Member *member, int64_t tile_rows, KernelPart *part) {
+static void bind_part(const Chain *chain, KernelDraft *whole, const Member *member, int64_t tile_rows,
+                      KernelPart *part) {
   int32_t *buffers = ARENA_NEW_ARRAY(chain->arena, int32_t, part->kernel->buffer_count + 1);
   for (int b = 0; b < part->kernel->buffer_count; b++) {
     buffers[b] = KERNEL_TILE_INDEX;
@@ -350,22 +337,18 @@ static void bind_part(const Chain *chain, Kernel *whole, const Member *member, i
   part->buffers = buffers;
 }
 
-static Kernel *make_whole(const Chain *chain, int64_t tile_rows, const TileDims *tiles) {
-  Arena *arena = chain->arena;
-  Kernel *whole = ARENA_NEW(arena, Kernel);
-  KernelPart *parts = ARENA_NEW_ARRAY(arena, KernelPart, chain->member_count);
-  KernelDim *dim = ARENA_NEW(arena, KernelDim);
-  *dim = (KernelDim){chain->rows / tile_rows, KERNEL_PARALLEL, KERNEL_OUTER};
-  *whole = (Kernel){.arena = arena, .source = chain->fusion, .dims = dim, .dim_count = dim->extent > 1};
-  index_space_init(&whole->space, arena);
-  whole->buffers = ARENA_NEW_ARRAY(arena, KernelBuffer, chain->fusion->operand_count + chain->member_count);
+static Status make_whole(const Chain *chain, int64_t tile_rows, const TileDims *tiles, DiagSink *diag,
+                         const Kernel **out_kernel) {
+  KernelDraft whole;
+  kernel_draft_init(&whole, chain->arena, chain->fusion);
+  kernel_draft_add_dim(&whole, chain->rows / tile_rows, KERNEL_PARALLEL, KERNEL_OUTER);
   for (int32_t m = 0; m < chain->member_count; m++) {
-    make_part(chain, &chain->members[m], tile_rows, &tiles[m], &parts[m]);
-    bind_part(chain, whole, &chain->members[m], tile_rows, &parts[m]);
+    KernelPart part = {0};
+    RETURN_IF_ERROR(make_part(chain, &chain->members[m], tile_rows, &tiles[m], diag, &part));
+    bind_part(chain, &whole, &chain->members[m], tile_rows, &part);
+    kernel_draft_add_part(&whole, part);
   }
-  whole->parts = parts;
-  whole->part_count = chain->member_count;
-  return whole;
+  return kernel_draft_finish(&whole, diag, out_kernel);
 }
 
 /* All members are cut alike, or there is one tile. */
@@ -415,6 +398,5 @@ Status kernel_build_tiled(Arena *arena, const HloInstruction *fusion, DiagSink *
   int64_t tile_rows = choose_tile_rows(&chain, matrix, row_bytes);
   TileDims *tiles = ARENA_NEW_ARRAY(arena, TileDims, chain.member_count + 1);
   tile_rows = cut_members(&chain, tile_rows, tiles);
-  *out_kernel = make_whole(&chain, tile_rows, tiles);
-  return kernel_verify(*out_kernel, diag);
+  return make_whole(&chain, tile_rows, tiles, diag, out_kernel);
 }

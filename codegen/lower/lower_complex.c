@@ -6,20 +6,20 @@ int32_t lowering_complex(Lowering *lowering, PrimitiveType type, int32_t re, int
 }
 
 static bool is_pair(const Lowering *lowering, int32_t value) {
-  const KernelValue *info = &lowering->values.data[value];
+  const KernelValue *info = &lowering->draft.values.data[value];
   return info->kind == KERNEL_APPLY && info->opcode == HLO_COMPLEX;
 }
 
 /* Of an operation without a rule: a value that no target has code for, and says so. */
 int32_t lowering_part(Lowering *lowering, int32_t value, int part) {
-  if (is_pair(lowering, value)) return lowering->values.data[value].operands[part];
+  if (is_pair(lowering, value)) return lowering->draft.values.data[value].operands[part];
   PrimitiveType type = type_complex_part(lowering_type(lowering, value));
   return lowering_apply(lowering, part == 0 ? HLO_REAL : HLO_IMAG, type, &value, 1);
 }
 
 IndexExpr lowering_part_address(Lowering *lowering, IndexExpr address, int part) {
-  IndexExpr doubled = index_scale(&lowering->space, address, 2);
-  return index_add_constant(&lowering->space, doubled, part);
+  IndexExpr doubled = index_scale(&lowering->draft.space, address, 2);
+  return index_add_constant(&lowering->draft.space, doubled, part);
 }
 
 /* --- functions --- */

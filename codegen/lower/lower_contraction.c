@@ -6,10 +6,10 @@
 /* Part |which| (0 or 1 by an index) of |pair|: of two neighbours in memory one load. */
 static int32_t pick_part(Lowering *lowering, int32_t pair, IndexExpr which) {
   int32_t parts[2] = {lowering_part(lowering, pair, 0), lowering_part(lowering, pair, 1)};
-  const KernelValue *re = &lowering->values.data[parts[0]], *im = &lowering->values.data[parts[1]];
+  const KernelValue *re = &lowering->draft.values.data[parts[0]], *im = &lowering->draft.values.data[parts[1]];
   if (re->kind == KERNEL_LOAD && im->kind == KERNEL_LOAD && re->buffer == im->buffer &&
       re->predicate == im->predicate &&
-      index_equal(index_add_constant(&lowering->space, re->address, 1), im->address)) {
+      index_equal(index_add_constant(&lowering->draft.space, re->address, 1), im->address)) {
     return lowering_load_part(lowering, parts[0], which);
   }
   return lowering_select(lowering, lowering_in_range(lowering, which, 0, 1), parts[0], parts[1]);
@@ -23,7 +23,7 @@ static bool makes_part(const Lowering *lowering, PrimitiveType type, int outer_s
 /* The factors of |sum_part| of Σ lhs × rhs as real ones over one more dim, the two parts of lhs: re·re + im·(-im), or
  * re·im + im·re. */
 static void split_factors(Lowering *lowering, int stage, int32_t *lhs, int32_t *rhs) {
-  IndexSpace *space = &lowering->space;
+  IndexSpace *space = &lowering->draft.space;
   IndexExpr side = lowering_dim(lowering, 2, KERNEL_REDUCTION, stage);
   IndexExpr other = index_add_constant(space, index_scale(space, side, -1), 1);
   *lhs = pick_part(lowering, *lhs, side);
@@ -115,7 +115,7 @@ typedef struct TapPlace {
 /* A tap for each position of the window; those that fall between or outside of the input's elements are guarded. */
 static TapPlace place_each_tap(Lowering *lowering, const WindowDimension *window, IndexExpr first, int64_t size,
                                int stage) {
-  IndexSpace *space = &lowering->space;
+  IndexSpace *space = &lowering->draft.space;
   TapPlace place = {.kernel = lowering_dim(lowering, window->size, KERNEL_REDUCTION, stage), .kernel_predicate = -1};
   IndexExpr position = index_add(space, first, index_scale(space, place.kernel, window->window_dilation));
   int64_t span = size == 0 ? 0 : (size - 1) * window->base_dilation + 1;
@@ -129,7 +129,7 @@ static TapPlace place_each_tap(Lowering *lowering, const WindowDimension *window
  * element: tap t = (-first mod dilation) + dilation × u reads element ceil(first / dilation) + u. */
 static TapPlace place_meeting_taps(Lowering *lowering, const WindowDimension *window, IndexExpr first, int64_t size,
                                    int stage) {
-  IndexSpace *space = &lowering->space;
+  IndexSpace *space = &lowering->draft.space;
   int64_t dilation = window->base_dilation;
   IndexExpr step = lowering_dim(lowering, ceil_div(window->size, dilation), KERNEL_REDUCTION, stage);
   IndexExpr tap =
@@ -148,7 +148,7 @@ static TapPlace place_taps(Lowering *lowering, const HloInstruction *convolution
                            IndexExpr *in, IndexExpr *k) {
   const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   const HloAttr *window_attr = hlo_instruction_attr(convolution, HLO_ATTR_WINDOW);
-  IndexSpace *space = &lowering->space;
+  IndexSpace *space = &lowering->draft.space;
   TapPlace all = {.input_predicate = -1, .kernel_predicate = -1};
   for (int s = 0; s < dims->spatial_rank; s++) {
     const WindowDimension *window = &window_attr->value.window->dims[s];
@@ -179,7 +179,7 @@ Status element_convolution(Lowering *lowering, const HloInstruction *convolution
   const ConvolutionDimensionNumbers *dims = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   int64_t feature_groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
   int64_t batch_groups = hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1);
-  IndexSpace *space = &lowering->space;
+  IndexSpace *space = &lowering->draft.space;
   IndexExpr in[MAX_RANK], k[MAX_RANK];
   int outer_stage = lowering->current_stage, stage = lowering_begin_stage(lowering);
   TapPlace taps = place_taps(lowering, convolution, outer, stage, in, k);

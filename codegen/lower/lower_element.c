@@ -58,8 +58,8 @@ static bool is_row_opcode(HloOpcode opcode) {
 
 static int stage_dims(const Lowering *lowering, int stage, int *out_dims) {
   int count = 0;
-  for (int d = 0; d < lowering->dims.count; d++) {
-    if (lowering->dims.data[d].stage == stage) out_dims[count++] = d;
+  for (int d = 0; d < lowering->draft.dims.count; d++) {
+    if (lowering->draft.dims.data[d].stage == stage) out_dims[count++] = d;
   }
   return count;
 }
@@ -70,9 +70,9 @@ static IndexExpr row_position(Lowering *lowering, int stage) {
   IndexExpr position = index_constant(0);
   int count = stage_dims(lowering, stage, dims);
   for (int i = 0; i < count; i++) {
-    int64_t extent = lowering->dims.data[dims[i]].extent;
-    position = index_add(&lowering->space, index_scale(&lowering->space, position, extent),
-                         index_dim(&lowering->space, dims[i], extent));
+    int64_t extent = lowering->draft.dims.data[dims[i]].extent;
+    position = index_add(&lowering->draft.space, index_scale(&lowering->draft.space, position, extent),
+                         index_dim(&lowering->draft.space, dims[i], extent));
   }
   return position;
 }
@@ -82,14 +82,15 @@ static bool move_index(Lowering *lowering, IndexExpr expr, const int *from, cons
                        IndexExpr *out_expr) {
   IndexExpr moved = index_constant(expr.constant);
   for (int t = 0; t < expr.term_count; t++) {
-    IndexAtom atom = lowering->space.atoms.data[expr.terms[t].atom];
+    IndexAtom atom = lowering->draft.space.atoms.data[expr.terms[t].atom];
     if (atom.kind != INDEX_ATOM_DIM) return false;
     int dim = atom.number;
     for (int i = 0; i < count; i++) {
       if (from[i] == atom.number) dim = to[i];
     }
-    IndexExpr term = index_dim(&lowering->space, dim, lowering->dims.data[dim].extent);
-    moved = index_add(&lowering->space, moved, index_scale(&lowering->space, term, expr.terms[t].coefficient));
+    IndexExpr term = index_dim(&lowering->draft.space, dim, lowering->draft.dims.data[dim].extent);
+    moved =
+        index_add(&lowering->draft.space, moved, index_scale(&lowering->draft.space, term, expr.terms[t].coefficient));
   }
   *out_expr = moved;
   return true;
@@ -103,7 +104,7 @@ static bool row_matches(Lowering *lowering, const RowValue *row, const HloInstru
   int count = stage_dims(lowering, row->stage, from);
   if (count != stage_dims(lowering, lowering->current_stage, to)) return false;
   for (int i = 0; i < count; i++) {
-    if (lowering->dims.data[from[i]].extent != lowering->dims.data[to[i]].extent) return false;
+    if (lowering->draft.dims.data[from[i]].extent != lowering->draft.dims.data[to[i]].extent) return false;
   }
   for (int i = 0; i < instruction->shape->rank; i++) {
     IndexExpr moved;
@@ -130,10 +131,9 @@ static bool read_row(Lowering *lowering, const HloInstruction *instruction, cons
     if (row->buffer < 0) {
       IndexExpr position = row_position(lowering, row->stage);
       int64_t lower, upper;
-      index_range(&lowering->space, position, &lower, &upper);
+      index_range(&lowering->draft.space, position, &lower, &upper);
       KernelBuffer scratch = {KERNEL_SCRATCH, instruction->shape->type, upper + 1, -1, -1};
-      array_push(&lowering->buffers, lowering->arena, scratch);
-      row->buffer = (int32_t)lowering->buffers.count - 1;
+      row->buffer = kernel_draft_add_buffer(&lowering->draft, scratch);
       lowering_add_store(lowering, row->stage, &(KernelStore){row->buffer, position, row->value, -1});
     }
     *out_value = lowering_load(lowering, row->buffer, row_position(lowering, lowering->current_stage));
@@ -148,7 +148,7 @@ static bool walks_stage(const Lowering *lowering, int stage, const IndexExpr *in
   int count = stage_dims(lowering, stage, dims);
   for (int i = 0; i < count; i++) {
     for (int d = 0; d < rank; d++) {
-      if (index_dim_coefficient(&lowering->space, index[d], dims[i]) != 0) return true;
+      if (index_dim_coefficient(&lowering->draft.space, index[d], dims[i]) != 0) return true;
     }
   }
   return false;
@@ -301,7 +301,7 @@ static Status lower_bits_of_wider(Lowering *lowering, const HloInstruction *inst
   int32_t operands[2];
   RETURN_IF_ERROR(lower_element(lowering, operand, index, &operands[0]));
   operands[0] = bits_as(lowering, operands[0], wide);
-  IndexExpr part = index_scale(&lowering->space, index[operand->shape->rank], type_bits(narrow));
+  IndexExpr part = index_scale(&lowering->draft.space, index[operand->shape->rank], type_bits(narrow));
   operands[1] = lowering_index_value(lowering, wide, part);
   int32_t shifted = lowering_apply(lowering, HLO_SHIFT_RIGHT_LOGICAL, wide, operands, 2);
   *out_value = bits_as(lowering, lowering_convert(lowering, shifted, narrow), instruction->shape->type);

@@ -57,8 +57,8 @@ Status element_reverse(Lowering *lowering, const HloInstruction *instruction, co
   for (int i = 0; i < instruction->shape->rank; i++) inner[i] = index[i];
   for (int64_t i = 0; i < dimensions.count; i++) {
     int64_t d = dimensions.data[i];
-    IndexExpr mirrored = index_scale(&lowering->space, index[d], -1);
-    inner[d] = index_add_constant(&lowering->space, mirrored, instruction->shape->dims[d] - 1);
+    IndexExpr mirrored = index_scale(&lowering->draft.space, index[d], -1);
+    inner[d] = index_add_constant(&lowering->draft.space, mirrored, instruction->shape->dims[d] - 1);
   }
   return lower_element(lowering, instruction->operands[0], inner, out_value);
 }
@@ -68,8 +68,8 @@ Status element_slice(Lowering *lowering, const HloInstruction *instruction, cons
   const SliceRanges *slice = hlo_instruction_attr(instruction, HLO_ATTR_SLICE)->value.slice;
   IndexExpr inner[MAX_RANK];
   for (int i = 0; i < slice->rank; i++) {
-    IndexExpr scaled = index_scale(&lowering->space, index[i], slice->dims[i].stride);
-    inner[i] = index_add_constant(&lowering->space, scaled, slice->dims[i].start);
+    IndexExpr scaled = index_scale(&lowering->draft.space, index[i], slice->dims[i].stride);
+    inner[i] = index_add_constant(&lowering->draft.space, scaled, slice->dims[i].start);
   }
   return lower_element(lowering, instruction->operands[0], inner, out_value);
 }
@@ -81,11 +81,11 @@ Status element_pad(Lowering *lowering, const HloInstruction *instruction, const 
   int32_t predicate = -1;
   for (int i = 0; i < padding->rank; i++) {
     int64_t step = padding->dims[i].interior + 1, size = operand->shape->dims[i];
-    IndexExpr position = index_add_constant(&lowering->space, index[i], -padding->dims[i].low);
+    IndexExpr position = index_add_constant(&lowering->draft.space, index[i], -padding->dims[i].low);
     int64_t span = size == 0 ? 0 : (size - 1) * step + 1;
     predicate = lowering_and(lowering, predicate, lowering_in_range(lowering, position, 0, span));
     predicate = lowering_and(lowering, predicate, lowering_divisible(lowering, position, step));
-    inner[i] = index_div(&lowering->space, position, step);
+    inner[i] = index_div(&lowering->draft.space, position, step);
   }
   int32_t value, fill;
   RETURN_IF_ERROR(lower_element(lowering, instruction->operands[1], NULL, &fill));
@@ -115,9 +115,9 @@ Status element_concatenate(Lowering *lowering, const HloInstruction *instruction
     start -= size;
     if (size == 0) continue;
     int32_t predicate = lowering_in_range(lowering, index[dimension], start, start + size);
-    bool is_never = predicate >= 0 && lowering->values.data[predicate].kind == KERNEL_CONSTANT;
+    bool is_never = predicate >= 0 && lowering->draft.values.data[predicate].kind == KERNEL_CONSTANT;
     if (is_never && (k > 0 || result >= 0)) continue;
-    inner[dimension] = index_add_constant(&lowering->space, index[dimension], -start);
+    inner[dimension] = index_add_constant(&lowering->draft.space, index[dimension], -start);
     if (size == 1) inner[dimension] = index_constant(0); /* the one element that it has needs no guard */
     int32_t value;
     RETURN_IF_ERROR(lower_guarded(lowering, size == 1 ? -1 : predicate, instruction->operands[k], inner, &value));
@@ -152,7 +152,7 @@ Status element_dynamic_slice(Lowering *lowering, const HloInstruction *instructi
                              int32_t *out_value) {
   IndexExpr inner[MAX_RANK];
   RETURN_IF_ERROR(lower_dynamic_starts(lowering, instruction, 1, instruction->shape->dims, inner));
-  for (int i = 0; i < instruction->shape->rank; i++) inner[i] = index_add(&lowering->space, inner[i], index[i]);
+  for (int i = 0; i < instruction->shape->rank; i++) inner[i] = index_add(&lowering->draft.space, inner[i], index[i]);
   return lower_element(lowering, instruction->operands[0], inner, out_value);
 }
 
@@ -163,7 +163,7 @@ Status element_dynamic_update_slice(Lowering *lowering, const HloInstruction *in
   RETURN_IF_ERROR(lower_dynamic_starts(lowering, instruction, 2, update->shape->dims, inner));
   int32_t predicate = -1, inside, outside;
   for (int i = 0; i < instruction->shape->rank; i++) {
-    inner[i] = index_add(&lowering->space, index[i], index_scale(&lowering->space, inner[i], -1));
+    inner[i] = index_add(&lowering->draft.space, index[i], index_scale(&lowering->draft.space, inner[i], -1));
     predicate = lowering_and(lowering, predicate, lowering_in_range(lowering, inner[i], 0, update->shape->dims[i]));
   }
   RETURN_IF_ERROR(lower_guarded(lowering, predicate, update, inner, &inside));
@@ -221,7 +221,7 @@ Status element_gather(Lowering *lowering, const HloInstruction *instruction, con
       inner[d] = lowering_clamped_index(lowering, start, operand->shape->dims[d] - sizes.data[d]);
     }
     if (lowering_list_find(collapsed, d) < 0)
-      inner[d] = index_add(&lowering->space, inner[d], index[offset_dims.data[offset++]]);
+      inner[d] = index_add(&lowering->draft.space, inner[d], index[offset_dims.data[offset++]]);
   }
   return lower_element(lowering, operand, inner, out_value);
 }

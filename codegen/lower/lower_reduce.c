@@ -185,10 +185,10 @@ static bool value_moves(const Lowering *lowering, int32_t number, IntMap *seen);
 
 static bool index_moves(const Lowering *lowering, IndexExpr expr, IntMap *seen) {
   for (int i = 0; i < expr.term_count; i++) {
-    const IndexAtom *atom = &lowering->space.atoms.data[expr.terms[i].atom];
+    const IndexAtom *atom = &lowering->draft.space.atoms.data[expr.terms[i].atom];
     bool moves = false;
     switch (atom->kind) {
-      case INDEX_ATOM_DIM: moves = lowering->dims.data[atom->number].stage == lowering->current_stage; break;
+      case INDEX_ATOM_DIM: moves = lowering->draft.dims.data[atom->number].stage == lowering->current_stage; break;
       case INDEX_ATOM_VALUE: moves = value_moves(lowering, atom->number, seen); break;
       case INDEX_ATOM_DIV:
       case INDEX_ATOM_MOD: moves = index_moves(lowering, atom->inner, seen); break;
@@ -203,9 +203,9 @@ static bool value_moves(const Lowering *lowering, int32_t number, IntMap *seen) 
   int64_t ignored;
   if (number < 0 || int_map_find(seen, (uint64_t)number, &ignored)) return false;
   int_map_set(seen, (uint64_t)number, 1);
-  const KernelValue *value = &lowering->values.data[number];
+  const KernelValue *value = &lowering->draft.values.data[number];
   if (value->kind == KERNEL_ACCUMULATOR)
-    return value->params[0] == 0 && lowering->folds.data[value->fold].stage == lowering->current_stage;
+    return value->params[0] == 0 && lowering->draft.folds.data[value->fold].stage == lowering->current_stage;
   for (int i = 0; i < value->operand_count; i++)
     if (value_moves(lowering, value->operands[i], seen)) return true;
   return value_moves(lowering, value->predicate, seen) || index_moves(lowering, value->address, seen);

@@ -10,18 +10,16 @@
 static IndexExpr add_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage, DimOrigin origin) {
   if (extent == 0) lowering->is_empty = true;
   if (extent <= 1) return index_constant(0);
-  if (lowering->dims.count == KERNEL_MAX_DIMS) XLAC_BUG("a Kernel with more than %d dims", KERNEL_MAX_DIMS);
-  int dim = (int)lowering->dims.count;
-  array_push(&lowering->dims, lowering->arena, ((KernelDim){extent, kind, stage}));
   array_push(&lowering->origins, lowering->arena, origin);
-  return index_dim(&lowering->space, dim, extent);
+  return kernel_draft_add_dim(&lowering->draft, extent, kind, stage);
 }
 
 /* Dims that the points share are made once. */
 static IndexExpr dim_at_point(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage, DimOrigin origin) {
-  for (int d = 0; lowering->point > 0 && d < lowering->dims.count; d++) {
+  for (int d = 0; lowering->point > 0 && d < lowering->draft.dims.count; d++) {
     const DimOrigin *made = &lowering->origins.data[d];
-    if (made->ordinal == origin.ordinal && made->factor == origin.factor) return index_dim(&lowering->space, d, extent);
+    if (made->ordinal == origin.ordinal && made->factor == origin.factor)
+      return index_dim(&lowering->draft.space, d, extent);
   }
   return add_dim(lowering, extent, kind, stage, origin);
 }
@@ -38,7 +36,7 @@ IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, i
                          ? index_constant(lowering->point / lowering->point_stride % split->factors[i])
                          : dim_at_point(lowering, split->factors[i], kind, stage, (DimOrigin){ordinal, i});
     if (split->unrolled[i]) lowering->point_stride *= split->factors[i];
-    index = index_add(&lowering->space, index_scale(&lowering->space, index, split->factors[i]), part);
+    index = index_add(&lowering->draft.space, index_scale(&lowering->draft.space, index, split->factors[i]), part);
   }
   return index;
 }
@@ -65,7 +63,7 @@ static int piece_dim(const Lowering *lowering, IndexExpr index, int64_t size, in
   int found = -1;
   int64_t rest = index.constant % size;
   for (int t = 0; t < index.term_count; t++) {
-    const IndexAtom *atom = &lowering->space.atoms.data[index.terms[t].atom];
+    const IndexAtom *atom = &lowering->draft.space.atoms.data[index.terms[t].atom];
     int64_t coefficient = index.terms[t].coefficient;
     if (coefficient < 0 || atom->lower < 0) return -1;
     if (coefficient * atom->upper < size - rest) {
@@ -82,11 +80,11 @@ static int piece_dim(const Lowering *lowering, IndexExpr index, int64_t size, in
 
 void lowering_ask_unrolled(Lowering *lowering, IndexExpr index, int64_t size) {
   int64_t coefficient = 0, rest = 0, known;
-  if (!lowering->may_unroll || lowering->stages.count > 0 || index_is_constant(index, &known)) return;
+  if (!lowering->may_unroll || lowering->draft.stages.count > 0 || index_is_constant(index, &known)) return;
   int dim = index.constant < 0 ? -1 : piece_dim(lowering, index, size, &coefficient, &rest);
   lowering->misses_pieces |= dim < 0;
   if (dim < 0) return;
-  int64_t extent = lowering->dims.data[dim].extent, divisor = size / coefficient;
+  int64_t extent = lowering->draft.dims.data[dim].extent, divisor = size / coefficient;
   bool is_whole = coefficient % size == 0;
   bool is_split = rest < coefficient && size % coefficient == 0 && extent % divisor == 0;
   lowering->misses_pieces |= !is_whole && !is_split;
@@ -122,13 +120,8 @@ static bool is_flat_index(const Lowering *lowering, const IndexExpr *index, cons
 }
 
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf) {
-  for (int32_t i = 0; i < lowering->buffers.count; i++) {
-    const KernelBuffer *buffer = &lowering->buffers.data[i];
-    if (buffer->operand == operand && buffer->node == node) return i;
-  }
   KernelBuffer buffer = {role, leaf->type, shape_element_count(leaf), operand, node};
-  array_push(&lowering->buffers, lowering->arena, buffer);
-  return (int32_t)lowering->buffers.count - 1;
+  return kernel_draft_bind_buffer(&lowering->draft, buffer);
 }
 
 IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexExpr *index) {
@@ -138,7 +131,7 @@ IndexExpr lowering_address(Lowering *lowering, const Shape *shape, const IndexEx
   shape_strides(shape, strides);
   IndexExpr address = index_constant(0);
   for (int i = 0; i < shape->rank; i++) {
-    address = index_add(&lowering->space, address, index_scale(&lowering->space, index[i], strides[i]));
+    address = index_add(&lowering->draft.space, address, index_scale(&lowering->draft.space, index[i], strides[i]));
   }
   return address;
 }
@@ -147,7 +140,7 @@ IndexExpr lowering_linearize(Lowering *lowering, const IndexExpr *index, const i
   IndexExpr linear = index_constant(0);
   if (is_flat_index(lowering, index, dims, rank)) return lowering->flat_linear;
   for (int i = 0; i < rank; i++) {
-    linear = index_add(&lowering->space, index_scale(&lowering->space, linear, dims[i]), index[i]);
+    linear = index_add(&lowering->draft.space, index_scale(&lowering->draft.space, linear, dims[i]), index[i]);
   }
   return linear;
 }
@@ -155,8 +148,8 @@ IndexExpr lowering_linearize(Lowering *lowering, const IndexExpr *index, const i
 void lowering_delinearize(Lowering *lowering, IndexExpr linear, const int64_t *dims, int rank, IndexExpr *out_index) {
   int64_t stride = 1;
   for (int i = rank - 1; i >= 0; i--) {
-    IndexExpr quotient = index_div(&lowering->space, linear, stride);
-    out_index[i] = i == 0 ? quotient : index_mod(&lowering->space, quotient, dims[i]);
+    IndexExpr quotient = index_div(&lowering->draft.space, linear, stride);
+    out_index[i] = i == 0 ? quotient : index_mod(&lowering->draft.space, quotient, dims[i]);
     if (dims[i] == 1) out_index[i] = index_constant(0);
     stride *= dims[i];
   }
@@ -179,64 +172,22 @@ PrimitiveType lowering_contraction_type(PrimitiveType type) {
 
 /* --- values --- */
 
-static uint64_t value_hash(const KernelValue *value) {
-  uint64_t hash = hash_combine((uint64_t)value->kind * 64 + (uint64_t)value->type, (uint64_t)value->opcode);
-  for (int i = 0; i < value->operand_count; i++) hash = hash_combine(hash, (uint64_t)value->operands[i]);
-  hash = hash_combine(hash, (uint64_t)value->params[0] * 31 + (uint64_t)value->params[1]);
-  hash = hash_combine(hash, (uint64_t)value->buffer * 8 + (uint64_t)value->fold);
-  hash = hash_combine(hash, (uint64_t)value->predicate);
-  hash = hash_combine(hash, (uint64_t)value->lower * 31 + (uint64_t)value->upper);
-  hash = hash_combine(hash, value->bits[0] * 31 + value->bits[1]);
-  hash = hash_combine(hash, (uint64_t)value->address.constant);
-  for (int i = 0; i < value->address.term_count; i++) {
-    hash =
-        hash_combine(hash, (uint64_t)value->address.terms[i].coefficient * 64 + (uint64_t)value->address.terms[i].atom);
-  }
-  return hash;
-}
-
-static bool value_same(const KernelValue *a, const KernelValue *b) {
-  return a->kind == b->kind && a->type == b->type && a->opcode == b->opcode && a->operand_count == b->operand_count &&
-         memcmp(a->operands, b->operands, sizeof a->operands) == 0 &&
-         memcmp(a->params, b->params, sizeof a->params) == 0 && a->buffer == b->buffer && a->fold == b->fold &&
-         a->predicate == b->predicate && a->lower == b->lower && a->upper == b->upper &&
-         memcmp(a->bits, b->bits, sizeof a->bits) == 0 && index_equal(a->address, b->address);
-}
-
-/* The number of a value equal to |wanted|, made if there is none yet.  A load is shared only as long as nothing was
- * stored into its buffer: Kernels load an in-place element before they store it, and never after. */
-static int32_t share_value(Lowering *lowering, KernelValue wanted) {
-  uint64_t hash = value_hash(&wanted);
-  int64_t found;
-  while (int_map_find(&lowering->value_map, hash, &found)) {
-    if (value_same(&lowering->values.data[found], &wanted)) return (int32_t)found;
-    hash = hash_u64(hash);
-  }
-  int_map_set(&lowering->value_map, hash, lowering->values.count);
-  array_push(&lowering->values, lowering->arena, wanted);
-  return (int32_t)lowering->values.count - 1;
-}
-
-static KernelValue blank_value(KernelValueKind kind, PrimitiveType type) {
-  return (KernelValue){.kind = kind, .type = type, .operands = {-1, -1, -1}, .buffer = -1, .fold = -1, .predicate = -1};
-}
-
 static int32_t load_real(Lowering *lowering, int32_t buffer, PrimitiveType type, IndexExpr address) {
-  KernelValue value = blank_value(KERNEL_LOAD, type);
+  KernelValue value = kernel_value_blank(KERNEL_LOAD, type);
   value.buffer = buffer;
   value.address = address;
   value.predicate = lowering->predicate;
-  return share_value(lowering, value);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_load_part(Lowering *lowering, int32_t real_part, IndexExpr which) {
-  KernelValue value = lowering->values.data[real_part];
-  value.address = index_add(&lowering->space, value.address, which);
-  return share_value(lowering, value);
+  KernelValue value = lowering->draft.values.data[real_part];
+  value.address = index_add(&lowering->draft.space, value.address, which);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_load(Lowering *lowering, int32_t buffer, IndexExpr address) {
-  PrimitiveType type = lowering->buffers.data[buffer].type, part = type_complex_part(type);
+  PrimitiveType type = lowering->draft.buffers.data[buffer].type, part = type_complex_part(type);
   if (!type_is_complex(type)) return load_real(lowering, buffer, type, address);
   int32_t re = load_real(lowering, buffer, part, lowering_part_address(lowering, address, 0));
   int32_t im = load_real(lowering, buffer, part, lowering_part_address(lowering, address, 1));
@@ -250,10 +201,10 @@ int32_t lowering_constant_bits(Lowering *lowering, PrimitiveType type, uint64_t 
     int32_t re = lowering_constant_bits(lowering, part, part == TYPE_F32 ? (uint32_t)low : low, 0);
     return lowering_complex(lowering, type, re, lowering_constant_bits(lowering, part, im_bits, 0));
   }
-  KernelValue value = blank_value(KERNEL_CONSTANT, type);
+  KernelValue value = kernel_value_blank(KERNEL_CONSTANT, type);
   value.bits[0] = low;
   value.bits[1] = high;
-  return share_value(lowering, value);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_constant_element(Lowering *lowering, const Literal *literal, int64_t element) {
@@ -279,32 +230,32 @@ int32_t lowering_constant_int(Lowering *lowering, PrimitiveType type, int64_t va
 int32_t lowering_index_value(Lowering *lowering, PrimitiveType type, IndexExpr expr) {
   int64_t constant;
   if (index_is_constant(expr, &constant)) return lowering_constant_int(lowering, type, constant);
-  KernelValue value = blank_value(KERNEL_INDEX, type);
+  KernelValue value = kernel_value_blank(KERNEL_INDEX, type);
   value.address = expr;
-  return share_value(lowering, value);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_in_range(Lowering *lowering, IndexExpr expr, int64_t lower, int64_t upper) {
   int64_t least, most;
-  index_range(&lowering->space, expr, &least, &most);
+  index_range(&lowering->draft.space, expr, &least, &most);
   if (least >= lower && most < upper) return -1;
   if (most < lower || least >= upper) return lowering_constant_int(lowering, TYPE_PRED, 0);
-  KernelValue value = blank_value(KERNEL_IN_RANGE, TYPE_PRED);
+  KernelValue value = kernel_value_blank(KERNEL_IN_RANGE, TYPE_PRED);
   value.address = expr;
   value.lower = lower;
   value.upper = upper;
-  return share_value(lowering, value);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor) {
-  IndexExpr remainder = index_mod(&lowering->space, expr, divisor);
+  IndexExpr remainder = index_mod(&lowering->draft.space, expr, divisor);
   int64_t constant;
   if (index_is_constant(remainder, &constant))
     return constant == 0 ? -1 : lowering_constant_int(lowering, TYPE_PRED, 0);
-  KernelValue value = blank_value(KERNEL_DIVISIBLE, TYPE_PRED);
+  KernelValue value = kernel_value_blank(KERNEL_DIVISIBLE, TYPE_PRED);
   value.address = expr;
   value.upper = divisor;
-  return share_value(lowering, value);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
@@ -312,13 +263,13 @@ int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType 
   XLAC_CHECK(operand_count <= KERNEL_MAX_OPERANDS);
   int32_t in_parts;
   if (lowering_apply_complex(lowering, opcode, type, operands, param0, &in_parts)) return in_parts;
-  KernelValue value = blank_value(KERNEL_APPLY, type);
+  KernelValue value = kernel_value_blank(KERNEL_APPLY, type);
   value.opcode = opcode;
   value.operand_count = operand_count;
   for (int i = 0; i < operand_count; i++) value.operands[i] = operands[i];
   value.params[0] = param0;
   value.params[1] = param1;
-  return share_value(lowering, value);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_apply(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
@@ -344,20 +295,20 @@ int32_t lowering_convert(Lowering *lowering, int32_t value, PrimitiveType type) 
 }
 
 PrimitiveType lowering_type(const Lowering *lowering, int32_t value) {
-  return lowering->values.data[value].type;
+  return lowering->draft.values.data[value].type;
 }
 
 /* --- folds and stages --- */
 
 static int32_t real_accumulator(Lowering *lowering, int32_t fold, bool final) {
-  KernelValue value = blank_value(KERNEL_ACCUMULATOR, type_complex_part(lowering->folds.data[fold].type));
+  KernelValue value = kernel_value_blank(KERNEL_ACCUMULATOR, type_complex_part(lowering->draft.folds.data[fold].type));
   value.fold = fold;
   value.params[0] = final;
-  return share_value(lowering, value);
+  return kernel_draft_share_value(&lowering->draft, value);
 }
 
 int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final) {
-  PrimitiveType type = lowering->folds.data[fold].type;
+  PrimitiveType type = lowering->draft.folds.data[fold].type;
   int32_t re = real_accumulator(lowering, fold, final);
   if (!type_is_complex(type)) return re;
   return lowering_complex(lowering, type, re, real_accumulator(lowering, fold + 1, final));
@@ -365,15 +316,15 @@ int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final) {
 
 /* A complex fold is two, of which the second follows the first. */
 static int fold_part_count(const Lowering *lowering, int32_t fold) {
-  return type_is_complex(lowering->folds.data[fold].type) ? 2 : 1;
+  return type_is_complex(lowering->draft.folds.data[fold].type) ? 2 : 1;
 }
 
 int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed) {
-  int32_t fold = (int32_t)lowering->folds.count;
+  int32_t fold = (int32_t)lowering->draft.folds.count;
   for (int part = 0; part < (type_is_complex(type) ? 2 : 1); part++) {
     KernelFold half = {.type = type, .stage = stage, .next = -1};
     half.seed = type_is_complex(type) ? lowering_part(lowering, seed, part) : seed;
-    array_push(&lowering->folds, lowering->arena, half);
+    kernel_draft_add_fold(&lowering->draft, half);
   }
   return fold;
 }
@@ -427,7 +378,7 @@ int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType ty
 static bool reads_accumulator(const Lowering *lowering, int32_t value) {
   bool *reads = ARENA_NEW_ARRAY(lowering->arena, bool, value + 1);
   for (int32_t v = 0; v <= value; v++) {
-    const KernelValue *info = &lowering->values.data[v];
+    const KernelValue *info = &lowering->draft.values.data[v];
     reads[v] = info->kind == KERNEL_ACCUMULATOR && info->params[0] == 0;
     for (int i = 0; i < info->operand_count; i++) reads[v] |= reads[info->operands[i]];
   }
@@ -436,10 +387,10 @@ static bool reads_accumulator(const Lowering *lowering, int32_t value) {
 
 /* next = op(acc, x) or op(x, acc), x free of every accumulator of the stage. */
 static bool fold_opcode(const Lowering *lowering, int32_t fold, int32_t next, HloOpcode *out_opcode) {
-  const KernelValue *value = &lowering->values.data[next];
+  const KernelValue *value = &lowering->draft.values.data[next];
   if (value->kind != KERNEL_APPLY || value->operand_count != 2) return false;
-  const KernelValue *left = &lowering->values.data[value->operands[0]];
-  const KernelValue *right = &lowering->values.data[value->operands[1]];
+  const KernelValue *left = &lowering->draft.values.data[value->operands[0]];
+  const KernelValue *right = &lowering->draft.values.data[value->operands[1]];
   bool on_left = left->kind == KERNEL_ACCUMULATOR && left->fold == fold;
   bool on_right = right->kind == KERNEL_ACCUMULATOR && right->fold == fold;
   if (on_left == on_right) return false;
@@ -452,35 +403,35 @@ static bool fold_opcode(const Lowering *lowering, int32_t fold, int32_t next, Hl
 void lowering_set_fold_next(Lowering *lowering, int32_t fold, int32_t next) {
   int parts = fold_part_count(lowering, fold);
   for (int part = 0; part < parts; part++) {
-    lowering->folds.data[fold + part].next = parts == 1 ? next : lowering_part(lowering, next, part);
+    lowering->draft.folds.data[fold + part].next = parts == 1 ? next : lowering_part(lowering, next, part);
   }
 }
 
 void lowering_set_fold_seed(Lowering *lowering, int32_t fold, int32_t seed) {
   int parts = fold_part_count(lowering, fold);
   for (int part = 0; part < parts; part++) {
-    lowering->folds.data[fold + part].seed = parts == 1 ? seed : lowering_part(lowering, seed, part);
+    lowering->draft.folds.data[fold + part].seed = parts == 1 ? seed : lowering_part(lowering, seed, part);
   }
 }
 
 void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next) {
   lowering_set_fold_next(lowering, fold, next);
   for (int part = 0; part < fold_part_count(lowering, fold); part++) {
-    PrimitiveType type = type_complex_part(lowering->folds.data[fold + part].type);
+    PrimitiveType type = type_complex_part(lowering->draft.folds.data[fold + part].type);
     HloOpcode opcode;
     double identity;
-    if (!fold_opcode(lowering, fold + part, lowering->folds.data[fold + part].next, &opcode)) continue;
+    if (!fold_opcode(lowering, fold + part, lowering->draft.folds.data[fold + part].next, &opcode)) continue;
     if (!identity_of(opcode, type, &identity)) continue;
     int32_t seed = identity_value(lowering, opcode, type, identity);
-    lowering->folds.data[fold + part].reassociable = true;
-    lowering->folds.data[fold + part].seed = seed;
+    lowering->draft.folds.data[fold + part].reassociable = true;
+    lowering->draft.folds.data[fold + part].seed = seed;
   }
 }
 
 void lowering_finish_scan(Lowering *lowering, int32_t fold, int32_t next) {
   lowering_set_fold_next(lowering, fold, next);
   for (int part = 0; part < fold_part_count(lowering, fold); part++) {
-    KernelFold *half = &lowering->folds.data[fold + part];
+    KernelFold *half = &lowering->draft.folds.data[fold + part];
     HloOpcode opcode;
     double identity;
     half->is_scan = fold_opcode(lowering, fold + part, half->next, &opcode) &&
@@ -489,9 +440,7 @@ void lowering_finish_scan(Lowering *lowering, int32_t fold, int32_t next) {
 }
 
 int lowering_begin_stage(Lowering *lowering) {
-  array_push(&lowering->stages, lowering->arena, ((LoweringStage){0}));
-  lowering->current_stage = (int)lowering->stages.count - 1;
-  return lowering->current_stage;
+  return lowering->current_stage = kernel_draft_add_stage(&lowering->draft);
 }
 
 void lowering_end_stage(Lowering *lowering, int stage, int outer_stage) {
@@ -500,14 +449,14 @@ void lowering_end_stage(Lowering *lowering, int stage, int outer_stage) {
 }
 
 void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store) {
-  bool is_complex = type_is_complex(lowering->buffers.data[store->buffer].type);
+  bool is_complex = type_is_complex(lowering->draft.buffers.data[store->buffer].type);
   bool has_parts = is_complex && type_is_complex(lowering_type(lowering, store->value));
   for (int part = 0; part < 2; part++) {
     KernelStore half = *store;
     if (has_parts) half.value = lowering_part(lowering, store->value, part);
     if (is_complex) half.address = lowering_part_address(lowering, store->address, part);
     bool is_wanted = has_parts || part == (is_complex ? lowering->sum_part : 0);
-    if (is_wanted) array_push(&lowering->stages.data[stage].stores, lowering->arena, half);
+    if (is_wanted) kernel_draft_add_store(&lowering->draft, stage, half);
   }
 }
 
@@ -520,7 +469,7 @@ void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store
 /* --- run-time indices --- */
 
 IndexExpr lowering_raw_index(Lowering *lowering, int32_t value) {
-  return index_value(&lowering->space, lowering_convert(lowering, value, TYPE_S64), INT32_MIN, INT32_MAX);
+  return index_value(&lowering->draft.space, lowering_convert(lowering, value, TYPE_S64), INT32_MIN, INT32_MAX);
 }
 
 IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper) {
@@ -532,5 +481,5 @@ IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t uppe
   int32_t wide = lowering_convert(lowering, value, TYPE_S64);
   int32_t bounds[2] = {lowering_constant_int(lowering, TYPE_S64, 0), lowering_constant_int(lowering, TYPE_S64, upper)};
   int32_t clamped = lowering_apply(lowering, HLO_CLAMP, TYPE_S64, (int32_t[]){bounds[0], wide, bounds[1]}, 3);
-  return index_value(&lowering->space, clamped, 0, upper);
+  return index_value(&lowering->draft.space, clamped, 0, upper);
 }

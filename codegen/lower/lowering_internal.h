@@ -3,7 +3,7 @@
 #define XLAC_CODEGEN_LOWER_LOWERING_INTERNAL_H
 
 #include "base/hash_map.h"
-#include "codegen/kernel/kernel.h"
+#include "codegen/kernel/kernel_draft.h"
 #include "codegen/lower/emit_family.h"
 #include "codegen/lower/kernel_builder.h"
 #include "hlo/analysis/loop_nest.h"
@@ -58,16 +58,6 @@ typedef struct LoweringResult {
   bool is_stored;
 } LoweringResult;
 
-typedef ARRAY(KernelStore) KernelStoreArray;
-
-typedef struct LoweringStage {
-  KernelStoreArray stores;
-  const Kernel *comparator; /* of KernelStage */
-  int32_t compared_count;
-  const KernelCompared *compared;
-  const KernelTransform *transform;
-} LoweringStage;
-
 /* The result of a Fourier transform, as later stages find it. */
 typedef struct LineTransform {
   const HloInstruction *fft;
@@ -83,26 +73,19 @@ typedef struct Lowering {
   DiagSink *diag;
   const HloInstruction *source; /* the instruction the Kernel is made for */
   const HloComputation *fused;  /* its computation when it is a fusion, else NULL */
-  IndexSpace space;
-  ARRAY(KernelDim) dims;
-  ARRAY(DimOrigin) origins; /* one per dim */
-  ARRAY(KernelBuffer) buffers;
-  ARRAY(KernelValue) values;
-  ARRAY(KernelFold) folds;
-  ARRAY(LoweringStage) stages; /* by number, in order of their beginning */
-  ARRAY(int32_t) stage_order;  /* their numbers in order of execution: a stage ends after those it needs */
-  int current_stage;           /* whose dims are being walked, KERNEL_OUTER for none */
+  KernelDraft draft;            /* stages by number, in order of their beginning; complex buffers and folds */
+  ARRAY(DimOrigin) origins;     /* one per dim */
+  ARRAY(int32_t) stage_order;   /* numbers of stages in order of execution: a stage ends after those it needs */
+  int current_stage;            /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
   ARRAY(FoldedReduce) folded;
   struct ReduceOrder *reduce_order; /* of |fused|, once it is asked for */
   const HloInstruction *sort;       /* that root_sort makes */
   const LineTransform *lines;       /* that root_fft makes */
-  IntMap scratch_stages;            /* scratch buffer → the stage that has stored it all */
   LoweringResult *results;          /* of a Kernel made by root_results or root_sort */
   int result_count;
   bool has_rows; /* the outer dims walk rows: |row| is the number of the row */
   IndexExpr row;
-  IntMap value_map;  /* content hash → value, for sharing equal values */
   IntMap memo_map;   /* (instruction, index, predicate) hash → LoweringMemo */
   int32_t predicate; /* under which loads happen now; -1: always */
   int result_node;   /* the leaf of the source's shape that this Kernel makes (the first of several) */
@@ -324,7 +307,8 @@ Status root_select_and_scatter_fill(Lowering *, const HloInstruction *);
 bool lowering_refine(const Lowering *lowering, DimSplit *splits, int *split_count);
 /* Something that is stored needs quotients or remainders of dims. */
 bool lowering_has_quotients(const Lowering *lowering);
-/* Merges neighbouring dims that every expression walks as one, and freezes the Kernel. */
-Kernel *lowering_finish(Lowering *lowering);
+/* The Kernel of what is stored: without values that nothing needs, neighbouring dims merged that every expression walks
+ * as one, complex numbers as their parts. */
+MUST_USE Status lowering_finish(const Lowering *lowering, const Kernel **out_kernel);
 
 #endif

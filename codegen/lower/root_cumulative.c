@@ -67,8 +67,8 @@ static void walk(Lowering *lowering, const Shape *shape, int dim, bool is_backwa
   *out_stage = lowering_begin_stage(lowering);
   IndexExpr step = lowering_dim(lowering, shape->dims[dim], KERNEL_REDUCTION, *out_stage);
   if (is_backward) {
-    step = index_scale(&lowering->space, step, -1);
-    step = index_add_constant(&lowering->space, step, shape->dims[dim] - 1);
+    step = index_scale(&lowering->draft.space, step, -1);
+    step = index_add_constant(&lowering->draft.space, step, shape->dims[dim] - 1);
   }
   out_index[dim] = step;
 }

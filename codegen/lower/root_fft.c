@@ -37,14 +37,9 @@ static int64_t product(const int64_t *extents, int count) {
 static void make_buffers(FftLowering *fft) {
   for (int i = 0; i < 4; i++) {
     KernelBuffer scratch = {KERNEL_SCRATCH, fft->part, product(fft->extents, fft->rank), -1, -1};
-    array_push(&fft->lowering->buffers, fft->lowering->arena, scratch);
-    fft->buffers[i / 2][i % 2] = (int32_t)fft->lowering->buffers.count - 1;
+    fft->buffers[i / 2][i % 2] = kernel_draft_add_buffer(&fft->lowering->draft, scratch);
   }
   fft->current = 0;
-}
-
-static void mark_stored(const FftLowering *fft, int stage) {
-  for (int i = 0; i < 4; i++) int_map_set(&fft->lowering->scratch_stages, (uint64_t)fft->buffers[i / 2][i % 2], stage);
 }
 
 static void store_part(const FftLowering *fft, int stage, const IndexExpr *line, int part, int32_t value) {
@@ -90,9 +85,8 @@ static void transform(FftLowering *fft, int along) {
   }
   fft->current ^= made->factor_count & 1;
   int stage = lowering_begin_stage(lowering);
-  lowering->stages.data[stage].transform = made;
+  lowering->draft.stages.data[stage].transform = made;
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
-  mark_stored(fft, stage);
 }
 
 /* --- what is transformed --- */
@@ -135,15 +129,14 @@ static Status fill(FftLowering *fft, const LineSource *source, int64_t count, bo
     from[d] = line[d] = lowering_dim(lowering, extent, KERNEL_PARALLEL, stage);
   }
   if (mirrored) {
-    from[last] = index_add_constant(&lowering->space, line[last], 1);
-    line[last] =
-        index_add_constant(&lowering->space, index_scale(&lowering->space, line[last], -1), fft->extents[last] - 1);
+    from[last] = index_add_constant(&lowering->draft.space, line[last], 1);
+    line[last] = index_add_constant(&lowering->draft.space, index_scale(&lowering->draft.space, line[last], -1),
+                                    fft->extents[last] - 1);
   }
   RETURN_IF_ERROR(read_source(fft, source, from, parts));
   if (mirrored) parts[1] = lowering_apply(lowering, HLO_NEGATE, fft->part, &parts[1], 1);
   for (int part = 0; part < 2; part++) store_part(fft, stage, line, part, parts[part]);
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
-  mark_stored(fft, stage);
   return STATUS_OK;
 }
 

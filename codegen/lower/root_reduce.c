@@ -46,7 +46,7 @@ Status root_dynamic_update_slice(Lowering *lowering, const HloInstruction *root)
     KernelStore *store = &stores[point];
     RETURN_IF_ERROR(lower_element(lowering, root->operands[1], index, &store->value));
     RETURN_IF_ERROR(lower_dynamic_starts(lowering, root, 2, update->dims, target));
-    for (int i = 0; i < shape->rank; i++) target[i] = index_add(&lowering->space, target[i], index[i]);
+    for (int i = 0; i < shape->rank; i++) target[i] = index_add(&lowering->draft.space, target[i], index[i]);
     store->buffer = result_buffer(lowering, KERNEL_IN_PLACE, 0);
     store->address = lowering_address(lowering, shape, target);
     store->predicate = -1;
@@ -91,7 +91,7 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
   if (inside >= 0 && identity < 0) next = lowering_select(lowering, inside, next, operands[0]);
   lowering_finish_fold(lowering, fold, next);
   int32_t final = lowering_accumulator(lowering, fold, true);
-  if (lowering->folds.data[fold].reassociable) {
+  if (lowering->draft.folds.data[fold].reassociable) {
     final = lowering_apply(lowering, opcode, wide, (int32_t[]){start, final}, 2);
   }
   return lowering_convert(lowering, final, type);
@@ -155,7 +155,7 @@ Status root_reduce(Lowering *lowering, const HloInstruction *reduce) {
 /* The position in the operand of window element |k| at output position |o|, and whether it is inside. */
 static IndexExpr window_position(Lowering *lowering, const WindowDimension *window, IndexExpr o, IndexExpr k,
                                  int64_t size, int32_t *predicate) {
-  IndexSpace *space = &lowering->space;
+  IndexSpace *space = &lowering->draft.space;
   if (window->reversal) k = index_add_constant(space, index_scale(space, k, -1), window->size - 1);
   IndexExpr position =
       index_add(space, index_scale(space, o, window->stride), index_scale(space, k, window->window_dilation));
@@ -286,7 +286,7 @@ Status root_select_and_scatter(Lowering *lowering, const HloInstruction *root) {
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
 
   KernelStore store = {.buffer = result_buffer(lowering, KERNEL_IN_PLACE, 0), .predicate = finals[2]};
-  store.address = index_value(&lowering->space, finals[1], 0, shape_element_count(result) - 1);
+  store.address = index_value(&lowering->draft.space, finals[1], 0, shape_element_count(result) - 1);
   RETURN_IF_ERROR(lower_element(lowering, root->operands[1], outer, &update));
   lowering->predicate = finals[2];
   int32_t old = lowering_load(lowering, store.buffer, store.address);

@@ -41,7 +41,7 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
     IndexExpr raw = lowering_raw_index(lowering, start);
     int32_t fits = lowering_in_range(lowering, raw, 0, operand->dims[d] - extent + 1);
     *out_predicate = lowering_and(lowering, *out_predicate, fits);
-    out_index[d] = index_add(&lowering->space, out_index[d], raw);
+    out_index[d] = index_add(&lowering->draft.space, out_index[d], raw);
   }
   return STATUS_OK;
 }

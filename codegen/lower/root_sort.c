@@ -59,7 +59,7 @@ static Status store_result(Lowering *lowering, const HloInstruction *sort, int s
                            const SortResult *result, const IndexExpr *index) {
   IndexExpr moved[MAX_RANK];
   for (int d = 0; d < sort->operands[0]->shape->rank; d++) moved[d] = index[d];
-  moved[along] = index_add_constant(&lowering->space, index[along], -result->offset);
+  moved[along] = index_add_constant(&lowering->draft.space, index[along], -result->offset);
   int64_t end = result->offset + result->shape->dims[along];
   KernelStore store = {.predicate = lowering_in_range(lowering, index[along], result->offset, end),
                        .address = lowering_address(lowering, result->shape, moved)};
@@ -96,20 +96,16 @@ static Status compare(Lowering *lowering, const HloInstruction *sort, int stage,
   for (int b = 0; b < comparator->buffer_count; b++) {
     if (comparator->buffers[b].role == KERNEL_OPERAND) reads[comparator->buffers[b].operand / 2] = true;
   }
-  KernelCompared *compared = ARENA_NEW_ARRAY(lowering->arena, KernelCompared, sort->operand_count);
-  int32_t count = 0, value;
+  int32_t value;
   for (int i = 0; i < sort->operand_count; i++) {
     if (!reads[i]) continue;
     RETURN_IF_ERROR(lower_element(lowering, sort->operands[i], index, &value));
     bool is_complex = type_is_complex(sort->operands[i]->shape->type);
-    compared[count].operand = i;
-    compared[count].parts[0] = is_complex ? lowering_part(lowering, value, 0) : value;
-    compared[count++].parts[1] = is_complex ? lowering_part(lowering, value, 1) : -1;
+    KernelCompared compared = {i, {value, -1}};
+    for (int part = 0; is_complex && part < 2; part++) compared.parts[part] = lowering_part(lowering, value, part);
+    array_push(&lowering->draft.stages.data[stage].compared, lowering->arena, compared);
   }
-  LoweringStage *sorted = &lowering->stages.data[stage];
-  sorted->comparator = comparator;
-  sorted->compared = compared;
-  sorted->compared_count = count;
+  lowering->draft.stages.data[stage].comparator = comparator;
   return STATUS_OK;
 }
 
@@ -129,7 +125,7 @@ Status root_sort(Lowering *lowering, const HloInstruction *root) {
   if (lowering->is_empty) return STATUS_OK;
   RETURN_IF_ERROR(store_results(lowering, sort, stage, along, index));
   lowering_end_stage(lowering, stage, KERNEL_OUTER);
-  if (lowering->stages.count > 1) return unsupported(lowering, sort, "'sort' of what is reduced cannot be fused");
+  if (lowering->draft.stages.count > 1) return unsupported(lowering, sort, "'sort' of what is reduced cannot be fused");
   if (shape->dims[along] == 1) return STATUS_OK; /* in order as they are */
   return compare(lowering, sort, stage, index);
 }

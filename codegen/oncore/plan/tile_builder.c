@@ -66,28 +66,22 @@ int64_t tile_extent(const TileBuilder *builder, const PlanRange *range) {
   return range->extent;
 }
 
-IndexExpr tile_add_dim(TileBuilder *builder, int64_t extent, KernelDimKind kind, int32_t stage) {
-  if (extent <= 1) return index_constant(0);
-  int dim = (int)builder->dims.count;
-  array_push(&builder->dims, builder->arena, ((KernelDim){extent, kind, stage}));
-  return index_dim(&builder->kernel->space, dim, extent);
-}
-
 void tile_add_kernel_dim(TileBuilder *builder, int32_t dim) {
   const KernelDim *from = &builder->plan->kernel->dims[dim];
   int32_t stage = from->stage == KERNEL_OUTER ? KERNEL_OUTER : from->stage - builder->cover.first_stage;
-  builder->local[dim] = tile_add_dim(builder, tile_extent(builder, &builder->command->points[dim]), from->kind, stage);
+  int64_t extent = tile_extent(builder, &builder->command->points[dim]);
+  builder->local[dim] = kernel_draft_add_dim(&builder->draft, extent, from->kind, stage);
 }
 
 void tile_add_axes(TileBuilder *builder, const int32_t *axes, int32_t count) {
   for (int32_t i = 0; i < count; i++) {
     int64_t extent = tile_extent(builder, &builder->command->points[axes[i]]);
-    builder->local[axes[i]] = tile_add_dim(builder, extent, KERNEL_PARALLEL, KERNEL_OUTER);
+    builder->local[axes[i]] = kernel_draft_add_dim(&builder->draft, extent, KERNEL_PARALLEL, KERNEL_OUTER);
   }
 }
 
 IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count) {
-  IndexSpace *space = &builder->kernel->space;
+  IndexSpace *space = &builder->draft.space;
   int64_t strides[KERNEL_MAX_DIMS];
   tile_ref_strides(builder->plan, ref, strides);
   int32_t first = builder->plan->tensors[ref->number].kind == PLAN_RING ? 1 : 0;
@@ -117,7 +111,7 @@ static IndexExpr range_begin(TileBuilder *builder, IndexExpr begin) {
   }
   int32_t loaded = tile_add_load(builder, builder->parameter_buffer, index_constant(builder->parameters.count));
   array_push(&builder->parameters, builder->arena, begin);
-  return index_value(&builder->kernel->space, loaded, lower, upper);
+  return index_value(&builder->draft.space, loaded, lower, upper);
 }
 
 static void make_whole(TileBuilder *builder, IndexExpr expr) {
@@ -126,7 +120,7 @@ static void make_whole(TileBuilder *builder, IndexExpr expr) {
     if (atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD) make_whole(builder, atom->inner);
     if (atom->kind != INDEX_ATOM_DIM || builder->has_whole[atom->number]) continue;
     int32_t dim = atom->number;
-    builder->whole[dim] = index_add(&builder->kernel->space, range_begin(builder, builder->command->points[dim].begin),
+    builder->whole[dim] = index_add(&builder->draft.space, range_begin(builder, builder->command->points[dim].begin),
                                     builder->local[dim]);
     builder->has_whole[dim] = true;
   }
@@ -134,49 +128,33 @@ static void make_whole(TileBuilder *builder, IndexExpr expr) {
 
 IndexExpr tile_whole_index(TileBuilder *builder, IndexExpr expr) {
   make_whole(builder, expr);
-  return index_substitute(&builder->kernel->space, &builder->plan->kernel->space, expr, builder->whole,
+  return index_substitute(&builder->draft.space, &builder->plan->kernel->space, expr, builder->whole,
                           builder->new_number);
 }
 
 /* --- values --- */
 
 int32_t tile_add_buffer(TileBuilder *builder, KernelBufferRole role, PrimitiveType type, TilePointer pointer) {
-  int32_t number = (int32_t)builder->buffers.count;
-  array_push(&builder->buffers, builder->arena, ((KernelBuffer){role, type, 1, number, 0}));
+  int32_t number = (int32_t)builder->draft.buffers.count;
   array_push(&builder->pointers, builder->arena, pointer);
-  return number;
-}
-
-static int32_t add_value(TileBuilder *builder, KernelValue value) {
-  Kernel *kernel = builder->kernel;
-  kernel->dims = builder->dims.data;
-  kernel->dim_count = (int32_t)builder->dims.count;
-  kernel->values = builder->values.data;
-  kernel->folds = builder->folds.data;
-  kernel_value_depends(kernel, &value);
-  array_push(&builder->values, builder->arena, value);
-  return (int32_t)builder->values.count - 1;
-}
-
-static KernelValue blank_value(KernelValueKind kind, PrimitiveType type) {
-  return (KernelValue){.kind = kind, .type = type, .operands = {-1, -1, -1}, .buffer = -1, .fold = -1, .predicate = -1};
+  return kernel_draft_add_buffer(&builder->draft, (KernelBuffer){role, type, 1, number, 0});
 }
 
 /* The buffer is as long as what is read and written of it. */
 static void reach(TileBuilder *builder, int32_t buffer, IndexExpr address) {
   int64_t lower, upper;
-  index_range(&builder->kernel->space, address, &lower, &upper);
-  KernelBuffer *of = &builder->buffers.data[buffer];
+  index_range(&builder->draft.space, address, &lower, &upper);
+  KernelBuffer *of = &builder->draft.buffers.data[buffer];
   if (upper + 1 > of->element_count) of->element_count = upper + 1;
 }
 
 int32_t tile_add_guarded_load(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t predicate) {
-  KernelValue value = blank_value(KERNEL_LOAD, builder->buffers.data[buffer].type);
+  KernelValue value = kernel_value_blank(KERNEL_LOAD, builder->draft.buffers.data[buffer].type);
   value.buffer = buffer;
   value.address = address;
   value.predicate = predicate;
   reach(builder, buffer, address);
-  return add_value(builder, value);
+  return kernel_draft_add_value(&builder->draft, value);
 }
 
 int32_t tile_add_load(TileBuilder *builder, int32_t buffer, IndexExpr address) {
@@ -184,19 +162,19 @@ int32_t tile_add_load(TileBuilder *builder, int32_t buffer, IndexExpr address) {
 }
 
 int32_t tile_add_apply(TileBuilder *builder, HloOpcode opcode, PrimitiveType type, int32_t left, int32_t right) {
-  KernelValue value = blank_value(KERNEL_APPLY, type);
+  KernelValue value = kernel_value_blank(KERNEL_APPLY, type);
   value.opcode = opcode;
   value.operand_count = 2;
   value.operands[0] = left;
   value.operands[1] = right;
-  return add_value(builder, value);
+  return kernel_draft_add_value(&builder->draft, value);
 }
 
 static int32_t add_accumulator(TileBuilder *builder, int32_t fold, bool is_final) {
-  KernelValue value = blank_value(KERNEL_ACCUMULATOR, builder->folds.data[fold].type);
+  KernelValue value = kernel_value_blank(KERNEL_ACCUMULATOR, builder->draft.folds.data[fold].type);
   value.fold = fold;
   value.params[0] = is_final;
-  return add_value(builder, value);
+  return kernel_draft_add_value(&builder->draft, value);
 }
 
 int32_t tile_add_final(TileBuilder *builder, int32_t fold) {
@@ -207,34 +185,21 @@ int32_t tile_add_fold(TileBuilder *builder, const KernelFold *like, int32_t stag
   KernelFold fold = {.type = like->type, .stage = stage, .seed = seed, .next = -1};
   fold.reassociable = like->reassociable;
   fold.is_scan = like->is_scan;
-  array_push(&builder->folds, builder->arena, fold);
-  return (int32_t)builder->folds.count - 1;
+  return kernel_draft_add_fold(&builder->draft, fold);
 }
 
 void tile_set_next(TileBuilder *builder, int32_t fold, int32_t next) {
-  builder->folds.data[fold].next = next;
+  builder->draft.folds.data[fold].next = next;
 }
 
 void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value, int32_t predicate) {
   reach(builder, buffer, address);
-  array_push(&builder->stores, builder->arena, ((KernelStore){buffer, address, value, predicate}));
+  int32_t stage = (int32_t)builder->draft.stages.count - 1;
+  kernel_draft_add_store(&builder->draft, stage, (KernelStore){buffer, address, value, predicate});
 }
 
 void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value) {
   tile_add_guarded_store(builder, buffer, address, value, -1);
-}
-
-void tile_end_stage(TileBuilder *builder) {
-  KernelStage stage = {
-      .store_count = (int32_t)builder->stores.count,
-      .stores = builder->stores.data,
-      .comparator = builder->comparator,
-      .compared_count = (int32_t)builder->compared.count,
-      .compared = ARENA_COPY_ARRAY(builder->arena, KernelCompared, builder->compared.data, builder->compared.count)};
-  array_push(&builder->stages, builder->arena, stage);
-  builder->stores = (TileStores){0};
-  builder->comparator = NULL;
-  builder->compared.count = 0;
 }
 
 /* --- copies of the plan's Kernel --- */
@@ -264,14 +229,14 @@ Status tile_copy_update(TileBuilder *builder, IndexExpr address, int32_t predica
   RETURN_IF_ERROR(tile_copy_address(builder, address, out_address));
   if (predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, predicate, out_predicate));
   if (slice->extent == 0) return STATUS_OK;
-  IndexSpace *space = &builder->kernel->space;
+  IndexSpace *space = &builder->draft.space;
   if (!builder->has_slice_begin) builder->slice_begin = range_begin(builder, slice->begin);
   builder->has_slice_begin = true;
   *out_address = index_add(space, *out_address, index_scale(space, builder->slice_begin, -1));
-  KernelValue inside = blank_value(KERNEL_IN_RANGE, TYPE_PRED);
+  KernelValue inside = kernel_value_blank(KERNEL_IN_RANGE, TYPE_PRED);
   inside.address = *out_address;
   inside.upper = tile_extent(builder, slice);
-  int32_t is_inside = add_value(builder, inside);
+  int32_t is_inside = kernel_draft_add_value(&builder->draft, inside);
   if (*out_predicate >= 0) is_inside = tile_add_apply(builder, HLO_AND, TYPE_PRED, *out_predicate, is_inside);
   *out_predicate = is_inside;
   return STATUS_OK;
@@ -326,7 +291,7 @@ static Status copy_other(TileBuilder *builder, const KernelValue *from, int32_t 
     RETURN_IF_ERROR(tile_copy_value(builder, from->operands[i], &value.operands[i]));
   }
   RETURN_IF_ERROR(tile_copy_address(builder, from->address, &value.address));
-  *out_value = add_value(builder, value);
+  *out_value = kernel_draft_add_value(&builder->draft, value);
   return STATUS_OK;
 }
 
@@ -356,9 +321,9 @@ Status tile_copy_run_time_index(TileBuilder *builder, IndexExpr address, int32_t
   }
   IndexExpr run_time = {0, count, terms};
   RETURN_IF_ERROR(copy_index_values(builder, run_time));
-  KernelValue value = blank_value(KERNEL_INDEX, TYPE_S64);
+  KernelValue value = kernel_value_blank(KERNEL_INDEX, TYPE_S64);
   value.address = tile_whole_index(builder, run_time);
-  *out_value = add_value(builder, value);
+  *out_value = kernel_draft_add_value(&builder->draft, value);
   return STATUS_OK;
 }
 
@@ -377,12 +342,9 @@ Status tile_builder_init(TileBuilder *builder, Arena *arena, const Plan *plan, c
   RETURN_IF_ERROR(tile_ragged_ranges(plan, command, diag, builder->ragged, &builder->ragged_count));
   builder->plan_space = copy_space(arena, &plan->space);
   builder->parameter_buffer = -1;
-  builder->kernel = ARENA_NEW(arena, Kernel);
-  builder->kernel->arena = arena;
-  index_space_init(&builder->kernel->space, arena);
-  if (plan->kernel == NULL) return STATUS_OK;
   const Kernel *from = plan->kernel;
-  builder->kernel->source = from->source;
+  kernel_draft_init(&builder->draft, arena, from == NULL ? NULL : from->source);
+  if (from == NULL) return STATUS_OK;
   builder->local = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count);
   builder->whole = ARENA_NEW_ARRAY(arena, IndexExpr, from->dim_count);
   builder->has_whole = ARENA_NEW_ARRAY(arena, bool, from->dim_count);
@@ -394,22 +356,10 @@ Status tile_builder_init(TileBuilder *builder, Arena *arena, const Plan *plan, c
 }
 
 Status tile_builder_finish(TileBuilder *builder, TileKernel *out_kernel) {
-  Kernel *kernel = builder->kernel;
-  kernel->dims = builder->dims.data;
-  kernel->dim_count = (int32_t)builder->dims.count;
-  kernel->buffers = builder->buffers.data;
-  kernel->buffer_count = (int32_t)builder->buffers.count;
-  kernel->values = builder->values.data;
-  kernel->value_count = (int32_t)builder->values.count;
-  kernel->folds = builder->folds.data;
-  kernel->fold_count = (int32_t)builder->folds.count;
-  kernel->stages = builder->stages.data;
-  kernel->stage_count = (int32_t)builder->stages.count;
-  *out_kernel = (TileKernel){.kernel = kernel,
-                             .space = builder->plan_space,
+  *out_kernel = (TileKernel){.space = builder->plan_space,
                              .pointers = builder->pointers.data,
                              .parameter_buffer = builder->parameter_buffer,
                              .parameter_count = (int32_t)builder->parameters.count,
                              .parameters = builder->parameters.data};
-  return kernel_verify(kernel, builder->diag);
+  return kernel_draft_finish(&builder->draft, builder->diag, &out_kernel->kernel);
 }

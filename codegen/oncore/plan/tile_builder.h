@@ -1,11 +1,10 @@
-/* The pieces a tile Kernel is built of (tile_kernel.c); the counterpart of codegen/kernel's lowering for Kernels made
- * from parts of Kernels. */
+/* TileBuilder: the state of making one tile Kernel (tile_kernel.c): the draft of it, and what the dims, values and
+ * folds of the plan's Kernel are there. */
 #ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_BUILDER_H
 #define XLAC_CODEGEN_ONCORE_PLAN_TILE_BUILDER_H
 
+#include "codegen/kernel/kernel_draft.h"
 #include "codegen/oncore/plan/tile_kernel.h"
-
-typedef ARRAY(KernelStore) TileStores;
 
 typedef struct TileBuilder {
   Arena *arena;
@@ -31,16 +30,8 @@ typedef struct TileBuilder {
   int32_t *new_folds;  /* by fold, -1: not of this command */
 
   /* the new one */
-  Kernel *kernel;
-  ARRAY(KernelDim) dims;
-  ARRAY(KernelBuffer) buffers;
-  ARRAY(TilePointer) pointers;
-  ARRAY(KernelValue) values;
-  ARRAY(KernelFold) folds;
-  ARRAY(KernelStage) stages;
-  TileStores stores;        /* of the stage at hand */
-  const Kernel *comparator; /* of the stage at hand, NULL: it does not sort */
-  ARRAY(KernelCompared) compared;
+  KernelDraft draft;
+  ARRAY(TilePointer) pointers; /* by buffer */
   ARRAY(IndexExpr) parameters;
   int32_t parameter_buffer; /* -1: none yet */
   bool has_slice_begin;
@@ -71,7 +62,6 @@ IndexExpr tile_plan_scalar(TileBuilder *builder, const IndexAtom *atom);
 
 /* What |range| covers in this variant. */
 int64_t tile_extent(const TileBuilder *builder, const PlanRange *range);
-IndexExpr tile_add_dim(TileBuilder *builder, int64_t extent, KernelDimKind kind, int32_t stage);
 /* Dim |dim| of the plan's Kernel as far as the command covers it; its stage counts from the first covered one. */
 void tile_add_kernel_dim(TileBuilder *builder, int32_t dim);
 /* The same for the axes of a load, all parallel. */
@@ -93,10 +83,9 @@ int32_t tile_add_final(TileBuilder *builder, int32_t fold);
 /* A fold like |like| with another seed and stage; its next value follows. */
 int32_t tile_add_fold(TileBuilder *builder, const KernelFold *like, int32_t stage, int32_t seed);
 void tile_set_next(TileBuilder *builder, int32_t fold, int32_t next);
+/* In the stage that was begun last. */
 void tile_add_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value);
 void tile_add_guarded_store(TileBuilder *builder, int32_t buffer, IndexExpr address, int32_t value, int32_t predicate);
-/* Closes a stage with the stores added since the last one. */
-void tile_end_stage(TileBuilder *builder);
 
 /* A value of the plan's Kernel and all it reads, loads coming from tiles.  STATUS_INVALID where a load has none. */
 MUST_USE Status tile_copy_value(TileBuilder *builder, int32_t value, int32_t *out_value);

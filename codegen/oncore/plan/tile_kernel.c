@@ -76,7 +76,7 @@ static int32_t wide_axes(const Plan *plan, const PlanRef *ref, int32_t *out_axes
 /* Address of local point |dims| in |ref|: Σ stride × dim, never negative. */
 static IndexExpr box_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count,
                              const IndexExpr *dims, const int64_t *extents, TilePointer *pointer) {
-  IndexSpace *space = &builder->kernel->space;
+  IndexSpace *space = &builder->draft.space;
   int64_t strides[KERNEL_MAX_DIMS];
   tile_ref_strides(builder->plan, ref, strides);
   IndexExpr address = index_constant(0);
@@ -113,7 +113,7 @@ static Status build_transfer(TileBuilder *builder) {
     if (range->extent != refs[0]->ranges[axes[0][i]].extent)
       return mismatch(builder, "target and source have different extents");
     extents[i] = tile_extent(builder, range);
-    dims[i] = tile_add_dim(builder, extents[i], KERNEL_PARALLEL, KERNEL_OUTER);
+    dims[i] = kernel_draft_add_dim(&builder->draft, extents[i], KERNEL_PARALLEL, KERNEL_OUTER);
   }
   TilePointer pointers[2];
   IndexExpr addresses[2];
@@ -125,8 +125,8 @@ static Status build_transfer(TileBuilder *builder) {
   int32_t from = tile_add_buffer(builder, KERNEL_OPERAND, type, pointers[0]);
   int32_t to = tile_add_buffer(builder, KERNEL_RESULT, type, pointers[1]);
   int32_t loaded = tile_add_load(builder, from, addresses[0]);
+  kernel_draft_add_stage(&builder->draft);
   tile_add_store(builder, to, addresses[1], loaded);
-  tile_end_stage(builder);
   return STATUS_OK;
 }
 
@@ -144,7 +144,7 @@ static Status check_axes(const TileBuilder *builder, const PlanRef *ref, int32_t
 static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, TilePointer *pointer, int32_t index_load,
                               int64_t element_bytes) {
   const Kernel *from = builder->plan->kernel;
-  IndexSpace *space = &builder->kernel->space;
+  IndexSpace *space = &builder->draft.space;
   IndexExpr address = index_constant(value->address.constant);
   int64_t index_lower = 0, index_upper = 0;
   for (int i = 0; i < value->address.term_count; i++) {
@@ -195,8 +195,8 @@ static Status build_load(TileBuilder *builder) {
   int32_t target =
       tile_add_buffer(builder, KERNEL_RESULT, value->type, tile_ref_pointer(builder, &command->targets[0]));
   int32_t loaded = tile_add_guarded_load(builder, source, address, predicate);
+  kernel_draft_add_stage(&builder->draft);
   tile_add_store(builder, target, tile_address(builder, &command->targets[0], axes, count), loaded);
-  tile_end_stage(builder);
   return STATUS_OK;
 }
 
@@ -307,7 +307,8 @@ static Status copy_stores(TileBuilder *builder, int32_t stage) {
 /* The parts of complex numbers have Tensors of their own, which no comparator of whole ones reads. */
 static Status copy_comparator(TileBuilder *builder, int32_t stage) {
   const KernelStage *of = &builder->plan->kernel->stages[stage];
-  builder->comparator = of->comparator;
+  KernelDraftStage *made = &array_last(&builder->draft.stages);
+  made->comparator = of->comparator;
   for (int32_t i = 1; of->comparator != NULL && i < of->store_count; i++) {
     if (of->stores[i].buffer != of->stores[i - 1].buffer) continue;
     return diag_error(builder->diag, STATUS_UNSUPPORTED, builder->command->loc, "unsupported-oncore",
@@ -317,7 +318,7 @@ static Status copy_comparator(TileBuilder *builder, int32_t stage) {
   for (int32_t i = 0; i < of->compared_count; i++) {
     KernelCompared compared = {of->compared[i].operand, {-1, -1}};
     RETURN_IF_ERROR(tile_copy_value(builder, of->compared[i].parts[0], &compared.parts[0]));
-    array_push(&builder->compared, builder->arena, compared);
+    array_push(&made->compared, builder->arena, compared);
   }
   return STATUS_OK;
 }
@@ -325,6 +326,7 @@ static Status copy_comparator(TileBuilder *builder, int32_t stage) {
 /* What the folds came to goes back to their Tensors. */
 static void store_accumulators(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
+  kernel_draft_add_stage(&builder->draft);
   for (int32_t f = 0; f < from->fold_count; f++) {
     if (builder->new_folds[f] < 0) continue;
     const KernelFold *fold = &from->folds[f];
@@ -336,16 +338,15 @@ static void store_accumulators(TileBuilder *builder) {
     }
     tile_add_store(builder, buffer, access_address(builder, access), value);
   }
-  tile_end_stage(builder);
 }
 
 static Status build_index(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
   int32_t axes[KERNEL_MAX_DIMS], count = tile_index_axes(from, builder->command->index_value, axes), value;
   RETURN_IF_ERROR(tile_copy_run_time_index(builder, from->values[builder->command->index_value].address, &value));
+  kernel_draft_add_stage(&builder->draft);
   tile_add_store(builder, builder->access_buffers[builder->accesses.count - 1],
                  tile_address(builder, &builder->command->targets[0], axes, count), value);
-  tile_end_stage(builder);
   return STATUS_OK;
 }
 
@@ -369,10 +370,10 @@ static Status build_computation(TileBuilder *builder) {
   if (command->index_value >= 0) return build_index(builder);
   RETURN_IF_ERROR(copy_folds(builder));
   for (int32_t s = command->first_stage; s <= command->last_stage; s++) {
+    kernel_draft_add_stage(&builder->draft);
     RETURN_IF_ERROR(copy_nexts(builder, s));
     RETURN_IF_ERROR(copy_stores(builder, s));
     RETURN_IF_ERROR(copy_comparator(builder, s));
-    tile_end_stage(builder);
   }
   if (command->keeps_accumulators) store_accumulators(builder);
   return STATUS_OK;
