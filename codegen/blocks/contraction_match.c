@@ -4,12 +4,21 @@
 /* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache together.
  */
 #define DEPTH_LIMIT 320
+/* Elements of a packed row of the lhs: SHORTEST_ROW times a power of two, but for the longest. */
+#define SHORTEST_ROW 16
+#define LONGEST_VECTOR 16
 /* Where the rhs is read in place. */
 #define IN_PLACE_DEPTH 16
-/* Bytes of the packed block of the lhs, which stays in the second-level cache. */
-#define LHS_BYTES (640 << 10)
-/* Bytes of partial sums kept between blocks of the depth. */
-#define TILE_BYTES (1 << 20)
+/* Bytes of the packed block of the lhs, which stays in the second-level cache.  The whole rhs is packed again for each
+ * such block: where it is small, and so lies in a cache itself, small blocks are as fast as large ones. */
+#define LEAST_LHS_BYTES (96 << 10)
+#define MOST_LHS_BYTES (640 << 10)
+#define RHS_PER_LHS_BYTE 6
+/* Bytes of partial sums kept between blocks of the depth.  The block of the lhs is packed again for each such number.
+ */
+#define LEAST_TILE_BYTES (64 << 10)
+#define MOST_TILE_BYTES (1 << 20)
+#define RHS_PER_TILE_BYTE 8
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
@@ -315,6 +324,14 @@ static void choose_ahead(const Kernel *kernel, ContractionPlan *plan) {
       contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) >= plan->depth.count - plan->chunk_dim;
 }
 
+/* Of few sizes, so that micro-kernels are shared.  The rest beyond the depth takes what vectors write beyond a run, and
+ * keeps rows from meeting in one set of the cache. */
+static int64_t packed_row_stride(int64_t depth) {
+  int64_t size = SHORTEST_ROW;
+  while (size < depth) size *= 2;
+  return minimum(size, DEPTH_LIMIT) + LONGEST_VECTOR;
+}
+
 static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
   const DimList *depth = &plan->depth;
   int64_t limit = plan->rhs_in_place ? IN_PLACE_DEPTH : DEPTH_LIMIT * plan->group;
@@ -335,23 +352,31 @@ static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
   plan->block_depth = plan->chunk_size * plan->inside_chunk;
   plan->block_count = plan->chunk_count_of_dim;
   for (int i = 0; i < plan->chunk_dim; i++) plan->block_count *= kernel->dims[depth->dims[i]].extent;
-  /* one stride for all: equal micro-kernels are shared */
-  plan->row_stride = DEPTH_LIMIT + 16;
+  plan->row_stride = packed_row_stride(ceil_div(plan->block_depth, plan->group));
 }
 
 static int64_t aligned(int64_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+/* |total| / |divisor|, but no less than |least| and no more than |most|. */
+static int64_t share_of(double total, int64_t divisor, int64_t least, int64_t most) {
+  double share = total / (double)divisor;
+  return share<(double)least ? least : share>(double) most ? most : (int64_t)share;
+}
+
 static void choose_blocks(ContractionPlan *plan) {
   int64_t bytes = type_storage_bytes(plan->type);
-  int64_t tiles = LHS_BYTES / (plan->row_stride * plan->tile_rows * bytes);
+  double rhs_bytes = (double)plan->depth.size * (double)plan->columns.size * (double)bytes;
+  int64_t lhs_bytes = share_of(rhs_bytes, RHS_PER_LHS_BYTE, LEAST_LHS_BYTES, MOST_LHS_BYTES);
+  int64_t tiles = lhs_bytes / (plan->row_stride * plan->tile_rows * bytes);
   if (tiles < 1) tiles = 1;
   plan->tiles_per_block = ceil_div(plan->tile_count, ceil_div(plan->tile_count, tiles));
   int64_t tile_bytes = plan->tile_rows * plan->panel_width * bytes;
   plan->panels_per_chunk = plan->panel_count;
   if (plan->block_count > 1) {
-    int64_t panels = TILE_BYTES / (tile_bytes * plan->tiles_per_block);
+    int64_t limit = share_of(rhs_bytes, RHS_PER_TILE_BYTE, LEAST_TILE_BYTES, MOST_TILE_BYTES);
+    int64_t panels = limit / (tile_bytes * plan->tiles_per_block);
     plan->panels_per_chunk = minimum(plan->panel_count, panels < 1 ? 1 : panels);
     plan->panels_per_chunk = ceil_div(plan->panel_count, ceil_div(plan->panel_count, plan->panels_per_chunk));
   }
