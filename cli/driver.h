@@ -21,7 +21,7 @@ typedef struct Session {
   Arena *arena; /* the command line's: options, diagnostics, the compilation, contents of outputs */
   DiagSink *diag;
   SourceFile source;
-  Compilation compilation; /* its options are the command line's; a command changes them before driver_load */
+  Compilation compilation; /* its options are the command line's; a command changes them before driver_run_passes */
   CompilationProgress progress;
   StringView simulation;         /* table of --engine=sim, for --stats */
   const QueueTimeline *timeline; /* of --engine=sim, for --trace; else NULL */
@@ -35,7 +35,7 @@ typedef struct Session {
 /* |diag| and |arena| are the command line's and outlive the session. */
 void session_begin(Session *session, const Options *options, Arena *arena, DiagSink *diag);
 
-/* Commits or drops the outputs, prints diagnostics and reports on standard error, frees memory; the exit status. */
+/* Commits or drops the outputs, prints diagnostics and reports on standard error; the exit status. */
 int session_end(Session *session, Status status);
 /* The same for a command line that the command refuses: drops the outputs. */
 int session_end_usage(Session *session);

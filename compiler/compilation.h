@@ -34,7 +34,7 @@ typedef struct CompilationDecision {
 
 /* What is not made yet is NULL or 0. */
 typedef struct Compilation {
-  CompilationOptions options; /* may be changed until compilation_run_passes, which is the first that reads them */
+  CompilationOptions options; /* may be changed until compilation_run_passes, but for progress */
   Arena *arena;
   DiagSink *diag;
   ShapeTable *shapes;
