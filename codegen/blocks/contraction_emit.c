@@ -15,9 +15,9 @@ static DepthBlock depth_block(ContractionEmitter *emitter, LLVMValueRef number) 
     block_set_linear(emitter, &plan->depth, plan->chunk_dim, NULL, LLVMBuildUDiv(vec->builder, number, chunks, ""));
   }
   int64_t extent = emitter->kernel->dims[plan->depth.dims[plan->chunk_dim]].extent;
-  DepthBlock block = {.chunk_begin = block_multiply(vec, chunk, plan->chunk_size)};
+  DepthBlock block = {.chunk_begin = ir_index_multiply(vec->builder, chunk, plan->chunk_size)};
   block.chunk_count = block_count_left(vec, plan->chunk_size, extent, block.chunk_begin);
-  block.depth = block_multiply(vec, block.chunk_count, plan->inside_chunk);
+  block.depth = ir_index_multiply(vec->builder, block.chunk_count, plan->inside_chunk);
   return block;
 }
 
@@ -38,7 +38,7 @@ typedef struct BlockPosition {
 /* Lanes of the packed depth. */
 static LLVMValueRef group_count(const VecBuilder *vec, const ContractionPlan *plan, LLVMValueRef depth) {
   if (plan->group == 1) return depth;
-  LLVMValueRef up = block_add(vec, depth, block_int(vec, plan->group - 1));
+  LLVMValueRef up = ir_index_add(vec->builder, depth, block_int(vec, plan->group - 1));
   return LLVMBuildUDiv(vec->builder, up, block_int(vec, plan->group), "");
 }
 
@@ -48,11 +48,14 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   const ContractionPlan *plan = emitter->plan;
   LLVMValueRef tile = emitter->tiles;
   if (plan->block_count > 1) {
-    LLVMValueRef slot = block_add(vec, block_multiply(vec, position->panel, plan->tiles_per_block), tile_index);
-    tile = block_element(vec, plan->type, tile, block_multiply(vec, slot, plan->tile_rows * plan->panel_width));
+    LLVMValueRef slot =
+        ir_index_add(vec->builder, ir_index_multiply(vec->builder, position->panel, plan->tiles_per_block), tile_index);
+    tile = block_element(vec, plan->type, tile,
+                         ir_index_multiply(vec->builder, slot, plan->tile_rows * plan->panel_width));
   }
-  LLVMValueRef row = block_multiply(vec, tile_index, plan->tile_rows);
-  LLVMValueRef lhs = block_element(vec, plan->type, emitter->lhs_pack, block_multiply(vec, row, plan->row_stride));
+  LLVMValueRef row = ir_index_multiply(vec->builder, tile_index, plan->tile_rows);
+  LLVMValueRef lhs =
+      block_element(vec, plan->type, emitter->lhs_pack, ir_index_multiply(vec->builder, row, plan->row_stride));
   MicroCall call = {.lhs = lhs,
                     .rhs = position->rhs,
                     .tile = tile,
@@ -64,7 +67,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     int64_t per_line = LINE_BYTES / type_storage_bytes(plan->type), lines = plan->panel_width / per_line;
     LLVMValueRef line =
         lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
-    call.ahead = block_element(vec, plan->type, position->ahead, block_multiply(vec, line, per_line));
+    call.ahead = block_element(vec, plan->type, position->ahead, ir_index_multiply(vec->builder, line, per_line));
     call.ahead_stride = plan->rhs_stride;
   }
   contraction_micro_call(vec, plan, &call);
@@ -75,7 +78,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     LLVMBuildCondBr(vec->builder, equals(vec, position->number, plan->block_count - 1, LLVMIntEQ), last, behind);
     LLVMPositionBuilderAtEnd(vec->builder, last);
   }
-  contraction_finish_tile(emitter, tile, block_add(vec, position->row_begin, row), position->column);
+  contraction_finish_tile(emitter, tile, ir_index_add(vec->builder, position->row_begin, row), position->column);
   if (behind != NULL) {
     LLVMBuildBr(vec->builder, behind);
     LLVMPositionBuilderAtEnd(vec->builder, behind);
@@ -92,7 +95,7 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   if (!plan->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
     if (!plan->rhs_ahead) return;
-    LLVMValueRef next = block_add(vec, position->column, block_int(vec, plan->panel_width));
+    LLVMValueRef next = ir_index_add(vec->builder, position->column, block_int(vec, plan->panel_width));
     position->ahead = contraction_rhs_address(emitter, &position->depth, next);
     return;
   }
@@ -132,56 +135,55 @@ static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLV
     block_set_linear(emitter, &plan->columns, outside, NULL, LLVMBuildUDiv(vec->builder, panel, panels, ""));
   }
   for (int i = outside; i < plan->columns.count; i++) emitter->point.dims[plan->columns.dims[i]] = block_int(vec, 0);
-  position->column = block_multiply(vec, in_run, plan->panel_width);
+  position->column = ir_index_multiply(vec->builder, in_run, plan->panel_width);
   contraction_keep_columns(emitter, position->column);
   provide_rhs(emitter, position);
-  BlockLoop tiles = block_loop_begin(emitter, block_int(vec, 0), position->tile_count, 1, false);
+  PointLoop tiles = point_loop_begin(&emitter->point, ir_range_below(position->tile_count), 1);
   emit_tile(emitter, position, tiles.index);
-  block_loop_end(emitter, &tiles);
+  point_loop_end(&emitter->point, &tiles);
 }
 
 /* How many of |range|, at most |most|, there are from |begin| on, which is a multiple of |most| after its beginning.
  */
-static LLVMValueRef count_in(const VecBuilder *vec, int64_t most, BlockRange range, LLVMValueRef begin) {
+static LLVMValueRef count_in(const VecBuilder *vec, int64_t most, IndexRange range, LLVMValueRef begin) {
   if (LLVMIsAConstantInt(range.begin) && LLVMIsAConstantInt(range.end)) {
     int64_t total = LLVMConstIntGetSExtValue(range.end) - LLVMConstIntGetSExtValue(range.begin);
     if (total % most == 0) return block_int(vec, most);
   }
-  return block_minimum(vec, block_int(vec, most), LLVMBuildSub(vec->builder, range.end, begin, ""));
+  return ir_index_minimum(vec->builder, block_int(vec, most), LLVMBuildSub(vec->builder, range.end, begin, ""));
 }
 
 /* Some tiles of rows with all panels of the call. */
 static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef zero = block_int(vec, 0);
-  BlockRange columns = emitter->work[ROLE_COLUMNS];
+  IndexRange columns = emitter->work[ROLE_COLUMNS];
   BlockPosition position = {.tile_count = count_in(vec, plan->tiles_per_block, emitter->work[ROLE_ROWS], first_tile)};
-  position.row_begin = block_multiply(vec, first_tile, plan->tile_rows);
-  BlockLoop chunks = block_loop_begin(emitter, columns.begin, columns.end, plan->panels_per_chunk, false);
+  position.row_begin = ir_index_multiply(vec->builder, first_tile, plan->tile_rows);
+  PointLoop chunks = point_loop_begin(&emitter->point, columns, plan->panels_per_chunk);
   LLVMValueRef panel_count = count_in(vec, plan->panels_per_chunk, columns, chunks.index);
-  BlockLoop blocks = block_loop_begin(emitter, zero, block_int(vec, plan->block_count), 1, false);
+  PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, plan->block_count)), 1);
   position.number = blocks.index;
   position.depth = depth_block(emitter, blocks.index);
   contraction_pack_lhs(emitter, &position.depth, position.row_begin,
-                       block_multiply(vec, position.tile_count, plan->tile_rows));
-  BlockLoop panels = block_loop_begin(emitter, zero, panel_count, 1, false);
+                       ir_index_multiply(vec->builder, position.tile_count, plan->tile_rows));
+  PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(panel_count), 1);
   position.panel = panels.index;
-  emit_panel(emitter, &position, block_add(vec, chunks.index, panels.index));
-  block_loop_end(emitter, &panels);
-  block_loop_end(emitter, &blocks);
-  block_loop_end(emitter, &chunks);
+  emit_panel(emitter, &position, ir_index_add(vec->builder, chunks.index, panels.index));
+  point_loop_end(&emitter->point, &panels);
+  point_loop_end(&emitter->point, &blocks);
+  point_loop_end(&emitter->point, &chunks);
 }
 
 static void emit_batch(ContractionEmitter *emitter) {
   const ContractionPlan *plan = emitter->plan;
-  BlockRange batch = emitter->work[ROLE_BATCH], tiles = emitter->work[ROLE_ROWS];
-  BlockLoop entries = block_loop_begin(emitter, batch.begin, batch.end, 1, false);
+  IndexRange batch = emitter->work[ROLE_BATCH], tiles = emitter->work[ROLE_ROWS];
+  PointLoop entries = point_loop_begin(&emitter->point, batch, 1);
   block_set_linear(emitter, &plan->batch, plan->batch.count, NULL, entries.index);
-  BlockLoop rows = block_loop_begin(emitter, tiles.begin, tiles.end, plan->tiles_per_block, false);
+  PointLoop rows = point_loop_begin(&emitter->point, tiles, plan->tiles_per_block);
   emit_rows(emitter, rows.index);
-  block_loop_end(emitter, &rows);
-  block_loop_end(emitter, &entries);
+  point_loop_end(&emitter->point, &rows);
+  point_loop_end(&emitter->point, &entries);
 }
 
 /* Pieces [begin, end), everything of the other roles. */
@@ -191,9 +193,9 @@ static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueR
   int64_t totals[ROLE_COUNT] = {
       [ROLE_BATCH] = plan->batch.size, [ROLE_ROWS] = plan->tile_count, [ROLE_COLUMNS] = plan->panel_count};
   for (int role = 0; role < ROLE_COUNT; role++) {
-    emitter->work[role] = (BlockRange){block_int(vec, 0), block_int(vec, totals[role])};
+    emitter->work[role] = ir_range_below(block_int(vec, totals[role]));
   }
-  if (begin != NULL) emitter->work[plan->split] = (BlockRange){begin, end};
+  if (begin != NULL) emitter->work[plan->split] = (IndexRange){begin, end};
 }
 
 static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int64_t offset) {

@@ -66,34 +66,34 @@ static bool stores_masked(const ContractionEmitter *emitter) {
   return true;
 }
 
-/* |sums| NULL: what is kept.  Columns [begin, end) of a tile's row, the first of the tile being |column|. */
-static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, LLVMValueRef begin,
-                           LLVMValueRef end, int lanes, bool masked) {
+/* |sums| NULL: what is kept.  |range| of a tile's columns in a row, the first of the tile being |column|. */
+static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, IndexRange range,
+                           int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
-  if (block_is_empty(begin, end)) return;
-  BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
-  ColumnStep step = {.first = loop.index, .column = block_add(vec, column, loop.index), .lanes = lanes};
-  if (masked) step.mask = block_lanes_below(vec, loop.index, end, lanes);
+  if (ir_range_is_empty(range)) return;
+  PointLoop loop = point_loop_begin_guarded(&emitter->point, range, lanes);
+  ColumnStep step = {.first = loop.index, .column = ir_index_add(vec->builder, column, loop.index), .lanes = lanes};
+  if (masked) step.mask = block_lanes_below(vec, loop.index, range.end, lanes);
   if (sums != NULL) step.sums = block_element(vec, emitter->plan->type, sums, loop.index);
   finish_step(emitter, &step);
-  block_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 /* One row of a tile: columns from |column| to the end of the panel or of the run. */
 static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef zero = block_int(vec, 0), width = block_count_left(vec, plan->panel_width, plan->column_run, column);
+  IndexRange all = ir_range_below(block_count_left(vec, plan->panel_width, plan->column_run, column)), whole, rest;
   if (plan->column_run % plan->lanes == 0) {
-    finish_columns(emitter, sums, column, zero, width, plan->lanes, false);
+    finish_columns(emitter, sums, column, all, plan->lanes, false);
     return;
   }
   int dim = emitter->point.vector_dim;
   bool masks = stores_masked(emitter) &&
                contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
-  LLVMValueRef whole = LLVMBuildAnd(vec->builder, width, block_int(vec, -(int64_t)plan->lanes), "");
-  finish_columns(emitter, sums, column, zero, whole, plan->lanes, false);
-  finish_columns(emitter, sums, column, whole, width, masks ? plan->lanes : 1, masks);
+  ir_range_cut(vec->builder, all, plan->lanes, &whole, &rest);
+  finish_columns(emitter, sums, column, whole, plan->lanes, false);
+  finish_columns(emitter, sums, column, rest, masks ? plan->lanes : 1, masks);
 }
 
 void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column) {
@@ -108,11 +108,12 @@ void contraction_finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLV
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   LLVMValueRef count = block_count_left(vec, plan->tile_rows, plan->rows.size, row_begin);
-  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
-  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set, block_add(vec, row_begin, rows.index));
+  PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
+  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set,
+                   ir_index_add(vec->builder, row_begin, rows.index));
   emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
   contraction_hoist(&emitter->point, &plan->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
-  LLVMValueRef offset = block_multiply(vec, rows.index, plan->panel_width);
+  LLVMValueRef offset = ir_index_multiply(vec->builder, rows.index, plan->panel_width);
   finish_row(emitter, block_element(vec, plan->type, tile, offset), column);
-  block_loop_end(emitter, &rows);
+  point_loop_end(&emitter->point, &rows);
 }

@@ -104,45 +104,21 @@ bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, Co
 
 /* --- emission --- */
 
-/* Indices [begin, end), i64. */
-typedef struct BlockRange {
-  LLVMValueRef begin, end;
-} BlockRange;
-
 typedef struct ContractionEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
   const ContractionPlan *plan;
   LLVMValueRef function;
   LLVMValueRef lhs_pack, rhs_pack, tiles, kept; /* scratch */
-  BlockRange work[ROLE_COUNT];                  /* of this call: batch entries, tiles of rows, panels */
+  IndexRange work[ROLE_COUNT];                  /* of this call: batch entries, tiles of rows, panels */
   KernelPoint point;
 } ContractionEmitter;
 
-LLVMValueRef block_int(const VecBuilder *vec, int64_t value);
-LLVMValueRef block_add(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b);
-LLVMValueRef block_multiply(const VecBuilder *vec, LLVMValueRef a, int64_t b);
-LLVMValueRef block_minimum(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b);
+LLVMValueRef block_int(const VecBuilder *vec, int64_t value); /* i64 */
 /* How many of |total| there are from |begin| on, a multiple of |most|, at most |most|. */
 LLVMValueRef block_count_left(const VecBuilder *vec, int64_t most, int64_t total, LLVMValueRef begin);
 /* |base| + |index| elements of |type| in memory. */
 LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef index);
-
-/* A loop over [begin, end) in steps. */
-typedef struct BlockLoop {
-  LLVMValueRef index; /* i64 */
-  LLVMValueRef end;
-  int64_t step;
-  bool is_single;
-  LLVMBasicBlockRef header, behind;
-  int64_t height; /* of the point's computed values */
-} BlockLoop;
-
-/* |guarded|: there may be no round at all; where that is certain, no loop is made: ask block_is_empty before. */
-bool block_is_empty(LLVMValueRef begin, LLVMValueRef end);
-BlockLoop block_loop_begin(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step,
-                           bool guarded);
-void block_loop_end(ContractionEmitter *emitter, BlockLoop *loop);
 
 /* Sets the point's first |count| dims of |list| from the row-major linear index over them; dims that |set| walks as one
  * get theirs in the last of them (NULL: none). */

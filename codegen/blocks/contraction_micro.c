@@ -106,53 +106,37 @@ static void prefetch(const MicroEmitter *micro, LLVMValueRef pointer) {
   LLVMBuildCall2(vec->builder, LLVMIntrinsicGetType(vec->context, id, &type, 1), function, arguments, 4, "");
 }
 
-/* A pointer that moves by |stride| elements each round. */
-typedef struct MovingPointer {
-  LLVMValueRef phi, stride; /* the latter in elements of the rhs */
-} MovingPointer;
-
-static MovingPointer pointer_begin(const MicroEmitter *micro, int pointer, int stride, LLVMBasicBlockRef before) {
-  MovingPointer moving = {LLVMBuildPhi(micro->vec->builder, LLVMTypeOf(micro->arguments[pointer]), ""),
-                          micro->arguments[stride]};
-  LLVMValueRef first = micro->arguments[pointer];
-  LLVMAddIncoming(moving.phi, &first, &before, 1);
-  return moving;
+/* |pointer|, |stride| elements of the rhs further on. */
+static LLVMValueRef next_row(const MicroEmitter *micro, LLVMValueRef pointer, int stride) {
+  return block_element(micro->vec, micro->plan->rhs_type, pointer, micro->arguments[stride]);
 }
 
-static void pointer_end(const MicroEmitter *micro, const MovingPointer *moving, LLVMBasicBlockRef loop) {
-  LLVMValueRef next = block_element(micro->vec, micro->plan->rhs_type, moving->phi, moving->stride);
-  LLVMAddIncoming(moving->phi, &next, &loop, 1);
+/* sums += lhs × rhs over the depth. */
+static void add_products(const MicroEmitter *micro, LLVMValueRef *sums, int count) {
+  const ContractionPlan *plan = micro->plan;
+  LLVMValueRef rhs = micro->arguments[ARG_RHS], ahead = micro->arguments[ARG_AHEAD], *carried[MAX_SUMS + 2];
+  int carried_count = 0;
+  carried[carried_count++] = &rhs;
+  if (plan->rhs_ahead) carried[carried_count++] = &ahead;
+  for (int i = 0; i < count; i++) carried[carried_count++] = &sums[i];
+  IrLoop depth =
+      ir_loop_count(micro->vec->builder, ir_range_below(micro->arguments[ARG_DEPTH]), 1, carried, carried_count);
+  if (plan->rhs_ahead) prefetch(micro, ahead);
+  step(micro, depth.index, rhs, sums);
+  rhs = next_row(micro, rhs, ARG_RHS_STRIDE);
+  if (plan->rhs_ahead) ahead = next_row(micro, ahead, ARG_AHEAD_STRIDE);
+  ir_loop_end(&depth);
 }
 
 static void emit_body(const MicroEmitter *micro) {
   const VecBuilder *vec = micro->vec;
   LLVMPositionBuilderAtEnd(vec->builder, add_block(micro));
-  LLVMValueRef sums[MAX_SUMS], phis[MAX_SUMS];
+  LLVMValueRef sums[MAX_SUMS];
   int excess_count = micro->plan->lhs_shifted ? micro->plan->panel_vectors : 0, count = micro->sum_count + excess_count;
+  XLAC_CHECK(count <= MAX_SUMS);
   load_sums(micro, sums);
   for (int i = micro->sum_count; i < count; i++) sums[i] = vec_constant(vec, micro->plan->type, 0, micro->plan->lanes);
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder), loop = add_block(micro), behind = add_block(micro);
-  LLVMBuildBr(vec->builder, loop);
-  LLVMPositionBuilderAtEnd(vec->builder, loop);
-  LLVMValueRef zero = block_int(vec, 0), depth = LLVMBuildPhi(vec->builder, LLVMTypeOf(zero), "");
-  LLVMAddIncoming(depth, &zero, &before, 1);
-  MovingPointer rhs = pointer_begin(micro, ARG_RHS, ARG_RHS_STRIDE, before), ahead;
-  if (micro->plan->rhs_ahead) ahead = pointer_begin(micro, ARG_AHEAD, ARG_AHEAD_STRIDE, before);
-  for (int i = 0; i < count; i++) {
-    phis[i] = LLVMBuildPhi(vec->builder, LLVMTypeOf(sums[i]), "");
-    LLVMAddIncoming(phis[i], &sums[i], &before, 1);
-    sums[i] = phis[i];
-  }
-  if (micro->plan->rhs_ahead) prefetch(micro, ahead.phi);
-  step(micro, depth, rhs.phi, sums);
-  LLVMValueRef next = block_add(vec, depth, block_int(vec, 1));
-  LLVMAddIncoming(depth, &next, &loop, 1);
-  pointer_end(micro, &rhs, loop);
-  if (micro->plan->rhs_ahead) pointer_end(micro, &ahead, loop);
-  for (int i = 0; i < count; i++) LLVMAddIncoming(phis[i], &sums[i], &loop, 1);
-  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, micro->arguments[ARG_DEPTH], ""), loop,
-                  behind);
-  LLVMPositionBuilderAtEnd(vec->builder, behind);
+  add_products(micro, sums, count);
   for (int i = 0; i < micro->sum_count; i++) {
     LLVMValueRef sum = sums[i];
     if (excess_count > 0) {
@@ -179,7 +163,6 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionPlan 
   LLVMBasicBlockRef position = LLVMGetInsertBlock(vec->builder);
   MicroEmitter micro = {
       .vec = vec, .plan = plan, .function = function, .sum_count = plan->tile_rows * plan->panel_vectors};
-  XLAC_CHECK(micro.sum_count <= MAX_SUMS);
   LLVMGetParams(function, micro.arguments);
   emit_body(&micro);
   LLVMPositionBuilderAtEnd(vec->builder, position);

@@ -6,7 +6,7 @@
 typedef struct DepthNest {
   ContractionEmitter *emitter;
   int loop_count;
-  BlockLoop loops[KERNEL_MAX_DIMS];
+  PointLoop loops[KERNEL_MAX_DIMS];
   LLVMValueRef offset; /* of the current point in the packed depth */
 } DepthNest;
 
@@ -31,15 +31,15 @@ static void depth_nest_begin(ContractionEmitter *emitter, const DepthBlock *bloc
     bool is_chunk = i == emitter->plan->chunk_dim;
     if (!is_chunk) inside /= extent_of(emitter, dim);
     LLVMValueRef count = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, dim));
-    BlockLoop *loop = &nest->loops[nest->loop_count++];
-    *loop = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
-    nest->offset = block_add(vec, nest->offset, block_multiply(vec, loop->index, inside));
-    emitter->point.dims[dim] = is_chunk ? block_add(vec, block->chunk_begin, loop->index) : loop->index;
+    PointLoop *loop = &nest->loops[nest->loop_count++];
+    *loop = point_loop_begin(&emitter->point, ir_range_below(count), 1);
+    nest->offset = ir_index_add(vec->builder, nest->offset, ir_index_multiply(vec->builder, loop->index, inside));
+    emitter->point.dims[dim] = is_chunk ? ir_index_add(vec->builder, block->chunk_begin, loop->index) : loop->index;
   }
 }
 
 static void depth_nest_end(DepthNest *nest) {
-  while (nest->loop_count > 0) block_loop_end(nest->emitter, &nest->loops[--nest->loop_count]);
+  while (nest->loop_count > 0) point_loop_end(&nest->emitter->point, &nest->loops[--nest->loop_count]);
 }
 
 /* The run of the last |merged| dims: its first index in the last of them, and its length. */
@@ -55,8 +55,8 @@ static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int 
   *out_first = block_int(vec, 0);
   *out_count = block_int(vec, size);
   if (depth->count - merged != emitter->plan->chunk_dim) return;
-  *out_first = block_multiply(vec, block->chunk_begin, size);
-  *out_count = block_multiply(vec, block->chunk_count, size);
+  *out_first = ir_index_multiply(vec->builder, block->chunk_begin, size);
+  *out_count = ir_index_multiply(vec->builder, block->chunk_count, size);
 }
 
 /* |lanes| of a factor at the point. */
@@ -111,8 +111,9 @@ static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) 
   int lanes = plan->lanes, wide = is_lhs ? lanes : lanes * plan->group;
   LLVMValueRef rows[VEC_MAX_SQUARE];
   for (int i = 0; i < lanes; i++) {
-    LLVMValueRef along = block_add(vec, square->along_begin, block_int(vec, i));
-    point->dims[square->along] = square->along_last == NULL ? along : block_minimum(vec, along, square->along_last);
+    LLVMValueRef along = ir_index_add(vec->builder, square->along_begin, block_int(vec, i));
+    point->dims[square->along] =
+        square->along_last == NULL ? along : ir_index_minimum(vec->builder, along, square->along_last);
     point->dims[square->across] = square->across_begin;
     rows[i] = factor_lanes(emitter, square->factor, wide, NULL);
     if (is_lhs) continue;
@@ -134,43 +135,41 @@ typedef struct RunCopy {
   LLVMValueRef first, count, target;
 } RunCopy;
 
-static void copy_run_from(ContractionEmitter *emitter, const RunCopy *copy, LLVMValueRef begin, LLVMValueRef end,
-                          int lanes, bool masked) {
+static void copy_run_part(ContractionEmitter *emitter, const RunCopy *copy, IndexRange part, int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
   PrimitiveType type = emitter->plan->packed_type;
-  if (block_is_empty(begin, end)) return;
-  BlockLoop loop = block_loop_begin(emitter, begin, end, lanes, true);
-  emitter->point.dims[copy->dim] = block_add(vec, copy->first, loop.index);
+  if (ir_range_is_empty(part)) return;
+  PointLoop loop = point_loop_begin_guarded(&emitter->point, part, lanes);
+  emitter->point.dims[copy->dim] = ir_index_add(vec->builder, copy->first, loop.index);
   LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, copy->count, lanes) : NULL;
   LLVMValueRef value = factor_lanes(emitter, emitter->plan->lhs, lanes, mask);
   vec_store(vec, type, packed_value(emitter, value, true, lanes), block_element(vec, type, copy->target, loop.index),
             NULL, lanes);
-  block_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 /* Vectors may write beyond the run: the next run has its place there, or nothing. */
 static void copy_run(ContractionEmitter *emitter, const RunCopy *copy) {
-  const VecBuilder *vec = emitter->vec;
-  LLVMValueRef zero = block_int(vec, 0);
+  IndexRange run = ir_range_below(copy->count), whole, rest;
   if (copy->lanes == 1) {
-    copy_run_from(emitter, copy, zero, copy->count, 1, false);
+    copy_run_part(emitter, copy, run, 1, false);
     return;
   }
-  LLVMValueRef whole = LLVMBuildAnd(vec->builder, copy->count, block_int(vec, -(int64_t)copy->lanes), "");
-  copy_run_from(emitter, copy, zero, whole, copy->lanes, false);
-  copy_run_from(emitter, copy, whole, copy->count, copy->masks ? copy->lanes : 1, copy->masks);
+  ir_range_cut(emitter->vec->builder, run, copy->lanes, &whole, &rest);
+  copy_run_part(emitter, copy, whole, copy->lanes, false);
+  copy_run_part(emitter, copy, rest, copy->masks ? copy->lanes : 1, copy->masks);
 }
 
-/* Rows [begin, end) of the block, one after the other. */
-static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, LLVMValueRef begin,
-                      LLVMValueRef end) {
+/* |range| of the block's rows, one after the other. */
+static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, IndexRange range) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   const ValueSet *set = &plan->lhs_set;
-  if (block_is_empty(begin, end)) return;
+  if (ir_range_is_empty(range)) return;
   int merged = merged_depth(emitter, set), dim = plan->depth.dims[plan->depth.count - 1];
-  BlockLoop rows = block_loop_begin(emitter, begin, end, 1, true);
-  LLVMValueRef row = block_minimum(vec, block_add(vec, row_begin, rows.index), block_int(vec, plan->rows.size - 1));
+  PointLoop rows = point_loop_begin_guarded(&emitter->point, range, 1);
+  LLVMValueRef row = ir_index_minimum(vec->builder, ir_index_add(vec->builder, row_begin, rows.index),
+                                      block_int(vec, plan->rows.size - 1));
   block_set_linear(emitter, &plan->rows, plan->rows.count, set, row);
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
@@ -180,22 +179,23 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
   copy.lanes = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, false);
   copy.masks = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, true) > 1;
   depth_run(emitter, block, merged, &copy.first, &copy.count);
-  LLVMValueRef offset = block_add(vec, block_multiply(vec, rows.index, plan->row_stride * plan->group), nest.offset);
+  LLVMValueRef offset = ir_index_add(
+      vec->builder, ir_index_multiply(vec->builder, rows.index, plan->row_stride * plan->group), nest.offset);
   copy.target = block_element(vec, plan->packed_type, emitter->lhs_pack, offset);
   emitter->point.vector_dim = dim;
   contraction_hoist(&emitter->point, set, UINT64_C(1) << dim);
   copy_run(emitter, &copy);
   depth_nest_end(&nest);
-  block_loop_end(emitter, &rows);
+  point_loop_end(&emitter->point, &rows);
 }
 
-/* Rows [0, end) of the block, a multiple of the lanes, in squares; beyond the depth the padding of the rows is written.
+/* |range| of the block's rows, whole lanes of them, in squares; beyond the depth the padding of the rows is written.
  */
 static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
-                             LLVMValueRef end) {
+                             IndexRange range) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  if (block_is_empty(block_int(vec, 0), end)) return;
+  if (ir_range_is_empty(range)) return;
   int merged = merged_depth(emitter, &plan->lhs_set);
   SquareBlock square = {
       .factor = plan->lhs, .target_stride = plan->row_stride * plan->group, .type = plan->packed_type};
@@ -206,18 +206,18 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   depth_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
   depth_run(emitter, block, merged, &first, &count);
-  square.along_last = block_add(vec, block_add(vec, first, count), block_int(vec, -1));
+  square.along_last = ir_index_add(vec->builder, ir_index_add(vec->builder, first, count), block_int(vec, -1));
   emitter->point.vector_dim = square.across;
-  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes, true);
-  BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), count, plan->lanes, false);
-  square.across_begin = block_add(vec, row_begin, rows.index);
-  square.along_begin = block_add(vec, first, steps.index);
-  LLVMValueRef offset =
-      block_add(vec, block_multiply(vec, rows.index, square.target_stride), block_add(vec, nest.offset, steps.index));
+  PointLoop rows = point_loop_begin_guarded(&emitter->point, range, plan->lanes);
+  PointLoop steps = point_loop_begin(&emitter->point, ir_range_below(count), plan->lanes);
+  square.across_begin = ir_index_add(vec->builder, row_begin, rows.index);
+  square.along_begin = ir_index_add(vec->builder, first, steps.index);
+  LLVMValueRef offset = ir_index_add(vec->builder, ir_index_multiply(vec->builder, rows.index, square.target_stride),
+                                     ir_index_add(vec->builder, nest.offset, steps.index));
   square.target = block_element(vec, plan->packed_type, emitter->lhs_pack, offset);
   pack_square(emitter, &square);
-  block_loop_end(emitter, &steps);
-  block_loop_end(emitter, &rows);
+  point_loop_end(&emitter->point, &steps);
+  point_loop_end(&emitter->point, &rows);
   depth_nest_end(&nest);
 }
 
@@ -225,15 +225,15 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
                           LLVMValueRef row_count) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef begin = block_int(vec, 0);
+  IndexRange rows = ir_range_below(row_count), whole, rest;
   if (plan->lhs_transposes) {
-    LLVMValueRef present =
-        block_minimum(vec, row_count, LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
-    LLVMValueRef whole = LLVMBuildAnd(vec->builder, present, block_int(vec, -(int64_t)plan->lanes), "");
+    LLVMValueRef present = ir_index_minimum(vec->builder, row_count,
+                                            LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
+    ir_range_cut(vec->builder, ir_range_below(present), plan->lanes, &whole, &rest);
     pack_row_squares(emitter, block, row_begin, whole);
-    begin = whole;
+    rows.begin = whole.end;
   }
-  pack_rows(emitter, block, row_begin, begin, row_count);
+  pack_rows(emitter, block, row_begin, rows);
 }
 
 /* --- rhs --- */
@@ -246,15 +246,15 @@ static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLV
   int dim = plan->columns.dims[plan->columns.count - 1];
   if (lanes == 1) {
     LLVMValueRef width = block_int(vec, plan->panel_width);
-    if (end != NULL) width = block_minimum(vec, width, LLVMBuildSub(vec->builder, end, column, ""));
-    BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), width, 1, false);
-    emitter->point.dims[dim] = block_add(vec, column, loop.index);
+    if (end != NULL) width = ir_index_minimum(vec->builder, width, LLVMBuildSub(vec->builder, end, column, ""));
+    PointLoop loop = point_loop_begin(&emitter->point, ir_range_below(width), 1);
+    emitter->point.dims[dim] = ir_index_add(vec->builder, column, loop.index);
     pack_lanes(emitter, 1, NULL, block_element(vec, plan->rhs_type, target, loop.index));
-    block_loop_end(emitter, &loop);
+    point_loop_end(&emitter->point, &loop);
     return;
   }
   for (int j = 0; j < plan->panel_vectors; j++) {
-    LLVMValueRef shift = block_int(vec, (int64_t)j * lanes), at = block_add(vec, column, shift);
+    LLVMValueRef shift = block_int(vec, (int64_t)j * lanes), at = ir_index_add(vec->builder, column, shift);
     emitter->point.dims[dim] = at;
     LLVMValueRef mask = end == NULL ? NULL : block_lanes_below(vec, at, end, lanes);
     pack_lanes(emitter, lanes, mask, block_element(vec, plan->rhs_type, target, shift));
@@ -266,19 +266,20 @@ typedef struct Panel {
   int lanes;
 } Panel;
 
-/* Depth [begin, end) of a run, row by row. */
-static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef begin,
-                            LLVMValueRef end, LLVMValueRef offset) {
+/* |depth| of a run, row by row. */
+static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange depth,
+                            LLVMValueRef offset) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  if (block_is_empty(begin, end)) return;
-  BlockLoop loop = block_loop_begin(emitter, begin, end, 1, true);
-  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, loop.index);
+  if (ir_range_is_empty(depth)) return;
+  PointLoop loop = point_loop_begin_guarded(&emitter->point, depth, 1);
+  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = ir_index_add(vec->builder, first, loop.index);
   contraction_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
-  LLVMValueRef row = block_multiply(vec, block_add(vec, offset, loop.index), plan->packed_stride);
+  LLVMValueRef row =
+      ir_index_multiply(vec->builder, ir_index_add(vec->builder, offset, loop.index), plan->packed_stride);
   pack_panel_row(emitter, panel->column, block_element(vec, plan->rhs_type, emitter->rhs_pack, row), panel->end,
                  panel->lanes);
-  block_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 /* The groups of the depth from |begin| on, a multiple of their size, at the panel's column in lanes; zeros beyond
@@ -292,10 +293,10 @@ static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first,
   LLVMTypeRef narrow = LLVMInt32TypeInContext(vec->context);
   LLVMValueRef field = LLVMConstInt(narrow, (UINT64_C(1) << bits) - 1, false), group = NULL;
   for (int i = 0; i < plan->group; i++) {
-    LLVMValueRef index = block_add(vec, begin, block_int(vec, i));
+    LLVMValueRef index = ir_index_add(vec->builder, begin, block_int(vec, i));
     LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLT, index, end, "");
     index = LLVMBuildSelect(vec->builder, is_inside, index, begin, "");
-    emitter->point.dims[dim] = block_add(vec, first, index);
+    emitter->point.dims[dim] = ir_index_add(vec->builder, first, index);
     LLVMValueRef value = factor_lanes(emitter, plan->rhs, lanes, mask);
     LLVMValueRef kept = LLVMBuildSelect(vec->builder, is_inside, field, LLVMConstNull(narrow), "");
     value = LLVMBuildAnd(vec->builder, value, vec_splat(vec, kept, lanes), "");
@@ -306,74 +307,72 @@ static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first,
   return group;
 }
 
-/* Depth [begin, end) of a run in groups, |begin| a multiple of their size. */
-static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef begin,
-                              LLVMValueRef end) {
+/* |range| of a run's depth in groups, beginning at a multiple of their size. */
+static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange range) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  if (block_is_empty(begin, end)) return;
+  if (ir_range_is_empty(range)) return;
   int dim = plan->columns.dims[plan->columns.count - 1];
-  BlockLoop depth = block_loop_begin(emitter, begin, end, plan->group, true);
+  PointLoop depth = point_loop_begin_guarded(&emitter->point, range, plan->group);
   LLVMValueRef number = LLVMBuildUDiv(vec->builder, depth.index, block_int(vec, plan->group), "");
-  LLVMValueRef row = block_multiply(vec, number, plan->packed_stride), width = block_int(vec, plan->panel_width);
+  LLVMValueRef row = ir_index_multiply(vec->builder, number, plan->packed_stride),
+               width = block_int(vec, plan->panel_width);
   if (panel->end != NULL && panel->lanes == 1)
-    width = block_minimum(vec, width, LLVMBuildSub(vec->builder, panel->end, panel->column, ""));
-  BlockLoop columns = block_loop_begin(emitter, block_int(vec, 0), width, panel->lanes, false);
-  LLVMValueRef at = block_add(vec, panel->column, columns.index), mask = NULL;
+    width = ir_index_minimum(vec->builder, width, LLVMBuildSub(vec->builder, panel->end, panel->column, ""));
+  PointLoop columns = point_loop_begin(&emitter->point, ir_range_below(width), panel->lanes);
+  LLVMValueRef at = ir_index_add(vec->builder, panel->column, columns.index), mask = NULL;
   if (panel->end != NULL && panel->lanes > 1) mask = block_lanes_below(vec, at, panel->end, panel->lanes);
   emitter->point.dims[dim] = at;
-  LLVMValueRef group = group_lanes(emitter, first, depth.index, end, panel->lanes, mask);
+  LLVMValueRef group = group_lanes(emitter, first, depth.index, range.end, panel->lanes, mask);
   vec_store(vec, plan->type, group,
-            block_element(vec, plan->type, emitter->rhs_pack, block_add(vec, row, columns.index)), NULL, panel->lanes);
-  block_loop_end(emitter, &columns);
-  block_loop_end(emitter, &depth);
+            block_element(vec, plan->type, emitter->rhs_pack, ir_index_add(vec->builder, row, columns.index)), NULL,
+            panel->lanes);
+  point_loop_end(&emitter->point, &columns);
+  point_loop_end(&emitter->point, &depth);
 }
 
-/* Depth [0, end) of a run, a multiple of the lanes, in squares; columns beyond the run repeat its last. */
-static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, LLVMValueRef end,
+/* |depth| of a run, whole squares' lanes of it, in squares; columns beyond the run repeat its last. */
+static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange depth,
                                LLVMValueRef offset) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  if (block_is_empty(block_int(vec, 0), end)) return;
+  if (ir_range_is_empty(depth)) return;
   SquareBlock square = {.factor = plan->rhs, .target_stride = plan->packed_stride, .type = plan->type};
   square.across = plan->depth.dims[plan->depth.count - 1];
   square.along = plan->columns.dims[plan->columns.count - 1];
-  if (panel->end != NULL) square.along_last = block_add(vec, panel->end, block_int(vec, -1));
+  if (panel->end != NULL) square.along_last = ir_index_add(vec->builder, panel->end, block_int(vec, -1));
   emitter->point.vector_dim = square.across;
-  BlockLoop vectors =
-      block_loop_begin(emitter, block_int(vec, 0), block_int(vec, plan->panel_width), plan->lanes, false);
-  BlockLoop steps = block_loop_begin(emitter, block_int(vec, 0), end, plan->lanes * plan->group, true);
-  square.across_begin = block_add(vec, first, steps.index);
-  square.along_begin = block_add(vec, panel->column, vectors.index);
-  LLVMValueRef number = block_add(vec, offset, steps.index);
+  PointLoop vectors = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, plan->panel_width)), plan->lanes);
+  PointLoop steps = point_loop_begin_guarded(&emitter->point, depth, plan->lanes * plan->group);
+  square.across_begin = ir_index_add(vec->builder, first, steps.index);
+  square.along_begin = ir_index_add(vec->builder, panel->column, vectors.index);
+  LLVMValueRef number = ir_index_add(vec->builder, offset, steps.index);
   if (plan->group > 1) number = LLVMBuildUDiv(vec->builder, number, block_int(vec, plan->group), "");
-  LLVMValueRef at = block_multiply(vec, number, plan->packed_stride);
-  square.target = block_element(vec, plan->type, emitter->rhs_pack, block_add(vec, at, vectors.index));
+  LLVMValueRef at = ir_index_multiply(vec->builder, number, plan->packed_stride);
+  square.target = block_element(vec, plan->type, emitter->rhs_pack, ir_index_add(vec->builder, at, vectors.index));
   pack_square(emitter, &square);
-  block_loop_end(emitter, &steps);
-  block_loop_end(emitter, &vectors);
+  point_loop_end(&emitter->point, &steps);
+  point_loop_end(&emitter->point, &vectors);
   emitter->point.vector_dim = square.along;
 }
 
 static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, const Panel *panel) {
-  const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   int merged = merged_depth(emitter, &plan->rhs_set);
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
-  LLVMValueRef first, count, begin = block_int(vec, 0);
+  LLVMValueRef first, count;
   depth_run(emitter, block, merged, &first, &count);
+  IndexRange run = ir_range_below(count), whole, rest = run;
   emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
   if (plan->rhs_transposes) {
-    int64_t step = plan->lanes * plan->group;
-    LLVMValueRef whole = LLVMBuildAnd(vec->builder, count, block_int(vec, -step), "");
+    ir_range_cut(emitter->vec->builder, run, plan->lanes * plan->group, &whole, &rest);
     pack_panel_squares(emitter, panel, first, whole, nest.offset);
-    begin = whole;
   }
   if (plan->group == 1) {
-    pack_panel_rows(emitter, panel, first, begin, count, nest.offset);
+    pack_panel_rows(emitter, panel, first, rest, nest.offset);
   } else {
-    pack_panel_groups(emitter, panel, first, begin, count);
+    pack_panel_groups(emitter, panel, first, rest);
   }
   depth_nest_end(&nest);
 }
@@ -388,13 +387,14 @@ typedef struct Segment {
 static void pack_segment_row(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef row) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef zero = block_int(vec, 0), target = block_element(vec, plan->type, segment->target, row);
+  LLVMValueRef target = block_element(vec, plan->type, segment->target, row);
   bool is_one = segment->lanes >= plan->segment;
-  BlockLoop loop = block_loop_begin(emitter, zero, is_one ? block_int(vec, 1) : segment->count, segment->lanes, false);
-  emitter->point.dims[emitter->point.vector_dim] = block_add(vec, segment->begin, loop.index);
+  PointLoop loop =
+      point_loop_begin(&emitter->point, ir_range_below(is_one ? block_int(vec, 1) : segment->count), segment->lanes);
+  emitter->point.dims[emitter->point.vector_dim] = ir_index_add(vec->builder, segment->begin, loop.index);
   LLVMValueRef mask = segment->lanes > 1 ? block_lanes_below(vec, loop.index, segment->count, segment->lanes) : NULL;
   pack_lanes(emitter, segment->lanes, mask, block_element(vec, plan->type, target, loop.index));
-  block_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 static void pack_segment(ContractionEmitter *emitter, const DepthBlock *block, const Segment *segment) {
@@ -405,11 +405,13 @@ static void pack_segment(ContractionEmitter *emitter, const DepthBlock *block, c
   depth_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
   depth_run(emitter, block, merged, &first, &count);
-  BlockLoop rows = block_loop_begin(emitter, block_int(vec, 0), count, 1, false);
-  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = block_add(vec, first, rows.index);
+  PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
+  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = ir_index_add(vec->builder, first, rows.index);
   contraction_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
-  pack_segment_row(emitter, segment, block_multiply(vec, block_add(vec, nest.offset, rows.index), plan->packed_stride));
-  block_loop_end(emitter, &rows);
+  pack_segment_row(
+      emitter, segment,
+      ir_index_multiply(vec->builder, ir_index_add(vec->builder, nest.offset, rows.index), plan->packed_stride));
+  point_loop_end(&emitter->point, &rows);
   depth_nest_end(&nest);
 }
 
@@ -429,22 +431,24 @@ static void pack_segments(ContractionEmitter *emitter, const DepthBlock *block, 
   for (int i = 0; i < between.count; i++) between.dims[i] = plan->columns.dims[first_dim + i];
   LLVMValueRef size = block_int(vec, plan->segment);
   LLVMValueRef end =
-      block_minimum(vec, block_add(vec, column, block_int(vec, plan->panel_width)), block_int(vec, plan->column_run));
+      ir_index_minimum(vec->builder, ir_index_add(vec->builder, column, block_int(vec, plan->panel_width)),
+                       block_int(vec, plan->column_run));
   LLVMValueRef begin = LLVMBuildUDiv(vec->builder, column, size, "");
-  LLVMValueRef last = LLVMBuildUDiv(vec->builder, block_add(vec, end, block_int(vec, -1)), size, "");
+  LLVMValueRef last = LLVMBuildUDiv(vec->builder, ir_index_add(vec->builder, end, block_int(vec, -1)), size, "");
   emitter->point.vector_dim = dim;
-  BlockLoop loop = block_loop_begin(emitter, begin, block_add(vec, last, block_int(vec, 1)), 1, false);
+  PointLoop loop =
+      point_loop_begin(&emitter->point, (IndexRange){begin, ir_index_add(vec->builder, last, block_int(vec, 1))}, 1);
   block_set_linear(emitter, &between, between.count, NULL, loop.index);
-  LLVMValueRef start = block_multiply(vec, loop.index, plan->segment),
+  LLVMValueRef start = ir_index_multiply(vec->builder, loop.index, plan->segment),
                is_first = LLVMBuildICmp(vec->builder, LLVMIntEQ, loop.index, begin, "");
   LLVMValueRef from = LLVMBuildSelect(vec->builder, is_first, column, start, "");
-  LLVMValueRef to = block_minimum(vec, end, block_add(vec, start, size));
+  LLVMValueRef to = ir_index_minimum(vec->builder, end, ir_index_add(vec->builder, start, size));
   Segment segment = {.begin = LLVMBuildSub(vec->builder, from, start, ""),
                      .count = LLVMBuildSub(vec->builder, to, from, "")};
   segment.target = block_element(vec, plan->type, emitter->rhs_pack, LLVMBuildSub(vec->builder, from, column, ""));
   segment.lanes = segment_lanes(emitter, dim);
   pack_segment(emitter, block, &segment);
-  block_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
   for (int i = 0; i < between.count; i++) emitter->point.dims[between.dims[i]] = block_int(vec, 0);
 }
 

@@ -68,7 +68,7 @@ static void set_column(const SkinnyTile *tile, int column) {
   const ContractionPlan *plan = tile->emitter->plan;
   const VecBuilder *vec = tile->emitter->vec;
   block_set_linear(tile->emitter, &plan->columns, plan->columns.count, NULL,
-                   block_add(vec, tile->first_column, block_int(vec, column)));
+                   ir_index_add(vec->builder, tile->first_column, block_int(vec, column)));
 }
 
 /* sums += rows × columns at as many indices of the depth as there are lanes. */
@@ -105,19 +105,13 @@ static void add_products(SkinnyTile *tile, LLVMValueRef depth, LLVMValueRef mask
 static void add_whole_steps(SkinnyTile *tile, int64_t end) {
   ContractionEmitter *emitter = tile->emitter;
   const VecBuilder *vec = emitter->vec;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
-  BlockLoop loop = block_loop_begin(emitter, block_int(vec, 0), block_int(vec, end), emitter->plan->lanes, false);
-  LLVMValueRef phis[MOST_SUMS];
+  LLVMValueRef *carried[MOST_SUMS];
   int count = tile->rows * tile->columns;
-  for (int i = 0; i < count; i++) {
-    phis[i] = LLVMBuildPhi(vec->builder, LLVMTypeOf(tile->sums[i]), "");
-    LLVMAddIncoming(phis[i], &tile->sums[i], &before, 1);
-    tile->sums[i] = phis[i];
-  }
+  for (int i = 0; i < count; i++) carried[i] = &tile->sums[i];
+  PointLoop loop =
+      point_loop_begin_carrying(&emitter->point, ir_range(vec->context, 0, end), emitter->plan->lanes, carried, count);
   add_products(tile, loop.index, NULL);
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(vec->builder);
-  for (int i = 0; i < count; i++) LLVMAddIncoming(phis[i], &tile->sums[i], &latch, 1);
-  block_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 /* What follows the sum of lanes. */
@@ -141,7 +135,7 @@ static void emit_tile(ContractionEmitter *emitter, LLVMValueRef panel, int colum
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
   SkinnyTile tile = {.emitter = emitter, .rows = plan->tile_rows, .columns = columns};
-  tile.first_column = block_multiply(vec, panel, plan->panel_width);
+  tile.first_column = ir_index_multiply(vec->builder, panel, plan->panel_width);
   LLVMValueRef zero = vec_constant_double(vec, plan->type, 0, plan->lanes);
   for (int i = 0; i < tile.rows * columns; i++) tile.sums[i] = zero;
   int64_t whole = plan->depth.size / plan->lanes * plan->lanes;
@@ -160,21 +154,21 @@ static void emit_tile(ContractionEmitter *emitter, LLVMValueRef panel, int colum
 void contraction_emit_skinny(ContractionEmitter *emitter) {
   const VecBuilder *vec = emitter->vec;
   const ContractionPlan *plan = emitter->plan;
-  BlockRange batch = emitter->work[ROLE_BATCH], panels = emitter->work[ROLE_COLUMNS];
+  IndexRange batch = emitter->work[ROLE_BATCH], panels = emitter->work[ROLE_COLUMNS];
   int64_t whole = plan->columns.size / plan->panel_width, rest = plan->columns.size % plan->panel_width;
-  BlockLoop entries = block_loop_begin(emitter, batch.begin, batch.end, 1, false);
+  PointLoop entries = point_loop_begin(&emitter->point, batch, 1);
   block_set_linear(emitter, &plan->batch, plan->batch.count, NULL, entries.index);
-  LLVMValueRef end = block_minimum(vec, panels.end, block_int(vec, whole));
-  BlockLoop tiles = block_loop_begin(emitter, panels.begin, end, 1, true);
+  LLVMValueRef end = ir_index_minimum(vec->builder, panels.end, block_int(vec, whole));
+  PointLoop tiles = point_loop_begin_guarded(&emitter->point, (IndexRange){panels.begin, end}, 1);
   emit_tile(emitter, tiles.index, (int)plan->panel_width);
-  block_loop_end(emitter, &tiles);
+  point_loop_end(&emitter->point, &tiles);
   if (rest > 0) {
     LLVMValueRef last = block_int(vec, whole);
     LLVMValueRef begin = LLVMBuildSelect(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSGT, panels.end, last, ""),
                                          last, panels.end, "");
-    BlockLoop tail = block_loop_begin(emitter, begin, panels.end, 1, true);
+    PointLoop tail = point_loop_begin_guarded(&emitter->point, (IndexRange){begin, panels.end}, 1);
     emit_tile(emitter, last, (int)rest);
-    block_loop_end(emitter, &tail);
+    point_loop_end(&emitter->point, &tail);
   }
-  block_loop_end(emitter, &entries);
+  point_loop_end(&emitter->point, &entries);
 }

@@ -23,11 +23,6 @@ int emit_widest_element(const Kernel *kernel);
 PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_count, int dim, int64_t extent,
                              int64_t step);
 
-/* Indices [begin, end), i64. */
-typedef struct IndexRange {
-  LLVMValueRef begin, end;
-} IndexRange;
-
 typedef struct KernelEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
@@ -42,31 +37,8 @@ typedef struct KernelEmitter {
 
 /* --- loops (emit_loop.c) --- */
 
-typedef struct LoopPhi {
-  LLVMValueRef phi;
-  LLVMValueRef *slot; /* holds the initial value before, the phi in the body, the value to carry at its end, the final
-                         value after it */
-} LoopPhi;
-
-typedef struct Loop {
-  LLVMValueRef index; /* i64 */
-  bool is_single;     /* one round: no loop is made */
-  LLVMValueRef phi, end;
-  LLVMBasicBlockRef header;
-  int64_t step;
-  int phi_count;
-  LoopPhi *phis;
-  int64_t cache_height;
-} Loop;
-
 LLVMValueRef emit_index_constant(const KernelEmitter *emitter, int64_t value);
 IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int64_t end);
-
-/* Starts a loop over |range|, which is not empty, in steps, carrying the values in |slots|; the builder then stands in
- * its body. */
-Loop emit_loop_begin(KernelEmitter *emitter, IndexRange range, int64_t step, LLVMValueRef **slots, int slot_count);
-/* Ends it; the builder stands after it and |slots| hold the final values. */
-void emit_loop_end(KernelEmitter *emitter, Loop *loop);
 
 /* Computes the values outside of stages whose dims are all among |known|: those that further loops inside would repeat.
  */
@@ -74,7 +46,7 @@ void emit_hoist_values(KernelEmitter *emitter, uint64_t known);
 
 /* The loop over the first dims of the split, which it sets, and indices [0, |extent|) of the split's other dim,
  * |extent| being its end before the rest: as far as this call has to do with them. */
-Loop emit_split_loop_begin(KernelEmitter *emitter);
+PointLoop emit_split_loop_begin(KernelEmitter *emitter);
 IndexRange emit_split_range(KernelEmitter *emitter, int64_t extent);
 /* What only the last piece of that dim has: between these two stands code for its call alone. */
 LLVMBasicBlockRef emit_last_piece_begin(KernelEmitter *emitter);

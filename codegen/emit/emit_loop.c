@@ -3,59 +3,12 @@
 #include "codegen/blocks/fft.h"
 #include "codegen/emit/emit_internal.h"
 
-static LLVMTypeRef index_type(const KernelEmitter *emitter) {
-  return LLVMInt64TypeInContext(emitter->vec->context);
-}
-
 LLVMValueRef emit_index_constant(const KernelEmitter *emitter, int64_t value) {
-  return LLVMConstInt(index_type(emitter), (unsigned long long)value, true);
+  return ir_index(emitter->vec->context, value);
 }
 
 IndexRange emit_constant_range(const KernelEmitter *emitter, int64_t begin, int64_t end) {
-  return (IndexRange){emit_index_constant(emitter, begin), emit_index_constant(emitter, end)};
-}
-
-static bool is_one_step(IndexRange range, int64_t step) {
-  if (!LLVMIsAConstantInt(range.begin) || !LLVMIsAConstantInt(range.end)) return false;
-  return LLVMConstIntGetSExtValue(range.begin) + step >= LLVMConstIntGetSExtValue(range.end);
-}
-
-Loop emit_loop_begin(KernelEmitter *emitter, IndexRange range, int64_t step, LLVMValueRef **slots, int slot_count) {
-  LLVMBuilderRef builder = emitter->vec->builder;
-  Loop loop = {.index = range.begin, .end = range.end, .step = step, .cache_height = emitter->point.known.count};
-  loop.is_single = is_one_step(range, step);
-  if (loop.is_single) return loop;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(builder);
-  loop.header = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "loop");
-  LLVMBuildBr(builder, loop.header);
-  LLVMPositionBuilderAtEnd(builder, loop.header);
-  loop.phi = LLVMBuildPhi(builder, index_type(emitter), "");
-  LLVMAddIncoming(loop.phi, &range.begin, &before, 1);
-  loop.index = loop.phi;
-  loop.phi_count = slot_count;
-  loop.phis = ARENA_NEW_ARRAY(emitter->arena, LoopPhi, slot_count);
-  for (int i = 0; i < slot_count; i++) {
-    LoopPhi *carried = &loop.phis[i];
-    carried->slot = slots[i];
-    carried->phi = LLVMBuildPhi(builder, LLVMTypeOf(*slots[i]), "");
-    LLVMAddIncoming(carried->phi, slots[i], &before, 1);
-    *slots[i] = carried->phi;
-  }
-  return loop;
-}
-
-void emit_loop_end(KernelEmitter *emitter, Loop *loop) {
-  LLVMBuilderRef builder = emitter->vec->builder;
-  point_forget(&emitter->point, loop->cache_height);
-  if (loop->is_single) return;
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
-  LLVMValueRef next = LLVMBuildNSWAdd(builder, loop->phi, emit_index_constant(emitter, loop->step), "");
-  LLVMAddIncoming(loop->phi, &next, &latch, 1);
-  for (int i = 0; i < loop->phi_count; i++) LLVMAddIncoming(loop->phis[i].phi, loop->phis[i].slot, &latch, 1);
-  LLVMValueRef more = LLVMBuildICmp(builder, LLVMIntSLT, next, loop->end, "");
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
-  LLVMBuildCondBr(builder, more, loop->header, behind);
-  LLVMPositionBuilderAtEnd(builder, behind);
+  return ir_range(emitter->vec->context, begin, end);
 }
 
 static IndexRange whole_dim(const KernelEmitter *emitter, int dim) {
@@ -215,11 +168,11 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
     change_scan_lanes(emitter, nest, part->lanes);
     int slot_count = collect_slots(emitter, nest, p, 1, slots);
     enter_lanes(emitter, dim, part);
-    Loop loop = emit_loop_begin(emitter, emit_constant_range(emitter, part->begin, part->end), part_step(part), slots,
-                                slot_count);
+    PointLoop loop = point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, part->begin, part->end),
+                                               part_step(part), slots, slot_count);
     emitter->point.dims[dim] = loop.index;
     advance_folds(emitter, nest, p);
-    emit_loop_end(emitter, &loop);
+    point_loop_end(&emitter->point, &loop);
     leave_lanes(emitter);
   }
   change_scan_lanes(emitter, nest, 1);
@@ -238,12 +191,12 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
   LLVMValueRef **slots =
       ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, nest->part_count * emitter->kernel->fold_count);
   int slot_count = collect_slots(emitter, nest, 0, nest->part_count, slots);
-  Loop loop = emit_loop_begin(emitter, whole_dim(emitter, dim), 1, slots, slot_count);
+  PointLoop loop = point_loop_begin_carrying(&emitter->point, whole_dim(emitter, dim), 1, slots, slot_count);
   emitter->point.dims[dim] = loop.index;
   known |= UINT64_C(1) << dim;
   if (level + 1 < nest->dim_count) hoist_values(emitter, nest->stage, known);
   emit_fold_dims(emitter, nest, level + 1, known);
-  emit_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
@@ -348,10 +301,10 @@ static void emit_outer_part(KernelEmitter *emitter, int level, uint64_t known, c
                             IndexRange range) {
   int dim = emitter->plan.outer_walk.dim;
   enter_lanes(emitter, dim, part);
-  Loop loop = emit_loop_begin(emitter, range, part_step(part), NULL, 0);
+  PointLoop loop = point_loop_begin(&emitter->point, range, part_step(part));
   emitter->point.dims[dim] = loop.index;
   emit_outer(emitter, level + 1, known);
-  emit_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
   leave_lanes(emitter);
 }
 
@@ -386,10 +339,10 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
     emit_outer_vector_dim(emitter, level, known);
     return;
   }
-  Loop loop = emit_loop_begin(emitter, whole_dim(emitter, dim), 1, NULL, 0);
+  PointLoop loop = point_loop_begin(&emitter->point, whole_dim(emitter, dim), 1);
   emitter->point.dims[dim] = loop.index;
   emit_outer(emitter, level + 1, known);
-  emit_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *plan) {
@@ -406,8 +359,8 @@ void emit_nest(KernelEmitter *emitter) {
     return;
   }
   hoist_values(emitter, KERNEL_OUTER, known);
-  Loop loop = emit_split_loop_begin(emitter);
+  PointLoop loop = emit_split_loop_begin(emitter);
   for (int i = 0; i < split->dim_count; i++) known |= UINT64_C(1) << split->dims[i];
   emit_outer(emitter, split->dim_count, known);
-  emit_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }

@@ -32,10 +32,10 @@ PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_coun
   return first.piece_count > 1 ? first : whole;
 }
 
-Loop emit_split_loop_begin(KernelEmitter *emitter) {
+PointLoop emit_split_loop_begin(KernelEmitter *emitter) {
   const PieceSplit *split = &emitter->split;
   LLVMBuilderRef builder = emitter->vec->builder;
-  Loop loop = emit_loop_begin(emitter, emitter->pieces, 1, NULL, 0);
+  PointLoop loop = point_loop_begin(&emitter->point, emitter->pieces, 1);
   LLVMValueRef rest = loop.index;
   for (int i = split->dim_count - 1; i >= 0; i--) {
     LLVMValueRef extent = emit_index_constant(emitter, emitter->kernel->dims[split->dims[i]].extent);

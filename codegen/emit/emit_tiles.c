@@ -15,7 +15,7 @@ typedef struct TileEmitter {
 } TileEmitter;
 
 static LLVMValueRef int_constant(const TileEmitter *emitter, int64_t value) {
-  return LLVMConstInt(LLVMInt64TypeInContext(emitter->vec->context), (unsigned long long)value, true);
+  return ir_index(emitter->vec->context, value);
 }
 
 static LLVMValueRef scratch_at(const TileEmitter *emitter, int64_t offset) {
@@ -67,23 +67,6 @@ static void call_part(const TileEmitter *emitter, int number, LLVMValueRef tile,
   LLVMBuildCall2(emitter->vec->builder, LLVMGlobalGetValueType(code->function), code->function, arguments, count, "");
 }
 
-/* All parts for each of the tiles [begin, end), at least one. */
-static void emit_loop_of_tiles(const TileEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t indices) {
-  const VecBuilder *vec = emitter->vec;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
-  LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "tile");
-  LLVMBuildBr(vec->builder, loop);
-  LLVMPositionBuilderAtEnd(vec->builder, loop);
-  LLVMValueRef tile = LLVMBuildPhi(vec->builder, LLVMTypeOf(begin), "");
-  LLVMAddIncoming(tile, &begin, &before, 1);
-  for (int p = 0; p < emitter->kernel->part_count; p++) call_part(emitter, p, tile, indices);
-  LLVMValueRef next = LLVMBuildNSWAdd(vec->builder, tile, int_constant(emitter, 1), "");
-  LLVMAddIncoming(tile, &next, &loop, 1);
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLT, next, end, ""), loop, behind);
-  LLVMPositionBuilderAtEnd(vec->builder, behind);
-}
-
 Status emit_tiles(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
                   DiagSink *diag, KernelCode *out_code) {
   Arena *arena = arena_create();
@@ -101,13 +84,14 @@ Status emit_tiles(const VecBuilder *vec, const Kernel *kernel, const KernelStrat
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, emitter.function, ""));
   emitter.buffers = emit_buffer_pointers(vec, kernel, emitter.function, arena, &emitter.scratch);
   emitter.part_scratch = strategy->row_bytes + strategy->index_bytes;
-  LLVMValueRef begin = int_constant(&emitter, 0), end = int_constant(&emitter, tiles);
+  IndexRange range = ir_range(vec->context, 0, tiles);
   if (has_pieces) {
     unsigned first = LLVMCountParams(emitter.function) - 2;
-    begin = LLVMGetParam(emitter.function, first);
-    end = LLVMGetParam(emitter.function, first + 1);
+    range = (IndexRange){LLVMGetParam(emitter.function, first), LLVMGetParam(emitter.function, first + 1)};
   }
-  emit_loop_of_tiles(&emitter, begin, end, strategy->row_bytes);
+  IrLoop loop = ir_loop_count(vec->builder, range, 1, NULL, 0);
+  for (int p = 0; p < kernel->part_count; p++) call_part(&emitter, p, loop.index, strategy->row_bytes);
+  ir_loop_end(&loop);
   LLVMBuildRetVoid(vec->builder);
   LLVMClearInsertionPosition(vec->builder);
   *out_code = emit_code(strategy, emitter.function);

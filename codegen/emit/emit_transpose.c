@@ -110,20 +110,8 @@ bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Ar
   return out_plan->lanes != 0 && operation_count(kernel) * out_plan->lanes <= MAX_OPERATIONS;
 }
 
-/* --- ranges of indices, walked in steps --- */
-
 static LLVMValueRef add_index(KernelEmitter *emitter, LLVMValueRef index, int64_t more) {
-  if (more == 0) return index;
-  return LLVMBuildAdd(emitter->vec->builder, index, emit_index_constant(emitter, more), "");
-}
-
-/* What the current round of |loop| covers. */
-static IndexRange range_of_round(KernelEmitter *emitter, const Loop *loop) {
-  LLVMBuilderRef builder = emitter->vec->builder;
-  if (loop->is_single) return (IndexRange){loop->index, loop->end};
-  LLVMValueRef end = add_index(emitter, loop->index, loop->step);
-  LLVMValueRef is_before = LLVMBuildICmp(builder, LLVMIntSLT, end, loop->end, "");
-  return (IndexRange){loop->index, LLVMBuildSelect(builder, is_before, end, loop->end, "")};
+  return ir_index_add(emitter->vec->builder, index, emit_index_constant(emitter, more));
 }
 
 /* --- blocks --- */
@@ -236,18 +224,18 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
 static void emit_part(TransposeEmitter *transpose, const BlockShape *shape, IndexRange rows, IndexRange columns) {
   KernelEmitter *emitter = transpose->emitter;
   const TransposeStrategy *plan = transpose->plan;
-  Loop column_blocks = emit_loop_begin(emitter, columns, plan->cache_columns, NULL, 0);
-  Loop row_blocks = emit_loop_begin(emitter, rows, plan->cache_rows, NULL, 0);
-  Loop strips = emit_loop_begin(emitter, range_of_round(emitter, &row_blocks), plan->strip_rows, NULL, 0);
-  IndexRange strip = range_of_round(emitter, &strips);
-  Loop column = emit_loop_begin(emitter, range_of_round(emitter, &column_blocks), plan->lanes, NULL, 0);
-  Loop row = emit_loop_begin(emitter, strip, plan->lanes, NULL, 0);
+  PointLoop column_blocks = point_loop_begin(&emitter->point, columns, plan->cache_columns);
+  PointLoop row_blocks = point_loop_begin(&emitter->point, rows, plan->cache_rows);
+  PointLoop strips = point_loop_begin(&emitter->point, ir_loop_round(&row_blocks.loop), plan->strip_rows);
+  IndexRange strip = ir_loop_round(&strips.loop);
+  PointLoop column = point_loop_begin(&emitter->point, ir_loop_round(&column_blocks.loop), plan->lanes);
+  PointLoop row = point_loop_begin(&emitter->point, strip, plan->lanes);
   emit_block(transpose, shape, row.index, column.index);
-  emit_loop_end(emitter, &row);
-  emit_loop_end(emitter, &column);
-  emit_loop_end(emitter, &strips);
-  emit_loop_end(emitter, &row_blocks);
-  emit_loop_end(emitter, &column_blocks);
+  point_loop_end(&emitter->point, &row);
+  point_loop_end(&emitter->point, &column);
+  point_loop_end(&emitter->point, &strips);
+  point_loop_end(&emitter->point, &row_blocks);
+  point_loop_end(&emitter->point, &column_blocks);
 }
 
 /* Rows of |shape| and all columns. */
@@ -284,11 +272,11 @@ static void emit_dims_around(TransposeEmitter *transpose, const int *dims, int c
     emit_plane(transpose);
     return;
   }
-  Loop loop =
-      emit_loop_begin(emitter, emit_constant_range(emitter, 0, emitter->kernel->dims[dims[0]].extent), 1, NULL, 0);
+  PointLoop loop =
+      point_loop_begin(&emitter->point, emit_constant_range(emitter, 0, emitter->kernel->dims[dims[0]].extent), 1);
   emitter->point.dims[dims[0]] = loop.index;
   emit_dims_around(transpose, dims + 1, count - 1, known | UINT64_C(1) << dims[0]);
-  emit_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }
 
 static int dims_around(const Kernel *kernel, const TransposeStrategy *plan, int *out_dims) {
@@ -315,8 +303,8 @@ void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *plan) {
   }
   uint64_t known = 0;
   emit_hoist_values(emitter, known);
-  Loop loop = emit_split_loop_begin(emitter);
+  PointLoop loop = emit_split_loop_begin(emitter);
   for (int i = 0; i < split; i++) known |= UINT64_C(1) << dims[i];
   emit_dims_around(&transpose, dims + split, count - split, known);
-  emit_loop_end(emitter, &loop);
+  point_loop_end(&emitter->point, &loop);
 }

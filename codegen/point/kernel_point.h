@@ -1,12 +1,13 @@
 /* Values of a Kernel at one point of its loops, or in lanes: at neighbouring points along one dim.
  *
  * The emitter of the loops binds dims to indices and asks for values.  Each is computed once and remembered, with what
- * it needs, until it is forgotten: a loop notes |known.count| when it begins and forgets down to it when it ends, so
- * that what was computed outside serves all rounds. */
+ * it needs, until it is forgotten: a PointLoop forgets at its end what was computed since it began, so that what was
+ * computed outside serves all rounds. */
 #ifndef XLAC_CODEGEN_POINT_KERNEL_POINT_H
 #define XLAC_CODEGEN_POINT_KERNEL_POINT_H
 
 #include "base/array.h"
+#include "codegen/ir/ir_loop.h"
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
@@ -57,6 +58,22 @@ LLVMValueRef point_load_pointer(KernelPoint *point, int32_t value);
 void point_hoist_address(KernelPoint *point, int32_t value, uint64_t later);
 /* Forgets what was computed since |known.count| was |height|. */
 void point_forget(KernelPoint *point, int64_t height);
+
+/* --- loops (point_loop.c) --- */
+
+/* A counted loop (codegen/ir/ir_loop.h) after which the point forgets what was computed in it. */
+typedef struct PointLoop {
+  LLVMValueRef index; /* of this round: the caller binds its dims to it */
+  IrLoop loop;
+  int64_t height; /* of |known| before the loop */
+} PointLoop;
+
+/* As ir_loop_count and ir_loop_count_guarded, without variables or with |carried|. */
+PointLoop point_loop_begin(KernelPoint *point, IndexRange range, int64_t step);
+PointLoop point_loop_begin_guarded(KernelPoint *point, IndexRange range, int64_t step);
+PointLoop point_loop_begin_carrying(KernelPoint *point, IndexRange range, int64_t step, LLVMValueRef **carried,
+                                    int carried_count);
+void point_loop_end(KernelPoint *point, PointLoop *loop);
 
 /* What KernelValue |value|, an APPLY, asks of vec. */
 VecOp kernel_vec_op(const Kernel *kernel, const KernelValue *value);

@@ -1,5 +1,6 @@
 /* Functions that go through a plan's loops: all commands, one queue's, or what happens told to somebody. */
 #include "base/checked_math.h"
+#include "codegen/ir/ir_loop.h"
 #include "codegen/oncore/emit/oncore_internal.h"
 #include "codegen/oncore/plan/plan_wait.h"
 
@@ -33,22 +34,11 @@ static void walk_block(PlanWalk *walk, const PlanBlock *block);
 static void walk_loop(PlanWalk *walk, int32_t number) {
   const PlanEmitter *emitter = walk->emitter;
   const PlanLoop *loop = &emitter->plan->loops[number];
-  LLVMBuilderRef builder = emitter->vec.builder;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(builder);
-  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(emitter->vec.context, walk->function, "loop");
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(emitter->vec.context, walk->function, "");
-  LLVMBuildBr(builder, body);
-  LLVMPositionBuilderAtEnd(builder, body);
-  LLVMValueRef iteration = LLVMBuildPhi(builder, emitter->word, ""), zero = oncore_word(emitter, 0);
-  LLVMAddIncoming(iteration, &zero, &before, 1);
-  walk->iterations[number] = iteration;
+  IndexRange trips = ir_range_below(oncore_word(emitter, loop->trip_count));
+  IrLoop iterations = ir_loop_count(emitter->vec.builder, trips, 1, NULL, 0);
+  walk->iterations[number] = iterations.index;
   walk_block(walk, &loop->body);
-  LLVMValueRef next = LLVMBuildAdd(builder, iteration, oncore_word(emitter, 1), "");
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(builder);
-  LLVMAddIncoming(iteration, &next, &latch, 1);
-  LLVMValueRef ends = LLVMBuildICmp(builder, LLVMIntEQ, next, oncore_word(emitter, loop->trip_count), "");
-  LLVMBuildCondBr(builder, ends, behind, body);
-  LLVMPositionBuilderAtEnd(builder, behind);
+  ir_loop_end(&iterations);
 }
 
 static void walk_block(PlanWalk *walk, const PlanBlock *block) {
