@@ -1,9 +1,9 @@
 # Builds xlac.  `make` needs what `scripts/setup --run` installs, tests need the rest; `make run` and `make test` call it
 # themselves.
 #
-#   CONFIG=release|debug|asan|tsan   how (default: release)
-#   CC=gcc|clang-19                  with what (default: gcc; clang-19 for asan and tsan)
-#   BUILD=DIR                        where (default: build/$(CONFIG))
+#   CONFIG=release|debug|asan|tsan|coverage   how (default: release)
+#   CC=gcc|clang-19                           with what (default: gcc; clang-19 for asan and tsan)
+#   BUILD=DIR                                 where (default: build/$(CONFIG))
 
 CONFIG ?= release
 BUILD ?= build/$(CONFIG)
@@ -21,7 +21,9 @@ FLAGS_release := -O2 -g1
 FLAGS_debug := -O0 -g3
 FLAGS_asan := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_tsan := -O1 -g -fno-omit-frame-pointer -fsanitize=thread
-CONFIG_FLAGS := $(or $(FLAGS_$(CONFIG)),$(error CONFIG is release, debug, asan or tsan, not '$(CONFIG)'))
+# Threads may lose counts, but not all of those of a line.
+FLAGS_coverage := -O1 -g1 --coverage
+CONFIG_FLAGS := $(or $(FLAGS_$(CONFIG)),$(error CONFIG is release, debug, asan, tsan or coverage, not '$(CONFIG)'))
 
 LLVM_INCLUDE := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir 2>/dev/null)
@@ -55,7 +57,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races setup setup-run install clean \
+.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races coverage setup setup-run install clean \
         lint check-format format tidy compile_commands FORCE
 .DELETE_ON_ERROR:
 
@@ -72,17 +74,28 @@ $(BESIDE): build/%: build/release/%
 
 # ---- rules ----
 
+# What is added for the source $(1).  A test's main is renamed by the compiler: AddressSanitizer makes names of its own from an object's
+# public one.  LAPACK becomes a shared library, too.
+test_main = $(subst /,_,$(basename $(1)))_main
+test_flags = -D'main(...)=$(call test_main,$(1))(__VA_ARGS__); int $(call test_main,$(1))(__VA_ARGS__)'
+lapack_flags = -fPIC
+source_flags = $(if $(filter %_test.c,$(1)),$(call test_flags,$(1)))$(if $(filter $(LAPACK_SOURCES),$(1)),$(lapack_flags))
+
+# All that decides how objects are made and linked.
+COMMANDS = $(COMPILE) | $(call test_flags,foo_test.c) | $(lapack_flags) | $(LINK) $(LIBRARIES)
+quoted = '$(subst ','\'',$(1))'
+
 # Changes only when the commands do, so that another compiler or flag rebuilds everything and nothing else does.
 $(BUILD)/flags: FORCE
 	@command -v $(CC) >/dev/null && test -n "$(LLVM_INCLUDE)" || \
 	  { echo "make: '$(CC)' or '$(LLVM_CONFIG)' is missing: run 'make setup' first" >&2; exit 1; }
 	@mkdir -p $(@D)
-	@echo '$(COMPILE) | $(LINK) $(LIBRARIES)' | cmp -s - $@ || echo '$(COMPILE) | $(LINK) $(LIBRARIES)' >$@
+	@printf '%s\n' $(call quoted,$(COMMANDS)) | cmp -s - $@ || printf '%s\n' $(call quoted,$(COMMANDS)) >$@
 
 $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo "CC    $<"
-	@$(COMPILE) $(if $(filter %_test.c,$<),$(call test_main_flag,$<)) -MMD -MP -c -o $@ $<
+	@$(COMPILE) $(call source_flags,$<) -MMD -MP -c -o $@ $<
 
 # The list of members is kept, so that a removed source leaves the library.
 $(BUILD)/members: FORCE
@@ -106,10 +119,6 @@ $(XLAC): $(call object,$(MAIN_SOURCE)) $(LIBRARY)
 # Unit tests are linked once for each top room, all of them into one program, whose name says which of their mains is meant: an edit of
 # the library would link each of them otherwise.
 TEST_ROOMS := $(sort $(foreach test,$(TEST_SOURCES),$(firstword $(subst /, ,$(test)))))
-test_main = $(subst /,_,$(basename $(1)))_main
-
-# The compiler renames them: AddressSanitizer makes names of its own from an object's public one.
-test_main_flag = -D'main(...)=$(call test_main,$(1))(__VA_ARGS__); int $(call test_main,$(1))(__VA_ARGS__)'
 
 $(call object,$(TEST_SOURCES)): scripts/unit_tests.c
 
@@ -134,8 +143,6 @@ $(patsubst %.c,$(BUILD)/test/%,$(2)): $(BUILD)/unit_tests/$(1)/all
 endef
 
 $(foreach room,$(TEST_ROOMS),$(eval $(call ROOM_TESTS,$(room),$(filter $(room)/%,$(TEST_SOURCES)))))
-
-$(call object,$(LAPACK_SOURCES)): COMPILE += -fPIC
 
 $(BUILD)/libxlac_lapack.a: $(call object,$(LAPACK_SOURCES))
 	@echo "AR    $@"
@@ -199,6 +206,15 @@ test-faults: all
 test-races: all $(filter $(BUILD)/test/compiler/% $(BUILD)/test/runtime/%,$(TESTS))
 	@$(RUN_TESTS) races
 
+# Lines of each room that unit and text tests run, in a build of its own; COVERED="unit": only what unit tests run.
+COVERED ?= unit lit
+
+coverage:
+	@$(MAKE) --no-print-directory CONFIG=coverage BUILD=build/coverage build-tests
+	@find build/coverage -name '*.gcda' -delete
+	@scripts/run_tests --build=build/coverage --config=coverage $(COVERED)
+	@scripts/coverage --build=build/coverage
+
 FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target) scripts/*.c scripts/*/*.c))
 # Other versions of it disagree.
 CLANG_FORMAT ?= $(shell command -v clang-format-19)
@@ -215,11 +231,13 @@ format:
 	$(CLANG_FORMAT) -i $(FORMATTED)
 
 # How every file is compiled, for editors and clang-tidy.
+comma := ,
+compile_command = {"directory": "$(CURDIR)", "file": "$(1)", \
+  "command": "$(COMPILE) $(call source_flags,$(1)) -c $(1)"}$(if $(filter $(lastword $(SOURCES) $(LAPACK_SOURCES)),$(1)),,$(comma))
 compile_commands:
-	@{ echo '['; \
-	   printf '  {"directory": "$(CURDIR)", "file": "%s", "command": "$(COMPILE) -c %s"},\n' \
-	     $(foreach source,$(SOURCES) $(LAPACK_SOURCES),$(source) $(source)) | sed '$$s/,$$//'; \
-	   echo ']'; } >compile_commands.json
+	$(file >compile_commands.json,[)
+	$(foreach source,$(SOURCES) $(LAPACK_SOURCES),$(file >>compile_commands.json,$(call compile_command,$(source))))
+	$(file >>compile_commands.json,])
 
 # FILES="base/arena.c hlo/ir/*.c": only these.
 FILES ?= $(SOURCES)
