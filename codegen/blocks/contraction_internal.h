@@ -5,7 +5,7 @@
 #include "codegen/blocks/contraction.h"
 #include "codegen/point/kernel_point.h"
 
-/* Dims of one role, outermost first; |merges[i]|: the values concerned walk dims i and i + 1 as one. */
+/* Dims of one role, outermost first. */
 typedef struct DimList {
   int count, dims[KERNEL_MAX_DIMS];
   int64_t size; /* product of extents */

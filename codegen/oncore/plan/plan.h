@@ -122,7 +122,7 @@ typedef struct PlanCommand {
   int32_t queue; /* of the machine */
   int32_t loop;  /* the innermost loop around it, -1 for none */
   int32_t target_count, source_count;
-  const PlanRef *targets, *sources; /* OP and the like: in the order of plan_accesses (access.h) */
+  const PlanRef *targets, *sources; /* OP and the like: in the order of tile_accesses (access.h) */
   int32_t edge_count;
   const PlanEdge *edges;
 
@@ -167,7 +167,7 @@ typedef struct Plan {
   IndexSpace space;     /* of the expressions over loops and scalars */
   StringView name;      /* of the Kernel's instruction; several Kernels of one are told apart by a suffix */
   const Kernel *kernel; /* NULL for a plan read without its module */
-  int64_t buffer_bytes; /* X less what the machine reserves */
+  int64_t buffer_bytes; /* the machine's Buffer less what it reserves */
   PrimitiveType unit;   /* what intervals in text count; TYPE_INVALID: bytes */
   int64_t alignment;    /* least alignment of a Tensor's base */
   double estimate;      /* cycles, by the tiler's arithmetic; 0: not estimated */
