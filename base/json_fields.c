@@ -101,7 +101,7 @@ static bool read_object(JsonReader *reader, StringView path) {
 const char *json_fields_read(Arena *arena, StringView text, JsonFields *out_fields) {
   JsonReader reader = {.arena = arena, .text = text};
   if (!accept(&reader, '{'))
-    fail(&reader, "is no JSON object");
+    fail(&reader, "is not a JSON object");
   else if (read_object(&reader, (StringView){0}) && reader.at < text.size && peek(&reader) != '\0')
     fail(&reader, "text after the object");
   *out_fields = reader.fields;

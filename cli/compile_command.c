@@ -64,7 +64,8 @@ static Status check_usage(Session *session, int64_t emit, const char *output) {
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--emit=none' has no output for '-o'");
   bool has_header = option_text(session, OPTION_HEADER, "")[0] != '\0';
   if (has_header && (emit == EMIT_HLO || emit == EMIT_NONE))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "there is no header without code");
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                      "'--header' needs code: '--emit=hlo' and '--emit=none' make none");
   if (emits[emit].extension && is_stream(input) && !option_given(session, OPTION_OUTPUT))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "input from standard input needs '-o FILE'");
   if (emit == EMIT_OBJECT) RETURN_IF_ERROR(check_ending(session, output));

@@ -132,7 +132,7 @@ static void set_choice(OptionParser *parser, OptionId id, OptionValue *value) {
   StringBuilder list;
   sb_init(&list, parser->arena);
   for (const char *c = info->words; *c; c++) *c == '|' ? sb_append_cstring(&list, ", ") : sb_append_char(&list, *c);
-  USAGE(parser, "'%s' is no value of '%s' (%.*s)", value->text, option_spelling(parser->arena, id),
+  USAGE(parser, "'%s' is not a value of '%s' (%.*s)", value->text, option_spelling(parser->arena, id),
         SV_ARG(sb_view(&list)));
   if (nearest.word.size > 0) diag_note(parser->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
 }

@@ -279,8 +279,8 @@ static Status compare_results(Session *session, const RunState *state) {
   for (int64_t i = 0; i < state->result_count; i++) {
     const NpyArray *want = array_file_find(&expected, state->results[i].name);
     if (!want)
-      return diag_error(session->diag, STATUS_INVALID, NO_LOC, "expect", "'%.*s' has no '%.*s'", SV_ARG(expected.path),
-                        SV_ARG(state->results[i].name));
+      return diag_error(session->diag, STATUS_INVALID, NO_LOC, "expect", "'%.*s' has no array '%.*s'",
+                        SV_ARG(expected.path), SV_ARG(state->results[i].name));
     CompareRule rule = rule_of_result(session, state->meta, i);
     CompareReport report;
     compare_arrays(want, &state->results[i].array, &rule, &report);

@@ -92,11 +92,11 @@ static Status fill_from_archive(Session *session, Arena *scratch, const char *pa
   }
   if (repeated > 0)
     diag_warning(session->diag, NO_LOC, "input-repeated",
-                 "%lld of the %lld arrays in '%.*s' are in an '--inputs' that was given later as well, which counts",
+                 "%lld of the %lld arrays in '%.*s' are not used: a later '--inputs' has them, too",
                  (long long)repeated, (long long)file.count, SV_ARG(file.path));
   if (used == file.count) return STATUS_OK;
   diag_warning(session->diag, NO_LOC, "input-unused",
-               "%lld of the %lld arrays in '%.*s' are no parameter (p0 ... p%lld)", (long long)(file.count - used),
+               "%lld of the %lld arrays in '%.*s' are not parameters (p0 ... p%lld)", (long long)(file.count - used),
                (long long)file.count, SV_ARG(file.path), (long long)descriptor->parameter_count - 1);
   return STATUS_OK;
 }

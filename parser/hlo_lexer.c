@@ -161,7 +161,7 @@ static void lex_word(Lexer *lexer) {
 static void lex_name(Lexer *lexer) {
   const char *c = lexer->token.start + 1;
   if (c == lexer->end || !is_letter(*c)) {
-    fail(lexer, "a name behind '%' begins with a letter or '_'", lexer->token.start + 1);
+    fail(lexer, "a name after '%' begins with a letter or '_'", lexer->token.start + 1);
     return;
   }
   while (c < lexer->end && is_name_char(*c)) c++;

@@ -49,7 +49,7 @@ static Status check_start_shape(Parser *parser, const InstructionDraft *draft) {
                        SV_ARG(draft->opcode_text));
   }
   if (shape->type == TYPE_TUPLE && shape->tuple_size >= 2 && shape->tuple[0]->type == TYPE_TUPLE) return STATUS_OK;
-  return parse_error(parser, draft->shape_loc, "parse-async", "the shape of '%.*s' is ((operands…), result, …)",
+  return parse_error(parser, draft->shape_loc, "parse-async", "the shape of '%.*s' has to be ((operands…), result, …)",
                      SV_ARG(draft->opcode_text));
 }
 
@@ -144,7 +144,7 @@ static Status finish_link(Parser *parser, InstructionDraft *draft) {
   const HloInstruction *operand = draft->operands.data[0];
   if (operand->opcode != HLO_ASYNC_START && operand->opcode != HLO_ASYNC_UPDATE) {
     Status status = parse_error(parser, draft->operands_loc, "parse-async",
-                                "the operand of '%.*s' is an asynchronous start or update, not '%s'",
+                                "the operand of '%.*s' has to be an asynchronous start or update, not '%s'",
                                 SV_ARG(draft->opcode_text), hlo_opcode_text(operand->opcode));
     parse_note(parser, operand->loc, "'%.*s' is defined here", SV_ARG(operand->name));
     return status;

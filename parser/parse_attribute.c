@@ -45,7 +45,8 @@ static Status parse_enum_word(Parser *parser, HloAttrId id, HloEnumId enumeratio
   StringView word = current(parser)->text;
   *out_value = hlo_enum_from_text(enumeration, word);
   if (*out_value < 0) {
-    Status status = parse_error(parser, here(parser), "parse-enum", "'%.*s' is no value of '%s'", SV_ARG(word), name);
+    Status status =
+        parse_error(parser, here(parser), "parse-enum", "'%.*s' is not a value of '%s'", SV_ARG(word), name);
     suggest_enum(parser, enumeration, word);
     return status;
   }

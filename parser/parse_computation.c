@@ -158,7 +158,7 @@ static Status parse_body(Parser *parser, Scope *scope) {
   }
   if (!any) {
     scope->failed = true;
-    return parse_error(parser, here(parser), "parse-syntax", "a computation has at least one instruction");
+    return parse_error(parser, here(parser), "parse-syntax", "a computation needs at least one instruction");
   }
   advance(parser);
   return STATUS_OK;
@@ -276,7 +276,7 @@ static Status parse_entry_mark(Parser *parser, bool *out_is_entry) {
   SourceLoc loc = here(parser);
   advance(parser);
   if (parser->entry_loc.line > 0) {
-    report_error(parser, loc, "parse-entry", "a module has one ENTRY");
+    report_error(parser, loc, "parse-entry", "a module has only one ENTRY");
     parse_note(parser, parser->entry_loc, "the first one is here");
     return STATUS_OK; /* the computation may have errors of its own */
   }

@@ -86,7 +86,7 @@ static Status parse_donors(Parser *parser) {
     RETURN_IF_ERROR(expect(parser, TOKEN_LEFT_PAREN, "'(' of a parameter's number and index"));
     RETURN_IF_ERROR(parse_int64(parser, &donor.parameter));
     if (donor.parameter < 0)
-      return parse_error(parser, donor.loc, "parse-header", "a parameter's number is not negative");
+      return parse_error(parser, donor.loc, "parse-header", "a parameter's number cannot be negative");
     RETURN_IF_ERROR(expect(parser, TOKEN_COMMA, "','"));
     RETURN_IF_ERROR(parse_shape_index(parser, &donor.parameter_index));
     RETURN_IF_ERROR(expect(parser, TOKEN_RIGHT_PAREN, "')'"));

@@ -178,7 +178,7 @@ static Status parse_operands(Parser *parser, InstructionDraft *draft) {
     if (accept(parser, TOKEN_COMMA)) continue;
     RETURN_IF_ERROR(parse_operand(parser, draft));
     if (!at(parser, TOKEN_COMMA) && !at(parser, TOKEN_RIGHT_PAREN))
-      return parse_expected(parser, "',' or ')' behind an operand");
+      return parse_expected(parser, "',' or ')' after an operand");
   }
   advance(parser);
   return STATUS_OK;
@@ -190,7 +190,7 @@ static Status parse_parameter_number(Parser *parser, InstructionDraft *draft) {
   attr.loc = here(parser);
   RETURN_IF_ERROR(parse_int64(parser, &attr.value.integer));
   draft_set_attr(parser, draft, &attr);
-  return expect(parser, TOKEN_RIGHT_PAREN, "')' behind the parameter number");
+  return expect(parser, TOKEN_RIGHT_PAREN, "')' after the parameter number");
 }
 
 /* Bounds are no sizes of a value. */
@@ -208,7 +208,7 @@ static Status parse_constant_value(Parser *parser, InstructionDraft *draft) {
   if (shape_is_array(draft->shape)) draft->shape = static_shape(parser, draft->shape);
   RETURN_IF_ERROR(parse_literal(parser, draft->shape, &attr.value.literal));
   draft_set_attr(parser, draft, &attr);
-  return expect(parser, TOKEN_RIGHT_PAREN, "')' behind the value");
+  return expect(parser, TOKEN_RIGHT_PAREN, "')' after the value");
 }
 
 /* --- attributes --- */
@@ -469,7 +469,7 @@ static Status parse_definition(Parser *parser, InstructionDraft *draft, HloInstr
     if (before->loc.line > 0) parse_note(parser, before->loc, "'%.*s' is defined here", SV_ARG(draft->name));
   }
   advance(parser);
-  RETURN_IF_ERROR(expect(parser, TOKEN_EQUAL, "'=' behind the name of an instruction"));
+  RETURN_IF_ERROR(expect(parser, TOKEN_EQUAL, "'=' after the name of an instruction"));
   return parse_instruction_rhs(parser, draft, false, out_instruction);
 }
 

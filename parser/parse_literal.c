@@ -116,7 +116,7 @@ static Status parse_float_element(Parser *parser, PrimitiveType type, char *at_e
     const char *c = token->start;
     Number number = {.is_integer = true, .integer = token->integer};
     if (token->kind == TOKEN_DECIMAL && !scan_number(&c, c + token->text.size, &number)) {
-      XLAC_BUG("a decimal token that is no number");
+      XLAC_BUG("a decimal token that is not a number");
     }
     double value = number.is_integer ? (double)number.integer : number.real;
     if (isinf(value) || !store_real(type, at_element, value)) return out_of_range(parser, type);
@@ -234,7 +234,7 @@ static Status close_level(Parser *parser, ArrayFill *fill) {
 /* "..." in place of the rest of the outermost dimension. */
 static Status elide_rest(Parser *parser, ArrayFill *fill) {
   if (fill->level > 1)
-    return parse_error(parser, here(parser), "parse-literal", "'...' stands inside the outermost braces only");
+    return parse_error(parser, here(parser), "parse-literal", "'...' can stand inside the outermost braces only");
   fill->elided = true;
   fill->seen[0] = fill->shape->dims[0];
   advance(parser);
@@ -306,7 +306,7 @@ static Status check_size(Parser *parser, const Shape *shape, bool *out_wanted) {
   if (count < 0)
     return parse_error(parser, here(parser), "parse-literal", "%.*s is too large for a constant", SV_ARG(text));
   return parse_error(parser, here(parser), "parse-literal",
-                     "%.*s has %lld elements, more than the text behind can hold", SV_ARG(text), (long long)count);
+                     "%.*s has %lld elements, more than the rest of the text can hold", SV_ARG(text), (long long)count);
 }
 
 /* Of an array of which only the first element is written. */
@@ -341,7 +341,7 @@ static Status parse_array(Parser *parser, const Shape *shape, Literal *literal) 
   set_limits(&fill);
   if (shape->rank == 0) {
     if (at(parser, TOKEN_LEFT_BRACE))
-      return parse_error(parser, here(parser), "parse-literal", "a scalar stands without braces");
+      return parse_error(parser, here(parser), "parse-literal", "a scalar is written without braces");
     return parse_element(parser, &fill);
   }
   fill.seen = ARENA_NEW_ARRAY(parser->scratch, int64_t, shape->rank);
@@ -371,7 +371,8 @@ static Status parse_tuple(Parser *parser, const Shape *shape, Literal *literal) 
 static Status parse_value(Parser *parser, const Shape *shape, Literal *literal) {
   if (shape->type == TYPE_TUPLE) return parse_tuple(parser, shape, literal);
   if (!type_is_array(shape->type)) {
-    return parse_error(parser, here(parser), "parse-literal", "'%s' has no constants", type_text(shape->type));
+    return parse_error(parser, here(parser), "parse-literal", "there are no constants of type '%s'",
+                       type_text(shape->type));
   }
   return parse_array(parser, shape, literal);
 }

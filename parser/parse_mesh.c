@@ -7,7 +7,7 @@
 static Status check_permutation(Parser *parser, SourceLoc loc, Int64List list) {
   for (int64_t i = 0; i < list.count; i++) {
     if (list.data[i] < 0 || list.data[i] >= list.count) {
-      return parse_error(parser, loc, "parse-devices", "%lld is no dimension of the arrangement",
+      return parse_error(parser, loc, "parse-devices", "%lld is not a dimension of the arrangement",
                          (long long)list.data[i]);
     }
   }
@@ -67,7 +67,7 @@ static Status parse_axes(Parser *parser, Mesh *mesh) {
       MeshAxis axis;
       SourceLoc loc = here(parser);
       RETURN_IF_ERROR(parse_string(parser, &axis.name));
-      RETURN_IF_ERROR(expect(parser, TOKEN_EQUAL, "'=' behind a mesh axis"));
+      RETURN_IF_ERROR(expect(parser, TOKEN_EQUAL, "'=' after a mesh axis"));
       RETURN_IF_ERROR(parse_int64(parser, &axis.size));
       if (axis.size <= 0)
         return parse_error(parser, loc, "parse-mesh", "the size of mesh axis '%.*s' is not positive",
@@ -193,7 +193,7 @@ Status parse_axis_refs(Parser *parser, const Mesh *mesh, bool may_open, MeshAxis
     } while (accept(parser, TOKEN_COMMA));
   }
   *out_refs = (MeshAxisRefs){(int)refs.count, refs.data, open};
-  return expect(parser, TOKEN_RIGHT_BRACE, open ? "'}' behind '?'" : "',' or '}'");
+  return expect(parser, TOKEN_RIGHT_BRACE, open ? "'}' after '?'" : "',' or '}'");
 }
 
 /* --- replica_groups={{0,1},{2,3}}, [2,2]<=[4], mesh["x"=2]{"x"} --- */
@@ -223,7 +223,7 @@ static Status parse_iota_groups(Parser *parser, ReplicaGroups *groups) {
                        (long long)dims.count);
   }
   if (dims.data[0] <= 0 || dims.data[1] <= 0) {
-    return parse_error(parser, loc, "parse-replica-groups", "number and size of replica groups are positive");
+    return parse_error(parser, loc, "parse-replica-groups", "number and size of replica groups have to be positive");
   }
   groups->iota_groups = dims.data[0];
   groups->iota_size = dims.data[1];

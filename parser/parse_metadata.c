@@ -16,7 +16,8 @@ static Status parse_profile_type(Parser *parser, HloMetadata *metadata) {
   RETURN_IF_ERROR(parse_int_list(parser, TOKEN_LEFT_BRACE, TOKEN_RIGHT_BRACE, &metadata->profile_type));
   for (int64_t i = 0; i < metadata->profile_type.count; i++) {
     int64_t value = metadata->profile_type.data[i];
-    if (value < 0 || value > 3) return parse_error(parser, loc, "parse-attribute-value", "a profile type is 0 to 3");
+    if (value < 0 || value > 3)
+      return parse_error(parser, loc, "parse-attribute-value", "a profile type is a number from 0 to 3");
   }
   return STATUS_OK;
 }

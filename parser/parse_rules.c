@@ -55,7 +55,7 @@ static Status check_parameter(Parser *parser, InstructionDraft *draft) {
   const HloAttr *attr = draft_attr(draft, HLO_ATTR_PARAMETER_NUMBER);
   int64_t number = attr->value.integer;
   if (number < 0 || number > INT32_MAX) {
-    return parse_error(parser, attr->loc, "parse-parameter", "%lld is no parameter number", (long long)number);
+    return parse_error(parser, attr->loc, "parse-parameter", "%lld is not a parameter number", (long long)number);
   }
   HloInstruction *before = hlo_computation_parameter(parser->scope->computation, number);
   if (!before) return STATUS_OK;
@@ -76,7 +76,7 @@ static Status check_constant(Parser *parser, InstructionDraft *draft) {
       continue;
     }
     return parse_error(parser, draft->shape_loc, "parse-layout",
-                       "the layout of a constant is no permutation of its dimensions");
+                       "the layout of a constant is not a permutation of its dimensions");
   }
   return STATUS_OK;
 }
@@ -95,7 +95,7 @@ static Status check_broadcast(Parser *parser, InstructionDraft *draft) {
 static Status check_tuple(Parser *parser, InstructionDraft *draft) {
   if (!draft->shape) return STATUS_OK;
   if (draft->shape->type != TYPE_TUPLE)
-    return parse_error(parser, draft->shape_loc, "parse-shape", "the shape of 'tuple' is no tuple");
+    return parse_error(parser, draft->shape_loc, "parse-shape", "the shape of 'tuple' is not a tuple");
   if (draft->shape->tuple_size == operand_count(draft)) return STATUS_OK;
   return count_error(parser, draft,
                      arena_printf(parser->scratch, "%d operands for its shape", draft->shape->tuple_size));
@@ -161,7 +161,8 @@ static Status check_conditional(Parser *parser, InstructionDraft *draft) {
 
 static Status check_infeed(Parser *parser, InstructionDraft *draft) {
   if (!draft->shape || (draft->shape->type == TYPE_TUPLE && draft->shape->tuple_size > 0)) return STATUS_OK;
-  return parse_error(parser, draft->shape_loc, "parse-shape", "the shape of 'infeed' is a tuple that is not empty");
+  return parse_error(parser, draft->shape_loc, "parse-shape",
+                     "the shape of 'infeed' has to be a tuple that is not empty");
 }
 
 /* The shape follows from the data, whatever the text says. */
@@ -175,7 +176,7 @@ static Status check_send(Parser *parser, InstructionDraft *draft) {
 
 static Status check_recv(Parser *parser, InstructionDraft *draft) {
   if (!draft->shape || (draft->shape->type == TYPE_TUPLE && draft->shape->tuple_size > 0)) return STATUS_OK;
-  return parse_error(parser, draft->shape_loc, "parse-shape", "the shape of 'recv' is (data, u32[], token[])");
+  return parse_error(parser, draft->shape_loc, "parse-shape", "the shape of 'recv' has to be (data, u32[], token[])");
 }
 
 static Status check_channel_done(Parser *parser, InstructionDraft *draft) {
@@ -221,7 +222,8 @@ static Status check_permute(Parser *parser, InstructionDraft *draft) {
   const HloAttr *pairs = draft_attr(draft, HLO_ATTR_SOURCE_TARGET_PAIRS);
   for (int64_t i = 0; i < pairs->value.int_lists.count; i++) {
     if (pairs->value.int_lists.data[i].count == 2) continue;
-    return parse_error(parser, pairs->loc, "parse-attribute-value", "'source_target_pairs' holds pairs");
+    return parse_error(parser, pairs->loc, "parse-attribute-value",
+                       "'source_target_pairs' takes pairs of numbers only");
   }
   if (!draft_attr(draft, HLO_ATTR_PERMUTE_SLICE_SIZES) || operand_count(draft) == 4) return STATUS_OK;
   return count_error(parser, draft, "4 operands when 'slice_sizes' is given");

@@ -145,7 +145,7 @@ static Status finish_flat(Parser *parser, ShardingText *text) {
   sharding->kind = SHARDING_TILED;
   if (!text->has_tile) return parse_error(parser, text->loc, "parse-sharding", "a tiled sharding needs 'devices=[…]'");
   if (!text->has_iota && text->device_count <= 1) {
-    return parse_error(parser, text->loc, "parse-sharding", "a tiled sharding has more than one device");
+    return parse_error(parser, text->loc, "parse-sharding", "a tiled sharding needs more than one device");
   }
   return STATUS_OK;
 }

@@ -83,7 +83,7 @@ Status parse_real(Parser *parser, double *out_value) {
   } else if (token->kind == TOKEN_DECIMAL) {
     const char *c = token->start;
     Number number;
-    if (!scan_number(&c, token->start + token->text.size, &number)) XLAC_BUG("a decimal token that is no number");
+    if (!scan_number(&c, token->start + token->text.size, &number)) XLAC_BUG("a decimal token that is not a number");
     *out_value = number.real;
     if (isinf(number.real)) {
       return parse_error(parser, here(parser), "parse-number", "'%.*s' is out of range for any type",

@@ -165,7 +165,7 @@ static Status check_scale(const InferContext *context, int operand_index, int sc
 Status infer_scaled_dot(const InferContext *context, const Shape **out_shape) {
   RETURN_IF_ERROR(infer_check_arrays(context, 0, 4));
   if (infer_operand(context, 2)->rank == 0 && infer_operand(context, 3)->rank == 0) {
-    return infer_error(context, "needs at least one scale that is no scalar");
+    return infer_error(context, "needs at least one scale that is not a scalar");
   }
   RETURN_IF_ERROR(check_scale(context, 0, 2));
   RETURN_IF_ERROR(check_scale(context, 1, 3));

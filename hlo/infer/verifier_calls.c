@@ -10,7 +10,7 @@ static void verify_fusion(Verifier *verifier, const HloInstruction *fusion) {
     return;
   }
   if (fused->root->user_count > 0) {
-    verify_error(verifier, fused->root->loc, "verify-fusion", "the root of fused computation '%.*s' is used",
+    verify_error(verifier, fused->root->loc, "verify-fusion", "the root of fused computation '%.*s' is used inside it",
                  SV_ARG(fused->name));
     return;
   }

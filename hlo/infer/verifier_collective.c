@@ -155,16 +155,16 @@ static void check_ratio(Verifier *verifier, const HloInstruction *instruction, c
   int64_t d = dimensions.data[0], size;
   if (narrow->rank != wide->rank || wide->dims[d] < 0 || narrow->dims[d] < 0) return;
   if (checked_mul(narrow->dims[d], participants, &size) && size == wide->dims[d]) return;
-  verify_error(verifier, instruction->loc, "verify-collective", "'%s' among %lld makes of %s not %s",
-               hlo_opcode_text(instruction->opcode), (long long)participants,
-               verify_text(verifier, instruction->operands[0]->shape), verify_text(verifier, instruction->shape));
+  verify_error(verifier, instruction->loc, "verify-collective", "'%s' in groups of %lld cannot make %s of %s",
+               hlo_opcode_text(instruction->opcode), (long long)participants, verify_text(verifier, instruction->shape),
+               verify_text(verifier, instruction->operands[0]->shape));
 }
 
 static void check_all_to_all(Verifier *verifier, const HloInstruction *instruction, int64_t participants) {
   Int64List dimensions = hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS);
   if (dimensions.count == 0 && instruction->operand_count != participants) {
     verify_error(verifier, instruction->loc, "verify-collective",
-                 "'all-to-all' among %lld needs as many operands, got %d", (long long)participants,
+                 "'all-to-all' in groups of %lld needs as many operands, got %d", (long long)participants,
                  instruction->operand_count);
   }
   const Shape *operand = instruction->operands[0]->shape;
@@ -172,7 +172,7 @@ static void check_all_to_all(Verifier *verifier, const HloInstruction *instructi
     return;
   if (operand->dims[dimensions.data[0]] % participants == 0) return;
   verify_error(verifier, instruction->loc, "verify-collective",
-               "'all-to-all' cannot divide dimension %lld of %s among %lld", (long long)dimensions.data[0],
+               "'all-to-all' cannot divide dimension %lld of %s in groups of %lld", (long long)dimensions.data[0],
                verify_text(verifier, operand), (long long)participants);
 }
 
@@ -208,7 +208,7 @@ static void verify_pairs(Verifier *verifier, const HloInstruction *instruction) 
   int_map_init(&seen[1], verifier->scratch);
   for (int64_t i = 0; attr != NULL && i < attr->value.int_lists.count; i++) {
     Int64List pair = attr->value.int_lists.data[i];
-    const char *mistake = pair.count == 2 ? NULL : "is no pair";
+    const char *mistake = pair.count == 2 ? NULL : "is not a pair";
     for (int end = 0; end < 2 && mistake == NULL; end++)
       mistake = pair_mistake(&seen[end], pair.data[end], limit, most, end == 1);
     if (mistake == NULL) continue;

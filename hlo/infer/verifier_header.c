@@ -47,7 +47,7 @@ static const Shape *parameter_leaf(Verifier *verifier, SourceLoc loc, const char
   }
   const Shape *leaf = shape_at(entry->parameters.data[number]->shape, index);
   if (leaf != NULL && shape_is_array(leaf)) return leaf;
-  verify_error(verifier, loc, code, "%s names %s of parameter %lld, which is no array in %s", what,
+  verify_error(verifier, loc, code, "%s names %s of parameter %lld, which is not an array in %s", what,
                index_text(verifier, index), (long long)number,
                verify_text(verifier, entry->parameters.data[number]->shape));
   return NULL;
@@ -68,7 +68,7 @@ static void verify_alias(Verifier *verifier, const InputOutputAlias *alias, IntM
   const char *code = "verify-alias", *what = "'input_output_alias'";
   const Shape *output = shape_at(entry->root->shape, alias->output);
   if (output == NULL || !shape_is_array(output)) {
-    verify_error(verifier, loc, code, "%s names %s of the result, which is no array in %s", what,
+    verify_error(verifier, loc, code, "%s names %s of the result, which is not an array in %s", what,
                  index_text(verifier, alias->output), verify_text(verifier, entry->root->shape));
     return;
   }

@@ -13,8 +13,8 @@ static const char *layout_mistake(Verifier *verifier, const Shape *shape) {
   bool *seen = is_small ? NULL : ARENA_NEW_ARRAY(verifier->scratch, bool, shape->rank);
   for (int i = 0; i < layout->rank; i++) {
     int64_t dimension = layout->minor_to_major[i];
-    if (dimension < 0 || dimension >= shape->rank) return "that is no permutation";
-    if (is_small ? bits >> dimension & 1 : seen[dimension]) return "that is no permutation";
+    if (dimension < 0 || dimension >= shape->rank) return "that is not a permutation";
+    if (is_small ? bits >> dimension & 1 : seen[dimension]) return "that is not a permutation";
     if (is_small)
       bits |= UINT64_C(1) << dimension;
     else
@@ -33,7 +33,7 @@ static const char *layout_mistake(Verifier *verifier, const Shape *shape) {
 
 static bool verify_array(Verifier *verifier, const Shape *shape, SourceLoc loc) {
   if (shape->rank > SHAPE_MAX_RANK) {
-    verify_error(verifier, loc, "verify-rank", "an array of %d dimensions: there may be %d", shape->rank,
+    verify_error(verifier, loc, "verify-rank", "an array of %d dimensions: at most %d are allowed", shape->rank,
                  SHAPE_MAX_RANK);
     return false;
   }

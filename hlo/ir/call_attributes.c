@@ -386,7 +386,7 @@ Status call_attributes_parse(Arena *arena, const HloInstruction *call, DiagSink 
   const HloAttr *config = hlo_instruction_attr(call, HLO_ATTR_BACKEND_CONFIG);
   if (config == NULL || config->value.text.size == 0) return STATUS_OK;
   AttributeReader reader = {.arena = arena, .text = config->value.text};
-  if (read_dictionary(&reader, out_dictionary) && peek(&reader) != '\0') fail(&reader, "text behind the dictionary");
+  if (read_dictionary(&reader, out_dictionary) && peek(&reader) != '\0') fail(&reader, "text after the dictionary");
   if (reader.mistake == NULL) return STATUS_OK;
   return diag_error(diag, STATUS_INVALID, config->loc.line > 0 ? config->loc : call->loc, "call-attributes",
                     "the attributes in 'backend_config' of '%.*s': %s, at character %zu", SV_ARG(call->name),

@@ -165,12 +165,12 @@ static Status read_field(Arena *arena, const HloInstruction *call, DiagSink *dia
   if (row == NULL) {
     bool is_hint = sv_equal_cstring(field->path, "outer_dimension_partitions");
     if (is_hint || (field->values.count == 0 && is_message(config->target, field->path))) return STATUS_OK;
-    return refuse(diag, call, field->path, "is no field that is known");
+    return refuse(diag, call, field->path, "is not a known field");
   }
   int64_t *values = ARENA_NEW_ARRAY(arena, int64_t, field->values.count + 1);
   for (int64_t i = 0; i < field->values.count; i++) {
     if (!read_value(arena, row, field->values.data[i], &values[i]))
-      return refuse(diag, call, field->values.data[i], "is no value that is known");
+      return refuse(diag, call, field->values.data[i], "is not a known value");
   }
   config->fields[row->field] = (Int64List){field->values.count, values};
   return STATUS_OK;

@@ -39,7 +39,7 @@ static SpecialValues special_values(PrimitiveType type) {
 
 static FloatFormat float_format(PrimitiveType type) {
   const TypeInfo *info = type_info(type);
-  if (info->type_class != TYPE_CLASS_FLOAT) XLAC_BUG("'%s' is no real floating type", info->text);
+  if (info->type_class != TYPE_CLASS_FLOAT) XLAC_BUG("'%s' is not a real floating type", info->text);
   FloatFormat format = {
       .exponent_bits = info->exponent_bits,
       .mantissa_bits = info->mantissa_bits,

@@ -111,7 +111,7 @@ static int64_t int_from_double(PrimitiveType type, double value) {
 }
 
 static void check_real(PrimitiveType type) {
-  if (!type_is_array(type) || type_is_complex(type)) XLAC_BUG("'%s' is no real type", type_text(type));
+  if (!type_is_array(type) || type_is_complex(type)) XLAC_BUG("'%s' is not a real type", type_text(type));
 }
 
 double type_load_double(PrimitiveType type, const void *data) {

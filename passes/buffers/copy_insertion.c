@@ -44,7 +44,7 @@ Status insert_copies(HloModule *module, DiagSink *diag, bool *out_changed) {
   arena_destroy(arena);
   if (status != STATUS_OK || done) return status;
   return diag_error(diag, STATUS_UNSUPPORTED, module->loc, "copy-insertion",
-                    "no end of copies to be inserted after %d rounds", MAX_ROUNDS);
+                    "copies still have to be inserted after %d rounds", MAX_ROUNDS);
 }
 
 static Status run_copy_insertion(HloPassContext *context, HloModule *module, bool *out_changed) {

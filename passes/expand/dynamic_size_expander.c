@@ -211,7 +211,7 @@ static Status expand_operation(Expansion *expansion, GraphBuilder *builder) {
   int64_t before = builder->computation->instructions.count;
   RETURN_IF_ERROR(dynamic_operands_hide(&expansion->sizes, builder, &result));
   if (builder->computation->instructions.count > before)
-    hlo_pass_count_rewrite(expansion->context, "hide-what-is-behind-sizes", operation);
+    hlo_pass_count_rewrite(expansion->context, "hide-beyond-sizes", operation);
   if (result == NULL) return STATUS_OK;
   dynamic_sizes_copy(&expansion->sizes, result, 0, operation, 0);
   hlo_computation_replace_instruction(builder->computation, operation, result);

@@ -193,7 +193,8 @@ static HloInstruction *size_by(DynamicSizes *sizes, GraphBuilder *builder, const
 Status dynamic_sizes_refuse(const DynamicSizes *sizes, const HloInstruction *user, const HloInstruction *operand) {
   if (user == operand)
     return diag_error(sizes->diag, STATUS_UNSUPPORTED, user->loc, "unsupported-dynamic",
-                      "'%s' makes '%.*s', whose size nobody says", hlo_opcode_text(user->opcode), SV_ARG(user->name));
+                      "'%s' makes '%.*s', whose size cannot be known", hlo_opcode_text(user->opcode),
+                      SV_ARG(user->name));
   return diag_error(sizes->diag, STATUS_UNSUPPORTED, user->loc, "unsupported-dynamic",
                     "'%s' cannot take '%.*s', whose size is set at run time", hlo_opcode_text(user->opcode),
                     SV_ARG(operand->name));

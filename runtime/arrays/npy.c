@@ -215,7 +215,8 @@ static const void *from_fortran_order(Arena *arena, const NpyArray *array) {
 }
 
 static Status malformed(DiagSink *diag, StringView label, const char *why) {
-  return diag_error(diag, STATUS_INVALID, NO_LOC, "npy", "'%.*s' is no array that can be read: %s", SV_ARG(label), why);
+  return diag_error(diag, STATUS_INVALID, NO_LOC, "npy", "'%.*s' is not an array that can be read: %s", SV_ARG(label),
+                    why);
 }
 
 /* Where the header's text and the data begin; false when the file is too short or of an unknown version. */

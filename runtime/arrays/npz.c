@@ -13,7 +13,8 @@ static void check_memory(void) {
 }
 
 static Status bad_archive(DiagSink *diag, StringView path, const char *why) {
-  return diag_error(diag, STATUS_INVALID, NO_LOC, "npz", "'%.*s' is no readable .npz archive: %s", SV_ARG(path), why);
+  return diag_error(diag, STATUS_INVALID, NO_LOC, "npz", "'%.*s' is not a readable .npz archive: %s", SV_ARG(path),
+                    why);
 }
 
 static Status zip_failed(DiagSink *diag, StringView path, zip_t *archive) {

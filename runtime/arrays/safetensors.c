@@ -60,8 +60,8 @@ typedef struct Entry {
 } Entry;
 
 static Status bad_file(const Reader *reader, const char *why) {
-  return diag_error(reader->diag, STATUS_INVALID, NO_LOC, "safetensors", "'%.*s' is no readable .safetensors file: %s",
-                    SV_ARG(reader->path), why);
+  return diag_error(reader->diag, STATUS_INVALID, NO_LOC, "safetensors",
+                    "'%.*s' is not a readable .safetensors file: %s", SV_ARG(reader->path), why);
 }
 
 static Status bad_entry(const Reader *reader, StringView name, const char *why) {
@@ -76,7 +76,7 @@ static bool size_of(const cJSON *item, int64_t *out_value) {
 }
 
 static Status read_shape(const Reader *reader, const cJSON *list, Entry *entry) {
-  if (!cJSON_IsArray(list)) return bad_entry(reader, entry->name, "the shape is no list");
+  if (!cJSON_IsArray(list)) return bad_entry(reader, entry->name, "the shape is not a list");
   entry->rank = cJSON_GetArraySize(list);
   if (entry->rank > NPY_MAX_RANK) return bad_entry(reader, entry->name, "the shape has too many dimensions");
   int64_t *dims = ARENA_NEW_ARRAY(reader->arena, int64_t, entry->rank);
@@ -84,7 +84,7 @@ static Status read_shape(const Reader *reader, const cJSON *list, Entry *entry) 
   int rank = 0;
   bool is_empty = false, fits = true;
   cJSON_ArrayForEach(item, list) {
-    if (!size_of(item, &dims[rank])) return bad_entry(reader, entry->name, "a dimension is no size");
+    if (!size_of(item, &dims[rank])) return bad_entry(reader, entry->name, "a dimension is not a size");
     is_empty |= dims[rank++] == 0;
   }
   entry->dims = dims;
@@ -108,7 +108,7 @@ static Status read_extent(const Reader *reader, const cJSON *list, Entry *entry)
 
 static Status read_entry(const Reader *reader, const cJSON *item, Entry *out_entry) {
   *out_entry = (Entry){.name = sv_copy(reader->arena, sv_from_cstring(item->string)), .dtype = DTYPE_COUNT};
-  if (!cJSON_IsObject(item)) return bad_entry(reader, out_entry->name, "its description is no object");
+  if (!cJSON_IsObject(item)) return bad_entry(reader, out_entry->name, "its description is not an object");
   const cJSON *dtype = NULL, *shape = NULL, *extent = NULL, *member = NULL;
   cJSON_ArrayForEach(member, item) {
     const cJSON **field = strcmp(member->string, "dtype") == 0          ? &dtype
@@ -142,12 +142,13 @@ static Status check_cover(const Reader *reader, const Entry *entries, int64_t co
   int64_t end = 0;
   for (int64_t i = 0; i < count; i++) {
     if (entries[i].begin != end)
-      return bad_entry(reader, entries[i].name,
-                       entries[i].begin < end ? "its bytes are another's as well" : "there is a gap before its bytes");
+      return bad_entry(
+          reader, entries[i].name,
+          entries[i].begin < end ? "its bytes overlap those of another array" : "there is a gap before its bytes");
     end = entries[i].end;
   }
   if ((uint64_t)end > reader->data.size) return bad_file(reader, "the data end early");
-  return (uint64_t)end == reader->data.size ? STATUS_OK : bad_file(reader, "there are bytes behind the last array");
+  return (uint64_t)end == reader->data.size ? STATUS_OK : bad_file(reader, "there are bytes after the last array");
 }
 
 /* F4, two in a byte, as one a byte. */
@@ -158,7 +159,7 @@ static const void *unpacked(Arena *arena, const unsigned char *bytes, int64_t co
 }
 
 static Status read_entries(const Reader *reader, const cJSON *root, ArrayFile *out_file) {
-  if (!cJSON_IsObject(root)) return bad_file(reader, "the header is no JSON object");
+  if (!cJSON_IsObject(root)) return bad_file(reader, "the header is not a JSON object");
   Entry *entries = ARENA_NEW_ARRAY(reader->arena, Entry, cJSON_GetArraySize(root));
   int64_t count = 0;
   StringMap names;
@@ -209,12 +210,12 @@ Status safetensors_read(Arena *arena, StringView path, StringView content, DiagS
     return bad_file(&reader, "the header is longer than the file, or than the format allows");
   StringView header = {content.data + SIZE_BYTES, (size_t)size};
   reader.data = (StringView){header.data + size, content.size - SIZE_BYTES - (size_t)size};
-  if (size == 0 || header.data[0] != '{') return bad_file(&reader, "the header is no JSON object");
+  if (size == 0 || header.data[0] != '{') return bad_file(&reader, "the header is not a JSON object");
   const char *end = NULL;
   cJSON *root = json_tree_parse(header, &end);
   Status status = !root ? bad_file(&reader, "the header is damaged")
                   : !is_blank(end, header.data + header.size)
-                      ? bad_file(&reader, "there is something behind the header's object")
+                      ? bad_file(&reader, "there is something after the header's object")
                       : read_entries(&reader, root, out_file);
   cJSON_Delete(root);
   return status;

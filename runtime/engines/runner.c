@@ -23,7 +23,8 @@ static unsigned char *allocate_guarded(Arena *arena, int64_t bytes, int64_t alig
 static void check_guard(const void *data, int64_t bytes, const char *what, int64_t index) {
   const unsigned char *guard = (const unsigned char *)data + bytes;
   for (int i = 0; i < GUARD_BYTES; i++)
-    if (guard[i] != GUARD_PATTERN) XLAC_BUG("compiled code wrote %d bytes behind %s %lld", i, what, (long long)index);
+    if (guard[i] != GUARD_PATTERN)
+      XLAC_BUG("compiled code wrote %d bytes after the end of %s %lld", i, what, (long long)index);
 }
 
 static int64_t workspace_bytes(const XlacDescriptor *descriptor, const XlacRunOptions *options) {
@@ -64,7 +65,7 @@ Status runner_execute(ModuleRun *run, DiagSink *diag, double *out_seconds) {
   bool is_told = code == XLAC_CALL_FAILED && run->options != NULL && run->options->on_failure != NULL;
   if (is_told) return STATUS_INVALID;
   if (code == QUEUE_THREADS_TOO_FEW)
-    return diag_error(diag, STATUS_IO, NO_LOC, "io-threads", "the system gives no thread for each queue");
+    return diag_error(diag, STATUS_IO, NO_LOC, "io-threads", "the system gives too few threads: each queue needs one");
   if (code != 0) return diag_error(diag, STATUS_INVALID, NO_LOC, "run", "the module returned %d", code);
   for (int64_t i = 0; i < descriptor->parameter_count; i++)
     check_guard(run->arguments[i], descriptor->parameters[i].bytes, "argument", i);

@@ -97,7 +97,7 @@ lapack_int *lapack_numbers(LapackCall *call, int index) {
 
 static Matrices update(LapackCall *call, int operand, int result, int64_t inner) {
   Matrices from = operand_of(call, operand, inner), to = result_of(call, result, inner);
-  if (from.count != to.count || from.bytes != to.bytes) fail(call, "a result is no copy of its operand");
+  if (from.count != to.count || from.bytes != to.bytes) fail(call, "a result is not a copy of its operand");
   if (call->error != NULL) return none;
   if (from.data != to.data && to.bytes > 0) memmove(to.data, from.data, (size_t)(to.count * to.bytes));
   return to;
@@ -128,7 +128,7 @@ int64_t lapack_number(LapackCall *call, const char *name) {
       default: break;
     }
   }
-  fail(call, "the routine needs an attribute that the call has not");
+  fail(call, "the routine needs an attribute that the call does not have");
   return 0;
 }
 

@@ -89,8 +89,8 @@ static bool parse_ref(PlanReader *reader, bool wants_memory, PlanRef *out_ref) {
   if (found == NULL || found->kind == NAME_BAD) return false;
   bool is_memory = found->kind == NAME_MEMORY, is_slot = found->kind == NAME_SLOT;
   if (is_memory != wants_memory || (!is_memory && !is_slot && found->kind != NAME_TENSOR))
-    return plan_fail(reader, loc, "plan-operands", "'%.*s' is no %s", SV_ARG(name),
-                     wants_memory ? "array in memory" : "Tensor in the Buffer");
+    return plan_fail(reader, loc, "plan-operands", "'%.*s' is not %s", SV_ARG(name),
+                     wants_memory ? "an array in memory" : "a Tensor in the Buffer");
   const PlanTensor *tensor = is_memory ? NULL : &reader->tensors.data[found->number].tensor;
   const int64_t *extents = is_memory ? reader->memories.data[found->number].extents : tensor->extents;
   int32_t rank = is_memory ? reader->memories.data[found->number].rank : tensor->rank;
@@ -258,7 +258,7 @@ static bool parse_init(PlanReader *reader, PlanCommand *command) {
   if (!plan_need_name(reader, "a loop", &name, &loc)) return false;
   const NameBinding *found = plan_find_name(reader, name, loc);
   if (found == NULL || found->kind == NAME_BAD) return false;
-  if (found->kind != NAME_LOOP) return plan_fail(reader, loc, "plan-name", "'%.*s' is no loop", SV_ARG(name));
+  if (found->kind != NAME_LOOP) return plan_fail(reader, loc, "plan-name", "'%.*s' is not a loop", SV_ARG(name));
   command->init_loop = found->number;
   return true;
 }
@@ -268,7 +268,7 @@ static bool parse_cost(PlanReader *reader, PlanCommand *command) {
   if (token->kind != PLAN_TOKEN_INTEGER && token->kind != PLAN_TOKEN_REAL) return plan_expected(reader, "a number");
   command->cost = strtod(arena_copy_string(reader->arena, token->text.data, token->text.size), NULL);
   if (!(command->cost >= 0 && command->cost <= 1e9))
-    return plan_fail(reader, token->loc, "plan-range", "a cost is from 0 to 10^9 cycles a vector");
+    return plan_fail(reader, token->loc, "plan-range", "a cost has to be between 0 and 10^9 cycles a vector");
   reader->at++;
   return true;
 }
@@ -322,7 +322,8 @@ static bool parse_after(PlanReader *reader) {
         return false;
     }
     if (reader->phase != PHASE_ALL)
-      return plan_fail(reader, edge.loc, "plan-pipeline", "the edges of a loop with 'ahead' are derived");
+      return plan_fail(reader, edge.loc, "plan-pipeline",
+                       "a loop with 'ahead' has derived edges: 'after' cannot stand in it");
     array_push(&reader->edges, reader->arena, edge);
   } while (plan_take_mark(reader, ","));
   return true;
@@ -356,7 +357,8 @@ static bool check_cover(PlanReader *reader, PlanCommand *command) {
     return true;
   }
   if (command->points == NULL)
-    return plan_fail(reader, command->loc, "plan-operands", "'at' is missing: which points of the kernel");
+    return plan_fail(reader, command->loc, "plan-operands",
+                     "'at' is missing: it says which points of the kernel are computed");
   for (int32_t d = 0; d < kernel->dim_count; d++) {
     bool is_given = command->points[d].extent > 0, is_needed = is_covered(kernel, command, d);
     if (is_needed && !is_given) return plan_fail(reader, command->loc, "plan-operands", "'at' lacks a range of d%d", d);

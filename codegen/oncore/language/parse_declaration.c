@@ -69,7 +69,7 @@ static bool parse_shape(PlanReader *reader, Properties *out) {
   out->shape_loc = plan_peek(reader)->loc;
   if (!parse_numbers(reader, out->extents, &out->rank)) return false;
   for (int32_t i = 0; i < out->rank; i++) {
-    if (out->extents[i] < 1) return plan_fail(reader, out->shape_loc, "plan-range", "extents are from 1");
+    if (out->extents[i] < 1) return plan_fail(reader, out->shape_loc, "plan-range", "an extent is at least 1");
   }
   return true;
 }
@@ -193,10 +193,10 @@ static bool check_scalar(PlanReader *reader, const PlanScalar *scalar, SourceLoc
     if (atom->kind != INDEX_ATOM_VALUE || atom->number != scalar->value) continue;
     if (kernel->values[scalar->value].dims != 0) break;
     if (scalar->lower == atom->lower && scalar->upper == atom->upper) return true;
-    return plan_fail(reader, loc, "plan-kernel", "value v%d of the kernel is from %" PRId64 " to %" PRId64,
+    return plan_fail(reader, loc, "plan-kernel", "value v%d of the kernel lies between %" PRId64 " to %" PRId64,
                      scalar->value, atom->lower, atom->upper);
   }
-  return plan_fail(reader, loc, "plan-kernel", "value v%d is no start in the kernel", scalar->value);
+  return plan_fail(reader, loc, "plan-kernel", "value v%d is not a start in the kernel", scalar->value);
 }
 
 /* NAME value vN in [lower, upper] */
@@ -217,7 +217,8 @@ bool plan_parse_scalar(PlanReader *reader) {
     return false;
   scalar.value = (int32_t)number;
   scalar.upper = upper - 1;
-  if (scalar.upper < scalar.lower) return plan_fail(reader, loc, "plan-range", "a scalar without values");
+  if (scalar.upper < scalar.lower)
+    return plan_fail(reader, loc, "plan-range", "the scalar has no values: its range is empty");
   if (!check_scalar(reader, &scalar, loc)) return false;
   binding.name = scalar.name;
   if (!plan_bind(reader, binding)) return false;
@@ -238,7 +239,8 @@ static bool parse_unit(PlanReader *reader) {
 bool plan_parse_buffer(PlanReader *reader) {
   SourceLoc loc = plan_peek(reader)->loc, size_loc = loc;
   int64_t size = -1, align = -1, usable = machine_buffer_usable(reader->machine);
-  if (reader->tensors.count > 0) return plan_fail(reader, loc, "plan-syntax", "the Buffer stands before its Tensors");
+  if (reader->tensors.count > 0)
+    return plan_fail(reader, loc, "plan-syntax", "the Buffer has to be declared before its Tensors");
   if (!plan_take_word(reader, "ROOT_TENSOR")) return plan_expected(reader, "'ROOT_TENSOR'");
   if (!plan_need_mark(reader, "(")) return false;
   while (!plan_take_mark(reader, ")")) {
@@ -260,7 +262,7 @@ bool plan_parse_buffer(PlanReader *reader) {
   if (size > usable / reader_unit_bytes(reader))
     return plan_fail(reader, size_loc, "plan-interval", "'%.*s' has %" PRId64 " bytes for plans, and this is %" PRId64,
                      SV_ARG(reader->machine->name), usable, size * reader_unit_bytes(reader));
-  if (align >= 0 && align < 1) return plan_fail(reader, loc, "plan-alignment", "alignments are from 1");
+  if (align >= 0 && align < 1) return plan_fail(reader, loc, "plan-alignment", "an alignment is at least 1");
   int64_t least = reader->unit == TYPE_INVALID ? max_i64(reader->machine->buffer.align, 1) : 1;
   if (align > 0 && align % least != 0)
     return plan_fail(reader, loc, "plan-alignment", "the machine aligns Tensors to %" PRId64 " bytes", least);
@@ -297,7 +299,7 @@ static bool parse_parent(PlanReader *reader, int32_t *out_parent) {
   if (!plan_need_name(reader, "a Tensor", &name, &loc)) return false;
   const NameBinding *found = plan_find_name(reader, name, loc);
   if (found == NULL || found->kind == NAME_BAD) return false;
-  if (found->kind != NAME_TENSOR) return plan_fail(reader, loc, "plan-name", "'%.*s' is no Tensor", SV_ARG(name));
+  if (found->kind != NAME_TENSOR) return plan_fail(reader, loc, "plan-name", "'%.*s' is not a Tensor", SV_ARG(name));
   *out_parent = found->number;
   return true;
 }
@@ -339,7 +341,7 @@ static bool parse_part(PlanReader *reader, const PlanTensor *parent, int64_t *fi
     PlanRange range;
     if (!plan_parse_range(reader, parent->extents[i], &range)) return false;
     if (range.is_ragged || !index_is_constant(range.begin, &firsts[i]))
-      return plan_fail(reader, loc, "plan-range", "an alias is of a fixed part");
+      return plan_fail(reader, loc, "plan-range", "an alias needs a part that does not change");
     extents[i] = range.extent;
     if (!plan_take_mark(reader, ",")) break;
   }
@@ -352,7 +354,7 @@ static bool parse_alias(PlanReader *reader, TensorDraft *draft, SourceLoc *out_l
   *out_loc = plan_peek(reader)->loc;
   draft->origin = ORIGIN_ALIAS;
   if (!parse_parent(reader, &draft->parent)) return false;
-  if (draft->parent < 0) return plan_fail(reader, *out_loc, "plan-name", "an alias is of a Tensor");
+  if (draft->parent < 0) return plan_fail(reader, *out_loc, "plan-name", "only a Tensor can have an alias");
   const PlanTensor *parent = &reader->tensors.data[draft->parent].tensor;
   if (!parse_part(reader, parent, firsts, extents)) return false;
   int64_t stride = type_storage_bytes(parent->type), begin = 0, size = stride;
@@ -390,9 +392,10 @@ static bool set_shape(PlanReader *reader, const Properties *properties, TensorDr
   if (!shape_bytes(tensor->extents, tensor->rank, tensor->type, &bytes))
     return plan_fail(reader, properties->shape_loc, "plan-range", "more than 2^50 bytes");
   bool is_ring = tensor->kind == PLAN_RING;
-  if (is_ring && tensor->rank == 0) return plan_fail(reader, properties->shape_loc, "plan-range", "a ring has slots");
+  if (is_ring && tensor->rank == 0)
+    return plan_fail(reader, properties->shape_loc, "plan-range", "a ring needs an axis for its slots");
   if (!is_ring && properties->has_stride)
-    return plan_fail(reader, properties->loc, "plan-syntax", "'stride' is from slot to slot of a ring");
+    return plan_fail(reader, properties->loc, "plan-syntax", "'stride' is for rings: the bytes from slot to slot");
   if (!is_ring) return true;
   int64_t tile = bytes / tensor->extents[0];
   tensor->slot_stride = properties->has_stride ? properties->slot_stride : tile;

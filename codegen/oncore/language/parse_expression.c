@@ -62,7 +62,7 @@ static bool parse_name(PlanReader *reader, PlanNumber *out_number) {
     }
     case NAME_BAD: return false;
     default:
-      return plan_fail(reader, token->loc, "plan-name", "'%.*s' is no number: loops, scalars and constants are",
+      return plan_fail(reader, token->loc, "plan-name", "'%.*s' is not a number: loops, scalars and constants are",
                        SV_ARG(token->text));
   }
 }
@@ -78,7 +78,7 @@ static bool parse_min(PlanReader *reader, PlanNumber *out_number) {
   if (!plan_need_mark(reader, ")")) return false;
   reader->depth--;
   int64_t a, b;
-  if (left.is_min || right.is_min) return plan_fail(reader, loc, "plan-range", "the least of more than two numbers");
+  if (left.is_min || right.is_min) return plan_fail(reader, loc, "plan-range", "'min' takes two numbers");
   if (index_is_constant(left.expr, &a) && index_is_constant(right.expr, &b)) {
     out_number->expr = index_constant(min_i64(a, b));
     return true;
@@ -113,14 +113,14 @@ static bool parse_factor(PlanReader *reader, PlanNumber *out_number) {
 static bool multiply(PlanReader *reader, PlanNumber *left, const PlanNumber *right, SourceLoc loc) {
   int64_t factor;
   IndexSpace *space = &reader->plan->space;
-  if (left->is_min || right->is_min) return plan_fail(reader, loc, "plan-range", "a product with 'min'");
+  if (left->is_min || right->is_min) return plan_fail(reader, loc, "plan-range", "'min' cannot be a factor");
   if (!check_size(reader, magnitude(space, left->expr) * magnitude(space, right->expr), loc)) return false;
   if (index_is_constant(right->expr, &factor)) {
     left->expr = index_scale(space, left->expr, factor);
   } else if (index_is_constant(left->expr, &factor)) {
     left->expr = index_scale(space, right->expr, factor);
   } else {
-    return plan_fail(reader, loc, "plan-range", "a product of two numbers that change");
+    return plan_fail(reader, loc, "plan-range", "one factor of a product has to be a constant");
   }
   return true;
 }
@@ -128,12 +128,12 @@ static bool multiply(PlanReader *reader, PlanNumber *left, const PlanNumber *rig
 static bool divide(PlanReader *reader, PlanNumber *left, const PlanNumber *right, bool remainder, SourceLoc loc) {
   int64_t divisor, lower, upper;
   IndexSpace *space = &reader->plan->space;
-  if (left->is_min || right->is_min) return plan_fail(reader, loc, "plan-range", "a quotient with 'min'");
+  if (left->is_min || right->is_min) return plan_fail(reader, loc, "plan-range", "'min' cannot be divided");
   if (!index_is_constant(right->expr, &divisor) || divisor <= 0) {
-    return plan_fail(reader, loc, "plan-range", "divisors are constants from 1");
+    return plan_fail(reader, loc, "plan-range", "a divisor has to be a constant of at least 1");
   }
   index_range(space, left->expr, &lower, &upper);
-  if (lower < 0) return plan_fail(reader, loc, "plan-range", "what is divided may become negative");
+  if (lower < 0) return plan_fail(reader, loc, "plan-range", "the dividend may become negative");
   left->expr = remainder ? index_mod(space, left->expr, divisor) : index_div(space, left->expr, divisor);
   return true;
 }
@@ -155,7 +155,8 @@ static bool parse_product(PlanReader *reader, PlanNumber *out_number) {
 /* Adds |sign| times |right|; of the two only one has two alternatives. */
 static bool add(PlanReader *reader, PlanNumber *left, PlanNumber *right, int sign, SourceLoc loc) {
   IndexSpace *space = &reader->plan->space;
-  if (right->is_min && (left->is_min || sign < 0)) return plan_fail(reader, loc, "plan-range", "a sum with 'min'");
+  if (right->is_min && (left->is_min || sign < 0))
+    return plan_fail(reader, loc, "plan-range", "'min' cannot be part of a sum");
   if (right->is_min) {
     PlanNumber swap = *left;
     *left = *right;
@@ -215,13 +216,13 @@ static bool set_size(PlanReader *reader, PlanNumber size, PlanRange *range, Sour
   int64_t lower, upper;
   if (!size.is_min) {
     if (!index_is_constant(size.expr, &range->extent))
-      return plan_fail(reader, loc, "plan-range", "the size of a range is a constant or min(constant, what is left)");
+      return plan_fail(reader, loc, "plan-range", "the size of a range has to be a constant or min(constant, rest)");
   } else if (index_is_constant(size.expr, &range->extent) || index_is_constant(size.other, &range->extent)) {
     int64_t constant;
     range->is_ragged = true;
     range->left = index_is_constant(size.expr, &constant) ? size.other : size.expr;
     index_range(&reader->plan->space, range->left, &lower, &upper);
-    if (lower < 1) return plan_fail(reader, loc, "plan-range", "what is left may be %" PRId64, lower);
+    if (lower < 1) return plan_fail(reader, loc, "plan-range", "the rest may become %" PRId64, lower);
   } else {
     return plan_fail(reader, loc, "plan-range", "one of the two sizes has to be a constant");
   }

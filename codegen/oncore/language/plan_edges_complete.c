@@ -30,7 +30,7 @@ static Status say(const Completion *completion, int32_t consumer, PlanEdge *edge
   bool in_order = completion->machine->queues[producer->queue].complete == COMPLETE_IN_ORDER;
   if (said != edge->distance && !in_order)
     return diag_error(completion->diag, STATUS_UNSUPPORTED, own->loc, "plan-edge",
-                      "'%.*s' has to wait for single runs of '%.*s', which cannot be said", SV_ARG(own->label),
+                      "'%.*s' has to wait for single runs of '%.*s', which an edge cannot express", SV_ARG(own->label),
                       SV_ARG(producer->label));
   edge->distance = said;
   return STATUS_OK;

@@ -143,8 +143,7 @@ static void begin_block(PlanLexer *lexer, size_t indent) {
     (void)array_pop(&lexer->indents);
     add_token(lexer, PLAN_TOKEN_DEDENT, here(lexer), lexer->at, 0);
   }
-  if (indent != array_last(&lexer->indents))
-    fail(lexer, "this line stands deeper than its block and less deep than another");
+  if (indent != array_last(&lexer->indents)) fail(lexer, "the indent of this line fits no block around it");
 }
 
 /* Blanks in front of a line; false when there is nothing on it. */

@@ -213,8 +213,8 @@ static bool parse_loop(PlanReader *reader) {
   SourceLoc bounds = plan_peek(reader)->loc;
   int64_t first, end, step, around = 1;
   if (!parse_bounds(reader, &first, &end, &step)) return false;
-  if (step < 1) return plan_fail(reader, bounds, "plan-range", "steps are from 1");
-  if (end <= first) return plan_fail(reader, bounds, "plan-range", "a loop without iterations");
+  if (step < 1) return plan_fail(reader, bounds, "plan-range", "a step is at least 1");
+  if (end <= first) return plan_fail(reader, bounds, "plan-range", "the loop has no iterations");
   int64_t trips = ceil_div(end - first, step);
   for (int32_t l = reader->loop; l >= 0; l = reader->loops.data[l].loop.parent)
     around *= reader->loops.data[l].loop.trip_count;
@@ -230,7 +230,7 @@ static bool parse_pipeline(PlanReader *reader, ForHead *head) {
   if (!plan_take_word(reader, "depth")) return plan_expected(reader, "'depth'");
   SourceLoc loc = plan_peek(reader)->loc;
   if (!plan_need_mark(reader, "=") || !plan_need_integer(reader, "a number of slots", &head->depth)) return false;
-  if (head->depth < 1) return plan_fail(reader, loc, "plan-pipeline", "a pipeline has a depth from 1");
+  if (head->depth < 1) return plan_fail(reader, loc, "plan-pipeline", "a pipeline needs a depth of at least 1");
   head->has_pipeline = true;
   if (plan_take_mark(reader, ",")) {
     if (!plan_take_word(reader, "ahead")) return plan_expected(reader, "'ahead'");
@@ -252,7 +252,7 @@ static bool parse_with(PlanReader *reader, ForHead *head) {
   if (!plan_need_name(reader, "a Tensor", &name, &loc)) return false;
   const NameBinding *whole = plan_find_name(reader, name, loc);
   if (whole == NULL || whole->kind == NAME_BAD) return false;
-  if (whole->kind != NAME_TENSOR) return plan_fail(reader, loc, "plan-name", "'%.*s' is no Tensor", SV_ARG(name));
+  if (whole->kind != NAME_TENSOR) return plan_fail(reader, loc, "plan-name", "'%.*s' is not a Tensor", SV_ARG(name));
   TensorDraft *tensor = &reader->tensors.data[whole->number];
   binding.number = whole->number;
   if (!plan_need_mark(reader, "[")) return false;
@@ -276,12 +276,12 @@ static bool check_ahead(PlanReader *reader, const ForHead *head) {
   if (head->ahead >= slots)
     return plan_fail(reader, head->ahead_loc, "plan-pipeline",
                      "loads %" PRId64 " iterations ahead need %" PRId64 " slots and there are %" PRId64
-                     ": they would wait for ever for the stores behind them",
+                     ": they would wait for ever for the stores after them",
                      head->ahead, head->ahead + 1, slots);
   if (head->last_loop != head->first_loop)
-    return plan_fail(reader, head->ahead_loc, "plan-pipeline", "'ahead' is for one loop, and these are several");
+    return plan_fail(reader, head->ahead_loc, "plan-pipeline", "'ahead' is for a single loop, and these are several");
   if (head->ahead >= reader->loops.data[head->first_loop].loop.trip_count)
-    return plan_fail(reader, head->ahead_loc, "plan-pipeline", "the loop has not more iterations than that");
+    return plan_fail(reader, head->ahead_loc, "plan-pipeline", "'ahead' has to be less than the loop's iterations");
   return true;
 }
 
@@ -518,7 +518,7 @@ static bool parse_scope(PlanReader *reader) {
   SourceLoc loc;
   StringView name = take_text(reader, ":", "", &loc);
   if (reader->depth > 0 || reader->has_statements)
-    return plan_fail(reader, loc, "plan-syntax", "a scope stands by itself, not in another plan");
+    return plan_fail(reader, loc, "plan-syntax", "a scope cannot stand inside another plan");
   if (name.size == 0) return plan_expected(reader, "the name of a kernel");
   if (!plan_need_mark(reader, ":") || !end_statement(reader) || !need_block(reader)) return false;
   Status before = reader->status;

@@ -38,7 +38,7 @@ Status machine_cost_cycles(const MachineDescription *machine, MachineCost cost, 
 Status machine_op_cycles(const MachineDescription *machine, HloOpcode opcode, PrimitiveType type, SourceLoc loc,
                          DiagSink *diag, double *out_cycles) {
   MachineCost cost = machine_cost_of_opcode(opcode);
-  if (cost == COST_NONE) XLAC_BUG("'%s' is no lane-wise operation", hlo_opcode_text(opcode));
+  if (cost == COST_NONE) XLAC_BUG("'%s' is not a lane-wise operation", hlo_opcode_text(opcode));
   return machine_cost_cycles(machine, cost, type, loc, diag, out_cycles);
 }
 

@@ -36,19 +36,19 @@ static Status verify_buffer(const MachineDescription *machine, DiagSink *diag) {
   const MachineBuffer *buffer = &machine->buffer;
   Status status = STATUS_OK;
   if (!is_power_of_two(buffer->align))
-    return diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify", "'align', %lld, is no power of two",
+    return diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify", "'align', %lld, is not a power of two",
                       (long long)buffer->align);
   if (!is_power_of_two(buffer->bank_bytes))
-    status = diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify", "'bank_bytes', %lld, is no power of two",
-                        (long long)buffer->bank_bytes);
+    status = diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify",
+                        "'bank_bytes', %lld, is not a power of two", (long long)buffer->bank_bytes);
   int unit_bits = buffer->unit == TYPE_INVALID ? 8 : type_bits(buffer->unit);
   if (unit_bits % 8 != 0 || buffer->align % (unit_bits / 8) != 0)
-    status =
-        diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify",
-                   "'align', %lld, is no multiple of the unit '%s'", (long long)buffer->align, type_text(buffer->unit));
+    status = diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify",
+                        "'align', %lld, is not a multiple of the unit '%s'", (long long)buffer->align,
+                        type_text(buffer->unit));
   if (buffer->size % buffer->align != 0)
     status = diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify",
-                        "the Buffer's size, %lld, is no multiple of its alignment, %lld", (long long)buffer->size,
+                        "the Buffer's size, %lld, is not a multiple of its alignment, %lld", (long long)buffer->size,
                         (long long)buffer->align);
   else if (buffer->size - buffer->reserve < buffer->align)
     status = diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify",
@@ -91,13 +91,14 @@ static Status verify_isa(const MachineDescription *machine, DiagSink *diag) {
 static Status verify_ops(const MachineDescription *machine, DiagSink *diag) {
   for (int type = 0; type < PRIMITIVE_TYPE_COUNT; type++)
     if (machine->ops[type]) return STATUS_OK;
-  return diag_error(diag, STATUS_INVALID, machine->loc, "machine-verify", "the machine has operations on no type");
+  return diag_error(diag, STATUS_INVALID, machine->loc, "machine-verify",
+                    "the machine has no operations: a section 'op TYPE' is missing");
 }
 
 static Status verify_vector(const MachineDescription *machine, DiagSink *diag) {
   if (is_power_of_two(machine->vector_bytes)) return STATUS_OK;
   return diag_error(diag, STATUS_INVALID, machine->vector_loc, "machine-verify",
-                    "a vector of %lld bytes is no power of two", (long long)machine->vector_bytes);
+                    "a vector of %lld bytes is not a power of two", (long long)machine->vector_bytes);
 }
 
 Status machine_description_verify(const MachineDescription *machine, DiagSink *diag) {

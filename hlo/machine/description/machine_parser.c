@@ -150,7 +150,7 @@ static void set_word(VptParser *parser, const VptKey *key, StringView text, Sour
     }
     word += size + (word[size] == '|');
   }
-  FAIL(parser, loc, "machine-value", "'%.*s' is no value of '%s' (%s)", SV_ARG(text), key->name, key->words);
+  FAIL(parser, loc, "machine-value", "'%.*s' is not a value of '%s' (%s)", SV_ARG(text), key->name, key->words);
 }
 
 static PrimitiveType array_type_from_text(StringView text) {
@@ -226,7 +226,7 @@ static void report_missing(VptParser *parser) {
 static void finish_queue(VptParser *parser) {
   for (int i = 0; i < parser->section->key_count; i++)
     if (parser->given[i] && is_exec(parser) && (parser->section->keys[i].flags & VPT_TRANSFER))
-      FAIL(parser, parser->key_locs[i], "machine-value", "'%s' is of queues that transfer, this one executes",
+      FAIL(parser, parser->key_locs[i], "machine-value", "'%s' is for queues that transfer, and this one executes",
            parser->section->keys[i].name);
   array_push(&parser->queues, parser->arena, parser->queue);
 }
@@ -244,8 +244,7 @@ static void finish_op(VptParser *parser) {
     FAIL(parser, parser->key_locs[KEY_INHERIT], "machine-value", "no section 'op %s' stands above",
          type_text(op->inherit));
   if (!parser->given[KEY_INHERIT] && parser->given[KEY_SCALE])
-    FAIL(parser, parser->key_locs[KEY_SCALE], "machine-value",
-         "'scale' is of inherited costs, and 'inherit' is not given");
+    FAIL(parser, parser->key_locs[KEY_SCALE], "machine-value", "'scale' needs 'inherit', whose costs it multiplies");
   for (int cost = 0; cost < MACHINE_COST_COUNT; cost++) {
     if (parser->given[cost]) continue;
     /* A fallback comes earlier in the table, so it is there. */
