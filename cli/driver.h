@@ -23,6 +23,7 @@ typedef struct Session {
   SourceFile source;
   Compilation compilation; /* its options are the command line's; a command changes them before driver_run_passes */
   CompilationProgress progress;
+  StringView statistics;         /* a command's own, for --stats instead of the compilation's; else empty */
   StringView simulation;         /* table of --engine=sim, for --stats */
   const QueueTimeline *timeline; /* of --engine=sim, for --trace; else NULL */
   FileUses files;                /* of driver_check_files */
@@ -75,5 +76,6 @@ int run_command(Session *session);
 int opt_command(Session *session);
 int check_command(Session *session);
 int check_plan_command(Session *session);
+int plan_command(Session *session);
 
 #endif

@@ -18,6 +18,7 @@ static int (*const commands[])(Session *) = {
     [COMMAND_OPT] = opt_command,
     [COMMAND_CHECK] = check_command,
     [COMMAND_CHECK_PLAN] = check_plan_command,
+    [COMMAND_PLAN] = plan_command,
 };
 
 static void print_passes(void) {

@@ -52,6 +52,10 @@ static void print_times(const Session *session) {
 }
 
 static void print_statistics(const Session *session) {
+  if (session->options->command == COMMAND_PLAN) {
+    fprintf(stderr, "%.*s", SV_ARG(session->statistics));
+    return;
+  }
   CompilationFacts facts = compilation_facts(&session->compilation, session->arena);
   for (int64_t i = 0; i < facts.count; i++)
     fprintf(stderr, "%14lld  %s\n", (long long)facts.data[i].value, facts.data[i].text);

@@ -1,0 +1,81 @@
+/* xlac plan BUFFERS.csv: places buffers with known lifetimes at least height; docs/plan-command.md. */
+#include "base/json_writer.h"
+#include "base/monotonic_clock.h"
+#include "cli/buffer_table.h"
+#include "cli/driver.h"
+
+enum { FORMAT_CSV, FORMAT_JSON };
+
+static Status read_table(Session *session, BufferTable *out_table) {
+  const char *path = session->options->operands.data[0];
+  session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
+  RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &session->source.text));
+  int64_t alignment = option_integer(session, OPTION_ALIGNMENT, 1);
+  return buffer_table_read(session->arena, &session->source, alignment, session->diag, out_table);
+}
+
+static void note_statistics(Session *session, const BufferTable *table, const PackingPlan *plan, double seconds) {
+  StringBuilder text;
+  JsonWriter json;
+  sb_init(&text, session->arena);
+  json_init(&json, &text, false);
+  json_begin_object(&json);
+  json_field_int(&json, "buffers", table->row_count);
+  json_field_int(&json, "height", plan->height);
+  json_field_int(&json, "lower_bound", plan->lower_bound);
+  json_field_bool(&json, "optimal", plan->is_optimal);
+  json_field_int(&json, "work", plan->work);
+  json_field_double(&json, "seconds", seconds);
+  json_end_object(&json);
+  sb_append_char(&text, '\n');
+  session->statistics = sb_view(&text);
+}
+
+static Status check_capacity(const Session *session, const PackingPlan *plan, int64_t capacity) {
+  if (plan->height <= capacity) return STATUS_OK;
+  if (plan->lower_bound > capacity)
+    return diag_error(session->diag, STATUS_EXHAUSTED, NO_LOC, "plan-capacity",
+                      "the buffers do not fit %lld bytes: it is proved that no placement takes less than %lld",
+                      (long long)capacity, (long long)plan->lower_bound);
+  Status status = diag_error(session->diag, STATUS_EXHAUSTED, NO_LOC, "plan-capacity",
+                             "no placement within %lld bytes was found, nor proved impossible", (long long)capacity);
+  diag_note(session->diag, NO_LOC,
+            "the lowest that was found takes %lld, none can take less than %lld; '--effort=9' looks longest",
+            (long long)plan->height, (long long)plan->lower_bound);
+  return status;
+}
+
+static Status plan(Session *session) {
+  BufferTable table;
+  RETURN_IF_ERROR(read_table(session, &table));
+  PackingRegion region = {option_integer(session, OPTION_CAPACITY, INT64_MAX), 0};
+  PackingProblem problem = {.buffers = table.buffers,
+                            .count = table.row_count,
+                            .regions = &region,
+                            .region_count = 1,
+                            .effort = (int)option_integer(session, OPTION_EFFORT, PACKING_DEFAULT_EFFORT - 1) + 1};
+  PackingPlan found;
+  double start = monotonic_seconds();
+  RETURN_IF_ERROR(packing_solve(session->arena, &problem, session->diag, &found));
+  note_statistics(session, &table, &found, driver_end_phase(session, "placement", start) - start);
+  Arena *scratch = arena_create();
+  Status status = packing_verify(scratch, &problem, &found, session->diag);
+  arena_destroy(scratch);
+  XLAC_CHECK(status == STATUS_OK);
+  RETURN_IF_ERROR(check_capacity(session, &found, region.capacity));
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  if (option_integer(session, OPTION_FORMAT, FORMAT_CSV) == FORMAT_JSON)
+    buffer_table_print_json(&table, &found, &text);
+  else
+    buffer_table_print_csv(&table, &found, &text);
+  return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
+}
+
+int plan_command(Session *session) {
+  Status status = driver_check_files(session, NULL, 0);
+  if (status == STATUS_OK && option_integer(session, OPTION_ALIGNMENT, 1) == 0)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--alignment' needs a number above zero");
+  if (status != STATUS_OK) return session_end_usage(session);
+  return session_end(session, plan(session));
+}
