@@ -1,7 +1,6 @@
 #include "codegen/code_draft.h"
 
 #include "base/checked_math.h"
-#include "codegen/emit/kernel_strategy.h"
 #include "codegen/lower/module_kernels.h"
 #include "hlo/machine/description/machine_abilities.h"
 
@@ -26,26 +25,41 @@ Status code_draft_make_plans(CodeDraft *draft, const HloModule *module, DiagSink
 
 /* --- memory --- */
 
-static HloScratch measure(const CodeDraft *draft, const KernelUse *use, const VecTarget *targets, int target_count) {
-  if (draft->plans != NULL) {
-    const PlanSpace *space = module_plans_space(draft->plans, use);
-    return (HloScratch){.bytes = space != NULL ? space->bytes : 0};
-  }
-  KernelScratch needed = kernel_scratch(use->kernel, targets, target_count, true);
-  return (HloScratch){needed.bytes, needed.bytes_per_worker};
-}
-
-static const HloScratch *measure_all(CodeDraft *draft, const VecTarget *targets, int target_count) {
-  const KernelTable *kernels = draft->kernels;
-  HloScratch *scratch = ARENA_NEW_ARRAY(draft->arena, HloScratch, kernels->identity_count);
-  int32_t known = 0; /* identities are dense in order of their first use */
+/* The first use of each Kernel, by identity. */
+static const KernelUse **first_uses(Arena *arena, const KernelTable *kernels) {
+  const KernelUse **uses = ARENA_NEW_ARRAY(arena, const KernelUse *, kernels->identity_count);
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
     for (int32_t i = 0; i < row->count; i++) {
-      if (row->uses[i].identity == known) scratch[known++] = measure(draft, &row->uses[i], targets, target_count);
+      const KernelUse **use = &uses[row->uses[i].identity];
+      if (*use == NULL) *use = &row->uses[i];
     }
   }
-  return scratch;
+  return uses;
+}
+
+/* Of the largest kind of processor. */
+static void measure_strategies(CodeDraft *draft, const KernelUse *const *uses, const VecTarget *targets,
+                               int target_count, HloScratch *scratch) {
+  int32_t count = draft->kernels->identity_count;
+  for (int t = 0; t < target_count; t++) {
+    KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, count);
+    draft->strategies[t] = strategies;
+    for (int32_t k = 0; k < count; k++) {
+      kernel_strategy_choose(uses[k]->kernel, &targets[t], draft->arena, &strategies[k]);
+      if (kernel_is_tiny(uses[k]->kernel)) continue; /* made in the control function itself, which needs none */
+      KernelScratch needed = kernel_strategy_scratch(&strategies[k]);
+      scratch[k].bytes = max_i64(scratch[k].bytes, needed.bytes);
+      scratch[k].bytes_per_worker = max_i64(scratch[k].bytes_per_worker, needed.bytes_per_worker);
+    }
+  }
+}
+
+static void measure_plans(const CodeDraft *draft, const KernelUse *const *uses, HloScratch *scratch) {
+  for (int32_t k = 0; k < draft->kernels->identity_count; k++) {
+    const PlanSpace *space = module_plans_space(draft->plans, uses[k]);
+    if (space != NULL) scratch[k].bytes = space->bytes;
+  }
 }
 
 Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
@@ -54,8 +68,15 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *d
   RETURN_IF_ERROR(code_draft_make_plans(draft, module, diag));
   VecTarget targets[LLVM_MOST_VARIANTS];
   int count = llvm_vec_targets(&draft->target, targets);
-  if (draft->plans != NULL) RETURN_IF_ERROR(module_plans_lay_out(draft->arena, draft->plans, targets, count, diag));
-  draft->scratch_of_identity = measure_all(draft, targets, count);
+  const KernelUse *const *uses = first_uses(draft->arena, draft->kernels);
+  HloScratch *scratch = ARENA_NEW_ARRAY(draft->arena, HloScratch, draft->kernels->identity_count + 1);
+  if (draft->plans != NULL) {
+    RETURN_IF_ERROR(module_plans_lay_out(draft->arena, draft->plans, targets, count, diag));
+    measure_plans(draft, uses, scratch);
+  } else {
+    measure_strategies(draft, uses, targets, count, scratch);
+  }
+  draft->scratch_of_identity = scratch;
   return STATUS_OK;
 }
 

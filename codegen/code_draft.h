@@ -4,6 +4,7 @@
 #ifndef XLAC_CODEGEN_CODE_DRAFT_H
 #define XLAC_CODEGEN_CODE_DRAFT_H
 
+#include "codegen/emit/kernel_strategy.h"
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/llvm/llvm_options.h"
 #include "codegen/oncore/emit/module_plans.h"
@@ -18,7 +19,9 @@ typedef struct CodeDraft {
   /* --- made; NULL before --- */
   KernelTable *kernels;
   ModulePlans *plans;
-  const HloScratch *scratch_of_identity; /* by identity of a Kernel */
+  const HloScratch *scratch_of_identity; /* by identity of a Kernel, like the next */
+  /* By kind of processor that an object is for (llvm_vec_targets): how each Kernel's code is made.  Of the host. */
+  const KernelStrategy *strategies[LLVM_MOST_VARIANTS];
 } CodeDraft;
 
 /* Each makes what is not there yet, of the scheduled |module|, which must be the same every time; errors are those of

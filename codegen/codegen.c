@@ -18,7 +18,7 @@ typedef struct ModuleEmitter {
   const HloModule *module;
   const BufferAssignment *assignment;
   const CallTargets *targets;
-  const KernelTable *kernels;
+  const CodeDraft *draft;
   const char *entry_name;
   bool poison;
   OncoreEmitter *oncore; /* NULL: the host */
@@ -26,18 +26,20 @@ typedef struct ModuleEmitter {
 } ModuleEmitter;
 
 /* Control code and Kernels for one kind of processor. */
-static Status emit_variant(const ModuleEmitter *emitter, const LlvmVariant *variant, LLVMValueRef *out_function,
+static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRef *out_function,
                            ControlResult *out_control) {
+  const LlvmVariant *variant = &emitter->target->variants[number];
   LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
   VecBuilder vec = {context, emitter->llvm_module, LLVMCreateBuilderInContext(context), &variant->vec};
   KernelCoder coder;
   if (emitter->oncore != NULL) {
-    oncore_emitter_begin_variant(emitter->oncore);
+    oncore_emitter_begin_variant(emitter->oncore, number);
     coder = oncore_emitter_coder(emitter->oncore);
   }
-  Status status = control_emit(&vec, emitter->module, emitter->assignment, emitter->kernels, emitter->entry_name,
-                               emitter->poison, emitter->oncore != NULL ? &coder : NULL, emitter->diag, out_control);
+  Status status = control_emit(&vec, emitter->module, emitter->assignment, emitter->draft->kernels,
+                               emitter->draft->strategies[number], emitter->entry_name, emitter->poison,
+                               emitter->oncore != NULL ? &coder : NULL, emitter->diag, out_control);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -54,7 +56,7 @@ static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_contr
   int count = emitter->target->variant_count;
   for (int i = 0; i < count; i++) {
     ControlResult control;
-    RETURN_IF_ERROR(emit_variant(emitter, &emitter->target->variants[i], &functions[i], &control));
+    RETURN_IF_ERROR(emit_variant(emitter, i, &functions[i], &control));
     *out_control = control;
   }
   if (count == CPU_VARIANT_COUNT) {
@@ -87,16 +89,9 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     Arena *scratch = arena_create();
     OncoreEmitter *oncore =
         options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
-    ModuleEmitter emitter = {&target,
-                             llvm_module,
-                             module,
-                             options->assignment,
-                             &out_object->targets,
-                             options->draft->kernels,
-                             entry_name,
-                             options->poison,
-                             oncore,
-                             diag};
+    ModuleEmitter emitter = {
+        &target,         llvm_module, module, options->assignment, &out_object->targets, options->draft, entry_name,
+        options->poison, oncore,      diag};
     ControlResult control = {0};
     status = emit_module(&emitter, &control);
     if (status == STATUS_OK) {

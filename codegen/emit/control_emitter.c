@@ -14,7 +14,8 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
     VecBuilder vec = *control->vec;
     vec.builder = LLVMCreateBuilderInContext(vec.context);
     const KernelCoder *coder = control->coder;
-    Status status = coder == NULL ? kernel_emit(&vec, use->kernel, name, control->diag, &found->code)
+    Status status = coder == NULL ? kernel_emit(&vec, use->kernel, &control->strategies[use->identity], name,
+                                                control->diag, &found->code)
                                   : coder->emit(coder->self, &vec, use, name, control->diag, &found->code);
     LLVMDisposeBuilder(vec.builder);
     RETURN_IF_ERROR(status);
@@ -121,12 +122,15 @@ static void know_results(ControlEmitter *control, const HloInstruction *instruct
 }
 
 /* |is_only|: no other Kernel of |instruction| changes what this one stores. */
-static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
+static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruction, const KernelUse *use,
                           bool is_only) {
+  const Kernel *kernel = use->kernel;
+  const KernelStrategy *strategy = &control->strategies[use->identity];
   unsigned count;
   LLVMValueRef *buffers = kernel_arguments(control, instruction, kernel, &count), **registers = NULL;
   if (is_only && kernel_is_unrolled(kernel)) registers = kernel_registers(control, instruction, kernel);
-  RETURN_IF_ERROR(kernel_emit_inline(control->vec, kernel, control->function, buffers, registers, control->diag));
+  RETURN_IF_ERROR(
+      kernel_emit_inline(control->vec, kernel, strategy, control->function, buffers, registers, control->diag));
   if (registers != NULL) know_results(control, instruction, kernel, registers);
   return STATUS_OK;
 }
@@ -138,7 +142,7 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
     const Kernel *kernel = row->uses[i].kernel;
     control->kernel_count++;
     if (control->coder == NULL && kernel_is_tiny(kernel)) {
-      RETURN_IF_ERROR(tiny_kernel(control, instruction, kernel, row->count == 1));
+      RETURN_IF_ERROR(tiny_kernel(control, instruction, &row->uses[i], row->count == 1));
       continue;
     }
     const ControlKernel *called;
@@ -377,11 +381,12 @@ static void add_flushing_entry(const VecBuilder *vec, const char *name, LLVMValu
 }
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                    const KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder, DiagSink *diag,
-                    ControlResult *out_result) {
+                    const KernelTable *kernels, const KernelStrategy *strategies, const char *name, bool poison,
+                    const KernelCoder *coder, DiagSink *diag, ControlResult *out_result) {
   Arena *arena = arena_create();
   ControlEmitter control = {
       .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
+  control.strategies = strategies;
   control.coder = coder;
   bool flushes = vec->target->flushes_denormals;
   control.function = add_entry(vec, flushes ? arena_printf(arena, "%s.flushing", name) : name);

@@ -23,12 +23,13 @@ typedef struct KernelCoder {
 } KernelCoder;
 
 /* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads.  |kernels| are
- * those of |module|; calls for several targets share the constants.  |poison|: memory that holds no live value is
+ * those of |module|, |strategies| those of its Kernels on |vec->target|, by identity (NULL with a coder); calls for
+ * several targets share the constants.  |poison|: memory that holds no live value is
  * overwritten with 0xFF at once, so that a wrong live range or place shows in the results.  |coder|: NULL for the host;
  * with one, all Kernels are its work, and so is all arithmetic on rank-0 floats; integers and predicates of rank 0 stay
  * in registers: they are what loops, branches and addresses are made of. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                             const KernelTable *kernels, const char *name, bool poison, const KernelCoder *coder,
-                             DiagSink *diag, ControlResult *out_result);
+                             const KernelTable *kernels, const KernelStrategy *strategies, const char *name,
+                             bool poison, const KernelCoder *coder, DiagSink *diag, ControlResult *out_result);
 
 #endif

@@ -30,9 +30,10 @@ typedef struct ControlEmitter {
   ValueRegisters **registers; /* by HloValue id; NULL when it is only in memory */
   ARRAY(int32_t) known;       /* ids in |registers|, in order of their making */
   const KernelTable *kernels;
-  const KernelCoder *coder; /* NULL: the host */
-  IntMap functions;         /* identity of a Kernel + 1 → ControlKernel */
-  LLVMValueRef context;     /* on the stack, of shared Kernels; NULL: none so far */
+  const KernelStrategy *strategies; /* by identity of a Kernel; NULL: |coder| makes the code */
+  const KernelCoder *coder;         /* NULL: the host */
+  IntMap functions;                 /* identity of a Kernel + 1 → ControlKernel */
+  LLVMValueRef context;             /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
   int64_t kernel_count, distinct_kernel_count, call_count;
   int64_t block_instructions; /* visited so far (limit_block) */

@@ -75,9 +75,6 @@ int emit_row_count(const Kernel *kernel);
 int64_t emit_row_place(const Kernel *kernel, int buffer);
 /* What the caller of a Kernel's function has to know. */
 KernelCode emit_code(const KernelStrategy *strategy, LLVMValueRef function);
-/* kernel_emit with a strategy that was chosen before. */
-MUST_USE Status emit_kernel_by(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
-                               const char *name, DiagSink *diag, KernelCode *out_code);
 /* The function that is a Kernel's code, without a body; attributes and parameters as KernelCode says. */
 LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const char *name, bool has_pieces,
                            Arena *arena);

@@ -29,7 +29,7 @@ static Status emit_parts(const VecBuilder *vec, const Kernel *kernel, const Kern
   KernelCode *codes = *out_codes = ARENA_NEW_ARRAY(arena, KernelCode, kernel->part_count);
   for (int p = 0; p < kernel->part_count; p++) {
     const char *part = arena_printf(arena, "%s.part%d", name, p);
-    RETURN_IF_ERROR(emit_kernel_by(vec, kernel->parts[p].kernel, &strategy->parts[p], part, diag, &codes[p]));
+    RETURN_IF_ERROR(kernel_emit(vec, kernel->parts[p].kernel, &strategy->parts[p], part, diag, &codes[p]));
   }
   return STATUS_OK;
 }

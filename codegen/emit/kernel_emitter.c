@@ -102,21 +102,19 @@ LLVMValueRef *emit_buffer_pointers(const VecBuilder *vec, const Kernel *kernel, 
   return buffers;
 }
 
-Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function, LLVMValueRef *buffers,
-                          LLVMValueRef **registers, DiagSink *diag) {
+Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
+                          LLVMValueRef function, LLVMValueRef *buffers, LLVMValueRef **registers, DiagSink *diag) {
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
-  KernelStrategy strategy;
-  kernel_strategy_choose(kernel, vec->target, arena, &strategy);
-  KernelEmitter emitter = loop_emitter(vec, kernel, &strategy, function, buffers, arena);
+  KernelEmitter emitter = loop_emitter(vec, kernel, strategy, function, buffers, arena);
   emitter.point.registers = registers;
-  emit_loops(&emitter, &strategy);
+  emit_loops(&emitter, strategy);
   arena_destroy(arena);
   return STATUS_OK;
 }
 
-Status emit_kernel_by(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
-                      DiagSink *diag, KernelCode *out_code) {
+Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
+                   DiagSink *diag, KernelCode *out_code) {
   if (strategy->form == KERNEL_FORM_TILES) return emit_tiles(vec, kernel, strategy, name, diag, out_code);
   RETURN_IF_ERROR(check_supported(kernel, diag));
   Arena *arena = arena_create();
@@ -142,14 +140,4 @@ Status emit_kernel_by(const VecBuilder *vec, const Kernel *kernel, const KernelS
   arena_destroy(arena);
   *out_code = emit_code(strategy, function);
   return STATUS_OK;
-}
-
-Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
-                   KernelCode *out_code) {
-  Arena *arena = arena_create();
-  KernelStrategy strategy;
-  kernel_strategy_choose(kernel, vec->target, arena, &strategy);
-  Status status = emit_kernel_by(vec, kernel, &strategy, name, diag, out_code);
-  arena_destroy(arena);
-  return status;
 }

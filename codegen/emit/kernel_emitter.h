@@ -16,14 +16,15 @@ typedef struct KernelCode {
   int64_t chunks_per_worker; /* enough for threads that are not equally fast */
 } KernelCode;
 
-/* By the strategy that kernel_strategy_choose finds.  |vec->builder| is left without a position. */
-MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const char *name, DiagSink *diag,
-                            KernelCode *out_code);
+/* By |strategy|, chosen for |vec->target|.  |vec->builder| is left without a position. */
+MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
+                            const char *name, DiagSink *diag, KernelCode *out_code);
 
 /* The code of a tiny Kernel at the builder's position in |function|; |buffers| in the Kernel's order.  For an unrolled
  * one |registers|[b] are the elements of buffer b in registers, NULL where one is only in memory (or for the whole
  * buffer): those of operands are read instead of memory, those of results are filled in, besides being stored. */
-MUST_USE Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
-                                   LLVMValueRef *buffers, LLVMValueRef **registers, DiagSink *diag);
+MUST_USE Status kernel_emit_inline(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
+                                   LLVMValueRef function, LLVMValueRef *buffers, LLVMValueRef **registers,
+                                   DiagSink *diag);
 
 #endif

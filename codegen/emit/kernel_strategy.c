@@ -145,16 +145,6 @@ void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena
   }
 }
 
-KernelScratch kernel_scratch(const Kernel *kernel, const VecTarget *targets, int target_count, bool inlines_tiny) {
-  KernelScratch scratch = {0};
-  if (inlines_tiny && kernel_is_tiny(kernel)) return scratch;
-  Arena *arena = arena_create();
-  for (int t = 0; t < target_count; t++) {
-    KernelStrategy strategy;
-    kernel_strategy_choose(kernel, &targets[t], arena, &strategy);
-    scratch.bytes = max_i64(scratch.bytes, strategy.scratch_bytes);
-    if (strategy.chunk_limit > 1) scratch.bytes_per_worker = max_i64(scratch.bytes_per_worker, strategy.scratch_bytes);
-  }
-  arena_destroy(arena);
-  return scratch;
+KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy) {
+  return (KernelScratch){strategy->scratch_bytes, strategy->chunk_limit > 1 ? strategy->scratch_bytes : 0};
 }

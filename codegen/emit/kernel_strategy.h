@@ -77,16 +77,16 @@ typedef struct KernelStrategy {
 
 #define KERNEL_SCRATCH_ALIGNMENT 64
 
-/* |arena| holds what the strategy points to. */
+/* |arena| holds what the strategy points to.  Chosen once for a Kernel and a target, before memory is planned; the code
+ * is made by the same strategy afterwards. */
 void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *out_strategy);
 
-/* What the code of |kernel| needs beside its buffers while it runs: of each of |target_count| targets, the most.
- * Nothing for a Kernel that is made in the control function itself (kernel_is_tiny) when |inlines_tiny|. */
+/* What code made by |strategy| needs beside the Kernel's buffers while it runs. */
 typedef struct KernelScratch {
   int64_t bytes;
   int64_t bytes_per_worker; /* again, for each further thread; 0: one thread does it all */
 } KernelScratch;
-KernelScratch kernel_scratch(const Kernel *kernel, const VecTarget *targets, int target_count, bool inlines_tiny);
+KernelScratch kernel_strategy_scratch(const KernelStrategy *strategy);
 
 /* A Kernel so small that calling a function for it costs as much as running it: a few points, no scratch. */
 bool kernel_is_tiny(const Kernel *kernel);

@@ -74,7 +74,8 @@ static LLVMValueRef emit_thunk(PlanEmitter *emitter, const Kernel *kernel, const
 }
 
 /* Equal Kernels are one function, whatever plan they are of. */
-static Status tile_code(PlanEmitter *emitter, const Kernel *kernel, DiagSink *diag, const TileCode **out_code) {
+static Status tile_code(PlanEmitter *emitter, const Kernel *kernel, const KernelStrategy *strategy, DiagSink *diag,
+                        const TileCode **out_code) {
   OncoreEmitter *owner = emitter->emitter;
   StringBuilder text;
   sb_init(&text, owner->arena);
@@ -83,7 +84,7 @@ static Status tile_code(PlanEmitter *emitter, const Kernel *kernel, DiagSink *di
   if (code == NULL) {
     code = ARENA_NEW(owner->arena, TileCode);
     const char *name = arena_printf(owner->arena, "tile.%lld", (long long)owner->tile_count++);
-    RETURN_IF_ERROR(kernel_emit(&emitter->vec, kernel, name, diag, &code->code));
+    RETURN_IF_ERROR(kernel_emit(&emitter->vec, kernel, strategy, name, diag, &code->code));
     code->thunk = emit_thunk(emitter, kernel, code, arena_printf(owner->arena, "%s.call", name));
     string_map_set(&owner->tiles, sb_view(&text), code);
   }
@@ -102,10 +103,12 @@ static void find_loops(PlanEmitter *emitter, const PlanCommand *command, Command
 
 static Status make_command(PlanEmitter *emitter, int32_t number, DiagSink *diag) {
   CommandCode *code = &emitter->commands[number];
+  const KernelStrategy *strategies = &emitter->space->strategies[number][emitter->emitter->target];
   code->variants = emitter->space->variants[number];
   code->tiles = ARENA_NEW_ARRAY(emitter->arena, const TileCode *, code->variants.count);
   for (int32_t v = 0; v < code->variants.count; v++) {
-    RETURN_IF_ERROR(tile_code(emitter, code->variants.variants[v].tile.kernel, diag, &code->tiles[v]));
+    const Kernel *kernel = code->variants.variants[v].tile.kernel;
+    RETURN_IF_ERROR(tile_code(emitter, kernel, &strategies[v * emitter->space->target_count], diag, &code->tiles[v]));
     if (code->tiles[v]->code.scratch_bytes > emitter->space->scratch_bytes_per_queue)
       XLAC_BUG("a tile Kernel needs more scratch than was planned");
   }
@@ -255,11 +258,12 @@ static Status emit_kernel(void *self, const VecBuilder *vec, const KernelUse *us
 OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
   OncoreEmitter *emitter = ARENA_NEW(arena, OncoreEmitter);
   *emitter = (OncoreEmitter){.arena = arena, .machine = plans->machine, .plans = plans};
-  oncore_emitter_begin_variant(emitter);
+  oncore_emitter_begin_variant(emitter, 0);
   return emitter;
 }
 
-void oncore_emitter_begin_variant(OncoreEmitter *emitter) {
+void oncore_emitter_begin_variant(OncoreEmitter *emitter, int target) {
+  emitter->target = target;
   string_map_init(&emitter->tiles, emitter->arena);
   emitter->tile_count = 0;
 }

@@ -21,8 +21,9 @@ typedef struct OncoreEmitter OncoreEmitter;
 /* For one module, with its plans; lives in |arena|. */
 OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans);
 
-/* From here on code is for another processor: functions are made anew. */
-void oncore_emitter_begin_variant(OncoreEmitter *emitter);
+/* From here on code is for another processor, |target| of those that the plans' spaces were made for: functions are
+ * made anew. */
+void oncore_emitter_begin_variant(OncoreEmitter *emitter, int target);
 
 /* What the control emitter asks: the code of each Kernel's plan. */
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter);

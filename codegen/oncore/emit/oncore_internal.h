@@ -16,6 +16,7 @@ struct OncoreEmitter {
   Arena *arena;
   const MachineDescription *machine;
   const ModulePlans *plans;
+  int target;      /* the processor that code is being made for: a number in PlanSpace.strategies */
   StringMap tiles; /* text of a tile Kernel → TileCode, of this variant */
   int64_t tile_count;
 };

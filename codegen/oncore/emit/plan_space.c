@@ -1,7 +1,6 @@
 #include "codegen/oncore/emit/plan_space.h"
 
 #include "base/checked_math.h"
-#include "codegen/emit/kernel_strategy.h"
 
 #define PART_ALIGNMENT 64
 
@@ -14,24 +13,33 @@ static Status make_variants(Arena *arena, const Plan *plan, int32_t number, cons
   return command_variants_build(arena, plan, command, machine, diag, out_variants);
 }
 
-static int64_t scratch_of(const CommandVariants *variants, const VecTarget *targets, int target_count) {
-  int64_t bytes = 0;
+/* |*out_bytes|: what the code of the largest needs. */
+static const KernelStrategy *choose_strategies(Arena *arena, const CommandVariants *variants, const VecTarget *targets,
+                                               int target_count, int64_t *out_bytes) {
+  KernelStrategy *strategies = ARENA_NEW_ARRAY(arena, KernelStrategy, variants->count * target_count);
+  *out_bytes = 0;
   for (int32_t v = 0; v < variants->count; v++) {
-    KernelScratch scratch = kernel_scratch(variants->variants[v].tile.kernel, targets, target_count, false);
-    bytes = max_i64(bytes, scratch.bytes);
+    for (int t = 0; t < target_count; t++) {
+      KernelStrategy *strategy = &strategies[v * target_count + t];
+      kernel_strategy_choose(variants->variants[v].tile.kernel, &targets[t], arena, strategy);
+      *out_bytes = max_i64(*out_bytes, kernel_strategy_scratch(strategy).bytes);
+    }
   }
-  return bytes;
+  return strategies;
 }
 
 Status plan_space_make(Arena *arena, const Plan *plan, const MachineDescription *machine, const VecTarget *targets,
                        int target_count, DiagSink *diag, PlanSpace *out_space) {
   CommandVariants *variants = ARENA_NEW_ARRAY(arena, CommandVariants, plan->command_count);
   int64_t *temporaries = ARENA_NEW_ARRAY(arena, int64_t, plan->temporary_count);
-  PlanSpace space = {.variants = variants, .temporaries = temporaries};
+  const KernelStrategy **strategies = ARENA_NEW_ARRAY(arena, const KernelStrategy *, plan->command_count);
+  PlanSpace space = {
+      .variants = variants, .target_count = target_count, .strategies = strategies, .temporaries = temporaries};
   for (int32_t c = 0; c < plan->command_count; c++) {
     RETURN_IF_ERROR(make_variants(arena, plan, c, machine, diag, &variants[c]));
-    space.scratch_bytes_per_queue =
-        max_i64(space.scratch_bytes_per_queue, scratch_of(&variants[c], targets, target_count));
+    int64_t bytes;
+    strategies[c] = choose_strategies(arena, &variants[c], targets, target_count, &bytes);
+    space.scratch_bytes_per_queue = max_i64(space.scratch_bytes_per_queue, bytes);
   }
   space.bytes = align_up(plan->buffer_bytes, PART_ALIGNMENT);
   for (int64_t t = 0; t < plan->temporary_count; t++) {

@@ -4,13 +4,16 @@
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_PLAN_SPACE_H
 #define XLAC_CODEGEN_ONCORE_EMIT_PLAN_SPACE_H
 
+#include "codegen/emit/kernel_strategy.h"
 #include "codegen/oncore/plan/command_variants.h"
 #include "codegen/target/vec_target.h"
 
 typedef struct PlanSpace {
   const CommandVariants *variants; /* by command: the tile Kernels that code is made of */
-  const int64_t *temporaries;      /* by temporary of the plan: its offset; the Buffer is at 0 */
-  int64_t scratch;                 /* offset of the tile Kernels' scratch, a part for each queue */
+  int target_count;
+  const KernelStrategy *const *strategies; /* by command: how that is made, [variant × target_count + target] */
+  const int64_t *temporaries;              /* by temporary of the plan: its offset; the Buffer is at 0 */
+  int64_t scratch;                         /* offset of the tile Kernels' scratch, a part for each queue */
   int64_t scratch_bytes_per_queue;
   int64_t bytes; /* of all of it, a multiple of 64 */
 } PlanSpace;
