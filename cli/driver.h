@@ -31,6 +31,7 @@ typedef struct Session {
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   TimeLimit *time_limit;     /* of --timeout; NULL: none */
   double started;            /* of monotonic_seconds */
+  bool report_is_answer;     /* --report is the form of an analysis that is printed: no report is written */
 } Session;
 
 /* |diag| and |arena| are the command line's and outlive the session. */

@@ -1,7 +1,32 @@
 /* xlac opt MODEL.hlo: named passes, then HLO or an analysis as text. */
 #include "cli/driver.h"
+#include "compiler/compilation_analysis.h"
+#include "compiler/compilation_report.h"
 
-enum { PRINT_HLO, PRINT_BUFFER_MAP, PRINT_LIVENESS, PRINT_BUFFER_ASSIGNMENT, PRINT_KERNELS, PRINT_PLAN, PRINT_NONE };
+/* As --print lists them; what follows PRINT_NONE are questions to analyses. */
+enum {
+  PRINT_HLO,
+  PRINT_BUFFER_MAP,
+  PRINT_LIVENESS,
+  PRINT_BUFFER_ASSIGNMENT,
+  PRINT_KERNELS,
+  PRINT_PLAN,
+  PRINT_NONE,
+  PRINT_POINTS_TO
+};
+
+static const AnalysisQuestion questions[] = {[PRINT_POINTS_TO] = ANALYSIS_POINTS_TO};
+
+static bool is_question(int64_t what) {
+  return what > PRINT_NONE;
+}
+
+/* In the form of --report; the report itself is written only where --report-file asks for it. */
+static Status print_analysis(Session *session, int64_t what, StringBuilder *out) {
+  int64_t form = option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT);
+  return compilation_print_analysis(&session->compilation, questions[what],
+                                    form == COMPILATION_REPORT_JSON ? REPORT_JSON : REPORT_TEXT, out);
+}
 
 static Status print_plans(Compilation *compilation, StringBuilder *out) {
   if (compilation->options.machine == NULL) {
@@ -27,6 +52,7 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   }
   if (what == PRINT_PLAN) return print_plans(compilation, out);
   if (what == PRINT_NONE) return STATUS_OK;
+  if (is_question(what)) return print_analysis(session, what, out);
   RETURN_IF_ERROR(compilation_require_assignment(compilation));
   const BufferAssignment *assignment = compilation->assignment;
   if (what == PRINT_BUFFER_MAP)
@@ -56,7 +82,15 @@ static Status opt(Session *session) {
   return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
+static Status prepare_answer(Session *session) {
+  if (!is_question(option_integer(session, OPTION_PRINT, PRINT_HLO))) return STATUS_OK;
+  session->report_is_answer = !option_given(session, OPTION_REPORT_FILE);
+  if (option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT) != COMPILATION_REPORT_HTML) return STATUS_OK;
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "analyses are printed as text or JSON, not HTML");
+}
+
 int opt_command(Session *session) {
-  if (driver_check_files(session, NULL, 0) != STATUS_OK) return session_end_usage(session);
+  if (driver_check_files(session, NULL, 0) != STATUS_OK || prepare_answer(session) != STATUS_OK)
+    return session_end_usage(session);
   return session_end(session, opt(session));
 }

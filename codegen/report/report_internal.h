@@ -11,6 +11,9 @@ StringView report_value_name_text(Arena *arena, const HloValue *value);
 /* The path of a node in a tuple, "{1,0}". */
 void report_index(StringBuilder *out, const HloInstruction *instruction, int node);
 
+/* The fields "instruction" and "index" of an object. */
+void report_json_position(JsonWriter *json, BufferPosition position);
+
 /* "512B", "1.5KiB", as XLA writes them. */
 void report_human_bytes(StringBuilder *out, int64_t bytes);
 

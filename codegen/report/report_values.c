@@ -13,6 +13,17 @@ void report_index(StringBuilder *out, const HloInstruction *instruction, int nod
   sb_append_char(out, '}');
 }
 
+void report_json_position(JsonWriter *json, BufferPosition position) {
+  const Shape *shape = position.instruction->shape;
+  int64_t path[64];
+  int depth = shape_depth(shape) <= 64 ? shape_node_path(shape, position.node, path) : 0;
+  json_field_string(json, "instruction", position.instruction->name);
+  json_key(json, "index");
+  json_begin_array(json);
+  for (int i = 0; i < depth; i++) json_int(json, path[i]);
+  json_end_array(json);
+}
+
 void report_value_name(StringBuilder *out, const HloValue *value) {
   const HloInstruction *instruction = value->definition.instruction;
   sb_append(out, instruction->name);

@@ -43,4 +43,16 @@ static inline HloModule *read_module(Fixture *fixture, const char *text) {
   return fixture->module;
 }
 
+/* The instruction of that name in any computation; it is there. */
+static inline const HloInstruction *find_instruction(const HloModule *module, const char *name) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *list = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < list->count; i++) {
+      if (sv_equal_cstring(list->data[i]->name, name)) return list->data[i];
+    }
+  }
+  fail_msg("no instruction '%s'", name);
+  return NULL;
+}
+
 #endif

@@ -1,5 +1,7 @@
 #include "hlo/analysis/hlo_dataflow.h"
 
+#include <stdlib.h>
+
 #include "base/array.h"
 #include "hlo/analysis/in_place.h"
 
@@ -563,4 +565,50 @@ int32_t hlo_dataflow_value(const HloDataflow *dataflow, const HloInstruction *in
 bool hlo_dataflow_is_carried(const HloDataflow *dataflow, const HloInstruction *loop, int node) {
   int32_t value = hlo_dataflow_value(dataflow, loop, node);
   return value >= 0 && dataflow->values[value].definition.instruction == loop;
+}
+
+HloValueList hlo_dataflow_phi_inputs(const HloDataflow *dataflow, int32_t value, Arena *arena) {
+  const HloValue *phi = &dataflow->values[value];
+  const HloInstruction *site = phi->definition.instruction;
+  if (!phi->is_phi) return (HloValueList){0, NULL};
+  if (site->opcode == HLO_PARAMETER) site = call_graph_caller(dataflow->graph, site->parent);
+  int node = phi->definition.node, callees = call_graph_callee_count(site);
+  int32_t *inputs = ARENA_NEW_ARRAY(arena, int32_t, callees + 2), count = 0;
+  if (site->opcode == HLO_WHILE) {
+    inputs[count++] = hlo_dataflow_value(dataflow, site->operands[0], node);
+    inputs[count++] = hlo_dataflow_value(dataflow, call_graph_callee(site, 1)->root, node);
+  } else {
+    for (int j = 0; j < callees; j++)
+      inputs[count++] = hlo_dataflow_value(dataflow, call_graph_callee(site, j)->root, node);
+  }
+  return (HloValueList){count, inputs};
+}
+
+static int compare_values(const void *left, const void *right) {
+  int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+  return a < b ? -1 : a > b;
+}
+
+HloValueList hlo_dataflow_sources(const HloDataflow *dataflow, int32_t value, Arena *arena) {
+  ARRAY(int32_t) reached = {0}, found = {0};
+  IntMap seen;
+  int_map_init(&seen, arena);
+  array_push(&reached, arena, value);
+  int_map_set(&seen, (uint64_t)value, 1);
+  for (int64_t i = 0; i < reached.count; i++) {
+    int32_t at = reached.data[i];
+    if (!dataflow->values[at].is_phi) {
+      array_push(&found, arena, at);
+      continue;
+    }
+    HloValueList inputs = hlo_dataflow_phi_inputs(dataflow, at, arena);
+    for (int32_t k = 0; k < inputs.count; k++) {
+      int64_t found_before;
+      if (inputs.values[k] < 0 || int_map_find(&seen, (uint64_t)inputs.values[k], &found_before)) continue;
+      int_map_set(&seen, (uint64_t)inputs.values[k], 1);
+      array_push(&reached, arena, inputs.values[k]);
+    }
+  }
+  if (found.count > 1) qsort(found.data, (size_t)found.count, sizeof(int32_t), compare_values);
+  return (HloValueList){(int32_t)found.count, found.data};
 }

@@ -47,6 +47,19 @@ int32_t hlo_dataflow_value(const HloDataflow *dataflow, const HloInstruction *in
 /* Whether leaf |node| of while |loop| changes in its body, so that its phi is a value of its own. */
 bool hlo_dataflow_is_carried(const HloDataflow *dataflow, const HloInstruction *loop, int node);
 
+typedef struct HloValueList {
+  int32_t count;
+  const int32_t *values;
+} HloValueList;
+
+/* What a phi joins, directly: the value that goes into the loop and that which its body returns, or those that the
+ * branches return by number; empty for what is no phi.  In |arena|. */
+HloValueList hlo_dataflow_phi_inputs(const HloDataflow *dataflow, int32_t value, Arena *arena);
+
+/* The values that are no phis and may be what |value| is: itself, or all that its phi may join, ascending.  XLA's value
+ * set of a position without phis; more than one: the position is ambiguous.  In |arena|. */
+HloValueList hlo_dataflow_sources(const HloDataflow *dataflow, int32_t value, Arena *arena);
+
 /* Whether |instruction| only shows its operands' values, reading none: it counts as no use. */
 bool hlo_dataflow_forwards(const HloInstruction *instruction);
 

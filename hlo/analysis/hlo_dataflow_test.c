@@ -12,14 +12,7 @@ static const HloDataflow *flow_of(Fixture *fixture, const char *text) {
 }
 
 static const HloInstruction *find(const HloDataflow *flow, const char *name) {
-  for (int64_t c = 0; c < flow->graph->module->computations.count; c++) {
-    const HloInstructionArray *list = &flow->graph->module->computations.data[c]->instructions;
-    for (int64_t i = 0; i < list->count; i++) {
-      if (sv_equal_cstring(list->data[i]->name, name)) return list->data[i];
-    }
-  }
-  fail_msg("no instruction '%s'", name);
-  return NULL;
+  return find_instruction(flow->graph->module, name);
 }
 
 static int32_t value(const HloDataflow *flow, const char *name, int node) {
@@ -168,6 +161,121 @@ static void tokens_and_fused_instructions_have_no_values(void **state) {
   assert_int_equal(flow->value_count, 2);
 }
 
+/* The sources of a position: makers, in order of their numbers. */
+static const char *sources(const HloDataflow *flow, const char *name, int node) {
+  HloValueList list = hlo_dataflow_sources(flow, value(flow, name, node), flow->arena);
+  StringBuilder text;
+  sb_init(&text, flow->arena);
+  for (int32_t i = 0; i < list.count; i++)
+    sb_printf(&text, "%s%.*s", i ? " " : "", SV_ARG(flow->values[list.values[i]].definition.instruction->name));
+  return text.data;
+}
+
+/* Corner cases of the analysis, one each. */
+
+static void a_value_may_stand_at_several_indices_of_one_tuple(void **state) {
+  const HloDataflow *flow = flow_of(*state,
+                                    "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  n = f32[4] negate(p)\n"
+                                    "  ROOT r = (f32[4], f32[4]) tuple(n, n)\n}\n");
+  assert_int_equal(flow->value_count, 2);
+  assert_int_equal(flow->values[value(flow, "n", 0)].position_count, 3);
+}
+
+static void a_position_that_joins_values_is_ambiguous(void **state) {
+  const HloDataflow *flow = flow_of(*state, LOOP_TEXT);
+  assert_string_equal(sources(flow, "loop", 1), "next zero");
+  assert_string_equal(sources(flow, "s", 3), "y q");
+  assert_string_equal(sources(flow, "loop", 2), "p"); /* passed through */
+  assert_string_equal(sources(flow, "y", 0), "y");
+}
+
+static void a_dead_value_is_a_value_without_uses(void **state) {
+  const HloDataflow *flow = flow_of(*state,
+                                    "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  dead = f32[4] negate(p)\n"
+                                    "  ROOT r = f32[4] sine(p)\n}\n");
+  const HloValue *dead = &flow->values[value(flow, "dead", 0)];
+  assert_int_equal(dead->use_count, 0);
+  assert_int_equal(dead->size, 16);
+}
+
+static void a_swap_in_a_loop_is_not_invariant(void **state) {
+  const HloDataflow *flow = flow_of(
+      *state,
+      "HloModule m\n"
+      "c {\n  s = (pred[], f32[4], f32[4]) parameter(0)\n  ROOT more = pred[] get-tuple-element(s), index=0\n}\n"
+      "b {\n  g = (pred[], f32[4], f32[4]) parameter(0)\n  m = pred[] get-tuple-element(g), index=0\n"
+      "  x = f32[4] get-tuple-element(g), index=1\n  y = f32[4] get-tuple-element(g), index=2\n"
+      "  ROOT back = (pred[], f32[4], f32[4]) tuple(m, y, x)\n}\n"
+      "ENTRY e {\n  k = pred[] parameter(0)\n  p = f32[4] parameter(1)\n  q = f32[4] parameter(2)\n"
+      "  init = (pred[], f32[4], f32[4]) tuple(k, p, q)\n"
+      "  ROOT loop = (pred[], f32[4], f32[4]) while(init), condition=c, body=b\n}\n");
+  const HloInstruction *loop = find(flow, "loop");
+  assert_false(hlo_dataflow_is_carried(flow, loop, 1));
+  assert_true(hlo_dataflow_is_carried(flow, loop, 2));
+  assert_true(hlo_dataflow_is_carried(flow, loop, 3));
+  assert_string_equal(sources(flow, "x", 0), "p q"); /* either, depending on the round */
+  assert_string_equal(sources(flow, "loop", 3), "p q");
+}
+
+static void a_body_whose_root_is_its_parameter_does_not_feed_itself(void **state) {
+  const HloDataflow *flow =
+      flow_of(*state,
+              "HloModule m\n"
+              "c {\n  s = (pred[], f32[4]) parameter(0)\n  ROOT more = pred[] get-tuple-element(s), index=0\n}\n"
+              "b {\n  ROOT g = (pred[], f32[4]) parameter(0)\n}\n"
+              "ENTRY e {\n  k = pred[] parameter(0)\n  p = f32[4] parameter(1)\n  init = (pred[], f32[4]) tuple(k, p)\n"
+              "  ROOT loop = (pred[], f32[4]) while(init), condition=c, body=b\n}\n");
+  assert_int_equal(flow->value_count, 2);
+  assert_string_equal(maker(flow, "g", 2), "p");
+  assert_string_equal(maker(flow, "loop", 2), "p");
+}
+
+static void a_parameter_of_two_branches_is_one_value_with_two_uses(void **state) {
+  const HloDataflow *flow = flow_of(*state,
+                                    "HloModule m\n"
+                                    "b0 {\n  x0 = f32[4] parameter(0)\n  ROOT n0 = f32[4] negate(x0)\n}\n"
+                                    "b1 {\n  x1 = f32[4] parameter(0)\n  ROOT n1 = f32[4] sine(x1)\n}\n"
+                                    "ENTRY e {\n  s = s32[] parameter(0)\n  p = f32[4] parameter(1)\n"
+                                    "  ROOT c = f32[4] conditional(s, p, p), branch_computations={b0, b1}\n}\n");
+  assert_string_equal(maker(flow, "x0", 0), "p");
+  assert_string_equal(maker(flow, "x1", 0), "p");
+  const HloValue *p = &flow->values[value(flow, "p", 0)];
+  assert_int_equal(p->use_count, 2);
+  assert_ptr_equal(p->uses[0].user, find(flow, "n0"));
+  assert_ptr_equal(p->uses[1].user, find(flow, "n1"));
+  assert_string_equal(sources(flow, "c", 0), "n0 n1");
+}
+
+static void the_size_of_what_a_bitcast_shows_is_the_values(void **state) {
+  const HloDataflow *flow = flow_of(*state,
+                                    "HloModule m\nENTRY e {\n  p = f32[6] parameter(0)\n  n = f32[6] negate(p)\n"
+                                    "  ROOT b = f32[2,3] bitcast(n)\n}\n");
+  const HloValue *seen = &flow->values[value(flow, "b", 0)];
+  assert_ptr_equal(seen->definition.instruction, find(flow, "n"));
+  assert_int_equal(seen->size, 24);
+  assert_true(seen->live_out);
+}
+
+static void a_copy_of_a_tuple_is_shallow(void **state) {
+  const HloDataflow *flow = flow_of(*state,
+                                    "HloModule m\nENTRY e {\n  p = f32[4] parameter(0)\n  n = f32[4] negate(p)\n"
+                                    "  t = (f32[4]) tuple(n)\n  ROOT c = (f32[4]) copy(t)\n}\n");
+  assert_string_equal(maker(flow, "c", 1), "n");
+}
+
+static void an_async_start_reads_its_operands_until_the_end(void **state) {
+  const HloDataflow *flow =
+      flow_of(*state,
+              "HloModule m\n"
+              "w {\n  a = f32[4] parameter(0)\n  ROOT s = f32[4] negate(a)\n}\n"
+              "ENTRY e {\n  p = f32[4] parameter(0)\n  x = f32[4] sine(p)\n"
+              "  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n"
+              "  y = f32[4] cosine(p)\n  end = f32[4] async-done(begin)\n  ROOT r = f32[4] add(end, y)\n}\n");
+  const HloValue *x = &flow->values[value(flow, "x", 0)];
+  assert_ptr_equal(x->uses[x->use_count - 1].user, find(flow, "end"));
+  assert_string_equal(maker(flow, "end", 0), "s");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(tuples_forward, set_up, tear_down),
@@ -177,6 +285,15 @@ int main(void) {
       cmocka_unit_test_setup_teardown(calls_are_seen_through, set_up, tear_down),
       cmocka_unit_test_setup_teardown(asynchronous_pairs_forward, set_up, tear_down),
       cmocka_unit_test_setup_teardown(tokens_and_fused_instructions_have_no_values, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_value_may_stand_at_several_indices_of_one_tuple, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_position_that_joins_values_is_ambiguous, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_dead_value_is_a_value_without_uses, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_swap_in_a_loop_is_not_invariant, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_body_whose_root_is_its_parameter_does_not_feed_itself, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_parameter_of_two_branches_is_one_value_with_two_uses, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(the_size_of_what_a_bitcast_shows_is_the_values, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_copy_of_a_tuple_is_shallow, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_async_start_reads_its_operands_until_the_end, set_up, tear_down),
   };
   return cmocka_run_group_tests_name("hlo_dataflow", tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 #ifndef XLAC_PASSES_BUFFERS_ASSIGNER_INTERNAL_H
 #define XLAC_PASSES_BUFFERS_ASSIGNER_INTERNAL_H
 
-#include "passes/buffers/buffer_analysis.h"
+#include "hlo/analysis/buffer_analysis.h"
 #include "passes/pipeline/hlo_pass.h"
 
 /* Of temporaries; XLA's for CPUs. */

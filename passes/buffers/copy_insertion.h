@@ -2,7 +2,7 @@
 #ifndef XLAC_PASSES_BUFFERS_COPY_INSERTION_H
 #define XLAC_PASSES_BUFFERS_COPY_INSERTION_H
 
-#include "passes/buffers/buffer_analysis.h"
+#include "hlo/analysis/buffer_analysis.h"
 
 /* Inserts copies until every must-alias requirement of |module| holds.  A scheduled module stays scheduled and is
  * correct under its schedule; in another one control predecessors are added, so that it is correct under every schedule

@@ -1,4 +1,4 @@
-#include "passes/buffers/buffer_analysis.h"
+#include "hlo/analysis/buffer_analysis.h"
 
 Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *diag, BufferAnalysis *out_analysis) {
   const HloSequence *sequences;

@@ -1,6 +1,7 @@
-/* Everything that memory planning knows of a module, computed together. */
-#ifndef XLAC_PASSES_BUFFERS_BUFFER_ANALYSIS_H
-#define XLAC_PASSES_BUFFERS_BUFFER_ANALYSIS_H
+/* BufferAnalysis: everything that memory planning knows of a module, computed together; what plans it and what answers
+ * questions about it start from the same. */
+#ifndef XLAC_HLO_ANALYSIS_BUFFER_ANALYSIS_H
+#define XLAC_HLO_ANALYSIS_BUFFER_ANALYSIS_H
 
 #include "hlo/analysis/hlo_alias.h"
 

@@ -1,0 +1,16 @@
+/* Answers to questions about a module's memory before any of it is planned: what hlo/analysis knows, as text or JSON
+ * (docs/analyses.md).  Nothing is decided here. */
+#ifndef XLAC_CODEGEN_REPORT_ANALYSIS_REPORT_H
+#define XLAC_CODEGEN_REPORT_ANALYSIS_REPORT_H
+
+#include "codegen/report/report.h"
+#include "hlo/analysis/buffer_analysis.h"
+
+/* Each answer takes |analysis| of a module and appends to |out|; |format| is TEXT or JSON. */
+
+/* Every logical buffer with the positions at which it is seen, the points-to set of every position, which instructions'
+ * sets are ambiguous or not distinct; must-alias sets, and where only a copy helps; what may live out, and what must
+ * not. */
+void report_points_to(StringBuilder *out, BufferAnalysis *analysis, ReportFormat format);
+
+#endif
