@@ -84,7 +84,8 @@ static Status finish_outputs(Session *session, Status status) {
 
 /* --report. */
 static Status add_report(Session *session) {
-  if (!option_given(session, OPTION_REPORT) || session->report_is_answer || session->compilation.module == NULL) return STATUS_OK;
+  if (!option_given(session, OPTION_REPORT) || session->report_is_answer || session->compilation.module == NULL)
+    return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
   compilation_print_report(&session->compilation, (CompilationReportFormat)option_integer(session, OPTION_REPORT, 0),

@@ -8,7 +8,7 @@
 typedef enum AnalysisQuestion { ANALYSIS_POINTS_TO } AnalysisQuestion;
 
 /* Appends the answer for the module as it is, |format| TEXT or JSON.  Errors are those of buffer_analysis_build: a
- * computation with two callers, a schedule that is none, values without a size. */
+ * computation with two callers, a schedule that is none. */
 MUST_USE Status compilation_print_analysis(const Compilation *compilation, AnalysisQuestion question,
                                            ReportFormat format, StringBuilder *out);
 

@@ -13,10 +13,13 @@ typedef struct BufferAnalysis {
   HloAlias *alias;
 } BufferAnalysis;
 
-/* STATUS_INVALID or STATUS_UNSUPPORTED with a diagnostic for modules that cannot be planned as they are (see
- * call_graph_build, hlo_sequences; code "layout" for values that are passed on under another layout, "size" for values
- * without one).  The result lives in |arena|. */
+/* STATUS_INVALID with a diagnostic where call_graph_build or hlo_sequences refuses.  The result lives in |arena|. */
 MUST_USE Status buffer_analysis_build(Arena *arena, const HloModule *module, DiagSink *diag,
                                       BufferAnalysis *out_analysis);
+
+/* The same for a module whose memory is to be planned: STATUS_UNSUPPORTED as well, code "layout" for values that are
+ * passed on under another layout, "size" for values without one. */
+MUST_USE Status buffer_analysis_to_plan(Arena *arena, const HloModule *module, DiagSink *diag,
+                                        BufferAnalysis *out_analysis);
 
 #endif

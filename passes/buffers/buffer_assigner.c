@@ -20,7 +20,7 @@ static void list_buffers_of_allocations(Assigner *assigner) {
 static Status assign(HloPassContext *context, HloModule *module, Arena *scratch) {
   DiagSink *diag = context->diag;
   Assigner assigner = {.module = module, .arena = module->arena, .scratch = scratch, .diag = diag};
-  RETURN_IF_ERROR(buffer_analysis_build(scratch, module, diag, &assigner.analysis));
+  RETURN_IF_ERROR(buffer_analysis_to_plan(scratch, module, diag, &assigner.analysis));
   if (assigner.analysis.alias->conflicts.count > 0)
     XLAC_BUG("values that must share memory are alive together after copy insertion");
   assigner.assignment = ARENA_NEW(module->arena, BufferAssignment);

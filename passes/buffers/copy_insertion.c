@@ -19,7 +19,7 @@ static Status refuse_loop_state(const BufferAnalysis *analysis, DiagSink *diag) 
 
 static Status run_round(HloModule *module, Arena *arena, DiagSink *diag, bool *out_done, bool *out_changed) {
   BufferAnalysis analysis;
-  RETURN_IF_ERROR(buffer_analysis_build(arena, module, diag, &analysis));
+  RETURN_IF_ERROR(buffer_analysis_to_plan(arena, module, diag, &analysis));
   RETURN_IF_ERROR(refuse_loop_state(&analysis, diag));
   *out_done = analysis.alias->conflicts.count == 0;
   if (!*out_done) {
