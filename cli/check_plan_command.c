@@ -1,14 +1,12 @@
 /* xlac check-plan --target=T MODEL.hlo PLAN.vplan: the plans of a file for the kernels of a module, proved and priced.
  */
 #include "cli/driver.h"
-#include "codegen/oncore/language/written_plans.h"
 
 static Status check_plan(Session *session) {
   Compilation *compilation = &session->compilation;
   compilation->options.without_code = true;
   RETURN_IF_ERROR(driver_load_to_run(session));
-  const MachineDescription *machine = compilation->options.machine;
-  if (machine == NULL)
+  if (compilation->options.machine == NULL)
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
   RETURN_IF_ERROR(driver_read_plan_file(session, session->options->operands.data[1]));
@@ -17,12 +15,12 @@ static Status check_plan(Session *session) {
   if (option_given(session, OPTION_DUMP_PLAN)) {
     StringBuilder plans;
     sb_init(&plans, session->arena);
-    written_plans_dump(&plans, &compilation->draft.written, machine);
+    compilation_print_written_plans(compilation, &plans);
     RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&plans)));
   }
   StringBuilder text;
   sb_init(&text, session->arena);
-  written_plans_print(&text, &compilation->draft.written, machine);
+  compilation_print_written_costs(compilation, &text);
   return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 

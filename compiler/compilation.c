@@ -236,3 +236,11 @@ void compilation_print_map(const Compilation *compilation, ReportFormat format, 
 void compilation_print_plans(const Compilation *compilation, StringBuilder *out) {
   codegen_print_plans(compilation->arena, compilation->module, compilation->draft.plans, out);
 }
+
+void compilation_print_written_plans(const Compilation *compilation, StringBuilder *out) {
+  written_plans_dump(out, &compilation->draft.written, compilation->options.machine);
+}
+
+void compilation_print_written_costs(const Compilation *compilation, StringBuilder *out) {
+  written_plans_print(out, &compilation->draft.written, compilation->options.machine);
+}
