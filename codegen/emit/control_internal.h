@@ -8,7 +8,7 @@
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/lower/emit_family.h"
 
-typedef struct PoisonPlan PoisonPlan;
+typedef struct PoisonDeaths PoisonDeaths;
 
 /* The elements of a rank-0 value or of a small array, in the order of memory. */
 typedef struct ValueRegisters {
@@ -38,7 +38,7 @@ typedef struct ControlEmitter {
   int64_t kernel_count, distinct_kernel_count, call_count;
   int64_t block_instructions; /* visited so far (limit_block) */
   LLVMValueRef random_state;  /* on the stack; NULL: nobody asked so far */
-  PoisonPlan *poison;         /* NULL: no poisoning */
+  PoisonDeaths *poison;       /* NULL: no poisoning */
 } ControlEmitter;
 
 typedef struct ControlKernel {

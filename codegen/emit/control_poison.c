@@ -10,7 +10,7 @@ typedef struct Death {
   int32_t next; /* of the same position; -1: the last */
 } Death;
 
-struct PoisonPlan {
+struct PoisonDeaths {
   IntMap positions;      /* of instructions in the schedule */
   int32_t *first_deaths; /* by position */
   ARRAY(Death) deaths;
@@ -27,29 +27,29 @@ static bool is_writable(const BufferAllocation *allocation) {
   return allocation->kind == ALLOCATION_TEMP || allocation->result >= 0;
 }
 
-static void plan_deaths(ControlEmitter *control, PoisonPlan *plan) {
+static void find_deaths(ControlEmitter *control, PoisonDeaths *poison) {
   const BufferAssignment *assignment = control->assignment;
   for (int64_t i = 0; i < assignment->schedule_length; i++) {
-    int_map_set(&plan->positions, (uintptr_t)assignment->schedule[i], i);
-    plan->first_deaths[i] = -1;
+    int_map_set(&poison->positions, (uintptr_t)assignment->schedule[i], i);
+    poison->first_deaths[i] = -1;
   }
   for (int32_t v = 0; v < assignment->value_count; v++) {
     const HloValue *value = &assignment->values[v];
     for (int32_t k = 0; k < value->range_count; k++) {
       int64_t position = value->ranges[k].dead_after;
       if (position < 0) continue;
-      array_push(&plan->deaths, control->arena, ((Death){value, plan->first_deaths[position]}));
-      plan->first_deaths[position] = (int32_t)plan->deaths.count - 1;
+      array_push(&poison->deaths, control->arena, ((Death){value, poison->first_deaths[position]}));
+      poison->first_deaths[position] = (int32_t)poison->deaths.count - 1;
     }
   }
 }
 
 void control_poison_begin(ControlEmitter *control) {
   const BufferAssignment *assignment = control->assignment;
-  control->poison = ARENA_NEW(control->arena, PoisonPlan);
+  control->poison = ARENA_NEW(control->arena, PoisonDeaths);
   int_map_init(&control->poison->positions, control->arena);
   control->poison->first_deaths = ARENA_NEW_ARRAY(control->arena, int32_t, assignment->schedule_length + 1);
-  plan_deaths(control, control->poison);
+  find_deaths(control, control->poison);
   fill(control, control->workspace, assignment->workspace_bytes);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
@@ -106,9 +106,9 @@ static void fill_dead(ControlEmitter *control, const HloValue *value, int64_t po
 }
 
 void control_poison_after(ControlEmitter *control, const HloInstruction *instruction) {
-  const PoisonPlan *plan = control->poison;
+  const PoisonDeaths *poison = control->poison;
   int64_t position;
-  if (!plan || !int_map_find(&plan->positions, (uintptr_t)instruction, &position)) return;
-  for (int32_t d = plan->first_deaths[position]; d >= 0; d = plan->deaths.data[d].next)
-    fill_dead(control, plan->deaths.data[d].value, position);
+  if (!poison || !int_map_find(&poison->positions, (uintptr_t)instruction, &position)) return;
+  for (int32_t d = poison->first_deaths[position]; d >= 0; d = poison->deaths.data[d].next)
+    fill_dead(control, poison->deaths.data[d].value, position);
 }

@@ -7,11 +7,11 @@
 #include "codegen/point/kernel_point.h"
 
 /* Chooses by counting loads, stores and operations per element for each dim that may be walked in lanes.  |arena| holds
- * the plan. */
-void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, LoopStrategy *out_plan);
+ * the strategy. */
+void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, LoopStrategy *out_strategy);
 
 /* No lanes: the dims in their order. */
-void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_plan);
+void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_strategy);
 
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
 int emit_widest_element(const Kernel *kernel);
@@ -26,7 +26,7 @@ PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_coun
 typedef struct KernelEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
-  LoopStrategy plan;
+  LoopStrategy loops;
   Arena *arena;
   LLVMValueRef function;
   PieceSplit split;
@@ -54,12 +54,12 @@ void emit_last_piece_end(KernelEmitter *emitter, LLVMBasicBlockRef behind);
 
 /* --- square blocks (emit_transpose.c) --- */
 
-/* False when |kernel| has not that form or its extents are too small.  |arena| holds the plan. */
+/* False when |kernel| has not that form or its extents are too small.  |arena| holds the strategy. */
 bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena,
-                               TransposeStrategy *out_plan);
-PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *plan);
+                               TransposeStrategy *out_strategy);
+PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *strategy);
 /* The emitter's pieces of the nest. */
-void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *plan);
+void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *strategy);
 
 /* --- Kernels of tiles (emit_tiles.c) --- */
 
@@ -84,8 +84,8 @@ LLVMValueRef *emit_buffer_pointers(const VecBuilder *vec, const Kernel *kernel, 
 
 /* --- loops over points --- */
 
-PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *plan);
-/* The emitter's pieces of the nest, as |emitter->plan| says. */
+PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *strategy);
+/* The emitter's pieces of the nest, as |emitter->loops| says. */
 void emit_nest(KernelEmitter *emitter);
 
 #endif

@@ -184,7 +184,7 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
     return;
   }
   int dim = nest->dims[level];
-  if (nest->parts != NULL && dim == emitter->plan.stage_walks[nest->stage].dim) {
+  if (nest->parts != NULL && dim == emitter->loops.stage_walks[nest->stage].dim) {
     emit_fold_vector_dim(emitter, nest, dim);
     return;
   }
@@ -201,7 +201,7 @@ static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, ui
 
 static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
   const Kernel *kernel = emitter->kernel;
-  const VectorWalk *walk = &emitter->plan.stage_walks[nest->stage];
+  const VectorWalk *walk = &emitter->loops.stage_walks[nest->stage];
   for (int d = 0; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == nest->stage && d != walk->dim) nest->dims[nest->dim_count++] = d;
   }
@@ -287,7 +287,7 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known);
 
 /* One level of an unrolled Kernel. */
 static void emit_points(KernelEmitter *emitter, int level, uint64_t known) {
-  int dim = emitter->plan.outer[level];
+  int dim = emitter->loops.outer[level];
   int64_t height = emitter->point.known.count;
   for (int64_t i = 0; i < emitter->kernel->dims[dim].extent; i++) {
     emitter->point.dims[dim] = emit_index_constant(emitter, i);
@@ -299,7 +299,7 @@ static void emit_points(KernelEmitter *emitter, int level, uint64_t known) {
 /* One part of the outer vector dim. */
 static void emit_outer_part(KernelEmitter *emitter, int level, uint64_t known, const VectorPart *part,
                             IndexRange range) {
-  int dim = emitter->plan.outer_walk.dim;
+  int dim = emitter->loops.outer_walk.dim;
   enter_lanes(emitter, dim, part);
   PointLoop loop = point_loop_begin(&emitter->point, range, part_step(part));
   emitter->point.dims[dim] = loop.index;
@@ -310,7 +310,7 @@ static void emit_outer_part(KernelEmitter *emitter, int level, uint64_t known, c
 
 /* Where pieces are cut from this dim, its main part is in all of them, the rest in the last. */
 static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t known) {
-  const VectorWalk *walk = &emitter->plan.outer_walk;
+  const VectorWalk *walk = &emitter->loops.outer_walk;
   bool is_split = emitter->split.dim == walk->dim;
   for (int p = 0; p < walk->part_count; p++) {
     const VectorPart *part = &walk->parts[p];
@@ -323,19 +323,19 @@ static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t kn
 }
 
 static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
-  const LoopStrategy *plan = &emitter->plan;
+  const LoopStrategy *strategy = &emitter->loops;
   hoist_values(emitter, KERNEL_OUTER, known);
-  if (level == plan->outer_count) {
+  if (level == strategy->outer_count) {
     emit_stages(emitter, known);
     return;
   }
-  int dim = plan->outer[level];
+  int dim = strategy->outer[level];
   known |= UINT64_C(1) << dim;
   if (emitter->is_unrolled) {
     emit_points(emitter, level, known);
     return;
   }
-  if (dim == plan->outer_walk.dim) {
+  if (dim == strategy->outer_walk.dim) {
     emit_outer_vector_dim(emitter, level, known);
     return;
   }
@@ -345,10 +345,10 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   point_loop_end(&emitter->point, &loop);
 }
 
-PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *plan) {
-  const VectorWalk *walk = &plan->outer_walk;
-  int first = plan->outer_count - (walk->dim >= 0);
-  return emit_split_choose(kernel, plan->outer, first, walk->dim, walk->parts[0].end, walk->parts[0].lanes);
+PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *strategy) {
+  const VectorWalk *walk = &strategy->outer_walk;
+  int first = strategy->outer_count - (walk->dim >= 0);
+  return emit_split_choose(kernel, strategy->outer, first, walk->dim, walk->parts[0].end, walk->parts[0].lanes);
 }
 
 void emit_nest(KernelEmitter *emitter) {

@@ -6,7 +6,7 @@
 #include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
 
-/* --- plan --- */
+/* --- the strategy --- */
 
 #define MAX_OPERATIONS 600 /* of one block: it is straight-line code */
 #define LINE_BYTES 64      /* of a cache */
@@ -62,19 +62,19 @@ static int64_t dims_score(const Kernel *kernel, int across, int along, int32_t *
   return score;
 }
 
-static void choose_dims(const Kernel *kernel, TransposeStrategy *plan) {
+static void choose_dims(const Kernel *kernel, TransposeStrategy *strategy) {
   int64_t best = 0;
   for (int along = kernel->dim_count - 1; along >= 0; along--) {
     if (!is_stored_along(kernel, along)) continue;
     for (int across = kernel->dim_count - 1; across >= 0; across--) {
-      int64_t score = across == along ? 0 : dims_score(kernel, across, along, plan->loads);
+      int64_t score = across == along ? 0 : dims_score(kernel, across, along, strategy->loads);
       if (score <= best) continue;
       best = score;
-      plan->across = across;
-      plan->along = along;
+      strategy->across = across;
+      strategy->along = along;
     }
   }
-  plan->load_count = best == 0 ? 0 : collect_loads(kernel, plan->across, plan->along, plan->loads);
+  strategy->load_count = best == 0 ? 0 : collect_loads(kernel, strategy->across, strategy->along, strategy->loads);
 }
 
 static int operation_count(const Kernel *kernel) {
@@ -85,29 +85,30 @@ static int operation_count(const Kernel *kernel) {
 
 /* The side of the blocks, 0 when it would not pay.  Loads of the last block may begin earlier, so |across| must hold a
  * whole one. */
-static int choose_lanes(const Kernel *kernel, const VecTarget *target, const TransposeStrategy *plan) {
-  int bits = plan->is_copy ? type_storage_bytes(kernel->values[plan->loads[0]].type) * 8 : emit_widest_element(kernel);
+static int choose_lanes(const Kernel *kernel, const VecTarget *target, const TransposeStrategy *strategy) {
+  int bits =
+      strategy->is_copy ? type_storage_bytes(kernel->values[strategy->loads[0]].type) * 8 : emit_widest_element(kernel);
   int native = (int)max_i64(target->vector_bits / bits, 1), lanes = (int)min_i64(native, MAX_LANES);
-  while (lanes > kernel->dims[plan->across].extent) lanes /= 2;
-  while (lanes / 2 >= kernel->dims[plan->along].extent) lanes /= 2;
+  while (lanes > kernel->dims[strategy->across].extent) lanes /= 2;
+  while (lanes / 2 >= kernel->dims[strategy->along].extent) lanes /= 2;
   return lanes >= MIN_LANES || (lanes == native && lanes > 1) ? lanes : 0;
 }
 
 bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena,
-                               TransposeStrategy *out_plan) {
+                               TransposeStrategy *out_strategy) {
   if (!has_form(kernel)) return false;
-  *out_plan = (TransposeStrategy){.loads = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count)};
-  choose_dims(kernel, out_plan);
-  if (out_plan->load_count == 0) return false;
+  *out_strategy = (TransposeStrategy){.loads = ARENA_NEW_ARRAY(arena, int32_t, kernel->value_count)};
+  choose_dims(kernel, out_strategy);
+  if (out_strategy->load_count == 0) return false;
   const KernelStore *store = &kernel->stages[0].stores[0];
-  out_plan->is_copy =
-      kernel->stages[0].store_count == 1 && out_plan->load_count == 1 && store->value == out_plan->loads[0];
-  out_plan->lanes = choose_lanes(kernel, target, out_plan);
-  out_plan->strip_rows =
-      max_i64(out_plan->lanes, LINE_BYTES / type_storage_bytes(kernel->values[out_plan->loads[0]].type));
-  out_plan->cache_rows = max_i64(CACHE_SIDE, out_plan->strip_rows);
-  out_plan->cache_columns = CACHE_SIDE;
-  return out_plan->lanes != 0 && operation_count(kernel) * out_plan->lanes <= MAX_OPERATIONS;
+  out_strategy->is_copy =
+      kernel->stages[0].store_count == 1 && out_strategy->load_count == 1 && store->value == out_strategy->loads[0];
+  out_strategy->lanes = choose_lanes(kernel, target, out_strategy);
+  out_strategy->strip_rows =
+      max_i64(out_strategy->lanes, LINE_BYTES / type_storage_bytes(kernel->values[out_strategy->loads[0]].type));
+  out_strategy->cache_rows = max_i64(CACHE_SIDE, out_strategy->strip_rows);
+  out_strategy->cache_columns = CACHE_SIDE;
+  return out_strategy->lanes != 0 && operation_count(kernel) * out_strategy->lanes <= MAX_OPERATIONS;
 }
 
 static LLVMValueRef add_index(KernelEmitter *emitter, LLVMValueRef index, int64_t more) {
@@ -124,7 +125,7 @@ typedef struct BlockShape {
 
 typedef struct TransposeEmitter {
   KernelEmitter *emitter;
-  const TransposeStrategy *plan;
+  const TransposeStrategy *strategy;
   LLVMValueRef *rows; /* of all transposed loads, |lanes| each, as in memory */
 } TransposeEmitter;
 
@@ -132,10 +133,10 @@ typedef struct TransposeEmitter {
 static void load_block(TransposeEmitter *transpose, int32_t load, int count, LLVMValueRef *rows) {
   KernelEmitter *emitter = transpose->emitter;
   const KernelValue *value = &emitter->kernel->values[load];
-  int lanes = transpose->plan->lanes;
+  int lanes = transpose->strategy->lanes;
   int64_t in_row = 0, between_rows = 0;
-  kernel_plain_stride(emitter->kernel, value->address, transpose->plan->across, &in_row);
-  kernel_plain_stride(emitter->kernel, value->address, transpose->plan->along, &between_rows);
+  kernel_plain_stride(emitter->kernel, value->address, transpose->strategy->across, &in_row);
+  kernel_plain_stride(emitter->kernel, value->address, transpose->strategy->along, &between_rows);
   LLVMTypeRef element = vec_memory_type(emitter->vec, value->type, 1);
   LLVMValueRef first = point_load_pointer(&emitter->point, load);
   for (int i = 0; i < lanes; i++) {
@@ -171,14 +172,14 @@ static void store_copy(TransposeEmitter *transpose, LLVMValueRef piece) {
 /* Row |row| of the block, its lanes from |first| on: as many as the emitter has. */
 static void emit_row(TransposeEmitter *transpose, int row, int first) {
   KernelEmitter *emitter = transpose->emitter;
-  const TransposeStrategy *plan = transpose->plan;
+  const TransposeStrategy *strategy = transpose->strategy;
   const KernelStage *stage = &emitter->kernel->stages[0];
   int64_t height = emitter->point.known.count;
-  for (int i = 0; i < plan->load_count; i++) {
-    int32_t load = plan->loads[i];
-    LLVMValueRef piece =
-        row_piece(emitter->vec, transpose->rows[i * plan->lanes + row], plan->lanes, first, emitter->point.lanes);
-    if (plan->is_copy) {
+  for (int i = 0; i < strategy->load_count; i++) {
+    int32_t load = strategy->loads[i];
+    LLVMValueRef piece = row_piece(emitter->vec, transpose->rows[i * strategy->lanes + row], strategy->lanes, first,
+                                   emitter->point.lanes);
+    if (strategy->is_copy) {
       store_copy(transpose, piece);
       return;
     }
@@ -195,21 +196,21 @@ static void emit_row(TransposeEmitter *transpose, int row, int first) {
  */
 static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLVMValueRef across, LLVMValueRef along) {
   KernelEmitter *emitter = transpose->emitter;
-  const TransposeStrategy *plan = transpose->plan;
-  emitter->point.dims[plan->across] = across;
-  emitter->point.dims[plan->along] = along;
-  emitter->point.vector_dim = plan->along;
-  for (int i = 0; i < plan->load_count; i++)
-    load_block(transpose, plan->loads[i], shape->column_count, &transpose->rows[i * plan->lanes]);
+  const TransposeStrategy *strategy = transpose->strategy;
+  emitter->point.dims[strategy->across] = across;
+  emitter->point.dims[strategy->along] = along;
+  emitter->point.vector_dim = strategy->along;
+  for (int i = 0; i < strategy->load_count; i++)
+    load_block(transpose, strategy->loads[i], shape->column_count, &transpose->rows[i * strategy->lanes]);
   int first = 0;
-  for (int lanes = plan->lanes; lanes > 0; lanes /= 2) {
+  for (int lanes = strategy->lanes; lanes > 0; lanes /= 2) {
     if (first + lanes > shape->column_count) continue;
     emitter->point.lanes = lanes;
-    emitter->point.dims[plan->along] = add_index(emitter, along, first);
+    emitter->point.dims[strategy->along] = add_index(emitter, along, first);
     int64_t height = emitter->point.known.count;
-    emit_hoist_values(emitter, ~(UINT64_C(1) << plan->across));
-    for (int row = shape->first_row; row < plan->lanes; row++) {
-      emitter->point.dims[plan->across] = add_index(emitter, across, row);
+    emit_hoist_values(emitter, ~(UINT64_C(1) << strategy->across));
+    for (int row = shape->first_row; row < strategy->lanes; row++) {
+      emitter->point.dims[strategy->across] = add_index(emitter, across, row);
       emit_row(transpose, row, first);
     }
     point_forget(&emitter->point, height);
@@ -223,13 +224,13 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
 /* Strips of |strip_rows| rows inside of larger blocks. */
 static void emit_part(TransposeEmitter *transpose, const BlockShape *shape, IndexRange rows, IndexRange columns) {
   KernelEmitter *emitter = transpose->emitter;
-  const TransposeStrategy *plan = transpose->plan;
-  PointLoop column_blocks = point_loop_begin(&emitter->point, columns, plan->cache_columns);
-  PointLoop row_blocks = point_loop_begin(&emitter->point, rows, plan->cache_rows);
-  PointLoop strips = point_loop_begin(&emitter->point, ir_loop_round(&row_blocks.loop), plan->strip_rows);
+  const TransposeStrategy *strategy = transpose->strategy;
+  PointLoop column_blocks = point_loop_begin(&emitter->point, columns, strategy->cache_columns);
+  PointLoop row_blocks = point_loop_begin(&emitter->point, rows, strategy->cache_rows);
+  PointLoop strips = point_loop_begin(&emitter->point, ir_loop_round(&row_blocks.loop), strategy->strip_rows);
   IndexRange strip = ir_loop_round(&strips.loop);
-  PointLoop column = point_loop_begin(&emitter->point, ir_loop_round(&column_blocks.loop), plan->lanes);
-  PointLoop row = point_loop_begin(&emitter->point, strip, plan->lanes);
+  PointLoop column = point_loop_begin(&emitter->point, ir_loop_round(&column_blocks.loop), strategy->lanes);
+  PointLoop row = point_loop_begin(&emitter->point, strip, strategy->lanes);
   emit_block(transpose, shape, row.index, column.index);
   point_loop_end(&emitter->point, &row);
   point_loop_end(&emitter->point, &column);
@@ -241,8 +242,8 @@ static void emit_part(TransposeEmitter *transpose, const BlockShape *shape, Inde
 /* Rows of |shape| and all columns. */
 static void emit_rows(TransposeEmitter *transpose, BlockShape shape, IndexRange rows) {
   KernelEmitter *emitter = transpose->emitter;
-  int lanes = transpose->plan->lanes;
-  int64_t extent = emitter->kernel->dims[transpose->plan->along].extent, whole = extent / lanes * lanes;
+  int lanes = transpose->strategy->lanes;
+  int64_t extent = emitter->kernel->dims[transpose->strategy->along].extent, whole = extent / lanes * lanes;
   shape.column_count = lanes;
   if (whole > 0) emit_part(transpose, &shape, rows, emit_constant_range(emitter, 0, whole));
   shape.column_count = (int)(extent - whole);
@@ -252,7 +253,7 @@ static void emit_rows(TransposeEmitter *transpose, BlockShape shape, IndexRange 
 /* Whole blocks, then the rows that are left. */
 static void emit_plane(TransposeEmitter *transpose) {
   KernelEmitter *emitter = transpose->emitter;
-  int lanes = transpose->plan->lanes, across = transpose->plan->across;
+  int lanes = transpose->strategy->lanes, across = transpose->strategy->across;
   int64_t extent = emitter->kernel->dims[across].extent, whole = extent / lanes * lanes, last = extent - lanes;
   bool is_split = emitter->split.dim == across;
   emit_rows(transpose, (BlockShape){0},
@@ -279,24 +280,24 @@ static void emit_dims_around(TransposeEmitter *transpose, const int *dims, int c
   point_loop_end(&emitter->point, &loop);
 }
 
-static int dims_around(const Kernel *kernel, const TransposeStrategy *plan, int *out_dims) {
+static int dims_around(const Kernel *kernel, const TransposeStrategy *strategy, int *out_dims) {
   int count = 0;
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (d != plan->across && d != plan->along) out_dims[count++] = d;
+    if (d != strategy->across && d != strategy->along) out_dims[count++] = d;
   }
   return count;
 }
 
-PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *plan) {
-  int dims[KERNEL_MAX_DIMS], count = dims_around(kernel, plan, dims);
-  int64_t whole = kernel->dims[plan->across].extent / plan->lanes * plan->lanes;
-  return emit_split_choose(kernel, dims, count, plan->across, whole, plan->cache_rows);
+PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *strategy) {
+  int dims[KERNEL_MAX_DIMS], count = dims_around(kernel, strategy, dims);
+  int64_t whole = kernel->dims[strategy->across].extent / strategy->lanes * strategy->lanes;
+  return emit_split_choose(kernel, dims, count, strategy->across, whole, strategy->cache_rows);
 }
 
-void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *plan) {
-  TransposeEmitter transpose = {.emitter = emitter, .plan = plan};
-  transpose.rows = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, plan->load_count * plan->lanes);
-  int dims[KERNEL_MAX_DIMS], count = dims_around(emitter->kernel, plan, dims), split = emitter->split.dim_count;
+void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *strategy) {
+  TransposeEmitter transpose = {.emitter = emitter, .strategy = strategy};
+  transpose.rows = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, strategy->load_count * strategy->lanes);
+  int dims[KERNEL_MAX_DIMS], count = dims_around(emitter->kernel, strategy, dims), split = emitter->split.dim_count;
   if (split == 0) {
     emit_dims_around(&transpose, dims, count, 0);
     return;

@@ -74,7 +74,7 @@ static KernelEmitter loop_emitter(const VecBuilder *vec, const Kernel *kernel, c
                                   LLVMValueRef function, LLVMValueRef *buffers, Arena *arena) {
   KernelEmitter emitter = {.vec = vec,
                            .kernel = kernel,
-                           .plan = strategy->loops,
+                           .loops = strategy->loops,
                            .arena = arena,
                            .function = function,
                            .is_unrolled = strategy->form == KERNEL_FORM_UNROLLED,

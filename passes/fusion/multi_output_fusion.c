@@ -38,7 +38,7 @@ typedef struct Group {
   int64_t instruction_count;
 } Group;
 
-typedef struct Planner {
+typedef struct Grouper {
   Arena *arena;
   HloComputation *computation;
   const HloDecisionObserver *observer;
@@ -49,7 +49,7 @@ typedef struct Planner {
   int32_t *floors; /* by node: the lowest member of a group that reaches beyond it */
   int32_t *stamps; /* by node: the search that has seen it */
   int32_t search;
-} Planner;
+} Grouper;
 
 static const HloComputation *fused_of(const HloInstruction *instruction) {
   return instruction->opcode == HLO_FUSION ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS) : NULL;
@@ -73,20 +73,20 @@ static bool is_candidate(const HloInstruction *instruction) {
   return fusion_can_be_root(instruction) && hlo_opcode_info(instruction->opcode)->flow != OP_FLOW_VIEW;
 }
 
-static int32_t node_of(const Planner *planner, const HloInstruction *instruction) {
+static int32_t node_of(const Grouper *grouper, const HloInstruction *instruction) {
   int64_t number = -1;
-  int_map_find(&planner->numbers, (uint64_t)instruction->id, &number);
+  int_map_find(&grouper->numbers, (uint64_t)instruction->id, &number);
   return (int32_t)number;
 }
 
 /* --- whether a node may join --- */
 
 /* How |node| is made when members that it reads are inside as well: rows, if one of those is reduced. */
-static LoopNest nest_inside(const Planner *planner, const Group *group, const Node *node) {
+static LoopNest nest_inside(const Grouper *grouper, const Group *group, const Node *node) {
   LoopNest nest = node->nest;
   for (int32_t i = 0; i < group->count && nest.kind == LOOP_NEST_ELEMENTS; i++) {
     if (group->nests[i].kind != LOOP_NEST_REDUCED) continue;
-    if (!hlo_instruction_uses(node->instruction, planner->nodes[group->members[i]].instruction)) continue;
+    if (!hlo_instruction_uses(node->instruction, grouper->nodes[group->members[i]].instruction)) continue;
     nest.kind = LOOP_NEST_REDUCED;
     nest.reduce = group->nests[i].reduce;
     nest.rows = group->nests[i].rows;
@@ -102,36 +102,36 @@ static int64_t rows_of(const LoopNest *a, const LoopNest *b) {
 }
 
 /* |member|, which |node| reads, is there when it is read: the same element, or somewhere in the same row. */
-static bool reads_member_in_step(const Planner *planner, const Node *node, const Node *member, const LoopNest *nest,
+static bool reads_member_in_step(const Grouper *grouper, const Node *node, const Node *member, const LoopNest *nest,
                                  const LoopNest *made) {
   if (made->kind == LOOP_NEST_ELEMENTS && fusion_reads_in_place(&node->reads, member->instruction)) return true;
   int64_t rows = rows_of(nest, made);
-  return rows > 0 && row_aligned(node->instruction, member->instruction, rows, planner->arena);
+  return rows > 0 && row_aligned(node->instruction, member->instruction, rows, grouper->arena);
 }
 
 /* Bytes of |operand| that need not be read again. */
-static bool shares_read(const Planner *planner, const Group *group, const Node *node, const LoopNest *nest,
+static bool shares_read(const Grouper *grouper, const Group *group, const Node *node, const LoopNest *nest,
                         const HloInstruction *operand) {
   for (int32_t i = 0; i < group->count; i++) {
-    const Node *member = &planner->nodes[group->members[i]];
+    const Node *member = &grouper->nodes[group->members[i]];
     if (!hlo_instruction_uses(member->instruction, operand)) continue;
     if (fusion_reads_agree(&node->reads, &member->reads, operand)) return true;
     int64_t rows = rows_of(nest, &group->nests[i]);
-    if (rows > 0 && row_aligned(node->instruction, operand, rows, planner->arena) &&
-        row_aligned(member->instruction, operand, rows, planner->arena))
+    if (rows > 0 && row_aligned(node->instruction, operand, rows, grouper->arena) &&
+        row_aligned(member->instruction, operand, rows, grouper->arena))
       return true;
   }
   return false;
 }
 
-static bool is_member(const Planner *planner, int32_t group, const HloInstruction *instruction) {
-  int32_t number = node_of(planner, instruction);
-  return number >= 0 && planner->nodes[number].group == group;
+static bool is_member(const Grouper *grouper, int32_t group, const HloInstruction *instruction) {
+  int32_t number = node_of(grouper, instruction);
+  return number >= 0 && grouper->nodes[number].group == group;
 }
 
 /* Bytes that |node| saves in |number|; -1 when a member is not there when it is read. */
-static int64_t saved_bytes(const Planner *planner, int32_t number, const Node *node, const LoopNest *nest) {
-  const Group *group = &planner->groups.data[number];
+static int64_t saved_bytes(const Grouper *grouper, int32_t number, const Node *node, const LoopNest *nest) {
+  const Group *group = &grouper->groups.data[number];
   int64_t saved = 0;
   const HloInstruction *instruction = node->instruction;
   for (int k = 0; k < instruction->operand_count; k++) {
@@ -139,29 +139,29 @@ static int64_t saved_bytes(const Planner *planner, int32_t number, const Node *n
     bool again = operand->shape->rank == 0;
     for (int j = 0; j < k; j++) again |= instruction->operands[j] == operand;
     if (again) continue;
-    if (!is_member(planner, number, operand)) {
-      if (shares_read(planner, group, node, nest, operand)) saved += bytes_of(operand);
+    if (!is_member(grouper, number, operand)) {
+      if (shares_read(grouper, group, node, nest, operand)) saved += bytes_of(operand);
       continue;
     }
-    int32_t made = node_of(planner, operand);
+    int32_t made = node_of(grouper, operand);
     for (int32_t i = 0; i < group->count; i++) {
       if (group->members[i] != made) continue;
-      if (!reads_member_in_step(planner, node, &planner->nodes[made], nest, &group->nests[i])) return -1;
+      if (!reads_member_in_step(grouper, node, &grouper->nodes[made], nest, &group->nests[i])) return -1;
     }
     saved += bytes_of(operand);
   }
   return saved;
 }
 
-static int64_t operand_count(const Planner *planner, int32_t number, const Node *node) {
-  const Group *group = &planner->groups.data[number];
+static int64_t operand_count(const Grouper *grouper, int32_t number, const Node *node) {
+  const Group *group = &grouper->groups.data[number];
   IntMap seen;
-  int_map_init(&seen, planner->arena);
+  int_map_init(&seen, grouper->arena);
   for (int32_t i = 0; i <= group->count; i++) {
     const HloInstruction *member =
-        i == group->count ? node->instruction : planner->nodes[group->members[i]].instruction;
+        i == group->count ? node->instruction : grouper->nodes[group->members[i]].instruction;
     for (int k = 0; k < member->operand_count; k++) {
-      if (!is_member(planner, number, member->operands[k])) int_map_set(&seen, (uint64_t)member->operands[k]->id, 1);
+      if (!is_member(grouper, number, member->operands[k])) int_map_set(&seen, (uint64_t)member->operands[k]->id, 1);
     }
   }
   return seen.count;
@@ -177,125 +177,125 @@ static bool nests_unite(const Group *group, const LoopNest *nest) {
 /* --- paths --- */
 
 /* Nothing below depends on a node at or above |low|, whichever groups it passes through. */
-static int32_t search_floor(const Planner *planner, int32_t low) {
-  while (planner->floors[low] < low) low = planner->floors[low];
+static int32_t search_floor(const Grouper *grouper, int32_t low) {
+  while (grouper->floors[low] < low) low = grouper->floors[low];
   return low;
 }
 
 typedef ARRAY(int32_t) Worklist;
 
-static void push_operands(Planner *planner, Worklist *work, int32_t of, int32_t floor) {
-  const HloInstruction *instruction = planner->nodes[of].instruction;
+static void push_operands(Grouper *grouper, Worklist *work, int32_t of, int32_t floor) {
+  const HloInstruction *instruction = grouper->nodes[of].instruction;
   for (int k = 0; k < instruction->operand_count; k++) {
-    int32_t number = node_of(planner, instruction->operands[k]);
-    if (number < floor || planner->stamps[number] == planner->search) continue;
-    planner->stamps[number] = planner->search;
-    array_push(work, planner->arena, number);
+    int32_t number = node_of(grouper, instruction->operands[k]);
+    if (number < floor || grouper->stamps[number] == grouper->search) continue;
+    grouper->stamps[number] = grouper->search;
+    array_push(work, grouper->arena, number);
   }
 }
 
 /* A path from a member of |number| to |node| through another instruction; or too much to look at. */
-static bool has_path(Planner *planner, int32_t number, int32_t node) {
+static bool has_path(Grouper *grouper, int32_t number, int32_t node) {
   Worklist work = {0};
-  int32_t floor = search_floor(planner, planner->groups.data[number].members[0]), seen = 0;
-  planner->search++;
-  const HloInstruction *instruction = planner->nodes[node].instruction;
+  int32_t floor = search_floor(grouper, grouper->groups.data[number].members[0]), seen = 0;
+  grouper->search++;
+  const HloInstruction *instruction = grouper->nodes[node].instruction;
   for (int k = 0; k < instruction->operand_count; k++) {
-    int32_t operand = node_of(planner, instruction->operands[k]);
-    if (operand < floor || planner->nodes[operand].group == number || planner->stamps[operand] == planner->search)
+    int32_t operand = node_of(grouper, instruction->operands[k]);
+    if (operand < floor || grouper->nodes[operand].group == number || grouper->stamps[operand] == grouper->search)
       continue;
-    planner->stamps[operand] = planner->search;
-    array_push(&work, planner->arena, operand);
+    grouper->stamps[operand] = grouper->search;
+    array_push(&work, grouper->arena, operand);
   }
   while (work.count > 0) {
-    int32_t at = array_pop(&work), group = planner->nodes[at].group;
+    int32_t at = array_pop(&work), group = grouper->nodes[at].group;
     if (group == number || ++seen > SEARCH_LIMIT) return true;
     if (group < 0) {
-      push_operands(planner, &work, at, floor);
+      push_operands(grouper, &work, at, floor);
       continue;
     }
-    const Group *passed = &planner->groups.data[group];
-    for (int32_t i = 0; i < passed->count; i++) push_operands(planner, &work, passed->members[i], floor);
+    const Group *passed = &grouper->groups.data[group];
+    for (int32_t i = 0; i < passed->count; i++) push_operands(grouper, &work, passed->members[i], floor);
   }
   return false;
 }
 
 /* --- decisions --- */
 
-static void observe(const Planner *planner, int32_t number, const Node *node, bool taken, const char *reason) {
-  if (planner->observer == NULL) return;
-  const Group *group = &planner->groups.data[number];
-  planner->observer->decided(planner->observer->context, "multi-output-fusion", node->instruction,
-                             planner->nodes[group->members[group->count - 1]].instruction, taken, reason);
+static void observe(const Grouper *grouper, int32_t number, const Node *node, bool taken, const char *reason) {
+  if (grouper->observer == NULL) return;
+  const Group *group = &grouper->groups.data[number];
+  grouper->observer->decided(grouper->observer->context, "multi-output-fusion", node->instruction,
+                             grouper->nodes[group->members[group->count - 1]].instruction, taken, reason);
 }
 
 /* NULL when |node| may join, else why not; |out_saved| bytes. */
-static const char *refusal(Planner *planner, int32_t number, int32_t node, LoopNest *out_nest, int64_t *out_saved) {
-  const Group *group = &planner->groups.data[number];
-  const Node *candidate = &planner->nodes[node];
-  *out_nest = nest_inside(planner, group, candidate);
+static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopNest *out_nest, int64_t *out_saved) {
+  const Group *group = &grouper->groups.data[number];
+  const Node *candidate = &grouper->nodes[node];
+  *out_nest = nest_inside(grouper, group, candidate);
   if (!nests_unite(group, out_nest)) return "one nest of loops cannot make both";
-  *out_saved = saved_bytes(planner, number, candidate, out_nest);
+  *out_saved = saved_bytes(grouper, number, candidate, out_nest);
   if (*out_saved < 0) return "it reads elements that the other has not made yet";
   if (*out_saved == 0) return "they read the same array, but not the same elements of it";
   if (group->count == MEMBER_LIMIT) return "the fusion has results enough";
   if (node - group->members[0] > SPAN_LIMIT) return "they stand far apart";
   if (group->instruction_count + instruction_count(candidate->instruction) > INSTRUCTION_LIMIT)
     return "the fusion is large enough";
-  if (operand_count(planner, number, candidate) > OPERAND_LIMIT) return "the fusion has operands enough";
+  if (operand_count(grouper, number, candidate) > OPERAND_LIMIT) return "the fusion has operands enough";
   return NULL;
 }
 
 /* Groups that |node| reads from or shares an operand with, each once. */
-static void collect_groups(const Planner *planner, int32_t node, Worklist *groups) {
-  const HloInstruction *instruction = planner->nodes[node].instruction;
+static void collect_groups(const Grouper *grouper, int32_t node, Worklist *groups) {
+  const HloInstruction *instruction = grouper->nodes[node].instruction;
   for (int k = 0; k < instruction->operand_count; k++) {
     const HloInstruction *operand = instruction->operands[k];
     if (operand->shape->rank == 0 || !shape_is_array(operand->shape)) continue;
     int32_t users = (int32_t)min_i64(operand->user_count, USER_LIMIT);
     for (int32_t u = -1; u < users; u++) {
-      int32_t other = node_of(planner, u < 0 ? operand : operand->users[u]);
-      if (other < 0 || other >= node || planner->nodes[other].group < 0) continue;
+      int32_t other = node_of(grouper, u < 0 ? operand : operand->users[u]);
+      if (other < 0 || other >= node || grouper->nodes[other].group < 0) continue;
       bool again = false;
-      for (int64_t i = 0; i < groups->count; i++) again |= groups->data[i] == planner->nodes[other].group;
-      if (!again) array_push(groups, planner->arena, planner->nodes[other].group);
+      for (int64_t i = 0; i < groups->count; i++) again |= groups->data[i] == grouper->nodes[other].group;
+      if (!again) array_push(groups, grouper->arena, grouper->nodes[other].group);
     }
   }
 }
 
-static void join(Planner *planner, int32_t number, int32_t node, const LoopNest *nest) {
-  Group *group = &planner->groups.data[number];
-  int32_t last = group->members[group->count - 1], low = search_floor(planner, group->members[0]);
-  for (int32_t n = last + 1; n <= node; n++) planner->floors[n] = (int32_t)min_i64(planner->floors[n], low);
+static void join(Grouper *grouper, int32_t number, int32_t node, const LoopNest *nest) {
+  Group *group = &grouper->groups.data[number];
+  int32_t last = group->members[group->count - 1], low = search_floor(grouper, group->members[0]);
+  for (int32_t n = last + 1; n <= node; n++) grouper->floors[n] = (int32_t)min_i64(grouper->floors[n], low);
   group->nests[group->count] = *nest;
   group->members[group->count++] = node;
-  group->instruction_count += instruction_count(planner->nodes[node].instruction);
-  planner->nodes[node].group = number;
+  group->instruction_count += instruction_count(grouper->nodes[node].instruction);
+  grouper->nodes[node].group = number;
 }
 
-static void begin_group(Planner *planner, int32_t node) {
-  Group group = {.count = 1, .instruction_count = instruction_count(planner->nodes[node].instruction)};
+static void begin_group(Grouper *grouper, int32_t node) {
+  Group group = {.count = 1, .instruction_count = instruction_count(grouper->nodes[node].instruction)};
   group.members[0] = node;
-  group.nests[0] = planner->nodes[node].nest;
-  planner->nodes[node].group = (int32_t)planner->groups.count;
-  array_push(&planner->groups, planner->arena, group);
+  group.nests[0] = grouper->nodes[node].nest;
+  grouper->nodes[node].group = (int32_t)grouper->groups.count;
+  array_push(&grouper->groups, grouper->arena, group);
 }
 
-static void place(Planner *planner, int32_t node) {
+static void place(Grouper *grouper, int32_t node) {
   Worklist groups = {0};
   int32_t best = -1;
   int64_t most = 0;
   LoopNest best_nest = {.kind = LOOP_NEST_NONE};
-  collect_groups(planner, node, &groups);
+  collect_groups(grouper, node, &groups);
   for (int64_t i = 0; i < groups.count; i++) {
     LoopNest nest;
     int64_t saved = 0;
-    const char *reason = refusal(planner, groups.data[i], node, &nest, &saved);
+    const char *reason = refusal(grouper, groups.data[i], node, &nest, &saved);
     if (reason == NULL && saved <= most) reason = "it saves more in another fusion";
-    if (reason == NULL && has_path(planner, groups.data[i], node))
+    if (reason == NULL && has_path(grouper, groups.data[i], node))
       reason = "something between them needs the one first";
     if (reason != NULL) {
-      observe(planner, groups.data[i], &planner->nodes[node], false, reason);
+      observe(grouper, groups.data[i], &grouper->nodes[node], false, reason);
       continue;
     }
     best = groups.data[i];
@@ -303,20 +303,20 @@ static void place(Planner *planner, int32_t node) {
     most = saved;
   }
   if (best < 0) {
-    begin_group(planner, node);
+    begin_group(grouper, node);
     return;
   }
-  observe(planner, best, &planner->nodes[node], true, "what both read is read once");
-  join(planner, best, node, &best_nest);
+  observe(grouper, best, &grouper->nodes[node], true, "what both read is read once");
+  join(grouper, best, node, &best_nest);
 }
 
 /* --- writing --- */
 
 /* An instruction outside of the group needs it. */
-static bool is_result(const Planner *planner, int32_t number, const HloInstruction *member) {
+static bool is_result(const Grouper *grouper, int32_t number, const HloInstruction *member) {
   if (hlo_instruction_is_root(member)) return true;
   for (int32_t u = 0; u < member->user_count; u++) {
-    if (!is_member(planner, number, member->users[u])) return true;
+    if (!is_member(grouper, number, member->users[u])) return true;
   }
   return false;
 }
@@ -330,26 +330,26 @@ static void replace_result(HloInstruction *old, HloInstruction *fusion, int32_t 
 }
 
 /* Whether it is one array: such a fusion may be a member itself. */
-static bool write_group(Planner *planner, int32_t number) {
-  const Group *group = &planner->groups.data[number];
+static bool write_group(Grouper *grouper, int32_t number) {
+  const Group *group = &grouper->groups.data[number];
   HloInstruction *results[MEMBER_LIMIT], *made[MEMBER_LIMIT];
   const Shape *shapes[MEMBER_LIMIT];
   int32_t count = 0;
   bool is_reduced = false;
   FusedBody body;
-  fused_body_begin(&body, planner->computation, SV("fused_results"), planner->arena);
+  fused_body_begin(&body, grouper->computation, SV("fused_results"), grouper->arena);
   for (int32_t i = 0; i < group->count; i++) {
-    HloInstruction *member = planner->nodes[group->members[i]].instruction;
+    HloInstruction *member = grouper->nodes[group->members[i]].instruction;
     HloInstruction *inside = fused_body_add(&body, member);
     is_reduced |= group->nests[i].kind == LOOP_NEST_REDUCED;
-    if (!is_result(planner, number, member)) continue;
+    if (!is_result(grouper, number, member)) continue;
     results[count] = member;
     made[count] = inside;
     shapes[count++] = member->shape;
   }
   HloInstruction *root = made[0];
   if (count > 1) {
-    const Shape *tuple = shape_tuple(planner->computation->module->shapes, shapes, count);
+    const Shape *tuple = shape_tuple(grouper->computation->module->shapes, shapes, count);
     root = hlo_computation_add(body.fused, HLO_TUPLE, tuple, made, count, (StringView){0});
   }
   hlo_computation_set_root(body.fused, root);
@@ -360,32 +360,32 @@ static bool write_group(Planner *planner, int32_t number) {
   return count == 1;
 }
 
-static void init_planner(Planner *planner, HloComputation *computation) {
-  Arena *arena = planner->arena;
+static void init_grouper(Grouper *grouper, HloComputation *computation) {
+  Arena *arena = grouper->arena;
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
-  planner->computation = computation;
-  planner->count = (int32_t)count;
-  planner->nodes = ARENA_NEW_ARRAY(arena, Node, count + 1);
-  planner->floors = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
-  planner->stamps = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
-  int_map_init(&planner->numbers, arena);
-  for (int32_t n = 0; n < planner->count; n++) {
-    planner->nodes[n] = (Node){.instruction = order[n], .group = -1};
-    planner->floors[n] = n;
-    int_map_set(&planner->numbers, (uint64_t)order[n]->id, n);
+  grouper->computation = computation;
+  grouper->count = (int32_t)count;
+  grouper->nodes = ARENA_NEW_ARRAY(arena, Node, count + 1);
+  grouper->floors = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
+  grouper->stamps = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
+  int_map_init(&grouper->numbers, arena);
+  for (int32_t n = 0; n < grouper->count; n++) {
+    grouper->nodes[n] = (Node){.instruction = order[n], .group = -1};
+    grouper->floors[n] = n;
+    int_map_set(&grouper->numbers, (uint64_t)order[n]->id, n);
   }
 }
 
-static void plan(Planner *planner) {
-  for (int32_t n = 0; n < planner->count; n++) {
-    Node *node = &planner->nodes[n];
+static void group_all(Grouper *grouper) {
+  for (int32_t n = 0; n < grouper->count; n++) {
+    Node *node = &grouper->nodes[n];
     if (!is_candidate(node->instruction)) continue;
     const HloComputation *fused = fused_of(node->instruction);
-    node->nest = hlo_loop_nest(fused != NULL ? fused->root : node->instruction, fused == NULL, planner->arena);
+    node->nest = hlo_loop_nest(fused != NULL ? fused->root : node->instruction, fused == NULL, grouper->arena);
     if (node->nest.kind == LOOP_NEST_NONE) continue;
-    node->reads = fusion_reads(node->instruction, planner->arena);
-    place(planner, n);
+    node->reads = fusion_reads(node->instruction, grouper->arena);
+    place(grouper, n);
   }
 }
 
@@ -395,16 +395,16 @@ static bool fuse_results(HloComputation *computation, const HloDecisionObserver 
   Arena *arena = arena_create();
   ControlEdges control;
   control_edges_init(&control, computation, arena);
-  Planner planner = {.arena = arena, .observer = observer};
+  Grouper grouper = {.arena = arena, .observer = observer};
   bool changed = false;
   *out_is_done = true;
   if (control.ends.count == 0) {
-    init_planner(&planner, computation);
-    plan(&planner);
+    init_grouper(&grouper, computation);
+    group_all(&grouper);
   }
-  for (int32_t g = 0; g < planner.groups.count; g++) {
-    if (planner.groups.data[g].count < 2) continue;
-    if (write_group(&planner, g)) *out_is_done = false;
+  for (int32_t g = 0; g < grouper.groups.count; g++) {
+    if (grouper.groups.data[g].count < 2) continue;
+    if (write_group(&grouper, g)) *out_is_done = false;
     changed = true;
   }
   if (changed) hlo_computation_remove_dead(computation);

@@ -1,6 +1,6 @@
 /* What an engine wants to know of a kernel, as read-only data: the structs of runtime/abi.h, field by field. */
 #include "codegen/oncore/emit/oncore_internal.h"
-#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/tile_access.h"
 #include "runtime/abi.h"
 
 #define FIELD_COUNT(fields) ((unsigned)(sizeof(fields) / sizeof *(fields)))

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "codegen/oncore/language/plan_parser_internal.h"
-#include "codegen/oncore/plan/access.h"
 #include "codegen/oncore/plan/plan_printer.h"
+#include "codegen/oncore/plan/tile_access.h"
 
 /* --- verbs and queues --- */
 

@@ -2,7 +2,7 @@
 #ifndef XLAC_CODEGEN_ONCORE_LANGUAGE_PLAN_CONTENT_H
 #define XLAC_CODEGEN_ONCORE_LANGUAGE_PLAN_CONTENT_H
 
-#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/tile_access.h"
 
 /* STATUS_INVALID ("plan-meaning", at the command) unless, in program order, each command of |plan| finds in its
  * operands the very elements that its Kernel's loads ask for (row buffers, partial sums and index tiles likewise), each

@@ -1,6 +1,6 @@
 #include "codegen/oncore/plan/operand_uses.h"
 
-#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/tile_access.h"
 
 typedef struct UsesOfOperands {
   const Plan *plan;

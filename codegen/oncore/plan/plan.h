@@ -122,7 +122,7 @@ typedef struct PlanCommand {
   int32_t queue; /* of the machine */
   int32_t loop;  /* the innermost loop around it, -1 for none */
   int32_t target_count, source_count;
-  const PlanRef *targets, *sources; /* OP and the like: in the order of tile_accesses (access.h) */
+  const PlanRef *targets, *sources; /* OP and the like: in the order of tile_accesses (tile_access.h) */
   int32_t edge_count;
   const PlanEdge *edges;
 

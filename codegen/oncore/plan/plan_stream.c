@@ -3,8 +3,8 @@
 #include <inttypes.h>
 
 #include "base/checked_math.h"
-#include "codegen/oncore/plan/access.h"
 #include "codegen/oncore/plan/operand_uses.h"
+#include "codegen/oncore/plan/tile_access.h"
 #include "codegen/oncore/plan/tile_cost.h"
 #include "hlo/machine/description/machine_cost.h"
 

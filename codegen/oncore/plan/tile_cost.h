@@ -2,7 +2,7 @@
 #ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_COST_H
 #define XLAC_CODEGEN_ONCORE_PLAN_TILE_COST_H
 
-#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/tile_access.h"
 #include "hlo/machine/description/machine_description.h"
 
 /* Cycles of a computation over stages |first_stage| to |last_stage| of |kernel| with |extents| points along each dim,

@@ -7,7 +7,7 @@
 #ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_KERNEL_H
 #define XLAC_CODEGEN_ONCORE_PLAN_TILE_KERNEL_H
 
-#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/tile_access.h"
 
 /* Where a buffer of a tile Kernel begins. */
 typedef struct TilePointer {

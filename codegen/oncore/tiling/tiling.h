@@ -7,7 +7,7 @@
 #ifndef XLAC_CODEGEN_ONCORE_TILING_TILING_H
 #define XLAC_CODEGEN_ONCORE_TILING_TILING_H
 
-#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/tile_access.h"
 #include "hlo/machine/description/machine_description.h"
 
 typedef struct Tiling {

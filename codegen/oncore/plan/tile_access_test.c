@@ -1,4 +1,4 @@
-#include "codegen/oncore/plan/access.h"
+#include "codegen/oncore/plan/tile_access.h"
 
 #include "codegen/oncore/emit/oncore_testing.h"
 

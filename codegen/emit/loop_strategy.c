@@ -236,14 +236,14 @@ static int best_inner_dim(const Kernel *kernel, int stage, int native, double *o
   return best;
 }
 
-/* Plans an inner walk for every stage that has inner dims; the cost of them all together. */
-static double plan_inner_walks(const Kernel *kernel, const VecTarget *target, int native, LoopStrategy *plan) {
+/* Chooses an inner walk for every stage that has inner dims; the cost of them all together. */
+static double choose_inner_walks(const Kernel *kernel, const VecTarget *target, int native, LoopStrategy *strategy) {
   double total = 0;
   for (int s = 0; s < kernel->stage_count; s++) {
     double cost = 0;
     int dim = best_inner_dim(kernel, s, native, &cost);
-    plan->stage_walks[s] = (VectorWalk){.dim = -1};
-    if (dim >= 0) plan->stage_walks[s] = walk_along(kernel, target, dim, native);
+    strategy->stage_walks[s] = (VectorWalk){.dim = -1};
+    if (dim >= 0) strategy->stage_walks[s] = walk_along(kernel, target, dim, native);
     total += cost;
   }
   return total;
@@ -282,34 +282,34 @@ static bool has_inner_dims(const Kernel *kernel) {
   return false;
 }
 
-static void order_loops(const Kernel *kernel, LoopStrategy *plan) {
-  int vector_dim = plan->outer_walk.dim;
+static void order_loops(const Kernel *kernel, LoopStrategy *strategy) {
+  int vector_dim = strategy->outer_walk.dim;
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage == KERNEL_OUTER && d != vector_dim) plan->outer[plan->outer_count++] = d;
+    if (kernel->dims[d].stage == KERNEL_OUTER && d != vector_dim) strategy->outer[strategy->outer_count++] = d;
   }
-  if (vector_dim >= 0) plan->outer[plan->outer_count++] = vector_dim;
+  if (vector_dim >= 0) strategy->outer[strategy->outer_count++] = vector_dim;
 }
 
-static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *plan) {
-  *plan = (LoopStrategy){.outer_walk = {.dim = -1}};
-  plan->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
-  for (int s = 0; s < kernel->stage_count; s++) plan->stage_walks[s] = (VectorWalk){.dim = -1};
+static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *strategy) {
+  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}};
+  strategy->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
+  for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
 }
 
-void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_plan) {
-  no_walks(kernel, arena, out_plan);
-  order_loops(kernel, out_plan);
+void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_strategy) {
+  no_walks(kernel, arena, out_strategy);
+  order_loops(kernel, out_strategy);
 }
 
-void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, LoopStrategy *out_plan) {
-  LoopStrategy *plan = out_plan;
-  no_walks(kernel, arena, plan);
+void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, LoopStrategy *out_strategy) {
+  LoopStrategy *strategy = out_strategy;
+  no_walks(kernel, arena, strategy);
   int native = (int)max_i64(target->vector_bits / emit_widest_element(kernel), 1);
-  double inner = plan_inner_walks(kernel, target, native, plan), outer = 0;
+  double inner = choose_inner_walks(kernel, target, native, strategy), outer = 0;
   int dim = has_rows(kernel) ? -1 : best_outer_dim(kernel, native, &outer);
   if (dim >= 0 && (!has_inner_dims(kernel) || outer < inner)) {
-    plan->outer_walk = walk_along(kernel, target, dim, native);
-    for (int s = 0; s < kernel->stage_count; s++) plan->stage_walks[s] = (VectorWalk){.dim = -1};
+    strategy->outer_walk = walk_along(kernel, target, dim, native);
+    for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
   }
-  order_loops(kernel, plan);
+  order_loops(kernel, strategy);
 }

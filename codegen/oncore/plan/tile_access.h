@@ -4,8 +4,8 @@
  * is a tile: the values of one load for all points, stored densely along the load's axes.  Loads that read the same
  * elements (equal addresses but for the names of dims walked over equal ranges) share a tile: the row that softmax
  * reads in three stages is one. */
-#ifndef XLAC_CODEGEN_ONCORE_PLAN_ACCESS_H
-#define XLAC_CODEGEN_ONCORE_PLAN_ACCESS_H
+#ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_ACCESS_H
+#define XLAC_CODEGEN_ONCORE_PLAN_TILE_ACCESS_H
 
 #include "codegen/oncore/plan/plan.h"
 

@@ -1,4 +1,4 @@
-#include "passes/fusion/fusion_plan.h"
+#include "passes/fusion/fusion_groups.h"
 
 #include "base/checked_math.h"
 #include "hlo/analysis/in_place.h"
@@ -36,8 +36,8 @@ typedef struct Candidate {
 
 typedef ARRAY(Candidate) CandidateArray;
 
-typedef struct FusionPlanner {
-  FusionPlan *plan;
+typedef struct FusionGrouper {
+  FusionGroups *result;
   ControlEdges control;
   const HloComputation *computation;
   MembershipList *memberships; /* per node */
@@ -45,7 +45,7 @@ typedef struct FusionPlanner {
   ARRAY(int32_t) places;       /* by group: 1 + where it stands in |candidates| */
   IntMap read;                 /* group and instruction id: the group reads it */
   const HloDecisionObserver *observer;
-} FusionPlanner;
+} FusionGrouper;
 
 static uint64_t read_key(int32_t group, const HloInstruction *value) {
   return (uint64_t)(uint32_t)group << 32 | (uint32_t)value->id;
@@ -55,12 +55,12 @@ static bool is_scalar_constant(const HloInstruction *instruction) {
   return instruction->opcode == HLO_CONSTANT && shape_is_scalar(instruction->shape);
 }
 
-static FusionGroup *group_at(const FusionPlanner *planner, int32_t group) {
-  return &planner->plan->groups.data[group];
+static FusionGroup *group_at(const FusionGrouper *grouper, int32_t group) {
+  return &grouper->result->groups.data[group];
 }
 
-static HloInstruction *root_of(const FusionPlanner *planner, int32_t group) {
-  return planner->plan->nodes[group_at(planner, group)->root];
+static HloInstruction *root_of(const FusionGrouper *grouper, int32_t group) {
+  return grouper->result->nodes[group_at(grouper, group)->root];
 }
 
 /* --- memberships --- */
@@ -73,11 +73,11 @@ static void add_map(Candidate *candidate, uint64_t map) {
 }
 
 /* The candidate for |group|, made if there is none yet. */
-static Candidate *candidate_for(FusionPlanner *planner, int32_t group) {
-  CandidateArray *candidates = &planner->candidates;
-  int32_t *place = &planner->places.data[group];
+static Candidate *candidate_for(FusionGrouper *grouper, int32_t group) {
+  CandidateArray *candidates = &grouper->candidates;
+  int32_t *place = &grouper->places.data[group];
   if (*place == 0) {
-    array_push(candidates, planner->plan->arena, ((Candidate){.group = group}));
+    array_push(candidates, grouper->result->arena, ((Candidate){.group = group}));
     *place = (int32_t)candidates->count;
   }
   return &candidates->data[*place - 1];
@@ -111,13 +111,13 @@ static bool reads_updated_operand(const HloInstruction *root, const HloInstructi
   return !hlo_only_feeds_updated_window(producer, root, scratch);
 }
 
-static int32_t new_operand_count(const FusionPlanner *planner, int32_t group, const HloInstruction *producer) {
+static int32_t new_operand_count(const FusionGrouper *grouper, int32_t group, const HloInstruction *producer) {
   int64_t ignored;
   int32_t count = 0;
   for (int i = 0; i < producer->operand_count; i++) {
     const HloInstruction *operand = producer->operands[i];
     if (is_scalar_constant(operand)) continue;
-    count += !int_map_find(&planner->read, read_key(group, operand), &ignored);
+    count += !int_map_find(&grouper->read, read_key(group, operand), &ignored);
   }
   return count;
 }
@@ -128,17 +128,17 @@ static bool is_made_of_scalars(const HloInstruction *instruction) {
   return instruction->shape->rank == 0 || instruction->opcode == HLO_IOTA;
 }
 
-static FusionDecision has_room(const FusionPlanner *planner, int32_t number, const HloInstruction *producer) {
-  const FusionGroup *group = group_at(planner, number);
-  if (reads_updated_operand(root_of(planner, number), producer, planner->plan->arena)) {
+static FusionDecision has_room(const FusionGrouper *grouper, int32_t number, const HloInstruction *producer) {
+  const FusionGroup *group = group_at(grouper, number);
+  if (reads_updated_operand(root_of(grouper, number), producer, grouper->result->arena)) {
     return (FusionDecision){false, "the consumer overwrites what it reads"};
   }
-  if (producer->opcode == HLO_REDUCE && root_of(planner, number)->opcode != HLO_REDUCE) {
+  if (producer->opcode == HLO_REDUCE && root_of(grouper, number)->opcode != HLO_REDUCE) {
     return (FusionDecision){false, "a reduction is a loop of its own"};
   }
   if (group->members.count >= MEMBER_LIMIT && !is_made_of_scalars(producer))
     return (FusionDecision){false, "the fusion is large enough"};
-  if (group->operand_count - 1 + new_operand_count(planner, number, producer) > OPERAND_LIMIT) {
+  if (group->operand_count - 1 + new_operand_count(grouper, number, producer) > OPERAND_LIMIT) {
     return (FusionDecision){false, "the fusion has operands enough"};
   }
   return (FusionDecision){true, "fits"};
@@ -146,34 +146,34 @@ static FusionDecision has_room(const FusionPlanner *planner, int32_t number, con
 
 /* --- joining --- */
 
-static void read_operands(FusionPlanner *planner, int32_t number, const HloInstruction *member) {
+static void read_operands(FusionGrouper *grouper, int32_t number, const HloInstruction *member) {
   int64_t ignored;
-  FusionGroup *group = group_at(planner, number);
+  FusionGroup *group = group_at(grouper, number);
   for (int i = 0; i < member->operand_count; i++) {
     const HloInstruction *operand = member->operands[i];
     if (is_scalar_constant(operand)) continue;
-    if (int_map_find(&planner->read, read_key(number, operand), &ignored)) continue;
-    int_map_set(&planner->read, read_key(number, operand), 1);
+    if (int_map_find(&grouper->read, read_key(number, operand), &ignored)) continue;
+    int_map_set(&grouper->read, read_key(number, operand), 1);
     group->operand_count++;
   }
 }
 
-static void join(FusionPlanner *planner, int32_t node, const Candidate *candidate) {
-  FusionGroup *group = group_at(planner, candidate->group);
-  array_push(&group->members, planner->plan->arena, node);
+static void join(FusionGrouper *grouper, int32_t node, const Candidate *candidate) {
+  FusionGroup *group = group_at(grouper, candidate->group);
+  array_push(&group->members, grouper->result->arena, node);
   group->operand_count--; /* it was read until now */
-  group->has_contraction |= fusion_has_nest(planner->plan->nodes[node]);
-  read_operands(planner, candidate->group, planner->plan->nodes[node]);
+  group->has_contraction |= fusion_has_nest(grouper->result->nodes[node]);
+  read_operands(grouper, candidate->group, grouper->result->nodes[node]);
 }
 
 /* Joins all candidate groups. */
-static void join_all(FusionPlanner *planner, int32_t node) {
-  Arena *arena = planner->plan->arena;
-  const CandidateArray *candidates = &planner->candidates;
+static void join_all(FusionGrouper *grouper, int32_t node) {
+  Arena *arena = grouper->result->arena;
+  const CandidateArray *candidates = &grouper->candidates;
   Membership *memberships = ARENA_NEW_ARRAY(arena, Membership, candidates->count);
   for (int64_t i = 0; i < candidates->count; i++) {
     const Candidate *candidate = &candidates->data[i];
-    join(planner, node, candidate);
+    join(grouper, node, candidate);
     memberships[i] = (Membership){.group = candidate->group,
                                   .map_count = candidate->map_count,
                                   .maps = ARENA_COPY_ARRAY(arena, uint64_t, candidate->maps, candidate->map_count),
@@ -183,19 +183,19 @@ static void join_all(FusionPlanner *planner, int32_t node) {
                                   .misses_columns = candidate->misses_columns,
                                   .repeated = candidate->repeated};
   }
-  planner->memberships[node] = (MembershipList){candidates->count, memberships};
+  grouper->memberships[node] = (MembershipList){candidates->count, memberships};
 }
 
-static void start_group(FusionPlanner *planner, int32_t node) {
-  Arena *arena = planner->plan->arena;
-  int32_t number = (int32_t)planner->plan->groups.count;
-  FusionGroup group = {.root = node, .has_contraction = fusion_has_nest(planner->plan->nodes[node])};
+static void start_group(FusionGrouper *grouper, int32_t node) {
+  Arena *arena = grouper->result->arena;
+  int32_t number = (int32_t)grouper->result->groups.count;
+  FusionGroup group = {.root = node, .has_contraction = fusion_has_nest(grouper->result->nodes[node])};
   array_push(&group.members, arena, node);
-  array_push(&planner->plan->groups, arena, group);
-  array_push(&planner->places, arena, 0);
-  read_operands(planner, number, planner->plan->nodes[node]);
+  array_push(&grouper->result->groups, arena, group);
+  array_push(&grouper->places, arena, 0);
+  read_operands(grouper, number, grouper->result->nodes[node]);
   static const uint64_t root_map = ROOT_MAP;
-  MembershipList *list = &planner->memberships[node];
+  MembershipList *list = &grouper->memberships[node];
   Membership *memberships = ARENA_NEW_ARRAY(arena, Membership, list->count + 1);
   for (int64_t i = 0; i < list->count; i++) memberships[i] = list->data[i];
   memberships[list->count] = (Membership){.group = number, .map_count = 1, .maps = &root_map};
@@ -278,57 +278,57 @@ static bool ends_contraction(const HloInstruction *root) {
 }
 
 /* FusionUse.is_column of the only candidate; the contraction may still have to join. */
-static bool is_column_of_contraction(const FusionPlanner *planner, const CandidateArray *candidates) {
+static bool is_column_of_contraction(const FusionGrouper *grouper, const CandidateArray *candidates) {
   const Candidate *candidate = &candidates->data[0];
   if (candidates->count != 1 || !candidate->expanded || candidate->misses_columns || candidate->is_factor) return false;
-  return ends_contraction(root_of(planner, candidate->group));
+  return ends_contraction(root_of(grouper, candidate->group));
 }
 
-static void observe(const FusionPlanner *planner, const HloInstruction *producer, int32_t group,
+static void observe(const FusionGrouper *grouper, const HloInstruction *producer, int32_t group,
                     FusionDecision decision) {
-  if (planner->observer == NULL) return;
-  planner->observer->decided(planner->observer->context, "fusion", producer, root_of(planner, group), decision.fuse,
+  if (grouper->observer == NULL) return;
+  grouper->observer->decided(grouper->observer->context, "fusion", producer, root_of(grouper, group), decision.fuse,
                              decision.reason);
 }
 
 /* Says of each user, or of those that cannot cross, why |producer| is stored. */
-static void observe_users(const FusionPlanner *planner, const HloInstruction *producer, const char *reason) {
-  if (planner->observer == NULL) return;
+static void observe_users(const FusionGrouper *grouper, const HloInstruction *producer, const char *reason) {
+  if (grouper->observer == NULL) return;
   for (int32_t u = 0; u < producer->user_count; u++) {
-    planner->observer->decided(planner->observer->context, "fusion", producer, producer->users[u], false, reason);
+    grouper->observer->decided(grouper->observer->context, "fusion", producer, producer->users[u], false, reason);
   }
 }
 
-static void observe_crossing(const FusionPlanner *planner, const HloInstruction *producer, const HloInstruction *user,
+static void observe_crossing(const FusionGrouper *grouper, const HloInstruction *producer, const HloInstruction *user,
                              FusionDecision decision) {
-  if (planner->observer == NULL || decision.fuse) return;
-  planner->observer->decided(planner->observer->context, "fusion", producer, user, false, decision.reason);
+  if (grouper->observer == NULL || decision.fuse) return;
+  grouper->observer->decided(grouper->observer->context, "fusion", producer, user, false, decision.reason);
 }
 
-static MembershipList memberships_of(const FusionPlanner *planner, const HloInstruction *instruction) {
+static MembershipList memberships_of(const FusionGrouper *grouper, const HloInstruction *instruction) {
   int64_t number;
-  if (!int_map_find(&planner->plan->numbers, (uint64_t)instruction->id, &number)) return (MembershipList){0, NULL};
-  return planner->memberships[number];
+  if (!int_map_find(&grouper->result->numbers, (uint64_t)instruction->id, &number)) return (MembershipList){0, NULL};
+  return grouper->memberships[number];
 }
 
 /* Collects the groups that could compute |producer|; false when a user needs it in memory. */
-static bool collect_candidates(FusionPlanner *planner, const HloInstruction *producer) {
-  bool all = producer != planner->computation->root;
-  planner->candidates.count = 0;
+static bool collect_candidates(FusionGrouper *grouper, const HloInstruction *producer) {
+  bool all = producer != grouper->computation->root;
+  grouper->candidates.count = 0;
   for (int32_t u = 0; u < producer->user_count; u++) {
     const HloInstruction *user = producer->users[u];
-    MembershipList memberships = memberships_of(planner, user);
+    MembershipList memberships = memberships_of(grouper, user);
     bool crosses = memberships.count > 0;
     int first = hlo_instruction_first_use(producer, u);
     for (int i = first; i >= 0; i = hlo_instruction_next_use(user, i)) {
       FusionDecision decision = fusion_can_cross(user, i);
-      observe_crossing(planner, producer, user, decision);
+      observe_crossing(grouper, producer, user, decision);
       crosses = crosses && decision.fuse;
     }
     all &= crosses;
     for (int64_t m = 0; crosses && m < memberships.count; m++) {
-      Candidate *candidate = candidate_for(planner, memberships.data[m].group);
-      bool is_unrolled = root_of(planner, memberships.data[m].group)->opcode != HLO_REDUCE;
+      Candidate *candidate = candidate_for(grouper, memberships.data[m].group);
+      bool is_unrolled = root_of(grouper, memberships.data[m].group)->opcode != HLO_REDUCE;
       for (int i = first; i >= 0; i = hlo_instruction_next_use(user, i))
         add_use(candidate, user, i, &memberships.data[m], is_unrolled);
     }
@@ -337,14 +337,14 @@ static bool collect_candidates(FusionPlanner *planner, const HloInstruction *pro
 }
 
 /* Takes out the groups that have no room.  False when there was one. */
-static bool drop_full_groups(const FusionPlanner *planner, const HloInstruction *producer, CandidateArray *candidates) {
+static bool drop_full_groups(const FusionGrouper *grouper, const HloInstruction *producer, CandidateArray *candidates) {
   int64_t kept = 0;
   for (int64_t i = 0; i < candidates->count; i++) {
-    FusionDecision room = has_room(planner, candidates->data[i].group, producer);
+    FusionDecision room = has_room(grouper, candidates->data[i].group, producer);
     if (room.fuse) {
       candidates->data[kept++] = candidates->data[i];
     } else {
-      observe(planner, producer, candidates->data[i].group, room);
+      observe(grouper, producer, candidates->data[i].group, room);
     }
   }
   bool all = kept == candidates->count;
@@ -363,13 +363,13 @@ static bool reads_from_memory(const HloInstruction *producer, int32_t number) {
 
 /* A group that reads |producer| at a position it cannot be computed for, too, keeps it as an operand: it is then no
  * candidate. */
-static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *producer) {
-  CandidateArray *candidates = &planner->candidates;
+static void drop_reading_groups(FusionGrouper *grouper, const HloInstruction *producer) {
+  CandidateArray *candidates = &grouper->candidates;
   for (int32_t u = 0; u < producer->user_count && candidates->count > 0; u++) {
-    MembershipList memberships = memberships_of(planner, producer->users[u]);
+    MembershipList memberships = memberships_of(grouper, producer->users[u]);
     if (memberships.count == 0 || !reads_from_memory(producer, u)) continue;
     for (int64_t m = 0; m < memberships.count; m++) {
-      int32_t *place = &planner->places.data[memberships.data[m].group];
+      int32_t *place = &grouper->places.data[memberships.data[m].group];
       if (*place > 0) candidates->data[*place - 1].group = NO_GROUP;
       *place = 0;
     }
@@ -381,78 +381,79 @@ static void drop_reading_groups(FusionPlanner *planner, const HloInstruction *pr
   candidates->count = kept;
 }
 
-static void forget_places(FusionPlanner *planner) {
-  for (int64_t i = 0; i < planner->candidates.count; i++) planner->places.data[planner->candidates.data[i].group] = 0;
+static void forget_places(FusionGrouper *grouper) {
+  for (int64_t i = 0; i < grouper->candidates.count; i++) grouper->places.data[grouper->candidates.data[i].group] = 0;
 }
 
-static bool ends_in_loop(const FusionPlanner *planner, int32_t group) {
-  HloOpcode root = root_of(planner, group)->opcode;
+static bool ends_in_loop(const FusionGrouper *grouper, int32_t group) {
+  HloOpcode root = root_of(grouper, group)->opcode;
   return root != HLO_REDUCE && root != HLO_DYNAMIC_UPDATE_SLICE;
 }
 
 /* The only candidate's root is a reduction. */
-static bool ends_in_reduction(const FusionPlanner *planner, const CandidateArray *candidates) {
-  return candidates->count == 1 && root_of(planner, candidates->data[0].group)->opcode == HLO_REDUCE;
+static bool ends_in_reduction(const FusionGrouper *grouper, const CandidateArray *candidates) {
+  return candidates->count == 1 && root_of(grouper, candidates->data[0].group)->opcode == HLO_REDUCE;
 }
 
-static FusionUse summary_of(const FusionPlanner *planner, const CandidateArray *candidates, bool stored) {
+static FusionUse summary_of(const FusionGrouper *grouper, const CandidateArray *candidates, bool stored) {
   FusionUse use = {.group_count = (int)candidates->count, .stored = stored};
   for (int64_t i = 0; i < candidates->count; i++) {
     use.map_count = (int)max_i64(use.map_count, candidates->data[i].map_count);
     use.expanded |= candidates->data[i].expanded;
     use.repeated |= candidates->data[i].repeated;
     use.is_cut |= candidates->data[i].is_cut;
-    use.is_reduced |= !ends_in_loop(planner, candidates->data[i].group);
+    use.is_reduced |= !ends_in_loop(grouper, candidates->data[i].group);
     use.is_factor |= candidates->data[i].is_factor;
-    use.has_contraction |= group_at(planner, candidates->data[i].group)->has_contraction;
+    use.has_contraction |= group_at(grouper, candidates->data[i].group)->has_contraction;
   }
   return use;
 }
 
 /* Joins the groups that may compute |node|; false when it is needed in memory as well. */
-static bool join_consumers(FusionPlanner *planner, int32_t node) {
-  const HloInstruction *producer = planner->plan->nodes[node];
+static bool join_consumers(FusionGrouper *grouper, int32_t node) {
+  const HloInstruction *producer = grouper->result->nodes[node];
   FusionDecision decision = fusion_can_be_producer(producer);
-  if (!decision.fuse && fusion_can_be_root(producer)) observe_users(planner, producer, decision.reason);
-  if (!decision.fuse || producer->user_count == 0 || control_edges_touch(&planner->control, producer)) return false;
-  CandidateArray *candidates = &planner->candidates;
-  bool everywhere = collect_candidates(planner, producer);
-  if (!everywhere) drop_reading_groups(planner, producer);
-  forget_places(planner);
-  everywhere &= drop_full_groups(planner, producer, candidates);
+  if (!decision.fuse && fusion_can_be_root(producer)) observe_users(grouper, producer, decision.reason);
+  if (!decision.fuse || producer->user_count == 0 || control_edges_touch(&grouper->control, producer)) return false;
+  CandidateArray *candidates = &grouper->candidates;
+  bool everywhere = collect_candidates(grouper, producer);
+  if (!everywhere) drop_reading_groups(grouper, producer);
+  forget_places(grouper);
+  everywhere &= drop_full_groups(grouper, producer, candidates);
   if (candidates->count == 0) return false;
-  FusionUse use = summary_of(planner, candidates, !everywhere);
+  FusionUse use = summary_of(grouper, candidates, !everywhere);
   use.is_ending = (use.is_factor || producer->opcode == HLO_REDUCE) && ends_kernel(producer);
-  use.is_summed_end = ends_in_reduction(planner, candidates) && fusion_cost(producer) != FUSION_COST_FREE &&
+  use.is_summed_end = ends_in_reduction(grouper, candidates) && fusion_cost(producer) != FUSION_COST_FREE &&
                       !fusion_is_contraction(producer) && ends_contraction(producer);
-  use.is_column = is_column_of_contraction(planner, candidates);
+  use.is_column = is_column_of_contraction(grouper, candidates);
   bool repeats = false;
   decision = fusion_decide(producer, &use, &repeats);
   for (int64_t i = 0; i < candidates->count; i++) {
-    observe(planner, producer, candidates->data[i].group, decision);
+    observe(grouper, producer, candidates->data[i].group, decision);
     candidates->data[i].repeated |= repeats;
   }
-  if (decision.fuse) join_all(planner, node);
+  if (decision.fuse) join_all(grouper, node);
   return decision.fuse && everywhere;
 }
 
-FusionPlan *fusion_plan_create(Arena *arena, const HloComputation *computation, const HloDecisionObserver *observer) {
+FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computation,
+                                   const HloDecisionObserver *observer) {
   int64_t count;
-  FusionPlan *plan = ARENA_NEW(arena, FusionPlan);
-  FusionPlanner planner = {.plan = plan, .computation = computation, .observer = observer};
-  control_edges_init(&planner.control, computation, arena);
-  int_map_init(&planner.read, arena);
-  int_map_init(&plan->numbers, arena);
-  plan->arena = arena;
-  plan->nodes = hlo_computation_post_order(computation, arena, &count);
-  plan->node_count = (int32_t)count;
-  planner.memberships = ARENA_NEW_ARRAY(arena, MembershipList, count + 1);
-  for (int32_t n = 0; n < plan->node_count; n++) int_map_set(&plan->numbers, (uint64_t)plan->nodes[n]->id, n);
-  for (int32_t n = plan->node_count - 1; n >= 0; n--) {
-    const HloInstruction *instruction = plan->nodes[n];
-    if (join_consumers(&planner, n)) continue;
-    if (fusion_can_be_root(instruction) && !control_edges_touch(&planner.control, instruction))
-      start_group(&planner, n);
+  FusionGroups *groups = ARENA_NEW(arena, FusionGroups);
+  FusionGrouper grouper = {.result = groups, .computation = computation, .observer = observer};
+  control_edges_init(&grouper.control, computation, arena);
+  int_map_init(&grouper.read, arena);
+  int_map_init(&groups->numbers, arena);
+  groups->arena = arena;
+  groups->nodes = hlo_computation_post_order(computation, arena, &count);
+  groups->node_count = (int32_t)count;
+  grouper.memberships = ARENA_NEW_ARRAY(arena, MembershipList, count + 1);
+  for (int32_t n = 0; n < groups->node_count; n++) int_map_set(&groups->numbers, (uint64_t)groups->nodes[n]->id, n);
+  for (int32_t n = groups->node_count - 1; n >= 0; n--) {
+    const HloInstruction *instruction = groups->nodes[n];
+    if (join_consumers(&grouper, n)) continue;
+    if (fusion_can_be_root(instruction) && !control_edges_touch(&grouper.control, instruction))
+      start_group(&grouper, n);
   }
-  return plan;
+  return groups;
 }

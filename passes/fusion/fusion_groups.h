@@ -1,9 +1,9 @@
-/* FusionPlan: which instructions of a computation are computed in which fusion.
+/* FusionGroups: which instructions of a computation are computed in which fusion.
  *
  * Every instruction that can end a fusion and is needed in memory is the root of a group; a group's other members are
  * computed inside, some of them in several groups.  A group with its root alone stays a plain instruction. */
-#ifndef XLAC_PASSES_FUSION_FUSION_PLAN_H
-#define XLAC_PASSES_FUSION_FUSION_PLAN_H
+#ifndef XLAC_PASSES_FUSION_FUSION_GROUPS_H
+#define XLAC_PASSES_FUSION_FUSION_GROUPS_H
 
 #include "passes/pipeline/hlo_pass.h"
 
@@ -16,15 +16,16 @@ typedef struct FusionGroup {
   bool has_contraction;  /* a dot, convolution or pooling is among the members */
 } FusionGroup;
 
-typedef struct FusionPlan {
+typedef struct FusionGroups {
   Arena *arena;
   int32_t node_count;
   HloInstruction *const *nodes; /* post-order of the computation */
   IntMap numbers;               /* instruction id → node number */
   ARRAY(FusionGroup) groups;    /* users before operands */
-} FusionPlan;
+} FusionGroups;
 
 /* Decides by fusion_decision.h, each instruction once, users before operands: near linear.  |observer| may be NULL. */
-FusionPlan *fusion_plan_create(Arena *arena, const HloComputation *computation, const HloDecisionObserver *observer);
+FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computation,
+                                   const HloDecisionObserver *observer);
 
 #endif
