@@ -30,38 +30,61 @@ MUST_USE static Status write_error(DiagSink *diag, const char *path) {
   return diag_error(diag, STATUS_IO, NO_LOC, "io-write", "unable to write '%s': %s", name, strerror(errno));
 }
 
-/* Reads to the end of |descriptor|, but no more than FILE_MOST_STREAMED where nothing says how much there is; false
- * with errno. */
-static bool read_all(Arena *arena, int descriptor, StringView *out_content) {
-  enum { SMALLEST = 1 << 16 };
-  struct stat status;
-  if (fstat(descriptor, &status) != 0) return false;
+/* Reads up to |room| bytes; fewer at the end only. -1 with errno. */
+static int64_t read_some(int descriptor, char *data, size_t room) {
   size_t size = 0;
-  size_t most = S_ISREG(status.st_mode) && status.st_size > FILE_MOST_STREAMED ? (size_t)status.st_size
-                                                                               : (size_t)FILE_MOST_STREAMED;
-  size_t capacity = S_ISREG(status.st_mode) && status.st_size > 0 ? (size_t)status.st_size + 1 : SMALLEST;
-  char *data = arena_alloc(arena, capacity + 1);
-  for (;;) {
-    if (size == capacity) {
-      if (!arena_extend(arena, data, capacity + 1, capacity * 2 + 1)) {
-        char *larger = arena_alloc(arena, capacity * 2 + 1);
-        memcpy(larger, data, size);
-        data = larger;
-      }
-      capacity *= 2;
-    }
-    ssize_t got = read(descriptor, data + size, capacity - size);
+  while (size < room) {
+    ssize_t got = read(descriptor, data + size, room - size);
     if (got == 0) break;
-    if (got > 0) {
+    if (got > 0)
       size += (size_t)got;
-      errno = EFBIG;
-      if (size > most) return false;
-    } else if (errno != EINTR) {
-      return false;
-    }
+    else if (errno != EINTR)
+      return -1;
   }
+  return (int64_t)size;
+}
+
+/* What a stream gives, in pieces: it is copied once, when all of it is known. */
+static bool read_stream(Arena *arena, Arena *scratch, int descriptor, StringView *out_content) {
+  enum { PIECE = 1 << 20 };
+  ARRAY(StringView) pieces = {0};
+  size_t size = 0;
+  for (size_t last = PIECE; last == PIECE;) {
+    char *data = arena_alloc(scratch, PIECE);
+    int64_t got = read_some(descriptor, data, PIECE);
+    if (got < 0) return false;
+    last = (size_t)got;
+    size += last;
+    errno = EFBIG;
+    if (size > (size_t)FILE_MOST_STREAMED) return false;
+    array_push(&pieces, scratch, ((StringView){data, last}));
+  }
+  char *data = arena_alloc(arena, size + 1), *end = data;
+  for (int64_t i = 0; i < pieces.count; end += pieces.data[i++].size)
+    memcpy(end, pieces.data[i].data, pieces.data[i].size);
   data[size] = '\0';
   *out_content = (StringView){data, size};
+  return true;
+}
+
+/* Reads to the end of |descriptor|; false with errno. A regular file is as long as it was when it was opened, unless it
+ * says 0, as those that the system makes up do. */
+static bool read_all(Arena *arena, int descriptor, StringView *out_content) {
+  struct stat status;
+  if (fstat(descriptor, &status) != 0) return false;
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) {
+    Arena *scratch = arena_create();
+    bool is_read = read_stream(arena, scratch, descriptor, out_content);
+    int error = errno;
+    arena_destroy(scratch);
+    errno = error;
+    return is_read;
+  }
+  char *data = arena_alloc(arena, (size_t)status.st_size + 1);
+  int64_t size = read_some(descriptor, data, (size_t)status.st_size);
+  if (size < 0) return false;
+  data[size] = '\0';
+  *out_content = (StringView){data, (size_t)size};
   return true;
 }
 

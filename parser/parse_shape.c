@@ -190,9 +190,10 @@ static Status parse_dimension(Parser *parser, int64_t *out_size, bool *out_dynam
     return STATUS_OK;
   }
   *out_dynamic = accept(parser, TOKEN_LESS_EQUAL);
-  RETURN_IF_ERROR(parse_int64(parser, out_size));
-  if (*out_size < 0) return parse_error(parser, loc, "parse-shape", "a dimension's size is negative");
-  return STATUS_OK;
+  bool has_sign = at(parser, TOKEN_INTEGER) && *current(parser)->start == '-';
+  RETURN_IF_ERROR(parse_int64(parser, out_size)); /* from 2^63 to 2^64 - 1 it wraps */
+  if (*out_size >= 0) return STATUS_OK;
+  return parse_error(parser, loc, "parse-shape", "a dimension's size is %s", has_sign ? "negative" : "too large");
 }
 
 /* At a '{': a layout, or something else that follows the shape. */
