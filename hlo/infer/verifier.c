@@ -61,6 +61,8 @@ Status hlo_verify(const HloModule *module, DiagSink *diag) {
   Verifier verifier = {.module = module, .diag = diag, .arena = arena_create(), .scratch = arena_create()};
   int_map_init(&verifier.shapes, verifier.arena);
   int_map_init(&verifier.channels, verifier.arena);
+  int_map_init(&verifier.loop_computations, verifier.arena);
+  string_map_init(&verifier.buffer_writers, verifier.arena);
   verify_module(&verifier);
   arena_destroy(verifier.scratch);
   arena_destroy(verifier.arena);
