@@ -65,6 +65,9 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_applied_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_flatten_call_graph_pass);
 
+  /* Rules that look through concatenations have seen them whole; what is fused from here on is one loop. */
+  hlo_pass_pipeline_add(pipeline, &hlo_concatenate_expander_pass);
+
   /* Barriers have done their work once common subexpressions are merged: only now do they go. */
   hlo_pass_pipeline_add(pipeline, &hlo_forward_elimination_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
