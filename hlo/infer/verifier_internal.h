@@ -8,12 +8,12 @@
 typedef struct Verifier {
   const HloModule *module;
   DiagSink *diag;
-  Arena *arena;                     /* lives as long as the run */
-  Arena *scratch;                   /* reset after each instruction */
-  IntMap shapes;                    /* shapes seen: ShapeFacts; each wrong shape is reported once */
-  IntMap channels;                  /* of host transfers: the first of each */
-  StringMap buffer_writers;         /* who made a buffer and where in its result: the first writer */
-  IntMap loop_computations;         /* bodies and conditions of loops, once |knows_loops| */
+  Arena *arena;             /* lives as long as the run */
+  Arena *scratch;           /* reset after each instruction */
+  IntMap shapes;            /* shapes seen: ShapeFacts; each wrong shape is reported once */
+  IntMap channels;          /* of host transfers: the first of each */
+  StringMap buffer_writers; /* who made a buffer and where in its result: the first writer */
+  IntMap loop_computations; /* bodies and conditions of loops, once |knows_loops| */
   bool knows_loops;
   const HloInstruction *all_reduce; /* the first, NULL: none yet */
   bool has_failed;
