@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <zip.h>
 
+#include "base/file_io.h"
+
 /* The densest that deflate can be; a header that claims more lies. */
 #define DEFLATE_MAX_RATIO 1032
 
@@ -20,6 +22,22 @@ static Status bad_archive(DiagSink *diag, StringView path, const char *why) {
 static Status zip_failed(DiagSink *diag, StringView path, zip_t *archive) {
   check_memory();
   return bad_archive(diag, path, zip_strerror(archive));
+}
+
+/* A small file can stand for any size, by compression or by members that share their bytes. */
+static Status check_sizes(zip_t *archive, zip_int64_t count, StringView path, size_t size, DiagSink *diag) {
+  zip_uint64_t room = size + (zip_uint64_t)FILE_MOST_STREAMED;
+  for (zip_int64_t i = 0; i < count; i++) {
+    zip_stat_t stat;
+    if (zip_stat_index(archive, (zip_uint64_t)i, 0, &stat) != 0 || !(stat.valid & ZIP_STAT_SIZE)) continue;
+    if (stat.size > room) {
+      Status status = bad_archive(diag, path, "its members are too large");
+      diag_note(diag, NO_LOC, "unpacked they may have %lld bytes more than the file", (long long)FILE_MOST_STREAMED);
+      return status;
+    }
+    room -= stat.size;
+  }
+  return STATUS_OK;
 }
 
 static Status read_member(Arena *arena, zip_t *archive, zip_uint64_t index, StringView path, DiagSink *diag,
@@ -63,7 +81,7 @@ Status npz_read(Arena *arena, StringView path, StringView content, DiagSink *dia
   }
   zip_int64_t count = zip_get_num_entries(archive, 0);
   out_file->members = ARENA_NEW_ARRAY(arena, ArrayMember, count);
-  Status status = STATUS_OK;
+  Status status = check_sizes(archive, count, out_file->path, content.size, diag);
   for (zip_int64_t i = 0; i < count && status == STATUS_OK; i++)
     status = read_member(arena, archive, (zip_uint64_t)i, out_file->path, diag, &out_file->members[i]);
   out_file->count = status == STATUS_OK ? count : 0;
