@@ -155,6 +155,7 @@ $(BUILD)/libxlac_lapack.so: $(call object,$(LAPACK_SOURCES))
 # Its assembler reads files that the compiler does not know of.
 $(BUILD)/runtime/remote/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/remote/target_sources.def)
 $(BUILD)/codegen/call/call_targets.o: $(wildcard codegen/call/*.ll)
+$(BUILD)/codegen/page/page.o: $(wildcard codegen/page/*.css codegen/page/*.html codegen/page/*.js)
 
 -include $(patsubst %.o,%.d,$(call object,$(SOURCES) $(LAPACK_SOURCES)))
 # Objects of tests are kept although no rule names them.

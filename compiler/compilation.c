@@ -103,6 +103,11 @@ static void note_decision(void *self, const char *pass, const HloInstruction *pr
   array_push(&compilation->decisions, compilation->arena, decision);
 }
 
+static void note_fusion(void *self, const HloInstruction *member, const HloInstruction *fusion) {
+  Compilation *compilation = self;
+  array_push(&compilation->fusions, compilation->arena, ((CompilationFusion){member->name, fusion->name}));
+}
+
 /* The passes to run; NULL in |out_pipeline|: none. */
 static Status choose_passes(const Compilation *compilation, const HloPassOptions *pass_options,
                             HloPassPipeline **out_pipeline) {
@@ -129,7 +134,7 @@ Status compilation_run_passes(Compilation *compilation) {
   double start = monotonic_seconds();
   begin_draft(compilation);
   HloScratchModel scratch = {compilation, begin_scratch, scratch_of};
-  HloDecisionObserver decisions = {compilation, note_decision};
+  HloDecisionObserver decisions = {compilation, note_decision, note_fusion};
   HloPipelineObserver observer = {compilation, before_pass, after_pass};
   HloPipelineOptions pipeline_options = {.pass_options = {.opt_level = options->opt_level,
                                                           .fast_math = options->fast_math,

@@ -32,6 +32,11 @@ typedef struct CompilationDecision {
   const char *reason;
 } CompilationDecision;
 
+/* An instruction, itself perhaps a fusion, that a pass put into a fusion. */
+typedef struct CompilationFusion {
+  StringView member, fusion;
+} CompilationFusion;
+
 /* What is not made yet is NULL or 0. */
 typedef struct Compilation {
   CompilationOptions options; /* may be changed until compilation_run_passes, but for progress */
@@ -46,6 +51,7 @@ typedef struct Compilation {
   /* --- what happened --- */
   PhaseTimes phases; /* the caller may add its own */
   ARRAY(CompilationDecision) decisions;
+  ARRAY(CompilationFusion) fusions; /* recorded with them */
 } Compilation;
 
 /* |options| are copied. */

@@ -1,8 +1,11 @@
 #include "compiler/compilation_report.h"
 
 #include "base/json_writer.h"
+#include "codegen/page/html_text.h"
+#include "codegen/page/page.h"
 #include "compiler/compilation_facts.h"
-#include "compiler/html_text.h"
+#include "compiler/compilation_page.h"
+#include "compiler/kernel_facts.h"
 
 /* --- sections --- */
 
@@ -126,28 +129,32 @@ static void write_fusions_json(JsonWriter *json, const Compilation *compilation)
   json_end_array(json);
 }
 
-/* A table that shows the rows with what is typed above it, all of them without scripts. */
-static void write_fusions_html(StringBuilder *out, const Compilation *compilation) {
-  sb_append_cstring(out,
-                    "<p><input id=\"filter\" size=\"40\" placeholder=\"show rows with &hellip;\"></p>\n"
-                    "<table id=\"edges\">\n<tr><th>pass<th><th>producer<th>consumer<th>why</tr>\n");
-  for (int64_t i = 0; i < compilation->decisions.count; i++) {
-    const CompilationDecision *decision = &compilation->decisions.data[i];
-    sb_printf(out, "<tr class=\"%s\"><td>%s<td>%s<td>", decision->taken ? "fused" : "apart", decision->pass,
-              decision->taken ? "fused" : "kept apart");
-    html_append_text(out, decision->producer);
-    sb_append_cstring(out, "<td>");
-    html_append_text(out, decision->consumer);
-    sb_append_cstring(out, "<td>");
-    html_append_text(out, sv_from_cstring(decision->reason));
-    sb_append_cstring(out, "</tr>\n");
+static void write_kernels_text(StringBuilder *out, const Compilation *compilation) {
+  KernelFacts facts = kernel_facts(compilation, compilation->arena);
+  for (int64_t i = 0; i < facts.count; i++) {
+    const KernelFact *fact = &facts.data[i];
+    sb_printf(out, "  %.*s: kernel %d, loops %.*s; %lld bytes read, %lld written, %lld scratch\n",
+              SV_ARG(fact->instruction->name), fact->identity, SV_ARG(fact->loops), (long long)fact->bytes_read,
+              (long long)fact->bytes_written, (long long)fact->scratch_bytes);
   }
-  sb_append_cstring(out,
-                    "</table>\n<script>\n"
-                    "document.getElementById('filter').oninput = function () {\n"
-                    "  for (const row of document.querySelectorAll('#edges tr[class]'))\n"
-                    "    row.hidden = !row.textContent.includes(this.value);\n"
-                    "};\n</script>\n");
+}
+
+static void write_kernels_json(JsonWriter *json, const Compilation *compilation) {
+  KernelFacts facts = kernel_facts(compilation, compilation->arena);
+  json_begin_array(json);
+  for (int64_t i = 0; i < facts.count; i++) {
+    const KernelFact *fact = &facts.data[i];
+    json_begin_object(json);
+    json_field_string(json, "instruction", fact->instruction->name);
+    json_field_int(json, "kernel", fact->identity);
+    json_field_string(json, "loops", fact->loops);
+    json_field_int(json, "stages", fact->stages);
+    json_field_int(json, "bytes_read", fact->bytes_read);
+    json_field_int(json, "bytes_written", fact->bytes_written);
+    json_field_int(json, "scratch_bytes", fact->scratch_bytes);
+    json_end_object(json);
+  }
+  json_end_array(json);
 }
 
 static void write_times_text(StringBuilder *out, const Compilation *compilation) {
@@ -168,12 +175,13 @@ static const struct {
   void (*write_text)(StringBuilder *out, const Compilation *compilation);
   void (*write_json)(JsonWriter *json, const Compilation *compilation);
   void (*write_html)(StringBuilder *out, const Compilation *compilation); /* NULL: the text as it is */
-} sections[] = {{"totals", write_facts_text, write_facts_json, NULL},
+} sections[] = {{"totals", write_facts_text, write_facts_json, compilation_page_totals},
                 {"numerics", write_numerics_text, write_numerics_json, NULL},
-                {"passes", write_passes_text, write_passes_json, NULL},
-                {"rewrites", write_rewrites_text, write_rewrites_json, NULL},
-                {"fusions", write_fusions_text, write_fusions_json, write_fusions_html},
-                {"seconds", write_times_text, write_times_json, NULL}};
+                {"passes", write_passes_text, write_passes_json, compilation_page_passes},
+                {"rewrites", write_rewrites_text, write_rewrites_json, compilation_page_rewrites},
+                {"fusions", write_fusions_text, write_fusions_json, compilation_page_fusions},
+                {"kernels", write_kernels_text, write_kernels_json, compilation_page_kernels},
+                {"seconds", write_times_text, write_times_json, compilation_page_seconds}};
 
 enum { SECTION_COUNT = sizeof(sections) / sizeof(sections[0]) };
 
@@ -198,22 +206,33 @@ static void write_json(StringBuilder *out, const Compilation *compilation) {
   sb_append_char(out, '\n');
 }
 
-static void write_html(StringBuilder *out, const Compilation *compilation) {
-  html_begin_page(out, sv_printf(compilation->arena, "module %.*s", SV_ARG(compilation->module->name)));
-  for (int i = 0; i < SECTION_COUNT; i++) {
-    sb_printf(out, "<h2>%s</h2>\n", sections[i].name);
-    if (sections[i].write_html != NULL) {
-      sections[i].write_html(out, compilation);
-      continue;
-    }
+static void write_section_html(StringBuilder *out, int section, const Compilation *compilation) {
+  page_begin_section(out, sections[section].name);
+  if (sections[section].write_html != NULL) {
+    sections[section].write_html(out, compilation);
+  } else {
     StringBuilder text;
     sb_init(&text, compilation->arena);
-    sections[i].write_text(&text, compilation);
+    sections[section].write_text(&text, compilation);
     sb_append_cstring(out, "<pre>\n");
     html_append_text(out, sb_view(&text));
     sb_append_cstring(out, "</pre>\n");
   }
-  html_end_page(out);
+  page_end_section(out);
+}
+
+/* The picture of memory first, if memory was planned. */
+static void write_html(StringBuilder *out, const Compilation *compilation) {
+  const char *names[SECTION_COUNT + 2] = {NULL};
+  int count = 0;
+  if (compilation->assignment != NULL) names[count++] = "memory";
+  for (int i = 0; i < SECTION_COUNT; i++) names[count++] = sections[i].name;
+  page_begin(out, sv_printf(compilation->arena, "module %.*s", SV_ARG(compilation->module->name)), names);
+  if (compilation->assignment != NULL) {
+    compilation_page_memory(out, compilation);
+  }
+  for (int i = 0; i < SECTION_COUNT; i++) write_section_html(out, i, compilation);
+  page_end(out);
 }
 
 void compilation_print_report(const Compilation *compilation, CompilationReportFormat format, StringBuilder *out) {

@@ -52,7 +52,9 @@ ROOMS = {
     "codegen/target": ["hlo/machine/description", "base"],
     "codegen/kernel": ["hlo/ir", "hlo/type", "base"],
     "codegen/lower": ["codegen/kernel"] + HLO,
-    "codegen/report": HLO,
+    # HTML pages, of whatever.
+    "codegen/page": ["base"],
+    "codegen/report": ["codegen/page"] + HLO,
     # Plans of vector processors, without LLVM.
     "codegen/oncore/plan": ONCORE_PLAN,
     "codegen/oncore/tiling": ONCORE_PLAN + ["codegen/oncore/plan", "base/packing"],
@@ -71,7 +73,7 @@ ROOMS = {
     "codegen": ["codegen/oncore/emit", "codegen/oncore/language", "codegen/oncore/tiling", "codegen/emit", "codegen/call",
                 "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,
     # From a text to an object in memory, options and reports as data: what cli and libraries are built on.
-    "compiler": ["parser", "passes/pipeline", "codegen", "codegen/report", "codegen/llvm", "codegen/oncore/emit",
+    "compiler": ["parser", "passes/pipeline", "codegen", "codegen/page", "codegen/report", "codegen/llvm", "codegen/oncore/emit",
                  "codegen/oncore/language"] + HLO + TARGET,
     # What surrounds compiled code.  runtime itself is what a caller of an object includes.
     "runtime": [],

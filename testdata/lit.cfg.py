@@ -27,6 +27,9 @@ config.available_features.add(platform.machine())
 xlac_path = lit_config.params.get("xlac", os.path.join(ROOT, "build", "xlac"))
 if os.path.exists(os.path.join(os.path.dirname(xlac_path), "libxlac_lapack.so")):
     config.available_features.add("lapack")
+# What shows HTML pages: Debian's chromium.
+if any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
+    config.available_features.add("chromium")
 # What runs code for RISC-V: Debian's qemu-user-static, gcc-riscv64-linux-gnu, libc6-dev-riscv64-cross.
 if all(shutil.which(tool) for tool in ("qemu-riscv64-static", "riscv64-linux-gnu-gcc")):
     config.available_features.add("riscv")

@@ -1,8 +1,9 @@
 #include "base/json_writer.h"
+#include "codegen/page/page.h"
 #include "codegen/report/report_internal.h"
 
 /* The liveness report: a row for each Buffer with the stretches of the schedule in which it holds something, as
- * text, JSON or CSV. */
+ * text, JSON, CSV or the picture of a page. */
 
 typedef struct Row {
   const HloBuffer *buffer;
@@ -136,6 +137,14 @@ static void liveness_json(StringBuilder *out, const HloModule *module, const Buf
   sb_append_char(out, '\n');
 }
 
+/* --- page --- */
+
+static void liveness_html(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
+                          Arena *scratch) {
+  MemoryChart chart = report_memory_chart(scratch, module, assignment);
+  page_print_memory(out, sv_printf(scratch, "memory of %.*s", SV_ARG(module->name)), &chart);
+}
+
 void report_liveness(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
                      ReportFormat format) {
   Arena *scratch = arena_create();
@@ -143,6 +152,7 @@ void report_liveness(StringBuilder *out, const HloModule *module, const BufferAs
     case REPORT_TEXT: liveness_text(out, assignment, scratch); break;
     case REPORT_JSON: liveness_json(out, module, assignment, scratch); break;
     case REPORT_CSV: liveness_csv(out, assignment, scratch); break;
+    case REPORT_HTML: liveness_html(out, module, assignment, scratch); break;
   }
   arena_destroy(scratch);
 }

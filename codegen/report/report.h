@@ -3,9 +3,10 @@
 #define XLAC_CODEGEN_REPORT_REPORT_H
 
 #include "base/json_writer.h"
+#include "codegen/page/memory_chart.h"
 #include "hlo/analysis/buffer_assignment.h"
 
-typedef enum ReportFormat { REPORT_TEXT, REPORT_JSON, REPORT_CSV } ReportFormat;
+typedef enum ReportFormat { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML } ReportFormat;
 
 /* Text or a JSON member that another room adds to a report; |json|: "oncore": [...] with the key given here. */
 typedef struct ReportSection {
@@ -21,9 +22,14 @@ void report_buffer_map(StringBuilder *out, const HloModule *module, const Buffer
                        ReportFormat format, const ReportSection *more);
 
 /* Live range, size, offset, sharing and reason of every buffer.  CSV begins id,lower,upper,size (upper exclusive,
- * temporaries' sizes as planned), followed by offset and further columns. */
+ * temporaries' sizes as planned), followed by offset and further columns.  HTML: a page with a picture of all memory.
+ */
 void report_liveness(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
                      ReportFormat format);
+
+/* Workspace with scratch, results, arguments and constants as regions of a picture; in |arena|, the names the module's.
+ */
+MemoryChart report_memory_chart(Arena *arena, const HloModule *module, const BufferAssignment *assignment);
 
 /* Allocations and values in the layout of XLA's own buffer-assignment.txt. */
 void report_buffer_assignment(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment);

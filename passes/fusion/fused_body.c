@@ -4,8 +4,9 @@
 
 enum { ORIGIN_STEPS = 16 };
 
-void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, Arena *arena) {
-  *body = (FusedBody){.caller = caller, .arena = arena};
+void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, const HloDecisionObserver *observer,
+                      Arena *arena) {
+  *body = (FusedBody){.caller = caller, .observer = observer, .arena = arena};
   body->fused = hlo_module_add_computation(caller->module, name);
   int_map_init(&body->inside, arena);
   int_map_init(&body->origins, arena);
@@ -86,6 +87,7 @@ HloInstruction *fused_body_nest(FusedBody *body, HloInstruction *member) {
   HloInstruction **arguments = arguments_of(body, member);
   HloInstruction *copy =
       hlo_computation_add_clone(body->fused, member, member->shape, arguments, member->operand_count);
+  array_push(&body->members, body->arena, member);
   pointer_map_set(&body->inside, member, copy);
   return copy;
 }
@@ -94,6 +96,7 @@ HloInstruction *fused_body_add(FusedBody *body, HloInstruction *member) {
   if (member->opcode != HLO_FUSION) return fused_body_nest(body, member);
   HloInstruction *copy = hlo_computation_inline(body->fused, hlo_instruction_computation(member, HLO_ATTR_CALLS),
                                                 arguments_of(body, member));
+  array_push(&body->members, body->arena, member);
   pointer_map_set(&body->inside, member, copy);
   return copy;
 }
@@ -106,5 +109,7 @@ HloInstruction *fused_body_end(FusedBody *body, FusionKind kind, StringView name
   hlo_instruction_set_computation(fusion, HLO_ATTR_CALLS, body->fused);
   hlo_instruction_inherit_metadata(fusion, last);
   fusion->loc = last->loc;
+  for (int64_t i = 0; body->observer != NULL && i < body->members.count; i++)
+    body->observer->fused(body->observer->context, body->members.data[i], fusion);
   return fusion;
 }

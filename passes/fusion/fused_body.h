@@ -3,17 +3,21 @@
 #define XLAC_PASSES_FUSION_FUSED_BODY_H
 
 #include "base/hash_map.h"
-#include "hlo/ir/hlo_module.h"
+#include "passes/pipeline/hlo_pass.h"
 
 typedef struct FusedBody {
   HloComputation *caller, *fused;
   IntMap inside; /* instruction → what stands for it in |fused| */
   HloInstructionArray operands;
-  IntMap origins; /* scalar → how many of those that the members read are made from it */
-  Arena *arena;   /* temporary */
+  HloInstructionArray members; /* added so far */
+  IntMap origins;              /* scalar → how many of those that the members read are made from it */
+  const HloDecisionObserver *observer;
+  Arena *arena; /* temporary */
 } FusedBody;
 
-void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, Arena *arena);
+/* |observer| (NULL: nobody) is told of the members when the fusion is there. */
+void fused_body_begin(FusedBody *body, HloComputation *caller, StringView name, const HloDecisionObserver *observer,
+                      Arena *arena);
 /* Says who will be added: where they read several scalars that cheap arithmetic makes from one (the rounds of a key),
  * that one becomes the operand. */
 void fused_body_expect(FusedBody *body, HloInstruction *const *members, int64_t count);

@@ -255,7 +255,7 @@ static bool fuse_line(LineFuser *fuser, HloInstruction *line) {
   bool has_ends = end_results(fuser, &group) && group.ends.count <= RESULT_LIMIT;
   if (!group.reads && !(has_ends && group.drops)) return false;
   FusedBody body;
-  fused_body_begin(&body, fuser->computation, SV("fused_lines"), fuser->arena);
+  fused_body_begin(&body, fuser->computation, SV("fused_lines"), fuser->observer, fuser->arena);
   HloInstruction *inside = add_member(&body, &group, line);
   if (has_ends) {
     write_ends(fuser, &group, &body);

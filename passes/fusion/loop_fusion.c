@@ -6,11 +6,12 @@
 
 /* |replaced|: roots of groups → the fusions that stand for them.  Where a member is stored as well, a fusion may have
  * taken its place meanwhile: operands then name that. */
-static void write_group(FusionGroups *groups, HloComputation *computation, const FusionGroup *group, IntMap *replaced) {
+static void write_group(FusionGroups *groups, HloComputation *computation, const FusionGroup *group,
+                        const HloDecisionObserver *observer, IntMap *replaced) {
   FusedBody body;
   HloInstruction *root = groups->nodes[group->root];
   const char *opcode = hlo_opcode_text(root->opcode);
-  fused_body_begin(&body, computation, sv_printf(groups->arena, "fused_%s", opcode), groups->arena);
+  fused_body_begin(&body, computation, sv_printf(groups->arena, "fused_%s", opcode), observer, groups->arena);
   HloInstruction **members = ARENA_NEW_ARRAY(groups->arena, HloInstruction *, group->members.count);
   for (int64_t i = 0; i < group->members.count; i++) members[i] = groups->nodes[group->members.data[i]];
   fused_body_expect(&body, members, group->members.count);
@@ -35,7 +36,7 @@ static bool fuse_computation(HloComputation *computation, const HloDecisionObser
   /* Operands before users, so that a fusion finds its operands in their final form. */
   for (int64_t g = groups->groups.count - 1; g >= 0; g--) {
     if (groups->groups.data[g].members.count < 2) continue;
-    write_group(groups, computation, &groups->groups.data[g], &replaced);
+    write_group(groups, computation, &groups->groups.data[g], observer, &replaced);
     changed = true;
   }
   if (changed) hlo_computation_remove_dead(computation);

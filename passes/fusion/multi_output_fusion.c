@@ -337,7 +337,7 @@ static bool write_group(Grouper *grouper, int32_t number) {
   int32_t count = 0;
   bool is_reduced = false;
   FusedBody body;
-  fused_body_begin(&body, grouper->computation, SV("fused_results"), grouper->arena);
+  fused_body_begin(&body, grouper->computation, SV("fused_results"), grouper->observer, grouper->arena);
   for (int32_t i = 0; i < group->count; i++) {
     HloInstruction *member = grouper->nodes[group->members[i]].instruction;
     HloInstruction *inside = fused_body_add(&body, member);

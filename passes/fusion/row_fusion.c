@@ -176,7 +176,7 @@ static void write_cluster(RowFuser *fuser, RowCluster *cluster) {
   sort_members(fuser, cluster);
   HloInstruction *last = array_last(&cluster->members);
   FusedBody body;
-  fused_body_begin(&body, fuser->computation, SV("fused_rows"), fuser->arena);
+  fused_body_begin(&body, fuser->computation, SV("fused_rows"), fuser->observer, fuser->arena);
   HloInstruction *root = NULL;
   for (int64_t i = 0; i < cluster->members.count; i++) root = fused_body_add(&body, cluster->members.data[i]);
   hlo_computation_set_root(body.fused, root);

@@ -133,7 +133,7 @@ static void observe(const TileFuser *fuser, const TileChain *chain) {
 static void write_chain(const TileFuser *fuser, const TileChain *chain) {
   FusedBody body;
   HloInstruction *last = chain->members[0], *copy = NULL;
-  fused_body_begin(&body, fuser->computation, SV("fused_tiles"), fuser->arena);
+  fused_body_begin(&body, fuser->computation, SV("fused_tiles"), fuser->observer, fuser->arena);
   for (int i = chain->count - 1; i >= 0; i--) copy = fused_body_nest(&body, chain->members[i]);
   hlo_computation_set_root(body.fused, copy);
   HloInstruction *fusion = fused_body_end(&body, FUSION_KIND_CUSTOM, SV("tiles_fusion"), last);

@@ -8,11 +8,13 @@
 #include "hlo/machine/description/machine_abilities.h"
 
 /* Told of each decision a pass takes about a pair of instructions, for the reports: fusion says which producer it fuses
- * into which consumer and why not.  Texts live as long as the program. */
+ * into which consumer and why not, and then of each instruction which fusion computes it.  Texts live as long as the
+ * program. */
 typedef struct HloDecisionObserver {
   void *context;
   void (*decided)(void *context, const char *pass, const HloInstruction *producer, const HloInstruction *consumer,
                   bool taken, const char *reason);
+  void (*fused)(void *context, const HloInstruction *member, const HloInstruction *fusion);
 } HloDecisionObserver;
 
 /* What becomes of calls back into Python (passes/expand/callback_expander.c). */

@@ -1,0 +1,148 @@
+#include "compiler/compilation_page.h"
+
+#include "base/hash_map.h"
+#include "codegen/page/html_text.h"
+#include "codegen/page/page.h"
+#include "compiler/compilation_facts.h"
+#include "compiler/kernel_facts.h"
+
+/* What happened in a compilation as tables of a page. */
+
+/* --- memory --- */
+
+/* By number of a CompilationFusion, the fusion that computes its member in the end: fusions become members of others.
+ * From the last to the first, since names of what is gone are given again. */
+static const StringView *last_fusions(const Compilation *compilation) {
+  const CompilationFusion *fusions = compilation->fusions.data;
+  StringView *last = ARENA_NEW_ARRAY(compilation->arena, StringView, compilation->fusions.count);
+  StringMap becomes; /* name → the place in |last| that says what computes it */
+  string_map_init(&becomes, compilation->arena);
+  for (int64_t i = compilation->fusions.count - 1; i >= 0; i--) {
+    const StringView *later = string_map_get(&becomes, fusions[i].fusion);
+    last[i] = later != NULL ? *later : fusions[i].fusion;
+    string_map_set(&becomes, fusions[i].member, &last[i]);
+  }
+  return last;
+}
+
+typedef ARRAY(StringView) Names;
+
+/* The steps with the names that fused instructions had before, which are those of the other tables, where they are
+ * known. */
+static const MemoryChartStep *steps_with_members(const Compilation *compilation, const MemoryChart *chart) {
+  Arena *arena = compilation->arena;
+  const StringView *last = last_fusions(compilation);
+  StringMap names_of; /* a fusion → Names of its members */
+  string_map_init(&names_of, arena);
+  for (int64_t i = 0; i < compilation->fusions.count; i++) {
+    Names *names = string_map_get(&names_of, last[i]);
+    if (names == NULL) string_map_set(&names_of, last[i], names = ARENA_NEW(arena, Names));
+    array_push(names, arena, compilation->fusions.data[i].member);
+  }
+  MemoryChartStep *steps = ARENA_NEW_ARRAY(arena, MemoryChartStep, chart->length);
+  for (int64_t i = 0; i < chart->length; i++) {
+    const Names *names = string_map_get(&names_of, chart->steps[i].name);
+    steps[i] = chart->steps[i];
+    if (names == NULL) continue;
+    steps[i].inside = names->data;
+    steps[i].inside_count = (int32_t)names->count;
+  }
+  return steps;
+}
+
+void compilation_page_memory(StringBuilder *out, const Compilation *compilation) {
+  MemoryChart chart = report_memory_chart(compilation->arena, compilation->module, compilation->assignment);
+  chart.steps = steps_with_members(compilation, &chart);
+  page_add_memory(out, &chart);
+}
+
+/* --- tables --- */
+
+void compilation_page_totals(StringBuilder *out, const Compilation *compilation) {
+  CompilationFacts facts = compilation_facts(compilation, compilation->arena);
+  html_begin_table(out, (const char *const[]){"", "", NULL});
+  for (int64_t i = 0; i < facts.count; i++) {
+    html_begin_row(out, NULL);
+    html_number_cell(out, facts.data[i].value);
+    html_cell(out, sv_from_cstring(facts.data[i].text));
+    html_end_row(out);
+  }
+  html_end_table(out);
+}
+
+void compilation_page_passes(StringBuilder *out, const Compilation *compilation) {
+  if (compilation->pipeline == NULL) return;
+  int64_t count;
+  const HloPassStatistics *rows = hlo_pass_pipeline_statistics(compilation->pipeline, &count);
+  html_begin_table(out, (const char *const[]){"pass", "", "instructions before", "after", NULL});
+  for (int64_t i = 0; i < count; i++) {
+    html_begin_row(out, NULL);
+    html_cell(out, sv_from_cstring(rows[i].pass->name));
+    html_cell(out, rows[i].changed ? SV("changed the module") : SV("no change"));
+    html_number_cell(out, rows[i].instructions_before);
+    html_number_cell(out, rows[i].instructions_after);
+    html_end_row(out);
+  }
+  html_end_table(out);
+}
+
+void compilation_page_rewrites(StringBuilder *out, const Compilation *compilation) {
+  if (compilation->pipeline == NULL) return;
+  const HloRewriteLog *log = hlo_pass_pipeline_rewrites(compilation->pipeline);
+  html_begin_table(out, (const char *const[]){"pass", "rule", "times", NULL});
+  for (int64_t i = 0; i < log->counts.count; i++) {
+    const HloRewriteCount *row = &log->counts.data[i];
+    html_begin_row(out, NULL);
+    html_cell(out, sv_from_cstring(row->pass->name));
+    html_cell(out, sv_from_cstring(row->rule != NULL ? row->rule : "runs"));
+    html_number_cell(out, row->count);
+    html_end_row(out);
+  }
+  html_end_table(out);
+}
+
+void compilation_page_fusions(StringBuilder *out, const Compilation *compilation) {
+  html_begin_table(out, (const char *const[]){"pass", "", "producer", "consumer", "why", NULL});
+  for (int64_t i = 0; i < compilation->decisions.count; i++) {
+    const CompilationDecision *decision = &compilation->decisions.data[i];
+    html_begin_row(out, decision->taken ? "fused" : "apart");
+    html_cell(out, sv_from_cstring(decision->pass));
+    html_styled_cell(out, "verdict", decision->taken ? SV("fused") : SV("kept apart"));
+    html_name_cell(out, decision->producer);
+    html_name_cell(out, decision->consumer);
+    html_cell(out, sv_from_cstring(decision->reason));
+    html_end_row(out);
+  }
+  html_end_table(out);
+}
+
+void compilation_page_kernels(StringBuilder *out, const Compilation *compilation) {
+  KernelFacts facts = kernel_facts(compilation, compilation->arena);
+  html_begin_table(out, (const char *const[]){"instruction", "opcode", "kernel", "loops", "stages", "bytes read",
+                                              "bytes written", "scratch", NULL});
+  for (int64_t i = 0; i < facts.count; i++) {
+    const KernelFact *fact = &facts.data[i];
+    html_begin_row(out, NULL);
+    html_name_cell(out, fact->instruction->name);
+    html_cell(out, sv_from_cstring(hlo_opcode_text(fact->instruction->opcode)));
+    html_number_cell(out, fact->identity);
+    html_cell(out, fact->loops);
+    html_number_cell(out, fact->stages);
+    html_number_cell(out, fact->bytes_read);
+    html_number_cell(out, fact->bytes_written);
+    html_number_cell(out, fact->scratch_bytes);
+    html_end_row(out);
+  }
+  html_end_table(out);
+}
+
+void compilation_page_seconds(StringBuilder *out, const Compilation *compilation) {
+  html_begin_table(out, (const char *const[]){"seconds", "phase", NULL});
+  for (int64_t i = 0; i < compilation->phases.list.count; i++) {
+    html_begin_row(out, NULL);
+    html_styled_cell(out, "number", sv_printf(compilation->arena, "%.6f", compilation->phases.list.data[i].seconds));
+    html_cell(out, sv_from_cstring(compilation->phases.list.data[i].name));
+    html_end_row(out);
+  }
+  html_end_table(out);
+}
