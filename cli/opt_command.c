@@ -12,20 +12,26 @@ enum {
   PRINT_KERNELS,
   PRINT_PLAN,
   PRINT_NONE,
-  PRINT_POINTS_TO
+  PRINT_POINTS_TO,
+  PRINT_ORDERING,
+  PRINT_INTERFERENCE
 };
 
-static const AnalysisQuestion questions[] = {[PRINT_POINTS_TO] = ANALYSIS_POINTS_TO};
+static const AnalysisKind analyses[] = {[PRINT_POINTS_TO] = ANALYSIS_POINTS_TO,
+                                        [PRINT_ORDERING] = ANALYSIS_ORDERING,
+                                        [PRINT_INTERFERENCE] = ANALYSIS_INTERFERENCE};
 
 static bool is_question(int64_t what) {
   return what > PRINT_NONE;
 }
 
 /* In the form of --report; the report itself is written only where --report-file asks for it. */
-static Status print_analysis(Session *session, int64_t what, StringBuilder *out) {
+static Status print_answer(Session *session, int64_t what, StringBuilder *out) {
   int64_t form = option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT);
-  return compilation_print_analysis(&session->compilation, questions[what],
-                                    form == COMPILATION_REPORT_JSON ? REPORT_JSON : REPORT_TEXT, out);
+  AnalysisQuestion question = {.kind = analyses[what],
+                               .format = form == COMPILATION_REPORT_JSON ? REPORT_JSON : REPORT_TEXT,
+                               .streams = option_integer(session, OPTION_STREAMS, 0)};
+  return compilation_answer(&session->compilation, &question, out);
 }
 
 static Status print_plans(Compilation *compilation, StringBuilder *out) {
@@ -52,7 +58,7 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   }
   if (what == PRINT_PLAN) return print_plans(compilation, out);
   if (what == PRINT_NONE) return STATUS_OK;
-  if (is_question(what)) return print_analysis(session, what, out);
+  if (is_question(what)) return print_answer(session, what, out);
   RETURN_IF_ERROR(compilation_require_assignment(compilation));
   const BufferAssignment *assignment = compilation->assignment;
   if (what == PRINT_BUFFER_MAP)
@@ -82,11 +88,21 @@ static Status opt(Session *session) {
   return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
+static Status usage(Session *session, const char *message) {
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "%s", message);
+}
+
 static Status prepare_answer(Session *session) {
-  if (!is_question(option_integer(session, OPTION_PRINT, PRINT_HLO))) return STATUS_OK;
+  int64_t what = option_integer(session, OPTION_PRINT, PRINT_HLO);
+  int64_t streams = option_integer(session, OPTION_STREAMS, 1);
+  if (option_given(session, OPTION_STREAMS) && what != PRINT_ORDERING && what != PRINT_INTERFERENCE)
+    return usage(session, "'--streams' is for '--print=ordering' and '--print=interference'");
+  if (streams < 1 || streams > ANALYSIS_MOST_STREAMS) return usage(session, "'--streams' is a number from 1 to 1024");
+  if (!is_question(what)) return STATUS_OK;
   session->report_is_answer = !option_given(session, OPTION_REPORT_FILE);
-  if (option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT) != COMPILATION_REPORT_HTML) return STATUS_OK;
-  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "analyses are printed as text or JSON, not HTML");
+  if (option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT) == COMPILATION_REPORT_HTML)
+    return usage(session, "analyses are printed as text or JSON, not HTML");
+  return STATUS_OK;
 }
 
 int opt_command(Session *session) {

@@ -2,16 +2,20 @@
 
 #include "codegen/report/analysis_report.h"
 
-Status compilation_print_analysis(const Compilation *compilation, AnalysisQuestion question, ReportFormat format,
-                                  StringBuilder *out) {
+static Status answer(BufferAnalysis *analysis, const AnalysisQuestion *question, DiagSink *diag, StringBuilder *out) {
+  switch (question->kind) {
+    case ANALYSIS_POINTS_TO: report_points_to(out, analysis, question->format); return STATUS_OK;
+    case ANALYSIS_ORDERING: return report_ordering(out, analysis, question->streams, question->format, diag);
+    case ANALYSIS_INTERFERENCE: return report_interference(out, analysis, question->streams, question->format, diag);
+  }
+  return STATUS_OK;
+}
+
+Status compilation_answer(const Compilation *compilation, const AnalysisQuestion *question, StringBuilder *out) {
   Arena *arena = arena_create();
   BufferAnalysis analysis;
   Status status = buffer_analysis_build(arena, compilation->module, compilation->diag, &analysis);
-  if (status == STATUS_OK) {
-    switch (question) {
-      case ANALYSIS_POINTS_TO: report_points_to(out, &analysis, format); break;
-    }
-  }
+  if (status == STATUS_OK) status = answer(&analysis, question, compilation->diag, out);
   arena_destroy(arena);
   return status;
 }

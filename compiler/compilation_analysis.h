@@ -5,11 +5,19 @@
 
 #include "compiler/compilation.h"
 
-typedef enum AnalysisQuestion { ANALYSIS_POINTS_TO } AnalysisQuestion;
+typedef enum AnalysisKind { ANALYSIS_POINTS_TO, ANALYSIS_ORDERING, ANALYSIS_INTERFERENCE } AnalysisKind;
 
-/* Appends the answer for the module as it is, |format| TEXT or JSON.  Errors are those of buffer_analysis_build: a
- * computation with two callers, a schedule that is none. */
-MUST_USE Status compilation_print_analysis(const Compilation *compilation, AnalysisQuestion question,
-                                           ReportFormat format, StringBuilder *out);
+enum { ANALYSIS_MOST_STREAMS = 1024 };
+
+typedef struct AnalysisQuestion {
+  AnalysisKind kind;
+  ReportFormat format; /* TEXT or JSON */
+  int64_t streams;     /* ORDERING, INTERFERENCE: at most ANALYSIS_MOST_STREAMS; 0: not asked */
+} AnalysisQuestion;
+
+/* Appends the answer for the module as it is.  Errors are those of buffer_analysis_build (a computation with two
+ * callers, a schedule that is none) and of execution_order_build (a computation too large). */
+MUST_USE Status compilation_answer(const Compilation *compilation, const AnalysisQuestion *question,
+                                   StringBuilder *out);
 
 #endif

@@ -13,4 +13,13 @@
  * not. */
 void report_points_to(StringBuilder *out, BufferAnalysis *analysis, ReportFormat format);
 
+/* Which instructions are in order and which may run at once: the dependency order, the schedule if the module has one,
+ * and, |streams| > 0, what so many streams leave of it.  STATUS_UNSUPPORTED of execution_order_build. */
+MUST_USE Status report_ordering(StringBuilder *out, const BufferAnalysis *analysis, int64_t streams,
+                                ReportFormat format, DiagSink *diag);
+
+/* Which logical buffers may be needed at the same time, under each of these orders. */
+MUST_USE Status report_interference(StringBuilder *out, const BufferAnalysis *analysis, int64_t streams,
+                                    ReportFormat format, DiagSink *diag);
+
 #endif

@@ -58,12 +58,6 @@ static BufferPosition value_position(const Answer *answer, int32_t value) {
 
 /* --- text --- */
 
-static void text_position(const Answer *answer, BufferPosition position) {
-  sb_printf(answer->out, "(%.*s, ", SV_ARG(position.instruction->name));
-  report_index(answer->out, position.instruction, position.node);
-  sb_append_char(answer->out, ')');
-}
-
 static void text_shape(const Answer *answer, const Shape *shape, int64_t size) {
   StringView text = shape_text(answer->scratch, shape, false);
   if (shape_is_array(shape)) {
@@ -81,7 +75,7 @@ static void text_buffer(const Answer *answer, const LogicalBuffer *buffer) {
   sb_append_cstring(answer->out, ") : [ ");
   for (int32_t i = 0; i < buffer->position_count; i++) {
     if (i > 0) sb_append_cstring(answer->out, ", ");
-    text_position(answer, buffer->positions[i]);
+    report_position(answer->out, buffer->positions[i]);
   }
   sb_append_cstring(answer->out, " ]");
   text_shape(answer, buffer->shape, buffer->size);
@@ -92,16 +86,16 @@ static void text_buffer(const Answer *answer, const LogicalBuffer *buffer) {
 static void text_points_to_sets(const Answer *answer, const HloInstruction *instruction) {
   int32_t count = node_count(answer, instruction);
   for (int32_t node = 0; node < count; node++) {
-    text_position(answer, (BufferPosition){instruction, node});
+    report_position(answer->out, (BufferPosition){instruction, node});
     sb_append_cstring(answer->out, " -> { ");
-    text_position(answer, tuple_points_to_buffer(answer->points_to, instruction, node)->definition);
+    report_position(answer->out, tuple_points_to_buffer(answer->points_to, instruction, node)->definition);
     sb_append_cstring(answer->out, " }");
     HloValueList sources = sources_at(answer, instruction, node);
     if (sources.count > 1) {
       sb_append_cstring(answer->out, ", ambiguous:");
       for (int32_t i = 0; i < sources.count; i++) {
         sb_append_cstring(answer->out, i == 0 ? " " : " or ");
-        text_position(answer, value_position(answer, sources.values[i]));
+        report_position(answer->out, value_position(answer, sources.values[i]));
       }
     }
     sb_append_char(answer->out, '\n');
@@ -134,7 +128,7 @@ static void text_must_alias(const Answer *answer) {
     if (lists[i].values.count < 2) continue;
     for (int64_t k = 0; k < lists[i].values.count; k++) {
       sb_append_cstring(answer->out, k == 0 ? "{ " : ", ");
-      text_position(answer, value_position(answer, lists[i].values.data[k]));
+      report_position(answer->out, value_position(answer, lists[i].values.data[k]));
     }
     sb_printf(answer->out, " }  %lld bytes", (long long)alias->sets[i].size);
     if (alias->sets[i].parameter >= 0) sb_printf(answer->out, ", argument %d", alias->sets[i].parameter);
@@ -153,14 +147,14 @@ static void text_live_out(const Answer *answer) {
   sb_append_cstring(answer->out, "\nmaybe live out:\n");
   for (int32_t i = 0; i < answer->points_to->buffer_count; i++) {
     if (!answer->live_out[i]) continue;
-    text_position(answer, answer->points_to->buffers[i].definition);
+    report_position(answer->out, answer->points_to->buffers[i].definition);
     sb_append_char(answer->out, '\n');
   }
   sb_append_cstring(answer->out, "\nmust not live out:\n");
   for (int32_t i = 0; i < answer->analysis->flow->value_count; i++) {
     const char *reason = must_not_live_out(answer, i);
     if (!reason) continue;
-    text_position(answer, value_position(answer, i));
+    report_position(answer->out, value_position(answer, i));
     sb_printf(answer->out, "  %s\n", reason);
   }
 }

@@ -3,6 +3,8 @@
 #define XLAC_CODEGEN_REPORT_REPORT_INTERNAL_H
 
 #include "codegen/report/report.h"
+#include "hlo/analysis/buffer_analysis.h"
+#include "hlo/analysis/execution_order.h"
 
 /* "add.3", "while.2{1,0}" */
 void report_value_name(StringBuilder *out, const HloValue *value);
@@ -10,6 +12,20 @@ StringView report_value_name_text(Arena *arena, const HloValue *value);
 
 /* The path of a node in a tuple, "{1,0}". */
 void report_index(StringBuilder *out, const HloInstruction *instruction, int node);
+
+/* "(while.2, {1,0})" */
+void report_position(StringBuilder *out, BufferPosition position);
+
+/* The orders that a question about order is answered for, at most three: dependency, the schedule of a scheduled
+ * module, |streams| > 0 of them. */
+typedef struct ReportOrders {
+  int count;
+  const ExecutionOrder *orders[3];
+} ReportOrders;
+MUST_USE Status report_orders(Arena *arena, const BufferAnalysis *analysis, int64_t streams, DiagSink *diag,
+                              ReportOrders *out_orders);
+/* "dependency", "sequential", "concurrent" */
+const char *report_order_name(const ExecutionOrder *order);
 
 /* The fields "instruction" and "index" of an object. */
 void report_json_position(JsonWriter *json, BufferPosition position);

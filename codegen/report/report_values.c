@@ -13,6 +13,12 @@ void report_index(StringBuilder *out, const HloInstruction *instruction, int nod
   sb_append_char(out, '}');
 }
 
+void report_position(StringBuilder *out, BufferPosition position) {
+  sb_printf(out, "(%.*s, ", SV_ARG(position.instruction->name));
+  report_index(out, position.instruction, position.node);
+  sb_append_char(out, ')');
+}
+
 void report_json_position(JsonWriter *json, BufferPosition position) {
   const Shape *shape = position.instruction->shape;
   int64_t path[64];

@@ -135,8 +135,7 @@ static void apply_condition(Liveness *live, const HloInstruction *loop) {
   }
 }
 
-/* The instruction that ends what |start| began: the last of the chain of updates. */
-static const HloInstruction *async_end(const HloInstruction *start) {
+const HloInstruction *hlo_liveness_async_end(const HloInstruction *start) {
   const HloInstruction *end = start;
   for (int i = 0; i < end->user_count; i++) {
     const HloInstruction *user = end->users[i];
@@ -158,7 +157,7 @@ static void find_done_times(const Liveness *live) {
     live->done_times[computation->id] = live->done_times[site->parent->id];
     if (site->opcode == HLO_ASYNC_START) {
       live->done_times[computation->id] =
-          max_i64(live->done_times[site->parent->id], at_instruction(live, async_end(site)));
+          max_i64(live->done_times[site->parent->id], at_instruction(live, hlo_liveness_async_end(site)));
     }
   }
 }

@@ -26,6 +26,9 @@ typedef struct HloLiveness {
 
 const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering);
 
+/* The instruction that ends what async-start |start| began: the last of the chain of updates. */
+const HloInstruction *hlo_liveness_async_end(const HloInstruction *start);
+
 /* Whether one of the value's ranges ends at |time|. */
 bool hlo_liveness_ends_at(const HloLiveness *liveness, int32_t value, int64_t time);
 
