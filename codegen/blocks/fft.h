@@ -12,8 +12,7 @@
 
 /* Emits the transform of stage |stage| at the builder's position, buffers being |buffers|; leaves the builder at the
  * end of the code. */
-void fft_emit(const VecBuilder *vec, const Kernel *kernel, int stage, LLVMValueRef function,
-              const LLVMValueRef *buffers);
+void fft_emit(const VecBuilder *vec, const Kernel *kernel, int stage, const LLVMValueRef *buffers);
 
 /* Arithmetic operations of one transform. */
 double fft_operation_count(const KernelTransform *transform);

@@ -1,11 +1,10 @@
 /* The passes of a Fourier transform. */
 #include "base/checked_math.h"
-#include "codegen/blocks/counted_loop.h"
 #include "codegen/blocks/fft_internal.h"
+#include "codegen/ir/ir_loop.h"
 
 typedef struct FftPass {
   const VecBuilder *vec;
-  LLVMValueRef function;
   PrimitiveType type;
   int64_t radix, rest, side; /* r, m, s of fft.h */
   LLVMValueRef from[2], to[2];
@@ -14,7 +13,7 @@ typedef struct FftPass {
 /* --- pieces --- */
 
 static LLVMValueRef int_of(const VecBuilder *vec, int64_t value) {
-  return LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)value, true);
+  return ir_index(vec->context, value);
 }
 
 static LLVMValueRef plus(const FftPass *pass, LLVMValueRef index, int64_t constant) {
@@ -71,7 +70,7 @@ static void pass_by_point(const FftPass *pass) {
   FftComplex roots[FFT_MAX_RADIX], values[FFT_MAX_RADIX];
   LLVMValueRef table = NULL;
   if (pass->rest > 1) table = fft_roots(vec, pass->type, pass->radix, pass->rest, FFT_ROOTS_BY_POINT, 1);
-  CountedLoop points = counted_loop_begin(vec, pass->function, int_of(vec, 0), int_of(vec, pass->rest), 1);
+  IrLoop points = ir_loop_count_apart(vec->builder, ir_range(vec->context, 0, pass->rest), 1, NULL, 0);
   LLVMValueRef root = times(pass, points.index, 2 * (pass->radix - 1));
   for (int64_t k = 1; k < pass->radix && table != NULL; k++) {
     LLVMValueRef re = vec_load(vec, pass->type, element(pass, table, plus(pass, root, 2 * k - 2)), NULL, 1);
@@ -79,7 +78,7 @@ static void pass_by_point(const FftPass *pass) {
     roots[k] = (FftComplex){vec_splat(vec, re, lanes), vec_splat(vec, im, lanes)};
   }
   LLVMValueRef from = times(pass, points.index, pass->side), to = times(pass, from, pass->radix);
-  CountedLoop sides = counted_loop_begin(vec, pass->function, int_of(vec, 0), int_of(vec, pass->side), lanes);
+  IrLoop sides = ir_loop_count_apart(vec->builder, ir_range(vec->context, 0, pass->side), lanes, NULL, 0);
   LLVMValueRef q = last_start(pass, sides.index, pass->side, lanes);
   load_all(pass, LLVMBuildAdd(vec->builder, from, q, ""), lanes, values);
   fft_short_transform(&arithmetic, values, pass->radix);
@@ -87,8 +86,8 @@ static void pass_by_point(const FftPass *pass) {
     if (k > 0 && table != NULL) values[k] = fft_product(&arithmetic, values[k], roots[k]);
     store(pass, values[k], plus(pass, LLVMBuildAdd(vec->builder, to, q, ""), k * pass->side), lanes);
   }
-  counted_loop_end(vec, &sides);
-  counted_loop_end(vec, &points);
+  ir_loop_end(&sides);
+  ir_loop_end(&points);
 }
 
 /* --- points one after the other in lanes --- */
@@ -141,7 +140,7 @@ static void pass_in_lanes(const FftPass *pass, int lanes) {
   FftComplex values[FFT_MAX_RADIX];
   LLVMValueRef table = NULL, re[FFT_MAX_RADIX], im[FFT_MAX_RADIX];
   if (pass->rest > 1) table = fft_roots(vec, pass->type, radix, pass->rest, FFT_ROOTS_IN_LANES, pass->side);
-  CountedLoop points = counted_loop_begin(vec, pass->function, int_of(vec, 0), int_of(vec, extent), lanes);
+  IrLoop points = ir_loop_count_apart(vec->builder, ir_range(vec->context, 0, extent), lanes, NULL, 0);
   LLVMValueRef t = last_start(pass, points.index, extent, lanes);
   load_all(pass, t, lanes, values);
   fft_short_transform(&arithmetic, values, radix);
@@ -156,7 +155,7 @@ static void pass_in_lanes(const FftPass *pass, int lanes) {
   }
   FftComplex all = {in_turn(pass, re, radix, pass->side, lanes), in_turn(pass, im, radix, pass->side, lanes)};
   store(pass, all, times(pass, t, radix), (int)radix * lanes);
-  counted_loop_end(vec, &points);
+  ir_loop_end(&points);
 }
 
 /* --- the passes --- */
@@ -193,16 +192,15 @@ static void emit_passes(const KernelTransform *transform, const FftPass *lines, 
   }
 }
 
-void fft_emit(const VecBuilder *vec, const Kernel *kernel, int stage, LLVMValueRef function,
-              const LLVMValueRef *buffers) {
+void fft_emit(const VecBuilder *vec, const Kernel *kernel, int stage, const LLVMValueRef *buffers) {
   const KernelTransform *transform = kernel->stages[stage].transform;
   int64_t length = kernel_transform_length(transform);
-  FftPass lines = {.vec = vec, .function = function, .type = kernel->buffers[transform->buffers[0][0]].type};
-  CountedLoop loop = counted_loop_begin(vec, function, int_of(vec, 0), int_of(vec, transform->outer), 1);
+  FftPass lines = {.vec = vec, .type = kernel->buffers[transform->buffers[0][0]].type};
+  IrLoop loop = ir_loop_count_guarded(vec->builder, ir_range(vec->context, 0, transform->outer), 1, NULL, 0);
   LLVMValueRef offset = times(&lines, loop.index, length * transform->inner), bound[2][2];
   for (int i = 0; i < 4; i++) bound[i / 2][i % 2] = element(&lines, buffers[transform->buffers[i / 2][i % 2]], offset);
   emit_passes(transform, &lines, bound, length);
-  counted_loop_end(vec, &loop);
+  ir_loop_end(&loop);
 }
 
 double fft_operation_count(const KernelTransform *transform) {

@@ -1,20 +1,12 @@
-/* Loops, records, elements, comparisons. */
+/* Records, elements, comparisons. */
 #include "codegen/blocks/sort_internal.h"
 
 LLVMValueRef sort_int(const SortEmitter *emitter, int64_t value) {
-  return LLVMConstInt(LLVMInt64TypeInContext(emitter->vec->context), (unsigned long long)value, true);
+  return ir_index(emitter->vec->context, value);
 }
 
 LLVMBasicBlockRef sort_block(const SortEmitter *emitter) {
   return LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
-}
-
-CountedLoop sort_loop_begin(const SortEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step) {
-  return counted_loop_begin(emitter->vec, emitter->function, begin, end, step);
-}
-
-void sort_loop_end(const SortEmitter *emitter, CountedLoop *loop) {
-  counted_loop_end(emitter->vec, loop);
 }
 
 LLVMValueRef sort_record_pointer(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {

@@ -56,38 +56,36 @@ static void count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMV
   LLVMBuilderRef b = emitter->vec->builder;
   LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
   LLVMBuildMemSet(b, counters, zero, sort_int(emitter, sort_counter_bytes(emitter)), COUNTER_BYTES);
-  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
+  IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
   LLVMValueRef record = sort_load(emitter, records, loop.index);
   for (int pass = 0; pass < pass_count(emitter); pass++)
     count_up(emitter, counter(emitter, counters, digit(emitter, record, pass)));
-  sort_loop_end(emitter, &loop);
+  ir_loop_end(&loop);
 }
 
 /* Numbers of records with a digit → where the first of them goes. */
 static void add_up(const SortEmitter *emitter, LLVMValueRef counters, int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
+  LLVMContextRef context = emitter->vec->context;
   int bits = digit_bits(emitter);
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-  LLVMValueRef begin = sort_int(emitter, (int64_t)pass << bits), end = sort_int(emitter, (int64_t)(pass + 1) << bits);
-  CountedLoop loop = sort_loop_begin(emitter, begin, end, 1);
-  LLVMValueRef zero = LLVMConstInt(LLVMInt32TypeInContext(emitter->vec->context), 0, false);
-  LLVMValueRef sum = LLVMBuildPhi(b, LLVMTypeOf(zero), ""), pointer = counter(emitter, counters, loop.index);
-  LLVMValueRef count = load_counter(emitter, pointer), next = LLVMBuildAdd(b, sum, count, "");
+  LLVMValueRef sum = LLVMConstInt(LLVMInt32TypeInContext(context), 0, false), *carried[] = {&sum};
+  IndexRange places = ir_range(context, (int64_t)pass << bits, (int64_t)(pass + 1) << bits);
+  IrLoop loop = ir_loop_count(b, places, 1, carried, 1);
+  LLVMValueRef pointer = counter(emitter, counters, loop.index);
+  LLVMValueRef next = LLVMBuildAdd(b, sum, load_counter(emitter, pointer), "");
   LLVMBuildStore(b, sum, pointer);
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
-  LLVMAddIncoming(sum, &zero, &before, 1);
-  LLVMAddIncoming(sum, &next, &latch, 1);
-  sort_loop_end(emitter, &loop);
+  sum = next;
+  ir_loop_end(&loop);
 }
 
 static void move_records(const SortEmitter *emitter, LLVMValueRef from, LLVMValueRef to, LLVMValueRef counters,
                          int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
-  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
+  IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
   LLVMValueRef record = sort_load(emitter, from, loop.index);
   LLVMValueRef place = count_up(emitter, counter(emitter, counters, digit(emitter, record, pass)));
   sort_store(emitter, record, to, LLVMBuildZExt(b, place, LLVMTypeOf(loop.index), ""));
-  sort_loop_end(emitter, &loop);
+  ir_loop_end(&loop);
 }
 
 /* One pass from |*records| to |*spare|, which trade places if it was done. */

@@ -131,15 +131,13 @@ static void store_compared(const SortEmitter *emitter, const SortOperand *operan
 }
 
 static void make_records(const SortEmitter *emitter, LLVMValueRef records) {
-  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, 0), sort_int(emitter, emitter->length), 1);
-  int64_t height = emitter->point->known.count;
+  PointLoop loop = point_loop_begin(emitter->point, ir_range(emitter->vec->context, 0, emitter->length), 1);
   sort_store(emitter, sort_make_record(emitter, loop.index), records, loop.index);
   for (int k = 0; k < emitter->operand_count && !emitter->key.is_known; k++) {
     const SortOperand *operand = &emitter->operands[k];
     if (operand->compared != NULL && !operand->is_loaded) store_compared(emitter, operand, loop.index);
   }
-  point_forget(emitter->point, height);
-  sort_loop_end(emitter, &loop);
+  point_loop_end(emitter->point, &loop);
 }
 
 LLVMValueRef sort_records(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, LLVMValueRef counters) {
@@ -169,16 +167,15 @@ static void store_element(const SortEmitter *emitter, const SortStore *store, LL
 
 /* Those that store the same places as the |first| go together. */
 static void store_range(const SortEmitter *emitter, LLVMValueRef records, const SortStore *first) {
-  CountedLoop loop = sort_loop_begin(emitter, sort_int(emitter, first->lower), sort_int(emitter, first->upper), 1);
-  int64_t height = emitter->point->known.count;
+  IndexRange places = ir_range(emitter->vec->context, first->lower, first->upper);
+  PointLoop loop = point_loop_begin_guarded(emitter->point, places, 1);
   LLVMValueRef position = sort_position(emitter, sort_load(emitter, records, loop.index));
   emitter->point->dims[emitter->dim] = position;
   for (const SortStore *store = first; store < emitter->stores + emitter->store_count; store++) {
     if (store->lower == first->lower && store->upper == first->upper)
       store_element(emitter, store, position, loop.index);
   }
-  point_forget(emitter->point, height);
-  sort_loop_end(emitter, &loop);
+  point_loop_end(emitter->point, &loop);
 }
 
 static void store_elements(const SortEmitter *emitter, LLVMValueRef records) {
@@ -202,12 +199,11 @@ static int64_t records_bytes(const SortEmitter *emitter) {
   return align_up(record_count(emitter) * emitter->record_bytes, SCRATCH_ALIGNMENT);
 }
 
-static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
+static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange range) {
   /* one after the other in the scratch: records, as many again, counters or lines of what is compared */
   LLVMValueRef parts[3];
   for (int i = 0; i < 3; i++) parts[i] = at_offset(emitter, scratch, i * records_bytes(emitter));
-  CountedLoop lines = sort_loop_begin(emitter, begin, end, 1);
-  int64_t height = emitter->point->known.count;
+  PointLoop lines = point_loop_begin_apart(emitter->point, range, 1);
   move_to_line(emitter, lines.index);
   find_line(emitter, parts[2]);
   LLVMValueRef sorted;
@@ -218,8 +214,7 @@ static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, LLVMValueRef 
     sorted = sort_records(emitter, parts[0], parts[1], parts[2]);
   }
   store_elements(emitter, sorted);
-  point_forget(emitter->point, height);
-  sort_loop_end(emitter, &lines);
+  point_loop_end(emitter->point, &lines);
 }
 
 /* --- what there is to know without a place for code --- */
@@ -319,10 +314,8 @@ void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef functio
   emitter.function = function;
   emitter.point = &point;
   emitter.record = LLVMIntTypeInContext(vec->context, 8 * (unsigned)emitter.record_bytes);
-  if (begin == NULL) {
-    begin = sort_int(&emitter, 0);
-    end = sort_int(&emitter, line_count(kernel));
-  }
-  emit_lines(&emitter, scratch, begin, end);
+  IndexRange lines = {begin, end};
+  if (begin == NULL) lines = ir_range(vec->context, 0, line_count(kernel));
+  emit_lines(&emitter, scratch, lines);
   arena_destroy(arena);
 }

@@ -2,7 +2,6 @@
 #ifndef XLAC_CODEGEN_BLOCKS_SORT_INTERNAL_H
 #define XLAC_CODEGEN_BLOCKS_SORT_INTERNAL_H
 
-#include "codegen/blocks/counted_loop.h"
 #include "codegen/blocks/sort.h"
 #include "codegen/point/kernel_point.h"
 
@@ -65,8 +64,6 @@ typedef struct SortEmitter {
 
 /* --- pieces of code (sort_code.c) --- */
 
-CountedLoop sort_loop_begin(const SortEmitter *emitter, LLVMValueRef begin, LLVMValueRef end, int64_t step);
-void sort_loop_end(const SortEmitter *emitter, CountedLoop *loop);
 LLVMBasicBlockRef sort_block(const SortEmitter *emitter);
 LLVMValueRef sort_int(const SortEmitter *emitter, int64_t value); /* i64 */
 LLVMValueRef sort_record_pointer(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index);

@@ -1,6 +1,7 @@
 #include "codegen/emit/control_emitter.h"
 
 #include "codegen/emit/control_internal.h"
+#include "codegen/ir/ir_loop.h"
 #include "hlo/analysis/in_place.h"
 
 /* --- Kernels --- */
@@ -190,11 +191,19 @@ static bool emit_scalar(ControlEmitter *control, const HloInstruction *instructi
 
 /* --- control flow --- */
 
+/* A node of a loop's state that is carried in registers. */
 typedef struct Carry {
   int node;
-  int64_t count; /* of its elements */
-  LLVMValueRef *phis;
+  int64_t count;         /* of its elements */
+  LLVMValueRef *initial; /* they, before the loop */
 } Carry;
+
+/* All of a loop's. */
+typedef struct CarriedState {
+  int count;
+  Carry *carries;
+  LLVMValueRef **variables; /* of the loop: the elements of all, in order */
+} CarriedState;
 
 /* Whether the elements of |value| are in registers when it is made. */
 static bool is_made_in_registers(ControlEmitter *control, const HloValue *value) {
@@ -218,64 +227,59 @@ static bool is_carried(ControlEmitter *control, const HloInstruction *loop, int 
          shape_element_count(shape) > 0 && next != NULL && is_made_in_registers(control, next);
 }
 
-static void make_phis(ControlEmitter *control, const HloInstruction *loop, LLVMBasicBlockRef before,
-                      LLVMValueRef *initial, Carry *carry) {
-  carry->phis = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, carry->count);
-  for (int64_t i = 0; i < carry->count; i++) {
-    carry->phis[i] = LLVMBuildPhi(control->vec->builder, LLVMTypeOf(initial[i]), "");
-    LLVMAddIncoming(carry->phis[i], &initial[i], &before, 1);
-  }
-  const HloInstruction *positions[] = {hlo_instruction_computation(loop, HLO_ATTR_BODY)->parameters.data[0],
-                                       hlo_instruction_computation(loop, HLO_ATTR_CONDITION)->parameters.data[0], loop};
-  for (int i = 0; i < 3; i++) control_know_elements(control, positions[i], carry->node, carry->phis);
-}
-
-/* What a loop carries in registers: one phi for each element, known at the state's three positions. */
-static Carry *begin_carries(ControlEmitter *control, const HloInstruction *loop, LLVMBasicBlockRef header,
-                            int *out_count) {
+static CarriedState find_carries(ControlEmitter *control, const HloInstruction *loop) {
   int total = shape_node_count(loop->shape);
-  Carry *carries = ARENA_NEW_ARRAY(control->arena, Carry, total);
-  LLVMValueRef **initial = ARENA_NEW_ARRAY(control->arena, LLVMValueRef *, total);
-  *out_count = 0;
+  CarriedState state = {.carries = ARENA_NEW_ARRAY(control->arena, Carry, total)};
   for (int node = 0; node < total; node++) {
     if (!is_carried(control, loop, node)) continue;
-    const Shape *shape = shape_node(loop->shape, node);
-    initial[*out_count] = control_elements(control, loop->operands[0], node);
-    carries[(*out_count)++] = (Carry){.node = node, .count = shape_element_count(shape)};
+    LLVMValueRef *initial = control_elements(control, loop->operands[0], node);
+    state.carries[state.count++] = (Carry){node, shape_element_count(shape_node(loop->shape, node)), initial};
   }
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(control->vec->builder);
-  LLVMBuildBr(control->vec->builder, header);
-  LLVMPositionBuilderAtEnd(control->vec->builder, header);
-  for (int i = 0; i < *out_count; i++) make_phis(control, loop, before, initial[i], &carries[i]);
-  return carries;
+  return state;
 }
 
-static void end_carries(ControlEmitter *control, const HloInstruction *root, const Carry *carries, int count) {
-  for (int c = 0; c < count; c++) {
-    LLVMValueRef *next = control_elements(control, root, carries[c].node);
-    LLVMBasicBlockRef latch = LLVMGetInsertBlock(control->vec->builder);
-    for (int64_t i = 0; i < carries[c].count; i++) LLVMAddIncoming(carries[c].phis[i], &next[i], &latch, 1);
+/* Begins the loop; one variable for each element, known at the state's three positions. */
+static IrLoop begin_carrying(ControlEmitter *control, const HloInstruction *loop, CarriedState *state) {
+  int64_t total = 0;
+  for (int c = 0; c < state->count; c++) total += state->carries[c].count;
+  LLVMValueRef *elements = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, total), *element = elements;
+  state->variables = ARENA_NEW_ARRAY(control->arena, LLVMValueRef *, total);
+  for (int c = 0; c < state->count; c++) {
+    for (int64_t i = 0; i < state->carries[c].count; i++) *element++ = state->carries[c].initial[i];
+  }
+  for (int64_t i = 0; i < total; i++) state->variables[i] = &elements[i];
+  IrLoop code = ir_loop_begin(control->vec->builder, state->variables, (int)total);
+  /* the variables change when the body ends: what is known of a round is a copy */
+  LLVMValueRef *known = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, total);
+  for (int64_t i = 0; i < total; i++) known[i] = elements[i];
+  const HloInstruction *positions[] = {hlo_instruction_computation(loop, HLO_ATTR_BODY)->parameters.data[0],
+                                       hlo_instruction_computation(loop, HLO_ATTR_CONDITION)->parameters.data[0], loop};
+  for (int c = 0; c < state->count; known += state->carries[c++].count) {
+    for (int i = 0; i < 3; i++) control_know_elements(control, positions[i], state->carries[c].node, known);
+  }
+  return code;
+}
+
+/* The variables become the elements of |root|. */
+static void carry_on(ControlEmitter *control, const HloInstruction *root, const CarriedState *state) {
+  LLVMValueRef **variable = state->variables;
+  for (int c = 0; c < state->count; c++) {
+    LLVMValueRef *next = control_elements(control, root, state->carries[c].node);
+    for (int64_t i = 0; i < state->carries[c].count; i++) **variable++ = next[i];
   }
 }
 
 Status control_while(ControlEmitter *control, const HloInstruction *loop) {
-  const VecBuilder *vec = control->vec;
   const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION);
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
-  LLVMBasicBlockRef header = LLVMAppendBasicBlockInContext(vec->context, control->function, "while");
-  int carry_count;
-  Carry *carries = begin_carries(control, loop, header, &carry_count);
+  CarriedState state = find_carries(control, loop);
+  IrLoop code = begin_carrying(control, loop, &state);
   int64_t height = control->known.count;
   RETURN_IF_ERROR(control_computation(control, condition));
-  LLVMValueRef goes_on = control_scalar(control, condition->root, 0);
-  LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(vec->context, control->function, "body");
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
-  LLVMBuildCondBr(vec->builder, goes_on, inside, behind);
-  LLVMPositionBuilderAtEnd(vec->builder, inside);
+  ir_loop_leave_unless(&code, control_scalar(control, condition->root, 0));
   RETURN_IF_ERROR(control_computation(control, body));
-  end_carries(control, body->root, carries, carry_count);
-  LLVMBuildBr(vec->builder, header);
-  LLVMPositionBuilderAtEnd(vec->builder, behind);
+  carry_on(control, body->root, &state);
+  ir_loop_end(&code);
   control_forget(control, height);
   return STATUS_OK;
 }

@@ -270,7 +270,7 @@ static void emit_stages(KernelEmitter *emitter, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
   for (int s = 0; s < kernel->stage_count; s++) {
     if (kernel->stages[s].transform != NULL) {
-      fft_emit(emitter->vec, kernel, s, emitter->function, emitter->point.buffers);
+      fft_emit(emitter->vec, kernel, s, emitter->point.buffers);
       continue;
     }
     bool has_dims = stage_has_dims(kernel, s);

@@ -37,8 +37,10 @@ static void enter(IrLoop *loop, LLVMValueRef begin, LLVMValueRef guard) {
 
 /* --- beginnings --- */
 
+typedef enum CountKind { COUNT_SOME, COUNT_GUARDED, COUNT_APART } CountKind;
+
 static IrLoop count(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVMValueRef **carried, int carried_count,
-                    bool may_be_empty) {
+                    CountKind kind) {
   IrLoop loop = {.index = range.begin,
                  .builder = builder,
                  .end = range.end,
@@ -47,10 +49,10 @@ static IrLoop count(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVM
                  .carried_count = carried_count};
   int64_t begin, end;
   bool is_known = ir_index_is_constant(range.begin, &begin) && ir_index_is_constant(range.end, &end);
-  XLAC_CHECK(step > 0 && (may_be_empty || !is_known || begin < end));
-  loop.is_single = ir_range_is_one_round(range, step);
+  XLAC_CHECK(step > 0 && (kind == COUNT_GUARDED || !is_known || begin < end));
+  loop.is_single = kind != COUNT_APART && ir_range_is_one_round(range, step);
   if (loop.is_single) return loop;
-  bool is_guarded = may_be_empty && !(is_known && begin < end);
+  bool is_guarded = kind == COUNT_GUARDED && !(is_known && begin < end);
   LLVMValueRef guard = is_guarded ? LLVMBuildICmp(builder, LLVMIntSLT, range.begin, range.end, "") : NULL;
   enter(&loop, range.begin, guard);
   return loop;
@@ -58,12 +60,17 @@ static IrLoop count(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVM
 
 IrLoop ir_loop_count(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVMValueRef **carried,
                      int carried_count) {
-  return count(builder, range, step, carried, carried_count, false);
+  return count(builder, range, step, carried, carried_count, COUNT_SOME);
 }
 
 IrLoop ir_loop_count_guarded(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVMValueRef **carried,
                              int carried_count) {
-  return count(builder, range, step, carried, carried_count, true);
+  return count(builder, range, step, carried, carried_count, COUNT_GUARDED);
+}
+
+IrLoop ir_loop_count_apart(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVMValueRef **carried,
+                           int carried_count) {
+  return count(builder, range, step, carried, carried_count, COUNT_APART);
 }
 
 IrLoop ir_loop_begin(LLVMBuilderRef builder, LLVMValueRef **carried, int carried_count) {

@@ -47,6 +47,11 @@ IrLoop ir_loop_count(LLVMBuilderRef builder, IndexRange range, int64_t step, LLV
  * code: better not written. */
 IrLoop ir_loop_count_guarded(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVMValueRef **carried,
                              int carried_count);
+/* ir_loop_count, and a loop also where one round is known to be the only one.  LLVM orders instructions block by block:
+ * a long body that uses many values made before it needs fewer registers by itself than joined to where they are made.
+ */
+IrLoop ir_loop_count_apart(LLVMBuilderRef builder, IndexRange range, int64_t step, LLVMValueRef **carried,
+                           int carried_count);
 /* The indices that this round of a counted loop stands for: |step| of them, fewer in the last round. */
 IndexRange ir_loop_round(const IrLoop *loop);
 

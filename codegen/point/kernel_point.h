@@ -68,9 +68,10 @@ typedef struct PointLoop {
   int64_t height; /* of |known| before the loop */
 } PointLoop;
 
-/* As ir_loop_count and ir_loop_count_guarded, without variables or with |carried|. */
+/* As ir_loop_count, ir_loop_count_guarded and ir_loop_count_apart, without variables or with |carried|. */
 PointLoop point_loop_begin(KernelPoint *point, IndexRange range, int64_t step);
 PointLoop point_loop_begin_guarded(KernelPoint *point, IndexRange range, int64_t step);
+PointLoop point_loop_begin_apart(KernelPoint *point, IndexRange range, int64_t step);
 PointLoop point_loop_begin_carrying(KernelPoint *point, IndexRange range, int64_t step, LLVMValueRef **carried,
                                     int carried_count);
 void point_loop_end(KernelPoint *point, PointLoop *loop);

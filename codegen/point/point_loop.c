@@ -13,6 +13,10 @@ PointLoop point_loop_begin_guarded(KernelPoint *point, IndexRange range, int64_t
   return point_loop(point, ir_loop_count_guarded(point->vec->builder, range, step, NULL, 0));
 }
 
+PointLoop point_loop_begin_apart(KernelPoint *point, IndexRange range, int64_t step) {
+  return point_loop(point, ir_loop_count_apart(point->vec->builder, range, step, NULL, 0));
+}
+
 PointLoop point_loop_begin_carrying(KernelPoint *point, IndexRange range, int64_t step, LLVMValueRef **carried,
                                     int carried_count) {
   return point_loop(point, ir_loop_count(point->vec->builder, range, step, carried, carried_count));

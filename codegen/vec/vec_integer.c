@@ -1,4 +1,5 @@
 /* Integers and pred: wrapping arithmetic, division that never traps, shifts by any amount. */
+#include "codegen/ir/ir_loop.h"
 #include "codegen/vec/vec_apply_internal.h"
 
 #define UNUSED(x) (void)(x)
@@ -185,25 +186,17 @@ VEC_RULE(vec_int_mulhi) {
 static LLVMValueRef power_by_squaring(const VecBuilder *vec, LLVMValueRef base, LLVMValueRef exponent, int bits,
                                       int lanes) {
   LLVMBuilderRef b = vec->builder;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
-  LLVMValueRef parent = LLVMGetBasicBlockParent(before);
-  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(vec->context, parent, "");
-  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(vec->context, parent, "");
-  LLVMValueRef one = vec_int(vec, bits, 1, lanes), starts[] = {one, base, exponent}, phis[3];
-  LLVMBuildBr(b, body);
-  LLVMPositionBuilderAtEnd(b, body);
-  for (int i = 0; i < 3; i++) phis[i] = LLVMBuildPhi(b, LLVMTypeOf(base), "");
-  LLVMValueRef bit = LLVMBuildAnd(b, phis[2], one, "");
+  LLVMValueRef one = vec_int(vec, bits, 1, lanes), result = one, *carried[] = {&result, &base, &exponent};
+  IrLoop loop = ir_loop_begin(b, carried, 3);
+  LLVMValueRef bit = LLVMBuildAnd(b, exponent, one, "");
   LLVMValueRef is_set = LLVMBuildICmp(b, LLVMIntNE, bit, zero_of(bit), "");
-  LLVMValueRef product = LLVMBuildMul(b, phis[0], phis[1], "");
-  LLVMValueRef next[] = {LLVMBuildSelect(b, is_set, product, phis[0], ""), LLVMBuildMul(b, phis[1], phis[1], ""),
-                         LLVMBuildLShr(b, phis[2], one, "")};
-  LLVMValueRef more = LLVMBuildICmp(b, LLVMIntNE, next[2], zero_of(base), "");
-  LLVMBuildCondBr(b, vec_any(vec, more, lanes), body, after);
-  LLVMBasicBlockRef blocks[] = {before, body};
-  for (int i = 0; i < 3; i++) LLVMAddIncoming(phis[i], (LLVMValueRef[]){starts[i], next[i]}, blocks, 2);
-  LLVMPositionBuilderAtEnd(b, after);
-  return next[0];
+  LLVMValueRef product = LLVMBuildMul(b, result, base, "");
+  result = LLVMBuildSelect(b, is_set, product, result, "");
+  base = LLVMBuildMul(b, base, base, "");
+  exponent = LLVMBuildLShr(b, exponent, one, "");
+  LLVMValueRef more = LLVMBuildICmp(b, LLVMIntNE, exponent, zero_of(exponent), "");
+  ir_loop_end_while(&loop, vec_any(vec, more, lanes));
+  return result;
 }
 
 /* x^-n is 0 but for x = 1 (1) and x = -1 (±1), as XLA has it; 0^-n is 0, too. */

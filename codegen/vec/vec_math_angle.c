@@ -1,5 +1,6 @@
 /* Reduction of angles by multiples of π/2: by subtraction for moderate ones, by the binary digits of 2/π (Payne and
  * Hanek) for the rest. */
+#include "codegen/ir/ir_loop.h"
 #include "codegen/vec/math_internal.h"
 
 #define HALF_PI_HIGH 0x1.921fb54442d18p+0
@@ -141,26 +142,13 @@ static MathQuadrant reduce_large(const Math *d, LLVMValueRef x) {
     return (MathQuadrant){LLVMBuildExtractValue(d->b, call, 0, ""),
                           {LLVMBuildExtractValue(d->b, call, 1, ""), LLVMBuildExtractValue(d->b, call, 2, "")}};
   }
-  LLVMTypeRef s64 = LLVMInt64TypeInContext(d->vec->context);
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(d->b);
-  LLVMValueRef parent = LLVMGetBasicBlockParent(before);
-  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(d->vec->context, parent, "");
-  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(d->vec->context, parent, "");
-  LLVMBuildBr(d->b, body);
-  LLVMPositionBuilderAtEnd(d->b, body);
-  LLVMValueRef starts[] = {LLVMConstInt(s64, 0, false), m_int(d, 0), m_const(d, 0), m_const(d, 0)}, phis[4], next[4];
-  for (int i = 0; i < 4; i++) phis[i] = LLVMBuildPhi(d->b, LLVMTypeOf(starts[i]), "");
-  LLVMValueRef argument = LLVMBuildExtractElement(d->b, x, phis[0], "");
+  LLVMValueRef parts[] = {m_int(d, 0), m_const(d, 0), m_const(d, 0)}, *carried[] = {&parts[0], &parts[1], &parts[2]};
+  IrLoop loop = ir_loop_count(d->b, ir_range(d->vec->context, 0, d->lanes), 1, carried, 3);
+  LLVMValueRef argument = LLVMBuildExtractElement(d->b, x, loop.index, "");
   LLVMValueRef call = LLVMBuildCall2(d->b, type, function, &argument, 1, "");
-  next[0] = LLVMBuildAdd(d->b, phis[0], LLVMConstInt(s64, 1, false), "");
-  for (int i = 1; i < 4; i++)
-    next[i] = insert(d, phis[i], LLVMBuildExtractValue(d->b, call, (unsigned)i - 1, ""), phis[0]);
-  LLVMValueRef more = LLVMBuildICmp(d->b, LLVMIntULT, next[0], LLVMConstInt(s64, (unsigned)d->lanes, false), "");
-  LLVMBuildCondBr(d->b, more, body, after);
-  LLVMBasicBlockRef blocks[] = {before, body};
-  for (int i = 0; i < 4; i++) LLVMAddIncoming(phis[i], (LLVMValueRef[]){starts[i], next[i]}, blocks, 2);
-  LLVMPositionBuilderAtEnd(d->b, after);
-  return (MathQuadrant){next[1], {next[2], next[3]}};
+  for (unsigned i = 0; i < 3; i++) parts[i] = insert(d, parts[i], LLVMBuildExtractValue(d->b, call, i, ""), loop.index);
+  ir_loop_end(&loop);
+  return (MathQuadrant){parts[0], {parts[1], parts[2]}};
 }
 
 /* |x| < 2^20: π/2 in parts of 33, 33 and 53 bits (Cody and Waite); the first two products are exact. */

@@ -1,4 +1,5 @@
 /* The floating remainder (C's fmod), exact for every quotient. */
+#include "codegen/ir/ir_loop.h"
 #include "codegen/vec/math_internal.h"
 
 /* A divisor that the quotient's exponent does not overflow with: size, or size·2^1000 where |rest| is more than 2^1000
@@ -23,21 +24,11 @@ static LLVMValueRef take_away(const Math *d, LLVMValueRef rest, LLVMValueRef siz
 
 /* Rounds until every lane's rest is below its divisor; one for quotients below 2^25, and 2^25 more with each. */
 static LLVMValueRef reduce(const Math *d, LLVMValueRef rest, LLVMValueRef size) {
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(d->b);
-  LLVMValueRef parent = LLVMGetBasicBlockParent(before);
-  LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(d->vec->context, parent, "");
-  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(d->vec->context, parent, "");
-  LLVMBuildBr(d->b, body);
-  LLVMPositionBuilderAtEnd(d->b, body);
-  LLVMValueRef phi = LLVMBuildPhi(d->b, LLVMTypeOf(rest), "");
-  LLVMValueRef next = take_away(d, phi, size);
-  LLVMValueRef more = vec_any(d->vec, m_compare(d, LLVMRealOGE, next, size), d->lanes);
-  LLVMBuildCondBr(d->b, more, body, after);
-  LLVMValueRef incoming[] = {rest, next};
-  LLVMBasicBlockRef blocks[] = {before, LLVMGetInsertBlock(d->b)};
-  LLVMAddIncoming(phi, incoming, blocks, 2);
-  LLVMPositionBuilderAtEnd(d->b, after);
-  return next;
+  LLVMValueRef *carried[] = {&rest};
+  IrLoop loop = ir_loop_begin(d->b, carried, 1);
+  rest = take_away(d, rest, size);
+  ir_loop_end_while(&loop, vec_any(d->vec, m_compare(d, LLVMRealOGE, rest, size), d->lanes));
+  return rest;
 }
 
 /* The sign of x; NaN for y = 0 and for infinite x; x itself for infinite y. */

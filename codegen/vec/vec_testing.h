@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "codegen/ir/ir_loop.h"
 #include "codegen/llvm/llvm_target.h"
 #include "codegen/vec/vec.h"
 
@@ -73,31 +74,22 @@ static inline LLVMValueRef vec_test_element(const VecBuilder *vec, PrimitiveType
 static inline int vec_test_add(VecTestModule *module, const VecOp *op, const PrimitiveType *operand_types,
                                int operand_count, int lanes) {
   VecBuilder *vec = &module->vec;
-  LLVMTypeRef pointer = LLVMPointerTypeInContext(module->context, 0), s64 = LLVMInt64TypeInContext(module->context);
-  LLVMTypeRef parameters[] = {pointer, pointer, pointer, pointer, s64};
+  LLVMTypeRef pointer = LLVMPointerTypeInContext(module->context, 0);
+  LLVMTypeRef parameters[] = {pointer, pointer, pointer, pointer, LLVMInt64TypeInContext(module->context)};
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(module->context), parameters, 5, false);
   char name[32];
   snprintf(name, sizeof name, "test%d", module->count);
   LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
-  LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(module->context, function, "");
-  LLVMBasicBlockRef loop = LLVMAppendBasicBlockInContext(module->context, function, "");
-  LLVMBasicBlockRef end = LLVMAppendBasicBlockInContext(module->context, function, "");
-  LLVMPositionBuilderAtEnd(vec->builder, entry);
-  LLVMBuildBr(vec->builder, loop);
-  LLVMPositionBuilderAtEnd(vec->builder, loop);
-  LLVMValueRef index = LLVMBuildPhi(vec->builder, s64, ""), zero = LLVMConstInt(s64, 0, false), operands[3];
+  LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(module->context, function, ""));
+  IrLoop loop = ir_loop_count(vec->builder, ir_range_below(LLVMGetParam(function, 4)), lanes, NULL, 0);
+  LLVMValueRef operands[3];
   for (int i = 0; i < operand_count; i++) {
-    LLVMValueRef at = vec_test_element(vec, operand_types[i], LLVMGetParam(function, (unsigned)i + 1), index);
+    LLVMValueRef at = vec_test_element(vec, operand_types[i], LLVMGetParam(function, (unsigned)i + 1), loop.index);
     operands[i] = vec_load(vec, operand_types[i], at, NULL, lanes);
   }
   LLVMValueRef result = vec_apply(vec, op, operands, lanes);
-  vec_store(vec, op->type, result, vec_test_element(vec, op->type, LLVMGetParam(function, 0), index), NULL, lanes);
-  LLVMValueRef next = LLVMBuildAdd(vec->builder, index, LLVMConstInt(s64, (unsigned)lanes, false), "");
-  LLVMValueRef more = LLVMBuildICmp(vec->builder, LLVMIntSLT, next, LLVMGetParam(function, 4), "");
-  LLVMBasicBlockRef latch = LLVMGetInsertBlock(vec->builder);
-  LLVMBuildCondBr(vec->builder, more, loop, end);
-  LLVMAddIncoming(index, (LLVMValueRef[]){zero, next}, (LLVMBasicBlockRef[]){entry, latch}, 2);
-  LLVMPositionBuilderAtEnd(vec->builder, end);
+  vec_store(vec, op->type, result, vec_test_element(vec, op->type, LLVMGetParam(function, 0), loop.index), NULL, lanes);
+  ir_loop_end(&loop);
   LLVMBuildRetVoid(vec->builder);
   return module->count++;
 }
