@@ -68,7 +68,7 @@ void diag_note(DiagSink *sink, SourceLoc loc, const char *format, ...) {
   *end = note;
 }
 
-StringView source_line(SourceLoc loc) {
+StringView source_loc_line(SourceLoc loc) {
   if (loc.file == NULL || loc.line == 0) return (StringView){"", 0};
   StringView rest = loc.file->text;
   for (uint32_t line = 1;; line++) {

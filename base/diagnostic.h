@@ -60,6 +60,6 @@ void diag_remark(DiagSink *sink, SourceLoc loc, const char *code, const char *fo
 void diag_note(DiagSink *sink, SourceLoc loc, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* The line of |loc| in its file without its line end; empty when unknown. */
-StringView source_line(SourceLoc loc);
+StringView source_loc_line(SourceLoc loc);
 
 #endif

@@ -67,7 +67,7 @@ static void error_limit_counts_but_drops_with_notes(void **state) {
 }
 
 static void assert_line(const SourceFile *file, uint32_t line, const char *expected) {
-  StringView got = source_line((SourceLoc){file, line, 1});
+  StringView got = source_loc_line((SourceLoc){file, line, 1});
   assert_true(sv_equal_cstring(got, expected));
 }
 
@@ -87,7 +87,7 @@ static void source_line_unknown_is_empty(void **state) {
   SourceFile empty = {SV("f"), {NULL, 0}};
   assert_line(&empty, 1, "");
   assert_line(&empty, 0, "");
-  assert_int_equal(source_line(NO_LOC).size, 0);
+  assert_int_equal(source_loc_line(NO_LOC).size, 0);
 }
 
 int main(void) {

@@ -10,7 +10,7 @@ static Status check_targets(Session *session) {
 }
 
 int check_command(Session *session) {
-  bool verify = !option_given(session, OPTION_NO_VERIFY);
+  bool verify = !session_option_given(session, OPTION_NO_VERIFY);
   Status status = driver_load(session, verify);
   if (status == STATUS_OK && verify) status = check_targets(session);
   return session_end(session, status);

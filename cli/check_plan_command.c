@@ -12,16 +12,16 @@ static Status check_plan(Session *session) {
   RETURN_IF_ERROR(driver_read_plan_file(session, session->options->operands.data[1]));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
-  if (option_given(session, OPTION_DUMP_PLAN)) {
+  if (session_option_given(session, OPTION_DUMP_PLAN)) {
     StringBuilder plans;
     sb_init(&plans, session->arena);
     compilation_print_written_plans(compilation, &plans);
-    RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&plans)));
+    RETURN_IF_ERROR(driver_add_output(session, session_option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&plans)));
   }
   StringBuilder text;
   sb_init(&text, session->arena);
   compilation_print_written_costs(compilation, &text);
-  return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
+  return driver_add_output(session, session_option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
 int check_plan_command(Session *session) {

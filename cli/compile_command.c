@@ -30,15 +30,15 @@ static const char *output_path(const Session *session, int64_t emit) {
   if (emit == EMIT_NONE) return NULL;
   const char *input = session->options->operands.data[0], *slash = strrchr(input, '/');
   const char *extension = emits[emit].extension;
-  return option_text(session, OPTION_OUTPUT,
-                     extension ? with_extension(session->arena, slash ? slash + 1 : input, extension) : "-");
+  return session_option_text(session, OPTION_OUTPUT,
+                             extension ? with_extension(session->arena, slash ? slash + 1 : input, extension) : "-");
 }
 
 /* A side file's path: as named; beside an object that is a file; otherwise nowhere. */
 static const char *side_path(const Session *session, OptionId id, int64_t emit, const char *output,
                              const char *extension) {
   bool beside = emit == EMIT_OBJECT && !is_stream(output);
-  return option_text(session, id, beside ? with_extension(session->arena, output, extension) : NULL);
+  return session_option_text(session, id, beside ? with_extension(session->arena, output, extension) : NULL);
 }
 
 /* Files that other tools make of an object. */
@@ -60,13 +60,13 @@ static Status check_ending(const Session *session, const char *output) {
 
 static Status check_usage(Session *session, int64_t emit, const char *output) {
   const char *input = session->options->operands.data[0];
-  if (emit == EMIT_NONE && option_given(session, OPTION_OUTPUT))
+  if (emit == EMIT_NONE && session_option_given(session, OPTION_OUTPUT))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--emit=none' has no output for '-o'");
-  bool has_header = option_text(session, OPTION_HEADER, "")[0] != '\0';
+  bool has_header = session_option_text(session, OPTION_HEADER, "")[0] != '\0';
   if (has_header && (emit == EMIT_HLO || emit == EMIT_NONE))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                       "'--header' needs code: '--emit=hlo' and '--emit=none' make none");
-  if (emits[emit].extension && is_stream(input) && !option_given(session, OPTION_OUTPUT))
+  if (emits[emit].extension && is_stream(input) && !session_option_given(session, OPTION_OUTPUT))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "input from standard input needs '-o FILE'");
   if (emit == EMIT_OBJECT) RETURN_IF_ERROR(check_ending(session, output));
   OutputDefault defaults[] = {{OPTION_OUTPUT, output},
@@ -87,7 +87,7 @@ static Status add_buffer_map(Session *session, const char *path) {
   if (!path || path[0] == '\0') return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  ReportFormat format = option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
+  ReportFormat format = session_option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
   compilation_print_map(&session->compilation, format, &text);
   return driver_add_output(session, path, sb_view(&text));
 }
@@ -114,7 +114,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_add_graph(session));
   bool only_hlo = is_hlo && !compilation->assignment;
   if (!only_hlo) RETURN_IF_ERROR(compilation_require_assignment(compilation));
-  if (!only_hlo && (!is_hlo || has_map || option_given(session, OPTION_DUMP_PLAN)))
+  if (!only_hlo && (!is_hlo || has_map || session_option_given(session, OPTION_DUMP_PLAN)))
     RETURN_IF_ERROR(compilation_make_plans(compilation));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
@@ -127,7 +127,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
 }
 
 int compile_command(Session *session) {
-  int64_t emit = option_integer(session, OPTION_EMIT, EMIT_OBJECT);
+  int64_t emit = session_option_integer(session, OPTION_EMIT, EMIT_OBJECT);
   const char *output = output_path(session, emit);
   if (check_usage(session, emit, output) != STATUS_OK) return session_end_usage(session);
   return session_end(session, compile(session, emit, output ? output : "-"));

@@ -57,7 +57,7 @@ static StringView text_behind(StringView line, StringView key, char end) {
 
 /* Without a module, after a mistake in the grammar: from the metadata as it stands on the line. */
 static StringView python_line_of_text(Arena *arena, SourceLoc loc) {
-  StringView line = source_line(loc);
+  StringView line = source_loc_line(loc);
   StringView file = text_behind(line, SV("source_file=\""), '"'), number = text_behind(line, SV("source_line="), ' ');
   size_t digits = 0;
   while (digits < number.size && number.data[digits] >= '0' && number.data[digits] <= '9') digits++;
@@ -92,7 +92,7 @@ static StringView line_window(StringView line, size_t *caret) {
 }
 
 static void print_source(const Printer *printer, SourceLoc loc) {
-  StringView line = source_line(loc);
+  StringView line = source_loc_line(loc);
   if (line.size == 0) return;
   size_t caret = loc.column > 0 ? loc.column - 1 : 0;
   if (caret > line.size) caret = line.size;

@@ -17,16 +17,16 @@
 
 enum { LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
 
-bool option_given(const Session *session, OptionId id) {
+bool session_option_given(const Session *session, OptionId id) {
   return session->options->values[id].given;
 }
 
-const char *option_text(const Session *session, OptionId id, const char *fallback) {
+const char *session_option_text(const Session *session, OptionId id, const char *fallback) {
   const OptionValue *value = &session->options->values[id];
   return value->given && value->text ? value->text : fallback;
 }
 
-int64_t option_integer(const Session *session, OptionId id, int64_t fallback) {
+int64_t session_option_integer(const Session *session, OptionId id, int64_t fallback) {
   const OptionValue *value = &session->options->values[id];
   return value->given ? value->integer : fallback;
 }
@@ -67,7 +67,8 @@ static void report_written(const Session *session) {
 }
 
 static Status finish_outputs(Session *session, Status status) {
-  bool refused = status == STATUS_OK && option_given(session, OPTION_WARNINGS) && session->diag->warning_count > 0;
+  bool refused =
+      status == STATUS_OK && session_option_given(session, OPTION_WARNINGS) && session->diag->warning_count > 0;
   if (refused) status = STATUS_INVALID;
   /* A mismatch is a finding, not a failure to produce results. */
   if (status != STATUS_OK && status != STATUS_MISMATCH) {
@@ -78,19 +79,19 @@ static Status finish_outputs(Session *session, Status status) {
   Status written = output_files_commit(session->outputs, session->diag);
   if (written == STATUS_OK) process_end_set_outcome(exit_code_from_status(status));
   driver_end_phase(session, "write", start);
-  if (written == STATUS_OK && option_given(session, OPTION_VERBOSE)) report_written(session);
+  if (written == STATUS_OK && session_option_given(session, OPTION_VERBOSE)) report_written(session);
   return written != STATUS_OK ? written : status;
 }
 
 /* --report. */
 static Status add_report(Session *session) {
-  if (!option_given(session, OPTION_REPORT) || session->report_is_answer || session->compilation.module == NULL)
+  if (!session_option_given(session, OPTION_REPORT) || session->report_is_answer || session->compilation.module == NULL)
     return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  compilation_print_report(&session->compilation, (CompilationReportFormat)option_integer(session, OPTION_REPORT, 0),
-                           &text);
-  return driver_add_output(session, option_text(session, OPTION_REPORT_FILE, "-"), sb_view(&text));
+  compilation_print_report(&session->compilation,
+                           (CompilationReportFormat)session_option_integer(session, OPTION_REPORT, 0), &text);
+  return driver_add_output(session, session_option_text(session, OPTION_REPORT_FILE, "-"), sb_view(&text));
 }
 
 int session_end(Session *session, Status status) {
@@ -115,7 +116,7 @@ int session_end_usage(Session *session) {
 /* What the description says of the processor, the command line cannot say as well. */
 static Status check_machine(const Session *session) {
   const MachineDescription *machine = session->compilation.options.machine;
-  bool is_given = option_given(session, OPTION_MCPU) || option_given(session, OPTION_MATTR);
+  bool is_given = session_option_given(session, OPTION_MCPU) || session_option_given(session, OPTION_MATTR);
   if (machine == NULL || machine_is_host(machine) || !is_given) return STATUS_OK;
   return diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "machine-isa",
                     "'%.*s' has its own 'cpu' and 'features': '--mcpu' and '--mattr' are for the host",
@@ -157,7 +158,7 @@ Status driver_read_plan_file(Session *session, const char *path) {
 /* For people the notes on the largest buffers become one table; JSON keeps them, each with its place. */
 static void tabulate_peak_buffers(Session *session) {
   const Compilation *compilation = &session->compilation;
-  bool json = option_integer(session, OPTION_DIAGNOSTICS_FORMAT, 0) == 1;
+  bool json = session_option_integer(session, OPTION_DIAGNOSTICS_FORMAT, 0) == 1;
   if (json || !compilation->assignment || !session->diag->last) return;
   StringBuilder table;
   sb_init(&table, session->arena);
@@ -168,7 +169,7 @@ static void tabulate_peak_buffers(Session *session) {
 
 Status driver_run_passes(Session *session) {
   Compilation *compilation = &session->compilation;
-  const char *plans = option_text(session, OPTION_PLAN, NULL);
+  const char *plans = session_option_text(session, OPTION_PLAN, NULL);
   if (plans != NULL) RETURN_IF_ERROR(driver_read_plan_file(session, plans));
   HloDump dump;
   hlo_dump_init(&dump, session);
@@ -194,37 +195,38 @@ Status driver_add_output(Session *session, const char *path, StringView content)
 }
 
 static Status add_plans(Session *session) {
-  if (!option_given(session, OPTION_DUMP_PLAN) || !session->compilation.draft.plans) return STATUS_OK;
+  if (!session_option_given(session, OPTION_DUMP_PLAN) || !session->compilation.draft.plans) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
   compilation_print_plans(&session->compilation, &text);
-  return driver_add_output(session, option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&text));
+  return driver_add_output(session, session_option_text(session, OPTION_DUMP_PLAN, "-"), sb_view(&text));
 }
 
 Status driver_add_reports(Session *session) {
   const HloModule *module = session->compilation.module;
   const BufferAssignment *assignment = session->compilation.assignment;
-  if (option_given(session, OPTION_DUMP_LIVENESS)) {
+  if (session_option_given(session, OPTION_DUMP_LIVENESS)) {
     StringBuilder text;
     sb_init(&text, session->arena);
     report_liveness(&text, module, assignment,
-                    (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
-    RETURN_IF_ERROR(driver_add_output(session, option_text(session, OPTION_DUMP_LIVENESS, "-"), sb_view(&text)));
+                    (ReportFormat)session_option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
+    RETURN_IF_ERROR(
+        driver_add_output(session, session_option_text(session, OPTION_DUMP_LIVENESS, "-"), sb_view(&text)));
   }
-  if (option_given(session, OPTION_DUMP_BUFFER_ASSIGNMENT)) {
+  if (session_option_given(session, OPTION_DUMP_BUFFER_ASSIGNMENT)) {
     StringBuilder text;
     sb_init(&text, session->arena);
     report_buffer_assignment(&text, module, assignment);
     RETURN_IF_ERROR(
-        driver_add_output(session, option_text(session, OPTION_DUMP_BUFFER_ASSIGNMENT, "-"), sb_view(&text)));
+        driver_add_output(session, session_option_text(session, OPTION_DUMP_BUFFER_ASSIGNMENT, "-"), sb_view(&text)));
   }
   return add_plans(session);
 }
 
 Status driver_add_graph(Session *session) {
-  if (!option_given(session, OPTION_DUMP_GRAPH)) return STATUS_OK;
+  if (!session_option_given(session, OPTION_DUMP_GRAPH)) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
   report_graph(&text, session->compilation.module);
-  return driver_add_output(session, option_text(session, OPTION_DUMP_GRAPH, "-"), sb_view(&text));
+  return driver_add_output(session, session_option_text(session, OPTION_DUMP_GRAPH, "-"), sb_view(&text));
 }

@@ -63,10 +63,10 @@ MUST_USE Status driver_add_output(Session *session, const char *path, StringView
 
 /* --- what steps and commands use --- */
 
-bool option_given(const Session *session, OptionId id);
+bool session_option_given(const Session *session, OptionId id);
 /* The text of an option, or |fallback|. */
-const char *option_text(const Session *session, OptionId id, const char *fallback);
-int64_t option_integer(const Session *session, OptionId id, int64_t fallback);
+const char *session_option_text(const Session *session, OptionId id, const char *fallback);
+int64_t session_option_integer(const Session *session, OptionId id, int64_t fallback);
 
 /* Adds a line to --time-report: from |start|, of monotonic_seconds, to now, which is returned. */
 double driver_end_phase(Session *session, const char *name, double start);

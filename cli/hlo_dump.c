@@ -19,7 +19,7 @@ static Status check_is_free(Session *session, const char *path) {
 
 static Status write_module(HloDump *dump, int number, const char *when, const HloPass *pass, const HloModule *module) {
   Session *session = dump->session;
-  const char *directory = option_text(session, OPTION_DUMP_DIR, ".");
+  const char *directory = session_option_text(session, OPTION_DUMP_DIR, ".");
   if (mkdir(directory, 0777) != 0 && errno != EEXIST)
     return diag_error(session->diag, STATUS_IO, NO_LOC, "io-write", "unable to make the directory '%s': %s", directory,
                       strerror(errno));

@@ -5,9 +5,10 @@
 #include "runtime/arrays/tensor_values.h"
 
 Status host_transfers_init(HostTransfers *transfers, Session *session) {
-  *transfers = (HostTransfers){.session = session, .has_source = option_given(session, OPTION_INFEED)};
+  *transfers = (HostTransfers){.session = session, .has_source = session_option_given(session, OPTION_INFEED)};
   if (!transfers->has_source) return STATUS_OK;
-  return array_file_read(session->arena, option_text(session, OPTION_INFEED, ""), session->diag, &transfers->source);
+  return array_file_read(session->arena, session_option_text(session, OPTION_INFEED, ""), session->diag,
+                         &transfers->source);
 }
 
 void host_transfers_begin_run(HostTransfers *transfers) {
@@ -50,8 +51,8 @@ const char *host_transfers_do(void *self, const XlacTransfer *transfer) {
 
 Status host_transfers_write(const HostTransfers *transfers) {
   Session *session = transfers->session;
-  if (!option_given(session, OPTION_OUTFEED)) return STATUS_OK;
-  const char *path = option_text(session, OPTION_OUTFEED, "");
+  if (!session_option_given(session, OPTION_OUTFEED)) return STATUS_OK;
+  const char *path = session_option_text(session, OPTION_OUTFEED, "");
   StringView bytes;
   RETURN_IF_ERROR(
       array_file_write(session->arena, path, transfers->taken.data, transfers->taken.count, session->diag, &bytes));
@@ -59,7 +60,7 @@ Status host_transfers_write(const HostTransfers *transfers) {
 }
 
 void host_transfers_print(const HostTransfers *transfers, StringBuilder *out) {
-  if (option_given(transfers->session, OPTION_OUTFEED)) return;
+  if (session_option_given(transfers->session, OPTION_OUTFEED)) return;
   for (int64_t i = 0; i < transfers->taken.count; i++) {
     const ArrayMember *member = &transfers->taken.data[i];
     sb_printf(out, "%.*s %.*s\n", SV_ARG(member->name), SV_ARG(transfers->taken_text.data[i]));

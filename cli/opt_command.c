@@ -27,10 +27,10 @@ static bool is_question(int64_t what) {
 
 /* In the form of --report; the report itself is written only where --report-file asks for it. */
 static Status print_answer(Session *session, int64_t what, StringBuilder *out) {
-  int64_t form = option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT);
+  int64_t form = session_option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT);
   AnalysisQuestion question = {.kind = analyses[what],
                                .format = form == COMPILATION_REPORT_JSON ? REPORT_JSON : REPORT_TEXT,
-                               .streams = option_integer(session, OPTION_STREAMS, 0)};
+                               .streams = session_option_integer(session, OPTION_STREAMS, 0)};
   return compilation_answer(&session->compilation, &question, out);
 }
 
@@ -62,30 +62,30 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   RETURN_IF_ERROR(compilation_require_assignment(compilation));
   const BufferAssignment *assignment = compilation->assignment;
   if (what == PRINT_BUFFER_MAP)
-    compilation_print_map(compilation, option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT,
-                          out);
+    compilation_print_map(compilation,
+                          session_option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT, out);
   else if (what == PRINT_LIVENESS)
     report_liveness(out, module, assignment,
-                    (ReportFormat)option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
+                    (ReportFormat)session_option_integer(session, OPTION_LIVENESS_FORMAT, REPORT_TEXT));
   else
     report_buffer_assignment(out, module, assignment);
   return STATUS_OK;
 }
 
 static Status opt(Session *session) {
-  int64_t what = option_integer(session, OPTION_PRINT, PRINT_HLO);
+  int64_t what = session_option_integer(session, OPTION_PRINT, PRINT_HLO);
   CompilationOptions *options = &session->compilation.options;
   options->without_code = true;
   options->passes = COMPILATION_PASSES_NONE;
   if (what == PRINT_PLAN) options->plans_detail = PLANS_PROVED;
-  RETURN_IF_ERROR(driver_load(session, !option_given(session, OPTION_NO_VERIFY)));
+  RETURN_IF_ERROR(driver_load(session, !session_option_given(session, OPTION_NO_VERIFY)));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
   StringBuilder text;
   sb_init(&text, session->arena);
   RETURN_IF_ERROR(print_module(session, what, &text));
   if (what == PRINT_NONE) return STATUS_OK;
-  return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
+  return driver_add_output(session, session_option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
 static Status usage(Session *session, const char *message) {
@@ -93,14 +93,14 @@ static Status usage(Session *session, const char *message) {
 }
 
 static Status prepare_answer(Session *session) {
-  int64_t what = option_integer(session, OPTION_PRINT, PRINT_HLO);
-  int64_t streams = option_integer(session, OPTION_STREAMS, 1);
-  if (option_given(session, OPTION_STREAMS) && what != PRINT_ORDERING && what != PRINT_INTERFERENCE)
+  int64_t what = session_option_integer(session, OPTION_PRINT, PRINT_HLO);
+  int64_t streams = session_option_integer(session, OPTION_STREAMS, 1);
+  if (session_option_given(session, OPTION_STREAMS) && what != PRINT_ORDERING && what != PRINT_INTERFERENCE)
     return usage(session, "'--streams' is for '--print=ordering' and '--print=interference'");
   if (streams < 1 || streams > ANALYSIS_MOST_STREAMS) return usage(session, "'--streams' is a number from 1 to 1024");
   if (!is_question(what)) return STATUS_OK;
-  session->report_is_answer = !option_given(session, OPTION_REPORT_FILE);
-  if (option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT) == COMPILATION_REPORT_HTML)
+  session->report_is_answer = !session_option_given(session, OPTION_REPORT_FILE);
+  if (session_option_integer(session, OPTION_REPORT, COMPILATION_REPORT_TEXT) == COMPILATION_REPORT_HTML)
     return usage(session, "analyses are printed as text or JSON, not HTML");
   return STATUS_OK;
 }

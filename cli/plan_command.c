@@ -10,7 +10,7 @@ static Status read_table(Session *session, BufferTable *out_table) {
   const char *path = session->options->operands.data[0];
   session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
   RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &session->source.text));
-  int64_t alignment = option_integer(session, OPTION_ALIGNMENT, 1);
+  int64_t alignment = session_option_integer(session, OPTION_ALIGNMENT, 1);
   return buffer_table_read(session->arena, &session->source, alignment, session->diag, out_table);
 }
 
@@ -48,12 +48,13 @@ static Status check_capacity(const Session *session, const PackingPlan *plan, in
 static Status plan(Session *session) {
   BufferTable table;
   RETURN_IF_ERROR(read_table(session, &table));
-  PackingRegion region = {option_integer(session, OPTION_CAPACITY, INT64_MAX), 0};
-  PackingProblem problem = {.buffers = table.buffers,
-                            .count = table.row_count,
-                            .regions = &region,
-                            .region_count = 1,
-                            .effort = (int)option_integer(session, OPTION_EFFORT, PACKING_DEFAULT_EFFORT - 1) + 1};
+  PackingRegion region = {session_option_integer(session, OPTION_CAPACITY, INT64_MAX), 0};
+  PackingProblem problem = {
+      .buffers = table.buffers,
+      .count = table.row_count,
+      .regions = &region,
+      .region_count = 1,
+      .effort = (int)session_option_integer(session, OPTION_EFFORT, PACKING_DEFAULT_EFFORT - 1) + 1};
   PackingPlan found;
   double start = monotonic_seconds();
   RETURN_IF_ERROR(packing_solve(session->arena, &problem, session->diag, &found));
@@ -65,16 +66,16 @@ static Status plan(Session *session) {
   RETURN_IF_ERROR(check_capacity(session, &found, region.capacity));
   StringBuilder text;
   sb_init(&text, session->arena);
-  if (option_integer(session, OPTION_FORMAT, FORMAT_CSV) == FORMAT_JSON)
+  if (session_option_integer(session, OPTION_FORMAT, FORMAT_CSV) == FORMAT_JSON)
     buffer_table_print_json(&table, &found, &text);
   else
     buffer_table_print_csv(&table, &found, &text);
-  return driver_add_output(session, option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
+  return driver_add_output(session, session_option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
 int plan_command(Session *session) {
   Status status = driver_check_files(session, NULL, 0);
-  if (status == STATUS_OK && option_integer(session, OPTION_ALIGNMENT, 1) == 0)
+  if (status == STATUS_OK && session_option_integer(session, OPTION_ALIGNMENT, 1) == 0)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--alignment' needs a number above zero");
   if (status != STATUS_OK) return session_end_usage(session);
   return session_end(session, plan(session));

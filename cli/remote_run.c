@@ -27,7 +27,7 @@ static const char *compiler_of(const Session *session) {
 
 Status remote_run_check(const Session *session) {
   const MachineDescription *machine = session->compilation.options.machine;
-  if (!machine || machine_is_host(machine) || option_given(session, OPTION_RUNNER)) return STATUS_OK;
+  if (!machine || machine_is_host(machine) || session_option_given(session, OPTION_RUNNER)) return STATUS_OK;
   Status status = diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "needs-runner",
                              "this machine cannot run code for '%.*s'", SV_ARG(machine->isa.triple));
   diag_note(session->diag, NO_LOC, "'--runner=CMD' names a command that can, an emulator say");
@@ -79,7 +79,7 @@ static Status find_link_words(Session *session, const char *const **out_words) {
 Status remote_run_build(Session *session, bool has_queue_threads, int64_t worker_count, FailureReporter *reporter,
                         RemoteProgram *out_program) {
   RemoteOptions options = {.compiler = compiler_of(session),
-                           .runner = option_text(session, OPTION_RUNNER, ""),
+                           .runner = session_option_text(session, OPTION_RUNNER, ""),
                            .has_queue_threads = has_queue_threads,
                            .worker_count = worker_count,
                            .on_failure = call_failure_report,

@@ -62,7 +62,7 @@ typedef struct RunState {
 
 static int64_t worker_count(const Session *session) {
   int64_t cores = min_i64(thread_pool_processor_count(), MOST_THREADS);
-  return option_integer(session, OPTION_NUM_THREADS, cores);
+  return session_option_integer(session, OPTION_NUM_THREADS, cores);
 }
 
 static Status load_object(Session *session, RunState *state) {
@@ -113,13 +113,13 @@ static void set_engine(Session *session, RunState *state) {
     state->run_options.oncore_data = state->queues;
   } else if (state->engine >= ENGINE_SIM) {
     queue_simulator_init(&state->simulator, session->arena, session->compilation.options.machine,
-                         option_integer(session, OPTION_ORDERS, 0), session->diag);
+                         session_option_integer(session, OPTION_ORDERS, 0), session->diag);
     sb_init(&state->recording, session->arena);
     state->timeline.arena = session->arena;
-    if (option_given(session, OPTION_TRACE)) state->simulator.timeline = &state->timeline;
+    if (session_option_given(session, OPTION_TRACE)) state->simulator.timeline = &state->timeline;
     if (state->engine == ENGINE_REPLAY)
       state->simulator.replay = &state->replay;
-    else if (option_given(session, OPTION_ORDER_FILE))
+    else if (session_option_given(session, OPTION_ORDER_FILE))
       state->simulator.recording = &state->recording;
     state->run_options.oncore_launch = queue_simulator_launch;
     state->run_options.oncore_data = &state->simulator;
@@ -158,14 +158,14 @@ static Status create_run(Session *session, RunState *state) {
 static Status prepare(Session *session, RunState *state) {
   double start = monotonic_seconds();
   time_limit_doing(session->time_limit, "making the inputs", NULL);
-  if (option_given(session, OPTION_META)) {
-    RETURN_IF_ERROR(
-        case_meta_read(session->arena, option_text(session, OPTION_META, ""), session->diag, &state->meta_data));
+  if (session_option_given(session, OPTION_META)) {
+    RETURN_IF_ERROR(case_meta_read(session->arena, session_option_text(session, OPTION_META, ""), session->diag,
+                                   &state->meta_data));
     state->meta = &state->meta_data;
   }
   if (state->engine == ENGINE_REPLAY)
-    RETURN_IF_ERROR(
-        queue_orders_read(session->arena, option_text(session, OPTION_ORDER_FILE, ""), session->diag, &state->replay));
+    RETURN_IF_ERROR(queue_orders_read(session->arena, session_option_text(session, OPTION_ORDER_FILE, ""),
+                                      session->diag, &state->replay));
   RETURN_IF_ERROR(host_transfers_init(&state->transfers, session));
   RETURN_IF_ERROR(create_run(session, state));
   RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
@@ -176,7 +176,7 @@ static Status prepare(Session *session, RunState *state) {
 /* An output like the others, but when the orders differ: it is what one looks at then. */
 static Status write_order(Session *session, const RunState *state, bool has_results) {
   if (state->simulator.recording == NULL) return STATUS_OK;
-  const char *path = option_text(session, OPTION_ORDER_FILE, "");
+  const char *path = session_option_text(session, OPTION_ORDER_FILE, "");
   if (has_results) return driver_add_output(session, path, sb_view(&state->recording));
   OutputFiles *files = output_files_create(session->arena);
   RETURN_IF_ERROR(output_files_add(files, path, sb_view(&state->recording), session->diag));
@@ -200,8 +200,9 @@ static Status execute(Session *session, RunState *state) {
   double start = monotonic_seconds();
   time_limit_doing(session->time_limit, state->engine == ENGINE_INTERPRET ? "interpreting" : "executing",
                    sv_copy(session->arena, session->compilation.module->name).data);
-  int64_t count = option_integer(session, OPTION_REPEAT, 1);
-  int64_t warm_up = option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
+  int64_t count = session_option_integer(session, OPTION_REPEAT, 1);
+  int64_t warm_up =
+      session_option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
   double *seconds = ARENA_NEW_ARRAY(session->arena, double, warm_up + count);
   RETURN_IF_ERROR(execute_all(session, state, warm_up + count, seconds));
   state->times = run_times_of(seconds + warm_up, count);
@@ -238,7 +239,7 @@ static StringView result_label(Session *session, const RunState *state, int64_t 
 }
 
 static Status write_results(Session *session, const RunState *state) {
-  const char *path = option_text(session, OPTION_OUTPUT, NULL);
+  const char *path = session_option_text(session, OPTION_OUTPUT, NULL);
   int64_t count = state->result_count;
   StringView bytes;
   if (path) {
@@ -246,7 +247,7 @@ static Status write_results(Session *session, const RunState *state) {
     return driver_add_output(session, path, bytes);
   }
   /* Who asked for a comparison or times gets these alone. */
-  if (option_given(session, OPTION_EXPECT) || option_given(session, OPTION_TIME)) return STATUS_OK;
+  if (session_option_given(session, OPTION_EXPECT) || session_option_given(session, OPTION_TIME)) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
   for (int64_t i = 0; i < count; i++) {
@@ -270,9 +271,10 @@ static CompareRule rule_of_result(const Session *session, const CaseMeta *meta, 
 
 /* STATUS_MISMATCH without a diagnostic of its own: the lines printed say which results differ. */
 static Status compare_results(Session *session, const RunState *state) {
-  if (!option_given(session, OPTION_EXPECT)) return STATUS_OK;
+  if (!session_option_given(session, OPTION_EXPECT)) return STATUS_OK;
   ArrayFile expected;
-  RETURN_IF_ERROR(array_file_read(session->arena, option_text(session, OPTION_EXPECT, ""), session->diag, &expected));
+  RETURN_IF_ERROR(
+      array_file_read(session->arena, session_option_text(session, OPTION_EXPECT, ""), session->diag, &expected));
   StringBuilder text;
   sb_init(&text, session->arena);
   Status status = STATUS_OK;
@@ -292,7 +294,7 @@ static Status compare_results(Session *session, const RunState *state) {
 }
 
 static Status write_times(Session *session, const RunState *state) {
-  if (!option_given(session, OPTION_TIME)) return STATUS_OK;
+  if (!session_option_given(session, OPTION_TIME)) return STATUS_OK;
   const XlacDescriptor *descriptor = state->run->descriptor;
   StringBuilder text;
   sb_init(&text, session->arena);
@@ -314,12 +316,12 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "lower_bound_bytes", assignment ? assignment->lower_bound_bytes : 0);
   json_end_object(&json);
   sb_append_char(&text, '\n');
-  return driver_add_output(session, option_text(session, OPTION_TIME, "-"), sb_view(&text));
+  return driver_add_output(session, session_option_text(session, OPTION_TIME, "-"), sb_view(&text));
 }
 
 static Status run(Session *session, RunState *state) {
-  state->engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
-  state->is_remote = option_given(session, OPTION_RUNNER);
+  state->engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
+  state->is_remote = session_option_given(session, OPTION_RUNNER);
   state->reporter = (FailureReporter){.session = session};
   RETURN_IF_ERROR(state->engine == ENGINE_INTERPRET ? load_to_interpret(session, state)
                                                     : compile_to_run(session, state));
@@ -340,7 +342,7 @@ static Status run(Session *session, RunState *state) {
 static Status check_engine(Session *session) {
   const OptionValue *values = session->options->values;
   Status status = STATUS_OK;
-  Engine engine = (Engine)option_integer(session, OPTION_ENGINE, ENGINE_JIT);
+  Engine engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
   bool is_host = !values[OPTION_TARGET].given || strcmp(values[OPTION_TARGET].text, "host") == 0;
   if (engine > ENGINE_INTERPRET && is_host)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
@@ -366,7 +368,7 @@ static Status check_engine(Session *session) {
 
 static Status check_files(Session *session) {
   file_uses_init(&session->files, session->arena, session->options, NULL, 0);
-  if (option_integer(session, OPTION_ENGINE, ENGINE_JIT) == ENGINE_REPLAY)
+  if (session_option_integer(session, OPTION_ENGINE, ENGINE_JIT) == ENGINE_REPLAY)
     file_uses_set_read(&session->files, OPTION_ORDER_FILE);
   return file_uses_check(&session->files, session->diag);
 }
@@ -385,11 +387,12 @@ static Status check_usage(Session *session) {
       status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                           "'--custom-call-symbol' needs TARGET=SYMBOL, not '%s'", value->text);
   }
-  if (option_integer(session, OPTION_REPEAT, 1) < 1 || option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
+  if (session_option_integer(session, OPTION_REPEAT, 1) < 1 ||
+      session_option_integer(session, OPTION_REPEAT, 1) > MOST_REPEATS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--repeat' needs a number from 1 to %d",
                         MOST_REPEATS);
-  if (option_integer(session, OPTION_NUM_THREADS, 1) < 1 ||
-      option_integer(session, OPTION_NUM_THREADS, 1) > MOST_THREADS)
+  if (session_option_integer(session, OPTION_NUM_THREADS, 1) < 1 ||
+      session_option_integer(session, OPTION_NUM_THREADS, 1) > MOST_THREADS)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--num-threads' needs a number from 1 to %d",
                         MOST_THREADS);
   if (values[OPTION_TIMEOUT].given && (values[OPTION_TIMEOUT].real <= 0 || values[OPTION_TIMEOUT].real > MOST_SECONDS))
@@ -402,7 +405,7 @@ static Status check_usage(Session *session) {
 }
 
 static Status run_in_time(Session *session, RunState *state) {
-  if (!option_given(session, OPTION_TIMEOUT)) return run(session, state);
+  if (!session_option_given(session, OPTION_TIMEOUT)) return run(session, state);
   session->time_limit =
       time_limit_start(session->arena, session->options, session->options->values[OPTION_TIMEOUT].real, session->diag);
   if (session->time_limit == NULL) return STATUS_IO;

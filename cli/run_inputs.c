@@ -110,12 +110,12 @@ static Status fill_from_archives(Session *session, Arena *scratch, ModuleRun *ru
 }
 
 static uint64_t seed_of(const Session *session, const CaseMeta *meta) {
-  return (uint64_t)option_integer(session, OPTION_SEED, meta ? (int64_t)meta->seed : 0);
+  return (uint64_t)session_option_integer(session, OPTION_SEED, meta ? (int64_t)meta->seed : 0);
 }
 
 static Status generate(Session *session, Arena *scratch, const CaseMeta *meta, ModuleRun *run, int64_t leaf) {
   const XlacTensor *tensor = &run->descriptor->parameters[leaf];
-  if (!meta && !option_given(session, OPTION_SEED))
+  if (!meta && !session_option_given(session, OPTION_SEED))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input",
                       "no value for parameter leaf %lld ('%s', %.*s): give --inputs, --arg, --seed or --meta",
                       (long long)leaf, tensor->name, SV_ARG(tensor_text(scratch, tensor)));
@@ -149,12 +149,12 @@ static StringView leaf_list(Arena *arena, const bool *wanted, int64_t count) {
 /* Who names a seed and no file knows what is generated; otherwise a leaf that a file lacks shall not go unnoticed. */
 static void note_generated(Session *session, Arena *scratch, const CaseMeta *meta, const bool *generated,
                            int64_t count) {
-  bool has_files = option_given(session, OPTION_INPUTS) || option_given(session, OPTION_ARG);
-  if (option_given(session, OPTION_SEED) && !has_files) return;
+  bool has_files = session_option_given(session, OPTION_INPUTS) || session_option_given(session, OPTION_ARG);
+  if (session_option_given(session, OPTION_SEED) && !has_files) return;
   StringView leaves = leaf_list(scratch, generated, count);
   if (leaves.size == 0) return;
   const char *rules =
-      meta ? arena_printf(scratch, ", by the rules of '%s'", option_text(session, OPTION_META, "")) : "";
+      meta ? arena_printf(scratch, ", by the rules of '%s'", session_option_text(session, OPTION_META, "")) : "";
   diag_remark(session->diag, NO_LOC, "input-generated", "generated from seed %llu%s: %.*s",
               (unsigned long long)seed_of(session, meta), rules, SV_ARG(leaves));
 }

@@ -6,7 +6,7 @@
 #define MOST_BYTES ((int64_t)1 << 47)
 
 static int64_t limit_of(const Session *session) {
-  return option_integer(session, OPTION_MEMORY_LIMIT, 0);
+  return session_option_integer(session, OPTION_MEMORY_LIMIT, 0);
 }
 
 /* Arguments, results, temporaries and scratch of one worker; INT64_MAX when there is no such number. */

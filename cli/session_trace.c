@@ -81,7 +81,7 @@ static void add_machine(TraceWriter *writer, const Session *session) {
 }
 
 Status session_trace_add(Session *session) {
-  if (!option_given(session, OPTION_TRACE)) return STATUS_OK;
+  if (!session_option_given(session, OPTION_TRACE)) return STATUS_OK;
   StringBuilder text;
   TraceWriter writer = {0};
   sb_init(&text, session->arena);
@@ -94,5 +94,5 @@ Status session_trace_add(Session *session) {
   json_end_array(&writer.json);
   json_end_object(&writer.json);
   sb_append_char(&text, '\n');
-  return driver_add_output(session, option_text(session, OPTION_TRACE, ""), sb_view(&text));
+  return driver_add_output(session, session_option_text(session, OPTION_TRACE, ""), sb_view(&text));
 }

@@ -131,7 +131,7 @@ static void print_plan(StringBuilder *out, const ModulePlan *plan, const Machine
 
 void codegen_print_plans(Arena *arena, const HloModule *module, const ModulePlans *plans, StringBuilder *out) {
   const MachineDescription *machine = plans->machine;
-  sb_printf(out, "target %.*s digest %s\n\n", SV_ARG(machine->name), plan_digest(arena, module, machine));
+  sb_printf(out, "target %.*s digest %s\n\n", SV_ARG(machine->name), written_plans_digest(arena, module, machine));
   for (int32_t i = 0; i < plans->count; i++) print_plan(out, &plans->plans[i], machine);
 }
 

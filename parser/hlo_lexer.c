@@ -221,7 +221,7 @@ static bool starts_with(const char *c, const char *end, const char *word) {
 /* The patterns are tried in this order, the first that matches wins. */
 static void lex_number(Lexer *lexer) {
   const char *start = lexer->token.start, *end = lexer->end, *match;
-  if ((match = match_decimal(start, end))) {
+  if ((match = number_match_decimal(start, end))) {
     finish(lexer, TOKEN_DECIMAL, match);
   } else if ((match = match_dim_labels(start, end))) {
     finish(lexer, TOKEN_DIM_LABELS, match);
@@ -231,7 +231,7 @@ static void lex_number(Lexer *lexer) {
     finish(lexer, TOKEN_PADS, match);
   } else if ((match = skip_signed(start, end))) {
     const char *c = start;
-    if (scan_integer(&c, end, &lexer->token.integer)) {
+    if (number_scan_integer(&c, end, &lexer->token.integer)) {
       finish(lexer, TOKEN_INTEGER, c);
     } else {
       fail(lexer, "the integer does not fit 64 bits", match);

@@ -94,7 +94,7 @@ bool token_unescape(Arena *arena, const Token *token, StringView *out_text, cons
 
 /* Unsigned or negative decimal digits in [cursor, end) modulo 2^64; *cursor moves after them.  False without digits,
  * above 2^64-1 or below -2^63. */
-bool scan_integer(const char **cursor, const char *end, int64_t *out_value);
+bool number_scan_integer(const char **cursor, const char *end, int64_t *out_value);
 
 /* A plain number in [cursor, end): what the integer and decimal tokens are, converted.  False (cursor unmoved) when
  * nothing of the kind stands there or an integer does not fit. */
@@ -104,9 +104,9 @@ typedef struct Number {
   double real; /* correctly rounded; infinite when out of double's range */
 } Number;
 
-bool scan_number(const char **cursor, const char *end, Number *out_number);
+bool number_scan(const char **cursor, const char *end, Number *out_number);
 
 /* The extent of the decimal token at |cursor| (NULL: none): digits with a dot, an exponent, or both. */
-const char *match_decimal(const char *cursor, const char *end);
+const char *number_match_decimal(const char *cursor, const char *end);
 
 #endif

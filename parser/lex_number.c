@@ -8,7 +8,7 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-bool scan_integer(const char **cursor, const char *end, int64_t *out_value) {
+bool number_scan_integer(const char **cursor, const char *end, int64_t *out_value) {
   const char *c = *cursor;
   bool negative = c < end && *c == '-';
   if (negative) c++;
@@ -25,7 +25,7 @@ bool scan_integer(const char **cursor, const char *end, int64_t *out_value) {
   return true;
 }
 
-const char *match_decimal(const char *cursor, const char *end) {
+const char *number_match_decimal(const char *cursor, const char *end) {
   const char *c = cursor;
   if (c < end && *c == '-') c++;
   const char *digits = c;
@@ -137,10 +137,10 @@ static const char *scan_exponent(const char *c, const char *end, int64_t *out_va
 
 static bool scan_as_integer(const char **cursor, const char *end, Number *out_number) {
   *out_number = (Number){.is_integer = true};
-  return scan_integer(cursor, end, &out_number->integer);
+  return number_scan_integer(cursor, end, &out_number->integer);
 }
 
-bool scan_number(const char **cursor, const char *end, Number *out_number) {
+bool number_scan(const char **cursor, const char *end, Number *out_number) {
   const char *start = *cursor, *c = start;
   bool negative = c < end && *c == '-';
   if (negative) c++;

@@ -8,7 +8,7 @@
 static Number scan(const char *text, size_t *out_size) {
   const char *c = text;
   Number number;
-  assert_true(scan_number(&c, text + strlen(text), &number));
+  assert_true(number_scan(&c, text + strlen(text), &number));
   *out_size = (size_t)(c - text);
   return number;
 }
@@ -96,7 +96,7 @@ static void scan_number_stops_where_the_pattern_does(void **state) {
   assert_int_equal(size, 3);
   const char *empty = "-", *c = empty;
   Number number;
-  assert_false(scan_number(&c, empty + 1, &number));
+  assert_false(number_scan(&c, empty + 1, &number));
   assert_ptr_equal(c, empty);
 }
 
@@ -120,7 +120,7 @@ static void scan_integer_is_modulo_64_bits(void **state) {
   for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
     const char *c = rows[i].text;
     int64_t value;
-    assert_int_equal(scan_integer(&c, c + strlen(c), &value), rows[i].fits);
+    assert_int_equal(number_scan_integer(&c, c + strlen(c), &value), rows[i].fits);
     if (rows[i].fits) assert_int_equal(value, rows[i].value);
   }
 }

@@ -115,7 +115,7 @@ static Status parse_float_element(Parser *parser, PrimitiveType type, char *at_e
   } else if (finite) {
     const char *c = token->start;
     Number number = {.is_integer = true, .integer = token->integer};
-    if (token->kind == TOKEN_DECIMAL && !scan_number(&c, c + token->text.size, &number)) {
+    if (token->kind == TOKEN_DECIMAL && !number_scan(&c, c + token->text.size, &number)) {
       XLAC_BUG("a decimal token that is not a number");
     }
     double value = number.is_integer ? (double)number.integer : number.real;
@@ -181,7 +181,7 @@ static void fill_plain_numbers(Parser *parser, ArrayFill *fill) {
     }
     lexer->cursor = c;
     Number number;
-    if (c == end || !((unsigned char)(*c - '0') < 10 || *c == '-') || !scan_number(&c, end, &number)) return;
+    if (c == end || !((unsigned char)(*c - '0') < 10 || *c == '-') || !number_scan(&c, end, &number)) return;
     /* what is glued to it decides what token it is */
     if (c == end || !(*c == ',' || *c == '}' || *c == ' ' || *c == '\n' || *c == '\r')) return;
     if (!store_number(fill, &number)) return;

@@ -150,7 +150,7 @@ static const MeshAxis *find_axis(const Mesh *mesh, StringView name) {
   }
   const char *c = name.data, *end = c + name.size;
   int64_t number;
-  bool is_number = scan_integer(&c, end, &number) && c == end && number >= 0 && number < mesh->axis_count;
+  bool is_number = number_scan_integer(&c, end, &number) && c == end && number >= 0 && number < mesh->axis_count;
   return is_number ? &mesh->axes[number] : NULL;
 }
 

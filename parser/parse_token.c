@@ -83,7 +83,7 @@ Status parse_real(Parser *parser, double *out_value) {
   } else if (token->kind == TOKEN_DECIMAL) {
     const char *c = token->start;
     Number number;
-    if (!scan_number(&c, token->start + token->text.size, &number)) XLAC_BUG("a decimal token that is not a number");
+    if (!number_scan(&c, token->start + token->text.size, &number)) XLAC_BUG("a decimal token that is not a number");
     *out_value = number.real;
     if (isinf(number.real)) {
       return parse_error(parser, here(parser), "parse-number", "'%.*s' is out of range for any type",
@@ -165,7 +165,7 @@ Status push_token_numbers(Parser *parser, const Token *token) {
   const char *c = token->start, *end = c + token->text.size;
   while (c < end) {
     int64_t value = 0;
-    if (!scan_integer(&c, end, &value)) {
+    if (!number_scan_integer(&c, end, &value)) {
       return parse_error(parser, token_loc(&parser->lexer, token), "parse-number", "an integer does not fit 64 bits");
     }
     array_push(&parser->ints, parser->scratch, value);

@@ -45,7 +45,7 @@ static Status parse_pads(Parser *parser, const char *what, Int64List *out_list) 
   while (c < end) {
     int64_t dimension[3] = {0, 0, -1};
     for (int i = 0; i < 3; i++) {
-      if (!scan_integer(&c, end, &dimension[i])) {
+      if (!number_scan_integer(&c, end, &dimension[i])) {
         return parse_error(parser, here(parser), "parse-number", "an integer does not fit 64 bits");
       }
       if (c == end || *c == 'x') break;

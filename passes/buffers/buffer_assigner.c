@@ -40,12 +40,12 @@ static Status run_buffer_assignment(HloPassContext *context, HloModule *module, 
                       "memory can be planned for a scheduled module only: run pass scheduler before buffer-assignment");
   }
   /* The schedule decides in the end: what it makes impossible gets its copies now. */
-  RETURN_IF_ERROR(insert_copies(module, context->diag, out_changed));
+  RETURN_IF_ERROR(copy_insertion_insert(module, context->diag, out_changed));
   Arena *scratch = arena_create();
   Status status = assign(context, module, scratch);
   arena_destroy(scratch);
   if (status != STATUS_OK) return status;
-  return check_memory_limit(module, context->assignment, context->options->memory_limit, context->diag);
+  return memory_limit_check(module, context->assignment, context->options->memory_limit, context->diag);
 }
 
 const HloPass hlo_buffer_assignment_pass = {"buffer-assignment", "decide where every value lives",

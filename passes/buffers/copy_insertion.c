@@ -25,12 +25,12 @@ static Status run_round(HloModule *module, Arena *arena, DiagSink *diag, bool *o
   if (!*out_done) {
     *out_changed = copy_conflicts(module, &analysis) > 0;
   } else if (!module->is_scheduled) {
-    *out_changed = add_reuse_edges(module, &analysis);
+    *out_changed = copy_insertion_add_reuse_edges(module, &analysis);
   }
   return STATUS_OK;
 }
 
-Status insert_copies(HloModule *module, DiagSink *diag, bool *out_changed) {
+Status copy_insertion_insert(HloModule *module, DiagSink *diag, bool *out_changed) {
   Arena *arena = arena_create();
   bool done = false;
   *out_changed = false;
@@ -48,7 +48,7 @@ Status insert_copies(HloModule *module, DiagSink *diag, bool *out_changed) {
 }
 
 static Status run_copy_insertion(HloPassContext *context, HloModule *module, bool *out_changed) {
-  return insert_copies(module, context->diag, out_changed);
+  return copy_insertion_insert(module, context->diag, out_changed);
 }
 
 const HloPass hlo_copy_insertion_pass = {

@@ -38,7 +38,7 @@ static void note_largest(const HloModule *module, const BufferAssignment *assign
   arena_destroy(scratch);
 }
 
-Status check_memory_limit(const HloModule *module, const BufferAssignment *assignment, int64_t limit, DiagSink *diag) {
+Status memory_limit_check(const HloModule *module, const BufferAssignment *assignment, int64_t limit, DiagSink *diag) {
   int64_t total = 0;
   bool fits = limit <= 0 ||
               (checked_add(assignment->argument_bytes, assignment->result_bytes - assignment->aliased_bytes, &total) &&

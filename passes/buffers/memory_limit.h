@@ -7,7 +7,7 @@
 /* Arguments, results (shared bytes once) and temporaries of |module| under |assignment| against |limit| bytes (0:
  * none). STATUS_EXHAUSTED with a diagnostic, code "memory-limit", whose notes name the largest buffers alive at the
  * peak. */
-MUST_USE Status check_memory_limit(const HloModule *module, const BufferAssignment *assignment, int64_t limit,
+MUST_USE Status memory_limit_check(const HloModule *module, const BufferAssignment *assignment, int64_t limit,
                                    DiagSink *diag);
 
 #endif

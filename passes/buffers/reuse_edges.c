@@ -95,7 +95,7 @@ static void order_pair(EdgeMaker *maker, const HloValue *earlier, const HloValue
     writer = call_graph_caller(maker->analysis->graph, writer->parent);
 }
 
-bool add_reuse_edges(HloModule *module, const BufferAnalysis *analysis) {
+bool copy_insertion_add_reuse_edges(HloModule *module, const BufferAnalysis *analysis) {
   EdgeMaker maker = {.analysis = analysis, .module_arena = module->arena, .scratch = arena_create()};
   maker.stamps = ARENA_NEW_ARRAY(maker.scratch, int32_t, module->next_instruction_id + 1);
   const HloDataflow *flow = analysis->flow;

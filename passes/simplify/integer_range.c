@@ -183,6 +183,6 @@ static bool is_positive(const HloInstruction *value, int depth) {
   }
 }
 
-bool is_non_negative(const HloInstruction *value) {
+bool integer_range_is_non_negative(const HloInstruction *value) {
   return is_positive(value, MOST_DEPTH);
 }

@@ -17,6 +17,6 @@ bool integer_range_below(IntegerRange a, IntegerRange b);
 bool integer_range_not_below(IntegerRange a, IntegerRange b);
 
 /* No element of |value|, of integers or floats, has its sign set but NaN; |value| may be all of it. */
-bool is_non_negative(const HloInstruction *value);
+bool integer_range_is_non_negative(const HloInstruction *value);
 
 #endif

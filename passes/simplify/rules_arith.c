@@ -354,7 +354,7 @@ static HloInstruction *power_known(HloInstruction *instruction) {
   if (number == 1) return same_shape(instruction, x);
   if (number == 2) return algebraic_binary(instruction, HLO_MULTIPLY, x, x);
   if (number == -1) return algebraic_binary(instruction, HLO_DIVIDE, algebraic_number(instruction, 1), x);
-  if (number == 0.5 && is_non_negative(x)) return algebraic_unary(instruction, HLO_SQRT, x);
+  if (number == 0.5 && integer_range_is_non_negative(x)) return algebraic_unary(instruction, HLO_SQRT, x);
   return NULL;
 }
 

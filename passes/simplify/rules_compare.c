@@ -182,9 +182,9 @@ static HloInstruction *compare_range(HloInstruction *instruction) {
   /* Of floats: |x| < 0 is false whatever x is, NaN included. */
   if (!type_is_float(x->shape->type) || is_total_order(instruction)) return NULL;
   bool below_zero = direction_of(instruction) == COMPARISON_DIRECTION_LT && algebraic_is_all((HloInstruction *)y, 0) &&
-                    is_non_negative(x);
+                    integer_range_is_non_negative(x);
   bool above = direction_of(instruction) == COMPARISON_DIRECTION_GT && algebraic_is_all((HloInstruction *)x, 0) &&
-               is_non_negative(y);
+               integer_range_is_non_negative(y);
   return below_zero || above ? algebraic_integer(instruction, 0) : NULL;
 }
 
@@ -229,7 +229,7 @@ static HloInstruction *remainder_range(HloInstruction *instruction) {
 /* |x| → x for an x that is never negative; NaN may keep its sign */
 static HloInstruction *abs_of_positive(HloInstruction *instruction) {
   HloInstruction *x = instruction->operands[0];
-  return is_non_negative(x) ? same_shape(instruction, x) : NULL;
+  return integer_range_is_non_negative(x) ? same_shape(instruction, x) : NULL;
 }
 
 /* --- what a comparison selects --- */

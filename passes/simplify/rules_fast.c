@@ -70,7 +70,8 @@ static HloInstruction *multiply_exponentials(HloInstruction *instruction) {
 static HloInstruction *multiply_roots(HloInstruction *instruction) {
   const HloInstruction *root = instruction->operands[0];
   if (!algebraic_is_ieee(instruction) || root != instruction->operands[1]) return NULL;
-  if ((root->opcode != HLO_SQRT && root->opcode != HLO_RSQRT) || !is_non_negative(root->operands[0])) return NULL;
+  if ((root->opcode != HLO_SQRT && root->opcode != HLO_RSQRT) || !integer_range_is_non_negative(root->operands[0]))
+    return NULL;
   if (root->opcode == HLO_SQRT) return same_shape(instruction, root->operands[0]);
   return algebraic_binary(instruction, HLO_DIVIDE, algebraic_number(instruction, 1), root->operands[0]);
 }
@@ -95,7 +96,7 @@ static HloInstruction *power_of_function(HloInstruction *instruction) {
   if (!algebraic_is_ieee(instruction)) return NULL;
   if (base->opcode == HLO_EXPONENTIAL && base->user_count == 1)
     return algebraic_unary(instruction, HLO_EXPONENTIAL, multiply(instruction, base->operands[0], exponent));
-  if (base->opcode == HLO_POWER && base->user_count == 1 && is_non_negative(base->operands[0]))
+  if (base->opcode == HLO_POWER && base->user_count == 1 && integer_range_is_non_negative(base->operands[0]))
     return algebraic_binary(instruction, HLO_POWER, base->operands[0],
                             multiply(instruction, base->operands[1], exponent));
   if (!algebraic_is_all(exponent, 3)) return NULL;
@@ -114,7 +115,7 @@ static HloInstruction *log_of_function(HloInstruction *instruction) {
     case HLO_RSQRT: factor = algebraic_number(instruction, -0.5); break;
     default: return NULL;
   }
-  if (inner->opcode == HLO_POWER && !is_non_negative(inner->operands[0])) return NULL;
+  if (inner->opcode == HLO_POWER && !integer_range_is_non_negative(inner->operands[0])) return NULL;
   return multiply(instruction, factor, algebraic_unary(instruction, HLO_LOG, inner->operands[0]));
 }
 

@@ -98,8 +98,8 @@ static void generate_reals(const Generator *g) {
   int64_t parts = complex ? g->count * 2 : g->count;
   size_t width = complex ? g->width / 2 : g->width;
   for (int64_t i = 0; i < parts; i++)
-    storage_set_double(type_complex_part(g->type), g->out + (size_t)i * width,
-                       real_from_hash(g->rule, g->kind, hash_from_base(g->base, (uint64_t)i)));
+    tensor_unit_set_double(type_complex_part(g->type), g->out + (size_t)i * width,
+                           real_from_hash(g->rule, g->kind, hash_from_base(g->base, (uint64_t)i)));
 }
 
 static void generate_sorted(const Generator *g) {
@@ -107,14 +107,14 @@ static void generate_sorted(const Generator *g) {
   for (int64_t i = 0; i < g->count; i++)
     values[i] = real_from_hash(g->rule, SEED_UNIFORM, hash_from_base(g->base, (uint64_t)i));
   if (g->count > 0) qsort(values, (size_t)g->count, sizeof *values, compare_doubles);
-  for (int64_t i = 0; i < g->count; i++) storage_set_double(g->type, g->out + (size_t)i * g->width, values[i]);
+  for (int64_t i = 0; i < g->count; i++) tensor_unit_set_double(g->type, g->out + (size_t)i * g->width, values[i]);
 }
 
 static void generate_permutation(const Generator *g) {
   HashedIndex *order = ARENA_NEW_ARRAY(g->scratch, HashedIndex, g->count);
   for (int64_t i = 0; i < g->count; i++) order[i] = (HashedIndex){hash_from_base(g->base, (uint64_t)i), i};
   if (g->count > 0) qsort(order, (size_t)g->count, sizeof *order, compare_hashes);
-  for (int64_t i = 0; i < g->count; i++) storage_set_int(g->type, g->out + (size_t)i * g->width, order[i].index);
+  for (int64_t i = 0; i < g->count; i++) tensor_unit_set_int(g->type, g->out + (size_t)i * g->width, order[i].index);
 }
 
 /* The kinds that give an integer per element. */
@@ -140,9 +140,9 @@ static void generate_elements(const Generator *g) {
     unsigned char *unit = g->out + (size_t)i * g->width;
     memset(unit, 0, g->width); /* the imaginary part */
     if (g->kind == SEED_CONST)
-      storage_set_double(g->type, unit, g->rule->value);
+      tensor_unit_set_double(g->type, unit, g->rule->value);
     else
-      storage_set_int(g->type, unit, integer_element(g, i));
+      tensor_unit_set_int(g->type, unit, integer_element(g, i));
   }
 }
 

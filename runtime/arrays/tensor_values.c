@@ -117,7 +117,7 @@ static int64_t truncate_double(double value) {
   return value < 9223372036854775808.0 ? (int64_t)value : (int64_t)(uint64_t)value;
 }
 
-void storage_set_double(PrimitiveType type, void *unit, double value) {
+void tensor_unit_set_double(PrimitiveType type, void *unit, double value) {
   PrimitiveType part = type_complex_part(type);
   if (part == TYPE_F64) {
     memcpy(unit, &value, sizeof value);
@@ -126,11 +126,11 @@ void storage_set_double(PrimitiveType type, void *unit, double value) {
   } else if (type == TYPE_PRED) {
     *(unsigned char *)unit = value != 0;
   } else {
-    storage_set_int(type, unit, truncate_double(value));
+    tensor_unit_set_int(type, unit, truncate_double(value));
   }
 }
 
-void storage_set_int(PrimitiveType type, void *unit, int64_t value) {
+void tensor_unit_set_int(PrimitiveType type, void *unit, int64_t value) {
   PrimitiveType part = type_complex_part(type);
   if (part == TYPE_F64) {
     double real = (double)value;
@@ -178,13 +178,13 @@ static int64_t convert_elements(PrimitiveType type, const NpyArray *array, unsig
   for (int64_t i = 0; i < array->count; i++, out += width) {
     if (is_integer) {
       if (!integer_fits(type, array, i)) return i;
-      storage_set_int(type, out, npy_get_int(array, i));
+      tensor_unit_set_int(type, out, npy_get_int(array, i));
     } else if (from_integer && array->type.kind != 'u') {
-      storage_set_int(type, out, npy_get_int(array, i));
+      tensor_unit_set_int(type, out, npy_get_int(array, i));
     } else {
-      storage_set_double(type, out, npy_get_double(array, i, 0));
+      tensor_unit_set_double(type, out, npy_get_double(array, i, 0));
     }
-    if (type_is_complex(type)) storage_set_double(type, out + width / 2, npy_get_double(array, i, 1));
+    if (type_is_complex(type)) tensor_unit_set_double(type, out + width / 2, npy_get_double(array, i, 1));
   }
   return -1;
 }

@@ -33,8 +33,8 @@ void tensor_load_logical(const XlacTensor *tensor, const void *storage, void *ou
 
 /* Writes one storage unit.  Rounds to floating types as double → float → type (f64 keeps the double); truncates towards
  * zero to integers of one to 64 bits; pred is value != 0.  Complex types take the real part's type. */
-void storage_set_double(PrimitiveType type, void *unit, double value);
+void tensor_unit_set_double(PrimitiveType type, void *unit, double value);
 /* Wraps to integers; converts to floating types like a C cast to float, then to the type. */
-void storage_set_int(PrimitiveType type, void *unit, int64_t value);
+void tensor_unit_set_int(PrimitiveType type, void *unit, int64_t value);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* --- the module's side --- */
 
-const char *plan_digest(Arena *arena, const HloModule *module, const MachineDescription *machine) {
+const char *written_plans_digest(Arena *arena, const HloModule *module, const MachineDescription *machine) {
   Arena *scratch = arena_create();
   StringBuilder text;
   sb_init(&text, scratch);
@@ -24,7 +24,7 @@ const char *plan_digest(Arena *arena, const HloModule *module, const MachineDesc
 static Status check_digest(Arena *arena, const PlanFile *file, const HloModule *module,
                            const MachineDescription *machine, DiagSink *diag) {
   if (file->digest.size == 0) return STATUS_OK;
-  const char *expected = plan_digest(arena, module, machine);
+  const char *expected = written_plans_digest(arena, module, machine);
   if (sv_equal_cstring(file->digest, expected)) return STATUS_OK;
   return diag_error(diag, STATUS_INVALID, file->digest_loc, "plan-stale",
                     "the plan is for another module or machine: the digest of this one is %s", expected);

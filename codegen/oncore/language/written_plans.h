@@ -21,6 +21,6 @@ void written_plans_dump(StringBuilder *out, const WrittenPlans *plans, const Mac
 void written_plans_warn(const WrittenPlans *plans, DiagSink *diag);
 
 /* Of the module's text and the machine's: what a plan file is for. */
-const char *plan_digest(Arena *arena, const HloModule *module, const MachineDescription *machine);
+const char *written_plans_digest(Arena *arena, const HloModule *module, const MachineDescription *machine);
 
 #endif
