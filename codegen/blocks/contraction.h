@@ -11,9 +11,9 @@
 #include "codegen/vec/vec.h"
 
 /* What is decided of one contraction on one target: roles of dims, sizes of tiles and blocks. */
-typedef struct ContractionPlan ContractionPlan;
+typedef struct ContractionBlocking ContractionBlocking;
 
-/* The plan of |kernel|, in |arena|, when it is a contraction that is worth blocks, else NULL:
+/* The blocking of |kernel|, in |arena|, when it is a contraction that is worth blocks, else NULL:
  *
  *  - its one fold, in stage 0, is reassociable, of f32, f64 or integers of 32 or 64 bits, seeded with zero, and
  * advances a0 ← a0 + lhs × rhs; the factors are any values (loads, guarded or not, converted or computed);
@@ -25,21 +25,22 @@ typedef struct ContractionPlan ContractionPlan;
  * Or else, of floats: at most 4 rows, at least 8 columns, both factors contiguous along the depth, which they walk as
  * one, as whole registers' worth or with masks, at least 4 of them.  Other products of a matrix and a vector, and
  * channels that are batch dims (depthwise), are for the emitter of loops. */
-const ContractionPlan *contraction_plan(Arena *arena, const Kernel *kernel, const VecTarget *target);
+const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target);
 
 /* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most about 2 MiB. */
-int64_t contraction_scratch_bytes(const ContractionPlan *plan);
+int64_t contraction_scratch_bytes(const ContractionBlocking *blocking);
 
 /* How many pieces the work can be cut into for threads: batch entries, tiles of rows or panels of columns; at least 1.
  * More runs of them than |*out_chunk_limit| would repeat too much packing. */
-int64_t contraction_piece_count(const ContractionPlan *plan, int64_t *out_chunk_limit);
+int64_t contraction_piece_count(const ContractionBlocking *blocking, int64_t *out_chunk_limit);
 
 /* Emits the body of a function at the builder's position (entry block), buffers being |buffer_pointers|, |scratch|
  * 64-byte aligned of the returned size; leaves the builder at the end of the code, without a terminator.  It does
  * pieces
  * [|begin|, |end|), at least one (i64; both NULL: everything), with the same bits however the pieces are shared out.
  * Adds the micro-kernel, "xlac.contraction.…", to the module unless another contraction has done so. */
-void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionPlan *plan, LLVMValueRef function,
-                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end);
+void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionBlocking *blocking,
+                      LLVMValueRef function, const LLVMValueRef *buffer_pointers, LLVMValueRef scratch,
+                      LLVMValueRef begin, LLVMValueRef end);
 
 #endif

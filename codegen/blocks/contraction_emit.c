@@ -8,16 +8,17 @@
 /* Block |number| of the depth; sets the dims outside of the chunk. */
 static DepthBlock depth_block(ContractionEmitter *emitter, LLVMValueRef number) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef chunk = number, chunks = block_int(vec, plan->chunk_count_of_dim);
-  if (plan->chunk_dim > 0) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef chunk = number, chunks = block_int(vec, blocking->chunk_count_of_dim);
+  if (blocking->chunk_dim > 0) {
     chunk = LLVMBuildURem(vec->builder, number, chunks, "");
-    block_set_linear(emitter, &plan->depth, plan->chunk_dim, NULL, LLVMBuildUDiv(vec->builder, number, chunks, ""));
+    block_set_linear(emitter, &blocking->depth, blocking->chunk_dim, NULL,
+                     LLVMBuildUDiv(vec->builder, number, chunks, ""));
   }
-  int64_t extent = emitter->kernel->dims[plan->depth.dims[plan->chunk_dim]].extent;
-  DepthBlock block = {.chunk_begin = ir_index_multiply(vec->builder, chunk, plan->chunk_size)};
-  block.chunk_count = block_count_left(vec, plan->chunk_size, extent, block.chunk_begin);
-  block.depth = ir_index_multiply(vec->builder, block.chunk_count, plan->inside_chunk);
+  int64_t extent = emitter->kernel->dims[blocking->depth.dims[blocking->chunk_dim]].extent;
+  DepthBlock block = {.chunk_begin = ir_index_multiply(vec->builder, chunk, blocking->chunk_size)};
+  block.chunk_count = block_count_left(vec, blocking->chunk_size, extent, block.chunk_begin);
+  block.depth = ir_index_multiply(vec->builder, block.chunk_count, blocking->inside_chunk);
   return block;
 }
 
@@ -36,46 +37,46 @@ typedef struct BlockPosition {
 } BlockPosition;
 
 /* Lanes of the packed depth. */
-static LLVMValueRef group_count(const VecBuilder *vec, const ContractionPlan *plan, LLVMValueRef depth) {
-  if (plan->group == 1) return depth;
-  LLVMValueRef up = ir_index_add(vec->builder, depth, block_int(vec, plan->group - 1));
-  return LLVMBuildUDiv(vec->builder, up, block_int(vec, plan->group), "");
+static LLVMValueRef group_count(const VecBuilder *vec, const ContractionBlocking *blocking, LLVMValueRef depth) {
+  if (blocking->group == 1) return depth;
+  LLVMValueRef up = ir_index_add(vec->builder, depth, block_int(vec, blocking->group - 1));
+  return LLVMBuildUDiv(vec->builder, up, block_int(vec, blocking->group), "");
 }
 
 /* One tile: sums over a block of the depth; after the last block what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   LLVMValueRef tile = emitter->tiles;
-  if (plan->block_count > 1) {
-    LLVMValueRef slot =
-        ir_index_add(vec->builder, ir_index_multiply(vec->builder, position->panel, plan->tiles_per_block), tile_index);
-    tile = block_element(vec, plan->type, tile,
-                         ir_index_multiply(vec->builder, slot, plan->tile_rows * plan->panel_width));
+  if (blocking->block_count > 1) {
+    LLVMValueRef slot = ir_index_add(
+        vec->builder, ir_index_multiply(vec->builder, position->panel, blocking->tiles_per_block), tile_index);
+    tile = block_element(vec, blocking->type, tile,
+                         ir_index_multiply(vec->builder, slot, blocking->tile_rows * blocking->panel_width));
   }
-  LLVMValueRef row = ir_index_multiply(vec->builder, tile_index, plan->tile_rows);
+  LLVMValueRef row = ir_index_multiply(vec->builder, tile_index, blocking->tile_rows);
   LLVMValueRef lhs =
-      block_element(vec, plan->type, emitter->lhs_pack, ir_index_multiply(vec->builder, row, plan->row_stride));
+      block_element(vec, blocking->type, emitter->lhs_pack, ir_index_multiply(vec->builder, row, blocking->row_stride));
   MicroCall call = {.lhs = lhs,
                     .rhs = position->rhs,
                     .tile = tile,
-                    .depth = group_count(vec, plan, position->depth.depth),
+                    .depth = group_count(vec, blocking, position->depth.depth),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
-  if (plan->rhs_ahead) {
+  if (blocking->rhs_ahead) {
     /* every tile asks for one line of each row, in turn */
-    int64_t per_line = LINE_BYTES / type_storage_bytes(plan->type), lines = plan->panel_width / per_line;
+    int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type), lines = blocking->panel_width / per_line;
     LLVMValueRef line =
         lines > 1 ? LLVMBuildURem(vec->builder, tile_index, block_int(vec, lines), "") : block_int(vec, 0);
-    call.ahead = block_element(vec, plan->type, position->ahead, ir_index_multiply(vec->builder, line, per_line));
-    call.ahead_stride = plan->rhs_stride;
+    call.ahead = block_element(vec, blocking->type, position->ahead, ir_index_multiply(vec->builder, line, per_line));
+    call.ahead_stride = blocking->rhs_stride;
   }
-  contraction_micro_call(vec, plan, &call);
+  contraction_micro_call(vec, blocking, &call);
   LLVMBasicBlockRef behind = NULL;
-  if (plan->block_count > 1) {
+  if (blocking->block_count > 1) {
     LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
     behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-    LLVMBuildCondBr(vec->builder, equals(vec, position->number, plan->block_count - 1, LLVMIntEQ), last, behind);
+    LLVMBuildCondBr(vec->builder, equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ), last, behind);
     LLVMPositionBuilderAtEnd(vec->builder, last);
   }
   contraction_finish_tile(emitter, tile, ir_index_add(vec->builder, position->row_begin, row), position->column);
@@ -88,24 +89,24 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
 /* Makes the panel's rows ready: packed, or where they are if the panel does not reach beyond the run. */
 static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef packed_stride = block_int(vec, plan->packed_stride), stride = block_int(vec, plan->rhs_stride);
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef packed_stride = block_int(vec, blocking->packed_stride), stride = block_int(vec, blocking->rhs_stride);
   position->rhs = emitter->rhs_pack;
   position->rhs_stride = packed_stride;
-  if (!plan->rhs_in_place) {
+  if (!blocking->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
-    if (!plan->rhs_ahead) return;
-    LLVMValueRef next = ir_index_add(vec->builder, position->column, block_int(vec, plan->panel_width));
+    if (!blocking->rhs_ahead) return;
+    LLVMValueRef next = ir_index_add(vec->builder, position->column, block_int(vec, blocking->panel_width));
     position->ahead = contraction_rhs_address(emitter, &position->depth, next);
     return;
   }
   LLVMValueRef address = contraction_rhs_address(emitter, &position->depth, position->column);
-  if (plan->column_run % plan->panel_width == 0) {
+  if (blocking->column_run % blocking->panel_width == 0) {
     position->rhs = address;
     position->rhs_stride = stride;
     return;
   }
-  LLVMValueRef last = block_int(vec, plan->column_run - plan->panel_width);
+  LLVMValueRef last = block_int(vec, blocking->column_run - blocking->panel_width);
   LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLE, position->column, last, "");
   LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
   LLVMBasicBlockRef across = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
@@ -126,16 +127,17 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
 /* Panel |panel| of all against all tiles of the row block. */
 static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLVMValueRef panel) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   LLVMValueRef in_run = panel;
-  int outside = plan->columns.count - plan->column_suffix;
+  int outside = blocking->columns.count - blocking->column_suffix;
   if (outside > 0) {
-    LLVMValueRef panels = block_int(vec, plan->panels_per_run);
+    LLVMValueRef panels = block_int(vec, blocking->panels_per_run);
     in_run = LLVMBuildURem(vec->builder, panel, panels, "");
-    block_set_linear(emitter, &plan->columns, outside, NULL, LLVMBuildUDiv(vec->builder, panel, panels, ""));
+    block_set_linear(emitter, &blocking->columns, outside, NULL, LLVMBuildUDiv(vec->builder, panel, panels, ""));
   }
-  for (int i = outside; i < plan->columns.count; i++) emitter->point.dims[plan->columns.dims[i]] = block_int(vec, 0);
-  position->column = ir_index_multiply(vec->builder, in_run, plan->panel_width);
+  for (int i = outside; i < blocking->columns.count; i++)
+    emitter->point.dims[blocking->columns.dims[i]] = block_int(vec, 0);
+  position->column = ir_index_multiply(vec->builder, in_run, blocking->panel_width);
   contraction_keep_columns(emitter, position->column);
   provide_rhs(emitter, position);
   PointLoop tiles = point_loop_begin(&emitter->point, ir_range_below(position->tile_count), 1);
@@ -156,17 +158,18 @@ static LLVMValueRef count_in(const VecBuilder *vec, int64_t most, IndexRange ran
 /* Some tiles of rows with all panels of the call. */
 static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   IndexRange columns = emitter->work[ROLE_COLUMNS];
-  BlockPosition position = {.tile_count = count_in(vec, plan->tiles_per_block, emitter->work[ROLE_ROWS], first_tile)};
-  position.row_begin = ir_index_multiply(vec->builder, first_tile, plan->tile_rows);
-  PointLoop chunks = point_loop_begin(&emitter->point, columns, plan->panels_per_chunk);
-  LLVMValueRef panel_count = count_in(vec, plan->panels_per_chunk, columns, chunks.index);
-  PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, plan->block_count)), 1);
+  BlockPosition position = {.tile_count =
+                                count_in(vec, blocking->tiles_per_block, emitter->work[ROLE_ROWS], first_tile)};
+  position.row_begin = ir_index_multiply(vec->builder, first_tile, blocking->tile_rows);
+  PointLoop chunks = point_loop_begin(&emitter->point, columns, blocking->panels_per_chunk);
+  LLVMValueRef panel_count = count_in(vec, blocking->panels_per_chunk, columns, chunks.index);
+  PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->block_count)), 1);
   position.number = blocks.index;
   position.depth = depth_block(emitter, blocks.index);
   contraction_pack_lhs(emitter, &position.depth, position.row_begin,
-                       ir_index_multiply(vec->builder, position.tile_count, plan->tile_rows));
+                       ir_index_multiply(vec->builder, position.tile_count, blocking->tile_rows));
   PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(panel_count), 1);
   position.panel = panels.index;
   emit_panel(emitter, &position, ir_index_add(vec->builder, chunks.index, panels.index));
@@ -176,11 +179,11 @@ static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
 }
 
 static void emit_batch(ContractionEmitter *emitter) {
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   IndexRange batch = emitter->work[ROLE_BATCH], tiles = emitter->work[ROLE_ROWS];
   PointLoop entries = point_loop_begin(&emitter->point, batch, 1);
-  block_set_linear(emitter, &plan->batch, plan->batch.count, NULL, entries.index);
-  PointLoop rows = point_loop_begin(&emitter->point, tiles, plan->tiles_per_block);
+  block_set_linear(emitter, &blocking->batch, blocking->batch.count, NULL, entries.index);
+  PointLoop rows = point_loop_begin(&emitter->point, tiles, blocking->tiles_per_block);
   emit_rows(emitter, rows.index);
   point_loop_end(&emitter->point, &rows);
   point_loop_end(&emitter->point, &entries);
@@ -189,30 +192,31 @@ static void emit_batch(ContractionEmitter *emitter) {
 /* Pieces [begin, end), everything of the other roles. */
 static void set_work(ContractionEmitter *emitter, LLVMValueRef begin, LLVMValueRef end) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   int64_t totals[ROLE_COUNT] = {
-      [ROLE_BATCH] = plan->batch.size, [ROLE_ROWS] = plan->tile_count, [ROLE_COLUMNS] = plan->panel_count};
+      [ROLE_BATCH] = blocking->batch.size, [ROLE_ROWS] = blocking->tile_count, [ROLE_COLUMNS] = blocking->panel_count};
   for (int role = 0; role < ROLE_COUNT; role++) {
     emitter->work[role] = ir_range_below(block_int(vec, totals[role]));
   }
-  if (begin != NULL) emitter->work[plan->split] = (IndexRange){begin, end};
+  if (begin != NULL) emitter->work[blocking->split] = (IndexRange){begin, end};
 }
 
 static LLVMValueRef scratch_at(const VecBuilder *vec, LLVMValueRef scratch, int64_t offset) {
   return block_element(vec, TYPE_S8, scratch, block_int(vec, offset));
 }
 
-void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionPlan *plan, LLVMValueRef function,
-                      const LLVMValueRef *buffer_pointers, LLVMValueRef scratch, LLVMValueRef begin, LLVMValueRef end) {
+void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const ContractionBlocking *blocking,
+                      LLVMValueRef function, const LLVMValueRef *buffer_pointers, LLVMValueRef scratch,
+                      LLVMValueRef begin, LLVMValueRef end) {
   Arena *arena = arena_create();
-  ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .plan = plan, .function = function};
+  ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .blocking = blocking, .function = function};
   emitter.point = kernel_point(vec, kernel, function, buffer_pointers, arena);
-  emitter.lhs_pack = scratch_at(vec, scratch, plan->lhs_offset);
-  emitter.rhs_pack = scratch_at(vec, scratch, plan->rhs_offset);
-  emitter.tiles = scratch_at(vec, scratch, plan->tile_offset);
-  emitter.kept = scratch_at(vec, scratch, plan->kept_offset);
+  emitter.lhs_pack = scratch_at(vec, scratch, blocking->lhs_offset);
+  emitter.rhs_pack = scratch_at(vec, scratch, blocking->rhs_offset);
+  emitter.tiles = scratch_at(vec, scratch, blocking->tile_offset);
+  emitter.kept = scratch_at(vec, scratch, blocking->kept_offset);
   set_work(&emitter, begin, end);
-  if (plan->is_skinny) {
+  if (blocking->is_skinny) {
     contraction_emit_skinny(&emitter);
   } else {
     emit_batch(&emitter);

@@ -11,27 +11,27 @@ typedef struct ColumnStep {
 } ColumnStep;
 
 static LLVMValueRef kept_address(const ContractionEmitter *emitter, int number, LLVMValueRef first) {
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   const VecBuilder *vec = emitter->vec;
-  LLVMValueRef place = block_element(vec, TYPE_S8, emitter->kept, block_int(vec, number * plan->kept_stride));
-  return block_element(vec, emitter->kernel->values[plan->kept[number]].type, place, first);
+  LLVMValueRef place = block_element(vec, TYPE_S8, emitter->kept, block_int(vec, number * blocking->kept_stride));
+  return block_element(vec, emitter->kernel->values[blocking->kept[number]].type, place, first);
 }
 
 static void compute_kept(ContractionEmitter *emitter, const ColumnStep *step) {
-  const ContractionPlan *plan = emitter->plan;
-  for (int i = 0; i < plan->kept_count; i++) {
-    LLVMValueRef value = point_value_lanes(&emitter->point, plan->kept[i]);
-    PrimitiveType type = emitter->kernel->values[plan->kept[i]].type;
+  const ContractionBlocking *blocking = emitter->blocking;
+  for (int i = 0; i < blocking->kept_count; i++) {
+    LLVMValueRef value = point_value_lanes(&emitter->point, blocking->kept[i]);
+    PrimitiveType type = emitter->kernel->values[blocking->kept[i]].type;
     vec_store(emitter->vec, type, value, kept_address(emitter, i, step->first), NULL, step->lanes);
   }
 }
 
 static void load_kept(ContractionEmitter *emitter, const ColumnStep *step) {
-  const ContractionPlan *plan = emitter->plan;
-  for (int i = 0; i < plan->kept_count; i++) {
-    PrimitiveType type = emitter->kernel->values[plan->kept[i]].type;
+  const ContractionBlocking *blocking = emitter->blocking;
+  for (int i = 0; i < blocking->kept_count; i++) {
+    PrimitiveType type = emitter->kernel->values[blocking->kept[i]].type;
     LLVMValueRef pointer = kept_address(emitter, i, step->first);
-    point_set_value(&emitter->point, plan->kept[i], vec_load(emitter->vec, type, pointer, NULL, step->lanes));
+    point_set_value(&emitter->point, blocking->kept[i], vec_load(emitter->vec, type, pointer, NULL, step->lanes));
   }
 }
 
@@ -46,7 +46,7 @@ static void finish_step(ContractionEmitter *emitter, const ColumnStep *step) {
     compute_kept(emitter, step);
   } else {
     load_kept(emitter, step);
-    point->accumulators[0] = vec_load(emitter->vec, emitter->plan->type, step->sums, NULL, step->lanes);
+    point->accumulators[0] = vec_load(emitter->vec, emitter->blocking->type, step->sums, NULL, step->lanes);
     /* all values first: a later store must not see what an earlier one wrote */
     for (int i = 0; i < stage->store_count; i++) point_value(point, stage->stores[i].value);
     for (int i = 0; i < stage->store_count; i++) point_store(point, &stage->stores[i]);
@@ -74,7 +74,7 @@ static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMV
   PointLoop loop = point_loop_begin_guarded(&emitter->point, range, lanes);
   ColumnStep step = {.first = loop.index, .column = ir_index_add(vec->builder, column, loop.index), .lanes = lanes};
   if (masked) step.mask = block_lanes_below(vec, loop.index, range.end, lanes);
-  if (sums != NULL) step.sums = block_element(vec, emitter->plan->type, sums, loop.index);
+  if (sums != NULL) step.sums = block_element(vec, emitter->blocking->type, sums, loop.index);
   finish_step(emitter, &step);
   point_loop_end(&emitter->point, &loop);
 }
@@ -82,38 +82,39 @@ static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMV
 /* One row of a tile: columns from |column| to the end of the panel or of the run. */
 static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  IndexRange all = ir_range_below(block_count_left(vec, plan->panel_width, plan->column_run, column)), whole, rest;
-  if (plan->column_run % plan->lanes == 0) {
-    finish_columns(emitter, sums, column, all, plan->lanes, false);
+  const ContractionBlocking *blocking = emitter->blocking;
+  IndexRange all = ir_range_below(block_count_left(vec, blocking->panel_width, blocking->column_run, column)), whole,
+             rest;
+  if (blocking->column_run % blocking->lanes == 0) {
+    finish_columns(emitter, sums, column, all, blocking->lanes, false);
     return;
   }
   int dim = emitter->point.vector_dim;
   bool masks = stores_masked(emitter) &&
-               contraction_lanes(emitter->kernel, vec->target, &plan->epilogue_set, dim, plan->lanes, true) > 1;
-  ir_range_cut(vec->builder, all, plan->lanes, &whole, &rest);
-  finish_columns(emitter, sums, column, whole, plan->lanes, false);
-  finish_columns(emitter, sums, column, rest, masks ? plan->lanes : 1, masks);
+               contraction_lanes(emitter->kernel, vec->target, &blocking->epilogue_set, dim, blocking->lanes, true) > 1;
+  ir_range_cut(vec->builder, all, blocking->lanes, &whole, &rest);
+  finish_columns(emitter, sums, column, whole, blocking->lanes, false);
+  finish_columns(emitter, sums, column, rest, masks ? blocking->lanes : 1, masks);
 }
 
 void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column) {
-  const ContractionPlan *plan = emitter->plan;
-  if (plan->kept_count == 0) return;
-  emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->kept_count == 0) return;
+  emitter->point.vector_dim = blocking->columns.dims[blocking->columns.count - 1];
   finish_row(emitter, NULL, column);
 }
 
 void contraction_finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin,
                              LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef count = block_count_left(vec, plan->tile_rows, plan->rows.size, row_begin);
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef count = block_count_left(vec, blocking->tile_rows, blocking->rows.size, row_begin);
   PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
-  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->epilogue_set,
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->epilogue_set,
                    ir_index_add(vec->builder, row_begin, rows.index));
-  emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
-  contraction_hoist(&emitter->point, &plan->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
-  LLVMValueRef offset = ir_index_multiply(vec->builder, rows.index, plan->panel_width);
-  finish_row(emitter, block_element(vec, plan->type, tile, offset), column);
+  emitter->point.vector_dim = blocking->columns.dims[blocking->columns.count - 1];
+  contraction_hoist(&emitter->point, &blocking->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
+  LLVMValueRef offset = ir_index_multiply(vec->builder, rows.index, blocking->panel_width);
+  finish_row(emitter, block_element(vec, blocking->type, tile, offset), column);
   point_loop_end(&emitter->point, &rows);
 }

@@ -1,4 +1,4 @@
-/* The plan of a blocked contraction and the state of emitting it, shared by the files of this room. */
+/* The blocking of a contraction and the state of emitting it, shared by the files of this room. */
 #ifndef XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
 #define XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
 
@@ -21,7 +21,7 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 
 #define MOST_KEPT 8
 
-struct ContractionPlan {
+struct ContractionBlocking {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
 
@@ -96,18 +96,18 @@ int contraction_lanes(const Kernel *kernel, const VecTarget *target, const Value
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
 
 /* Which values of the epilogue are kept. */
-void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan);
+void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 
-/* Completes a plan whose roles are known for few rows and factors that are contiguous along the depth; false for others
- * (contraction_skinny.c). */
-bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan);
+/* Completes a blocking whose roles are known for few rows and factors that are contiguous along the depth; false for
+ * others (contraction_skinny.c). */
+bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 
 /* --- emission --- */
 
 typedef struct ContractionEmitter {
   const VecBuilder *vec;
   const Kernel *kernel;
-  const ContractionPlan *plan;
+  const ContractionBlocking *blocking;
   LLVMValueRef function;
   LLVMValueRef lhs_pack, rhs_pack, tiles, kept; /* scratch */
   IndexRange work[ROLE_COUNT];                  /* of this call: batch entries, tiles of rows, panels */
@@ -127,7 +127,7 @@ void block_set_linear(ContractionEmitter *emitter, const DimList *list, int coun
 /* Lanes whose index, |first| and following, is below |end|. */
 LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMValueRef end, int lanes);
 
-/* The work of a skinny plan. */
+/* The work of a skinny contraction. */
 void contraction_emit_skinny(ContractionEmitter *emitter);
 
 /* Where a block of the depth begins: dims outside of the chunk are set in the point. */
@@ -159,7 +159,8 @@ typedef struct MicroCall {
   int64_t ahead_stride;
 } MicroCall;
 
-/* Calls the function that does so, made at its first use in the module and shared by all plans with equal tiles. */
-void contraction_micro_call(const VecBuilder *vec, const ContractionPlan *plan, const MicroCall *call);
+/* Calls the function that does so, made at its first use in the module and shared by all contractions with equal tiles.
+ */
+void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *blocking, const MicroCall *call);
 
 #endif

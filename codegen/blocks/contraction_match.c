@@ -66,7 +66,7 @@ static bool is_accumulator(const KernelValue *value) {
 }
 
 /* a0 ← a0 + lhs × rhs from zero. */
-static bool match_fold(const Kernel *kernel, ContractionPlan *plan) {
+static bool match_fold(const Kernel *kernel, ContractionBlocking *blocking) {
   if (kernel->fold_count != 1 || kernel->stage_count != 2 || kernel->stages[0].store_count != 0) return false;
   const KernelFold *fold = &kernel->folds[0];
   const KernelValue *sum = &kernel->values[fold->next];
@@ -77,24 +77,24 @@ static bool match_fold(const Kernel *kernel, ContractionPlan *plan) {
     if (is_accumulator(&kernel->values[sum->operands[i]])) product = &kernel->values[sum->operands[1 - i]];
   }
   if (product == NULL || product->kind != KERNEL_APPLY || product->opcode != HLO_MULTIPLY) return false;
-  plan->type = fold->type;
-  plan->lhs = product->operands[0];
-  plan->rhs = product->operands[1];
-  bool is_wide = type_is_integral(plan->type) ? type_storage_bytes(plan->type) >= 4
-                                              : plan->type == TYPE_F32 || plan->type == TYPE_F64;
+  blocking->type = fold->type;
+  blocking->lhs = product->operands[0];
+  blocking->rhs = product->operands[1];
+  bool is_wide = type_is_integral(blocking->type) ? type_storage_bytes(blocking->type) >= 4
+                                                  : blocking->type == TYPE_F32 || blocking->type == TYPE_F64;
   if (!is_wide) return false;
-  plan->lhs_set = value_set(kernel, plan->lhs);
-  plan->rhs_set = value_set(kernel, plan->rhs);
+  blocking->lhs_set = value_set(kernel, blocking->lhs);
+  blocking->rhs_set = value_set(kernel, blocking->rhs);
   for (int32_t v = 0; v < kernel->value_count; v++) {
-    if ((plan->lhs_set.has[v] || plan->rhs_set.has[v]) && is_accumulator(&kernel->values[v])) return false;
+    if ((blocking->lhs_set.has[v] || blocking->rhs_set.has[v]) && is_accumulator(&kernel->values[v])) return false;
   }
   return true;
 }
 
-static bool match_epilogue(const Kernel *kernel, ContractionPlan *plan) {
+static bool match_epilogue(const Kernel *kernel, ContractionBlocking *blocking) {
   const KernelStage *stage = &kernel->stages[1];
   if (stage->store_count == 0) return false;
-  ValueSet *set = &plan->epilogue_set;
+  ValueSet *set = &blocking->epilogue_set;
   *set = (ValueSet){ARENA_NEW_ARRAY(kernel->arena, bool, kernel->value_count), true};
   for (int i = 0; i < stage->store_count; i++) {
     if (stage->stores[i].predicate >= 0) return false;
@@ -151,16 +151,16 @@ static void order_by_step(const Kernel *kernel, DimList *list, const ValueSet *s
   }
 }
 
-static void swap_factors(ContractionPlan *plan) {
-  int32_t value = plan->lhs;
-  plan->lhs = plan->rhs;
-  plan->rhs = value;
-  ValueSet set = plan->lhs_set;
-  plan->lhs_set = plan->rhs_set;
-  plan->rhs_set = set;
-  DimList list = plan->rows;
-  plan->rows = plan->columns;
-  plan->columns = list;
+static void swap_factors(ContractionBlocking *blocking) {
+  int32_t value = blocking->lhs;
+  blocking->lhs = blocking->rhs;
+  blocking->rhs = value;
+  ValueSet set = blocking->lhs_set;
+  blocking->lhs_set = blocking->rhs_set;
+  blocking->rhs_set = set;
+  DimList list = blocking->rows;
+  blocking->rows = blocking->columns;
+  blocking->columns = list;
 }
 
 /* The step of all stores along |dim|; 0 where there is none, or one too large for lanes. */
@@ -180,26 +180,26 @@ static int64_t column_step(const Kernel *kernel, const DimList *list) {
   return list->count == 0 ? 0 : stored_step(kernel, list->dims[list->count - 1]);
 }
 
-static bool find_roles(const Kernel *kernel, ContractionPlan *plan) {
-  uint64_t lhs = kernel->values[plan->lhs].dims, rhs = kernel->values[plan->rhs].dims;
-  plan->batch.size = plan->rows.size = plan->columns.size = plan->depth.size = 1;
+static bool find_roles(const Kernel *kernel, ContractionBlocking *blocking) {
+  uint64_t lhs = kernel->values[blocking->lhs].dims, rhs = kernel->values[blocking->rhs].dims;
+  blocking->batch.size = blocking->rows.size = blocking->columns.size = blocking->depth.size = 1;
   for (int d = 0; d < kernel->dim_count; d++) {
     bool in_lhs = (lhs >> d & 1) != 0, in_rhs = (rhs >> d & 1) != 0;
     if (kernel->dims[d].stage == 0) {
-      add_dim(kernel, &plan->depth, d);
+      add_dim(kernel, &blocking->depth, d);
     } else if (in_lhs == in_rhs) {
-      add_dim(kernel, &plan->batch, d);
+      add_dim(kernel, &blocking->batch, d);
     } else {
-      add_dim(kernel, in_lhs ? &plan->rows : &plan->columns, d);
+      add_dim(kernel, in_lhs ? &blocking->rows : &blocking->columns, d);
     }
   }
-  order_by_step(kernel, &plan->rows, NULL, NULL);
-  order_by_step(kernel, &plan->columns, NULL, NULL);
-  int64_t of_rows = column_step(kernel, &plan->rows), of_columns = column_step(kernel, &plan->columns);
-  bool few_columns = plan->columns.size < LEAST_COLUMNS && plan->rows.size >= LEAST_COLUMNS;
-  if (of_columns == 0 || (of_rows != 0 && (of_rows < of_columns || few_columns))) swap_factors(plan);
-  if (column_step(kernel, &plan->columns) == 0 || plan->depth.count == 0) return false;
-  order_by_step(kernel, &plan->depth, &plan->lhs_set, &plan->rhs_set);
+  order_by_step(kernel, &blocking->rows, NULL, NULL);
+  order_by_step(kernel, &blocking->columns, NULL, NULL);
+  int64_t of_rows = column_step(kernel, &blocking->rows), of_columns = column_step(kernel, &blocking->columns);
+  bool few_columns = blocking->columns.size < LEAST_COLUMNS && blocking->rows.size >= LEAST_COLUMNS;
+  if (of_columns == 0 || (of_rows != 0 && (of_rows < of_columns || few_columns))) swap_factors(blocking);
+  if (column_step(kernel, &blocking->columns) == 0 || blocking->depth.count == 0) return false;
+  order_by_step(kernel, &blocking->depth, &blocking->lhs_set, &blocking->rhs_set);
   return true;
 }
 
@@ -245,8 +245,8 @@ static int64_t ceil_div(int64_t a, int64_t b) {
 }
 
 /* Sums that fit the registers beside a panel's row and one or two factors. */
-static int tile_limit(const VecTarget *target, const ContractionPlan *plan) {
-  if (plan->lhs_shifted) return 24; /* beside sums of columns */
+static int tile_limit(const VecTarget *target, const ContractionBlocking *blocking) {
+  if (blocking->lhs_shifted) return 24; /* beside sums of columns */
   if (target->register_count >= 32) return 28;
   return target->has_fma ? 12 : 10;
 }
@@ -263,65 +263,68 @@ static double tile_cost(int rows, int vectors) {
   return (cost > 4 ? cost : 4) + 0.5;
 }
 
-static void choose_tile(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
-  int lanes = target->vector_bits / (type_storage_bytes(plan->type) * 8);
-  int least = plan->group > 1 ? 4 : 2;
-  while (lanes > least && lanes / 2 >= plan->column_run) lanes /= 2;
-  plan->lanes = lanes;
-  int64_t runs = plan->columns.size / plan->column_run;
+static void choose_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
+  int least = blocking->group > 1 ? 4 : 2;
+  while (lanes > least && lanes / 2 >= blocking->column_run) lanes /= 2;
+  blocking->lanes = lanes;
+  int64_t runs = blocking->columns.size / blocking->column_run;
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
-    int rows = tile_limit(target, plan) / vectors;
-    int64_t tiles = ceil_div(plan->rows.size, rows);
-    rows = (int)ceil_div(plan->rows.size, tiles);
-    int64_t panels = runs * ceil_div(plan->column_run, vectors * lanes);
+    int rows = tile_limit(target, blocking) / vectors;
+    int64_t tiles = ceil_div(blocking->rows.size, rows);
+    rows = (int)ceil_div(blocking->rows.size, tiles);
+    int64_t panels = runs * ceil_div(blocking->column_run, vectors * lanes);
     double cost = (double)tiles * (double)panels * tile_cost(rows, vectors);
     if (best != 0 && cost >= best) continue;
     best = cost;
-    plan->panel_vectors = vectors;
-    plan->tile_rows = rows;
-    plan->tile_count = tiles;
-    plan->panels_per_run = panels / runs;
-    plan->panel_count = panels;
+    blocking->panel_vectors = vectors;
+    blocking->tile_rows = rows;
+    blocking->tile_count = tiles;
+    blocking->panels_per_run = panels / runs;
+    blocking->panel_count = panels;
   }
-  plan->panel_width = (int64_t)plan->panel_vectors * lanes;
+  blocking->panel_width = (int64_t)blocking->panel_vectors * lanes;
   /* vectors of a segment may reach beyond the panel */
-  plan->packed_stride =
-      plan->panel_width +
-      (plan->segment < plan->column_run ? target->vector_bits / (type_storage_bytes(plan->type) * 8) : 0);
+  blocking->packed_stride =
+      blocking->panel_width +
+      (blocking->segment < blocking->column_run ? target->vector_bits / (type_storage_bytes(blocking->type) * 8) : 0);
   (void)kernel;
 }
 
 /* |factor| is a plain load along the columns. */
-static bool is_plain_rhs(const Kernel *kernel, const ContractionPlan *plan, int32_t factor) {
+static bool is_plain_rhs(const Kernel *kernel, const ContractionBlocking *blocking, int32_t factor) {
   const KernelValue *rhs = &kernel->values[factor];
-  int column = plan->columns.dims[plan->columns.count - 1];
-  return rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && plan->segment == plan->column_run &&
-         contraction_contiguous(kernel, &plan->rhs_set, column);
+  int column = blocking->columns.dims[blocking->columns.count - 1];
+  return rhs->kind == KERNEL_LOAD && rhs->predicate < 0 && blocking->segment == blocking->column_run &&
+         contraction_contiguous(kernel, &blocking->rhs_set, column);
 }
 
 /* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be
  * one more way through memory.  Short blocks then keep few rows in flight at once, which the hardware sees as streams.
  */
-static void choose_in_place(const Kernel *kernel, ContractionPlan *plan) {
-  const KernelValue *rhs = &kernel->values[plan->rhs];
-  bool converts = rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT && plan->group == 1;
-  int32_t source = converts ? rhs->operands[0] : plan->rhs;
-  plan->rhs_type = plan->type;
-  if (plan->tile_count > 1 || !is_plain_rhs(kernel, plan, source) || plan->column_run < plan->panel_width) return;
-  plan->rhs_in_place = contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) == plan->depth.count;
-  if (!plan->rhs_in_place) return;
-  plan->rhs = source;
-  plan->rhs_type = kernel->values[source].type;
+static void choose_in_place(const Kernel *kernel, ContractionBlocking *blocking) {
+  const KernelValue *rhs = &kernel->values[blocking->rhs];
+  bool converts = rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT && blocking->group == 1;
+  int32_t source = converts ? rhs->operands[0] : blocking->rhs;
+  blocking->rhs_type = blocking->type;
+  if (blocking->tile_count > 1 || !is_plain_rhs(kernel, blocking, source) ||
+      blocking->column_run < blocking->panel_width)
+    return;
+  blocking->rhs_in_place =
+      contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) == blocking->depth.count;
+  if (!blocking->rhs_in_place) return;
+  blocking->rhs = source;
+  blocking->rhs_type = kernel->values[source].type;
 }
 
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
-static void choose_ahead(const Kernel *kernel, ContractionPlan *plan) {
-  int depth = plan->depth.dims[plan->depth.count - 1];
-  plan->rhs_stride = index_dim_coefficient(&kernel->space, kernel->values[plan->rhs].address, depth);
-  if (plan->rhs_in_place || !is_plain_rhs(kernel, plan, plan->rhs) || plan->panel_count == 1) return;
-  plan->rhs_ahead =
-      contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) >= plan->depth.count - plan->chunk_dim;
+static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
+  int depth = blocking->depth.dims[blocking->depth.count - 1];
+  blocking->rhs_stride = index_dim_coefficient(&kernel->space, kernel->values[blocking->rhs].address, depth);
+  if (blocking->rhs_in_place || !is_plain_rhs(kernel, blocking, blocking->rhs) || blocking->panel_count == 1) return;
+  blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
+                        blocking->depth.count - blocking->chunk_dim;
 }
 
 /* Of few sizes, so that micro-kernels are shared.  The rest beyond the depth takes what vectors write beyond a run, and
@@ -332,27 +335,27 @@ static int64_t packed_row_stride(int64_t depth) {
   return minimum(size, DEPTH_LIMIT) + LONGEST_VECTOR;
 }
 
-static void choose_depth(const Kernel *kernel, ContractionPlan *plan) {
-  const DimList *depth = &plan->depth;
-  int64_t limit = plan->rhs_in_place ? IN_PLACE_DEPTH : DEPTH_LIMIT * plan->group;
-  plan->inside_chunk = 1;
-  plan->chunk_dim = depth->count - 1;
-  while (plan->chunk_dim > 0) {
-    int64_t whole = plan->inside_chunk * kernel->dims[depth->dims[plan->chunk_dim]].extent;
+static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking) {
+  const DimList *depth = &blocking->depth;
+  int64_t limit = blocking->rhs_in_place ? IN_PLACE_DEPTH : DEPTH_LIMIT * blocking->group;
+  blocking->inside_chunk = 1;
+  blocking->chunk_dim = depth->count - 1;
+  while (blocking->chunk_dim > 0) {
+    int64_t whole = blocking->inside_chunk * kernel->dims[depth->dims[blocking->chunk_dim]].extent;
     if (whole > limit) break;
-    plan->inside_chunk = whole;
-    plan->chunk_dim--;
+    blocking->inside_chunk = whole;
+    blocking->chunk_dim--;
   }
-  int64_t extent = kernel->dims[depth->dims[plan->chunk_dim]].extent;
-  int64_t size = limit / plan->inside_chunk;
+  int64_t extent = kernel->dims[depth->dims[blocking->chunk_dim]].extent;
+  int64_t size = limit / blocking->inside_chunk;
   if (size < 1) size = 1;
   int64_t chunks = ceil_div(extent, size);
-  plan->chunk_size = ceil_div(extent, chunks);
-  plan->chunk_count_of_dim = ceil_div(extent, plan->chunk_size);
-  plan->block_depth = plan->chunk_size * plan->inside_chunk;
-  plan->block_count = plan->chunk_count_of_dim;
-  for (int i = 0; i < plan->chunk_dim; i++) plan->block_count *= kernel->dims[depth->dims[i]].extent;
-  plan->row_stride = packed_row_stride(ceil_div(plan->block_depth, plan->group));
+  blocking->chunk_size = ceil_div(extent, chunks);
+  blocking->chunk_count_of_dim = ceil_div(extent, blocking->chunk_size);
+  blocking->block_depth = blocking->chunk_size * blocking->inside_chunk;
+  blocking->block_count = blocking->chunk_count_of_dim;
+  for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
+  blocking->row_stride = packed_row_stride(ceil_div(blocking->block_depth, blocking->group));
 }
 
 static int64_t aligned(int64_t bytes) {
@@ -365,28 +368,29 @@ static int64_t share_of(double total, int64_t divisor, int64_t least, int64_t mo
   return share<(double)least ? least : share>(double) most ? most : (int64_t)share;
 }
 
-static void choose_blocks(ContractionPlan *plan) {
-  int64_t bytes = type_storage_bytes(plan->type);
-  double rhs_bytes = (double)plan->depth.size * (double)plan->columns.size * (double)bytes;
+static void choose_blocks(ContractionBlocking *blocking) {
+  int64_t bytes = type_storage_bytes(blocking->type);
+  double rhs_bytes = (double)blocking->depth.size * (double)blocking->columns.size * (double)bytes;
   int64_t lhs_bytes = share_of(rhs_bytes, RHS_PER_LHS_BYTE, LEAST_LHS_BYTES, MOST_LHS_BYTES);
-  int64_t tiles = lhs_bytes / (plan->row_stride * plan->tile_rows * bytes);
+  int64_t tiles = lhs_bytes / (blocking->row_stride * blocking->tile_rows * bytes);
   if (tiles < 1) tiles = 1;
-  plan->tiles_per_block = ceil_div(plan->tile_count, ceil_div(plan->tile_count, tiles));
-  int64_t tile_bytes = plan->tile_rows * plan->panel_width * bytes;
-  plan->panels_per_chunk = plan->panel_count;
-  if (plan->block_count > 1) {
+  blocking->tiles_per_block = ceil_div(blocking->tile_count, ceil_div(blocking->tile_count, tiles));
+  int64_t tile_bytes = blocking->tile_rows * blocking->panel_width * bytes;
+  blocking->panels_per_chunk = blocking->panel_count;
+  if (blocking->block_count > 1) {
     int64_t limit = share_of(rhs_bytes, RHS_PER_TILE_BYTE, LEAST_TILE_BYTES, MOST_TILE_BYTES);
-    int64_t panels = limit / (tile_bytes * plan->tiles_per_block);
-    plan->panels_per_chunk = minimum(plan->panel_count, panels < 1 ? 1 : panels);
-    plan->panels_per_chunk = ceil_div(plan->panel_count, ceil_div(plan->panel_count, plan->panels_per_chunk));
+    int64_t panels = limit / (tile_bytes * blocking->tiles_per_block);
+    blocking->panels_per_chunk = minimum(blocking->panel_count, panels < 1 ? 1 : panels);
+    blocking->panels_per_chunk =
+        ceil_div(blocking->panel_count, ceil_div(blocking->panel_count, blocking->panels_per_chunk));
   }
-  int64_t tiles_kept = plan->block_count > 1 ? plan->panels_per_chunk * plan->tiles_per_block : 1;
-  plan->lhs_offset = 0;
-  plan->rhs_offset = aligned((plan->tiles_per_block * plan->tile_rows + 1) * plan->row_stride * bytes);
-  plan->tile_offset =
-      plan->rhs_offset + aligned(ceil_div(plan->block_depth, plan->group) * plan->packed_stride * bytes);
-  plan->kept_offset = plan->tile_offset + aligned(tiles_kept * tile_bytes);
-  plan->scratch_bytes = plan->kept_offset + aligned(plan->kept_count * plan->kept_stride);
+  int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
+  blocking->lhs_offset = 0;
+  blocking->rhs_offset = aligned((blocking->tiles_per_block * blocking->tile_rows + 1) * blocking->row_stride * bytes);
+  blocking->tile_offset = blocking->rhs_offset +
+                          aligned(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes);
+  blocking->kept_offset = blocking->tile_offset + aligned(tiles_kept * tile_bytes);
+  blocking->scratch_bytes = blocking->kept_offset + aligned(blocking->kept_count * blocking->kept_stride);
 }
 
 /* Each chunk of rows or columns packs the whole of the other factor: it must be long enough for that to pay. */
@@ -395,27 +399,27 @@ static int64_t chunks_of(int64_t count, int64_t width) {
 }
 
 /* Batch entries have nothing in common.  Else the longer of the other two. */
-static void choose_split(ContractionPlan *plan) {
-  int64_t rows = chunks_of(plan->tile_count, plan->tile_rows);
-  int64_t columns = chunks_of(plan->panel_count, plan->panel_width);
-  if (plan->batch.size >= MANY_ENTRIES || (plan->batch.size >= rows && plan->batch.size >= columns)) {
-    plan->split = ROLE_BATCH;
-    plan->piece_count = plan->chunk_limit = plan->batch.size;
+static void choose_split(ContractionBlocking *blocking) {
+  int64_t rows = chunks_of(blocking->tile_count, blocking->tile_rows);
+  int64_t columns = chunks_of(blocking->panel_count, blocking->panel_width);
+  if (blocking->batch.size >= MANY_ENTRIES || (blocking->batch.size >= rows && blocking->batch.size >= columns)) {
+    blocking->split = ROLE_BATCH;
+    blocking->piece_count = blocking->chunk_limit = blocking->batch.size;
   } else if (rows >= columns) {
-    plan->split = ROLE_ROWS;
-    plan->piece_count = plan->tile_count;
-    plan->chunk_limit = rows;
+    blocking->split = ROLE_ROWS;
+    blocking->piece_count = blocking->tile_count;
+    blocking->chunk_limit = rows;
   } else {
-    plan->split = ROLE_COLUMNS;
-    plan->piece_count = plan->panel_count;
-    plan->chunk_limit = columns;
+    blocking->split = ROLE_COLUMNS;
+    blocking->piece_count = blocking->panel_count;
+    blocking->chunk_limit = columns;
   }
 }
 
 /* The rule of contraction.h. */
-static bool pays(const ContractionPlan *plan) {
-  if (plan->columns.size < LEAST_COLUMNS || plan->column_run < 3 || plan->depth.size < 4) return false;
-  return (double)plan->rows.size * (double)plan->columns.size * (double)plan->depth.size >= 4096;
+static bool pays(const ContractionBlocking *blocking) {
+  if (blocking->columns.size < LEAST_COLUMNS || blocking->column_run < 3 || blocking->depth.size < 4) return false;
+  return (double)blocking->rows.size * (double)blocking->columns.size * (double)blocking->depth.size >= 4096;
 }
 
 static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix) {
@@ -430,37 +434,39 @@ static int operation_count(const Kernel *kernel, const ValueSet *set) {
   return count;
 }
 
-static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionPlan *plan, const ValueSet *set,
-                       int across, int along) {
-  if (plan->lanes < 4 || plan->lanes > 16 || operation_count(kernel, set) > SQUARE_OPERATIONS) return false;
+static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionBlocking *blocking,
+                       const ValueSet *set, int across, int along) {
+  if (blocking->lanes < 4 || blocking->lanes > 16 || operation_count(kernel, set) > SQUARE_OPERATIONS) return false;
   return contraction_contiguous(kernel, set, across) && !contraction_contiguous(kernel, set, along) &&
-         contraction_lanes(kernel, target, set, across, plan->lanes * plan->group, false) > 1;
+         contraction_lanes(kernel, target, set, across, blocking->lanes * blocking->group, false) > 1;
 }
 
-static void choose_packing(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
-  int column = plan->columns.dims[plan->columns.count - 1], depth = plan->depth.dims[plan->depth.count - 1];
-  plan->rhs_transposes = transposes(kernel, target, plan, &plan->rhs_set, depth, column);
-  if (plan->rows.count > 0 && contraction_merged_suffix(kernel, &plan->lhs_set, &plan->rows) == plan->rows.count) {
-    int row = plan->rows.dims[plan->rows.count - 1];
-    plan->lhs_transposes = transposes(kernel, target, plan, &plan->lhs_set, row, depth);
+static void choose_packing(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  int column = blocking->columns.dims[blocking->columns.count - 1],
+      depth = blocking->depth.dims[blocking->depth.count - 1];
+  blocking->rhs_transposes = transposes(kernel, target, blocking, &blocking->rhs_set, depth, column);
+  if (blocking->rows.count > 0 &&
+      contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->rows) == blocking->rows.count) {
+    int row = blocking->rows.dims[blocking->rows.count - 1];
+    blocking->lhs_transposes = transposes(kernel, target, blocking, &blocking->lhs_set, row, depth);
   }
 }
 
 /* Panels lie in runs that the rhs and the store walk as one.  Where only the store does (positions of a channel-major
  * convolution), short stretches would leave lanes empty: the panels then lie in the store's runs and are packed segment
  * by segment. */
-static void choose_run(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
-  const DimList *columns = &plan->columns;
-  int rhs_suffix = contraction_merged_suffix(kernel, &plan->rhs_set, columns);
-  int store_suffix = contraction_merged_suffix(kernel, &plan->epilogue_set, columns);
-  int column = columns->dims[columns->count - 1], depth = plan->depth.dims[plan->depth.count - 1];
-  int lanes = target->vector_bits / (type_storage_bytes(plan->type) * 8);
-  plan->segment_suffix = plan->column_suffix = rhs_suffix < store_suffix ? rhs_suffix : store_suffix;
-  plan->segment = suffix_size(kernel, columns, plan->segment_suffix);
-  bool across =
-      contraction_contiguous(kernel, &plan->rhs_set, depth) && !contraction_contiguous(kernel, &plan->rhs_set, column);
-  if (!across && plan->segment % lanes != 0) plan->column_suffix = store_suffix;
-  plan->column_run = suffix_size(kernel, columns, plan->column_suffix);
+static void choose_run(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  const DimList *columns = &blocking->columns;
+  int rhs_suffix = contraction_merged_suffix(kernel, &blocking->rhs_set, columns);
+  int store_suffix = contraction_merged_suffix(kernel, &blocking->epilogue_set, columns);
+  int column = columns->dims[columns->count - 1], depth = blocking->depth.dims[blocking->depth.count - 1];
+  int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
+  blocking->segment_suffix = blocking->column_suffix = rhs_suffix < store_suffix ? rhs_suffix : store_suffix;
+  blocking->segment = suffix_size(kernel, columns, blocking->segment_suffix);
+  bool across = contraction_contiguous(kernel, &blocking->rhs_set, depth) &&
+                !contraction_contiguous(kernel, &blocking->rhs_set, column);
+  if (!across && blocking->segment % lanes != 0) blocking->column_suffix = store_suffix;
+  blocking->column_run = suffix_size(kernel, columns, blocking->column_suffix);
 }
 
 /* The narrow integer that |factor| is converted from, TYPE_INVALID for none. */
@@ -474,57 +480,58 @@ static PrimitiveType narrow_source(const Kernel *kernel, int32_t factor) {
 
 /* Integers of 8 and 16 bits: two of 16 bits to a lane on any processor, four of 8 bits where there are instructions for
  * signed times unsigned.  The rhs must walk the depth as one, that groups may lie anywhere in it. */
-static void choose_group(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
-  plan->group = 1;
-  plan->packed_type = plan->type;
-  PrimitiveType lhs = narrow_source(kernel, plan->lhs), rhs = narrow_source(kernel, plan->rhs);
-  bool is_wide = plan->type == TYPE_S32 || plan->type == TYPE_U32;
-  if (!is_wide || lhs == TYPE_INVALID || rhs == TYPE_INVALID || plan->segment < plan->column_run) return;
-  if (contraction_merged_suffix(kernel, &plan->rhs_set, &plan->depth) < plan->depth.count) return;
+static void choose_group(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  blocking->group = 1;
+  blocking->packed_type = blocking->type;
+  PrimitiveType lhs = narrow_source(kernel, blocking->lhs), rhs = narrow_source(kernel, blocking->rhs);
+  bool is_wide = blocking->type == TYPE_S32 || blocking->type == TYPE_U32;
+  if (!is_wide || lhs == TYPE_INVALID || rhs == TYPE_INVALID || blocking->segment < blocking->column_run) return;
+  if (contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) < blocking->depth.count) return;
   if (!target->has_pairs && !target->has_vnni) return;
   bool is_quad = target->has_vnni && lhs != TYPE_S16 && rhs != TYPE_S16 && (lhs == TYPE_S8 || rhs == TYPE_S8);
-  plan->group = is_quad ? 4 : 2;
-  plan->packed_type = is_quad ? TYPE_S8 : TYPE_S16;
-  plan->dot = is_quad ? VEC_DOT_U8_S8 : VEC_DOT_S16;
-  plan->rhs_unsigned = is_quad && rhs == TYPE_U8;
-  plan->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
+  blocking->group = is_quad ? 4 : 2;
+  blocking->packed_type = is_quad ? TYPE_S8 : TYPE_S16;
+  blocking->dot = is_quad ? VEC_DOT_U8_S8 : VEC_DOT_S16;
+  blocking->rhs_unsigned = is_quad && rhs == TYPE_U8;
+  blocking->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
 }
 
-static bool complete_plan(const Kernel *kernel, const VecTarget *target, ContractionPlan *out_plan) {
-  ContractionPlan *plan = out_plan;
-  *plan = (ContractionPlan){0};
-  if (!match_fold(kernel, plan) || !match_epilogue(kernel, plan) || !find_roles(kernel, plan)) return false;
-  if (contraction_choose_skinny(kernel, target, plan)) return true;
-  choose_run(kernel, target, plan);
-  if (!pays(plan)) return false;
-  choose_group(kernel, target, plan);
-  choose_tile(kernel, target, plan);
-  int last = plan->columns.dims[plan->columns.count - 1];
-  if (contraction_lanes(kernel, target, &plan->epilogue_set, last, plan->lanes, false) != plan->lanes) return false;
-  choose_packing(kernel, target, plan);
-  choose_in_place(kernel, plan);
-  if (plan->rows.size < 2 && !plan->rhs_in_place) return false;
-  choose_depth(kernel, plan);
-  choose_ahead(kernel, plan);
-  contraction_choose_kept(kernel, target, plan);
-  choose_blocks(plan);
-  choose_split(plan);
+static bool complete_blocking(const Kernel *kernel, const VecTarget *target, ContractionBlocking *out_blocking) {
+  ContractionBlocking *blocking = out_blocking;
+  *blocking = (ContractionBlocking){0};
+  if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
+  if (contraction_choose_skinny(kernel, target, blocking)) return true;
+  choose_run(kernel, target, blocking);
+  if (!pays(blocking)) return false;
+  choose_group(kernel, target, blocking);
+  choose_tile(kernel, target, blocking);
+  int last = blocking->columns.dims[blocking->columns.count - 1];
+  if (contraction_lanes(kernel, target, &blocking->epilogue_set, last, blocking->lanes, false) != blocking->lanes)
+    return false;
+  choose_packing(kernel, target, blocking);
+  choose_in_place(kernel, blocking);
+  if (blocking->rows.size < 2 && !blocking->rhs_in_place) return false;
+  choose_depth(kernel, blocking);
+  choose_ahead(kernel, blocking);
+  contraction_choose_kept(kernel, target, blocking);
+  choose_blocks(blocking);
+  choose_split(blocking);
   return true;
 }
 
-const ContractionPlan *contraction_plan(Arena *arena, const Kernel *kernel, const VecTarget *target) {
-  ContractionPlan plan;
-  if (!complete_plan(kernel, target, &plan)) return NULL;
-  ContractionPlan *kept = ARENA_NEW(arena, ContractionPlan);
-  *kept = plan;
+const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target) {
+  ContractionBlocking blocking;
+  if (!complete_blocking(kernel, target, &blocking)) return NULL;
+  ContractionBlocking *kept = ARENA_NEW(arena, ContractionBlocking);
+  *kept = blocking;
   return kept;
 }
 
-int64_t contraction_scratch_bytes(const ContractionPlan *plan) {
-  return plan->scratch_bytes;
+int64_t contraction_scratch_bytes(const ContractionBlocking *blocking) {
+  return blocking->scratch_bytes;
 }
 
-int64_t contraction_piece_count(const ContractionPlan *plan, int64_t *out_chunk_limit) {
-  *out_chunk_limit = plan->chunk_limit;
-  return plan->piece_count;
+int64_t contraction_piece_count(const ContractionBlocking *blocking, int64_t *out_chunk_limit) {
+  *out_chunk_limit = blocking->chunk_limit;
+  return blocking->piece_count;
 }

@@ -16,19 +16,20 @@ static int64_t extent_of(const ContractionEmitter *emitter, int dim) {
 
 /* How many last dims of the depth, none outside the chunk, |set| walks as one. */
 static int merged_depth(const ContractionEmitter *emitter, const ValueSet *set) {
-  const DimList *depth = &emitter->plan->depth;
-  int merged = contraction_merged_suffix(emitter->kernel, set, depth), limit = depth->count - emitter->plan->chunk_dim;
+  const DimList *depth = &emitter->blocking->depth;
+  int merged = contraction_merged_suffix(emitter->kernel, set, depth),
+      limit = depth->count - emitter->blocking->chunk_dim;
   return merged < limit ? merged : limit;
 }
 
 static void depth_nest_begin(ContractionEmitter *emitter, const DepthBlock *block, int merged, DepthNest *nest) {
   const VecBuilder *vec = emitter->vec;
-  const DimList *depth = &emitter->plan->depth;
-  int64_t inside = emitter->plan->inside_chunk;
+  const DimList *depth = &emitter->blocking->depth;
+  int64_t inside = emitter->blocking->inside_chunk;
   *nest = (DepthNest){.emitter = emitter, .offset = block_int(vec, 0)};
-  for (int i = emitter->plan->chunk_dim; i < depth->count - merged; i++) {
+  for (int i = emitter->blocking->chunk_dim; i < depth->count - merged; i++) {
     int dim = depth->dims[i];
-    bool is_chunk = i == emitter->plan->chunk_dim;
+    bool is_chunk = i == emitter->blocking->chunk_dim;
     if (!is_chunk) inside /= extent_of(emitter, dim);
     LLVMValueRef count = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, dim));
     PointLoop *loop = &nest->loops[nest->loop_count++];
@@ -46,15 +47,15 @@ static void depth_nest_end(DepthNest *nest) {
 static void depth_run(ContractionEmitter *emitter, const DepthBlock *block, int merged, LLVMValueRef *out_first,
                       LLVMValueRef *out_count) {
   const VecBuilder *vec = emitter->vec;
-  const DimList *depth = &emitter->plan->depth;
+  const DimList *depth = &emitter->blocking->depth;
   int64_t size = 1;
   for (int i = depth->count - merged; i < depth->count; i++) {
-    if (i > emitter->plan->chunk_dim) size *= extent_of(emitter, depth->dims[i]);
+    if (i > emitter->blocking->chunk_dim) size *= extent_of(emitter, depth->dims[i]);
     emitter->point.dims[depth->dims[i]] = block_int(vec, 0);
   }
   *out_first = block_int(vec, 0);
   *out_count = block_int(vec, size);
-  if (depth->count - merged != emitter->plan->chunk_dim) return;
+  if (depth->count - merged != emitter->blocking->chunk_dim) return;
   *out_first = ir_index_multiply(vec->builder, block->chunk_begin, size);
   *out_count = ir_index_multiply(vec->builder, block->chunk_count, size);
 }
@@ -74,19 +75,19 @@ static LLVMValueRef factor_lanes(ContractionEmitter *emitter, int32_t factor, in
 
 /* A vector of the rhs at the point, stored where the packed form has it. */
 static void pack_lanes(ContractionEmitter *emitter, int lanes, LLVMValueRef mask, LLVMValueRef target) {
-  const ContractionPlan *plan = emitter->plan;
-  vec_store(emitter->vec, plan->rhs_type, factor_lanes(emitter, plan->rhs, lanes, mask), target, NULL, lanes);
+  const ContractionBlocking *blocking = emitter->blocking;
+  vec_store(emitter->vec, blocking->rhs_type, factor_lanes(emitter, blocking->rhs, lanes, mask), target, NULL, lanes);
 }
 
-/* What was evaluated in the plan's type, as it is packed: the value fits. */
+/* What was evaluated in the contraction's type, as it is packed: the value fits. */
 static LLVMValueRef packed_value(const ContractionEmitter *emitter, LLVMValueRef value, bool is_lhs, int lanes) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  if (plan->group == 1) return value;
-  LLVMTypeRef narrow = vec_type(vec, plan->packed_type, lanes);
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->group == 1) return value;
+  LLVMTypeRef narrow = vec_type(vec, blocking->packed_type, lanes);
   value = LLVMBuildTrunc(vec->builder, value, narrow, "");
-  if (!is_lhs || !plan->lhs_shifted) return value;
-  return LLVMBuildXor(vec->builder, value, vec_constant(vec, plan->packed_type, 0x80, lanes), "");
+  if (!is_lhs || !blocking->lhs_shifted) return value;
+  return LLVMBuildXor(vec->builder, value, vec_constant(vec, blocking->packed_type, 0x80, lanes), "");
 }
 
 /* --- square blocks --- */
@@ -106,9 +107,9 @@ typedef struct SquareBlock {
 static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) {
   const VecBuilder *vec = emitter->vec;
   KernelPoint *point = &emitter->point;
-  const ContractionPlan *plan = emitter->plan;
-  bool is_lhs = square->factor == plan->lhs;
-  int lanes = plan->lanes, wide = is_lhs ? lanes : lanes * plan->group;
+  const ContractionBlocking *blocking = emitter->blocking;
+  bool is_lhs = square->factor == blocking->lhs;
+  int lanes = blocking->lanes, wide = is_lhs ? lanes : lanes * blocking->group;
   LLVMValueRef rows[VEC_MAX_SQUARE];
   for (int i = 0; i < lanes; i++) {
     LLVMValueRef along = ir_index_add(vec->builder, square->along_begin, block_int(vec, i));
@@ -118,9 +119,9 @@ static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) 
     rows[i] = factor_lanes(emitter, square->factor, wide, NULL);
     if (is_lhs) continue;
     rows[i] = packed_value(emitter, rows[i], false, wide);
-    rows[i] = LLVMBuildBitCast(vec->builder, rows[i], vec_type(vec, plan->type, lanes), "");
+    rows[i] = LLVMBuildBitCast(vec->builder, rows[i], vec_type(vec, blocking->type, lanes), "");
   }
-  vec_transpose(vec, plan->type, rows, lanes);
+  vec_transpose(vec, blocking->type, rows, lanes);
   for (int i = 0; i < lanes; i++) {
     LLVMValueRef target = block_element(vec, square->type, square->target, block_int(vec, i * square->target_stride));
     vec_store(vec, square->type, is_lhs ? packed_value(emitter, rows[i], true, lanes) : rows[i], target, NULL, lanes);
@@ -137,12 +138,12 @@ typedef struct RunCopy {
 
 static void copy_run_part(ContractionEmitter *emitter, const RunCopy *copy, IndexRange part, int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
-  PrimitiveType type = emitter->plan->packed_type;
+  PrimitiveType type = emitter->blocking->packed_type;
   if (ir_range_is_empty(part)) return;
   PointLoop loop = point_loop_begin_guarded(&emitter->point, part, lanes);
   emitter->point.dims[copy->dim] = ir_index_add(vec->builder, copy->first, loop.index);
   LLVMValueRef mask = masked ? block_lanes_below(vec, loop.index, copy->count, lanes) : NULL;
-  LLVMValueRef value = factor_lanes(emitter, emitter->plan->lhs, lanes, mask);
+  LLVMValueRef value = factor_lanes(emitter, emitter->blocking->lhs, lanes, mask);
   vec_store(vec, type, packed_value(emitter, value, true, lanes), block_element(vec, type, copy->target, loop.index),
             NULL, lanes);
   point_loop_end(&emitter->point, &loop);
@@ -163,25 +164,25 @@ static void copy_run(ContractionEmitter *emitter, const RunCopy *copy) {
 /* |range| of the block's rows, one after the other. */
 static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, IndexRange range) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  const ValueSet *set = &plan->lhs_set;
+  const ContractionBlocking *blocking = emitter->blocking;
+  const ValueSet *set = &blocking->lhs_set;
   if (ir_range_is_empty(range)) return;
-  int merged = merged_depth(emitter, set), dim = plan->depth.dims[plan->depth.count - 1];
+  int merged = merged_depth(emitter, set), dim = blocking->depth.dims[blocking->depth.count - 1];
   PointLoop rows = point_loop_begin_guarded(&emitter->point, range, 1);
   LLVMValueRef row = ir_index_minimum(vec->builder, ir_index_add(vec->builder, row_begin, rows.index),
-                                      block_int(vec, plan->rows.size - 1));
-  block_set_linear(emitter, &plan->rows, plan->rows.count, set, row);
+                                      block_int(vec, blocking->rows.size - 1));
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, set, row);
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
   RunCopy copy = {.dim = dim};
-  int lanes = vec->target->vector_bits / (type_storage_bytes(plan->type) * 8);
-  if (contraction_contiguous(emitter->kernel, set, dim)) lanes *= plan->group;
+  int lanes = vec->target->vector_bits / (type_storage_bytes(blocking->type) * 8);
+  if (contraction_contiguous(emitter->kernel, set, dim)) lanes *= blocking->group;
   copy.lanes = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, false);
   copy.masks = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, true) > 1;
   depth_run(emitter, block, merged, &copy.first, &copy.count);
   LLVMValueRef offset = ir_index_add(
-      vec->builder, ir_index_multiply(vec->builder, rows.index, plan->row_stride * plan->group), nest.offset);
-  copy.target = block_element(vec, plan->packed_type, emitter->lhs_pack, offset);
+      vec->builder, ir_index_multiply(vec->builder, rows.index, blocking->row_stride * blocking->group), nest.offset);
+  copy.target = block_element(vec, blocking->packed_type, emitter->lhs_pack, offset);
   emitter->point.vector_dim = dim;
   contraction_hoist(&emitter->point, set, UINT64_C(1) << dim);
   copy_run(emitter, &copy);
@@ -194,27 +195,27 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
 static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
                              IndexRange range) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   if (ir_range_is_empty(range)) return;
-  int merged = merged_depth(emitter, &plan->lhs_set);
+  int merged = merged_depth(emitter, &blocking->lhs_set);
   SquareBlock square = {
-      .factor = plan->lhs, .target_stride = plan->row_stride * plan->group, .type = plan->packed_type};
-  square.across = plan->rows.dims[plan->rows.count - 1];
-  square.along = plan->depth.dims[plan->depth.count - 1];
-  block_set_linear(emitter, &plan->rows, plan->rows.count, &plan->lhs_set, block_int(vec, 0));
+      .factor = blocking->lhs, .target_stride = blocking->row_stride * blocking->group, .type = blocking->packed_type};
+  square.across = blocking->rows.dims[blocking->rows.count - 1];
+  square.along = blocking->depth.dims[blocking->depth.count - 1];
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->lhs_set, block_int(vec, 0));
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
   depth_run(emitter, block, merged, &first, &count);
   square.along_last = ir_index_add(vec->builder, ir_index_add(vec->builder, first, count), block_int(vec, -1));
   emitter->point.vector_dim = square.across;
-  PointLoop rows = point_loop_begin_guarded(&emitter->point, range, plan->lanes);
-  PointLoop steps = point_loop_begin(&emitter->point, ir_range_below(count), plan->lanes);
+  PointLoop rows = point_loop_begin_guarded(&emitter->point, range, blocking->lanes);
+  PointLoop steps = point_loop_begin(&emitter->point, ir_range_below(count), blocking->lanes);
   square.across_begin = ir_index_add(vec->builder, row_begin, rows.index);
   square.along_begin = ir_index_add(vec->builder, first, steps.index);
   LLVMValueRef offset = ir_index_add(vec->builder, ir_index_multiply(vec->builder, rows.index, square.target_stride),
                                      ir_index_add(vec->builder, nest.offset, steps.index));
-  square.target = block_element(vec, plan->packed_type, emitter->lhs_pack, offset);
+  square.target = block_element(vec, blocking->packed_type, emitter->lhs_pack, offset);
   pack_square(emitter, &square);
   point_loop_end(&emitter->point, &steps);
   point_loop_end(&emitter->point, &rows);
@@ -224,12 +225,12 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
 void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
                           LLVMValueRef row_count) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   IndexRange rows = ir_range_below(row_count), whole, rest;
-  if (plan->lhs_transposes) {
-    LLVMValueRef present = ir_index_minimum(vec->builder, row_count,
-                                            LLVMBuildSub(vec->builder, block_int(vec, plan->rows.size), row_begin, ""));
-    ir_range_cut(vec->builder, ir_range_below(present), plan->lanes, &whole, &rest);
+  if (blocking->lhs_transposes) {
+    LLVMValueRef present = ir_index_minimum(
+        vec->builder, row_count, LLVMBuildSub(vec->builder, block_int(vec, blocking->rows.size), row_begin, ""));
+    ir_range_cut(vec->builder, ir_range_below(present), blocking->lanes, &whole, &rest);
     pack_row_squares(emitter, block, row_begin, whole);
     rows.begin = whole.end;
   }
@@ -242,22 +243,22 @@ void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, 
 static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLVMValueRef target, LLVMValueRef end,
                            int lanes) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  int dim = plan->columns.dims[plan->columns.count - 1];
+  const ContractionBlocking *blocking = emitter->blocking;
+  int dim = blocking->columns.dims[blocking->columns.count - 1];
   if (lanes == 1) {
-    LLVMValueRef width = block_int(vec, plan->panel_width);
+    LLVMValueRef width = block_int(vec, blocking->panel_width);
     if (end != NULL) width = ir_index_minimum(vec->builder, width, LLVMBuildSub(vec->builder, end, column, ""));
     PointLoop loop = point_loop_begin(&emitter->point, ir_range_below(width), 1);
     emitter->point.dims[dim] = ir_index_add(vec->builder, column, loop.index);
-    pack_lanes(emitter, 1, NULL, block_element(vec, plan->rhs_type, target, loop.index));
+    pack_lanes(emitter, 1, NULL, block_element(vec, blocking->rhs_type, target, loop.index));
     point_loop_end(&emitter->point, &loop);
     return;
   }
-  for (int j = 0; j < plan->panel_vectors; j++) {
+  for (int j = 0; j < blocking->panel_vectors; j++) {
     LLVMValueRef shift = block_int(vec, (int64_t)j * lanes), at = ir_index_add(vec->builder, column, shift);
     emitter->point.dims[dim] = at;
     LLVMValueRef mask = end == NULL ? NULL : block_lanes_below(vec, at, end, lanes);
-    pack_lanes(emitter, lanes, mask, block_element(vec, plan->rhs_type, target, shift));
+    pack_lanes(emitter, lanes, mask, block_element(vec, blocking->rhs_type, target, shift));
   }
 }
 
@@ -270,14 +271,14 @@ typedef struct Panel {
 static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange depth,
                             LLVMValueRef offset) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   if (ir_range_is_empty(depth)) return;
   PointLoop loop = point_loop_begin_guarded(&emitter->point, depth, 1);
-  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = ir_index_add(vec->builder, first, loop.index);
-  contraction_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
+  emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = ir_index_add(vec->builder, first, loop.index);
+  contraction_hoist(&emitter->point, &blocking->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   LLVMValueRef row =
-      ir_index_multiply(vec->builder, ir_index_add(vec->builder, offset, loop.index), plan->packed_stride);
-  pack_panel_row(emitter, panel->column, block_element(vec, plan->rhs_type, emitter->rhs_pack, row), panel->end,
+      ir_index_multiply(vec->builder, ir_index_add(vec->builder, offset, loop.index), blocking->packed_stride);
+  pack_panel_row(emitter, panel->column, block_element(vec, blocking->rhs_type, emitter->rhs_pack, row), panel->end,
                  panel->lanes);
   point_loop_end(&emitter->point, &loop);
 }
@@ -288,16 +289,16 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
 static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first, LLVMValueRef begin, LLVMValueRef end,
                                 int lanes, LLVMValueRef mask) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  int bits = type_storage_bytes(plan->packed_type) * 8, dim = plan->depth.dims[plan->depth.count - 1];
+  const ContractionBlocking *blocking = emitter->blocking;
+  int bits = type_storage_bytes(blocking->packed_type) * 8, dim = blocking->depth.dims[blocking->depth.count - 1];
   LLVMTypeRef narrow = LLVMInt32TypeInContext(vec->context);
   LLVMValueRef field = LLVMConstInt(narrow, (UINT64_C(1) << bits) - 1, false), group = NULL;
-  for (int i = 0; i < plan->group; i++) {
+  for (int i = 0; i < blocking->group; i++) {
     LLVMValueRef index = ir_index_add(vec->builder, begin, block_int(vec, i));
     LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLT, index, end, "");
     index = LLVMBuildSelect(vec->builder, is_inside, index, begin, "");
     emitter->point.dims[dim] = ir_index_add(vec->builder, first, index);
-    LLVMValueRef value = factor_lanes(emitter, plan->rhs, lanes, mask);
+    LLVMValueRef value = factor_lanes(emitter, blocking->rhs, lanes, mask);
     LLVMValueRef kept = LLVMBuildSelect(vec->builder, is_inside, field, LLVMConstNull(narrow), "");
     value = LLVMBuildAnd(vec->builder, value, vec_splat(vec, kept, lanes), "");
     LLVMValueRef shift = vec_splat(vec, LLVMConstInt(narrow, (unsigned long long)(i * bits), false), lanes);
@@ -310,13 +311,13 @@ static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first,
 /* |range| of a run's depth in groups, beginning at a multiple of their size. */
 static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange range) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   if (ir_range_is_empty(range)) return;
-  int dim = plan->columns.dims[plan->columns.count - 1];
-  PointLoop depth = point_loop_begin_guarded(&emitter->point, range, plan->group);
-  LLVMValueRef number = LLVMBuildUDiv(vec->builder, depth.index, block_int(vec, plan->group), "");
-  LLVMValueRef row = ir_index_multiply(vec->builder, number, plan->packed_stride),
-               width = block_int(vec, plan->panel_width);
+  int dim = blocking->columns.dims[blocking->columns.count - 1];
+  PointLoop depth = point_loop_begin_guarded(&emitter->point, range, blocking->group);
+  LLVMValueRef number = LLVMBuildUDiv(vec->builder, depth.index, block_int(vec, blocking->group), "");
+  LLVMValueRef row = ir_index_multiply(vec->builder, number, blocking->packed_stride),
+               width = block_int(vec, blocking->panel_width);
   if (panel->end != NULL && panel->lanes == 1)
     width = ir_index_minimum(vec->builder, width, LLVMBuildSub(vec->builder, panel->end, panel->column, ""));
   PointLoop columns = point_loop_begin(&emitter->point, ir_range_below(width), panel->lanes);
@@ -324,8 +325,8 @@ static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, L
   if (panel->end != NULL && panel->lanes > 1) mask = block_lanes_below(vec, at, panel->end, panel->lanes);
   emitter->point.dims[dim] = at;
   LLVMValueRef group = group_lanes(emitter, first, depth.index, range.end, panel->lanes, mask);
-  vec_store(vec, plan->type, group,
-            block_element(vec, plan->type, emitter->rhs_pack, ir_index_add(vec->builder, row, columns.index)), NULL,
+  vec_store(vec, blocking->type, group,
+            block_element(vec, blocking->type, emitter->rhs_pack, ir_index_add(vec->builder, row, columns.index)), NULL,
             panel->lanes);
   point_loop_end(&emitter->point, &columns);
   point_loop_end(&emitter->point, &depth);
@@ -335,21 +336,22 @@ static void pack_panel_groups(ContractionEmitter *emitter, const Panel *panel, L
 static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange depth,
                                LLVMValueRef offset) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   if (ir_range_is_empty(depth)) return;
-  SquareBlock square = {.factor = plan->rhs, .target_stride = plan->packed_stride, .type = plan->type};
-  square.across = plan->depth.dims[plan->depth.count - 1];
-  square.along = plan->columns.dims[plan->columns.count - 1];
+  SquareBlock square = {.factor = blocking->rhs, .target_stride = blocking->packed_stride, .type = blocking->type};
+  square.across = blocking->depth.dims[blocking->depth.count - 1];
+  square.along = blocking->columns.dims[blocking->columns.count - 1];
   if (panel->end != NULL) square.along_last = ir_index_add(vec->builder, panel->end, block_int(vec, -1));
   emitter->point.vector_dim = square.across;
-  PointLoop vectors = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, plan->panel_width)), plan->lanes);
-  PointLoop steps = point_loop_begin_guarded(&emitter->point, depth, plan->lanes * plan->group);
+  PointLoop vectors =
+      point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->panel_width)), blocking->lanes);
+  PointLoop steps = point_loop_begin_guarded(&emitter->point, depth, blocking->lanes * blocking->group);
   square.across_begin = ir_index_add(vec->builder, first, steps.index);
   square.along_begin = ir_index_add(vec->builder, panel->column, vectors.index);
   LLVMValueRef number = ir_index_add(vec->builder, offset, steps.index);
-  if (plan->group > 1) number = LLVMBuildUDiv(vec->builder, number, block_int(vec, plan->group), "");
-  LLVMValueRef at = ir_index_multiply(vec->builder, number, plan->packed_stride);
-  square.target = block_element(vec, plan->type, emitter->rhs_pack, ir_index_add(vec->builder, at, vectors.index));
+  if (blocking->group > 1) number = LLVMBuildUDiv(vec->builder, number, block_int(vec, blocking->group), "");
+  LLVMValueRef at = ir_index_multiply(vec->builder, number, blocking->packed_stride);
+  square.target = block_element(vec, blocking->type, emitter->rhs_pack, ir_index_add(vec->builder, at, vectors.index));
   pack_square(emitter, &square);
   point_loop_end(&emitter->point, &steps);
   point_loop_end(&emitter->point, &vectors);
@@ -357,19 +359,19 @@ static void pack_panel_squares(ContractionEmitter *emitter, const Panel *panel, 
 }
 
 static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, const Panel *panel) {
-  const ContractionPlan *plan = emitter->plan;
-  int merged = merged_depth(emitter, &plan->rhs_set);
+  const ContractionBlocking *blocking = emitter->blocking;
+  int merged = merged_depth(emitter, &blocking->rhs_set);
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
   depth_run(emitter, block, merged, &first, &count);
   IndexRange run = ir_range_below(count), whole, rest = run;
-  emitter->point.vector_dim = plan->columns.dims[plan->columns.count - 1];
-  if (plan->rhs_transposes) {
-    ir_range_cut(emitter->vec->builder, run, plan->lanes * plan->group, &whole, &rest);
+  emitter->point.vector_dim = blocking->columns.dims[blocking->columns.count - 1];
+  if (blocking->rhs_transposes) {
+    ir_range_cut(emitter->vec->builder, run, blocking->lanes * blocking->group, &whole, &rest);
     pack_panel_squares(emitter, panel, first, whole, nest.offset);
   }
-  if (plan->group == 1) {
+  if (blocking->group == 1) {
     pack_panel_rows(emitter, panel, first, rest, nest.offset);
   } else {
     pack_panel_groups(emitter, panel, first, rest);
@@ -386,66 +388,67 @@ typedef struct Segment {
 /* One row's part; vectors may write beyond it: the next segment has its place there, or nothing. */
 static void pack_segment_row(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef row) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  LLVMValueRef target = block_element(vec, plan->type, segment->target, row);
-  bool is_one = segment->lanes >= plan->segment;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef target = block_element(vec, blocking->type, segment->target, row);
+  bool is_one = segment->lanes >= blocking->segment;
   PointLoop loop =
       point_loop_begin(&emitter->point, ir_range_below(is_one ? block_int(vec, 1) : segment->count), segment->lanes);
   emitter->point.dims[emitter->point.vector_dim] = ir_index_add(vec->builder, segment->begin, loop.index);
   LLVMValueRef mask = segment->lanes > 1 ? block_lanes_below(vec, loop.index, segment->count, segment->lanes) : NULL;
-  pack_lanes(emitter, segment->lanes, mask, block_element(vec, plan->type, target, loop.index));
+  pack_lanes(emitter, segment->lanes, mask, block_element(vec, blocking->type, target, loop.index));
   point_loop_end(&emitter->point, &loop);
 }
 
 static void pack_segment(ContractionEmitter *emitter, const DepthBlock *block, const Segment *segment) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  int merged = merged_depth(emitter, &plan->rhs_set);
+  const ContractionBlocking *blocking = emitter->blocking;
+  int merged = merged_depth(emitter, &blocking->rhs_set);
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
   depth_run(emitter, block, merged, &first, &count);
   PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
-  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = ir_index_add(vec->builder, first, rows.index);
-  contraction_hoist(&emitter->point, &plan->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
+  emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = ir_index_add(vec->builder, first, rows.index);
+  contraction_hoist(&emitter->point, &blocking->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   pack_segment_row(
       emitter, segment,
-      ir_index_multiply(vec->builder, ir_index_add(vec->builder, nest.offset, rows.index), plan->packed_stride));
+      ir_index_multiply(vec->builder, ir_index_add(vec->builder, nest.offset, rows.index), blocking->packed_stride));
   point_loop_end(&emitter->point, &rows);
   depth_nest_end(&nest);
 }
 
 static int segment_lanes(const ContractionEmitter *emitter, int dim) {
   const VecTarget *target = emitter->vec->target;
-  int lanes = target->vector_bits / (type_storage_bytes(emitter->plan->type) * 8);
-  while (lanes > 2 && lanes / 2 >= emitter->plan->segment) lanes /= 2;
-  return contraction_lanes(emitter->kernel, target, &emitter->plan->rhs_set, dim, lanes, true);
+  int lanes = target->vector_bits / (type_storage_bytes(emitter->blocking->type) * 8);
+  while (lanes > 2 && lanes / 2 >= emitter->blocking->segment) lanes /= 2;
+  return contraction_lanes(emitter->kernel, target, &emitter->blocking->rhs_set, dim, lanes, true);
 }
 
 /* The panel's columns lie in several segments. */
 static void pack_segments(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  int first_dim = plan->columns.count - plan->column_suffix, dim = plan->columns.dims[plan->columns.count - 1];
-  DimList between = {.count = plan->column_suffix - plan->segment_suffix};
-  for (int i = 0; i < between.count; i++) between.dims[i] = plan->columns.dims[first_dim + i];
-  LLVMValueRef size = block_int(vec, plan->segment);
+  const ContractionBlocking *blocking = emitter->blocking;
+  int first_dim = blocking->columns.count - blocking->column_suffix,
+      dim = blocking->columns.dims[blocking->columns.count - 1];
+  DimList between = {.count = blocking->column_suffix - blocking->segment_suffix};
+  for (int i = 0; i < between.count; i++) between.dims[i] = blocking->columns.dims[first_dim + i];
+  LLVMValueRef size = block_int(vec, blocking->segment);
   LLVMValueRef end =
-      ir_index_minimum(vec->builder, ir_index_add(vec->builder, column, block_int(vec, plan->panel_width)),
-                       block_int(vec, plan->column_run));
+      ir_index_minimum(vec->builder, ir_index_add(vec->builder, column, block_int(vec, blocking->panel_width)),
+                       block_int(vec, blocking->column_run));
   LLVMValueRef begin = LLVMBuildUDiv(vec->builder, column, size, "");
   LLVMValueRef last = LLVMBuildUDiv(vec->builder, ir_index_add(vec->builder, end, block_int(vec, -1)), size, "");
   emitter->point.vector_dim = dim;
   PointLoop loop =
       point_loop_begin(&emitter->point, (IndexRange){begin, ir_index_add(vec->builder, last, block_int(vec, 1))}, 1);
   block_set_linear(emitter, &between, between.count, NULL, loop.index);
-  LLVMValueRef start = ir_index_multiply(vec->builder, loop.index, plan->segment),
+  LLVMValueRef start = ir_index_multiply(vec->builder, loop.index, blocking->segment),
                is_first = LLVMBuildICmp(vec->builder, LLVMIntEQ, loop.index, begin, "");
   LLVMValueRef from = LLVMBuildSelect(vec->builder, is_first, column, start, "");
   LLVMValueRef to = ir_index_minimum(vec->builder, end, ir_index_add(vec->builder, start, size));
   Segment segment = {.begin = LLVMBuildSub(vec->builder, from, start, ""),
                      .count = LLVMBuildSub(vec->builder, to, from, "")};
-  segment.target = block_element(vec, plan->type, emitter->rhs_pack, LLVMBuildSub(vec->builder, from, column, ""));
+  segment.target = block_element(vec, blocking->type, emitter->rhs_pack, LLVMBuildSub(vec->builder, from, column, ""));
   segment.lanes = segment_lanes(emitter, dim);
   pack_segment(emitter, block, &segment);
   point_loop_end(&emitter->point, &loop);
@@ -454,24 +457,24 @@ static void pack_segments(ContractionEmitter *emitter, const DepthBlock *block, 
 
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
-  const ContractionPlan *plan = emitter->plan;
-  if (plan->segment < plan->column_run) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->segment < blocking->column_run) {
     pack_segments(emitter, block, column);
     return;
   }
-  int dim = plan->columns.dims[plan->columns.count - 1];
-  Panel whole = {.column = column}, tail = {.column = column, .end = block_int(vec, plan->column_run)};
-  whole.lanes = contraction_lanes(emitter->kernel, vec->target, &plan->rhs_set, dim, plan->lanes, false);
-  tail.lanes = contraction_lanes(emitter->kernel, vec->target, &plan->rhs_set, dim, plan->lanes, true);
-  bool has_tail = plan->column_run % plan->panel_width != 0;
-  if (!has_tail || tail.lanes == whole.lanes || plan->panel_width > plan->column_run) {
+  int dim = blocking->columns.dims[blocking->columns.count - 1];
+  Panel whole = {.column = column}, tail = {.column = column, .end = block_int(vec, blocking->column_run)};
+  whole.lanes = contraction_lanes(emitter->kernel, vec->target, &blocking->rhs_set, dim, blocking->lanes, false);
+  tail.lanes = contraction_lanes(emitter->kernel, vec->target, &blocking->rhs_set, dim, blocking->lanes, true);
+  bool has_tail = blocking->column_run % blocking->panel_width != 0;
+  if (!has_tail || tail.lanes == whole.lanes || blocking->panel_width > blocking->column_run) {
     pack_panel(emitter, block, has_tail ? &tail : &whole);
     return;
   }
   LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBasicBlockRef across = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMValueRef last = block_int(vec, plan->column_run - plan->panel_width);
+  LLVMValueRef last = block_int(vec, blocking->column_run - blocking->panel_width);
   LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLE, column, last, ""), inside, across);
   LLVMPositionBuilderAtEnd(vec->builder, inside);
   pack_panel(emitter, block, &whole);
@@ -483,10 +486,10 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
 }
 
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
-  const ContractionPlan *plan = emitter->plan;
+  const ContractionBlocking *blocking = emitter->blocking;
   LLVMValueRef first, count;
-  depth_run(emitter, block, plan->depth.count - plan->chunk_dim, &first, &count);
-  emitter->point.dims[plan->depth.dims[plan->depth.count - 1]] = first;
-  emitter->point.dims[plan->columns.dims[plan->columns.count - 1]] = column;
-  return point_load_pointer(&emitter->point, plan->rhs);
+  depth_run(emitter, block, blocking->depth.count - blocking->chunk_dim, &first, &count);
+  emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = first;
+  emitter->point.dims[blocking->columns.dims[blocking->columns.count - 1]] = column;
+  return point_load_pointer(&emitter->point, blocking->rhs);
 }

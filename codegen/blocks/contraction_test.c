@@ -293,7 +293,7 @@ static Jit jit_load(StringView object) {
 }
 
 static StringView compile(const TestCase *test, const LlvmTarget *target, const Kernel *kernel,
-                          const ContractionPlan *plan, Arena *arena, DiagSink *diag) {
+                          const ContractionBlocking *blocking, Arena *arena, DiagSink *diag) {
   LLVMContextRef context = LLVMContextCreate();
   VecBuilder vec = {context, LLVMModuleCreateWithNameInContext("test", context), LLVMCreateBuilderInContext(context),
                     &target->variants[0].vec};
@@ -305,7 +305,7 @@ static StringView compile(const TestCase *test, const LlvmTarget *target, const 
   LLVMValueRef function = LLVMAddFunction(vec.module, "test", type), arguments[7];
   LLVMGetParams(function, arguments);
   LLVMPositionBuilderAtEnd(vec.builder, LLVMAppendBasicBlockInContext(context, function, ""));
-  contraction_emit(&vec, kernel, plan, function, arguments, arguments[4], arguments[5], arguments[6]);
+  contraction_emit(&vec, kernel, blocking, function, arguments, arguments[4], arguments[5], arguments[6]);
   LLVMBuildRetVoid(vec.builder);
   llvm_variant_mark(&target->variants[0], vec.module, NULL);
   StringView object = {0};
@@ -348,8 +348,8 @@ static void run_case(const TestCase *test, const char *cpu) {
   Builder builder;
   build_kernel(&builder, test, arena);
   const VecTarget *vec_target = &target.variants[0].vec;
-  const ContractionPlan *plan = contraction_plan(arena, &builder.kernel, vec_target);
-  bool matches = plan != NULL;
+  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, vec_target);
+  bool matches = blocking != NULL;
   if (matches == test->too_small) fail_msg("%s on %s: %s", test->name, cpu, matches ? "matches" : "does not match");
   if (matches) {
     Guarded memory[5];
@@ -359,12 +359,12 @@ static void run_case(const TestCase *test, const char *cpu) {
       for (int64_t i = 0; i < buffer->element_count; i++)
         element_set(buffer->type, memory[b].data, i, test_element(buffer->type, i, b));
     }
-    memory[4] = guarded_create((size_t)contraction_scratch_bytes(plan));
+    memory[4] = guarded_create((size_t)contraction_scratch_bytes(blocking));
     memset(memory[4].data, 0xff, memory[4].bytes); /* NaN */
-    Jit jit = jit_load(compile(test, &target, &builder.kernel, plan, arena, &diag));
+    Jit jit = jit_load(compile(test, &target, &builder.kernel, blocking, arena, &diag));
     void (*function)(void *, void *, void *, void *, void *, int64_t, int64_t);
     memcpy(&function, &jit.function, sizeof function);
-    int64_t limit, pieces = contraction_piece_count(plan, &limit);
+    int64_t limit, pieces = contraction_piece_count(blocking, &limit);
     assert_true(limit >= 1 && limit <= pieces);
     function(memory[0].data, memory[1].data, memory[2].data, memory[3].data, memory[4].data, 0, pieces);
     check_results(test, cpu, memory, builder.buffers[2].type);

@@ -49,23 +49,23 @@ bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim) 
 
 /* --- what is kept of columns --- */
 
-static bool depends_on_columns_alone(const ContractionPlan *plan, const KernelValue *value) {
+static bool depends_on_columns_alone(const ContractionBlocking *blocking, const KernelValue *value) {
   uint64_t columns = 0;
-  for (int i = 0; i < plan->columns.count; i++) columns |= UINT64_C(1) << plan->columns.dims[i];
-  int last = plan->columns.dims[plan->columns.count - 1];
+  for (int i = 0; i < blocking->columns.count; i++) columns |= UINT64_C(1) << blocking->columns.dims[i];
+  int last = blocking->columns.dims[blocking->columns.count - 1];
   return (value->dims >> last & 1) != 0 && (value->dims & ~columns) == 0;
 }
 
-static bool is_of_columns(const Kernel *kernel, const ContractionPlan *plan, int32_t number) {
+static bool is_of_columns(const Kernel *kernel, const ContractionBlocking *blocking, int32_t number) {
   const KernelValue *value = &kernel->values[number];
-  return plan->epilogue_set.has[number] && value->kind == KERNEL_APPLY && depends_on_columns_alone(plan, value);
+  return blocking->epilogue_set.has[number] && value->kind == KERNEL_APPLY && depends_on_columns_alone(blocking, value);
 }
 
 /* Something that other dims matter for as well, or a store, reads |number|. */
-static bool is_read_elsewhere(const Kernel *kernel, const ContractionPlan *plan, int32_t number) {
+static bool is_read_elsewhere(const Kernel *kernel, const ContractionBlocking *blocking, int32_t number) {
   for (int32_t v = number + 1; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
-    if (!plan->epilogue_set.has[v] || is_of_columns(kernel, plan, v)) continue;
+    if (!blocking->epilogue_set.has[v] || is_of_columns(kernel, blocking, v)) continue;
     for (int i = 0; i < value->operand_count; i++) {
       if (value->operands[i] == number) return true;
     }
@@ -77,12 +77,12 @@ static bool is_read_elsewhere(const Kernel *kernel, const ContractionPlan *plan,
   return false;
 }
 
-void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionPlan *plan) {
-  if (plan->rows.size < 2) return;
-  for (int32_t v = 0; v < kernel->value_count && plan->kept_count < MOST_KEPT; v++) {
-    if (kernel->values[v].type == TYPE_PRED || !is_of_columns(kernel, plan, v)) continue;
-    if (is_read_elsewhere(kernel, plan, v)) plan->kept[plan->kept_count++] = v;
+void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  if (blocking->rows.size < 2) return;
+  for (int32_t v = 0; v < kernel->value_count && blocking->kept_count < MOST_KEPT; v++) {
+    if (kernel->values[v].type == TYPE_PRED || !is_of_columns(kernel, blocking, v)) continue;
+    if (is_read_elsewhere(kernel, blocking, v)) blocking->kept[blocking->kept_count++] = v;
   }
-  int64_t columns = plan->panel_width + target->vector_bits / 8; /* the last step may reach beyond the panel */
-  plan->kept_stride = columns * 8;
+  int64_t columns = blocking->panel_width + target->vector_bits / 8; /* the last step may reach beyond the panel */
+  blocking->kept_stride = columns * 8;
 }

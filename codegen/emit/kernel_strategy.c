@@ -137,7 +137,7 @@ void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena
   } else if (sort_matches(kernel)) {
     choose_sort(kernel, out_strategy);
   } else {
-    out_strategy->contraction = contraction_plan(arena, kernel, target);
+    out_strategy->contraction = contraction_blocking_choose(arena, kernel, target);
     if (out_strategy->contraction != NULL)
       choose_contraction(kernel, target, out_strategy);
     else

@@ -1,6 +1,6 @@
 /* KernelStrategy: how the code of a Kernel is made on a kind of processor, decided before a line of code is written,
  * from the Kernel and the target alone.  So equal Kernels give equal code, and what a Kernel's code needs (scratch) is
- * known to those who plan memory without any code. */
+ * known to those who blocking memory without any code. */
 #ifndef XLAC_CODEGEN_EMIT_KERNEL_STRATEGY_H
 #define XLAC_CODEGEN_EMIT_KERNEL_STRATEGY_H
 
@@ -63,12 +63,12 @@ typedef enum KernelForm {
 
 typedef struct KernelStrategy {
   KernelForm form;
-  LoopStrategy loops;                 /* of loops, unrolled or not */
-  TransposeStrategy transpose;        /* of a transpose */
-  const ContractionPlan *contraction; /* of a contraction */
-  const struct KernelStrategy *parts; /* of tiles: by part of the Kernel */
-  PieceSplit split;                   /* of loops and transposes */
-  int64_t piece_count, chunk_limit;   /* as in KernelCode */
+  LoopStrategy loops;                     /* of loops, unrolled or not */
+  TransposeStrategy transpose;            /* of a transpose */
+  const ContractionBlocking *contraction; /* of a contraction */
+  const struct KernelStrategy *parts;     /* of tiles: by part of the Kernel */
+  PieceSplit split;                       /* of loops and transposes */
+  int64_t piece_count, chunk_limit;       /* as in KernelCode */
   int64_t chunks_per_worker;
   int64_t row_bytes;     /* of the scratch: the Kernel's buffers of role SCRATCH, which stand first */
   int64_t index_bytes;   /* of tiles: the coordinates of a tile, which follow; then the parts' scratch */
