@@ -35,7 +35,7 @@ LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 -lzip -lcjson 
 
 # ---- sources: every .c of a room is part of it, foo_test.c has a main of its own, foo_testing.c is linked to those ----
 
-ROOMS := base base/packing \
+ROOMS := base base/packing base/page \
          hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
          $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
@@ -155,7 +155,7 @@ $(BUILD)/libxlac_lapack.so: $(call object,$(LAPACK_SOURCES))
 # Its assembler reads files that the compiler does not know of.
 $(BUILD)/runtime/remote/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/remote/target_sources.def)
 $(BUILD)/codegen/call/call_targets.o: $(wildcard codegen/call/*.ll)
-$(BUILD)/codegen/page/page.o: $(wildcard codegen/page/*.css codegen/page/*.html codegen/page/*.js)
+$(BUILD)/base/page/page.o: $(wildcard base/page/*.css base/page/*.html base/page/*.js)
 
 -include $(patsubst %.o,%.d,$(call object,$(SOURCES) $(LAPACK_SOURCES)))
 # Objects of tests are kept although no rule names them.

@@ -37,4 +37,7 @@ void buffer_table_print_csv(const BufferTable *table, const PackingPlan *plan, S
 /* One object: height, lower_bound, optimal, and the rows as objects, by column; numbers where the column's are. */
 void buffer_table_print_json(const BufferTable *table, const PackingPlan *plan, StringBuilder *out);
 
+/* A page with a picture of the plan (base/page).  |title|: what is planned. */
+void buffer_table_print_html(const BufferTable *table, const PackingPlan *plan, StringView title, StringBuilder *out);
+
 #endif

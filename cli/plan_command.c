@@ -4,7 +4,7 @@
 #include "cli/buffer_table.h"
 #include "cli/driver.h"
 
-enum { FORMAT_CSV, FORMAT_JSON };
+enum { FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
 
 static Status read_table(Session *session, BufferTable *out_table) {
   const char *path = session->options->operands.data[0];
@@ -45,6 +45,18 @@ static Status check_capacity(const Session *session, const PackingPlan *plan, in
   return status;
 }
 
+/* By the file's name, without folders. */
+static StringView page_title(const Session *session) {
+  StringView name = session->source.name;
+  for (size_t i = name.size; i > 0; i--) {
+    if (name.data[i - 1] == '/') {
+      name = sv_sub(name, i, name.size - i);
+      break;
+    }
+  }
+  return sv_printf(session->arena, "plan of %.*s", SV_ARG(name));
+}
+
 static Status plan(Session *session) {
   BufferTable table;
   RETURN_IF_ERROR(read_table(session, &table));
@@ -66,10 +78,11 @@ static Status plan(Session *session) {
   RETURN_IF_ERROR(check_capacity(session, &found, region.capacity));
   StringBuilder text;
   sb_init(&text, session->arena);
-  if (session_option_integer(session, OPTION_FORMAT, FORMAT_CSV) == FORMAT_JSON)
-    buffer_table_print_json(&table, &found, &text);
-  else
-    buffer_table_print_csv(&table, &found, &text);
+  switch (session_option_integer(session, OPTION_FORMAT, FORMAT_CSV)) {
+    case FORMAT_JSON: buffer_table_print_json(&table, &found, &text); break;
+    case FORMAT_HTML: buffer_table_print_html(&table, &found, page_title(session), &text); break;
+    default: buffer_table_print_csv(&table, &found, &text); break;
+  }
   return driver_add_output(session, session_option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 

@@ -1,8 +1,8 @@
 #include "compiler/compilation_report.h"
 
 #include "base/json_writer.h"
-#include "codegen/page/html_text.h"
-#include "codegen/page/page.h"
+#include "base/page/html_text.h"
+#include "base/page/page.h"
 #include "compiler/compilation_facts.h"
 #include "compiler/compilation_page.h"
 #include "compiler/kernel_facts.h"

@@ -29,6 +29,7 @@ ONCORE_PLAN = ["base", "hlo/type", "hlo/ir", "codegen/kernel"] + MACHINE
 ROOMS = {
     "base": [],
     "base/packing": ["base"],
+    "base/page": ["base"],
     "hlo/type": ["base"],
     "hlo/ir": ["hlo/type", "base"],
     "hlo/infer": ["hlo/ir", "hlo/type", "base"],
@@ -52,9 +53,7 @@ ROOMS = {
     "codegen/target": ["hlo/machine/description", "base"],
     "codegen/kernel": ["hlo/ir", "hlo/type", "base"],
     "codegen/lower": ["codegen/kernel"] + HLO,
-    # HTML pages, of whatever.
-    "codegen/page": ["base"],
-    "codegen/report": ["codegen/page"] + HLO,
+    "codegen/report": ["base/page"] + HLO,
     # Plans of vector processors, without LLVM.
     "codegen/oncore/plan": ONCORE_PLAN,
     "codegen/oncore/tiling": ONCORE_PLAN + ["codegen/oncore/plan", "base/packing"],
@@ -73,7 +72,7 @@ ROOMS = {
     "codegen": ["codegen/oncore/emit", "codegen/oncore/language", "codegen/oncore/tiling", "codegen/emit", "codegen/call",
                 "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,
     # From a text to an object in memory, options and reports as data: what cli and libraries are built on.
-    "compiler": ["parser", "passes/pipeline", "codegen", "codegen/page", "codegen/report", "codegen/llvm", "codegen/oncore/emit",
+    "compiler": ["base/page", "parser", "passes/pipeline", "codegen", "codegen/report", "codegen/llvm", "codegen/oncore/emit",
                  "codegen/oncore/language"] + HLO + TARGET,
     # What surrounds compiled code.  runtime itself is what a caller of an object includes.
     "runtime": [],
@@ -84,7 +83,7 @@ ROOMS = {
     "runtime/lapack": ABI,
 }
 # Reads the command line and files, prints; compiles by the compiler's steps alone.
-ROOMS["cli"] = ["compiler", "base/packing", "hlo/machine/description", "hlo/eval", "hlo/infer", "hlo/ir", "hlo/type", "base", "runtime",
+ROOMS["cli"] = ["compiler", "base/packing", "base/page", "hlo/machine/description", "hlo/eval", "hlo/infer", "hlo/ir", "hlo/type", "base", "runtime",
                 "runtime/arrays", "runtime/engines", "runtime/remote"] + ABI
 TOP_ROOMS = list(dict.fromkeys(room.partition("/")[0] for room in ROOMS))  # from the bottom up
 TEST_ALLOWED = [room for room in ROOMS if room != "cli"]

@@ -1,5 +1,5 @@
 #include "base/json_writer.h"
-#include "codegen/page/page.h"
+#include "base/page/page.h"
 #include "codegen/report/report_internal.h"
 
 /* The liveness report: a row for each Buffer with the stretches of the schedule in which it holds something, as

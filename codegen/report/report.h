@@ -3,7 +3,7 @@
 #define XLAC_CODEGEN_REPORT_REPORT_H
 
 #include "base/json_writer.h"
-#include "codegen/page/memory_chart.h"
+#include "base/page/memory_chart.h"
 #include "hlo/analysis/buffer_assignment.h"
 
 typedef enum ReportFormat { REPORT_TEXT, REPORT_JSON, REPORT_CSV, REPORT_HTML } ReportFormat;

@@ -210,6 +210,23 @@ def show_empty(chromium):
     end(page, "empty.html")
 
 
+def show_plan(chromium):
+    """a [-3, 0) and [2, 5) of 100 bytes, b of 100 in its gap, c of 60 pinned on top: 160 at time 1."""
+    page = open_page(chromium, "plan.html")
+    check("title of a plan", page.evaluate("document.title"), "plan of buffers.csv")
+    check("curve of a plan", page.evaluate("memoryView.chart.model.tracks[0].curve"),
+          [[-3, 100], [0, 100], [1, 160], [2, 160], [4, 100], [5, 0]])
+    check("alive at its peak", page.evaluate("[memoryView.chart.position, ...rows()]"), [1, "b", "c"])
+    check("tiles of a plan", page.evaluate("text('tiles')"), has("160 B", "proved to be the least", "reached"))
+    page.evaluate("memoryView.part('picture').focus()")
+    page.key("Home")
+    check("times may be below 0", page.evaluate("[memoryView.chart.position, ...rows()]"), [-3, "a"])
+    page.evaluate("memoryView.show('b')")
+    check("columns that mean nothing to the planner", page.evaluate("text('details')"), has("note: <b>", "plan [0, 100)"))
+    page.screenshot(FOLDER / "plan.light.png")
+    end(page, "plan.html")
+
+
 def synthetic(count):
     """A page of |count| buffers: stairs of 16 buffers that each live for 16 of count / 4 positions."""
     buffers = []
@@ -219,7 +236,7 @@ def synthetic(count):
                         "values": [{"name": f"buffer.{number}", "opcode": "fusion" if number % 3 else "dot", "shape": "f32[256]", "source": "", "bytes": 1024,
                                     "lives": lives, "readers": [number // 4 + 15]}]})
     region = {"name": "workspace", "note": "", "size": 65536, "bound": 65536, "parts": []}
-    data = {"unit": "position", "length": count // 4 + 16, "regions": [region], "buffers": buffers,
+    data = {"unit": "position", "begin": 0, "length": count // 4 + 16, "regions": [region], "buffers": buffers,
             "steps": [[f"step.{position}", "fusion", []] for position in range(count // 4 + 16)]}
     text = (FOLDER / "memory.html").read_text()
     head, tail = text.split('id="memory-data">\n')
@@ -262,6 +279,7 @@ def main():
         show_links(chromium)
         show_scratch(chromium)
         show_empty(chromium)
+        show_plan(chromium)
         show_many(chromium)
     return 1 if failures else 0
 

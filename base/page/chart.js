@@ -478,8 +478,8 @@ class Chart {
       context.stroke();
       context.fillText(String(time), x, top + 9);
     }
-    context.textAlign = "right";
-    context.fillText(this.model.unit, area.left - 6, top + 9);
+    context.textAlign = "left";
+    context.fillText(this.model.unit, 8, top + 9);
   }
 
   paintEdges(context, areas) {

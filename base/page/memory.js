@@ -4,6 +4,7 @@
  * buffer, and what is alive at a position. */
 
 const KIND_COLOURS = {
+  buffer: "c0", pinned: "c1",
   temporary: "c0", scratch: "c5", guest: "c7", result: "c2", "donated argument": "c1", argument: "c9", constant: "c8",
 };
 const COLOUR_COUNT = 11; // c0 … c10; c11 is for the others
@@ -39,7 +40,6 @@ class MemoryView {
     this.section = section;
     this.data = data;
     this.part = (name) => section.querySelector("." + name);
-    this.stepOf = new Map(data.steps.map(([name], position) => [name, position]));
     this.bufferOf = this.indexNames();
     this.texts = data.buffers.map((buffer) => this.searchText(buffer));
     this.chart = new Chart(this.part("picture"), this.model());
@@ -52,7 +52,7 @@ class MemoryView {
     this.paintLegend("kind");
     this.fit();
     this.choose(null);
-    this.chart.setPosition(this.peak() ?? 0);
+    this.chart.setPosition(this.peak() ?? this.chart.model.start);
   }
 
   /* ---- the data as a model of a Chart ---- */
@@ -88,7 +88,7 @@ class MemoryView {
 
   /* The instruction at a position if it is the one that makes |value|. */
   step(position, value) {
-    const step = this.data.steps[position];
+    const step = this.data.steps[position - this.data.begin];
     return step && value.name.startsWith(step[0]) ? step : null;
   }
 
@@ -104,7 +104,8 @@ class MemoryView {
     this.data.buffers.forEach((buffer, item) => this.addBoxes(boxes, buffer, item));
     this.boxesOf = this.data.buffers.map(() => []); // those of values
     for (const box of boxes) if (box.value) this.boxesOf[box.item].push(box);
-    return { start: 0, end: Math.max(this.data.length, 1), unit: this.data.unit, tracks, boxes, edges: this.edges(boxes) };
+    const start = this.data.begin, end = start + Math.max(this.data.length, 1);
+    return { start, end, unit: this.data.unit, tracks, boxes, edges: this.edges(boxes) };
   }
 
   regionTrack(region, number) {
@@ -173,29 +174,43 @@ class MemoryView {
 
   /* ---- colours ---- */
 
-  /* What a box is called in a legend. */
+  /* What a box is called in a legend; null: nothing. */
   colourKey(mode, box) {
     const buffer = this.data.buffers[box.item], value = box.value ?? buffer.values[0];
-    if (mode === "kind" || !value) return buffer.kind;
-    if (mode === "opcode") return value.opcode || "none";
-    return value.opcode === "fusion" ? value.name.replace(/\{[\d,]*\}$/, "") : "not a fusion";
+    if (mode === "kind") return buffer.kind;
+    if (mode === "opcode") return value.opcode;
+    return value.opcode === "fusion" ? value.name.replace(/^scratch of /, "").replace(/\{[\d,]*\}$/, "") : null;
   }
 
-  paintLegend(mode) {
+  /* Keys, those first that take most bytes for the longest time. */
+  weightiest(mode) {
     const weights = new Map();
     for (const box of this.chart.model.boxes) {
       const key = this.colourKey(mode, box);
-      weights.set(key, (weights.get(key) ?? 0) + (box.faint ? 0 : (box.high - box.low) * (box.to - box.from)));
+      if (key !== null && !box.faint) weights.set(key, (weights.get(key) ?? 0) + (box.high - box.low) * (box.to - box.from));
     }
-    const keys = [...weights.keys()].filter((key) => key !== "not a fusion").sort((a, b) => weights.get(b) - weights.get(a) || (a < b ? -1 : 1));
-    this.colours = new Map(keys.map((key, place) =>
-      [key, mode === "kind" ? KIND_COLOURS[key] ?? "c11" : place < COLOUR_COUNT ? "c" + place : "c11"]));
-    for (const box of this.chart.model.boxes) box.colour = this.colours.get(this.colourKey(mode, box)) ?? "c11";
-    const named = keys.filter((key) => this.colours.get(key) !== "c11");
-    const entries = named.map((key) => [key, this.colours.get(key)]);
-    if (named.length < weights.size) entries.push([mode === "fusion" ? "other fusions, and no fusion" : `${weights.size - named.length} others`, "c11"]);
-    this.part("legend").replaceChildren(...entries.map(([key, colour]) =>
-      element("span", {}, element("i", { class: "swatch" + (key === "scratch" ? " hatched" : ""), style: `background-color: var(--${colour})` }), key)));
+    return [...weights.keys()].sort((a, b) => weights.get(b) - weights.get(a) || (a < b ? -1 : 1));
+  }
+
+  /* Key → colour: kinds have theirs, of opcodes the weightiest; fusions, of which there are many, in turn. */
+  chooseColours(mode) {
+    if (mode === "kind") return this.weightiest(mode).map((key) => [key, KIND_COLOURS[key] ?? "c11"]);
+    if (mode === "opcode") return this.weightiest(mode).map((key, place) => [key, place < COLOUR_COUNT ? "c" + place : "c11"]);
+    const keys = new Set(this.data.steps.filter(([, opcode]) => opcode === "fusion").map(([name]) => name));
+    return [...keys].map((key, place) => [key, "c" + (place % COLOUR_COUNT)]);
+  }
+
+  paintLegend(mode) {
+    const chosen = this.chooseColours(mode), colours = new Map(chosen);
+    for (const box of this.chart.model.boxes) box.colour = colours.get(this.colourKey(mode, box)) ?? "c11";
+    const entry = (text, colour, more = "") =>
+      element("span", {}, element("i", { class: "swatch" + more, style: `background-color: var(--${colour})` }), text);
+    const named = chosen.filter(([, colour]) => colour !== "c11"), isInTurn = mode === "fusion" && named.length > COLOUR_COUNT;
+    const entries = isInTurn ? [element("span", { text: `${named.length} fusions, the colours in turn` })]
+      : named.map(([key, colour]) => entry(key, colour, key === "scratch" ? " hatched" : ""));
+    if (mode === "fusion") entries.push(entry("no fusion", "c11"));
+    else if (named.length < chosen.length) entries.push(entry(`${chosen.length - named.length} others`, "c11"));
+    this.part("legend").replaceChildren(...entries);
     this.chart.invalidate();
     if (this.chart.position !== null) this.showAlive();
   }
@@ -209,7 +224,7 @@ class MemoryView {
   /* ---- texts ---- */
 
   positionText(position) {
-    const step = this.data.steps[position];
+    const step = this.data.steps[position - this.data.begin];
     return `${this.data.unit} ${position}` + (step ? `, ${step[0]}` : "");
   }
 
@@ -275,7 +290,7 @@ class MemoryView {
   detailsOf(buffer, value) {
     const rows = this.facts(buffer, value).map(([name, text]) =>
       element("tr", {}, element("th", { text: name }), element("td", { text })));
-    const readers = value ? value.readers.map((position) => this.data.steps[position]?.[0]).filter(Boolean) : [];
+    const readers = value ? value.readers.map((position) => this.data.steps[position - this.data.begin]?.[0]).filter(Boolean) : [];
     if (readers.length > 0) rows.push(this.namesRow("read by", readers));
     const inside = value ? this.step(value.lives[0][0], value)?.[2] ?? [] : [];
     if (inside.length > 0) rows.push(element("tr", {}, element("th", { text: "made of" }), element("td", { text: inside.slice(0, 40).join(" ") + (inside.length > 40 ? ` and ${inside.length - 40} more` : "") })));
@@ -385,7 +400,7 @@ class MemoryView {
     this.part("tiles").replaceChildren(...tiles);
     if (this.data.regions[0]?.size === 0)
       this.part("tiles").after(element("p", { class: "note", text: `Nothing is in the ${this.data.regions[0].name}: all there is lies in what the picture shows.` }));
-    this.part("fit").hidden = !this.hasCurve;
+    this.part("fit").hidden = !this.hasCurve || this.data.regions.length === 1;
   }
 
   addTrackChoices() {
@@ -457,6 +472,7 @@ class MemoryView {
       if (event.key === "Enter") this.nextMatch(event.shiftKey ? -1 : 1);
       if (event.key === "Escape") { search.value = ""; this.search(""); this.part("picture").focus(); }
     };
+    this.part("colours").closest("label").hidden = !this.data.buffers.some((buffer) => buffer.values.some((value) => value.opcode));
     this.part("colours").onchange = (event) => this.paintLegend(event.target.value);
     this.part("closer").onclick = () => this.chart.zoomTime(0.6);
     this.part("wider").onclick = () => this.chart.zoomTime(1 / 0.6);
@@ -477,12 +493,12 @@ class MemoryView {
 
   keys(event) {
     const move = (by) => {
-      this.chart.reveal(Math.min(Math.max(this.chart.position + by, 0), this.chart.model.end - 1));
       this.chart.setPosition(this.chart.position + by);
+      this.chart.reveal(this.chart.position);
     };
     const far = event.shiftKey ? 10 : 1, around = this.chart.position + 0.5;
     return {
-      ArrowLeft: () => move(-far), ArrowRight: () => move(far), Home: () => move(-Infinity), End: () => move(1e15),
+      ArrowLeft: () => move(-far), ArrowRight: () => move(far), Home: () => move(-Infinity), End: () => move(Infinity),
       ArrowUp: () => this.neighbour(1), ArrowDown: () => this.neighbour(-1),
       "+": () => this.chart.zoomTime(0.6, around), "=": () => this.chart.zoomTime(0.6, around), "-": () => this.chart.zoomTime(1 / 0.6, around),
       f: () => this.fit(), 0: () => this.chart.fit(), p: () => { if (this.peak() !== null) move(this.peak() - this.chart.position); },

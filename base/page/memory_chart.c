@@ -1,4 +1,4 @@
-#include "codegen/page/memory_chart.h"
+#include "base/page/memory_chart.h"
 
 #include "base/json_writer.h"
 
@@ -87,6 +87,7 @@ void memory_chart_json(StringBuilder *out, const MemoryChart *chart) {
   json_init(&json, out, false);
   json_begin_object(&json);
   json_field_string(&json, "unit", sv_from_cstring(chart->unit));
+  json_field_int(&json, "begin", chart->begin);
   json_field_int(&json, "length", chart->length);
   json_key(&json, "regions");
   json_begin_array(&json);

@@ -2,10 +2,10 @@
  *
  * Its style and scripts are the files of this folder, which are part of the program (page.c); it fetches nothing, and a
  * browser is told not to let it.  Without scripts its tables can be read all the same. */
-#ifndef XLAC_CODEGEN_PAGE_PAGE_H
-#define XLAC_CODEGEN_PAGE_PAGE_H
+#ifndef XLAC_BASE_PAGE_PAGE_H
+#define XLAC_BASE_PAGE_PAGE_H
 
-#include "codegen/page/memory_chart.h"
+#include "base/page/memory_chart.h"
 
 /* Begins a page.  |title| is its title and first heading; |sections|, up to NULL, are what the links at its top lead to
  * (page_begin_section); NULL: no links. */

@@ -1,4 +1,4 @@
-#include "codegen/page/html_text.h"
+#include "base/page/html_text.h"
 
 static const char *entity_of(char character) {
   switch (character) {

@@ -1,5 +1,5 @@
 /* Pages: what generic buffers become, and that no text ends a script or an element. */
-#include "codegen/page/page.h"
+#include "base/page/page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "codegen/page/html_text.h"
+#include "base/page/html_text.h"
 
 static StringView memory_page(Arena *arena, const char *name) {
   static const MemoryChartSpan lives[] = {{0, 3}, {5, 9}};

@@ -7,9 +7,10 @@
  *   MemoryChart chart = {.unit = "time", .length = 4, .regions = &region, .region_count = 1, .buffers = buffers,
  * .buffer_count = 1}; page_print_memory(out, SV("a plan"), &chart);
  *
- * Addresses and sizes are bytes, times are integers from 0 to |length|, spans half-open.  Nothing is owned. */
-#ifndef XLAC_CODEGEN_PAGE_MEMORY_CHART_H
-#define XLAC_CODEGEN_PAGE_MEMORY_CHART_H
+ * Addresses and sizes are bytes, times are integers from |begin| to |begin| + |length|, spans half-open.  Nothing is
+ * owned. */
+#ifndef XLAC_BASE_PAGE_MEMORY_CHART_H
+#define XLAC_BASE_PAGE_MEMORY_CHART_H
 
 #include "base/string_view.h"
 
@@ -61,7 +62,8 @@ typedef struct MemoryChartStep {
 
 typedef struct MemoryChart {
   const char *unit; /* what a time is: "position" */
-  int64_t length;
+  int64_t begin;    /* the first time: 0 but for those that have others */
+  int64_t length;   /* times from there */
   int32_t region_count, buffer_count;
   const MemoryChartRegion *regions;
   const MemoryChartBuffer *buffers;

@@ -1,16 +1,16 @@
-#include "codegen/page/page.h"
+#include "base/page/page.h"
 
-#include "codegen/page/html_text.h"
+#include "base/page/html_text.h"
 
 /* Pages around pictures and tables: what is always the same in them is read from the files beside this one. */
 
 /* The assembler reads them while this file is compiled, from the root. */
-#define PAGE_FILE(id, name)                                                                                 \
-  __asm__(".pushsection .rodata\nxlac_page_" #id ":\n.incbin \"codegen/page/" name "\"\nxlac_page_end_" #id \
-          ":\n.byte 0\n.popsection\n");                                                                     \
-  extern const char xlac_page_##id[], xlac_page_end_##id[];                                                 \
-  static void append_##id(StringBuilder *out) {                                                             \
-    sb_append(out, (StringView){xlac_page_##id, (size_t)(xlac_page_end_##id - xlac_page_##id)});            \
+#define PAGE_FILE(id, name)                                                                              \
+  __asm__(".pushsection .rodata\nxlac_page_" #id ":\n.incbin \"base/page/" name "\"\nxlac_page_end_" #id \
+          ":\n.byte 0\n.popsection\n");                                                                  \
+  extern const char xlac_page_##id[], xlac_page_end_##id[];                                              \
+  static void append_##id(StringBuilder *out) {                                                          \
+    sb_append(out, (StringView){xlac_page_##id, (size_t)(xlac_page_end_##id - xlac_page_##id)});         \
   }
 PAGE_FILE(style, "page.css")
 PAGE_FILE(memory_html, "memory.html")

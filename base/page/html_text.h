@@ -1,6 +1,6 @@
 /* Text inside HTML pages. */
-#ifndef XLAC_CODEGEN_PAGE_HTML_TEXT_H
-#define XLAC_CODEGEN_PAGE_HTML_TEXT_H
+#ifndef XLAC_BASE_PAGE_HTML_TEXT_H
+#define XLAC_BASE_PAGE_HTML_TEXT_H
 
 #include "base/string_view.h"
 

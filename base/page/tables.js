@@ -3,7 +3,7 @@
 /* The tables of a page: a filter above each long one, and names of instructions that lead to their buffers in the
  * picture.  Without scripts they are plain tables. */
 
-const FILTERED_FROM = 12; // rows
+const FILTERED_FROM = 20; // rows
 
 class PageTables {
   constructor(memory) {
