@@ -86,14 +86,19 @@ SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region
   for (int64_t p = 0; p < parts.count; p++)
     plans[p] = part_plan_first(scratch, &parts.data[p], aim.goal, &solver->work);
   /* The highest first: nothing is gained by lowering one below another that stays. */
-  for (;;) {
+  for (int64_t stuck = -1;;) {
     int64_t p = highest_plan(plans, parts.count, aim.goal);
-    if (p < 0 || plans[p].height <= plans[p].bound || solver->work.left <= 0) break;
+    if (p < 0 || p == stuck || plans[p].height <= plans[p].bound || solver->work.left <= 0) break;
     int64_t before = plans[p].height;
-    part_plan_improve(&plans[p], aim, &solver->work);
+    int64_t above = 0; /* parts that must come down as well */
+    for (int64_t k = 0; k < parts.count; k++) above += plans[k].height > max_i64(aim.goal, plans[k].bound);
+    Work work = {above > 1 ? solver->work.left / 2 : solver->work.left};
+    solver->work.left -= work.left;
+    part_plan_improve(&plans[p], aim, &work);
+    solver->work.left += work.left;
     bound = max_i64(bound, plans[p].bound);
     if (!aim.is_capacity) aim.goal = max_i64(aim.goal, bound);
-    if (plans[p].height == before) break;
+    if (plans[p].height == before) stuck = p;
   }
   *out_height = 0;
   for (int64_t p = 0; p < parts.count; p++) {

@@ -3,8 +3,9 @@
 #include "base/packing/packing_internal.h"
 #include "base/packing/packing_regions.h"
 
-/* Steps of effort 9, some ten seconds; each effort below has half of those above it. */
-static const int64_t MOST_STEPS = INT64_C(3) << 30;
+/* Steps by effort, some 3 ns each. */
+static const int64_t STEPS[] = {0,         8000000,    30000000,   120000000,  350000000,
+                                900000000, 1200000000, 1700000000, 2400000000, 3300000000};
 
 /* What is pinned must agree among itself: that is a plan of its own. */
 MUST_USE static Status check_pinned(Solver *solver) {
@@ -94,7 +95,7 @@ Status packing_solve(Arena *arena, const PackingProblem *problem, DiagSink *diag
                    .instance = &instance,
                    .diag = diag,
                    .aim = {capacity == INT64_MAX ? 0 : capacity, capacity != INT64_MAX},
-                   .work = {MOST_STEPS >> (9 - effort)}};
+                   .work = {STEPS[effort]}};
   Status status = instance_build(solver.arena, problem, diag, &instance);
   if (status == STATUS_OK) {
     PackingPlan plan = {.offsets = ARENA_NEW_ARRAY(arena, int64_t, instance.slot_count + 1),

@@ -101,6 +101,13 @@ typedef struct PartAim {
 /* Lowers the plan until it reaches the goal, |work| is used up, or bound and height meet. */
 void part_plan_improve(PartPlan *plan, PartAim aim, Work *work);
 
+/* --- ejection --- */
+
+/* Lowers |offsets|, a plan of height |height|, as far as it can within |work|, or to |goal|: takes out what reaches
+ * above a lower height and puts it back in elsewhere, taking out what is in the way and was easy to place before.  The
+ * height reached. */
+int64_t part_eject(const Part *part, int64_t goal, Work *work, int64_t height, int64_t *offsets);
+
 /* --- the exact search --- */
 
 typedef struct Search Search;

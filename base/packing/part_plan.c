@@ -4,14 +4,34 @@
 
 /* The orders that dives and searches take, the most promising first (see part_rank). */
 static const char *const DIVE_ORDERS[] = {"TWA", "TAW", "WAT", "AWT", "ZTW", "TZW"};
-static const char *const SEARCH_ORDERS[] = {"TWA", "TAW", "TWU", "WAT"};
+static const char *const SEARCH_ORDERS[] = {"TWA", "TW", "TWU", "TAW"};
 
 enum {
   DIVE_ORDER_COUNT = sizeof DIVE_ORDERS / sizeof DIVE_ORDERS[0],
   SEARCH_ORDER_COUNT = sizeof SEARCH_ORDERS / sizeof SEARCH_ORDERS[0],
-  MOST_SEARCHED_PAIRS = 1 << 21,
-  FIRST_LIMIT = 1 << 20 /* steps of the first searches */
+  MOST_SEARCHED_PAIRS = 1 << 21
 };
+
+/* A round of searches: at the goal with GOAL_ORDERS, then below the plan with the first |sweep_orders|, by steps of
+ * what lies between bound and plan over |divisor|, until |failures| in a row found nothing. */
+typedef struct Round {
+  int64_t goal_limit, sweep_limit; /* steps of one search */
+  int sweep_orders, divisor, failures;
+} Round;
+
+/* Whether a capacity is found within some steps depends on luck more than on how low it is: many capacities with few
+ * steps each find more than one with many. */
+static const Round ROUNDS[] = {
+    {3200000, 3000000, 2, 24, 6},     {9600000, 12000000, 2, 24, 8},     {28800000, 35000000, 2, 32, 8},
+    {86400000, 120000000, 1, 64, 16}, {345600000, 480000000, 2, 64, 64},
+};
+
+enum { ROUND_COUNT = sizeof ROUNDS / sizeof ROUNDS[0] };
+
+/* The orders that are good where there is no slack. */
+static const int GOAL_ORDERS[] = {3, 0, 2};
+
+enum { GOAL_ORDER_COUNT = sizeof GOAL_ORDERS / sizeof GOAL_ORDERS[0] };
 
 /* What a dive of |part| may take before it is given up for being quadratic. */
 static int64_t dive_limit(const Part *part) {
@@ -52,25 +72,21 @@ typedef struct Sweep {
   Work *work;
 } Sweep;
 
-/* Tries each order within |limit| steps; what is found or proved goes into the plan. */
-static SearchResult sweep_try(Sweep *sweep, int64_t capacity, int64_t limit) {
+/* Searches in one order within |limit| steps; what is found or proved goes into the plan. */
+static SearchResult sweep_try(Sweep *sweep, int order, int64_t capacity, int64_t limit) {
   PartPlan *plan = sweep->plan;
-  for (int o = 0; o < SEARCH_ORDER_COUNT && sweep->work->left > 0; o++) {
-    Work work = {min_i64(limit, sweep->work->left)};
-    int64_t before = work.left;
-    SearchResult result = search_run(sweep->search, sweep->ranks[o], capacity, &work, sweep->offsets);
-    sweep->work->left -= before - work.left;
-    if (result == SEARCH_LIMIT) continue;
-    if (result == SEARCH_NONE) {
-      int64_t unit = search_unit(sweep->search);
-      plan->bound = max_i64(plan->bound, (capacity / unit + 1) * unit);
-    } else {
-      plan->height = part_height(plan->part, sweep->offsets);
-      memcpy(plan->offsets, sweep->offsets, (size_t)plan->part->item_count * sizeof(int64_t));
-    }
-    return result;
+  Work work = {min_i64(limit, sweep->work->left)};
+  int64_t before = work.left;
+  SearchResult result = search_run(sweep->search, sweep->ranks[order], capacity, &work, sweep->offsets);
+  sweep->work->left -= before - work.left;
+  if (result == SEARCH_NONE) {
+    int64_t unit = search_unit(sweep->search);
+    plan->bound = max_i64(plan->bound, (capacity / unit + 1) * unit);
+  } else if (result == SEARCH_FOUND) {
+    plan->height = part_height(plan->part, sweep->offsets);
+    memcpy(plan->offsets, sweep->offsets, (size_t)plan->part->item_count * sizeof(int64_t));
   }
-  return SEARCH_LIMIT;
+  return result;
 }
 
 static bool sweep_is_done(const Sweep *sweep) {
@@ -79,32 +95,94 @@ static bool sweep_is_done(const Sweep *sweep) {
          (sweep->aim.is_capacity && plan->bound > sweep->aim.goal);
 }
 
-/* Halves what lies between the bound and the plan: what was not found within |limit| counts as not there for now. */
-static void sweep_bisect(Sweep *sweep, int64_t limit) {
-  PartPlan *plan = sweep->plan;
-  int64_t low = max_i64(sweep->aim.goal, plan->bound) - 1, step = max_i64(1, plan->bound / 512);
-  for (int64_t capacity = low + 1; !sweep_is_done(sweep) && capacity < plan->height;) {
-    SearchResult result = sweep_try(sweep, capacity, limit);
-    if (result != SEARCH_FOUND) low = capacity;
-    if (result == SEARCH_NONE) step = 1;
-    low = max_i64(low, plan->bound - 1);
-    if (plan->height - low <= step) break;
-    capacity = low + (plan->height - low) / 2;
+/* The least height that is neither excluded nor more than enough. */
+static int64_t sweep_goal(const Sweep *sweep) {
+  return max_i64(sweep->aim.goal, sweep->plan->bound);
+}
+
+static void sweep_at_goal(Sweep *sweep, int64_t limit) {
+  for (int o = 0; o < GOAL_ORDER_COUNT && !sweep_is_done(sweep); o++) {
+    /* Each proof moves the goal up: cheap while proofs are. */
+    while (!sweep_is_done(sweep) && sweep_try(sweep, GOAL_ORDERS[o], sweep_goal(sweep), limit) == SEARCH_NONE) continue;
   }
 }
 
+/* From the plan down. */
+static void sweep_down(Sweep *sweep, const Round *round) {
+  const PartPlan *plan = sweep->plan;
+  int64_t unit = search_unit(sweep->search), capacity = plan->height;
+  for (int failures = 0; failures < round->failures && !sweep_is_done(sweep);) {
+    int64_t goal = sweep_goal(sweep), step = max_i64(unit, (plan->height - goal) / round->divisor);
+    capacity -= step;
+    if (capacity <= goal) return;
+    SearchResult result = SEARCH_LIMIT;
+    for (int o = 0; o < round->sweep_orders && result == SEARCH_LIMIT && !sweep_is_done(sweep); o++)
+      result = sweep_try(sweep, o, capacity, round->sweep_limit);
+    failures = result == SEARCH_FOUND ? 0 : failures + 1;
+    if (result == SEARCH_FOUND) capacity = plan->height;
+    if (result == SEARCH_NONE) return;
+  }
+}
+
+/* Halves what lies between bound and plan while searches end: most small problems are settled so. */
+static void sweep_bisect(Sweep *sweep) {
+  const PartPlan *plan = sweep->plan;
+  for (int64_t low = sweep_goal(sweep); !sweep_is_done(sweep) && low < plan->height;) {
+    int64_t capacity = low + (plan->height - low) / 2;
+    if (sweep_try(sweep, 0, capacity, ROUNDS[0].sweep_limit / 8) == SEARCH_LIMIT) return;
+    low = sweep_goal(sweep);
+  }
+}
+
+/* Ejection with |share| sixteenths of the work that is left. */
+static void eject(PartPlan *plan, PartAim aim, int share, Work *work) {
+  Work portion = {work->left / 16 * share};
+  int64_t before = portion.left;
+  plan->height = part_eject(plan->part, max_i64(aim.goal, plan->bound), &portion, plan->height, plan->offsets);
+  work->left -= before - portion.left;
+}
+
+/* Ejection for as long as it lowers the plan by half a percent with a sixteenth of the work. */
+static void eject_while_good(PartPlan *plan, PartAim aim, Work *work) {
+  int64_t before;
+  do {
+    before = plan->height;
+    eject(plan, aim, 1, work);
+  } while (before - plan->height > plan->height / 200);
+}
+
+/* Searches and ejection in turn: searches are for what is small or has slack, ejection for the rest. */
 void part_plan_improve(PartPlan *plan, PartAim aim, Work *work) {
-  if (plan->height <= aim.goal || plan->height <= plan->bound) return;
+  enum { LARGE = 500 };
+  if (plan->height <= aim.goal || plan->height <= plan->bound || work->left <= 0) return;
   Arena *scratch = arena_create();
   Sweep sweep = {.plan = plan, .aim = aim, .work = work};
   sweep.search = search_create(scratch, plan->part, MOST_SEARCHED_PAIRS);
-  if (sweep.search != NULL) {
-    sweep.offsets = ARENA_NEW_ARRAY(scratch, int64_t, plan->part->item_count + 1);
-    for (int o = 0; o < SEARCH_ORDER_COUNT; o++) {
-      sweep.ranks[o] = ARENA_NEW_ARRAY(scratch, int32_t, plan->part->item_count + 1);
-      part_rank(plan->part, scratch, SEARCH_ORDERS[o], sweep.ranks[o]);
-    }
-    for (int64_t limit = FIRST_LIMIT; !sweep_is_done(&sweep); limit *= 4) sweep_bisect(&sweep, limit);
+  if (sweep.search == NULL) {
+    eject(plan, aim, 16, work);
+    arena_destroy(scratch);
+    return;
+  }
+  int64_t whole = work->left;
+  bool is_large = plan->part->item_count > LARGE;
+  sweep.offsets = ARENA_NEW_ARRAY(scratch, int64_t, plan->part->item_count + 1);
+  for (int o = 0; o < SEARCH_ORDER_COUNT; o++) {
+    sweep.ranks[o] = ARENA_NEW_ARRAY(scratch, int32_t, plan->part->item_count + 1);
+    part_rank(plan->part, scratch, SEARCH_ORDERS[o], sweep.ranks[o]);
+  }
+  sweep_at_goal(&sweep, ROUNDS[0].goal_limit);
+  if (!aim.is_capacity) sweep_bisect(&sweep);
+  for (int r = 0; r < ROUND_COUNT && !sweep_is_done(&sweep); r++) {
+    if (r > 0) sweep_at_goal(&sweep, ROUNDS[r].goal_limit);
+    /* Within a capacity the searches of the first rounds are what it takes, mostly. */
+    if (!sweep_is_done(&sweep) && r == (aim.is_capacity ? 2 : 0)) eject_while_good(plan, aim, work);
+    if (!sweep_is_done(&sweep) && r == 1 && is_large) eject(plan, aim, 12, work);
+    if (!aim.is_capacity) sweep_down(&sweep, &ROUNDS[r]);
+  }
+  while (!sweep_is_done(&sweep)) {
+    int64_t before = work->left;
+    sweep_at_goal(&sweep, whole);
+    if (work->left == before) break;
   }
   arena_destroy(scratch);
 }

@@ -14,31 +14,29 @@
 
 #include "base/checked_math.h"
 #include "base/packing/packing_internal.h"
-#include "base/packing/part.h"
+#include "base/packing/part_conflicts.h"
 
-/* All sizes and offsets here are in units, the common divisor of sizes, alignments and obstacles. */
-typedef int32_t Units;
-
-enum { MOST_MEMORY_BITS = 18, MOST_UNITS = 1 << 29, PLACED = INT32_MAX, MOST_ITEMS = 2500 };
-
-typedef struct Conflict {
-  int32_t other; /* item */
-  Units height;  /* of this item where the other is alive */
-} Conflict;
+enum { MOST_MEMORY_BITS = 18, PLACED = INT32_MAX, MOST_ITEMS = 2500 };
 
 typedef struct Trail {
   int32_t *place; /* what was changed */
   int32_t was;
 } Trail;
 
+typedef struct UnitSpan {
+  int32_t lower, upper; /* sections */
+  Units size;
+} UnitSpan;
+
 /* An item in order of rank. */
 typedef struct Placeable {
   const Item *item;
-  Units size;
+  const UnitSpan *spans;
+  int32_t span_count;
+  bool is_plain; /* any place above what is below it will do */
   int32_t first_conflict, end_conflict;
   int32_t twin;   /* the one before it that is alike; -1: none */
   int32_t number; /* in the part */
-  uint64_t weight;
 } Placeable;
 
 struct Search {
@@ -46,10 +44,12 @@ struct Search {
   Arena *arena;
   int64_t unit;
   int32_t count, section_count;
-  int32_t *first_conflict; /* by item of the part; count + 1 */
-  Conflict *conflicts;
+  Conflicts conflicts;
   /* By place in the order of rank; made by search_run. */
   Placeable *placeables;
+  Units *size;
+  uint64_t *weight; /* in the keys of states */
+  UnitSpan *spans;
   Conflict *ranked_conflicts;
   int32_t *first_member; /* by section; section_count + 1 */
   int32_t *members;      /* by rank */
@@ -75,83 +75,25 @@ struct Search {
 
 /* ---- set-up ---- */
 
-static int64_t common_unit(const Part *part) {
-  int64_t unit = part->base;
-  for (int32_t i = 0; i < part->item_count; i++) {
-    const Item *item = &part->items[i];
-    for (int32_t s = 0; s < item->span_count; s++) unit = greatest_common_divisor(unit, item->spans[s].size);
-    if (item->alignment > 1) unit = greatest_common_divisor(unit, item->alignment);
-    for (int32_t k = 0; part->obstacles != NULL && k < part->obstacles[i].count; k++) {
-      const Obstacle *obstacle = &part->obstacles[i].data[k];
-      unit = greatest_common_divisor(unit, obstacle->start);
-      unit = greatest_common_divisor(unit, obstacle->end);
-      unit = greatest_common_divisor(unit, obstacle->need);
-    }
-  }
-  return max_i64(1, unit);
-}
-
-typedef struct Pair {
-  int32_t a, b;
-} Pair;
-
-static int compare_first_section(const void *left, const void *right, void *context) {
-  const Item *items = context;
-  int32_t i = *(const int32_t *)left, k = *(const int32_t *)right;
-  return items[i].lower != items[k].lower ? compare_i64(items[i].lower, items[k].lower) : compare_i64(i, k);
-}
-
-/* Fills |first_conflict| and |conflicts|; false beyond |most_pairs|. */
-static bool list_conflicts(Search *search, int64_t most_pairs) {
-  Item *items = search->part->items;
-  int32_t count = search->count, active_count = 0;
-  int32_t *order = ARENA_NEW_ARRAY(search->arena, int32_t, count + 1);
-  int32_t *active = ARENA_NEW_ARRAY(search->arena, int32_t, count + 1);
-  ARRAY(Pair) pairs = {0};
-  for (int32_t i = 0; i < count; i++) order[i] = i;
-  if (count > 1) qsort_r(order, (size_t)count, sizeof(int32_t), compare_first_section, items);
-  int32_t *first = ARENA_NEW_ARRAY(search->arena, int32_t, count + 2);
-  for (int32_t k = 0; k < count; k++) {
-    const Item *item = &items[order[k]];
-    int32_t kept = 0;
-    for (int32_t a = 0; a < active_count; a++) {
-      if (items[active[a]].upper <= item->lower) continue;
-      active[kept++] = active[a];
-      if (item_size_at(item, &items[active[a]]) == 0) continue;
-      if (--most_pairs < 0) return false;
-      array_push(&pairs, search->arena, ((Pair){active[a], order[k]}));
-      first[active[a] + 1]++;
-      first[order[k] + 1]++;
-    }
-    active_count = kept;
-    active[active_count++] = order[k];
-  }
-  for (int32_t i = 0; i < count; i++) first[i + 1] += first[i];
-  int32_t *next = ARENA_COPY_ARRAY(search->arena, int32_t, first, count + 1);
-  search->first_conflict = first;
-  search->conflicts = ARENA_NEW_ARRAY(search->arena, Conflict, 2 * pairs.count + 1);
-  for (int64_t p = 0; p < pairs.count; p++) {
-    int32_t a = pairs.data[p].a, b = pairs.data[p].b;
-    search->conflicts[next[a]++] = (Conflict){b, (Units)(item_size_at(&items[a], &items[b]) / search->unit)};
-    search->conflicts[next[b]++] = (Conflict){a, (Units)(item_size_at(&items[b], &items[a]) / search->unit)};
-  }
-  return true;
-}
-
 Search *search_create(Arena *arena, const Part *part, int64_t most_pairs) {
   Search *search = ARENA_NEW(arena, Search);
   int32_t count = part->item_count, sections = part->section_count;
-  *search =
-      (Search){.part = part, .arena = arena, .unit = common_unit(part), .count = count, .section_count = sections};
-  int64_t members = 0;
+  *search = (Search){.part = part, .arena = arena, .count = count, .section_count = sections};
+  int64_t members = 0, span_count = 0;
   for (int32_t i = 0; i < count; i++) {
+    span_count += part->items[i].span_count;
     for (int32_t s = 0; s < part->items[i].span_count; s++)
       members += part->items[i].spans[s].upper - part->items[i].spans[s].lower;
   }
-  if (part->bound / search->unit > MOST_UNITS || members > 4 * most_pairs + 64 || count > MOST_ITEMS) return NULL;
-  if (!list_conflicts(search, most_pairs)) return NULL;
+  if (members > 4 * most_pairs + 64 || count > MOST_ITEMS) return NULL;
+  if (!conflicts_list(arena, part, most_pairs, &search->conflicts)) return NULL;
+  search->unit = search->conflicts.unit;
+  if (part->bound / search->unit >= MOST_UNITS) return NULL;
   search->placeables = ARENA_NEW_ARRAY(arena, Placeable, count + 1);
-  search->ranked_conflicts = ARENA_NEW_ARRAY(arena, Conflict, search->first_conflict[count] + 1);
+  search->ranked_conflicts = ARENA_NEW_ARRAY(arena, Conflict, search->conflicts.first[count] + 1);
+  search->size = ARENA_NEW_ARRAY(arena, Units, count + 1);
+  search->weight = ARENA_NEW_ARRAY(arena, uint64_t, count + 1);
+  search->spans = ARENA_NEW_ARRAY(arena, UnitSpan, span_count + 1);
   search->first_member = ARENA_NEW_ARRAY(arena, int32_t, sections + 2);
   search->members = ARENA_NEW_ARRAY(arena, int32_t, members + 1);
   search->low = ARENA_NEW_ARRAY(arena, Units, count + 1);
@@ -221,24 +163,32 @@ static void list_members(Search *search) {
 static void use_rank(Search *search, const int32_t *rank) {
   const Part *part = search->part;
   Conflict *row = search->ranked_conflicts;
+  UnitSpan *span = search->spans;
   for (int32_t i = 0; i < search->count; i++) {
-    Placeable *placeable = &search->placeables[rank[i]];
-    *placeable = (Placeable){.item = &part->items[i],
-                             .size = (Units)(part->items[i].size / search->unit),
-                             .twin = -1,
-                             .number = i,
-                             .weight = mix((uint64_t)i * 2 + 1) | 1};
+    const Item *item = &part->items[i];
+    bool has_obstacles = part->obstacles != NULL && part->obstacles[i].count > 0;
+    search->placeables[rank[i]] = (Placeable){.item = item,
+                                              .spans = span,
+                                              .span_count = item->span_count,
+                                              .is_plain = item->alignment == 1 && !has_obstacles,
+                                              .twin = -1,
+                                              .number = i};
+    search->size[rank[i]] = (Units)(item->size / search->unit);
+    search->weight[rank[i]] = mix((uint64_t)i * 2 + 1) | 1;
+    for (int32_t k = 0; k < item->span_count; k++) {
+      *span++ = (UnitSpan){item->spans[k].lower, item->spans[k].upper, (Units)(item->spans[k].size / search->unit)};
+    }
   }
   for (int32_t p = 0; p < search->count; p++) {
     Placeable *placeable = &search->placeables[p];
     int32_t i = placeable->number;
     placeable->first_conflict = (int32_t)(row - search->ranked_conflicts);
-    for (int32_t c = search->first_conflict[i]; c < search->first_conflict[i + 1]; c++) {
-      int32_t other = rank[search->conflicts[c].other];
-      *row++ = (Conflict){other, search->conflicts[c].height};
+    for (int32_t c = search->conflicts.first[i]; c < search->conflicts.first[i + 1]; c++) {
+      int32_t other = rank[search->conflicts.rows[c].other];
+      *row++ = (Conflict){other, search->conflicts.rows[c].height};
       /* Those alike meet, so the twin is among the conflicts. */
       bool is_before = other < p && other > placeable->twin;
-      if (is_before && is_alike(search, placeable->item, &part->items[search->conflicts[c].other]))
+      if (is_before && is_alike(search, placeable->item, &part->items[search->conflicts.rows[c].other]))
         placeable->twin = other;
     }
     placeable->end_conflict = (int32_t)(row - search->ranked_conflicts);
@@ -249,8 +199,10 @@ static void use_rank(Search *search, const int32_t *rank) {
 
 /* ---- one step down and up ---- */
 
-static void change(Search *search, int32_t *place, int32_t value) {
-  array_push(&search->trail, search->arena, ((Trail){place, *place}));
+static inline void change(Search *search, int32_t *place, int32_t value) {
+  if (search->trail.count == search->trail.capacity)
+    array_reserve(&search->trail, search->arena, 2 * search->trail.count + 1024);
+  search->trail.data[search->trail.count++] = (Trail){place, *place};
   *place = value;
 }
 
@@ -293,11 +245,10 @@ static bool raise_others(Search *search, int32_t p, Units offset, int32_t *out_r
     is_hatless = false;
     if (low >= top) continue;
     const Placeable *above = &search->placeables[other];
-    if (search->part->obstacles != NULL || above->item->alignment > 1)
-      top = (Units)(part_next_free(search->part, above->number, top * search->unit) / search->unit);
+    if (!above->is_plain) top = (Units)(part_next_free(search->part, above->number, top * search->unit) / search->unit);
     change(search, &search->low[other], top);
     search->raised[raised++] = other;
-    if (top + above->size > search->capacity) return false;
+    if (top + search->size[other] > search->capacity) return false;
   }
   *out_raised = raised;
   *out_is_hatless = is_hatless;
@@ -306,7 +257,7 @@ static bool raise_others(Search *search, int32_t p, Units offset, int32_t *out_r
 
 /* Places item |p|; false when that leads nowhere.  The caller undoes it. */
 static bool place(Search *search, int32_t p, bool *out_is_hatless) {
-  const Item *item = search->placeables[p].item;
+  const Placeable *placeable = &search->placeables[p];
   Units offset = search->low[p];
   int32_t raised;
   search->node++;
@@ -314,19 +265,20 @@ static bool place(Search *search, int32_t p, bool *out_is_hatless) {
   change(search, &search->low[p], PLACED);
   *out_is_hatless = false;
   if (!raise_others(search, p, offset, &raised, out_is_hatless)) return false;
-  for (int32_t s = 0; s < item->span_count; s++) {
-    Units size = (Units)(item->spans[s].size / search->unit);
-    for (int32_t t = item->spans[s].lower; t < item->spans[s].upper; t++) {
-      change(search, &search->total[t], search->total[t] - size);
+  for (int32_t s = 0; s < placeable->span_count; s++) {
+    UnitSpan span = placeable->spans[s];
+    for (int32_t t = span.lower; t < span.upper; t++) {
+      change(search, &search->total[t], search->total[t] - span.size);
       if (!watch(search, t, offset)) return false;
     }
   }
   for (int32_t r = 0; r < raised; r++) {
     int32_t other = search->raised[r];
-    const Item *above = search->placeables[other].item;
-    search->work->left -= (above->upper - above->lower) / 4;
+    const Placeable *above = &search->placeables[other];
     for (int32_t s = 0; s < above->span_count; s++) {
-      for (int32_t t = above->spans[s].lower; t < above->spans[s].upper; t++) {
+      UnitSpan span = above->spans[s];
+      search->work->left -= (span.upper - span.lower) / 4;
+      for (int32_t t = span.lower; t < span.upper; t++) {
         if (search->watched[t] == other && search->stamp[t] != search->node && !watch(search, t, offset)) return false;
       }
     }
@@ -354,10 +306,10 @@ static int32_t find_candidates(Search *search, const State *state, int32_t *cand
   search->work->left -= state->count;
   for (int32_t k = 0; k < state->count; k++) {
     int32_t p = state->list[k];
-    Units low = search->low[p], end = low + search->placeables[p].size;
+    Units low = search->low[p], end = low + search->size[p];
     if (end < least_end) least_end = end;
     bool may_come = low > state->last || (low == state->last && search->order[p] > state->last_order);
-    key += search->placeables[p].weight * (uint64_t)(may_come ? low + 2 : 1);
+    key += search->weight[p] * (uint64_t)(may_come ? low + 2 : 1);
     if (may_come) candidates[count++] = p;
   }
   int32_t kept = 0;
@@ -473,7 +425,7 @@ static SearchResult explore(Search *search, const State *state) {
 
 SearchResult search_run(Search *search, const int32_t *rank, int64_t capacity, Work *work, int64_t *offsets) {
   if (search->part->bound > capacity) return SEARCH_NONE;
-  capacity = min_i64(capacity / search->unit, MOST_UNITS);
+  capacity = min_i64(capacity / search->unit, MOST_UNITS - 1);
   use_rank(search, rank);
   search->capacity = (Units)capacity;
   search->work = work;
@@ -484,7 +436,7 @@ SearchResult search_run(Search *search, const int32_t *rank, int64_t capacity, W
   memset(search->memory, 0, sizeof(uint64_t) << search->memory_bits);
   work->left -= search->count + (INT64_C(1) << search->memory_bits) / 8;
   for (int32_t p = 0; p < search->count; p++) {
-    if (search->low[p] + search->placeables[p].size > search->capacity) return SEARCH_NONE;
+    if (search->low[p] + search->size[p] > search->capacity) return SEARCH_NONE;
   }
   for (int32_t p = 0; p < search->count; p++) search->order[p] = p;
   State state = {search->pool, search->count, 0, search->section_count, 0, -1, search->pool + search->count};
