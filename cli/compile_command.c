@@ -1,7 +1,7 @@
 /* xlac MODEL.hlo -o MODEL.o */
 #include <string.h>
 
-#include "cli/driver.h"
+#include "cli/questions.h"
 
 enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
 
@@ -73,7 +73,16 @@ static Status check_usage(Session *session, int64_t emit, const char *output) {
                               {OPTION_HEADER, side_path(session, OPTION_HEADER, emit, output, ".h")},
                               {OPTION_MAP, side_path(session, OPTION_MAP, emit, output, ".map")}};
   RETURN_IF_ERROR(driver_check_files(session, defaults, sizeof defaults / sizeof defaults[0]));
+  RETURN_IF_ERROR(questions_check(session));
   return compilation_options_check(&session->compilation.options, session->diag);
+}
+
+static Status add_answers(Session *session) {
+  StringBuilder text;
+  if (!questions_are_asked(session)) return STATUS_OK;
+  sb_init(&text, session->arena);
+  RETURN_IF_ERROR(questions_answer(session, &text));
+  return driver_add_output(session, "-", sb_view(&text));
 }
 
 static Status add_hlo(Session *session, const char *path) {
@@ -112,6 +121,7 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
+  RETURN_IF_ERROR(add_answers(session));
   bool only_hlo = is_hlo && !compilation->assignment;
   if (!only_hlo) RETURN_IF_ERROR(compilation_require_assignment(compilation));
   if (!only_hlo && (!is_hlo || has_map || session_option_given(session, OPTION_DUMP_PLAN)))

@@ -7,6 +7,8 @@ static Status answer(BufferAnalysis *analysis, const AnalysisQuestion *question,
     case ANALYSIS_POINTS_TO: report_points_to(out, analysis, question->format); return STATUS_OK;
     case ANALYSIS_ORDERING: return report_ordering(out, analysis, question->streams, question->format, diag);
     case ANALYSIS_INTERFERENCE: return report_interference(out, analysis, question->streams, question->format, diag);
+    case ANALYSIS_LIVENESS: return report_value_liveness(out, analysis, question->format, diag);
+    case ANALYSIS_WHY_LIVE: return report_why_live(out, analysis, question->names, question->format, diag);
   }
   return STATUS_OK;
 }

@@ -5,7 +5,13 @@
 
 #include "compiler/compilation.h"
 
-typedef enum AnalysisKind { ANALYSIS_POINTS_TO, ANALYSIS_ORDERING, ANALYSIS_INTERFERENCE } AnalysisKind;
+typedef enum AnalysisKind {
+  ANALYSIS_POINTS_TO,
+  ANALYSIS_ORDERING,
+  ANALYSIS_INTERFERENCE,
+  ANALYSIS_LIVENESS,
+  ANALYSIS_WHY_LIVE
+} AnalysisKind;
 
 enum { ANALYSIS_MOST_STREAMS = 1024 };
 
@@ -13,10 +19,12 @@ typedef struct AnalysisQuestion {
   AnalysisKind kind;
   ReportFormat format; /* TEXT or JSON */
   int64_t streams;     /* ORDERING, INTERFERENCE: at most ANALYSIS_MOST_STREAMS; 0: not asked */
+  StringView names;    /* WHY_LIVE: NAME@POSITION */
 } AnalysisQuestion;
 
 /* Appends the answer for the module as it is.  Errors are those of buffer_analysis_build (a computation with two
- * callers, a schedule that is none) and of execution_order_build (a computation too large). */
+ * callers, a schedule that is none), of execution_order_build (a computation too large) and "question" for
+ * names that are none. */
 MUST_USE Status compilation_answer(const Compilation *compilation, const AnalysisQuestion *question,
                                    StringBuilder *out);
 

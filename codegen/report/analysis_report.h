@@ -22,4 +22,16 @@ MUST_USE Status report_ordering(StringBuilder *out, const BufferAnalysis *analys
 MUST_USE Status report_interference(StringBuilder *out, const BufferAnalysis *analysis, int64_t streams,
                                     ReportFormat format, DiagSink *diag);
 
+/* Of a scheduled module the live range of every value, in positions of the schedule; of another, after which readers
+ * each logical buffer is free.  STATUS_UNSUPPORTED of execution_order_build. */
+MUST_USE Status report_value_liveness(StringBuilder *out, const BufferAnalysis *analysis, ReportFormat format,
+                                      DiagSink *diag);
+
+/* |question| is NAME@POSITION: why the value at NAME, an instruction's name with an index in braces where its shape is
+ * a tuple, is alive at POSITION of the schedule, a number or an instruction's name: who needs it there or later, as
+ * what, and which loop comes back to it; or that it is not.  STATUS_INVALID (code "question") for names that are none.
+ */
+MUST_USE Status report_why_live(StringBuilder *out, const BufferAnalysis *analysis, StringView question,
+                                ReportFormat format, DiagSink *diag);
+
 #endif

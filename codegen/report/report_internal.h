@@ -27,6 +27,14 @@ MUST_USE Status report_orders(Arena *arena, const BufferAnalysis *analysis, int6
 /* "dependency", "sequential", "concurrent" */
 const char *report_order_name(const ExecutionOrder *order);
 
+/* What a question names, STATUS_INVALID (code "question") when it is nothing: a position, "while.2{1,0}"; the value
+ * seen there; a position of the schedule, by number or by an instruction's name. */
+MUST_USE Status report_find_position(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
+                                     BufferPosition *out_position);
+MUST_USE Status report_find_value(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
+                                  BufferPosition *out_position, int32_t *out_value);
+MUST_USE Status report_find_time(const BufferAnalysis *analysis, StringView text, DiagSink *diag, int64_t *out_time);
+
 /* The fields "instruction" and "index" of an object. */
 void report_json_position(JsonWriter *json, BufferPosition position);
 

@@ -7,8 +7,7 @@ BufferLiveness buffer_liveness_build(Arena *arena, const TuplePointsTo *points_t
   return (BufferLiveness){arena, points_to, order, tuple_points_to_maybe_live_out(points_to, arena)};
 }
 
-/* A get-tuple-element looks at the node of its operand and at nothing in it. */
-static bool reads_position(const HloInstruction *user, const BufferPosition *position) {
+bool buffer_liveness_reads(const HloInstruction *user, const BufferPosition *position) {
   return user->opcode != HLO_GET_TUPLE_ELEMENT || position->node == 0;
 }
 
@@ -27,7 +26,7 @@ static LivenessAnswer check_readers(const BufferLiveness *liveness, const Buffer
   const HloInstruction *maker = b->definition.instruction;
   for (int32_t i = 0; i < position->instruction->user_count; i++) {
     const HloInstruction *user = position->instruction->users[i];
-    if (!reads_position(user, position)) continue;
+    if (!buffer_liveness_reads(user, position)) continue;
     if (user == maker) {
       if (!may_overwrite(liveness, user, position, b)) return (LivenessAnswer){LIVENESS_READ_AT_ONCE, user};
     } else if (!execution_order_is_before(liveness->order, user, maker)) {

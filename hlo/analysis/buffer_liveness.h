@@ -46,6 +46,10 @@ typedef struct LivenessAnswer {
 /* The arguments must live as long as the result, which is in |arena|, as is what the questions need. */
 BufferLiveness buffer_liveness_build(Arena *arena, const TuplePointsTo *points_to, const ExecutionOrder *order);
 
+/* Whether |user|, which has |position|'s instruction as an operand, reads what is at |position|: a get-tuple-element
+ * looks at the node of its operand and at nothing in it. */
+bool buffer_liveness_reads(const HloInstruction *user, const BufferPosition *position);
+
 /* Whether |a| lives strictly before |b|, or the first reason why not. */
 LivenessAnswer buffer_liveness_strictly_before(const BufferLiveness *liveness, const LogicalBuffer *a,
                                                const LogicalBuffer *b);

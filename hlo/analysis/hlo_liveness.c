@@ -21,7 +21,10 @@ typedef struct Liveness {
   int64_t *other_needs;     /* by value: the last of the others */
   ARRAY(LiveRange) ranges;
   ARRAY(int32_t) range_values;
-  int64_t *done_times; /* by computation id: everything inside lives until then at least; 0 for most */
+  int64_t *done_times;            /* by computation id: everything inside lives until then at least; 0 for most */
+  const HloInstruction **done_by; /* by computation id: the instruction that says so */
+  int32_t told;                   /* the value whose needs are told; -1: none */
+  ARRAY(LiveNeed) told_needs;
 } Liveness;
 
 static int64_t at_instruction(const Liveness *live, const HloInstruction *instruction) {
@@ -39,7 +42,7 @@ static int64_t span_out(const Liveness *live, const HloComputation *computation)
 /* A use in |*computation| of what is defined in |home|: each loop in between may come back to it, so it lasts as long
  * as the loop. */
 static int64_t through_loops(const Liveness *live, int64_t time, const HloComputation **computation,
-                             const HloComputation *home) {
+                             const HloComputation *home, const HloInstruction **out_loop) {
   for (const HloComputation *at = *computation; at != home;) {
     const HloInstruction *site = call_graph_caller(live->flow->graph, at);
     if (!site) break;
@@ -47,6 +50,7 @@ static int64_t through_loops(const Liveness *live, int64_t time, const HloComput
     if (site->opcode != HLO_WHILE) continue;
     time = max_i64(time, at_instruction(live, site) - 1);
     *computation = at;
+    *out_loop = site;
   }
   return time;
 }
@@ -64,10 +68,12 @@ static const HloInstruction *outer_conditional(const Liveness *live, const HloCo
   return found;
 }
 
-static void extend(Liveness *live, int32_t value, int64_t time, const HloComputation *computation) {
+/* |need| at |need|.time in |computation|. */
+static void extend(Liveness *live, int32_t value, LiveNeed need, const HloComputation *computation) {
   const HloComputation *home = live->flow->values[value].definition.instruction->parent;
   LiveRange *hull = &live->hulls[value];
-  time = through_loops(live, time, &computation, home);
+  int64_t time = need.time = through_loops(live, need.time, &computation, home, &need.loop);
+  if (value == live->told) array_push(&live->told_needs, live->arena, need);
   hull->to = max_i64(hull->to, time);
   if (outer_conditional(live, computation, home)) {
     array_push(&live->branch_needs, live->arena, ((Need){value, time, computation}));
@@ -87,16 +93,25 @@ static int64_t entered_time(const Liveness *live, const HloInstruction *site) {
   return span_in(live, call_graph_callee(site, 0)) - 1;
 }
 
+static void enter(const Liveness *live, LiveNeed *need) {
+  need->kind = LIVE_NEED_ENTERS;
+  need->time = entered_time(live, need->user);
+}
+
 static void apply_use(Liveness *live, int32_t value, const BufferUse *use) {
   const HloInstruction *user = use->user;
-  int64_t time = at_instruction(live, user);
+  LiveNeed need = {.kind = LIVE_NEED_USE,
+                   .user = user,
+                   .operand = use->operand,
+                   .node = use->node,
+                   .time = at_instruction(live, user)};
   if (user->opcode == HLO_WHILE) {
     if (!hlo_dataflow_is_carried(live->flow, user, use->node)) return; /* the uses inside say it all */
-    time = entered_time(live, user);
+    enter(live, &need);
   } else if (user->opcode == HLO_CONDITIONAL) {
-    time = entered_time(live, user);
+    enter(live, &need);
   }
-  extend(live, value, time, user->parent);
+  extend(live, value, need, user->parent);
 }
 
 /* Whether the caller of |computation| takes leaf |node| of its root from there, instead of seeing the same value. */
@@ -116,8 +131,10 @@ static void apply_root(Liveness *live, const HloComputation *computation) {
   int32_t count = shape_nodes(live->flow->shapes, computation->root->shape)->count;
   for (int32_t node = 0; node < count; node++) {
     int32_t value = live->flow->values_at[first + node];
-    if (value >= 0 && root_is_read(live, computation, node))
-      extend(live, value, span_out(live, computation), computation);
+    if (value < 0 || !root_is_read(live, computation, node)) continue;
+    LiveNeed need = {.kind = LIVE_NEED_RETURNED, .user = computation->root, .node = node};
+    need.time = span_out(live, computation);
+    extend(live, value, need, computation);
   }
 }
 
@@ -130,7 +147,8 @@ static void apply_condition(Liveness *live, const HloInstruction *loop) {
   for (int32_t node = 0; node < count; node++) {
     int32_t value = hlo_dataflow_value(live->flow, parameter, node);
     if (value >= 0 && live->flow->values[value].definition.instruction == parameter) {
-      extend(live, value, span_out(live, condition), condition);
+      LiveNeed need = {.kind = LIVE_NEED_CONDITION, .user = loop, .node = node, .time = span_out(live, condition)};
+      extend(live, value, need, condition);
     }
   }
 }
@@ -155,10 +173,12 @@ static void find_done_times(const Liveness *live) {
     const HloInstruction *site = call_graph_caller(graph, computation);
     if (!site) continue;
     live->done_times[computation->id] = live->done_times[site->parent->id];
-    if (site->opcode == HLO_ASYNC_START) {
-      live->done_times[computation->id] =
-          max_i64(live->done_times[site->parent->id], at_instruction(live, hlo_liveness_async_end(site)));
-    }
+    live->done_by[computation->id] = live->done_by[site->parent->id];
+    if (site->opcode != HLO_ASYNC_START) continue;
+    const HloInstruction *end = hlo_liveness_async_end(site);
+    if (at_instruction(live, end) < live->done_times[computation->id]) continue;
+    live->done_times[computation->id] = at_instruction(live, end);
+    live->done_by[computation->id] = end;
   }
 }
 
@@ -223,31 +243,58 @@ static void find_ranges(Liveness *live, int32_t *first_ranges) {
   first_ranges[flow->value_count] = (int32_t)live->ranges.count;
 }
 
-const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering) {
+/* Everything but the ranges. */
+static Liveness find_needs(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, int32_t told) {
+  int32_t computations = dataflow->graph->module->next_computation_id + 1;
   Liveness live = {.arena = arena,
                    .flow = dataflow,
                    .ordering = ordering,
                    .hulls = ARENA_NEW_ARRAY(arena, LiveRange, dataflow->value_count + 1),
                    .other_needs = ARENA_NEW_ARRAY(arena, int64_t, dataflow->value_count + 1),
-                   .done_times = ARENA_NEW_ARRAY(arena, int64_t, dataflow->graph->module->next_computation_id + 1)};
-  int32_t *first_ranges = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1);
+                   .done_times = ARENA_NEW_ARRAY(arena, int64_t, computations),
+                   .done_by = ARENA_NEW_ARRAY(arena, const HloInstruction *, computations),
+                   .told = told};
   find_done_times(&live);
   for (int32_t i = 0; i < dataflow->value_count; i++) {
     const HloValue *value = &dataflow->values[i];
+    const HloComputation *home = value->definition.instruction->parent;
     live.hulls[i].from = live.hulls[i].to = live.other_needs[i] = definition_time(&live, value);
-    int64_t done = live.done_times[value->definition.instruction->parent->id];
-    if (done > 0) extend(&live, i, done, value->definition.instruction->parent);
+    LiveNeed done = {.kind = LIVE_NEED_ASYNC, .user = live.done_by[home->id], .time = live.done_times[home->id]};
+    if (done.time > 0) extend(&live, i, done, home);
     for (int32_t k = 0; k < value->use_count; k++) apply_use(&live, i, &value->uses[k]);
   }
   for (int32_t c = 0; c < dataflow->graph->sequential_count; c++) apply_root(&live, dataflow->graph->sequential[c]);
   for (int64_t i = 0; i < ordering->length; i++) {
     if (ordering->schedule[i]->opcode == HLO_WHILE) apply_condition(&live, ordering->schedule[i]);
   }
+  return live;
+}
+
+const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering) {
+  int32_t *first_ranges = ARENA_NEW_ARRAY(arena, int32_t, dataflow->value_count + 1);
+  Liveness live = find_needs(arena, dataflow, ordering, -1);
   find_ranges(&live, first_ranges);
   HloLiveness *liveness = ARENA_NEW(arena, HloLiveness);
   *liveness =
       (HloLiveness){live.hulls, first_ranges, (int32_t)live.ranges.count, live.ranges.data, live.range_values.data};
   return liveness;
+}
+
+/* --- questions --- */
+
+static int compare_moment(const void *left, const void *right) {
+  const LiveNeed *a = left, *b = right;
+  if (a->time != b->time) return a->time < b->time ? -1 : 1;
+  if (a->user->id != b->user->id) return a->user->id < b->user->id ? -1 : 1;
+  if (a->operand != b->operand) return a->operand < b->operand ? -1 : 1;
+  return a->node < b->node ? -1 : a->node > b->node;
+}
+
+LiveNeeds hlo_liveness_needs(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, int32_t value) {
+  Liveness live = find_needs(arena, dataflow, ordering, value);
+  if (live.told_needs.count > 1)
+    qsort(live.told_needs.data, (size_t)live.told_needs.count, sizeof(LiveNeed), compare_moment);
+  return (LiveNeeds){(int32_t)live.told_needs.count, live.told_needs.data};
 }
 
 bool hlo_liveness_ends_at(const HloLiveness *liveness, int32_t value, int64_t time) {

@@ -24,7 +24,34 @@ typedef struct HloLiveness {
   const int32_t *values; /* by range */
 } HloLiveness;
 
+/* Why a value must be there at some moment after it is made. */
+typedef enum LiveNeedKind {
+  LIVE_NEED_USE,    /* |user| reads it, as leaf |node| of operand |operand| */
+  LIVE_NEED_ENTERS, /* likewise, and loop or conditional |user| takes it over as its state or selector: so it need only
+                       last until that begins */
+  LIVE_NEED_RETURNED,  /* it is at node |node| of root |user|, and the caller takes it from there */
+  LIVE_NEED_CONDITION, /* it is state of loop |user| in its condition, which goes on to the body, or out of the loop */
+  LIVE_NEED_ASYNC      /* it is made by asynchronous code, which ends with |user| at the latest */
+} LiveNeedKind;
+
+typedef struct LiveNeed {
+  LiveNeedKind kind;
+  const HloInstruction *user;
+  int32_t operand, node;
+  const HloInstruction *loop; /* the outermost loop that may come back to this while the value lasts, so that it is
+                                 needed to the end of the loop; NULL for none */
+  int64_t time;               /* the moment, in quarters of a position */
+} LiveNeed;
+
+typedef struct LiveNeeds {
+  int32_t count;
+  const LiveNeed *needs;
+} LiveNeeds;
+
 const HloLiveness *hlo_liveness_build(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering);
+
+/* All moments at which |value| must be there, ascending: what hlo_liveness_build makes its ranges of.  In |arena|. */
+LiveNeeds hlo_liveness_needs(Arena *arena, const HloDataflow *dataflow, const HloOrdering *ordering, int32_t value);
 
 /* The instruction that ends what async-start |start| began: the last of the chain of updates. */
 const HloInstruction *hlo_liveness_async_end(const HloInstruction *start);
