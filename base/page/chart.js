@@ -300,7 +300,7 @@ class Chart {
     const after = area.left + context.measureText(track.name).width + 10;
     context.font = "11px system-ui, sans-serif";
     context.fillStyle = this.style("soft");
-    context.fillText(track.note || "", after, area.top - CHART.head / 2);
+    context.fillText(this.shortened(context, track.note, area.left + area.width - after), after, area.top - CHART.head / 2);
     this.paintAddresses(context, area, track);
     context.save();
     context.beginPath();
