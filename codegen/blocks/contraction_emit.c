@@ -43,6 +43,32 @@ static LLVMValueRef group_count(const VecBuilder *vec, const ContractionBlocking
   return LLVMBuildUDiv(vec->builder, up, block_int(vec, blocking->group), "");
 }
 
+/* The rows of a tile: its first one, and where they lie. */
+typedef struct TileRows {
+  LLVMValueRef begin;  /* the first row that is the tile's own */
+  LLVMValueRef before; /* rows before it that the tile computes again, for not to reach beyond the last; NULL: none */
+  LLVMValueRef lhs;
+} TileRows;
+
+static TileRows tile_rows(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef in_block = ir_index_multiply(vec->builder, tile_index, blocking->tile_rows);
+  TileRows rows = {.begin = ir_index_add(vec->builder, position->row_begin, in_block)};
+  if (!blocking->lhs_in_place) {
+    rows.lhs = block_element(vec, blocking->type, emitter->lhs_pack,
+                             ir_index_multiply(vec->builder, in_block, blocking->row_stride));
+    return rows;
+  }
+  LLVMValueRef first = rows.begin;
+  if (blocking->rows.size % blocking->tile_rows != 0) {
+    first = ir_index_minimum(vec->builder, rows.begin, block_int(vec, blocking->rows.size - blocking->tile_rows));
+    rows.before = LLVMBuildSub(vec->builder, rows.begin, first, "");
+  }
+  rows.lhs = contraction_lhs_address(emitter, &position->depth, first);
+  return rows;
+}
+
 /* One tile: sums over a block of the depth; after the last block what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -54,10 +80,8 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     tile = block_element(vec, blocking->type, tile,
                          ir_index_multiply(vec->builder, slot, blocking->tile_rows * blocking->panel_width));
   }
-  LLVMValueRef row = ir_index_multiply(vec->builder, tile_index, blocking->tile_rows);
-  LLVMValueRef lhs =
-      block_element(vec, blocking->type, emitter->lhs_pack, ir_index_multiply(vec->builder, row, blocking->row_stride));
-  MicroCall call = {.lhs = lhs,
+  TileRows rows = tile_rows(emitter, position, tile_index);
+  MicroCall call = {.lhs = rows.lhs,
                     .rhs = position->rhs,
                     .tile = tile,
                     .depth = group_count(vec, blocking, position->depth.depth),
@@ -79,7 +103,10 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     LLVMBuildCondBr(vec->builder, equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ), last, behind);
     LLVMPositionBuilderAtEnd(vec->builder, last);
   }
-  contraction_finish_tile(emitter, tile, ir_index_add(vec->builder, position->row_begin, row), position->column);
+  if (rows.before != NULL)
+    tile =
+        block_element(vec, blocking->type, tile, ir_index_multiply(vec->builder, rows.before, blocking->panel_width));
+  contraction_finish_tile(emitter, tile, rows.begin, position->column);
   if (behind != NULL) {
     LLVMBuildBr(vec->builder, behind);
     LLVMPositionBuilderAtEnd(vec->builder, behind);
@@ -93,6 +120,7 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   LLVMValueRef packed_stride = block_int(vec, blocking->packed_stride), stride = block_int(vec, blocking->rhs_stride);
   position->rhs = emitter->rhs_pack;
   position->rhs_stride = packed_stride;
+  if (blocking->rhs_kept) return;
   if (!blocking->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
     if (!blocking->rhs_ahead) return;
@@ -124,8 +152,12 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   LLVMAddIncoming(position->rhs_stride, (LLVMValueRef[]){stride, packed_stride}, blocks, 2);
 }
 
-/* Panel |panel| of all against all tiles of the row block. */
-static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLVMValueRef panel) {
+static LLVMValueRef slot_at(const VecBuilder *vec, LLVMValueRef slots, LLVMValueRef number, int64_t bytes) {
+  return block_element(vec, TYPE_S8, slots, ir_index_multiply(vec->builder, number, bytes));
+}
+
+/* Stands at panel |panel| of all. */
+static void set_panel(ContractionEmitter *emitter, BlockPosition *position, LLVMValueRef panel) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   LLVMValueRef in_run = panel;
@@ -138,7 +170,27 @@ static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLV
   for (int i = outside; i < blocking->columns.count; i++)
     emitter->point.dims[blocking->columns.dims[i]] = block_int(vec, 0);
   position->column = ir_index_multiply(vec->builder, in_run, blocking->panel_width);
-  contraction_keep_columns(emitter, position->column);
+  if (!blocking->rhs_kept) return;
+  emitter->rhs_pack = slot_at(vec, emitter->rhs_slots, panel, blocking->rhs_slot);
+  emitter->kept = slot_at(vec, emitter->kept_slots, panel, blocking->kept_slot);
+}
+
+/* Packs all panels of the call, where they are kept. */
+static void keep_panels(ContractionEmitter *emitter) {
+  if (!emitter->blocking->rhs_kept) return;
+  IndexRange columns = emitter->work[ROLE_COLUMNS];
+  BlockPosition position = {.depth = depth_block(emitter, block_int(emitter->vec, 0))};
+  PointLoop panels = point_loop_begin(&emitter->point, columns, 1);
+  set_panel(emitter, &position, panels.index);
+  contraction_keep_columns(emitter, position.column);
+  contraction_pack_rhs(emitter, &position.depth, position.column);
+  point_loop_end(&emitter->point, &panels);
+}
+
+/* Panel |panel| of all against all tiles of the row block. */
+static void emit_panel(ContractionEmitter *emitter, BlockPosition *position, LLVMValueRef panel) {
+  set_panel(emitter, position, panel);
+  if (!emitter->blocking->rhs_kept) contraction_keep_columns(emitter, position->column);
   provide_rhs(emitter, position);
   PointLoop tiles = point_loop_begin(&emitter->point, ir_range_below(position->tile_count), 1);
   emit_tile(emitter, position, tiles.index);
@@ -168,8 +220,9 @@ static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
   PointLoop blocks = point_loop_begin(&emitter->point, ir_range_below(block_int(vec, blocking->block_count)), 1);
   position.number = blocks.index;
   position.depth = depth_block(emitter, blocks.index);
-  contraction_pack_lhs(emitter, &position.depth, position.row_begin,
-                       ir_index_multiply(vec->builder, position.tile_count, blocking->tile_rows));
+  if (!blocking->lhs_in_place)
+    contraction_pack_lhs(emitter, &position.depth, position.row_begin,
+                         ir_index_multiply(vec->builder, position.tile_count, blocking->tile_rows));
   PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(panel_count), 1);
   position.panel = panels.index;
   emit_panel(emitter, &position, ir_index_add(vec->builder, chunks.index, panels.index));
@@ -183,6 +236,7 @@ static void emit_batch(ContractionEmitter *emitter) {
   IndexRange batch = emitter->work[ROLE_BATCH], tiles = emitter->work[ROLE_ROWS];
   PointLoop entries = point_loop_begin(&emitter->point, batch, 1);
   block_set_linear(emitter, &blocking->batch, blocking->batch.count, NULL, entries.index);
+  keep_panels(emitter);
   PointLoop rows = point_loop_begin(&emitter->point, tiles, blocking->tiles_per_block);
   emit_rows(emitter, rows.index);
   point_loop_end(&emitter->point, &rows);
@@ -212,9 +266,9 @@ void contraction_emit(const VecBuilder *vec, const Kernel *kernel, const Contrac
   ContractionEmitter emitter = {.vec = vec, .kernel = kernel, .blocking = blocking, .function = function};
   emitter.point = kernel_point(vec, kernel, function, buffer_pointers, arena);
   emitter.lhs_pack = scratch_at(vec, scratch, blocking->lhs_offset);
-  emitter.rhs_pack = scratch_at(vec, scratch, blocking->rhs_offset);
+  emitter.rhs_pack = emitter.rhs_slots = scratch_at(vec, scratch, blocking->rhs_offset);
   emitter.tiles = scratch_at(vec, scratch, blocking->tile_offset);
-  emitter.kept = scratch_at(vec, scratch, blocking->kept_offset);
+  emitter.kept = emitter.kept_slots = scratch_at(vec, scratch, blocking->kept_offset);
   set_work(&emitter, begin, end);
   if (blocking->is_skinny) {
     contraction_emit_skinny(&emitter);

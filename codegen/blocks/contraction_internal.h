@@ -1,4 +1,4 @@
-/* The blocking of a contraction and the state of emitting it, shared by the files of this room. */
+/* The blocking of a blocked contraction and the state of emitting it, shared by the files of this room. */
 #ifndef XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
 #define XLAC_CODEGEN_BLOCKS_CONTRACTION_INTERNAL_H
 
@@ -49,7 +49,7 @@ struct ContractionBlocking {
    * block by block. */
   int chunk_dim;
   int64_t chunk_size, chunk_count_of_dim, inside_chunk, block_depth, block_count;
-  int64_t row_stride;    /* of the packed lhs */
+  int64_t row_stride;    /* of the lhs, packed or in place */
   int64_t packed_stride; /* from row to row of the packed panel */
 
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
@@ -59,6 +59,8 @@ struct ContractionBlocking {
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
   bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
+  bool rhs_kept;      /* all panels are packed before the first tile, |rhs_slot| bytes each */
+  bool lhs_in_place;  /* rows are read where they are; the last tile begins early rather than reaching beyond them */
   /* Read in place, a rhs converted from another type stays in that: |rhs| is then what is converted, and the
    * micro-kernel converts it.  Elsewhere |type|. */
   PrimitiveType rhs_type;
@@ -76,6 +78,7 @@ struct ContractionBlocking {
   int32_t kept[MOST_KEPT];
   int64_t kept_stride;
 
+  int64_t rhs_slot, kept_slot; /* bytes for a panel; |kept_slot|: of the values that are kept */
   int64_t lhs_offset, rhs_offset, tile_offset, kept_offset, scratch_bytes;
 };
 
@@ -109,7 +112,8 @@ typedef struct ContractionEmitter {
   const Kernel *kernel;
   const ContractionBlocking *blocking;
   LLVMValueRef function;
-  LLVMValueRef lhs_pack, rhs_pack, tiles, kept; /* scratch */
+  LLVMValueRef lhs_pack, rhs_pack, tiles, kept; /* scratch; |rhs_pack| and |kept|: of the panel being worked on */
+  LLVMValueRef rhs_slots, kept_slots;           /* of all panels, where they are kept */
   IndexRange work[ROLE_COUNT];                  /* of this call: batch entries, tiles of rows, panels */
   KernelPoint point;
 } ContractionEmitter;
@@ -127,7 +131,7 @@ void block_set_linear(ContractionEmitter *emitter, const DimList *list, int coun
 /* Lanes whose index, |first| and following, is below |end|. */
 LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMValueRef end, int lanes);
 
-/* The work of a skinny contraction. */
+/* The work of a skinny blocking. */
 void contraction_emit_skinny(ContractionEmitter *emitter);
 
 /* Where a block of the depth begins: dims outside of the chunk are set in the point. */
@@ -145,6 +149,8 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
 /* The address of the rhs at the beginning of the block and |column|, where it is a plain load that walks the block's
  * depth as one. */
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column);
+/* The same of the lhs, whose rows are walked as one, at |row|. */
+LLVMValueRef contraction_lhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row);
 
 /* Computes what is kept of the panel at |column| of the current run. */
 void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column);
@@ -159,8 +165,7 @@ typedef struct MicroCall {
   int64_t ahead_stride;
 } MicroCall;
 
-/* Calls the function that does so, made at its first use in the module and shared by all contractions with equal tiles.
- */
+/* Calls the function that does so, made at its first use in the module and shared by all plans with equal tiles. */
 void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *blocking, const MicroCall *call);
 
 #endif

@@ -7,7 +7,7 @@
 /* Elements of a packed row of the lhs: SHORTEST_ROW times a power of two, but for the longest. */
 #define SHORTEST_ROW 16
 #define LONGEST_VECTOR 16
-/* Where the rhs is read in place. */
+/* Where a rhs that no cache holds is read in place. */
 #define IN_PLACE_DEPTH 16
 /* Bytes of the packed block of the lhs, which stays in the second-level cache.  The whole rhs is packed again for each
  * such block: where it is small, and so lies in a cache itself, small blocks are as fast as large ones. */
@@ -18,7 +18,18 @@
  */
 #define LEAST_TILE_BYTES (64 << 10)
 #define MOST_TILE_BYTES (1 << 20)
+#define UNPACKED_TILE_BYTES (48 << 10) /* where the lhs is read in place */
 #define RHS_PER_TILE_BYTE 8
+/* Bytes of a rhs that all tiles read where it is. */
+#define SMALL_RHS_BYTES (16 << 10)
+/* Bytes of a rhs that is packed once, and of the block of the lhs beside it: both in the first-level cache, or near. */
+#define KEPT_RHS_BYTES (64 << 10)
+#define KEPT_LHS_BYTES (12 << 10)
+#define CACHED_RHS_BYTES (256 << 10)
+/* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
+ * half of them are for others. */
+#define CACHE_SETS_BYTES 4096
+#define CACHE_WAYS 4
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
@@ -300,6 +311,18 @@ static bool is_plain_rhs(const Kernel *kernel, const ContractionBlocking *blocki
          contraction_contiguous(kernel, &blocking->rhs_set, column);
 }
 
+static int64_t rhs_step(const Kernel *kernel, const ContractionBlocking *blocking) {
+  int depth = blocking->depth.dims[blocking->depth.count - 1];
+  return index_dim_coefficient(&kernel->space, kernel->values[blocking->rhs].address, depth);
+}
+
+/* A plain rhs of whole panels that stays in the first-level cache where it is, whatever panel is read. */
+static bool is_small_rhs(const Kernel *kernel, const ContractionBlocking *blocking) {
+  int64_t stride = rhs_step(kernel, blocking);
+  if (blocking->group > 1 || blocking->column_run % blocking->panel_width != 0 || stride <= 0) return false;
+  return (double)blocking->depth.size * (double)stride * type_storage_bytes(blocking->type) <= SMALL_RHS_BYTES;
+}
+
 /* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be
  * one more way through memory.  Short blocks then keep few rows in flight at once, which the hardware sees as streams.
  */
@@ -308,9 +331,8 @@ static void choose_in_place(const Kernel *kernel, ContractionBlocking *blocking)
   bool converts = rhs->kind == KERNEL_APPLY && rhs->opcode == HLO_CONVERT && blocking->group == 1;
   int32_t source = converts ? rhs->operands[0] : blocking->rhs;
   blocking->rhs_type = blocking->type;
-  if (blocking->tile_count > 1 || !is_plain_rhs(kernel, blocking, source) ||
-      blocking->column_run < blocking->panel_width)
-    return;
+  if (!is_plain_rhs(kernel, blocking, source) || blocking->column_run < blocking->panel_width) return;
+  if (blocking->tile_count > 1 && (converts || !is_small_rhs(kernel, blocking))) return;
   blocking->rhs_in_place =
       contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) == blocking->depth.count;
   if (!blocking->rhs_in_place) return;
@@ -320,11 +342,16 @@ static void choose_in_place(const Kernel *kernel, ContractionBlocking *blocking)
 
 /* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
 static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
-  int depth = blocking->depth.dims[blocking->depth.count - 1];
-  blocking->rhs_stride = index_dim_coefficient(&kernel->space, kernel->values[blocking->rhs].address, depth);
-  if (blocking->rhs_in_place || !is_plain_rhs(kernel, blocking, blocking->rhs) || blocking->panel_count == 1) return;
+  blocking->rhs_stride = rhs_step(kernel, blocking);
+  if (blocking->rhs_in_place || blocking->rhs_kept || !is_plain_rhs(kernel, blocking, blocking->rhs) ||
+      blocking->panel_count == 1)
+    return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
+}
+
+static double rhs_bytes(const ContractionBlocking *blocking) {
+  return (double)blocking->depth.size * (double)blocking->columns.size * type_storage_bytes(blocking->type);
 }
 
 /* Of few sizes, so that micro-kernels are shared.  The rest beyond the depth takes what vectors write beyond a run, and
@@ -337,7 +364,8 @@ static int64_t packed_row_stride(int64_t depth) {
 
 static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking) {
   const DimList *depth = &blocking->depth;
-  int64_t limit = blocking->rhs_in_place ? IN_PLACE_DEPTH : DEPTH_LIMIT * blocking->group;
+  bool streams = blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
+  int64_t limit = streams ? IN_PLACE_DEPTH : DEPTH_LIMIT * blocking->group;
   blocking->inside_chunk = 1;
   blocking->chunk_dim = depth->count - 1;
   while (blocking->chunk_dim > 0) {
@@ -358,8 +386,47 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking) {
   blocking->row_stride = packed_row_stride(ceil_div(blocking->block_depth, blocking->group));
 }
 
+/* Rows of a tile that meet in one set of the first-level cache push each other out. */
+static bool meets_in_cache(const ContractionBlocking *blocking, int64_t stride_bytes) {
+  int64_t apart = CACHE_SETS_BYTES;
+  while (stride_bytes % apart != 0) apart /= 2;
+  return blocking->tile_rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
+}
+
+/* Rows of a plain lhs that are contiguous along the depth lie as they would be packed, only further apart. */
+static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *blocking) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  const DimList *rows = &blocking->rows, *depth = &blocking->depth;
+  if (blocking->group > 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || rows->count == 0) return;
+  if (!contraction_contiguous(kernel, &blocking->lhs_set, depth->dims[depth->count - 1])) return;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < depth->count - blocking->chunk_dim) return;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return;
+  int64_t stride = index_dim_coefficient(&kernel->space, lhs->address, rows->dims[rows->count - 1]);
+  if (stride <= 0 || meets_in_cache(blocking, stride * type_storage_bytes(blocking->type))) return;
+  blocking->lhs_in_place = true;
+  blocking->row_stride = stride;
+}
+
 static int64_t aligned(int64_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Bytes of packed rows of the lhs, of |limit| bytes or one tile at least. */
+static int64_t lhs_block_bytes(const ContractionBlocking *blocking, int64_t limit) {
+  if (blocking->lhs_in_place) return 0;
+  int64_t tile = blocking->row_stride * blocking->tile_rows * type_storage_bytes(blocking->type);
+  return tile * minimum(blocking->tile_count, limit < tile ? 1 : limit / tile);
+}
+
+/* A small rhs is packed once, whole: then few rows of the lhs are enough at a time.  Where that takes less memory. */
+static void choose_kept_rhs(ContractionBlocking *blocking) {
+  int64_t bytes = type_storage_bytes(blocking->type);
+  blocking->rhs_slot = aligned(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes);
+  int64_t whole = blocking->panel_count * blocking->rhs_slot;
+  if (blocking->rhs_in_place || blocking->block_count > 1 || blocking->tile_count == 1 || whole > KEPT_RHS_BYTES)
+    return;
+  blocking->rhs_kept = whole + lhs_block_bytes(blocking, KEPT_LHS_BYTES) <=
+                       blocking->rhs_slot + lhs_block_bytes(blocking, LEAST_LHS_BYTES);
 }
 
 /* |total| / |divisor|, but no less than |least| and no more than |most|. */
@@ -370,27 +437,31 @@ static int64_t share_of(double total, int64_t divisor, int64_t least, int64_t mo
 
 static void choose_blocks(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->type);
-  double rhs_bytes = (double)blocking->depth.size * (double)blocking->columns.size * (double)bytes;
-  int64_t lhs_bytes = share_of(rhs_bytes, RHS_PER_LHS_BYTE, LEAST_LHS_BYTES, MOST_LHS_BYTES);
+  int64_t lhs_bytes = share_of(rhs_bytes(blocking), RHS_PER_LHS_BYTE, LEAST_LHS_BYTES, MOST_LHS_BYTES);
+  if (blocking->rhs_kept || blocking->rhs_in_place) lhs_bytes = KEPT_LHS_BYTES;
   int64_t tiles = lhs_bytes / (blocking->row_stride * blocking->tile_rows * bytes);
   if (tiles < 1) tiles = 1;
   blocking->tiles_per_block = ceil_div(blocking->tile_count, ceil_div(blocking->tile_count, tiles));
   int64_t tile_bytes = blocking->tile_rows * blocking->panel_width * bytes;
   blocking->panels_per_chunk = blocking->panel_count;
   if (blocking->block_count > 1) {
-    int64_t limit = share_of(rhs_bytes, RHS_PER_TILE_BYTE, LEAST_TILE_BYTES, MOST_TILE_BYTES);
+    int64_t limit = share_of(rhs_bytes(blocking), RHS_PER_TILE_BYTE, LEAST_TILE_BYTES, MOST_TILE_BYTES);
+    if (blocking->lhs_in_place && !blocking->rhs_in_place) limit = UNPACKED_TILE_BYTES;
     int64_t panels = limit / (tile_bytes * blocking->tiles_per_block);
     blocking->panels_per_chunk = minimum(blocking->panel_count, panels < 1 ? 1 : panels);
     blocking->panels_per_chunk =
         ceil_div(blocking->panel_count, ceil_div(blocking->panel_count, blocking->panels_per_chunk));
   }
   int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
+  int64_t lhs_rows = blocking->lhs_in_place ? 0 : blocking->tiles_per_block * blocking->tile_rows + 1;
+  int64_t panels = blocking->rhs_kept ? blocking->panel_count : 1;
+  bool packs_rhs = !blocking->rhs_in_place || blocking->column_run % blocking->panel_width != 0;
+  blocking->kept_slot = aligned(blocking->kept_count * blocking->kept_stride);
   blocking->lhs_offset = 0;
-  blocking->rhs_offset = aligned((blocking->tiles_per_block * blocking->tile_rows + 1) * blocking->row_stride * bytes);
-  blocking->tile_offset = blocking->rhs_offset +
-                          aligned(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes);
+  blocking->rhs_offset = aligned(lhs_rows * blocking->row_stride * bytes);
+  blocking->tile_offset = blocking->rhs_offset + (packs_rhs ? panels * blocking->rhs_slot : 0);
   blocking->kept_offset = blocking->tile_offset + aligned(tiles_kept * tile_bytes);
-  blocking->scratch_bytes = blocking->kept_offset + aligned(blocking->kept_count * blocking->kept_stride);
+  blocking->scratch_bytes = blocking->kept_offset + panels * blocking->kept_slot;
 }
 
 /* Each chunk of rows or columns packs the whole of the other factor: it must be long enough for that to pay. */
@@ -512,6 +583,8 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   choose_in_place(kernel, blocking);
   if (blocking->rows.size < 2 && !blocking->rhs_in_place) return false;
   choose_depth(kernel, blocking);
+  choose_lhs_in_place(kernel, blocking);
+  choose_kept_rhs(blocking);
   choose_ahead(kernel, blocking);
   contraction_choose_kept(kernel, target, blocking);
   choose_blocks(blocking);

@@ -79,7 +79,7 @@ static void pack_lanes(ContractionEmitter *emitter, int lanes, LLVMValueRef mask
   vec_store(emitter->vec, blocking->rhs_type, factor_lanes(emitter, blocking->rhs, lanes, mask), target, NULL, lanes);
 }
 
-/* What was evaluated in the contraction's type, as it is packed: the value fits. */
+/* What was evaluated in the blocking's type, as it is packed: the value fits. */
 static LLVMValueRef packed_value(const ContractionEmitter *emitter, LLVMValueRef value, bool is_lhs, int lanes) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
@@ -492,4 +492,13 @@ LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlo
   emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = first;
   emitter->point.dims[blocking->columns.dims[blocking->columns.count - 1]] = column;
   return point_load_pointer(&emitter->point, blocking->rhs);
+}
+
+LLVMValueRef contraction_lhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef first, count;
+  depth_run(emitter, block, blocking->depth.count - blocking->chunk_dim, &first, &count);
+  emitter->point.dims[blocking->depth.dims[blocking->depth.count - 1]] = first;
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->lhs_set, row);
+  return point_load_pointer(&emitter->point, blocking->lhs);
 }

@@ -41,8 +41,9 @@ typedef struct TestCase {
   Guard guards[MAX_GUARDS];
   Epilogue epilogue;
   Affine bias;
-  bool too_small;   /* must not match */
-  int checked_each; /* only every so many-th element is checked; 0: all */
+  bool too_small;       /* must not match */
+  int checked_each;     /* only every so many-th element is checked; 0: all */
+  int64_t most_scratch; /* bytes; 0: any number */
 } TestCase;
 
 /* --- the Kernel --- */
@@ -351,6 +352,7 @@ static void run_case(const TestCase *test, const char *cpu) {
   const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, vec_target);
   bool matches = blocking != NULL;
   if (matches == test->too_small) fail_msg("%s on %s: %s", test->name, cpu, matches ? "matches" : "does not match");
+  if (matches && test->most_scratch > 0) assert_true(contraction_scratch_bytes(blocking) <= test->most_scratch);
   if (matches) {
     Guarded memory[5];
     for (int b = 0; b < 4; b++) {
@@ -436,6 +438,37 @@ static void contraction_in_blocks_of_everything_is_right(void **state) {
   test.checked_each = 13;
   run_everywhere(&test);
   test = matrix_case(37, 1000, 643, COLUMNS, COLUMNS, ROWS);
+  run_everywhere(&test);
+}
+
+/* What lies as the micro-kernel reads it is not packed: a tile of sums at a time is all, at most 32 registers of 64
+ * bytes. */
+static void contraction_of_small_plain_matrices_is_in_place(void **state) {
+  (void)state;
+  TestCase test = matrix_case(93, 64, 40, ROWS, ROWS, ROWS);
+  test.epilogue = BIAS_MAX;
+  test.most_scratch = 32 * 64 + 4096;
+  run_everywhere(&test);
+  /* the rhs of several blocks of the depth is packed, a panel at a time */
+  test = matrix_case(37, 1000, 643, ROWS, ROWS, ROWS);
+  test.most_scratch = 160 << 10;
+  run_everywhere(&test);
+}
+
+/* A small rhs is packed once, rows of the lhs a few at a time: less than all rows would take. */
+static void contraction_of_many_rows_packs_few_at_a_time(void **state) {
+  (void)state;
+  TestCase test = matrix_case(300, 40, 60, COLUMNS, COLUMNS, ROWS);
+  test.epilogue = BIAS_MAX;
+  test.most_scratch = 48 << 10;
+  run_everywhere(&test);
+  enum { B = 3, M = 200, N = 21, K = 33 };
+  test = (TestCase){.name = "batches", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 3, .inner_count = 1};
+  memcpy(test.extents, (int64_t[]){B, M, N, K}, 4 * sizeof(int64_t));
+  test.lhs = (Affine){0, {M * K, 1, 0, M}};
+  test.rhs = (Affine){0, {K * N, 0, K, 1}};
+  test.result = (Affine){0, {M * N, N, 1}};
+  test.most_scratch = 32 << 10;
   run_everywhere(&test);
 }
 
@@ -650,6 +683,8 @@ int main(void) {
       cmocka_unit_test(contraction_of_every_order_is_right),
       cmocka_unit_test(contraction_of_odd_sizes_is_right),
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
+      cmocka_unit_test(contraction_of_small_plain_matrices_is_in_place),
+      cmocka_unit_test(contraction_of_many_rows_packs_few_at_a_time),
       cmocka_unit_test(contraction_of_few_rows_is_right),
       cmocka_unit_test(contraction_along_the_depth_is_right),
       cmocka_unit_test(contraction_with_gaps_in_the_result_is_right),
