@@ -31,7 +31,11 @@ enum {
   OP_TYPED_BY_OPERAND = 1 << 13, /* works on the type of operand 0, whatever that of the result */
   OP_CONTRACTION = 1 << 14,      /* sums of products of two operands: what blocks of code compute */
   OP_GIVEN = 1 << 15,            /* its value is there before the computation runs */
-  OP_TUPLES = 1 << 16            /* puts tuples together or takes them apart, and reads no array */
+  OP_TUPLES = 1 << 16,           /* puts tuples together or takes them apart, and reads no array */
+
+  /* What does more than compute its value, and so stays as it is: not moved, not left out, not joined with an equal
+   * one, not computed while compiling. */
+  OP_STAYS = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER
 };
 
 /* How result elements depend on operand elements. */

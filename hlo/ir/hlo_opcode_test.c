@@ -61,8 +61,7 @@ static void opcode_costs_fit_access_and_traits(void **state) {
       assert_true(hlo_opcode_is_cheap(opcode) || info->cost <= OP_COST_POWER);
     }
     if (hlo_opcode_is_function(opcode)) assert_true(hlo_opcode_has(opcode, OP_ELEMENTWISE));
-    if (hlo_opcode_has(opcode, OP_CONTROL_FLOW | OP_COLLECTIVE | OP_SIDE_EFFECT | OP_BARRIER))
-      assert_false(makes_elements);
+    if (hlo_opcode_has(opcode, OP_STAYS)) assert_false(makes_elements);
     if (hlo_opcode_has(opcode, OP_ASSOCIATIVE)) assert_true(hlo_opcode_has(opcode, OP_COMMUTES));
     if (hlo_opcode_has(opcode, OP_IDEMPOTENT)) assert_true(hlo_opcode_has(opcode, OP_ASSOCIATIVE));
     if (hlo_opcode_has(opcode, OP_BARRIER)) assert_int_equal(info->flow, OP_FLOW_FORWARDS);

@@ -22,15 +22,13 @@ typedef struct CseTable {
 } CseTable;
 
 static bool is_mergeable(const HloInstruction *instruction, const ControlEdges *edges) {
-  enum { UNIQUE = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE };
   /* A custom call says itself whether it does more than compute its results; loops, branches and calls do what they
    * hold.  Each start has an end of its own. */
   bool holds_it = hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW) && instruction->opcode != HLO_ASYNC_START;
   bool may_be_pure = instruction->opcode == HLO_CUSTOM_CALL || holds_it;
   bool is_pure = may_be_pure && !hlo_instruction_has_side_effect(instruction);
-  if (hlo_opcode_has(instruction->opcode, UNIQUE) && !is_pure) return false;
-  /* A barrier is there to keep what is after it apart. */
-  if (instruction->opcode == HLO_PARAMETER || hlo_opcode_has(instruction->opcode, OP_BARRIER)) return false;
+  if (hlo_opcode_has(instruction->opcode, OP_STAYS) && !is_pure) return false;
+  if (instruction->opcode == HLO_PARAMETER) return false;
   return !control_edges_touch(edges, instruction);
 }
 

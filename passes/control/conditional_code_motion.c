@@ -76,8 +76,7 @@ static int64_t find_class(Motion *motion, HloInstruction *outside, HloInstructio
 }
 
 static bool is_pure(const HloInstruction *instruction) {
-  enum { STAYS = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER };
-  if (hlo_opcode_has(instruction->opcode, STAYS) || instruction->opcode == HLO_PARAMETER) return false;
+  if (hlo_opcode_has(instruction->opcode, OP_STAYS) || instruction->opcode == HLO_PARAMETER) return false;
   return shape_is_array(instruction->shape) && !shape_is_dynamic(instruction->shape) &&
          !hlo_instruction_has_side_effect(instruction);
 }

@@ -21,8 +21,7 @@ static bool contains(const IntMap *map, const HloInstruction *instruction) {
 }
 
 static bool is_movable(const HloInstruction *instruction) {
-  enum { STAYS = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER };
-  if (hlo_opcode_has(instruction->opcode, STAYS) || instruction->opcode == HLO_PARAMETER) return false;
+  if (hlo_opcode_has(instruction->opcode, OP_STAYS) || instruction->opcode == HLO_PARAMETER) return false;
   return !shape_is_dynamic(instruction->shape) && !hlo_instruction_has_side_effect(instruction);
 }
 

@@ -80,14 +80,13 @@ static bool read_invariant_outside(ControlWalk *walk, LoopState *state, int inde
 /* |x| and |y| are equal if elements |a| and |b| of the state are: the same operations on equal operands. */
 static bool are_equal_if(const LoopState *state, const HloInstruction *x, const HloInstruction *y, int a, int b,
                          int depth) {
-  enum { KEPT = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER };
   static const HloAttrEquality equality = {0};
   if (x == y) return true;
   int64_t i = trip_count_element(x, state->inside), k = trip_count_element(y, state->inside);
   if (i >= 0 || k >= 0) return i == k || (i == a && k == b) || (i == b && k == a);
   if (depth == 0 || x->opcode != y->opcode || x->shape != y->shape || x->operand_count != y->operand_count)
     return false;
-  if (hlo_opcode_has(x->opcode, KEPT) || hlo_instruction_has_side_effect(x) || x->opcode == HLO_RNG) return false;
+  if (hlo_opcode_has(x->opcode, OP_STAYS) || hlo_instruction_has_side_effect(x) || x->opcode == HLO_RNG) return false;
   if (x->opcode == HLO_PARAMETER || !hlo_instruction_same_attrs(x, y, &equality)) return false;
   for (int operand = 0; operand < x->operand_count; operand++) {
     if (!are_equal_if(state, x->operands[operand], y->operands[operand], a, b, depth - 1)) return false;

@@ -25,8 +25,7 @@ static bool is_constant_like(const HloInstruction *instruction) {
 /* Its value follows from constants alone, and nothing but its value is wanted.  An array of dynamic size is more than
  * the elements that a literal holds. */
 static bool is_foldable(const HloInstruction *instruction) {
-  enum { KEPT = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER };
-  if (hlo_opcode_has(instruction->opcode, KEPT) || is_constant_like(instruction)) return false;
+  if (hlo_opcode_has(instruction->opcode, OP_STAYS) || is_constant_like(instruction)) return false;
   if (shape_is_dynamic(instruction->shape) || instruction->operand_count == 0) return false;
   for (int32_t i = 0; i < instruction->operand_count; i++) {
     const HloInstruction *operand = instruction->operands[i];

@@ -9,8 +9,7 @@ static bool is_plain_array(const Shape *shape) {
 
 /* Its value is asked for and nothing else. */
 static bool is_pure(const HloInstruction *instruction) {
-  enum { IMPURE = OP_SIDE_EFFECT | OP_CONTROL_FLOW | OP_COLLECTIVE | OP_BARRIER };
-  if (hlo_opcode_has(instruction->opcode, IMPURE)) return false;
+  if (hlo_opcode_has(instruction->opcode, OP_STAYS)) return false;
   return instruction->opcode != HLO_PARAMETER && instruction->opcode != HLO_FUSION;
 }
 
