@@ -205,6 +205,15 @@ static int compare_extent(const void *left, const void *right) {
   return a->start != b->start ? compare_i64(a->start, b->start) : compare_i64(a->end, b->end);
 }
 
+/* Longer first, then larger, then as given. */
+static int compare_duration(const void *left, const void *right, void *context) {
+  const Packing *packing = context;
+  const PackingItem *a = left, *b = right;
+  if (a->duration != b->duration) return compare_i64(b->duration, a->duration);
+  if (a->size != b->size) return compare_i64(b->size, a->size);
+  return compare_i64(packing->order[a->first], packing->order[b->first]);
+}
+
 /* Larger first, then longer, then as given. */
 static int compare_item(const void *left, const void *right, void *context) {
   const Packing *packing = context;
@@ -306,21 +315,27 @@ MUST_USE static Status place_items(Packing *packing, PackingPlan *plan) {
   return STATUS_OK;
 }
 
-MUST_USE static Status best_fit(Packing *packing, PackingPlan *plan) {
+MUST_USE static Status best_fit(Packing *packing, bool by_duration, PackingPlan *plan) {
   RETURN_IF_ERROR(collect_items(packing));
   if (!live_peak(packing->scratch, packing->buffers, packing->count, &plan->lower_bound)) {
     return diag_error(packing->diag, STATUS_INVALID, NO_LOC, "packing-overflow", "the sizes of live buffers overflow");
   }
-  qsort_r(packing->items, (size_t)packing->item_count, sizeof(PackingItem), compare_item, packing);
+  qsort_r(packing->items, (size_t)packing->item_count, sizeof(PackingItem),
+          by_duration ? compare_duration : compare_item, packing);
   return place_items(packing, plan);
+}
+
+Status packing_best_fit_by(Arena *arena, const PackingBuffer *buffers, int64_t count, bool by_duration, DiagSink *diag,
+                           PackingPlan *out_plan) {
+  PackingPlan plan = {.offsets = ARENA_NEW_ARRAY(arena, int64_t, count)};
+  Packing packing = {.scratch = arena_create(), .buffers = buffers, .count = count, .diag = diag};
+  Status status = best_fit(&packing, by_duration, &plan);
+  arena_destroy(packing.scratch);
+  if (status == STATUS_OK) *out_plan = plan;
+  return status;
 }
 
 Status packing_best_fit(Arena *arena, const PackingBuffer *buffers, int64_t count, DiagSink *diag,
                         PackingPlan *out_plan) {
-  PackingPlan plan = {.offsets = ARENA_NEW_ARRAY(arena, int64_t, count)};
-  Packing packing = {.scratch = arena_create(), .buffers = buffers, .count = count, .diag = diag};
-  Status status = best_fit(&packing, &plan);
-  arena_destroy(packing.scratch);
-  if (status == STATUS_OK) *out_plan = plan;
-  return status;
+  return packing_best_fit_by(arena, buffers, count, false, diag, out_plan);
 }

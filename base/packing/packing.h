@@ -54,7 +54,8 @@ typedef struct PackingProblem {
   const PackingRegion *regions; /* at most PACKING_MOST_REGIONS; none: one without limit and base 0 */
   int64_t region_count;
   PackingLoop loop;
-  int effort; /* 1 … 9, how many steps a search may take: each allows more than the one before */
+  int64_t most_steps; /* fewer steps than the effort's, some 3 ns each; 0: the effort's */
+  int effort;         /* 1 … 9, how many steps a search may take: each allows more than the one before */
 } PackingProblem;
 
 enum { PACKING_MOST_REGIONS = 64, PACKING_MOST_DEPTH = 64, PACKING_DEFAULT_EFFORT = 5 };

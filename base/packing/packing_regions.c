@@ -88,6 +88,7 @@ SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region
   /* The highest first: nothing is gained by lowering one below another that stays. */
   for (int64_t stuck = -1;;) {
     int64_t p = highest_plan(plans, parts.count, aim.goal);
+    if (region == 0 && bound >= solver->standing) break; /* that one is as low as can be */
     if (p < 0 || p == stuck || plans[p].height <= plans[p].bound || solver->work.left <= 0) break;
     int64_t before = plans[p].height;
     int64_t above = 0; /* parts that must come down as well */

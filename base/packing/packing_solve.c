@@ -52,7 +52,7 @@ static bool is_countable(const Solver *solver) {
 
 /* Whether best fit knows all that |problem| has. */
 static bool is_plain(const PackingProblem *problem) {
-  if (problem->region_count > 0 && problem->regions[0].base != 0) return false;
+  if ((problem->region_count > 0 && problem->regions[0].base != 0) || problem->loop.period > 0) return false;
   for (int64_t i = 0; i < problem->count; i++) {
     const PackingBuffer *buffer = &problem->buffers[i];
     if (buffer->gap_count > 0 || buffer->is_pinned || buffer->regions > 1 || buffer->depth > 0) return false;
@@ -86,34 +86,71 @@ static int64_t plan_height(const PackingProblem *problem, const PackingPlan *pla
   return height;
 }
 
-Status packing_solve(Arena *arena, const PackingProblem *problem, DiagSink *diag, PackingPlan *out_plan) {
-  int effort = problem->effort < 1 ? PACKING_DEFAULT_EFFORT : problem->effort > 9 ? 9 : problem->effort;
-  int64_t capacity = problem->region_count > 0 ? problem->regions[0].capacity : INT64_MAX;
+static int64_t capacity_of(const PackingProblem *problem) {
+  return problem->region_count > 0 ? problem->regions[0].capacity : INT64_MAX;
+}
+
+/* Whether nothing lower is wanted or possible. */
+static bool is_low_enough(const PackingProblem *problem, const PackingPlan *plan) {
+  int64_t capacity = capacity_of(problem);
+  return plan->height <= plan->lower_bound || (capacity != INT64_MAX && plan->height <= capacity);
+}
+
+/* Best fit in XLA's two orders: never worse than that, and enough for most problems. */
+MUST_USE static Status solve_by_best_fit(Arena *arena, const PackingProblem *problem, DiagSink *diag,
+                                         PackingPlan *plan) {
+  PackingPlan other;
+  RETURN_IF_ERROR(packing_best_fit_by(arena, problem->buffers, problem->count, false, diag, plan));
+  if (is_low_enough(problem, plan)) return STATUS_OK;
+  RETURN_IF_ERROR(packing_best_fit_by(arena, problem->buffers, problem->count, true, diag, &other));
+  if (other.height < plan->height) *plan = other;
+  return STATUS_OK;
+}
+
+/* By search, from |plan| on if it |has_plan|. */
+MUST_USE static Status solve_by_search(Arena *arena, const PackingProblem *problem, int64_t steps, DiagSink *diag,
+                                       bool has_plan, PackingPlan *plan) {
   Instance instance;
+  int64_t capacity = capacity_of(problem);
   Solver solver = {.arena = arena_create(),
                    .problem = problem,
                    .instance = &instance,
                    .diag = diag,
                    .aim = {capacity == INT64_MAX ? 0 : capacity, capacity != INT64_MAX},
-                   .work = {STEPS[effort]}};
+                   .standing = has_plan ? plan->height : INT64_MAX,
+                   .work = {steps}};
   Status status = instance_build(solver.arena, problem, diag, &instance);
-  if (status == STATUS_OK) {
-    PackingPlan plan = {.offsets = ARENA_NEW_ARRAY(arena, int64_t, instance.slot_count + 1),
-                        .regions = ARENA_NEW_ARRAY(arena, int32_t, instance.slot_count + 1)};
-    if (is_countable(&solver))
-      status = solve_searching(&solver, &plan);
-    else if (is_plain(problem))
-      status = packing_best_fit(arena, problem->buffers, problem->count, diag, &plan);
-    else
-      status = diag_error(diag, STATUS_INVALID, NO_LOC, "packing-overflow", "the sizes of all buffers overflow");
-    if (plan.regions == NULL) plan.regions = ARENA_NEW_ARRAY(arena, int32_t, instance.slot_count + 1);
+  if (status == STATUS_OK && is_countable(&solver)) {
+    PackingPlan found = {.offsets = ARENA_NEW_ARRAY(arena, int64_t, instance.slot_count + 1),
+                         .regions = ARENA_NEW_ARRAY(arena, int32_t, instance.slot_count + 1)};
+    status = solve_searching(&solver, &found);
     if (status == STATUS_OK) {
-      plan.height = plan_height(problem, &plan);
-      plan.lower_bound = min_i64(plan.lower_bound, plan.height);
-      plan.is_optimal = plan.height == plan.lower_bound;
-      *out_plan = plan;
+      found.height = plan_height(problem, &found);
+      if (!has_plan || found.height < plan->height) *plan = found;
+      plan->lower_bound = max_i64(found.lower_bound, has_plan ? plan->lower_bound : 0);
+      plan->work = found.work;
     }
+  } else if (status == STATUS_OK && !has_plan) {
+    status = is_plain(problem)
+                 ? packing_best_fit(arena, problem->buffers, problem->count, diag, plan)
+                 : diag_error(diag, STATUS_INVALID, NO_LOC, "packing-overflow", "the sizes of all buffers overflow");
   }
   arena_destroy(solver.arena);
   return status;
+}
+
+Status packing_solve(Arena *arena, const PackingProblem *problem, DiagSink *diag, PackingPlan *out_plan) {
+  enum { BEST_FIT_STEPS = 400 }; /* what it takes for a buffer, more or less */
+  int effort = problem->effort < 1 ? PACKING_DEFAULT_EFFORT : problem->effort > 9 ? 9 : problem->effort;
+  int64_t steps = problem->most_steps > 0 ? min_i64(problem->most_steps, STEPS[effort]) : STEPS[effort];
+  bool has_plan = is_plain(problem) && steps / BEST_FIT_STEPS >= problem->count;
+  PackingPlan plan = {0};
+  if (has_plan) RETURN_IF_ERROR(solve_by_best_fit(arena, problem, diag, &plan));
+  if (!has_plan || !is_low_enough(problem, &plan))
+    RETURN_IF_ERROR(solve_by_search(arena, problem, steps, diag, has_plan, &plan));
+  if (plan.regions == NULL) plan.regions = ARENA_NEW_ARRAY(arena, int32_t, packing_slot_count(problem) + 1);
+  plan.lower_bound = min_i64(plan.lower_bound, plan.height);
+  plan.is_optimal = plan.height == plan.lower_bound;
+  *out_plan = plan;
+  return STATUS_OK;
 }

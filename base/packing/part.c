@@ -58,6 +58,30 @@ static Item item_from(Arena *arena, const Item *item, int32_t first) {
   return copy;
 }
 
+/* Where all alignments have a common divisor, all that is alive but the topmost takes multiples of it. */
+static int64_t padded_bound(const Splitter *splitter, int32_t first, int32_t end, int32_t first_section,
+                            int32_t section_count) {
+  const Item *items = splitter->instance->items;
+  int64_t common = splitter->base, most_saved = 0, live = 0, bound = 0;
+  for (int32_t c = first; c < end; c++) common = greatest_common_divisor(common, items[splitter->chosen[c]].alignment);
+  if (common <= 1) return 0;
+  int64_t *change = ARENA_NEW_ARRAY(splitter->arena, int64_t, section_count + 1);
+  for (int32_t c = first; c < end; c++) {
+    const Item *item = &items[splitter->chosen[c]];
+    for (int32_t s = 0; s < item->span_count; s++) {
+      int64_t padded = align_up(item->spans[s].size, common);
+      change[item->spans[s].lower - first_section] += padded;
+      change[item->spans[s].upper - first_section] -= padded;
+      most_saved = max_i64(most_saved, padded - item->spans[s].size);
+    }
+  }
+  for (int32_t s = 0; s < section_count; s++) {
+    live += change[s];
+    bound = max_i64(bound, live - most_saved);
+  }
+  return bound;
+}
+
 /* The part of chosen[first] … chosen[end - 1]. */
 static bool make_part(Splitter *splitter, int32_t first, int32_t end, int32_t last_section, Part *out_part) {
   Arena *arena = splitter->arena;
@@ -87,6 +111,7 @@ static bool make_part(Splitter *splitter, int32_t first, int32_t end, int32_t la
     if (s > 0) part.live[s] += part.live[s - 1];
     part.bound = max_i64(part.bound, part.live[s]);
   }
+  part.bound = max_i64(part.bound, padded_bound(splitter, first, end, first_section, part.section_count));
   if (pinned_count > 0) {
     part.obstacles = ARENA_NEW_ARRAY(arena, ItemObstacles, part.item_count + 1);
     for (int32_t i = 0; i < part.item_count; i++) {
