@@ -196,8 +196,10 @@ static Status pack_allocation(Assigner *assigner, int32_t number, PlacedTemps *o
     array_push(&list, assigner->scratch, packed);
     array_push(&owners, assigner->scratch, i);
   }
+  /* Some milliseconds for a thousand buffers, where best fit leaves anything to be gained at all. */
+  PackingProblem problem = {.buffers = list.data, .count = list.count, .most_steps = 50000 + 2000 * list.count};
   PackingPlan plan;
-  RETURN_IF_ERROR(packing_best_fit(assigner->scratch, list.data, list.count, assigner->diag, &plan));
+  RETURN_IF_ERROR(packing_solve(assigner->scratch, &problem, assigner->diag, &plan));
   for (int64_t i = 0; i < list.count; i++) {
     if (i < buffer_items)
       assignment->buffers[owners.data[i]].offset = plan.offsets[i];

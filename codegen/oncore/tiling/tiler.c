@@ -178,8 +178,9 @@ static Status place_tensors(Tiler *tiler, DiagSink *diag) {
         (PackingBuffer){.id = t, .lower = 0, .upper = 1, .size = tensor->slots * tensor->slot_bytes, .group = -1};
     buffers[t].alignment = max_i64(tiler->machine->buffer.align, 1);
   }
+  PackingProblem problem = {.buffers = buffers, .count = count, .most_steps = 50000 + 2000 * count};
   PackingPlan packing;
-  RETURN_IF_ERROR(packing_best_fit(tiler->arena, buffers, count, diag, &packing));
+  RETURN_IF_ERROR(packing_solve(tiler->arena, &problem, diag, &packing));
   PlanTensor *tensors = ARENA_NEW_ARRAY(tiler->arena, PlanTensor, count);
   for (int64_t t = 0; t < count; t++) {
     const TileTensor *from = &tiler->outline.tensors.data[t];
