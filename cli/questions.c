@@ -6,7 +6,7 @@
 static const struct {
   OptionId option;
   AnalysisKind kind;
-} asked_by[] = {{OPTION_WHY_LIVE, ANALYSIS_WHY_LIVE}};
+} asked_by[] = {{OPTION_WHY_LIVE, ANALYSIS_WHY_LIVE}, {OPTION_EXPLAIN_SHARING, ANALYSIS_EXPLAIN_SHARING}};
 
 enum { ASKED_BY_COUNT = sizeof(asked_by) / sizeof(asked_by[0]) };
 

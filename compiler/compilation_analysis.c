@@ -2,13 +2,17 @@
 
 #include "codegen/report/analysis_report.h"
 
-static Status answer(BufferAnalysis *analysis, const AnalysisQuestion *question, DiagSink *diag, StringBuilder *out) {
+static Status answer(BufferAnalysis *analysis, const Compilation *compilation, const AnalysisQuestion *question,
+                     StringBuilder *out) {
+  DiagSink *diag = compilation->diag;
   switch (question->kind) {
     case ANALYSIS_POINTS_TO: report_points_to(out, analysis, question->format); return STATUS_OK;
     case ANALYSIS_ORDERING: return report_ordering(out, analysis, question->streams, question->format, diag);
     case ANALYSIS_INTERFERENCE: return report_interference(out, analysis, question->streams, question->format, diag);
     case ANALYSIS_LIVENESS: return report_value_liveness(out, analysis, question->format, diag);
     case ANALYSIS_WHY_LIVE: return report_why_live(out, analysis, question->names, question->format, diag);
+    case ANALYSIS_EXPLAIN_SHARING:
+      return report_explain_sharing(out, analysis, compilation->assignment, question->names, question->format, diag);
   }
   return STATUS_OK;
 }
@@ -17,7 +21,7 @@ Status compilation_answer(const Compilation *compilation, const AnalysisQuestion
   Arena *arena = arena_create();
   BufferAnalysis analysis;
   Status status = buffer_analysis_build(arena, compilation->module, compilation->diag, &analysis);
-  if (status == STATUS_OK) status = answer(&analysis, question, compilation->diag, out);
+  if (status == STATUS_OK) status = answer(&analysis, compilation, question, out);
   arena_destroy(arena);
   return status;
 }

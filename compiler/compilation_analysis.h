@@ -10,7 +10,8 @@ typedef enum AnalysisKind {
   ANALYSIS_ORDERING,
   ANALYSIS_INTERFERENCE,
   ANALYSIS_LIVENESS,
-  ANALYSIS_WHY_LIVE
+  ANALYSIS_WHY_LIVE,
+  ANALYSIS_EXPLAIN_SHARING
 } AnalysisKind;
 
 enum { ANALYSIS_MOST_STREAMS = 1024 };
@@ -19,7 +20,7 @@ typedef struct AnalysisQuestion {
   AnalysisKind kind;
   ReportFormat format; /* TEXT or JSON */
   int64_t streams;     /* ORDERING, INTERFERENCE: at most ANALYSIS_MOST_STREAMS; 0: not asked */
-  StringView names;    /* WHY_LIVE: NAME@POSITION */
+  StringView names;    /* WHY_LIVE: NAME@POSITION; EXPLAIN_SHARING: A,B */
 } AnalysisQuestion;
 
 /* Appends the answer for the module as it is.  Errors are those of buffer_analysis_build (a computation with two

@@ -34,4 +34,10 @@ MUST_USE Status report_value_liveness(StringBuilder *out, const BufferAnalysis *
 MUST_USE Status report_why_live(StringBuilder *out, const BufferAnalysis *analysis, StringView question,
                                 ReportFormat format, DiagSink *diag);
 
+/* |question| is A,B, named as above: whether the two share bytes, and the rules and instructions that make it so.  With
+ * an |assignment| of the module about the places it gives them; without one (NULL) about what must, may and cannot be.
+ * STATUS_INVALID (code "question") for names that are none. */
+MUST_USE Status report_explain_sharing(StringBuilder *out, BufferAnalysis *analysis, const BufferAssignment *assignment,
+                                       StringView question, ReportFormat format, DiagSink *diag);
+
 #endif

@@ -70,8 +70,7 @@ int32_t hlo_alias_set(HloAlias *alias, int32_t value) {
   return value;
 }
 
-/* |earlier| is read for the last time by the instruction that makes |later|, which may overwrite it. */
-static bool is_overwritten_by(const HloAlias *alias, int32_t earlier, int32_t later) {
+bool hlo_alias_is_overwritten_by(const HloAlias *alias, int32_t earlier, int32_t later) {
   const HloValue *value = &alias->flow->values[earlier], *result = &alias->flow->values[later];
   const HloInstruction *maker = result->definition.instruction;
   bool reads = false;
@@ -92,7 +91,7 @@ static bool follows(const HloAlias *alias, int32_t earlier, int32_t later) {
   int32_t value_a = alias->liveness->values[earlier], value_b = alias->liveness->values[later];
   if (alias->flow->values[value_a].size == 0 || alias->flow->values[value_b].size == 0) return true;
   bool begins = later == alias->liveness->first_ranges[value_b];
-  return a->from < b->from && a->to == b->from && begins && is_overwritten_by(alias, value_a, value_b);
+  return a->from < b->from && a->to == b->from && begins && hlo_alias_is_overwritten_by(alias, value_a, value_b);
 }
 
 /* The first of |set|'s ranges that starts after |from|. */
@@ -224,6 +223,15 @@ static void add_conflict(HloAlias *alias, AliasEdge edge, HloInstruction *site, 
   array_push(&alias->conflicts, alias->arena, ((AliasConflict){edge, site, index, node, 0, is_move, refusal}));
 }
 
+/* Whether an edge was granted, which is then remembered. */
+static bool join(HloAlias *alias, AliasEdge edge, const HloInstruction *site, int32_t index, int32_t node,
+                 AliasRefusal refusal) {
+  if (refusal.kind != ALIAS_GRANTED) return false;
+  if (refusal.a >= 0 && refusal.b >= 0)
+    array_push(&alias->joins, alias->arena, ((AliasJoin){edge, site, index, node, refusal.a, refusal.b}));
+  return true;
+}
+
 /* Bytes change their meaning between differently laid out shapes. */
 static AliasRefusal unite_alike(HloAlias *alias, int32_t a, const Shape *shape_a, int32_t b, const Shape *shape_b) {
   bool alike = shape_a == shape_b || shape_a->rank != shape_b->rank;
@@ -249,7 +257,7 @@ static void unite_in_place(HloAlias *alias, HloInstruction *instruction) {
     const InPlacePair *pair = &pairs.pairs[i];
     AliasRefusal refusal = unite_positions(alias, instruction->operands[pair->operand], pair->operand_node, instruction,
                                            pair->result_node);
-    if (refusal.kind == ALIAS_GRANTED) continue;
+    if (join(alias, ALIAS_IN_PLACE, instruction, pair->operand, pair->operand_node, refusal)) continue;
     add_conflict(alias, ALIAS_IN_PLACE, instruction, pair->operand, pair->operand_node, false, refusal);
     array_last(&alias->conflicts).result_node = pair->result_node;
   }
@@ -278,8 +286,10 @@ static void unite_loop_state(HloAlias *alias, HloInstruction *loop) {
   for (int32_t node = 0; node < count; node++) {
     if (!hlo_dataflow_is_carried(alias->flow, loop, node)) continue;
     AliasRefusal refusal = unite_positions(alias, given, node, tested, node);
-    if (refusal.kind == ALIAS_GRANTED) refusal = unite_positions(alias, given, node, loop, node);
-    if (refusal.kind != ALIAS_GRANTED) add_conflict(alias, ALIAS_LOOP_STATE, loop, 0, node, false, refusal);
+    if (join(alias, ALIAS_LOOP_STATE, loop, 0, node, refusal))
+      refusal = unite_positions(alias, given, node, loop, node);
+    if (!join(alias, ALIAS_LOOP_STATE, loop, 1, node, refusal))
+      add_conflict(alias, ALIAS_LOOP_STATE, loop, 0, node, false, refusal);
   }
 }
 
@@ -287,7 +297,7 @@ static void unite_loop_leaf(HloAlias *alias, HloInstruction *loop, int32_t node)
   const HloComputation *body = call_graph_callee(loop, 1);
   const HloInstruction *given = body->parameters.data[0];
   AliasRefusal refusal = unite_positions(alias, body->root, node, given, node);
-  if (refusal.kind != ALIAS_GRANTED) {
+  if (!join(alias, ALIAS_LOOP_RESULT, loop, 0, node, refusal)) {
     bool is_move = comes_from_outside(alias, body->root, node) || is_second_mention(alias, body->root, node);
     add_conflict(alias, ALIAS_LOOP_RESULT, loop, 0, node, is_move, refusal);
   }
@@ -302,7 +312,7 @@ static void unite_loop(HloAlias *alias, HloInstruction *loop) {
     if (!hlo_dataflow_is_carried(alias->flow, loop, node)) continue;
     AliasRefusal refusal =
         unite_positions(alias, loop->operands[0], node, call_graph_callee(loop, 1)->parameters.data[0], node);
-    if (refusal.kind == ALIAS_GRANTED) continue;
+    if (join(alias, ALIAS_LOOP_INIT, loop, 0, node, refusal)) continue;
     add_conflict(alias, ALIAS_LOOP_INIT, loop, 0, node, is_second_mention(alias, loop->operands[0], node), refusal);
   }
 }
@@ -315,7 +325,7 @@ static void unite_conditional(HloAlias *alias, HloInstruction *conditional) {
       int32_t value = hlo_dataflow_value(alias->flow, conditional, node);
       if (value < 0 || alias->flow->values[value].definition.instruction != conditional) continue;
       AliasRefusal refusal = unite_positions(alias, root, node, conditional, node);
-      if (refusal.kind == ALIAS_GRANTED) continue;
+      if (join(alias, ALIAS_BRANCH, conditional, j, node, refusal)) continue;
       bool is_move = comes_from_outside(alias, root, node) || is_second_mention(alias, root, node);
       add_conflict(alias, ALIAS_BRANCH, conditional, j, node, is_move, refusal);
     }
@@ -357,7 +367,7 @@ static void mark_results(HloAlias *alias) {
     const BufferPosition *given = &alias->leaves.parameters[alias->leaves.given_by[leaf]];
     /* One value after the other in the same bytes: their layouts may differ. */
     refusal = hlo_alias_unite(alias, hlo_dataflow_value(alias->flow, given->instruction, given->node), value);
-    if (refusal.kind == ALIAS_GRANTED) continue;
+    if (join(alias, ALIAS_DONATION, NULL, 0, position->node, refusal)) continue;
     set->result = -1;
     add_conflict(alias, ALIAS_DONATION, NULL, 0, position->node,
                  comes_from_outside(alias, position->instruction, position->node), refusal);
@@ -420,7 +430,7 @@ HloAlias *hlo_alias_build(Arena *arena, const HloDataflow *dataflow, const HloOr
 
 /* --- words --- */
 
-static const char *value_name(const HloAlias *alias, int32_t value, Arena *arena) {
+const char *hlo_alias_value_name(const HloAlias *alias, int32_t value, Arena *arena) {
   const BufferPosition *at = &alias->flow->values[value].definition;
   if (!shape_is_tuple(at->instruction->shape)) return arena_printf(arena, "'%.*s'", SV_ARG(at->instruction->name));
   StringBuilder text;
@@ -446,7 +456,7 @@ static const HloInstruction *late_reader(const HloAlias *alias, int32_t earlier,
 }
 
 const char *hlo_alias_refusal_text(const HloAlias *alias, AliasRefusal refusal, Arena *arena) {
-  const char *a = value_name(alias, refusal.a, arena), *b = value_name(alias, refusal.b, arena);
+  const char *a = hlo_alias_value_name(alias, refusal.a, arena), *b = hlo_alias_value_name(alias, refusal.b, arena);
   switch (refusal.kind) {
     case ALIAS_GRANTED: return "nothing stands against it";
     case ALIAS_READ_ONLY: {

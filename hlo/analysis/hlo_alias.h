@@ -43,6 +43,14 @@ typedef struct AliasConflict {
   AliasRefusal refusal;
 } AliasConflict;
 
+/* A requirement that was met: values |a| and |b| are in one set because of it. */
+typedef struct AliasJoin {
+  AliasEdge edge;
+  const HloInstruction *site; /* as in AliasConflict */
+  int32_t index, node;
+  int32_t a, b;
+} AliasJoin;
+
 typedef struct HloAliasSet {
   int32_t count, capacity;
   int32_t *ranges; /* of its values, by number in HloLiveness, in order of time */
@@ -69,6 +77,7 @@ typedef struct HloAlias {
   int32_t *parents;  /* union-find over values; the root's number is the set's */
   HloAliasSet *sets; /* by value number, valid for roots */
   ARRAY(AliasConflict) conflicts;
+  ARRAY(AliasJoin) joins; /* of hlo_alias_build, not of hlo_alias_unite */
 } HloAlias;
 
 HloEntryLeaves hlo_entry_leaves(Arena *arena, const HloModule *module);
@@ -82,6 +91,10 @@ int32_t hlo_alias_set(HloAlias *alias, int32_t value);
 /* The value that comes first in a set. */
 int32_t hlo_alias_first_value(const HloAlias *alias, const HloAliasSet *set);
 
+/* Values, not phis or parameters: |earlier| is read by the instruction that makes |later|, which may overwrite it
+ * wherever it reads it (hlo_may_share_operand). */
+bool hlo_alias_is_overwritten_by(const HloAlias *alias, int32_t earlier, int32_t later);
+
 /* Unites the sets of two values if nothing stands against it. */
 AliasRefusal hlo_alias_unite(HloAlias *alias, int32_t a, int32_t b);
 
@@ -91,6 +104,9 @@ AliasRefusal hlo_alias_refusal_to_unite(HloAlias *alias, int32_t a, int32_t b);
 /* Whether |value|'s own range (not those of its set) overlaps another value's of the set of |other|, which is then
  * told. */
 bool hlo_alias_overlaps(HloAlias *alias, int32_t value, int32_t other, AliasRefusal *out_refusal);
+
+/* "'x'", "'while.1{0,2}'" */
+const char *hlo_alias_value_name(const HloAlias *alias, int32_t value, Arena *arena);
 
 /* One clause for the reports: "'x' is still read by 'y'". */
 const char *hlo_alias_refusal_text(const HloAlias *alias, AliasRefusal refusal, Arena *arena);
