@@ -53,7 +53,7 @@ MUST_USE Status diag_error(DiagSink *sink, Status status, SourceLoc loc, const c
     PRINTF_LIKE(5, 6);
 void diag_warning(DiagSink *sink, SourceLoc loc, const char *code, const char *format, ...) PRINTF_LIKE(4, 5);
 
-/* What the user may want to know although nothing is wrong: a note of its own. */
+/* A note that stands by itself: worth knowing, although nothing is wrong. */
 void diag_remark(DiagSink *sink, SourceLoc loc, const char *code, const char *format, ...) PRINTF_LIKE(4, 5);
 
 /* Adds a note to the latest diagnostic. */

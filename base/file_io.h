@@ -12,7 +12,7 @@
 MUST_USE Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content);
 
 /* Whether |a| and |b| are one regular file, or would be when written: by another spelling, a hard or a symbolic link.
- * Streams, devices, pipes and folders are the same as nothing. */
+ * False for streams, devices, pipes and folders. */
 bool file_is_same(Arena *scratch, const char *a, const char *b);
 
 /* Several outputs that appear together, at commit: each is written to a temporary name beside its target
@@ -25,7 +25,7 @@ typedef struct OutputFiles OutputFiles;
 OutputFiles *output_files_create(Arena *arena);
 MUST_USE Status output_files_add(OutputFiles *files, const char *path, StringView content, DiagSink *diag);
 MUST_USE Status output_files_commit(OutputFiles *files, DiagSink *diag);
-/* Forgets them, without a trace. */
+/* Drops the outputs; no file is touched. */
 void output_files_abort(OutputFiles *files);
 
 #endif

@@ -1,6 +1,6 @@
 /* Temporary: a file or folder that does not outlive the process, whatever ends it.
  *
- * All there are stand in one list of the process, which a signal handler can go through.  No signal comes between a
+ * All of them stand in one list of the process, which a signal handler can go through.  No signal comes between a
  * name in the file system and its place in the list.  One thread at a time. */
 #ifndef XLAC_BASE_TEMPORARY_H
 #define XLAC_BASE_TEMPORARY_H
@@ -30,7 +30,7 @@ MUST_USE Temporary *temporary_create_folder(Arena *arena, const char *pattern);
 MUST_USE bool temporary_keep(Temporary *temporary, const char *target);
 /* Deletes it, a folder with all that is in it; nothing for NULL. */
 void temporary_delete(Temporary *temporary);
-/* Deletes all there are.  Safe in a signal handler; the process ends afterwards. */
+/* Deletes all of them.  Safe in a signal handler; the process ends afterwards. */
 void temporary_delete_all(void);
 
 /* Between these no signal that ends the process is handled; they nest. */

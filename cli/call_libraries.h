@@ -11,7 +11,7 @@
  * at each call whose target none has, STATUS_UNSUPPORTED ("unsupported-lapack") where our own library is missing. */
 MUST_USE Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses);
 
-/* Asks for targets before there is code. */
+/* The libraries, for questions about targets before there is code. */
 typedef struct CallLibraries CallLibraries;
 
 /* The libraries of --custom-call-library; STATUS_IO (code "call-library") for one that cannot be loaded. */

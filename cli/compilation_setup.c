@@ -9,7 +9,7 @@ enum { SCHEDULE_MEMORY, SCHEDULE_KEEP };
 
 enum { DEFAULT_OPT_LEVEL = 2 };
 
-/* Objects go to other machines, and whose processor a runner has nobody knows; code in memory stays, but tests may ask
+/* Objects go to other machines, and the processor of a runner is not known; code in memory stays, but tests may ask
  * for what another machine would run. */
 static StringView default_cpu(const Options *options) {
   if (options->command != COMMAND_RUN || options->values[OPTION_RUNNER].given) return SV("dispatch");

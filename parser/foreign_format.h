@@ -1,4 +1,4 @@
-/* What people give instead of HLO text: serialized HLO, compressed files, arrays, MLIR. */
+/* Recognises files of other kinds that were given for HLO text: serialized HLO, compressed files, arrays, MLIR. */
 #ifndef XLAC_PARSER_FOREIGN_FORMAT_H
 #define XLAC_PARSER_FOREIGN_FORMAT_H
 

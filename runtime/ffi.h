@@ -25,7 +25,7 @@ extern "C" {
 typedef struct XLA_FFI_Api XLA_FFI_Api;
 typedef struct XLA_FFI_InternalApi XLA_FFI_InternalApi;
 typedef struct XLA_FFI_ExecutionContext XLA_FFI_ExecutionContext;
-typedef struct XLA_FFI_Error XLA_FFI_Error;   /* belongs to who gets it; NULL: no error */
+typedef struct XLA_FFI_Error XLA_FFI_Error;   /* belongs to its receiver; NULL: no error */
 typedef struct XLA_FFI_Future XLA_FFI_Future; /* of a handler that ends later than it returns */
 
 typedef struct XLA_FFI_Extension_Base {

@@ -18,7 +18,7 @@ config.suffixes = [".hlo", ".test"]
 config.test_source_root = os.path.dirname(os.path.abspath(__file__))
 config.test_exec_root = os.path.join(lit_config.params.get("build", os.path.join(ROOT, "build")), "lit")
 # Folders that hold data for other runners, or for tests elsewhere.
-config.excludes = ["cases", "corpus", "models", "fuzz", "data", "Inputs", "planner", "invalid"]
+config.excludes = ["cases", "data", "Inputs", "invalid"]
 
 build_config = lit_config.params.get("config", "release")
 config.available_features.add(build_config)

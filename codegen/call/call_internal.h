@@ -52,7 +52,8 @@ LLVMBasicBlockRef call_branch_if_set(const CallCode *code, LLVMValueRef value);
 bool call_is_transfer(HloOpcode opcode);
 MUST_USE Status call_emit_transfer(const CallCode *code);
 
-/* The frame of a typed call on the stack, filled in but for nothing (typed_frame.c): XLA_FFI_CallFrame's address. */
+/* Makes the frame of a typed call on the stack and fills in all of it (typed_frame.c); the address of an
+ * XLA_FFI_CallFrame. */
 MUST_USE Status call_typed_frame(const CallCode *code, LLVMValueRef *out_frame);
 
 #endif

@@ -12,8 +12,8 @@ typedef struct ControlResult {
   int64_t kernel_count, distinct_kernel_count;
 } ControlResult;
 
-/* Who turns Kernels into code in place of kernel_emit (kernel_emitter.h): for a machine that does not work on memory as
- * it is. */
+/* Makes the code of Kernels in place of kernel_emit (kernel_emitter.h): for a machine whose operations do not work on
+ * memory itself. */
 typedef struct KernelCoder {
   void *self;
   /* A function like kernel_emit's in one piece, with the run's options as a further parameter at the end; it returns

@@ -37,7 +37,7 @@ typedef struct ControlEmitter {
   unsigned context_slots;
   int64_t kernel_count, distinct_kernel_count, call_count;
   int64_t block_instructions; /* visited so far (limit_block) */
-  LLVMValueRef random_state;  /* on the stack; NULL: nobody asked so far */
+  LLVMValueRef random_state;  /* on the stack; NULL: not needed so far */
   PoisonDeaths *poison;       /* NULL: no poisoning */
 } ControlEmitter;
 
@@ -61,7 +61,7 @@ void control_set_scalar(ControlEmitter *control, const HloInstruction *instructi
 LLVMValueRef *control_known_elements(ControlEmitter *control, const HloInstruction *instruction, int node);
 /* The same, loaded when they were not known; the array must have an address then. */
 LLVMValueRef *control_elements(ControlEmitter *control, const HloInstruction *instruction, int node);
-/* Says what they are, without storing: the bytes are there already, or nobody reads them. */
+/* Says what they are, without storing: the bytes are there already, or are never read. */
 void control_know_elements(ControlEmitter *control, const HloInstruction *instruction, int node,
                            LLVMValueRef *elements);
 /* Forgets registers made since |height|: they may not have been computed on every path to here. */
@@ -72,7 +72,7 @@ void control_enter(ControlEmitter *control);
 
 /* --- poison (control_poison.c) --- */
 
-/* Fills everything that holds no argument; to be called once, behind control_enter. */
+/* Fills everything that holds no argument; to be called once, after control_enter. */
 void control_poison_begin(ControlEmitter *control);
 /* Fills what is dead after |instruction|.  Nothing without control_poison_begin, like the next. */
 void control_poison_after(ControlEmitter *control, const HloInstruction *instruction);

@@ -54,7 +54,7 @@ static LLVMBasicBlockRef add_block(const VecBuilder *vec, LLVMValueRef function)
   return LLVMAppendBasicBlockInContext(vec->context, function, "");
 }
 
-/* --- is there anybody to share with --- */
+/* --- whether the caller has threads --- */
 
 /* i1 xlac.parallel_for(options, body, context, most chunks, chunks per worker): false where the caller gave no threads,
  * and nothing is done then. */

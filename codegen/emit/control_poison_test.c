@@ -72,7 +72,7 @@ static void run(Fixture *fixture, bool poison) {
   codegen_jit_destroy(jit);
 }
 
-/* Wherever a temporary array was, behind its first element: there a loop's predicate may lie, which is handed on. */
+/* Wherever a temporary array was, after its first element: there a loop's predicate may lie, which is handed on. */
 static void assert_arrays_are_poison(const Fixture *fixture) {
   const BufferAssignment *assignment = fixture->assignment;
   int seen = 0;

@@ -11,7 +11,7 @@ typedef struct TileEmitter {
   const KernelCode *codes; /* by part */
   LLVMValueRef *buffers;   /* of the whole */
   LLVMValueRef scratch;
-  int64_t part_scratch; /* where that of parts begins, behind links and coordinates */
+  int64_t part_scratch; /* where that of parts begins, after links and coordinates */
 } TileEmitter;
 
 static LLVMValueRef int_constant(const TileEmitter *emitter, int64_t value) {

@@ -224,7 +224,7 @@ static Status store_results(FftLowering *fft) {
   for (int i = 0; i < lowering->result_count; i++) {
     const Shape *leaf = shape_node(lowering->source->shape, lowering->results[i].node);
     if (!has_batch(fft, leaf))
-      return unsupported(lowering, lowering->results[i].made, "behind an 'fft' this cannot be fused");
+      return unsupported(lowering, lowering->results[i].made, "this operation cannot be fused after an 'fft'");
   }
   for (int i = 0; i < lowering->result_count; i++) {
     if (!lowering->results[i].is_stored)

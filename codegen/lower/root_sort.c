@@ -49,7 +49,7 @@ static Status follow_result(const Lowering *lowering, const HloInstruction *sort
     bool follows =
         at->opcode == HLO_GET_TUPLE_ELEMENT || (hlo_opcode_has(at->opcode, OP_ELEMENTWISE) && at->operand_count == 1);
     if (at->opcode == HLO_SLICE) follows = follow_slice(at, along, &result->offset);
-    if (!follows) return unsupported(lowering, at, "behind a 'sort' this cannot be fused");
+    if (!follows) return unsupported(lowering, at, "this operation cannot be fused after a 'sort'");
     at = at->operands[0];
   }
   return STATUS_OK;

@@ -29,9 +29,9 @@ typedef struct HloDataflow {
   const int32_t *values_at;       /* by position; -1: none */
   int32_t value_count;
   HloValue *values; /* numbered by computation, callees first, then by sequence; live_out, positions, uses are set */
-  const HloInstruction
-      *relayout; /* an instruction that forwards under another layout than its operand's, which it cannot; NULL */
-  const HloInstruction *unsized; /* an instruction whose result has no size (unbounded, or too large); NULL */
+  const HloInstruction *relayout; /* an instruction that would have to forward its operand under another layout, which
+                                     is impossible; NULL: none */
+  const HloInstruction *unsized;  /* an instruction whose result has no size (unbounded, or too large); NULL: none */
 } HloDataflow;
 
 /* The schedule of each computation if the module is scheduled, else its post order.  STATUS_INVALID (code "schedule")

@@ -7,7 +7,8 @@
 
 #include "hlo/ir/hlo_module.h"
 
-/* Who knows what instructions mean that lead out of the module: custom calls, host transfers. */
+/* The caller's part of an evaluation: executes instructions that lead out of the module, custom calls and host
+ * transfers. */
 typedef struct HloHost {
   void *self;
   /* Computes |instruction| for |operands| into |result|, whose storage has the instruction's shape. */

@@ -197,7 +197,8 @@ static bool is_lonely(const Transfers *transfers, const Step *step) {
   return transfers->lanes.data[step->lane].made[!step->side] < step->waits_for;
 }
 
-/* The first device, as the text names them, that waits for what nobody does; else the first that waits. */
+/* The first device, in the order of the text, that waits for a transfer that no device makes; else the first that
+ * waits. */
 static const Device *first_that_waits(const Transfers *transfers) {
   const Device *first = NULL;
   for (int64_t d = 0; d < transfers->devices.count; d++) {

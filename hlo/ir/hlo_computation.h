@@ -25,8 +25,8 @@ struct HloComputation {
 };
 
 /* Appends a new instruction; operands belong to the same computation.  |name| is made unique in the module by a suffix
- * ".N"; an empty name becomes the opcode's.  A parameter (HLO_ATTR_PARAMETER_NUMBER set afterwards by the caller
- * through hlo_computation_add_parameter) must not be made with this. */
+ * ".N"; an empty name becomes the opcode's.  Parameters are made by
+ * hlo_computation_add_parameter instead. */
 HloInstruction *hlo_computation_add(HloComputation *computation, HloOpcode opcode, const Shape *shape,
                                     HloInstruction *const *operands, int operand_count, StringView name);
 /* |parameters| stays sorted by number.  Numbers twice or left out are the caller's to refuse (hlo_computation_parameter

@@ -1,7 +1,7 @@
 /* HloInstruction: one operation.  One struct for all opcodes; what differs between them is attributes.
  *
- * Owned by the module's arena and never freed before it; a removed instruction keeps its fields.  Fields may be read by
- * everybody and are written through the functions here and in hlo_computation.h, which keep operands and users
+ * Owned by the module's arena and never freed before it; a removed instruction keeps its fields.  Any code may read the
+ * fields; they are written through the functions here and in hlo_computation.h alone, which keep operands and users
  * consistent. */
 #ifndef XLAC_HLO_IR_HLO_INSTRUCTION_H
 #define XLAC_HLO_IR_HLO_INSTRUCTION_H

@@ -30,7 +30,7 @@ enum {
   OP_TAKES_SCALARS = 1 << 12, /* operand 1 is as large as the result and has its type; others may be scalars for all */
   OP_TYPED_BY_OPERAND = 1 << 13, /* works on the type of operand 0, whatever that of the result */
   OP_CONTRACTION = 1 << 14,      /* sums of products of two operands: what blocks of code compute */
-  OP_GIVEN = 1 << 15,            /* its value is there before the computation runs */
+  OP_GIVEN = 1 << 15,            /* its value is known before the computation runs */
   OP_TUPLES = 1 << 16,           /* puts tuples together or takes them apart, and reads no array */
 
   /* What does more than compute its value, and so stays as it is: not moved, not left out, not joined with an equal
@@ -47,10 +47,10 @@ typedef enum OpAccess {
   ACCESS_WHOLE        /* anything of the operand, or no array access at all */
 } OpAccess;
 
-/* What one element of the result costs, beside what it is computed from: in ascending order, so that ranges of it mean
- * something.  hlo_opcode_is_cheap and hlo_opcode_is_function name the ranges that passes ask for. */
+/* The cost of one element of the result, without that of the operands' elements.  Ascending, so that passes can ask for
+ * a range of costs: hlo_opcode_is_cheap, hlo_opcode_is_function. */
 typedef enum OpCost {
-  OP_COST_NONE, /* no elements are computed: control, communication, and what other operations stand for */
+  OP_COST_NONE, /* no elements are computed: control, communication, and operations that passes replace by others */
   OP_COST_FREE, /* at most other indices */
   OP_COST_MOVE,
   OP_COST_PIECES, /* a choice between operands by the index */
@@ -126,7 +126,7 @@ static inline bool hlo_opcode_has(HloOpcode opcode, unsigned traits) { /* any of
   return (hlo_opcode_info(opcode)->traits & traits) != 0;
 }
 
-/* Elements for about an addition each, or for nothing: computing them again costs less than storing them. */
+/* An element costs about an addition, or nothing: computing it again is cheaper than storing it. */
 static inline bool hlo_opcode_is_cheap(HloOpcode opcode) {
   OpCost cost = hlo_opcode_info(opcode)->cost;
   return cost >= OP_COST_FREE && cost < OP_COST_DIVIDE;

@@ -1,8 +1,8 @@
-/* A send to the host, or a receive from it, that is done when it has its turn: its end may be gone, and its parts be
- * read instead.
+/* Synchronous host transfers: sends to the host and receives from it that are complete when the instruction has run.
+ * Their send-done or recv-done may be gone; its readers then read the elements of the transfer's own result.
  *
- * async-to-sync makes them so.  HLO has no form for it: the transfer says so itself, with
- * frontend_attributes={_xlac_sync="true"}, so that what passes leave is told from a text that forgot the end. */
+ * Pass async-to-sync makes them.  HLO has no form for it, so the transfer carries
+ * frontend_attributes={_xlac_sync="true"}: the verifier accepts it without a -done, which it misses in other texts. */
 #ifndef XLAC_HLO_IR_HOST_TRANSFER_H
 #define XLAC_HLO_IR_HOST_TRANSFER_H
 

@@ -30,14 +30,14 @@ bool float_encode_nan(PrimitiveType type, bool is_negative, uint64_t payload, ui
 uint64_t float_nan_payload(PrimitiveType type, uint64_t bits);
 uint64_t float_nan_payload_max(PrimitiveType type); /* 0: no payloads */
 
-/* Facts the parser and verifier need. */
+/* Facts that the parser and the verifier need. */
 bool float_has_infinity(PrimitiveType type);
 bool float_has_nan(PrimitiveType type);
 bool float_has_nan_payload(PrimitiveType type); /* more than one NaN */
 double float_max(PrimitiveType type);           /* the largest finite value */
 double float_lowest(PrimitiveType type);        /* -float_max; the smallest for f8e8m0fnu */
-/* On whose bits reduce-precision of |type| works: f16 for what f16 holds, f32 for bf16 and f8e8m0fnu, itself otherwise.
- * A subnormal number of that format keeps the digits it has in it. */
+/* The format whose bits reduce-precision of |type| cuts: f16 for every type whose values f16 holds, f32 for bf16 and
+ * f8e8m0fnu, |type| itself otherwise.  A subnormal number of that format keeps the digits it has there. */
 PrimitiveType float_precision_format(PrimitiveType type);
 /* XLA accepts |value| as an element in a text: it is not finite, or float_encode_literal leaves it finite.  (The parts
  * of complex numbers it compares with -float_max and float_max.)  Its message: value 16 is out of range for ... [-15,

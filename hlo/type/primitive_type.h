@@ -33,7 +33,7 @@ const TypeInfo *type_info(PrimitiveType type);
 const char *type_text(PrimitiveType type);
 int type_bits(PrimitiveType type);
 int type_storage_bytes(PrimitiveType type);
-/* What the address of an element is a multiple of: its storage, that of a part if it is complex, at least 1. */
+/* Alignment of an element in bytes: its storage, of a complex type that of one part, at least 1. */
 int type_alignment(PrimitiveType type);
 
 /* The type called |text|, TYPE_INVALID if none; "tuple" and "buffer" are none. */
@@ -51,7 +51,8 @@ PrimitiveType type_complex_part(PrimitiveType type);
 /* f32 → c64, f64 → c128; TYPE_INVALID otherwise. */
 PrimitiveType type_complex_of(PrimitiveType type);
 
-/* The one with more range, then precision, then bits (pred: one), then a sign; a complex one before others. */
+/* The wider of two types: that with more range; of equal ones that with more precision, then with more bits (pred has
+ * one), then the signed one.  A complex type is wider than any other. */
 PrimitiveType type_wider(PrimitiveType a, PrimitiveType b);
 /* The type of the sums of products that 'dot' and 'convolution' make: the widest of the three.  Factors are converted
  * to it, the finished sum is rounded to it and then converted to |result|. */

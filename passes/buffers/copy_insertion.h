@@ -12,8 +12,8 @@ MUST_USE Status copy_insertion_insert(HloModule *module, DiagSink *diag, bool *o
 /* One conflict after the other is resolved by a copy of the value in question; returns how many copies were made. */
 int64_t copy_conflicts(HloModule *module, const BufferAnalysis *analysis);
 
-/* Control predecessors for the order that the sets of |analysis| rely on: whoever reads a value comes before whoever
- * overwrites it. */
+/* Control predecessors for the order that the sets of |analysis| rely on: the readers of a value come before the
+ * instruction that overwrites it. */
 bool copy_insertion_add_reuse_edges(HloModule *module, const BufferAnalysis *analysis);
 
 #endif

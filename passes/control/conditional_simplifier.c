@@ -293,6 +293,7 @@ static Status run_conditional_simplifier(HloPassContext *context, HloModule *mod
   return STATUS_OK;
 }
 
-const HloPass hlo_conditional_simplifier_pass = {"conditional-simplifier",
-                                                 "branches that are known, cheap, or carry what nobody reads",
-                                                 run_conditional_simplifier, false};
+const HloPass hlo_conditional_simplifier_pass = {
+    "conditional-simplifier",
+    "branches that are known or cheap, and results and operands of branches that are not read",
+    run_conditional_simplifier, false};

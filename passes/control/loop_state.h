@@ -23,7 +23,8 @@ bool loop_state_read(HloInstruction *loop, const CallSites *sites, LoopState *ou
 /* The body hands element |index| on as it came. */
 bool loop_state_is_invariant(const LoopState *state, int index);
 
-/* Who reads the whole result, or returns it, gets a tuple of its elements: then each of them can be another value. */
+/* Readers of the whole result, the parent's root included, get a tuple of its elements instead: then each element can
+ * be replaced by itself. */
 void loop_state_unpack(LoopState *state, Arena *scratch);
 
 /* A loop in place of state->loop, with the elements of |kept| (as many flags as elements; all when it is read whole)

@@ -29,8 +29,8 @@ bool tuple_redirect_element(HloInstruction *tuple, int index, HloInstruction *va
 /* A new tuple of what the tuple instruction |old| keeps, and of |added|. */
 HloInstruction *tuple_edit_operands(const TupleEdit *edit, const HloInstruction *old, HloInstruction *const *added,
                                     Arena *scratch);
-/* The readers of |from| find their elements in |to|, which stands in its place.  Readers of what went away stay behind:
- * they have to be dead. */
+/* The readers of |from| find their elements in |to|, which stands in its place.  Readers of removed elements are left
+ * as they are: they have to be dead. */
 void tuple_edit_readers(const TupleEdit *edit, HloInstruction *from, HloInstruction *to, Arena *scratch);
 /* The same for a parameter, which gets the new shape. */
 void tuple_edit_parameter(const TupleEdit *edit, HloInstruction *parameter, Arena *scratch);
@@ -38,7 +38,7 @@ void tuple_edit_parameter(const TupleEdit *edit, HloInstruction *parameter, Aren
 /* Removes |old|, all of whose readers have something else: with side effects no other pass would, and they would happen
  * twice. */
 void tuple_edit_retire(HloInstruction *old, Arena *scratch);
-/* Takes attributes away that speak of the tuple as it was. */
+/* Removes attributes that describe the old tuple. */
 void tuple_edit_attributes(HloInstruction *instruction);
 
 #endif

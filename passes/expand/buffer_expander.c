@@ -49,7 +49,7 @@ static bool expand_shapes(BufferExpansion *expansion) {
   return changed;
 }
 
-/* What a buffer holds that nobody has written is not defined: zeroes. */
+/* The contents of a buffer that was never written are not defined: zeroes. */
 static HloInstruction *expand_creation(GraphBuilder *builder) {
   const HloInstruction *call = builder->origin;
   const HloAttr *target = hlo_instruction_attr(call, HLO_ATTR_CUSTOM_CALL_TARGET);

@@ -104,6 +104,5 @@ static Status run_collective_expander(HloPassContext *context, HloModule *module
   return graph_apply_rules(context, module, rules, sizeof rules / sizeof *rules, out_changed);
 }
 
-const HloPass hlo_collective_expander_pass = {"collective-expander",
-                                              "communication between one device and nobody is its operands",
-                                              run_collective_expander, false};
+const HloPass hlo_collective_expander_pass = {
+    "collective-expander", "communication among a single device is its operands", run_collective_expander, false};

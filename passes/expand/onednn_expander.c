@@ -424,7 +424,7 @@ static bool has_supported_operands(const HloInstruction *call) {
   return true;
 }
 
-/* Scratch memory is a second result, which is nothing to anybody: zeros. */
+/* Scratch memory is a second result, which nothing reads: zeros. */
 static HloInstruction *expand(OnednnBuilder *builder) {
   HloInstruction *call = builder->graph.origin;
   bool has_scratch =

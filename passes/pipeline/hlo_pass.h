@@ -7,9 +7,9 @@
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/description/machine_abilities.h"
 
-/* Told of each decision a pass takes about a pair of instructions, for the reports: fusion says which producer it fuses
- * into which consumer and why not, and then of each instruction which fusion computes it.  Texts live as long as the
- * program. */
+/* An observer of the decisions that passes take about pairs of instructions, for the reports: fusion says which
+ * producer it fuses into which consumer, or why it does not, and then of each instruction which fusion computes it.
+ * Texts live as long as the program. */
 typedef struct HloDecisionObserver {
   void *context;
   void (*decided)(void *context, const char *pass, const HloInstruction *producer, const HloInstruction *consumer,

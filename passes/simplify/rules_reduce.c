@@ -312,7 +312,7 @@ static int find_live_operands(const HloInstruction *sort, bool *out_live) {
   return count;
 }
 
-/* sort(x, y, …) whose sorted y nobody reads nor compares → sort(x, …); its place in the tuple holds y as it was */
+/* sort(x, y, …) whose sorted y is neither read nor compared → sort(x, …); its place in the tuple holds y as it was */
 static HloInstruction *sort_dead_operands(HloInstruction *sort) {
   HloInstruction *operands[RANK_LIMIT], *elements[RANK_LIMIT];
   const Shape *shapes[RANK_LIMIT];

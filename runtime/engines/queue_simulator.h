@@ -36,7 +36,7 @@ typedef struct QueueSimulator {
   Status status;
 } QueueSimulator;
 
-/* Everything outlives the simulator. */
+/* All arguments have to outlive the simulator. */
 void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const MachineDescription *machine,
                           int64_t order_count, DiagSink *diag);
 

@@ -1,8 +1,8 @@
 /* QueueThreads: an engine for kernels of a vector processor (runtime/abi.h) that runs each queue on a thread of its
  * own.
  *
- * A queue's progress is a 64-bit counter that its thread alone advances; who waits for it looks at it for a while and
- * then sleeps.  What a command wrote is visible to every command that has waited for it. */
+ * A queue's progress is a 64-bit counter that its thread alone advances; a thread that waits for it spins for a while
+ * and then sleeps.  What a command wrote is visible to every command that has waited for it. */
 #ifndef XLAC_RUNTIME_ENGINES_QUEUE_THREADS_H
 #define XLAC_RUNTIME_ENGINES_QUEUE_THREADS_H
 
@@ -13,9 +13,9 @@ enum { QUEUE_THREADS_MOST = 64 };
 
 typedef struct QueueThreads QueueThreads;
 
-/* Who is told what happens, |begin| and |end| by the caller's thread, before the first command of a kernel and after
- * the last; |waited| and |completed| by a queue's: that it has waited for |count| commands of |other|; that it has done
- * its next command, before another thread can know. */
+/* An observer of the engine.  |begin| and |end| are called in the caller's thread, before the first command of a kernel
+ * and after the last; |waited| and |completed| in the thread of a queue: it has waited for |count| commands of |other|;
+ * it has done its next command, and no other thread can know of that yet. */
 typedef struct QueueWatcher {
   void *data;
   void (*begin)(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);

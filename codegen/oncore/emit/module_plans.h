@@ -50,7 +50,7 @@ MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const K
 MUST_USE Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,
                                      DiagSink *diag);
 
-/* The plan of one of the Kernels they were made for; NULL: the scalar unit should have done its work. */
+/* The plan of one of the Kernels they were made for; NULL: it has none. */
 const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use);
 /* The memory of that plan's code; NULL without a plan. */
 const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use);

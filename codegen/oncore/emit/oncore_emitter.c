@@ -60,7 +60,7 @@ void oncore_call_tile(PlanEmitter *emitter, const Kernel *kernel, const TileCode
   LLVMBuildCall2(emitter->vec.builder, LLVMGlobalGetValueType(function), function, arguments, count, "");
 }
 
-/* The function with its arguments in an array, so that whoever has recorded an instance can do it. */
+/* The function with its arguments in an array, so that an engine that has recorded an instance can execute it. */
 static LLVMValueRef emit_thunk(PlanEmitter *emitter, const Kernel *kernel, const TileCode *code, const char *name) {
   LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
   LLVMValueRef thunk = oncore_add_function(emitter, name, emitter->none, types, 2);

@@ -1,4 +1,4 @@
-/* Functions that go through a plan's loops: all commands, one queue's, or what happens told to somebody. */
+/* Functions that go through a plan's loops: all commands, one queue's, or a trace of the commands for an observer. */
 #include "base/checked_math.h"
 #include "codegen/ir/ir_loop.h"
 #include "codegen/oncore/emit/oncore_internal.h"

@@ -1,7 +1,7 @@
 /* check-plan against executions: printed plans are changed at random, and each is refused exactly when it leaves other
- * results than the plan that was printed, in program order or in some order that its edges allow, or reads what nobody
- * wrote (hlo/machine/oracle/byte_versions_testing.h).  What is refused for a line by itself (syntax, names, sizes,
- * bounds, alignment) needs no execution and is counted by itself.
+ * results than the plan that was printed, in program order or in some order that its edges allow, or reads bytes that
+ * no command wrote (hlo/machine/oracle/byte_versions_testing.h).  What is refused for a line by itself (syntax, names,
+ * sizes, bounds, alignment) needs no execution and is counted by itself.
  *
  *   plan_mutation_test [COUNT [SEED]]      so many mutants instead of the few of 'make test' */
 #include <inttypes.h>
@@ -249,7 +249,7 @@ static OracleVerdict ask_oracle(Arena *arena, const Subject *subject, const Plan
   assert_int_equal(plan_stream_make(arena, plan, subject->machine, &diag, &stream), STATUS_OK);
   byte_versions_init(&versions, arena, &stream, subject->machine);
   if (byte_versions_uninitialised(&versions, &difference))
-    concern(&verdict, &stream, difference.reader, "reads what nobody wrote");
+    concern(&verdict, &stream, difference.reader, "reads bytes never written");
   compare_provenance(arena, subject, plan, &stream, &verdict);
   if (byte_versions_search(&versions, arena, &difference))
     concern(&verdict, &stream, difference.reader, "gives something else in another order");

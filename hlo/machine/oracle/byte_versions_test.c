@@ -115,8 +115,8 @@ static void interleaved_runs_are_apart(void **state) {
   expect_none(fixture);
 }
 
-/* In which order bytes are written that nobody reads means nothing, unless they are a result. */
-static void writes_that_nobody_reads_have_no_order(void **state) {
+/* The order of writes to bytes that no command reads means nothing, unless they are a result. */
+static void writes_that_are_not_read_have_no_order(void **state) {
   StreamFixture *fixture = *state;
   int32_t y = command_stream_add_object(&fixture->stream, SV("y"), 64, 0);
   add_write(fixture, LD, -1, 0, 64);
@@ -158,12 +158,12 @@ static void command_writes_a_byte_once(void **state) {
   StreamFixture *fixture = *state;
   add_write(fixture, EX, -1, 0, 64);
   write_bytes(fixture, BUFFER_OBJECT, 32, 64);
-  expect_none(fixture); /* nobody wants to know */
+  expect_none(fixture); /* no command reads them */
   add_read(fixture, ST, 0, 0, 64);
   expect_difference(fixture, (VersionDifference){1, BUFFER_OBJECT, 32, 0, 0});
 }
 
-/* What a command keeps for itself is read back, though nobody else reads it. */
+/* What a command keeps for itself is read back, though no other command reads it. */
 static void scratch_is_its_own(void **state) {
   StreamFixture *fixture = *state;
   ByteBox rows = dense_box(0, 64);
@@ -304,7 +304,7 @@ static void provenance_is_that_of_values(void **state) {
   assert_true(left != sum_provenance(*state, 0, 31, 0)); /* a byte is not at its place */
 }
 
-static void bytes_nobody_wrote_are_found(void **state) {
+static void bytes_never_written_are_found(void **state) {
   StreamFixture *fixture = *state;
   int32_t x = command_stream_add_object(&fixture->stream, SV("x"), 64, OBJECT_INITIALISED);
   begin(fixture, LD, -1);
@@ -483,7 +483,7 @@ static void random_executions_find_no_more(void **state) {
   assert_true(found > 100 && missed < found);
 }
 
-/* hazards.h names all there is, and besides that only writes of what nobody reads. */
+/* hazards.h names all there is, and besides that only writes that no command reads. */
 static void differences_are_hazards(void **state) {
   StreamFixture *fixture = *state;
   int found = 0, clean = 0;
@@ -513,7 +513,7 @@ int main(void) {
       TEST(later_command_of_a_queue_covers_earlier_ones),
       TEST(barrier_separates),
       TEST(interleaved_runs_are_apart),
-      TEST(writes_that_nobody_reads_have_no_order),
+      TEST(writes_that_are_not_read_have_no_order),
       TEST(command_may_read_what_it_wrote),
       TEST(update_reads_first),
       TEST(command_writes_a_byte_once),
@@ -523,7 +523,7 @@ int main(void) {
       TEST(each_kind_of_edge_of_a_loop_is_needed),
       TEST(provenance_is_that_of_results),
       TEST(provenance_is_that_of_values),
-      TEST(bytes_nobody_wrote_are_found),
+      TEST(bytes_never_written_are_found),
       TEST(search_finds_what_all_executions_have),
       TEST(random_executions_find_no_more),
       TEST(differences_are_hazards),

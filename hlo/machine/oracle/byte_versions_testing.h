@@ -1,8 +1,9 @@
 /* ByteVersions: what can become of every byte in the executions that a stream's edges allow, found by executing.
  *
- * A second opinion on hazards.h, for tests: of the stream both know the same, of each other nothing.  Each byte
- * remembers the access that wrote it last, its version.  Program order says which version each read is to see and which
- * ones are to be left at the end; an execution in which one of them is another is a difference, and its steps prove it.
+ * A second opinion on hazards.h, for tests: both judge the same streams and share no code.  Each byte remembers the
+ * access that wrote it last, its version.  Program order says which version each read has to see and which versions
+ * have to be left at the end; an execution in which a read or the end sees another version is a difference, and its
+ * steps are the proof.
  *
  * An execution is a list of steps: a command starts, makes its accesses one by one in any order, and completes; what it
  * reads back of its scratch it reads then.

@@ -5,7 +5,7 @@
 #include "hlo/machine/stream/command_stream.h"
 
 /* The first that holds: the command that waits reads bytes that the other writes, writes bytes that it reads, writes
- * bytes that it writes; or nothing of the kind, and the edge is there for others' sake. */
+ * bytes that it writes; or none of these: the edge is there to order other commands. */
 typedef enum EdgeKind {
   EDGE_READ_AFTER_WRITE,
   EDGE_WRITE_AFTER_READ,

@@ -5,7 +5,7 @@
 #include "hlo/machine/stream/command_order.h"
 #include "hlo/machine/stream/stream_testing.h"
 
-/* --- the loops of the reference: 64 tiles --- */
+/* --- loops of load, operation and store over 64 tiles --- */
 
 static const TileLoop IN_OUT = {.tiles = 64, .tile_bytes = 1024, .exec = 768, .depth = 2};
 static const TileLoop IN_PLACE = {.tiles = 64, .tile_bytes = 1024, .exec = 768, .depth = 3, .in_place = true};
@@ -23,7 +23,7 @@ static void check_is_clean(StreamFixture *fixture, const CommandStream *stream, 
   assert_int_equal(stream->edges.count, edges);
 }
 
-static void derived_edges_are_those_of_the_reference(void **state) {
+static void derived_edges_of_loops_are_the_fewest(void **state) {
   CommandStream in_out = build_tile_loop(*state, IN_OUT);
   check_is_clean(*state, &in_out, 252);
   CommandStream in_place = build_tile_loop(*state, IN_PLACE);
@@ -645,7 +645,7 @@ static void orders_without_order_are_refused(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_fixture, destroy_fixture)
   const struct CMUnitTest tests[] = {
-      TEST(derived_edges_are_those_of_the_reference),
+      TEST(derived_edges_of_loops_are_the_fewest),
       TEST(derived_edges_of_unordered_queues_are_the_same),
       TEST(redundant_edges_are_counted),
       TEST(each_kind_of_edge_is_needed),

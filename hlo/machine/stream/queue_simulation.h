@@ -1,6 +1,6 @@
 /* QueueSimulation: what a stream costs on a machine, in cycles; and the closed form that a planner asks instead.
  *
- * The machine of reference: a scalar unit issues commands in program order at no cost, each to its queue, which holds
+ * The model of the machine: a scalar unit issues commands in program order at no cost, each to its queue, which holds
  * up to |depth| commands that are not complete; where one does not fit, the unit and all after it wait.  A queue works
  * on one command at a time: the oldest, or, if it is unordered, the oldest that may start.  A command occupies its
  * queue for

@@ -19,9 +19,9 @@ static double simulate_loop(StreamFixture *fixture, TileLoop loop) {
   return simulate(fixture, &stream);
 }
 
-/* --- the table of the reference: load and store 576 cycles, operation 784, 64 tiles of 16 KiB --- */
+/* --- load and store of 576 cycles, operation of 784, 64 tiles of 16 KiB, worked out by hand --- */
 
-static void simulation_meets_table_of_reference(void **state) {
+static void simulation_meets_loops_worked_out_by_hand(void **state) {
   static const struct {
     bool in_place;
     int64_t depth;
@@ -157,7 +157,7 @@ static CommandStream build_rows(StreamFixture *fixture, int64_t depth, int64_t a
   return derived;
 }
 
-static void simulation_meets_example_of_reference(void **state) {
+static void simulation_meets_example_worked_out_by_hand(void **state) {
   StreamFixture *fixture = *state;
   fixture->machine.memory_bytes_per_cycle = 48;
   CommandStream stream = build_rows(fixture, 3, 1, ST);
@@ -447,12 +447,12 @@ static void order_that_breaks_a_rule_is_not_legal(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create_fixture, destroy_fixture)
   const struct CMUnitTest tests[] = {
-      TEST(simulation_meets_table_of_reference),
+      TEST(simulation_meets_loops_worked_out_by_hand),
       TEST(estimate_names_its_limit),
       TEST(useful_depth_is_two_or_three),
       TEST(simulation_shows_what_setup_costs),
       TEST(shared_queue_needs_loads_ahead),
-      TEST(simulation_meets_example_of_reference),
+      TEST(simulation_meets_example_worked_out_by_hand),
       TEST(example_without_overlap_is_serial),
       TEST(memory_is_shared_evenly),
       TEST(slow_queue_leaves_its_share),

@@ -1,4 +1,4 @@
-/* What the tests of streams share: machines, and the loops of the reference's tables. */
+/* What the tests of streams share: machines, and loops of load, operation and store. */
 #ifndef XLAC_HLO_MACHINE_STREAM_STREAM_TESTING_H
 #define XLAC_HLO_MACHINE_STREAM_STREAM_TESTING_H
 
@@ -19,8 +19,8 @@
 
 enum { LD, EX, ST, QUEUE_COUNT };
 
-/* vp-ref; synchronisation costs nothing and the memory has no limit, as in the reference's tables, unless a test says
- * otherwise. */
+/* vp-ref; synchronisation costs nothing and the memory has no limit, so that cycles can be worked out by hand, unless a
+ * test says otherwise. */
 typedef struct StreamFixture {
   Arena *arena, *scratch;
   DiagSink diag;

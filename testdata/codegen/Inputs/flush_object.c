@@ -1,4 +1,4 @@
-/* Calls 'flushing' with threads of its own whose mode is the default, and looks at everybody's mode afterwards. */
+/* Calls 'flushing' with threads of its own whose mode is the default, and looks at the mode of each afterwards. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,8 @@ static void report(const char *who, const float *result) {
 int main(void) {
   float *x = malloc(COUNT * sizeof *x), *result = malloc(COUNT * sizeof *result);
   for (int i = 0; i < COUNT; i++) x[i] = i % 2 ? 1e-39f : 2e-38f; /* half of each, both subnormal */
-  void *workspace = malloc((size_t)(flushing_descriptor.workspace_bytes + flushing_descriptor.scratch_bytes_per_worker) + 64);
+  void *workspace =
+      malloc((size_t)(flushing_descriptor.workspace_bytes + flushing_descriptor.scratch_bytes_per_worker) + 64);
   flushing((const void *[]){x}, (void *[]){result}, workspace, NULL);
   report("alone", result);
   XlacRunOptions options = {.struct_size = sizeof options, .abi_version = XLAC_ABI_VERSION};
