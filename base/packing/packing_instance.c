@@ -317,8 +317,10 @@ MUST_USE static Status finish_item(ItemMaker *maker, Item *item, Span *spans) {
   return STATUS_OK;
 }
 
-static int64_t list_members(const ItemMaker *maker, Member *members) {
+/* By group; without any group they are by slot already, and so are the items they become. */
+static int64_t list_members(const ItemMaker *maker, Member *members, bool *out_has_groups) {
   int64_t count = 0;
+  *out_has_groups = false;
   for (int64_t p = 0; p < maker->pieces->count; p++) {
     int64_t slot = maker->pieces->data[p].slot;
     if (count > 0 && members[count - 1].slot == slot) {
@@ -326,9 +328,10 @@ static int64_t list_members(const ItemMaker *maker, Member *members) {
       continue;
     }
     int64_t group = maker->problem->buffers[maker->pieces->buffer_of_slot[slot]].group;
+    *out_has_groups |= group >= 0;
     members[count++] = (Member){group >= 0 ? group : -1 - slot, slot, p, 1};
   }
-  if (count > 1) qsort(members, (size_t)count, sizeof(Member), compare_member);
+  if (*out_has_groups) qsort(members, (size_t)count, sizeof(Member), compare_member);
   return count;
 }
 
@@ -341,7 +344,8 @@ Status instance_build(Arena *arena, const PackingProblem *problem, DiagSink *dia
   Instance instance = {.slot_count = pieces.slot_count, .section_count = number_sections(arena, &pieces, spans)};
   Member *members = ARENA_NEW_ARRAY(arena, Member, pieces.count + 1);
   ItemMaker maker = {arena, problem, &pieces, spans, diag, ARENA_NEW_ARRAY(arena, Span, pieces.count + 1)};
-  int64_t member_count = list_members(&maker, members);
+  bool has_groups;
+  int64_t member_count = list_members(&maker, members, &has_groups);
   instance.items = ARENA_NEW_ARRAY(arena, Item, member_count + 1);
   for (int64_t m = 0; m < member_count;) {
     Item *item = &instance.items[instance.item_count++];
@@ -351,7 +355,7 @@ Status instance_build(Arena *arena, const PackingProblem *problem, DiagSink *dia
     for (; m < member_count && members[m].group == group; m++) RETURN_IF_ERROR(join_item(&maker, item, &members[m]));
     RETURN_IF_ERROR(finish_item(&maker, item, first));
   }
-  if (instance.item_count > 1) qsort(instance.items, (size_t)instance.item_count, sizeof(Item), compare_first_slot);
+  if (has_groups) qsort(instance.items, (size_t)instance.item_count, sizeof(Item), compare_first_slot);
   /* Which item each slot belongs to: by its group's least slot. */
   instance.item_of_slot = ARENA_NEW_ARRAY(arena, int32_t, pieces.slot_count + 1);
   for (int64_t s = 0; s < pieces.slot_count; s++) instance.item_of_slot[s] = -1;

@@ -4,34 +4,46 @@
 
 /* ---- the skyline: the top of what lies in each section ---- */
 
-enum { BLOCK = 64 };
+enum { BLOCK = 32, GROUP = 32 /* blocks */ };
 
 typedef struct Skyline {
   int64_t *top;       /* by section, unless its block is flat */
   int64_t *block_max; /* of BLOCK sections */
+  int64_t *group_max; /* of GROUP blocks */
   bool *is_flat;      /* all tops of the block are block_max */
 } Skyline;
 
 static Skyline skyline_create(Arena *scratch, int32_t section_count) {
-  int32_t block_count = section_count / BLOCK + 1;
-  Skyline skyline = {ARENA_NEW_ARRAY(scratch, int64_t, block_count *BLOCK),
-                     ARENA_NEW_ARRAY(scratch, int64_t, block_count), ARENA_NEW_ARRAY(scratch, bool, block_count)};
-  return skyline;
+  int32_t group_count = section_count / (BLOCK * GROUP) + 1, block_count = group_count * GROUP;
+  return (Skyline){ARENA_NEW_ARRAY(scratch, int64_t, (int64_t)block_count *BLOCK),
+                   ARENA_NEW_ARRAY(scratch, int64_t, block_count), ARENA_NEW_ARRAY(scratch, int64_t, group_count),
+                   ARENA_NEW_ARRAY(scratch, bool, block_count)};
+}
+
+static int64_t max_of(const int64_t *values, int32_t lower, int32_t upper) {
+  int64_t most = 0;
+  for (int32_t i = lower; i < upper; i++) most = max_i64(most, values[i]);
+  return most;
+}
+
+/* The highest top in sections [lower, upper) of one block. */
+static int64_t block_part_max(const Skyline *skyline, int32_t lower, int32_t upper) {
+  int32_t block = lower / BLOCK;
+  if (skyline->is_flat[block] || upper - lower == BLOCK) return skyline->block_max[block];
+  return max_of(skyline->top, lower, upper);
 }
 
 static int64_t skyline_max(const Skyline *skyline, int32_t lower, int32_t upper) {
-  int64_t top = 0;
-  for (int32_t s = lower; s < upper;) {
-    int32_t block = s / BLOCK, end = (block + 1) * BLOCK;
-    if (skyline->is_flat[block] || (s == block * BLOCK && end <= upper)) {
-      top = max_i64(top, skyline->block_max[block]);
-      s = end;
-      continue;
-    }
-    if (end > upper) end = upper;
-    for (; s < end; s++) top = max_i64(top, skyline->top[s]);
-  }
-  return top;
+  int32_t first = lower / BLOCK, last = (upper - 1) / BLOCK;
+  if (first == last) return block_part_max(skyline, lower, upper);
+  int64_t top =
+      max_i64(block_part_max(skyline, lower, (first + 1) * BLOCK), block_part_max(skyline, last * BLOCK, upper));
+  first++; /* whole blocks from here to |last| */
+  int32_t first_group = (first + GROUP - 1) / GROUP, last_group = last / GROUP;
+  if (first_group >= last_group) return max_i64(top, max_of(skyline->block_max, first, last));
+  top = max_i64(top, max_of(skyline->block_max, first, first_group * GROUP));
+  top = max_i64(top, max_of(skyline->group_max, first_group, last_group));
+  return max_i64(top, max_of(skyline->block_max, last_group * GROUP, last));
 }
 
 /* |top| is above all that lies there. */
@@ -52,6 +64,8 @@ static void skyline_raise(Skyline *skyline, int32_t lower, int32_t upper, int64_
     if (end > upper) end = upper;
     for (; s < end; s++) skyline->top[s] = top;
   }
+  for (int32_t g = lower / (BLOCK * GROUP); g <= (upper - 1) / (BLOCK * GROUP); g++)
+    skyline->group_max[g] = max_i64(skyline->group_max[g], top);
 }
 
 static int64_t item_floor(const Part *part, const Skyline *skyline, int32_t i) {
@@ -104,7 +118,7 @@ int64_t part_dive(const Part *part, Arena *scratch, const int32_t *rank, Work *w
   while (count > 0) {
     HeapEntry *first = &heap[0];
     const Item *item = &part->items[first->item];
-    work->left -= 8 + (item->upper - item->lower) / BLOCK;
+    work->left -= 8 + (item->upper - item->lower) / (BLOCK * GROUP);
     if (work->left < 0) return -1;
     int64_t offset = item_floor(part, &skyline, first->item);
     if (offset > first->offset) {

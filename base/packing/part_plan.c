@@ -4,6 +4,7 @@
 
 /* The orders that dives and searches take, the most promising first (see part_rank). */
 static const char *const DIVE_ORDERS[] = {"TWA", "TAW", "WAT", "AWT", "ZTW", "TZW"};
+static const char *const LARGE_DIVE_ORDERS[] = {"AWT", "TWA", "TAW", "TZW", "ZTW", "WAT"}; /* the cheap ones first */
 static const char *const SEARCH_ORDERS[] = {"TWA", "TW", "TWU", "TAW"};
 
 enum {
@@ -35,7 +36,7 @@ enum { GOAL_ORDER_COUNT = sizeof GOAL_ORDERS / sizeof GOAL_ORDERS[0] };
 
 /* What a dive of |part| may take before it is given up for being quadratic. */
 static int64_t dive_limit(const Part *part) {
-  return INT64_C(2000) * part->item_count + 100000;
+  return INT64_C(6000) * part->item_count + 100000;
 }
 
 PartPlan part_plan_first(Arena *arena, const Part *part, int64_t goal, Work *work) {
@@ -43,10 +44,13 @@ PartPlan part_plan_first(Arena *arena, const Part *part, int64_t goal, Work *wor
   int64_t *offsets = ARENA_NEW_ARRAY(arena, int64_t, part->item_count + 1);
   plan.offsets = ARENA_NEW_ARRAY(arena, int64_t, part->item_count + 1);
   Arena *scratch = arena_create();
+  bool is_large = part->item_count > 5000;
   for (int o = 0; o < DIVE_ORDER_COUNT && plan.height > goal; o++) {
+    /* A large part may take seconds for a further dive: not for less than half a percent. */
+    if (is_large && o > 0 && plan.height - part->bound <= part->bound / 200) break;
     arena_reset(scratch);
     int32_t *rank = ARENA_NEW_ARRAY(scratch, int32_t, part->item_count + 1);
-    part_rank(part, scratch, DIVE_ORDERS[o], rank);
+    part_rank(part, scratch, is_large ? LARGE_DIVE_ORDERS[o] : DIVE_ORDERS[o], rank);
     Work limit = {dive_limit(part)};
     if (o > 0) limit.left = min_i64(limit.left, work->left);
     int64_t before = limit.left, height = part_dive(part, scratch, rank, &limit, offsets);
