@@ -227,6 +227,136 @@ static void verify_refuses_another_constant(void **state) {
   expect_refused(fixture, "plan-constant");
 }
 
+/* --- every mutant of a kind --- */
+
+static bool is_placed_freely(const BufferAssignment *assignment, const HloBuffer *buffer) {
+  return buffer->size > 0 && assignment->allocations[buffer->allocation].kind == ALLOCATION_TEMP;
+}
+
+/* Both hold something at a position where neither begins or ends: whatever is read or written there, one of them is
+ * lost if they share bytes. */
+static bool are_alive_together(const BufferAssignment *assignment, const HloBuffer *a, const HloBuffer *b) {
+  for (int32_t i = 0; i < a->value_count; i++) {
+    for (int32_t k = 0; k < b->value_count; k++) {
+      const HloValue *first = &assignment->values[a->values[i]], *second = &assignment->values[b->values[k]];
+      if (first->range_count != 1 || second->range_count != 1) continue; /* branches: either may run */
+      if (first->use_count == 0 || second->use_count == 0) continue;     /* never read, so nothing is lost */
+      if (second->live_from < first->live_from) {
+        const HloValue *swap = first;
+        first = second;
+        second = swap;
+      }
+      if (first->live_from < second->live_from && second->live_from < first->live_to) return true;
+    }
+  }
+  return false;
+}
+
+/* |b| where |a| is, in a temporary allocation that has room for it. */
+static void place_over(HloBuffer *b, const HloBuffer *a) {
+  b->allocation = a->allocation;
+  b->offset = a->offset;
+  b->alignment = 1;
+}
+
+static bool is_refused(Fixture *fixture) {
+  DiagSink diag;
+  diag_sink_init(&diag, fixture->arena);
+  return buffer_assignment_verify(fixture->assignment, fixture->module, &diag) == STATUS_INVALID;
+}
+
+/* Drops each interference in turn: two buffers that are alive together get the same bytes.  How many there were. */
+static int refuse_every_dropped_interference(Fixture *fixture) {
+  BufferAssignment *assignment = fixture->assignment;
+  int mutants = 0;
+  for (int32_t i = 0; i < assignment->buffer_count; i++) {
+    for (int32_t k = 0; k < assignment->buffer_count; k++) {
+      HloBuffer *a = &assignment->buffers[i], *b = &assignment->buffers[k];
+      if (i == k || !is_placed_freely(assignment, a) || !is_placed_freely(assignment, b) || b->size > a->size) continue;
+      if (!are_alive_together(assignment, a, b)) continue;
+      HloBuffer kept = *b;
+      place_over(b, a);
+      mutants++;
+      if (!is_refused(fixture)) {
+        const HloInstruction *of_a = assignment->values[a->values[0]].definition.instruction;
+        const HloInstruction *of_b = assignment->values[b->values[0]].definition.instruction;
+        fail_msg("'%.*s' over '%.*s' is accepted", SV_ARG(of_b->name), SV_ARG(of_a->name));
+      }
+      *b = kept;
+    }
+  }
+  assert_int_equal(buffer_assignment_verify(assignment, fixture->module, &fixture->diag), STATUS_OK);
+  return mutants;
+}
+
+static const HloInstruction *last_reader(const HloValue *value) {
+  const HloInstruction *last = NULL;
+  for (int32_t i = 0; i < value->use_count; i++) last = value->uses[i].user;
+  return last;
+}
+
+/* Shortens each range in turn by its last position: what is made there, by the last reader, gets the bytes.  Only where
+ * that reads the one in another order than it writes the other. */
+static int refuse_every_shortened_range(Fixture *fixture) {
+  BufferAssignment *assignment = fixture->assignment;
+  int mutants = 0;
+  for (int32_t i = 0; i < assignment->value_count; i++) {
+    for (int32_t k = 0; k < assignment->value_count; k++) {
+      const HloValue *value = &assignment->values[i], *next = &assignment->values[k];
+      HloBuffer *a = &assignment->buffers[value->buffer], *b = &assignment->buffers[next->buffer];
+      const HloInstruction *reader = last_reader(value);
+      if (a == b || !reader || next->definition.instruction != reader || value->live_to != next->live_from) continue;
+      if (!is_placed_freely(assignment, a) || !is_placed_freely(assignment, b) || b->size > a->size) continue;
+      if (reader->opcode != HLO_REVERSE && reader->opcode != HLO_DOT) continue;
+      HloBuffer kept = *b;
+      place_over(b, a);
+      mutants++;
+      if (!is_refused(fixture)) fail_msg("'%.*s' may overwrite what it reads", SV_ARG(reader->name));
+      *b = kept;
+    }
+  }
+  return mutants;
+}
+
+#define REVERSE(to, from) "  " to " = f32[64] reverse(" from "), dimensions={0}\n"
+
+/* Values of many ages, some across a loop whose body has its own. */
+#define MANY_TEXT \
+  "HloModule m\n"                                                                                                      \
+  "condition {\n  s = (s32[], f32[64]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n  n = s32[] "         \
+  "constant(3)\n  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"                                               \
+  "body {\n  given = (s32[], f32[64]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n  one = s32[] "    \
+  "constant(1)\n  next = s32[] add(i, one)\n  x = f32[64] get-tuple-element(given), index=1\n" REVERSE("t", "x")      \
+      REVERSE("u", "t") REVERSE("w", "u")                                                                              \
+  "  z = f32[64] add(t, w)\n  y = f32[64] add(x, z)\n  ROOT back = (s32[], f32[64]) tuple(next, y)\n}\n"              \
+  "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[64] parameter(0)\n" REVERSE("a", "p") REVERSE("b", "a")           \
+      REVERSE("c", "b") REVERSE("d", "c")                                                                              \
+  "  q = f32[64] negate(a)\n  init = (s32[], f32[64]) tuple(zero, q)\n"                                               \
+  "  loop = (s32[], f32[64]) while(init), condition=condition, body=body\n  g = f32[64] get-tuple-element(loop), "     \
+  "index=1\n" REVERSE("h", "g") REVERSE("k", "h")                                                                      \
+  "  l = f32[64] add(k, d)\n  m = f32[64] add(h, c)\n" REVERSE("o", "l") "  r0 = f32[64] add(o, m)\n"                  \
+  REVERSE("v", "r0") "  ROOT r = f32[64] subtract(v, b)\n}\n"
+
+static const char *const mutated[] = {CHAIN_TEXT, LOOP_TEXT, MANY_TEXT};
+
+static void verify_refuses_every_dropped_interference(void **state) {
+  int mutants = 0;
+  for (size_t i = 0; i < sizeof(mutated) / sizeof(mutated[0]); i++) {
+    plan(*state, mutated[i]);
+    mutants += refuse_every_dropped_interference(*state);
+  }
+  assert_true(mutants >= 20);
+}
+
+static void verify_refuses_every_shortened_range(void **state) {
+  int mutants = 0;
+  for (size_t i = 0; i < sizeof(mutated) / sizeof(mutated[0]); i++) {
+    plan(*state, mutated[i]);
+    mutants += refuse_every_shortened_range(*state);
+  }
+  assert_true(mutants >= 3); /* of: u and w, loop and h, c and d, l and o */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(verify_refuses_overlapping_temporaries, set_up, tear_down),
@@ -241,6 +371,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(verify_refuses_an_update_elsewhere, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_dropped_donation, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_another_constant, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_every_dropped_interference, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_every_shortened_range, set_up, tear_down),
   };
   return cmocka_run_group_tests_name("buffer_assignment_verify", tests, NULL, NULL);
 }

@@ -221,6 +221,33 @@ static void normalise_special_cases(Normalizer *normalizer, const HloComputation
   }
 }
 
+/* The memory space of a leaf of |from| that |to|, of the same structure, has no longer; 0 for none. */
+static int64_t lost_memory_space(const Shape *from, const Shape *to) {
+  int64_t lost = 0;
+  for (int i = 0; shape_is_tuple(from) && i < from->tuple_size && lost == 0; i++)
+    lost = lost_memory_space(from->tuple[i], to->tuple[i]);
+  if (shape_is_array(from) && from->layout.memory_space != to->layout.memory_space) lost = from->layout.memory_space;
+  return lost;
+}
+
+static void warn_of_memory_spaces(const Normalizer *normalizer, DiagSink *diag) {
+  const HloInstruction *first = NULL;
+  int64_t space = 0, count = 0;
+  for (int64_t i = 0; i < normalizer->reshaped.count; i++) {
+    const HloInstruction *instruction = normalizer->reshaped.data[i];
+    int64_t lost = lost_memory_space(written_shape(normalizer, instruction), instruction->shape);
+    if (lost == 0) continue;
+    if (count++ > 0) continue;
+    first = instruction;
+    space = lost;
+  }
+  if (count == 0) return;
+  diag_warning(diag, first->loc, "memory-space",
+               "'%.*s' is not kept in memory space %lld: inside a module code has one memory", SV_ARG(first->name),
+               (long long)space);
+  if (count > 1) diag_note(diag, first->loc, "nor are %lld more instructions in theirs", (long long)count - 1);
+}
+
 static Status run_layout_normalizer(HloPassContext *context, HloModule *module, bool *out_changed) {
   Normalizer normalizer = {.module = module, .scratch = context->scratch};
   int_map_init(&normalizer.shapes, context->scratch);
@@ -233,6 +260,7 @@ static Status run_layout_normalizer(HloPassContext *context, HloModule *module, 
     HloInstruction *instruction = normalizer.reshaped.data[i];
     normalizer.changed |= instruction->shape != written_shape(&normalizer, instruction);
   }
+  warn_of_memory_spaces(&normalizer, context->diag);
   *out_changed = normalizer.changed;
   return STATUS_OK;
 }
