@@ -213,8 +213,8 @@ COVERED ?= unit lit
 coverage:
 	@$(MAKE) --no-print-directory CONFIG=coverage BUILD=build/coverage build-tests
 	@find build/coverage -name '*.gcda' -delete
-	@scripts/run_tests --build=build/coverage --config=coverage $(COVERED)
-	@scripts/coverage --build=build/coverage
+	@scripts/run_tests --build=build/coverage --config=coverage $(COVERED); status=$$?; \
+	  scripts/coverage --build=build/coverage && exit $$status
 
 FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target) scripts/*.c scripts/*/*.c))
 # Other versions of it disagree.
