@@ -89,17 +89,19 @@ SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region
   for (int64_t stuck = -1;;) {
     int64_t p = highest_plan(plans, parts.count, aim.goal);
     if (region == 0 && bound >= solver->standing) break; /* that one is as low as can be */
-    if (p < 0 || p == stuck || plans[p].height <= plans[p].bound || solver->work.left <= 0) break;
+    if (p < 0 || plans[p].height <= plans[p].bound || solver->work.left <= 0) break;
     int64_t before = plans[p].height;
     int64_t above = 0; /* parts that must come down as well */
     for (int64_t k = 0; k < parts.count; k++) above += plans[k].height > max_i64(aim.goal, plans[k].bound);
-    Work work = {above > 1 ? solver->work.left / 2 : solver->work.left};
+    bool is_last = p == stuck || above <= 1; /* its share did not do: all that is left, then */
+    Work work = {is_last ? solver->work.left : solver->work.left / above};
     solver->work.left -= work.left;
     part_plan_improve(&plans[p], aim, &work);
     solver->work.left += work.left;
     bound = max_i64(bound, plans[p].bound);
     if (!aim.is_capacity) aim.goal = max_i64(aim.goal, bound);
-    if (plans[p].height == before) stuck = p;
+    if (plans[p].height == before && is_last) break;
+    stuck = plans[p].height == before ? p : -1;
   }
   *out_height = 0;
   for (int64_t p = 0; p < parts.count; p++) {

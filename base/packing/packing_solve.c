@@ -140,10 +140,14 @@ MUST_USE static Status solve_by_search(Arena *arena, const PackingProblem *probl
 }
 
 Status packing_solve(Arena *arena, const PackingProblem *problem, DiagSink *diag, PackingPlan *out_plan) {
-  enum { BEST_FIT_STEPS = 400 }; /* what it takes for a buffer, more or less */
+  enum {
+    MANY = 20000,
+    BEST_FIT_STEPS = 4000
+  }; /* of many buffers so many steps for each, or a budget of the caller's own */
   int effort = problem->effort < 1 ? PACKING_DEFAULT_EFFORT : problem->effort > 9 ? 9 : problem->effort;
   int64_t steps = problem->most_steps > 0 ? min_i64(problem->most_steps, STEPS[effort]) : STEPS[effort];
-  bool has_plan = is_plain(problem) && steps / BEST_FIT_STEPS >= problem->count;
+  bool has_steps = problem->most_steps > 0 || problem->count <= MANY || steps / BEST_FIT_STEPS >= problem->count;
+  bool has_plan = has_steps && is_plain(problem);
   PackingPlan plan = {0};
   if (has_plan) RETURN_IF_ERROR(solve_by_best_fit(arena, problem, diag, &plan));
   if (!has_plan || !is_low_enough(problem, &plan))

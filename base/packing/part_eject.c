@@ -65,7 +65,7 @@ static void collect(Ejection *ejection, int32_t i) {
     ejection->by_start[count++] = (Extent32){
         ejection->offsets[other], ejection->offsets[other] + ejection->sizes[other], other, ejection->weights[other]};
   }
-  ejection->work->left -= 8 * (conflicts->first[i + 1] - conflicts->first[i]) + 16;
+  ejection->work->left -= 16 * (conflicts->first[i + 1] - conflicts->first[i]) + 32;
   qsort(ejection->by_start, (size_t)count, sizeof(Extent32), compare_start);
   ejection->in_way = count;
 }

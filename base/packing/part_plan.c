@@ -46,8 +46,8 @@ PartPlan part_plan_first(Arena *arena, const Part *part, int64_t goal, Work *wor
   Arena *scratch = arena_create();
   bool is_large = part->item_count > 5000;
   for (int o = 0; o < DIVE_ORDER_COUNT && plan.height > goal; o++) {
-    /* A large part may take seconds for a further dive: not for less than half a percent. */
-    if (is_large && o > 0 && plan.height - part->bound <= part->bound / 200) break;
+    /* A large part may take seconds for a further dive: not for less than half a percent, and not often. */
+    if (is_large && o > 0 && (o > 2 || plan.height - part->bound <= part->bound / 200)) break;
     arena_reset(scratch);
     int32_t *rank = ARENA_NEW_ARRAY(scratch, int32_t, part->item_count + 1);
     part_rank(part, scratch, is_large ? LARGE_DIVE_ORDERS[o] : DIVE_ORDERS[o], rank);
