@@ -3,7 +3,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/lower/lowering_internal.h"
-#include "hlo/type/float_types.h"
+#include "hlo/ir/fold_identity.h"
 
 /* --- dims and buffers --- */
 
@@ -329,47 +329,9 @@ int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int
   return fold;
 }
 
-/* The identity of an associative, commutative opcode; false when |opcode| is none for |type|. */
-static bool identity_of(HloOpcode opcode, PrimitiveType type, double *out_identity) {
-  bool is_float = type_is_float(type);
-  if (type == TYPE_F8E8M0FNU && opcode != HLO_MULTIPLY) return false; /* has neither zero nor negative numbers */
-  double most = is_float && !float_has_infinity(type) ? float_max(type) : __builtin_inf();
-  switch (opcode) {
-    case HLO_ADD: *out_identity = is_float ? -0.0 : 0; return type != TYPE_PRED;
-    case HLO_MULTIPLY: *out_identity = 1; return type != TYPE_PRED;
-    case HLO_MAXIMUM: *out_identity = -most; return true;
-    case HLO_MINIMUM: *out_identity = most; return true;
-    case HLO_OR:
-    case HLO_XOR: *out_identity = 0; return true;
-    case HLO_AND: *out_identity = -1; return true;
-    default: return false;
-  }
-}
-
-static int32_t identity_value(Lowering *lowering, HloOpcode opcode, PrimitiveType type, double identity) {
-  if (type_is_float(type)) return lowering_constant_double(lowering, type, identity);
-  if (type == TYPE_PRED) {
-    bool truth = opcode == HLO_AND || opcode == HLO_MINIMUM;
-    return lowering_constant_int(lowering, type, truth);
-  }
-  if (identity != identity + 1 && identity != identity - 1)
-    return lowering_constant_int(lowering, type, (int64_t)identity);
-  /* the least or greatest integer of the type */
-  int bits = type_bits(type);
-  uint64_t top = UINT64_C(1) << (bits - 1);
-  bool is_signed = type_is_signed(type);
-  uint64_t greatest = is_signed ? top - 1 : top - 1 + top, least = is_signed ? ~(top - 1) : 0;
-  return lowering_constant_int(lowering, type, (int64_t)(identity > 0 ? greatest : least));
-}
-
 int32_t lowering_identity(Lowering *lowering, HloOpcode opcode, PrimitiveType type) {
-  double identity;
-  if (type_is_complex(type)) { /* 1 is none of products: inf·(1 + 0i) has a NaN */
-    if (opcode != HLO_ADD) return -1;
-    int32_t part = lowering_identity(lowering, opcode, type_complex_part(type));
-    return lowering_complex(lowering, type, part, part);
-  }
-  return identity_of(opcode, type, &identity) ? identity_value(lowering, opcode, type, identity) : -1;
+  uint64_t bits[FOLD_IDENTITY_BYTES / sizeof(uint64_t)] = {0};
+  return hlo_fold_identity(opcode, type, bits) ? lowering_constant_bits(lowering, type, bits[0], bits[1]) : -1;
 }
 
 /* Whether |value| reads an accumulator as it is within its stage (a final value is a value like any other).  Operands
@@ -419,10 +381,9 @@ void lowering_finish_fold(Lowering *lowering, int32_t fold, int32_t next) {
   for (int part = 0; part < fold_part_count(lowering, fold); part++) {
     PrimitiveType type = type_complex_part(lowering->draft.folds.data[fold + part].type);
     HloOpcode opcode;
-    double identity;
     if (!fold_opcode(lowering, fold + part, lowering->draft.folds.data[fold + part].next, &opcode)) continue;
-    if (!identity_of(opcode, type, &identity)) continue;
-    int32_t seed = identity_value(lowering, opcode, type, identity);
+    int32_t seed = lowering_identity(lowering, opcode, type);
+    if (seed < 0) continue;
     lowering->draft.folds.data[fold + part].reassociable = true;
     lowering->draft.folds.data[fold + part].seed = seed;
   }
@@ -433,9 +394,9 @@ void lowering_finish_scan(Lowering *lowering, int32_t fold, int32_t next) {
   for (int part = 0; part < fold_part_count(lowering, fold); part++) {
     KernelFold *half = &lowering->draft.folds.data[fold + part];
     HloOpcode opcode;
-    double identity;
+    uint64_t identity[FOLD_IDENTITY_BYTES / sizeof(uint64_t)];
     half->is_scan = fold_opcode(lowering, fold + part, half->next, &opcode) &&
-                    identity_of(opcode, type_complex_part(half->type), &identity);
+                    hlo_fold_identity(opcode, type_complex_part(half->type), identity);
   }
 }
 

@@ -1,5 +1,7 @@
 /* Elementwise operations and conversions; numbers from the definitions. */
 #include "hlo/eval/eval_testing.h"
+#include "hlo/eval/lanes.h"
+#include "hlo/ir/fold_identity.h"
 
 #define UNARY(shape, values, op) "a = " shape " constant(" values ") ROOT r = " shape " " op "(a)"
 #define BINARY(shape, a, b, op) \
@@ -148,6 +150,61 @@ static void complex_arithmetic(void **state) {
   CHECK_CASES(cases);
 }
 
+/* --- identities of folds, by what the operations mean here --- */
+
+enum { SAMPLES = 256 };
+
+/* Elements of every byte, or of bits as different as the odd multiples of a large number. */
+static void store_sample(PrimitiveType type, int sample, void *element) {
+  size_t size = (size_t)type_storage_bytes(type);
+  uint64_t bits[2] = {(uint64_t)sample, (uint64_t)sample << 56};
+  if (size > 1 && sample > 2) bits[0] = (uint64_t)sample * UINT64_C(0x9e3779b97f4a7c15);
+  memcpy(element, bits, size);
+  if (type == TYPE_PRED) *(uint8_t *)element &= 1;
+}
+
+static bool is_nan(PrimitiveType type, const void *element) {
+  LaneBlock lanes;
+  lanes_load(type, element, 1, 1, &lanes);
+  if (lane_class(type) == LANE_COMPLEX) return lanes.c[0].re != lanes.c[0].re || lanes.c[0].im != lanes.c[0].im;
+  return lane_class(type) == LANE_FLOAT && lanes.f[0] != lanes.f[0];
+}
+
+static void check_identity(HloOpcode opcode, PrimitiveType type, LaneKernel *kernel, const void *identity) {
+  LaneBlock a, b, lanes;
+  size_t size = (size_t)type_storage_bytes(type);
+  lanes_load(type, identity, 1, 1, &a);
+  for (int i = 0; i < SAMPLES; i++) {
+    uint64_t element[2] = {0}, again[2] = {0}, result[2] = {0};
+    store_sample(type, i, element);
+    lanes_load(type, element, 1, 1, &b);
+    lanes_store(type, again, 1, &b);
+    if (is_nan(type, element) || memcmp(element, again, size) != 0) continue; /* no element of the type */
+    kernel(type_bits(type), 1, &lanes, &a, &b);
+    lanes_store(type, result, 1, &lanes);
+    if (memcmp(element, result, size) != 0)
+      fail_msg("%s of %s changes sample %d", hlo_opcode_text(opcode), type_text(type), i);
+  }
+}
+
+static void fold_identity_changes_no_element(void **state) {
+  (void)state;
+  for (int t = TYPE_INVALID + 1; t < PRIMITIVE_TYPE_COUNT; t++) {
+    PrimitiveType type = (PrimitiveType)t;
+    if (!type_is_array(type)) continue;
+    for (int op = 0; op < HLO_OPCODE_COUNT; op++) {
+      HloOpcode opcode = (HloOpcode)op;
+      uint64_t identity[FOLD_IDENTITY_BYTES / sizeof(uint64_t)] = {0};
+      LaneKernel *kernel = hlo_opcode_has(opcode, OP_ASSOCIATIVE) ? lane_kernel(opcode, lane_class(type)) : NULL;
+      bool has_none = kernel == NULL || (type == TYPE_F8E8M0FNU && opcode == HLO_ADD) ||
+                      (type_is_complex(type) && opcode == HLO_MULTIPLY);
+      if (hlo_fold_identity(opcode, type, identity) == has_none)
+        fail_msg("whether %s of %s has an identity", hlo_opcode_text(opcode), type_text(type));
+      if (!has_none) check_identity(opcode, type, kernel, identity);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(integers_wrap_and_divide_by_zero),
@@ -156,6 +213,7 @@ int main(void) {
       cmocka_unit_test(compare_orders_partially_and_totally),
       cmocka_unit_test(convert_saturates_truncates_and_wraps),
       cmocka_unit_test(complex_arithmetic),
+      cmocka_unit_test(fold_identity_changes_no_element),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

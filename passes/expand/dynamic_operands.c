@@ -1,4 +1,4 @@
-#include "hlo/type/float_types.h"
+#include "hlo/ir/fold_identity.h"
 #include "passes/expand/dynamic_sizes.h"
 
 /* What an operation does with operands that are as large as their bounds, so that nothing beyond their sizes enters:
@@ -53,21 +53,15 @@ static Status refuse(const Hiding *hiding, int operand) {
 
 /* --- what changes nothing --- */
 
-static int64_t least_integer(PrimitiveType type) {
-  return type_is_signed(type) ? (int64_t)(UINT64_MAX << (type_bits(type) - 1)) : 0;
+/* What |opcode| leaves everything as it is with; NULL where there is none. */
+static HloInstruction *identity_of(GraphBuilder *builder, HloOpcode opcode, PrimitiveType type) {
+  uint64_t element[FOLD_IDENTITY_BYTES / sizeof(uint64_t)];
+  return hlo_fold_identity(opcode, type, element) ? graph_constant(builder, type, element) : NULL;
 }
 
-static int64_t greatest_integer(PrimitiveType type) {
-  return type_is_signed(type) ? ~least_integer(type) : (int64_t)(UINT64_MAX >> (64 - type_bits(type)));
-}
-
-/* NULL where the type has no such value. */
+/* NULL where the type has no order. */
 static HloInstruction *extreme(GraphBuilder *builder, PrimitiveType type, bool greatest) {
-  if (type_is_float(type) && float_has_infinity(type))
-    return graph_real(builder, type, greatest ? __builtin_inf() : -__builtin_inf(), NULL);
-  if (type == TYPE_PRED) return graph_integer(builder, type, greatest, NULL);
-  if (!type_is_integral(type)) return NULL;
-  return graph_integer(builder, type, greatest ? greatest_integer(type) : least_integer(type), NULL);
+  return identity_of(builder, greatest ? HLO_MINIMUM : HLO_MAXIMUM, type);
 }
 
 /* The operation on two parameters that is all of a region; HLO_OPCODE_COUNT: it is more. */
@@ -82,30 +76,9 @@ static HloOpcode region_opcode(const HloComputation *region) {
 /* What changes no result of |region| when it is combined with it; otherwise what stands at the beginning anyway, as
  * XLA has it. */
 static HloInstruction *identity(GraphBuilder *builder, const HloComputation *region, HloInstruction *init) {
-  PrimitiveType type = init->shape->type;
-  HloInstruction *found = NULL;
-  bool is_number = type_is_float(type) || type_is_integral(type) || type_is_complex(type);
-  switch (region_opcode(region)) {
-    case HLO_ADD:
-      if (is_number)
-        found = type_is_float(type) ? graph_real(builder, type, -0.0, NULL) : graph_zero(builder, type, NULL);
-      break;
-    case HLO_MULTIPLY:
-      if (is_number && !type_is_complex(type))
-        found = graph_convert(builder, graph_integer(builder, TYPE_S32, 1, NULL), type);
-      break;
-    case HLO_AND:
-      if (type == TYPE_PRED || type_is_integral(type))
-        found = graph_unary(builder, HLO_NOT, graph_zero(builder, type, NULL));
-      break;
-    case HLO_OR:
-      if (type == TYPE_PRED || type_is_integral(type)) found = graph_zero(builder, type, NULL);
-      break;
-    case HLO_MAXIMUM: found = extreme(builder, type, false); break;
-    case HLO_MINIMUM: found = extreme(builder, type, true); break;
-    default: break;
-  }
-  return found ? found : init;
+  HloOpcode opcode = region_opcode(region);
+  HloInstruction *found = opcode == HLO_OPCODE_COUNT ? NULL : identity_of(builder, opcode, init->shape->type);
+  return found != NULL ? found : init;
 }
 
 /* --- reductions --- */

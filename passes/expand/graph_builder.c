@@ -1,5 +1,7 @@
 #include "passes/expand/graph_builder.h"
 
+#include <string.h>
+
 #include "passes/cleanup/shape_coercion.h"
 
 ShapeTable *graph_shapes(const GraphBuilder *builder) {
@@ -91,6 +93,12 @@ HloInstruction *graph_integer(GraphBuilder *builder, PrimitiveType type, int64_t
   Literal *literal = literal_create(builder->computation->module->arena, shape_scalar(graph_shapes(builder), type));
   literal_set_int(literal, 0, value);
   return constant_like(builder, literal, like);
+}
+
+HloInstruction *graph_constant(GraphBuilder *builder, PrimitiveType type, const void *element) {
+  Literal *literal = literal_create(builder->computation->module->arena, shape_scalar(graph_shapes(builder), type));
+  memcpy(literal->data, element, (size_t)type_storage_bytes(type));
+  return constant_like(builder, literal, NULL);
 }
 
 HloInstruction *graph_iota(GraphBuilder *builder, PrimitiveType type, const int64_t *dims, int rank,

@@ -39,6 +39,8 @@ HloInstruction *graph_bitcast_convert(GraphBuilder *builder, HloInstruction *val
 HloInstruction *graph_zero(GraphBuilder *builder, PrimitiveType type, const Shape *like); /* of any type */
 HloInstruction *graph_real(GraphBuilder *builder, PrimitiveType type, double value, const Shape *like);
 HloInstruction *graph_integer(GraphBuilder *builder, PrimitiveType type, int64_t value, const Shape *like);
+/* The scalar of one storage unit, as literals have it. */
+HloInstruction *graph_constant(GraphBuilder *builder, PrimitiveType type, const void *element);
 /* The index along |dimension|. */
 HloInstruction *graph_iota(GraphBuilder *builder, PrimitiveType type, const int64_t *dims, int rank, int64_t dimension);
 

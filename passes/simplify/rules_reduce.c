@@ -1,4 +1,5 @@
 /* Rules of reductions, windows and sorts. */
+#include "hlo/ir/fold_identity.h"
 #include "passes/simplify/algebraic_rules.h"
 
 enum { RANK_LIMIT = 64 };
@@ -71,25 +72,14 @@ static HloInstruction *reduce_transpose(HloInstruction *instruction) {
   return result;
 }
 
-/* The value that |combiner| leaves everything as it is with. */
+/* What |combiner| leaves everything as it is with; a zero of either sign counts for sums. */
 static bool is_identity(HloOpcode combiner, HloInstruction *value) {
   const Literal *literal = algebraic_splat_literal(value);
   PrimitiveType type = value->shape->type;
-  if (literal == NULL || type_is_complex(type)) return false;
-  bool exact = type_is_integral(type);
-  switch (combiner) {
-    case HLO_ADD:
-    case HLO_OR:
-    case HLO_XOR: return literal_get_double(literal, 0) == 0;
-    case HLO_MULTIPLY: return literal_get_double(literal, 0) == 1;
-    case HLO_MAXIMUM:
-      return exact ? literal_get_int(literal, 0) == type_int_min(type)
-                   : algebraic_is_ieee(value) && literal_get_double(literal, 0) == -__builtin_inf();
-    case HLO_MINIMUM:
-      return exact ? literal_get_int(literal, 0) == (int64_t)type_int_max(type)
-                   : algebraic_is_ieee(value) && literal_get_double(literal, 0) == __builtin_inf();
-    default: return false;
-  }
+  uint64_t identity[FOLD_IDENTITY_BYTES / sizeof(uint64_t)];
+  if (literal == NULL || type_is_complex(type) || !hlo_fold_identity(combiner, type, identity)) return false;
+  if (type_is_float(type)) return literal_get_double(literal, 0) == type_load_double(type, identity);
+  return literal_get_int(literal, 0) == type_load_int(type, identity);
 }
 
 /* reduce(reduce(x, identity), init) → reduce(x, init) over the dimensions of both, for what regroups exactly */
