@@ -103,6 +103,15 @@ static int innermost_dim(const Kernel *kernel, IndexExpr address) {
   return innermost;
 }
 
+/* The dims that |address| moves along. */
+static uint64_t walking_dims(const Kernel *kernel, IndexExpr address) {
+  uint64_t dims = 0;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (index_dim_coefficient(&kernel->space, address, d) != 0) dims |= UINT64_C(1) << d;
+  }
+  return dims;
+}
+
 /* Elements that go from tile to tile as they are. */
 static Status add_moves(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
                         const int64_t *extents, DiagSink *diag, double *cycles) {
@@ -116,17 +125,15 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
       double each;
       RETURN_IF_ERROR(machine_cost_cycles(machine, turns ? COST_PERMUTE : COST_MOVE, value->type, kernel->source->loc,
                                           diag, &each));
-      uint64_t dims = value->dims;
-      for (int d = 0; d < kernel->dim_count; d++) {
-        if (index_dim_coefficient(&kernel->space, store->address, d) != 0) dims |= UINT64_C(1) << d;
-      }
-      *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, dims), value->type);
+      int64_t points = points_of(kernel, extents, value->dims | walking_dims(kernel, store->address));
+      *cycles += each * (double)machine_vector_count(machine, points, value->type);
     }
   }
   return STATUS_OK;
 }
 
-/* A place that only the values tell: whole vectors where a parallel dim walks neighbours, else one by one. */
+/* A place that only the values tell, at each point of |dims|, those among them that |address| moves along: whole
+ * vectors where a parallel dim walks neighbours, else one by one. */
 static Status add_place(const Kernel *kernel, const MachineDescription *machine, IndexExpr address, uint64_t dims,
                         PrimitiveType type, const int64_t *extents, DiagSink *diag, double *cycles) {
   int innermost = innermost_dim(kernel, address);
@@ -136,15 +143,16 @@ static Status add_place(const Kernel *kernel, const MachineDescription *machine,
   RETURN_IF_ERROR(
       machine_cost_cycles(machine, in_rows ? COST_MOVE : COST_GATHER, type, kernel->source->loc, diag, &each));
   int64_t points = points_of(kernel, extents, dims), row = in_rows ? extents[innermost] : points;
-  if (row > 0) *cycles += each * (double)(points / row * machine_vector_count(machine, row, type));
+  XLAC_CHECK(row > 0 && points % row == 0);
+  *cycles += each * (double)(points / row * machine_vector_count(machine, row, type));
   return STATUS_OK;
 }
 
 /* Reads and writes of buffers that are updated at computed places. */
 static Status add_updates(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
                           const int64_t *extents, DiagSink *diag, double *cycles) {
-  uint64_t all = 0;
-  for (int32_t d = 0; d < kernel->dim_count; d++) all |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
+  uint64_t outer = 0;
+  for (int32_t d = 0; d < kernel->dim_count; d++) outer |= (uint64_t)(kernel->dims[d].stage == KERNEL_OUTER) << d;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind != KERNEL_LOAD || !tile_is_updated(kernel, value->buffer)) continue;
@@ -155,7 +163,8 @@ static Status add_updates(const Kernel *kernel, const MachineDescription *machin
       const KernelStore *store = &kernel->stages[s].stores[i];
       if (!tile_is_updated(kernel, store->buffer)) continue;
       PrimitiveType type = kernel->buffers[store->buffer].type;
-      RETURN_IF_ERROR(add_place(kernel, machine, store->address, all, type, extents, diag, cycles));
+      uint64_t dims = outer | kernel->values[store->value].dims | walking_dims(kernel, store->address);
+      RETURN_IF_ERROR(add_place(kernel, machine, store->address, dims, type, extents, diag, cycles));
     }
   }
   return STATUS_OK;

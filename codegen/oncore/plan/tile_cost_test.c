@@ -3,8 +3,7 @@
 #include "codegen/oncore/emit/oncore_testing.h"
 
 /* All of the Kernel at once, on vp-ref: vectors of 64 bytes. */
-static double whole_cycles(Fixture *fixture, const char *text) {
-  const Kernel *kernel = make_kernel(fixture, text);
+static double kernel_cycles(Fixture *fixture, const Kernel *kernel) {
   int64_t extents[KERNEL_MAX_DIMS];
   double cycles;
   for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
@@ -12,6 +11,10 @@ static double whole_cycles(Fixture *fixture, const char *text) {
                                            &fixture->diag, &cycles),
                    STATUS_OK);
   return cycles;
+}
+
+static double whole_cycles(Fixture *fixture, const char *text) {
+  return kernel_cycles(fixture, make_kernel(fixture, text));
 }
 
 static void tile_cost_is_cost_times_vectors(void **state) {
@@ -37,6 +40,19 @@ static void tile_cost_of_scatter_is_row_by_row(void **state) {
   double cycles = whole_cycles(*state, SCATTER);
   assert_true(cycles >= 99 * 2 * 2);
   assert_true(cycles <= 99 * 2 * 4);
+}
+
+/* Rows are walked by a dim of the stage that updates them: as many updates as if that dim were an outer one. */
+static void tile_cost_of_updates_counts_inner_dims(void **state) {
+  const Kernel *kernel = make_kernel(*state, SCATTER);
+  Kernel inner = *kernel;
+  KernelDim dims[KERNEL_MAX_DIMS];
+  memcpy(dims, kernel->dims, sizeof *dims * (size_t)kernel->dim_count);
+  inner.dims = dims;
+  int32_t row = kernel->dim_count - 1;
+  assert_true(dims[row].extent == 23 && dims[row].kind == KERNEL_PARALLEL && dims[row].stage == KERNEL_OUTER);
+  dims[row].stage = kernel->stage_count - 1;
+  assert_true(kernel_cycles(*state, &inner) == kernel_cycles(*state, kernel));
 }
 
 /* 16 elements: 10 rounds of a network.  A round of 4 lines: 2 vectors of keys compared, 2 of positions compared, 4 of
@@ -66,6 +82,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_is_products, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_movement, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_scatter_is_row_by_row, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_updates_counts_inner_dims, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_sort_is_a_network, create, destroy),
       cmocka_unit_test(tile_transfer_rows_are_runs),
   };
