@@ -47,7 +47,9 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .callbacks = (HloCallbacks)integer_of(options, OPTION_CALLBACKS, HLO_CALLBACKS_REFUSE),
       .memory_limit = integer_of(options, OPTION_MEMORY_LIMIT, 0),
       .pipeline_depth = (int32_t)integer_of(options, OPTION_PIPELINE_DEPTH, 0),
-      .plans_detail = values[OPTION_DUMP_PLAN].given ? PLANS_PROVED : PLANS_ALONE,
+      .plans_detail = values[OPTION_DUMP_PLAN].given || values[OPTION_REPORT].given || values[OPTION_BUDGET].given
+                          ? PLANS_PROVED
+                          : PLANS_ALONE,
       .has_entry_name = values[OPTION_ENTRY_NAME].given,
       .entry_name = text_of(options, OPTION_ENTRY_NAME),
       .poison = values[OPTION_POISON].given,

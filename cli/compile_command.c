@@ -1,6 +1,7 @@
 /* xlac MODEL.hlo -o MODEL.o */
 #include <string.h>
 
+#include "cli/budget.h"
 #include "cli/questions.h"
 
 enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
@@ -118,6 +119,8 @@ static Status compile(Session *session, int64_t emit, const char *output) {
   compilation->options.without_code = is_hlo;
   compilation->options.output = emits[emit].output;
   if (has_map) compilation->options.plans_detail = PLANS_COMPARED;
+  Budget budget;
+  RETURN_IF_ERROR(budget_read(session, &budget));
   RETURN_IF_ERROR(driver_load_to_run(session));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
@@ -128,9 +131,11 @@ static Status compile(Session *session, int64_t emit, const char *output) {
     RETURN_IF_ERROR(compilation_make_plans(compilation));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, map));
-  if (emit == EMIT_NONE) return STATUS_OK;
+  bool has_code = emit != EMIT_NONE && emit != EMIT_HLO;
+  if (has_code) RETURN_IF_ERROR(compilation_generate(compilation));
+  RETURN_IF_ERROR(budget_check_compilation(session, &budget));
   if (emit == EMIT_HLO) return add_hlo(session, output);
-  RETURN_IF_ERROR(compilation_generate(compilation));
+  if (!has_code) return STATUS_OK;
   note_entry_name(session);
   RETURN_IF_ERROR(driver_add_output(session, output, compilation->object.bytes));
   return driver_add_output(session, side_path(session, OPTION_HEADER, emit, output, ".h"), compilation->object.header);

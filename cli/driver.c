@@ -71,7 +71,7 @@ static Status finish_outputs(Session *session, Status status) {
       status == STATUS_OK && session_option_given(session, OPTION_WARNINGS) && session->diag->warning_count > 0;
   if (refused) status = STATUS_INVALID;
   /* A mismatch is a finding, not a failure to produce results. */
-  if (status != STATUS_OK && status != STATUS_MISMATCH) {
+  if (status != STATUS_OK && status != STATUS_MISMATCH && !session->keeps_outputs) {
     output_files_abort(session->outputs);
     return status;
   }

@@ -11,6 +11,9 @@
 #include "compiler/compilation.h"
 #include "runtime/engines/queue_timeline.h"
 
+/* The words of --format. */
+enum { FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_TEXT };
+
 typedef struct OutputNote {
   const char *path;
   size_t size;
@@ -31,6 +34,7 @@ typedef struct Session {
   ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
   TimeLimit *time_limit;     /* of --timeout; NULL: none */
   double started;            /* of monotonic_seconds */
+  bool keeps_outputs;        /* they are written although the command fails: they are what it found */
   bool report_is_answer;     /* --report is the form of an analysis that is printed: no report is written */
 } Session;
 
@@ -78,5 +82,6 @@ int opt_command(Session *session);
 int check_command(Session *session);
 int check_plan_command(Session *session);
 int plan_command(Session *session);
+int compare_command(Session *session);
 
 #endif

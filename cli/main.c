@@ -19,6 +19,7 @@ static int (*const commands[])(Session *) = {
     [COMMAND_CHECK] = check_command,
     [COMMAND_CHECK_PLAN] = check_plan_command,
     [COMMAND_PLAN] = plan_command,
+    [COMMAND_COMPARE] = compare_command,
 };
 
 static void print_passes(void) {
@@ -89,9 +90,8 @@ static Status check_command_word(const Options *options, DiagSink *diag) {
   bool may_be_file = options->operands.count == 1 && !asks_for_help(options);
   if (nearest.word.size == 0 && may_be_file) return STATUS_OK; /* one that is missing */
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "there is no command and no file '%s'", word);
-  if (nearest.word.size > 0)
-    diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
-  else
+  if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+  if (nearest.word.size == 0 || !may_be_file)
     diag_note(diag, NO_LOC, "'xlac --help' lists the commands; without one, xlac compiles");
   return status;
 }
@@ -100,6 +100,10 @@ static Status check_operands(const Options *options, DiagSink *diag) {
   if (options->command == COMMAND_CHECK_PLAN) {
     if (options->operands.count == 2) return STATUS_OK;
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'check-plan' needs two files: a module and a plan");
+  }
+  if (options->command == COMMAND_COMPARE) {
+    if (options->operands.count == 2) return STATUS_OK;
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'compare' needs two files of '--report=json'");
   }
   if (options->operands.count == 1) return STATUS_OK;
   if (options->operands.count == 0)

@@ -73,6 +73,6 @@ void options_print_help(StringBuilder *out, const Options *options, bool hidden)
   }
   sb_append_cstring(out,
                     "\n'-' is standard input or output, '@FILE' reads more arguments.\n"
-                    "Status: 0 done, 1 wrong input, 2 usage, 3 file or system error, 4 memory limit, 5 mismatch, 70 a "
-                    "bug in xlac.\n");
+                    "Status: 0 done, 1 wrong input, 2 usage, 3 file or system error, 4 memory limit or budget, 5 "
+                    "mismatch, 70 a bug in xlac.\n");
 }

@@ -4,8 +4,6 @@
 #include "cli/buffer_table.h"
 #include "cli/driver.h"
 
-enum { FORMAT_CSV, FORMAT_JSON, FORMAT_HTML };
-
 static Status read_table(Session *session, BufferTable *out_table) {
   const char *path = session->options->operands.data[0];
   session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
@@ -90,6 +88,8 @@ int plan_command(Session *session) {
   Status status = driver_check_files(session, NULL, 0);
   if (status == STATUS_OK && session_option_integer(session, OPTION_ALIGNMENT, 1) == 0)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--alignment' needs a number above zero");
+  if (status == STATUS_OK && session_option_integer(session, OPTION_FORMAT, FORMAT_CSV) == FORMAT_TEXT)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'plan' has no '--format=text'");
   if (status != STATUS_OK) return session_end_usage(session);
   return session_end(session, plan(session));
 }

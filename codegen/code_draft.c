@@ -38,6 +38,23 @@ static const KernelUse **first_uses(Arena *arena, const KernelTable *kernels) {
   return uses;
 }
 
+int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
+  const KernelTable *kernels = draft->kernels;
+  int64_t count = 0;
+  int32_t identities = 0; /* dense, in order of their first use */
+  *out_distinct = 0;
+  for (int64_t r = 0; kernels != NULL && r < kernels->rows.count; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    count += row->count;
+    for (int32_t i = 0; i < row->count; i++) {
+      if (row->uses[i].identity < identities) continue;
+      identities = row->uses[i].identity + 1;
+      *out_distinct += draft->plans != NULL || !kernel_is_tiny(row->uses[i].kernel);
+    }
+  }
+  return count;
+}
+
 /* Of the largest kind of processor. */
 static void measure_strategies(CodeDraft *draft, const KernelUse *const *uses, const VecTarget *targets,
                                int target_count, HloScratch *scratch) {

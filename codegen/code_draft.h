@@ -31,6 +31,10 @@ MUST_USE Status code_draft_make_plans(CodeDraft *draft, const HloModule *module,
 /* And what the code needs (plan_space_make), of all kinds of processors that an object is for the most. */
 MUST_USE Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *diag);
 
+/* The Kernels that run, a use each; none before they are made.  |out_distinct|: the functions that code has for them,
+ * equal ones once; on the host tiny ones have none (kernel_is_tiny). */
+int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct);
+
 /* After code_draft_measure: what the Kernels of |instruction| need, which run one after the other. */
 HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *instruction);
 /* What passes that plan memory ask: code_draft_measure, then code_draft_scratch. */

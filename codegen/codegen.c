@@ -26,8 +26,7 @@ typedef struct ModuleEmitter {
 } ModuleEmitter;
 
 /* Control code and Kernels for one kind of processor. */
-static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRef *out_function,
-                           ControlResult *out_control) {
+static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRef *out_function) {
   const LlvmVariant *variant = &emitter->target->variants[number];
   LLVMContextRef context = LLVMGetModuleContext(emitter->llvm_module);
   LLVMValueRef last = LLVMGetLastFunction(emitter->llvm_module);
@@ -39,7 +38,7 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
   }
   Status status = control_emit(&vec, emitter->module, emitter->assignment, emitter->draft->kernels,
                                emitter->draft->strategies[number], emitter->entry_name, emitter->poison,
-                               emitter->oncore != NULL ? &coder : NULL, emitter->diag, out_control);
+                               emitter->oncore != NULL ? &coder : NULL, emitter->diag);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -48,17 +47,12 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
 }
 
 /* All variants, the way in, and the descriptor. */
-static Status emit_module(const ModuleEmitter *emitter, ControlResult *out_control) {
+static Status emit_module(const ModuleEmitter *emitter) {
   LLVMValueRef functions[CPU_VARIANT_COUNT];
-  *out_control = (ControlResult){0};
   RETURN_IF_ERROR(
       call_declare(emitter->llvm_module, emitter->module, emitter->targets, emitter->entry_name, emitter->diag));
   int count = emitter->target->variant_count;
-  for (int i = 0; i < count; i++) {
-    ControlResult control;
-    RETURN_IF_ERROR(emit_variant(emitter, i, &functions[i], &control));
-    *out_control = control;
-  }
+  for (int i = 0; i < count; i++) RETURN_IF_ERROR(emit_variant(emitter, i, &functions[i]));
   if (count == CPU_VARIANT_COUNT) {
     for (int i = 0; i < count; i++) LLVMSetLinkage(functions[i], LLVMInternalLinkage);
     cpu_dispatch_emit(emitter->llvm_module, emitter->entry_name, functions);
@@ -92,13 +86,10 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     ModuleEmitter emitter = {
         &target,         llvm_module, module, options->assignment, &out_object->targets, options->draft, entry_name,
         options->poison, oncore,      diag};
-    ControlResult control = {0};
-    status = emit_module(&emitter, &control);
+    status = emit_module(&emitter);
     if (status == STATUS_OK) {
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &out_object->bytes);
     }
-    out_object->kernel_count = control.kernel_count;
-    out_object->distinct_kernel_count = control.distinct_kernel_count;
     out_object->header = descriptor_header(module, &out_object->targets, out_object->entry_name, arena);
     arena_destroy(scratch);
     LLVMDisposeModule(llvm_module);

@@ -24,7 +24,6 @@ typedef struct CompiledObject {
   bool has_changed_name; /* it is the module's name, but for more than characters (codegen/entry_name.h) */
   StringView header;     /* C header declaring entry and descriptor */
   CallTargets targets;   /* what has to be linked besides */
-  int64_t kernel_count, distinct_kernel_count;
 } CompiledObject;
 
 /* |module| must be verified and scheduled, options->assignment and options->draft its own.  What xlac cannot compile:

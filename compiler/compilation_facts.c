@@ -1,44 +1,136 @@
 #include "compiler/compilation_facts.h"
 
-typedef struct FactList {
-  Arena *arena;
-  CompilationFacts facts;
-} FactList;
+#include <math.h>
 
-static void add(FactList *list, const char *key, const char *text, int64_t value) {
-  array_push(&list->facts, list->arena, ((CompilationFact){key, text, value}));
+/* --- what is known: false when it is not --- */
+
+static bool computations(const Compilation *compilation, int64_t *out_value) {
+  *out_value = compilation->module->computations.count;
+  return true;
 }
 
-static void add_passes(FactList *list, const HloPassPipeline *pipeline) {
-  int64_t count, changing = 0;
-  const HloPassStatistics *rows = hlo_pass_pipeline_statistics(pipeline, &count);
-  for (int64_t i = 0; i < count; i++) changing += rows[i].changed;
-  add(list, "passes_run", "passes run", count);
-  add(list, "passes_changing", "passes that changed the module", changing);
-  if (count > 0) add(list, "instructions_before", "instructions before the passes", rows[0].instructions_before);
+static bool instructions(const Compilation *compilation, int64_t *out_value) {
+  *out_value = hlo_module_instruction_count(compilation->module);
+  return true;
 }
 
-static void add_memory(FactList *list, const BufferAssignment *assignment) {
-  add(list, "allocations", "allocations", assignment->allocation_count);
-  add(list, "buffers", "buffers", assignment->buffer_count);
-  add(list, "argument_bytes", "argument bytes", assignment->argument_bytes);
-  add(list, "result_bytes", "result bytes", assignment->result_bytes);
-  add(list, "aliased_bytes", "of them shared with arguments", assignment->aliased_bytes);
-  add(list, "constant_bytes", "constant bytes", assignment->constant_bytes);
-  add(list, "temporary_bytes", "temporary bytes", assignment->workspace_bytes);
-  add(list, "lower_bound_bytes", "lower bound of temporary bytes", assignment->lower_bound_bytes);
+static const HloPassStatistics *passes(const Compilation *compilation, int64_t *out_count) {
+  *out_count = 0;
+  return compilation->pipeline != NULL ? hlo_pass_pipeline_statistics(compilation->pipeline, out_count) : NULL;
 }
+
+static bool passes_run(const Compilation *compilation, int64_t *out_value) {
+  passes(compilation, out_value);
+  return compilation->pipeline != NULL;
+}
+
+static bool passes_changing(const Compilation *compilation, int64_t *out_value) {
+  int64_t count;
+  const HloPassStatistics *rows = passes(compilation, &count);
+  *out_value = 0;
+  for (int64_t i = 0; i < count; i++) *out_value += rows[i].changed;
+  return compilation->pipeline != NULL;
+}
+
+static bool instructions_before(const Compilation *compilation, int64_t *out_value) {
+  int64_t count;
+  const HloPassStatistics *rows = passes(compilation, &count);
+  if (count > 0) *out_value = rows[0].instructions_before;
+  return count > 0;
+}
+
+static bool kernels(const Compilation *compilation, int64_t *out_value) {
+  int64_t distinct;
+  *out_value = code_draft_kernel_count(&compilation->draft, &distinct);
+  return compilation->draft.kernels != NULL;
+}
+
+static bool distinct_kernels(const Compilation *compilation, int64_t *out_value) {
+  code_draft_kernel_count(&compilation->draft, out_value);
+  return compilation->draft.kernels != NULL;
+}
+
+static bool object_bytes(const Compilation *compilation, int64_t *out_value) {
+  *out_value = (int64_t)compilation->object.bytes.size;
+  return compilation->options.output == LLVM_OUTPUT_OBJECT && *out_value > 0;
+}
+
+static bool oncore_cycles(const Compilation *compilation, int64_t *out_value) {
+  const ModulePlans *plans = compilation->draft.plans;
+  if (plans == NULL || plans->detail == PLANS_ALONE) return false;
+  *out_value = (int64_t)ceil(module_plans_cycles(plans));
+  return true;
+}
+
+/* Of the buffer assignment's numbers, which are the same in all but the name. */
+#define MEMORY_FACT(name, expression)                                    \
+  static bool name(const Compilation *compilation, int64_t *out_value) { \
+    const BufferAssignment *assignment = compilation->assignment;        \
+    *out_value = assignment != NULL ? (expression) : 0;                  \
+    return assignment != NULL;                                           \
+  }
+
+MEMORY_FACT(allocations, assignment->allocation_count)
+MEMORY_FACT(buffers, assignment->buffer_count)
+MEMORY_FACT(argument_bytes, assignment->argument_bytes)
+MEMORY_FACT(result_bytes, assignment->result_bytes)
+MEMORY_FACT(aliased_bytes, assignment->aliased_bytes)
+MEMORY_FACT(constant_bytes, assignment->constant_bytes)
+MEMORY_FACT(temporary_bytes, assignment->workspace_bytes)
+MEMORY_FACT(lower_bound_bytes, assignment->lower_bound_bytes)
+MEMORY_FACT(thread_bytes, assignment->scratch_bytes_per_worker)
+/* What --memory-limit bounds. */
+MEMORY_FACT(total_bytes, assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes +
+                             assignment->workspace_bytes)
+
+/* --- all of them --- */
+
+static const struct {
+  const char *key, *text;
+  bool (*find)(const Compilation *compilation, int64_t *out_value);
+  const char *needs;
+} rows[] = {
+    {"computations", "computations", computations, "a module"},
+    {"instructions", "instructions", instructions, "a module"},
+    {"passes_run", "passes run", passes_run, "passes"},
+    {"passes_changing", "passes that changed the module", passes_changing, "passes"},
+    {"instructions_before", "instructions before the passes", instructions_before, "passes"},
+    {"kernels", "kernels", kernels, "code or a plan of it"},
+    {"distinct_kernels", "distinct kernels", distinct_kernels, "code or a plan of it"},
+    {"object_bytes", "bytes of the object", object_bytes, "an object"},
+    {"oncore_cycles", "cycles on the vector processor, each kernel once", oncore_cycles, "a vector processor"},
+    {"allocations", "allocations", allocations, "a memory plan"},
+    {"buffers", "buffers", buffers, "a memory plan"},
+    {"argument_bytes", "argument bytes", argument_bytes, "a memory plan"},
+    {"result_bytes", "result bytes", result_bytes, "a memory plan"},
+    {"aliased_bytes", "of them shared with arguments", aliased_bytes, "a memory plan"},
+    {"constant_bytes", "constant bytes", constant_bytes, "a memory plan"},
+    {"temporary_bytes", "temporary bytes", temporary_bytes, "a memory plan"},
+    {"lower_bound_bytes", "lower bound of temporary bytes", lower_bound_bytes, "a memory plan"},
+    {"thread_bytes", "bytes of scratch for each further thread", thread_bytes, "a memory plan"},
+    {"total_bytes", "bytes of arguments, results and temporaries", total_bytes, "a memory plan"},
+};
+
+enum { FACT_COUNT = sizeof(rows) / sizeof(rows[0]) };
 
 CompilationFacts compilation_facts(const Compilation *compilation, Arena *arena) {
-  FactList list = {.arena = arena};
-  if (!compilation->module) return list.facts;
-  add(&list, "computations", "computations", compilation->module->computations.count);
-  add(&list, "instructions", "instructions", hlo_module_instruction_count(compilation->module));
-  if (compilation->pipeline) add_passes(&list, compilation->pipeline);
-  if (compilation->object.distinct_kernel_count > 0) {
-    add(&list, "kernels", "kernels", compilation->object.kernel_count);
-    add(&list, "distinct_kernels", "distinct kernels", compilation->object.distinct_kernel_count);
+  CompilationFacts facts = {0};
+  for (int i = 0; i < FACT_COUNT && compilation->module != NULL; i++) {
+    int64_t value;
+    if (rows[i].find(compilation, &value))
+      array_push(&facts, arena, ((CompilationFact){rows[i].key, rows[i].text, value}));
   }
-  if (compilation->assignment) add_memory(&list, compilation->assignment);
-  return list.facts;
+  return facts;
+}
+
+int compilation_fact_count(void) {
+  return FACT_COUNT;
+}
+
+const char *compilation_fact_key(int fact) {
+  return rows[fact].key;
+}
+
+const char *compilation_fact_needs(int fact) {
+  return rows[fact].needs;
 }

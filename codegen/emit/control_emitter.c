@@ -11,7 +11,7 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
   ControlKernel *found = pointer_map_get(&control->functions, (const void *)(intptr_t)(use->identity + 1));
   if (found == NULL) {
     found = ARENA_NEW(control->arena, ControlKernel);
-    const char *name = arena_printf(control->arena, "kernel.%lld", (long long)control->distinct_kernel_count++);
+    const char *name = arena_printf(control->arena, "kernel.%lld", (long long)control->function_count++);
     VecBuilder vec = *control->vec;
     vec.builder = LLVMCreateBuilderInContext(vec.context);
     const KernelCoder *coder = control->coder;
@@ -141,7 +141,6 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
   if (row == NULL) XLAC_BUG("'%.*s' has no Kernels", SV_ARG(instruction->name));
   for (int i = 0; i < row->count; i++) {
     const Kernel *kernel = row->uses[i].kernel;
-    control->kernel_count++;
     if (control->coder == NULL && kernel_is_tiny(kernel)) {
       RETURN_IF_ERROR(tiny_kernel(control, instruction, &row->uses[i], row->count == 1));
       continue;
@@ -386,7 +385,7 @@ static void add_flushing_entry(const VecBuilder *vec, const char *name, LLVMValu
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
                     const KernelTable *kernels, const KernelStrategy *strategies, const char *name, bool poison,
-                    const KernelCoder *coder, DiagSink *diag, ControlResult *out_result) {
+                    const KernelCoder *coder, DiagSink *diag) {
   Arena *arena = arena_create();
   ControlEmitter control = {
       .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
@@ -402,8 +401,6 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   Status status = control_computation(&control, module->entry);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
   if (flushes) add_flushing_entry(vec, name, control.function);
-  *out_result =
-      (ControlResult){.kernel_count = control.kernel_count, .distinct_kernel_count = control.distinct_kernel_count};
   arena_destroy(arena);
   return status;
 }

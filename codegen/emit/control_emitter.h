@@ -8,10 +8,6 @@
 #include "codegen/vec/vec.h"
 #include "hlo/analysis/buffer_assignment.h"
 
-typedef struct ControlResult {
-  int64_t kernel_count, distinct_kernel_count;
-} ControlResult;
-
 /* Makes the code of Kernels in place of kernel_emit (kernel_emitter.h): for a machine whose operations do not work on
  * memory itself. */
 typedef struct KernelCoder {
@@ -30,6 +26,6 @@ typedef struct KernelCoder {
  * in registers: they are what loops, branches and addresses are made of. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
                              const KernelTable *kernels, const KernelStrategy *strategies, const char *name,
-                             bool poison, const KernelCoder *coder, DiagSink *diag, ControlResult *out_result);
+                             bool poison, const KernelCoder *coder, DiagSink *diag);
 
 #endif

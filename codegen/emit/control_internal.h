@@ -35,10 +35,10 @@ typedef struct ControlEmitter {
   IntMap functions;                 /* identity of a Kernel + 1 → ControlKernel */
   LLVMValueRef context;             /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
-  int64_t kernel_count, distinct_kernel_count, call_count;
-  int64_t block_instructions; /* visited so far (limit_block) */
-  LLVMValueRef random_state;  /* on the stack; NULL: not needed so far */
-  PoisonDeaths *poison;       /* NULL: no poisoning */
+  int64_t function_count, call_count; /* of Kernels; of outside calls */
+  int64_t block_instructions;         /* visited so far (limit_block) */
+  LLVMValueRef random_state;          /* on the stack; NULL: not needed so far */
+  PoisonDeaths *poison;               /* NULL: no poisoning */
 } ControlEmitter;
 
 typedef struct ControlKernel {

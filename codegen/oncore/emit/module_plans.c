@@ -119,6 +119,10 @@ static PlanTotals totals_of(const ModulePlans *plans) {
   return totals;
 }
 
+double module_plans_cycles(const ModulePlans *plans) {
+  return totals_of(plans).cycles;
+}
+
 static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 100;
 }

@@ -55,6 +55,9 @@ const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use);
 /* The memory of that plan's code; NULL without a plan. */
 const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use);
 
+/* Of proved plans: simulated cycles of all Kernels, each use once. */
+double module_plans_cycles(const ModulePlans *plans);
+
 /* The Buffer map of all of them (oncore_map.h), proved ones, with totals first. */
 void module_plans_map_text(StringBuilder *out, const ModulePlans *plans);
 void module_plans_map_json(JsonWriter *json, const ModulePlans *plans);
