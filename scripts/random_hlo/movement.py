@@ -48,7 +48,7 @@ def slice(c, kind, dims, depth, exact):
         limit = start + (max(d - 1, 0) * stride + 1 if d else 0)
         source.append(limit + rng.choice([0, 0, 1, 4]))
         parts.append(f"[{start}:{limit}:{stride}]")
-    if not dims:
+    if not dims or math.prod(source) > 8 * c.shared.most:
         return None
     a = c.make(kind, source, depth, exact)
     return c.moved(a, dims, f"slice({a.name}), slice={{{', '.join(parts)}}}")
