@@ -120,8 +120,7 @@ typedef struct BufferAssignment {
   BufferAllocation *allocations;
   int64_t workspace_bytes; /* all TEMP allocations together: temporaries and scratch of one thread */
   int64_t workspace_alignment;
-  int64_t lower_bound_bytes; /* the largest sum of live temporary and scratch bytes over the schedule: no placement
-                                needs less */
+  int64_t lower_bound_bytes; /* no placement needs a smaller workspace under this schedule, wherever guests live */
   int64_t argument_bytes, result_bytes, constant_bytes, aliased_bytes;
   int64_t schedule_length;
   const HloInstruction *const *schedule; /* flattened: callees before their caller's instruction */
