@@ -27,7 +27,8 @@ static void store_bits(char *at, int bytes, uint64_t bits) {
     case 1: *(uint8_t *)at = (uint8_t)bits; break;
     case 2: *(uint16_t *)(void *)at = (uint16_t)bits; break;
     case 4: *(uint32_t *)(void *)at = (uint32_t)bits; break;
-    default: *(uint64_t *)(void *)at = bits; break;
+    case 8: *(uint64_t *)(void *)at = bits; break;
+    default: XLAC_BUG("elements of %d bytes", bytes);
   }
 }
 
@@ -57,11 +58,15 @@ static bool store_number(ArrayFill *fill, const Number *number) {
       return store_real(fill->type, at_element, number->is_integer ? (double)number->integer : number->real) &&
              (number->is_integer || !isinf(number->real));
     case TYPE_CLASS_PRED: *at_element = number->integer != 0; return number->is_integer;
-    default:
+    case TYPE_CLASS_SIGNED:
+    case TYPE_CLASS_UNSIGNED:
       if (!number->is_integer || !integer_fits(fill, number->integer)) return false;
       store_bits(at_element, fill->info->storage_bytes, (uint64_t)number->integer);
       return true;
+    case TYPE_CLASS_COMPLEX:
+    case TYPE_CLASS_OTHER: break;
   }
+  XLAC_BUG("'%s' has no numbers", type_text(fill->type));
 }
 
 /* The pattern of a NaN: the quiet one, or with |payload| in the mantissa. */
@@ -149,7 +154,8 @@ static Status parse_element(Parser *parser, ArrayFill *fill) {
         break;
       }
       /* fall through */
-    default:
+    case TYPE_CLASS_SIGNED:
+    case TYPE_CLASS_UNSIGNED:
       if (token->kind != TOKEN_INTEGER) {
         return parse_expected(parser, fill->type == TYPE_PRED ? "'true', 'false' or an integer" : "an integer");
       }
@@ -158,6 +164,7 @@ static Status parse_element(Parser *parser, ArrayFill *fill) {
       }
       advance(parser);
       break;
+    case TYPE_CLASS_OTHER: XLAC_BUG("'%s' has no elements", type_text(fill->type));
   }
   fill->next++;
   return STATUS_OK;

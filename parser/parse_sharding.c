@@ -123,7 +123,8 @@ static Status parse_sharding_word(Parser *parser, ShardingText *text) {
     case 0: text->device_count++; return parse_int64(parser, &sharding->device);
     case 1: return parse_devices(parser, text);
     case 2: return parse_last_tile_dims(parser, text);
-    default: return parse_sharding_metadata(parser, sharding);
+    case 3: return parse_sharding_metadata(parser, sharding);
+    default: XLAC_BUG("field %d of a sharding", field);
   }
 }
 

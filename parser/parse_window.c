@@ -66,7 +66,9 @@ static int64_t *window_number(WindowDimension *dimension, int field) {
     case WINDOW_STRIDE: return &dimension->stride;
     case WINDOW_LHS_DILATE: return &dimension->base_dilation;
     case WINDOW_RHS_DILATE: return &dimension->window_dilation;
-    default: return NULL;
+    case WINDOW_PAD:
+    case WINDOW_REVERSAL: return NULL;
+    default: XLAC_BUG("field %d of a window", field);
   }
 }
 

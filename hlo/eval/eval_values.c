@@ -96,7 +96,8 @@ static void copy_row(size_t unit, int64_t count, char *to, int64_t to_stride, co
     case 2: COPY_ROW(uint16_t); break;
     case 4: COPY_ROW(uint32_t); break;
     case 8: COPY_ROW(uint64_t); break;
-    default: COPY_ROW(LaneComplex); break;
+    case 16: COPY_ROW(LaneComplex); break;
+    default: XLAC_BUG("elements of %zu bytes", unit);
   }
 }
 

@@ -117,7 +117,10 @@ void lanes_load(PrimitiveType type, const void *data, int64_t stride, int64_t co
     case TYPE_F16: LOAD(uint16_t, double, f16_decode); break;
     case TYPE_C64:
     case TYPE_C128: load_complex(type, data, stride, count, out); break;
-    default: load_narrow_float(type, data, stride, count, out); break;
+    default:
+      XLAC_CHECK(type_is_float(type) && type_storage_bytes(type) == 1);
+      load_narrow_float(type, data, stride, count, out);
+      break;
   }
 }
 
@@ -169,6 +172,7 @@ void lanes_store(PrimitiveType type, void *data, int64_t count, const void *valu
     case TYPE_C64:
     case TYPE_C128: store_complex(type, data, count, values); break;
     default:
+      XLAC_CHECK(type_storage_bytes(type) == 1 && (type_is_float(type) || type_is_integral(type)));
       if (type_is_float(type))
         store_narrow_float(type, data, count, values);
       else
@@ -262,6 +266,10 @@ LaneKernel *lane_kernel(HloOpcode opcode, LaneClass lane) {
   switch (lane) {
     case LANE_FLOAT: return lane_float_kernel(opcode);
     case LANE_COMPLEX: return lane_complex_kernel(opcode);
-    default: return lane_integer_kernel(opcode, lane);
+    case LANE_PRED:
+    case LANE_SIGNED:
+    case LANE_UNSIGNED: return lane_integer_kernel(opcode, lane);
+    case LANE_CLASS_COUNT: break;
   }
+  XLAC_BUG("lane class %d", (int)lane);
 }

@@ -27,8 +27,10 @@ static int64_t member_count(const HloModule *module, GroupMode mode) {
   switch (mode) {
     case CROSS_PARTITION: return partitions;
     case FLATTENED_ID: return checked_mul(replicas, partitions, &all) ? all : INT64_MAX;
-    default: return replicas;
+    case CROSS_REPLICA:
+    case CROSS_REPLICA_AND_PARTITION: return replicas;
   }
+  XLAC_BUG("group mode %d", (int)mode);
 }
 
 typedef struct GroupSizes {
@@ -248,6 +250,11 @@ void verify_collective(Verifier *verifier, const HloInstruction *instruction) {
       break;
     case HLO_REDUCE_SCATTER: check_ratio(verifier, instruction, operand, result, sizes.size); break;
     case HLO_ALL_TO_ALL: check_all_to_all(verifier, instruction, sizes.size); break;
-    default: break;
+    case HLO_ALL_REDUCE:
+    case HLO_ALL_REDUCE_START:
+    case HLO_COLLECTIVE_PERMUTE:
+    case HLO_COLLECTIVE_PERMUTE_START:
+    case HLO_RAGGED_ALL_TO_ALL: break; /* sizes do not depend on groups */
+    default: XLAC_BUG("'%s' has no rule for its groups", hlo_opcode_text(instruction->opcode));
   }
 }

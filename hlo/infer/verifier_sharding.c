@@ -106,7 +106,11 @@ static void check_leaf(const ShardingSite *site, const HloSharding *sharding, co
     case SHARDING_MAXIMAL: check_device(site, sharding->device); break;
     case SHARDING_TILED: check_tiled(site, sharding, shape); break;
     case SHARDING_MESH: check_mesh(site, sharding, shape); break;
-    default: break;
+    case SHARDING_REPLICATED:
+    case SHARDING_MANUAL:
+    case SHARDING_UNKNOWN:
+    case SHARDING_UNREDUCED:
+    case SHARDING_TUPLE: break; /* name no devices of their own */
   }
 }
 

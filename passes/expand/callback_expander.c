@@ -71,11 +71,12 @@ static Status expand_callback(HloPassContext *context, HloInstruction *call) {
     case HLO_CALLBACKS_CALL: return STATUS_OK;
     case HLO_CALLBACKS_TRAP: custom_call_make_trap(call); return STATUS_OK;
     case HLO_CALLBACKS_IGNORE: return leave_out(context, call);
-    default:
+    case HLO_CALLBACKS_REFUSE:
       return refuse(context, call, "which is not there when this code runs",
                     "'--callbacks=ignore' leaves it out where nothing needs its results, 'trap' makes it an error of "
                     "the call that reaches it, 'call' calls a function of this name");
   }
+  XLAC_BUG("callbacks %d", (int)context->options->callbacks);
 }
 
 /* All are looked at, so that each that is refused is told. */

@@ -187,7 +187,7 @@ static HloInstruction *size_by(DynamicSizes *sizes, GraphBuilder *builder, const
     case DIMENSION_WINDOWED: return of_first ? windowed_size(builder, of_first, &size->window) : NULL;
     case DIMENSION_RATIO: return ratio_size(sizes, builder, size);
   }
-  return NULL;
+  XLAC_BUG("size of kind %d", (int)size->kind);
 }
 
 Status dynamic_sizes_refuse(const DynamicSizes *sizes, const HloInstruction *user, const HloInstruction *operand) {

@@ -60,7 +60,7 @@ static HloInstruction *scaled(FftBuilder *builder, HloInstruction *value, int64_
                       graph_real(&builder->graph, value->shape->type, 1.0 / (double)points, value->shape));
 }
 
-static HloInstruction *expand_kind(FftBuilder *builder, int64_t kind, Int64List lengths) {
+static HloInstruction *expand_kind(FftBuilder *builder, FftType kind, Int64List lengths) {
   HloInstruction *value = builder->graph.origin->operands[0];
   int rank = value->shape->rank, first = rank - (int)lengths.count, last = rank - 1;
   int64_t points = 1, n = lengths.data[lengths.count - 1];
@@ -83,8 +83,9 @@ static HloInstruction *expand_kind(FftBuilder *builder, int64_t kind, Int64List 
       value = whole_spectrum(builder, transform_dimensions(builder, value, first, last, 1), n);
       value = part_of(builder, HLO_REAL, transform_dimension(builder, value, last, 1));
       return builder->takes_pieces ? value : scaled(builder, value, points);
-    default: return transform_dimensions(builder, value, first, rank, -1);
+    case FFT_TYPE_FFT: return transform_dimensions(builder, value, first, rank, -1);
   }
+  XLAC_BUG("fft_type %d", (int)kind);
 }
 
 /* Code generation may take those in one piece as they are. */
@@ -112,7 +113,7 @@ static void expand(HloInstruction *fft, bool takes_pieces, Arena *scratch) {
   int64_t kind = hlo_instruction_int(fft, HLO_ATTR_FFT_TYPE, FFT_TYPE_FFT);
   const Shape *spectrum = kind == FFT_TYPE_IRFFT ? fft->operands[0]->shape : fft->shape;
   FftBuilder builder = {{fft->parent, fft, scratch}, spectrum->type, takes_pieces};
-  HloInstruction *result = expand_kind(&builder, kind, hlo_instruction_ints(fft, HLO_ATTR_FFT_LENGTH));
+  HloInstruction *result = expand_kind(&builder, (FftType)kind, hlo_instruction_ints(fft, HLO_ATTR_FFT_LENGTH));
   if (result->shape != fft->shape) result = graph_add(&builder.graph, HLO_COPY, fft->shape, &result, 1);
   hlo_computation_replace_instruction(fft->parent, fft, result);
 }

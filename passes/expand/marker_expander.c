@@ -8,8 +8,9 @@ static HloInstruction *expand_marker(GraphBuilder *builder) {
   switch (custom_call_marker_value(call)) {
     case MARKER_OPERAND: return call->operands[0];
     case MARKER_TUPLE: return graph_tuple(builder, call->operands, call->shape->tuple_size);
-    default: return NULL;
+    case MARKER_UNKNOWN: return NULL;
   }
+  XLAC_BUG("marker %d", (int)custom_call_marker_value(call));
 }
 
 static const GraphRuleRow rules[] = {{HLO_CUSTOM_CALL, expand_marker}};

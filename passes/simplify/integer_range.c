@@ -70,7 +70,7 @@ static IntegerRange range_of_binary(const HloInstruction *value, IntegerRange a,
       if (a.low < 0) return (IntegerRange){0, b.high};
       return (IntegerRange){0, b.low < 0 ? a.high : min_i64(a.high, b.high)};
     }
-    default: return all;
+    default: XLAC_BUG("'%s' has no rule for its range", hlo_opcode_text(value->opcode));
   }
 }
 

@@ -25,8 +25,10 @@ static ComparisonDirection exchanged(ComparisonDirection direction) {
     case COMPARISON_DIRECTION_GT: return COMPARISON_DIRECTION_LT;
     case COMPARISON_DIRECTION_LE: return COMPARISON_DIRECTION_GE;
     case COMPARISON_DIRECTION_GE: return COMPARISON_DIRECTION_LE;
-    default: return direction;
+    case COMPARISON_DIRECTION_EQ:
+    case COMPARISON_DIRECTION_NE: return direction;
   }
+  XLAC_BUG("direction %d", (int)direction);
 }
 
 /* |compare| of other operands. */
@@ -44,8 +46,11 @@ static HloInstruction *compare_self(HloInstruction *instruction) {
     case COMPARISON_DIRECTION_LT:
     case COMPARISON_DIRECTION_GT: return algebraic_integer(instruction, 0);
     case COMPARISON_DIRECTION_NE: return exact ? algebraic_integer(instruction, 0) : NULL;
-    default: return exact ? algebraic_integer(instruction, 1) : NULL;
+    case COMPARISON_DIRECTION_EQ:
+    case COMPARISON_DIRECTION_LE:
+    case COMPARISON_DIRECTION_GE: return exact ? algebraic_integer(instruction, 1) : NULL;
   }
+  XLAC_BUG("direction %d", (int)direction_of(instruction));
 }
 
 /* p = true → p,  p != false → p,  p = false → ~p,  p != true → ~p */
@@ -176,8 +181,9 @@ static HloInstruction *compare_range(HloInstruction *instruction) {
       case COMPARISON_DIRECTION_GT: return above || not_above ? algebraic_integer(instruction, above) : NULL;
       case COMPARISON_DIRECTION_LE: return above || not_above ? algebraic_integer(instruction, not_above) : NULL;
       case COMPARISON_DIRECTION_EQ: return below || above ? algebraic_integer(instruction, 0) : NULL;
-      default: return below || above ? algebraic_integer(instruction, 1) : NULL;
+      case COMPARISON_DIRECTION_NE: return below || above ? algebraic_integer(instruction, 1) : NULL;
     }
+    XLAC_BUG("direction %d", (int)direction_of(instruction));
   }
   /* Of floats: |x| < 0 is false whatever x is, NaN included. */
   if (!type_is_float(x->shape->type) || is_total_order(instruction)) return NULL;
@@ -252,8 +258,10 @@ static HloInstruction *select_compared(HloInstruction *instruction) {
     case COMPARISON_DIRECTION_NE: return same_shape(instruction, a);
     case COMPARISON_DIRECTION_GT:
     case COMPARISON_DIRECTION_GE: return algebraic_binary(instruction, pred ? HLO_OR : HLO_MAXIMUM, a, b);
-    default: return algebraic_binary(instruction, pred ? HLO_AND : HLO_MINIMUM, a, b);
+    case COMPARISON_DIRECTION_LT:
+    case COMPARISON_DIRECTION_LE: return algebraic_binary(instruction, pred ? HLO_AND : HLO_MINIMUM, a, b);
   }
+  XLAC_BUG("direction %d", (int)direction);
 }
 
 AlgebraicRules algebraic_compare_rules(void) {
