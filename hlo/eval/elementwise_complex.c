@@ -18,31 +18,31 @@ static LaneComplex of_z(Z value) {
   return (LaneComplex){creal(value), cimag(value)};
 }
 
-#define UNARY(name, expression)                                                        \
-  static void name(int bits, int64_t count, void *out, const void *a, const void *b) { \
-    (void)bits, (void)b;                                                               \
-    for (int64_t i = 0; i < count; i++) {                                              \
-      LaneComplex x = ((const LaneComplex *)a)[i];                                     \
-      ((LaneComplex *)out)[i] = (expression);                                          \
-    }                                                                                  \
+#define UNARY(opcode, expression)                                                                  \
+  static void complex_##opcode(int bits, int64_t count, void *out, const void *a, const void *b) { \
+    (void)bits, (void)b;                                                                           \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      LaneComplex x = ((const LaneComplex *)a)[i];                                                 \
+      ((LaneComplex *)out)[i] = (expression);                                                      \
+    }                                                                                              \
   }
 
-#define BINARY(name, expression)                                                       \
-  static void name(int bits, int64_t count, void *out, const void *a, const void *b) { \
-    (void)bits;                                                                        \
-    for (int64_t i = 0; i < count; i++) {                                              \
-      LaneComplex x = ((const LaneComplex *)a)[i], y = ((const LaneComplex *)b)[i];    \
-      ((LaneComplex *)out)[i] = (expression);                                          \
-    }                                                                                  \
+#define BINARY(opcode, expression)                                                                 \
+  static void complex_##opcode(int bits, int64_t count, void *out, const void *a, const void *b) { \
+    (void)bits;                                                                                    \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      LaneComplex x = ((const LaneComplex *)a)[i], y = ((const LaneComplex *)b)[i];                \
+      ((LaneComplex *)out)[i] = (expression);                                                      \
+    }                                                                                              \
   }
 
-#define PART(name, expression)                                                         \
-  static void name(int bits, int64_t count, void *out, const void *a, const void *b) { \
-    (void)bits, (void)b;                                                               \
-    for (int64_t i = 0; i < count; i++) {                                              \
-      LaneComplex x = ((const LaneComplex *)a)[i];                                     \
-      ((double *)out)[i] = (expression);                                               \
-    }                                                                                  \
+#define PART(opcode, expression)                                                                   \
+  static void complex_##opcode(int bits, int64_t count, void *out, const void *a, const void *b) { \
+    (void)bits, (void)b;                                                                           \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      LaneComplex x = ((const LaneComplex *)a)[i];                                                 \
+      ((double *)out)[i] = (expression);                                                           \
+    }                                                                                              \
   }
 
 static double rounded(int bits, double value) {
@@ -94,69 +94,49 @@ static LaneComplex atan2_of(LaneComplex y, LaneComplex x) {
   return (LaneComplex){cimag(result), -creal(result)};
 }
 
-UNARY(complex_acos, of_z(cacos(to_z(x))))
-UNARY(complex_acosh, of_z(cacosh(to_z(x))))
-UNARY(complex_asin, of_z(casin(to_z(x))))
-UNARY(complex_asinh, of_z(casinh(to_z(x))))
-UNARY(complex_atanh, of_z(catanh(to_z(x))))
-UNARY(complex_cos, of_z(ccos(to_z(x))))
-UNARY(complex_cosh, of_z(ccosh(to_z(x))))
-UNARY(complex_exp, of_z(cexp(to_z(x))))
-UNARY(complex_expm1, expm1_of(x))
-UNARY(complex_log, of_z(clog(to_z(x))))
-UNARY(complex_log1p, log1p_of(x))
-UNARY(complex_logistic, logistic_of(x))
-UNARY(complex_negate, ((LaneComplex){-x.re, -x.im}))
-UNARY(complex_rsqrt, of_z(1 / csqrt(to_z(x))))
-UNARY(complex_sign, sign(x))
-UNARY(complex_sin, of_z(csin(to_z(x))))
-UNARY(complex_sinh, of_z(csinh(to_z(x))))
-UNARY(complex_sqrt, of_z(csqrt(to_z(x))))
-UNARY(complex_tan, of_z(ctan(to_z(x))))
-UNARY(complex_tanh, of_z(ctanh(to_z(x))))
+/* Each operation once: its kernel and the row of the table are made of it. */
+#define UNARY_KERNELS(KERNEL)                   \
+  KERNEL(ACOS, of_z(cacos(to_z(x))))            \
+  KERNEL(ACOSH, of_z(cacosh(to_z(x))))          \
+  KERNEL(ASIN, of_z(casin(to_z(x))))            \
+  KERNEL(ASINH, of_z(casinh(to_z(x))))          \
+  KERNEL(ATANH, of_z(catanh(to_z(x))))          \
+  KERNEL(COSH, of_z(ccosh(to_z(x))))            \
+  KERNEL(COSINE, of_z(ccos(to_z(x))))           \
+  KERNEL(EXPONENTIAL, of_z(cexp(to_z(x))))      \
+  KERNEL(EXPONENTIAL_MINUS_ONE, expm1_of(x))    \
+  KERNEL(LOG, of_z(clog(to_z(x))))              \
+  KERNEL(LOGISTIC, logistic_of(x))              \
+  KERNEL(LOG_PLUS_ONE, log1p_of(x))             \
+  KERNEL(NEGATE, ((LaneComplex){-x.re, -x.im})) \
+  KERNEL(RSQRT, of_z(1 / csqrt(to_z(x))))       \
+  KERNEL(SIGN, sign(x))                         \
+  KERNEL(SINE, of_z(csin(to_z(x))))             \
+  KERNEL(SINH, of_z(csinh(to_z(x))))            \
+  KERNEL(SQRT, of_z(csqrt(to_z(x))))            \
+  KERNEL(TAN, of_z(ctan(to_z(x))))              \
+  KERNEL(TANH, of_z(ctanh(to_z(x))))
 
-PART(complex_abs, hypot(x.re, x.im))
-PART(complex_real, x.re)
-PART(complex_imag, x.im)
+#define PART_KERNELS(KERNEL)     \
+  KERNEL(ABS, hypot(x.re, x.im)) \
+  KERNEL(IMAG, x.im)             \
+  KERNEL(REAL, x.re)
 
-BINARY(complex_add, ((LaneComplex){x.re + y.re, x.im + y.im}))
-BINARY(complex_atan2, atan2_of(x, y))
-BINARY(complex_divide, of_z(to_z(x) / to_z(y)))
-BINARY(complex_multiply, multiply(bits, x, y))
-BINARY(complex_power, power(x, y))
-BINARY(complex_subtract, ((LaneComplex){x.re - y.re, x.im - y.im}))
+#define BINARY_KERNELS(KERNEL)                           \
+  KERNEL(ADD, ((LaneComplex){x.re + y.re, x.im + y.im})) \
+  KERNEL(ATAN2, atan2_of(x, y))                          \
+  KERNEL(DIVIDE, of_z(to_z(x) / to_z(y)))                \
+  KERNEL(MULTIPLY, multiply(bits, x, y))                 \
+  KERNEL(POWER, power(x, y))                             \
+  KERNEL(SUBTRACT, ((LaneComplex){x.re - y.re, x.im - y.im}))
 
-static LaneKernel *const kernels[HLO_OPCODE_COUNT] = {
-    [HLO_ABS] = complex_abs,
-    [HLO_ACOS] = complex_acos,
-    [HLO_ACOSH] = complex_acosh,
-    [HLO_ADD] = complex_add,
-    [HLO_ASIN] = complex_asin,
-    [HLO_ASINH] = complex_asinh,
-    [HLO_ATAN2] = complex_atan2,
-    [HLO_ATANH] = complex_atanh,
-    [HLO_COSH] = complex_cosh,
-    [HLO_COSINE] = complex_cos,
-    [HLO_DIVIDE] = complex_divide,
-    [HLO_EXPONENTIAL] = complex_exp,
-    [HLO_EXPONENTIAL_MINUS_ONE] = complex_expm1,
-    [HLO_IMAG] = complex_imag,
-    [HLO_LOG] = complex_log,
-    [HLO_LOGISTIC] = complex_logistic,
-    [HLO_LOG_PLUS_ONE] = complex_log1p,
-    [HLO_MULTIPLY] = complex_multiply,
-    [HLO_NEGATE] = complex_negate,
-    [HLO_POWER] = complex_power,
-    [HLO_REAL] = complex_real,
-    [HLO_RSQRT] = complex_rsqrt,
-    [HLO_SIGN] = complex_sign,
-    [HLO_SINE] = complex_sin,
-    [HLO_SINH] = complex_sinh,
-    [HLO_SQRT] = complex_sqrt,
-    [HLO_SUBTRACT] = complex_subtract,
-    [HLO_TAN] = complex_tan,
-    [HLO_TANH] = complex_tanh,
-};
+UNARY_KERNELS(UNARY)
+PART_KERNELS(PART)
+BINARY_KERNELS(BINARY)
+
+#define ROW(opcode, expression) [HLO_##opcode] = complex_##opcode,
+
+static LaneKernel *const kernels[HLO_OPCODE_COUNT] = {UNARY_KERNELS(ROW) PART_KERNELS(ROW) BINARY_KERNELS(ROW)};
 
 LaneKernel *lane_complex_kernel(HloOpcode opcode) {
   return kernels[opcode];

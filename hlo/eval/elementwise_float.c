@@ -4,22 +4,22 @@
 
 #include "hlo/eval/lanes.h"
 
-#define UNARY(name, expression)                                                        \
-  static void name(int bits, int64_t count, void *out, const void *a, const void *b) { \
-    (void)bits, (void)b;                                                               \
-    for (int64_t i = 0; i < count; i++) {                                              \
-      double x = ((const double *)a)[i];                                               \
-      ((double *)out)[i] = (expression);                                               \
-    }                                                                                  \
+#define UNARY(opcode, expression)                                                                \
+  static void float_##opcode(int bits, int64_t count, void *out, const void *a, const void *b) { \
+    (void)bits, (void)b;                                                                         \
+    for (int64_t i = 0; i < count; i++) {                                                        \
+      double x = ((const double *)a)[i];                                                         \
+      ((double *)out)[i] = (expression);                                                         \
+    }                                                                                            \
   }
 
-#define BINARY(name, expression)                                                       \
-  static void name(int bits, int64_t count, void *out, const void *a, const void *b) { \
-    (void)bits;                                                                        \
-    for (int64_t i = 0; i < count; i++) {                                              \
-      double x = ((const double *)a)[i], y = ((const double *)b)[i];                   \
-      ((double *)out)[i] = (expression);                                               \
-    }                                                                                  \
+#define BINARY(opcode, expression)                                                               \
+  static void float_##opcode(int bits, int64_t count, void *out, const void *a, const void *b) { \
+    (void)bits;                                                                                  \
+    for (int64_t i = 0; i < count; i++) {                                                        \
+      double x = ((const double *)a)[i], y = ((const double *)b)[i];                             \
+      ((double *)out)[i] = (expression);                                                         \
+    }                                                                                            \
   }
 
 /* Both operands NaN-free: the larger, +0 above -0; NaN otherwise (IEEE 754 maximum). */
@@ -49,45 +49,6 @@ static double power(double x, double y) {
   return x == 1 || y == 0 ? 1 : pow(x, y);
 }
 
-UNARY(float_abs, fabs(x))
-UNARY(float_acos, acos(x))
-UNARY(float_acosh, acosh(x))
-UNARY(float_asin, asin(x))
-UNARY(float_asinh, asinh(x))
-UNARY(float_atanh, atanh(x))
-UNARY(float_cbrt, cbrt(x))
-UNARY(float_ceil, ceil(x))
-UNARY(float_cos, cos(x))
-UNARY(float_cosh, cosh(x))
-UNARY(float_erf, erf(x))
-UNARY(float_exp, exp(x))
-UNARY(float_expm1, expm1(x))
-UNARY(float_floor, floor(x))
-UNARY(float_log, log(x))
-UNARY(float_log1p, log1p(x))
-UNARY(float_logistic, logistic(x))
-UNARY(float_negate, -x)
-UNARY(float_real, x)
-UNARY(float_round, round(x))
-UNARY(float_round_even, rint(x))
-UNARY(float_rsqrt, 1 / sqrt(x))
-UNARY(float_sign, sign(x))
-UNARY(float_sin, sin(x))
-UNARY(float_sinh, sinh(x))
-UNARY(float_sqrt, sqrt(x))
-UNARY(float_tan, tan(x))
-UNARY(float_tanh, tanh(x))
-
-BINARY(float_add, x + y)
-BINARY(float_atan2, atan2(x, y))
-BINARY(float_divide, x / y)
-BINARY(float_maximum, maximum(x, y))
-BINARY(float_minimum, minimum(x, y))
-BINARY(float_multiply, x *y)
-BINARY(float_power, power(x, y))
-BINARY(float_remainder, fmod(x, y))
-BINARY(float_subtract, x - y)
-
 static void float_imag(int bits, int64_t count, void *out, const void *a, const void *b) {
   (void)bits, (void)a, (void)b;
   for (int64_t i = 0; i < count; i++) ((double *)out)[i] = 0;
@@ -104,48 +65,57 @@ static void float_complex(int bits, int64_t count, void *out, const void *a, con
     ((LaneComplex *)out)[i] = (LaneComplex){((const double *)a)[i], ((const double *)b)[i]};
 }
 
-static LaneKernel *const kernels[HLO_OPCODE_COUNT] = {
-    [HLO_ABS] = float_abs,
-    [HLO_ACOS] = float_acos,
-    [HLO_ACOSH] = float_acosh,
-    [HLO_ADD] = float_add,
-    [HLO_ASIN] = float_asin,
-    [HLO_ASINH] = float_asinh,
-    [HLO_ATAN2] = float_atan2,
-    [HLO_ATANH] = float_atanh,
-    [HLO_CBRT] = float_cbrt,
-    [HLO_CEIL] = float_ceil,
-    [HLO_COMPLEX] = float_complex,
-    [HLO_COSH] = float_cosh,
-    [HLO_COSINE] = float_cos,
-    [HLO_DIVIDE] = float_divide,
-    [HLO_ERF] = float_erf,
-    [HLO_EXPONENTIAL] = float_exp,
-    [HLO_EXPONENTIAL_MINUS_ONE] = float_expm1,
-    [HLO_FLOOR] = float_floor,
-    [HLO_IMAG] = float_imag,
-    [HLO_IS_FINITE] = float_is_finite,
-    [HLO_LOG] = float_log,
-    [HLO_LOGISTIC] = float_logistic,
-    [HLO_LOG_PLUS_ONE] = float_log1p,
-    [HLO_MAXIMUM] = float_maximum,
-    [HLO_MINIMUM] = float_minimum,
-    [HLO_MULTIPLY] = float_multiply,
-    [HLO_NEGATE] = float_negate,
-    [HLO_POWER] = float_power,
-    [HLO_REAL] = float_real,
-    [HLO_REMAINDER] = float_remainder,
-    [HLO_ROUND_NEAREST_AFZ] = float_round,
-    [HLO_ROUND_NEAREST_EVEN] = float_round_even,
-    [HLO_RSQRT] = float_rsqrt,
-    [HLO_SIGN] = float_sign,
-    [HLO_SINE] = float_sin,
-    [HLO_SINH] = float_sinh,
-    [HLO_SQRT] = float_sqrt,
-    [HLO_SUBTRACT] = float_subtract,
-    [HLO_TAN] = float_tan,
-    [HLO_TANH] = float_tanh,
-};
+/* Each operation once: its kernel and the row of the table are made of it. */
+#define UNARY_KERNELS(KERNEL)             \
+  KERNEL(ABS, fabs(x))                    \
+  KERNEL(ACOS, acos(x))                   \
+  KERNEL(ACOSH, acosh(x))                 \
+  KERNEL(ASIN, asin(x))                   \
+  KERNEL(ASINH, asinh(x))                 \
+  KERNEL(ATANH, atanh(x))                 \
+  KERNEL(CBRT, cbrt(x))                   \
+  KERNEL(CEIL, ceil(x))                   \
+  KERNEL(COSH, cosh(x))                   \
+  KERNEL(COSINE, cos(x))                  \
+  KERNEL(ERF, erf(x))                     \
+  KERNEL(EXPONENTIAL, exp(x))             \
+  KERNEL(EXPONENTIAL_MINUS_ONE, expm1(x)) \
+  KERNEL(FLOOR, floor(x))                 \
+  KERNEL(LOG, log(x))                     \
+  KERNEL(LOGISTIC, logistic(x))           \
+  KERNEL(LOG_PLUS_ONE, log1p(x))          \
+  KERNEL(NEGATE, -x)                      \
+  KERNEL(REAL, x)                         \
+  KERNEL(ROUND_NEAREST_AFZ, round(x))     \
+  KERNEL(ROUND_NEAREST_EVEN, rint(x))     \
+  KERNEL(RSQRT, 1 / sqrt(x))              \
+  KERNEL(SIGN, sign(x))                   \
+  KERNEL(SINE, sin(x))                    \
+  KERNEL(SINH, sinh(x))                   \
+  KERNEL(SQRT, sqrt(x))                   \
+  KERNEL(TAN, tan(x))                     \
+  KERNEL(TANH, tanh(x))
+
+#define BINARY_KERNELS(KERNEL)   \
+  KERNEL(ADD, x + y)             \
+  KERNEL(ATAN2, atan2(x, y))     \
+  KERNEL(DIVIDE, x / y)          \
+  KERNEL(MAXIMUM, maximum(x, y)) \
+  KERNEL(MINIMUM, minimum(x, y)) \
+  KERNEL(MULTIPLY, x *y)         \
+  KERNEL(POWER, power(x, y))     \
+  KERNEL(REMAINDER, fmod(x, y))  \
+  KERNEL(SUBTRACT, x - y)
+
+UNARY_KERNELS(UNARY)
+BINARY_KERNELS(BINARY)
+
+#define ROW(opcode, expression) [HLO_##opcode] = float_##opcode,
+
+static LaneKernel *const kernels[HLO_OPCODE_COUNT] = {[HLO_COMPLEX] = float_complex,
+                                                      [HLO_IMAG] = float_imag,
+                                                      [HLO_IS_FINITE] = float_is_finite,
+                                                      UNARY_KERNELS(ROW) BINARY_KERNELS(ROW)};
 
 LaneKernel *lane_float_kernel(HloOpcode opcode) {
   return kernels[opcode];

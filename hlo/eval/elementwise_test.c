@@ -150,6 +150,39 @@ static void complex_arithmetic(void **state) {
   CHECK_CASES(cases);
 }
 
+/* --- tables of kernels --- */
+
+/* What the table of opcodes says: who evaluates each, and of which classes code computes it. */
+#define NONE
+#define PRED(name, placement) | 1 << LANE_PRED
+#define INTEGER(name, placement) | 1 << LANE_SIGNED | 1 << LANE_UNSIGNED
+#define FLOAT(name, placement) | 1 << LANE_FLOAT
+#define COMPLEX(name, place) | 1 << LANE_COMPLEX
+static const struct {
+  const char *eval;
+  unsigned classes;
+} opcode_rows[HLO_OPCODE_COUNT] = {
+#define HLO_OP(id, text, min, max, traits, access, cost, flow, infer, eval, emit, lanes, attributes) \
+  [HLO_##id] = {#eval, 0 lanes},
+#include "hlo/ir/hlo_opcode.def"
+#undef HLO_OP
+};
+
+static void elementwise_evaluates_what_code_computes(void **state) {
+  (void)state;
+  int count = 0;
+  for (int opcode = 0; opcode < HLO_OPCODE_COUNT; opcode++) {
+    if (strcmp(opcode_rows[opcode].eval, "elementwise") != 0) continue;
+    for (int lane = 0; lane < LANE_CLASS_COUNT; lane++) {
+      if ((opcode_rows[opcode].classes >> lane & 1) == 0) continue;
+      if (lane_kernel((HloOpcode)opcode, (LaneClass)lane) == NULL)
+        fail_msg("'%s' has no kernel for lanes of class %d", hlo_opcode_text((HloOpcode)opcode), lane);
+      count++;
+    }
+  }
+  assert_true(count > 100);
+}
+
 /* --- identities of folds, by what the operations mean here --- */
 
 enum { SAMPLES = 256 };
@@ -213,6 +246,7 @@ int main(void) {
       cmocka_unit_test(compare_orders_partially_and_totally),
       cmocka_unit_test(convert_saturates_truncates_and_wraps),
       cmocka_unit_test(complex_arithmetic),
+      cmocka_unit_test(elementwise_evaluates_what_code_computes),
       cmocka_unit_test(fold_identity_changes_no_element),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
