@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fixture_testing.h"
+#include "compiler/compilation_facts.h"
 #include "compiler/compilation_report.h"
 #include "hlo/machine/description/presets.h"
 
@@ -197,6 +198,47 @@ static void compilation_options_check_refuses_names_and_processors(void **state)
   assert_int_equal(fixture->diag.error_count, 2);
 }
 
+/* --- what sums it up --- */
+
+/* -1: not known. */
+static int64_t fact_of(const Compilation *compilation, const char *key) {
+  CompilationFacts facts = compilation_facts(compilation, compilation->arena);
+  for (int64_t i = 0; i < facts.count; i++) {
+    if (strcmp(facts.data[i].key, key) == 0) return facts.data[i].value;
+  }
+  return -1;
+}
+
+static void compilation_facts_are_known_when_what_they_need_is_made(void **state) {
+  Fixture *fixture = *state;
+  Compilation compilation;
+  SourceFile source = {SV("memory.hlo"), sv_from_cstring(axpy)};
+  compilation_init(&compilation, fixture->arena, &(CompilationOptions){.opt_level = 2}, &fixture->diag);
+  assert_int_equal(compilation_facts(&compilation, fixture->arena).count, 0);
+  assert_int_equal(compilation_load(&compilation, &source), STATUS_OK);
+  assert_int_equal(fact_of(&compilation, "computations"), 1);
+  assert_int_equal(fact_of(&compilation, "kernels"), -1);
+  assert_int_equal(fact_of(&compilation, "total_bytes"), -1);
+  assert_int_equal(compilation_run_passes(&compilation), STATUS_OK);
+  assert_int_equal(fact_of(&compilation, "kernels"), 1);
+  /* a scalar and three arrays of four floats, nothing beside them */
+  assert_int_equal(fact_of(&compilation, "total_bytes"), 4 + 3 * 16);
+  assert_int_equal(fact_of(&compilation, "object_bytes"), -1);
+  assert_int_equal(compilation_generate(&compilation), STATUS_OK);
+  assert_int_equal(fact_of(&compilation, "kernels"), 1);
+  assert_int_equal(fact_of(&compilation, "object_bytes"), compilation.object.bytes.size);
+  assert_int_equal(fact_of(&compilation, "oncore_cycles"), -1); /* of a vector processor only */
+}
+
+static void compilation_facts_have_keys_of_their_own_and_say_what_they_need(void **state) {
+  (void)state;
+  assert_true(compilation_fact_count() > 0);
+  for (int i = 0; i < compilation_fact_count(); i++) {
+    assert_true(strlen(compilation_fact_needs(i)) > 0);
+    for (int j = 0; j < i; j++) assert_string_not_equal(compilation_fact_key(i), compilation_fact_key(j));
+  }
+}
+
 /* --- what is told --- */
 
 static Status note_step(void *self, const char *what, const char *name) {
@@ -255,6 +297,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(compilation_without_assignment_makes_no_code, create, destroy),
       cmocka_unit_test_setup_teardown(compilation_keeps_the_order_of_scheduled_modules_only, create, destroy),
       cmocka_unit_test_setup_teardown(compilation_options_check_refuses_names_and_processors, create, destroy),
+      cmocka_unit_test_setup_teardown(compilation_facts_are_known_when_what_they_need_is_made, create, destroy),
+      cmocka_unit_test_setup_teardown(compilation_facts_have_keys_of_their_own_and_say_what_they_need, create, destroy),
       cmocka_unit_test_setup_teardown(compilation_tells_steps_phases_and_decisions, create, destroy),
       cmocka_unit_test_setup_teardown(compilation_is_cancelled_before_a_pass, create, destroy),
   };
