@@ -273,7 +273,7 @@ Status buffer_table_read(Arena *arena, const SourceFile *source, int64_t alignme
 
 /* ---- the rows again ---- */
 
-void buffer_table_print_csv(const BufferTable *table, const PackingPlan *plan, StringBuilder *out) {
+void buffer_table_print_csv(const BufferTable *table, const PackingSolution *plan, StringBuilder *out) {
   int64_t offset_column = table->columns[BUFFER_COLUMN_OFFSET];
   for (int64_t f = 0; f < table->column_count; f++) {
     bool is_quoted = sv_contains(table->header[f], SV(",")) || sv_contains(table->header[f], SV("\""));
@@ -307,7 +307,7 @@ static bool is_number_column(const BufferTable *table, int64_t f) {
          f == table->columns[BUFFER_COLUMN_SIZE] || f == table->columns[BUFFER_COLUMN_ALIGNMENT];
 }
 
-void buffer_table_print_json(const BufferTable *table, const PackingPlan *plan, StringBuilder *out) {
+void buffer_table_print_json(const BufferTable *table, const PackingSolution *plan, StringBuilder *out) {
   JsonWriter json;
   json_init(&json, out, true);
   json_begin_object(&json);

@@ -32,12 +32,13 @@ MUST_USE Status buffer_table_read(Arena *arena, const SourceFile *source, int64_
                                   BufferTable *out_table);
 
 /* The rows as CSV: |plan|'s offsets in the column 'offset', which becomes the last one where there is none. */
-void buffer_table_print_csv(const BufferTable *table, const PackingPlan *plan, StringBuilder *out);
+void buffer_table_print_csv(const BufferTable *table, const PackingSolution *plan, StringBuilder *out);
 
 /* One object: height, lower_bound, optimal, and the rows as objects, by column; numbers where the column's are. */
-void buffer_table_print_json(const BufferTable *table, const PackingPlan *plan, StringBuilder *out);
+void buffer_table_print_json(const BufferTable *table, const PackingSolution *plan, StringBuilder *out);
 
 /* A page with a picture of the plan (base/page).  |title|: what is planned. */
-void buffer_table_print_html(const BufferTable *table, const PackingPlan *plan, StringView title, StringBuilder *out);
+void buffer_table_print_html(const BufferTable *table, const PackingSolution *plan, StringView title,
+                             StringBuilder *out);
 
 #endif

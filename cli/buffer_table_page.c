@@ -37,7 +37,8 @@ static StringView notes_of(Arena *arena, const BufferTable *table, int64_t row) 
   return sb_view(&notes);
 }
 
-void buffer_table_print_html(const BufferTable *table, const PackingPlan *plan, StringView title, StringBuilder *out) {
+void buffer_table_print_html(const BufferTable *table, const PackingSolution *plan, StringView title,
+                             StringBuilder *out) {
   Arena *arena = arena_create();
   MemoryChartBuffer *buffers = ARENA_NEW_ARRAY(arena, MemoryChartBuffer, table->row_count);
   int64_t begin = INT64_MAX, end = INT64_MIN;

@@ -12,7 +12,7 @@ static Status read_table(Session *session, BufferTable *out_table) {
   return buffer_table_read(session->arena, &session->source, alignment, session->diag, out_table);
 }
 
-static void note_statistics(Session *session, const BufferTable *table, const PackingPlan *plan, double seconds) {
+static void note_statistics(Session *session, const BufferTable *table, const PackingSolution *plan, double seconds) {
   StringBuilder text;
   JsonWriter json;
   sb_init(&text, session->arena);
@@ -29,7 +29,7 @@ static void note_statistics(Session *session, const BufferTable *table, const Pa
   session->statistics = sb_view(&text);
 }
 
-static Status check_capacity(const Session *session, const PackingPlan *plan, int64_t capacity) {
+static Status check_capacity(const Session *session, const PackingSolution *plan, int64_t capacity) {
   if (plan->height <= capacity) return STATUS_OK;
   if (plan->lower_bound > capacity)
     return diag_error(session->diag, STATUS_EXHAUSTED, NO_LOC, "plan-capacity",
@@ -65,7 +65,7 @@ static Status plan(Session *session) {
       .regions = &region,
       .region_count = 1,
       .effort = (int)session_option_integer(session, OPTION_EFFORT, PACKING_DEFAULT_EFFORT - 1) + 1};
-  PackingPlan found;
+  PackingSolution found;
   double start = monotonic_seconds();
   RETURN_IF_ERROR(packing_solve(session->arena, &problem, session->diag, &found));
   note_statistics(session, &table, &found, driver_end_phase(session, "placement", start) - start);

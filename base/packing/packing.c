@@ -293,8 +293,8 @@ static bool best_gap(const ExtentArray *extents, const PackingItem *item, int64_
   return found || (checked_align(top, item->alignment, out_offset) && checked_add(*out_offset, item->size, &end));
 }
 
-MUST_USE static Status place_items(Packing *packing, PackingPlan *plan) {
-  Placement placement = {.packing = packing, .offsets = plan->offsets};
+MUST_USE static Status place_items(Packing *packing, PackingSolution *solution) {
+  Placement placement = {.packing = packing, .offsets = solution->offsets};
   time_index_build(&placement.placed, packing->scratch, packing->buffers, packing->count);
   for (int64_t i = 0; i < packing->item_count; i++) {
     const PackingItem *item = &packing->items[i];
@@ -305,8 +305,8 @@ MUST_USE static Status place_items(Packing *packing, PackingPlan *plan) {
     }
     for (int64_t j = item->first; j < item->first + item->count; j++) {
       int64_t buffer = packing->order[j];
-      plan->offsets[buffer] = offset;
-      plan->height = max_i64(plan->height, offset + packing->buffers[buffer].size);
+      solution->offsets[buffer] = offset;
+      solution->height = max_i64(solution->height, offset + packing->buffers[buffer].size);
       time_index_insert(&placement.placed, buffer, packing->buffers[buffer].upper);
     }
     if (placement.occupancy != NULL) occupy(&placement, item);
@@ -315,27 +315,27 @@ MUST_USE static Status place_items(Packing *packing, PackingPlan *plan) {
   return STATUS_OK;
 }
 
-MUST_USE static Status best_fit(Packing *packing, bool by_duration, PackingPlan *plan) {
+MUST_USE static Status best_fit(Packing *packing, bool by_duration, PackingSolution *solution) {
   RETURN_IF_ERROR(collect_items(packing));
-  if (!live_peak(packing->scratch, packing->buffers, packing->count, &plan->lower_bound)) {
+  if (!live_peak(packing->scratch, packing->buffers, packing->count, &solution->lower_bound)) {
     return diag_error(packing->diag, STATUS_INVALID, NO_LOC, "packing-overflow", "the sizes of live buffers overflow");
   }
   qsort_r(packing->items, (size_t)packing->item_count, sizeof(PackingItem),
           by_duration ? compare_duration : compare_item, packing);
-  return place_items(packing, plan);
+  return place_items(packing, solution);
 }
 
 Status packing_best_fit_by(Arena *arena, const PackingBuffer *buffers, int64_t count, bool by_duration, DiagSink *diag,
-                           PackingPlan *out_plan) {
-  PackingPlan plan = {.offsets = ARENA_NEW_ARRAY(arena, int64_t, count)};
+                           PackingSolution *out_solution) {
+  PackingSolution solution = {.offsets = ARENA_NEW_ARRAY(arena, int64_t, count)};
   Packing packing = {.scratch = arena_create(), .buffers = buffers, .count = count, .diag = diag};
-  Status status = best_fit(&packing, by_duration, &plan);
+  Status status = best_fit(&packing, by_duration, &solution);
   arena_destroy(packing.scratch);
-  if (status == STATUS_OK) *out_plan = plan;
+  if (status == STATUS_OK) *out_solution = solution;
   return status;
 }
 
 Status packing_best_fit(Arena *arena, const PackingBuffer *buffers, int64_t count, DiagSink *diag,
-                        PackingPlan *out_plan) {
-  return packing_best_fit_by(arena, buffers, count, false, diag, out_plan);
+                        PackingSolution *out_solution) {
+  return packing_best_fit_by(arena, buffers, count, false, diag, out_solution);
 }

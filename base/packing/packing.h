@@ -2,8 +2,8 @@
  *
  * Knows nothing of HLO.  Times are positions in any total order, half-open: a buffer occupies [lower, upper) but for
  * its gaps.  Sizes and offsets are bytes.  Two buffers that are alive at one time and lie in one region share no byte.
- * What must hold of a plan is said here once, found by packing_solve and proved by packing_verify, which share no code
- * but the expansion of lifetimes. */
+ * What must hold of a solution is said here once, found by packing_solve and proved by packing_verify, which share no
+ * code but the expansion of lifetimes. */
 #ifndef XLAC_BASE_PACKING_PACKING_H
 #define XLAC_BASE_PACKING_PACKING_H
 
@@ -29,7 +29,8 @@ typedef struct PackingBuffer {
   int64_t depth;    /* 0: a buffer of straight-line code; else of the loop's body, with so many slots */
 } PackingBuffer;
 
-/* A piece of address space.  That of region 0 is what a plan makes as low as it can; the others are there anyway. */
+/* A piece of address space.  That of region 0 is what a solution makes as low as it can; the others are there anyway.
+ */
 typedef struct PackingRegion {
   int64_t
       capacity; /* of region 0: a height that is low enough, INT64_MAX: as low as possible; of others: what there is */
@@ -60,37 +61,39 @@ typedef struct PackingProblem {
 
 enum { PACKING_MOST_REGIONS = 64, PACKING_MOST_DEPTH = 64, PACKING_DEFAULT_EFFORT = 5 };
 
-typedef struct PackingPlan {
+typedef struct PackingSolution {
   int64_t *offsets;    /* one per buffer, in input order; of a buffer with depth d: d, slot by slot */
   int64_t height;      /* of region 0: the largest offset + size */
-  int64_t lower_bound; /* no plan is lower; at least the largest sum of live sizes that can only be in region 0 */
+  int64_t lower_bound; /* no solution is lower; at least the largest sum of live sizes that can only be in region 0 */
   int32_t *regions;    /* as offsets; NULL: all 0 */
   bool is_optimal;     /* proved: height = lower_bound */
   int64_t work;        /* steps that the search took */
-} PackingPlan;
+} PackingSolution;
 
 /* Best fit over buffers in decreasing size (ties: longer lifetime, then input order): each goes to the smallest gap
  * that holds it among the buffers it meets in time, the lowest on ties, on top if none (XLA's
- * GlobalDecreasingSizeBestFitHeap, spatial order).  Deterministic.  |out_plan| lives in |arena|. STATUS_INVALID with a
- * diagnostic for a negative size, empty lifetime, bad alignment, overflow, or a group whose buffers are alive together.
- * What a PackingBuffer may have besides lifetime, size, alignment and group is not looked at.
+ * GlobalDecreasingSizeBestFitHeap, spatial order).  Deterministic.  |out_solution| lives in |arena|. STATUS_INVALID
+ * with a diagnostic for a negative size, empty lifetime, bad alignment, overflow, or a group whose buffers are alive
+ * together. What a PackingBuffer may have besides lifetime, size, alignment and group is not looked at.
  */
 MUST_USE Status packing_best_fit(Arena *arena, const PackingBuffer *buffers, int64_t count, DiagSink *diag,
-                                 PackingPlan *out_plan);
+                                 PackingSolution *out_solution);
 
-/* The entries of a plan's |offsets|: of buffers with depth their slots, of others one. */
+/* The entries of a solution's |offsets|: of buffers with depth their slots, of others one. */
 int64_t packing_slot_count(const PackingProblem *problem);
 
-/* The lowest plan that |problem->effort| finds, or the first that is within region 0's capacity.  A plan above that
- * capacity is no error: the caller compares, and |lower_bound| tells whether it is proved that there is none.  Same
- * problem, same plan; no time is measured.  |out_plan| lives in |arena|.  STATUS_INVALID with a diagnostic for what the
- * types above exclude and for pinned buffers that collide, STATUS_EXHAUSTED when buffers that may not lie in region 0
- * found no place.  How: base/packing/README.md. */
-MUST_USE Status packing_solve(Arena *arena, const PackingProblem *problem, DiagSink *diag, PackingPlan *out_plan);
+/* The lowest solution that |problem->effort| finds, or the first that is within region 0's capacity.  A solution above
+ * that capacity is no error: the caller compares, and |lower_bound| tells whether it is proved that there is none. Same
+ * problem, same solution; no time is measured.  |out_solution| lives in |arena|.  STATUS_INVALID with a diagnostic for
+ * what the types above exclude and for pinned buffers that collide, STATUS_EXHAUSTED when buffers that may not lie in
+ * region 0 found no place.  How: base/packing/README.md. */
+MUST_USE Status packing_solve(Arena *arena, const PackingProblem *problem, DiagSink *diag,
+                              PackingSolution *out_solution);
 
-/* Proves a plan independently of how it was made: alignment, pins, bounds, regions, no two buffers that meet in time
- * overlap in space, groups share their place, the height is right, the lower bound is at least the largest sum of live
- * sizes and at most the height.  STATUS_INVALID with the first few violations. */
-MUST_USE Status packing_verify(Arena *scratch, const PackingProblem *problem, const PackingPlan *plan, DiagSink *diag);
+/* Proves a solution independently of how it was made: alignment, pins, bounds, regions, no two buffers that meet in
+ * time overlap in space, groups share their place, the height is right, the lower bound is at least the largest sum of
+ * live sizes and at most the height.  STATUS_INVALID with the first few violations. */
+MUST_USE Status packing_verify(Arena *scratch, const PackingProblem *problem, const PackingSolution *solution,
+                               DiagSink *diag);
 
 #endif

@@ -11,7 +11,7 @@ MUST_USE Status packing_overflow_error(DiagSink *diag, const PackingBuffer *buff
 
 /* packing_best_fit, longest first when |by_duration| (XLA's temporal order: ties larger first, then input order). */
 MUST_USE Status packing_best_fit_by(Arena *arena, const PackingBuffer *buffers, int64_t count, bool by_duration,
-                                    DiagSink *diag, PackingPlan *out_plan);
+                                    DiagSink *diag, PackingSolution *out_solution);
 
 static inline int compare_i64(int64_t a, int64_t b) {
   return (a > b) - (a < b);

@@ -51,11 +51,11 @@ static int64_t layout_bound(const Solver *solver) {
 
 /* ---- one region ---- */
 
-/* The plan that stands highest and may still be lowered; -1: none. */
-static int64_t highest_plan(const PartPlan *plans, int64_t count, int64_t goal) {
+/* The solution that stands highest and may still be lowered; -1: none. */
+static int64_t highest_solution(const PartSolution *solutions, int64_t count, int64_t goal) {
   int64_t highest = -1;
   for (int64_t p = 0; p < count; p++) {
-    if (plans[p].height <= goal || (highest >= 0 && plans[p].height <= plans[highest].height)) continue;
+    if (solutions[p].height <= goal || (highest >= 0 && solutions[p].height <= solutions[highest].height)) continue;
     highest = p;
   }
   return highest;
@@ -79,35 +79,35 @@ SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region
   }
   PartAim aim = solver->aim;
   if (region > 0) aim = (PartAim){solver->problem->regions[region].capacity, true};
-  PartPlan *plans = ARENA_NEW_ARRAY(scratch, PartPlan, parts.count + 1);
+  PartSolution *solutions = ARENA_NEW_ARRAY(scratch, PartSolution, parts.count + 1);
   int64_t bound = 0;
   for (int64_t p = 0; p < parts.count; p++) bound = max_i64(bound, parts.data[p].bound);
   aim.goal = max_i64(aim.goal, aim.is_capacity ? 0 : bound);
   for (int64_t p = 0; p < parts.count; p++)
-    plans[p] = part_plan_first(scratch, &parts.data[p], aim.goal, &solver->work);
+    solutions[p] = part_solution_first(scratch, &parts.data[p], aim.goal, &solver->work);
   /* The highest first: nothing is gained by lowering one below another that stays. */
   for (int64_t stuck = -1;;) {
-    int64_t p = highest_plan(plans, parts.count, aim.goal);
+    int64_t p = highest_solution(solutions, parts.count, aim.goal);
     if (region == 0 && bound >= solver->standing) break; /* that one is as low as can be */
-    if (p < 0 || plans[p].height <= plans[p].bound || solver->work.left <= 0) break;
-    int64_t before = plans[p].height;
+    if (p < 0 || solutions[p].height <= solutions[p].bound || solver->work.left <= 0) break;
+    int64_t before = solutions[p].height;
     int64_t above = 0; /* parts that must come down as well */
-    for (int64_t k = 0; k < parts.count; k++) above += plans[k].height > max_i64(aim.goal, plans[k].bound);
+    for (int64_t k = 0; k < parts.count; k++) above += solutions[k].height > max_i64(aim.goal, solutions[k].bound);
     bool is_last = p == stuck || above <= 1; /* its share did not do: all that is left, then */
     Work work = {is_last ? solver->work.left : solver->work.left / above};
     solver->work.left -= work.left;
-    part_plan_improve(&plans[p], aim, &work);
+    part_solution_improve(&solutions[p], aim, &work);
     solver->work.left += work.left;
-    bound = max_i64(bound, plans[p].bound);
+    bound = max_i64(bound, solutions[p].bound);
     if (!aim.is_capacity) aim.goal = max_i64(aim.goal, bound);
-    if (plans[p].height == before && is_last) break;
-    stuck = plans[p].height == before ? p : -1;
+    if (solutions[p].height == before && is_last) break;
+    stuck = solutions[p].height == before ? p : -1;
   }
   *out_height = 0;
   for (int64_t p = 0; p < parts.count; p++) {
-    for (int32_t i = 0; i < parts.data[p].item_count; i++) offsets[parts.data[p].number[i]] = plans[p].offsets[i];
-    *out_height = max_i64(*out_height, plans[p].height);
-    bound = max_i64(bound, plans[p].bound);
+    for (int32_t i = 0; i < parts.data[p].item_count; i++) offsets[parts.data[p].number[i]] = solutions[p].offsets[i];
+    *out_height = max_i64(*out_height, solutions[p].height);
+    bound = max_i64(bound, solutions[p].bound);
   }
   *out_bound = bound;
   if (region > 0 && *out_height > solver->problem->regions[region].capacity)

@@ -18,7 +18,7 @@ typedef struct Solver {
   const Instance *instance;
   DiagSink *diag;
   PartAim aim;
-  int64_t standing; /* the height of a plan that is there already; INT64_MAX: none */
+  int64_t standing; /* the height of a solution that is there already; INT64_MAX: none */
   Work work;
 } Solver;
 

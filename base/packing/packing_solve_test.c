@@ -165,20 +165,21 @@ static int64_t least_height(const Example *example) {
   }
 }
 
-static bool is_valid(const Example *example, const PackingPlan *plan) {
+static bool is_valid(const Example *example, const PackingSolution *solution) {
   int regions[MOST_SLOTS];
   int64_t height = 0;
   for (int i = 0; i < example->slot_count; i++) {
     int s = example->order[i];
     int64_t size = example->buffers[example->buffer_of_slot[s]].size;
-    regions[s] = plan->regions[s];
+    regions[s] = solution->regions[s];
     if (size > 0 && (regions[s] < 0 || regions[s] >= example->problem.region_count)) return false;
-    if (plan->offsets[s] < 0) return false;
-    if (regions[s] == 0 && size > 0) height = max_i64(height, plan->offsets[s] + size);
-    if (!may_be_at(example, s, regions[s], plan->offsets[s], INT64_MAX / 2, example->order, i, regions, plan->offsets))
+    if (solution->offsets[s] < 0) return false;
+    if (regions[s] == 0 && size > 0) height = max_i64(height, solution->offsets[s] + size);
+    if (!may_be_at(example, s, regions[s], solution->offsets[s], INT64_MAX / 2, example->order, i, regions,
+                   solution->offsets))
       return false;
   }
-  return height == plan->height;
+  return height == solution->height;
 }
 
 /* ---- examples ---- */
@@ -261,40 +262,40 @@ static void random_example(Example *example, uint64_t *seed, int features) {
 
 /* ---- tests ---- */
 
-static bool is_proved(Fixture *fixture, const Example *example, const PackingPlan *plan) {
+static bool is_proved(Fixture *fixture, const Example *example, const PackingSolution *solution) {
   DiagSink diag;
   diag_sink_init(&diag, fixture->arena);
-  return packing_verify(fixture->arena, &example->problem, plan, &diag) == STATUS_OK;
+  return packing_verify(fixture->arena, &example->problem, solution, &diag) == STATUS_OK;
 }
 
 /* One example with the least height that it can have. */
 static void agree(Fixture *fixture, Example *example, uint64_t *seed) {
-  PackingPlan plan, again;
+  PackingSolution solution, again;
   DiagSink diag;
   diag_sink_init(&diag, fixture->arena);
   int64_t least = least_height(example);
-  Status status = packing_solve(fixture->arena, &example->problem, &diag, &plan);
+  Status status = packing_solve(fixture->arena, &example->problem, &diag, &solution);
   if (least < 0) {
     assert_int_not_equal(status, STATUS_OK);
     assert_true(diag.error_count > 0);
     return;
   }
   if (status != STATUS_OK) fail_msg("%s", diag.first->message.data);
-  assert_true(is_valid(example, &plan));
-  assert_true(is_proved(fixture, example, &plan));
-  assert_int_equal(plan.height, least);
-  assert_true(plan.is_optimal);
-  assert_int_equal(plan.lower_bound, least);
+  assert_true(is_valid(example, &solution));
+  assert_true(is_proved(fixture, example, &solution));
+  assert_int_equal(solution.height, least);
+  assert_true(solution.is_optimal);
+  assert_int_equal(solution.lower_bound, least);
   assert_int_equal(packing_solve(fixture->arena, &example->problem, &diag, &again), STATUS_OK);
-  assert_memory_equal(plan.offsets, again.offsets, (size_t)example->slot_count * sizeof(int64_t));
-  assert_int_equal(plan.work, again.work);
+  assert_memory_equal(solution.offsets, again.offsets, (size_t)example->slot_count * sizeof(int64_t));
+  assert_int_equal(solution.work, again.work);
   /* With a capacity: reached if it can be, else proved. */
   int64_t capacity = max_i64(0, least - 2 + below(seed, 5));
   example->regions[0].capacity = capacity;
-  assert_int_equal(packing_solve(fixture->arena, &example->problem, &diag, &plan), STATUS_OK);
-  assert_true(is_proved(fixture, example, &plan));
-  assert_int_equal(plan.height <= capacity, least <= capacity);
-  if (least > capacity) assert_true(plan.lower_bound > capacity && plan.lower_bound <= least);
+  assert_int_equal(packing_solve(fixture->arena, &example->problem, &diag, &solution), STATUS_OK);
+  assert_true(is_proved(fixture, example, &solution));
+  assert_int_equal(solution.height <= capacity, least <= capacity);
+  if (least > capacity) assert_true(solution.lower_bound > capacity && solution.lower_bound <= least);
   example->regions[0].capacity = INT64_MAX;
 }
 
@@ -353,26 +354,26 @@ static void verify_mutants_agrees_with_definition(void **state) {
   int rejected = 0, accepted = 0;
   for (int i = 0; i < 4000; i++) {
     Example example;
-    PackingPlan plan;
+    PackingSolution solution;
     DiagSink diag;
     arena_reset(arena);
     diag_sink_init(&diag, arena);
     random_example(&example, &seed, (int)below(&seed, 64));
-    if (packing_solve(arena, &example.problem, &diag, &plan) != STATUS_OK) continue;
-    int64_t victim = below(&seed, example.slot_count), before = plan.height;
+    if (packing_solve(arena, &example.problem, &diag, &solution) != STATUS_OK) continue;
+    int64_t victim = below(&seed, example.slot_count), before = solution.height;
     if (below(&seed, 4) == 0)
-      plan.regions[victim] = (int32_t)below(&seed, 3);
+      solution.regions[victim] = (int32_t)below(&seed, 3);
     else
-      plan.offsets[victim] += below(&seed, 9) - 4;
-    plan.height = 0;
+      solution.offsets[victim] += below(&seed, 9) - 4;
+    solution.height = 0;
     for (int s = 0; s < example.slot_count; s++) {
       int64_t size = example.buffers[example.buffer_of_slot[s]].size;
-      if (plan.regions[s] == 0 && size > 0) plan.height = max_i64(plan.height, plan.offsets[s] + size);
+      if (solution.regions[s] == 0 && size > 0) solution.height = max_i64(solution.height, solution.offsets[s] + size);
     }
-    plan.is_optimal = false;
-    if (plan.height < before) continue; /* the bound of the plan is above it: said to be wrong for that alone */
-    bool valid = is_valid(&example, &plan);
-    assert_int_equal(is_proved(&round, &example, &plan), valid);
+    solution.is_optimal = false;
+    if (solution.height < before) continue; /* the bound of the solution is above it: said to be wrong for that alone */
+    bool valid = is_valid(&example, &solution);
+    assert_int_equal(is_proved(&round, &example, &solution), valid);
     accepted += valid;
     rejected += !valid;
   }

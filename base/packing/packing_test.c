@@ -151,19 +151,19 @@ static void random_instance(uint64_t *seed, PackingBuffer *buffers, int64_t coun
   }
 }
 
-/* The plan lives until the next call. */
-static PackingPlan plan_of(Fixture *fixture, const PackingBuffer *buffers, int64_t count) {
-  PackingPlan plan;
+/* The solution lives until the next call. */
+static PackingSolution solution_of(Fixture *fixture, const PackingBuffer *buffers, int64_t count) {
+  PackingSolution solution;
   arena_reset(fixture->scratch);
-  assert_int_equal(packing_best_fit(fixture->scratch, buffers, count, &fixture->diag, &plan), STATUS_OK);
-  return plan;
+  assert_int_equal(packing_best_fit(fixture->scratch, buffers, count, &fixture->diag, &solution), STATUS_OK);
+  return solution;
 }
 
-static bool is_proved(Fixture *fixture, const PackingBuffer *buffers, int64_t count, const PackingPlan *plan) {
+static bool is_proved(Fixture *fixture, const PackingBuffer *buffers, int64_t count, const PackingSolution *solution) {
   DiagSink diag;
   diag_sink_init(&diag, fixture->scratch);
   PackingProblem problem = {.buffers = buffers, .count = count};
-  Status status = packing_verify(fixture->scratch, &problem, plan, &diag);
+  Status status = packing_verify(fixture->scratch, &problem, solution, &diag);
   assert_int_equal(status == STATUS_OK, diag.error_count == 0);
   return status == STATUS_OK;
 }
@@ -176,11 +176,11 @@ static void best_fit_random_agrees_with_definition(void **state) {
     int64_t expected[12], count = random_below(&seed, 13);
     random_instance(&seed, buffers, count);
     slow_best_fit(buffers, count, expected);
-    PackingPlan plan = plan_of(fixture, buffers, count);
-    for (int64_t i = 0; i < count; i++) assert_int_equal(plan.offsets[i], expected[i]);
-    assert_int_equal(plan.height, slow_height(buffers, count, expected));
-    assert_int_equal(plan.lower_bound, slow_lower_bound(buffers, count));
-    assert_true(is_proved(fixture, buffers, count, &plan));
+    PackingSolution solution = solution_of(fixture, buffers, count);
+    for (int64_t i = 0; i < count; i++) assert_int_equal(solution.offsets[i], expected[i]);
+    assert_int_equal(solution.height, slow_height(buffers, count, expected));
+    assert_int_equal(solution.lower_bound, slow_lower_bound(buffers, count));
+    assert_true(is_proved(fixture, buffers, count, &solution));
   }
 }
 
@@ -206,10 +206,10 @@ static void best_fit_is_between_bound_and_sum(void **state) {
       buffers[i] = buffer_of(lower, lower + 1 + random_below(&seed, 4), 1 + random_below(&seed, 4));
       sum += buffers[i].size;
     }
-    PackingPlan plan = plan_of(fixture, buffers, 5);
-    assert_true(plan.lower_bound <= plan.height && plan.height <= sum);
-    assert_false(fits_within(buffers, 5, offsets, 0, plan.lower_bound - 1));
-    assert_true(fits_within(buffers, 5, offsets, 0, plan.height));
+    PackingSolution solution = solution_of(fixture, buffers, 5);
+    assert_true(solution.lower_bound <= solution.height && solution.height <= sum);
+    assert_false(fits_within(buffers, 5, offsets, 0, solution.lower_bound - 1));
+    assert_true(fits_within(buffers, 5, offsets, 0, solution.height));
   }
 }
 
@@ -236,10 +236,10 @@ static void best_fit_groups_share_offsets(void **state) {
   for (int round = 0; round < 2000; round++) {
     PackingBuffer buffers[16];
     int64_t count = grouped_instance(&seed, buffers);
-    PackingPlan plan = plan_of(fixture, buffers, count);
-    assert_true(slow_is_valid(buffers, count, plan.offsets));
-    assert_int_equal(plan.height, slow_height(buffers, count, plan.offsets));
-    assert_true(is_proved(fixture, buffers, count, &plan));
+    PackingSolution solution = solution_of(fixture, buffers, count);
+    assert_true(slow_is_valid(buffers, count, solution.offsets));
+    assert_int_equal(solution.height, slow_height(buffers, count, solution.offsets));
+    assert_true(is_proved(fixture, buffers, count, &solution));
   }
 }
 
@@ -250,14 +250,14 @@ static void verify_mutants_agrees_with_definition(void **state) {
   for (int round = 0; round < 5000; round++) {
     PackingBuffer buffers[16];
     int64_t count = grouped_instance(&seed, buffers);
-    PackingPlan plan = plan_of(fixture, buffers, count);
+    PackingSolution solution = solution_of(fixture, buffers, count);
     int64_t victim = random_below(&seed, count);
     if (buffers[victim].size == 0) continue;
-    plan.offsets[victim] += random_below(&seed, 13) - 6;
-    if (round % 2 == 0) plan.height = slow_height(buffers, count, plan.offsets);
-    bool valid =
-        slow_is_valid(buffers, count, plan.offsets) && plan.height == slow_height(buffers, count, plan.offsets);
-    assert_int_equal(is_proved(fixture, buffers, count, &plan), valid);
+    solution.offsets[victim] += random_below(&seed, 13) - 6;
+    if (round % 2 == 0) solution.height = slow_height(buffers, count, solution.offsets);
+    bool valid = slow_is_valid(buffers, count, solution.offsets) &&
+                 solution.height == slow_height(buffers, count, solution.offsets);
+    assert_int_equal(is_proved(fixture, buffers, count, &solution), valid);
     accepted += valid;
     rejected += !valid;
   }
@@ -267,18 +267,18 @@ static void verify_mutants_agrees_with_definition(void **state) {
 static void verify_wrong_numbers_are_rejected(void **state) {
   Fixture *fixture = *state;
   PackingBuffer buffers[] = {buffer_of(0, 2, 10), buffer_of(1, 3, 20), buffer_of(0, 0, 0)};
-  PackingPlan plan = plan_of(fixture, buffers, 3);
-  assert_true(is_proved(fixture, buffers, 3, &plan));
-  PackingPlan mutant = plan;
+  PackingSolution solution = solution_of(fixture, buffers, 3);
+  assert_true(is_proved(fixture, buffers, 3, &solution));
+  PackingSolution mutant = solution;
   mutant.height++;
   assert_false(is_proved(fixture, buffers, 3, &mutant));
-  mutant.height = plan.height - 1;
+  mutant.height = solution.height - 1;
   assert_false(is_proved(fixture, buffers, 3, &mutant));
-  mutant = plan;
+  mutant = solution;
   mutant.lower_bound--;
   assert_false(is_proved(fixture, buffers, 3, &mutant));
   int64_t offsets[] = {0, INT64_MAX - 5, 0};
-  mutant = plan;
+  mutant = solution;
   mutant.offsets = offsets;
   assert_false(is_proved(fixture, buffers, 3, &mutant));
   offsets[1] = 10;
@@ -295,9 +295,9 @@ static void verify_reports_a_few_with_ids(void **state) {
     buffers[i] = buffer_of(0, 1, 8);
     buffers[i].id = 1000 + i;
   }
-  PackingPlan plan = {.offsets = offsets, .height = 8, .lower_bound = 400};
+  PackingSolution solution = {.offsets = offsets, .height = 8, .lower_bound = 400};
   PackingProblem problem = {.buffers = buffers, .count = 50};
-  assert_int_equal(packing_verify(fixture->scratch, &problem, &plan, &fixture->diag), STATUS_INVALID);
+  assert_int_equal(packing_verify(fixture->scratch, &problem, &solution, &fixture->diag), STATUS_INVALID);
   assert_in_range(fixture->diag.error_count, 2, 10);
   assert_string_equal(fixture->diag.first->message.data,
                       "buffers 1000 and 1001 overlap: bytes [0, 8) and [0, 8) are both live at 0");
@@ -305,8 +305,8 @@ static void verify_reports_a_few_with_ids(void **state) {
 
 static void assert_refused(Fixture *fixture, PackingBuffer buffer, const char *code) {
   PackingBuffer buffers[] = {buffer_of(0, 1, 1), buffer};
-  PackingPlan plan;
-  Status status = packing_best_fit(fixture->arena, buffers, 2, &fixture->diag, &plan);
+  PackingSolution solution;
+  Status status = packing_best_fit(fixture->arena, buffers, 2, &fixture->diag, &solution);
   assert_int_equal(status, STATUS_INVALID);
   assert_string_equal(fixture->diag.last->code, code);
 }
@@ -329,27 +329,27 @@ static void best_fit_hostile_buffers_are_refused(void **state) {
 
 static void best_fit_overflowing_addresses_are_refused(void **state) {
   Fixture *fixture = *state;
-  PackingPlan plan;
+  PackingSolution solution;
   /* Live sizes fit, alignment takes the second one beyond the end. */
   PackingBuffer aligned[] = {buffer_of(0, 2, INT64_MAX / 2 + 10), buffer_of(1, 3, INT64_MAX / 2 - 20)};
   aligned[1].alignment = INT64_C(1) << 62;
-  assert_int_equal(packing_best_fit(fixture->arena, aligned, 2, &fixture->diag, &plan), STATUS_INVALID);
+  assert_int_equal(packing_best_fit(fixture->arena, aligned, 2, &fixture->diag, &solution), STATUS_INVALID);
   assert_string_equal(fixture->diag.last->code, "packing-overflow");
   /* The least common multiple of a group's alignments. */
   PackingBuffer grouped[] = {buffer_of(0, 1, 1), buffer_of(1, 2, 1)};
   grouped[0].group = grouped[1].group = 1;
   grouped[0].alignment = INT64_MAX;
   grouped[1].alignment = INT64_MAX - 1;
-  assert_int_equal(packing_best_fit(fixture->arena, grouped, 2, &fixture->diag, &plan), STATUS_INVALID);
+  assert_int_equal(packing_best_fit(fixture->arena, grouped, 2, &fixture->diag, &solution), STATUS_INVALID);
   assert_string_equal(fixture->diag.last->code, "packing-overflow");
 }
 
 static void best_fit_group_alive_together_is_refused(void **state) {
   Fixture *fixture = *state;
-  PackingPlan plan;
+  PackingSolution solution;
   PackingBuffer buffers[] = {buffer_of(3, 6, 1), buffer_of(0, 4, 1)};
   buffers[0].group = buffers[1].group = 0;
-  assert_int_equal(packing_best_fit(fixture->arena, buffers, 2, &fixture->diag, &plan), STATUS_INVALID);
+  assert_int_equal(packing_best_fit(fixture->arena, buffers, 2, &fixture->diag, &solution), STATUS_INVALID);
   assert_string_equal(fixture->diag.last->code, "packing-group");
 }
 
@@ -357,28 +357,28 @@ static void best_fit_extreme_values_are_placed(void **state) {
   Fixture *fixture = *state;
   PackingBuffer buffers[] = {buffer_of(INT64_MIN, INT64_MAX, 5), buffer_of(INT64_MIN, 0, INT64_MAX - 5),
                              buffer_of(0, INT64_MAX, INT64_MAX - 5), buffer_of(9, 3, 0)};
-  PackingPlan plan = plan_of(fixture, buffers, 4);
-  assert_true(plan.height == INT64_MAX);
-  assert_true(plan.lower_bound == INT64_MAX);
-  assert_true(is_proved(fixture, buffers, 4, &plan));
+  PackingSolution solution = solution_of(fixture, buffers, 4);
+  assert_true(solution.height == INT64_MAX);
+  assert_true(solution.lower_bound == INT64_MAX);
+  assert_true(is_proved(fixture, buffers, 4, &solution));
 }
 
 static void best_fit_nothing_has_height_zero(void **state) {
   Fixture *fixture = *state;
-  PackingPlan plan = plan_of(fixture, NULL, 0);
-  assert_int_equal(plan.height, 0);
-  assert_int_equal(plan.lower_bound, 0);
-  assert_true(is_proved(fixture, NULL, 0, &plan));
+  PackingSolution solution = solution_of(fixture, NULL, 0);
+  assert_int_equal(solution.height, 0);
+  assert_int_equal(solution.lower_bound, 0);
+  assert_true(is_proved(fixture, NULL, 0, &solution));
 }
 
 static void best_fit_touching_lifetimes_share(void **state) {
   Fixture *fixture = *state;
   PackingBuffer buffers[] = {buffer_of(0, 5, 64), buffer_of(5, 9, 64), buffer_of(4, 5, 32)};
-  PackingPlan plan = plan_of(fixture, buffers, 3);
-  assert_int_equal(plan.offsets[0], 0);
-  assert_int_equal(plan.offsets[1], 0);
-  assert_int_equal(plan.offsets[2], 64);
-  assert_int_equal(plan.height, 96);
+  PackingSolution solution = solution_of(fixture, buffers, 3);
+  assert_int_equal(solution.offsets[0], 0);
+  assert_int_equal(solution.offsets[1], 0);
+  assert_int_equal(solution.offsets[2], 64);
+  assert_int_equal(solution.height, 96);
 }
 
 static void best_fit_many_buffers_are_proved(void **state) {
@@ -392,12 +392,12 @@ static void best_fit_many_buffers_are_proved(void **state) {
     buffers[i].id = i;
     buffers[i].alignment = 64;
   }
-  PackingPlan plan = plan_of(fixture, buffers, COUNT);
-  assert_true(is_proved(fixture, buffers, COUNT, &plan));
-  assert_true(plan.height < plan.lower_bound + plan.lower_bound / 2);
-  plan.offsets[COUNT / 2] += 64;
-  plan.offsets[COUNT / 3] -= plan.offsets[COUNT / 3] > 0 ? 64 : 0;
-  assert_false(is_proved(fixture, buffers, COUNT, &plan));
+  PackingSolution solution = solution_of(fixture, buffers, COUNT);
+  assert_true(is_proved(fixture, buffers, COUNT, &solution));
+  assert_true(solution.height < solution.lower_bound + solution.lower_bound / 2);
+  solution.offsets[COUNT / 2] += 64;
+  solution.offsets[COUNT / 3] -= solution.offsets[COUNT / 3] > 0 ? 64 : 0;
+  assert_false(is_proved(fixture, buffers, COUNT, &solution));
 }
 
 static int compare_start(const void *left, const void *right) {
@@ -440,14 +440,14 @@ static void best_fit_many_alive_agrees_with_definition(void **state) {
       buffers[i].id = i;
       buffers[i].alignment = 1 + random_below(&seed, 3) * 31;
     }
-    PackingPlan plan = plan_of(fixture, buffers, COUNT);
+    PackingSolution solution = solution_of(fixture, buffers, COUNT);
     static int64_t extents[COUNT][2];
     bool placed[COUNT] = {false};
     for (int64_t i = 0; i < COUNT; i++) {
       extents[i][0] = gap_among(buffers, COUNT, extents, placed, i);
       extents[i][1] = extents[i][0] + buffers[i].size;
       placed[i] = true;
-      assert_int_equal(plan.offsets[i], extents[i][0]);
+      assert_int_equal(solution.offsets[i], extents[i][0]);
     }
   }
 }

@@ -1,4 +1,4 @@
-/* The proof of a plan: one sweep over time with the live pieces in address order.  It shares no code with placement
+/* The proof of a solution: one sweep over time with the live pieces in address order.  It shares no code with placement
  * except the checks of single buffers and what lifetimes are (packing_pieces). */
 #include <stdlib.h>
 
@@ -92,7 +92,7 @@ typedef struct SweepEvent {
 typedef struct Proof {
   Arena *scratch;
   const PackingProblem *problem;
-  const PackingPlan *plan;
+  const PackingSolution *solution;
   PackingPieces pieces;
   DiagSink *diag;
   int violations;
@@ -112,23 +112,23 @@ static const PackingBuffer *buffer_of(const Proof *proof, int64_t slot) {
 }
 
 static int64_t region_of(const Proof *proof, int64_t slot) {
-  return proof->plan->regions == NULL ? 0 : proof->plan->regions[slot];
+  return proof->solution->regions == NULL ? 0 : proof->solution->regions[slot];
 }
 
 static int64_t offset_of(const Proof *proof, int64_t piece) {
-  return proof->plan->offsets[proof->pieces.data[piece].slot];
+  return proof->solution->offsets[proof->pieces.data[piece].slot];
 }
 
 static int64_t end_of(const Proof *proof, int64_t piece) {
   return offset_of(proof, piece) + buffer_of(proof, proof->pieces.data[piece].slot)->size;
 }
 
-/* |slot| lies in a region that it may be in, aligned, and within it; of region 0 the plan's height is the end. */
+/* |slot| lies in a region that it may be in, aligned, and within it; of region 0 the solution's height is the end. */
 MUST_USE static Status check_slot(const Proof *proof, int64_t slot) {
   const PackingBuffer *buffer = buffer_of(proof, slot);
   const PackingProblem *problem = proof->problem;
   long long id = (long long)buffer->id;
-  int64_t region = region_of(proof, slot), offset = proof->plan->offsets[slot], end, address;
+  int64_t region = region_of(proof, slot), offset = proof->solution->offsets[slot], end, address;
   if (buffer->size == 0) {
     if (offset == 0) return STATUS_OK;
     return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-bounds", "buffer %lld is empty but has offset %lld",
@@ -139,7 +139,7 @@ MUST_USE static Status check_slot(const Proof *proof, int64_t slot) {
     return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-region", "buffer %lld may not be in region %lld",
                       id, (long long)region);
   }
-  int64_t limit = region == 0 ? proof->plan->height : problem->regions[region].capacity;
+  int64_t limit = region == 0 ? proof->solution->height : problem->regions[region].capacity;
   int64_t base = problem->region_count == 0 ? 0 : problem->regions[region].base;
   if (offset < 0 || !checked_add(offset, buffer->size, &end) || end > limit) {
     return diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-bounds",
@@ -167,12 +167,12 @@ static void check_each(Proof *proof) {
     if (is_enough(proof, status)) return;
     const PackingBuffer *buffer = buffer_of(proof, slot);
     if (status == STATUS_OK && buffer->size > 0 && region_of(proof, slot) == 0)
-      height = max_i64(height, proof->plan->offsets[slot] + buffer->size);
+      height = max_i64(height, proof->solution->offsets[slot] + buffer->size);
   }
-  if (proof->violations == 0 && height != proof->plan->height) {
-    is_enough(proof,
-              diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-height",
-                         "the height is %lld, the plan says %lld", (long long)height, (long long)proof->plan->height));
+  if (proof->violations == 0 && height != proof->solution->height) {
+    is_enough(proof, diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-height",
+                                "the height is %lld, the solution says %lld", (long long)height,
+                                (long long)proof->solution->height));
   }
 }
 
@@ -192,7 +192,7 @@ static void check_groups(Proof *proof) {
   for (int64_t i = 1; i < count; i++) {
     const PackingBuffer *a = buffer_of(proof, order[i - 1]), *b = buffer_of(proof, order[i]);
     if (a->group != b->group) continue;
-    bool same = proof->plan->offsets[order[i - 1]] == proof->plan->offsets[order[i]] &&
+    bool same = proof->solution->offsets[order[i - 1]] == proof->solution->offsets[order[i]] &&
                 region_of(proof, order[i - 1]) == region_of(proof, order[i]);
     if (same) continue;
     Status status = diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-group",
@@ -288,19 +288,20 @@ static void sweep(Proof *proof) {
     if (is_bound(proof, piece)) live_bytes += size; /* disjoint within the height: no overflow */
     peak = max_i64(peak, live_bytes);
   }
-  const PackingPlan *plan = proof->plan;
-  bool bound_holds = plan->lower_bound >= peak && plan->lower_bound <= plan->height &&
-                     (!plan->is_optimal || plan->lower_bound == plan->height);
+  const PackingSolution *solution = proof->solution;
+  bool bound_holds = solution->lower_bound >= peak && solution->lower_bound <= solution->height &&
+                     (!solution->is_optimal || solution->lower_bound == solution->height);
   if (proof->violations == 0 && !bound_holds) {
-    is_enough(proof, diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-lower-bound",
-                                "%lld bytes are live at once and the height is %lld, the plan's lower bound is %lld%s",
-                                (long long)peak, (long long)plan->height, (long long)plan->lower_bound,
-                                plan->is_optimal ? " and called optimal" : ""));
+    is_enough(proof,
+              diag_error(proof->diag, STATUS_INVALID, NO_LOC, "packing-lower-bound",
+                         "%lld bytes are live at once and the height is %lld, the solution's lower bound is %lld%s",
+                         (long long)peak, (long long)solution->height, (long long)solution->lower_bound,
+                         solution->is_optimal ? " and called optimal" : ""));
   }
 }
 
-Status packing_verify(Arena *scratch, const PackingProblem *problem, const PackingPlan *plan, DiagSink *diag) {
-  Proof proof = {.scratch = scratch, .problem = problem, .plan = plan, .diag = diag};
+Status packing_verify(Arena *scratch, const PackingProblem *problem, const PackingSolution *solution, DiagSink *diag) {
+  Proof proof = {.scratch = scratch, .problem = problem, .solution = solution, .diag = diag};
   RETURN_IF_ERROR(packing_pieces(scratch, problem, diag, &proof.pieces));
   check_each(&proof);
   if (proof.violations == 0) check_groups(&proof);

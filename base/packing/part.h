@@ -23,8 +23,8 @@ typedef struct Part {
   ItemObstacles *obstacles; /* one per item; NULL: nobody has any */
   int64_t base;             /* address of offset 0 */
   int64_t *live;            /* bytes alive, by section, those of pinned items too */
-  int64_t floor;            /* the highest end of a pinned item; no plan is lower */
-  int64_t bound;            /* no plan is lower: at least |floor| and the most that is live */
+  int64_t floor;            /* the highest end of a pinned item; no solution is lower */
+  int64_t bound;            /* no solution is lower: at least |floor| and the most that is live */
 } Part;
 
 typedef ARRAY(Part) PartArray;
@@ -82,28 +82,28 @@ int64_t part_stack(const Part *part, Arena *scratch, const int32_t *rank, int64_
 /* --- one part, by all means --- */
 
 /* How a part stands. */
-typedef struct PartPlan {
+typedef struct PartSolution {
   const Part *part;
   int64_t *offsets;
   int64_t height;
-  int64_t bound; /* no plan of the part is lower; at least the part's bound */
-} PartPlan;
+  int64_t bound; /* no solution of the part is lower; at least the part's bound */
+} PartSolution;
 
-/* A first plan: the lowest of some dives, the first of which takes what it takes. */
-PartPlan part_plan_first(Arena *arena, const Part *part, int64_t goal, Work *work);
+/* A first solution: the lowest of some dives, the first of which takes what it takes. */
+PartSolution part_solution_first(Arena *arena, const Part *part, int64_t goal, Work *work);
 
-/* What a plan should reach. */
+/* What a solution should reach. */
 typedef struct PartAim {
   int64_t goal;     /* a height that is low enough */
   bool is_capacity; /* a higher one is of no use: a proof that |goal| is out of reach ends the search */
 } PartAim;
 
-/* Lowers the plan until it reaches the goal, |work| is used up, or bound and height meet. */
-void part_plan_improve(PartPlan *plan, PartAim aim, Work *work);
+/* Lowers the solution until it reaches the goal, |work| is used up, or bound and height meet. */
+void part_solution_improve(PartSolution *solution, PartAim aim, Work *work);
 
 /* --- ejection --- */
 
-/* Lowers |offsets|, a plan of height |height|, as far as it can within |work|, or to |goal|: takes out what reaches
+/* Lowers |offsets|, a solution of height |height|, as far as it can within |work|, or to |goal|: takes out what reaches
  * above a lower height and puts it back in elsewhere, taking out what is in the way and was easy to place before.  The
  * height reached. */
 int64_t part_eject(const Part *part, int64_t goal, Work *work, int64_t height, int64_t *offsets);

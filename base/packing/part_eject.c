@@ -1,4 +1,4 @@
-/* Ejection: a plan is lowered by taking out what reaches above a lower height and placing it elsewhere.
+/* Ejection: a solution is lowered by taking out what reaches above a lower height and placing it elsewhere.
  *
  * An item that is out goes into the tightest gap that holds it.  Where there is none it goes where those in its way
  * weigh least, and they come out.  Each time an item finds no gap its weight rises, so those that are hard to place

@@ -152,7 +152,7 @@ static void add_residents(Placing *placing) {
 
 /* --- the placement --- */
 
-static void take_placement(Placing *placing, const PackingPlan *plan) {
+static void take_placement(Placing *placing, const PackingSolution *plan) {
   Assigner *assigner = placing->assigner;
   BufferAssignment *assignment = assigner->assignment;
   for (int64_t i = 0; i < placing->buffer_items; i++) {
@@ -169,7 +169,7 @@ static void take_placement(Placing *placing, const PackingPlan *plan) {
 }
 
 /* Places the temporaries and the scratch of one allocation. */
-MUST_USE static Status place_allocation(Assigner *assigner, int32_t number, PackingPlan *out_plan) {
+MUST_USE static Status place_allocation(Assigner *assigner, int32_t number, PackingSolution *out_plan) {
   Placing placing = {.assigner = assigner, .allocation = number};
   find_homes(&placing);
   add_temporaries(&placing);
@@ -193,7 +193,7 @@ static Status place_workspace(Assigner *assigner) {
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     BufferAllocation *allocation = &assignment->allocations[i];
     if (allocation->kind != ALLOCATION_TEMP) continue;
-    PackingPlan placed;
+    PackingSolution placed;
     RETURN_IF_ERROR(place_allocation(assigner, i, &placed));
     allocation->size = placed.height;
     if (assignment->workspace_bytes > INT64_MAX - TEMP_ALIGNMENT ||

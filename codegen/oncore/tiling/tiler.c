@@ -179,7 +179,7 @@ static Status place_tensors(Tiler *tiler, DiagSink *diag) {
     buffers[t].alignment = max_i64(tiler->machine->buffer.align, 1);
   }
   PackingProblem problem = {.buffers = buffers, .count = count, .most_steps = 50000 + 2000 * count};
-  PackingPlan packing;
+  PackingSolution packing;
   RETURN_IF_ERROR(packing_solve(tiler->arena, &problem, diag, &packing));
   PlanTensor *tensors = ARENA_NEW_ARRAY(tiler->arena, PlanTensor, count);
   for (int64_t t = 0; t < count; t++) {

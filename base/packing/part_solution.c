@@ -13,8 +13,8 @@ enum {
   MOST_SEARCHED_PAIRS = 1 << 21
 };
 
-/* A round of searches: at the goal with GOAL_ORDERS, then below the plan with the first |sweep_orders|, by steps of
- * what lies between bound and plan over |divisor|, until |failures| in a row found nothing. */
+/* A round of searches: at the goal with GOAL_ORDERS, then below the solution with the first |sweep_orders|, by steps of
+ * what lies between bound and solution over |divisor|, until |failures| in a row found nothing. */
 typedef struct Round {
   int64_t goal_limit, sweep_limit; /* steps of one search */
   int sweep_orders, divisor, failures;
@@ -39,15 +39,15 @@ static int64_t dive_limit(const Part *part) {
   return INT64_C(6000) * part->item_count + 100000;
 }
 
-PartPlan part_plan_first(Arena *arena, const Part *part, int64_t goal, Work *work) {
-  PartPlan plan = {.part = part, .bound = part->bound, .height = INT64_MAX};
+PartSolution part_solution_first(Arena *arena, const Part *part, int64_t goal, Work *work) {
+  PartSolution solution = {.part = part, .bound = part->bound, .height = INT64_MAX};
   int64_t *offsets = ARENA_NEW_ARRAY(arena, int64_t, part->item_count + 1);
-  plan.offsets = ARENA_NEW_ARRAY(arena, int64_t, part->item_count + 1);
+  solution.offsets = ARENA_NEW_ARRAY(arena, int64_t, part->item_count + 1);
   Arena *scratch = arena_create();
   bool is_large = part->item_count > 5000;
-  for (int o = 0; o < DIVE_ORDER_COUNT && plan.height > goal; o++) {
+  for (int o = 0; o < DIVE_ORDER_COUNT && solution.height > goal; o++) {
     /* A large part may take seconds for a further dive: not for less than half a percent, and not often. */
-    if (is_large && o > 0 && (o > 2 || plan.height - part->bound <= part->bound / 200)) break;
+    if (is_large && o > 0 && (o > 2 || solution.height - part->bound <= part->bound / 200)) break;
     arena_reset(scratch);
     int32_t *rank = ARENA_NEW_ARRAY(scratch, int32_t, part->item_count + 1);
     part_rank(part, scratch, is_large ? LARGE_DIVE_ORDERS[o] : DIVE_ORDERS[o], rank);
@@ -57,18 +57,18 @@ PartPlan part_plan_first(Arena *arena, const Part *part, int64_t goal, Work *wor
     work->left -= before - max_i64(0, limit.left);
     if (height < 0 && o == 0) height = part_stack(part, scratch, rank, offsets);
     if (height < 0) break;
-    if (height >= plan.height) continue;
-    plan.height = height;
-    memcpy(plan.offsets, offsets, (size_t)part->item_count * sizeof(int64_t));
+    if (height >= solution.height) continue;
+    solution.height = height;
+    memcpy(solution.offsets, offsets, (size_t)part->item_count * sizeof(int64_t));
   }
   arena_destroy(scratch);
-  return plan;
+  return solution;
 }
 
 /* ---- the search at falling capacities ---- */
 
 typedef struct Sweep {
-  PartPlan *plan;
+  PartSolution *solution;
   Search *search;
   int32_t *ranks[SEARCH_ORDER_COUNT];
   int64_t *offsets;
@@ -76,32 +76,32 @@ typedef struct Sweep {
   Work *work;
 } Sweep;
 
-/* Searches in one order within |limit| steps; what is found or proved goes into the plan. */
+/* Searches in one order within |limit| steps; what is found or proved goes into the solution. */
 static SearchResult sweep_try(Sweep *sweep, int order, int64_t capacity, int64_t limit) {
-  PartPlan *plan = sweep->plan;
+  PartSolution *solution = sweep->solution;
   Work work = {min_i64(limit, sweep->work->left)};
   int64_t before = work.left;
   SearchResult result = search_run(sweep->search, sweep->ranks[order], capacity, &work, sweep->offsets);
   sweep->work->left -= before - work.left;
   if (result == SEARCH_NONE) {
     int64_t unit = search_unit(sweep->search);
-    plan->bound = max_i64(plan->bound, (capacity / unit + 1) * unit);
+    solution->bound = max_i64(solution->bound, (capacity / unit + 1) * unit);
   } else if (result == SEARCH_FOUND) {
-    plan->height = part_height(plan->part, sweep->offsets);
-    memcpy(plan->offsets, sweep->offsets, (size_t)plan->part->item_count * sizeof(int64_t));
+    solution->height = part_height(solution->part, sweep->offsets);
+    memcpy(solution->offsets, sweep->offsets, (size_t)solution->part->item_count * sizeof(int64_t));
   }
   return result;
 }
 
 static bool sweep_is_done(const Sweep *sweep) {
-  const PartPlan *plan = sweep->plan;
-  return plan->height <= sweep->aim.goal || plan->height <= plan->bound || sweep->work->left <= 0 ||
-         (sweep->aim.is_capacity && plan->bound > sweep->aim.goal);
+  const PartSolution *solution = sweep->solution;
+  return solution->height <= sweep->aim.goal || solution->height <= solution->bound || sweep->work->left <= 0 ||
+         (sweep->aim.is_capacity && solution->bound > sweep->aim.goal);
 }
 
 /* The least height that is neither excluded nor more than enough. */
 static int64_t sweep_goal(const Sweep *sweep) {
-  return max_i64(sweep->aim.goal, sweep->plan->bound);
+  return max_i64(sweep->aim.goal, sweep->solution->bound);
 }
 
 static void sweep_at_goal(Sweep *sweep, int64_t limit) {
@@ -111,76 +111,77 @@ static void sweep_at_goal(Sweep *sweep, int64_t limit) {
   }
 }
 
-/* From the plan down. */
+/* From the solution down. */
 static void sweep_down(Sweep *sweep, const Round *round) {
-  const PartPlan *plan = sweep->plan;
-  int64_t unit = search_unit(sweep->search), capacity = plan->height;
+  const PartSolution *solution = sweep->solution;
+  int64_t unit = search_unit(sweep->search), capacity = solution->height;
   for (int failures = 0; failures < round->failures && !sweep_is_done(sweep);) {
-    int64_t goal = sweep_goal(sweep), step = max_i64(unit, (plan->height - goal) / round->divisor);
+    int64_t goal = sweep_goal(sweep), step = max_i64(unit, (solution->height - goal) / round->divisor);
     capacity -= step;
     if (capacity <= goal) return;
     SearchResult result = SEARCH_LIMIT;
     for (int o = 0; o < round->sweep_orders && result == SEARCH_LIMIT && !sweep_is_done(sweep); o++)
       result = sweep_try(sweep, o, capacity, round->sweep_limit);
     failures = result == SEARCH_FOUND ? 0 : failures + 1;
-    if (result == SEARCH_FOUND) capacity = plan->height;
+    if (result == SEARCH_FOUND) capacity = solution->height;
     if (result == SEARCH_NONE) return;
   }
 }
 
-/* Halves what lies between bound and plan while searches end: most small problems are settled so. */
+/* Halves what lies between bound and solution while searches end: most small problems are settled so. */
 static void sweep_bisect(Sweep *sweep) {
-  const PartPlan *plan = sweep->plan;
-  for (int64_t low = sweep_goal(sweep); !sweep_is_done(sweep) && low < plan->height;) {
-    int64_t capacity = low + (plan->height - low) / 2;
+  const PartSolution *solution = sweep->solution;
+  for (int64_t low = sweep_goal(sweep); !sweep_is_done(sweep) && low < solution->height;) {
+    int64_t capacity = low + (solution->height - low) / 2;
     if (sweep_try(sweep, 0, capacity, ROUNDS[0].sweep_limit / 8) == SEARCH_LIMIT) return;
     low = sweep_goal(sweep);
   }
 }
 
 /* Ejection with |share| sixteenths of the work that is left. */
-static void eject(PartPlan *plan, PartAim aim, int share, Work *work) {
+static void eject(PartSolution *solution, PartAim aim, int share, Work *work) {
   Work portion = {work->left / 16 * share};
   int64_t before = portion.left;
-  plan->height = part_eject(plan->part, max_i64(aim.goal, plan->bound), &portion, plan->height, plan->offsets);
+  solution->height =
+      part_eject(solution->part, max_i64(aim.goal, solution->bound), &portion, solution->height, solution->offsets);
   work->left -= before - portion.left;
 }
 
-/* Ejection for as long as it lowers the plan by half a percent with a sixteenth of the work. */
-static void eject_while_good(PartPlan *plan, PartAim aim, Work *work) {
+/* Ejection for as long as it lowers the solution by half a percent with a sixteenth of the work. */
+static void eject_while_good(PartSolution *solution, PartAim aim, Work *work) {
   int64_t before;
   do {
-    before = plan->height;
-    eject(plan, aim, 1, work);
-  } while (before - plan->height > plan->height / 200);
+    before = solution->height;
+    eject(solution, aim, 1, work);
+  } while (before - solution->height > solution->height / 200);
 }
 
 /* Searches and ejection in turn: searches are for what is small or has slack, ejection for the rest. */
-void part_plan_improve(PartPlan *plan, PartAim aim, Work *work) {
+void part_solution_improve(PartSolution *solution, PartAim aim, Work *work) {
   enum { LARGE = 500 };
-  if (plan->height <= aim.goal || plan->height <= plan->bound || work->left <= 0) return;
+  if (solution->height <= aim.goal || solution->height <= solution->bound || work->left <= 0) return;
   Arena *scratch = arena_create();
-  Sweep sweep = {.plan = plan, .aim = aim, .work = work};
-  sweep.search = search_create(scratch, plan->part, MOST_SEARCHED_PAIRS);
+  Sweep sweep = {.solution = solution, .aim = aim, .work = work};
+  sweep.search = search_create(scratch, solution->part, MOST_SEARCHED_PAIRS);
   if (sweep.search == NULL) {
-    eject(plan, aim, 16, work);
+    eject(solution, aim, 16, work);
     arena_destroy(scratch);
     return;
   }
   int64_t whole = work->left;
-  bool is_large = plan->part->item_count > LARGE;
-  sweep.offsets = ARENA_NEW_ARRAY(scratch, int64_t, plan->part->item_count + 1);
+  bool is_large = solution->part->item_count > LARGE;
+  sweep.offsets = ARENA_NEW_ARRAY(scratch, int64_t, solution->part->item_count + 1);
   for (int o = 0; o < SEARCH_ORDER_COUNT; o++) {
-    sweep.ranks[o] = ARENA_NEW_ARRAY(scratch, int32_t, plan->part->item_count + 1);
-    part_rank(plan->part, scratch, SEARCH_ORDERS[o], sweep.ranks[o]);
+    sweep.ranks[o] = ARENA_NEW_ARRAY(scratch, int32_t, solution->part->item_count + 1);
+    part_rank(solution->part, scratch, SEARCH_ORDERS[o], sweep.ranks[o]);
   }
   sweep_at_goal(&sweep, ROUNDS[0].goal_limit);
   if (!aim.is_capacity) sweep_bisect(&sweep);
   for (int r = 0; r < ROUND_COUNT && !sweep_is_done(&sweep); r++) {
     if (r > 0) sweep_at_goal(&sweep, ROUNDS[r].goal_limit);
     /* Within a capacity the searches of the first rounds are what it takes, mostly. */
-    if (!sweep_is_done(&sweep) && r == (aim.is_capacity ? 2 : 0)) eject_while_good(plan, aim, work);
-    if (!sweep_is_done(&sweep) && r == 1 && is_large) eject(plan, aim, 12, work);
+    if (!sweep_is_done(&sweep) && r == (aim.is_capacity ? 2 : 0)) eject_while_good(solution, aim, work);
+    if (!sweep_is_done(&sweep) && r == 1 && is_large) eject(solution, aim, 12, work);
     if (!aim.is_capacity) sweep_down(&sweep, &ROUNDS[r]);
   }
   while (!sweep_is_done(&sweep)) {
