@@ -3,16 +3,17 @@
 
 #include "hlo/eval/eval_internal.h"
 
-/* Operations that may be accumulated in work numbers and rounded or wrapped once at the end. */
-static bool is_accumulated(HloOpcode opcode) {
-  return hlo_opcode_has(opcode, OP_ASSOCIATIVE);
+/* Operations that may be accumulated in work numbers and rounded or wrapped once at the end.  Floats below 16 bits are
+ * rounded after every step, as in XLA (docs/numerics.md). */
+static bool is_accumulated(HloOpcode opcode, PrimitiveType type) {
+  return hlo_opcode_has(opcode, OP_ASSOCIATIVE) && !(type_is_float(type) && type_bits(type) < 16);
 }
 
 /* The kernel of a region that is one such operation on |type|. */
 static LaneKernel *accumulating_kernel(const EvalFrame *region, PrimitiveType type) {
   HloOpcode opcode;
   LaneKernel *kernel = eval_region_kernel(region, type, &opcode);
-  return kernel && is_accumulated(opcode) ? kernel : NULL;
+  return kernel && is_accumulated(opcode, type) ? kernel : NULL;
 }
 
 static Literal *result_part(Literal *out, int index) {

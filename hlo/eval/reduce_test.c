@@ -21,6 +21,10 @@ static void reduce_folds_in_order(void **state) {
       {"a = bf16[] constant(1) b = bf16[512] broadcast(a), dimensions={} z = bf16[] constant(0) "
        "ROOT r = bf16[] reduce(b, z), dimensions={0}, " REGION("bf16", "add"),
        "512"},
+      /* Narrower floats are: 8 + 1 lies between 8 and 10, and 8 is even (XLA:CPU, too). */
+      {"a = f8e5m2[] constant(1) b = f8e5m2[17] broadcast(a), dimensions={} z = f8e5m2[] constant(0) "
+       "ROOT r = f8e5m2[] reduce(b, z), dimensions={0}, " REGION("f8e5m2", "add"),
+       "8"},
       {"a = pred[3] constant({1, 1, 0}) z = pred[] constant(true) ROOT r = pred[] reduce(a, z), "
        "dimensions={0}, " REGION("pred", "and"),
        "false"},

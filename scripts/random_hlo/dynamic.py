@@ -109,8 +109,11 @@ def dynamic_sum(c, kind, dims, depth, exact):
     rng, count = c.rng, c.rng.choice([1, 2, 5, 8, 17, 33])
     if kind == "pred" or c.nested or math.prod(dims) == 0 or math.prod(dims) * count > 2 * c.shared.most:
         return None
+    most = (cap(kind) - 1) // count  # of an element: sums in any order are exact
+    if most < 1:
+        return None
     at = rng.randint(0, len(dims))
-    node = c.small(c.make(kind, dims[:at] + (count,) + dims[at:], depth), max(1, (cap(kind) - 1) // count))
+    node = c.small(c.make(kind, dims[:at] + (count,) + dims[at:], depth), most)
     value = sized(c, node, random_sizes(c, node.dims, sorted({at, rng.randrange(len(node.dims))})))
     kept = {d - (d > at): size for d, size in value.sizes.items() if d != at}
     zero = c.scalar(kind, 0)
