@@ -4,19 +4,8 @@
 
 #include <string.h>
 
-#include "hlo/analysis/analysis_testing.h"
+#include "hlo/analysis/buffer_analysis_testing.h"
 #include "hlo/analysis/sharing.h"
-
-static BufferAnalysis analyse(Fixture *fixture, const char *text) {
-  BufferAnalysis analysis;
-  HloModule *module = read_module(fixture, text);
-  assert_int_equal(buffer_analysis_build(fixture->arena, module, &fixture->diag, &analysis), STATUS_OK);
-  return analysis;
-}
-
-static int32_t value_of(const BufferAnalysis *analysis, const char *name, int node) {
-  return hlo_dataflow_value(analysis->flow, find_instruction(analysis->graph->module, name), node);
-}
 
 static bool in_one_set(const BufferAnalysis *analysis, const char *a, int node_a, const char *b, int node_b) {
   return hlo_alias_set(analysis->alias, value_of(analysis, a, node_a)) ==

@@ -1,19 +1,7 @@
 /* Live ranges on the flattened schedule, and why: XLA's rules for HloLiveRange and their corner cases. */
 #include "hlo/analysis/hlo_liveness.h"
 
-#include "hlo/analysis/analysis_testing.h"
-#include "hlo/analysis/buffer_analysis.h"
-
-static BufferAnalysis analyse(Fixture *fixture, const char *text) {
-  BufferAnalysis analysis;
-  HloModule *module = read_module(fixture, text);
-  assert_int_equal(buffer_analysis_build(fixture->arena, module, &fixture->diag, &analysis), STATUS_OK);
-  return analysis;
-}
-
-static int32_t value_of(const BufferAnalysis *analysis, const char *name, int node) {
-  return hlo_dataflow_value(analysis->flow, find_instruction(analysis->graph->module, name), node);
-}
+#include "hlo/analysis/buffer_analysis_testing.h"
 
 /* The names of the first and the last instruction during which a value is there. */
 static void expect_range(const BufferAnalysis *analysis, const char *name, int node, const char *from, const char *to) {
