@@ -46,7 +46,7 @@ static LLVMValueRef group_count(const VecBuilder *vec, const ContractionBlocking
 /* The rows of a tile: its first one, and where they lie. */
 typedef struct TileRows {
   LLVMValueRef begin;  /* the first row that is the tile's own */
-  LLVMValueRef before; /* rows before it that the tile computes again, for not to reach beyond the last; NULL: none */
+  LLVMValueRef before; /* rows before it that the tile computes again, so that it ends with the last row; NULL: none */
   LLVMValueRef lhs;
 } TileRows;
 

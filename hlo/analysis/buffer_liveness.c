@@ -45,7 +45,8 @@ static const HloInstruction *carried_by(const CallGraph *graph, const LogicalBuf
   return call_graph_ancestor(graph, maker, parameter->parent) ? site : NULL;
 }
 
-/* What asynchronous code makes may change until its end, whoever called the computation in between. */
+/* What asynchronous code makes may change until its end, also where the computation was called from another one in
+ * between. */
 static const HloInstruction *running_until(const BufferLiveness *liveness, const LogicalBuffer *a,
                                            const HloInstruction *maker) {
   const CallGraph *graph = liveness->points_to->flow->graph;
