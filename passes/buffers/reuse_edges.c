@@ -101,6 +101,7 @@ bool copy_insertion_add_reuse_edges(HloModule *module, const BufferAnalysis *ana
   const HloDataflow *flow = analysis->flow;
   for (int32_t value = 0; value < flow->value_count; value++) {
     if (hlo_alias_set(analysis->alias, value) != value) continue;
+    if (flow->values[value].size == 0) continue; /* no bytes: nothing is overwritten */
     const HloAliasSet *set = &analysis->alias->sets[value];
     for (int32_t i = 1; i < set->count; i++) {
       int32_t earlier = analysis->liveness->values[set->ranges[i - 1]],
