@@ -51,6 +51,12 @@ static int64_t instruction_count(const HloInstruction *instruction) {
   return fused != NULL ? fused->instructions.count : 1;
 }
 
+/* Computed row by row inside a fusion.  Not what has loops of its own: contractions, sorts, transforms. */
+static bool keeps_to_rows(const HloInstruction *fused) {
+  if (hlo_opcode_has(fused->opcode, OP_GIVEN) || fused->opcode == HLO_REDUCE) return true;
+  return !fusion_has_nest(fused) && fusion_cost(fused) != FUSION_COST_NONE;
+}
+
 static bool is_member_opcode(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE) return true;
   if (hlo_opcode_info(instruction->opcode)->flow == OP_FLOW_VIEW) return true;
@@ -75,7 +81,7 @@ static bool may_join(const RowFuser *fuser, const HloInstruction *instruction) {
   HloOpcode root = fused->root->opcode;
   if (root == HLO_DYNAMIC_UPDATE_SLICE || root == HLO_TUPLE) return false;
   for (int64_t i = 0; i < fused->instructions.count; i++) {
-    if (fusion_has_nest(fused->instructions.data[i])) return false;
+    if (!keeps_to_rows(fused->instructions.data[i])) return false;
   }
   return true;
 }
