@@ -5,7 +5,8 @@
  * floats with type=TOTALORDER; records then compare as numbers, equal keys by position.  Any other comparator is
  * evaluated for each pair.  Short lines are sorted by insertion, runs are merged from the bottom up, and long lines
  * with keys are sorted by digits from the lowest (radix sort), leaving out digits that all keys share.  In the end the
- * elements of all arrays are moved. */
+ * elements of all arrays are moved.  One array that alone is compared and stored is sorted by digits without
+ * positions: the records are its elements, and the result is one of the two places they move between. */
 #ifndef XLAC_CODEGEN_BLOCKS_SORT_H
 #define XLAC_CODEGEN_BLOCKS_SORT_H
 

@@ -9,16 +9,25 @@ LLVMBasicBlockRef sort_block(const SortEmitter *emitter) {
   return LLVMAppendBasicBlockInContext(emitter->vec->context, emitter->function, "");
 }
 
+unsigned sort_element_alignment(LLVMTypeRef type) {
+  unsigned bytes = LLVMGetIntTypeWidth(type) / 8;
+  return bytes <= 4 ? bytes : 4;
+}
+
 LLVMValueRef sort_record_pointer(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
   return LLVMBuildInBoundsGEP2(emitter->vec->builder, emitter->record, records, &index, 1, "");
 }
 
 LLVMValueRef sort_load(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
-  return LLVMBuildLoad2(emitter->vec->builder, emitter->record, sort_record_pointer(emitter, records, index), "");
+  LLVMValueRef record =
+      LLVMBuildLoad2(emitter->vec->builder, emitter->record, sort_record_pointer(emitter, records, index), "");
+  if (emitter->moves_elements) LLVMSetAlignment(record, sort_element_alignment(emitter->record));
+  return record;
 }
 
 void sort_store(const SortEmitter *emitter, LLVMValueRef record, LLVMValueRef records, LLVMValueRef index) {
-  LLVMBuildStore(emitter->vec->builder, record, sort_record_pointer(emitter, records, index));
+  LLVMValueRef store = LLVMBuildStore(emitter->vec->builder, record, sort_record_pointer(emitter, records, index));
+  if (emitter->moves_elements) LLVMSetAlignment(store, sort_element_alignment(emitter->record));
 }
 
 LLVMValueRef sort_position(const SortEmitter *emitter, LLVMValueRef record) {
@@ -61,6 +70,15 @@ static LLVMValueRef key_value(const SortEmitter *emitter) {
     point_set_value(&point, v, point_value(emitter->point, compared->parts[value->address.constant]));
   }
   return point_value(&point, emitter->key.value);
+}
+
+LLVMValueRef sort_key_at(const SortEmitter *emitter, LLVMValueRef pointer) {
+  const Kernel *kernel = emitter->comparator;
+  LLVMValueRef *buffers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count);
+  for (int i = 0; i < kernel->buffer_count; i++) buffers[i] = pointer;
+  KernelPoint point = kernel_point(emitter->vec, kernel, emitter->function, buffers, emitter->arena);
+  LLVMValueRef value = point_value(&point, emitter->key.value);
+  return sort_key_number(emitter->vec, kernel, &emitter->key, value);
 }
 
 LLVMValueRef sort_make_record(const SortEmitter *emitter, LLVMValueRef position) {

@@ -5,6 +5,7 @@
 
 #define POSITION_BITS 32
 #define COUNTER_BYTES 4
+#define LINE_ALIGNMENT 64
 
 /* Wider digits take fewer passes and more counters, which should stay in the first-level cache. */
 static int digit_bits(const SortEmitter *emitter) {
@@ -24,14 +25,21 @@ int64_t sort_counter_bytes(const SortEmitter *emitter) {
   return (int64_t)pass_count(emitter) * COUNTER_BYTES << digit_bits(emitter);
 }
 
-/* i64: the place of the counter of |record|'s digit in |pass|. */
-static LLVMValueRef digit(const SortEmitter *emitter, LLVMValueRef record, int pass) {
+/* What record |index| has its digits in. */
+static LLVMValueRef digits_at(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
+  if (!emitter->moves_elements) return sort_load(emitter, records, index);
+  return sort_key_at(emitter, sort_record_pointer(emitter, records, index));
+}
+
+/* i64: the place of the counter of the digit of |digits| in |pass|. */
+static LLVMValueRef digit(const SortEmitter *emitter, LLVMValueRef digits, int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
-  int bits = digit_bits(emitter), shift = POSITION_BITS + pass * bits;
+  int bits = digit_bits(emitter), shift = (emitter->moves_elements ? 0 : POSITION_BITS) + pass * bits;
   LLVMTypeRef index = LLVMInt64TypeInContext(emitter->vec->context);
-  record = LLVMBuildLShr(b, record, LLVMConstInt(LLVMTypeOf(record), (unsigned long long)shift, false), "");
-  if (LLVMTypeOf(record) != index) record = LLVMBuildTrunc(b, record, index, "");
-  LLVMValueRef value = LLVMBuildAnd(b, record, sort_int(emitter, (INT64_C(1) << bits) - 1), "");
+  digits = LLVMBuildLShr(b, digits, LLVMConstInt(LLVMTypeOf(digits), (unsigned long long)shift, false), "");
+  bool is_wide = LLVMGetIntTypeWidth(LLVMTypeOf(digits)) > 64;
+  digits = is_wide ? LLVMBuildTrunc(b, digits, index, "") : LLVMBuildZExt(b, digits, index, "");
+  LLVMValueRef value = LLVMBuildAnd(b, digits, sort_int(emitter, (INT64_C(1) << bits) - 1), "");
   return LLVMBuildOr(b, value, sort_int(emitter, (int64_t)pass << bits), "");
 }
 
@@ -57,9 +65,9 @@ static void count_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMV
   LLVMValueRef zero = LLVMConstInt(LLVMInt8TypeInContext(emitter->vec->context), 0, false);
   LLVMBuildMemSet(b, counters, zero, sort_int(emitter, sort_counter_bytes(emitter)), COUNTER_BYTES);
   IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
-  LLVMValueRef record = sort_load(emitter, records, loop.index);
+  LLVMValueRef digits = digits_at(emitter, records, loop.index);
   for (int pass = 0; pass < pass_count(emitter); pass++)
-    count_up(emitter, counter(emitter, counters, digit(emitter, record, pass)));
+    count_up(emitter, counter(emitter, counters, digit(emitter, digits, pass)));
   ir_loop_end(&loop);
 }
 
@@ -83,37 +91,122 @@ static void move_records(const SortEmitter *emitter, LLVMValueRef from, LLVMValu
   LLVMBuilderRef b = emitter->vec->builder;
   IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
   LLVMValueRef record = sort_load(emitter, from, loop.index);
-  LLVMValueRef place = count_up(emitter, counter(emitter, counters, digit(emitter, record, pass)));
+  LLVMValueRef digits = emitter->moves_elements ? digits_at(emitter, from, loop.index) : record;
+  LLVMValueRef place = count_up(emitter, counter(emitter, counters, digit(emitter, digits, pass)));
   sort_store(emitter, record, to, LLVMBuildZExt(b, place, LLVMTypeOf(loop.index), ""));
   ir_loop_end(&loop);
 }
 
-/* One pass from |*records| to |*spare|, which trade places if it was done. */
-static void sort_digit(const SortEmitter *emitter, LLVMValueRef *records, LLVMValueRef *spare, LLVMValueRef counters,
-                       int pass) {
+/* Lines of records: where they are, where the next pass puts them, where the one after it does. */
+typedef struct DigitLines {
+  LLVMValueRef from, to, next;
+} DigitLines;
+
+static void join(const SortEmitter *emitter, LLVMValueRef *pointer, LLVMValueRef moved, LLVMBasicBlockRef kept_from,
+                 LLVMBasicBlockRef moved_from) {
+  LLVMValueRef joined = LLVMBuildPhi(emitter->vec->builder, LLVMTypeOf(moved), "");
+  LLVMAddIncoming(joined, (LLVMValueRef[]){*pointer, moved}, (LLVMBasicBlockRef[]){kept_from, moved_from}, 2);
+  *pointer = joined;
+}
+
+/* One pass, left out where all records have one digit. */
+static void sort_digit(const SortEmitter *emitter, DigitLines *lines, LLVMValueRef counters, int pass) {
   LLVMBuilderRef b = emitter->vec->builder;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(b), work = sort_block(emitter), behind = sort_block(emitter);
-  LLVMValueRef first = sort_load(emitter, *records, sort_int(emitter, 0));
+  LLVMBasicBlockRef work = sort_block(emitter), behind = sort_block(emitter);
+  LLVMValueRef first = digits_at(emitter, lines->from, sort_int(emitter, 0));
   LLVMValueRef same = load_counter(emitter, counter(emitter, counters, digit(emitter, first, pass)));
   LLVMValueRef all = LLVMConstInt(LLVMTypeOf(same), (unsigned long long)emitter->length, false);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
   LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, same, all, ""), behind, work);
   LLVMPositionBuilderAtEnd(b, work);
   add_up(emitter, counters, pass);
-  move_records(emitter, *records, *spare, counters, pass);
+  move_records(emitter, lines->from, lines->to, counters, pass);
   LLVMBasicBlockRef done = LLVMGetInsertBlock(b);
   LLVMBuildBr(b, behind);
   LLVMPositionBuilderAtEnd(b, behind);
-  LLVMBasicBlockRef origins[] = {before, done};
-  LLVMValueRef pointers[] = {*records, *spare}, swapped[] = {*spare, *records};
-  *records = LLVMBuildPhi(b, LLVMTypeOf(pointers[0]), "");
-  *spare = LLVMBuildPhi(b, LLVMTypeOf(pointers[0]), "");
-  LLVMAddIncoming(*records, pointers, origins, 2);
-  LLVMAddIncoming(*spare, swapped, origins, 2);
+  DigitLines moved = {lines->to, lines->next, lines->to};
+  join(emitter, &lines->from, moved.from, before, done);
+  join(emitter, &lines->to, moved.to, before, done);
+  join(emitter, &lines->next, moved.next, before, done);
+}
+
+/* Where the records are in the end. */
+static LLVMValueRef sort_digits(const SortEmitter *emitter, DigitLines lines, LLVMValueRef counters) {
+  count_digits(emitter, lines.from, counters);
+  for (int pass = 0; pass < pass_count(emitter); pass++) sort_digit(emitter, &lines, counters, pass);
+  return lines.from;
 }
 
 LLVMValueRef sort_by_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare,
                             LLVMValueRef counters) {
-  count_digits(emitter, records, counters);
-  for (int pass = 0; pass < pass_count(emitter); pass++) sort_digit(emitter, &records, &spare, counters, pass);
-  return records;
+  return sort_digits(emitter, (DigitLines){records, spare, records}, counters);
+}
+
+/* --- elements --- */
+
+bool sort_moves_elements(const SortEmitter *emitter) {
+  if (!sort_uses_digits(emitter) || emitter->store_count != 1) return false;
+  const SortStore *store = &emitter->stores[0];
+  const SortOperand *operand = &emitter->operands[emitter->key.operand];
+  if (!store->is_moved || store->lower > 0 || store->upper < emitter->length) return false;
+  if (operand->compared == NULL || operand->parts != store->parts) return false;
+  for (int part = 0; part < store->parts; part++) {
+    if (operand->compared->parts[part] != store->stores[part].value) return false;
+  }
+  return true;
+}
+
+/* Elements between which there are no others are records where they are. */
+static bool lie_as_records(const SortEmitter *emitter, IndexExpr address, int parts) {
+  return index_dim_coefficient(&emitter->kernel->space, address, emitter->dim) == parts;
+}
+
+static bool result_is_line(const SortEmitter *emitter) {
+  return lie_as_records(emitter, emitter->stores[0].stores[0].address, emitter->stores[0].parts);
+}
+
+static int64_t line_bytes(const SortEmitter *emitter) {
+  return align_up(emitter->length * emitter->record_bytes, LINE_ALIGNMENT);
+}
+
+int64_t sort_element_bytes(const SortEmitter *emitter) {
+  return (result_is_line(emitter) ? 1 : 2) * line_bytes(emitter);
+}
+
+static void copy_elements(const SortEmitter *emitter, const SortArray *from, const SortArray *to) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  unsigned alignment = sort_element_alignment(emitter->record);
+  IrLoop loop = ir_loop_count(b, ir_range(emitter->vec->context, 0, emitter->length), 1, NULL, 0);
+  LLVMValueRef element = LLVMBuildLoad2(b, emitter->record, sort_element(emitter, from, loop.index), "");
+  LLVMSetAlignment(element, alignment);
+  LLVMSetAlignment(LLVMBuildStore(b, element, sort_element(emitter, to, loop.index)), alignment);
+  ir_loop_end(&loop);
+}
+
+/* Copies what is at |line| to |to|, if it is elsewhere. */
+static void finish_elements(const SortEmitter *emitter, LLVMValueRef line, const SortArray *to) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  LLVMBasicBlockRef copies = sort_block(emitter), behind = sort_block(emitter);
+  LLVMBuildCondBr(b, LLVMBuildICmp(b, LLVMIntEQ, line, to->line, ""), behind, copies);
+  LLVMPositionBuilderAtEnd(b, copies);
+  copy_elements(emitter, &(SortArray){line, 1, emitter->record}, to);
+  LLVMBuildBr(b, behind);
+  LLVMPositionBuilderAtEnd(b, behind);
+}
+
+void sort_elements_by_digits(const SortEmitter *emitter, const SortArray *from, const SortArray *to,
+                             LLVMValueRef scratch) {
+  LLVMValueRef bytes = sort_int(emitter, line_bytes(emitter)), all = sort_int(emitter, sort_element_bytes(emitter));
+  LLVMTypeRef byte = LLVMInt8TypeInContext(emitter->vec->context);
+  LLVMValueRef counters = LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &all, 1, "");
+  LLVMValueRef line = to->line;
+  if (!result_is_line(emitter)) line = LLVMBuildInBoundsGEP2(emitter->vec->builder, byte, scratch, &bytes, 1, "");
+  /* when every pass is done the last one comes to |line| */
+  bool is_odd = pass_count(emitter) % 2 != 0;
+  DigitLines lines = {from->line, is_odd ? line : scratch, is_odd ? scratch : line};
+  if (from->stride != 1) {
+    lines.from = lines.next;
+    copy_elements(emitter, from, &(SortArray){lines.from, 1, emitter->record});
+  }
+  finish_elements(emitter, sort_digits(emitter, lines, counters), to);
 }

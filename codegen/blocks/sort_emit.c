@@ -26,12 +26,6 @@ static int64_t line_count(const Kernel *kernel) {
   return count;
 }
 
-/* Complex numbers need the alignment of their parts only. */
-static unsigned element_alignment(LLVMTypeRef type) {
-  unsigned bytes = LLVMGetIntTypeWidth(type) / 8;
-  return bytes <= 4 ? bytes : 4;
-}
-
 /* --- arrays --- */
 
 /* Stores to the same buffer, one after the other, are the parts of one element. */
@@ -154,8 +148,8 @@ static void store_element(const SortEmitter *emitter, const SortStore *store, LL
   LLVMValueRef to = sort_element(emitter, &store->to, place);
   if (store->is_moved) {
     LLVMValueRef element = LLVMBuildLoad2(b, store->from.type, sort_element(emitter, &store->from, position), "");
-    LLVMSetAlignment(element, element_alignment(store->from.type));
-    LLVMSetAlignment(LLVMBuildStore(b, element, to), element_alignment(store->to.type));
+    LLVMSetAlignment(element, sort_element_alignment(store->from.type));
+    LLVMSetAlignment(LLVMBuildStore(b, element, to), sort_element_alignment(store->to.type));
     return;
   }
   for (int part = 0; part < store->parts; part++) {
@@ -206,6 +200,11 @@ static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange ra
   PointLoop lines = point_loop_begin_apart(emitter->point, range, 1);
   move_to_line(emitter, lines.index);
   find_line(emitter, parts[2]);
+  if (emitter->moves_elements) {
+    sort_elements_by_digits(emitter, &emitter->stores[0].from, &emitter->stores[0].to, scratch);
+    point_loop_end(emitter->point, &lines);
+    return;
+  }
   LLVMValueRef sorted;
   if (sort_selects(emitter)) {
     sorted = sort_by_selecting(emitter, parts[0], parts[1], parts[2]);
@@ -271,7 +270,14 @@ static SortEmitter sort_emitter(const Kernel *kernel, Arena *arena, int64_t *out
   SortEmitter sorted = emitter;
   sorted.length = record_count(&emitter);
   if (sort_uses_digits(&sorted)) counters = sort_counter_bytes(&sorted);
-  *out_scratch = align_up(2 * records_bytes(&emitter) + counters + lines, SCRATCH_ALIGNMENT);
+  emitter.moves_elements = sort_moves_elements(&emitter);
+  int64_t records = 2 * records_bytes(&emitter);
+  if (emitter.moves_elements) {
+    const SortStore *store = &emitter.stores[0];
+    emitter.record_bytes = store->parts * type_storage_bytes(kernel->buffers[store->stores[0].buffer].type);
+    records = sort_element_bytes(&emitter);
+  }
+  *out_scratch = align_up(records + counters + lines, SCRATCH_ALIGNMENT);
   return emitter;
 }
 

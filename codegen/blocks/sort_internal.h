@@ -58,7 +58,8 @@ typedef struct SortEmitter {
   SortStore *stores;
   int64_t length;       /* of a line */
   int64_t kept;         /* places from the first that are stored */
-  LLVMTypeRef record;   /* i32: a position; i64, i128: a key above 32 bits of position */
+  bool moves_elements;  /* the records are the elements */
+  LLVMTypeRef record;   /* i32: a position; i64, i128: a key above 32 bits of position; or an element's bits */
   int64_t record_bytes; /* in memory */
 } SortEmitter;
 
@@ -66,9 +67,13 @@ typedef struct SortEmitter {
 
 LLVMBasicBlockRef sort_block(const SortEmitter *emitter);
 LLVMValueRef sort_int(const SortEmitter *emitter, int64_t value); /* i64 */
+/* Complex numbers need the alignment of their parts only. */
+unsigned sort_element_alignment(LLVMTypeRef type);
 LLVMValueRef sort_record_pointer(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index);
 LLVMValueRef sort_load(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index);
 void sort_store(const SortEmitter *emitter, LLVMValueRef record, LLVMValueRef records, LLVMValueRef index);
+/* Of elements: the key's number of the one at |pointer|. */
+LLVMValueRef sort_key_at(const SortEmitter *emitter, LLVMValueRef pointer);
 /* i64 */
 LLVMValueRef sort_position(const SortEmitter *emitter, LLVMValueRef record);
 /* Element |position| of the line in |array|. */
@@ -89,6 +94,15 @@ bool sort_uses_digits(const SortEmitter *emitter);
 int64_t sort_counter_bytes(const SortEmitter *emitter);
 LLVMValueRef sort_by_digits(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare,
                             LLVMValueRef counters);
+
+/* Whether the records may be the elements: digits leave equal keys in order, so one array that alone is compared and
+ * stored, in whole lines, needs no positions.  Then memory for half of the records is enough where results lie as
+ * records do: they are the other half. */
+bool sort_moves_elements(const SortEmitter *emitter);
+/* Sorts the elements of |from| by digits to |to|; |scratch|: sort_element_bytes, then counters. */
+void sort_elements_by_digits(const SortEmitter *emitter, const SortArray *from, const SortArray *to,
+                             LLVMValueRef scratch);
+int64_t sort_element_bytes(const SortEmitter *emitter);
 
 /* One or the other. */
 LLVMValueRef sort_records(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare, LLVMValueRef counters);

@@ -21,6 +21,9 @@ TOTAL = ("ROOT r = pred[] compare(a0, b0), direction=LT, type=TOTALORDER", lambd
 LESS = ("ROOT r = pred[] compare(a0, b0), direction=LT", lambda a, b: a < b)
 GREATER = ("ROOT r = pred[] compare(a0, b0), direction=GT", lambda a, b: a > b)
 SWAPPED = ("ROOT r = pred[] compare(b0, a0), direction=LT", lambda a, b: b < a)
+# A key that different numbers share: they stay in order.
+LOW = ("m = s32[] constant(1023)\n  x = s32[] and(a0, m)\n  y = s32[] and(b0, m)\n  ROOT r = pred[] compare(x, y), direction=LT",
+       lambda a, b: a & 1023 < b & 1023)
 # No key: odd before even, each in falling order.
 PARITY = ("one = s32[] constant(1)\n  p = s32[] and(a0, one)\n  q = s32[] and(b0, one)\n  g = pred[] compare(p, q), direction=GT\n"
           "  e = pred[] compare(p, q), direction=EQ\n  f = pred[] compare(a0, b0), direction=GT\n  i = pred[] and(e, f)\n"

@@ -3,12 +3,14 @@
 import math
 
 from modules import Module, shape_text
-from sort_orders import GREATER, LESS, PARITY, SWAPPED, TOTAL, comparator, line_orders, numbers
+from sort_orders import GREATER, LESS, LOW, PARITY, SWAPPED, TOTAL, comparator, line_orders, numbers
 
 CASES = [
     (["f32"], [37], 0, TOTAL), (["f32"], [1], 0, TOTAL), (["f32"], [5000], 0, TOTAL), (["f32", "s32"], [3, 2048], 1, TOTAL),
     (["s32"], [16], 0, LESS), (["s32", "u8", "f64"], [17, 3], 0, LESS), (["u32"], [2, 100], 1, GREATER), (["s8", "s32"], [700], 0, SWAPPED),
     (["pred", "s32"], [300], 0, LESS), (["u16", "s32"], [2, 260, 3], 1, GREATER), (["s64"], [2500], 0, LESS), (["u64", "s32"], [33], 0, GREATER),
+    (["f32"], [4100, 3], 0, TOTAL), (["u16"], [300], 0, SWAPPED), (["s8"], [2, 700], 1, GREATER), (["s64"], [2100, 2], 0, LESS),
+    (["f32"], [2, 3000], 1, TOTAL), (["pred"], [400, 2], 0, LESS), (["s32"], [4000], 0, LOW),
     (["s32", "s32"], [1000], 0, PARITY), (["s32"], [2, 3, 5], 1, PARITY), (["f32", "s32"], [200], 0, LESS),
 ]
 
