@@ -1,4 +1,6 @@
 /* The loops over blocks. */
+#include <string.h>
+
 #include "codegen/blocks/contraction_internal.h"
 
 #define LINE_BYTES 64
@@ -29,11 +31,12 @@ static LLVMValueRef equals(const VecBuilder *vec, LLVMValueRef a, int64_t b, LLV
 /* The block of the depth, rows and panel being worked on. */
 typedef struct BlockPosition {
   DepthBlock depth;
-  LLVMValueRef number;                /* of the block of the depth */
-  LLVMValueRef row_begin, tile_count; /* of the block of rows */
-  LLVMValueRef panel, column;         /* in the chunk; its first column in the run */
-  LLVMValueRef rhs, rhs_stride;       /* the panel's rows */
-  LLVMValueRef ahead;                 /* where the next panel's rows lie */
+  LLVMValueRef number;                   /* of the block of the depth */
+  LLVMValueRef row_begin, tile_count;    /* of the block of rows */
+  LLVMValueRef first_panel, panel_count; /* of the chunk */
+  LLVMValueRef panel, column;            /* in the chunk; its first column in the run */
+  LLVMValueRef rhs, rhs_stride;          /* the panel's rows */
+  LLVMValueRef ahead;                    /* where the next panel's rows lie */
 } BlockPosition;
 
 /* Lanes of the packed depth. */
@@ -113,6 +116,58 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   }
 }
 
+static LLVMValueRef slot_at(const VecBuilder *vec, LLVMValueRef slots, LLVMValueRef number, int64_t bytes) {
+  return block_element(vec, TYPE_S8, slots, ir_index_multiply(vec->builder, number, bytes));
+}
+
+/* Stands at panel |panel| of all. */
+static void set_panel(ContractionEmitter *emitter, BlockPosition *position, LLVMValueRef panel) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef in_run = panel;
+  int outside = blocking->columns.count - blocking->column_suffix;
+  if (outside > 0) {
+    LLVMValueRef panels = block_int(vec, blocking->panels_per_run);
+    in_run = LLVMBuildURem(vec->builder, panel, panels, "");
+    block_set_linear(emitter, &blocking->columns, outside, NULL, LLVMBuildUDiv(vec->builder, panel, panels, ""));
+  }
+  for (int i = outside; i < blocking->columns.count; i++)
+    emitter->point.dims[blocking->columns.dims[i]] = block_int(vec, 0);
+  position->column = ir_index_multiply(vec->builder, in_run, blocking->panel_width);
+  if (!blocking->rhs_kept) return;
+  emitter->rhs_pack = slot_at(vec, emitter->rhs_slots, panel, blocking->rhs_slot);
+  emitter->kept = slot_at(vec, emitter->kept_slots, panel, blocking->kept_slot);
+}
+
+/* Where the rows lie that will be packed next.  After the last panel of a chunk: its first one, at the next block of
+ * the depth; after the last block the next chunk, at the first block. */
+static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *position) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (blocking->block_count == 1) {
+    LLVMValueRef column = ir_index_add(vec->builder, position->column, block_int(vec, blocking->panel_width));
+    return contraction_rhs_address(emitter, &position->depth, column);
+  }
+  LLVMValueRef one = block_int(vec, 1), next_panel = ir_index_add(vec->builder, position->panel, one);
+  LLVMValueRef next_block = ir_index_add(vec->builder, position->number, one);
+  LLVMValueRef is_end = LLVMBuildICmp(vec->builder, LLVMIntEQ, next_panel, position->panel_count, "");
+  LLVMValueRef is_last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
+  LLVMValueRef first = block_int(vec, 0);
+  LLVMValueRef after = LLVMBuildSelect(vec->builder, is_last, next_panel, first, "");
+  LLVMValueRef in_chunk = LLVMBuildSelect(vec->builder, is_end, after, next_panel, "");
+  after = LLVMBuildSelect(vec->builder, is_last, first, next_block, "");
+  LLVMValueRef number = LLVMBuildSelect(vec->builder, is_end, after, position->number, "");
+
+  LLVMValueRef dims[KERNEL_MAX_DIMS];
+  memcpy(dims, emitter->point.dims, sizeof dims);
+  BlockPosition next = *position;
+  set_panel(emitter, &next, ir_index_add(vec->builder, position->first_panel, in_chunk));
+  next.depth = depth_block(emitter, number);
+  LLVMValueRef rows = contraction_rhs_address(emitter, &next.depth, next.column);
+  memcpy(emitter->point.dims, dims, sizeof dims);
+  return rows;
+}
+
 /* Makes the panel's rows ready: packed, or where they are if the panel does not reach beyond the run. */
 static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
@@ -123,9 +178,7 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   if (blocking->rhs_kept) return;
   if (!blocking->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
-    if (!blocking->rhs_ahead) return;
-    LLVMValueRef next = ir_index_add(vec->builder, position->column, block_int(vec, blocking->panel_width));
-    position->ahead = contraction_rhs_address(emitter, &position->depth, next);
+    if (blocking->rhs_ahead) position->ahead = next_rows(emitter, position);
     return;
   }
   LLVMValueRef address = contraction_rhs_address(emitter, &position->depth, position->column);
@@ -150,29 +203,6 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   LLVMBasicBlockRef blocks[2] = {before, packed};
   LLVMAddIncoming(position->rhs, (LLVMValueRef[]){address, emitter->rhs_pack}, blocks, 2);
   LLVMAddIncoming(position->rhs_stride, (LLVMValueRef[]){stride, packed_stride}, blocks, 2);
-}
-
-static LLVMValueRef slot_at(const VecBuilder *vec, LLVMValueRef slots, LLVMValueRef number, int64_t bytes) {
-  return block_element(vec, TYPE_S8, slots, ir_index_multiply(vec->builder, number, bytes));
-}
-
-/* Stands at panel |panel| of all. */
-static void set_panel(ContractionEmitter *emitter, BlockPosition *position, LLVMValueRef panel) {
-  const VecBuilder *vec = emitter->vec;
-  const ContractionBlocking *blocking = emitter->blocking;
-  LLVMValueRef in_run = panel;
-  int outside = blocking->columns.count - blocking->column_suffix;
-  if (outside > 0) {
-    LLVMValueRef panels = block_int(vec, blocking->panels_per_run);
-    in_run = LLVMBuildURem(vec->builder, panel, panels, "");
-    block_set_linear(emitter, &blocking->columns, outside, NULL, LLVMBuildUDiv(vec->builder, panel, panels, ""));
-  }
-  for (int i = outside; i < blocking->columns.count; i++)
-    emitter->point.dims[blocking->columns.dims[i]] = block_int(vec, 0);
-  position->column = ir_index_multiply(vec->builder, in_run, blocking->panel_width);
-  if (!blocking->rhs_kept) return;
-  emitter->rhs_pack = slot_at(vec, emitter->rhs_slots, panel, blocking->rhs_slot);
-  emitter->kept = slot_at(vec, emitter->kept_slots, panel, blocking->kept_slot);
 }
 
 /* Packs all panels of the call, where they are kept. */
@@ -224,6 +254,8 @@ static void emit_rows(ContractionEmitter *emitter, LLVMValueRef first_tile) {
     contraction_pack_lhs(emitter, &position.depth, position.row_begin,
                          ir_index_multiply(vec->builder, position.tile_count, blocking->tile_rows));
   PointLoop panels = point_loop_begin(&emitter->point, ir_range_below(panel_count), 1);
+  position.first_panel = chunks.index;
+  position.panel_count = panel_count;
   position.panel = panels.index;
   emit_panel(emitter, &position, ir_index_add(vec->builder, chunks.index, panels.index));
   point_loop_end(&emitter->point, &panels);
