@@ -47,6 +47,7 @@ ROOMS = {
     "passes/expand": PASS,
     "passes/fusion": PASS,
     "passes/layout": PASS,
+    "passes/memory": PASS + ["passes/expand/graph_builder.h"],
     "passes/schedule": PASS,
     "passes/simplify": PASS,
     # Knows no LLVM: the target's abilities, Kernels, how they come from HLO, reports.

@@ -1,0 +1,442 @@
+/* Candidates: groups that grow from a large value along one of its dimensions. */
+#include <stdlib.h>
+
+#include "base/checked_math.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/memory/split.h"
+
+/* A value of this part of the largest one is worth keeping inside, and so are its users; what is folded is that much
+ * smaller than what it is made of; of so many values all dimensions are tried; a group grows to so many members; two
+ * candidates that save the same 1/GRADES of what the best one does are equally good in that. */
+enum { LARGE_PART = 32, SMALL_FOLD = 4, MOST_SEEDS = 16, MOST_MEMBERS = 4096, COMPARED_PARTS = 16, GRADES = 16 };
+
+typedef struct Graph {
+  HloComputation *computation;
+  HloInstruction **order; /* operands before users */
+  int64_t count;
+  ControlEdges edges;
+} Graph;
+
+typedef struct Search {
+  Arena *arena;
+  const HloModule *module;
+  IntMap large; /* ids */
+  int64_t threshold;
+  IntMap graphs; /* of computations */
+} Search;
+
+typedef ARRAY(HloSplitMember) Members;
+
+typedef struct Group {
+  const Search *search;
+  const Graph *graph;
+  int64_t units, coarser;
+  Members members;
+  IntMap numbers; /* id → index in |members|, or GONE */
+} Group;
+
+enum { GONE = -1 };
+
+static HloSplitMember *member_of(const Group *group, const HloInstruction *instruction) {
+  int64_t number;
+  if (!int_map_find(&group->numbers, (uint64_t)instruction->id, &number) || number == GONE) return NULL;
+  return &group->members.data[number];
+}
+
+static bool is_large(const Group *group, const HloInstruction *instruction) {
+  return shape_leaf_byte_size(instruction->shape) >= group->search->threshold;
+}
+
+static bool is_folded(const HloSplitMember *member) {
+  return member->dimension == HLO_SPLIT_FOLDED;
+}
+
+/* --- joining --- */
+
+static bool is_candidate(const Group *group, const HloInstruction *instruction) {
+  if (hlo_opcode_has(instruction->opcode, OP_GIVEN) || control_edges_touch(&group->graph->edges, instruction))
+    return false;
+  if (!shape_is_tuple(instruction->shape)) return true;
+  for (int i = 0; i < instruction->user_count; i++)
+    if (instruction->users[i]->opcode != HLO_GET_TUPLE_ELEMENT) return false;
+  return !hlo_instruction_is_root(instruction);
+}
+
+/* |reads| are of an instruction that has |operand| as an operand: at each place it reads what |member| makes. */
+static bool reads_match(const HloInstruction *user, const SplitRead *reads, const HloSplitMember *member) {
+  for (int k = 0; k < user->operand_count; k++) {
+    if (user->operands[k] != member->instruction) continue;
+    if (is_folded(member) || reads[k].dimension != member->dimension || reads[k].scale != member->scale) return false;
+  }
+  return true;
+}
+
+/* Members around |wanted| read of one another what is made for each part. */
+static bool agrees(const Group *group, const HloSplitMember *wanted) {
+  const HloInstruction *instruction = wanted->instruction;
+  for (int k = 0; k < instruction->operand_count; k++) {
+    const HloSplitMember *operand = member_of(group, instruction->operands[k]);
+    if (operand != NULL && !reads_match(instruction, wanted->reads, operand)) return false;
+    bool needs_operand = shape_is_tuple(instruction->operands[k]->shape);
+    if (needs_operand && operand == NULL) return false;
+  }
+  for (int u = 0; u < instruction->user_count; u++) {
+    const HloSplitMember *user = member_of(group, instruction->users[u]);
+    if (user != NULL && !reads_match(user->instruction, user->reads, wanted)) return false;
+  }
+  return true;
+}
+
+static bool add_member(Group *group, const HloSplitMember *wanted) {
+  if (group->members.count >= MOST_MEMBERS || !agrees(group, wanted)) return false;
+  int_map_set(&group->numbers, (uint64_t)wanted->instruction->id, group->members.count);
+  array_push(&group->members, group->search->arena, *wanted);
+  return true;
+}
+
+static bool was_tried(const Group *group, const HloInstruction *instruction) {
+  int64_t number;
+  return int_map_find(&group->numbers, (uint64_t)instruction->id, &number);
+}
+
+static bool add_cut(Group *group, HloInstruction *instruction, int dimension, int64_t scale) {
+  if (was_tried(group, instruction) || !is_candidate(group, instruction)) return false;
+  Arena *arena = group->search->arena;
+  SplitRead *reads = ARENA_NEW_ARRAY(arena, SplitRead, instruction->operand_count + 1);
+  HloSplitMember wanted = {instruction, dimension, scale, HLO_TUPLE, reads};
+  int64_t coarser;
+  if (!split_reads(instruction, dimension, scale, group->units, reads, &coarser)) {
+    if (group->coarser == 0 && is_large(group, instruction)) group->coarser = coarser;
+    return false;
+  }
+  if (instruction->opcode == HLO_GET_TUPLE_ELEMENT && member_of(group, instruction->operands[0]) == NULL)
+    add_cut(group, instruction->operands[0], dimension, scale);
+  return add_member(group, &wanted);
+}
+
+/* What takes all parts of |member| into one result, which is small beside it. */
+static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMember *member) {
+  int64_t bytes = shape_leaf_byte_size(member->instruction->shape);
+  if (shape_leaf_byte_size(instruction->shape) > bytes / SMALL_FOLD || !is_candidate(group, instruction)) return false;
+  SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, instruction->operand_count + 1);
+  HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, HLO_TUPLE, reads};
+  for (int k = 0; k < instruction->operand_count; k++) {
+    if (instruction->operands[k] != member->instruction) continue;
+    if (!split_fold_reads(instruction, k, member->dimension, member->scale, reads, &wanted.fold)) return false;
+    return reads_match(instruction, reads, member) && add_member(group, &wanted);
+  }
+  return false;
+}
+
+/* --- growing --- */
+
+/* It costs nothing to make a part of it. */
+static bool is_free(const HloInstruction *instruction) {
+  return hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
+}
+
+static void add_operands(Group *group, HloSplitMember member) {
+  for (int k = 0; k < member.instruction->operand_count; k++) {
+    HloInstruction *operand = member.instruction->operands[k];
+    if (member.reads[k].dimension == SPLIT_READ_WHOLE || was_tried(group, operand)) continue;
+    if (is_large(group, operand) || is_free(operand))
+      add_cut(group, operand, member.reads[k].dimension, member.reads[k].scale);
+  }
+}
+
+/* How many units of the group a unit has to be for |user| to keep |member|'s dimension as its dimension |d|; 0: it does
+ * not. */
+static int64_t units_kept(const Group *group, const HloInstruction *user, int d, const HloSplitMember *member) {
+  const Shape *shape = shape_is_tuple(user->shape) ? user->shape->tuple[0] : user->shape;
+  SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, user->operand_count + 1);
+  int64_t units = greatest_common_divisor(group->units, shape->dims[d]), coarser;
+  if (units < 2 || !split_reads(user, d, shape->dims[d] / units, units, reads, &coarser)) return 0;
+  HloSplitMember merged = *member;
+  merged.scale *= group->units / units;
+  return reads_match(user, reads, &merged) ? group->units / units : 0;
+}
+
+/* |user| reads at all places of |member| what one of its dimensions is made of. */
+static bool add_user(Group *group, HloInstruction *user, const HloSplitMember *member) {
+  const Shape *shape = shape_is_tuple(user->shape) && user->shape->tuple_size > 0 ? user->shape->tuple[0] : user->shape;
+  for (int d = 0; shape_is_array(shape) && d < shape->rank; d++) {
+    int64_t kept = units_kept(group, user, d, member);
+    if (kept > 1 && group->coarser == 0 && is_large(group, user)) group->coarser = kept;
+    if (kept == 1 && add_cut(group, user, d, shape->dims[d] / group->units)) return true;
+  }
+  return add_fold(group, user, member);
+}
+
+static void add_users(Group *group, HloSplitMember member) {
+  bool pulls = is_large(group, member.instruction) || shape_is_tuple(member.instruction->shape);
+  if (is_folded(&member) || !pulls) return;
+  for (int u = 0; u < member.instruction->user_count; u++) {
+    HloInstruction *user = member.instruction->users[u];
+    if (!was_tried(group, user)) add_user(group, user, &member);
+  }
+}
+
+static void grow(Group *group, int64_t from) {
+  for (int64_t i = from; i < group->members.count; i++) {
+    add_operands(group, group->members.data[i]);
+    add_users(group, group->members.data[i]);
+  }
+}
+
+/* --- closing --- */
+
+/* By id: instructions that need the group's results, and so cannot be needed by it. */
+static bool *find_after(const Group *group) {
+  const Graph *graph = group->graph;
+  bool *after = ARENA_NEW_ARRAY(group->search->arena, bool, group->search->module->next_instruction_id);
+  for (int64_t i = 0; i < graph->count; i++) {
+    const HloInstruction *instruction = graph->order[i];
+    if (member_of(group, instruction) != NULL) continue;
+    for (int k = 0; k < instruction->operand_count && !after[instruction->id]; k++)
+      after[instruction->id] =
+          after[instruction->operands[k]->id] || member_of(group, instruction->operands[k]) != NULL;
+  }
+  return after;
+}
+
+/* What lies between members joins them, where it can. */
+static void add_between(Group *group) {
+  bool is_closed = false;
+  while (!is_closed) {
+    const bool *after = find_after(group);
+    int64_t before = group->members.count;
+    for (int64_t i = 0; i < before; i++) {
+      HloSplitMember member = group->members.data[i];
+      for (int k = 0; k < member.instruction->operand_count; k++) {
+        HloInstruction *operand = member.instruction->operands[k];
+        if (member.reads[k].dimension != SPLIT_READ_WHOLE && after[operand->id])
+          add_cut(group, operand, member.reads[k].dimension, member.reads[k].scale);
+      }
+    }
+    is_closed = group->members.count == before;
+    grow(group, before);
+  }
+}
+
+/* A member of a tuple whose elements are no members would have to be put together; elements need their tuple. */
+static bool stands(const Group *group, const HloInstruction *instruction) {
+  for (int u = 0; shape_is_tuple(instruction->shape) && u < instruction->user_count; u++)
+    if (member_of(group, instruction->users[u]) == NULL) return false;
+  return instruction->opcode != HLO_GET_TUPLE_ELEMENT || member_of(group, instruction->operands[0]) != NULL;
+}
+
+/* Members that need what comes after the group leave it, until none does. */
+static void remove_after(Group *group) {
+  const Graph *graph = group->graph;
+  for (bool is_closed = false; !is_closed;) {
+    is_closed = true;
+    bool *after = ARENA_NEW_ARRAY(group->search->arena, bool, group->search->module->next_instruction_id);
+    for (int64_t i = 0; i < graph->count; i++) {
+      const HloInstruction *instruction = graph->order[i];
+      const HloSplitMember *member = member_of(group, instruction);
+      bool is_after = false, has_member = false;
+      for (int k = 0; k < instruction->operand_count; k++) {
+        const HloSplitMember *operand = member_of(group, instruction->operands[k]);
+        is_after |= after[instruction->operands[k]->id] || (operand != NULL && is_folded(operand));
+        has_member |= operand != NULL;
+      }
+      if (member != NULL && (is_after || !stands(group, instruction))) {
+        int_map_set(&group->numbers, (uint64_t)instruction->id, GONE);
+        is_closed = false;
+        member = NULL;
+      }
+      after[instruction->id] = member == NULL && (is_after || has_member);
+    }
+  }
+}
+
+/* --- what it brings --- */
+
+static bool is_output(const Group *group, const HloInstruction *instruction) {
+  if (hlo_instruction_is_root(instruction)) return true;
+  for (int u = 0; u < instruction->user_count; u++)
+    if (member_of(group, instruction->users[u]) == NULL) return true;
+  return false;
+}
+
+/* The memory of the computation's callers: there whatever happens. */
+static bool is_given(const HloInstruction *instruction) {
+  while (instruction->opcode == HLO_GET_TUPLE_ELEMENT) instruction = instruction->operands[0];
+  return hlo_opcode_has(instruction->opcode, OP_GIVEN);
+}
+
+static bool is_result(const HloInstruction *instruction) {
+  if (hlo_instruction_is_root(instruction)) return true;
+  for (int u = 0; u < instruction->user_count; u++) {
+    const HloInstruction *user = instruction->users[u];
+    if (user->opcode == HLO_TUPLE && hlo_instruction_is_root(user)) return true;
+  }
+  return false;
+}
+
+static bool is_in_large(const Search *search, const HloInstruction *instruction) {
+  int64_t ignored;
+  while (instruction->opcode == HLO_GET_TUPLE_ELEMENT) instruction = instruction->operands[0];
+  return int_map_find(&search->large, (uint64_t)instruction->id, &ignored);
+}
+
+static void weigh_member(const Group *group, const HloSplitMember *member, HloSplit *split) {
+  const HloInstruction *instruction = member->instruction;
+  int64_t bytes = shape_leaf_byte_size(instruction->shape);
+  bool is_known = is_in_large(group->search, instruction), is_element = instruction->opcode == HLO_GET_TUPLE_ELEMENT;
+  bool stays = is_folded(member) || (!shape_is_tuple(instruction->shape) && is_output(group, instruction));
+  if (stays && is_known && is_element) split->bytes_gone -= bytes;
+  if (!stays && is_known && !is_element) split->bytes_gone += bytes;
+  if (stays && !is_known && !is_result(instruction)) split->bytes_added += bytes;
+}
+
+static void weigh(const Group *group, HloSplit *split) {
+  IntMap seen;
+  int_map_init(&seen, group->search->arena);
+  for (int64_t i = 0; i < split->member_count; i++) {
+    const HloSplitMember *member = &split->members[i];
+    weigh_member(group, member, split);
+    for (int k = 0; k < member->instruction->operand_count; k++) {
+      const HloInstruction *operand = member->instruction->operands[k];
+      int64_t ignored;
+      if (member_of(group, operand) != NULL || int_map_find(&seen, (uint64_t)operand->id, &ignored)) continue;
+      int_map_set(&seen, (uint64_t)operand->id, 1);
+      if (!is_given(operand) && !is_in_large(group->search, operand))
+        split->bytes_added += shape_leaf_byte_size(operand->shape);
+    }
+  }
+}
+
+static HloSplit close(const Group *group) {
+  const Graph *graph = group->graph;
+  Members members = {0};
+  for (int64_t i = 0; i < graph->count; i++) {
+    const HloSplitMember *member = member_of(group, graph->order[i]);
+    if (member != NULL) array_push(&members, group->search->arena, *member);
+  }
+  HloSplit split = {graph->computation, members.data, members.count, group->units, 0, 0, 0};
+  weigh(group, &split);
+  return split;
+}
+
+/* --- seeds --- */
+
+static bool grow_from(const Search *search, const Graph *graph, HloInstruction *seed, int dimension, HloSplit *out) {
+  const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
+  int64_t scale = 1;
+  Group group;
+  do {
+    group = (Group){.search = search, .graph = graph, .units = shape->dims[dimension] / scale};
+    int_map_init(&group.numbers, search->arena);
+    if (group.units < 2 || !add_cut(&group, seed, dimension, scale)) return false;
+    grow(&group, 0);
+    scale *= group.coarser;
+  } while (group.coarser > 1 && group.units % group.coarser == 0 && group.units / group.coarser > 1);
+  add_between(&group);
+  remove_after(&group);
+  if (member_of(&group, seed) == NULL) return false;
+  *out = close(&group);
+  return hlo_split_bytes_saved(out, out->units) > 0;
+}
+
+static const Graph *graph_of(Search *search, HloComputation *computation) {
+  Graph *graph = pointer_map_get(&search->graphs, computation);
+  if (graph != NULL) return graph;
+  graph = ARENA_NEW(search->arena, Graph);
+  graph->computation = computation;
+  graph->order = hlo_computation_post_order(computation, search->arena, &graph->count);
+  control_edges_init(&graph->edges, computation, search->arena);
+  pointer_map_set(&search->graphs, computation, graph);
+  return graph;
+}
+
+static bool is_same(const HloSplit *a, const HloSplit *b) {
+  if (a->computation != b->computation || a->member_count != b->member_count) return false;
+  for (int64_t i = 0; i < a->member_count; i++) {
+    if (a->members[i].instruction != b->members[i].instruction || a->members[i].dimension != b->members[i].dimension)
+      return false;
+  }
+  return true;
+}
+
+static void add_candidate(HloSplitArray *splits, const HloSplit *split, Arena *arena) {
+  for (int64_t i = 0; i < splits->count; i++)
+    if (is_same(&splits->data[i], split)) return;
+  array_push(splits, arena, *split);
+}
+
+/* --- which is best --- */
+
+int64_t hlo_split_bytes_saved(const HloSplit *split, int64_t parts) {
+  if (parts > split->units) parts = split->units;
+  return split->bytes_gone - split->bytes_gone / (parts < 1 ? 1 : parts) - split->bytes_added;
+}
+
+/* Parts that do not lie together: bytes in members that are cut along an inner dimension. */
+static double scattered_bytes(const HloSplit *split) {
+  double bytes = 0;
+  for (int64_t i = 0; i < split->member_count; i++) {
+    const HloSplitMember *member = &split->members[i];
+    const Shape *shape = member->instruction->shape;
+    bool is_inner = false;
+    for (int d = 0; shape_is_array(shape) && d < member->dimension; d++) is_inner |= shape->dims[d] > 1;
+    if (is_inner) bytes += (double)shape_byte_size(shape);
+  }
+  return bytes;
+}
+
+typedef struct Ranked {
+  HloSplit split;
+  int64_t grade, number;
+  double scattered;
+} Ranked;
+
+static int compare_ranked(const void *left, const void *right) {
+  const Ranked *a = left, *b = right;
+  if (a->grade != b->grade) return a->grade > b->grade ? -1 : 1;
+  if (a->scattered != b->scattered) return a->scattered < b->scattered ? -1 : 1;
+  return a->number < b->number ? -1 : 1;
+}
+
+static void sort_best_first(HloSplitArray *splits, Arena *arena) {
+  Ranked *ranked = ARENA_NEW_ARRAY(arena, Ranked, splits->count + 1);
+  int64_t most = 1;
+  for (int64_t i = 0; i < splits->count; i++) {
+    int64_t saved = hlo_split_bytes_saved(&splits->data[i], COMPARED_PARTS);
+    if (saved > most) most = saved;
+  }
+  for (int64_t i = 0; i < splits->count; i++) {
+    double saved = (double)hlo_split_bytes_saved(&splits->data[i], COMPARED_PARTS);
+    ranked[i] =
+        (Ranked){splits->data[i], (int64_t)(saved * GRADES / (double)most), i, scattered_bytes(&splits->data[i])};
+  }
+  qsort(ranked, (size_t)splits->count, sizeof(Ranked), compare_ranked);
+  for (int64_t i = 0; i < splits->count; i++) splits->data[i] = ranked[i].split;
+}
+
+HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
+                              Arena *arena) {
+  Search search = {.arena = arena, .module = module};
+  HloSplitArray splits = {0};
+  int_map_init(&search.large, arena);
+  int_map_init(&search.graphs, arena);
+  const bool *is_applied = hlo_module_applied(arena, module, true);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t bytes = shape_leaf_byte_size(large[i]->shape);
+    int_map_set(&search.large, (uint64_t)large[i]->id, 1);
+    if (bytes / LARGE_PART > search.threshold) search.threshold = bytes / LARGE_PART;
+  }
+  for (int64_t i = 0, seeds = 0; i < count && seeds < MOST_SEEDS; i++) {
+    HloInstruction *seed = (HloInstruction *)large[i];
+    if (seed->parent == NULL || is_applied[seed->parent->id]) continue;
+    if (hlo_opcode_has(seed->opcode, OP_GIVEN | OP_STAYS | OP_TUPLES)) continue;
+    seeds++;
+    const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
+    for (int d = 0; shape_is_array(shape) && d < shape->rank; d++) {
+      HloSplit split;
+      if (grow_from(&search, graph_of(&search, seed->parent), seed, d, &split)) add_candidate(&splits, &split, arena);
+    }
+  }
+  sort_best_first(&splits, arena);
+  return splits;
+}

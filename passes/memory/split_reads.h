@@ -1,0 +1,27 @@
+/* Which parts of its operands a part of a result is computed from. */
+#ifndef XLAC_PASSES_MEMORY_SPLIT_READS_H
+#define XLAC_PASSES_MEMORY_SPLIT_READS_H
+
+#include "hlo/ir/hlo_computation.h"
+
+/* How an operand is read: units of |scale| elements along |dimension|, or whole. */
+typedef struct SplitRead {
+  int dimension; /* SPLIT_READ_WHOLE */
+  int64_t scale;
+} SplitRead;
+
+enum { SPLIT_READ_WHOLE = -1 };
+
+/* Whether units u … v of the result of |instruction| (all of its leaves), each |scale| elements along |dimension|, are
+ * computed from the same units of its operands; |out_reads| (one for each operand) says where these lie.  |units| of
+ * them make the whole.  Where only larger units do, false and |out_coarser| is how many would make one, otherwise it is
+ * 0. */
+bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale, int64_t units, SplitRead *out_reads,
+                 int64_t *out_coarser);
+
+/* Whether the result is a fold over |dimension| of operand |operand|, so that those of the parts can be combined by the
+ * operation |out_opcode|, element by element; |out_reads| as above. */
+bool split_fold_reads(const HloInstruction *instruction, int operand, int dimension, int64_t scale,
+                      SplitRead *out_reads, HloOpcode *out_opcode);
+
+#endif
