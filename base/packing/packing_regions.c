@@ -6,8 +6,8 @@
 #include "base/checked_math.h"
 #include "base/packing/packing_internal.h"
 
-/* Every choice of regions is tried up to so many. */
-enum { MOST_CHOICES = 4096, MOST_PINNED_PAIRS = 1 << 24 };
+/* Every choice of regions is tried up to so many; some of those left may need a search, and share the work. */
+enum { MOST_CHOICES = 4096, SHARES = 8, MOST_PINNED_PAIRS = 1 << 24 };
 
 static int64_t region_base(const Solver *solver, int32_t region) {
   return solver->problem->region_count == 0 ? 0 : solver->problem->regions[region].base;
@@ -17,8 +17,91 @@ static bool may_be_in(const Item *item, int32_t region) {
   return (item->regions >> region & 1) != 0;
 }
 
-/* A bound on every layout: at any time region 0 holds what may not be elsewhere, and what the others have no room for.
- */
+/* ---- a bound on every layout ---- */
+
+enum { MOST_SUMS = 256, MOST_BOUND_STEPS = 1 << 21 };
+
+/* The bytes alive in a section, in all regions. */
+typedef struct Moment {
+  int64_t all;
+  int32_t section;
+} Moment;
+
+static int compare_moment(const void *left, const void *right) {
+  const Moment *a = left, *b = right;
+  if (a->all != b->all) return a->all > b->all ? -1 : 1;
+  return a->section < b->section ? -1 : 1;
+}
+
+/* Sums that some of the sizes seen so far have, rising; |is_full|: of more of them than there is room for. */
+typedef struct Sums {
+  int64_t data[MOST_SUMS];
+  int32_t count;
+  int64_t most; /* all of them */
+  bool is_full;
+} Sums;
+
+static void sums_add(Sums *sums, int64_t size, int64_t capacity) {
+  int64_t merged[2 * MOST_SUMS];
+  int32_t count = 0;
+  sums->most += size;
+  for (int32_t i = 0, k = 0; !sums->is_full && k < sums->count;) {
+    int64_t next = sums->data[k] + size;
+    if (i < sums->count && sums->data[i] < next)
+      next = sums->data[i++];
+    else
+      k++;
+    if (next > capacity) break;
+    if (count == 0 || merged[count - 1] != next) merged[count++] = next;
+  }
+  sums->is_full |= count > MOST_SUMS;
+  if (sums->is_full) return;
+  memcpy(sums->data, merged, (size_t)count * sizeof(int64_t));
+  sums->count = count;
+}
+
+/* The most bytes of what is alive in section |t| that |region| can hold. */
+static int64_t most_held(const Solver *solver, int32_t t, int32_t region) {
+  const Instance *instance = solver->instance;
+  int64_t capacity = solver->problem->regions[region].capacity, pinned = 0;
+  Sums sums = {.count = 1};                  /* none of them: 0 */
+  for (int32_t pass = 0; pass < 2; pass++) { /* what is pinned, then what may come */
+    for (int32_t i = 0; i < instance->item_count; i++) {
+      const Item *item = &instance->items[i];
+      if (t < item->lower || t >= item->upper || !may_be_in(item, region) || (item->pin >= 0) != (pass == 0)) continue;
+      int64_t size = 0;
+      for (int32_t s = 0; s < item->span_count; s++) {
+        if (item->spans[s].lower <= t && t < item->spans[s].upper) size = item->spans[s].size;
+      }
+      if (pass == 0)
+        pinned += size;
+      else if (size > 0)
+        sums_add(&sums, size, capacity - pinned);
+    }
+  }
+  return pinned + (sums.is_full ? min_i64(sums.most, capacity - pinned) : sums.data[sums.count - 1]);
+}
+
+/* At any time region 0 holds what the others cannot: of the fullest times, what each of the others can hold of what is
+ * alive then. */
+static int64_t held_bound(const Solver *solver, const int64_t *all, int64_t bound) {
+  const Instance *instance = solver->instance;
+  Moment *moments = ARENA_NEW_ARRAY(solver->arena, Moment, instance->section_count + 1);
+  for (int32_t t = 0; t < instance->section_count; t++) moments[t] = (Moment){all[t], t};
+  if (instance->section_count > 1) qsort(moments, (size_t)instance->section_count, sizeof(Moment), compare_moment);
+  int64_t steps = MOST_BOUND_STEPS;
+  for (int32_t m = 0; m < instance->section_count && moments[m].all > bound && steps > 0; m++) {
+    int64_t held = 0;
+    for (int32_t r = 1; r < solver->problem->region_count && moments[m].all - held > bound; r++) {
+      held += most_held(solver, moments[m].section, r);
+      steps -= 2 * instance->item_count;
+    }
+    bound = max_i64(bound, moments[m].all - held);
+  }
+  return bound;
+}
+
+/* At any time region 0 holds what may not be elsewhere, and what the others have no room for. */
 static int64_t layout_bound(const Solver *solver) {
   const Instance *instance = solver->instance;
   int64_t *alone = ARENA_NEW_ARRAY(solver->arena, int64_t, instance->section_count + 1);
@@ -46,7 +129,7 @@ static int64_t layout_bound(const Solver *solver) {
     }
     bound = max_i64(bound, max_i64(alone[t], all[t] - min_i64(all[t], elsewhere)));
   }
-  return bound;
+  return elsewhere == 0 ? bound : held_bound(solver, all, bound);
 }
 
 /* ---- one region ---- */
@@ -143,25 +226,34 @@ static bool try_regions(Solver *solver, const int32_t *regions, Layout *best) {
   return is_sure;
 }
 
-/* Every choice; true when the best one is proved. */
-static bool try_all_regions(Solver *solver, int32_t *regions, int32_t i, Layout *best) {
-  const Instance *instance = solver->instance;
-  if (best->height <= max_i64(best->bound, solver->aim.goal)) return true;
-  if (i == instance->item_count) return try_regions(solver, regions, best);
-  bool is_sure = true;
-  for (int32_t r = 0; r < max_i64(1, solver->problem->region_count); r++) {
-    if (!may_be_in(&instance->items[i], r)) continue;
-    regions[i] = r;
-    is_sure &= try_all_regions(solver, regions, i + 1, best);
-  }
-  return is_sure;
-}
-
 static int64_t choice_count(const Instance *instance) {
   int64_t count = 1;
   for (int32_t i = 0; i < instance->item_count && count <= MOST_CHOICES; i++)
     count *= __builtin_popcountll(instance->items[i].regions);
   return count;
+}
+
+/* Tries |regions| with a share of the work, since |choices| of them are left. */
+static bool try_share(Solver *solver, const int32_t *regions, int64_t choices, Layout *best) {
+  int64_t share = solver->work.left / (choices / SHARES + 1), kept = solver->work.left - share;
+  solver->work.left = share;
+  bool is_sure = try_regions(solver, regions, best);
+  solver->work.left += kept;
+  return is_sure;
+}
+
+/* Every choice for the items from |i| on; |choices|: how many are left in all.  True when the best one is proved. */
+static bool try_all_regions(Solver *solver, int32_t *regions, int32_t i, int64_t *choices, Layout *best) {
+  const Instance *instance = solver->instance;
+  if (best->height <= max_i64(best->bound, solver->aim.goal)) return true;
+  if (i == instance->item_count) return try_share(solver, regions, (*choices)--, best);
+  bool is_sure = true;
+  for (int32_t r = 0; r < max_i64(1, solver->problem->region_count); r++) {
+    if (!may_be_in(&instance->items[i], r)) continue;
+    regions[i] = r;
+    is_sure &= try_all_regions(solver, regions, i + 1, choices, best);
+  }
+  return is_sure;
 }
 
 /* A guest, and what is in its way where it may go. */
@@ -232,8 +324,40 @@ static void choose_guests(Solver *solver, bool only_musts, int32_t *regions) {
   arena_destroy(scratch);
 }
 
+/* Whether what is pinned in |region| leaves a place for item |i| at all. */
+static bool has_room(Guests *guests, Work *work, int32_t i, int32_t region) {
+  return room_in(guests, work, i, region) >= 0 || work->left < 0;
+}
+
+/* Strikes from each item's regions those in which pinned items leave no room for it, unless nothing is left then. */
+static void strike_regions(Solver *solver) {
+  const Instance *instance = solver->instance;
+  int32_t region_count = (int32_t)solver->problem->region_count, count = instance->item_count;
+  Arena *scratch = arena_create();
+  Guests guests = {solver, ARENA_NEW_ARRAY(scratch, int32_t *, region_count + 1),
+                   ARENA_NEW_ARRAY(scratch, int32_t, region_count + 1), ARENA_NEW_ARRAY(scratch, int64_t, count + 1)};
+  for (int32_t r = 1; r < region_count; r++) {
+    guests.in_region[r] = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
+    for (int32_t i = 0; i < count; i++) {
+      if (instance->items[i].pin < 0 || !may_be_in(&instance->items[i], r)) continue;
+      guests.offsets[i] = instance->items[i].pin;
+      guests.in_region[r][guests.counts[r]++] = i;
+    }
+  }
+  for (int32_t i = 0; i < count; i++) {
+    Item *item = &instance->items[i];
+    uint64_t left = item->regions;
+    for (int32_t r = 1; r < region_count && item->pin < 0; r++) {
+      if (may_be_in(item, r) && !has_room(&guests, &solver->work, i, r)) left &= ~(UINT64_C(1) << r);
+    }
+    if (left != 0) item->regions = left;
+  }
+  arena_destroy(scratch);
+}
+
 Status solve_layout(Solver *solver, Layout *out_layout) {
   const Instance *instance = solver->instance;
+  strike_regions(solver);
   Layout best = {.regions = ARENA_NEW_ARRAY(solver->arena, int32_t, instance->item_count + 1),
                  .offsets = ARENA_NEW_ARRAY(solver->arena, int64_t, instance->item_count + 1),
                  .height = INT64_MAX,
@@ -245,16 +369,14 @@ Status solve_layout(Solver *solver, Layout *out_layout) {
     if (solve_region(solver, regions, 0, best.offsets, &best.height, &best.bound) != SEARCH_FOUND)
       best.height = INT64_MAX;
     is_proved = false; /* |bound| says it */
-  } else if (choice_count(instance) <= MOST_CHOICES) {
-    is_proved = try_all_regions(solver, regions, 0, &best);
   } else {
-    choose_guests(solver, false, regions);
-    (void)try_regions(solver, regions, &best);
-    if (best.height > best.bound) {
-      choose_guests(solver, true, regions);
-      (void)try_regions(solver, regions, &best);
+    int64_t choices = choice_count(instance);
+    bool is_few = choices <= MOST_CHOICES;
+    for (int only_musts = 0; only_musts < 2 && best.height > best.bound; only_musts++) {
+      choose_guests(solver, only_musts == 1, regions);
+      (void)try_share(solver, regions, is_few ? choices : SHARES * (1 - only_musts), &best);
     }
-    is_proved = false;
+    is_proved = is_few && try_all_regions(solver, regions, 0, &choices, &best);
   }
   if (best.height == INT64_MAX)
     return diag_error(solver->diag, STATUS_EXHAUSTED, NO_LOC, "packing-region",

@@ -345,6 +345,41 @@ static void solve_everything_is_least(void **state) {
   agree_with(state, WITH_PINS | WITH_ALIGNMENT | WITH_GAPS | WITH_GROUPS | WITH_REGIONS | WITH_LOOP, 1200);
 }
 
+/* ---- what the bound counts without a search ---- */
+
+static PackingSolution solve_in_one_step(Fixture *fixture, PackingProblem problem) {
+  PackingSolution solution;
+  DiagSink diag;
+  diag_sink_init(&diag, fixture->arena);
+  problem.most_steps = 1;
+  assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
+  return solution;
+}
+
+/* Three of 100 bytes at multiples of 64 take 128 each but for the topmost; one of 4 bytes goes between. */
+static void solve_bound_counts_alignment_of_some(void **state) {
+  PackingBuffer buffers[4];
+  for (int i = 0; i < 4; i++) buffers[i] = (PackingBuffer){i, 0, 2, i < 3 ? 100 : 4, i < 3 ? 64 : 4, .group = -1};
+  PackingSolution solution = solve_in_one_step(*state, (PackingProblem){.buffers = buffers, .count = 4});
+  assert_int_equal(solution.lower_bound, 356);
+}
+
+/* Of three of 40 bytes a region of 100 holds two, and of three of 60 one; what is pinned there takes its part. */
+static void solve_bound_counts_what_regions_hold(void **state) {
+  enum { COUNT = 4 };
+  PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 100}};
+  PackingBuffer buffers[COUNT];
+  PackingProblem problem = {.buffers = buffers, .count = COUNT - 1, .regions = regions, .region_count = 2};
+  for (int i = 0; i < COUNT; i++) buffers[i] = (PackingBuffer){i, 0, 2, 40, 1, .group = -1, .regions = 3};
+  buffers[3] = (PackingBuffer){3, 1, 2, 30, 1, .group = -1, .regions = 2, .is_pinned = true, .pin = 0};
+  assert_int_equal(solve_in_one_step(*state, problem).lower_bound, 40);
+  problem.count = COUNT;
+  assert_int_equal(solve_in_one_step(*state, problem).lower_bound, 80);
+  problem.count = COUNT - 1;
+  for (int i = 0; i < 3; i++) buffers[i].size = 60;
+  assert_int_equal(solve_in_one_step(*state, problem).lower_bound, 120);
+}
+
 static void verify_mutants_agrees_with_definition(void **state) {
   Fixture *fixture = *state;
   Arena *arena = arena_create();
@@ -384,9 +419,17 @@ static void verify_mutants_agrees_with_definition(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, create, destroy)
   const struct CMUnitTest tests[] = {
-      TEST(solve_lifetimes_are_least), TEST(solve_pinned_are_least),    TEST(solve_aligned_are_least),
-      TEST(solve_gaps_are_least),      TEST(solve_groups_are_least),    TEST(solve_regions_are_least),
-      TEST(solve_rings_are_least),     TEST(solve_everything_is_least), TEST(verify_mutants_agrees_with_definition),
+      TEST(solve_lifetimes_are_least),
+      TEST(solve_pinned_are_least),
+      TEST(solve_aligned_are_least),
+      TEST(solve_gaps_are_least),
+      TEST(solve_groups_are_least),
+      TEST(solve_regions_are_least),
+      TEST(solve_rings_are_least),
+      TEST(solve_everything_is_least),
+      TEST(verify_mutants_agrees_with_definition),
+      TEST(solve_bound_counts_alignment_of_some),
+      TEST(solve_bound_counts_what_regions_hold),
   };
   return cmocka_run_group_tests_name("packing_solve", tests, NULL, NULL);
 }

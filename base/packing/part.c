@@ -58,26 +58,53 @@ static Item item_from(Arena *arena, const Item *item, int32_t first) {
   return copy;
 }
 
-/* Where all alignments have a common divisor, all that is alive but the topmost takes multiples of it. */
-static int64_t padded_bound(const Splitter *splitter, int32_t first, int32_t end, int32_t first_section,
-                            int32_t section_count) {
+/* What is alive of the items whose alignments are multiples of |step| takes multiples of it, but for the topmost. */
+static int64_t stepped_bound(const Splitter *splitter, int32_t first, int32_t end, const Part *part,
+                             int32_t first_section, int64_t step) {
   const Item *items = splitter->instance->items;
-  int64_t common = splitter->base, most_saved = 0, live = 0, bound = 0;
-  for (int32_t c = first; c < end; c++) common = greatest_common_divisor(common, items[splitter->chosen[c]].alignment);
-  if (common <= 1) return 0;
-  int64_t *change = ARENA_NEW_ARRAY(splitter->arena, int64_t, section_count + 1);
+  int64_t start = align_up(splitter->base, step) - splitter->base, most_saved = 0, live = 0, most_live = 0;
+  int32_t fullest = first_section;
+  int64_t *change = ARENA_NEW_ARRAY(splitter->arena, int64_t, part->section_count + 1);
   for (int32_t c = first; c < end; c++) {
     const Item *item = &items[splitter->chosen[c]];
-    for (int32_t s = 0; s < item->span_count; s++) {
-      int64_t padded = align_up(item->spans[s].size, common);
+    for (int32_t s = 0; s < item->span_count && item->alignment % step == 0; s++) {
+      int64_t padded = align_up(item->spans[s].size, step);
       change[item->spans[s].lower - first_section] += padded;
       change[item->spans[s].upper - first_section] -= padded;
-      most_saved = max_i64(most_saved, padded - item->spans[s].size);
     }
   }
-  for (int32_t s = 0; s < section_count; s++) {
+  for (int32_t s = 0; s < part->section_count; s++) {
     live += change[s];
-    bound = max_i64(bound, live - most_saved);
+    if (live <= most_live) continue;
+    most_live = live;
+    fullest = first_section + s;
+  }
+  for (int32_t c = first; c < end; c++) {
+    const Item *item = &items[splitter->chosen[c]];
+    for (int32_t s = 0; s < item->span_count && item->alignment % step == 0; s++) {
+      const Span *span = &item->spans[s];
+      if (span->lower <= fullest && fullest < span->upper)
+        most_saved = max_i64(most_saved, align_up(span->size, step) - span->size);
+    }
+  }
+  return start + most_live - most_saved;
+}
+
+/* The most that any alignment makes of what is alive. */
+static int64_t padded_bound(const Splitter *splitter, int32_t first, int32_t end, const Part *part,
+                            int32_t first_section) {
+  enum { MOST_STEPS = 8 };
+  int64_t steps[MOST_STEPS], bound = 0, common = 0;
+  int count = 0;
+  for (int32_t c = first; c < end; c++)
+    common = greatest_common_divisor(common, splitter->instance->items[splitter->chosen[c]].alignment);
+  for (int32_t c = first - 1; c < end && count < MOST_STEPS; c++) {
+    int64_t step = c < first ? common : splitter->instance->items[splitter->chosen[c]].alignment;
+    bool is_new = step > 1;
+    for (int k = 0; k < count; k++) is_new &= steps[k] != step;
+    if (!is_new) continue;
+    steps[count++] = step;
+    bound = max_i64(bound, stepped_bound(splitter, first, end, part, first_section, step));
   }
   return bound;
 }
@@ -111,7 +138,7 @@ static bool make_part(Splitter *splitter, int32_t first, int32_t end, int32_t la
     if (s > 0) part.live[s] += part.live[s - 1];
     part.bound = max_i64(part.bound, part.live[s]);
   }
-  part.bound = max_i64(part.bound, padded_bound(splitter, first, end, first_section, part.section_count));
+  part.bound = max_i64(part.bound, padded_bound(splitter, first, end, &part, first_section));
   if (pinned_count > 0) {
     part.obstacles = ARENA_NEW_ARRAY(arena, ItemObstacles, part.item_count + 1);
     for (int32_t i = 0; i < part.item_count; i++) {

@@ -21,6 +21,9 @@ static bool is_temporary(const Assigner *assigner, const HloBuffer *buffer) {
  * pieces of the caller's memory. */
 enum { SMALLEST_GUEST = 1024, MOST_PAIRS = 1 << 22 };
 
+/* Temporaries below that many bytes lie at multiples of 64 where that takes no more memory; larger ones always. */
+enum { MOST_RELAXED = 1024 };
+
 /* The temporaries of one allocation with everything that they may lie in. */
 typedef struct Placing {
   Assigner *assigner;
@@ -159,6 +162,7 @@ static void take_placement(Placing *placing, const PackingSolution *plan) {
     HloBuffer *buffer = &assignment->buffers[placing->owners.data[i]];
     int32_t region = plan->regions == NULL ? 0 : plan->regions[i];
     buffer->offset = plan->offsets[i];
+    buffer->alignment = placing->items.data[i].alignment;
     if (region == 0) continue;
     buffer->allocation = placing->homes.data[region];
     buffer->alignment = assigner->element_alignments[buffer->id];
@@ -168,6 +172,29 @@ static void take_placement(Placing *placing, const PackingSolution *plan) {
     assignment->scratches[placing->owners.data[i]].offset = plan->offsets[i];
 }
 
+/* Small temporaries wherever their elements may lie, if that makes |plan| lower. */
+MUST_USE static Status try_relaxed(Placing *placing, const PackingProblem *problem, PackingSolution *plan) {
+  const Assigner *assigner = placing->assigner;
+  PackingBuffer *items = ARENA_COPY_ARRAY(assigner->scratch, PackingBuffer, problem->buffers, problem->count);
+  bool is_same = true;
+  for (int64_t i = 0; i < placing->buffer_items; i++) {
+    if (items[i].size >= MOST_RELAXED) continue;
+    items[i].alignment = assigner->element_alignments[placing->owners.data[i]];
+    is_same &= items[i].alignment == problem->buffers[i].alignment;
+  }
+  if (is_same) return STATUS_OK;
+  PackingProblem relaxed = *problem;
+  PackingSolution lower;
+  relaxed.buffers = items;
+  RETURN_IF_ERROR(packing_solve(assigner->scratch, &relaxed, assigner->diag, &lower));
+  if (lower.height < plan->height) {
+    *plan = lower;
+    placing->items.data = items;
+  }
+  plan->lower_bound = lower.lower_bound;
+  return STATUS_OK;
+}
+
 /* Places the temporaries and the scratch of one allocation. */
 MUST_USE static Status place_allocation(Assigner *assigner, int32_t number, PackingSolution *out_plan) {
   Placing placing = {.assigner = assigner, .allocation = number};
@@ -175,13 +202,15 @@ MUST_USE static Status place_allocation(Assigner *assigner, int32_t number, Pack
   add_temporaries(&placing);
   add_scratches(&placing);
   add_residents(&placing);
+  enum { BASE_STEPS = 500000, STEPS_EACH = 2000 };
   /* Some milliseconds for a thousand buffers, where best fit leaves anything to be gained at all. */
   PackingProblem problem = {.buffers = placing.items.data,
                             .count = placing.items.count,
                             .regions = placing.regions.data,
                             .region_count = placing.regions.count,
-                            .most_steps = 50000 + 2000 * placing.items.count};
+                            .most_steps = BASE_STEPS + STEPS_EACH * placing.items.count};
   RETURN_IF_ERROR(packing_solve(assigner->scratch, &problem, assigner->diag, out_plan));
+  RETURN_IF_ERROR(try_relaxed(&placing, &problem, out_plan));
   take_placement(&placing, out_plan);
   return STATUS_OK;
 }
@@ -206,8 +235,10 @@ static Status place_workspace(Assigner *assigner) {
     assignment->lower_bound_bytes += placed.lower_bound;
   }
   /* What further threads take begins there. */
-  if (assignment->scratch_bytes_per_worker > 0)
+  if (assignment->scratch_bytes_per_worker > 0) {
     assignment->workspace_bytes = align_up(assignment->workspace_bytes, TEMP_ALIGNMENT);
+    assignment->lower_bound_bytes = align_up(assignment->lower_bound_bytes, TEMP_ALIGNMENT);
+  }
   return STATUS_OK;
 }
 
