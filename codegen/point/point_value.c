@@ -88,7 +88,7 @@ static LLVMValueRef load_uniform(KernelPoint *point, int32_t value) {
   }
   LLVMValueRef scalar = vec_load(vec, info->type, point_element(point, info->buffer, index), NULL, 1);
   LLVMValueRef lanes = vec_splat(vec, scalar, point->lanes);
-  return mask == NULL ? lanes : LLVMBuildSelect(vec->builder, mask, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
+  return mask == NULL ? lanes : vec_or_zero(vec, mask, lanes);
 }
 
 static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {

@@ -123,6 +123,14 @@ LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes) {
   return LLVMBuildICmp(vec->builder, LLVMIntNE, word, LLVMConstNull(LLVMTypeOf(word)), "");
 }
 
+LLVMValueRef vec_or_zero(const VecBuilder *vec, LLVMValueRef condition, LLVMValueRef lanes) {
+  LLVMTypeRef type = LLVMTypeOf(lanes);
+  /* LLVM 19 selects between vectors of a few bytes by constants for ever, where there is no SSE4.1. */
+  if (LLVMIsConstant(condition) && LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMIntegerTypeKind)
+    return LLVMBuildAnd(vec->builder, lanes, LLVMBuildSExt(vec->builder, condition, type, ""), "");
+  return LLVMBuildSelect(vec->builder, condition, lanes, LLVMConstNull(type), "");
+}
+
 /* --- functions --- */
 
 VecFunction vec_function_begin(const VecBuilder *vec, const char *name, LLVMTypeRef type) {
