@@ -53,8 +53,8 @@ HloSplit hlo_split_in_copy(const HloSplit *split, HloInstruction *const *by_id, 
 
 /* Rewrites the group of |split|, which was found in |module| as it is now, into a loop of at least |parts| parts (more
  * where parts of one size take more, at most split->units; at least 2).  A rest is computed after the loop, or with the
- * last part, which then begins earlier.  Removes what is dead afterwards in the computation; other splits that were
- * found are void. */
+ * last part, which then begins earlier.  Removes what is dead afterwards in the computation; a schedule is one no more,
+ * other splits that were found are void. */
 void hlo_apply_split(HloModule *module, const HloSplit *split, int64_t parts, Arena *scratch);
 
 #endif

@@ -298,4 +298,5 @@ void hlo_apply_split(HloModule *module, const HloSplit *split, int64_t parts, Ar
   }
   replace_outputs(&rewrite, values);
   hlo_computation_remove_dead(split->computation);
+  module->is_scheduled = false;
 }
