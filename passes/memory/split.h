@@ -7,7 +7,7 @@
  * i)
  *
  * For modules before fusion, with default layouts: what has another layout, dynamic dimensions, control predecessors or
- * side effects stays as it is.  No operation is computed twice, but for what parts of equal size overlap. */
+ * side effects stays as it is.  Nothing is computed twice, but where parts of equal size overlap and under windows. */
 #ifndef XLAC_PASSES_MEMORY_SPLIT_H
 #define XLAC_PASSES_MEMORY_SPLIT_H
 
@@ -15,16 +15,25 @@
 #include "passes/memory/split_reads.h"
 
 /* An operation that is computed part by part.  Part i of its result (of each leaf) is elements
- * [i * p * scale, (i + 1) * p * scale) along |dimension|, where p is the number of units in a part. */
+ * [i * p * scale - before, (i + 1) * p * scale + after) along |dimension|, where p is the number of units in a part:
+ * more than its own where windows of other members reach into those of its neighbours. */
 typedef struct HloSplitMember {
   HloInstruction *instruction;
   int dimension; /* HLO_SPLIT_FOLDED: the result is whole, each part adds to it by |fold| */
   int64_t scale; /* elements in a unit */
+  int64_t before, after;
   HloOpcode fold;
   const SplitRead *reads; /* of each operand */
 } HloSplitMember;
 
 enum { HLO_SPLIT_FOLDED = -1 };
+
+/* Elements beyond its part that |member| reads of an operand that it does not read whole. */
+typedef struct SplitRange {
+  int64_t before, after;
+} SplitRange;
+
+SplitRange hlo_split_range(const HloSplitMember *member, int operand);
 
 typedef struct HloSplit {
   HloComputation *computation;
@@ -34,7 +43,6 @@ typedef struct HloSplit {
   int64_t bytes_gone;  /* of values among |large| that are inside: a part of each is left */
   int64_t bytes_added; /* of values read or made by the loop that were not among |large| and are neither parameters nor
                           results: they are alive while it runs */
-  double flops_again;  /* computed more than once, whatever the number of parts */
 } HloSplit;
 
 typedef ARRAY(HloSplit) HloSplitArray;

@@ -1,4 +1,5 @@
 /* The rewrite: a loop over parts in place of a group. */
+#include "base/checked_math.h"
 #include "hlo/ir/fold_identity.h"
 #include "passes/expand/graph_builder.h"
 #include "passes/memory/split.h"
@@ -13,16 +14,23 @@ typedef struct Parts {
   bool overlaps;
 } Parts;
 
+/* What members read from outside. */
+typedef struct Captured {
+  HloInstruction *operand;
+  HloInstruction *fill; /* of the elements beyond its ends; NULL: zero */
+  int dimension;        /* SPLIT_READ_WHOLE: no borders are added */
+  int64_t low, high;    /* elements to add at both ends of |dimension| */
+} Captured;
+
 typedef struct Rewrite {
   const HloSplit *split;
   Arena *scratch;
   Parts parts;
   PrimitiveType index_type;
-  IntMap numbers;        /* members and captured values, by id */
+  IntMap numbers;        /* members, by id */
   const bool *is_output; /* of each member */
   int64_t output_count;
-  HloInstructionArray
-      captured; /* what members read from outside; they come after the outputs among the loop's values */
+  ARRAY(Captured) captured; /* they come after the outputs among the values of the loop */
 } Rewrite;
 
 static bool is_folded(const HloSplitMember *member) {
@@ -51,8 +59,7 @@ static Parts choose_parts(const HloSplit *split, int64_t parts) {
 /* --- what goes in and out --- */
 
 static const HloSplitMember *find_member(const Rewrite *rewrite, const HloInstruction *instruction, int64_t *out) {
-  if (!int_map_find(&rewrite->numbers, (uint64_t)instruction->id, out) || *out >= rewrite->split->member_count)
-    return NULL;
+  if (!int_map_find(&rewrite->numbers, (uint64_t)instruction->id, out)) return NULL;
   return &rewrite->split->members[*out];
 }
 
@@ -68,6 +75,44 @@ static bool is_scalar_constant(const HloInstruction *instruction) {
   return instruction->opcode == HLO_CONSTANT && shape_is_scalar(instruction->shape);
 }
 
+SplitRange hlo_split_range(const HloSplitMember *member, int operand) {
+  const SplitRead *read = &member->reads[operand];
+  int64_t ratio = member->before + member->after > 0 ? read->scale / member->scale : 0;
+  return (SplitRange){member->before * ratio + read->before, member->after * ratio + read->after};
+}
+
+/* How operand |k| of |member| has to be handed in; in one form for all that read it so. */
+static Captured captured_form(const Rewrite *rewrite, const HloSplitMember *member, int k) {
+  const SplitRead *read = &member->reads[k];
+  Captured form = {member->instruction->operands[k], NULL, SPLIT_READ_WHOLE, 0, 0};
+  if (read->dimension == SPLIT_READ_WHOLE) return form;
+  SplitRange range = hlo_split_range(member, k);
+  int64_t end = rewrite->split->units * read->scale + range.after;
+  int64_t high = max_i64(0, end - form.operand->shape->dims[read->dimension]);
+  if (range.before == 0 && high == 0) return form;
+  return (Captured){form.operand, split_fill(member->instruction), read->dimension, range.before, high};
+}
+
+static int64_t find_captured(const Rewrite *rewrite, const Captured *form) {
+  for (int64_t i = 0; i < rewrite->captured.count; i++) {
+    const Captured *other = &rewrite->captured.data[i];
+    if (other->operand == form->operand && other->dimension == form->dimension && other->fill == form->fill &&
+        other->low == form->low && other->high == form->high)
+      return i;
+  }
+  return -1;
+}
+
+static void capture_operands(Rewrite *rewrite, const HloSplitMember *member) {
+  for (int k = 0; k < member->instruction->operand_count; k++) {
+    HloInstruction *operand = member->instruction->operands[k];
+    int64_t ignored;
+    if (is_scalar_constant(operand) || find_member(rewrite, operand, &ignored) != NULL) continue;
+    Captured form = captured_form(rewrite, member, k);
+    if (find_captured(rewrite, &form) < 0) array_push(&rewrite->captured, rewrite->scratch, form);
+  }
+}
+
 static void find_boundary(Rewrite *rewrite) {
   const HloSplit *split = rewrite->split;
   bool *is_output = ARENA_NEW_ARRAY(rewrite->scratch, bool, split->member_count);
@@ -79,13 +124,34 @@ static void find_boundary(Rewrite *rewrite) {
     const HloInstruction *instruction = split->members[i].instruction;
     is_output[i] = shape_is_array(instruction->shape) && has_user_outside(rewrite, instruction);
     rewrite->output_count += is_output[i];
-    for (int k = 0; k < instruction->operand_count; k++) {
-      HloInstruction *operand = instruction->operands[k];
-      int64_t ignored;
-      if (is_scalar_constant(operand) || int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
-      int_map_set(&rewrite->numbers, (uint64_t)operand->id, split->member_count + rewrite->captured.count);
-      array_push(&rewrite->captured, rewrite->scratch, operand);
-    }
+    capture_operands(rewrite, &split->members[i]);
+  }
+}
+
+/* |value| with |low| and |high| times |fill| along |dimension|. */
+static HloInstruction *add_borders(GraphBuilder *builder, HloInstruction *value, HloInstruction *fill, int dimension,
+                                   int64_t low, int64_t high) {
+  const Shape *from = value->shape;
+  Arena *arena = builder->computation->module->arena;
+  int64_t *dims = ARENA_COPY_ARRAY(builder->scratch, int64_t, from->dims, from->rank);
+  dims[dimension] += low + high;
+  if (fill == NULL) fill = graph_zero(builder, from->type, NULL);
+  const Shape *shape = shape_array(graph_shapes(builder), from->type, dims, from->rank);
+  HloInstruction *padded = graph_add(builder, HLO_PAD, shape, (HloInstruction *[]){value, fill}, 2);
+  PaddingDimension *padding = ARENA_NEW_ARRAY(arena, PaddingDimension, from->rank);
+  padding[dimension] = (PaddingDimension){low, high, 0};
+  PaddingConfig *config = ARENA_NEW(arena, PaddingConfig);
+  *config = (PaddingConfig){from->rank, padding};
+  hlo_instruction_set_attr(padded, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = config});
+  return padded;
+}
+
+static void hand_in(const Rewrite *rewrite, GraphBuilder *builder, HloInstruction **out_values) {
+  for (int64_t i = 0; i < rewrite->captured.count; i++) {
+    const Captured *form = &rewrite->captured.data[i];
+    bool is_padded = form->dimension != SPLIT_READ_WHOLE;
+    out_values[i] = is_padded ? add_borders(builder, form->operand, form->fill, form->dimension, form->low, form->high)
+                              : form->operand;
   }
 }
 
@@ -118,28 +184,76 @@ static HloInstruction *scaled_start(Part *part, int64_t scale) {
   return graph_binary(part->builder, HLO_MULTIPLY, part->start, factor);
 }
 
-static const Shape *part_shape(Part *part, const Shape *shape, int dimension, int64_t scale) {
+static const Shape *part_shape(Part *part, const Shape *shape, const HloSplitMember *member) {
   ShapeTable *shapes = graph_shapes(part->builder);
   if (shape_is_tuple(shape)) {
     const Shape **elements = ARENA_NEW_ARRAY(part->rewrite->scratch, const Shape *, shape->tuple_size);
-    for (int i = 0; i < shape->tuple_size; i++) elements[i] = part_shape(part, shape->tuple[i], dimension, scale);
+    for (int i = 0; i < shape->tuple_size; i++) elements[i] = part_shape(part, shape->tuple[i], member);
     return shape_tuple(shapes, elements, shape->tuple_size);
   }
   int64_t *dims = ARENA_COPY_ARRAY(part->rewrite->scratch, int64_t, shape->dims, shape->rank);
-  if (dimension >= 0) dims[dimension] = part->size * scale;
+  if (!is_folded(member)) dims[member->dimension] = part->size * member->scale + member->before + member->after;
   return shape_array(shapes, shape->type, dims, shape->rank);
 }
 
-static HloInstruction *captured_operand(Part *part, int64_t number, const SplitRead *read) {
+/* What |member| reads as operand |k|: a captured value begins as many elements early as are read before a part. */
+static HloInstruction *captured_operand(Part *part, const HloSplitMember *member, int k) {
+  const SplitRead *read = &member->reads[k];
+  Captured form = captured_form(part->rewrite, member, k);
+  int64_t number = find_captured(part->rewrite, &form);
   HloInstruction *value = part->captured[number];
   if (read->dimension == SPLIT_READ_WHOLE) return value;
-  int64_t key = number * SHAPE_MAX_RANK + read->dimension; /* the scale follows from these */
+  SplitRange range = hlo_split_range(member, k);
+  int64_t length = part->size * read->scale + range.before + range.after;
+  int64_t key = number * SHAPE_MAX_RANK + read->dimension;
   HloInstruction *slice = pointer_map_get(&part->slices, (const void *)(intptr_t)key);
-  if (slice != NULL) return slice;
-  slice =
-      graph_take_run(part->builder, value, read->dimension, scaled_start(part, read->scale), part->size * read->scale);
+  if (slice != NULL && slice->shape->dims[read->dimension] == length) return slice;
+  slice = graph_take_run(part->builder, value, read->dimension, scaled_start(part, read->scale), length);
   pointer_map_set(&part->slices, (const void *)(intptr_t)key, slice);
   return slice;
+}
+
+static HloInstruction *shifted_start(Part *part, int64_t scale, int64_t shift) {
+  HloInstruction *start = scaled_start(part, scale);
+  if (shift == 0) return start;
+  return graph_binary(part->builder, HLO_SUBTRACT, start,
+                      graph_integer(part->builder, part->rewrite->index_type, shift, NULL));
+}
+
+/* |fill| in place of what lies beyond the ends of a whole of |size| elements along the dimension of |read|; |value| is
+ * a part that begins |before| elements early. */
+static HloInstruction *fill_beyond(Part *part, HloInstruction *value, const SplitRead *read, int64_t before,
+                                   HloInstruction *fill, int64_t size) {
+  GraphBuilder *builder = part->builder;
+  const Shape *shape = value->shape;
+  PrimitiveType type = part->rewrite->index_type;
+  HloInstruction *start = graph_splat(builder, shifted_start(part, read->scale, before), shape);
+  HloInstruction *inside = graph_iota(builder, type, shape->dims, shape->rank, read->dimension);
+  HloInstruction *position = graph_binary(builder, HLO_ADD, inside, start);
+  HloInstruction *is_there = graph_binary(
+      builder, HLO_AND,
+      graph_compare(builder, COMPARISON_DIRECTION_GE, position, graph_integer(builder, type, 0, shape)),
+      graph_compare(builder, COMPARISON_DIRECTION_LT, position, graph_integer(builder, type, size, shape)));
+  HloInstruction *beyond = fill == NULL ? graph_zero(builder, shape->type, shape) : graph_splat(builder, fill, shape);
+  return graph_select(builder, is_there, value, beyond);
+}
+
+static HloInstruction *part_operand(Part *part, const HloSplitMember *member, int k);
+
+/* Of what |maker| makes for the part, what operand |k| of |member| is. */
+static HloInstruction *made_operand(Part *part, const HloSplitMember *maker, HloInstruction *made,
+                                    const HloSplitMember *member, int k) {
+  const SplitRead *read = &member->reads[k];
+  if (maker->before == 0 && maker->after == 0) return made;
+  SplitRange range = hlo_split_range(member, k);
+  if (range.before != maker->before || range.after != maker->after) {
+    int64_t begin = maker->before - range.before;
+    int64_t length = part->size * read->scale + range.before + range.after;
+    made = graph_slice(part->builder, made, read->dimension, begin, begin + length);
+  }
+  if (read->before == 0 && read->after == 0) return made;
+  HloInstruction *fill = split_fill(member->instruction) == NULL ? NULL : part_operand(part, member, 1);
+  return fill_beyond(part, made, read, range.before, fill, maker->instruction->shape->dims[read->dimension]);
 }
 
 static HloInstruction *part_operand(Part *part, const HloSplitMember *member, int k) {
@@ -152,9 +266,9 @@ static HloInstruction *part_operand(Part *part, const HloSplitMember *member, in
   if (is_scalar_constant(operand))
     return hlo_computation_add_constant(part->builder->computation, hlo_instruction_literal(operand), (StringView){0});
   int64_t number;
-  XLAC_CHECK(int_map_find(&part->rewrite->numbers, (uint64_t)operand->id, &number));
-  if (number < part->rewrite->split->member_count) return part->made[number];
-  return captured_operand(part, number - part->rewrite->split->member_count, &member->reads[k]);
+  const HloSplitMember *maker = find_member(part->rewrite, operand, &number);
+  if (maker == NULL) return captured_operand(part, member, k);
+  return made_operand(part, maker, part->made[number], member, k);
 }
 
 /* Positions along the cut dimension go on where the part begins. */
@@ -162,8 +276,28 @@ static HloInstruction *part_of_iota(Part *part, const HloSplitMember *member, co
   GraphBuilder *builder = part->builder;
   PrimitiveType type = part->rewrite->index_type;
   HloInstruction *inside = graph_iota(builder, type, shape->dims, shape->rank, member->dimension);
-  HloInstruction *start = graph_splat(builder, scaled_start(part, member->scale), shape);
+  HloInstruction *start = graph_splat(builder, shifted_start(part, member->scale, member->before), shape);
   return graph_convert(builder, graph_binary(builder, HLO_ADD, inside, start), shape->type);
+}
+
+/* Along the cut dimension a window reads what is there, padding included. */
+static void remove_padding(HloInstruction *made, const HloSplitMember *member) {
+  Arena *arena = made->parent->module->arena;
+  const HloAttr *labels = hlo_instruction_attr(made, HLO_ATTR_DIM_LABELS);
+  const HloAttr *attr = hlo_instruction_attr(made, HLO_ATTR_WINDOW);
+  int dimension = member->dimension;
+  if (labels != NULL) {
+    const ConvolutionDimensionNumbers *numbers = labels->value.dim_labels;
+    for (dimension = numbers->spatial_rank - 1; dimension >= 0; dimension--)
+      if (numbers->output_spatial[dimension] == member->dimension) break;
+  }
+  if (dimension < 0 || attr == NULL) return;
+  const Window *old = attr->value.window;
+  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, old->dims, old->rank);
+  dims[dimension].pad_low = dims[dimension].pad_high = 0;
+  Window *window = ARENA_NEW(arena, Window);
+  *window = (Window){old->rank, dims};
+  hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_WINDOW, .value.window = window});
 }
 
 /* Attributes that spell out sizes. */
@@ -184,12 +318,14 @@ static void fit_sizes(HloInstruction *made, const HloSplitMember *member) {
     int64_t *sizes = ARENA_COPY_ARRAY(arena, int64_t, old.data, old.count);
     sizes[member->reads[0].dimension] = made->operands[0]->shape->dims[member->reads[0].dimension];
     hlo_instruction_set_ints(made, HLO_ATTR_SLICE_SIZES, sizes, old.count);
+  } else if (hlo_opcode_info(made->opcode)->access == ACCESS_WINDOW) {
+    remove_padding(made, member);
   }
 }
 
 static HloInstruction *make_part(Part *part, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
-  const Shape *shape = part_shape(part, instruction->shape, member->dimension, member->scale);
+  const Shape *shape = part_shape(part, instruction->shape, member);
   if (instruction->opcode == HLO_IOTA &&
       hlo_instruction_int(instruction, HLO_ATTR_IOTA_DIMENSION, 0) == member->dimension)
     return part_of_iota(part, member, shape);
@@ -288,11 +424,13 @@ void hlo_apply_split(HloModule *module, const HloSplit *split, int64_t parts, Ar
   GraphBuilder builder = {split->computation, split->members[split->member_count - 1].instruction, scratch};
   for (int64_t i = 0, output = 0; i < split->member_count; i++)
     if (rewrite.is_output[i]) values[output++] = first_value(&builder, &split->members[i]);
-  for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = rewrite.captured.data[i];
+  HloInstruction **captured = ARENA_NEW_ARRAY(scratch, HloInstruction *, rewrite.captured.count + 1);
+  hand_in(&rewrite, &builder, captured);
+  for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = captured[i];
   graph_loop(&builder, rewrite.parts.trips, values, (int)count, loop_body, &rewrite, values);
   if (rewrite.parts.rest > 0) {
     int64_t done = split->units - rewrite.parts.rest;
-    for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = rewrite.captured.data[i];
+    for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = captured[i];
     compute_part(&rewrite, &builder, graph_integer(&builder, rewrite.index_type, done, NULL), rewrite.parts.rest,
                  values, values);
   }

@@ -6,9 +6,18 @@
 #include "passes/memory/split.h"
 
 /* A value of this part of the largest one is worth keeping inside, and so are its users; what is folded is that much
- * smaller than what it is made of; of so many values all dimensions are tried; a group grows to so many members; two
- * candidates that save the same 1/GRADES of what the best one does are equally good in that. */
-enum { LARGE_PART = 32, SMALL_FOLD = 4, MOST_SEEDS = 16, MOST_MEMBERS = 4096, COMPARED_PARTS = 16, GRADES = 16 };
+ * smaller than what it is made of; windows add at most that part of a whole to a part of it; of so many values all
+ * dimensions are tried; a group grows to so many members; two candidates that save the same 1/GRADES of what the best
+ * one does are equally good in that. */
+enum {
+  LARGE_PART = 32,
+  SMALL_FOLD = 4,
+  WIDENED_PART = 4,
+  MOST_SEEDS = 16,
+  MOST_MEMBERS = 4096,
+  COMPARED_PARTS = 16,
+  GRADES = 16
+};
 
 typedef struct Graph {
   HloComputation *computation;
@@ -103,7 +112,7 @@ static bool add_cut(Group *group, HloInstruction *instruction, int dimension, in
   if (was_tried(group, instruction) || !is_candidate(group, instruction)) return false;
   Arena *arena = group->search->arena;
   SplitRead *reads = ARENA_NEW_ARRAY(arena, SplitRead, instruction->operand_count + 1);
-  HloSplitMember wanted = {instruction, dimension, scale, HLO_TUPLE, reads};
+  HloSplitMember wanted = {instruction, dimension, scale, 0, 0, HLO_TUPLE, reads};
   int64_t coarser;
   if (!split_reads(instruction, dimension, scale, group->units, reads, &coarser)) {
     if (group->coarser == 0 && is_large(group, instruction)) group->coarser = coarser;
@@ -119,7 +128,7 @@ static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMe
   int64_t bytes = shape_leaf_byte_size(member->instruction->shape);
   if (shape_leaf_byte_size(instruction->shape) > bytes / SMALL_FOLD || !is_candidate(group, instruction)) return false;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, instruction->operand_count + 1);
-  HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, HLO_TUPLE, reads};
+  HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, HLO_TUPLE, reads};
   for (int k = 0; k < instruction->operand_count; k++) {
     if (instruction->operands[k] != member->instruction) continue;
     if (!split_fold_reads(instruction, k, member->dimension, member->scale, reads, &wanted.fold)) return false;
@@ -290,33 +299,70 @@ static void weigh_member(const Group *group, const HloSplitMember *member, HloSp
   if (stays && !is_known && !is_result(instruction)) split->bytes_added += bytes;
 }
 
+/* Memory for what |user| reads from outside: what is kept for it, and a copy with the borders that windows reach
+ * over. */
+static int64_t bytes_read(const Group *group, const HloSplitMember *user, int k, IntMap *seen) {
+  const HloInstruction *operand = user->instruction->operands[k];
+  const SplitRead *read = &user->reads[k];
+  int64_t bytes = 0, size = shape_leaf_byte_size(operand->shape), ignored;
+  SplitRange range = hlo_split_range(user, k);
+  bool is_known = is_given(operand) || is_in_large(group->search, operand);
+  bool is_padded =
+      read->dimension != SPLIT_READ_WHOLE &&
+      (range.before > 0 || group->units * read->scale + range.after > operand->shape->dims[read->dimension]);
+  uint64_t key = (uint64_t)operand->id * 2;
+  if (!is_known && !int_map_find(seen, key, &ignored)) bytes += size;
+  if (is_padded && !int_map_find(seen, key + 1, &ignored)) bytes += size;
+  int_map_set(seen, key, 1);
+  if (is_padded) int_map_set(seen, key + 1, 1);
+  return bytes;
+}
+
 static void weigh(const Group *group, HloSplit *split) {
   IntMap seen;
   int_map_init(&seen, group->search->arena);
   for (int64_t i = 0; i < split->member_count; i++) {
     const HloSplitMember *member = &split->members[i];
     weigh_member(group, member, split);
-    for (int k = 0; k < member->instruction->operand_count; k++) {
-      const HloInstruction *operand = member->instruction->operands[k];
-      int64_t ignored;
-      if (member_of(group, operand) != NULL || int_map_find(&seen, (uint64_t)operand->id, &ignored)) continue;
-      int_map_set(&seen, (uint64_t)operand->id, 1);
-      if (!is_given(operand) && !is_in_large(group->search, operand))
-        split->bytes_added += shape_leaf_byte_size(operand->shape);
-    }
+    for (int k = 0; k < member->instruction->operand_count; k++)
+      if (member_of(group, member->instruction->operands[k]) == NULL)
+        split->bytes_added += bytes_read(group, member, k, &seen);
   }
 }
 
-static HloSplit close(const Group *group) {
+/* Users before operands.  False where windows on windows reach too far. */
+static bool widen_members(const Group *group, Members *members) {
+  IntMap places;
+  int_map_init(&places, group->search->arena);
+  for (int64_t i = 0; i < members->count; i++) int_map_set(&places, (uint64_t)members->data[i].instruction->id, i);
+  for (int64_t i = members->count - 1; i >= 0; i--) {
+    const HloSplitMember *user = &members->data[i];
+    if (!is_folded(user) && user->before + user->after > group->units * user->scale / WIDENED_PART) return false;
+    for (int k = 0; k < user->instruction->operand_count; k++) {
+      int64_t place;
+      if (!int_map_find(&places, (uint64_t)user->instruction->operands[k]->id, &place)) continue;
+      if (is_folded(user)) continue;
+      bool is_widened = user->before > 0 || user->after > 0;
+      if (is_widened && user->reads[k].scale % user->scale != 0) return false; /* no whole elements */
+      SplitRange range = hlo_split_range(user, k);
+      members->data[place].before = max_i64(members->data[place].before, range.before);
+      members->data[place].after = max_i64(members->data[place].after, range.after);
+    }
+  }
+  return true;
+}
+
+static bool close(const Group *group, HloSplit *out_split) {
   const Graph *graph = group->graph;
   Members members = {0};
   for (int64_t i = 0; i < graph->count; i++) {
     const HloSplitMember *member = member_of(group, graph->order[i]);
     if (member != NULL) array_push(&members, group->search->arena, *member);
   }
-  HloSplit split = {graph->computation, members.data, members.count, group->units, 0, 0, 0};
-  weigh(group, &split);
-  return split;
+  if (!widen_members(group, &members)) return false;
+  *out_split = (HloSplit){graph->computation, members.data, members.count, group->units, 0, 0};
+  weigh(group, out_split);
+  return hlo_split_bytes_saved(out_split, out_split->units) > 0;
 }
 
 /* --- seeds --- */
@@ -335,8 +381,7 @@ static bool grow_from(const Search *search, const Graph *graph, HloInstruction *
   add_between(&group);
   remove_after(&group);
   if (member_of(&group, seed) == NULL) return false;
-  *out = close(&group);
-  return hlo_split_bytes_saved(out, out->units) > 0;
+  return close(&group, out);
 }
 
 static const Graph *graph_of(Search *search, HloComputation *computation) {

@@ -6,6 +6,9 @@
 /* hlo/ir/dimension_size.h says which dimension of an operand a dimension of the result is; here is what it takes for
  * places along it to be independent of one another. */
 
+/* A window on a dimension is a small one if it is that many times smaller. */
+enum { WINDOWS_IN_WHOLE = 4 };
+
 static bool has(Int64List list, int64_t value) {
   for (int64_t i = 0; i < list.count; i++)
     if (list.data[i] == value) return true;
@@ -13,7 +16,7 @@ static bool has(Int64List list, int64_t value) {
 }
 
 static void read_whole(const HloInstruction *instruction, SplitRead *out_reads) {
-  for (int i = 0; i < instruction->operand_count; i++) out_reads[i] = (SplitRead){SPLIT_READ_WHOLE, 0};
+  for (int i = 0; i < instruction->operand_count; i++) out_reads[i] = (SplitRead){SPLIT_READ_WHOLE, 0, 0, 0};
 }
 
 /* Whether a cut along |dimension| leaves an operation of the same kind, where the size comes from one of the operands.
@@ -40,9 +43,22 @@ static bool where_not_padded(const HloInstruction *pad, int dimension, const Dim
   return size->kind == DIMENSION_PADDED && padding->low == 0 && padding->high == 0 && padding->interior == 0;
 }
 
+static int64_t window_extent(const WindowDimension *window) {
+  return (window->size - 1) * window->window_dilation + 1;
+}
+
+/* A part of the result needs a part of the operand with some more on both sides, which is little beside the whole. */
+static bool has_small_window(const HloInstruction *instruction, const DimensionSize *size) {
+  const WindowDimension *window = &size->window;
+  int64_t extent = window_extent(window), whole = instruction->operands[0]->shape->dims[size->dimension];
+  return window->base_dilation == 1 && window->pad_low >= 0 && window->pad_low < extent &&
+         extent <= whole / WINDOWS_IN_WHOLE;
+}
+
 static bool where_of_one(const HloInstruction *instruction, int dimension, const DimensionSize *size) {
   (void)dimension;
-  return size->kind == DIMENSION_SAME && instruction->operand_count == 2;
+  if (instruction->operand_count != 2) return false;
+  return size->kind == DIMENSION_SAME || (size->kind == DIMENSION_WINDOWED && has_small_window(instruction, size));
 }
 
 /* Groups tie the features, or the batch, of one side to those of the other. */
@@ -59,7 +75,9 @@ static bool is_batch_of_groups(const HloInstruction *convolution, int dimension)
 }
 
 static bool in_convolution(const HloInstruction *convolution, int dimension, const DimensionSize *size) {
-  if (size->kind == DIMENSION_SAME && is_batch_of_groups(convolution, dimension)) return true;
+  bool keeps_groups = is_batch_of_groups(convolution, dimension);
+  if (size->kind == DIMENSION_WINDOWED) return keeps_groups && has_small_window(convolution, size);
+  if (size->kind == DIMENSION_SAME && keeps_groups) return true;
   return where_not_grouped(convolution, dimension, size);
 }
 
@@ -96,9 +114,13 @@ static IndependenceRule *const rules[HLO_OPCODE_COUNT] = {
 static void reads_of_size(const DimensionSize *size, int64_t scale, SplitRead *out_reads) {
   for (int i = 0; i < size->count && size->kind == DIMENSION_SAME; i++) {
     bool is_last = i == size->count - 1;
-    out_reads[size->operand + i] = (SplitRead){(int)(is_last ? size->last_dimension : size->dimension), scale};
+    out_reads[size->operand + i] = (SplitRead){(int)(is_last ? size->last_dimension : size->dimension), scale, 0, 0};
   }
-  if (size->kind == DIMENSION_PADDED) out_reads[0] = (SplitRead){(int)size->dimension, scale};
+  if (size->kind == DIMENSION_PADDED) out_reads[0] = (SplitRead){(int)size->dimension, scale, 0, 0};
+  if (size->kind != DIMENSION_WINDOWED) return;
+  const WindowDimension *window = &size->window;
+  int64_t after = window_extent(window) - window->stride - window->pad_low;
+  out_reads[0] = (SplitRead){(int)size->dimension, scale * window->stride, window->pad_low, after > 0 ? after : 0};
 }
 
 /* --- families with rules of their own --- */
@@ -109,7 +131,7 @@ static bool reads_elementwise(const HloInstruction *instruction, int dimension, 
   for (int i = 0; i < instruction->operand_count; i++) {
     const Shape *shape = instruction->operands[i]->shape;
     if (!shape_is_array(shape)) return false;
-    if (shape->rank > 0) out_reads[i] = (SplitRead){dimension, scale};
+    if (shape->rank > 0) out_reads[i] = (SplitRead){dimension, scale, 0, 0};
   }
   return true;
 }
@@ -155,7 +177,7 @@ static bool reads_reshape(const HloInstruction *reshape, int dimension, int64_t 
       *out_coarser = step / greatest_common_divisor(unit, step);
       return false;
     }
-    out_reads[0] = (SplitRead){origin, unit / step};
+    out_reads[0] = (SplitRead){origin, unit / step, 0, 0};
     return true;
   }
   return false;
@@ -178,8 +200,8 @@ static bool reads_scatter(const HloInstruction *scatter, int dimension, int64_t 
     if (nth_other(inserted, i) != dimension) continue;
     int64_t window = windows.data[i];
     if (scatter->operands[2]->shape->dims[window] != scatter->operands[0]->shape->dims[dimension]) return false;
-    out_reads[0] = (SplitRead){dimension, scale};
-    out_reads[2] = (SplitRead){(int)window, scale};
+    out_reads[0] = (SplitRead){dimension, scale, 0, 0};
+    out_reads[2] = (SplitRead){(int)window, scale, 0, 0};
     return true;
   }
   return false;
@@ -194,7 +216,7 @@ static bool reads_positions(const HloInstruction *iota, int dimension, int64_t s
 static bool reads_element(const HloInstruction *element, int dimension, int64_t scale, SplitRead *out_reads,
                           int64_t *out_coarser) {
   (void)element, (void)out_coarser;
-  out_reads[0] = (SplitRead){dimension, scale};
+  out_reads[0] = (SplitRead){dimension, scale, 0, 0};
   return true;
 }
 
@@ -235,9 +257,18 @@ static bool is_cut(const Shape *shape, int dimension, int64_t size) {
   return shape->tuple_size > 0;
 }
 
+static bool is_windowed(const HloInstruction *instruction) {
+  return hlo_opcode_info(instruction->opcode)->access == ACCESS_WINDOW;
+}
+
+HloInstruction *split_fill(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_REDUCE_WINDOW ? instruction->operands[1] : NULL;
+}
+
 static bool operands_fit(const HloInstruction *instruction, int64_t units, const SplitRead *reads) {
   for (int i = 0; i < instruction->operand_count; i++) {
     if (reads[i].dimension < 0) continue;
+    if (is_windowed(instruction) && is_plain(instruction->operands[i]->shape)) continue; /* as far as windows reach */
     if (!is_cut(instruction->operands[i]->shape, reads[i].dimension, units * reads[i].scale)) return false;
   }
   return true;
@@ -268,7 +299,7 @@ static bool fold_reads_reduce(const HloInstruction *reduce, int dimension, int64
   if (root->operands[0]->opcode != HLO_PARAMETER || root->operands[1]->opcode != HLO_PARAMETER) return false;
   if (root->shape->type != reduce->operands[0]->shape->type || !can_combine(root->opcode, root->shape->type))
     return false;
-  out_reads[0] = (SplitRead){dimension, scale};
+  out_reads[0] = (SplitRead){dimension, scale, 0, 0};
   *out_opcode = root->opcode;
   return true;
 }
@@ -280,8 +311,8 @@ static bool fold_reads_dot(const HloInstruction *dot, int operand, int dimension
   Int64List mine = hlo_instruction_ints(dot, ids[operand]), other = hlo_instruction_ints(dot, ids[1 - operand]);
   for (int64_t i = 0; i < mine.count; i++) {
     if (mine.data[i] != dimension) continue;
-    out_reads[operand] = (SplitRead){dimension, scale};
-    out_reads[1 - operand] = (SplitRead){(int)other.data[i], scale};
+    out_reads[operand] = (SplitRead){dimension, scale, 0, 0};
+    out_reads[1 - operand] = (SplitRead){(int)other.data[i], scale, 0, 0};
     *out_opcode = HLO_ADD;
     return true;
   }

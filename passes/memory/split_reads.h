@@ -4,20 +4,25 @@
 
 #include "hlo/ir/hlo_computation.h"
 
-/* How an operand is read: units of |scale| elements along |dimension|, or whole. */
+/* How an operand is read: whole, or, for units u … v of the result, elements [u * scale - before, v * scale + after)
+ * along |dimension|.  Those that are not there count as the padding of the operation, a window. */
 typedef struct SplitRead {
   int dimension; /* SPLIT_READ_WHOLE */
   int64_t scale;
+  int64_t before, after;
 } SplitRead;
 
 enum { SPLIT_READ_WHOLE = -1 };
 
 /* Whether units u … v of the result of |instruction| (all of its leaves), each |scale| elements along |dimension|, are
- * computed from the same units of its operands; |out_reads| (one for each operand) says where these lie.  |units| of
- * them make the whole.  Where only larger units do, false and |out_coarser| is how many would make one, otherwise it is
- * 0. */
+ * computed from the same units of its operands, and a few elements around them; |out_reads| (one for each operand) says
+ * where these lie.  |units| of them make the whole.  Where only larger units do, false and |out_coarser| is how many
+ * would make one, otherwise it is 0. */
 bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale, int64_t units, SplitRead *out_reads,
                  int64_t *out_coarser);
+
+/* What a window reads where there is nothing: an operand of |instruction|; NULL: zero. */
+HloInstruction *split_fill(const HloInstruction *instruction);
 
 /* Whether the result is a fold over |dimension| of operand |operand|, so that those of the parts can be combined by the
  * operation |out_opcode|, element by element; |out_reads| as above. */

@@ -217,6 +217,28 @@ static const Case cases[] = {
      1,
      0,
      NULL},
+    /* rows of one image: windows reach into the neighbours' parts, and beyond the borders */
+    {"x = f32[1,16,5,2] parameter(0)\n k = f32[3,3,2,4] parameter(1)\n l = f32[3,3,4,1] parameter(2)\n"
+     "cv = f32[1,16,5,4] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n"
+     "one = f32[] constant(1)\n ones = f32[1,16,5,4] broadcast(one), dimensions={}\n act = f32[1,16,5,4] add(cv, "
+     "ones)\n"
+     "ROOT r = f32[1,16,5,1] convolution(act, l), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
+     {"act", "cv"},
+     2,
+     0,
+     NULL},
+    /* strides, dilation, a pooling whose borders count as its init, and what is there as it is */
+    {"x = f32[1,32,3,2] parameter(0)\n k = f32[4,3,2,4] parameter(1)\n y = f32[1,16,3,4] parameter(2)\n"
+     "cv = f32[1,16,3,4] convolution(x, k), window={size=4x3 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n"
+     "s = f32[1,16,3,4] subtract(cv, y)\n low = f32[] constant(0.25)\n"
+     "p = f32[1,16,3,4] reduce-window(s, low), window={size=1x3x1x1 pad=0_0x1_1x0_0x0_0}, to_apply=max\n"
+     "e = f32[1,16,3,4] negate(p)\n l = f32[2,1,4,1] parameter(3)\n"
+     "ROOT r = f32[1,16,3,1] convolution(e, l), window={size=2x1 pad=2_0x0_0 rhs_dilate=2x1}, "
+     "dim_labels=b01f_01io->b01f",
+     {"cv", "s", "e"},
+     3,
+     0,
+     NULL},
     /* transforms and factorisations of a batch */
     {"x = c64[7,8] parameter(0)\n f = c64[7,8] fft(x), fft_type=FFT, fft_length={8}\n"
      "g = c64[7,8] multiply(f, f)\n i = c64[7,8] fft(g), fft_type=IFFT, fft_length={8}\n ROOT r = f32[7,8] real(i)",
