@@ -55,9 +55,29 @@ static Status check_machine(const Compilation *compilation) {
   return machine == NULL || machine_is_host(machine) ? STATUS_OK : llvm_check_machine(machine, compilation->diag);
 }
 
+static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
+  const CompilationOptions *options = &compilation->options;
+  return (CodeDraft){.arena = arena,
+                     .target = {.mcpu = options->mcpu,
+                                .mattr = options->mattr,
+                                .opt_level = options->opt_level,
+                                .machine = options->machine,
+                                .flush_denormals = options->flush_denormals},
+                     .tiler = {.pipeline_depth = options->pipeline_depth},
+                     .plans_detail = options->plans_detail};
+}
+
+/* What a copy needs, written plans aside: they name Kernels of the module itself. */
+static Status begin_trial(Compilation *compilation, const HloModule *copy, DiagSink *diag) {
+  compilation->trial = new_draft(compilation, copy->arena);
+  compilation->trial.plans_detail = PLANS_ALONE;
+  return code_draft_measure(&compilation->trial, copy, diag);
+}
+
 static Status begin_scratch(void *self, const HloModule *module, DiagSink *diag) {
   Compilation *compilation = self;
   RETURN_IF_ERROR(check_machine(compilation));
+  if (module != compilation->module) return begin_trial(compilation, module, diag);
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_make_plans(compilation));
   return code_draft_measure(&compilation->draft, module, diag);
@@ -65,22 +85,11 @@ static Status begin_scratch(void *self, const HloModule *module, DiagSink *diag)
 
 static HloScratch scratch_of(void *self, const HloInstruction *instruction) {
   const Compilation *compilation = self;
-  return code_draft_scratch(&compilation->draft, instruction);
+  bool is_trial = instruction->parent->module != compilation->module;
+  return code_draft_scratch(is_trial ? &compilation->trial : &compilation->draft, instruction);
 }
 
 /* --- passes --- */
-
-static void begin_draft(Compilation *compilation) {
-  const CompilationOptions *options = &compilation->options;
-  compilation->draft = (CodeDraft){.arena = compilation->arena,
-                                   .target = {.mcpu = options->mcpu,
-                                              .mattr = options->mattr,
-                                              .opt_level = options->opt_level,
-                                              .machine = options->machine,
-                                              .flush_denormals = options->flush_denormals},
-                                   .tiler = {.pipeline_depth = options->pipeline_depth},
-                                   .plans_detail = options->plans_detail};
-}
 
 static Status before_pass(void *self, int number, const HloPass *pass, const HloModule *module) {
   const Compilation *compilation = self;
@@ -132,13 +141,15 @@ static Status check_schedule(const Compilation *compilation) {
 Status compilation_run_passes(Compilation *compilation) {
   const CompilationOptions *options = &compilation->options;
   double start = monotonic_seconds();
-  begin_draft(compilation);
+  compilation->draft = new_draft(compilation, compilation->arena);
   HloScratchModel scratch = {compilation, begin_scratch, scratch_of};
   HloDecisionObserver decisions = {compilation, note_decision, note_fusion};
   HloPipelineObserver observer = {compilation, before_pass, after_pass};
   HloPipelineOptions pipeline_options = {.pass_options = {.opt_level = options->opt_level,
                                                           .fast_math = options->fast_math,
                                                           .memory_limit = options->memory_limit,
+                                                          .minimizes_memory = options->minimizes_memory,
+                                                          .effort = options->effort,
                                                           .keeps_text_order = options->keeps_text_order,
                                                           .machine = options->machine,
                                                           .callbacks = options->callbacks,

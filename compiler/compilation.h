@@ -47,6 +47,7 @@ typedef struct Compilation {
   HloPassPipeline *pipeline;    /* of the passes that ran: statistics, counts of rewrites */
   BufferAssignment *assignment; /* NULL also where the passes leave none */
   CodeDraft draft;              /* Kernels, plans */
+  CodeDraft trial;              /* those of a copy of the module that a pass tries; only while it does */
   CompiledObject object;        /* bytes, header, names */
   /* --- what happened --- */
   PhaseTimes phases; /* the caller may add its own */

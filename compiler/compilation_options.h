@@ -43,8 +43,10 @@ typedef struct CompilationOptions {
   bool verifies_each;    /* the module is verified after every pass */
   bool keeps_text_order; /* the module is scheduled, and stays so */
   HloCallbacks callbacks;
-  int64_t memory_limit; /* bytes of arguments, results, temporaries and scratch; 0: none */
-  bool without_code;    /* none is to be made, so that memory is planned without what it needs */
+  int64_t memory_limit;  /* bytes of arguments, results, temporaries and scratch; 0: none */
+  bool minimizes_memory; /* as few of these as are found */
+  int effort;            /* 1 … 9, how many steps searches may take; 0: HLO_DEFAULT_EFFORT */
+  bool without_code;     /* none is to be made, so that memory is planned without what it needs */
   /* --- plans of a vector processor --- */
   int32_t pipeline_depth;   /* tiles in flight; 0: chosen for each Kernel */
   const SourceFile *plans;  /* written ones, taken first; NULL: none */

@@ -70,6 +70,22 @@ void compilation_page_totals(StringBuilder *out, const Compilation *compilation)
   html_end_table(out);
 }
 
+void compilation_page_reduction(StringBuilder *out, const Compilation *compilation) {
+  const MemoryReduction *reduction = hlo_pass_pipeline_reduction(compilation->pipeline);
+  html_begin_table(out, (const char *const[]){"step", "what", "bytes less", "flops more", "seconds more", NULL});
+  for (int64_t i = 0; i < reduction->steps.count; i++) {
+    const MemoryStep *step = &reduction->steps.data[i];
+    html_begin_row(out, NULL);
+    html_cell(out, sv_from_cstring(memory_step_kind_text(step->kind)));
+    html_cell(out, step->what);
+    html_number_cell(out, step->bytes);
+    html_number_cell(out, (int64_t)step->flops);
+    html_styled_cell(out, "number", sv_printf(compilation->arena, "%.6f", step->seconds));
+    html_end_row(out);
+  }
+  html_end_table(out);
+}
+
 void compilation_page_passes(StringBuilder *out, const Compilation *compilation) {
   if (compilation->pipeline == NULL) return;
   int64_t count;

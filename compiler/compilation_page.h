@@ -9,6 +9,7 @@ void compilation_page_memory(StringBuilder *out, const Compilation *compilation)
 
 /* Each appends the inside of its section; names of instructions lead to their buffers (base/page/tables.js). */
 void compilation_page_totals(StringBuilder *out, const Compilation *compilation);
+void compilation_page_reduction(StringBuilder *out, const Compilation *compilation);
 void compilation_page_passes(StringBuilder *out, const Compilation *compilation);
 void compilation_page_rewrites(StringBuilder *out, const Compilation *compilation);
 void compilation_page_fusions(StringBuilder *out, const Compilation *compilation);

@@ -157,6 +157,52 @@ static void write_kernels_json(JsonWriter *json, const Compilation *compilation)
   json_end_array(json);
 }
 
+static const MemoryReduction *reduction_of(const Compilation *compilation) {
+  return compilation->pipeline != NULL ? hlo_pass_pipeline_reduction(compilation->pipeline) : NULL;
+}
+
+static bool has_reduction(const Compilation *compilation) {
+  return reduction_of(compilation) != NULL;
+}
+
+static void write_reduction_text(StringBuilder *out, const Compilation *compilation) {
+  const MemoryReduction *reduction = reduction_of(compilation);
+  sb_printf(out, "%14lld  bytes before\n%14lld  bytes after, %lld of them needed by any placement of this order\n",
+            (long long)reduction->bytes_before, (long long)reduction->bytes_after, (long long)reduction->bound_bytes);
+  sb_printf(out, "%14lld  plans tried%s\n", (long long)reduction->trials,
+            reduction->is_exhausted ? ", all that the effort allows" : "");
+  for (int64_t i = 0; i < reduction->steps.count; i++) {
+    const MemoryStep *step = &reduction->steps.data[i];
+    sb_printf(out, "  %s%s%.*s: %lld bytes, for %+.0f flops, %+.6f s\n", memory_step_kind_text(step->kind),
+              step->what.size > 0 ? " " : "", SV_ARG(step->what), (long long)step->bytes, step->flops, step->seconds);
+  }
+}
+
+static void write_reduction_json(JsonWriter *json, const Compilation *compilation) {
+  const MemoryReduction *reduction = reduction_of(compilation);
+  json_begin_object(json);
+  json_field_int(json, "bytes_before", reduction->bytes_before);
+  json_field_int(json, "bytes_after", reduction->bytes_after);
+  json_field_int(json, "bound_bytes", reduction->bound_bytes);
+  json_field_int(json, "trials", reduction->trials);
+  json_field_bool(json, "exhausted", reduction->is_exhausted);
+  json_key(json, "steps");
+  json_begin_array(json);
+  for (int64_t i = 0; i < reduction->steps.count; i++) {
+    const MemoryStep *step = &reduction->steps.data[i];
+    json_begin_object(json);
+    json_field_string(json, "step", sv_from_cstring(memory_step_kind_text(step->kind)));
+    json_field_string(json, "what", step->what);
+    json_field_int(json, "bytes", step->bytes);
+    json_field_int(json, "bytes_above_goal", step->over_bytes);
+    json_field_double(json, "flops", step->flops);
+    json_field_double(json, "seconds", step->seconds);
+    json_end_object(json);
+  }
+  json_end_array(json);
+  json_end_object(json);
+}
+
 static void write_times_text(StringBuilder *out, const Compilation *compilation) {
   for (int64_t i = 0; i < compilation->phases.list.count; i++)
     sb_printf(out, "%14.6f  %s\n", compilation->phases.list.data[i].seconds, compilation->phases.list.data[i].name);
@@ -175,19 +221,26 @@ static const struct {
   void (*write_text)(StringBuilder *out, const Compilation *compilation);
   void (*write_json)(JsonWriter *json, const Compilation *compilation);
   void (*write_html)(StringBuilder *out, const Compilation *compilation); /* NULL: the text as it is */
-} sections[] = {{"totals", write_facts_text, write_facts_json, compilation_page_totals},
-                {"numerics", write_numerics_text, write_numerics_json, NULL},
-                {"passes", write_passes_text, write_passes_json, compilation_page_passes},
-                {"rewrites", write_rewrites_text, write_rewrites_json, compilation_page_rewrites},
-                {"fusions", write_fusions_text, write_fusions_json, compilation_page_fusions},
-                {"kernels", write_kernels_text, write_kernels_json, compilation_page_kernels},
-                {"seconds", write_times_text, write_times_json, compilation_page_seconds}};
+  bool (*is_there)(const Compilation *compilation);                       /* NULL: always */
+} sections[] = {{"totals", write_facts_text, write_facts_json, compilation_page_totals, NULL},
+                {"numerics", write_numerics_text, write_numerics_json, NULL, NULL},
+                {"memory_steps", write_reduction_text, write_reduction_json, compilation_page_reduction, has_reduction},
+                {"passes", write_passes_text, write_passes_json, compilation_page_passes, NULL},
+                {"rewrites", write_rewrites_text, write_rewrites_json, compilation_page_rewrites, NULL},
+                {"fusions", write_fusions_text, write_fusions_json, compilation_page_fusions, NULL},
+                {"kernels", write_kernels_text, write_kernels_json, compilation_page_kernels, NULL},
+                {"seconds", write_times_text, write_times_json, compilation_page_seconds, NULL}};
 
 enum { SECTION_COUNT = sizeof(sections) / sizeof(sections[0]) };
+
+static bool is_there(int section, const Compilation *compilation) {
+  return sections[section].is_there == NULL || sections[section].is_there(compilation);
+}
 
 static void write_text(StringBuilder *out, const Compilation *compilation) {
   sb_printf(out, "module %.*s\n", SV_ARG(compilation->module->name));
   for (int i = 0; i < SECTION_COUNT; i++) {
+    if (!is_there(i, compilation)) continue;
     sb_printf(out, "\n%s\n", sections[i].name);
     sections[i].write_text(out, compilation);
   }
@@ -199,6 +252,7 @@ static void write_json(StringBuilder *out, const Compilation *compilation) {
   json_begin_object(&json);
   json_field_string(&json, "module", compilation->module->name);
   for (int i = 0; i < SECTION_COUNT; i++) {
+    if (!is_there(i, compilation)) continue;
     json_key(&json, sections[i].name);
     sections[i].write_json(&json, compilation);
   }
@@ -226,12 +280,16 @@ static void write_html(StringBuilder *out, const Compilation *compilation) {
   const char *names[SECTION_COUNT + 2] = {NULL};
   int count = 0;
   if (compilation->assignment != NULL) names[count++] = "memory";
-  for (int i = 0; i < SECTION_COUNT; i++) names[count++] = sections[i].name;
+  for (int i = 0; i < SECTION_COUNT; i++) {
+    if (is_there(i, compilation)) names[count++] = sections[i].name;
+  }
   page_begin(out, sv_printf(compilation->arena, "module %.*s", SV_ARG(compilation->module->name)), names);
   if (compilation->assignment != NULL) {
     compilation_page_memory(out, compilation);
   }
-  for (int i = 0; i < SECTION_COUNT; i++) write_section_html(out, i, compilation);
+  for (int i = 0; i < SECTION_COUNT; i++) {
+    if (is_there(i, compilation)) write_section_html(out, i, compilation);
+  }
   page_end(out);
 }
 

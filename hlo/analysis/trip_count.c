@@ -99,6 +99,7 @@ bool trip_count_find(const HloInstruction *loop, TripCount *out_count) {
                        *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
   if (!find_bound(condition, &bound) || bound.index >= init->operand_count) return false;
   const HloInstruction *start = init->operands[bound.index];
+  while (start->opcode == HLO_COPY) start = start->operands[0]; /* a constant cannot be the place of the state */
   if (!constant_integer(start, &out_count->first) || !find_step(body, bound.index, &out_count->step)) return false;
   out_count->index = bound.index;
   out_count->trips = count_rounds(out_count->first, out_count->step, &bound);

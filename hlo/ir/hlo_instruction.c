@@ -357,6 +357,21 @@ void hlo_instruction_set_computation(HloInstruction *instruction, HloAttrId id, 
   hlo_instruction_set_attr(instruction, &(HloAttr){.id = id, .value.computation = computation});
 }
 
+void hlo_instruction_set_frontend(HloInstruction *instruction, StringView key, StringView value) {
+  const HloAttr *old = find_attr(instruction, HLO_ATTR_FRONTEND_ATTRIBUTES);
+  HloAttr attr = old != NULL ? *old : (HloAttr){.id = HLO_ATTR_FRONTEND_ATTRIBUTES};
+  int64_t count = attr.value.frontend.count, place = 0;
+  const FrontendAttribute *entries = attr.value.frontend.data;
+  while (place < count && sv_compare(entries[place].key, key) < 0) place++;
+  bool is_there = place < count && sv_equal(entries[place].key, key);
+  FrontendAttribute *list = ARENA_NEW_ARRAY(instruction->parent->module->arena, FrontendAttribute, count + 1);
+  for (int64_t i = 0; i < count; i++) list[i + (!is_there && i >= place)] = entries[i];
+  list[place] = (FrontendAttribute){key, value, false};
+  attr.value.frontend.count = count + !is_there;
+  attr.value.frontend.data = list;
+  hlo_instruction_set_attr(instruction, &attr);
+}
+
 void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id) {
   HloAttr *attr = find_attr(instruction, id);
   if (!attr) return;

@@ -53,6 +53,8 @@ void hlo_instruction_set_bool(HloInstruction *instruction, HloAttrId id, bool va
 void hlo_instruction_set_ints(HloInstruction *instruction, HloAttrId id, const int64_t *values,
                               int64_t count); /* copies */
 void hlo_instruction_set_computation(HloInstruction *instruction, HloAttrId id, HloComputation *computation);
+/* Sets or replaces the frontend attribute |key|; both texts must live as long as the module. */
+void hlo_instruction_set_frontend(HloInstruction *instruction, StringView key, StringView value);
 void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id);
 
 /* Copies metadata, sharding, frontend attributes and the place in the source that |to| does not have itself from

@@ -33,15 +33,5 @@ bool host_transfer_is_sync(const HloInstruction *transfer) {
 
 void host_transfer_make_sync(HloInstruction *transfer) {
   if (host_transfer_is_sync(transfer)) return;
-  Arena *arena = transfer->parent->module->arena;
-  const HloAttr *old = hlo_instruction_attr(transfer, HLO_ATTR_FRONTEND_ATTRIBUTES);
-  HloAttr attr = {.id = HLO_ATTR_FRONTEND_ATTRIBUTES};
-  if (old != NULL) attr = *old;
-  int64_t count = attr.value.frontend.count, place = place_of_mark(&attr);
-  FrontendAttribute *list = ARENA_NEW_ARRAY(arena, FrontendAttribute, count + 1);
-  for (int64_t i = 0; i < count; i++) list[i + (i >= place)] = attr.value.frontend.data[i];
-  list[place] = mark();
-  attr.value.frontend.count = count + 1;
-  attr.value.frontend.data = list;
-  hlo_instruction_set_attr(transfer, &attr);
+  hlo_instruction_set_frontend(transfer, mark().key, mark().value);
 }

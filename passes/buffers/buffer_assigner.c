@@ -45,7 +45,8 @@ static Status run_buffer_assignment(HloPassContext *context, HloModule *module, 
   Status status = assign(context, module, scratch);
   arena_destroy(scratch);
   if (status != STATUS_OK) return status;
-  return memory_limit_check(module, context->assignment, context->options->memory_limit, context->diag);
+  return memory_limit_check(module, context->assignment, context->options->memory_limit, context->reduction,
+                            context->diag);
 }
 
 const HloPass hlo_buffer_assignment_pass = {"buffer-assignment", "decide where every value lives",

@@ -38,19 +38,38 @@ static void note_largest(const HloModule *module, const BufferAssignment *assign
   arena_destroy(scratch);
 }
 
-Status memory_limit_check(const HloModule *module, const BufferAssignment *assignment, int64_t limit, DiagSink *diag) {
+/* What is known of plans that need less. */
+static StringView explain(Arena *scratch, const BufferAssignment *assignment, int64_t limit,
+                          const MemoryReduction *reduction) {
+  int64_t outside = assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes;
+  if (outside > limit) return SV("arguments and results alone are more, which proves that nothing helps");
+  StringView bound =
+      sv_printf(scratch, "no placement needs less than %lld in this order, which proves nothing of others",
+                (long long)(outside + assignment->lower_bound_bytes));
+  if (reduction == NULL) return bound;
+  return sv_printf(scratch, "%lld steps of %lld plans tried%s brought it there from %lld; %.*s",
+                   (long long)reduction->steps.count, (long long)reduction->trials,
+                   reduction->is_exhausted ? " (all that '--effort' allows)" : "", (long long)reduction->bytes_before,
+                   SV_ARG(bound));
+}
+
+Status memory_limit_check(const HloModule *module, const BufferAssignment *assignment, int64_t limit,
+                          const MemoryReduction *reduction, DiagSink *diag) {
   int64_t total = 0;
   bool fits = limit <= 0 ||
               (checked_add(assignment->argument_bytes, assignment->result_bytes - assignment->aliased_bytes, &total) &&
                checked_add(total, assignment->workspace_bytes, &total) && total <= limit);
   if (fits) return STATUS_OK;
+  Arena *scratch = arena_create();
+  StringView why = explain(scratch, assignment, limit, reduction);
   Status status = diag_error(
       diag, STATUS_EXHAUSTED, module->loc, "memory-limit",
       "the module needs %lld bytes (arguments %lld, results %lld of which %lld share with arguments, %s "
-      "%lld), more than the limit of %lld",
+      "%lld), more than the limit of %lld: %.*s",
       (long long)total, (long long)assignment->argument_bytes, (long long)assignment->result_bytes,
       (long long)assignment->aliased_bytes, assignment->scratch_count > 0 ? "temporaries and scratch" : "temporaries",
-      (long long)assignment->workspace_bytes, (long long)limit);
+      (long long)assignment->workspace_bytes, (long long)limit, SV_ARG(why));
+  arena_destroy(scratch);
   note_largest(module, assignment, diag);
   return status;
 }

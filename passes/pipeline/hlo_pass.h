@@ -6,6 +6,7 @@
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/description/machine_abilities.h"
+#include "passes/pipeline/memory_reduction.h"
 
 /* An observer of the decisions that passes take about pairs of instructions, for the reports: fusion says which
  * producer it fuses into which consumer, or why it does not, and then of each instruction which fusion computes it.
@@ -25,10 +26,15 @@ typedef enum HloCallbacks {
   HLO_CALLBACKS_CALL    /* they call what has their name */
 } HloCallbacks;
 
+enum { HLO_DEFAULT_EFFORT = 5, HLO_MOST_EFFORT = 9 };
+
 typedef struct HloPassOptions {
   int opt_level;                     /* -O0 … -O3 */
   bool fast_math;                    /* floats may be rewritten as if they were real numbers (docs/passes.md) */
   int64_t memory_limit;              /* bytes of arguments + results + temporaries; 0: none */
+  bool minimizes_memory;             /* as few of them as memory-reducer finds */
+  int effort;                        /* 1 … 9, how many steps searches may take; 0: HLO_DEFAULT_EFFORT */
+  int schedule_effort;               /* HloPassContext.schedule_effort at the beginning */
   bool keeps_text_order;             /* instructions run where the text of the scheduled module has them */
   const MachineDescription *machine; /* the target, which machine_abilities.h asks; NULL: the host */
   HloCallbacks callbacks;
@@ -44,6 +50,8 @@ typedef struct HloPassContext {
   const HloPassOptions *options;
   HloRewriteLog *rewrites;      /* may be NULL: nothing is counted or limited */
   BufferAssignment *assignment; /* of the module as it is now; NULL: none was made, or the module changed since */
+  MemoryReduction *reduction;   /* what memory-reducer did; NULL: it did not run */
+  int schedule_effort;          /* 0: the scheduler searches some milliseconds; 1 … 9: longer, for less memory */
 } HloPassContext;
 
 typedef struct HloPass {

@@ -20,6 +20,7 @@ struct HloPassPipeline {
   ARRAY(HloPassStatistics) statistics;
   HloRewriteLog rewrites;
   BufferAssignment *assignment;
+  const MemoryReduction *reduction;
 };
 
 /* What one run of a pipeline shares with its groups. */
@@ -61,6 +62,10 @@ const HloPassStatistics *hlo_pass_pipeline_statistics(const HloPassPipeline *pip
 
 BufferAssignment *hlo_pass_pipeline_assignment(const HloPassPipeline *pipeline) {
   return pipeline->assignment;
+}
+
+const MemoryReduction *hlo_pass_pipeline_reduction(const HloPassPipeline *pipeline) {
+  return pipeline->reduction;
 }
 
 const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline) {
@@ -164,16 +169,19 @@ static Status run_steps(PipelineRun *run, HloPassPipeline *pipeline, bool *out_c
 Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const HloPipelineOptions *options,
                              DiagSink *diag, bool *out_changed) {
   Arena *scratch = arena_create();
-  PipelineRun run = {
-      .outermost = pipeline,
-      .module = module,
-      .options = options,
-      .context = {
-          .scratch = scratch, .diag = diag, .options = &options->pass_options, .rewrites = &pipeline->rewrites}};
+  PipelineRun run = {.outermost = pipeline,
+                     .module = module,
+                     .options = options,
+                     .context = {.scratch = scratch,
+                                 .diag = diag,
+                                 .options = &options->pass_options,
+                                 .rewrites = &pipeline->rewrites,
+                                 .schedule_effort = options->pass_options.schedule_effort}};
   rewrite_log_init(&pipeline->rewrites, pipeline->arena, options->has_limit ? options->limit : -1);
   *out_changed = false;
   Status status = run_steps(&run, pipeline, out_changed);
   pipeline->assignment = run.context.assignment;
+  pipeline->reduction = run.context.reduction;
   arena_destroy(scratch);
   return status;
 }

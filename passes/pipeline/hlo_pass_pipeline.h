@@ -46,11 +46,15 @@ const HloPassStatistics *hlo_pass_pipeline_statistics(const HloPassPipeline *pip
 /* What the passes decided about memory, in the module's arena; NULL when none of them did, or the module was changed
  * afterwards. */
 BufferAssignment *hlo_pass_pipeline_assignment(const HloPassPipeline *pipeline);
+/* What was done for less memory; NULL when memory-reducer did not run. */
+const MemoryReduction *hlo_pass_pipeline_reduction(const HloPassPipeline *pipeline);
 /* What the passes counted; empty before the run. */
 const HloRewriteLog *hlo_pass_pipeline_rewrites(const HloPassPipeline *pipeline);
 
 /* The standard compilation: from a verified module to one that is fused, scheduled and has its BufferAssignment. */
 HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *options);
+/* The last part of it, which makes code and memory of a module that is simplified: fusion, copies, order, places. */
+HloPassPipeline *hlo_planning_pipeline(Arena *arena, const HloPassOptions *options);
 /* What the evaluator needs: values that are arrays, not buffers, and no callbacks if they are left out. */
 HloPassPipeline *hlo_interpreter_pipeline(Arena *arena, const HloPassOptions *options);
 

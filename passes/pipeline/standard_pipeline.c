@@ -11,10 +11,44 @@ HloPassPipeline *hlo_interpreter_pipeline(Arena *arena, const HloPassOptions *op
   return pipeline;
 }
 
+static bool optimises(const HloPassOptions *options) {
+  return options->opt_level > 0 && !options->keeps_text_order;
+}
+
+static void add_planning(HloPassPipeline *pipeline, const HloPassOptions *options) {
+  if (optimises(options)) {
+    if (machine_takes_lines(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_line_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
+    if (machine_takes_tiles(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
+  }
+
+  if (options->opt_level > 0 && options->keeps_text_order) {
+    /* A producer goes into its consumer's place; whatever else runs stays where it is. */
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
+  }
+
+  /* Copies are instructions, so they come before the order, unless it is given; where values live follows from both. */
+  if (options->keeps_text_order) hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_copy_insertion_pass);
+  if (!options->keeps_text_order) hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_buffer_assignment_pass);
+}
+
+HloPassPipeline *hlo_planning_pipeline(Arena *arena, const HloPassOptions *options) {
+  HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "planning");
+  add_planning(pipeline, options);
+  return pipeline;
+}
+
 /* The order is the documentation: what a module goes through between the verifier and code generation. */
 HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *options) {
   HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "standard");
-  bool optimise = options->opt_level > 0 && !options->keeps_text_order;
+  bool optimise = optimises(options);
 
   /* Inside the module it is ours to choose where a buffer lives and which layout an array has. */
   hlo_pass_pipeline_add(pipeline, &hlo_buffer_expander_pass);
@@ -73,26 +107,10 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
 
-  if (optimise) {
-    if (machine_takes_lines(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_line_fusion_pass);
-    hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
-    hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
-    if (machine_takes_tiles(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);
-    hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
-    hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
-    hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
-  }
+  /* It tries what the rest would make of the module. */
+  bool reduces = options->memory_limit > 0 || options->minimizes_memory;
+  if (reduces && optimise) hlo_pass_pipeline_add(pipeline, &hlo_memory_reducer_pass);
 
-  if (options->opt_level > 0 && options->keeps_text_order) {
-    /* A producer goes into its consumer's place; whatever else runs stays where it is. */
-    hlo_pass_pipeline_add_optional(pipeline, &hlo_fusion_pass);
-    hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
-  }
-
-  /* Copies are instructions, so they come before the order, unless it is given; where values live follows from both. */
-  if (options->keeps_text_order) hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_copy_insertion_pass);
-  if (!options->keeps_text_order) hlo_pass_pipeline_add(pipeline, &hlo_scheduler_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_buffer_assignment_pass);
+  add_planning(pipeline, options);
   return pipeline;
 }

@@ -234,7 +234,7 @@ static int64_t least_peak(const ScheduleModel *model) {
   return least;
 }
 
-Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given) {
+Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given, int effort) {
   Schedule best = {0};
   if (given != NULL && prefer_given) try_order(model, &best, "given", given);
   for (int h = 0; h < SCHEDULE_HEURISTIC_COUNT; h++) {
@@ -243,7 +243,7 @@ Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, b
   }
   if (given != NULL) try_order(model, &best, "given", given);
   if (best.peak <= least_peak(model)) return best;
-  const int32_t *found = schedule_search(model, best.peak);
+  const int32_t *found = schedule_search(model, best.peak, effort);
   if (found != NULL) try_order(model, &best, "search", found);
   return best;
 }

@@ -21,12 +21,13 @@ typedef enum ScheduleHeuristic {
 
 Schedule schedule_by_heuristic(const ScheduleModel *model, ScheduleHeuristic heuristic);
 
-/* An order of the least peak of all, if that is less than |below| and found within a bound of steps: NULL otherwise,
- * and for graphs of more than a few hundred nodes.  Best first over sets of nodes (schedule_search.c). */
-const int32_t *schedule_search(const ScheduleModel *model, int64_t below);
+/* An order of the least peak of all, if that is less than |below| and found within a bound of steps, twice as many for
+ * each of |effort| (0 … 9): NULL otherwise, and for graphs of more than some hundred nodes.  Best first over sets of
+ * nodes (schedule_search.c). */
+const int32_t *schedule_search(const ScheduleModel *model, int64_t below, int effort);
 
 /* The candidate with the least peak; of equals the first of: the heuristics in their order, |given| (NULL when there is
  * none worth trying; the first of all with |prefer_given|), and what the search finds. */
-Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given);
+Schedule schedule_for_memory(const ScheduleModel *model, const int32_t *given, bool prefer_given, int effort);
 
 #endif

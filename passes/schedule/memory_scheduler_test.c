@@ -55,7 +55,7 @@ static HloInstruction *binary(Fixture *fixture, int64_t size, HloInstruction *a,
 static Schedule schedule(Fixture *fixture, HloInstruction *root, const ScheduleModel **out_model) {
   hlo_computation_set_root(fixture->computation, root);
   *out_model = schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
-  return schedule_for_memory(*out_model, NULL, false);
+  return schedule_for_memory(*out_model, NULL, false, 0);
 }
 
 static void assert_is_schedule(Fixture *fixture, const ScheduleModel *model, const int32_t *order) {
@@ -212,7 +212,7 @@ static void schedule_of_random_graphs_is_an_optimum(void **state) {
     void *local;
     set_up(&local);
     const ScheduleModel *model = random_model(local, seed);
-    Schedule best = schedule_for_memory(model, NULL, false);
+    Schedule best = schedule_for_memory(model, NULL, false, 0);
     assert_is_schedule(local, model, best.order);
     assert_int_equal(schedule_model_peak(model, best.order), best.peak);
     assert_int_equal(best.peak, least_peak_of_all_orders(model));
@@ -240,7 +240,7 @@ static void schedule_needs_every_candidate(void **state) {
     for (int h = 0; h < SCHEDULE_HEURISTIC_COUNT; h++) is_beaten[h] |= peaks[h] > lowest;
     int64_t least = least_peak_of_all_orders(model);
     assert_true(lowest >= least);
-    const int32_t *found = schedule_search(model, lowest);
+    const int32_t *found = schedule_search(model, lowest, 0);
     assert_int_equal(found != NULL, least < lowest);
     if (found != NULL) assert_int_equal(schedule_model_peak(model, found), least);
     beaten_by_search += found != NULL;
@@ -260,7 +260,7 @@ static void search_alternates_between_branches(void **state) {
   const ScheduleModel *model = schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
   /* 100 + 10 twice, beside the other's 10; then 10 + 90 + 40 where the other one waits with 10 or is done with 40 */
   assert_int_equal(least_peak_of_all_orders(model), 170);
-  assert_int_equal(schedule_for_memory(model, NULL, false).peak, 170);
+  assert_int_equal(schedule_for_memory(model, NULL, false, 0).peak, 170);
 }
 
 static void search_obeys_control_predecessors(void **state) {
@@ -278,7 +278,7 @@ static void search_obeys_control_predecessors(void **state) {
     hlo_instruction_set_attr(first, &control);
     hlo_computation_set_root(fixture->computation, binary(fixture, 1, root, first));
     const ScheduleModel *model = schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
-    const int32_t *found = schedule_search(model, INT64_MAX);
+    const int32_t *found = schedule_search(model, INT64_MAX, 0);
     assert_non_null(found);
     assert_is_schedule(fixture, model, found);
     assert_int_equal(schedule_model_peak(model, found), least_peak_of_all_orders(model));
@@ -292,7 +292,7 @@ static void search_gives_up_on_what_is_large(void **state) {
   for (int i = 0; i < 300; i++) sum = binary(fixture, 10, sum, unary(fixture, 20, p));
   hlo_computation_set_root(fixture->computation, sum);
   const ScheduleModel *model = schedule_model_create(fixture->arena, fixture->computation, &fixture->peaks);
-  assert_null(schedule_search(model, INT64_MAX));
+  assert_null(schedule_search(model, INT64_MAX, 0));
 }
 
 int main(void) {

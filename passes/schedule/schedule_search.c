@@ -10,7 +10,8 @@
 
 enum {
   NODE_LIMIT = 192,
-  WORK_LIMIT = 8000, /* states looked at times nodes: a millisecond or two at most */
+  NODE_LIMIT_WITH_EFFORT = 1024,
+  WORK_LIMIT = 8000, /* states looked at times nodes: a millisecond or two at most; twice as many with each effort */
   WORD_BITS = 64
 };
 
@@ -148,7 +149,7 @@ static void enter(ScheduleSearch *search, int32_t number) {
   search->done_count = 0;
   search->added.count = 0;
   if (number < 0) return;
-  int32_t path[NODE_LIMIT], length = 0;
+  int32_t path[NODE_LIMIT_WITH_EFFORT], length = 0;
   for (int32_t s = number; s >= 0; s = search->states.data[s].parent) path[length++] = s;
   while (length > 0) {
     const SearchState *state = &search->states.data[path[--length]];
@@ -201,8 +202,9 @@ static int32_t *order_of(const ScheduleSearch *search, int32_t number) {
   return order;
 }
 
-const int32_t *schedule_search(const ScheduleModel *model, int64_t below) {
-  if (model->node_count > NODE_LIMIT || model->node_count == 0) return NULL;
+const int32_t *schedule_search(const ScheduleModel *model, int64_t below, int effort) {
+  if (model->node_count > (effort > 0 ? NODE_LIMIT_WITH_EFFORT : NODE_LIMIT) || model->node_count == 0) return NULL;
+  int64_t most_work = (int64_t)WORK_LIMIT << effort;
   Arena *arena = arena_create();
   ScheduleSearch search = {.model = model, .arena = arena, .below = below};
   search.word_count = (model->node_count + WORD_BITS - 1) / WORD_BITS;
@@ -215,7 +217,7 @@ const int32_t *schedule_search(const ScheduleModel *model, int64_t below) {
   take_free(&search);
   add_state(&search, -1);
   const int32_t *found = NULL;
-  while (found == NULL && search.heap.count > 0 && search.work < WORK_LIMIT) {
+  while (found == NULL && search.heap.count > 0 && search.work < most_work) {
     int32_t next = pop(&search);
     SearchState *state = &search.states.data[next];
     if (state->is_stale) continue;

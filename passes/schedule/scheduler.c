@@ -89,13 +89,13 @@ static bool has_several_ends(const HloComputation *computation) {
 }
 
 /* Again from what was found, as long as that lowers the peak: another run of the pass has nothing to do. */
-static bool schedule_computation(HloComputation *computation, IntMap *peaks) {
+static bool schedule_computation(HloComputation *computation, IntMap *peaks, int effort) {
   bool changed = false, is_given = computation->module->is_scheduled, is_done = false;
   int64_t peak = -1; /* none yet */
   while (!is_done) {
     Arena *arena = arena_create();
     const ScheduleModel *model = schedule_model_create(arena, computation, peaks);
-    Schedule schedule = schedule_for_memory(model, given_order(model, computation), is_given);
+    Schedule schedule = schedule_for_memory(model, given_order(model, computation), is_given, effort);
     bool is_better = peak < 0 || schedule.peak < peak;
     is_done = !is_better || !has_several_ends(computation);
     if (is_better) changed |= set_schedule(computation, model, schedule.order);
@@ -129,7 +129,8 @@ static Status run_scheduler(HloPassContext *context, HloModule *module, bool *ou
   HloComputation **computations = control_computations(module, context->scratch, &count);
   bool keeps = context->options->keeps_text_order;
   for (int64_t i = 0; i < count; i++) {
-    *out_changed |= keeps ? keep_text_order(computations[i], &peaks) : schedule_computation(computations[i], &peaks);
+    *out_changed |= keeps ? keep_text_order(computations[i], &peaks)
+                          : schedule_computation(computations[i], &peaks, context->schedule_effort);
   }
   for (int64_t i = 0; i < module->computations.count; i++) {
     HloComputation *computation = module->computations.data[i];

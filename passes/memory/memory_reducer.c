@@ -1,0 +1,190 @@
+/* Pass memory-reducer: while the plan of the module is above what --memory-limit allows, or with --minimize-memory
+ * while anything helps, the step that buys most for its price. */
+#include "base/checked_math.h"
+#include "passes/memory/memory_candidates.h"
+
+enum {
+  TRIED_AT_LEAST = 4,       /* candidates of a round, plus the effort; of these the best is taken */
+  TRIED_WITHOUT_GAIN = 4,   /* times as many if none of them buys anything */
+  STEPS_AT_EFFORT_0 = 20000 /* instructions that are planned; twice as many with each effort */
+};
+
+typedef struct Reducer {
+  HloPassContext *context;
+  HloModule *module;
+  Arena *arena; /* of a round */
+  MemoryReduction *reduction;
+  int64_t limit; /* 0: as little as possible */
+  int64_t goal;  /* of the round */
+  int effort, schedule_effort;
+  int64_t steps; /* that remain */
+} Reducer;
+
+/* --- trials --- */
+
+static void plan(Reducer *reducer, MemoryCopy *copy, bool detail, MemoryTrial *out_trial) {
+  reducer->reduction->trials++;
+  reducer->steps -= 1 + hlo_module_instruction_count(copy->module);
+  memory_trial_run(reducer->context, reducer->module, copy, reducer->goal, reducer->schedule_effort, detail,
+                   reducer->arena, out_trial);
+}
+
+/* The module as it is. */
+static void plan_module(Reducer *reducer, MemoryTrial *out_trial) {
+  Arena *arena = arena_create();
+  MemoryCopy copy = memory_copy(reducer->module, arena);
+  plan(reducer, &copy, true, out_trial);
+  arena_destroy(arena);
+}
+
+/* False where the candidate has nothing to do. */
+static bool plan_candidate(Reducer *reducer, const MemoryCandidate *candidate, const MemoryTrial *now,
+                           MemoryTrial *out_trial) {
+  Arena *arena = arena_create();
+  MemoryCopy copy = memory_copy(reducer->module, arena);
+  bool applied = memory_candidate_apply(candidate, now, &copy, arena);
+  if (applied) plan(reducer, &copy, false, out_trial);
+  arena_destroy(arena);
+  return applied && out_trial->status == STATUS_OK;
+}
+
+/* --- what a step is worth --- */
+
+static bool fits(const Reducer *reducer, const MemoryTrial *trial) {
+  return reducer->limit > 0 && trial->total_bytes <= reducer->limit;
+}
+
+static bool is_better(const MemoryTrial *after, const MemoryTrial *before) {
+  if (after->status != STATUS_OK) return false;
+  if (after->total_bytes != before->total_bytes) return after->total_bytes < before->total_bytes;
+  return after->over_bytes < before->over_bytes - before->over_bytes / 256;
+}
+
+/* Bytes that are wanted, for seconds: those below the goal do not count. */
+static double worth(const Reducer *reducer, const MemoryTrial *after, const MemoryTrial *before) {
+  int64_t wanted = max_i64(before->total_bytes - reducer->goal, 1);
+  double bytes = (double)min_i64(before->total_bytes - after->total_bytes, wanted);
+  double part = before->over_bytes > 0 ? 1 - (double)after->over_bytes / (double)before->over_bytes : 0;
+  double seconds = after->work.seconds - before->work.seconds, least = before->work.seconds / 100;
+  return (bytes + (double)wanted * part / 4) / ((seconds > 0 ? seconds : 0) + least + 1e-9);
+}
+
+static void note_step(Reducer *reducer, MemoryStepKind kind, StringView what, const MemoryTrial *after,
+                      const MemoryTrial *before) {
+  MemoryReduction *reduction = reducer->reduction;
+  MemoryStep step = {.kind = kind,
+                     .what = what,
+                     .bytes = before->total_bytes - after->total_bytes,
+                     .over_bytes = before->over_bytes - after->over_bytes,
+                     .flops = after->work.flops - before->work.flops,
+                     .seconds = after->work.seconds - before->work.seconds};
+  array_push(&reduction->steps, reducer->module->arena, step);
+  reduction->bytes_after = after->total_bytes;
+  reduction->bound_bytes = after->bound_bytes;
+}
+
+/* --- steps --- */
+
+/* A better order, if more effort finds one. */
+static void reorder(Reducer *reducer, MemoryTrial *now) {
+  MemoryTrial after;
+  if (reducer->schedule_effort > 0) return;
+  reducer->schedule_effort = reducer->effort;
+  plan_module(reducer, &after);
+  if (!is_better(&after, now)) {
+    reducer->schedule_effort = 0;
+    return;
+  }
+  note_step(reducer, MEMORY_STEP_REORDER, SV(""), &after, now);
+  *now = after;
+}
+
+/* The best of the first candidates; the index of none: -1. */
+static int64_t choose(Reducer *reducer, const MemoryCandidateArray *candidates, const MemoryTrial *now,
+                      MemoryTrial *out_after) {
+  int64_t best = -1, tried = 0, most = TRIED_AT_LEAST + reducer->effort;
+  double best_worth = 0;
+  for (int64_t i = 0; i < candidates->count && reducer->steps > 0; i++) {
+    MemoryTrial after;
+    if (tried >= most && (best >= 0 || tried >= TRIED_WITHOUT_GAIN * most)) break;
+    if (!plan_candidate(reducer, &candidates->data[i], now, &after)) continue;
+    tried++;
+    double its_worth = worth(reducer, &after, now);
+    if (!is_better(&after, now) || (best >= 0 && its_worth <= best_worth)) continue;
+    best = i;
+    best_worth = its_worth;
+    *out_after = after;
+  }
+  return best;
+}
+
+/* One round from the plan |now|; false when nothing helps. */
+static bool take_step(Reducer *reducer, const MemoryTrial *now) {
+  MemoryTrial after;
+  MemoryCandidateArray candidates =
+      memory_candidates_find(reducer->module, now, now->total_bytes - reducer->goal, reducer->arena);
+  int64_t chosen = choose(reducer, &candidates, now, &after);
+  if (chosen < 0) return false;
+  const MemoryCandidate *candidate = &candidates.data[chosen];
+  MemoryCopy self = memory_copy_of_itself(reducer->module, reducer->arena);
+  StringView what = memory_candidate_text(candidate, &self, reducer->module->arena);
+  if (!memory_candidate_apply(candidate, now, &self, reducer->arena))
+    XLAC_BUG("a step that was possible in a copy is not in the module");
+  note_step(reducer, candidate->kind, what, &after, now);
+  return true;
+}
+
+static int64_t goal_below(const Reducer *reducer, int64_t total) {
+  return reducer->limit > 0 ? reducer->limit : total - total / 16 - 1;
+}
+
+/* The module is planned anew after each step, since its instructions are others. */
+static void reduce(Reducer *reducer, int64_t total) {
+  bool is_changing = true;
+  while (is_changing) {
+    MemoryTrial now;
+    reducer->arena = arena_create();
+    reducer->goal = goal_below(reducer, total);
+    plan_module(reducer, &now);
+    bool is_first = reducer->reduction->steps.count == 0;
+    if (now.status == STATUS_OK && is_first && !fits(reducer, &now)) reorder(reducer, &now);
+    is_changing = now.status == STATUS_OK && !fits(reducer, &now) && reducer->steps > 0 && take_step(reducer, &now);
+    bool is_last_resort = !is_changing && now.status == STATUS_OK && !fits(reducer, &now) && !is_first;
+    if (is_last_resort) reorder(reducer, &now);
+    total = reducer->reduction->bytes_after;
+    arena_destroy(reducer->arena);
+  }
+}
+
+static Status run_memory_reducer(HloPassContext *context, HloModule *module, bool *out_changed) {
+  const HloPassOptions *options = context->options;
+  Reducer reducer = {.context = context, .module = module, .arena = context->scratch};
+  reducer.effort = options->effort > 0 ? options->effort : HLO_DEFAULT_EFFORT;
+  reducer.limit = options->minimizes_memory ? 0 : options->memory_limit;
+  reducer.goal = reducer.limit;
+  reducer.steps = (int64_t)STEPS_AT_EFFORT_0 << reducer.effort;
+  if (options->keeps_text_order || (reducer.limit <= 0 && !options->minimizes_memory)) return STATUS_OK;
+  reducer.reduction = ARENA_NEW(module->arena, MemoryReduction);
+  MemoryTrial before;
+  plan_module(&reducer, &before);
+  if (before.status != STATUS_OK) return STATUS_OK; /* whatever is wrong, the passes that follow say so */
+  reducer.reduction->bytes_before = reducer.reduction->bytes_after = before.total_bytes;
+  reducer.reduction->bound_bytes = before.bound_bytes;
+  context->reduction = reducer.reduction;
+  if (fits(&reducer, &before)) return STATUS_OK;
+  reduce(&reducer, before.total_bytes);
+  reducer.reduction->is_exhausted = reducer.steps <= 0;
+  context->schedule_effort = reducer.schedule_effort;
+  for (int64_t i = 0; i < reducer.reduction->steps.count; i++)
+    *out_changed |= reducer.reduction->steps.data[i].kind != MEMORY_STEP_REORDER;
+  return STATUS_OK;
+}
+
+const char *memory_step_kind_text(MemoryStepKind kind) {
+  static const char *const texts[MEMORY_STEP_KIND_COUNT] = {"reorder", "rematerialise", "split"};
+  return texts[kind];
+}
+
+const HloPass hlo_memory_reducer_pass = {
+    "memory-reducer", "reorder, rematerialise and split until memory is below --memory-limit, or as low as it gets",
+    run_memory_reducer, false};
