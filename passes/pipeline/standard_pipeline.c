@@ -90,6 +90,8 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
     hlo_pass_pipeline_add_optional(simplify, &hlo_conditional_code_motion_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(simplify, &hlo_dce_pass);
+    /* What it turns, rules of the next round absorb; users that are dead already would seem to want the old layout. */
+    hlo_pass_pipeline_add_optional(simplify, &hlo_layout_assignment_pass);
   }
 
   /* Branches that are never taken are gone now, and what they call. */

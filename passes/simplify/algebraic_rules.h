@@ -63,6 +63,12 @@ HloInstruction *algebraic_binary(const HloInstruction *like, HloOpcode opcode, H
 /* select(predicate, on_true, on_false) with the shape of |like|. */
 HloInstruction *algebraic_select(const HloInstruction *like, HloInstruction *predicate, HloInstruction *on_true,
                                  HloInstruction *on_false);
+/* |permutation| of the dimensions of |dot| exchanges what is free of its operands: dot(y, x) has the transposed result.
+ */
+bool algebraic_dot_exchanges(const HloInstruction *dot, const int64_t *permutation);
+/* dot(y, x) of |shape| for dot(x, y), of which algebraic_dot_exchanges holds: the same products, summed in the same
+ * order. */
+HloInstruction *algebraic_exchanged_dot(HloInstruction *dot, const Shape *shape);
 /* f16, bf16, f32, f64: with two zeros, infinities and NaN. */
 bool algebraic_is_ieee(const HloInstruction *instruction);
 /* |value| is a constant or a broadcast of one, every element |number|. */

@@ -56,26 +56,25 @@ static HloInstruction *dot_transpose(HloInstruction *dot) {
   return NULL;
 }
 
-/* transpose(dot(x, y)) → dot(y, x), when it swaps what is free of x and of y: the same products, summed in the same
- * order */
-static HloInstruction *transpose_dot(HloInstruction *transpose) {
-  HloInstruction *dot = transpose->operands[0];
-  if (dot->opcode != HLO_DOT || dot->user_count != 1 || !shape_is_array(transpose->shape)) return NULL;
+bool algebraic_dot_exchanges(const HloInstruction *dot, const int64_t *permutation) {
   int batch = (int)hlo_instruction_ints(dot, HLO_ATTR_LHS_BATCH_DIMS).count;
   int contracted = (int)hlo_instruction_ints(dot, HLO_ATTR_LHS_CONTRACTING_DIMS).count;
   int left = dot->operands[0]->shape->rank - batch - contracted, rank = dot->shape->rank;
-  Int64List permutation = hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS);
-  if (left == 0 || left == rank - batch || hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return NULL;
+  if (left == 0 || left == rank - batch || hlo_instruction_attr(dot, HLO_ATTR_SPARSITY_CONFIG) != NULL) return false;
   for (int i = 0; i < rank; i++) {
     int from = i < batch ? i : batch + (i - batch + left) % (rank - batch);
-    if (permutation.data[i] != from) return NULL;
+    if (permutation[i] != from) return false;
   }
+  return true;
+}
+
+HloInstruction *algebraic_exchanged_dot(HloInstruction *dot, const Shape *shape) {
   HloInstruction *operands[2] = {dot->operands[1], dot->operands[0]};
-  HloInstruction *result = hlo_computation_add_clone(transpose->parent, dot, transpose->shape, operands, 2);
+  HloInstruction *result = hlo_computation_add_clone(dot->parent, dot, shape, operands, 2);
   for (int s = 0; s < 2; s++) {
-    Int64List batch_dims = hlo_instruction_ints(dot, sides[1 - s].batch),
+    Int64List batch = hlo_instruction_ints(dot, sides[1 - s].batch),
               contracting = hlo_instruction_ints(dot, sides[1 - s].contracting);
-    if (batch > 0) hlo_instruction_set_ints(result, sides[s].batch, batch_dims.data, batch_dims.count);
+    if (batch.count > 0) hlo_instruction_set_ints(result, sides[s].batch, batch.data, batch.count);
     hlo_instruction_set_ints(result, sides[s].contracting, contracting.data, contracting.count);
   }
   Int64List precision = hlo_instruction_ints(dot, HLO_ATTR_OPERAND_PRECISION);
@@ -83,6 +82,15 @@ static HloInstruction *transpose_dot(HloInstruction *transpose) {
                                 precision.count == 2 ? precision.data[0] : 0};
   if (precision.count == 2) hlo_instruction_set_ints(result, HLO_ATTR_OPERAND_PRECISION, exchanged, 2);
   return result;
+}
+
+/* transpose(dot(x, y)) → dot(y, x), when it swaps what is free of x and of y: the same products, summed in the same
+ * order */
+static HloInstruction *transpose_dot(HloInstruction *transpose) {
+  HloInstruction *dot = transpose->operands[0];
+  if (dot->opcode != HLO_DOT || dot->user_count != 1 || !shape_is_array(transpose->shape)) return NULL;
+  if (!algebraic_dot_exchanges(dot, hlo_instruction_ints(transpose, HLO_ATTR_DIMENSIONS).data)) return NULL;
+  return algebraic_exchanged_dot(dot, transpose->shape);
 }
 
 /* The result dimension of each dimension of operand |side| that is a batch or free; -1 for contracted ones. */
