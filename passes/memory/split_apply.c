@@ -14,23 +14,15 @@ typedef struct Parts {
   bool overlaps;
 } Parts;
 
-/* What members read from outside. */
-typedef struct Captured {
-  HloInstruction *operand;
-  HloInstruction *fill; /* of the elements beyond its ends; NULL: zero */
-  int dimension;        /* SPLIT_READ_WHOLE: no borders are added */
-  int64_t low, high;    /* elements to add at both ends of |dimension| */
-} Captured;
-
 typedef struct Rewrite {
   const HloSplit *split;
   Arena *scratch;
   Parts parts;
   PrimitiveType index_type;
-  IntMap numbers;        /* members, by id */
+  IntMap numbers;        /* members, and then captured values, by id */
   const bool *is_output; /* of each member */
   int64_t output_count;
-  ARRAY(Captured) captured; /* they come after the outputs among the values of the loop */
+  HloInstructionArray captured; /* what members read from outside; after the outputs among the values of the loop */
 } Rewrite;
 
 static bool is_folded(const HloSplitMember *member) {
@@ -59,7 +51,8 @@ static Parts choose_parts(const HloSplit *split, int64_t parts) {
 /* --- what goes in and out --- */
 
 static const HloSplitMember *find_member(const Rewrite *rewrite, const HloInstruction *instruction, int64_t *out) {
-  if (!int_map_find(&rewrite->numbers, (uint64_t)instruction->id, out)) return NULL;
+  if (!int_map_find(&rewrite->numbers, (uint64_t)instruction->id, out) || *out >= rewrite->split->member_count)
+    return NULL;
   return &rewrite->split->members[*out];
 }
 
@@ -81,35 +74,13 @@ SplitRange hlo_split_range(const HloSplitMember *member, int operand) {
   return (SplitRange){member->before * ratio + read->before, member->after * ratio + read->after};
 }
 
-/* How operand |k| of |member| has to be handed in; in one form for all that read it so. */
-static Captured captured_form(const Rewrite *rewrite, const HloSplitMember *member, int k) {
-  const SplitRead *read = &member->reads[k];
-  Captured form = {member->instruction->operands[k], NULL, SPLIT_READ_WHOLE, 0, 0};
-  if (read->dimension == SPLIT_READ_WHOLE) return form;
-  SplitRange range = hlo_split_range(member, k);
-  int64_t end = rewrite->split->units * read->scale + range.after;
-  int64_t high = max_i64(0, end - form.operand->shape->dims[read->dimension]);
-  if (range.before == 0 && high == 0) return form;
-  return (Captured){form.operand, split_fill(member->instruction), read->dimension, range.before, high};
-}
-
-static int64_t find_captured(const Rewrite *rewrite, const Captured *form) {
-  for (int64_t i = 0; i < rewrite->captured.count; i++) {
-    const Captured *other = &rewrite->captured.data[i];
-    if (other->operand == form->operand && other->dimension == form->dimension && other->fill == form->fill &&
-        other->low == form->low && other->high == form->high)
-      return i;
-  }
-  return -1;
-}
-
-static void capture_operands(Rewrite *rewrite, const HloSplitMember *member) {
-  for (int k = 0; k < member->instruction->operand_count; k++) {
-    HloInstruction *operand = member->instruction->operands[k];
+static void capture_operands(Rewrite *rewrite, const HloInstruction *instruction) {
+  for (int k = 0; k < instruction->operand_count; k++) {
+    HloInstruction *operand = instruction->operands[k];
     int64_t ignored;
-    if (is_scalar_constant(operand) || find_member(rewrite, operand, &ignored) != NULL) continue;
-    Captured form = captured_form(rewrite, member, k);
-    if (find_captured(rewrite, &form) < 0) array_push(&rewrite->captured, rewrite->scratch, form);
+    if (is_scalar_constant(operand) || int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
+    int_map_set(&rewrite->numbers, (uint64_t)operand->id, rewrite->split->member_count + rewrite->captured.count);
+    array_push(&rewrite->captured, rewrite->scratch, operand);
   }
 }
 
@@ -124,34 +95,7 @@ static void find_boundary(Rewrite *rewrite) {
     const HloInstruction *instruction = split->members[i].instruction;
     is_output[i] = shape_is_array(instruction->shape) && has_user_outside(rewrite, instruction);
     rewrite->output_count += is_output[i];
-    capture_operands(rewrite, &split->members[i]);
-  }
-}
-
-/* |value| with |low| and |high| times |fill| along |dimension|. */
-static HloInstruction *add_borders(GraphBuilder *builder, HloInstruction *value, HloInstruction *fill, int dimension,
-                                   int64_t low, int64_t high) {
-  const Shape *from = value->shape;
-  Arena *arena = builder->computation->module->arena;
-  int64_t *dims = ARENA_COPY_ARRAY(builder->scratch, int64_t, from->dims, from->rank);
-  dims[dimension] += low + high;
-  if (fill == NULL) fill = graph_zero(builder, from->type, NULL);
-  const Shape *shape = shape_array(graph_shapes(builder), from->type, dims, from->rank);
-  HloInstruction *padded = graph_add(builder, HLO_PAD, shape, (HloInstruction *[]){value, fill}, 2);
-  PaddingDimension *padding = ARENA_NEW_ARRAY(arena, PaddingDimension, from->rank);
-  padding[dimension] = (PaddingDimension){low, high, 0};
-  PaddingConfig *config = ARENA_NEW(arena, PaddingConfig);
-  *config = (PaddingConfig){from->rank, padding};
-  hlo_instruction_set_attr(padded, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = config});
-  return padded;
-}
-
-static void hand_in(const Rewrite *rewrite, GraphBuilder *builder, HloInstruction **out_values) {
-  for (int64_t i = 0; i < rewrite->captured.count; i++) {
-    const Captured *form = &rewrite->captured.data[i];
-    bool is_padded = form->dimension != SPLIT_READ_WHOLE;
-    out_values[i] = is_padded ? add_borders(builder, form->operand, form->fill, form->dimension, form->low, form->high)
-                              : form->operand;
+    capture_operands(rewrite, instruction);
   }
 }
 
@@ -196,28 +140,71 @@ static const Shape *part_shape(Part *part, const Shape *shape, const HloSplitMem
   return shape_array(shapes, shape->type, dims, shape->rank);
 }
 
-/* What |member| reads as operand |k|: a captured value begins as many elements early as are read before a part. */
-static HloInstruction *captured_operand(Part *part, const HloSplitMember *member, int k) {
-  const SplitRead *read = &member->reads[k];
-  Captured form = captured_form(part->rewrite, member, k);
-  int64_t number = find_captured(part->rewrite, &form);
-  HloInstruction *value = part->captured[number];
-  if (read->dimension == SPLIT_READ_WHOLE) return value;
-  SplitRange range = hlo_split_range(member, k);
-  int64_t length = part->size * read->scale + range.before + range.after;
-  int64_t key = number * SHAPE_MAX_RANK + read->dimension;
-  HloInstruction *slice = pointer_map_get(&part->slices, (const void *)(intptr_t)key);
-  if (slice != NULL && slice->shape->dims[read->dimension] == length) return slice;
-  slice = graph_take_run(part->builder, value, read->dimension, scaled_start(part, read->scale), length);
-  pointer_map_set(&part->slices, (const void *)(intptr_t)key, slice);
-  return slice;
-}
-
 static HloInstruction *shifted_start(Part *part, int64_t scale, int64_t shift) {
   HloInstruction *start = scaled_start(part, scale);
   if (shift == 0) return start;
   return graph_binary(part->builder, HLO_SUBTRACT, start,
                       graph_integer(part->builder, part->rewrite->index_type, shift, NULL));
+}
+
+static HloInstruction *part_operand(Part *part, const HloSplitMember *member, int k);
+
+/* What |instruction| reads where there is nothing. */
+static HloInstruction *part_fill(Part *part, const HloSplitMember *member, PrimitiveType type) {
+  int operand = split_fill_operand(member->instruction);
+  return operand < 0 ? graph_zero(part->builder, type, NULL) : part_operand(part, member, operand);
+}
+
+/* |value| with |low| and |high| times |fill| along |dimension|. */
+static HloInstruction *add_borders(GraphBuilder *builder, HloInstruction *value, HloInstruction *fill, int dimension,
+                                   int64_t low, int64_t high) {
+  const Shape *from = value->shape;
+  Arena *arena = builder->computation->module->arena;
+  int64_t *dims = ARENA_COPY_ARRAY(builder->scratch, int64_t, from->dims, from->rank);
+  dims[dimension] += low + high;
+  const Shape *shape = shape_array(graph_shapes(builder), from->type, dims, from->rank);
+  HloInstruction *padded = graph_add(builder, HLO_PAD, shape, (HloInstruction *[]){value, fill}, 2);
+  PaddingDimension *padding = ARENA_NEW_ARRAY(arena, PaddingDimension, from->rank);
+  padding[dimension] = (PaddingDimension){low, high, 0};
+  PaddingConfig *config = ARENA_NEW(arena, PaddingConfig);
+  *config = (PaddingConfig){from->rank, padding};
+  hlo_instruction_set_attr(padded, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = config});
+  return padded;
+}
+
+/* |length| elements of |whole| from |low| before the part's first one on, as if |low| and |high| elements of padding
+ * stood around it: a slice that is all inside, with padding, of which the right elements are taken. */
+static HloInstruction *slice_with_borders(Part *part, const HloSplitMember *member, HloInstruction *whole,
+                                          const SplitRead *read, int64_t length, int64_t low, int64_t high) {
+  GraphBuilder *builder = part->builder;
+  PrimitiveType type = part->rewrite->index_type;
+  int64_t there = whole->shape->dims[read->dimension], inside = min_i64(length, there);
+  HloInstruction *start = shifted_start(part, read->scale, low);
+  HloInstruction *least = graph_binary(builder, HLO_MAXIMUM, start, graph_integer(builder, type, 0, NULL));
+  HloInstruction *from = graph_binary(builder, HLO_MINIMUM, least, graph_integer(builder, type, there - inside, NULL));
+  HloInstruction *slice = graph_take_run(builder, whole, read->dimension, from, inside);
+  HloInstruction *fill = part_fill(part, member, whole->shape->type);
+  HloInstruction *padded = add_borders(builder, slice, fill, read->dimension, low, high + length - inside);
+  HloInstruction *shift = graph_binary(builder, HLO_SUBTRACT, start, from);
+  HloInstruction *begin = graph_binary(builder, HLO_ADD, shift, graph_integer(builder, type, low, NULL));
+  return graph_take_run(builder, padded, read->dimension, begin, length);
+}
+
+/* What |member| reads of the captured |value| as operand |k|. */
+static HloInstruction *captured_operand(Part *part, const HloSplitMember *member, int k, HloInstruction *value) {
+  const SplitRead *read = &member->reads[k];
+  if (read->dimension == SPLIT_READ_WHOLE) return value;
+  SplitRange range = hlo_split_range(member, k);
+  int64_t length = part->size * read->scale + range.before + range.after;
+  int64_t end = part->rewrite->split->units * read->scale + range.after;
+  int64_t high = max_i64(0, end - value->shape->dims[read->dimension]);
+  if (range.before > 0 || high > 0) return slice_with_borders(part, member, value, read, length, range.before, high);
+  int64_t key = (int64_t)value->id * SHAPE_MAX_RANK + read->dimension;
+  HloInstruction *slice = pointer_map_get(&part->slices, (const void *)(intptr_t)key);
+  if (slice != NULL && slice->shape->dims[read->dimension] == length) return slice;
+  slice = graph_take_run(part->builder, value, read->dimension, scaled_start(part, read->scale), length);
+  pointer_map_set(&part->slices, (const void *)(intptr_t)key, slice);
+  return slice;
 }
 
 /* |fill| in place of what lies beyond the ends of a whole of |size| elements along the dimension of |read|; |value| is
@@ -234,11 +221,8 @@ static HloInstruction *fill_beyond(Part *part, HloInstruction *value, const Spli
       builder, HLO_AND,
       graph_compare(builder, COMPARISON_DIRECTION_GE, position, graph_integer(builder, type, 0, shape)),
       graph_compare(builder, COMPARISON_DIRECTION_LT, position, graph_integer(builder, type, size, shape)));
-  HloInstruction *beyond = fill == NULL ? graph_zero(builder, shape->type, shape) : graph_splat(builder, fill, shape);
-  return graph_select(builder, is_there, value, beyond);
+  return graph_select(builder, is_there, value, graph_splat(builder, fill, shape));
 }
-
-static HloInstruction *part_operand(Part *part, const HloSplitMember *member, int k);
 
 /* Of what |maker| makes for the part, what operand |k| of |member| is. */
 static HloInstruction *made_operand(Part *part, const HloSplitMember *maker, HloInstruction *made,
@@ -252,7 +236,7 @@ static HloInstruction *made_operand(Part *part, const HloSplitMember *maker, Hlo
     made = graph_slice(part->builder, made, read->dimension, begin, begin + length);
   }
   if (read->before == 0 && read->after == 0) return made;
-  HloInstruction *fill = split_fill(member->instruction) == NULL ? NULL : part_operand(part, member, 1);
+  HloInstruction *fill = part_fill(part, member, made->shape->type);
   return fill_beyond(part, made, read, range.before, fill, maker->instruction->shape->dims[read->dimension]);
 }
 
@@ -267,7 +251,8 @@ static HloInstruction *part_operand(Part *part, const HloSplitMember *member, in
     return hlo_computation_add_constant(part->builder->computation, hlo_instruction_literal(operand), (StringView){0});
   int64_t number;
   const HloSplitMember *maker = find_member(part->rewrite, operand, &number);
-  if (maker == NULL) return captured_operand(part, member, k);
+  if (maker == NULL)
+    return captured_operand(part, member, k, part->captured[number - part->rewrite->split->member_count]);
   return made_operand(part, maker, part->made[number], member, k);
 }
 
@@ -424,13 +409,11 @@ void hlo_apply_split(HloModule *module, const HloSplit *split, int64_t parts, Ar
   GraphBuilder builder = {split->computation, split->members[split->member_count - 1].instruction, scratch};
   for (int64_t i = 0, output = 0; i < split->member_count; i++)
     if (rewrite.is_output[i]) values[output++] = first_value(&builder, &split->members[i]);
-  HloInstruction **captured = ARENA_NEW_ARRAY(scratch, HloInstruction *, rewrite.captured.count + 1);
-  hand_in(&rewrite, &builder, captured);
-  for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = captured[i];
+  for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = rewrite.captured.data[i];
   graph_loop(&builder, rewrite.parts.trips, values, (int)count, loop_body, &rewrite, values);
   if (rewrite.parts.rest > 0) {
     int64_t done = split->units - rewrite.parts.rest;
-    for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = captured[i];
+    for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = rewrite.captured.data[i];
     compute_part(&rewrite, &builder, graph_integer(&builder, rewrite.index_type, done, NULL), rewrite.parts.rest,
                  values, values);
   }

@@ -299,34 +299,20 @@ static void weigh_member(const Group *group, const HloSplitMember *member, HloSp
   if (stays && !is_known && !is_result(instruction)) split->bytes_added += bytes;
 }
 
-/* Memory for what |user| reads from outside: what is kept for it, and a copy with the borders that windows reach
- * over. */
-static int64_t bytes_read(const Group *group, const HloSplitMember *user, int k, IntMap *seen) {
-  const HloInstruction *operand = user->instruction->operands[k];
-  const SplitRead *read = &user->reads[k];
-  int64_t bytes = 0, size = shape_leaf_byte_size(operand->shape), ignored;
-  SplitRange range = hlo_split_range(user, k);
-  bool is_known = is_given(operand) || is_in_large(group->search, operand);
-  bool is_padded =
-      read->dimension != SPLIT_READ_WHOLE &&
-      (range.before > 0 || group->units * read->scale + range.after > operand->shape->dims[read->dimension]);
-  uint64_t key = (uint64_t)operand->id * 2;
-  if (!is_known && !int_map_find(seen, key, &ignored)) bytes += size;
-  if (is_padded && !int_map_find(seen, key + 1, &ignored)) bytes += size;
-  int_map_set(seen, key, 1);
-  if (is_padded) int_map_set(seen, key + 1, 1);
-  return bytes;
-}
-
 static void weigh(const Group *group, HloSplit *split) {
   IntMap seen;
   int_map_init(&seen, group->search->arena);
   for (int64_t i = 0; i < split->member_count; i++) {
     const HloSplitMember *member = &split->members[i];
     weigh_member(group, member, split);
-    for (int k = 0; k < member->instruction->operand_count; k++)
-      if (member_of(group, member->instruction->operands[k]) == NULL)
-        split->bytes_added += bytes_read(group, member, k, &seen);
+    for (int k = 0; k < member->instruction->operand_count; k++) {
+      const HloInstruction *operand = member->instruction->operands[k];
+      int64_t ignored;
+      if (member_of(group, operand) != NULL || int_map_find(&seen, (uint64_t)operand->id, &ignored)) continue;
+      int_map_set(&seen, (uint64_t)operand->id, 1);
+      if (!is_given(operand) && !is_in_large(group->search, operand))
+        split->bytes_added += shape_leaf_byte_size(operand->shape);
+    }
   }
 }
 

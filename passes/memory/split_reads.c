@@ -261,8 +261,8 @@ static bool is_windowed(const HloInstruction *instruction) {
   return hlo_opcode_info(instruction->opcode)->access == ACCESS_WINDOW;
 }
 
-HloInstruction *split_fill(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_REDUCE_WINDOW ? instruction->operands[1] : NULL;
+int split_fill_operand(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_REDUCE_WINDOW ? 1 : -1;
 }
 
 static bool operands_fit(const HloInstruction *instruction, int64_t units, const SplitRead *reads) {

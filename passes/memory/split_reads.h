@@ -21,8 +21,8 @@ enum { SPLIT_READ_WHOLE = -1 };
 bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale, int64_t units, SplitRead *out_reads,
                  int64_t *out_coarser);
 
-/* What a window reads where there is nothing: an operand of |instruction|; NULL: zero. */
-HloInstruction *split_fill(const HloInstruction *instruction);
+/* The operand of |instruction| that its windows read where there is nothing; -1: zero. */
+int split_fill_operand(const HloInstruction *instruction);
 
 /* Whether the result is a fold over |dimension| of operand |operand|, so that those of the parts can be combined by the
  * operation |out_opcode|, element by element; |out_reads| as above. */
