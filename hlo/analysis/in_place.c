@@ -1,6 +1,7 @@
 #include "hlo/analysis/in_place.h"
 
 #include "base/array.h"
+#include "base/checked_math.h"
 #include "hlo/analysis/loop_nest.h"
 
 /* --- views --- */
@@ -173,15 +174,48 @@ static Leaf trace_leaf(Leaf leaf) {
   }
 }
 
-/* |slice| reads exactly the window that |update| (a dynamic-update-slice of the same operand) writes. */
-static bool reads_updated_window(const HloInstruction *slice, const HloInstruction *update) {
-  if (slice->opcode != HLO_DYNAMIC_SLICE || update->opcode != HLO_DYNAMIC_UPDATE_SLICE) return false;
-  if (slice->operands[0] != update->operands[0] || slice->operand_count + 1 != update->operand_count) return false;
-  if (!shape_same_dims(slice->shape, update->operands[1]->shape)) return false;
-  for (int i = 1; i < slice->operand_count; i++) {
-    if (slice->operands[i] != update->operands[i + 1]) return false;
-  }
+bool hlo_constant_start(const HloInstruction *index, int64_t limit, int64_t *out_start) {
+  const Literal *literal = index->opcode == HLO_CONSTANT ? hlo_instruction_literal(index) : NULL;
+  if (literal == NULL || literal->elided || !shape_is_scalar(index->shape)) return false;
+  int64_t start = literal_get_int(literal, 0);
+  if (start < 0 && type_is_unsigned(index->shape->type)) start = limit; /* beyond any dimension */
+  *out_start = max_i64(0, min_i64(start, limit));
   return true;
+}
+
+typedef enum WindowRead { WINDOW_MIXED, WINDOW_EXACT, WINDOW_OTHERS } WindowRead;
+
+/* Which elements a slice with known bounds reads: those of the update's window, in its order, or none of them. */
+static WindowRead window_read(const HloInstruction *slice, const HloInstruction *update) {
+  const Shape *x = slice->operands[0]->shape, *part = update->operands[1]->shape;
+  const SliceRanges *ranges = hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice;
+  if (update->operand_count != 2 + x->rank) return WINDOW_MIXED;
+  bool is_exact = shape_same_dims(slice->shape, part), is_apart = false;
+  for (int i = 0; i < x->rank; i++) {
+    const SliceDimension *range = &ranges->dims[i];
+    int64_t start = 0, size = part->dims[i];
+    if (!hlo_constant_start(update->operands[2 + i], x->dims[i] - size, &start)) {
+      is_exact &= size == x->dims[i] && range->stride == 1;
+      continue;
+    }
+    is_exact &= range->start == start && range->stride == 1;
+    is_apart |= range->limit <= start || range->start >= start + size;
+  }
+  return is_apart ? WINDOW_OTHERS : is_exact ? WINDOW_EXACT : WINDOW_MIXED;
+}
+
+/* What |slice|, of the array that |update| (a dynamic-update-slice) updates, reads of the window that it writes. */
+static WindowRead reads_window(const HloInstruction *slice, const HloInstruction *update) {
+  if (update->opcode != HLO_DYNAMIC_UPDATE_SLICE) return WINDOW_MIXED;
+  if (slice->operand_count == 0 || slice->operands[0] != update->operands[0]) return WINDOW_MIXED;
+  if (shape_is_dynamic(slice->operands[0]->shape)) return WINDOW_MIXED;
+  if (slice->opcode == HLO_SLICE) return window_read(slice, update);
+  if (slice->opcode != HLO_DYNAMIC_SLICE || slice->operand_count + 1 != update->operand_count) return WINDOW_MIXED;
+  if (!shape_same_dims(slice->shape, update->operands[1]->shape)) return WINDOW_MIXED;
+  for (int i = 1; i < slice->operand_count; i++) {
+    if (slice->operands[i] != update->operands[i + 1]) return WINDOW_MIXED;
+  }
+  return WINDOW_EXACT;
 }
 
 static bool is_elementwise(const HloInstruction *instruction) {
@@ -215,11 +249,12 @@ static bool feeds_update_elementwise(const HloInstruction *from, const HloInstru
   return true;
 }
 
-bool hlo_only_feeds_updated_window(const HloInstruction *slice, const HloInstruction *update, Arena *scratch) {
-  return reads_updated_window(slice, update) && feeds_update_elementwise(slice, update, scratch);
+bool hlo_reads_beside_update(const HloInstruction *slice, const HloInstruction *update, Arena *scratch) {
+  WindowRead read = reads_window(slice, update);
+  return read == WINDOW_OTHERS || (read == WINDOW_EXACT && feeds_update_elementwise(slice, update, scratch));
 }
 
-/* Nothing but |update| (once, as what it updates) reads |value|, window reads aside. */
+/* Nothing but |update| (once, as what it updates) reads |value|, or reads what it may. */
 static bool only_updated_by(const HloInstruction *value, const HloInstruction *update, int operand, Arena *arena) {
   if (hlo_instruction_is_root(value)) return false;
   for (int i = 0; i < value->user_count; i++) {
@@ -228,7 +263,7 @@ static bool only_updated_by(const HloInstruction *value, const HloInstruction *u
       for (int k = 0; k < user->operand_count; k++) {
         if (user->operands[k] == value && k != operand) return false;
       }
-    } else if (!reads_updated_window(user, update) || !feeds_update_elementwise(user, update, arena)) {
+    } else if (!hlo_reads_beside_update(user, update, arena)) {
       return false;
     }
   }

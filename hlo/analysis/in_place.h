@@ -36,13 +36,15 @@ typedef struct InPlacePairs {
 /* Operand leaves that must share memory with result leaves: dynamic-update-slice, scatter, set-dimension-size,
  * all-reduce-start, collective-permute with a destination, declared output_to_operand_aliasing, and fusions whose
  * result leaf is an update in place (through tuples only) of a fused parameter that nothing else in the fusion reads,
- * but for dynamic-slices of exactly the updated window that feed the update element by element.  Leaves of unequal
- * shapes are never paired. */
+ * but for what hlo_reads_beside_update allows.  Leaves of unequal shapes are never paired. */
 InPlacePairs hlo_in_place_pairs(const HloInstruction *instruction, Arena *arena);
 
-/* |slice| reads exactly the window that |update| writes of the same array, and nothing but the new elements at the same
- * places is made of it, one by one: both may be done in one pass over the window. */
-bool hlo_only_feeds_updated_window(const HloInstruction *slice, const HloInstruction *update, Arena *scratch);
+/* What |slice|, of the same array, reads may be read while |update| writes its window: that is exactly this window, and
+ * nothing but the new elements at the same places is made of it, one by one; or it has no element of the window. */
+bool hlo_reads_beside_update(const HloInstruction *slice, const HloInstruction *update, Arena *scratch);
+
+/* Where |index|, a constant scalar, makes a slice begin that may begin at |limit| at the latest; false for others. */
+bool hlo_constant_start(const HloInstruction *index, int64_t limit, int64_t *out_start);
 
 /* Whether result leaf |result_node| of |user| may overwrite leaf |node| of operand |operand| if nothing reads that
  * afterwards: an in-place pair, or elementwise use (inside fusions: transitively) with equally wide elements in the

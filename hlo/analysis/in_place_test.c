@@ -107,6 +107,32 @@ static void fused_update_may_read_its_own_window(void **state) {
   }
 }
 
+static void fused_update_may_read_what_it_does_not_write(void **state) {
+  Fixture *fixture = *state;
+  const char *parameters = "  p = f32[8,4] parameter(0)\n  j = s32[] parameter(1)\n";
+  const char *text =
+      "  x = f32[8,4] parameter(0)\n  i = s32[] parameter(1)\n  two = s32[] constant(2)\n  far = s32[] constant(9)\n"
+      "  s = f32[2,4] slice(x), slice={[%s], [0:4]}\n  n = f32[2,4] %s\n"
+      "  ROOT d = f32[8,4] dynamic-update-slice(x, n, %s)\n";
+  static const struct {
+    const char *rows, *how, *start;
+    int expected;
+  } cases[] = {
+      {"2:4", "negate(s)", "two, i", 1},                  /* the window: all of the second dimension */
+      {"2:4", "reverse(s), dimensions={0}", "two, i", 0}, /* at other places */
+      {"4:6", "reverse(s), dimensions={0}", "two, i", 1}, /* behind it */
+      {"0:2", "negate(s)", "two, i", 1},                  /* before it */
+      {"3:5", "negate(s)", "two, i", 0},                  /* some of it */
+      {"6:8", "negate(s)", "far, i", 1},                  /* begins at 6: the last place where it fits */
+      {"4:6", "negate(s)", "i, i", 0},                    /* anywhere */
+  };
+  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    const char *body = arena_printf(fixture->arena, text, cases[i].rows, cases[i].how, cases[i].start);
+    const HloInstruction *root = fusion(fixture, body, parameters, "f32[8,4] fusion(p, j)");
+    if (hlo_in_place_pairs(root, fixture->arena).count != cases[i].expected) fail_msg("%s", body);
+  }
+}
+
 static void elementwise_results_may_overwrite_operands(void **state) {
   Fixture *fixture = *state;
   static const struct {
@@ -194,6 +220,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(fused_update_of_a_computed_value_is_not, set_up, tear_down),
       cmocka_unit_test_setup_teardown(fused_update_whose_operand_is_read_elsewhere_is_not, set_up, tear_down),
       cmocka_unit_test_setup_teardown(fused_update_may_read_its_own_window, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(fused_update_may_read_what_it_does_not_write, set_up, tear_down),
       cmocka_unit_test_setup_teardown(elementwise_results_may_overwrite_operands, set_up, tear_down),
       cmocka_unit_test_setup_teardown(fusions_share_what_they_read_element_by_element, set_up, tear_down),
       cmocka_unit_test_setup_teardown(several_results_share_if_all_are_alike, set_up, tear_down),

@@ -108,7 +108,7 @@ static bool reads_updated_operand(const HloInstruction *root, const HloInstructi
   if (root->opcode != HLO_DYNAMIC_UPDATE_SLICE) return false;
   const HloInstruction *updated = root->operands[0];
   if (producer != updated && !hlo_instruction_uses(producer, updated)) return false;
-  return !hlo_only_feeds_updated_window(producer, root, scratch);
+  return !hlo_reads_beside_update(producer, root, scratch);
 }
 
 static int32_t new_operand_count(const FusionGrouper *grouper, int32_t group, const HloInstruction *producer) {

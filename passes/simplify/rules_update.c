@@ -1,5 +1,6 @@
 /* Rules of slices and updates at run time, gather and scatter. */
 #include "base/checked_math.h"
+#include "hlo/analysis/in_place.h"
 #include "passes/simplify/algebraic_rules.h"
 #include "passes/simplify/integer_range.h"
 
@@ -16,15 +17,6 @@ static HloInstruction *dynamic_slice_nothing(HloInstruction *instruction) {
   return instruction->operands[0]->shape == instruction->shape ? instruction->operands[0] : NULL;
 }
 
-static bool constant_start(const HloInstruction *index, int64_t limit, int64_t *out_start) {
-  const Literal *literal = index->opcode == HLO_CONSTANT ? hlo_instruction_literal(index) : NULL;
-  if (literal == NULL || literal->elided || !shape_is_scalar(index->shape)) return false;
-  int64_t start = literal_get_int(literal, 0);
-  if (start < 0 && type_is_unsigned(index->shape->type)) start = limit; /* beyond any dimension */
-  *out_start = max_i64(0, min_i64(start, limit));
-  return true;
-}
-
 /* dynamic-slice(x, constants) → slice(x), starts clamped */
 static HloInstruction *dynamic_slice_known(HloInstruction *instruction) {
   HloInstruction *x = instruction->operands[0];
@@ -32,13 +24,13 @@ static HloInstruction *dynamic_slice_known(HloInstruction *instruction) {
   if (instruction->operand_count != 1 + from->rank || shape_is_dynamic(from) || shape_is_dynamic(to)) return NULL;
   for (int i = 0; i < from->rank; i++) {
     int64_t ignored;
-    if (!constant_start(instruction->operands[1 + i], 0, &ignored)) return NULL;
+    if (!hlo_constant_start(instruction->operands[1 + i], 0, &ignored)) return NULL;
   }
   Arena *arena = instruction->parent->module->arena;
   SliceDimension *dims = ARENA_NEW_ARRAY(arena, SliceDimension, from->rank + 1);
   for (int i = 0; i < from->rank; i++) {
     int64_t start = 0;
-    (void)constant_start(instruction->operands[1 + i], from->dims[i] - to->dims[i], &start);
+    (void)hlo_constant_start(instruction->operands[1 + i], from->dims[i] - to->dims[i], &start);
     dims[i] = (SliceDimension){start, start + to->dims[i], 1};
   }
   SliceRanges *ranges = ARENA_NEW(arena, SliceRanges);
@@ -120,7 +112,7 @@ static HloInstruction *update_of_splat(HloInstruction *instruction) {
   PaddingDimension dims[RANK_LIMIT];
   for (int i = 0; i < rank; i++) {
     int64_t start = 0, free = instruction->shape->dims[i] - update->shape->dims[i];
-    if (!constant_start(instruction->operands[2 + i], free, &start)) return NULL;
+    if (!hlo_constant_start(instruction->operands[2 + i], free, &start)) return NULL;
     dims[i] = (PaddingDimension){start, free - start, 0};
   }
   PaddingConfig *padding = ARENA_NEW(arena, PaddingConfig);
@@ -130,6 +122,26 @@ static HloInstruction *update_of_splat(HloInstruction *instruction) {
       hlo_computation_add(instruction->parent, HLO_PAD, instruction->shape, operands, 2, (StringView){0});
   hlo_instruction_set_attr(pad, &(HloAttr){.id = HLO_ATTR_PADDING, .value.padding = padding});
   return pad;
+}
+
+/* It lies in memory whoever reads it. */
+static bool is_stored(const HloInstruction *value) {
+  return value->opcode == HLO_PARAMETER || value->opcode == HLO_CONSTANT || value->opcode == HLO_GET_TUPLE_ELEMENT;
+}
+
+/* The array that |update| makes is needed, and no later update writes over what |slice| reads of it: its elements are
+ * as near as those of what it was updated with, which would have to be kept beside it. */
+static bool stays_readable(const HloInstruction *update, const HloInstruction *slice) {
+  Arena *scratch = arena_create();
+  bool is_needed = hlo_instruction_is_root(update), stays = true;
+  for (int32_t u = 0; u < update->user_count; u++) {
+    const HloInstruction *user = update->users[u];
+    is_needed |= user->opcode != HLO_SLICE;
+    if (hlo_opcode_has(user->opcode, OP_IN_PLACE) && user->operands[0] == update)
+      stays &= hlo_reads_beside_update(slice, user, scratch);
+  }
+  arena_destroy(scratch);
+  return is_needed && stays;
 }
 
 /* slice(dynamic-update-slice(x, u, constants)) → slice(u) or slice(x), when it is all of one of them */
@@ -143,7 +155,7 @@ static HloInstruction *slice_update(HloInstruction *slice) {
   bool inside = shape_element_count(slice->shape) > 0, outside = false;
   for (int i = 0; i < ranges->rank; i++) {
     int64_t start = 0, size = part->shape->dims[i];
-    if (!constant_start(update->operands[2 + i], update->shape->dims[i] - size, &start)) return NULL;
+    if (!hlo_constant_start(update->operands[2 + i], update->shape->dims[i] - size, &start)) return NULL;
     dims[i] = ranges->dims[i];
     int64_t last = dims[i].start + (slice->shape->dims[i] - 1) * dims[i].stride;
     inside &= dims[i].start >= start && last < start + size;
@@ -154,6 +166,7 @@ static HloInstruction *slice_update(HloInstruction *slice) {
   /* An array that others see updated would be kept beside it. */
   if (!inside && (!outside || update->user_count > 1)) return NULL;
   if (inside && part->shape == slice->shape) return part;
+  if (inside && !is_stored(part) && stays_readable(update, slice)) return NULL;
   HloInstruction *from = inside ? part : update->operands[0];
   HloInstruction *result = hlo_computation_add_clone(slice->parent, slice, slice->shape, &from, 1);
   if (!inside) return result;
