@@ -144,6 +144,32 @@ static int64_t highest_solution(const PartSolution *solutions, int64_t count, in
   return highest;
 }
 
+/* What the highest part gets next. */
+typedef struct Turn {
+  PartAim aim;
+  Work work;
+  bool is_last; /* all that is left */
+} Turn;
+
+/* Part |p| shares the work that is |left| with all parts that must come down as well; where its share did not do, for
+ * |turns| turns, it gets more.  Among many it comes down to a little below the next one. */
+static Turn next_turn(const PartSolution *solutions, int64_t count, int64_t p, PartAim aim, int64_t left, int turns) {
+  enum { FEW = 4, LEVELS = 32 };
+  int64_t above = 0, next = 0;
+  for (int64_t k = 0; k < count; k++) {
+    above += solutions[k].height > max_i64(aim.goal, solutions[k].bound);
+    if (k != p) next = max_i64(next, solutions[k].height);
+  }
+  int64_t shares = turns < 62 ? above >> turns : 0;
+  Turn turn = {aim, {shares <= 1 ? left : left / shares}, shares <= 1};
+  if (above > FEW && !aim.is_capacity) {
+    turn.aim.goal = max_i64(aim.goal, next - solutions[p].bound / LEVELS);
+    /* What is not needed for that is left to the others. */
+    turn.is_last = shares <= 1 && turns > 0;
+  }
+  return turn;
+}
+
 SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region, int64_t *offsets, int64_t *out_height,
                           int64_t *out_bound) {
   const Instance *instance = solver->instance;
@@ -169,21 +195,20 @@ SearchResult solve_region(Solver *solver, const int32_t *regions, int32_t region
   for (int64_t p = 0; p < parts.count; p++)
     solutions[p] = part_solution_first(scratch, &parts.data[p], aim.goal, &solver->work);
   /* The highest first: nothing is gained by lowering one below another that stays. */
+  int turns = 0; /* in which the highest part did not come down */
   for (int64_t stuck = -1;;) {
     int64_t p = highest_solution(solutions, parts.count, aim.goal);
     if (region == 0 && bound >= solver->standing) break; /* that one is as low as can be */
     if (p < 0 || solutions[p].height <= solutions[p].bound || solver->work.left <= 0) break;
     int64_t before = solutions[p].height;
-    int64_t above = 0; /* parts that must come down as well */
-    for (int64_t k = 0; k < parts.count; k++) above += solutions[k].height > max_i64(aim.goal, solutions[k].bound);
-    bool is_last = p == stuck || above <= 1; /* its share did not do: all that is left, then */
-    Work work = {is_last ? solver->work.left : solver->work.left / above};
-    solver->work.left -= work.left;
-    part_solution_improve(&solutions[p], aim, &work);
-    solver->work.left += work.left;
+    turns = p == stuck ? turns + 1 : 0;
+    Turn turn = next_turn(solutions, parts.count, p, aim, solver->work.left, turns);
+    solver->work.left -= turn.work.left;
+    part_solution_improve(&solutions[p], turn.aim, &turn.work);
+    solver->work.left += turn.work.left;
     bound = max_i64(bound, solutions[p].bound);
     if (!aim.is_capacity) aim.goal = max_i64(aim.goal, bound);
-    if (solutions[p].height == before && is_last) break;
+    if (solutions[p].height == before && turn.is_last) break;
     stuck = solutions[p].height == before ? p : -1;
   }
   *out_height = 0;

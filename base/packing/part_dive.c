@@ -90,18 +90,22 @@ typedef struct HeapEntry {
 } HeapEntry;
 
 static bool comes_before(HeapEntry a, HeapEntry b) {
-  return a.offset != b.offset ? a.offset < b.offset : a.rank < b.rank;
+  return (a.offset < b.offset) | ((a.offset == b.offset) & (a.rank < b.rank)); /* no branch: it is a toss-up */
 }
+
+enum { CHILDREN = 4 }; /* of a node, one after the other: fewer levels, and a level is a cache line */
 
 static void sift_down(HeapEntry *heap, int32_t count, int32_t place) {
   HeapEntry entry = heap[place];
   for (;;) {
-    int32_t child = 2 * place + 1;
+    int32_t child = CHILDREN * place + 1, least = child, end = child + CHILDREN < count ? child + CHILDREN : count;
     if (child >= count) break;
-    if (child + 1 < count && comes_before(heap[child + 1], heap[child])) child++;
-    if (!comes_before(heap[child], entry)) break;
-    heap[place] = heap[child];
-    place = child;
+    for (int32_t c = child + 1; c < end; c++) {
+      least = comes_before(heap[c], heap[least]) ? c : least;
+    }
+    if (!comes_before(heap[least], entry)) break;
+    heap[place] = heap[least];
+    place = least;
   }
   heap[place] = entry;
 }
@@ -112,7 +116,7 @@ int64_t part_dive(const Part *part, Arena *scratch, const int32_t *rank, Work *w
   HeapEntry *heap = ARENA_NEW_ARRAY(scratch, HeapEntry, count + 1);
   for (int32_t i = 0; i < count; i++) heap[rank[i]] = (HeapEntry){part_next_free(part, i, 0), rank[i], i};
   if (part->obstacles != NULL || part->base != 0) {
-    for (int32_t h = count / 2; h-- > 0;) sift_down(heap, count, h);
+    for (int32_t h = count / CHILDREN + 1; h-- > 0;) sift_down(heap, count, h);
   }
   int64_t height = part->floor;
   while (count > 0) {

@@ -3,8 +3,6 @@
  * An item that is out goes into the tightest gap that holds it.  Where there is none it goes where those in its way
  * weigh least, and they come out.  Each time an item finds no gap its weight rises, so those that are hard to place
  * come to stay (guided ejection search: Nagata and Bräysy, "A powerful route minimization heuristic", 2009). */
-#include <stdlib.h>
-
 #include "base/array.h"
 #include "base/checked_math.h"
 #include "base/packing/packing_internal.h"
@@ -12,11 +10,20 @@
 
 enum { OUT = -1, MOST_EJECTED_PAIRS = 1 << 23 };
 
-typedef struct Extent32 {
-  Units start, end;
-  int32_t item;
-  int64_t weight;
-} Extent32;
+/* A place and the item that begins or ends there, as one number to sort by. */
+typedef uint64_t Edge;
+
+static inline Edge edge_of(Units place, int32_t item) {
+  return (uint64_t)place << 32 | (uint32_t)item;
+}
+
+static inline Units edge_place(Edge edge) {
+  return (Units)(edge >> 32);
+}
+
+static inline int32_t edge_item(Edge edge) {
+  return (int32_t)(edge & UINT32_MAX);
+}
 
 typedef struct Ejection {
   const Part *part;
@@ -28,7 +35,7 @@ typedef struct Ejection {
   int32_t *out; /* a stack */
   int32_t out_count;
   Units capacity;
-  Extent32 *by_start, *by_end; /* what is in the way of the item at hand */
+  Edge *by_start, *by_end; /* what is in the way of the item at hand */
   int32_t in_way;
   uint64_t seed;
   Work *work;
@@ -39,14 +46,41 @@ static uint32_t next_random(Ejection *ejection) {
   return (uint32_t)(ejection->seed >> 33);
 }
 
-static int compare_start(const void *left, const void *right) {
-  const Extent32 *a = left, *b = right;
-  return a->start != b->start ? compare_i64(a->start, b->start) : compare_i64(a->item, b->item);
+static void sort_few(Edge *edges, int32_t count) {
+  for (int32_t i = 1; i < count; i++) {
+    Edge edge = edges[i];
+    int32_t k = i;
+    for (; k > 0 && edges[k - 1] > edge; k--) edges[k] = edges[k - 1];
+    edges[k] = edge;
+  }
 }
 
-static int compare_end(const void *left, const void *right) {
-  const Extent32 *a = left, *b = right;
-  return a->end != b->end ? compare_i64(a->end, b->end) : compare_i64(a->item, b->item);
+/* Rising; no two are alike.  Quicksort: the middle of three parts them. */
+static void sort_edges(Edge *edges, int32_t count) {
+  enum { FEW = 16 };
+  while (count > FEW) {
+    Edge a = edges[0], b = edges[count / 2], c = edges[count - 1];
+    Edge pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+    int32_t low = 0, high = count - 1;
+    while (low <= high) {
+      while (edges[low] < pivot) low++;
+      while (edges[high] > pivot) high--;
+      if (low > high) break;
+      Edge swapped = edges[low];
+      edges[low++] = edges[high];
+      edges[high--] = swapped;
+    }
+    /* The smaller side here, the larger one in the next turn. */
+    if (high + 1 < count - low) {
+      sort_edges(edges, high + 1);
+      edges += low;
+      count -= low;
+    } else {
+      sort_edges(edges + low, count - low);
+      count = high + 1;
+    }
+  }
+  sort_few(edges, count);
 }
 
 /* The first place at |offset| or after it where item |i| is aligned and clear of what is taken. */
@@ -62,25 +96,30 @@ static void collect(Ejection *ejection, int32_t i) {
   for (int32_t c = conflicts->first[i]; c < conflicts->first[i + 1]; c++) {
     int32_t other = conflicts->rows[c].other;
     if (ejection->offsets[other] == OUT) continue;
-    ejection->by_start[count++] = (Extent32){
-        ejection->offsets[other], ejection->offsets[other] + ejection->sizes[other], other, ejection->weights[other]};
+    ejection->by_start[count++] = edge_of(ejection->offsets[other], other);
   }
-  ejection->work->left -= 16 * (conflicts->first[i + 1] - conflicts->first[i]) + 32;
-  qsort(ejection->by_start, (size_t)count, sizeof(Extent32), compare_start);
+  ejection->work->left -= 6 * (conflicts->first[i + 1] - conflicts->first[i]) + 32;
+  sort_edges(ejection->by_start, count);
   ejection->in_way = count;
 }
 
-/* The start of the tightest gap that holds item |i|, at random among some; OUT: none. */
+/* Where the item of |edge| ends. */
+static inline Units end_of(const Ejection *ejection, Edge edge) {
+  return edge_place(edge) + ejection->sizes[edge_item(edge)];
+}
+
+/* The start of the tightest gap that holds item |i|; OUT: none. */
 static Units find_gap(Ejection *ejection, int32_t i) {
   Units top = next_free(ejection, i, 0), size = ejection->sizes[i], best = OUT, least = INT32_MAX;
   for (int32_t e = 0; e <= ejection->in_way; e++) {
-    Units start = e < ejection->in_way ? ejection->by_start[e].start : ejection->capacity;
+    Units start = e < ejection->in_way ? edge_place(ejection->by_start[e]) : ejection->capacity;
     if (start - top >= size && start - top < least) {
       best = top;
       least = start - top;
     }
-    if (e < ejection->in_way && ejection->by_start[e].end > top)
-      top = next_free(ejection, i, ejection->by_start[e].end);
+    if (e == ejection->in_way) break;
+    Units end = end_of(ejection, ejection->by_start[e]);
+    if (end > top) top = next_free(ejection, i, end);
   }
   return best;
 }
@@ -91,8 +130,11 @@ static Units find_lightest(Ejection *ejection, int32_t i) {
   Units size = ejection->sizes[i], best = OUT;
   int64_t least = INT64_MAX;
   int ties = 0;
-  memcpy(ejection->by_end, ejection->by_start, (size_t)count * sizeof(Extent32));
-  qsort(ejection->by_end, (size_t)count, sizeof(Extent32), compare_end);
+  for (int32_t e = 0; e < count; e++) {
+    Edge edge = ejection->by_start[e];
+    ejection->by_end[e] = edge_of(end_of(ejection, edge), edge_item(edge));
+  }
+  sort_edges(ejection->by_end, count);
   /* Candidates: on top of each extent, and below each. */
   for (int below = 0; below < 2; below++) {
     int32_t started = 0, ended = 0;
@@ -103,17 +145,18 @@ static Units find_lightest(Ejection *ejection, int32_t i) {
         if (below) continue;
         offset = 0;
       } else if (below) {
-        offset = (e < count ? ejection->by_start[e].start : ejection->capacity) - size;
+        offset = (e < count ? edge_place(ejection->by_start[e]) : ejection->capacity) - size;
       } else {
         if (e == count) break;
-        offset = ejection->by_end[e].end;
+        offset = edge_place(ejection->by_end[e]);
       }
       if (offset < 0) continue;
       if (next_free(ejection, i, offset) != offset) continue;
       if (offset + size > ejection->capacity) break;
-      while (started < count && ejection->by_start[started].start < offset + size)
-        weight += ejection->by_start[started++].weight;
-      while (ended < count && ejection->by_end[ended].end <= offset) weight -= ejection->by_end[ended++].weight;
+      while (started < count && edge_place(ejection->by_start[started]) < offset + size)
+        weight += ejection->weights[edge_item(ejection->by_start[started++])];
+      while (ended < count && edge_place(ejection->by_end[ended]) <= offset)
+        weight -= ejection->weights[edge_item(ejection->by_end[ended++])];
       if (weight > least) continue;
       ties = weight < least ? 1 : ties + 1;
       if (weight == least && next_random(ejection) % (uint32_t)ties != 0) continue;
@@ -139,9 +182,9 @@ static bool put_in(Ejection *ejection) {
     offset = find_lightest(ejection, i);
     if (offset == OUT) return false;
     for (int32_t e = 0; e < ejection->in_way; e++) {
-      const Extent32 *extent = &ejection->by_start[e];
-      bool is_hit = extent->start < offset + ejection->sizes[i] && offset < extent->end;
-      if (is_hit) take_out(ejection, extent->item);
+      Edge edge = ejection->by_start[e];
+      bool is_hit = edge_place(edge) < offset + ejection->sizes[i] && offset < end_of(ejection, edge);
+      if (is_hit) take_out(ejection, edge_item(edge));
     }
   }
   ejection->offsets[i] = offset;
@@ -184,8 +227,8 @@ int64_t part_eject(const Part *part, int64_t goal, Work *work, int64_t height, i
     ejection.sizes[i] = (Units)(part->items[i].size / unit);
     ejection.weights[i] = 8;
   }
-  ejection.by_start = ARENA_NEW_ARRAY(ejection.scratch, Extent32, most + 1);
-  ejection.by_end = ARENA_NEW_ARRAY(ejection.scratch, Extent32, most + 1);
+  ejection.by_start = ARENA_NEW_ARRAY(ejection.scratch, Edge, most + 1);
+  ejection.by_end = ARENA_NEW_ARRAY(ejection.scratch, Edge, most + 1);
   while (height > goal && work->left > 0) {
     int64_t step = max_i64(unit, part->bound / 256);
     if (!lower_to(&ejection, (Units)(max_i64(goal, height - step) / unit))) break;
