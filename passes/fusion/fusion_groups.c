@@ -6,7 +6,14 @@
 #include "passes/fusion/fusion_decision.h"
 
 /* Random numbers of ten rounds and their distribution are one fusion. */
-enum { MAP_LIMIT = 16, MEMBER_LIMIT = 400, OPERAND_LIMIT = 60, ENDING_LIMIT = 128 };
+enum {
+  MAP_LIMIT = 16,
+  MEMBER_LIMIT = 400,
+  OPERAND_LIMIT = 60,
+  ENDING_LIMIT = 128,
+  READER_LIMIT = 64,
+  PATH_LIMIT = 256
+};
 
 /* The map under which a group's root is computed. */
 #define ROOT_MAP 1
@@ -36,6 +43,12 @@ typedef struct Candidate {
 
 typedef ARRAY(Candidate) CandidateArray;
 
+/* A group reads a part of what |updater| then overwrites. */
+typedef struct PrecedingRead {
+  const HloInstruction *updater;
+  struct PrecedingRead *next; /* of the same group */
+} PrecedingRead;
+
 typedef struct FusionGrouper {
   FusionGroups *result;
   ControlEdges control;
@@ -44,6 +57,7 @@ typedef struct FusionGrouper {
   CandidateArray candidates;   /* of the producer at hand */
   ARRAY(int32_t) places;       /* by group: 1 + where it stands in |candidates| */
   IntMap read;                 /* group and instruction id: the group reads it */
+  IntMap preceding;            /* root of a group → its PrecedingReads */
   const HloDecisionObserver *observer;
 } FusionGrouper;
 
@@ -111,6 +125,50 @@ static bool reads_updated_operand(const HloInstruction *root, const HloInstructi
   return !hlo_reads_beside_update(producer, root, scratch);
 }
 
+/* What updates, in its place, an array of which |producer| reads a part smaller than it; NULL: nothing. */
+static const HloInstruction *updater_of_read(const HloInstruction *producer) {
+  if (producer->operand_count == 0) return NULL;
+  const HloInstruction *array = producer->operands[0];
+  if (fusion_permutes(producer) || shape_byte_size(producer->shape) >= shape_byte_size(array->shape)) return NULL;
+  for (int32_t u = 0; u < array->user_count && u < READER_LIMIT; u++) {
+    const HloInstruction *user = array->users[u];
+    if (hlo_opcode_has(user->opcode, OP_IN_PLACE) && user->operands[0] == array) return user;
+  }
+  return NULL;
+}
+
+typedef struct Path {
+  int32_t count;
+  const HloInstruction *seen[PATH_LIMIT];
+} Path;
+
+static void add_to_path(Path *path, const HloInstruction *next) {
+  for (int32_t i = 0; i < path->count; i++) {
+    if (path->seen[i] == next) return;
+  }
+  if (path->count < PATH_LIMIT) path->seen[path->count++] = next;
+}
+
+/* |from| runs before |to|: it is read on the way there, or a way goes through what is overwritten. */
+static bool must_run_before(const FusionGrouper *grouper, const HloInstruction *from, const HloInstruction *to) {
+  Path path = {.count = 1, .seen = {from}};
+  for (int32_t i = 0; i < path.count; i++) {
+    const HloInstruction *at = path.seen[i];
+    if (at == to) return true;
+    for (int32_t u = 0; u < at->user_count; u++) add_to_path(&path, at->users[u]);
+    const PrecedingRead *read = pointer_map_get(&grouper->preceding, at);
+    for (; read != NULL; read = read->next) add_to_path(&path, read->updater);
+  }
+  return false;
+}
+
+/* A part of an array that is read in the group must be read before something else updates the array in place.  If that
+ * runs before the group, the whole array would have to be copied for the part. */
+static bool reads_too_late(const FusionGrouper *grouper, int32_t group, const HloInstruction *producer) {
+  const HloInstruction *updater = updater_of_read(producer), *root = root_of(grouper, group);
+  return updater != NULL && updater != root && must_run_before(grouper, updater, root);
+}
+
 static int32_t new_operand_count(const FusionGrouper *grouper, int32_t group, const HloInstruction *producer) {
   int64_t ignored;
   int32_t count = 0;
@@ -133,6 +191,8 @@ static FusionDecision has_room(const FusionGrouper *grouper, int32_t number, con
   if (reads_updated_operand(root_of(grouper, number), producer, grouper->result->arena)) {
     return (FusionDecision){false, "the consumer overwrites what it reads"};
   }
+  if (reads_too_late(grouper, number, producer))
+    return (FusionDecision){false, "what it reads is overwritten before the consumer runs"};
   if (producer->opcode == HLO_REDUCE && root_of(grouper, number)->opcode != HLO_REDUCE) {
     return (FusionDecision){false, "a reduction is a loop of its own"};
   }
@@ -164,6 +224,12 @@ static void join(FusionGrouper *grouper, int32_t node, const Candidate *candidat
   group->operand_count--; /* it was read until now */
   group->has_contraction |= fusion_has_nest(grouper->result->nodes[node]);
   read_operands(grouper, candidate->group, grouper->result->nodes[node]);
+  const HloInstruction *updater = updater_of_read(grouper->result->nodes[node]),
+                       *root = root_of(grouper, candidate->group);
+  if (updater == NULL || updater == root) return;
+  PrecedingRead *read = ARENA_NEW(grouper->result->arena, PrecedingRead);
+  *read = (PrecedingRead){updater, pointer_map_get(&grouper->preceding, root)};
+  pointer_map_set(&grouper->preceding, root, read);
 }
 
 /* Joins all candidate groups. */
@@ -443,6 +509,7 @@ FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computati
   FusionGrouper grouper = {.result = groups, .computation = computation, .observer = observer};
   control_edges_init(&grouper.control, computation, arena);
   int_map_init(&grouper.read, arena);
+  int_map_init(&grouper.preceding, arena);
   int_map_init(&groups->numbers, arena);
   groups->arena = arena;
   groups->nodes = hlo_computation_post_order(computation, arena, &count);
