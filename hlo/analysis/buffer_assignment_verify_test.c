@@ -3,6 +3,7 @@
 
 #include "hlo/analysis/analysis_testing.h"
 #include "hlo/analysis/buffer_assignment.h"
+#include "hlo/analysis/plan_mutants_testing.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
 
 static void plan(Fixture *fixture, const char *text) {
@@ -229,36 +230,6 @@ static void verify_refuses_another_constant(void **state) {
 
 /* --- every mutant of a kind --- */
 
-static bool is_placed_freely(const BufferAssignment *assignment, const HloBuffer *buffer) {
-  return buffer->size > 0 && assignment->allocations[buffer->allocation].kind == ALLOCATION_TEMP;
-}
-
-/* Both hold something at a position where neither begins or ends: whatever is read or written there, one of them is
- * lost if they share bytes. */
-static bool are_alive_together(const BufferAssignment *assignment, const HloBuffer *a, const HloBuffer *b) {
-  for (int32_t i = 0; i < a->value_count; i++) {
-    for (int32_t k = 0; k < b->value_count; k++) {
-      const HloValue *first = &assignment->values[a->values[i]], *second = &assignment->values[b->values[k]];
-      if (first->range_count != 1 || second->range_count != 1) continue; /* branches: either may run */
-      if (first->use_count == 0 || second->use_count == 0) continue;     /* never read, so nothing is lost */
-      if (second->live_from < first->live_from) {
-        const HloValue *swap = first;
-        first = second;
-        second = swap;
-      }
-      if (first->live_from < second->live_from && second->live_from < first->live_to) return true;
-    }
-  }
-  return false;
-}
-
-/* |b| where |a| is, in a temporary allocation that has room for it. */
-static void place_over(HloBuffer *b, const HloBuffer *a) {
-  b->allocation = a->allocation;
-  b->offset = a->offset;
-  b->alignment = 1;
-}
-
 static bool is_refused(Fixture *fixture) {
   DiagSink diag;
   diag_sink_init(&diag, fixture->arena);
@@ -286,6 +257,25 @@ static int refuse_every_dropped_interference(Fixture *fixture) {
     }
   }
   assert_int_equal(buffer_assignment_verify(assignment, fixture->module, &fixture->diag), STATUS_OK);
+  return mutants;
+}
+
+/* Moves each buffer in turn so far that its last element lies on the first one of another that is alive with it, or its
+ * first on the last. */
+static int refuse_every_moved_offset(Fixture *fixture) {
+  BufferAssignment *assignment = fixture->assignment;
+  int mutants = 0;
+  for (int32_t i = 0; i < assignment->buffer_count; i++) {
+    for (int32_t k = 0; k < 2 * assignment->buffer_count; k++) {
+      HloBuffer *a = &assignment->buffers[i], *b = &assignment->buffers[k / 2];
+      if (a == b || !is_placed_freely(assignment, a) || !is_placed_freely(assignment, b)) continue;
+      HloBuffer kept = *b;
+      if (!are_alive_together(assignment, a, b) || !place_at_edge(assignment, b, a, k % 2)) continue;
+      mutants++;
+      if (!is_refused(fixture)) fail_msg("buffer %d is accepted on the edge of buffer %d", k / 2, i);
+      *b = kept;
+    }
+  }
   return mutants;
 }
 
@@ -357,6 +347,15 @@ static void verify_refuses_every_shortened_range(void **state) {
   assert_true(mutants >= 3); /* of: u and w, loop and h, c and d, l and o */
 }
 
+static void verify_refuses_every_moved_offset(void **state) {
+  int mutants = 0;
+  for (size_t i = 0; i < sizeof(mutated) / sizeof(mutated[0]); i++) {
+    plan(*state, mutated[i]);
+    mutants += refuse_every_moved_offset(*state);
+  }
+  assert_true(mutants >= 20);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(verify_refuses_overlapping_temporaries, set_up, tear_down),
@@ -373,6 +372,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(verify_refuses_another_constant, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_every_dropped_interference, set_up, tear_down),
       cmocka_unit_test_setup_teardown(verify_refuses_every_shortened_range, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(verify_refuses_every_moved_offset, set_up, tear_down),
   };
   return cmocka_run_group_tests_name("buffer_assignment_verify", tests, NULL, NULL);
 }

@@ -102,20 +102,14 @@ static void add_member(LayoutGroup *group, HloInstruction *instruction) {
 /* A value that has this layout already, or needs none: in the order of memory it costs nothing. */
 static bool is_free_either_way(const LayoutGroup *group, HloInstruction *value) {
   if (shape_is_scalar(value->shape) || algebraic_splat_source(value) != NULL) return true;
-  switch (value->opcode) {
-    case HLO_CONSTANT:
-    case HLO_IOTA:
-    case HLO_BROADCAST: return true;
-    case HLO_COPY: return layout_equal(&value->operands[0]->shape->layout, &group->layout);
-    case HLO_TRANSPOSE: {
-      Int64List permutation = hlo_instruction_ints(value, HLO_ATTR_DIMENSIONS);
-      for (int i = 0; i < group->rank; i++) {
-        if (permutation.data[group->order[i]] != i) return false;
-      }
-      return true;
-    }
-    default: return false;
+  if (value->opcode == HLO_COPY) return layout_equal(&value->operands[0]->shape->layout, &group->layout);
+  if (value->opcode == HLO_BROADCAST) return true;
+  if (value->opcode != HLO_TRANSPOSE) return value->operand_count == 0 && value->opcode != HLO_PARAMETER;
+  Int64List permutation = hlo_instruction_ints(value, HLO_ATTR_DIMENSIONS);
+  for (int i = 0; i < group->rank; i++) {
+    if (permutation.data[group->order[i]] != i) return false;
   }
+  return true;
 }
 
 /* From what is wanted backward. */
