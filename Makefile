@@ -31,7 +31,18 @@ LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir 2>/dev/null)
 COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) -I. $(addprefix -isystem ,$(LLVM_INCLUDE)) $(CFLAGS)
 LINK := $(CC) $(CONFIG_FLAGS) $(LDFLAGS)
 # The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
-LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 -lzip -lcjson -lpthread -ldl -lm
+OTHER_LIBRARIES := -lzip -lcjson -lpthread -ldl -lm
+LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 $(OTHER_LIBRARIES)
+# The released program has LLVM in itself: to load the shared library takes longer than to compile a small module.  Its symbols are
+# nobody else's business.
+ifeq ($(CONFIG),release)
+LLVM_ARCHIVES := $(shell $(LLVM_CONFIG) --link-static --libs x86 riscv passes orcjit core bitwriter 2>/dev/null)
+hidden := $(subst $() ,:,$(LLVM_ARCHIVES:-l%=lib%.a))
+PROGRAM_LIBRARIES := -rdynamic -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) -Wl,--exclude-libs,$(hidden) $(LLVM_ARCHIVES) \
+                     -lstdc++ -lz -lzstd $(OTHER_LIBRARIES)
+else
+PROGRAM_LIBRARIES := $(LIBRARIES)
+endif
 
 # ---- sources: every .c of a room is part of it, foo_test.c has a main of its own, foo_testing.c is linked to those ----
 
@@ -82,7 +93,7 @@ lapack_flags = -fPIC
 source_flags = $(if $(filter %_test.c,$(1)),$(call test_flags,$(1)))$(if $(filter $(LAPACK_SOURCES),$(1)),$(lapack_flags))
 
 # All that decides how objects are made and linked.
-COMMANDS = $(COMPILE) | $(call test_flags,foo_test.c) | $(lapack_flags) | $(LINK) $(LIBRARIES)
+COMMANDS = $(COMPILE) | $(call test_flags,foo_test.c) | $(lapack_flags) | $(LINK) $(LIBRARIES) | $(PROGRAM_LIBRARIES)
 quoted = '$(subst ','\'',$(1))'
 
 # Changes only when the commands do, so that another compiler or flag rebuilds everything and nothing else does.
@@ -114,7 +125,7 @@ $(TESTING_LIBRARY): $(call object,$(TESTING_SOURCES))
 
 $(XLAC): $(call object,$(MAIN_SOURCE)) $(LIBRARY)
 	@echo "LINK  $@"
-	@$(LINK) -o $@ $^ $(LIBRARIES)
+	@$(LINK) -o $@ $^ $(PROGRAM_LIBRARIES)
 
 # Unit tests are linked once for each top room, all of them into one program, whose name says which of their mains is meant: an edit of
 # the library would link each of them otherwise.

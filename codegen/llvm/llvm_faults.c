@@ -27,13 +27,17 @@ static void find(const char *symbol, void *out_function) {
   memcpy(out_function, &address, sizeof address);
 }
 
+/* LLVM's, under its C++ name. */
+typedef void BadAllocHandler(void *data, const char *reason, bool wants_report);
+extern void install_bad_alloc_handler(BadAllocHandler *handler,
+                                      void *data) __asm__("_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
+
 /* LLVM allocates in two ways: by malloc, which reports to a handler of its own, and by C++'s new, which reports to that
- * of the language.  LLVM-C has neither of them, hence their C++ names.  Without these handlers LLVM aborts. */
+ * of the language.  LLVM-C has neither of them, hence their C++ names; the second is that of a library that is always
+ * shared.  Without these handlers LLVM aborts. */
 void llvm_faults_install(void) {
   LLVMInstallFatalErrorHandler(on_fatal_error);
-  void (*install_bad_alloc_handler)(void (*handler)(void *, const char *, bool), void *data);
-  find("_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_", &install_bad_alloc_handler);
-  if (install_bad_alloc_handler != NULL) install_bad_alloc_handler(on_bad_alloc, NULL);
+  install_bad_alloc_handler(on_bad_alloc, NULL);
   void (*(*set_new_handler)(void (*handler)(void)))(void);
   find("_ZSt15set_new_handlerPFvvE", &set_new_handler);
   if (set_new_handler != NULL) set_new_handler(on_failed_new);

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -45,7 +46,7 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *data, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
-static char *program_begin, *program_end; /* of the program's code */
+static char *program_begin, *program_end; /* of the program's own code */
 
 static bool memory_fails(const void *caller) {
   if (wanted != OWN_MEMORY && wanted != MEMORY) return false;
@@ -186,19 +187,27 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
 
 /* --- beginning and end --- */
 
-static void find_program(void) {
-  FILE *maps = NEXT(FILE * (*)(const char *, const char *), "fopen")("/proc/self/maps", "r");
-  char line[4096], program[4096];
-  ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
-  program[size > 0 ? size : 0] = '\0';
-  while (maps && fgets(line, sizeof line, maps)) {
-    char *begin, *end, access[5];
-    if (sscanf(line, "%p-%p %4s", (void **)&begin, (void **)&end, access) != 3 || access[2] != 'x') continue;
-    if (!strstr(line, program)) continue;
-    program_begin = begin;
-    program_end = end;
+/* From the first to the last of the functions that the program itself exports: its archives hide theirs, LLVM's
+ * among them, and come after it. */
+static int find_program(struct dl_phdr_info *program, size_t size, void *data) {
+  (void)size, (void)data;
+  const ElfW(Dyn) *dynamic = NULL;
+  for (int i = 0; i < program->dlpi_phnum; i++) {
+    if (program->dlpi_phdr[i].p_type == PT_DYNAMIC)
+      dynamic = (const void *)(program->dlpi_addr + program->dlpi_phdr[i].p_vaddr);
   }
-  if (maps) fclose(maps);
+  const ElfW(Sym) *symbol = NULL, *end = NULL; /* the names follow the symbols */
+  for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
+    if (dynamic->d_tag == DT_SYMTAB) symbol = (const void *)dynamic->d_un.d_ptr;
+    if (dynamic->d_tag == DT_STRTAB) end = (const void *)dynamic->d_un.d_ptr;
+  }
+  for (; symbol != NULL && symbol + 1 <= end; symbol++) {
+    if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || symbol->st_shndx == SHN_UNDEF) continue;
+    char *begin = (char *)(program->dlpi_addr + symbol->st_value);
+    if (program_begin == NULL || begin < program_begin) program_begin = begin;
+    if (begin + symbol->st_size > program_end) program_end = begin + symbol->st_size;
+  }
+  return 1; /* the first is the program */
 }
 
 static void write_count(void) {
@@ -216,7 +225,7 @@ static int counted_main(int argc, char **argv, char **environment) {
   fails_rest = getenv("FAULT_REST") != NULL;
   fail_at = at ? atol(at) : 0;
   count_file = getenv("FAULT_COUNT");
-  find_program();
+  dl_iterate_phdr(find_program, NULL);
   unsetenv("LD_PRELOAD"); /* not for the programs that it starts */
   for (int k = 0; k < KIND_COUNT; k++)
     if (kind && strcmp(kind, names[k]) == 0) wanted = (Kind)k;
