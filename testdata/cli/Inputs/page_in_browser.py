@@ -1,5 +1,5 @@
-"""What pages show in a browser: page_in_browser.py FOLDER, with memory.html (of page_memory.hlo), empty.html, report.html (of report.hlo) and
-product.html in it; screenshots of all are left beside them.  What page_memory.hlo's buffers are follows from its instructions: five
+"""What pages show in a browser: page_in_browser.py FOLDER, with memory.html (of page_memory.hlo), peak.html (of page_peak.hlo), empty.html,
+report.html (of report.hlo) and product.html in it; screenshots of all are left beside them.  What page_memory.hlo's buffers are follows from its instructions: five
 parameters, then at position 5 a transpose `a` of 512 bytes that is last read at 6, where the dot `b` of 256 bytes begins, last read at 7."""
 
 import json
@@ -271,6 +271,17 @@ def show_many(chromium):
     end(page, "many.html")
 
 
+def show_peak(chromium):
+    """page_peak.hlo, whose curve testdata/cli/peak.test derives."""
+    page = open_page(chromium, "peak.html")
+    check("the curve of the peak", page.evaluate("memoryView.chart.model.tracks[0].curve"),
+          [[5, 128], [6, 640], [7, 704], [8, 320], [9, 256], [10, 0]])
+    check("peak and bound", page.evaluate("memoryView.chart.model.tracks[0].note"),
+          "peak 704 B at position 7, third; lower bound 704 B, reached")
+    check("the peak's dot", page.evaluate("memoryView.chart.model.tracks[0].dots[0]"), {"time": 7, "value": 704, "text": "peak"})
+    end(page, "peak.html")
+
+
 def main():
     with browser.Browser() as chromium:
         page = show_memory(chromium)
@@ -281,6 +292,7 @@ def main():
         show_empty(chromium)
         show_plan(chromium)
         show_many(chromium)
+        show_peak(chromium)
     return 1 if failures else 0
 
 
