@@ -22,6 +22,7 @@ typedef struct HloSplitMember {
   int dimension; /* HLO_SPLIT_FOLDED: the result is whole, each part adds to it by |fold| */
   int64_t scale; /* elements in a unit */
   int64_t before, after;
+  bool is_remade; /* a view or a repetition of what is outside: others go on reading the one that is there */
   HloOpcode fold;
   const SplitRead *reads; /* of each operand */
 } HloSplitMember;

@@ -93,7 +93,8 @@ static void find_boundary(Rewrite *rewrite) {
     int_map_set(&rewrite->numbers, (uint64_t)split->members[i].instruction->id, i);
   for (int64_t i = 0; i < split->member_count; i++) {
     const HloInstruction *instruction = split->members[i].instruction;
-    is_output[i] = shape_is_array(instruction->shape) && has_user_outside(rewrite, instruction);
+    is_output[i] =
+        shape_is_array(instruction->shape) && !split->members[i].is_remade && has_user_outside(rewrite, instruction);
     rewrite->output_count += is_output[i];
     capture_operands(rewrite, instruction);
   }

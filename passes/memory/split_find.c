@@ -1,23 +1,15 @@
 /* Candidates: groups that grow from a large value along one of its dimensions. */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/checked_math.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/memory/split.h"
 
-/* A value of this part of the largest one is worth keeping inside, and so are its users; what is folded is that much
- * smaller than what it is made of; windows add at most that part of a whole to a part of it; of so many values all
- * dimensions are tried; a group grows to so many members; two candidates that save the same 1/GRADES of what the best
- * one does are equally good in that. */
-enum {
-  LARGE_PART = 32,
-  SMALL_FOLD = 4,
-  WIDENED_PART = 4,
-  MOST_SEEDS = 16,
-  MOST_MEMBERS = 4096,
-  COMPARED_PARTS = 16,
-  GRADES = 16
-};
+/* What is folded is that much smaller than what it is made of; windows add at most that part of a whole to a part of
+ * it; of so many values all dimensions are tried; a group grows to so many members; two candidates that save the same
+ * 1/GRADES of what the best one does are equally good in that. */
+enum { SMALL_FOLD = 4, WIDENED_PART = 4, MOST_SEEDS = 16, MOST_MEMBERS = 4096, COMPARED_PARTS = 16, GRADES = 16 };
 
 typedef struct Graph {
   HloComputation *computation;
@@ -26,12 +18,22 @@ typedef struct Graph {
   ControlEdges edges;
 } Graph;
 
+/* How far a group grows: values of 1/|large_part| of the largest one are worth keeping inside, and so are their users;
+ * over so many windows from the seed. */
+typedef struct Reach {
+  int64_t large_part;
+  int windows;
+} Reach;
+
+static const Reach reaches[] = {{32, INT_MAX}, {32, 1}, {3, INT_MAX}, {3, 1}, {1, 0}};
+
 typedef struct Search {
   Arena *arena;
   const HloModule *module;
   IntMap large; /* ids */
-  int64_t threshold;
-  IntMap graphs; /* of computations */
+  int64_t largest;
+  IntMap graphs;        /* of computations */
+  bool *after, *before; /* by id: instructions that need results of a group, or that its seed needs */
 } Search;
 
 typedef ARRAY(HloSplitMember) Members;
@@ -39,9 +41,11 @@ typedef ARRAY(HloSplitMember) Members;
 typedef struct Group {
   const Search *search;
   const Graph *graph;
+  const Reach *reach;
   int64_t units, coarser;
   Members members;
-  IntMap numbers; /* id → index in |members|, or GONE */
+  ARRAY(int) windows; /* between the seed and each member */
+  IntMap numbers;     /* id → index in |members|, or GONE */
 } Group;
 
 enum { GONE = -1 };
@@ -53,11 +57,30 @@ static HloSplitMember *member_of(const Group *group, const HloInstruction *instr
 }
 
 static bool is_large(const Group *group, const HloInstruction *instruction) {
-  return shape_leaf_byte_size(instruction->shape) >= group->search->threshold;
+  return shape_leaf_byte_size(instruction->shape) >= group->search->largest / group->reach->large_part;
 }
 
 static bool is_folded(const HloSplitMember *member) {
   return member->dimension == HLO_SPLIT_FOLDED;
+}
+
+/* --- views --- */
+
+/* It costs nothing to make a part of it. */
+static bool is_free(const HloInstruction *instruction) {
+  return hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
+}
+
+/* A view, or a repetition, of what is outside: each part makes its own, and nobody else needs that. */
+static bool is_remade(const Group *group, const HloInstruction *instruction) {
+  while (is_free(instruction)) {
+    const HloInstruction *inside = NULL;
+    for (int k = 0; k < instruction->operand_count && inside == NULL; k++)
+      if (member_of(group, instruction->operands[k]) != NULL) inside = instruction->operands[k];
+    if (inside == NULL) return true;
+    instruction = inside;
+  }
+  return false;
 }
 
 /* --- joining --- */
@@ -96,10 +119,11 @@ static bool agrees(const Group *group, const HloSplitMember *wanted) {
   return true;
 }
 
-static bool add_member(Group *group, const HloSplitMember *wanted) {
-  if (group->members.count >= MOST_MEMBERS || !agrees(group, wanted)) return false;
+static bool add_member(Group *group, const HloSplitMember *wanted, int windows) {
+  if (group->members.count >= MOST_MEMBERS || windows > group->reach->windows || !agrees(group, wanted)) return false;
   int_map_set(&group->numbers, (uint64_t)wanted->instruction->id, group->members.count);
   array_push(&group->members, group->search->arena, *wanted);
+  array_push(&group->windows, group->search->arena, windows);
   return true;
 }
 
@@ -108,19 +132,19 @@ static bool was_tried(const Group *group, const HloInstruction *instruction) {
   return int_map_find(&group->numbers, (uint64_t)instruction->id, &number);
 }
 
-static bool add_cut(Group *group, HloInstruction *instruction, int dimension, int64_t scale) {
+static bool add_cut(Group *group, HloInstruction *instruction, int dimension, int64_t scale, int windows) {
   if (was_tried(group, instruction) || !is_candidate(group, instruction)) return false;
   Arena *arena = group->search->arena;
   SplitRead *reads = ARENA_NEW_ARRAY(arena, SplitRead, instruction->operand_count + 1);
-  HloSplitMember wanted = {instruction, dimension, scale, 0, 0, HLO_TUPLE, reads};
+  HloSplitMember wanted = {instruction, dimension, scale, 0, 0, false, HLO_TUPLE, reads};
   int64_t coarser;
   if (!split_reads(instruction, dimension, scale, group->units, reads, &coarser)) {
     if (group->coarser == 0 && is_large(group, instruction)) group->coarser = coarser;
     return false;
   }
   if (instruction->opcode == HLO_GET_TUPLE_ELEMENT && member_of(group, instruction->operands[0]) == NULL)
-    add_cut(group, instruction->operands[0], dimension, scale);
-  return add_member(group, &wanted);
+    add_cut(group, instruction->operands[0], dimension, scale, windows);
+  return add_member(group, &wanted, windows);
 }
 
 /* What takes all parts of |member| into one result, which is small beside it. */
@@ -128,82 +152,95 @@ static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMe
   int64_t bytes = shape_leaf_byte_size(member->instruction->shape);
   if (shape_leaf_byte_size(instruction->shape) > bytes / SMALL_FOLD || !is_candidate(group, instruction)) return false;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, instruction->operand_count + 1);
-  HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, HLO_TUPLE, reads};
+  HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, false, HLO_TUPLE, reads};
   for (int k = 0; k < instruction->operand_count; k++) {
     if (instruction->operands[k] != member->instruction) continue;
     if (!split_fold_reads(instruction, k, member->dimension, member->scale, reads, &wanted.fold)) return false;
-    return reads_match(instruction, reads, member) && add_member(group, &wanted);
+    return reads_match(instruction, reads, member) && add_member(group, &wanted, 0);
   }
   return false;
 }
 
 /* --- growing --- */
 
-/* It costs nothing to make a part of it. */
-static bool is_free(const HloInstruction *instruction) {
-  return hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
+static bool is_windowed(const SplitRead *read) {
+  return read->before > 0 || read->after > 0;
 }
 
-static void add_operands(Group *group, HloSplitMember member) {
+static void add_operand(Group *group, const HloSplitMember *member, int k, int windows) {
+  const SplitRead *read = &member->reads[k];
+  add_cut(group, member->instruction->operands[k], read->dimension, read->scale, windows + is_windowed(read));
+}
+
+static void add_operands(Group *group, HloSplitMember member, int windows) {
   for (int k = 0; k < member.instruction->operand_count; k++) {
     HloInstruction *operand = member.instruction->operands[k];
     if (member.reads[k].dimension == SPLIT_READ_WHOLE || was_tried(group, operand)) continue;
-    if (is_large(group, operand) || is_free(operand))
-      add_cut(group, operand, member.reads[k].dimension, member.reads[k].scale);
+    if (is_large(group, operand) || is_free(operand)) add_operand(group, &member, k, windows);
   }
 }
 
 /* How many units of the group a unit has to be for |user| to keep |member|'s dimension as its dimension |d|; 0: it does
  * not. */
-static int64_t units_kept(const Group *group, const HloInstruction *user, int d, const HloSplitMember *member) {
+static int64_t units_kept(const Group *group, const HloInstruction *user, int d, const HloSplitMember *member,
+                          bool *out_windowed) {
   const Shape *shape = shape_is_tuple(user->shape) ? user->shape->tuple[0] : user->shape;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, user->operand_count + 1);
   int64_t units = greatest_common_divisor(group->units, shape->dims[d]), coarser;
   if (units < 2 || !split_reads(user, d, shape->dims[d] / units, units, reads, &coarser)) return 0;
   HloSplitMember merged = *member;
   merged.scale *= group->units / units;
+  *out_windowed = is_windowed(&reads[0]);
   return reads_match(user, reads, &merged) ? group->units / units : 0;
 }
 
 /* |user| reads at all places of |member| what one of its dimensions is made of. */
-static bool add_user(Group *group, HloInstruction *user, const HloSplitMember *member) {
+static bool add_user(Group *group, HloInstruction *user, const HloSplitMember *member, int windows) {
   const Shape *shape = shape_is_tuple(user->shape) && user->shape->tuple_size > 0 ? user->shape->tuple[0] : user->shape;
   for (int d = 0; shape_is_array(shape) && d < shape->rank; d++) {
-    int64_t kept = units_kept(group, user, d, member);
-    if (kept > 1 && group->coarser == 0 && is_large(group, user)) group->coarser = kept;
-    if (kept == 1 && add_cut(group, user, d, shape->dims[d] / group->units)) return true;
+    bool windowed;
+    int64_t kept = units_kept(group, user, d, member, &windowed);
+    bool is_fine = kept > 1 && (is_large(group, user) || group->units / kept >= COMPARED_PARTS);
+    if (is_fine && group->coarser == 0) group->coarser = kept;
+    if (kept == 1 && add_cut(group, user, d, shape->dims[d] / group->units, windows + windowed)) return true;
   }
   return add_fold(group, user, member);
 }
 
-static void add_users(Group *group, HloSplitMember member) {
+static void add_users(Group *group, HloSplitMember member, int windows) {
+  bool is_seed = member.instruction == group->members.data[0].instruction;
+  if (!is_seed && is_remade(group, member.instruction)) return;
   bool pulls = is_large(group, member.instruction) || shape_is_tuple(member.instruction->shape);
   if (is_folded(&member) || !pulls) return;
   for (int u = 0; u < member.instruction->user_count; u++) {
     HloInstruction *user = member.instruction->users[u];
-    if (!was_tried(group, user)) add_user(group, user, &member);
+    if (!was_tried(group, user)) add_user(group, user, &member, windows);
   }
 }
 
 static void grow(Group *group, int64_t from) {
   for (int64_t i = from; i < group->members.count; i++) {
-    add_operands(group, group->members.data[i]);
-    add_users(group, group->members.data[i]);
+    add_operands(group, group->members.data[i], group->windows.data[i]);
+    add_users(group, group->members.data[i], group->windows.data[i]);
   }
 }
 
 /* --- closing --- */
 
+static bool is_made_inside(const Group *group, const HloInstruction *instruction) {
+  return member_of(group, instruction) != NULL && !is_remade(group, instruction);
+}
+
 /* By id: instructions that need the group's results, and so cannot be needed by it. */
-static bool *find_after(const Group *group) {
+static const bool *find_after(const Group *group) {
   const Graph *graph = group->graph;
-  bool *after = ARENA_NEW_ARRAY(group->search->arena, bool, group->search->module->next_instruction_id);
+  bool *after = group->search->after;
   for (int64_t i = 0; i < graph->count; i++) {
     const HloInstruction *instruction = graph->order[i];
+    after[instruction->id] = false;
     if (member_of(group, instruction) != NULL) continue;
     for (int k = 0; k < instruction->operand_count && !after[instruction->id]; k++)
-      after[instruction->id] =
-          after[instruction->operands[k]->id] || member_of(group, instruction->operands[k]) != NULL;
+      after[instruction->id] = after[instruction->operands[k]->id] || is_made_inside(group, instruction->operands[k]);
   }
   return after;
 }
@@ -219,7 +256,7 @@ static void add_between(Group *group) {
       for (int k = 0; k < member.instruction->operand_count; k++) {
         HloInstruction *operand = member.instruction->operands[k];
         if (member.reads[k].dimension != SPLIT_READ_WHOLE && after[operand->id])
-          add_cut(group, operand, member.reads[k].dimension, member.reads[k].scale);
+          add_operand(group, &member, k, group->windows.data[i]);
       }
     }
     is_closed = group->members.count == before;
@@ -234,12 +271,31 @@ static bool stands(const Group *group, const HloInstruction *instruction) {
   return instruction->opcode != HLO_GET_TUPLE_ELEMENT || member_of(group, instruction->operands[0]) != NULL;
 }
 
+/* Members that |seed| needs by way of what is no member leave the group: what they make is there before it. */
+static void remove_before(Group *group, const HloInstruction *seed) {
+  const Graph *graph = group->graph;
+  bool *before = group->search->before;
+  for (int64_t i = 0; i < graph->count; i++) before[graph->order[i]->id] = false;
+  before[seed->id] = true;
+  for (int64_t i = graph->count - 1; i >= 0; i--) {
+    const HloInstruction *instruction = graph->order[i];
+    bool is_needed_outside = false;
+    for (int u = 0; u < instruction->user_count && instruction != seed; u++) {
+      const HloInstruction *user = instruction->users[u];
+      before[instruction->id] |= before[user->id];
+      is_needed_outside |= before[user->id] && member_of(group, user) == NULL;
+    }
+    if (is_needed_outside && is_made_inside(group, instruction))
+      int_map_set(&group->numbers, (uint64_t)instruction->id, GONE);
+  }
+}
+
 /* Members that need what comes after the group leave it, until none does. */
 static void remove_after(Group *group) {
   const Graph *graph = group->graph;
   for (bool is_closed = false; !is_closed;) {
     is_closed = true;
-    bool *after = ARENA_NEW_ARRAY(group->search->arena, bool, group->search->module->next_instruction_id);
+    bool *after = group->search->after;
     for (int64_t i = 0; i < graph->count; i++) {
       const HloInstruction *instruction = graph->order[i];
       const HloSplitMember *member = member_of(group, instruction);
@@ -247,7 +303,7 @@ static void remove_after(Group *group) {
       for (int k = 0; k < instruction->operand_count; k++) {
         const HloSplitMember *operand = member_of(group, instruction->operands[k]);
         is_after |= after[instruction->operands[k]->id] || (operand != NULL && is_folded(operand));
-        has_member |= operand != NULL;
+        has_member |= is_made_inside(group, instruction->operands[k]);
       }
       if (member != NULL && (is_after || !stands(group, instruction))) {
         int_map_set(&group->numbers, (uint64_t)instruction->id, GONE);
@@ -261,7 +317,7 @@ static void remove_after(Group *group) {
 
 /* --- what it brings --- */
 
-static bool is_output(const Group *group, const HloInstruction *instruction) {
+static bool has_user_outside(const Group *group, const HloInstruction *instruction) {
   if (hlo_instruction_is_root(instruction)) return true;
   for (int u = 0; u < instruction->user_count; u++)
     if (member_of(group, instruction->users[u]) == NULL) return true;
@@ -293,10 +349,10 @@ static void weigh_member(const Group *group, const HloSplitMember *member, HloSp
   const HloInstruction *instruction = member->instruction;
   int64_t bytes = shape_leaf_byte_size(instruction->shape);
   bool is_known = is_in_large(group->search, instruction), is_element = instruction->opcode == HLO_GET_TUPLE_ELEMENT;
-  bool stays = is_folded(member) || (!shape_is_tuple(instruction->shape) && is_output(group, instruction));
+  bool stays = is_folded(member) || (!shape_is_tuple(instruction->shape) && has_user_outside(group, instruction));
   if (stays && is_known && is_element) split->bytes_gone -= bytes;
   if (!stays && is_known && !is_element) split->bytes_gone += bytes;
-  if (stays && !is_known && !is_result(instruction)) split->bytes_added += bytes;
+  if (stays && !is_known && !member->is_remade && !is_result(instruction)) split->bytes_added += bytes;
 }
 
 static void weigh(const Group *group, HloSplit *split) {
@@ -338,12 +394,26 @@ static bool widen_members(const Group *group, Members *members) {
   return true;
 }
 
+/* Views that members needed which have left. */
+static void remove_unread(Group *group) {
+  const Graph *graph = group->graph;
+  for (int64_t i = graph->count - 1; i >= 0; i--) {
+    const HloInstruction *instruction = graph->order[i];
+    bool is_read = false;
+    if (member_of(group, instruction) == NULL || !is_remade(group, instruction)) continue;
+    for (int u = 0; u < instruction->user_count; u++) is_read |= member_of(group, instruction->users[u]) != NULL;
+    if (!is_read) int_map_set(&group->numbers, (uint64_t)instruction->id, GONE);
+  }
+}
+
 static bool close(const Group *group, HloSplit *out_split) {
   const Graph *graph = group->graph;
   Members members = {0};
   for (int64_t i = 0; i < graph->count; i++) {
     const HloSplitMember *member = member_of(group, graph->order[i]);
-    if (member != NULL) array_push(&members, group->search->arena, *member);
+    if (member == NULL) continue;
+    array_push(&members, group->search->arena, *member);
+    array_last(&members).is_remade = is_remade(group, member->instruction);
   }
   if (!widen_members(group, &members)) return false;
   *out_split = (HloSplit){graph->computation, members.data, members.count, group->units, 0, 0};
@@ -353,19 +423,22 @@ static bool close(const Group *group, HloSplit *out_split) {
 
 /* --- seeds --- */
 
-static bool grow_from(const Search *search, const Graph *graph, HloInstruction *seed, int dimension, HloSplit *out) {
+static bool grow_from(const Search *search, const Graph *graph, HloInstruction *seed, int dimension, const Reach *reach,
+                      HloSplit *out) {
   const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
   int64_t scale = 1;
   Group group;
   do {
-    group = (Group){.search = search, .graph = graph, .units = shape->dims[dimension] / scale};
+    group = (Group){.search = search, .graph = graph, .reach = reach, .units = shape->dims[dimension] / scale};
     int_map_init(&group.numbers, search->arena);
-    if (group.units < 2 || !add_cut(&group, seed, dimension, scale)) return false;
+    if (group.units < 2 || !add_cut(&group, seed, dimension, scale, 0)) return false;
     grow(&group, 0);
     scale *= group.coarser;
   } while (group.coarser > 1 && group.units % group.coarser == 0 && group.units / group.coarser > 1);
   add_between(&group);
+  remove_before(&group, seed);
   remove_after(&group);
+  remove_unread(&group);
   if (member_of(&group, seed) == NULL) return false;
   return close(&group, out);
 }
@@ -390,10 +463,39 @@ static bool is_same(const HloSplit *a, const HloSplit *b) {
   return true;
 }
 
+/* Of equal groups the one of more units stays. */
 static void add_candidate(HloSplitArray *splits, const HloSplit *split, Arena *arena) {
-  for (int64_t i = 0; i < splits->count; i++)
-    if (is_same(&splits->data[i], split)) return;
+  for (int64_t i = 0; i < splits->count; i++) {
+    if (!is_same(&splits->data[i], split)) continue;
+    if (splits->data[i].units < split->units) splits->data[i] = *split;
+    return;
+  }
   array_push(splits, arena, *split);
+}
+
+/* What windows make each part compute beyond its own. */
+static int64_t widened_bytes(const HloSplit *split) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < split->member_count; i++) {
+    const HloSplitMember *member = &split->members[i];
+    int64_t more = member->before + member->after;
+    if (more > 0) bytes += more * (shape_leaf_byte_size(member->instruction->shape) / (split->units * member->scale));
+  }
+  return bytes;
+}
+
+/* Groups that reach less far are candidates if they save more than those before, or compute less twice. */
+static void add_candidates(const Search *search, const Graph *graph, HloInstruction *seed, int dimension,
+                           HloSplitArray *splits) {
+  int64_t most_saved = 0, least_widened = INT64_MAX;
+  for (size_t r = 0; r < sizeof(reaches) / sizeof(*reaches); r++) {
+    HloSplit split;
+    if (!grow_from(search, graph, seed, dimension, &reaches[r], &split)) continue;
+    int64_t saved = hlo_split_bytes_saved(&split, COMPARED_PARTS), widened = widened_bytes(&split);
+    if (saved > most_saved || widened < least_widened) add_candidate(splits, &split, search->arena);
+    most_saved = max_i64(most_saved, saved);
+    least_widened = min_i64(least_widened, widened);
+  }
 }
 
 /* --- which is best --- */
@@ -448,6 +550,8 @@ static void sort_best_first(HloSplitArray *splits, Arena *arena) {
 HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
                               Arena *arena) {
   Search search = {.arena = arena, .module = module};
+  search.after = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id + 1);
+  search.before = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id + 1);
   HloSplitArray splits = {0};
   int_map_init(&search.large, arena);
   int_map_init(&search.graphs, arena);
@@ -455,7 +559,7 @@ HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *con
   for (int64_t i = 0; i < count; i++) {
     int64_t bytes = shape_leaf_byte_size(large[i]->shape);
     int_map_set(&search.large, (uint64_t)large[i]->id, 1);
-    if (bytes / LARGE_PART > search.threshold) search.threshold = bytes / LARGE_PART;
+    search.largest = max_i64(search.largest, bytes);
   }
   for (int64_t i = 0, seeds = 0; i < count && seeds < MOST_SEEDS; i++) {
     HloInstruction *seed = (HloInstruction *)large[i];
@@ -463,10 +567,8 @@ HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *con
     if (hlo_opcode_has(seed->opcode, OP_GIVEN | OP_STAYS | OP_TUPLES)) continue;
     seeds++;
     const Shape *shape = shape_is_tuple(seed->shape) ? seed->shape->tuple[0] : seed->shape;
-    for (int d = 0; shape_is_array(shape) && d < shape->rank; d++) {
-      HloSplit split;
-      if (grow_from(&search, graph_of(&search, seed->parent), seed, d, &split)) add_candidate(&splits, &split, arena);
-    }
+    for (int d = 0; shape_is_array(shape) && d < shape->rank; d++)
+      add_candidates(&search, graph_of(&search, seed->parent), seed, d, &splits);
   }
   sort_best_first(&splits, arena);
   return splits;
