@@ -1,5 +1,6 @@
 #include "base/json_writer.h"
 #include "codegen/report/report_internal.h"
+#include "hlo/ir/custom_call.h"
 
 /* --- text --- */
 
@@ -100,6 +101,23 @@ static void print_copies(StringBuilder *out, const BufferAssignment *assignment)
   }
 }
 
+/* The target of a call out of the module; empty: none. */
+static StringView target_of(const HloInstruction *instruction) {
+  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  return target != NULL && !custom_call_is_trap(instruction) ? target->value.text : SV("");
+}
+
+static void print_calls(StringBuilder *out, const BufferAssignment *assignment) {
+  bool any = false;
+  for (int64_t i = 0; i < assignment->schedule_length; i++) {
+    StringView target = target_of(assignment->schedule[i]);
+    if (target.size == 0) continue;
+    if (!any) sb_append_cstring(out, "\ncalls out of the module: what these allocate themselves is not counted\n");
+    any = true;
+    sb_printf(out, "  '%.*s' at %lld: %.*s\n", SV_ARG(assignment->schedule[i]->name), (long long)i, SV_ARG(target));
+  }
+}
+
 static void buffer_map_text(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
                             Arena *scratch) {
   print_totals(out, module, assignment, scratch);
@@ -108,6 +126,7 @@ static void buffer_map_text(StringBuilder *out, const HloModule *module, const B
     print_allocation(out, module, assignment, &assignment->allocations[i], scratch);
   }
   print_scratches(out, assignment);
+  print_calls(out, assignment);
   print_copies(out, assignment);
 }
 
@@ -197,6 +216,21 @@ static void json_scratches(JsonWriter *json, const BufferAssignment *assignment)
   json_end_array(json);
 }
 
+static void json_calls(JsonWriter *json, const BufferAssignment *assignment) {
+  json_key(json, "calls");
+  json_begin_array(json);
+  for (int64_t i = 0; i < assignment->schedule_length; i++) {
+    StringView target = target_of(assignment->schedule[i]);
+    if (target.size == 0) continue;
+    json_begin_object(json);
+    json_field_string(json, "name", assignment->schedule[i]->name);
+    json_field_int(json, "position", i);
+    json_field_string(json, "target", target);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
 static void json_copies(JsonWriter *json, const BufferAssignment *assignment) {
   json_key(json, "copies");
   json_begin_array(json);
@@ -223,6 +257,7 @@ static void buffer_map_json(StringBuilder *out, const HloModule *module, const B
   }
   json_end_array(&json);
   json_scratches(&json, assignment);
+  json_calls(&json, assignment);
   json_copies(&json, assignment);
   json_key(&json, "schedule");
   json_begin_array(&json);

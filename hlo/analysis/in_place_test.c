@@ -133,28 +133,77 @@ static void fused_update_may_read_what_it_does_not_write(void **state) {
   }
 }
 
-static void elementwise_results_may_overwrite_operands(void **state) {
-  Fixture *fixture = *state;
-  static const struct {
-    const char *parameters, *root;
-    bool expected;
-  } cases[] = {
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] negate(p)", true},
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] add(p, p)", true},
-      {"  p = f32[4,4] parameter(0)\n", "s32[4,4] convert(p)", true},
-      {"  p = f32[4,4] parameter(0)\n", "f16[4,4] convert(p)", false},
-      {"  p = f32[4,4] parameter(0)\n", "pred[4,4] is-finite(p)", false},
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4]{0,1} negate(p)", false},
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] reverse(p), dimensions={0}", false},
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] transpose(p), dimensions={1,0}", false},
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] copy(p)", false},
-      {"  p = f32[4,4] parameter(0)\n", "f32[4,4] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
-       false},
-  };
-  for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-    const HloInstruction *root = one_op(fixture, cases[i].parameters, cases[i].root);
+/* An instruction whose first operand is p, f32[4,4], and whether its result may overwrite that. */
+typedef struct SharingCase {
+  const char *root;
+  bool expected;
+} SharingCase;
+
+static void expect_sharing(Fixture *fixture, const SharingCase *cases, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const HloInstruction *root = one_op(fixture, "  p = f32[4,4] parameter(0)\n", cases[i].root);
     if (SHARES(root, 0, 0, 0) != cases[i].expected) fail_msg("%s", cases[i].root);
   }
+}
+
+#define EXPECT_SHARING(fixture, ...)                                  \
+  do {                                                                \
+    static const SharingCase cases[] = {__VA_ARGS__};                 \
+    expect_sharing(fixture, cases, sizeof(cases) / sizeof(cases[0])); \
+  } while (0)
+
+static void elementwise_results_may_overwrite_operands(void **state) {
+  EXPECT_SHARING(*state, {"f32[4,4] negate(p)", true}, {"f32[4,4] add(p, p)", true});
+}
+
+static void a_transposing_or_broadcasting_operand_is_not_overwritten(void **state) {
+  EXPECT_SHARING(*state, {"f32[4,4]{0,1} negate(p)", false}, {"f32[4,4] transpose(p), dimensions={1,0}", false},
+                 {"f32[4,4,1] broadcast(p), dimensions={0,1}", false});
+}
+
+/* XLA refuses all three; the first is safe, as every element is read before its bytes are written. */
+static void a_result_of_another_width_does_not_overwrite_its_operand(void **state) {
+  EXPECT_SHARING(*state, {"s32[4,4] convert(p)", true}, {"f16[4,4] convert(p)", false},
+                 {"pred[4,4] is-finite(p)", false});
+}
+
+static void an_operation_that_reads_neighbours_is_never_elementwise(void **state) {
+  EXPECT_SHARING(*state, {"f32[4,4] reverse(p), dimensions={0}", false},
+                 {"f32[4,4] dot(p, p), lhs_contracting_dims={1}, rhs_contracting_dims={0}", false},
+                 {"f32[4,4] concatenate(p), dimensions={0}", false});
+}
+
+/* It would do nothing, and hide that a copy was needed. */
+static void a_copy_never_overwrites_its_operand(void **state) {
+  EXPECT_SHARING(*state, {"f32[4,4] copy(p)", false});
+}
+
+/* Only updates must be in place; these may be, and here are not. */
+static void sorts_and_triangular_solves_need_not_be_in_place(void **state) {
+  Fixture *fixture = *state;
+  const HloInstruction *solve = one_op(fixture, "  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n",
+                                       "f32[4,4] triangular-solve(p, q), left_side=true, lower=true, "
+                                       "transpose_a=NO_TRANSPOSE");
+  assert_int_equal(hlo_in_place_pairs(solve, fixture->arena).count, 0);
+  const HloInstruction *sort = root_of(
+      fixture,
+      "HloModule m\nless {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT l = pred[] compare(a, b), "
+      "direction=LT\n}\nENTRY e {\n  p = f32[4] parameter(0)\n  ROOT r = f32[4] sort(p), dimensions={0}, "
+      "to_apply=less\n}\n");
+  assert_int_equal(hlo_in_place_pairs(sort, fixture->arena).count, 0);
+}
+
+static void two_results_do_not_claim_one_operand(void **state) {
+  Fixture *fixture = *state;
+  const HloInstruction *root =
+      fusion(fixture,
+             "  x = f32[8] parameter(0)\n  u = f32[2] parameter(1)\n  i = s32[] parameter(2)\n"
+             "  d = f32[8] dynamic-update-slice(x, u, i)\n  n = f32[2] negate(u)\n"
+             "  f = f32[8] dynamic-update-slice(x, n, i)\n  ROOT t = (f32[8], f32[8]) tuple(d, f)\n",
+             "  p = f32[8] parameter(0)\n  q = f32[2] parameter(1)\n  j = s32[] parameter(2)\n",
+             "(f32[8], f32[8]) fusion(p, q, j)");
+  InPlacePairs pairs = hlo_in_place_pairs(root, fixture->arena);
+  assert_true(pairs.count <= 1);
 }
 
 static void fusions_share_what_they_read_element_by_element(void **state) {
@@ -222,6 +271,12 @@ int main(void) {
       cmocka_unit_test_setup_teardown(fused_update_may_read_its_own_window, set_up, tear_down),
       cmocka_unit_test_setup_teardown(fused_update_may_read_what_it_does_not_write, set_up, tear_down),
       cmocka_unit_test_setup_teardown(elementwise_results_may_overwrite_operands, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_transposing_or_broadcasting_operand_is_not_overwritten, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_result_of_another_width_does_not_overwrite_its_operand, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_operation_that_reads_neighbours_is_never_elementwise, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_copy_never_overwrites_its_operand, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(sorts_and_triangular_solves_need_not_be_in_place, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(two_results_do_not_claim_one_operand, set_up, tear_down),
       cmocka_unit_test_setup_teardown(fusions_share_what_they_read_element_by_element, set_up, tear_down),
       cmocka_unit_test_setup_teardown(several_results_share_if_all_are_alike, set_up, tear_down),
   };
