@@ -28,6 +28,25 @@ static const char *peak_note(const BufferAssignment *assignment, Arena *scratch)
                           : 100.0);
 }
 
+static bool is_workspace(const BufferAllocation *allocation) {
+  return allocation->kind == ALLOCATION_TEMP;
+}
+
+/* The workspace has a part for each memory space: said where there is another one than 0. */
+static void print_spaces(StringBuilder *out, const BufferAssignment *assignment, Arena *scratch) {
+  bool has_others = false;
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    const BufferAllocation *allocation = &assignment->allocations[i];
+    has_others |= is_workspace(allocation) && allocation->colour != 0;
+  }
+  for (int32_t i = 0; has_others && i < assignment->allocation_count; i++) {
+    const BufferAllocation *allocation = &assignment->allocations[i];
+    if (!is_workspace(allocation)) continue;
+    print_total(out, arena_printf(scratch, "  space %lld", (long long)allocation->colour), allocation->size,
+                arena_printf(scratch, "of the workspace, from %lld", (long long)allocation->workspace_offset));
+  }
+}
+
 static void print_totals(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment,
                          Arena *scratch) {
   sb_printf(out, "buffer map of '%.*s'\n\n", SV_ARG(module->name));
@@ -39,6 +58,7 @@ static void print_totals(StringBuilder *out, const HloModule *module, const Buff
           ? arena_printf(scratch, "%lld", (long long)count_kind(assignment, ALLOCATION_RESULT))
           : arena_printf(scratch, "%lld bytes of them in donated arguments", (long long)assignment->aliased_bytes));
   print_total(out, "workspace", assignment->workspace_bytes, peak_note(assignment, scratch));
+  print_spaces(out, assignment, scratch);
   if (assignment->scratch_bytes_per_worker > 0)
     print_total(out, "per thread", assignment->scratch_bytes_per_worker, "scratch of each further thread");
   print_total(out, "constants", assignment->constant_bytes, "in the object");
@@ -200,6 +220,21 @@ static void json_totals(JsonWriter *json, const HloModule *module, const BufferA
   json_field_int(json, "schedule_length", assignment->schedule_length);
 }
 
+static void json_spaces(JsonWriter *json, const BufferAssignment *assignment) {
+  json_key(json, "memory_spaces");
+  json_begin_array(json);
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    const BufferAllocation *allocation = &assignment->allocations[i];
+    if (!is_workspace(allocation)) continue;
+    json_begin_object(json);
+    json_field_int(json, "memory_space", allocation->colour);
+    json_field_int(json, "workspace_offset", allocation->workspace_offset);
+    json_field_int(json, "bytes", allocation->size);
+    json_end_object(json);
+  }
+  json_end_array(json);
+}
+
 static void json_scratches(JsonWriter *json, const BufferAssignment *assignment) {
   json_key(json, "scratch");
   json_begin_array(json);
@@ -250,6 +285,7 @@ static void buffer_map_json(StringBuilder *out, const HloModule *module, const B
   json_init(&json, out, true);
   json_begin_object(&json);
   json_totals(&json, module, assignment);
+  json_spaces(&json, assignment);
   json_key(&json, "allocations");
   json_begin_array(&json);
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
