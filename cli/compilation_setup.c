@@ -48,6 +48,8 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .memory_limit = integer_of(options, OPTION_MEMORY_LIMIT, 0),
       .minimizes_memory = values[OPTION_MINIMIZE_MEMORY].given,
       .effort = (int)integer_of(options, OPTION_EFFORT, HLO_DEFAULT_EFFORT - 1) + 1,
+      .has_scratch_limit = values[OPTION_SCRATCH_LIMIT].given,
+      .scratch_limit = integer_of(options, OPTION_SCRATCH_LIMIT, 0),
       .pipeline_depth = (int32_t)integer_of(options, OPTION_PIPELINE_DEPTH, 0),
       .plans_detail = values[OPTION_DUMP_PLAN].given || values[OPTION_REPORT].given || values[OPTION_BUDGET].given
                           ? PLANS_PROVED

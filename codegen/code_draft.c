@@ -59,11 +59,12 @@ int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
 static void measure_strategies(CodeDraft *draft, const KernelUse *const *uses, const VecTarget *targets,
                                int target_count, HloScratch *scratch) {
   int32_t count = draft->kernels->identity_count;
+  int64_t limit = draft->has_scratch_limit ? draft->scratch_limit : KERNEL_SCRATCH_FREE;
   for (int t = 0; t < target_count; t++) {
     KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, count);
     draft->strategies[t] = strategies;
     for (int32_t k = 0; k < count; k++) {
-      kernel_strategy_choose(uses[k]->kernel, &targets[t], draft->arena, &strategies[k]);
+      kernel_strategy_choose(uses[k]->kernel, &targets[t], limit, draft->arena, &strategies[k]);
       if (kernel_is_tiny(uses[k]->kernel)) continue; /* made in the control function itself, which needs none */
       KernelScratch needed = kernel_strategy_scratch(&strategies[k]);
       scratch[k].bytes = max_i64(scratch[k].bytes, needed.bytes);

@@ -16,6 +16,8 @@ typedef struct CodeDraft {
   TilerOptions tiler;       /* how plans are made */
   WrittenPlans written;     /* those that are taken first */
   PlansDetail plans_detail; /* what is asked of them */
+  bool has_scratch_limit;
+  int64_t scratch_limit; /* of a Kernel (kernel_strategy_choose); on the host */
   /* --- made; NULL before --- */
   KernelTable *kernels;
   ModulePlans *plans;

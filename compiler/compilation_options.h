@@ -52,6 +52,8 @@ typedef struct CompilationOptions {
   const SourceFile *plans;  /* written ones, taken first; NULL: none */
   PlansDetail plans_detail; /* what is asked of all of them */
   /* --- the code --- */
+  bool has_scratch_limit; /* of a Kernel on the host: CodeDraft */
+  int64_t scratch_limit;
   LlvmOutput output;
   bool has_entry_name; /* else the C symbol is made from the module's name */
   StringView entry_name;

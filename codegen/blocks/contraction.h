@@ -24,8 +24,12 @@ typedef struct ContractionBlocking ContractionBlocking;
  *
  * Or else, of floats: at most 4 rows, at least 8 columns, both factors contiguous along the depth, which they walk as
  * one, as whole registers' worth or with masks, at least 4 of them.  Other products of a matrix and a vector, and
- * channels that are batch dims (depthwise), are for the emitter of loops. */
-const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target);
+ * channels that are batch dims (depthwise), are for the emitter of loops.
+ *
+ * The fastest whose scratch is at most |scratch_limit| bytes; less is packed at a time, so more often, as the limit
+ * falls.  NULL where even the smallest needs more. */
+const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target,
+                                                       int64_t scratch_limit);
 
 /* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most about 2 MiB. */
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking);

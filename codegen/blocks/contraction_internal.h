@@ -21,7 +21,11 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 
 #define MOST_KEPT 8
 
+/* How large what is packed may be (contraction_match.c). */
+typedef struct ContractionSizes ContractionSizes;
+
 struct ContractionBlocking {
+  const ContractionSizes *sizes;
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
 

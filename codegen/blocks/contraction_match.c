@@ -1,30 +1,15 @@
 /* Recognising contractions and choosing their blocks. */
 #include "codegen/blocks/contraction_internal.h"
 
-/* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache together.
- */
-#define DEPTH_LIMIT 320
 /* Elements of a packed row of the lhs: SHORTEST_ROW times a power of two, but for the longest. */
 #define SHORTEST_ROW 16
 #define LONGEST_VECTOR 16
 /* Where a rhs that no cache holds is read in place. */
 #define IN_PLACE_DEPTH 16
-/* Bytes of the packed block of the lhs, which stays in the second-level cache.  The whole rhs is packed again for each
- * such block: where it is small, and so lies in a cache itself, small blocks are as fast as large ones. */
-#define LEAST_LHS_BYTES (96 << 10)
-#define MOST_LHS_BYTES (640 << 10)
 #define RHS_PER_LHS_BYTE 6
-/* Bytes of partial sums kept between blocks of the depth.  The block of the lhs is packed again for each such number.
- */
-#define LEAST_TILE_BYTES (64 << 10)
-#define MOST_TILE_BYTES (1 << 20)
-#define UNPACKED_TILE_BYTES (48 << 10) /* where the lhs is read in place */
 #define RHS_PER_TILE_BYTE 8
 /* Bytes of a rhs that all tiles read where it is. */
 #define SMALL_RHS_BYTES (16 << 10)
-/* Bytes of a rhs that is packed once, and of the block of the lhs beside it: both in the first-level cache, or near. */
-#define KEPT_RHS_BYTES (64 << 10)
-#define KEPT_LHS_BYTES (12 << 10)
 #define CACHED_RHS_BYTES (256 << 10)
 /* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
  * half of them are for others. */
@@ -38,6 +23,32 @@
 #define CHUNK_LENGTH 128
 /* Batch entries that are enough for any number of threads. */
 #define MANY_ENTRIES 16
+
+/* How large what is packed may be. */
+struct ContractionSizes {
+  /* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache
+   * together. */
+  int64_t depth;
+  /* Bytes of the packed block of the lhs, which stays in the second-level cache.  The whole rhs is packed again for
+   * each such block: where it is small, and so lies in a cache itself, small blocks are as fast as large ones. */
+  int64_t least_lhs, most_lhs;
+  /* Bytes of partial sums kept between blocks of the depth.  The block of the lhs is packed again for each such
+   * number. */
+  int64_t least_tiles, most_tiles, unpacked_tiles; /* unpacked: where the lhs is read in place */
+  /* Bytes of a rhs that is packed once, and of the block of the lhs beside it: both in the first-level cache, or near.
+   */
+  int64_t kept_rhs, kept_lhs;
+};
+
+#define KIB 1024
+/* From the fastest to the smallest: one tile of rows and one panel, of a short depth. */
+static const ContractionSizes sizes_by_speed[] = {
+    {320, 96 * KIB, 640 * KIB, 64 * KIB, 1024 * KIB, 48 * KIB, 64 * KIB, 4 * KIB},
+    {320, 24 * KIB, 48 * KIB, 16 * KIB, 32 * KIB, 16 * KIB, 24 * KIB, 8 * KIB},
+    {256, 8 * KIB, 8 * KIB, 4 * KIB, 4 * KIB, 4 * KIB, 8 * KIB, 4 * KIB},
+    {64, 1, 1, 1, 1, 1, 1, 1},
+    {16, 1, 1, 1, 1, 1, 1, 1},
+};
 
 /* --- the form --- */
 
@@ -356,16 +367,16 @@ static double rhs_bytes(const ContractionBlocking *blocking) {
 
 /* Of few sizes, so that micro-kernels are shared.  The rest beyond the depth takes what vectors write beyond a run, and
  * keeps rows from meeting in one set of the cache. */
-static int64_t packed_row_stride(int64_t depth) {
+static int64_t packed_row_stride(int64_t depth, int64_t limit) {
   int64_t size = SHORTEST_ROW;
   while (size < depth) size *= 2;
-  return minimum(size, DEPTH_LIMIT) + LONGEST_VECTOR;
+  return minimum(size, limit) + LONGEST_VECTOR;
 }
 
 static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking) {
   const DimList *depth = &blocking->depth;
   bool streams = blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
-  int64_t limit = streams ? IN_PLACE_DEPTH : DEPTH_LIMIT * blocking->group;
+  int64_t limit = streams ? IN_PLACE_DEPTH : blocking->sizes->depth * blocking->group;
   blocking->inside_chunk = 1;
   blocking->chunk_dim = depth->count - 1;
   while (blocking->chunk_dim > 0) {
@@ -383,7 +394,7 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking) {
   blocking->block_depth = blocking->chunk_size * blocking->inside_chunk;
   blocking->block_count = blocking->chunk_count_of_dim;
   for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
-  blocking->row_stride = packed_row_stride(ceil_div(blocking->block_depth, blocking->group));
+  blocking->row_stride = packed_row_stride(ceil_div(blocking->block_depth, blocking->group), blocking->sizes->depth);
 }
 
 /* Rows of a tile that meet in one set of the first-level cache push each other out. */
@@ -423,10 +434,11 @@ static void choose_kept_rhs(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->type);
   blocking->rhs_slot = aligned(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes);
   int64_t whole = blocking->panel_count * blocking->rhs_slot;
-  if (blocking->rhs_in_place || blocking->block_count > 1 || blocking->tile_count == 1 || whole > KEPT_RHS_BYTES)
+  if (blocking->rhs_in_place || blocking->block_count > 1 || blocking->tile_count == 1 ||
+      whole > blocking->sizes->kept_rhs)
     return;
-  blocking->rhs_kept = whole + lhs_block_bytes(blocking, KEPT_LHS_BYTES) <=
-                       blocking->rhs_slot + lhs_block_bytes(blocking, LEAST_LHS_BYTES);
+  blocking->rhs_kept = whole + lhs_block_bytes(blocking, blocking->sizes->kept_lhs) <=
+                       blocking->rhs_slot + lhs_block_bytes(blocking, blocking->sizes->least_lhs);
 }
 
 /* |total| / |divisor|, but no less than |least| and no more than |most|. */
@@ -437,16 +449,18 @@ static int64_t share_of(double total, int64_t divisor, int64_t least, int64_t mo
 
 static void choose_blocks(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->type);
-  int64_t lhs_bytes = share_of(rhs_bytes(blocking), RHS_PER_LHS_BYTE, LEAST_LHS_BYTES, MOST_LHS_BYTES);
-  if (blocking->rhs_kept || blocking->rhs_in_place) lhs_bytes = KEPT_LHS_BYTES;
+  int64_t lhs_bytes =
+      share_of(rhs_bytes(blocking), RHS_PER_LHS_BYTE, blocking->sizes->least_lhs, blocking->sizes->most_lhs);
+  if (blocking->rhs_kept || blocking->rhs_in_place) lhs_bytes = blocking->sizes->kept_lhs;
   int64_t tiles = lhs_bytes / (blocking->row_stride * blocking->tile_rows * bytes);
   if (tiles < 1) tiles = 1;
   blocking->tiles_per_block = ceil_div(blocking->tile_count, ceil_div(blocking->tile_count, tiles));
   int64_t tile_bytes = blocking->tile_rows * blocking->panel_width * bytes;
   blocking->panels_per_chunk = blocking->panel_count;
   if (blocking->block_count > 1) {
-    int64_t limit = share_of(rhs_bytes(blocking), RHS_PER_TILE_BYTE, LEAST_TILE_BYTES, MOST_TILE_BYTES);
-    if (blocking->lhs_in_place && !blocking->rhs_in_place) limit = UNPACKED_TILE_BYTES;
+    int64_t limit =
+        share_of(rhs_bytes(blocking), RHS_PER_TILE_BYTE, blocking->sizes->least_tiles, blocking->sizes->most_tiles);
+    if (blocking->lhs_in_place && !blocking->rhs_in_place) limit = blocking->sizes->unpacked_tiles;
     int64_t panels = limit / (tile_bytes * blocking->tiles_per_block);
     blocking->panels_per_chunk = minimum(blocking->panel_count, panels < 1 ? 1 : panels);
     blocking->panels_per_chunk =
@@ -567,9 +581,10 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   blocking->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
 }
 
-static bool complete_blocking(const Kernel *kernel, const VecTarget *target, ContractionBlocking *out_blocking) {
+static bool complete_blocking(const Kernel *kernel, const VecTarget *target, const ContractionSizes *sizes,
+                              ContractionBlocking *out_blocking) {
   ContractionBlocking *blocking = out_blocking;
-  *blocking = (ContractionBlocking){0};
+  *blocking = (ContractionBlocking){.sizes = sizes};
   if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
   if (contraction_choose_skinny(kernel, target, blocking)) return true;
   choose_run(kernel, target, blocking);
@@ -592,12 +607,17 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, Con
   return true;
 }
 
-const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target) {
+const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target,
+                                                       int64_t scratch_limit) {
   ContractionBlocking blocking;
-  if (!complete_blocking(kernel, target, &blocking)) return NULL;
-  ContractionBlocking *kept = ARENA_NEW(arena, ContractionBlocking);
-  *kept = blocking;
-  return kept;
+  for (size_t i = 0; i < sizeof sizes_by_speed / sizeof sizes_by_speed[0]; i++) {
+    if (!complete_blocking(kernel, target, &sizes_by_speed[i], &blocking)) return NULL;
+    if (blocking.scratch_bytes > scratch_limit) continue;
+    ContractionBlocking *kept = ARENA_NEW(arena, ContractionBlocking);
+    *kept = blocking;
+    return kept;
+  }
+  return NULL;
 }
 
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking) {

@@ -339,7 +339,8 @@ static double test_element(PrimitiveType type, int64_t i, int buffer) {
   return (double)small;
 }
 
-static void run_case(const TestCase *test, const char *cpu) {
+/* With blocks that need no more scratch than |limit|, if there are such. */
+static void run_limited(const TestCase *test, const char *cpu, int64_t limit) {
   Arena *arena = arena_create();
   DiagSink diag;
   diag_sink_init(&diag, arena);
@@ -349,9 +350,11 @@ static void run_case(const TestCase *test, const char *cpu) {
   Builder builder;
   build_kernel(&builder, test, arena);
   const VecTarget *vec_target = &target.variants[0].vec;
-  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, vec_target);
+  const ContractionBlocking *blocking = contraction_blocking_choose(arena, &builder.kernel, vec_target, limit);
   bool matches = blocking != NULL;
-  if (matches == test->too_small) fail_msg("%s on %s: %s", test->name, cpu, matches ? "matches" : "does not match");
+  if (matches == test->too_small && limit == INT64_MAX)
+    fail_msg("%s on %s: %s", test->name, cpu, matches ? "matches" : "does not match");
+  if (matches) assert_true(contraction_scratch_bytes(blocking) <= limit);
   if (matches && test->most_scratch > 0) assert_true(contraction_scratch_bytes(blocking) <= test->most_scratch);
   if (matches) {
     Guarded memory[5];
@@ -366,8 +369,8 @@ static void run_case(const TestCase *test, const char *cpu) {
     Jit jit = jit_load(compile(test, &target, &builder.kernel, blocking, arena, &diag));
     void (*function)(void *, void *, void *, void *, void *, int64_t, int64_t);
     memcpy(&function, &jit.function, sizeof function);
-    int64_t limit, pieces = contraction_piece_count(blocking, &limit);
-    assert_true(limit >= 1 && limit <= pieces);
+    int64_t chunks, pieces = contraction_piece_count(blocking, &chunks);
+    assert_true(chunks >= 1 && chunks <= pieces);
     function(memory[0].data, memory[1].data, memory[2].data, memory[3].data, memory[4].data, 0, pieces);
     check_results(test, cpu, memory, builder.buffers[2].type);
     /* piece by piece, the last first */
@@ -384,7 +387,12 @@ static void run_case(const TestCase *test, const char *cpu) {
   arena_destroy(arena);
 }
 
+static void run_case(const TestCase *test, const char *cpu) {
+  run_limited(test, cpu, INT64_MAX);
+}
+
 static void run_everywhere(const TestCase *test) {
+  run_limited(test, "x86-64", 4 << 10);
   run_case(test, "x86-64");
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) run_case(test, "haswell");
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) run_case(test, "x86-64-v4");

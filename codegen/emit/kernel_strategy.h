@@ -78,8 +78,11 @@ typedef struct KernelStrategy {
 #define KERNEL_SCRATCH_ALIGNMENT 64
 
 /* |arena| holds what the strategy points to.  Chosen once for a Kernel and a target, before memory is planned; the code
- * is made by the same strategy afterwards. */
-void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena, KernelStrategy *out_strategy);
+ * is made by the same strategy afterwards.  Where there is a slower way that needs at most |scratch_limit| bytes of
+ * scratch beside the Kernel's own buffers, it is taken (KERNEL_SCRATCH_FREE: the fastest). */
+#define KERNEL_SCRATCH_FREE INT64_MAX
+void kernel_strategy_choose(const Kernel *kernel, const VecTarget *target, int64_t scratch_limit, Arena *arena,
+                            KernelStrategy *out_strategy);
 
 /* What code made by |strategy| needs beside the Kernel's buffers while it runs. */
 typedef struct KernelScratch {

@@ -21,7 +21,7 @@ static const KernelStrategy *choose_strategies(Arena *arena, const CommandVarian
   for (int32_t v = 0; v < variants->count; v++) {
     for (int t = 0; t < target_count; t++) {
       KernelStrategy *strategy = &strategies[v * target_count + t];
-      kernel_strategy_choose(variants->variants[v].tile.kernel, &targets[t], arena, strategy);
+      kernel_strategy_choose(variants->variants[v].tile.kernel, &targets[t], KERNEL_SCRATCH_FREE, arena, strategy);
       *out_bytes = max_i64(*out_bytes, kernel_strategy_scratch(strategy).bytes);
     }
   }
