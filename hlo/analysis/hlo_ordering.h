@@ -22,7 +22,7 @@ const HloOrdering *hlo_ordering_build(Arena *arena, const CallGraph *graph, cons
 
 /* A sequence per computation of an unscheduled module in which updates in place (in-place pairs, loop-state results,
  * donated results, whiles over their initial values) stand after other readers of what they overwrite, as far as
- * dependencies allow; otherwise in post order. */
+ * dependencies allow, copies last; otherwise in post order. */
 const HloSequence *hlo_ordering_prefer_in_place(Arena *arena, const HloDataflow *dataflow);
 
 #endif

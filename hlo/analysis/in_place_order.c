@@ -27,13 +27,13 @@ typedef struct Order {
   const HloComputation *computation;
   const HloSequence *given;
   const UpdateArray *updates;
-  int32_t *places;         /* by instruction id: place in |given| */
-  int32_t *stamps;         /* by place: the last update that counted the reader */
-  int32_t *waiting;        /* by place: predecessors to come */
-  int32_t *blocking;       /* by place: readers that should come first */
-  NumberArray *successors; /* by place */
-  NumberArray *unblocks;   /* by place of a reader: places of updaters */
-  NumberArray ready, held; /* heaps of places: free to go, and better kept back */
+  int32_t *places;                      /* by instruction id: place in |given| */
+  int32_t *stamps;                      /* by place: the last update that counted the reader */
+  int32_t *waiting;                     /* by place: predecessors to come */
+  int32_t *blocking;                    /* by place: readers that should come first */
+  NumberArray *successors;              /* by place */
+  NumberArray *unblocks;                /* by place of a reader: places of updaters */
+  NumberArray ready, held, held_copies; /* heaps of places: free to go, and better kept back */
   bool *done;
 } Order;
 
@@ -218,13 +218,23 @@ static int32_t heap_pop(NumberArray *heap) {
 }
 
 static void make_ready(Order *order, int32_t place) {
-  heap_push(order->blocking[place] > 0 ? &order->held : &order->ready, order->arena, place);
+  NumberArray *heap = &order->ready;
+  if (order->blocking[place] > 0)
+    heap = order->given->instructions[place]->opcode == HLO_COPY ? &order->held_copies : &order->held;
+  heap_push(heap, order->arena, place);
 }
 
-/* A held instruction that was set free meanwhile stands in both heaps. */
+/* A held instruction that was set free meanwhile stands in two heaps.  Where all that is left waits for one another,
+ * what computes goes before what copies: state that moves on ((a, b) → (b, f(a, b))) then is copied place by place
+ * after its last reader, and only what is computed lives beside it. */
 static int32_t next_place(Order *order) {
-  while (order->ready.count + order->held.count > 0) {
-    int32_t place = heap_pop(order->ready.count > 0 ? &order->ready : &order->held);
+  NumberArray *heaps[] = {&order->ready, &order->held, &order->held_copies};
+  for (int i = 0; i < 3;) {
+    if (heaps[i]->count == 0) {
+      i++;
+      continue;
+    }
+    int32_t place = heap_pop(heaps[i]);
     if (!order->done[place]) return place;
   }
   return -1;
@@ -246,7 +256,7 @@ static void finish_place(Order *order, int32_t place) {
 static HloSequence reorder(Order *order) {
   int64_t count = order->given->count;
   Arena *arena = order->arena;
-  order->ready = order->held = (NumberArray){0};
+  order->ready = order->held = order->held_copies = (NumberArray){0};
   order->stamps = ARENA_NEW_ARRAY(arena, int32_t, count);
   order->waiting = ARENA_NEW_ARRAY(arena, int32_t, count);
   order->blocking = ARENA_NEW_ARRAY(arena, int32_t, count);
