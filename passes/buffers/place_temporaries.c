@@ -172,27 +172,36 @@ static void take_placement(Placing *placing, const PackingSolution *plan) {
     assignment->scratches[placing->owners.data[i]].offset = plan->offsets[i];
 }
 
-/* Small temporaries wherever their elements may lie, if that makes |plan| lower. */
-MUST_USE static Status try_relaxed(Placing *placing, const PackingProblem *problem, PackingSolution *plan) {
+/* |plan| has small temporaries wherever their elements may lie, by the items |relaxed|: those of |placing| at multiples
+ * of more, in as little memory, are better. */
+MUST_USE static Status prefer_aligned(Placing *placing, PackingProblem problem, PackingBuffer *relaxed,
+                                      PackingSolution *plan) {
+  enum { SHARE = 8 }; /* of the steps: it is but a preference */
+  PackingSolution aligned;
+  placing->regions.data[0].capacity = plan->height;
+  problem.buffers = placing->items.data;
+  problem.most_steps /= SHARE;
+  RETURN_IF_ERROR(packing_solve(placing->assigner->scratch, &problem, placing->assigner->diag, &aligned));
+  if (aligned.height > plan->height) {
+    placing->items.data = relaxed;
+    return STATUS_OK;
+  }
+  aligned.lower_bound = plan->lower_bound;
+  *plan = aligned;
+  return STATUS_OK;
+}
+
+/* The items with small temporaries wherever their elements may lie; NULL: as they are. */
+static PackingBuffer *relaxed_items(const Placing *placing) {
   const Assigner *assigner = placing->assigner;
-  PackingBuffer *items = ARENA_COPY_ARRAY(assigner->scratch, PackingBuffer, problem->buffers, problem->count);
+  PackingBuffer *items = ARENA_COPY_ARRAY(assigner->scratch, PackingBuffer, placing->items.data, placing->items.count);
   bool is_same = true;
   for (int64_t i = 0; i < placing->buffer_items; i++) {
     if (items[i].size >= MOST_RELAXED) continue;
     items[i].alignment = assigner->element_alignments[placing->owners.data[i]];
-    is_same &= items[i].alignment == problem->buffers[i].alignment;
+    is_same &= items[i].alignment == placing->items.data[i].alignment;
   }
-  if (is_same) return STATUS_OK;
-  PackingProblem relaxed = *problem;
-  PackingSolution lower;
-  relaxed.buffers = items;
-  RETURN_IF_ERROR(packing_solve(assigner->scratch, &relaxed, assigner->diag, &lower));
-  if (lower.height < plan->height) {
-    *plan = lower;
-    placing->items.data = items;
-  }
-  plan->lower_bound = lower.lower_bound;
-  return STATUS_OK;
+  return is_same ? NULL : items;
 }
 
 /* Places the temporaries and the scratch of one allocation. */
@@ -204,13 +213,14 @@ MUST_USE static Status place_allocation(Assigner *assigner, int32_t number, Pack
   add_residents(&placing);
   enum { BASE_STEPS = 500000, STEPS_EACH = 2000 };
   /* Some milliseconds for a thousand buffers, where best fit leaves anything to be gained at all. */
-  PackingProblem problem = {.buffers = placing.items.data,
+  PackingBuffer *relaxed = relaxed_items(&placing);
+  PackingProblem problem = {.buffers = relaxed == NULL ? placing.items.data : relaxed,
                             .count = placing.items.count,
                             .regions = placing.regions.data,
                             .region_count = placing.regions.count,
                             .most_steps = BASE_STEPS + STEPS_EACH * placing.items.count};
   RETURN_IF_ERROR(packing_solve(assigner->scratch, &problem, assigner->diag, out_plan));
-  RETURN_IF_ERROR(try_relaxed(&placing, &problem, out_plan));
+  if (relaxed != NULL) RETURN_IF_ERROR(prefer_aligned(&placing, problem, relaxed, out_plan));
   take_placement(&placing, out_plan);
   return STATUS_OK;
 }
