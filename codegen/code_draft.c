@@ -1,6 +1,7 @@
 #include "codegen/code_draft.h"
 
 #include "base/checked_math.h"
+#include "codegen/call/call_targets.h"
 #include "codegen/lower/module_kernels.h"
 #include "hlo/machine/description/machine_abilities.h"
 
@@ -106,6 +107,7 @@ HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *inst
     most.bytes = max_i64(most.bytes, one->bytes);
     most.bytes_per_worker = max_i64(most.bytes_per_worker, one->bytes_per_worker);
   }
+  most.bytes = max_i64(most.bytes, call_work_bytes(instruction));
   return most;
 }
 

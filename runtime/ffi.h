@@ -176,6 +176,16 @@ typedef struct XLA_FFI_CallFrame {
 
 typedef XLA_FFI_Error *XLA_FFI_Handler(XLA_FFI_CallFrame *frame);
 
+/* An extension of call frames that only xlac has, for calls of LAPACK alone: memory of the object's workspace to work
+ * in, at a multiple of 64, which means nothing before and after the call. */
+#define XLAC_FFI_EXTENSION_WORK 0x786C6163
+
+typedef struct XlacWorkExtension {
+  XLA_FFI_Extension_Base base;
+  void *data;
+  int64_t bytes;
+} XlacWorkExtension;
+
 /* --- what a handler may call --- */
 
 typedef struct XLA_FFI_Error_Create_Args {

@@ -13,9 +13,9 @@ MUST_USE Status call_declare(LLVMModuleRef llvm_module, const HloModule *module,
                              const char *entry_name, DiagSink *diag);
 
 /* Adds an internal function |name|: i32 (ptr for each leaf of the operands, ptr for each leaf of the result, ptr
- * XlacRunOptions).  It makes the call of |call| and returns 0, or XLAC_CALL_FAILED after on_failure was told; leaves
- * without bytes get null.  A located error for attributes that cannot be read ("call-attributes"), and for what
- * handlers cannot be given ("unsupported-type", "unsupported-call"). */
+ * to call_work_bytes(call), ptr XlacRunOptions).  It makes the call of |call| and returns 0, or XLAC_CALL_FAILED after
+ * on_failure was told; leaves without bytes get null.  A located error for attributes that cannot be read
+ * ("call-attributes"), and for what handlers cannot be given ("unsupported-type", "unsupported-call"). */
 MUST_USE Status call_emit(LLVMModuleRef llvm_module, const HloInstruction *call, const char *name, DiagSink *diag,
                           LLVMValueRef *out_function);
 

@@ -160,13 +160,14 @@ static void collect_leaves(CallCode *code) {
 }
 
 static void add_function(CallCode *code, const char *name) {
-  LLVMTypeRef *types = ARENA_NEW_ARRAY(code->arena, LLVMTypeRef, code->count + 1);
-  for (int i = 0; i <= code->count; i++) types[i] = code->pointer;
+  LLVMTypeRef *types = ARENA_NEW_ARRAY(code->arena, LLVMTypeRef, code->count + 2);
+  for (int i = 0; i < code->count + 2; i++) types[i] = code->pointer;
   code->function =
-      LLVMAddFunction(code->module, name, LLVMFunctionType(code->i32, types, (unsigned)code->count + 1, false));
+      LLVMAddFunction(code->module, name, LLVMFunctionType(code->i32, types, (unsigned)code->count + 2, false));
   LLVMSetLinkage(code->function, LLVMInternalLinkage);
   for (int i = 0; i < code->count; i++) code->leaves[i].address = LLVMGetParam(code->function, (unsigned)i);
-  code->options = LLVMGetParam(code->function, (unsigned)code->count);
+  code->work = LLVMGetParam(code->function, (unsigned)code->count);
+  code->options = LLVMGetParam(code->function, (unsigned)code->count + 1);
   LLVMPositionBuilderAtEnd(code->builder, call_block(code));
 }
 

@@ -27,7 +27,7 @@ typedef struct CallCode {
   LLVMTypeRef pointer, i64, i32;
   int count, operand_count; /* leaves: those of the operands first, then those of the result */
   CallLeaf *leaves;
-  LLVMValueRef options;
+  LLVMValueRef work, options;
 } CallCode;
 
 LLVMValueRef call_int(const CallCode *code, LLVMTypeRef type, int64_t value);

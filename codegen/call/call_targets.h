@@ -18,6 +18,10 @@ typedef struct CallTargets {
 /* The targets of the custom calls of a module that went through the passes, in order, each once. */
 CallTargets call_targets(Arena *arena, const HloModule *module);
 
+/* Bytes that the function which |call| names works in, at a multiple of 64; 0: it asks for nothing (all but LAPACK's).
+ */
+int64_t call_work_bytes(const HloInstruction *call);
+
 /* Whether |symbol| is what an object with the entry |entry_name| defines: the function or its descriptor. */
 bool call_target_is_entry(StringView symbol, StringView entry_name);
 

@@ -140,6 +140,22 @@ static LLVMValueRef frame_of(const CallCode *code, const CallAttribute *attribut
   return struct_of(code, fields, 9);
 }
 
+enum { EXTENSION_OFFSET = (int)offsetof(XLA_FFI_CallFrame, extension_start) };
+
+/* An XlacWorkExtension on the stack; its address. */
+static LLVMValueRef work_extension(const CallCode *code, int64_t bytes) {
+  LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(code->context), sizeof(XlacWorkExtension));
+  LLVMValueRef extension = LLVMBuildAlloca(code->builder, type, "");
+  LLVMSetAlignment(extension, 8);
+  call_store(code, call_int(code, code->i64, (int64_t)sizeof(XlacWorkExtension)), extension, 0);
+  call_store(code, call_int(code, code->i32, XLAC_FFI_EXTENSION_WORK), extension,
+             (int64_t)offsetof(XlacWorkExtension, base.type));
+  call_store(code, null_pointer(code), extension, (int64_t)offsetof(XlacWorkExtension, base.next));
+  call_store(code, code->work, extension, (int64_t)offsetof(XlacWorkExtension, data));
+  call_store(code, call_int(code, code->i64, bytes), extension, (int64_t)offsetof(XlacWorkExtension, bytes));
+  return extension;
+}
+
 Status call_typed_frame(const CallCode *code, LLVMValueRef *out_frame) {
   CallAttribute attributes;
   RETURN_IF_ERROR(call_attributes_parse(code->arena, code->call, code->diag, &attributes));
@@ -165,6 +181,8 @@ Status call_typed_frame(const CallCode *code, LLVMValueRef *out_frame) {
              (int64_t)offsetof(XLA_FFI_CallFrame, args) + (int64_t)offsetof(XLA_FFI_Args, args));
   call_store(code, call_offset(code, frame, results), frame,
              (int64_t)offsetof(XLA_FFI_CallFrame, rets) + (int64_t)offsetof(XLA_FFI_Rets, rets));
+  int64_t work_bytes = call_work_bytes(code->call);
+  if (work_bytes > 0) call_store(code, work_extension(code, work_bytes), frame, EXTENSION_OFFSET);
   *out_frame = frame;
   return STATUS_OK;
 }

@@ -38,6 +38,8 @@ Status control_call(ControlEmitter *control, const HloInstruction *call) {
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, LLVMCountParams(function));
   for (int i = 0; i < call->operand_count; i++) add_addresses(control, call->operands[i], arguments, &count);
   add_addresses(control, call, arguments, &count);
+  arguments[count] = control_scratch(control, call, call_work_bytes(call));
+  control_poison_scratch(control, arguments[count++], call_work_bytes(call));
   copy_aliases(control, call);
   control_call_checked(control, function, arguments, count);
   return STATUS_OK;

@@ -38,12 +38,10 @@ LLVMValueRef control_further_scratch(const ControlEmitter *control) {
   return workspace_at(control, control->assignment->workspace_bytes);
 }
 
-/* Where the scratch of |instruction|'s Kernels is, of which |code| needs some. */
-static LLVMValueRef scratch_address(const ControlEmitter *control, const HloInstruction *instruction,
-                                    const KernelCode *code) {
-  if (code->scratch_bytes == 0) return LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
+LLVMValueRef control_scratch(const ControlEmitter *control, const HloInstruction *instruction, int64_t bytes) {
+  if (bytes == 0) return LLVMGetUndef(LLVMPointerTypeInContext(control->vec->context, 0));
   const BufferScratch *scratch = buffer_assignment_scratch(control->assignment, instruction);
-  if (scratch == NULL || scratch->size < code->scratch_bytes)
+  if (scratch == NULL || scratch->size < bytes)
     XLAC_BUG("'%.*s' needs more scratch than was planned", SV_ARG(instruction->name));
   return workspace_at(control,
                       control->assignment->allocations[scratch->allocation].workspace_offset + scratch->offset);
@@ -83,7 +81,7 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
   const KernelCode *code = &called->code;
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
-  arguments[count] = scratch_address(control, instruction, code);
+  arguments[count] = control_scratch(control, instruction, code->scratch_bytes);
   control_poison_scratch(control, arguments[count++], code->scratch_bytes);
   if (control->coder != NULL) {
     control_call_checked(control, code->function, arguments, count);

@@ -89,6 +89,8 @@ void control_call_shared(ControlEmitter *control, const ControlKernel *kernel, L
 
 /* --- instructions --- */
 
+/* Where the |bytes| of scratch that |instruction| needs are; undefined for none. */
+LLVMValueRef control_scratch(const ControlEmitter *control, const HloInstruction *instruction, int64_t bytes);
 /* Where the scratch of further threads begins: after the workspace. */
 LLVMValueRef control_further_scratch(const ControlEmitter *control);
 void control_random_state(ControlEmitter *control, const HloInstruction *instruction);

@@ -14,6 +14,12 @@ static void fail(LapackCall *call, const char *message) {
 
 LapackCall lapack_begin(XLA_FFI_CallFrame *frame, int64_t operands, int64_t results) {
   LapackCall call = {.frame = frame};
+  const XLA_FFI_Extension_Base *extension = frame->extension_start;
+  if (extension != NULL && extension->type == XLAC_FFI_EXTENSION_WORK) {
+    const XlacWorkExtension *work = (const void *)extension;
+    call.given = work->data;
+    call.given_bytes = work->bytes;
+  }
   blas_threads_begin();
   if (frame->args.size != operands || frame->rets.size != results)
     fail(&call, "the routine has other numbers of operands and results");
@@ -142,8 +148,20 @@ void lapack_expect_letter(LapackCall *call, const char *name, char letter) {
 
 /* --- work --- */
 
+/* The next of the object's memory, where so much is left; arrays begin at multiples of 64. */
+static void *take_given(LapackCall *call, size_t bytes) {
+  size_t taken = (bytes + 63) / 64 * 64;
+  if (call->given == NULL || (size_t)call->given_bytes < taken) return NULL;
+  void *work = call->given;
+  call->given += taken;
+  call->given_bytes -= (int64_t)taken;
+  return work;
+}
+
 void *lapack_work(LapackCall *call, int64_t count, size_t size) {
   if (call->error != NULL) return NULL;
+  void *given = take_given(call, (size_t)(count > 0 ? count : 1) * size);
+  if (given != NULL) return given;
   void *work = malloc((size_t)(count > 0 ? count : 1) * size);
   if (work == NULL || call->work_count == LAPACK_MOST_WORK) {
     free(work);

@@ -14,7 +14,9 @@ enum { LAPACK_MOST_WORK = 4 };
 typedef struct LapackCall {
   XLA_FFI_CallFrame *frame;
   XLA_FFI_Error *error;
-  void *work[LAPACK_MOST_WORK];
+  char *given; /* the object's memory to work in, from what is taken of it on */
+  int64_t given_bytes;
+  void *work[LAPACK_MOST_WORK]; /* from the heap */
   int work_count;
 } LapackCall;
 
@@ -49,7 +51,8 @@ int64_t lapack_number(LapackCall *call, const char *name);
 /* An error unless the attribute is |letter|. */
 void lapack_expect_letter(LapackCall *call, const char *name, char letter);
 
-/* |count| elements, uninitialised, until lapack_end; NULL and an error when there is no memory. */
+/* |count| elements, uninitialised, until lapack_end, in the object's memory if they fit; NULL and an error when there
+ * is no memory. */
 void *lapack_work(LapackCall *call, int64_t count, size_t size);
 /* What a query for the best size of work means, which came as a floating-point number. */
 lapack_int lapack_work_size(double answer);
