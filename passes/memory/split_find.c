@@ -484,17 +484,32 @@ static int64_t widened_bytes(const HloSplit *split) {
   return bytes;
 }
 
-/* Groups that reach less far are candidates if they save more than those before, or compute less twice. */
+/* What each part reads whole, weights for instance: more than once, where one product of all rows reads it once. */
+static int64_t bytes_read_whole(const HloSplit *split) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < split->member_count; i++) {
+    const HloInstruction *instruction = split->members[i].instruction;
+    for (int k = 0; k < instruction->operand_count; k++)
+      if (split->members[i].reads[k].dimension == SPLIT_READ_WHOLE)
+        bytes += shape_leaf_byte_size(instruction->operands[k]->shape);
+  }
+  return bytes;
+}
+
+/* Groups that reach less far are candidates if they save more than those before, or compute or read less twice. */
 static void add_candidates(const Search *search, const Graph *graph, HloInstruction *seed, int dimension,
                            HloSplitArray *splits) {
-  int64_t most_saved = 0, least_widened = INT64_MAX;
+  int64_t most_saved = 0, least_widened = INT64_MAX, least_read = INT64_MAX;
   for (size_t r = 0; r < sizeof(reaches) / sizeof(*reaches); r++) {
     HloSplit split;
     if (!grow_from(search, graph, seed, dimension, &reaches[r], &split)) continue;
     int64_t saved = hlo_split_bytes_saved(&split, COMPARED_PARTS), widened = widened_bytes(&split);
-    if (saved > most_saved || widened < least_widened) add_candidate(splits, &split, search->arena);
+    int64_t read = bytes_read_whole(&split);
+    if (saved > most_saved || widened < least_widened || read < least_read)
+      add_candidate(splits, &split, search->arena);
     most_saved = max_i64(most_saved, saved);
     least_widened = min_i64(least_widened, widened);
+    least_read = min_i64(least_read, read);
   }
 }
 
@@ -521,13 +536,13 @@ static double scattered_bytes(const HloSplit *split) {
 typedef struct Ranked {
   HloSplit split;
   int64_t grade, number;
-  double scattered;
+  double price; /* bytes, an order alone */
 } Ranked;
 
 static int compare_ranked(const void *left, const void *right) {
   const Ranked *a = left, *b = right;
   if (a->grade != b->grade) return a->grade > b->grade ? -1 : 1;
-  if (a->scattered != b->scattered) return a->scattered < b->scattered ? -1 : 1;
+  if (a->price != b->price) return a->price < b->price ? -1 : 1;
   return a->number < b->number ? -1 : 1;
 }
 
@@ -540,8 +555,8 @@ static void sort_best_first(HloSplitArray *splits, Arena *arena) {
   }
   for (int64_t i = 0; i < splits->count; i++) {
     double saved = (double)hlo_split_bytes_saved(&splits->data[i], COMPARED_PARTS);
-    ranked[i] =
-        (Ranked){splits->data[i], (int64_t)(saved * GRADES / (double)most), i, scattered_bytes(&splits->data[i])};
+    double price = scattered_bytes(&splits->data[i]) + (double)bytes_read_whole(&splits->data[i]) * COMPARED_PARTS;
+    ranked[i] = (Ranked){splits->data[i], (int64_t)(saved * GRADES / (double)most), i, price};
   }
   qsort(ranked, (size_t)splits->count, sizeof(Ranked), compare_ranked);
   for (int64_t i = 0; i < splits->count; i++) splits->data[i] = ranked[i].split;
