@@ -194,7 +194,6 @@ static void write_reduction_json(JsonWriter *json, const Compilation *compilatio
     json_field_string(json, "step", sv_from_cstring(memory_step_kind_text(step->kind)));
     json_field_string(json, "what", step->what);
     json_field_int(json, "bytes", step->bytes);
-    json_field_int(json, "bytes_above_goal", step->over_bytes);
     json_field_double(json, "flops", step->flops);
     json_field_double(json, "seconds", step->seconds);
     json_end_object(json);

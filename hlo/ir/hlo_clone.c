@@ -191,3 +191,9 @@ HloModule *hlo_module_clone(const HloModule *module, Arena *arena) {
   arena_destroy(scratch);
   return copy;
 }
+
+void hlo_module_take(HloModule *module, HloModule *from) {
+  XLAC_CHECK(module->arena == from->arena);
+  *module = *from;
+  for (int64_t i = 0; i < module->computations.count; i++) module->computations.data[i]->module = module;
+}

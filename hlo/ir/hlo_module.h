@@ -118,6 +118,9 @@ HloComputation **hlo_module_print_order(const HloModule *module, const bool *sch
 /* Copy with its own arena memory (same ShapeTable). */
 HloModule *hlo_module_clone(const HloModule *module, Arena *arena);
 
+/* |module| becomes what its clone |from| is by now, whose arena is the module's; |from| is used up. */
+void hlo_module_take(HloModule *module, HloModule *from);
+
 /* Equal headers and computations up to names of instructions and computations. */
 bool hlo_module_equal(const HloModule *a, const HloModule *b);
 uint64_t hlo_module_hash(const HloModule *module);

@@ -13,6 +13,7 @@ typedef struct Assigner {
   Arena *arena;   /* the module's: what stays */
   Arena *scratch; /* what goes */
   DiagSink *diag;
+  int effort; /* HloPassOptions.effort */
   BufferAnalysis analysis;
   BufferAssignment *assignment;
   int32_t *overwrites; /* by value of the analysis: the operand value whose bytes it took over by choice, -1 for none */

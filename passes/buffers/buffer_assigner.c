@@ -19,7 +19,8 @@ static void list_buffers_of_allocations(Assigner *assigner) {
 
 static Status assign(HloPassContext *context, HloModule *module, Arena *scratch) {
   DiagSink *diag = context->diag;
-  Assigner assigner = {.module = module, .arena = module->arena, .scratch = scratch, .diag = diag};
+  int effort = context->options->effort > 0 ? context->options->effort : HLO_DEFAULT_EFFORT;
+  Assigner assigner = {.module = module, .arena = module->arena, .scratch = scratch, .diag = diag, .effort = effort};
   RETURN_IF_ERROR(buffer_analysis_to_plan(scratch, module, diag, &assigner.analysis));
   if (assigner.analysis.alias->conflicts.count > 0)
     XLAC_BUG("values that must share memory are alive together after copy insertion");

@@ -212,13 +212,17 @@ MUST_USE static Status place_allocation(Assigner *assigner, int32_t number, Pack
   add_scratches(&placing);
   add_residents(&placing);
   enum { BASE_STEPS = 500000, STEPS_EACH = 2000 };
-  /* Some milliseconds for a thousand buffers, where best fit leaves anything to be gained at all. */
+  /* Some milliseconds for a thousand buffers, where best fit leaves anything to be gained at all; each effort allows
+   * three times what the one before does. */
+  int64_t most_steps = BASE_STEPS + STEPS_EACH * placing.items.count;
+  for (int e = HLO_DEFAULT_EFFORT; e < assigner->effort; e++) most_steps *= 3;
+  for (int e = HLO_DEFAULT_EFFORT; e > assigner->effort; e--) most_steps /= 3;
   PackingBuffer *relaxed = relaxed_items(&placing);
   PackingProblem problem = {.buffers = relaxed == NULL ? placing.items.data : relaxed,
                             .count = placing.items.count,
                             .regions = placing.regions.data,
                             .region_count = placing.regions.count,
-                            .most_steps = BASE_STEPS + STEPS_EACH * placing.items.count};
+                            .most_steps = max_i64(most_steps, 1)};
   RETURN_IF_ERROR(packing_solve(assigner->scratch, &problem, assigner->diag, out_plan));
   if (relaxed != NULL) RETURN_IF_ERROR(prefer_aligned(&placing, problem, relaxed, out_plan));
   take_placement(&placing, out_plan);

@@ -6,7 +6,7 @@
 /* Values that are smaller than such a part of the peak are not worth a trial. */
 enum { SMALLEST_PART = 64 };
 
-enum { MOST_SPLITS = 16, PARTS_TRIED = 2, PARTS_STEP = 4 };
+enum { MOST_SPLITS = 16, PARTS_TRIED = 3, PARTS_STEP = 2 };
 
 /* --- finding --- */
 
@@ -46,6 +46,11 @@ static void add_parts(MemoryCandidateArray *list, const HloSplit *split, int64_t
   int64_t most = hlo_split_bytes_saved(split, split->units), parts = 2;
   int64_t enough = min_i64(wanted, most - most / 8);
   while (parts * 2 <= split->units && hlo_split_bytes_saved(split, parts) < enough) parts *= 2;
+  for (int64_t p = parts; p < 2 * parts && p <= split->units; p++) {
+    if (split->units % p != 0) continue;
+    parts = p;
+    break;
+  }
   for (int i = 0; i < PARTS_TRIED && parts <= split->units; i++, parts *= PARTS_STEP) {
     MemoryCandidate candidate = {.kind = MEMORY_STEP_SPLIT, .value = -1, .split = split, .parts = parts};
     candidate.hope = (double)min_i64(hlo_split_bytes_saved(split, parts), max_i64(wanted, 1)) / (i + 1);
@@ -63,7 +68,7 @@ static void find_splits(MemoryCandidateArray *list, const HloModule *module, con
     for (int64_t k = 0; k < count && is_large; k++) is_large = large[k] != value->origin;
     if (is_large) large[count++] = value->origin;
   }
-  HloSplitArray splits = hlo_find_splits(module, large, count, arena);
+  HloSplitArray splits = hlo_find_all_splits(module, large, count, arena);
   for (int64_t i = 0; i < splits.count && i < MOST_SPLITS; i++) add_parts(list, &splits.data[i], wanted, arena);
 }
 

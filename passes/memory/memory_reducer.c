@@ -4,9 +4,9 @@
 #include "passes/memory/memory_candidates.h"
 
 enum {
-  TRIED_AT_LEAST = 4,       /* candidates of a round, plus the effort; of these the best is taken */
+  TRIED_AT_LEAST = 3,       /* candidates of a round, and as many as the effort; of these the best is taken */
   TRIED_WITHOUT_GAIN = 4,   /* times as many if none of them buys anything */
-  STEPS_AT_EFFORT_0 = 20000 /* instructions that are planned; twice as many with each effort */
+  STEPS_AT_EFFORT_0 = 32000 /* instructions that are planned; twice as many with each effort */
 };
 
 typedef struct Reducer {
@@ -17,6 +17,7 @@ typedef struct Reducer {
   int64_t limit; /* 0: as little as possible */
   int64_t goal;  /* of the round */
   int effort, schedule_effort;
+  bool is_eager; /* a step is worth its bytes, whatever it costs */
   int64_t steps; /* that remain */
 } Reducer;
 
@@ -54,17 +55,19 @@ static bool fits(const Reducer *reducer, const MemoryTrial *trial) {
   return reducer->limit > 0 && trial->total_bytes <= reducer->limit;
 }
 
+/* By what must be there: how well it is placed depends on much that has nothing to do with the step. */
 static bool is_better(const MemoryTrial *after, const MemoryTrial *before) {
   if (after->status != STATUS_OK) return false;
-  if (after->total_bytes != before->total_bytes) return after->total_bytes < before->total_bytes;
-  return after->over_bytes < before->over_bytes - before->over_bytes / 256;
+  if (after->bound_bytes != before->bound_bytes) return after->bound_bytes < before->bound_bytes;
+  return after->over < before->over * 0.999;
 }
 
 /* Bytes that are wanted, for seconds: those below the goal do not count. */
 static double worth(const Reducer *reducer, const MemoryTrial *after, const MemoryTrial *before) {
-  int64_t wanted = max_i64(before->total_bytes - reducer->goal, 1);
-  double bytes = (double)min_i64(before->total_bytes - after->total_bytes, wanted);
-  double part = before->over_bytes > 0 ? 1 - (double)after->over_bytes / (double)before->over_bytes : 0;
+  int64_t wanted = max_i64(before->bound_bytes - reducer->goal, 1);
+  double bytes = (double)min_i64(before->bound_bytes - after->bound_bytes, wanted);
+  double part = before->over > 0 ? 1 - after->over / before->over : 0;
+  if (reducer->is_eager) return bytes + (double)wanted * part / 4;
   double seconds = after->work.seconds - before->work.seconds, least = before->work.seconds / 100;
   return (bytes + (double)wanted * part / 4) / ((seconds > 0 ? seconds : 0) + least + 1e-9);
 }
@@ -75,7 +78,6 @@ static void note_step(Reducer *reducer, MemoryStepKind kind, StringView what, co
   MemoryStep step = {.kind = kind,
                      .what = what,
                      .bytes = before->total_bytes - after->total_bytes,
-                     .over_bytes = before->over_bytes - after->over_bytes,
                      .flops = after->work.flops - before->work.flops,
                      .seconds = after->work.seconds - before->work.seconds};
   array_push(&reduction->steps, reducer->module->arena, step);
@@ -156,6 +158,33 @@ static void reduce(Reducer *reducer, int64_t total) {
   }
 }
 
+/* Whether the module |a| is to be preferred to |b|: it fits, then it needs less. */
+static bool is_preferred(const Reducer *a, const Reducer *b) {
+  bool a_fits = a->limit > 0 && a->reduction->bytes_after <= a->limit;
+  bool b_fits = b->limit > 0 && b->reduction->bytes_after <= b->limit;
+  return a_fits != b_fits ? a_fits : !a_fits && a->reduction->bytes_after < b->reduction->bytes_after;
+}
+
+/* The way of cheap steps may end before the goal is reached: then that of large ones is tried from the beginning. */
+static Reducer reduce_copies(const Reducer *start, const MemoryTrial *before) {
+  Reducer best = *start;
+  for (int i = 0; i < 2; i++) {
+    Reducer way = *start;
+    way.is_eager = i == 1;
+    way.module = hlo_module_clone(start->module, start->module->arena);
+    way.reduction = ARENA_NEW(start->module->arena, MemoryReduction);
+    *way.reduction = *start->reduction;
+    way.reduction->trials = best.reduction->trials;
+    way.steps = best.steps;
+    reduce(&way, before->total_bytes);
+    best.steps = way.steps;
+    best.reduction->trials = way.reduction->trials;
+    if (is_preferred(&way, &best)) best = way;
+    if (best.limit > 0 && best.reduction->bytes_after <= best.limit) break;
+  }
+  return best;
+}
+
 static Status run_memory_reducer(HloPassContext *context, HloModule *module, bool *out_changed) {
   const HloPassOptions *options = context->options;
   Reducer reducer = {.context = context, .module = module, .arena = context->scratch};
@@ -172,11 +201,13 @@ static Status run_memory_reducer(HloPassContext *context, HloModule *module, boo
   reducer.reduction->bound_bytes = before.bound_bytes;
   context->reduction = reducer.reduction;
   if (fits(&reducer, &before)) return STATUS_OK;
-  reduce(&reducer, before.total_bytes);
-  reducer.reduction->is_exhausted = reducer.steps <= 0;
-  context->schedule_effort = reducer.schedule_effort;
-  for (int64_t i = 0; i < reducer.reduction->steps.count; i++)
-    *out_changed |= reducer.reduction->steps.data[i].kind != MEMORY_STEP_REORDER;
+  Reducer best = reduce_copies(&reducer, &before);
+  best.reduction->is_exhausted = best.steps <= 0;
+  context->reduction = best.reduction;
+  context->schedule_effort = best.schedule_effort;
+  for (int64_t i = 0; i < best.reduction->steps.count; i++)
+    *out_changed |= best.reduction->steps.data[i].kind != MEMORY_STEP_REORDER;
+  if (*out_changed) hlo_module_take(module, best.module);
   return STATUS_OK;
 }
 

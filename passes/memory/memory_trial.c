@@ -112,13 +112,25 @@ static bool is_temporary(const BufferAssignment *assignment, const HloBuffer *bu
   return assignment->allocations[buffer->allocation].kind == ALLOCATION_TEMP && buffer->size > 0;
 }
 
-/* Bytes alive at each position, of temporaries and scratch. */
+/* A temporary in the memory of a result or of a donated argument. */
+static bool is_guest(const BufferAssignment *assignment, const HloBuffer *buffer) {
+  const BufferAllocation *home = &assignment->allocations[buffer->allocation];
+  bool is_home = home->kind == ALLOCATION_RESULT || home->is_entry_parameter_donated;
+  for (int32_t i = 0; i < buffer->value_count && is_home; i++) {
+    const HloValue *value = &assignment->values[buffer->values[i]];
+    if (value->live_out || value->definition.instruction->opcode == HLO_PARAMETER) return false;
+  }
+  return is_home;
+}
+
+/* Bytes alive at each position, of temporaries, wherever they live, and scratch. */
 static int64_t *live_bytes(const BufferAssignment *assignment, Arena *arena) {
   ARRAY(AliveRange) ranges = {0};
   int64_t length = assignment->schedule_length, *live = ARENA_NEW_ARRAY(arena, int64_t, length + 2);
   for (int32_t v = 0; v < assignment->value_count; v++) {
     const HloValue *value = &assignment->values[v];
-    if (!is_temporary(assignment, &assignment->buffers[value->buffer])) continue;
+    const HloBuffer *buffer = &assignment->buffers[value->buffer];
+    if (!is_temporary(assignment, buffer) && !is_guest(assignment, buffer)) continue;
     for (int32_t r = 0; r < value->range_count; r++)
       array_push(&ranges, arena, ((AliveRange){value->buffer, value->ranges[r].from, value->ranges[r].to}));
   }
@@ -160,17 +172,6 @@ static bool is_read_at(const BufferAssignment *assignment, const HloValue *value
   return false;
 }
 
-/* A temporary in the memory of a result or of a donated argument. */
-static bool is_guest(const BufferAssignment *assignment, const HloBuffer *buffer) {
-  const BufferAllocation *home = &assignment->allocations[buffer->allocation];
-  bool is_home = home->kind == ALLOCATION_RESULT || home->is_entry_parameter_donated;
-  for (int32_t i = 0; i < buffer->value_count && is_home; i++) {
-    const HloValue *value = &assignment->values[buffer->values[i]];
-    if (value->live_out || value->definition.instruction->opcode == HLO_PARAMETER) return false;
-  }
-  return is_home;
-}
-
 static void find_peak_values(MemoryTrial *trial, const BufferAssignment *assignment, HloInstruction *const *originals,
                              Arena *arena) {
   for (int32_t v = 0; v < assignment->value_count; v++) {
@@ -204,7 +205,8 @@ static void measure(MemoryTrial *trial, const BufferAssignment *assignment, int6
   trial->bound_bytes = add_bytes(outside, assignment->lower_bound_bytes);
   int64_t *live = live_bytes(assignment, scratch), most = -1;
   for (int64_t p = 0; p < assignment->schedule_length; p++) {
-    trial->over_bytes = add_bytes(trial->over_bytes, max_i64(live[p] - max_i64(goal - outside, 0), 0));
+    double over = (double)max_i64(live[p] - max_i64(goal - outside, 0), 0);
+    trial->over += over * over * over;
     if (live[p] > most) trial->peak = p;
     most = max_i64(most, live[p]);
   }

@@ -27,7 +27,8 @@ typedef struct MemoryTrial {
   Status status;                        /* other than STATUS_OK: nothing of what follows is known */
   int64_t total_bytes;                  /* arguments, results, temporaries and scratch */
   int64_t workspace_bytes, bound_bytes; /* bound: of the total */
-  int64_t over_bytes;                   /* what is alive above the goal, summed over the schedule */
+  double over; /* what is alive above the goal, cubed and summed over the schedule: the higher a place, the more it
+                  counts */
   ModuleWork work;
   int64_t peak;
   PlannedTimes times;

@@ -57,6 +57,11 @@ int64_t hlo_split_bytes_saved(const HloSplit *split, int64_t parts);
  * holds until |module| changes.  Deterministic: the order depends on the module and the order of |large| alone. */
 HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count, Arena *arena);
 
+/* The same with ways that save nothing by the estimate, which knows nothing of what code needs beside the values, and
+ * with folds of any size. */
+HloSplitArray hlo_find_all_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
+                                  Arena *arena);
+
 /* |split| as one of a copy of its module; |by_id|: the copies of instructions, by the ids of the originals. */
 HloSplit hlo_split_in_copy(const HloSplit *split, HloInstruction *const *by_id, Arena *arena);
 

@@ -369,13 +369,18 @@ static void loop_body(GraphBuilder *inside, void *context, HloInstruction *step,
     out_values[rewrite->output_count + i] = values[rewrite->output_count + i];
 }
 
-/* What an output is before the first part. */
+/* What an output is before the first part.  Each loop has its own: one array for several would be there from the first
+ * to the last, and copied for each. */
 static HloInstruction *first_value(GraphBuilder *builder, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
   const Shape *shape = instruction->shape;
-  if (is_folded(member) && instruction->opcode == HLO_REDUCE)
-    return graph_splat(builder, instruction->operands[1], shape);
-  return graph_zero(builder, shape->type, shape);
+  bool is_reduced = is_folded(member) && instruction->opcode == HLO_REDUCE;
+  HloInstruction *value =
+      is_reduced ? graph_splat(builder, instruction->operands[1], shape) : graph_zero(builder, shape->type, shape);
+  HloModule *module = value->parent->module;
+  StringView number = sv_printf(module->arena, "%d", (int)module->next_instruction_id);
+  if (value->opcode == HLO_BROADCAST) hlo_instruction_set_frontend(value, SV("_xlac_split"), number);
+  return value;
 }
 
 static void replace_outputs(const Rewrite *rewrite, HloInstruction *const *values) {

@@ -34,6 +34,7 @@ typedef struct Search {
   int64_t largest;
   IntMap graphs;        /* of computations */
   bool *after, *before; /* by id: instructions that need results of a group, or that its seed needs */
+  bool takes_all;       /* groups that save nothing by the estimate too, and larger folds */
 } Search;
 
 typedef ARRAY(HloSplitMember) Members;
@@ -150,7 +151,8 @@ static bool add_cut(Group *group, HloInstruction *instruction, int dimension, in
 /* What takes all parts of |member| into one result, which is small beside it. */
 static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMember *member) {
   int64_t bytes = shape_leaf_byte_size(member->instruction->shape);
-  if (shape_leaf_byte_size(instruction->shape) > bytes / SMALL_FOLD || !is_candidate(group, instruction)) return false;
+  int64_t most = group->search->takes_all ? bytes - 1 : bytes / SMALL_FOLD;
+  if (shape_leaf_byte_size(instruction->shape) > most || !is_candidate(group, instruction)) return false;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, instruction->operand_count + 1);
   HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, false, HLO_TUPLE, reads};
   for (int k = 0; k < instruction->operand_count; k++) {
@@ -418,7 +420,7 @@ static bool close(const Group *group, HloSplit *out_split) {
   if (!widen_members(group, &members)) return false;
   *out_split = (HloSplit){graph->computation, members.data, members.count, group->units, 0, 0};
   weigh(group, out_split);
-  return hlo_split_bytes_saved(out_split, out_split->units) > 0;
+  return group->search->takes_all || hlo_split_bytes_saved(out_split, out_split->units) > 0;
 }
 
 /* --- seeds --- */
@@ -499,7 +501,7 @@ static int64_t bytes_read_whole(const HloSplit *split) {
 /* Groups that reach less far are candidates if they save more than those before, or compute or read less twice. */
 static void add_candidates(const Search *search, const Graph *graph, HloInstruction *seed, int dimension,
                            HloSplitArray *splits) {
-  int64_t most_saved = 0, least_widened = INT64_MAX, least_read = INT64_MAX;
+  int64_t most_saved = search->takes_all ? INT64_MIN : 0, least_widened = INT64_MAX, least_read = INT64_MAX;
   for (size_t r = 0; r < sizeof(reaches) / sizeof(*reaches); r++) {
     HloSplit split;
     if (!grow_from(search, graph, seed, dimension, &reaches[r], &split)) continue;
@@ -562,9 +564,9 @@ static void sort_best_first(HloSplitArray *splits, Arena *arena) {
   for (int64_t i = 0; i < splits->count; i++) splits->data[i] = ranked[i].split;
 }
 
-HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
-                              Arena *arena) {
-  Search search = {.arena = arena, .module = module};
+static HloSplitArray find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
+                                 bool takes_all, Arena *arena) {
+  Search search = {.arena = arena, .module = module, .takes_all = takes_all};
   search.after = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id + 1);
   search.before = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id + 1);
   HloSplitArray splits = {0};
@@ -587,4 +589,14 @@ HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *con
   }
   sort_best_first(&splits, arena);
   return splits;
+}
+
+HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
+                              Arena *arena) {
+  return find_splits(module, large, count, false, arena);
+}
+
+HloSplitArray hlo_find_all_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
+                                  Arena *arena) {
+  return find_splits(module, large, count, true, arena);
 }

@@ -94,17 +94,32 @@ static double bytes_written(const HloInstruction *root) {
   return bytes;
 }
 
-static double bytes_moved(const HloInstruction *instruction) {
+static bool contracts(const HloInstruction *instruction) {
+  if (instruction->opcode != HLO_FUSION) return hlo_opcode_has(instruction->opcode, OP_CONTRACTION);
+  const HloComputation *fused = hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
+  for (int64_t i = 0; i < fused->instructions.count; i++) {
+    if (contracts(fused->instructions.data[i])) return true;
+  }
+  return false;
+}
+
+static double operand_bytes(const HloInstruction *instruction) {
   double bytes = 0;
   if (instruction->opcode == HLO_FUSION) {
     const HloComputation *fused = hlo_instruction_computation(instruction, HLO_ATTR_CALLS);
     for (int64_t i = 0; i < fused->parameters.count; i++) bytes += bytes_read(fused->parameters.data[i]);
-    return bytes + bytes_written(fused->root);
+    return bytes;
   }
-  if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return 2 * bytes_written(instruction);
   for (int k = 0; k < instruction->operand_count; k++)
     bytes += bytes_read_by(instruction, byte_count(instruction->operands[k]->shape));
-  return bytes + byte_count(instruction->shape);
+  return bytes;
+}
+
+static double bytes_moved(const HloInstruction *instruction) {
+  if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return 2 * bytes_written(instruction);
+  bool is_fusion = instruction->opcode == HLO_FUSION;
+  const HloInstruction *root = is_fusion ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS)->root : instruction;
+  return operand_bytes(instruction) * (contracts(instruction) ? NOMINAL_PACKING : 1) + bytes_written(root);
 }
 
 /* --- sums --- */
@@ -125,7 +140,7 @@ static void add_computation(ModuleWork *work, const HloComputation *computation,
     if ((flow != OP_FLOW_MAKES && flow != OP_FLOW_COPY) || hlo_opcode_has(instruction->opcode, OP_GIVEN)) continue;
     double flops = instruction_flops(instruction);
     work->flops += times * flops;
-    work->seconds += times * (fmax(flops / NOMINAL_FLOPS, bytes_moved(instruction) / NOMINAL_BYTES) + NOMINAL_CALL);
+    work->seconds += times * (flops / NOMINAL_FLOPS + bytes_moved(instruction) / NOMINAL_BYTES + NOMINAL_CALL);
   }
 }
 

@@ -1,7 +1,6 @@
 /* ModuleWork: what a run of a fused module costs, estimated, so that steps for less memory can be compared by what they
- * cost.  A nominal core does NOMINAL_FLOPS operations and moves NOMINAL_BYTES of memory a second, whichever takes
- * longer, one instruction after the other (the roofline model); no estimate of a real machine, but of the proportion
- * between two modules. */
+ * cost.  A nominal core does NOMINAL_FLOPS operations and moves NOMINAL_BYTES of memory a second, one after the other,
+ * one instruction after the other; no estimate of a real machine, but of the proportion between two modules. */
 #ifndef XLAC_PASSES_MEMORY_WORK_H
 #define XLAC_PASSES_MEMORY_WORK_H
 
@@ -9,7 +8,8 @@
 
 #define NOMINAL_FLOPS 3e10
 #define NOMINAL_BYTES 1e10
-#define NOMINAL_CALL 2e-7 /* seconds that an instruction takes by itself */
+#define NOMINAL_CALL 1e-6 /* seconds that an instruction takes by itself */
+#define NOMINAL_PACKING 3 /* times that a contraction moves its operands: it reads, packs and reads them */
 
 typedef struct ModuleWork {
   double flops;   /* operations; a function of real numbers counts as several (OpCost) */

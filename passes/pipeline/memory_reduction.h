@@ -15,12 +15,11 @@ typedef enum MemoryStepKind {
 
 typedef struct MemoryStep {
   MemoryStepKind kind;
-  StringView what;    /* for people: names of instructions; empty for an order */
-  int64_t bytes;      /* that arguments, results, temporaries and scratch need less after it; may be 0 where several
-                         places need most, and this is one of them */
-  int64_t over_bytes; /* fewer of the bytes above the goal, summed over the schedule */
-  double flops;       /* operations more than without it; negative: fewer */
-  double seconds;     /* estimated time more (passes/memory/work.h) */
+  StringView what; /* for people: names of instructions; empty for an order */
+  int64_t bytes;   /* that arguments, results, temporaries and scratch need less after it; may be 0 where several
+                      places need most, and this is one of them */
+  double flops;    /* operations more than without it; negative: fewer */
+  double seconds;  /* estimated time more (passes/memory/work.h) */
 } MemoryStep;
 
 typedef struct MemoryReduction {
