@@ -4,7 +4,7 @@
 #include "passes/memory/memory_candidates.h"
 
 enum {
-  TRIED_AT_LEAST = 3,       /* candidates of a round, and as many as the effort; of these the best is taken */
+  TRIED_AT_LEAST = 5,       /* candidates of a round, and as many as the effort; of these the best is taken */
   TRIED_WITHOUT_GAIN = 4,   /* times as many if none of them buys anything */
   STEPS_AT_EFFORT_0 = 32000 /* instructions that are planned; twice as many with each effort */
 };
