@@ -81,6 +81,12 @@ static void measure_plans(const CodeDraft *draft, const KernelUse *const *uses, 
   }
 }
 
+void code_draft_limit_scratch(CodeDraft *draft, int64_t limit) {
+  if (limit == 0 || (draft->has_scratch_limit && draft->scratch_limit <= limit)) return;
+  draft->has_scratch_limit = true;
+  draft->scratch_limit = limit;
+}
+
 Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
   if (draft->scratch_of_identity != NULL) return STATUS_OK;
   RETURN_IF_ERROR(code_draft_make_kernels(draft, module, diag));
@@ -111,7 +117,8 @@ HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *inst
   return most;
 }
 
-static Status begin_scratch(void *self, const HloModule *module, DiagSink *diag) {
+static Status begin_scratch(void *self, const HloModule *module, int64_t limit, DiagSink *diag) {
+  code_draft_limit_scratch(self, limit);
   return code_draft_measure(self, module, diag);
 }
 

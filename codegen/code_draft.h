@@ -30,6 +30,8 @@ typedef struct CodeDraft {
  * module_kernels_build and module_plans_make. */
 MUST_USE Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSink *diag);
 MUST_USE Status code_draft_make_plans(CodeDraft *draft, const HloModule *module, DiagSink *diag);
+/* Before it: Kernels should need at most |limit| bytes of scratch each, or the limit there is already; 0: no other. */
+void code_draft_limit_scratch(CodeDraft *draft, int64_t limit);
 /* And what the code needs (plan_space_make), of all kinds of processors that an object is for the most. */
 MUST_USE Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *diag);
 

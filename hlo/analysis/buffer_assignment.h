@@ -95,8 +95,9 @@ typedef struct HloScratch {
  * module's instructions and their order are final. */
 typedef struct HloScratchModel {
   void *self;
-  /* |module| will not change any more; what is asked of its instructions is prepared.  Errors are located. */
-  Status (*begin)(void *self, const HloModule *module, DiagSink *diag);
+  /* |module| will not change any more; what is asked of its instructions is prepared.  |limit|: bytes that a Kernel
+   * should need at most, where it has a slower way that does; 0: none.  Errors are located. */
+  Status (*begin)(void *self, const HloModule *module, int64_t limit, DiagSink *diag);
   HloScratch (*of)(void *self, const HloInstruction *instruction);
 } HloScratchModel;
 

@@ -28,10 +28,10 @@ static void index_scratches(Assigner *assigner) {
   index->scratch_of = scratch_of;
 }
 
-Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model) {
+Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model, int64_t limit) {
   BufferAssignment *assignment = assigner->assignment;
   if (model == NULL) return STATUS_OK;
-  RETURN_IF_ERROR(model->begin(model->self, assigner->module, assigner->diag));
+  RETURN_IF_ERROR(model->begin(model->self, assigner->module, limit, assigner->diag));
   ARRAY(BufferScratch) scratches = {0};
   for (int64_t t = 0; t < assignment->schedule_length; t++) {
     HloScratch needed = model->of(model->self, assignment->schedule[t]);

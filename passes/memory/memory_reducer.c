@@ -4,10 +4,15 @@
 #include "passes/memory/memory_candidates.h"
 
 enum {
-  TRIED_AT_LEAST = 5,       /* candidates of a round, and as many as the effort; of these the best is taken */
-  TRIED_WITHOUT_GAIN = 4,   /* times as many if none of them buys anything */
-  STEPS_AT_EFFORT_0 = 32000 /* instructions that are planned; twice as many with each effort */
+  TRIED_AT_LEAST = 5,        /* candidates of a round, and as many as the effort; of these the best is taken */
+  TRIED_WITHOUT_GAIN = 4,    /* times as many if none of them buys anything */
+  STEPS_AT_EFFORT_0 = 32000, /* instructions that are planned; twice as many with each effort */
+  SCRATCH_STEP = 2,
+  SMALLEST_SCRATCH = 1024 /* bytes; below it a limit asks for none */
 };
+
+/* A limit of scratch that is a step lower takes so much of the time more (docs/buffer-map.md has what was measured). */
+static const double SCRATCH_STEP_TIME = 0.1;
 
 typedef struct Reducer {
   HloPassContext *context;
@@ -16,7 +21,8 @@ typedef struct Reducer {
   MemoryReduction *reduction;
   int64_t limit; /* 0: as little as possible */
   int64_t goal;  /* of the round */
-  int effort, schedule_effort;
+  int effort;
+  HloMemoryTuning tuning;
   bool is_eager; /* a step is worth its bytes, whatever it costs */
   int64_t steps; /* that remain */
 } Reducer;
@@ -26,8 +32,8 @@ typedef struct Reducer {
 static void plan(Reducer *reducer, MemoryCopy *copy, bool detail, MemoryTrial *out_trial) {
   reducer->reduction->trials++;
   reducer->steps -= 1 + hlo_module_instruction_count(copy->module);
-  memory_trial_run(reducer->context, reducer->module, copy, reducer->goal, reducer->schedule_effort, detail,
-                   reducer->arena, out_trial);
+  memory_trial_run(reducer->context, reducer->module, copy, reducer->goal, &reducer->tuning, detail, reducer->arena,
+                   out_trial);
 }
 
 /* The module as it is. */
@@ -90,11 +96,11 @@ static void note_step(Reducer *reducer, MemoryStepKind kind, StringView what, co
 /* A better order, if more effort finds one. */
 static void reorder(Reducer *reducer, MemoryTrial *now) {
   MemoryTrial after;
-  if (reducer->schedule_effort > 0) return;
-  reducer->schedule_effort = reducer->effort;
+  if (reducer->tuning.schedule_effort > 0) return;
+  reducer->tuning.schedule_effort = reducer->effort;
   plan_module(reducer, &after);
   if (!is_better(&after, now)) {
-    reducer->schedule_effort = 0;
+    reducer->tuning.schedule_effort = 0;
     return;
   }
   note_step(reducer, MEMORY_STEP_REORDER, SV(""), &after, now);
@@ -103,7 +109,7 @@ static void reorder(Reducer *reducer, MemoryTrial *now) {
 
 /* The best of the first candidates; the index of none: -1. */
 static int64_t choose(Reducer *reducer, const MemoryCandidateArray *candidates, const MemoryTrial *now,
-                      MemoryTrial *out_after) {
+                      MemoryTrial *out_after, double *out_worth) {
   int64_t best = -1, tried = 0, most = TRIED_AT_LEAST + reducer->effort;
   double best_worth = 0;
   for (int64_t i = 0; i < candidates->count && reducer->steps > 0; i++) {
@@ -117,7 +123,38 @@ static int64_t choose(Reducer *reducer, const MemoryCandidateArray *candidates, 
     best_worth = its_worth;
     *out_after = after;
   }
+  *out_worth = best_worth;
   return best;
+}
+
+static int64_t scratch_at_peak(const MemoryTrial *trial) {
+  int64_t bytes = 0;
+  for (int64_t i = 0; i < trial->values.count; i++) {
+    if (trial->values.data[i].is_scratch) bytes = max_i64(bytes, trial->values.data[i].bytes);
+  }
+  return bytes;
+}
+
+/* Limits of scratch from half of what the peak has: the largest that buys something, if it is worth more than
+ * |least_worth|.  The plan knows nothing of its time: what packs less at a time does so more often. */
+static bool take_scratch_step(Reducer *reducer, const MemoryTrial *now, double least_worth) {
+  const HloMemoryTuning before = reducer->tuning;
+  int64_t limit = scratch_at_peak(now) / SCRATCH_STEP;
+  double slower = SCRATCH_STEP_TIME;
+  for (; limit > 0 && reducer->steps > 0; limit /= SCRATCH_STEP, slower += SCRATCH_STEP_TIME) {
+    MemoryTrial after;
+    if (limit < SMALLEST_SCRATCH) limit = 1;
+    reducer->tuning.scratch_limit = limit;
+    plan_module(reducer, &after);
+    if (!is_better(&after, now)) continue;
+    after.work.seconds += now->work.seconds * slower;
+    if (worth(reducer, &after, now) <= least_worth) break;
+    StringView what = sv_printf(reducer->module->arena, "at most %lld bytes for a kernel", (long long)limit);
+    note_step(reducer, MEMORY_STEP_SCRATCH, what, &after, now);
+    return true;
+  }
+  reducer->tuning = before;
+  return false;
 }
 
 /* One round from the plan |now|; false when nothing helps. */
@@ -125,7 +162,9 @@ static bool take_step(Reducer *reducer, const MemoryTrial *now) {
   MemoryTrial after;
   MemoryCandidateArray candidates =
       memory_candidates_find(reducer->module, now, now->total_bytes - reducer->goal, reducer->arena);
-  int64_t chosen = choose(reducer, &candidates, now, &after);
+  double its_worth = 0;
+  int64_t chosen = choose(reducer, &candidates, now, &after, &its_worth);
+  if (take_scratch_step(reducer, now, its_worth)) return true;
   if (chosen < 0) return false;
   const MemoryCandidate *candidate = &candidates.data[chosen];
   MemoryCopy self = memory_copy_of_itself(reducer->module, reducer->arena);
@@ -185,6 +224,10 @@ static Reducer reduce_copies(const Reducer *start, const MemoryTrial *before) {
   return best;
 }
 
+static bool is_rewrite(MemoryStepKind kind) {
+  return kind == MEMORY_STEP_REMATERIALISE || kind == MEMORY_STEP_SPLIT;
+}
+
 static Status run_memory_reducer(HloPassContext *context, HloModule *module, bool *out_changed) {
   const HloPassOptions *options = context->options;
   Reducer reducer = {.context = context, .module = module, .arena = context->scratch};
@@ -204,15 +247,15 @@ static Status run_memory_reducer(HloPassContext *context, HloModule *module, boo
   Reducer best = reduce_copies(&reducer, &before);
   best.reduction->is_exhausted = best.steps <= 0;
   context->reduction = best.reduction;
-  context->schedule_effort = best.schedule_effort;
+  context->tuning = best.tuning;
   for (int64_t i = 0; i < best.reduction->steps.count; i++)
-    *out_changed |= best.reduction->steps.data[i].kind != MEMORY_STEP_REORDER;
+    *out_changed |= is_rewrite(best.reduction->steps.data[i].kind);
   if (*out_changed) hlo_module_take(module, best.module);
   return STATUS_OK;
 }
 
 const char *memory_step_kind_text(MemoryStepKind kind) {
-  static const char *const texts[MEMORY_STEP_KIND_COUNT] = {"reorder", "rematerialise", "split"};
+  static const char *const texts[MEMORY_STEP_KIND_COUNT] = {"reorder", "rematerialise", "split", "less scratch"};
   return texts[kind];
 }
 

@@ -213,7 +213,7 @@ static void measure(MemoryTrial *trial, const BufferAssignment *assignment, int6
 }
 
 void memory_trial_run(const HloPassContext *context, const HloModule *original, MemoryCopy *copy, int64_t goal,
-                      int schedule_effort, bool detail, Arena *arena, MemoryTrial *out_trial) {
+                      const HloMemoryTuning *tuning, bool detail, Arena *arena, MemoryTrial *out_trial) {
   Arena *scratch = arena_create();
   DiagSink ignored;
   bool changed;
@@ -222,7 +222,7 @@ void memory_trial_run(const HloPassContext *context, const HloModule *original, 
   options.pass_options.memory_limit = 0;
   options.pass_options.minimizes_memory = false;
   options.pass_options.decisions = NULL;
-  options.pass_options.schedule_effort = schedule_effort;
+  options.pass_options.tuning = *tuning;
   tag(copy);
   HloPassPipeline *pipeline = hlo_planning_pipeline(scratch, &options.pass_options);
   *out_trial = (MemoryTrial){.status = hlo_pass_pipeline_run(pipeline, copy->module, &options, &ignored, &changed)};

@@ -49,6 +49,6 @@ MemoryCopy memory_copy_of_itself(HloModule *module, Arena *arena);
 /* Plans |copy|, of |original|, as |context|'s options say but for what they ask of memory; |goal|: the total that is
  * wanted.  |out_trial| lives in |arena|; the copy is used up.  Without |detail| times and values are left out. */
 void memory_trial_run(const HloPassContext *context, const HloModule *original, MemoryCopy *copy, int64_t goal,
-                      int schedule_effort, bool detail, Arena *arena, MemoryTrial *out_trial);
+                      const HloMemoryTuning *tuning, bool detail, Arena *arena, MemoryTrial *out_trial);
 
 #endif

@@ -28,13 +28,19 @@ typedef enum HloCallbacks {
 
 enum { HLO_DEFAULT_EFFORT = 5, HLO_MOST_EFFORT = 9 };
 
+/* What memory-reducer leaves word of to the passes after it; zeroes: what is fastest. */
+typedef struct HloMemoryTuning {
+  int schedule_effort;   /* 0: the scheduler searches some milliseconds; 1 … 9: longer, for less memory */
+  int64_t scratch_limit; /* bytes that a Kernel's scratch should be at most, where it has a slower way; 0: any */
+} HloMemoryTuning;
+
 typedef struct HloPassOptions {
   int opt_level;                     /* -O0 … -O3 */
   bool fast_math;                    /* floats may be rewritten as if they were real numbers (docs/passes.md) */
   int64_t memory_limit;              /* bytes of arguments + results + temporaries; 0: none */
   bool minimizes_memory;             /* as few of them as memory-reducer finds */
   int effort;                        /* 1 … 9, how many steps searches may take; 0: HLO_DEFAULT_EFFORT */
-  int schedule_effort;               /* HloPassContext.schedule_effort at the beginning */
+  HloMemoryTuning tuning;            /* HloPassContext.tuning at the beginning */
   bool keeps_text_order;             /* instructions run where the text of the scheduled module has them */
   const MachineDescription *machine; /* the target, which machine_abilities.h asks; NULL: the host */
   HloCallbacks callbacks;
@@ -51,7 +57,7 @@ typedef struct HloPassContext {
   HloRewriteLog *rewrites;      /* may be NULL: nothing is counted or limited */
   BufferAssignment *assignment; /* of the module as it is now; NULL: none was made, or the module changed since */
   MemoryReduction *reduction;   /* what memory-reducer did; NULL: it did not run */
-  int schedule_effort;          /* 0: the scheduler searches some milliseconds; 1 … 9: longer, for less memory */
+  HloMemoryTuning tuning;
 } HloPassContext;
 
 typedef struct HloPass {

@@ -176,7 +176,7 @@ Status hlo_pass_pipeline_run(HloPassPipeline *pipeline, HloModule *module, const
                                  .diag = diag,
                                  .options = &options->pass_options,
                                  .rewrites = &pipeline->rewrites,
-                                 .schedule_effort = options->pass_options.schedule_effort}};
+                                 .tuning = options->pass_options.tuning}};
   rewrite_log_init(&pipeline->rewrites, pipeline->arena, options->has_limit ? options->limit : -1);
   *out_changed = false;
   Status status = run_steps(&run, pipeline, out_changed);

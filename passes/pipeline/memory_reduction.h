@@ -10,6 +10,7 @@ typedef enum MemoryStepKind {
   MEMORY_STEP_REORDER,       /* a longer search for the order of instructions */
   MEMORY_STEP_REMATERIALISE, /* a value is computed again where it is read late, instead of being kept */
   MEMORY_STEP_SPLIT,         /* what makes and reads large values runs part by part */
+  MEMORY_STEP_SCRATCH,       /* Kernels that need much scratch get by with less, at the cost of time */
   MEMORY_STEP_KIND_COUNT
 } MemoryStepKind;
 

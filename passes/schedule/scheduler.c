@@ -130,7 +130,7 @@ static Status run_scheduler(HloPassContext *context, HloModule *module, bool *ou
   bool keeps = context->options->keeps_text_order;
   for (int64_t i = 0; i < count; i++) {
     *out_changed |= keeps ? keep_text_order(computations[i], &peaks)
-                          : schedule_computation(computations[i], &peaks, context->schedule_effort);
+                          : schedule_computation(computations[i], &peaks, context->tuning.schedule_effort);
   }
   for (int64_t i = 0; i < module->computations.count; i++) {
     HloComputation *computation = module->computations.data[i];
