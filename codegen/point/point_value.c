@@ -87,8 +87,7 @@ static LLVMValueRef load_uniform(KernelPoint *point, int32_t value) {
     index = LLVMBuildSelect(vec->builder, happens, index, LLVMConstNull(LLVMTypeOf(index)), "");
   }
   LLVMValueRef scalar = vec_load(vec, info->type, point_element(point, info->buffer, index), NULL, 1);
-  LLVMValueRef lanes = vec_splat(vec, scalar, point->lanes);
-  return mask == NULL ? lanes : vec_or_zero(vec, mask, lanes);
+  return vec_splat_where(vec, scalar, mask, point->lanes);
 }
 
 static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {

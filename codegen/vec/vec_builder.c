@@ -123,12 +123,23 @@ LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes) {
   return LLVMBuildICmp(vec->builder, LLVMIntNE, word, LLVMConstNull(LLVMTypeOf(word)), "");
 }
 
-LLVMValueRef vec_or_zero(const VecBuilder *vec, LLVMValueRef condition, LLVMValueRef lanes) {
-  LLVMTypeRef type = LLVMTypeOf(lanes);
-  /* LLVM 19 selects between vectors of a few bytes by constants for ever, where there is no SSE4.1. */
-  if (LLVMIsConstant(condition) && LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMIntegerTypeKind)
-    return LLVMBuildAnd(vec->builder, lanes, LLVMBuildSExt(vec->builder, condition, type, ""), "");
-  return LLVMBuildSelect(vec->builder, condition, lanes, LLVMConstNull(type), "");
+/* Lane by lane: LLVM 19 goes on for ever over what masks that are constants leave of a splat, where there is no SSE4.1.
+ */
+static LLVMValueRef splat_in_lanes(const VecBuilder *vec, LLVMValueRef scalar, LLVMValueRef mask, int lanes) {
+  LLVMValueRef vector = LLVMConstNull(LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes));
+  for (int i = 0; i < lanes; i++) {
+    if (!LLVMIsNull(LLVMGetAggregateElement(mask, (unsigned)i)))
+      vector = LLVMBuildInsertElement(vec->builder, vector, scalar, vec_int(vec, 32, (uint64_t)i, 1), "");
+  }
+  return vector;
+}
+
+LLVMValueRef vec_splat_where(const VecBuilder *vec, LLVMValueRef scalar, LLVMValueRef mask, int lanes) {
+  if (mask != NULL && LLVMIsConstant(mask) && LLVMGetAggregateElement(mask, 0) != NULL)
+    return splat_in_lanes(vec, scalar, mask, lanes);
+  LLVMValueRef all = vec_splat(vec, scalar, lanes);
+  if (mask == NULL) return all;
+  return LLVMBuildSelect(vec->builder, mask, all, LLVMConstNull(LLVMTypeOf(all)), "");
 }
 
 /* --- functions --- */
