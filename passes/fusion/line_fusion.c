@@ -278,11 +278,11 @@ static bool is_line_operation(const LineFuser *fuser, const HloInstruction *inst
 
 static bool fuse_lines(HloComputation *computation, const HloDecisionObserver *observer) {
   Arena *arena = arena_create();
+  bool changed = hlo_computation_remove_dead(computation) > 0; /* readers that nothing needs have no say */
   LineFuser fuser = {.arena = arena, .computation = computation, .observer = observer};
   control_edges_init(&fuser.control, computation, arena);
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
-  bool changed = false;
   for (int64_t i = 0; i < count; i++) {
     if (order[i]->user_count == 0 && order[i] != computation->root) continue;
     if (is_line_operation(&fuser, order[i])) changed |= fuse_line(&fuser, order[i]);

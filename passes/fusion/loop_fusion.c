@@ -29,8 +29,8 @@ static void write_group(FusionGroups *groups, HloComputation *computation, const
 
 static bool fuse_computation(HloComputation *computation, const HloDecisionObserver *observer) {
   Arena *arena = arena_create();
+  bool changed = hlo_computation_remove_dead(computation) > 0; /* readers that nothing needs have no say */
   FusionGroups *groups = fusion_groups_create(arena, computation, observer);
-  bool changed = false;
   IntMap replaced;
   int_map_init(&replaced, arena);
   /* Operands before users, so that a fusion finds its operands in their final form. */

@@ -393,10 +393,10 @@ static void group_all(Grouper *grouper) {
  * is of no use to another round. */
 static bool fuse_results(HloComputation *computation, const HloDecisionObserver *observer, bool *out_is_done) {
   Arena *arena = arena_create();
+  bool changed = hlo_computation_remove_dead(computation) > 0; /* readers that nothing needs have no say */
   ControlEdges control;
   control_edges_init(&control, computation, arena);
   Grouper grouper = {.arena = arena, .observer = observer};
-  bool changed = false;
   *out_is_done = true;
   if (control.ends.count == 0) {
     init_grouper(&grouper, computation);

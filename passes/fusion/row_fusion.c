@@ -239,6 +239,7 @@ static bool fuse_at(RowFuser *fuser, HloInstruction *last) {
 
 static bool fuse_rows(HloComputation *computation, const HloDecisionObserver *observer) {
   Arena *arena = arena_create();
+  bool changed = hlo_computation_remove_dead(computation) > 0; /* readers that nothing needs have no say */
   RowFuser fuser = {.arena = arena, .computation = computation, .observer = observer};
   control_edges_init(&fuser.control, computation, arena);
   int_map_init(&fuser.taken, arena);
@@ -246,7 +247,6 @@ static bool fuse_rows(HloComputation *computation, const HloDecisionObserver *ob
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
   for (int64_t i = 0; i < count; i++) int_map_set(&fuser.position, (uint64_t)order[i]->id, i);
-  bool changed = false;
   for (int64_t i = count - 1; i >= 0; i--) {
     HloInstruction *last = order[i];
     if (last->user_count == 0 && last != computation->root) continue; /* taken into a cluster and dead by now */

@@ -155,11 +155,11 @@ static bool fuse_at(const TileFuser *fuser, HloInstruction *last) {
 
 static bool fuse_tiles(HloComputation *computation, const HloDecisionObserver *observer) {
   Arena *arena = arena_create();
+  bool changed = hlo_computation_remove_dead(computation) > 0; /* readers that nothing needs have no say */
   TileFuser fuser = {.arena = arena, .computation = computation, .observer = observer};
   control_edges_init(&fuser.control, computation, arena);
   int64_t count;
   HloInstruction **order = hlo_computation_post_order(computation, arena, &count);
-  bool changed = false;
   for (int64_t i = count - 1; i >= 0; i--) {
     if (order[i]->user_count == 0 && order[i] != computation->root) continue; /* taken into a chain */
     changed |= fuse_at(&fuser, order[i]);
