@@ -94,7 +94,7 @@ static void redirect_part(Remat *remat, HloInstruction *reader) {
 static void redirect(Remat *remat, HloInstruction *value, HloInstruction *clone) {
   int64_t peak = remat->asked->peak;
   int32_t count = value->user_count;
-  HloInstruction **users = ARENA_COPY_ARRAY(remat->arena, HloInstruction *, value->users, count + 1);
+  HloInstruction **users = ARENA_COPY_ARRAY(remat->arena, HloInstruction *, value->users, count);
   for (int32_t u = 0; u < count; u++) {
     if (users[u]->id >= remat->asked->times->count || users[u]->parent != remat->computation) continue;
     if (first_of(remat, users[u]) > peak)
