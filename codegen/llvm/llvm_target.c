@@ -259,32 +259,36 @@ void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMVal
 
 /* --- what LLVM cannot take as it is --- */
 
-/* A select whose lanes are chosen by constants, some of each kind. */
-static bool selects_by_constants(LLVMValueRef instruction) {
+/* Lanes of which constants leave some, and put 0 in place of the others, are compared. */
+static bool compares_masked_lanes(LLVMValueRef instruction) {
   if (LLVMGetInstructionOpcode(instruction) != LLVMSelect) return false;
-  LLVMValueRef condition = LLVMGetOperand(instruction, 0);
-  return LLVMIsConstant(condition) && LLVMGetTypeKind(LLVMTypeOf(condition)) == LLVMVectorTypeKind &&
-         !LLVMIsNull(condition) && !LLVMIsAConstantExpr(condition);
+  LLVMValueRef mask = LLVMGetOperand(instruction, 0), other = LLVMGetOperand(instruction, 2);
+  if (!LLVMIsConstant(mask) || LLVMGetTypeKind(LLVMTypeOf(mask)) != LLVMVectorTypeKind) return false;
+  if (!LLVMIsConstant(other) || !LLVMIsNull(other)) return false;
+  for (LLVMUseRef use = LLVMGetFirstUse(instruction); use != NULL; use = LLVMGetNextUse(use)) {
+    if (LLVMGetInstructionOpcode(LLVMGetUser(use)) == LLVMICmp) return true;
+  }
+  return false;
 }
 
-static bool any_selects_by_constants(LLVMModuleRef module) {
+static bool any_compares_masked_lanes(LLVMModuleRef module) {
   for (LLVMValueRef f = LLVMGetFirstFunction(module); f != NULL; f = LLVMGetNextFunction(f)) {
     for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(f); block != NULL; block = LLVMGetNextBasicBlock(block)) {
       LLVMValueRef at = LLVMGetFirstInstruction(block);
       for (; at != NULL; at = LLVMGetNextInstruction(at)) {
-        if (selects_by_constants(at)) return true;
+        if (compares_masked_lanes(at)) return true;
       }
     }
   }
   return false;
 }
 
-/* Instruction selection of LLVM 19 goes on for ever over some selects by constants of what is compared before, where
- * there is no SSE4.1.  As instcombine leaves them they are good; it takes time, and is run where there are any. */
-static void settle_constant_lanes(const LlvmTarget *target, LLVMModuleRef module) {
+/* Instruction selection of LLVM 19 goes on for ever over some of these, where there is no SSE4.1.  As instcombine
+ * leaves them they are good; it takes time and changes other code, and is run where there are any. */
+static void settle_masked_lanes(const LlvmTarget *target, LLVMModuleRef module) {
   bool has_oldest = false;
   for (int i = 0; i < target->variant_count; i++) has_oldest |= !target->variants[i].vec.has_rounding;
-  if (!has_oldest || !any_selects_by_constants(module)) return;
+  if (!has_oldest || !any_compares_masked_lanes(module)) return;
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
   LLVMErrorRef error = LLVMRunPasses(module, "function(instcombine<no-verify-fixpoint>)", target->machine, options);
   LLVMDisposePassBuilderOptions(options);
@@ -315,7 +319,7 @@ Status llvm_target_emit(const LlvmTarget *target, LLVMModuleRef module, LlvmOutp
     *out_bytes = copy_buffer(arena, LLVMWriteBitcodeToMemoryBuffer(module));
     return STATUS_OK;
   }
-  settle_constant_lanes(target, module);
+  settle_masked_lanes(target, module);
   LLVMMemoryBufferRef buffer = NULL;
   LLVMCodeGenFileType type = output == LLVM_OUTPUT_ASSEMBLY ? LLVMAssemblyFile : LLVMObjectFile;
   message = NULL;

@@ -87,7 +87,8 @@ static LLVMValueRef load_uniform(KernelPoint *point, int32_t value) {
     index = LLVMBuildSelect(vec->builder, happens, index, LLVMConstNull(LLVMTypeOf(index)), "");
   }
   LLVMValueRef scalar = vec_load(vec, info->type, point_element(point, info->buffer, index), NULL, 1);
-  return vec_splat_where(vec, scalar, mask, point->lanes);
+  LLVMValueRef lanes = vec_splat(vec, scalar, point->lanes);
+  return mask == NULL ? lanes : LLVMBuildSelect(vec->builder, mask, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
 }
 
 static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {

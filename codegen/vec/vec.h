@@ -80,8 +80,6 @@ LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValu
 
 /* One bit: whether any lane of |condition| holds. */
 LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes);
-/* |scalar| in the lanes, of so many, where |mask| holds (NULL: in all), 0 elsewhere. */
-LLVMValueRef vec_splat_where(const VecBuilder *vec, LLVMValueRef scalar, LLVMValueRef mask, int lanes);
 
 /* The operation on register values of |lanes| lanes each. */
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes);

@@ -123,25 +123,6 @@ LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes) {
   return LLVMBuildICmp(vec->builder, LLVMIntNE, word, LLVMConstNull(LLVMTypeOf(word)), "");
 }
 
-/* Lane by lane: LLVM 19 goes on for ever over what masks that are constants leave of a splat, where there is no SSE4.1.
- */
-static LLVMValueRef splat_in_lanes(const VecBuilder *vec, LLVMValueRef scalar, LLVMValueRef mask, int lanes) {
-  LLVMValueRef vector = LLVMConstNull(LLVMVectorType(LLVMTypeOf(scalar), (unsigned)lanes));
-  for (int i = 0; i < lanes; i++) {
-    if (!LLVMIsNull(LLVMGetAggregateElement(mask, (unsigned)i)))
-      vector = LLVMBuildInsertElement(vec->builder, vector, scalar, vec_int(vec, 32, (uint64_t)i, 1), "");
-  }
-  return vector;
-}
-
-LLVMValueRef vec_splat_where(const VecBuilder *vec, LLVMValueRef scalar, LLVMValueRef mask, int lanes) {
-  if (mask != NULL && LLVMIsConstant(mask) && LLVMGetAggregateElement(mask, 0) != NULL)
-    return splat_in_lanes(vec, scalar, mask, lanes);
-  LLVMValueRef all = vec_splat(vec, scalar, lanes);
-  if (mask == NULL) return all;
-  return LLVMBuildSelect(vec->builder, mask, all, LLVMConstNull(LLVMTypeOf(all)), "");
-}
-
 /* --- functions --- */
 
 VecFunction vec_function_begin(const VecBuilder *vec, const char *name, LLVMTypeRef type) {
