@@ -17,7 +17,7 @@ static Row row_of(const BufferAssignment *assignment, int32_t number, Arena *scr
   Row row = {.buffer = &assignment->buffers[number]};
   row.allocation = &assignment->allocations[row.buffer->allocation];
   row.first = &assignment->values[row.buffer->values[0]];
-  row.stretch_count = report_stretches(assignment, row.buffer, scratch, &row.stretches);
+  row.stretch_count = buffer_assignment_stretches(assignment, row.buffer, scratch, &row.stretches);
   return row;
 }
 

@@ -100,7 +100,7 @@ static void add_buffer(ChartMaker *maker, const HloBuffer *buffer) {
   const BufferAllocation *allocation = &assignment->allocations[buffer->allocation];
   if (buffer->size == 0) return;
   const BufferLiveRange *stretches;
-  int32_t count = report_stretches(assignment, buffer, maker->arena, &stretches);
+  int32_t count = buffer_assignment_stretches(assignment, buffer, maker->arena, &stretches);
   MemoryChartValue *values = ARENA_NEW_ARRAY(maker->arena, MemoryChartValue, buffer->value_count);
   for (int32_t i = 0; i < buffer->value_count; i++) values[i] = value_of(maker, &assignment->values[buffer->values[i]]);
   array_push(&maker->buffers, maker->arena,

@@ -43,10 +43,6 @@ void report_human_bytes(StringBuilder *out, int64_t bytes);
 
 const char *report_allocation_kind(const BufferAllocation *allocation);
 
-/* When a buffer holds something, as uninterrupted stretches of schedule positions. */
-int32_t report_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena,
-                         const BufferLiveRange **out_stretches);
-
 /* Address × time of the workspace in characters; nothing when it is empty. */
 void report_workspace_picture(StringBuilder *out, const BufferAssignment *assignment, Arena *scratch);
 

@@ -47,7 +47,7 @@ static void add_buffer(Picture *picture, const HloBuffer *buffer, Arena *scratch
   Area area = {.start = allocation->workspace_offset + buffer->offset,
                .size = buffer->size,
                .value = &picture->assignment->values[buffer->values[0]]};
-  area.life_count = report_stretches(picture->assignment, buffer, scratch, &area.lives);
+  area.life_count = buffer_assignment_stretches(picture->assignment, buffer, scratch, &area.lives);
   add_area(picture, area, scratch);
 }
 

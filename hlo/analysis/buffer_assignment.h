@@ -143,6 +143,10 @@ const Shape *hlo_value_shape(const HloValue *value);
 
 bool hlo_value_is_live_at(const HloValue *value, int64_t position);
 
+/* When |buffer| holds something, as uninterrupted stretches of schedule positions, rising, in |arena|; how many. */
+int32_t buffer_assignment_stretches(const BufferAssignment *assignment, const HloBuffer *buffer, Arena *arena,
+                                    const BufferLiveRange **out_stretches);
+
 /* The scratch of |instruction|, NULL when it needs none. */
 const BufferScratch *buffer_assignment_scratch(const BufferAssignment *assignment, const HloInstruction *instruction);
 

@@ -97,17 +97,6 @@ static void find_times(MemoryTrial *trial, const BufferAssignment *assignment, i
 
 /* --- what is alive --- */
 
-typedef struct AliveRange {
-  int32_t buffer;
-  int64_t from, to;
-} AliveRange;
-
-static int compare_ranges(const void *left, const void *right) {
-  const AliveRange *a = left, *b = right;
-  if (a->buffer != b->buffer) return a->buffer < b->buffer ? -1 : 1;
-  return (a->from > b->from) - (a->from < b->from);
-}
-
 static bool is_temporary(const BufferAssignment *assignment, const HloBuffer *buffer) {
   return assignment->allocations[buffer->allocation].kind == ALLOCATION_TEMP && buffer->size > 0;
 }
@@ -125,26 +114,16 @@ static bool is_guest(const BufferAssignment *assignment, const HloBuffer *buffer
 
 /* Bytes alive at each position, of temporaries, wherever they live, and scratch. */
 static int64_t *live_bytes(const BufferAssignment *assignment, Arena *arena) {
-  ARRAY(AliveRange) ranges = {0};
   int64_t length = assignment->schedule_length, *live = ARENA_NEW_ARRAY(arena, int64_t, length + 2);
-  for (int32_t v = 0; v < assignment->value_count; v++) {
-    const HloValue *value = &assignment->values[v];
-    const HloBuffer *buffer = &assignment->buffers[value->buffer];
+  for (int32_t b = 0; b < assignment->buffer_count; b++) {
+    const HloBuffer *buffer = &assignment->buffers[b];
     if (!is_temporary(assignment, buffer) && !is_guest(assignment, buffer)) continue;
-    for (int32_t r = 0; r < value->range_count; r++)
-      array_push(&ranges, arena, ((AliveRange){value->buffer, value->ranges[r].from, value->ranges[r].to}));
-  }
-  if (ranges.count > 0) qsort(ranges.data, (size_t)ranges.count, sizeof(AliveRange), compare_ranges);
-  for (int64_t i = 0, next; i < ranges.count; i = next) {
-    AliveRange range = ranges.data[i];
-    for (next = i + 1; next < ranges.count; next++) {
-      const AliveRange *other = &ranges.data[next];
-      if (other->buffer != range.buffer || other->from > range.to) break;
-      range.to = max_i64(range.to, other->to);
+    const BufferLiveRange *stretches;
+    int32_t count = buffer_assignment_stretches(assignment, buffer, arena, &stretches);
+    for (int32_t s = 0; s < count; s++) {
+      live[max_i64(stretches[s].from, 0)] += buffer->size;
+      live[min_i64(stretches[s].to, length - 1) + 1] -= buffer->size;
     }
-    int64_t size = assignment->buffers[range.buffer].size;
-    live[max_i64(range.from, 0)] += size;
-    live[min_i64(range.to, length - 1) + 1] -= size;
   }
   for (int64_t p = 1; p <= length; p++) live[p] += live[p - 1];
   for (int32_t s = 0; s < assignment->scratch_count; s++)

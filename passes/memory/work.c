@@ -21,12 +21,7 @@ static double element_count(const Shape *shape) {
 }
 
 static double byte_count(const Shape *shape) {
-  double count = 0;
-  for (int n = 0; n < shape_node_count(shape); n++) {
-    const Shape *leaf = shape_node(shape, n);
-    if (shape_is_array(leaf)) count += (double)shape_leaf_byte_size(leaf);
-  }
-  return count;
+  return (double)shape_leaf_byte_size(shape);
 }
 
 /* Elements that a sum of products or of a window takes in for each of the result. */
