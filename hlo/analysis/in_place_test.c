@@ -120,7 +120,7 @@ static void fused_update_may_read_what_it_does_not_write(void **state) {
   } cases[] = {
       {"2:4", "negate(s)", "two, i", 1},                  /* the window: all of the second dimension */
       {"2:4", "reverse(s), dimensions={0}", "two, i", 0}, /* at other places */
-      {"4:6", "reverse(s), dimensions={0}", "two, i", 1}, /* behind it */
+      {"4:6", "reverse(s), dimensions={0}", "two, i", 1}, /* after it */
       {"0:2", "negate(s)", "two, i", 1},                  /* before it */
       {"3:5", "negate(s)", "two, i", 0},                  /* some of it */
       {"6:8", "negate(s)", "far, i", 1},                  /* begins at 6: the last place where it fits */

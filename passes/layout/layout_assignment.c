@@ -1,8 +1,3 @@
-#include "base/hash_map.h"
-#include "passes/cleanup/control_edges.h"
-#include "passes/pipeline/hlo_pass.h"
-#include "passes/simplify/algebraic_rules.h"
-
 /* layout-assignment: a layout that is wanted of a value moves to what makes the value.
  *
  * After layout-normalizer a value that is wanted in another layout (a result of the entry, an operand of a custom call)
@@ -12,6 +7,10 @@
  * XLA's layout normalisation: the members of such a group are made with their dimensions in the order of memory, a
  * bitcast says what they are for whoever wanted the layout, a transpose for everyone else (reductions and products
  * absorb it: rules_reduce.c, rules_dot.c).  Arrays that are given in another layout go to these the same way. */
+#include "base/hash_map.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/pipeline/hlo_pass.h"
+#include "passes/simplify/algebraic_rules.h"
 
 enum {
   MEMBER_LIMIT = 64, /* a larger group stays as it is: each group costs at most so much time */

@@ -260,5 +260,6 @@ const char *memory_step_kind_text(MemoryStepKind kind) {
 }
 
 const HloPass hlo_memory_reducer_pass = {
-    "memory-reducer", "reorder, rematerialise and split until memory is below --memory-limit, or as low as it gets",
+    "memory-reducer",
+    "reorder, rematerialise, split and pack less until memory is below --memory-limit, or as low as it gets",
     run_memory_reducer, false};
