@@ -28,7 +28,7 @@ CONFIG_FLAGS := $(or $(FLAGS_$(CONFIG)),$(error CONFIG is release, debug, asan, 
 LLVM_INCLUDE := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir 2>/dev/null)
 
-COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) -I. $(addprefix -isystem ,$(LLVM_INCLUDE)) $(CFLAGS)
+COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) -I. -Iinclude $(addprefix -isystem ,$(LLVM_INCLUDE)) $(CFLAGS)
 LINK := $(CC) $(CONFIG_FLAGS) $(LDFLAGS)
 # The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
 OTHER_LIBRARIES := -lzip -lcjson -lpthread -ldl -lm
@@ -227,7 +227,7 @@ coverage:
 	@scripts/run_tests --build=build/coverage --config=coverage $(COVERED); status=$$?; \
 	  scripts/coverage --build=build/coverage && exit $$status
 
-FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) runtime runtime/lapack runtime/remote/target) scripts/*.c scripts/*/*.c))
+FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) include/xlac runtime/lapack runtime/remote/target) scripts/*.c scripts/*/*.c))
 # Other versions of it disagree.
 CLANG_FORMAT ?= $(shell command -v clang-format-19)
 
@@ -259,11 +259,10 @@ tidy: compile_commands
 	@printf '%s\n' $(FILES) | xargs -P $(shell nproc 2>/dev/null || echo 1) -n 1 $(CLANG_TIDY) --quiet -p .
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac/runtime
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac
 	install -m 755 $(XLAC) $(DESTDIR)$(PREFIX)/bin/xlac
 	install -m 644 $(LIBRARY) $(LAPACK) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 runtime/abi.h $(DESTDIR)$(PREFIX)/include/xlac/runtime/abi.h
-	install -m 644 runtime/ffi.h $(DESTDIR)$(PREFIX)/include/xlac/runtime/ffi.h
+	install -m 644 include/xlac/*.h $(DESTDIR)$(PREFIX)/include/xlac
 
 clean:
 	rm -rf build

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "runtime/ffi.h"
+#include "xlac/ffi.h"
 
 typedef ARRAY(void *) LibraryArray;
 

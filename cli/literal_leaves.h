@@ -3,7 +3,7 @@
 #define XLAC_CLI_LITERAL_LEAVES_H
 
 #include "hlo/type/literal.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 /* From tensor *|next| on, which is advanced; tokens have no elements. */
 void literal_leaves_load(Literal *literal, const XlacTensor *tensors, void *const *storage, int64_t *next);

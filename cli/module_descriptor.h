@@ -3,7 +3,7 @@
 #define XLAC_CLI_MODULE_DESCRIPTOR_H
 
 #include "hlo/ir/hlo_module.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 /* No workspace, no aliases.  In |arena|. */
 const XlacDescriptor *module_descriptor(Arena *arena, const HloModule *module);

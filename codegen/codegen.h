@@ -7,7 +7,7 @@
 #include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/description/machine_description.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 typedef struct CodegenOptions {
   StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "codegen/ir/tensor_constants.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 #define DESCRIPTOR_WORKSPACE_ALIGNMENT 64
 
@@ -140,8 +140,7 @@ StringView descriptor_header(const HloModule *module, const CallTargets *targets
     char c = entry_name.data[i];
     sb_append_char(&guard, c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c);
   }
-  sb_printf(&out, "/* HLO module '%.*s', compiled by xlac.  Call it as runtime/abi.h describes:\n",
-            SV_ARG(module->name));
+  sb_printf(&out, "/* HLO module '%.*s', compiled by xlac.  Call it as xlac/abi.h describes:\n", SV_ARG(module->name));
   describe_leaves(&out, "arguments", parameters, parameter_count, arena);
   describe_leaves(&out, "results", results, result_count, arena);
   describe_sizes(&out, "arguments", module->parameter_sizes.data, module->parameter_sizes.count);
@@ -153,7 +152,7 @@ StringView descriptor_header(const HloModule *module, const CallTargets *targets
   describe_targets(&out, targets);
   sb_printf(&out, " */\n#ifndef XLAC_MODULE_%.*s_H\n#define XLAC_MODULE_%.*s_H\n\n", SV_ARG(sb_view(&guard)),
             SV_ARG(sb_view(&guard)));
-  sb_append_cstring(&out, "#include \"runtime/abi.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  sb_append_cstring(&out, "#include \"xlac/abi.h\"\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   sb_printf(&out, "extern const XlacDescriptor %.*s_descriptor;\n", SV_ARG(entry_name));
   sb_printf(
       &out,

@@ -1,4 +1,4 @@
-/* The descriptor and the C header of a compiled module (runtime/abi.h says what they mean). */
+/* The descriptor and the C header of a compiled module (xlac/abi.h says what they mean). */
 #ifndef XLAC_CODEGEN_DESCRIPTOR_H
 #define XLAC_CODEGEN_DESCRIPTOR_H
 

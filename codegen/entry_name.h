@@ -2,7 +2,7 @@
  * no other symbol's way when it is linked.
  *
  * Not free are the words of C and C++, identifiers that C reserves ("_…", "…_t"), names of the C libraries and of the
- * macros in their headers, 'main', and what runtime/abi.h declares.  A function with the name of one of the C libraries
+ * macros in their headers, 'main', and what xlac/abi.h declares.  A function with the name of one of the C libraries
  * would be called in its place, by the object itself as well. */
 #ifndef XLAC_CODEGEN_ENTRY_NAME_H
 #define XLAC_CODEGEN_ENTRY_NAME_H

@@ -1,7 +1,7 @@
 /* Calls: a function around each, which hands over what its version of the interface wants. */
 #include "codegen/call/call_internal.h"
 #include "hlo/ir/custom_call.h"
-#include "runtime/ffi.h"
+#include "xlac/ffi.h"
 
 /* --- pieces of code --- */
 

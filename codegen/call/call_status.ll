@@ -1,4 +1,4 @@
-; How older custom calls say that they failed (runtime/ffi.h): a status is a message that was allocated, null for success.
+; How older custom calls say that they failed (xlac/ffi.h): a status is a message that was allocated, null for success.
 ; Weak, for several modules in one program.
 
 @xlac.status.out_of_memory = internal constant [14 x i8] c"out of memory\00"

@@ -8,8 +8,8 @@
 #include "base/hash_map.h"
 #include "codegen/call/call_internal.h"
 #include "hlo/ir/custom_call.h"
-#include "runtime/abi.h"
-#include "runtime/ffi.h"
+#include "xlac/abi.h"
+#include "xlac/ffi.h"
 
 /* What the texts say in numbers. */
 _Static_assert(offsetof(XlacRunOptions, on_failure) == 56 && offsetof(XlacRunOptions, failure_data) == 64 &&

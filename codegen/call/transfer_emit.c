@@ -1,7 +1,7 @@
 /* Host transfers: an XlacTransfer on the stack, of which all but the addresses of the leaves is constant. */
 #include "codegen/call/call_internal.h"
 #include "codegen/ir/tensor_constants.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 static int32_t kind_of(HloOpcode opcode) {
   switch (opcode) {

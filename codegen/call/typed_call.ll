@@ -1,4 +1,4 @@
-; What handlers of typed custom calls may call (runtime/ffi.h).  The stages before execution are not run, there is one
+; What handlers of typed custom calls may call (xlac/ffi.h).  The stages before execution are not run, there is one
 ; device and no state between calls: whatever asks for those gets an error.
 
 ; An error: i32 whether it was allocated, then its message.

@@ -2,7 +2,7 @@
  * the two arrays of their addresses; a call copies it to its stack and fills in the addresses. */
 #include "codegen/call/call_internal.h"
 #include "hlo/ir/call_attributes.h"
-#include "runtime/ffi.h"
+#include "xlac/ffi.h"
 
 #define FRAME_BYTES offsetof(XLA_FFI_CallFrame, future)
 

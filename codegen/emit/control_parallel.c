@@ -8,7 +8,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/emit/control_internal.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 #define SLOT_BYTES 8
 enum { CHUNK_COUNT_SLOT, FURTHER_SCRATCH_SLOT, FIRST_POINTER_SLOT };

@@ -1,6 +1,6 @@
 #include "codegen/ir/tensor_constants.h"
 
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 _Static_assert((int)TYPE_PRED == (int)XLAC_PRED && (int)TYPE_BF16 == (int)XLAC_BF16 &&
                    (int)TYPE_F8E8M0FNU == (int)XLAC_F8E8M0FNU && (int)TYPE_C128 == (int)XLAC_C128,

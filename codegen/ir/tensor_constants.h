@@ -1,4 +1,4 @@
-/* Constants of an object that tell its caller of arrays: XlacTensor and what it is made of (runtime/abi.h). */
+/* Constants of an object that tell its caller of arrays: XlacTensor and what it is made of (xlac/abi.h). */
 #ifndef XLAC_CODEGEN_IR_TENSOR_CONSTANTS_H
 #define XLAC_CODEGEN_IR_TENSOR_CONSTANTS_H
 

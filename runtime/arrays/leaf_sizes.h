@@ -2,8 +2,8 @@
 #ifndef XLAC_RUNTIME_ARRAYS_LEAF_SIZES_H
 #define XLAC_RUNTIME_ARRAYS_LEAF_SIZES_H
 
-#include "runtime/abi.h"
 #include "runtime/arrays/npy.h"
+#include "xlac/abi.h"
 
 /* The sizes of one side of a descriptor. */
 typedef struct LeafSizes {

@@ -7,8 +7,8 @@
 #define XLAC_RUNTIME_ARRAYS_TENSOR_VALUES_H
 
 #include "hlo/type/primitive_type.h"
-#include "runtime/abi.h"
 #include "runtime/arrays/npy.h"
+#include "xlac/abi.h"
 
 PrimitiveType tensor_type(const XlacTensor *tensor);
 int64_t tensor_element_count(const XlacTensor *tensor);

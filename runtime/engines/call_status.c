@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/ffi.h"
+#include "xlac/ffi.h"
 
 void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status) {
   free(status->message);

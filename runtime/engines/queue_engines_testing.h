@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 enum { TILES = 50, TILE = 16, TILE_BYTES = TILE * sizeof(float), SLOTS = 2, QUEUE_COUNT = 3 };
 enum { LOADS, ADDITIONS, STORES };

@@ -1,4 +1,4 @@
-/* QueueSimulator: an engine for kernels of a vector processor (runtime/abi.h) that looks at every command.
+/* QueueSimulator: an engine for kernels of a vector processor (xlac/abi.h) that looks at every command.
  *
  * A kernel's commands are recorded with the bytes they touch, and judged by hlo/machine: races, reads of bytes that
  * no command wrote, bounds, redundant edges, cycles.  Then they are done, in program order and in random orders that
@@ -11,9 +11,9 @@
 #include "base/diagnostic.h"
 #include "base/string_view.h"
 #include "hlo/machine/description/machine_description.h"
-#include "runtime/abi.h"
 #include "runtime/engines/queue_orders.h"
 #include "runtime/engines/queue_timeline.h"
+#include "xlac/abi.h"
 
 /* One kernel, all its launches together. */
 typedef struct SimulatedKernel {

@@ -1,4 +1,4 @@
-/* QueueThreads: an engine for kernels of a vector processor (runtime/abi.h) that runs each queue on a thread of its
+/* QueueThreads: an engine for kernels of a vector processor (xlac/abi.h) that runs each queue on a thread of its
  * own.
  *
  * A queue's progress is a 64-bit counter that its thread alone advances; a thread that waits for it spins for a while
@@ -7,7 +7,7 @@
 #define XLAC_RUNTIME_ENGINES_QUEUE_THREADS_H
 
 #include "base/arena.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 enum { QUEUE_THREADS_MOST = 64 };
 

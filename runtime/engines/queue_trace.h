@@ -1,4 +1,4 @@
-/* QueueTrace: every command of one launch of a vector processor's kernel (runtime/abi.h), in program order, with the
+/* QueueTrace: every command of one launch of a vector processor's kernel (xlac/abi.h), in program order, with the
  * bytes that it touches.  What an engine needs that looks at commands from outside. */
 #ifndef XLAC_RUNTIME_ENGINES_QUEUE_TRACE_H
 #define XLAC_RUNTIME_ENGINES_QUEUE_TRACE_H
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 #include "base/array.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 typedef struct TracedCommand {
   int32_t command, variant;

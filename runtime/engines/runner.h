@@ -7,7 +7,7 @@
 #define XLAC_RUNTIME_ENGINES_RUNNER_H
 
 #include "base/diagnostic.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 typedef struct ModuleRun {
   XlacFunction function;

@@ -7,7 +7,7 @@
 
 #include <lapacke.h>
 
-#include "runtime/ffi.h"
+#include "xlac/ffi.h"
 
 enum { LAPACK_MOST_WORK = 4 };
 

@@ -33,6 +33,7 @@ static Status compile_and_link(const RemoteProgram *program, StringView entry_na
   for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) add_word(&words, arena, flags[i]);
   add_word(&words, arena, arena_printf(arena, "-DXLAC_ENTRY=%.*s", SV_ARG(entry_name)));
   add_word(&words, arena, arena_printf(arena, "-I%s", folder->path));
+  add_word(&words, arena, arena_printf(arena, "-I%s/include", folder->path));
   add_word(&words, arena, "-o");
   add_word(&words, arena, scratch_folder_path(folder, PROGRAM));
   for (int i = 0; i < target_source_count(); i++) {

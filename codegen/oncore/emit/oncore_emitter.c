@@ -7,7 +7,7 @@
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/oncore/emit/oncore_internal.h"
 #include "codegen/point/kernel_point.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 /* --- small pieces --- */
 

@@ -1,7 +1,7 @@
 /* Plans → LLVM functions.
  *
  * For each Kernel there is a function that sets up a kernel of a vector processor and gives it to the caller's engine,
- * or, where there is none, runs it; and read-only data that describes it (XlacOncoreKernel in runtime/abi.h):
+ * or, where there is none, runs it; and read-only data that describes it (XlacOncoreKernel in xlac/abi.h):
  *
  *   NAME         computes the plan's scalars, lays out objects, calls the engine or NAME.run
  *   NAME.run     all commands in program order

@@ -1,7 +1,7 @@
-/* What an engine wants to know of a kernel, as read-only data: the structs of runtime/abi.h, field by field. */
+/* What an engine wants to know of a kernel, as read-only data: the structs of xlac/abi.h, field by field. */
 #include "codegen/oncore/emit/oncore_internal.h"
 #include "codegen/oncore/plan/tile_access.h"
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 #define FIELD_COUNT(fields) ((unsigned)(sizeof(fields) / sizeof *(fields)))
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/abi.h"
+#include "xlac/abi.h"
 
 enum { WORKERS = 4, STACK_BYTES = 256 << 10, MARGIN = 4096, MARK = 0xA5 };
 

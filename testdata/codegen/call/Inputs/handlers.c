@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "runtime/ffi.h"
+#include "xlac/ffi.h"
 
 static XLA_FFI_Error *refuse(const XLA_FFI_CallFrame *frame, const char *message) {
   XLA_FFI_Error_Create_Args args = {sizeof args, NULL, message, XLA_FFI_Error_Code_INVALID_ARGUMENT};

@@ -9,8 +9,8 @@
  *   }
  *
  * Every struct begins with its size, of the fields that its version has.  Enumerators are ints. */
-#ifndef XLAC_RUNTIME_FFI_H
-#define XLAC_RUNTIME_FFI_H
+#ifndef XLAC_FFI_H
+#define XLAC_FFI_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* The C interface of compiled modules: what an object made by xlac exports, and what a caller passes.  Freestanding:
  * this header is all that a caller needs beside the module's own, and it changes only by adding fields at the end of
  * the sized structs. */
-#ifndef XLAC_RUNTIME_ABI_H
-#define XLAC_RUNTIME_ABI_H
+#ifndef XLAC_ABI_H
+#define XLAC_ABI_H
 
 #include <stdint.h>
 
