@@ -1,5 +1,7 @@
 #include "cli/module_descriptor.h"
 
+#include "hlo/ir/leaf_names.h"
+
 /* What is known of the leaves on one side, while they are counted. */
 typedef struct LeafList {
   ARRAY(XlacTensor) tensors;
@@ -47,6 +49,20 @@ static void add_sizes(Arena *arena, ShapeTable *shapes, LeafList *list, const Le
     array_push(&list->sizes, arena, ((XlacLeafSize){known[i].leaf, known[i].dimension, known[i].size_leaf}));
 }
 
+/* As the descriptor of compiled code has them: sizes are called after their leaves. */
+static const char **parameter_names(Arena *arena, const HloModule *module, const LeafList *list) {
+  int64_t count;
+  const StringView *known = hlo_parameter_leaf_names(module, arena, &count);
+  const char **names = ARENA_NEW_ARRAY(arena, const char *, list->tensors.count);
+  for (int64_t i = 0; i < count; i++) names[i] = known[i].data;
+  for (int64_t i = 0; i < list->sizes.count; i++) {
+    const XlacLeafSize *size = &list->sizes.data[i];
+    if (size->size_leaf >= count)
+      names[size->size_leaf] = hlo_size_leaf_name(arena, known[size->leaf], size->dimension).data;
+  }
+  return names;
+}
+
 const XlacDescriptor *module_descriptor(Arena *arena, const HloModule *module) {
   const HloComputation *entry = module->entry;
   LeafList parameters = {0}, results = {0};
@@ -54,6 +70,7 @@ const XlacDescriptor *module_descriptor(Arena *arena, const HloModule *module) {
   add_leaves(arena, entry->root, &results);
   add_sizes(arena, module->shapes, &parameters, module->parameter_sizes.data, module->parameter_sizes.count);
   add_sizes(arena, module->shapes, &results, module->result_sizes.data, module->result_sizes.count);
+  const char **names = parameter_names(arena, module, &parameters);
   XlacDescriptor *descriptor = ARENA_NEW(arena, XlacDescriptor);
   *descriptor = (XlacDescriptor){.struct_size = sizeof *descriptor,
                                  .abi_version = XLAC_ABI_VERSION,
@@ -66,6 +83,7 @@ const XlacDescriptor *module_descriptor(Arena *arena, const HloModule *module) {
                                  .result_sizes = results.sizes.data,
                                  .parameter_size_count = parameters.sizes.count,
                                  .result_size_count = results.sizes.count,
-                                 .workspace_alignment = 1};
+                                 .workspace_alignment = 1,
+                                 .parameter_names = names};
   return descriptor;
 }

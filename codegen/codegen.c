@@ -8,6 +8,7 @@
 #include "codegen/llvm/llvm_jit.h"
 #include "codegen/llvm/llvm_target.h"
 #include "codegen/lower/emit_family.h"
+#include "codegen/module_header.h"
 #include "codegen/oncore/emit/oncore_emitter.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "codegen/oncore/plan/plan_printer.h"
@@ -71,7 +72,9 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   *out_object = (CompiledObject){.entry_name = options->entry_name};
   out_object->targets = call_targets(arena, module);
   if (options->entry_name.size == 0)
-    out_object->entry_name = entry_name_of_module(arena, module, &out_object->targets, &out_object->has_changed_name);
+    out_object->entry_name =
+        entry_name_made_of(arena, options->default_name.size > 0 ? options->default_name : module->name,
+                           &out_object->targets, &out_object->has_changed_name);
   LlvmTarget target;
   Status status = llvm_target_create(&options->draft->target, diag, &target);
   if (status == STATUS_OK) {
@@ -90,7 +93,8 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     if (status == STATUS_OK) {
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &out_object->bytes);
     }
-    out_object->header = descriptor_header(module, &out_object->targets, out_object->entry_name, arena);
+    out_object->header =
+        module_header(module, options->assignment, &out_object->targets, out_object->entry_name, arena);
     arena_destroy(scratch);
     LLVMDisposeModule(llvm_module);
     LLVMContextDispose(context);

@@ -10,8 +10,8 @@
 #include "xlac/abi.h"
 
 typedef struct CodegenOptions {
-  StringView entry_name; /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: from the module's name
-                            (codegen/entry_name.h) */
+  StringView entry_name;   /* C symbol; the descriptor is <entry_name>_descriptor.  Empty: made of |default_name| */
+  StringView default_name; /* empty: the module's name (codegen/entry_name.h) */
   LlvmOutput output;
   const BufferAssignment *assignment;
   CodeDraft *draft; /* for which target; Kernels and plans are made if they are not there */
@@ -21,7 +21,7 @@ typedef struct CodegenOptions {
 typedef struct CompiledObject {
   StringView bytes;      /* what |output| asked for */
   StringView entry_name; /* the C symbol used */
-  bool has_changed_name; /* it is the module's name, but for more than characters (codegen/entry_name.h) */
+  bool has_changed_name; /* it is the name it was made of, but for more than characters (codegen/entry_name.h) */
   StringView header;     /* C header declaring entry and descriptor */
   CallTargets targets;   /* what has to be linked besides */
 } CompiledObject;

@@ -67,15 +67,16 @@ static bool is_target(const CallTargets *targets, StringView name) {
   return false;
 }
 
-StringView entry_name_of_module(Arena *arena, const HloModule *module, const CallTargets *targets,
-                                bool *out_is_changed) {
+static StringView with_free_characters(Arena *arena, StringView name) {
   StringBuilder text;
   sb_init(&text, arena);
-  for (size_t i = 0; i < module->name.size; i++) {
-    char c = module->name.data[i];
-    sb_append_char(&text, is_letter(c) || is_digit(c) ? c : '_');
-  }
-  StringView name = sb_view(&text);
+  for (size_t i = 0; i < name.size; i++)
+    sb_append_char(&text, is_letter(name.data[i]) || is_digit(name.data[i]) ? name.data[i] : '_');
+  return sb_view(&text);
+}
+
+StringView entry_name_made_of(Arena *arena, StringView given, const CallTargets *targets, bool *out_is_changed) {
+  StringView name = with_free_characters(arena, given);
   *out_is_changed = sv_ends_with(name, SV("_t"));
   if (*out_is_changed) name = sv_printf(arena, "%.*s_", SV_ARG(name)); /* no prefix would help */
   while (!entry_name_is_identifier(name) || !entry_name_is_free(name) || is_target(targets, name)) {

@@ -16,10 +16,9 @@ bool entry_name_is_identifier(StringView name);
 /* Of an identifier. */
 bool entry_name_is_free(StringView name);
 
-/* The module's name with '_' for what no identifier has, after the prefix (or, where it ends in "_t", before another
- * '_') where it is not free, or one of |targets| is called like the function or its descriptor; |out_is_changed| says
- * so.  In |arena|. */
-StringView entry_name_of_module(Arena *arena, const HloModule *module, const CallTargets *targets,
-                                bool *out_is_changed);
+/* A free name made of |name|, a file's or a module's: '_' for what no identifier has, after the prefix (or, where it
+ * ends in "_t", before another '_') where it is not free, or one of |targets| is called like the function or its
+ * descriptor; |out_is_changed| says so.  In |arena|. */
+StringView entry_name_made_of(Arena *arena, StringView name, const CallTargets *targets, bool *out_is_changed);
 
 #endif

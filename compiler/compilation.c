@@ -227,6 +227,7 @@ Status compilation_generate(Compilation *compilation) {
   double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "generating code", NULL));
   CodegenOptions codegen = {.entry_name = options->has_entry_name ? options->entry_name : SV(""),
+                            .default_name = options->default_name,
                             .output = options->output,
                             .assignment = compilation->assignment,
                             .draft = &compilation->draft,

@@ -55,9 +55,10 @@ typedef struct CompilationOptions {
   bool has_scratch_limit; /* of a Kernel on the host: CodeDraft */
   int64_t scratch_limit;
   LlvmOutput output;
-  bool has_entry_name; /* else the C symbol is made from the module's name */
+  bool has_entry_name; /* else the C symbol is made of |default_name| */
   StringView entry_name;
-  bool poison; /* code that overwrites all memory without a live value, for tests */
+  StringView default_name; /* of the file, say; empty: the module's name */
+  bool poison;             /* code that overwrites all memory without a live value, for tests */
   /* --- what is told on the way --- */
   bool records_decisions;                   /* of passes, in Compilation.decisions */
   const HloPipelineObserver *pass_observer; /* may be NULL */

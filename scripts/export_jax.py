@@ -3,7 +3,7 @@
   from export_jax import export
   export("model", function, *arguments)
 
-writes model/module.hlo and model/meta.json; with values=True also model/inputs.npz and model/expected.npz (exported_module.py
+writes model/model.hlo and model/meta.json; with values=True also model/inputs.npz and model/expected.npz (exported_module.py
 says what they hold).  Arguments are pytrees of arrays; for a module alone jax.ShapeDtypeStruct is enough.  Each leaf is a parameter, in the order
 of jax.tree_util.tree_leaves, used or not.
 

@@ -3,7 +3,7 @@
   from export_pytorch import export
   export("model", function, *arguments)
 
-writes model/module.hlo and model/meta.json; with values=True also model/inputs.npz and model/expected.npz (exported_module.py
+writes model/model.hlo and model/meta.json; with values=True also model/inputs.npz and model/expected.npz (exported_module.py
 says what they hold).  |function| is an nn.Module, or a function whose arguments are tensors and nn.Modules, nested in lists, tuples and dicts.
 They are copied to the XLA device; what is passed stays as it is.
 

@@ -3,7 +3,7 @@
   from export_tensorflow import export
   export("model", function, *arguments)
 
-writes model/module.hlo and model/meta.json; with values=True also model/inputs.npz and model/expected.npz (exported_module.py
+writes model/model.hlo and model/meta.json; with values=True also model/inputs.npz and model/expected.npz (exported_module.py
 says what they hold).  |function| is anything that tf.function takes, such as a Keras model; arguments are tensors or arrays, nested in lists, tuples and
 dicts.
 

@@ -1,13 +1,13 @@
 """The folder that export_jax, export_tensorflow and export_pytorch write: a module, and what is known of its values.
 
-  module.hlo     the program, with row-major parameters and results
+  NAME.hlo       the program, with row-major parameters and results, named after the folder (rewritten as module.hlo where there is one)
   meta.json      name, type and dimensions of each parameter leaf p0, p1, … and each result leaf r0, r1, …; tolerances
   inputs.npz     with values: the arguments it was exported with
   expected.npz   with values: what the framework itself computed from them
 
 Together they are a case as testdata/cases holds them:
 
-  xlac run --meta=meta.json --inputs=inputs.npz --expect=expected.npz module.hlo
+  xlac run --meta=meta.json --inputs=inputs.npz --expect=expected.npz NAME.hlo
 """
 
 import json
@@ -106,9 +106,13 @@ def write(folder, text, origin, parameters, results, values):
         raise ValueError("the module was printed without its large constants")
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "module.hlo").write_text(with_default_layouts(text))
+    name = folder.resolve().name
+    program = folder / "module.hlo"
+    if not program.exists():  # objects and functions are named after the file: one that all share would make them collide
+        program = folder / f"{name}.hlo"
+    program.write_text(with_default_layouts(text))
     describe = result_description if values else Leaf.description
-    meta = {"name": folder.resolve().name, "origin": origin, "seed": 1,
+    meta = {"name": name, "origin": origin, "seed": 1,
             "params": [leaf.description() for leaf in parameters],
             "inputs": "inputs.npz" if values else "seed",
             "results": [describe(leaf) for leaf in results]}

@@ -1,6 +1,9 @@
-/* The C interface of compiled modules: what an object made by xlac exports, and what a caller passes.  Freestanding:
- * this header is all that a caller needs beside the module's own, and it changes only by adding fields at the end of
- * the sized structs. */
+/* The C interface of compiled modules: what an object made by xlac exports, and what a caller passes.  Freestanding;
+ * a module's own header has this text in itself, and any number of them may meet in one file.  It changes only by
+ * adding fields at the end of the sized structs. */
+#if defined XLAC_ABI_VERSION && XLAC_ABI_VERSION != 1
+#error "this is version 1 of xlac/abi.h, and another version is included before it: compile that module again"
+#endif
 #ifndef XLAC_ABI_H
 #define XLAC_ABI_H
 
@@ -80,6 +83,9 @@ typedef struct XlacDescriptor {
                                        each worker but the first.  After the end of older descriptors: 0 */
   int64_t parameter_size_count, result_size_count; /* sizes set at run time; beyond the end of older descriptors: 0 */
   const XlacLeafSize *parameter_sizes, *result_sizes;
+  const char *const *parameter_names; /* one C identifier for each leaf, all different: from its path in the program's
+                                         arguments where the HLO has that ("params_w"), else from its HLO name.  After
+                                         the end of older descriptors: there are none */
 } XlacDescriptor;
 
 /* --- kernels of a vector processor --- */

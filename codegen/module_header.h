@@ -1,0 +1,19 @@
+/* The C header of a compiled module: all that a caller includes. */
+#ifndef XLAC_CODEGEN_MODULE_HEADER_H
+#define XLAC_CODEGEN_MODULE_HEADER_H
+
+#include "codegen/call/call.h"
+#include "hlo/analysis/buffer_assignment.h"
+
+/* The header's text, in |arena|, for C and C++: what arguments and results are, the text of xlac/abi.h, the function
+ * |entry_name| and its descriptor, and as macros that begin with the name in capital letters (NAME_) the numbers that
+ * memory known at compile time needs:
+ *   NAME_WORKSPACE_BYTES, NAME_WORKSPACE_ALIGNMENT, NAME_SCRATCH_BYTES_PER_WORKER;
+ *   NAME_ARGUMENTS, NAME_RESULTS          how many there are
+ *   NAME_ARGUMENT_x, NAME_BYTES_OF_x      position and size of the argument called x (hlo/ir/leaf_names.h)
+ *   NAME_RESULT_0_BYTES                   size of a result.
+ * |targets|: what the header says has to be linked besides. */
+StringView module_header(const HloModule *module, const BufferAssignment *assignment, const CallTargets *targets,
+                         StringView entry_name, Arena *arena);
+
+#endif

@@ -1,0 +1,40 @@
+#include "codegen/module_leaves.h"
+
+#include "hlo/ir/leaf_names.h"
+
+static StringView leaf_name(const HloInstruction *instruction, int node, Arena *arena) {
+  int64_t *path = ARENA_NEW_ARRAY(arena, int64_t, shape_depth(instruction->shape) + 1);
+  int depth = shape_node_path(instruction->shape, node, path);
+  StringBuilder name;
+  sb_init(&name, arena);
+  sb_append(&name, instruction->name);
+  for (int i = 0; i < depth; i++) sb_printf(&name, "%s%lld", i == 0 ? "{" : ",", (long long)path[i]);
+  if (depth > 0) sb_append_char(&name, '}');
+  return sb_view(&name);
+}
+
+static void add_leaves(const HloInstruction *instruction, Arena *arena, TensorLeaf *leaves, int64_t *count) {
+  for (int node = 0; node < shape_node_count(instruction->shape); node++) {
+    const Shape *shape = shape_node(instruction->shape, node);
+    if (!shape_is_tuple(shape)) leaves[(*count)++] = (TensorLeaf){leaf_name(instruction, node, arena), shape, -1};
+  }
+}
+
+ModuleLeaves module_leaves(const HloModule *module, const BufferAssignment *assignment, Arena *arena) {
+  ModuleLeaves leaves = {0};
+  const HloInstructionArray *parameters = &module->entry->parameters;
+  int64_t parameter_count;
+  leaves.parameter_names = hlo_parameter_leaf_names(module, arena, &parameter_count);
+  leaves.parameters = ARENA_NEW_ARRAY(arena, TensorLeaf, parameter_count);
+  for (int64_t i = 0; i < parameters->count; i++)
+    add_leaves(parameters->data[i], arena, leaves.parameters, &leaves.parameter_count);
+  leaves.results = ARENA_NEW_ARRAY(arena, TensorLeaf, shape_leaf_count(module->entry->root->shape));
+  add_leaves(module->entry->root, arena, leaves.results, &leaves.result_count);
+  for (int32_t i = 0; i < assignment->allocation_count; i++) {
+    const BufferAllocation *allocation = &assignment->allocations[i];
+    if (allocation->kind != ALLOCATION_PARAMETER || allocation->result < 0) continue;
+    leaves.parameters[allocation->parameter].alias = allocation->result;
+    leaves.results[allocation->result].alias = allocation->parameter;
+  }
+  return leaves;
+}
