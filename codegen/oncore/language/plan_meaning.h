@@ -5,8 +5,7 @@
 #include "codegen/oncore/plan/plan.h"
 
 /* STATUS_INVALID, located, unless each command fits what it covers (tile_kernel.h, in all its sizes) and finds in its
- * operands what the Kernel asks for (plan_content.h).  A warning ("plan-long") for a plan that is too long to be
- * followed to its end.  A plan without a Kernel means what it says. */
+ * operands what the Kernel asks for (plan_content.h).  A plan without a Kernel means what it says. */
 MUST_USE Status plan_meaning_check(const Plan *plan, DiagSink *diag);
 
 #endif

@@ -1,7 +1,7 @@
 /* check-plan against executions: printed plans are changed at random, and each is refused exactly when it leaves other
- * results than the plan that was printed, in program order or in some order that its edges allow, or reads bytes that
- * no command wrote (hlo/machine/oracle/byte_versions_testing.h).  What is refused for a line by itself (syntax, names,
- * sizes, bounds, alignment) needs no execution and is counted by itself.
+ * results than the plan that was printed, in program order or in some order that its edges allow, with any values of
+ * run-time starts, or reads bytes that no command wrote (hlo/machine/oracle/byte_versions_testing.h).  What is refused
+ * for a line by itself (syntax, names, sizes, bounds, alignment) needs no execution and is counted by itself.
  *
  *   plan_mutation_test [COUNT [SEED]]      so many mutants instead of the few of 'make test' */
 #include <inttypes.h>
@@ -25,16 +25,23 @@ static uint64_t first_seed = 1;
 
 /* --- what is changed --- */
 
+/* An execution of a plan that is right: run-time starts have values of their own. */
+typedef struct RightRun {
+  const int64_t *scalars;
+  uint64_t left;                  /* provenance of its results */
+  const uint64_t *inputs, *names; /* of its commands */
+  int64_t command_count;
+} RightRun;
+
 typedef struct Subject {
   const char *module_path;
   const HloModule *module;
   const KernelTable *kernels;
   const MachineDescription *machine;
   TilerOptions options;
-  StringView text;                /* one plan, as printed */
-  uint64_t left;                  /* provenance of its results */
-  const uint64_t *inputs, *names; /* of its commands */
-  int64_t command_count;
+  StringView text; /* one plan, as printed */
+  int64_t run_count;
+  const RightRun *runs;
 } Subject;
 
 typedef ARRAY(Subject) SubjectArray;
@@ -52,6 +59,7 @@ static const char *const module_paths[] = {
     "testdata/codegen/oncore/plans/Inputs/rows.hlo",
     "testdata/codegen/oncore/plans/Inputs/long_rows.hlo",
     "testdata/codegen/oncore/plans/Inputs/results.hlo",
+    "testdata/codegen/oncore/plans/Inputs/starts.hlo",
     "testdata/cases/norm_layers/module.hlo",
     "testdata/cases/mlp_forward/module.hlo",
     "testdata/cases/conv2d_basic/module.hlo",
@@ -69,7 +77,7 @@ static const struct {
     {"vp-tiny", 0, false}, {"vp-tiny", 3, false}, {"vp-tiny", 0, true}, {"vp-ref", 0, false}, {"vp-ref", 3, false}};
 enum { MACHINES = sizeof machines / sizeof *machines };
 
-enum { MOST_COMMANDS = 400 };
+enum { MOST_COMMANDS = 400, MOST_RUNS = 400 };
 #define MOST_BYTES (INT64_C(1) << 20) /* read, by all commands of a plan */
 
 static const HloModule *load_module(Fixture *fixture, const char *path) {
@@ -102,7 +110,8 @@ static const MachineDescription *load_machine(Fixture *fixture, const char *name
 typedef struct PlanWalk {
   Arena *arena;
   const Plan *plan;
-  int64_t *iterations, *scalars, *runs;
+  int64_t *iterations, *runs;
+  const int64_t *scalars;
   uint64_t *names;
   ProvenanceCommand *commands;
   int64_t count;
@@ -174,14 +183,12 @@ static void walk_block(PlanWalk *walk, const PlanBlock *block) {
   }
 }
 
-static PlanWalk walk_plan(Arena *arena, const Plan *plan, const CommandStream *stream) {
-  PlanWalk walk = {.arena = arena, .plan = plan};
+static PlanWalk walk_plan(Arena *arena, const Plan *plan, const int64_t *scalars, const CommandStream *stream) {
+  PlanWalk walk = {.arena = arena, .plan = plan, .scalars = scalars};
   walk.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
-  walk.scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
   walk.runs = ARENA_NEW_ARRAY(arena, int64_t, plan->command_count);
   walk.names = ARENA_NEW_ARRAY(arena, uint64_t, stream->commands.count);
   walk.commands = ARENA_NEW_ARRAY(arena, ProvenanceCommand, stream->commands.count);
-  for (int32_t s = 0; s < plan->scalar_count; s++) walk.scalars[s] = plan->scalars[s].lower;
   walk_block(&walk, &plan->block);
   assert_int_equal(walk.count, stream->commands.count);
   return walk;
@@ -199,22 +206,22 @@ static void concern(OracleVerdict *verdict, const CommandStream *stream, int32_t
   verdict->is_wrong = true;
 }
 
-static int64_t find_name(const Subject *subject, uint64_t name) {
-  for (int64_t i = 0; i < subject->command_count; i++)
-    if (subject->names[i] == name) return i;
+static int64_t find_name(const RightRun *right, uint64_t name) {
+  for (int64_t i = 0; i < right->command_count; i++)
+    if (right->names[i] == name) return i;
   return -1;
 }
 
 /* Against the plan that was printed. */
-static void compare_provenance(Arena *arena, const Subject *subject, const Plan *plan, const CommandStream *stream,
+static void compare_provenance(Arena *arena, const RightRun *right, const Plan *plan, const CommandStream *stream,
                                OracleVerdict *verdict) {
-  PlanWalk walk = walk_plan(arena, plan, stream);
+  PlanWalk walk = walk_plan(arena, plan, right->scalars, stream);
   uint64_t *inputs = ARENA_NEW_ARRAY(arena, uint64_t, stream->commands.count);
-  bool is_other = byte_versions_provenance(arena, stream, walk.commands, inputs) != subject->left;
+  bool is_other = byte_versions_provenance(arena, stream, walk.commands, inputs) != right->left;
   for (int32_t i = 0; i < stream->commands.count && is_other; i++) {
-    bool is_near = i < subject->command_count && subject->names[i] == walk.names[i];
-    int64_t same = is_near ? i : find_name(subject, walk.names[i]);
-    if (same < 0 || subject->inputs[same] != inputs[i]) concern(verdict, stream, i, "reads something else");
+    bool is_near = i < right->command_count && right->names[i] == walk.names[i];
+    int64_t same = is_near ? i : find_name(right, walk.names[i]);
+    if (same < 0 || right->inputs[same] != inputs[i]) concern(verdict, stream, i, "reads something else");
   }
   if (is_other) concern(verdict, stream, -1, "stores elsewhere");
 }
@@ -239,25 +246,35 @@ static void concern_pairs(Arena *arena, const ByteVersions *versions, OracleVerd
     if (readers[i]) verdict->is_concerned[stream->commands.data[i].label] = true;
 }
 
-static OracleVerdict ask_oracle(Arena *arena, const Subject *subject, const Plan *plan) {
+static void ask_run(Arena *arena, const Subject *subject, const RightRun *right, const Plan *plan,
+                    OracleVerdict *verdict) {
   CommandStream stream;
   DiagSink diag;
   ByteVersions versions;
   VersionDifference difference;
-  OracleVerdict verdict = {.reason = "", .is_concerned = ARENA_NEW_ARRAY(arena, bool, plan->command_count)};
   diag_sink_init(&diag, arena);
-  assert_int_equal(plan_stream_make(arena, plan, subject->machine, &diag, &stream), STATUS_OK);
+  assert_int_equal(plan_stream_make_at(arena, plan, subject->machine, right->scalars, &diag, &stream), STATUS_OK);
   byte_versions_init(&versions, arena, &stream, subject->machine);
   if (byte_versions_uninitialised(&versions, &difference))
-    concern(&verdict, &stream, difference.reader, "reads bytes never written");
-  compare_provenance(arena, subject, plan, &stream, &verdict);
+    concern(verdict, &stream, difference.reader, "reads bytes never written");
+  compare_provenance(arena, right, plan, &stream, verdict);
   if (byte_versions_search(&versions, arena, &difference))
-    concern(&verdict, &stream, difference.reader, "gives something else in another order");
-  concern_pairs(arena, &versions, &verdict);
-  for (uint64_t run = 0; run < 2 && !verdict.is_wrong; run++) {
+    concern(verdict, &stream, difference.reader, "gives something else in another order");
+  concern_pairs(arena, &versions, verdict);
+  for (uint64_t run = 0; run < 2 && !verdict->is_wrong; run++) {
     Execution execution = byte_versions_random_execution(&versions, arena, arena, run);
     assert_true(byte_versions_allow(&versions, arena, execution));
     assert_false(byte_versions_execute(&versions, arena, execution, NULL, &difference));
+  }
+}
+
+/* All values of run-time starts. */
+static OracleVerdict ask_oracle(Arena *arena, const Subject *subject, const Plan *plan) {
+  OracleVerdict verdict = {.reason = "", .is_concerned = ARENA_NEW_ARRAY(arena, bool, plan->command_count)};
+  for (int64_t r = 0; r < subject->run_count && !verdict.is_wrong; r++) {
+    Arena *scratch = arena_create();
+    ask_run(scratch, subject, &subject->runs[r], plan, &verdict);
+    arena_destroy(scratch);
   }
   return verdict;
 }
@@ -314,6 +331,35 @@ static bool is_small(Fixture *fixture, const Plan *plan, const MachineDescriptio
   return bytes > 0 && bytes <= MOST_BYTES;
 }
 
+/* All combinations of values that run-time starts can take; NULL where they are more than MOST_RUNS. */
+static int64_t *all_starts(Fixture *fixture, const Plan *plan, int64_t *out_count) {
+  int64_t count = 1;
+  for (int32_t s = 0; s < plan->scalar_count && count <= MOST_RUNS; s++)
+    count *= plan->scalars[s].upper - plan->scalars[s].lower + 1;
+  *out_count = count;
+  if (count > MOST_RUNS) return NULL;
+  int64_t *values = ARENA_NEW_ARRAY(fixture->arena, int64_t, count * plan->scalar_count);
+  for (int64_t r = 0; r < count; r++) {
+    int64_t rest = r;
+    for (int32_t s = 0; s < plan->scalar_count; s++) {
+      int64_t range = plan->scalars[s].upper - plan->scalars[s].lower + 1;
+      values[r * plan->scalar_count + s] = plan->scalars[s].lower + rest % range;
+      rest /= range;
+    }
+  }
+  return values;
+}
+
+static RightRun right_run(Fixture *fixture, const Subject *subject, const Plan *plan, const int64_t *scalars) {
+  CommandStream stream;
+  assert_int_equal(plan_stream_make_at(fixture->arena, plan, subject->machine, scalars, &fixture->diag, &stream),
+                   STATUS_OK);
+  uint64_t *inputs = ARENA_NEW_ARRAY(fixture->arena, uint64_t, stream.commands.count);
+  PlanWalk walk = walk_plan(fixture->arena, plan, scalars, &stream);
+  uint64_t left = byte_versions_provenance(fixture->arena, &stream, walk.commands, inputs);
+  return (RightRun){scalars, left, inputs, walk.names, stream.commands.count};
+}
+
 /* A printed plan is accepted, and right. */
 static void add_subject(Fixture *fixture, Subject subject, const Plan *plan, SubjectArray *subjects) {
   StringBuilder text;
@@ -322,16 +368,14 @@ static void add_subject(Fixture *fixture, Subject subject, const Plan *plan, Sub
   plan_print(&text, plan, subject.machine);
   subject.text = sb_view(&text);
   CheckerVerdict checked;
-  CommandStream stream;
   ask_checker(fixture->arena, &subject, subject.text, &checked);
   assert_false(checked.is_refused);
-  assert_int_equal(plan_stream_make(fixture->arena, checked.plan, subject.machine, &fixture->diag, &stream), STATUS_OK);
-  uint64_t *inputs = ARENA_NEW_ARRAY(fixture->arena, uint64_t, stream.commands.count);
-  PlanWalk walk = walk_plan(fixture->arena, checked.plan, &stream);
-  subject.left = byte_versions_provenance(fixture->arena, &stream, walk.commands, inputs);
-  subject.inputs = inputs;
-  subject.names = walk.names;
-  subject.command_count = stream.commands.count;
+  const int64_t *starts = all_starts(fixture, checked.plan, &subject.run_count);
+  if (starts == NULL) return;
+  RightRun *runs = ARENA_NEW_ARRAY(fixture->arena, RightRun, subject.run_count);
+  for (int64_t r = 0; r < subject.run_count; r++)
+    runs[r] = right_run(fixture, &subject, checked.plan, starts + r * checked.plan->scalar_count);
+  subject.runs = runs;
   OracleVerdict verdict = ask_oracle(fixture->arena, &subject, checked.plan);
   if (verdict.is_wrong) fail_msg("%s: a printed plan %s:\n%s", subject.module_path, verdict.reason, text.data);
   array_push(subjects, fixture->arena, subject);
@@ -373,15 +417,26 @@ static void show(const Subject *subject, StringView text, uint64_t seed, const C
     fprintf(stderr, "%u:%u: %s: %.*s\n", told->loc.line, told->loc.column, told->code, SV_ARG(told->message));
 }
 
-/* Each error stands at a line that was changed, or at a command that the executions show to be concerned, or at the
- * result that they show to be another. */
+/* Whether it moves from or to an array whose declaration was changed. */
+static bool moves_changed_array(const Mutant *mutant, const Plan *plan, const PlanCommand *command) {
+  for (int32_t i = 0; i < command->target_count + command->source_count; i++) {
+    bool is_target = i < command->target_count;
+    const PlanRef *ref = is_target ? &command->targets[i] : &command->sources[i - command->target_count];
+    if (ref->is_memory && mutant->lines.data[plan->memories[ref->number].loc.line - 1].is_changed) return true;
+  }
+  return false;
+}
+
+/* Each error stands at a line that was changed, or at a command that the executions show to be concerned or whose array
+ * is declared in a line that was changed, or at the result that they show to be another. */
 static bool is_well_placed(const Mutant *mutant, const CheckerVerdict *checked, const OracleVerdict *oracle) {
   const Plan *plan = checked->plan;
   for (const Diagnostic *told = checked->diag.first; told != NULL; told = told->next) {
     if (told->severity != SEVERITY_ERROR) continue;
     bool is_there = mutant->lines.data[told->loc.line - 1].is_changed;
     for (int32_t c = 0; c < plan->command_count && !is_there; c++)
-      is_there = oracle->is_concerned[c] && plan->commands[c].loc.line == told->loc.line;
+      is_there = (oracle->is_concerned[c] || moves_changed_array(mutant, plan, &plan->commands[c])) &&
+                 plan->commands[c].loc.line == told->loc.line;
     for (int32_t m = 0; m < plan->memory_count && !is_there; m++)
       is_there = plan->memories[m].kind == PLAN_RESULT && plan->memories[m].loc.line == told->loc.line;
     if (!is_there) return false;

@@ -280,6 +280,24 @@ static inline bool mutant_move_store(Mutant *mutant) {
   return true;
 }
 
+/* --- a run-time place changed --- */
+
+/* The start of a dynamic slice in an array's place becomes something else, or the same said otherwise. */
+static inline bool mutant_change_place(Mutant *mutant) {
+  static const char *const afters[] = {"/2*2", "*2/2", "%7", "%1000", "/59*59", "+1", "*2", "/4*3"};
+  int64_t number = mutant_pick_line(mutant, "offset=", "start");
+  if (number < 0) return false;
+  const char *offset = strstr(mutant->lines.data[number].text, "offset=");
+  const char *at = mutant_pick_place(mutant, offset, "start");
+  size_t size = strlen("start0");
+  int64_t kind = mutant_draw(mutant, 10);
+  if (kind < 8)
+    mutant_replace(mutant, number, at, size, arena_printf(mutant->arena, "(%.*s%s)", (int)size, at, afters[kind]));
+  else
+    mutant_replace(mutant, number, at, size, kind == 8 ? "start1" : "start0");
+  return true;
+}
+
 /* --- kinds --- */
 
 typedef struct MutationKind {
@@ -289,10 +307,9 @@ typedef struct MutationKind {
 } MutationKind;
 
 static const MutationKind mutation_kinds[] = {
-    {"edge dropped", MUTANT_AFTER, mutant_drop_edge},
-    {"interval shifted", MUTANT_ROOT, mutant_shift_interval},
-    {"slots taken away", "kind=ring", mutant_take_slots},
-    {"store moved up", " st1: ", mutant_move_store},
+    {"edge dropped", MUTANT_AFTER, mutant_drop_edge},       {"interval shifted", MUTANT_ROOT, mutant_shift_interval},
+    {"slots taken away", "kind=ring", mutant_take_slots},   {"store moved up", " st1: ", mutant_move_store},
+    {"place changed", "offset=start", mutant_change_place},
 };
 
 enum { MUTATION_KINDS = sizeof mutation_kinds / sizeof *mutation_kinds };

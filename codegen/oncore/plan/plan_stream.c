@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/plan/operand_uses.h"
+#include "codegen/oncore/plan/run_time_views.h"
 #include "codegen/oncore/plan/tile_access.h"
 #include "codegen/oncore/plan/tile_cost.h"
 #include "hlo/machine/description/machine_cost.h"
@@ -16,8 +17,9 @@ typedef struct PlanExpander {
   const MachineDescription *machine;
   DiagSink *diag;
   CommandStream *stream;
-  int64_t *iterations;     /* by loop: the one at hand */
-  int64_t *scalars;        /* their lower bounds */
+  int64_t *iterations; /* by loop: the one at hand */
+  const int64_t *scalars;
+  const bool *is_anywhere; /* by memory view: its run-time places count as the whole array */
   int32_t *memory_objects; /* by memory view */
   int32_t *started;        /* by command: instances so far */
   int32_t **instances;     /* by command: stream numbers of all its instances */
@@ -87,6 +89,9 @@ static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, int64_t
   return box;
 }
 
+/* All bytes of the array that |memory| looks at. */
+static ByteBox array_box(const Plan *plan, const PlanMemory *memory);
+
 static int32_t ref_object(const PlanExpander *expander, const PlanRef *ref) {
   return ref->is_memory ? expander->memory_objects[ref->number] : BUFFER_OBJECT;
 }
@@ -109,6 +114,8 @@ typedef struct Operand {
 
 static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
   int64_t rows, bytes;
+  if (ref->is_memory && expander->is_anywhere[ref->number] && run_time_sum(expander->plan, ref, NULL, NULL))
+    return (Operand){ref_object(expander, ref), array_box(expander->plan, &expander->plan->memories[ref->number])};
   return (Operand){ref_object(expander, ref), ref_box(expander, ref, &rows, &bytes)};
 }
 
@@ -305,6 +312,10 @@ static int64_t array_bytes(const Plan *plan, const PlanMemory *memory) {
   return most;
 }
 
+static ByteBox array_box(const Plan *plan, const PlanMemory *memory) {
+  return (ByteBox){.bytes = array_bytes(plan, memory), .align = type_storage_bytes(memory->type)};
+}
+
 static unsigned object_flags(const Plan *plan, const PlanMemory *memory) {
   if (memory->kind == PLAN_ARGUMENT) return OBJECT_INITIALISED | OBJECT_READ_ONLY;
   if (memory->kind == PLAN_TEMPORARY) return OBJECT_TEMPORARY;
@@ -327,8 +338,8 @@ static void add_objects(PlanExpander *expander) {
   }
 }
 
-Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
-                        CommandStream *out_stream) {
+static Status make_stream(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
+                          const bool *is_anywhere, DiagSink *diag, CommandStream *out_stream) {
   if (plan_instance_count(plan) > MOST_INSTANCES) {
     return diag_error(diag, STATUS_EXHAUSTED, NO_LOC, "plan-too-long",
                       "the plan of '%.*s' has more than %" PRId64 " command instances: too many to look at one by one",
@@ -337,8 +348,8 @@ Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription
   command_stream_init(out_stream, arena, plan->buffer_bytes);
   PlanExpander expander = {.arena = arena, .plan = plan, .machine = machine, .diag = diag, .stream = out_stream};
   expander.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
-  expander.scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
-  for (int32_t s = 0; s < plan->scalar_count; s++) expander.scalars[s] = plan->scalars[s].lower;
+  expander.scalars = scalars;
+  expander.is_anywhere = is_anywhere;
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   expander.uses = ARENA_NEW_ARRAY(arena, OperandUses, plan->command_count);
@@ -353,4 +364,17 @@ Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription
   }
   add_objects(&expander);
   return expand_block(&expander, &plan->block);
+}
+
+Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
+                        CommandStream *out_stream) {
+  int64_t *scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
+  for (int32_t s = 0; s < plan->scalar_count; s++) scalars[s] = plan->scalars[s].lower;
+  return make_stream(arena, plan, machine, scalars, run_time_views(arena, plan), diag, out_stream);
+}
+
+Status plan_stream_make_at(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
+                           DiagSink *diag, CommandStream *out_stream) {
+  const bool *is_anywhere = ARENA_NEW_ARRAY(arena, bool, plan->memory_count);
+  return make_stream(arena, plan, machine, scalars, is_anywhere, diag, out_stream);
 }
