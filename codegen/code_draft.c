@@ -2,14 +2,20 @@
 
 #include "base/checked_math.h"
 #include "codegen/call/call_targets.h"
+#include "codegen/kernel/kernel_sharing.h"
 #include "codegen/lower/module_kernels.h"
 #include "hlo/machine/description/machine_abilities.h"
+
+static bool has_function(const Kernel *kernel) {
+  return !kernel_is_tiny(kernel);
+}
 
 Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
   if (draft->kernels != NULL) return STATUS_OK;
   KernelTable *kernels;
   RETURN_IF_ERROR(
       module_kernels_build(draft->arena, module, machine_has_scalar_floats(draft->target.machine), diag, &kernels));
+  if (!machine_has_buffer(draft->target.machine)) RETURN_IF_ERROR(kernel_table_share(kernels, has_function, diag));
   draft->kernels = kernels;
   return STATUS_OK;
 }

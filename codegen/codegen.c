@@ -105,12 +105,30 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
 
 /* --- Kernels and plans as text --- */
 
+/* What is this use's own. */
+static void print_use(StringBuilder *out, const KernelUse *use) {
+  const uint64_t *bits = use->parameters;
+  for (int32_t b = 0; b < use->kernel->buffer_count; b++) {
+    const KernelBuffer *buffer = &use->kernel->buffers[b];
+    if (use->offsets != NULL && use->offsets[b] != 0)
+      sb_printf(out, "with b%d from %lld\n", b, (long long)use->offsets[b]);
+    if (buffer->role != KERNEL_PARAMETERS) continue;
+    sb_printf(out, "with b%d =", b);
+    for (int64_t i = 0; i < buffer->element_count; i++) {
+      sb_append_cstring(out, i == 0 ? " " : ", ");
+      literal_print_element(out, buffer->type, bits++);
+    }
+    sb_append_cstring(out, "\n");
+  }
+}
+
 void codegen_print_kernels(const KernelTable *kernels, StringBuilder *out) {
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
     for (int32_t i = 0; i < row->count; i++) {
       sb_printf(out, "%.*s: ", SV_ARG(row->instruction->name));
       kernel_print(out, row->uses[i].kernel);
+      print_use(out, &row->uses[i]);
       sb_append_cstring(out, "\n");
     }
   }

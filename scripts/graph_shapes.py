@@ -17,6 +17,16 @@ ADD = ["add {", "  a = f32[] parameter(0)", "  b = f32[] parameter(1)", "  ROOT 
 DOT = "lhs_contracting_dims={1}, rhs_contracting_dims={0}"
 
 
+def scales(count):
+    """A dot, a scale of its own, a tanh, a residual: six instructions each, Kernels that differ in a constant."""
+    body = ["  x_0 = f32[64,128] parameter(0)", "  w = f32[128,128] parameter(1)"]
+    for i in range(count // 6):
+        body += [f"  scale_{i} = f32[] constant({0.5 + 0.001 * i:.3f})", f"  scales_{i} = f32[64,128] broadcast(scale_{i}), dimensions={{}}",
+                 f"  dot_{i} = f32[64,128] dot(x_{i}, w), {DOT}", f"  scaled_{i} = f32[64,128] multiply(dot_{i}, scales_{i})",
+                 f"  tanh_{i} = f32[64,128] tanh(scaled_{i})", f"  {last(i, count // 6)}x_{i + 1} = f32[64,128] add(tanh_{i}, x_{i})"]
+    return lines_of("scales", body)
+
+
 def layers(count):
     """A dot, a bias, a maximum, a residual: seven instructions each."""
     body = ["  x_0 = f32[16,64] parameter(0)", "  zero = f32[] constant(0)", "  zeros = f32[16,64] broadcast(zero), dimensions={}"]
@@ -160,5 +170,5 @@ def nests(count):
     return loops(count, depth=100)
 
 
-SHAPES = {shape.__name__: shape for shape in [layers, chain, constants, parameters, users, dots, operands, calls, reduces, loops, state, sums,
+SHAPES = {shape.__name__: shape for shape in [layers, scales, chain, constants, parameters, users, dots, operands, calls, reduces, loops, state, sums,
                                            passed, fusions, nests]}

@@ -48,16 +48,25 @@ LLVMValueRef control_scratch(const ControlEmitter *control, const HloInstruction
 }
 
 /* Addresses of the Kernel's buffers, row buffers excepted; room for three more. */
-static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
+static LLVMValueRef *kernel_arguments(ControlEmitter *control, const HloInstruction *instruction, const KernelUse *use,
                                       unsigned *out_count) {
+  const Kernel *kernel = use->kernel;
+  const uint64_t *parameters = use->parameters;
   unsigned count = 0;
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, kernel->buffer_count + 3);
   for (int b = 0; b < kernel->buffer_count; b++) {
     const KernelBuffer *buffer = &kernel->buffers[b];
     if (buffer->role == KERNEL_SCRATCH) continue;
+    if (buffer->role == KERNEL_PARAMETERS) {
+      arguments[count++] = control_parameters(control, buffer->type, parameters, buffer->element_count);
+      parameters += buffer->element_count;
+      continue;
+    }
     const HloInstruction *holder = buffer->operand < 0 ? instruction : instruction->operands[buffer->operand];
     LLVMValueRef address = control_address(control, holder, buffer->node);
     if (address == NULL) XLAC_BUG("'%.*s' has no address", SV_ARG(holder->name));
+    if (use->offsets != NULL)
+      address = control_offset_address(control, address, use->offsets[b] * type_storage_bytes(buffer->type));
     arguments[count++] = address;
   }
   *out_count = count;
@@ -76,11 +85,11 @@ void control_call_checked(ControlEmitter *control, LLVMValueRef function, LLVMVa
   LLVMPositionBuilderAtEnd(vec->builder, behind);
 }
 
-static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const Kernel *kernel,
+static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const KernelUse *use,
                         const ControlKernel *called) {
   const KernelCode *code = &called->code;
   unsigned count;
-  LLVMValueRef *arguments = kernel_arguments(control, instruction, kernel, &count);
+  LLVMValueRef *arguments = kernel_arguments(control, instruction, use, &count);
   arguments[count] = control_scratch(control, instruction, code->scratch_bytes);
   control_poison_scratch(control, arguments[count++], code->scratch_bytes);
   if (control->coder != NULL) {
@@ -126,7 +135,7 @@ static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruc
   const Kernel *kernel = use->kernel;
   const KernelStrategy *strategy = &control->strategies[use->identity];
   unsigned count;
-  LLVMValueRef *buffers = kernel_arguments(control, instruction, kernel, &count), **registers = NULL;
+  LLVMValueRef *buffers = kernel_arguments(control, instruction, use, &count), **registers = NULL;
   if (is_only && kernel_is_unrolled(kernel)) registers = kernel_registers(control, instruction, kernel);
   RETURN_IF_ERROR(
       kernel_emit_inline(control->vec, kernel, strategy, control->function, buffers, registers, control->diag));
@@ -145,7 +154,7 @@ Status control_kernels(ControlEmitter *control, const HloInstruction *instructio
     }
     const ControlKernel *called;
     RETURN_IF_ERROR(kernel_function(control, &row->uses[i], &called));
-    call_kernel(control, instruction, kernel, called);
+    call_kernel(control, instruction, &row->uses[i], called);
   }
   return STATUS_OK;
 }

@@ -53,6 +53,10 @@ LLVMValueRef control_address(ControlEmitter *control, const HloInstruction *inst
 /* The address of byte |offset| of an allocation. */
 LLVMValueRef control_allocation_address(const ControlEmitter *control, const BufferAllocation *allocation,
                                         int64_t offset);
+/* |bytes| after |address|. */
+LLVMValueRef control_offset_address(const ControlEmitter *control, LLVMValueRef address, int64_t bytes);
+/* The address of |count| constants of |type| in the order given, each by its storage bits. */
+LLVMValueRef control_parameters(const ControlEmitter *control, PrimitiveType type, const uint64_t *bits, int64_t count);
 /* A rank-0 value in its register form. */
 LLVMValueRef control_scalar(ControlEmitter *control, const HloInstruction *instruction, int node);
 /* Says that the rank-0 value at a position is |value|, and stores it to its place. */

@@ -8,7 +8,7 @@ static LLVMTypeRef pointer_type(const ControlEmitter *control) {
   return LLVMPointerTypeInContext(control->vec->context, 0);
 }
 
-static LLVMValueRef offset_pointer(const ControlEmitter *control, LLVMValueRef base, int64_t offset) {
+LLVMValueRef control_offset_address(const ControlEmitter *control, LLVMValueRef base, int64_t offset) {
   if (offset == 0) return base;
   LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(control->vec->context), (unsigned long long)offset, true);
   return LLVMBuildInBoundsGEP2(control->vec->builder, LLVMInt8TypeInContext(control->vec->context), base, &index, 1,
@@ -19,7 +19,7 @@ static LLVMValueRef offset_pointer(const ControlEmitter *control, LLVMValueRef b
 static LLVMValueRef pointer_at(const ControlEmitter *control, LLVMValueRef table, const LLVMValueRef *loaded,
                                int64_t index) {
   if (loaded[index] != NULL) return loaded[index];
-  LLVMValueRef slot = offset_pointer(control, table, index * (int64_t)sizeof(void *));
+  LLVMValueRef slot = control_offset_address(control, table, index * (int64_t)sizeof(void *));
   return LLVMBuildLoad2(control->vec->builder, pointer_type(control), slot, "");
 }
 
@@ -40,7 +40,7 @@ static LLVMValueRef allocation_pointer(const ControlEmitter *control, const Buff
                                      : argument_pointer(control, allocation->parameter);
     case ALLOCATION_RESULT: return result_pointer(control, allocation->result);
     case ALLOCATION_CONSTANT: return control->constants[allocation->index];
-    case ALLOCATION_TEMP: return offset_pointer(control, control->workspace, allocation->workspace_offset);
+    case ALLOCATION_TEMP: return control_offset_address(control, control->workspace, allocation->workspace_offset);
   }
   XLAC_BUG("unknown kind of allocation");
 }
@@ -53,7 +53,7 @@ LLVMValueRef control_address(ControlEmitter *control, const HloInstruction *inst
 
 LLVMValueRef control_allocation_address(const ControlEmitter *control, const BufferAllocation *allocation,
                                         int64_t offset) {
-  return offset_pointer(control, allocation_pointer(control, allocation), offset);
+  return control_offset_address(control, allocation_pointer(control, allocation), offset);
 }
 
 /* --- scalars --- */
@@ -93,7 +93,7 @@ LLVMValueRef *control_elements(ControlEmitter *control, const HloInstruction *in
   int64_t count = shape_element_count(shape), bytes = type_storage_bytes(shape->type);
   LLVMValueRef *elements = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count);
   for (int64_t i = 0; i < count; i++)
-    elements[i] = vec_load(control->vec, shape->type, offset_pointer(control, address, i * bytes), NULL, 1);
+    elements[i] = vec_load(control->vec, shape->type, control_offset_address(control, address, i * bytes), NULL, 1);
   control_know_elements(control, instruction, node, elements);
   return elements;
 }
@@ -142,21 +142,42 @@ static const void *bytes_in_layout(const ControlEmitter *control, const Literal 
   return bytes;
 }
 
+static LLVMValueRef add_bytes(const ControlEmitter *control, const char *name, const void *bytes, int64_t size,
+                              unsigned alignment) {
+  LLVMValueRef data = LLVMConstStringInContext2(control->vec->context, bytes, (size_t)size, true);
+  LLVMValueRef global = LLVMAddGlobal(control->vec->module, LLVMTypeOf(data), name);
+  LLVMSetInitializer(global, data);
+  LLVMSetGlobalConstant(global, true);
+  LLVMSetLinkage(global, LLVMPrivateLinkage);
+  LLVMSetAlignment(global, alignment);
+  return global;
+}
+
 /* One global for all CPU variants of the module. */
 static LLVMValueRef constant_global(const ControlEmitter *control, const BufferAllocation *allocation) {
   const char *name = arena_printf(control->arena, "constant.%lld", (long long)allocation->index);
   LLVMValueRef known = LLVMGetNamedGlobal(control->vec->module, name);
   if (known != NULL) return known;
   const Literal *literal = hlo_instruction_literal(allocation->constant);
-  LLVMContextRef context = control->vec->context;
   const char *bytes = bytes_in_layout(control, literal, allocation->size);
-  LLVMValueRef data = LLVMConstStringInContext2(context, bytes, (size_t)allocation->size, true);
-  LLVMValueRef global = LLVMAddGlobal(control->vec->module, LLVMTypeOf(data), name);
-  LLVMSetInitializer(global, data);
-  LLVMSetGlobalConstant(global, true);
-  LLVMSetLinkage(global, LLVMPrivateLinkage);
-  LLVMSetAlignment(global, 64);
-  return global;
+  return add_bytes(control, name, bytes, allocation->size, 64);
+}
+
+/* Named by what they are, so that equal ones are one, of all CPU variants. */
+LLVMValueRef control_parameters(const ControlEmitter *control, PrimitiveType type, const uint64_t *bits,
+                                int64_t count) {
+  size_t size = (size_t)type_storage_bytes(type);
+  StringBuilder name;
+  sb_init(&name, control->arena);
+  sb_printf(&name, "parameters.%s", type_text(type));
+  char *bytes = arena_alloc(control->arena, (size_t)count * size);
+  for (int64_t i = 0; i < count; i++) {
+    sb_printf(&name, ".%llx", (unsigned long long)bits[i]);
+    memcpy(bytes + (size_t)i * size, &bits[i], size);
+  }
+  const char *text = arena_copy_string(control->arena, name.data, name.size);
+  LLVMValueRef known = LLVMGetNamedGlobal(control->vec->module, text);
+  return known != NULL ? known : add_bytes(control, text, bytes, count * (int64_t)size, 8);
 }
 
 /* More pointers than this would be spilled anyway, and thousands of values that live through the whole function cost

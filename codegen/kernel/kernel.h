@@ -57,10 +57,11 @@ typedef struct KernelDim {
 #define KERNEL_OUTER (-1)
 
 typedef enum KernelBufferRole {
-  KERNEL_OPERAND,  /* read */
-  KERNEL_RESULT,   /* written */
-  KERNEL_IN_PLACE, /* read and written: the result shares the operand's memory */
-  KERNEL_SCRATCH   /* private to one point of the outer dims: what one stage computed for a later one */
+  KERNEL_OPERAND,   /* read */
+  KERNEL_RESULT,    /* written */
+  KERNEL_IN_PLACE,  /* read and written: the result shares the operand's memory */
+  KERNEL_SCRATCH,   /* private to one point of the outer dims: what one stage computed for a later one */
+  KERNEL_PARAMETERS /* read: constants that each use of the Kernel has its own of (kernel_sharing.h) */
 } KernelBufferRole;
 
 typedef struct KernelBuffer {
@@ -68,7 +69,7 @@ typedef struct KernelBuffer {
   PrimitiveType type;
   int64_t element_count;
   /* What it is bound to at a call: a leaf of operand |operand| (RESULT, IN_PLACE: of the
-   * instruction itself, operand -1; SCRATCH: to nothing, both -1). */
+   * instruction itself, operand -1; SCRATCH, PARAMETERS: to nothing, both -1). */
   int32_t operand, node;
 } KernelBuffer;
 

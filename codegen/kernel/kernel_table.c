@@ -21,9 +21,28 @@ static int32_t identity_of(KernelTable *table, const Kernel *kernel) {
 void kernel_table_add(KernelTable *table, const HloInstruction *instruction, const Kernel *const *kernels,
                       int32_t count) {
   KernelUse *uses = ARENA_NEW_ARRAY(table->arena, KernelUse, count);
-  for (int32_t i = 0; i < count; i++) uses[i] = (KernelUse){kernels[i], identity_of(table, kernels[i])};
+  for (int32_t i = 0; i < count; i++)
+    uses[i] = (KernelUse){.kernel = kernels[i], .identity = identity_of(table, kernels[i])};
   array_push(&table->rows, table->arena, ((KernelUses){instruction, count, uses}));
   pointer_map_set(&table->row_of_instruction, instruction, (void *)(uintptr_t)table->rows.count);
+}
+
+void kernel_table_change(KernelTable *table, KernelUse (*change)(void *self, KernelUse use), void *self) {
+  Arena *scratch = arena_create();
+  int32_t *numbers = ARENA_NEW_ARRAY(scratch, int32_t, table->identity_count), count = 0; /* new ones + 1 */
+  for (int64_t r = 0; r < table->rows.count; r++) {
+    KernelUses *row = &table->rows.data[r];
+    KernelUse *uses = ARENA_NEW_ARRAY(table->arena, KernelUse, row->count);
+    for (int32_t i = 0; i < row->count; i++) {
+      uses[i] = change(self, row->uses[i]);
+      int32_t *number = &numbers[uses[i].identity];
+      if (*number == 0) *number = ++count;
+      uses[i].identity = *number - 1;
+    }
+    row->uses = uses;
+  }
+  table->identity_count = count;
+  arena_destroy(scratch);
 }
 
 const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction) {

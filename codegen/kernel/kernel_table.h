@@ -8,7 +8,10 @@
 
 typedef struct KernelUse {
   const Kernel *kernel;
-  int32_t identity; /* equal Kernels have the same, dense from 0 in order of their first use */
+  int32_t identity;           /* equal Kernels have the same, dense from 0 in order of their first use */
+  const uint64_t *parameters; /* storage bits of the elements of its buffers of role PARAMETERS, one after the other */
+  const int64_t *offsets; /* NULL, or by buffer: it begins so many elements after what it is bound to (kernel_sharing.h)
+                           */
 } KernelUse;
 
 /* The Kernels of one instruction. */
@@ -31,6 +34,9 @@ KernelTable *kernel_table_create(Arena *arena);
 /* Adds the row of |instruction|, which has none yet: |count| Kernels, which live as long. */
 void kernel_table_add(KernelTable *table, const HloInstruction *instruction, const Kernel *const *kernels,
                       int32_t count);
+/* Replaces every use by what |change| makes of it, whose identity is an old one; then they are made dense again.
+ * Nothing is added afterwards. */
+void kernel_table_change(KernelTable *table, KernelUse (*change)(void *self, KernelUse use), void *self);
 /* NULL: no Kernels compute |instruction|. */
 const KernelUses *kernel_table_find(const KernelTable *table, const HloInstruction *instruction);
 

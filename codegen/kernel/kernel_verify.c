@@ -95,6 +95,10 @@ static Status check_parallel(const KernelCheck *check, const KernelStore *store,
   return STATUS_OK;
 }
 
+static bool is_only_read(const KernelBuffer *buffer) {
+  return buffer->role == KERNEL_OPERAND || buffer->role == KERNEL_PARAMETERS;
+}
+
 static Status check_stage(const KernelCheck *check, int stage) {
   const Kernel *kernel = check->kernel;
   for (int i = 0; i < kernel->stages[stage].store_count; i++) {
@@ -110,7 +114,7 @@ static Status check_stage(const KernelCheck *check, int stage) {
     if (kernel->values[store->value].type != kernel->buffers[store->buffer].type) {
       return broken(check, "kernel-type", "value and buffer differ in type at store", i);
     }
-    if (kernel->buffers[store->buffer].role == KERNEL_OPERAND)
+    if (is_only_read(&kernel->buffers[store->buffer]))
       return broken(check, "kernel-store", "an operand is written by store", i);
     if (latest_value(kernel, store->address) >= kernel->value_count)
       return broken(check, "kernel-store", "no value for the address of store", i);

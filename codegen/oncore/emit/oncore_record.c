@@ -127,7 +127,8 @@ static int64_t object_flags(const Plan *plan, int32_t object) {
   if (object >= kernel->buffer_count) return XLAC_ONCORE_TEMPORARY;
   const KernelBuffer *buffer = &kernel->buffers[object];
   switch (buffer->role) {
-    case KERNEL_OPERAND: return XLAC_ONCORE_INITIALISED | XLAC_ONCORE_READ_ONLY;
+    case KERNEL_OPERAND:
+    case KERNEL_PARAMETERS: return XLAC_ONCORE_INITIALISED | XLAC_ONCORE_READ_ONLY;
     case KERNEL_IN_PLACE: return XLAC_ONCORE_INITIALISED;
     case KERNEL_RESULT:
       return tile_stored_elements(kernel, object) == buffer->element_count ? XLAC_ONCORE_WRITTEN_ONCE : 0;
