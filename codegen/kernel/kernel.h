@@ -69,7 +69,7 @@ typedef struct KernelBuffer {
   PrimitiveType type;
   int64_t element_count;
   /* What it is bound to at a call: a leaf of operand |operand| (RESULT, IN_PLACE: of the
-   * instruction itself, operand -1; SCRATCH, PARAMETERS: to nothing, both -1). */
+   * instruction itself, operand -1; SCRATCH, PARAMETERS: to nothing, both -1).  Not part of its identity. */
   int32_t operand, node;
 } KernelBuffer;
 

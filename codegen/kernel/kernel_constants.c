@@ -184,7 +184,7 @@ static KernelUse changed_use(void *self, KernelUse use) {
   if (group == NULL || group->count < KERNEL_SHARING_LEAST) return use;
   if (group->shared == NULL) group->shared = with_parameters(arena, group->first, group->differs);
   if (member->own == NULL) member->own = parameters_for(arena, group, member->kernel);
-  use.kernel = group->shared;
+  use.kernel = kernel_bound_as(arena, group->shared, use.kernel);
   use.identity = group->identity;
   use.parameters = member->own;
   return use;

@@ -127,7 +127,8 @@ static KernelUse changed_use(void *self, KernelUse use) {
   const Sharing *sharing = self;
   const Place *place = &sharing->places[use.identity];
   if (place->count == NULL || *place->count < 2) return use;
-  return (KernelUse){.kernel = place->rebased, .identity = place->identity, .offsets = place->offsets};
+  const Kernel *kernel = kernel_bound_as(sharing->table->arena, place->rebased, use.kernel);
+  return (KernelUse){.kernel = kernel, .identity = place->identity, .offsets = place->offsets};
 }
 
 void kernel_table_share_places(KernelTable *table, bool (*has_function)(const Kernel *kernel)) {

@@ -2,6 +2,21 @@
 
 #include "codegen/kernel/kernel_internal.h"
 
+const Kernel *kernel_bound_as(Arena *arena, const Kernel *shared, const Kernel *own) {
+  Kernel *made = ARENA_NEW(arena, Kernel);
+  *made = *shared;
+  KernelBuffer *buffers = ARENA_NEW_ARRAY(arena, KernelBuffer, shared->buffer_count);
+  for (int b = 0; b < shared->buffer_count; b++) {
+    buffers[b] = shared->buffers[b];
+    if (b >= own->buffer_count) continue;
+    buffers[b].operand = own->buffers[b].operand;
+    buffers[b].node = own->buffers[b].node;
+  }
+  made->buffers = buffers;
+  made->source = own->source;
+  return made;
+}
+
 static Status verify_shared(const KernelTable *table, DiagSink *diag) {
   int32_t known = 0; /* identities are dense */
   for (int64_t r = 0; r < table->rows.count; r++) {
