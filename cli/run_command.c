@@ -23,7 +23,7 @@
 #include "runtime/engines/queue_simulator.h"
 #include "runtime/engines/queue_threads.h"
 #include "runtime/engines/race_announcer.h"
-#include "runtime/engines/thread_pool.h"
+#include "xlac/thread_pool.h"
 
 /* NumPy's own defaults of allclose. */
 #define DEFAULT_RTOL 1e-5
@@ -39,7 +39,7 @@ typedef struct RunState {
   CodegenJit *jit; /* NULL when interpreting or remote */
   bool is_remote;  /* --runner */
   RemoteProgram remote;
-  ThreadPool *threads;         /* NULL when interpreting */
+  XlacThreadPool *threads;     /* NULL when interpreting */
   QueueThreads *queues;        /* ENGINE_THREADS */
   const QueueWatcher *watcher; /* of these, may be NULL */
   QueueSimulator simulator;    /* ENGINE_SIM, ENGINE_REPLAY */
@@ -61,7 +61,7 @@ typedef struct RunState {
 } RunState;
 
 static int64_t worker_count(const Session *session) {
-  int64_t cores = min_i64(thread_pool_processor_count(), MOST_THREADS);
+  int64_t cores = min_i64(xlac_thread_pool_processor_count(), MOST_THREADS);
   return session_option_integer(session, OPTION_NUM_THREADS, cores);
 }
 
@@ -140,12 +140,13 @@ static Status create_run(Session *session, RunState *state) {
     state->run = runner_create(session->arena, NULL, descriptor, NULL);
     return STATUS_OK;
   }
-  state->threads = thread_pool_create(session->arena, run_memory_workers(session, worker_count(session)));
+  state->threads = xlac_thread_pool_create(run_memory_workers(session, worker_count(session)));
+  if (state->threads == NULL) out_of_memory(0);
   state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                         .abi_version = XLAC_ABI_VERSION,
                                         .user_data = state->threads,
-                                        .parallel_for = thread_pool_parallel_for,
-                                        .worker_count = thread_pool_worker_count(state->threads),
+                                        .parallel_for = xlac_thread_pool_parallel_for,
+                                        .worker_count = xlac_thread_pool_worker_count(state->threads),
                                         .on_failure = call_failure_report,
                                         .failure_data = &state->reporter,
                                         .transfer = host_transfers_do,
@@ -419,7 +420,7 @@ int run_command(Session *session) {
   if (check_usage(session) != STATUS_OK) return session_end_usage(session);
   RunState state = {0};
   Status status = run_in_time(session, &state);
-  if (state.threads) thread_pool_destroy(state.threads);
+  xlac_thread_pool_destroy(state.threads);
   if (state.queues) queue_threads_destroy(state.queues);
   race_announcer_destroy(state.watcher);
   remote_program_remove(&state.remote);

@@ -3,20 +3,38 @@
 #include <string.h>
 
 #include "base/checked_math.h"
+#include "base/hash_map.h"
+#include "hlo/ir/leaf_names.h"
 #include "runtime/arrays/array_file.h"
 #include "runtime/arrays/leaf_sizes.h"
 #include "runtime/arrays/tensor_values.h"
 
 bool named_file_parse(const char *text, NamedFile *out) {
-  out->leaf = 0;
-  const char *at = text;
-  for (; *at >= '0' && *at <= '9'; at++)
-    if (!checked_mul(out->leaf, 10, &out->leaf) || !checked_add(out->leaf, *at - '0', &out->leaf)) return false;
-  out->path = at + 1;
-  return at > text && *at == '=' && at[1] != '\0';
+  const char *equals = strchr(text, '=');
+  if (equals == NULL || equals == text || equals[1] == '\0') return false;
+  *out = (NamedFile){{text, (size_t)(equals - text)}, equals + 1};
+  return true;
 }
 
-static Status no_such_leaf(Session *session, const char *what, int64_t count) {
+/* The number that |text| is from |begin| on; -1: it is none, or one that no leaf has. */
+static int64_t number_in(StringView text, size_t begin) {
+  int64_t number = 0;
+  for (size_t i = begin; i < text.size; i++) {
+    bool is_digit = text.data[i] >= '0' && text.data[i] <= '9';
+    if (!is_digit || !checked_mul(number, 10, &number) || !checked_add(number, text.data[i] - '0', &number)) return -1;
+  }
+  return text.size > begin ? number : -1;
+}
+
+static bool is_named(const XlacDescriptor *descriptor, int64_t leaf, StringView identifier, StringView name) {
+  return sv_equal_cstring(identifier, descriptor->parameter_names[leaf]) ||
+         sv_equal_cstring(name, descriptor->parameters[leaf].name);
+}
+
+static Status no_such_leaf(Session *session, const char *what, StringView name, int64_t count) {
+  if (number_in(name, 0) < 0)
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input", "%s: the module has no such parameter leaf",
+                      what);
   return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input", "%s: the module has %lld parameter leaves", what,
                     (long long)count);
 }
@@ -55,6 +73,16 @@ static Status fill_leaf(Session *session, Arena *scratch, ModuleRun *run, int64_
   return STATUS_OK;
 }
 
+/* -1: there is none. */
+static int64_t argument_leaf(Arena *scratch, const XlacDescriptor *descriptor, StringView name) {
+  int64_t number = number_in(name, 0);
+  if (number >= 0) return number < descriptor->parameter_count ? number : -1;
+  StringView identifier = identifier_of_text(scratch, name);
+  for (int64_t i = 0; i < descriptor->parameter_count; i++)
+    if (is_named(descriptor, i, identifier, name)) return i;
+  return -1;
+}
+
 /* Marks in |filled| what --arg gave. */
 static Status fill_from_arguments(Session *session, Arena *scratch, ModuleRun *run, bool *filled) {
   const XlacDescriptor *descriptor = run->descriptor;
@@ -62,15 +90,49 @@ static Status fill_from_arguments(Session *session, Arena *scratch, ModuleRun *r
        value = value->previous) {
     NamedFile named;
     if (!named_file_parse(value->text, &named)) XLAC_BUG("'--arg' was not checked");
-    if (named.leaf >= descriptor->parameter_count)
-      return no_such_leaf(session, value->text, descriptor->parameter_count);
-    if (filled[named.leaf]) continue; /* a later --arg for the same leaf */
+    int64_t leaf = argument_leaf(scratch, descriptor, named.name);
+    if (leaf < 0) return no_such_leaf(session, value->text, named.name, descriptor->parameter_count);
+    if (filled[leaf]) continue; /* a later --arg for the same leaf */
     StringView bytes;
     NpyArray array;
     RETURN_IF_ERROR(file_read(scratch, named.path, session->diag, &bytes));
     StringView label = sv_from_cstring(named.path);
     RETURN_IF_ERROR(npy_read(scratch, label, bytes, session->diag, &array));
-    RETURN_IF_ERROR(fill_leaf(session, scratch, run, named.leaf, &array, label, filled));
+    RETURN_IF_ERROR(fill_leaf(session, scratch, run, leaf, &array, label, filled));
+  }
+  return STATUS_OK;
+}
+
+/* Arrays of a file by leaf.  "pK" is leaf K; other names are those of the program or of the HLO. */
+typedef struct LeafArrays {
+  const ArrayMember **members; /* NULL: none */
+  int64_t used;
+} LeafArrays;
+
+static Status same_name(Session *session, const ArrayFile *file, const ArrayMember *a, const ArrayMember *b) {
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "input",
+                    "two arrays in '%.*s' are the same parameter: '%.*s' and '%.*s'", SV_ARG(file->path),
+                    SV_ARG(a->name), SV_ARG(b->name));
+}
+
+static Status find_leaf_arrays(Session *session, Arena *scratch, const XlacDescriptor *descriptor,
+                               const ArrayFile *file, LeafArrays *out) {
+  *out = (LeafArrays){.members = ARENA_NEW_ARRAY(scratch, const ArrayMember *, descriptor->parameter_count)};
+  StringMap leaves; /* by name: the leaf's number and 1 */
+  string_map_init(&leaves, scratch);
+  for (int64_t i = descriptor->parameter_count - 1; i >= 0; i--)
+    string_map_set(&leaves, sv_from_cstring(descriptor->parameters[i].name), (void *)(uintptr_t)(i + 1));
+  for (int64_t i = 0; i < descriptor->parameter_count; i++)
+    string_map_set(&leaves, sv_from_cstring(descriptor->parameter_names[i]), (void *)(uintptr_t)(i + 1));
+  for (int64_t m = 0; m < file->count; m++) {
+    const ArrayMember *member = &file->members[m];
+    int64_t leaf = member->name.size > 0 && member->name.data[0] == 'p' ? number_in(member->name, 1) : -1;
+    if (leaf < 0) leaf = (int64_t)(uintptr_t)string_map_get(&leaves, member->name) - 1;
+    if (leaf < 0) leaf = (int64_t)(uintptr_t)string_map_get(&leaves, identifier_of_text(scratch, member->name)) - 1;
+    if (leaf < 0 || leaf >= descriptor->parameter_count) continue;
+    if (out->members[leaf] != NULL) return same_name(session, file, out->members[leaf], member);
+    out->members[leaf] = member;
+    out->used++;
   }
   return STATUS_OK;
 }
@@ -81,23 +143,24 @@ static Status fill_from_archive(Session *session, Arena *scratch, const char *pa
   const XlacDescriptor *descriptor = run->descriptor;
   ArrayFile file;
   RETURN_IF_ERROR(array_file_read(scratch, path, session->diag, &file));
-  int64_t used = 0, repeated = 0;
+  LeafArrays arrays;
+  RETURN_IF_ERROR(find_leaf_arrays(session, scratch, descriptor, &file, &arrays));
+  int64_t repeated = 0;
   for (int64_t i = 0; i < descriptor->parameter_count; i++) {
-    StringView label = sv_printf(scratch, "p%lld", (long long)i);
-    const NpyArray *array = array_file_find(&file, label);
-    used += array != NULL;
-    repeated += array && filled[i] && !by_argument[i];
-    if (!array || filled[i]) continue;
-    RETURN_IF_ERROR(fill_leaf(session, scratch, run, i, array, label, filled));
+    const ArrayMember *member = arrays.members[i];
+    repeated += member && filled[i] && !by_argument[i];
+    if (!member || filled[i]) continue;
+    RETURN_IF_ERROR(fill_leaf(session, scratch, run, i, &member->array, member->name, filled));
   }
   if (repeated > 0)
     diag_warning(session->diag, NO_LOC, "input-repeated",
                  "%lld of the %lld arrays in '%.*s' are not used: a later '--inputs' has them, too",
                  (long long)repeated, (long long)file.count, SV_ARG(file.path));
-  if (used == file.count) return STATUS_OK;
+  if (arrays.used == file.count) return STATUS_OK;
   diag_warning(session->diag, NO_LOC, "input-unused",
-               "%lld of the %lld arrays in '%.*s' are not parameters (p0 ... p%lld)", (long long)(file.count - used),
-               (long long)file.count, SV_ARG(file.path), (long long)descriptor->parameter_count - 1);
+               "%lld of the %lld arrays in '%.*s' are not parameters (p0 ... p%lld)",
+               (long long)(file.count - arrays.used), (long long)file.count, SV_ARG(file.path),
+               (long long)descriptor->parameter_count - 1);
   return STATUS_OK;
 }
 

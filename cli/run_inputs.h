@@ -6,15 +6,16 @@
 #include "runtime/arrays/case_meta.h"
 #include "runtime/engines/runner.h"
 
-/* --arg=K=FILE, split. */
+/* --arg=K=FILE, split: |name| is a number or one of the descriptor's parameter_names. */
 typedef struct NamedFile {
-  int64_t leaf;
+  StringView name;
   const char *path;
 } NamedFile;
 
 bool named_file_parse(const char *text, NamedFile *out);
 
-/* Fills run->arguments: from --arg, then from the files of --inputs, the last first; what is left is generated, and a
+/* Fills run->arguments: from --arg, then from the files of --inputs, the last first: the leaf K from the array "pK", or
+ * else from one whose name is its name in the program (hlo/ir/leaf_names.h) or its HLO name.  What is left is generated, and a
  * note says so unless only --seed was given.  |meta| is NULL without --meta.  A leaf that is neither given nor may be
  * generated (no --seed, no --meta) is an error, as are files' arrays for leaves the module does not have. */
 MUST_USE Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run);

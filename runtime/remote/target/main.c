@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "runtime/engines/queue_threads.h"
-#include "runtime/engines/thread_pool.h"
 #include "runtime/remote/program_blocks.h"
+#include "xlac/thread_pool.h"
 
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
@@ -50,21 +50,22 @@ int main(int count, char **words) {
   Arena *arena = arena_create();
   DiagSink diag;
   diag_sink_init(&diag, arena);
-  ThreadPool *threads = thread_pool_create(arena, strtoll(words[WORD_WORKERS], NULL, 10));
+  XlacThreadPool *threads = xlac_thread_pool_create(strtoll(words[WORD_WORKERS], NULL, 10));
+  if (threads == NULL) out_of_memory(0);
   QueueThreads *queues = queue_threads_create(arena, NULL);
   bool has_queue_threads = words[WORD_ENGINE][0] == '1';
   XlacRunOptions options = {.struct_size = sizeof options,
                             .abi_version = XLAC_ABI_VERSION,
                             .user_data = threads,
-                            .parallel_for = thread_pool_parallel_for,
-                            .worker_count = thread_pool_worker_count(threads),
+                            .parallel_for = xlac_thread_pool_parallel_for,
+                            .worker_count = xlac_thread_pool_worker_count(threads),
                             .oncore_launch = has_queue_threads ? queue_threads_launch : NULL,
                             .oncore_data = queues};
   Status status = execute(arena, words, &options, &diag);
   for (const Diagnostic *at = diag.first; at != NULL; at = at->next)
     fprintf(stderr, "%s: %.*s\n", words[0], SV_ARG(at->message));
   queue_threads_destroy(queues);
-  thread_pool_destroy(threads);
+  xlac_thread_pool_destroy(threads);
   arena_destroy(arena);
   return status == STATUS_OK ? 0 : 1;
 }

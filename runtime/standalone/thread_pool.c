@@ -1,8 +1,16 @@
-#include "runtime/engines/thread_pool.h"
+/* The code of xlac/thread_pool.h: this file and that header are all it takes. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
+
+#include "xlac/thread_pool.h"
 
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
 
 #define SPIN_ROUNDS 1000 /* pauses of 40 to 140 cycles each */
 
@@ -18,12 +26,12 @@ typedef struct Job {
 } Job;
 
 typedef struct Worker {
-  ThreadPool *pool;
+  XlacThreadPool *pool;
   int64_t number;
   pthread_t thread;
 } Worker;
 
-struct ThreadPool {
+struct XlacThreadPool {
   pthread_mutex_t mutex; /* for all but |job_count| */
   pthread_cond_t job_came, helper_left;
   Job *jobs; /* with chunks that may be unclaimed, the newest first */
@@ -42,14 +50,14 @@ static void pause_briefly(void) {
 
 /* --- the list of jobs; the mutex is held --- */
 
-static void add_job(ThreadPool *pool, Job *job) {
+static void add_job(XlacThreadPool *pool, Job *job) {
   job->older = pool->jobs;
   pool->jobs = job;
   atomic_fetch_add_explicit(&pool->job_count, 1, memory_order_relaxed);
 }
 
 /* Nothing when another worker has removed it already. */
-static void remove_job(ThreadPool *pool, const Job *job) {
+static void remove_job(XlacThreadPool *pool, const Job *job) {
   for (Job **link = &pool->jobs; *link != NULL; link = &(*link)->older) {
     if (*link != job) continue;
     *link = job->older;
@@ -80,7 +88,7 @@ static bool is_finished(const Job *job) {
 
 /* --- the pool's threads --- */
 
-static void help(ThreadPool *pool, Job *job, int64_t worker) {
+static void help(XlacThreadPool *pool, Job *job, int64_t worker) {
   job->helpers++;
   pthread_mutex_unlock(&pool->mutex);
   int64_t done = run_chunks(job, worker);
@@ -91,7 +99,7 @@ static void help(ThreadPool *pool, Job *job, int64_t worker) {
   if (job->helpers == 0) pthread_cond_broadcast(&pool->helper_left);
 }
 
-static void spin_for_job(ThreadPool *pool) {
+static void spin_for_job(XlacThreadPool *pool) {
   for (int i = 0; i < SPIN_ROUNDS; i++) {
     if (atomic_load_explicit(&pool->job_count, memory_order_relaxed) > 0) return;
     pause_briefly();
@@ -99,7 +107,7 @@ static void spin_for_job(ThreadPool *pool) {
 }
 
 /* False when there will be none. */
-static bool wait_for_job(ThreadPool *pool) {
+static bool wait_for_job(XlacThreadPool *pool) {
   if (pool->jobs == NULL && !pool->is_stopping) {
     pthread_mutex_unlock(&pool->mutex);
     spin_for_job(pool);
@@ -115,7 +123,7 @@ static bool wait_for_job(ThreadPool *pool) {
 
 static void *worker_main(void *argument) {
   const Worker *worker = argument;
-  ThreadPool *pool = worker->pool;
+  XlacThreadPool *pool = worker->pool;
   pthread_mutex_lock(&pool->mutex);
   while (wait_for_job(pool)) help(pool, pool->jobs, worker->number);
   pthread_mutex_unlock(&pool->mutex);
@@ -123,7 +131,7 @@ static void *worker_main(void *argument) {
 }
 
 /* As many as the system gives. */
-static void start_threads(ThreadPool *pool) {
+static void start_threads(XlacThreadPool *pool) {
   pool->is_started = true;
   for (int64_t i = 0; i < pool->worker_count - 1; i++) {
     Worker *worker = &pool->workers[i];
@@ -135,7 +143,7 @@ static void start_threads(ThreadPool *pool) {
 
 /* --- callers --- */
 
-static void wake_helpers(ThreadPool *pool, int64_t wanted) {
+static void wake_helpers(XlacThreadPool *pool, int64_t wanted) {
   for (int64_t i = 0; i < wanted && i < pool->sleeping; i++) pthread_cond_signal(&pool->job_came);
 }
 
@@ -143,9 +151,9 @@ static void spin_until_finished(const Job *job) {
   for (int i = 0; i < SPIN_ROUNDS && !is_finished(job); i++) pause_briefly();
 }
 
-void thread_pool_parallel_for(void *user_data, void (*body)(void *context, int64_t index, int64_t worker),
-                              void *context, int64_t n) {
-  ThreadPool *pool = user_data;
+void xlac_thread_pool_parallel_for(void *user_data, void (*body)(void *context, int64_t index, int64_t worker),
+                                   void *context, int64_t n) {
+  XlacThreadPool *pool = user_data;
   if (n <= 1 || pool->worker_count == 1) {
     for (int64_t i = 0; i < n; i++) body(context, i, 0);
     return;
@@ -171,18 +179,23 @@ void thread_pool_parallel_for(void *user_data, void (*body)(void *context, int64
 
 /* --- the pool --- */
 
-ThreadPool *thread_pool_create(Arena *arena, int64_t worker_count) {
-  XLAC_CHECK(worker_count >= 1);
-  ThreadPool *pool = ARENA_NEW(arena, ThreadPool);
+XlacThreadPool *xlac_thread_pool_create(int64_t worker_count) {
+  XlacThreadPool *pool = worker_count >= 1 ? calloc(1, sizeof *pool) : NULL;
+  if (pool == NULL) return NULL;
   pool->worker_count = worker_count;
-  pool->workers = ARENA_NEW_ARRAY(arena, Worker, worker_count - 1);
+  pool->workers = calloc((size_t)worker_count, sizeof *pool->workers); /* one more than there are: never none */
+  if (pool->workers == NULL) {
+    free(pool);
+    return NULL;
+  }
   pthread_mutex_init(&pool->mutex, NULL);
   pthread_cond_init(&pool->job_came, NULL);
   pthread_cond_init(&pool->helper_left, NULL);
   return pool;
 }
 
-void thread_pool_destroy(ThreadPool *pool) {
+void xlac_thread_pool_destroy(XlacThreadPool *pool) {
+  if (pool == NULL) return;
   pthread_mutex_lock(&pool->mutex);
   pool->is_stopping = true;
   pthread_cond_broadcast(&pool->job_came);
@@ -191,13 +204,15 @@ void thread_pool_destroy(ThreadPool *pool) {
   pthread_mutex_destroy(&pool->mutex);
   pthread_cond_destroy(&pool->job_came);
   pthread_cond_destroy(&pool->helper_left);
+  free(pool->workers);
+  free(pool);
 }
 
-int64_t thread_pool_worker_count(const ThreadPool *pool) {
+int64_t xlac_thread_pool_worker_count(const XlacThreadPool *pool) {
   return pool->worker_count;
 }
 
-int64_t thread_pool_processor_count(void) {
+int64_t xlac_thread_pool_processor_count(void) {
   cpu_set_t processors;
   CPU_ZERO(&processors);
   if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 1;

@@ -1,4 +1,4 @@
-#include "runtime/engines/thread_pool.h"
+#include "xlac/thread_pool.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -13,7 +13,7 @@ enum { MOST_CHUNKS = 1000, MOST_WORKERS = 8 };
 
 /* What the bodies of one job saw. */
 typedef struct Seen {
-  ThreadPool *pool;
+  XlacThreadPool *pool;
   int64_t worker_count;
   _Atomic int64_t runs[MOST_CHUNKS];
   _Atomic int64_t busy[MOST_WORKERS]; /* bodies that run now as this worker */
@@ -45,16 +45,14 @@ static void thread_pool_runs_each_chunk_once(void **state) {
   (void)state;
   static const int64_t workers[] = {1, 2, 3, MOST_WORKERS}, counts[] = {0, 1, 2, 7, MOST_CHUNKS};
   for (size_t w = 0; w < sizeof workers / sizeof *workers; w++) {
-    Arena *arena = arena_create();
-    ThreadPool *pool = thread_pool_create(arena, workers[w]);
-    assert_int_equal(thread_pool_worker_count(pool), workers[w]);
+    XlacThreadPool *pool = xlac_thread_pool_create(workers[w]);
+    assert_int_equal(xlac_thread_pool_worker_count(pool), workers[w]);
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
       Seen seen = {.worker_count = workers[w]};
-      thread_pool_parallel_for(pool, see, &seen, counts[c]);
+      xlac_thread_pool_parallel_for(pool, see, &seen, counts[c]);
       assert_each_once(&seen, counts[c]);
     }
-    thread_pool_destroy(pool);
-    arena_destroy(arena);
+    xlac_thread_pool_destroy(pool);
   }
 }
 
@@ -66,36 +64,31 @@ static void add_one(void *context, int64_t index, int64_t worker) {
 /* Each job sees what the one before wrote, whichever threads ran it. */
 static void thread_pool_runs_many_small_jobs(void **state) {
   (void)state;
-  Arena *arena = arena_create();
-  ThreadPool *pool = thread_pool_create(arena, 4);
+  XlacThreadPool *pool = xlac_thread_pool_create(4);
   int64_t sums[5] = {0};
   enum { JOBS = 20000 };
-  for (int i = 0; i < JOBS; i++) thread_pool_parallel_for(pool, add_one, sums, 5);
+  for (int i = 0; i < JOBS; i++) xlac_thread_pool_parallel_for(pool, add_one, sums, 5);
   for (int i = 0; i < 5; i++) assert_int_equal(sums[i], JOBS);
-  thread_pool_destroy(pool);
-  arena_destroy(arena);
+  xlac_thread_pool_destroy(pool);
 }
 
 static void thread_pool_of_one_stays_in_the_thread(void **state) {
   (void)state;
-  Arena *arena = arena_create();
-  ThreadPool *pool = thread_pool_create(arena, 1);
+  XlacThreadPool *pool = xlac_thread_pool_create(1);
   Seen seen = {.worker_count = 1};
-  thread_pool_parallel_for(pool, see, &seen, 10);
+  xlac_thread_pool_parallel_for(pool, see, &seen, 10);
   assert_each_once(&seen, 10);
-  thread_pool_destroy(pool);
-  arena_destroy(arena);
+  xlac_thread_pool_destroy(pool);
 }
 
 static void thread_pool_destroy_without_a_job(void **state) {
   (void)state;
-  Arena *arena = arena_create();
-  thread_pool_destroy(thread_pool_create(arena, 5));
-  arena_destroy(arena);
+  xlac_thread_pool_destroy(NULL);
+  xlac_thread_pool_destroy(xlac_thread_pool_create(5));
 }
 
 typedef struct Nested {
-  ThreadPool *pool;
+  XlacThreadPool *pool;
   int64_t worker_count;
   _Atomic int64_t mistakes;
 } Nested;
@@ -104,7 +97,7 @@ static void run_inner_job(void *context, int64_t index, int64_t worker) {
   (void)index, (void)worker;
   Nested *nested = context;
   Seen seen = {.worker_count = nested->worker_count};
-  thread_pool_parallel_for(nested->pool, see, &seen, 20);
+  xlac_thread_pool_parallel_for(nested->pool, see, &seen, 20);
   for (int64_t i = 0; i < 20; i++) {
     if (seen.runs[i] != 1 || seen.plain[i] != i + 1) atomic_fetch_add(&nested->mistakes, 1);
   }
@@ -113,12 +106,10 @@ static void run_inner_job(void *context, int64_t index, int64_t worker) {
 
 static void thread_pool_bodies_may_call_again(void **state) {
   (void)state;
-  Arena *arena = arena_create();
-  Nested nested = {.pool = thread_pool_create(arena, 3), .worker_count = 3};
-  for (int i = 0; i < 50; i++) thread_pool_parallel_for(nested.pool, run_inner_job, &nested, 6);
+  Nested nested = {.pool = xlac_thread_pool_create(3), .worker_count = 3};
+  for (int i = 0; i < 50; i++) xlac_thread_pool_parallel_for(nested.pool, run_inner_job, &nested, 6);
   assert_int_equal(nested.mistakes, 0);
-  thread_pool_destroy(nested.pool);
-  arena_destroy(arena);
+  xlac_thread_pool_destroy(nested.pool);
 }
 
 static void *call_often(void *context) {
@@ -128,19 +119,17 @@ static void *call_often(void *context) {
 
 static void thread_pool_serves_several_callers(void **state) {
   (void)state;
-  Arena *arena = arena_create();
-  Nested nested = {.pool = thread_pool_create(arena, 3), .worker_count = 3};
+  Nested nested = {.pool = xlac_thread_pool_create(3), .worker_count = 3};
   pthread_t callers[4];
   for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&callers[i], NULL, call_often, &nested), 0);
   for (int i = 0; i < 4; i++) pthread_join(callers[i], NULL);
   assert_int_equal(nested.mistakes, 0);
-  thread_pool_destroy(nested.pool);
-  arena_destroy(arena);
+  xlac_thread_pool_destroy(nested.pool);
 }
 
 static void thread_pool_processor_count_is_positive(void **state) {
   (void)state;
-  assert_true(thread_pool_processor_count() >= 1);
+  assert_true(xlac_thread_pool_processor_count() >= 1);
 }
 
 int main(void) {

@@ -1,4 +1,12 @@
-/* ThreadPool: threads for compiled code, as XlacRunOptions.parallel_for wants them.
+/* XlacThreadPool: threads for compiled code, as XlacRunOptions.parallel_for wants them (xlac/abi.h).
+ *
+ *   XlacThreadPool *pool = xlac_thread_pool_create(xlac_thread_pool_processor_count());
+ *   XlacRunOptions options = {.struct_size = sizeof options, .abi_version = XLAC_ABI_VERSION};
+ *   options.user_data = pool;
+ *   options.parallel_for = xlac_thread_pool_parallel_for;
+ *   options.worker_count = xlac_thread_pool_worker_count(pool);
+ *
+ * Needs POSIX threads, C11's atomics, and nothing of xlac but this header and thread_pool.c.
  *
  * The thread that calls is worker 0 of its job and takes chunks like the others; the pool's own threads, numbered
  * from 1, help as soon as they get to it.  A job is over when all its chunks are finished: a thread that is late, busy
@@ -14,25 +22,35 @@
  * stack the job lies, takes the job off the list and returns when no worker is counted in.  Chunks are claimed by one
  * atomic addition, so each is run once; claiming orders nothing and need not: what the caller wrote before the call
  * is handed over by the mutex when the helper counts itself in, what bodies wrote when it counts itself out. */
-#ifndef XLAC_RUNTIME_ENGINES_THREAD_POOL_H
-#define XLAC_RUNTIME_ENGINES_THREAD_POOL_H
+#ifndef XLAC_THREAD_POOL_H
+#define XLAC_THREAD_POOL_H
 
-#include "base/arena.h"
+#include <stdint.h>
 
-typedef struct ThreadPool ThreadPool;
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct XlacThreadPool XlacThreadPool;
 
 /* A pool for |worker_count| >= 1 workers, the calling thread being one; threads start with the first job, fewer where
- * the system has no more.  Memory comes from |arena|.  Ended by thread_pool_destroy, when no job is running. */
-ThreadPool *thread_pool_create(Arena *arena, int64_t worker_count);
-void thread_pool_destroy(ThreadPool *pool);
-int64_t thread_pool_worker_count(const ThreadPool *pool);
+ * the system has no more.  NULL: there is not enough memory, or no worker.  Ended by xlac_thread_pool_destroy, when no
+ * job is running.
+ */
+XlacThreadPool *xlac_thread_pool_create(int64_t worker_count);
+void xlac_thread_pool_destroy(XlacThreadPool *pool); /* nothing for NULL */
+int64_t xlac_thread_pool_worker_count(const XlacThreadPool *pool);
 
-/* Runs |body|(|context|, i, worker) once for each i in [0, n) and returns when all are done.  |pool| is the ThreadPool:
- * this is XlacRunOptions.parallel_for with the pool as user_data. */
-void thread_pool_parallel_for(void *pool, void (*body)(void *context, int64_t index, int64_t worker), void *context,
-                              int64_t n);
+/* Runs |body|(|context|, i, worker) once for each i in [0, n) and returns when all are done.  |pool| is the
+ * XlacThreadPool: this is XlacRunOptions.parallel_for with the pool as user_data. */
+void xlac_thread_pool_parallel_for(void *pool, void (*body)(void *context, int64_t index, int64_t worker),
+                                   void *context, int64_t n);
 
 /* Processors that this process may run on. */
-int64_t thread_pool_processor_count(void);
+int64_t xlac_thread_pool_processor_count(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
