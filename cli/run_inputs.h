@@ -15,9 +15,10 @@ typedef struct NamedFile {
 bool named_file_parse(const char *text, NamedFile *out);
 
 /* Fills run->arguments: from --arg, then from the files of --inputs, the last first: the leaf K from the array "pK", or
- * else from one whose name is its name in the program (hlo/ir/leaf_names.h) or its HLO name.  What is left is generated, and a
- * note says so unless only --seed was given.  |meta| is NULL without --meta.  A leaf that is neither given nor may be
- * generated (no --seed, no --meta) is an error, as are files' arrays for leaves the module does not have. */
+ * else from one whose name is its name in the program (hlo/ir/leaf_names.h) or its HLO name.  What is left is
+ * generated, and a note says so unless only --seed was given.  |meta| is NULL without --meta.  A leaf that is neither
+ * given nor may be generated (no --seed, no --meta) is an error, as are files' arrays for leaves the module does not
+ * have. */
 MUST_USE Status run_inputs_fill(Session *session, const CaseMeta *meta, ModuleRun *run);
 
 #endif
