@@ -202,7 +202,7 @@ static Status report_hazards(const Launch *launch, const HazardReport *report) {
     const Hazard *hazard = &report->hazards[h];
     if (hazard->kind == HAZARD_REDUNDANT_EDGE) continue;
     status = diag_error(launch->simulator->diag, STATUS_INVALID, NO_LOC, "oncore-hazard", "in kernel '%s': %s%s%s",
-                        launch->kernel->name, hazard_text(launch->arena, &launch->stream, hazard),
+                        launch->kernel->name, hazard_text(launch->arena, &launch->stream, hazard, NULL),
                         instance_text(launch, hazard->first), instance_text(launch, hazard->second));
   }
   return status;

@@ -407,7 +407,7 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
 /* --- mutants --- */
 
 typedef struct Tally {
-  int64_t plain, refused, accepted;
+  int64_t plain, refused, accepted, mended; /* mended: of the refused ones, by the edges that were told */
 } Tally;
 
 static void show(const Subject *subject, StringView text, uint64_t seed, const CheckerVerdict *checked) {
@@ -444,6 +444,43 @@ static bool is_well_placed(const Mutant *mutant, const CheckerVerdict *checked, 
   return true;
 }
 
+/* --- what is told mends the plan --- */
+
+/* The edge that the first race's note gives is pasted where it says; false where there is no such note. */
+static bool paste_edge(Mutant *mutant, const Plan *plan, const DiagSink *diag) {
+  for (const Diagnostic *told = diag->first; told != NULL; told = told->next) {
+    if (strcmp(told->code, "plan-race") != 0 || told->notes == NULL) continue;
+    StringView text = told->notes->message;
+    const char *end = text.data + text.size, *with = strstr(text.data, "with '");
+    assert_non_null(with);
+    with += strlen("with '");
+    size_t size = strcspn(with, "'");
+    assert_true(with + size < end);
+    const char *line = mutant->lines.data[told->loc.line - 1].text;
+    mutant_replace(mutant, told->loc.line - 1, line + strlen(line), 0, arena_copy_string(mutant->arena, with, size));
+    return plan != NULL;
+  }
+  return false;
+}
+
+/* Whether a plan with races alone is accepted after all edges that the notes give were pasted. */
+static bool mends(Arena *arena, const Subject *subject, Mutant *mutant) {
+  enum { MOST_EDGES = 32 };
+  for (int i = 0; i < MOST_EDGES; i++) {
+    CheckerVerdict checked;
+    ask_checker(arena, subject, mutant_text(mutant), &checked);
+    if (!checked.is_refused) return true;
+    if (!paste_edge(mutant, checked.plan, &checked.diag)) return false;
+  }
+  return false;
+}
+
+static bool has_races_alone(const DiagSink *diag) {
+  for (const Diagnostic *told = diag->first; told != NULL; told = told->next)
+    if (told->severity == SEVERITY_ERROR && strcmp(told->code, "plan-race") != 0) return false;
+  return true;
+}
+
 static void judge_mutant(Arena *arena, const Subject *subject, const Mutant *mutant, uint64_t seed, Tally *tally) {
   StringView text = mutant_text(mutant);
   CheckerVerdict checked;
@@ -466,6 +503,15 @@ static void judge_mutant(Arena *arena, const Subject *subject, const Mutant *mut
     tally->refused++;
   else
     tally->accepted++;
+  /* of producers without order the language cannot say all edges */
+  bool is_in_order = subject->machine->queues[0].complete == COMPLETE_IN_ORDER;
+  if (!checked.is_refused || !has_races_alone(&checked.diag) || !is_in_order) return;
+  Mutant mended = *mutant;
+  if (!mends(arena, subject, &mended)) {
+    show(subject, text, seed, &checked);
+    fail_msg("the edges that are told do not mend it:\n%s", mutant_text(&mended).data);
+  }
+  tally->mended++;
 }
 
 /* For every second mutant one that suits the kind, if luck finds it. */
@@ -497,14 +543,16 @@ static void mutants_are_refused_when_they_compute_something_else(void **state) {
     made += is_made;
     arena_destroy(arena);
   }
-  printf("%-18s %8s %8s %8s\n", "", "accepted", "refused", "as text");
+  printf("%-18s %8s %8s %8s %8s\n", "", "accepted", "refused", "mended", "as text");
   for (int k = 0; k < MUTATION_KINDS; k++) {
     const Tally *tally = &tallies[k];
-    printf("%-18s %8" PRId64 " %8" PRId64 " %8" PRId64 "\n", mutation_kinds[k].name, tally->accepted, tally->refused,
-           tally->plain);
-    all = (Tally){all.plain + tally->plain, all.refused + tally->refused, all.accepted + tally->accepted};
+    printf("%-18s %8" PRId64 " %8" PRId64 " %8" PRId64 " %8" PRId64 "\n", mutation_kinds[k].name, tally->accepted,
+           tally->refused, tally->mended, tally->plain);
+    all.plain += tally->plain;
+    all.accepted += tally->accepted;
     assert_true(tally->refused * 20 > mutant_count / MUTATION_KINDS);
   }
+  assert_true(tallies[0].mended * 2 > tallies[0].refused);
   assert_true(all.accepted * 20 > mutant_count && all.plain * 2 < mutant_count);
 }
 

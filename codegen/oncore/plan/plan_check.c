@@ -4,6 +4,9 @@
 
 #include "codegen/oncore/plan/plan_stream.h"
 
+/* A mistake may show in every iteration, and is told once: enough are kept to meet all mistakes. */
+#define LIMITS ((HazardLimits){.kept = 1024, .races = HAZARD_LIMITS_DEFAULT.races})
+
 static int64_t footprint_of(const Plan *plan) {
   int64_t end = 0;
   for (int32_t t = 0; t < plan->tensor_count; t++) {
@@ -17,52 +20,12 @@ Status plan_check(Arena *arena, const Plan *plan, const MachineDescription *mach
   *out_verdict = (PlanVerdict){.footprint = footprint_of(plan)};
   RETURN_IF_ERROR(plan_stream_make(arena, plan, machine, diag, &out_verdict->stream));
   Arena *scratch = arena_create();
-  Status status =
-      hazards_check(arena, scratch, &out_verdict->stream, machine, HAZARD_LIMITS_DEFAULT, diag, &out_verdict->hazards);
-  hazards_check_operands(arena, scratch, &out_verdict->stream, HAZARD_LIMITS_DEFAULT, &out_verdict->hazards);
+  Status status = hazards_check(arena, scratch, &out_verdict->stream, machine, LIMITS, diag, &out_verdict->hazards);
+  hazards_check_operands(arena, scratch, &out_verdict->stream, LIMITS, &out_verdict->hazards);
   QueueWork work = queue_work_of_stream(scratch, &out_verdict->stream, machine);
   out_verdict->bound = queue_bound(machine, &work);
   if (status == STATUS_OK && hazard_report_faults(&out_verdict->hazards) == 0) {
     out_verdict->simulation = queue_simulation_run(arena, scratch, &out_verdict->stream, machine);
-  }
-  arena_destroy(scratch);
-  return status;
-}
-
-static SourceLoc command_loc(const Plan *plan, const PlanVerdict *verdict, int32_t instance) {
-  if (instance < 0) return NO_LOC;
-  return plan->commands[verdict->stream.commands.data[instance].label].loc;
-}
-
-static const char *const hazard_codes[HAZARD_KIND_COUNT] = {
-    [HAZARD_READ_AFTER_WRITE] = "plan-race",
-    [HAZARD_WRITE_AFTER_READ] = "plan-race",
-    [HAZARD_WRITE_AFTER_WRITE] = "plan-race",
-    [HAZARD_UNINITIALISED] = "plan-uninitialised",
-    [HAZARD_BOUNDS] = "plan-bounds",
-    [HAZARD_ALIGNMENT] = "plan-alignment",
-    [HAZARD_READ_ONLY] = "plan-read-only",
-    [HAZARD_WRITTEN_TWICE] = "plan-written-twice",
-    [HAZARD_NOT_WRITTEN] = "plan-not-written",
-    [HAZARD_FORWARD_EDGE] = "plan-forward-edge",
-    [HAZARD_DEADLOCK] = "plan-deadlock",
-    [HAZARD_OWN_OPERANDS] = "plan-own-operands",
-    [HAZARD_REDUNDANT_EDGE] = "plan-redundant-edge",
-};
-
-Status plan_verdict_report(const Plan *plan, const PlanVerdict *verdict, DiagSink *diag) {
-  Status status = STATUS_OK;
-  Arena *scratch = arena_create();
-  for (int64_t h = 0; h < verdict->hazards.hazard_count; h++) {
-    const Hazard *hazard = &verdict->hazards.hazards[h];
-    const char *text = hazard_text(scratch, &verdict->stream, hazard);
-    SourceLoc loc = command_loc(plan, verdict, hazard->second);
-    if (hazard->kind == HAZARD_REDUNDANT_EDGE) {
-      diag_warning(diag, loc, hazard_codes[hazard->kind], "in the plan of '%.*s': %s", SV_ARG(plan->name), text);
-    } else {
-      status = diag_error(diag, STATUS_INVALID, loc, hazard_codes[hazard->kind], "in the plan of '%.*s': %s",
-                          SV_ARG(plan->name), text);
-    }
   }
   arena_destroy(scratch);
   return status;

@@ -19,8 +19,9 @@ typedef struct PlanVerdict {
 MUST_USE Status plan_check(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                            PlanVerdict *out_verdict);
 
-/* STATUS_OK, or STATUS_INVALID with one diagnostic per fault that was kept ("plan-race", "plan-bounds", …), each at the
- * command concerned, and a warning for each redundant edge. */
+/* STATUS_OK, or STATUS_INVALID with one diagnostic per mistake ("plan-race", "plan-bounds", …), each at the command
+ * concerned, and a warning for each redundant edge.  What shows in many iterations is one mistake; a race has a note
+ * with the edge that is missing, as the plan language writes it. */
 MUST_USE Status plan_verdict_report(const Plan *plan, const PlanVerdict *verdict, DiagSink *diag);
 
 /* One line for people: cycles, share of the bound and what limits, edges, faults. */

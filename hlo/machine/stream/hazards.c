@@ -364,24 +364,32 @@ static const char *const SENTENCES[HAZARD_KIND_COUNT] = {
     [HAZARD_REDUNDANT_EDGE] = "$2 waits for $1, which is complete anyway",
 };
 
-static void print_command(StringBuilder *out, const CommandStream *stream, int32_t instance) {
+static void print_command(void *context, StringBuilder *out, int32_t instance) {
+  const CommandStream *stream = context;
   sb_printf(out, "command %d", instance);
-  if (instance >= 0 && instance < stream->commands.count) {
+  if (instance >= 0 && instance < stream->commands.count)
     sb_printf(out, " (label %d)", stream->commands.data[instance].label);
-  }
 }
 
-const char *hazard_text(Arena *arena, const CommandStream *stream, const Hazard *hazard) {
+static void print_bytes(void *context, StringBuilder *out, const Hazard *hazard) {
+  const CommandStream *stream = context;
+  sb_printf(out, "bytes [%lld, %lld) of '%.*s'", (long long)hazard->start, (long long)hazard->end,
+            SV_ARG(stream->objects.data[hazard->object].name));
+}
+
+const char *hazard_text(Arena *arena, const CommandStream *stream, const Hazard *hazard, const HazardNames *names) {
+  CommandStream numbered = *stream;
+  HazardNames numbers = {&numbered, print_command, print_bytes};
+  if (names == NULL) names = &numbers;
   StringBuilder out;
   sb_init(&out, arena);
   for (const char *at = SENTENCES[hazard->kind]; *at != '\0'; at++) {
     if (*at != '$') {
-      sb_printf(&out, "%c", *at);
+      sb_append_char(&out, *at);
     } else if (*++at == 'b') {
-      sb_printf(&out, "bytes [%lld, %lld) of '%.*s'", (long long)hazard->start, (long long)hazard->end,
-                SV_ARG(stream->objects.data[hazard->object].name));
+      names->bytes(names->context, &out, hazard);
     } else {
-      print_command(&out, stream, *at == '1' ? hazard->first : hazard->second);
+      names->command(names->context, &out, *at == '1' ? hazard->first : hazard->second);
     }
   }
   StringView text = sb_view(&out);

@@ -8,6 +8,7 @@
 #ifndef XLAC_HLO_MACHINE_STREAM_HAZARDS_H
 #define XLAC_HLO_MACHINE_STREAM_HAZARDS_H
 
+#include "base/string_view.h"
 #include "hlo/machine/description/machine_description.h"
 #include "hlo/machine/stream/command_stream.h"
 #include "hlo/machine/stream/edge_kinds.h"
@@ -81,9 +82,16 @@ void hazards_check_operands(Arena *arena, Arena *scratch, const CommandStream *s
 MUST_USE Status hazards_derive_edges(Arena *arena, Arena *scratch, const CommandStream *stream,
                                      const MachineDescription *machine, DiagSink *diag, CommandStream *out_stream);
 
-/* One line without a line end, for example
+/* How a hazard's commands and bytes are called in text; each appends to |out|. */
+typedef struct HazardNames {
+  void *context;
+  void (*command)(void *context, StringBuilder *out, int32_t instance);
+  void (*bytes)(void *context, StringBuilder *out, const Hazard *hazard);
+} HazardNames;
+
+/* One line without a line end, in |arena|; with |names| NULL, for example
  *   command 7 (label 2) reads bytes [0, 64) of 'Buffer', command 5 (label 0) writes them, and nothing orders the two */
-const char *hazard_text(Arena *arena, const CommandStream *stream, const Hazard *hazard);
+const char *hazard_text(Arena *arena, const CommandStream *stream, const Hazard *hazard, const HazardNames *names);
 const char *hazard_kind_text(HazardKind kind);
 
 #endif

@@ -191,7 +191,7 @@ static void expect_one(StreamFixture *fixture, HazardKind kind, const char *text
   HazardReport report = check_stream(fixture, &fixture->stream);
   assert_int_equal(report.counts[kind], 1);
   assert_int_equal(report.hazard_count, 1);
-  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[0]), text);
+  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[0], NULL), text);
 }
 
 static void race_names_commands_and_bytes(void **state) {
@@ -309,9 +309,9 @@ static void results_are_written_once(void **state) {
   }
   HazardReport report = check_stream(fixture, &fixture->stream);
   assert_int_equal(report.hazard_count, 2);
-  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[0]),
+  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[0], NULL),
                       "command 2 (label 1) writes bytes [32, 64) of 'y', which command 1 (label 0) writes too");
-  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[1]),
+  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[1], NULL),
                       "nothing writes bytes [96, 128) of 'y'");
 }
 
@@ -375,7 +375,7 @@ static void load_behind_its_own_store_deadlocks(void **state) {
   command_stream_add_transfer(&fixture->stream, 1, LD, 64, 1);
   HazardReport report = check_stream(fixture, &fixture->stream);
   assert_int_equal(report.counts[HAZARD_DEADLOCK], 1);
-  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[1]),
+  assert_string_equal(hazard_text(fixture->arena, &fixture->stream, &report.hazards[1], NULL),
                       "command 0 (label 0) waits for command 1 (label 1) for ever");
 }
 
