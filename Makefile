@@ -68,7 +68,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races coverage setup setup-run install clean \
+.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races coverage setup setup-run install uninstall deb clean \
         lint check-format format tidy compile_commands FORCE
 .DELETE_ON_ERROR:
 
@@ -259,11 +259,17 @@ CLANG_TIDY ?= clang-tidy-19
 tidy: compile_commands
 	@printf '%s\n' $(FILES) | xargs -P $(shell nproc 2>/dev/null || echo 1) -n 1 $(CLANG_TIDY) --quiet -p .
 
+# PREFIX=/usr/local; DESTDIR: a folder to put it all under, for packages.
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/xlac
-	install -m 755 $(XLAC) $(DESTDIR)$(PREFIX)/bin/xlac
-	install -m 644 $(LIBRARY) $(LAPACK) $(DESTDIR)$(PREFIX)/lib
-	install -m 644 include/xlac/*.h $(DESTDIR)$(PREFIX)/include/xlac
+	@scripts/install_files $(BUILD) $(PREFIX) $(DESTDIR)
+
+uninstall:
+	@scripts/install_files --uninstall $(BUILD) $(PREFIX) $(DESTDIR)
+
+# A package for Debian, in $(BUILD).
+deb: all
+	@scripts/make_deb $(BUILD) $(BUILD)/xlac_$(shell sed -n 's/^.define XLAC_VERSION "\(.*\)"/\1/p' cli/version.h)_$(shell dpkg --print-architecture).deb
+	@ls $(BUILD)/*.deb
 
 clean:
 	rm -rf build

@@ -7,6 +7,7 @@
 #include "base/nearest_word.h"
 #include "cli/driver.h"
 #include "cli/exit_code.h"
+#include "cli/manual.h"
 #include "cli/process_end.h"
 #include "cli/session_report.h"
 #include "cli/target.h"
@@ -42,6 +43,11 @@ static bool print_information(Arena *arena, const Options *options) {
     printf("xlac %s\n", XLAC_VERSION);
   } else if (values[OPTION_PRINT_PASSES].given) {
     print_passes();
+  } else if (values[OPTION_PRINT_MANUAL].given) {
+    StringBuilder text;
+    sb_init(&text, arena);
+    manual_print(&text, (ManualForm)values[OPTION_PRINT_MANUAL].integer);
+    fwrite(text.data, 1, text.size, stdout);
   } else {
     return false;
   }

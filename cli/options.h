@@ -89,6 +89,8 @@ const char *option_spelling(Arena *arena, OptionId id);
 typedef ARRAY(StringView) WordList;
 WordList option_words(Arena *arena, const Options *options, OptionId id);
 
+const char *option_group_title(OptionGroup group);
+
 /* The text of --help for the command of |options|; without one (has_command), for all of them. */
 void options_print_help(StringBuilder *out, const Options *options, bool hidden);
 

@@ -12,6 +12,10 @@ static const char *const group_titles[] = {[GROUP_COMPILE] = "Compile",
                                            [GROUP_GENERAL] = "General",
                                            [GROUP_HIDDEN] = "For developers"};
 
+const char *option_group_title(OptionGroup group) {
+  return group_titles[group];
+}
+
 /* |text| from HELP_COLUMN on, broken at blanks. */
 static void print_wrapped(StringBuilder *out, const char *text) {
   size_t width = HELP_WIDTH - HELP_COLUMN;
