@@ -198,11 +198,41 @@ typedef struct Placement {
   Occupancy *occupancy; /* NULL until an item has many conflicts */
   int64_t item_count;   /* that are placed */
   ExtentArray extents;  /* in the way of the item at hand */
+  ExtentArray spare;    /* room to sort them */
 } Placement;
 
-static int compare_extent(const void *left, const void *right) {
-  const Extent *a = left, *b = right;
-  return a->start != b->start ? compare_i64(a->start, b->start) : compare_i64(a->end, b->end);
+static bool starts_before(const Extent *a, const Extent *b) {
+  return a->start != b->start ? a->start < b->start : a->end < b->end;
+}
+
+static void sort_few_extents(Extent *extents, int64_t count) {
+  for (int64_t i = 1; i < count; i++) {
+    Extent extent = extents[i];
+    int64_t at = i;
+    for (; at > 0 && starts_before(&extent, &extents[at - 1]); at--) extents[at] = extents[at - 1];
+    extents[at] = extent;
+  }
+}
+
+/* By merging, for the sort is most of the time where thousands are in the way, and qsort calls a function for each
+ * comparison.  |spare| has room for all. */
+static void sort_extents(Extent *extents, int64_t count, Extent *spare) {
+  enum { FEW = 16 };
+  if (count <= FEW) {
+    sort_few_extents(extents, count);
+    return;
+  }
+  int64_t half = count / 2, low = 0, high = half;
+  sort_extents(extents, half, spare);
+  sort_extents(extents + half, count - half, spare);
+  if (!starts_before(&extents[half], &extents[half - 1])) return;
+  memcpy(spare, extents, (size_t)half * sizeof *spare);
+  for (int64_t i = 0; low < half; i++) {
+    bool takes_high = high < count && starts_before(&extents[high], &spare[low]);
+    extents[i] = takes_high ? extents[high] : spare[low];
+    high += takes_high;
+    low += !takes_high;
+  }
 }
 
 /* Longer first, then larger, then as given. */
@@ -268,7 +298,9 @@ static void collect_conflicts(Placement *placement, const PackingItem *item) {
     for (int64_t i = item->first; i < item->first + item->count; i++)
       occupancy_find(placement->occupancy, &packing->buffers[packing->order[i]], extents, packing->scratch);
   }
-  if (extents->count > 1) qsort(extents->data, (size_t)extents->count, sizeof(Extent), compare_extent);
+  ExtentArray *spare = &placement->spare;
+  array_reserve(spare, packing->scratch, extents->count);
+  sort_extents(extents->data, extents->count, spare->data);
 }
 
 /* The start of the smallest gap between |extents| that holds |item|, the lowest of equals, or the place on top; false

@@ -20,10 +20,18 @@ static Skyline skyline_create(Arena *scratch, int32_t section_count) {
                    ARENA_NEW_ARRAY(scratch, bool, block_count)};
 }
 
+/* In four chains, none of which waits for another. */
 static int64_t max_of(const int64_t *values, int32_t lower, int32_t upper) {
-  int64_t most = 0;
-  for (int32_t i = lower; i < upper; i++) most = max_i64(most, values[i]);
-  return most;
+  int64_t most = 0, second = 0, third = 0, fourth = 0;
+  int32_t i = lower;
+  for (; i + 4 <= upper; i += 4) {
+    most = max_i64(most, values[i]);
+    second = max_i64(second, values[i + 1]);
+    third = max_i64(third, values[i + 2]);
+    fourth = max_i64(fourth, values[i + 3]);
+  }
+  for (; i < upper; i++) most = max_i64(most, values[i]);
+  return max_i64(max_i64(most, second), max_i64(third, fourth));
 }
 
 /* The highest top in sections [lower, upper) of one block. */
@@ -85,24 +93,52 @@ static void put_item(const Part *part, Skyline *skyline, int32_t i, int64_t offs
 /* ---- a heap of items by the least offset that they may have ---- */
 
 typedef struct HeapEntry {
-  int64_t offset; /* at least */
-  int32_t rank, item;
+  uint32_t item, rank;
+  int64_t offset; /* at least; never negative */
 } HeapEntry;
 
-static bool comes_before(HeapEntry a, HeapEntry b) {
-  return (a.offset < b.offset) | ((a.offset == b.offset) & (a.rank < b.rank)); /* no branch: it is a toss-up */
+__extension__ typedef unsigned __int128 HeapKey;
+
+static HeapKey key_of(HeapEntry entry) {
+  return (HeapKey)(uint64_t)entry.offset << 64 | (uint64_t)entry.rank << 32 | entry.item;
 }
 
-enum { CHILDREN = 4 }; /* of a node, one after the other: fewer levels, and a level is a cache line */
+/* By offset, then by rank, of which no two have the same.  As one number, for there is no branch: it is a toss-up. */
+static bool comes_before(HeapEntry a, HeapEntry b) {
+  return key_of(a) < key_of(b);
+}
+
+enum {
+  CHILDREN = 4, /* of a node, one after the other: fewer levels, and a level is a cache line */
+  CACHE_LINE = 64
+};
+
+/* For |count| items: children share a cache line. */
+static HeapEntry *heap_create(Arena *scratch, int32_t count) {
+  enum { ENTRIES = CACHE_LINE / (int)sizeof(HeapEntry) };
+  HeapEntry *heap = ARENA_NEW_ARRAY(scratch, HeapEntry, count + 1 + ENTRIES);
+  while ((uintptr_t)(heap + 1) % CACHE_LINE != 0) heap++;
+  return heap;
+}
+
+/* The least of |count| children that begin at |child|. */
+static int32_t least_child(const HeapEntry *heap, int32_t child, int32_t count) {
+  if (count < CHILDREN) {
+    int32_t least = child;
+    for (int32_t c = child + 1; c < child + count; c++) least = comes_before(heap[c], heap[least]) ? c : least;
+    return least;
+  }
+  int32_t low = child + comes_before(heap[child + 1], heap[child]);
+  int32_t high = child + 2 + comes_before(heap[child + 3], heap[child + 2]);
+  return comes_before(heap[high], heap[low]) ? high : low;
+}
 
 static void sift_down(HeapEntry *heap, int32_t count, int32_t place) {
   HeapEntry entry = heap[place];
   for (;;) {
-    int32_t child = CHILDREN * place + 1, least = child, end = child + CHILDREN < count ? child + CHILDREN : count;
+    int32_t child = CHILDREN * place + 1;
     if (child >= count) break;
-    for (int32_t c = child + 1; c < end; c++) {
-      least = comes_before(heap[c], heap[least]) ? c : least;
-    }
+    int32_t least = least_child(heap, child, count - child);
     if (!comes_before(heap[least], entry)) break;
     heap[place] = heap[least];
     place = least;
@@ -110,33 +146,75 @@ static void sift_down(HeapEntry *heap, int32_t count, int32_t place) {
   heap[place] = entry;
 }
 
+static void heapify(HeapEntry *heap, int32_t count) {
+  for (int32_t h = count / CHILDREN + 1; h-- > 0;) {
+    if (h < count) sift_down(heap, count, h);
+  }
+}
+
+/* ---- the dive ---- */
+
+typedef struct Dive {
+  const Part *part;
+  Work *work;
+  Skyline skyline;
+  HeapEntry *heap;
+  int32_t count; /* items in the heap */
+  int64_t *offsets, height;
+} Dive;
+
+/* Puts the item of |entry| where it may have been, and answers true; or, where something lies there by now, says where
+ * it may be at the earliest. */
+static bool settle(Dive *dive, HeapEntry *entry) {
+  int64_t offset = item_floor(dive->part, &dive->skyline, (int32_t)entry->item);
+  if (offset > entry->offset) {
+    entry->offset = offset;
+    return false;
+  }
+  dive->offsets[entry->item] = offset;
+  dive->height = max_i64(dive->height, offset + dive->part->items[entry->item].size);
+  put_item(dive->part, &dive->skyline, (int32_t)entry->item, offset);
+  return true;
+}
+
+static bool pay(Dive *dive, const HeapEntry *entry) {
+  const Item *item = &dive->part->items[entry->item];
+  dive->work->left -= 8 + (item->upper - item->lower) / (BLOCK * GROUP);
+  return dive->work->left >= 0;
+}
+
+/* All may lie at 0 at first, so that they come in order of their ranks, and all others after these. */
+static bool settle_at_zero(Dive *dive) {
+  int32_t all = dive->count;
+  dive->count = 0;
+  for (int32_t r = 0; r < all; r++) {
+    HeapEntry entry = dive->heap[r];
+    if (!pay(dive, &entry)) return false;
+    if (!settle(dive, &entry)) dive->heap[dive->count++] = entry;
+  }
+  return true;
+}
+
 int64_t part_dive(const Part *part, Arena *scratch, const int32_t *rank, Work *work, int64_t *offsets) {
-  int32_t count = part->item_count;
-  Skyline skyline = skyline_create(scratch, part->section_count);
-  HeapEntry *heap = ARENA_NEW_ARRAY(scratch, HeapEntry, count + 1);
-  for (int32_t i = 0; i < count; i++) heap[rank[i]] = (HeapEntry){part_next_free(part, i, 0), rank[i], i};
-  if (part->obstacles != NULL || part->base != 0) {
-    for (int32_t h = count / CHILDREN + 1; h-- > 0;) sift_down(heap, count, h);
+  Dive dive = {part,
+               work,
+               skyline_create(scratch, part->section_count),
+               heap_create(scratch, part->item_count),
+               part->item_count,
+               offsets,
+               part->floor};
+  HeapEntry *heap = dive.heap;
+  bool is_free = part->obstacles == NULL && part->base == 0;
+  for (int32_t i = 0; i < dive.count; i++)
+    heap[rank[i]] = (HeapEntry){(uint32_t)i, (uint32_t)rank[i], is_free ? 0 : part_next_free(part, i, 0)};
+  if (is_free && !settle_at_zero(&dive)) return -1;
+  heapify(heap, dive.count);
+  while (dive.count > 0) {
+    if (!pay(&dive, &heap[0])) return -1;
+    if (settle(&dive, &heap[0])) heap[0] = heap[--dive.count];
+    if (dive.count > 0) sift_down(heap, dive.count, 0);
   }
-  int64_t height = part->floor;
-  while (count > 0) {
-    HeapEntry *first = &heap[0];
-    const Item *item = &part->items[first->item];
-    work->left -= 8 + (item->upper - item->lower) / (BLOCK * GROUP);
-    if (work->left < 0) return -1;
-    int64_t offset = item_floor(part, &skyline, first->item);
-    if (offset > first->offset) {
-      first->offset = offset;
-      sift_down(heap, count, 0);
-      continue;
-    }
-    offsets[first->item] = offset;
-    height = max_i64(height, offset + item->size);
-    put_item(part, &skyline, first->item, offset);
-    heap[0] = heap[--count];
-    if (count > 0) sift_down(heap, count, 0);
-  }
-  return height;
+  return dive.height;
 }
 
 int64_t part_stack(const Part *part, Arena *scratch, const int32_t *rank, int64_t *offsets) {
