@@ -34,11 +34,11 @@ LINK := $(CC) $(CONFIG_FLAGS) $(LDFLAGS)
 OTHER_LIBRARIES := -lzip -lcjson -lpthread -ldl -lm
 LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 $(OTHER_LIBRARIES)
 # The released program has LLVM in itself: to load the shared library takes longer than to compile a small module.  Its symbols are
-# nobody else's business.
+# nobody else's business.  At a fixed address: to correct LLVM's tables of pointers at every start takes 2 ms.
 ifeq ($(CONFIG),release)
 LLVM_ARCHIVES := $(shell $(LLVM_CONFIG) --link-static --libs x86 riscv passes orcjit core bitwriter 2>/dev/null)
 hidden := $(subst $() ,:,$(LLVM_ARCHIVES:-l%=lib%.a))
-PROGRAM_LIBRARIES := -rdynamic -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) -Wl,--exclude-libs,$(hidden) $(LLVM_ARCHIVES) \
+PROGRAM_LIBRARIES := -no-pie -rdynamic -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) -Wl,--exclude-libs,$(hidden) $(LLVM_ARCHIVES) \
                      -lstdc++ -lz -lzstd $(OTHER_LIBRARIES)
 else
 PROGRAM_LIBRARIES := $(LIBRARIES)

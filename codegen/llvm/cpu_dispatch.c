@@ -36,6 +36,7 @@ typedef struct DispatchEmitter {
   LLVMBuilderRef builder;
   LLVMTypeRef i32, pointer;
   LLVMValueRef function; /* the one being built */
+  LLVMValueRef cpuid;    /* emit_cpuid's */
 } DispatchEmitter;
 
 static LLVMValueRef int_value(const DispatchEmitter *emitter, uint32_t value) {
@@ -72,11 +73,22 @@ static LLVMValueRef call_assembly(const DispatchEmitter *emitter, const char *te
   return LLVMBuildCall2(emitter->builder, type, assembly, inputs, input_count, "");
 }
 
-/* Subleaf 0. */
+/* xlac.cpuid(leaf): the four registers of subleaf 0.  A function of its own: to select a piece of assembly with so many
+ * registers takes LLVM longer than all the rest here. */
+static void emit_cpuid(DispatchEmitter *emitter) {
+  LLVMTypeRef fields[REGISTER_COUNT] = {emitter->i32, emitter->i32, emitter->i32, emitter->i32};
+  LLVMTypeRef registers = LLVMStructTypeInContext(emitter->context, fields, REGISTER_COUNT, false);
+  LLVMTypeRef type = LLVMFunctionType(registers, &emitter->i32, 1, false);
+  emitter->cpuid = add_function(emitter, "xlac.cpuid", type, false);
+  LLVMValueRef inputs[2] = {LLVMGetParam(emitter->cpuid, 0), int_value(emitter, 0)};
+  LLVMValueRef values = call_assembly(emitter, "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}",
+                                      REGISTER_COUNT, inputs, 2);
+  LLVMBuildRet(emitter->builder, values);
+}
+
 static LLVMValueRef cpuid(const DispatchEmitter *emitter, uint32_t leaf) {
-  LLVMValueRef inputs[2] = {int_value(emitter, leaf), int_value(emitter, 0)};
-  return call_assembly(emitter, "cpuid", "={ax},={bx},={cx},={dx},{ax},{cx},~{dirflag},~{fpsr},~{flags}",
-                       REGISTER_COUNT, inputs, 2);
+  LLVMValueRef input = int_value(emitter, leaf);
+  return LLVMBuildCall2(emitter->builder, LLVMGlobalGetValueType(emitter->cpuid), emitter->cpuid, &input, 1, "");
 }
 
 static LLVMValueRef read_xcr0(const DispatchEmitter *emitter) {
@@ -93,10 +105,11 @@ static LLVMValueRef has_bits(const DispatchEmitter *emitter, LLVMValueRef regist
 /* The best variant all of whose needs are met, those of lower ones included. */
 static LLVMValueRef best_variant(const DispatchEmitter *emitter) {
   LLVMValueRef best = int_value(emitter, 0), met = LLVMConstInt(LLVMInt1TypeInContext(emitter->context), 1, false);
+  LLVMValueRef xcr0 = read_xcr0(emitter);
   for (int variant = 1; variant < CPU_VARIANT_COUNT; variant++) {
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
       if ((int)needs[i].variant != variant) continue;
-      LLVMValueRef registers = needs[i].leaf == XCR0_LEAF ? read_xcr0(emitter) : cpuid(emitter, needs[i].leaf);
+      LLVMValueRef registers = needs[i].leaf == XCR0_LEAF ? xcr0 : cpuid(emitter, needs[i].leaf);
       LLVMValueRef has = has_bits(emitter, registers, needs[i].reg, needs[i].bits);
       met = LLVMBuildAnd(emitter->builder, met, has, "");
     }
@@ -151,6 +164,7 @@ static LLVMValueRef is_string(const DispatchEmitter *emitter, LLVMValueRef text,
 
 /* The lower of the best variant and the one that XLAC_CPU names, if it names one. */
 static LLVMValueRef emit_cpu_choice(DispatchEmitter *emitter) {
+  emit_cpuid(emitter);
   LLVMValueRef cpu_best = emit_cpu_best(emitter);
   LLVMTypeRef type = LLVMFunctionType(emitter->i32, NULL, 0, false);
   LLVMTypeRef getenv_type = LLVMFunctionType(emitter->pointer, &emitter->pointer, 1, false);
