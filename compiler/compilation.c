@@ -209,6 +209,8 @@ Status compilation_make_plans(Compilation *compilation) {
   if (draft->plans != NULL || !machine_has_buffer(compilation->options.machine)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
+  const SourceFile *file = compilation->options.plans;
+  if (file != NULL) RETURN_IF_ERROR(written_plans_check_used(&draft->written, file, compilation->diag));
   written_plans_warn(&draft->written, compilation->diag);
   double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "making plans", NULL));

@@ -291,7 +291,8 @@ static int64_t parent_element(const PlanReader *reader, int32_t parent) {
   return parent < 0 ? reader_unit_bytes(reader) : type_storage_bytes(reader->tensors.data[parent].tensor.type);
 }
 
-static bool parse_parent(PlanReader *reader, int32_t *out_parent) {
+/* A Tensor or ROOT_TENSOR; |out_slot|, unless NULL: or a slot, which is its name's number then, else -1. */
+static bool parse_parent(PlanReader *reader, int32_t *out_parent, int64_t *out_slot) {
   StringView name;
   SourceLoc loc;
   *out_parent = -1;
@@ -299,7 +300,13 @@ static bool parse_parent(PlanReader *reader, int32_t *out_parent) {
   if (!plan_need_name(reader, "a Tensor", &name, &loc)) return false;
   const NameBinding *found = plan_find_name(reader, name, loc);
   if (found == NULL || found->kind == NAME_BAD) return false;
-  if (found->kind != NAME_TENSOR) return plan_fail(reader, loc, "plan-name", "'%.*s' is not a Tensor", SV_ARG(name));
+  bool is_slot = found->kind == NAME_SLOT;
+  if (is_slot && out_slot == NULL)
+    return plan_fail(reader, loc, "plan-name",
+                     "'%.*s' is another part of a ring in each iteration: 'alias' names parts of it", SV_ARG(name));
+  if (found->kind != NAME_TENSOR && !is_slot)
+    return plan_fail(reader, loc, "plan-name", "'%.*s' is not a Tensor", SV_ARG(name));
+  if (is_slot) *out_slot = found - reader->names.data;
   *out_parent = found->number;
   return true;
 }
@@ -307,7 +314,7 @@ static bool parse_parent(PlanReader *reader, int32_t *out_parent) {
 /* from P[a:b] or from P[auto] */
 static bool parse_from(PlanReader *reader, TensorDraft *draft, SourceLoc *out_loc) {
   int64_t begin, end;
-  if (!parse_parent(reader, &draft->parent) || !plan_need_mark(reader, "[")) return false;
+  if (!parse_parent(reader, &draft->parent, NULL) || !plan_need_mark(reader, "[")) return false;
   *out_loc = plan_peek(reader)->loc;
   if (plan_take_word(reader, "auto")) {
     draft->origin = ORIGIN_AUTO;
@@ -329,14 +336,14 @@ static bool parse_from(PlanReader *reader, TensorDraft *draft, SourceLoc *out_lo
   return true;
 }
 
-/* The ranges of alias P[…], one per axis; axes that are not named are whole. */
-static bool parse_part(PlanReader *reader, const PlanTensor *parent, int64_t *firsts, int64_t *extents) {
+/* The ranges of alias P[…], one per axis from |axis| on; axes that are not named are whole. */
+static bool parse_part(PlanReader *reader, const PlanTensor *parent, int32_t axis, int64_t *firsts, int64_t *extents) {
   for (int32_t i = 0; i < parent->rank; i++) {
     firsts[i] = 0;
-    extents[i] = parent->extents[i];
+    extents[i] = i < axis ? 1 : parent->extents[i];
   }
   if (!plan_take_mark(reader, "[")) return true;
-  for (int32_t i = 0; i < parent->rank; i++) {
+  for (int32_t i = axis; i < parent->rank; i++) {
     SourceLoc loc = plan_peek(reader)->loc;
     PlanRange range;
     if (!plan_parse_range(reader, parent->extents[i], &range)) return false;
@@ -348,15 +355,15 @@ static bool parse_part(PlanReader *reader, const PlanTensor *parent, int64_t *fi
   return plan_need_mark(reader, "]");
 }
 
-/* alias P[…] or alias P: the bytes of a part that lies in one piece. */
+/* alias P[…] or alias P: the bytes of a part that lies in one piece; of a slot, those in the ring's first one. */
 static bool parse_alias(PlanReader *reader, TensorDraft *draft, SourceLoc *out_loc) {
   int64_t firsts[KERNEL_MAX_DIMS + 1], extents[KERNEL_MAX_DIMS + 1];
   *out_loc = plan_peek(reader)->loc;
   draft->origin = ORIGIN_ALIAS;
-  if (!parse_parent(reader, &draft->parent)) return false;
+  if (!parse_parent(reader, &draft->parent, &draft->slot)) return false;
   if (draft->parent < 0) return plan_fail(reader, *out_loc, "plan-name", "only a Tensor can have an alias");
   const PlanTensor *parent = &reader->tensors.data[draft->parent].tensor;
-  if (!parse_part(reader, parent, firsts, extents)) return false;
+  if (!parse_part(reader, parent, draft->slot >= 0, firsts, extents)) return false;
   int64_t stride = type_storage_bytes(parent->type), begin = 0, size = stride;
   for (int32_t i = parent->rank - 1; i >= 0; i--) {
     if (i == 0 && parent->kind == PLAN_RING) stride = parent->slot_stride;
@@ -407,6 +414,37 @@ static bool set_shape(PlanReader *reader, const Properties *properties, TensorDr
   return true;
 }
 
+/* |tensor| becomes a ring. */
+static void add_slots(PlanReader *reader, PlanTensor *tensor, int64_t slots, int64_t stride) {
+  int64_t *extents = ARENA_NEW_ARRAY(reader->arena, int64_t, tensor->rank + 1);
+  for (int32_t i = 0; i < tensor->rank; i++) extents[i + 1] = tensor->extents[i];
+  extents[0] = slots;
+  tensor->slot_stride = stride;
+  tensor->kind = PLAN_RING;
+  tensor->extents = extents;
+  tensor->rank++;
+}
+
+/* Rings that lie in others have their parts in all slots, as far from one another as the others' are. */
+static bool spread_alias(PlanReader *reader, TensorDraft *draft, SourceLoc loc) {
+  PlanTensor *tensor = &draft->tensor;
+  if (draft->origin != ORIGIN_ALIAS || (draft->slot < 0 && tensor->kind != PLAN_RING)) return true;
+  const PlanTensor *parent = &reader->tensors.data[draft->parent].tensor;
+  int64_t needed = plan_tensor_bytes(tensor), slots = parent->extents[0];
+  if (draft->slot >= 0) {
+    if (tensor->kind == PLAN_RING)
+      return plan_fail(reader, loc, "plan-syntax", "a part of a slot is no ring of its own");
+    if (needed > tensor->end - tensor->begin)
+      return plan_fail(reader, loc, "plan-interval", "'%.*s' needs %" PRId64 " bytes, the interval has %" PRId64,
+                       SV_ARG(tensor->name), needed, tensor->end - tensor->begin);
+    add_slots(reader, tensor, slots,
+              parent->kind == PLAN_RING ? parent->slot_stride : plan_tensor_bytes(parent) / slots);
+    needed = plan_tensor_bytes(tensor);
+  }
+  tensor->end = min_i64(tensor->begin + needed, plan_tensor_bytes(parent));
+  return true;
+}
+
 static bool check_interval(PlanReader *reader, const TensorDraft *draft, SourceLoc loc) {
   const PlanTensor *tensor = &draft->tensor;
   int64_t needed = plan_tensor_bytes(tensor), given = tensor->end - tensor->begin;
@@ -433,18 +471,6 @@ static bool parse_origin(PlanReader *reader, TensorDraft *draft, SourceLoc *out_
   return true;
 }
 
-/* Under 'pipeline' a Tensor without origin is a ring of so many slots. */
-static void make_ring(PlanReader *reader, TensorDraft *draft) {
-  PlanTensor *tensor = &draft->tensor;
-  int64_t *extents = ARENA_NEW_ARRAY(reader->arena, int64_t, tensor->rank + 1);
-  for (int32_t i = 0; i < tensor->rank; i++) extents[i + 1] = tensor->extents[i];
-  extents[0] = reader->pipeline_slots;
-  tensor->slot_stride = align_up(plan_tensor_bytes(tensor), alignment(reader));
-  tensor->kind = PLAN_RING;
-  tensor->extents = extents;
-  tensor->rank++;
-}
-
 static int32_t find_draft(const PlanReader *reader, SourceLoc loc) {
   for (int32_t t = 0; t < reader->tensors.count; t++) {
     SourceLoc other = reader->tensors.data[t].tensor.loc;
@@ -455,42 +481,56 @@ static int32_t find_draft(const PlanReader *reader, SourceLoc loc) {
 
 static bool add_tensor(PlanReader *reader, TensorDraft *draft, bool ok) {
   int32_t number = find_draft(reader, draft->tensor.loc);
-  bool is_ring = ok && draft->origin == ORIGIN_SCOPED && reader->pipeline_slots > 0;
+  bool is_placed = draft->origin == ORIGIN_FIXED || draft->origin == ORIGIN_ALIAS;
+  bool is_ring = ok && !is_placed && reader->pipeline_slots > 0;
   NameBinding binding = {.name = draft->tensor.name, .loc = draft->tensor.loc, .kind = ok ? NAME_TENSOR : NAME_BAD};
+  draft->declared = (int32_t)reader->commands.count;
+  draft->loop = reader->loop;
+  if (ok && draft->slot >= 0) {
+    const NameBinding *slot = &reader->names.data[draft->slot];
+    binding = (NameBinding){.name = binding.name,
+                            .loc = binding.loc,
+                            .kind = NAME_SLOT,
+                            .first_slot = slot->first_slot,
+                            .slots = slot->slots,
+                            .first_loop = slot->first_loop,
+                            .last_loop = slot->last_loop};
+  }
   if (is_ring) {
-    make_ring(reader, draft);
+    PlanTensor *tensor = &draft->tensor;
+    add_slots(reader, tensor, reader->pipeline_slots, align_up(plan_tensor_bytes(tensor), alignment(reader)));
     binding.kind = NAME_SLOT;
     binding.slots = reader->pipeline_slots;
     binding.first_loop = reader->pipeline_first;
     binding.last_loop = reader->loop;
+    /* its slots are those of several iterations */
+    draft->loop = reader->loops.data[reader->pipeline_first].loop.parent;
   }
-  draft->declared = (int32_t)reader->commands.count;
-  draft->loop = reader->loop;
   if (ok && number < 0) {
     number = (int32_t)reader->tensors.count;
     array_push(&reader->tensors, reader->arena, *draft);
   } else if (ok) {
-    reader->tensors.data[number].loop = reader->loop;
+    reader->tensors.data[number].loop = draft->loop;
   }
   binding.number = number;
   return plan_bind(reader, binding) && ok;
 }
 
 bool plan_parse_tensor(PlanReader *reader) {
-  TensorDraft draft = {.origin = ORIGIN_SCOPED, .parent = -1};
+  TensorDraft draft = {.origin = ORIGIN_SCOPED, .parent = -1, .slot = -1};
   draft.tensor.parent = -1;
   Properties properties;
   SourceLoc origin;
   if (!plan_need_name(reader, "a name", &draft.tensor.name, &draft.tensor.loc)) return false;
   bool ok = parse_properties(reader, false, &properties) && parse_origin(reader, &draft, &origin) &&
             set_type(reader, &properties, &draft) && set_shape(reader, &properties, &draft) &&
-            check_interval(reader, &draft, origin);
+            spread_alias(reader, &draft, origin) && check_interval(reader, &draft, origin);
   return add_tensor(reader, &draft, ok);
 }
 
 /* alloc NAME(shape…): until it is freed. */
 bool plan_parse_alloc(PlanReader *reader) {
-  TensorDraft draft = {.origin = ORIGIN_ALLOC, .parent = -1};
+  TensorDraft draft = {.origin = ORIGIN_ALLOC, .parent = -1, .slot = -1};
   draft.tensor.parent = -1;
   Properties properties;
   if (!plan_need_name(reader, "a name", &draft.tensor.name, &draft.tensor.loc)) return false;
@@ -505,10 +545,11 @@ bool plan_parse_free(PlanReader *reader) {
   if (!plan_need_name(reader, "a Tensor", &name, &loc)) return false;
   NameBinding *found = plan_find_name(reader, name, loc);
   if (found == NULL || found->kind == NAME_BAD) return false;
-  TensorDraft *tensor = found->kind == NAME_TENSOR ? &reader->tensors.data[found->number] : NULL;
+  bool is_slot = found->kind == NAME_SLOT, is_tensor = found->kind == NAME_TENSOR || is_slot;
+  TensorDraft *tensor = is_tensor ? &reader->tensors.data[found->number] : NULL;
   if (tensor == NULL || tensor->origin != ORIGIN_ALLOC)
     return plan_fail(reader, loc, "plan-name", "'%.*s' was not made by 'alloc'", SV_ARG(name));
-  if (tensor->loop != reader->loop)
+  if (is_slot ? found->last_loop != reader->loop : tensor->loop != reader->loop)
     return plan_fail(reader, loc, "plan-name", "'%.*s' was made in another loop", SV_ARG(name));
   tensor->ended = (int32_t)reader->commands.count;
   found->is_freed = true;

@@ -25,6 +25,7 @@ typedef struct TensorDraft {
   int32_t loop;            /* in which it is declared */
   int32_t declared, ended; /* numbers of commands: the first one after the declaration, and after its end */
   bool is_turned;          /* named by 'with', or declared under 'pipeline': axis 0 may be a ring's */
+  int64_t slot;            /* name of which it is a part in each iteration: its number among the names; -1: none */
 } TensorDraft;
 
 /* L[i-d] or L. */

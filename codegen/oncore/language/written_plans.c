@@ -110,6 +110,20 @@ void written_plans_dump(StringBuilder *out, const WrittenPlans *plans, const Mac
   }
 }
 
+Status written_plans_check_used(const WrittenPlans *plans, const SourceFile *source, DiagSink *diag) {
+  SourceLoc begin = {source, 1, 1};
+  if (plans->count == 0)
+    return diag_error(diag, STATUS_INVALID, begin, "plan-unused",
+                      "the file has no plan, so that there is nothing to use");
+  for (int32_t p = 0; p < plans->count; p++) {
+    const Plan *plan = plans->plans[p].plan;
+    if (plan->kernel != NULL) continue;
+    return diag_error(diag, STATUS_INVALID, plan->command_count > 0 ? plan->commands[0].loc : begin, "plan-unused",
+                      "the plan is of no kernel of the module: 'scope NAME:' says of which");
+  }
+  return STATUS_OK;
+}
+
 void written_plans_warn(const WrittenPlans *plans, DiagSink *diag) {
   for (int32_t p = 0; p < plans->count; p++) {
     const WrittenPlan *written = &plans->plans[p];

@@ -17,6 +17,10 @@ MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const 
 void written_plans_print(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);
 /* The plans as they were understood: every Tensor with its interval, every edge explicit. */
 void written_plans_dump(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);
+/* For plans that are to be used: STATUS_INVALID ("plan-unused", in |source|, the file) unless there are some and each
+ * is of a Kernel. */
+MUST_USE Status written_plans_check_used(const WrittenPlans *plans, const SourceFile *source, DiagSink *diag);
+
 /* A warning ("plan-slower") for each that takes longer than the tiler's. */
 void written_plans_warn(const WrittenPlans *plans, DiagSink *diag);
 

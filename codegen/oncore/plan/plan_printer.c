@@ -123,10 +123,12 @@ static void print_memory(StringBuilder *out, const Plan *plan, const PlanMemory 
   sb_printf(out, ") %s %d\n", kinds[memory->kind], memory->number);
 }
 
-/* The part of the parent that has the alias's bytes: single indices, one range, and whole axes after it. */
+/* The part of the parent that has the alias's bytes, of a ring those of its first slot: single indices, one range, and
+ * whole axes after it. */
 static void print_alias(StringBuilder *out, const PlanTensor *tensor, const PlanTensor *parent) {
   sb_printf(out, ") alias %.*s", SV_ARG(parent->name));
   int64_t begin = tensor->begin - parent->begin, size = tensor->end - tensor->begin;
+  if (tensor->kind == PLAN_RING) size = plan_tensor_bytes(tensor) - (tensor->extents[0] - 1) * tensor->slot_stride;
   int64_t stride = parent->kind == PLAN_RING ? 0 : plan_tensor_bytes(parent);
   for (int32_t i = 0; i < parent->rank; i++) {
     bool is_slot = i == 0 && parent->kind == PLAN_RING;
