@@ -189,6 +189,18 @@ Status parse_header(Parser *parser) {
   return STATUS_OK;
 }
 
+Status parse_header_attribute(Parser *parser, StringView name, SourceLoc loc) {
+  Suggestion suggestion = suggestion_begin(name);
+  for (int i = 0; i < header_table.count; i++) {
+    if (sv_equal_cstring(name, header_names[i])) return header_parsers[i](parser);
+    suggestion_offer(&suggestion, sv_from_cstring(header_names[i]));
+  }
+  Status status =
+      parse_error(parser, loc, "parse-attribute", "the module's header has no attribute '%.*s'", SV_ARG(name));
+  suggestion_note(parser, &suggestion);
+  return status;
+}
+
 Status check_header(Parser *parser) {
   HloModule *module = parser->module;
   const Shape *result = module->entry_layout.present ? module->entry_layout.result : module->entry->root->shape;

@@ -291,7 +291,7 @@ static Status parse_attribute(Parser *parser, InstructionDraft *draft) {
   return STATUS_OK;
 }
 
-static Status check_required(Parser *parser, const InstructionDraft *draft) {
+Status check_required_attributes(Parser *parser, const InstructionDraft *draft) {
   const HloOpcodeInfo *info = hlo_opcode_info(draft_attribute_opcode(draft));
   for (int i = 0; i < info->attr_count; i++) {
     if (!info->attrs[i].required || draft_attr(draft, info->attrs[i].id)) continue;
@@ -303,8 +303,7 @@ static Status check_required(Parser *parser, const InstructionDraft *draft) {
 
 /* --- building --- */
 
-/* XLA gives a tuple one sharding per leaf. */
-static void spread_sharding(Parser *parser, InstructionDraft *draft, const Shape *shape) {
+void spread_sharding(Parser *parser, InstructionDraft *draft, const Shape *shape) {
   const HloAttr *attr = draft_attr(draft, HLO_ATTR_SHARDING);
   if (!attr || attr->value.sharding->kind == SHARDING_TUPLE || shape->type != TYPE_TUPLE) return;
   int64_t count = max_i64(1, shape_leaf_count(shape));
@@ -318,13 +317,7 @@ static void spread_sharding(Parser *parser, InstructionDraft *draft, const Shape
   draft_set_attr(parser, draft, &spread);
 }
 
-/* The shape that the text leaves out; NULL when inference failed. */
-static const Shape *infer_shape(Parser *parser, const InstructionDraft *draft) {
-  if (!hlo_opcode_has(draft->opcode, OP_SHAPE_OPTIONAL)) {
-    report_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it",
-                 SV_ARG(draft->opcode_text));
-    return NULL;
-  }
+Status infer_draft_shape(Parser *parser, const InstructionDraft *draft, const Shape **out_shape) {
   HloInstruction outline = {
       .opcode = draft->opcode,
       .name = draft->name.size > 0 ? draft->name : draft->opcode_text,
@@ -335,8 +328,18 @@ static const Shape *infer_shape(Parser *parser, const InstructionDraft *draft) {
       .attrs = draft->attrs.data,
       .parent = parser->scope->computation,
   };
+  return hlo_infer_shape(&outline, parser->shapes, parser->scratch, parser->diag, out_shape);
+}
+
+/* The shape that the text leaves out; NULL when inference failed. */
+static const Shape *infer_shape(Parser *parser, const InstructionDraft *draft) {
+  if (!hlo_opcode_has(draft->opcode, OP_SHAPE_OPTIONAL)) {
+    report_error(parser, draft->opcode_loc, "parse-missing-shape", "'%.*s' needs a shape before it",
+                 SV_ARG(draft->opcode_text));
+    return NULL;
+  }
   const Shape *shape = NULL;
-  if (hlo_infer_shape(&outline, parser->shapes, parser->scratch, parser->diag, &shape) == STATUS_OK) return shape;
+  if (infer_draft_shape(parser, draft, &shape) == STATUS_OK) return shape;
   parse_note(parser, NO_LOC, "the text states no shape, so it is inferred");
   parser->failed = true;
   if (++parser->error_count >= MAX_ERRORS) parser->stopped = true;
@@ -407,7 +410,7 @@ Status parse_instruction_rhs(Parser *parser, InstructionDraft *draft, bool neste
   /* after a nested instruction a comma belongs to the operands around */
   while (!nested && accept(parser, TOKEN_COMMA)) RETURN_IF_ERROR(parse_attribute(parser, draft));
   RETURN_IF_ERROR(check_operand_count(parser, draft));
-  RETURN_IF_ERROR(check_required(parser, draft));
+  RETURN_IF_ERROR(check_required_attributes(parser, draft));
   if (draft->poisoned) return STATUS_OK;
   RETURN_IF_ERROR(finish_async(parser, draft));
   RETURN_IF_ERROR(check_instruction(parser, draft));
@@ -416,8 +419,7 @@ Status parse_instruction_rhs(Parser *parser, InstructionDraft *draft, bool neste
 
 /* --- definitions --- */
 
-/* What XLA would rename is refused. */
-static Status check_name(Parser *parser, StringView name, SourceLoc loc) {
+Status check_instruction_name(Parser *parser, StringView name, SourceLoc loc) {
   bool is_type = type_from_text(name) != TYPE_INVALID;
   bool reserved = sv_starts_with(name, SV("__")) && !sv_starts_with(name, SV("__xla_"));
   if (!is_type && !reserved) return STATUS_OK;
@@ -460,7 +462,7 @@ static Status parse_definition(Parser *parser, InstructionDraft *draft, HloInstr
   if (!at_name(parser)) return refuse_name(parser, draft);
   draft->name = current(parser)->text;
   draft->name_loc = here(parser);
-  RETURN_IF_ERROR(check_name(parser, draft->name, draft->name_loc));
+  RETURN_IF_ERROR(check_instruction_name(parser, draft->name, draft->name_loc));
   HloInstruction *before = find_instruction(parser->scope, draft->name);
   if (before) {
     report_error(parser, draft->name_loc, "parse-duplicate-name", "instruction '%.*s' exists already",

@@ -295,7 +295,7 @@ static Rule *const rules[HLO_OPCODE_COUNT] = {
     [HLO_TUPLE] = check_tuple,
 };
 
-static Status check_replication(Parser *parser, const InstructionDraft *draft) {
+Status check_common_attributes(Parser *parser, const InstructionDraft *draft) {
   const HloAttr *attr = draft_attr(draft, HLO_ATTR_PARAMETER_REPLICATION);
   if (!attr) return STATUS_OK;
   if (draft->opcode != HLO_PARAMETER) {
@@ -309,7 +309,7 @@ static Status check_replication(Parser *parser, const InstructionDraft *draft) {
 }
 
 Status check_instruction(Parser *parser, InstructionDraft *draft) {
-  RETURN_IF_ERROR(check_replication(parser, draft));
+  RETURN_IF_ERROR(check_common_attributes(parser, draft));
   Rule *rule = rules[draft->opcode];
   return rule ? rule(parser, draft) : STATUS_OK;
 }

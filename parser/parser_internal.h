@@ -213,7 +213,10 @@ void draft_remove_attr(InstructionDraft *draft, HloAttrId id);
 
 /* What XLA's parser checks of operands and attributes beyond the table, per family. */
 MUST_USE Status check_operand_count(Parser *parser, const InstructionDraft *draft);
+MUST_USE Status check_required_attributes(Parser *parser, const InstructionDraft *draft);
 MUST_USE Status check_instruction(Parser *parser, InstructionDraft *draft);
+/* Of these, what is about attributes that every opcode takes. */
+MUST_USE Status check_common_attributes(Parser *parser, const InstructionDraft *draft);
 /* "OP-start" and the like: false when |text| is none. */
 bool resolve_async_sugar(StringView text, HloOpcode *out_wrapped, AsyncSugar *out_sugar);
 /* Opcode whose attributes the text may carry. */
@@ -221,6 +224,12 @@ HloOpcode draft_attribute_opcode(const InstructionDraft *draft);
 /* Rules of asynchronous instructions; for the sugared start builds the wrapped computation and turns the draft into
  * async-start. */
 MUST_USE Status finish_async(Parser *parser, InstructionDraft *draft);
+/* That of a draft without a shape, whether a text might leave it out or not. */
+MUST_USE Status infer_draft_shape(Parser *parser, const InstructionDraft *draft, const Shape **out_shape);
+/* XLA gives a tuple one sharding per leaf. */
+void spread_sharding(Parser *parser, InstructionDraft *draft, const Shape *shape);
+/* What XLA would rename is refused. */
+MUST_USE Status check_instruction_name(Parser *parser, StringView name, SourceLoc loc);
 /* Infers if needed, and adds the draft to the scope's computation; NULL when an inference failed. */
 MUST_USE Status build_instruction(Parser *parser, InstructionDraft *draft, HloInstruction **out_instruction);
 
@@ -240,6 +249,8 @@ bool scope_end(Parser *parser, Scope *scope);
 /* --- the header (parse_header.c) --- */
 
 MUST_USE Status parse_header(Parser *parser);
+/* The value of the attribute |name|, whose own place is |loc|. */
+MUST_USE Status parse_header_attribute(Parser *parser, StringView name, SourceLoc loc);
 MUST_USE Status parse_stack_tables(Parser *parser);
 /* What can be checked only with the entry computation at hand. */
 MUST_USE Status check_header(Parser *parser);
