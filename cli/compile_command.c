@@ -1,100 +1,61 @@
 /* xlac MODEL.hlo -o MODEL.o */
-#include <string.h>
-
 #include "cli/budget.h"
+#include "cli/compile_files.h"
+#include "cli/link_shared.h"
 #include "cli/questions.h"
+#include "compiler/object_archive.h"
 
-enum { EMIT_OBJECT, EMIT_ASSEMBLY, EMIT_LLVM_IR, EMIT_BITCODE, EMIT_HLO, EMIT_NONE };
+/* All models of the command line; but for archives it is one. */
+typedef struct CompileJob {
+  EmitKind emit;
+  int64_t count;
+  CompileFiles *files;   /* by model */
+  ObjectMember *members; /* of an archive, by model */
+} CompileJob;
 
-/* What each word of --emit means.  extension: of the output where none is named; NULL: standard output. */
-static const struct {
-  const char *extension;
-  LlvmOutput output;
-} emits[] = {[EMIT_OBJECT] = {".o", LLVM_OUTPUT_OBJECT}, [EMIT_ASSEMBLY] = {NULL, LLVM_OUTPUT_ASSEMBLY},
-             [EMIT_LLVM_IR] = {NULL, LLVM_OUTPUT_IR},    [EMIT_BITCODE] = {".bc", LLVM_OUTPUT_BITCODE},
-             [EMIT_HLO] = {NULL, LLVM_OUTPUT_OBJECT},    [EMIT_NONE] = {NULL, LLVM_OUTPUT_OBJECT}};
-
-static bool is_stream(const char *path) {
-  return strcmp(path, "-") == 0;
+static Status usage_error(Session *session, const char *message) {
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "%s", message);
 }
 
-/* |path| with its extension, if it has one, replaced. */
-static const char *with_extension(Arena *arena, const char *path, const char *extension) {
-  const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path, *dot = strrchr(file, '.');
-  size_t size = dot && dot != file ? (size_t)(dot - path) : strlen(path);
-  return arena_printf(arena, "%.*s%s", (int)size, path, extension);
-}
-
-/* Where outputs go; NULL, and "" of side files: nowhere. */
-typedef struct CompileFiles {
-  const char *output, *header, *map;
-} CompileFiles;
-
-/* What the outputs, and the function in them, are named after: the input file's name without its extension; of standard
- * input, when that is read, the module's. */
-static const char *stem_of_input(const Session *session) {
-  const char *input = session->options->operands.data[0], *slash = strrchr(input, '/');
-  if (!is_stream(input)) return with_extension(session->arena, slash ? slash + 1 : input, "");
-  StringView name = session->compilation.module->name; /* letters, digits, '_', '.' and '-' */
-  return arena_copy_string(session->arena, name.data, name.size);
-}
-
-/* Outputs without a name wait for the module's. */
-static bool is_named_by_module(const Session *session, int64_t emit) {
-  bool has_name = session_option_given(session, OPTION_OUTPUT) || emits[emit].extension == NULL;
-  return !has_name && is_stream(session->options->operands.data[0]);
-}
-
-/* Where the main output goes.  In the current directory, beside nothing of the user's, when no name was given. */
-static const char *output_path(const Session *session, int64_t emit) {
-  if (emit == EMIT_NONE) return NULL;
-  if (session_option_given(session, OPTION_OUTPUT) || emits[emit].extension == NULL)
-    return session_option_text(session, OPTION_OUTPUT, "-");
-  return arena_printf(session->arena, "%s%s", stem_of_input(session), emits[emit].extension);
-}
-
-/* A side file's path: as named; beside an object that is a file; otherwise nowhere. */
-static const char *side_path(const Session *session, OptionId id, int64_t emit, const char *output,
-                             const char *extension) {
-  bool beside = emit == EMIT_OBJECT && !is_stream(output); /* then it has the name of a file */
-  return session_option_text(session, id, beside ? with_extension(session->arena, output, extension) : NULL);
-}
-
-/* Files that other tools make of an object. */
-static Status check_ending(const Session *session, const char *output) {
-  static const struct {
-    const char *ending, *what, *command, *libraries;
-  } others[] = {{".so", "a shared library", "gcc -shared -o", " -lm"}, {".a", "an archive", "ar rcs", ""}};
-  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-    if (!sv_ends_with(sv_from_cstring(output), sv_from_cstring(others[i].ending))) continue;
-    const char *object = with_extension(session->arena, output, ".o");
-    Status status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                               "'%s' would be %s, and xlac writes objects", output, others[i].what);
-    diag_note(session->diag, NO_LOC, "after '-o %s', '%s %s %s%s' makes it", object, others[i].command, output, object,
-              others[i].libraries);
-    return status;
+/* What these options ask for is told of one model. */
+static Status check_several(Session *session) {
+  static const OptionId of_one[] = {
+      OPTION_HEADER,          OPTION_MAP,           OPTION_ENTRY_NAME,  OPTION_PLAN,
+      OPTION_BUDGET,          OPTION_REPORT,        OPTION_REPORT_FILE, OPTION_TRACE,
+      OPTION_TIME_REPORT,     OPTION_STATS,         OPTION_WHY_LIVE,    OPTION_EXPLAIN_SHARING,
+      OPTION_DUMP_LIVENESS,   OPTION_DUMP_PLAN,     OPTION_DUMP_GRAPH,  OPTION_DUMP_BUFFER_ASSIGNMENT,
+      OPTION_DUMP_HLO_BEFORE, OPTION_DUMP_HLO_AFTER};
+  for (size_t i = 0; i < sizeof of_one / sizeof of_one[0]; i++) {
+    bool is_nowhere = session_option_text(session, of_one[i], " ")[0] == '\0';
+    if (!session_option_given(session, of_one[i]) || is_nowhere) continue;
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'%s' is for one model, not for %lld",
+                      option_spelling(session->arena, of_one[i]), (long long)session->options->operands.count);
   }
+  if (!session_option_given(session, OPTION_OUTPUT))
+    return usage_error(session, "an archive of several models needs '-o FILE'");
+  for (int64_t i = 0; i < session->options->operands.count; i++)
+    if (sv_equal_cstring(SV("-"), session->options->operands.data[i]))
+      return usage_error(session, "standard input is for one model");
   return STATUS_OK;
 }
 
-static Status name_files(Session *session, int64_t emit, CompileFiles *out_files) {
-  const char *output = output_path(session, emit);
-  if (emit == EMIT_OBJECT) RETURN_IF_ERROR(check_ending(session, output));
-  *out_files = (CompileFiles){output, side_path(session, OPTION_HEADER, emit, output, ".h"),
-                              side_path(session, OPTION_MAP, emit, output, ".map")};
-  OutputDefault defaults[] = {
-      {OPTION_OUTPUT, out_files->output}, {OPTION_HEADER, out_files->header}, {OPTION_MAP, out_files->map}};
-  return driver_check_files(session, defaults, sizeof defaults / sizeof defaults[0]);
+static Status check_count(Session *session, const CompileJob *job) {
+  if (job->count == 1) return STATUS_OK;
+  if (job->emit == EMIT_ARCHIVE) return check_several(session);
+  Status status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "more than one input file: '%s' and '%s'",
+                             session->options->operands.data[0], session->options->operands.data[1]);
+  diag_note(session->diag, NO_LOC, "'--emit=archive' puts the objects of several into one file");
+  return status;
 }
 
-static Status check_usage(Session *session, int64_t emit, CompileFiles *out_files) {
+static Status check_usage(Session *session, const CompileJob *job) {
+  EmitKind emit = job->emit;
   if (emit == EMIT_NONE && session_option_given(session, OPTION_OUTPUT))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--emit=none' has no output for '-o'");
-  bool has_header = session_option_text(session, OPTION_HEADER, "")[0] != '\0';
-  if (has_header && (emit == EMIT_HLO || emit == EMIT_NONE))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                      "'--header' needs code: '--emit=hlo' and '--emit=none' make none");
-  if (!is_named_by_module(session, emit)) RETURN_IF_ERROR(name_files(session, emit, out_files));
+    return usage_error(session, "'--emit=none' has no output for '-o'");
+  if (session_option_text(session, OPTION_HEADER, "")[0] != '\0' && !emit_has_code(emit))
+    return usage_error(session, "'--header' needs code: '--emit=hlo' and '--emit=none' make none");
+  RETURN_IF_ERROR(check_count(session, job));
+  if (!compile_files_wait(session, emit)) RETURN_IF_ERROR(compile_files_name(session, emit, job->files));
   RETURN_IF_ERROR(questions_check(session));
   return compilation_options_check(&session->compilation.options, session->diag);
 }
@@ -132,16 +93,33 @@ static void note_entry_name(Session *session) {
   diag_note(session->diag, NO_LOC, "'--entry-name=NAME' gives it another name");
 }
 
-static Status compile(Session *session, int64_t emit, CompileFiles *files) {
+/* The object, or what else --emit asks for, to where it goes; members of an archive wait for the others. */
+static Status add_code(Session *session, CompileJob *job) {
+  const CompileFiles *files = &job->files[session->model];
+  const CompiledObject *object = &session->compilation.object;
+  StringView bytes = object->bytes;
+  note_entry_name(session);
+  RETURN_IF_ERROR(driver_add_output(session, files->header, object->header));
+  if (job->emit == EMIT_ARCHIVE) {
+    job->members[session->model] = (ObjectMember){sv_printf(session->arena, "%s.o", compile_stem(session)), bytes};
+    return STATUS_OK;
+  }
+  if (job->emit == EMIT_SHARED) RETURN_IF_ERROR(link_shared(session, files->output, &bytes));
+  return driver_add_output(session, files->output, bytes);
+}
+
+static Status compile(Session *session, CompileJob *job) {
   Compilation *compilation = &session->compilation;
+  EmitKind emit = job->emit;
+  const CompileFiles *files = &job->files[session->model];
   bool is_hlo = emit == EMIT_HLO; /* any other kind has to fit the Buffer */
   compilation->options.without_code = is_hlo;
-  compilation->options.output = emits[emit].output;
+  compilation->options.output = emit_llvm_output(emit);
   Budget budget;
   RETURN_IF_ERROR(budget_read(session, &budget));
   RETURN_IF_ERROR(driver_load_to_run(session));
-  compilation->options.default_name = sv_from_cstring(stem_of_input(session));
-  if (is_named_by_module(session, emit)) RETURN_IF_ERROR(name_files(session, emit, files));
+  compilation->options.default_name = sv_from_cstring(compile_stem(session));
+  if (compile_files_wait(session, emit)) RETURN_IF_ERROR(compile_files_name(session, emit, job->files));
   bool has_map = files->map && files->map[0] != '\0';
   if (has_map) compilation->options.plans_detail = PLANS_COMPARED;
   RETURN_IF_ERROR(driver_run_passes(session));
@@ -153,19 +131,28 @@ static Status compile(Session *session, int64_t emit, CompileFiles *files) {
     RETURN_IF_ERROR(compilation_make_plans(compilation));
   if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
   if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, files->map));
-  bool has_code = emit != EMIT_NONE && emit != EMIT_HLO;
-  if (has_code) RETURN_IF_ERROR(compilation_generate(compilation));
+  if (emit_has_code(emit)) RETURN_IF_ERROR(compilation_generate(compilation));
   RETURN_IF_ERROR(budget_check_compilation(session, &budget));
-  if (emit == EMIT_HLO) return add_hlo(session, files->output);
-  if (!has_code) return STATUS_OK;
-  note_entry_name(session);
-  RETURN_IF_ERROR(driver_add_output(session, files->output, compilation->object.bytes));
-  return driver_add_output(session, files->header, compilation->object.header);
+  if (is_hlo) return add_hlo(session, files->output);
+  return emit_has_code(emit) ? add_code(session, job) : STATUS_OK;
+}
+
+static Status compile_all(Session *session, CompileJob *job) {
+  for (int64_t i = 0; i < job->count; i++) {
+    if (i > 0) session_begin_model(session, i);
+    RETURN_IF_ERROR(compile(session, job));
+  }
+  if (job->emit != EMIT_ARCHIVE) return STATUS_OK;
+  StringView archive;
+  RETURN_IF_ERROR(object_archive_write(session->arena, job->members, job->count, session->diag, &archive));
+  return driver_add_output(session, job->files[0].output, archive);
 }
 
 int compile_command(Session *session) {
-  int64_t emit = session_option_integer(session, OPTION_EMIT, EMIT_OBJECT);
-  CompileFiles files = {0};
-  if (check_usage(session, emit, &files) != STATUS_OK) return session_end_usage(session);
-  return session_end(session, compile(session, emit, &files));
+  CompileJob job = {.emit = (EmitKind)session_option_integer(session, OPTION_EMIT, EMIT_OBJECT),
+                    .count = session->options->operands.count};
+  job.files = ARENA_NEW_ARRAY(session->arena, CompileFiles, job.count);
+  job.members = ARENA_NEW_ARRAY(session->arena, ObjectMember, job.count);
+  if (check_usage(session, &job) != STATUS_OK) return session_end_usage(session);
+  return session_end(session, compile_all(session, &job));
 }

@@ -53,6 +53,12 @@ void session_begin(Session *session, const Options *options, Arena *arena, DiagS
   diag->error_limit = ERROR_LIMIT;
 }
 
+void session_begin_model(Session *session, int64_t model) {
+  CompilationOptions options = session->compilation.options;
+  session->model = model;
+  compilation_init(&session->compilation, session->arena, &options, session->diag);
+}
+
 static void report_written(const Session *session) {
   StringBuilder text;
   sb_init(&text, session->arena);
@@ -123,28 +129,32 @@ static Status check_machine(const Session *session) {
                     SV_ARG(machine->name));
 }
 
-/* The machine, and the input file's text. */
-static Status read_input(Session *session) {
+/* The machine, and the input file's text, which lives as long as the session: diagnostics show it. */
+static Status read_input(Session *session, const SourceFile **out_source) {
   RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &session->compilation.options.machine));
   RETURN_IF_ERROR(check_machine(session));
   double start = monotonic_seconds();
   time_limit_doing(session->time_limit, "reading the module", NULL);
-  const char *path = session->options->operands.data[0];
-  session->source.name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
-  RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &session->source.text));
+  const char *path = session->options->operands.data[session->model];
+  SourceFile *source = ARENA_NEW(session->arena, SourceFile);
+  source->name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);
+  RETURN_IF_ERROR(file_read(session->arena, path, session->diag, &source->text));
+  *out_source = source;
   driver_end_phase(session, "read", start);
   return STATUS_OK;
 }
 
 Status driver_load(Session *session, bool verify) {
-  RETURN_IF_ERROR(read_input(session));
-  RETURN_IF_ERROR(compilation_parse(&session->compilation, &session->source));
+  const SourceFile *source;
+  RETURN_IF_ERROR(read_input(session, &source));
+  RETURN_IF_ERROR(compilation_parse(&session->compilation, source));
   return verify ? compilation_verify(&session->compilation) : STATUS_OK;
 }
 
 Status driver_load_to_run(Session *session) {
-  RETURN_IF_ERROR(read_input(session));
-  return compilation_load(&session->compilation, &session->source);
+  const SourceFile *source;
+  RETURN_IF_ERROR(read_input(session, &source));
+  return compilation_load(&session->compilation, source);
 }
 
 Status driver_read_plan_file(Session *session, const char *path) {

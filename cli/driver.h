@@ -23,7 +23,8 @@ typedef struct Session {
   const Options *options;
   Arena *arena; /* the command line's: options, diagnostics, the compilation, contents of outputs */
   DiagSink *diag;
-  SourceFile source;
+  SourceFile source;       /* of a command that compiles nothing */
+  int64_t model;           /* the operand that is the compilation's; commands with several of them count it up */
   Compilation compilation; /* its options are the command line's; a command changes them before driver_run_passes */
   CompilationProgress progress;
   StringView statistics;         /* a command's own, for --stats instead of the compilation's; else empty */
@@ -47,6 +48,9 @@ int session_end(Session *session, Status status);
 int session_end_usage(Session *session);
 
 /* --- steps around the compilation's own (compiler/compilation.h) --- */
+
+/* Another compilation, of the operand |model|, with the same options; the one before lives on in its diagnostics. */
+void session_begin_model(Session *session, int64_t model);
 
 /* The machine, and the input file's text → module, verified if |verify|. */
 MUST_USE Status driver_load(Session *session, bool verify);

@@ -19,13 +19,16 @@ static const char *input_path(const OptionInfo *info, const char *text) {
   return equals ? equals + 1 : text;
 }
 
-static void add_option(FileUses *uses, OptionId id, const OptionValue *value, const char *fallback) {
+static void add_option(FileUses *uses, OptionId id, const OptionValue *value, const OutputDefault *defaults,
+                       int count) {
   const OptionInfo *info = option_info(id);
   bool reads = info->kind == OPTION_KIND_INPUT || info->kind == OPTION_KIND_INPUT_LIST;
   bool writes = info->kind == OPTION_KIND_OUTPUT || info->kind == OPTION_KIND_OPTIONAL_OUTPUT;
   if (writes) {
     const char *name = arena_printf(uses->arena, "'%s'", option_spelling(uses->arena, id));
-    add(uses, value->given ? value->text : fallback, name, id, true);
+    if (value->given) add(uses, value->text, name, id, true);
+    for (int i = 0; i < count && !value->given; i++)
+      if (defaults[i].id == id) add(uses, defaults[i].path, name, id, true);
   }
   for (; reads && value && value->given; value = value->previous)
     add(uses, input_path(info, value->text), read_name(uses->arena, id), id, false);
@@ -38,12 +41,7 @@ void file_uses_init(FileUses *uses, Arena *arena, const Options *options, const 
   for (int64_t i = 0; i < options->argument_files.count; i++)
     add(uses, options->argument_files.data[i], "an argument file", OPTION_COUNT, false);
   add(uses, target_file(options), "the machine's description", OPTION_TARGET, false);
-  for (int id = 0; id < OPTION_COUNT; id++) {
-    const char *fallback = NULL;
-    for (int i = 0; i < count; i++)
-      if ((int)defaults[i].id == id) fallback = defaults[i].path;
-    add_option(uses, (OptionId)id, &options->values[id], fallback);
-  }
+  for (int id = 0; id < OPTION_COUNT; id++) add_option(uses, (OptionId)id, &options->values[id], defaults, count);
 }
 
 void file_uses_set_read(FileUses *uses, OptionId id) {

@@ -17,7 +17,7 @@ typedef struct FileUses {
   ARRAY(FileUse) list;
 } FileUses;
 
-/* Where an output goes without its option. */
+/* Where an output goes without its option; several of one option are several outputs. */
 typedef struct OutputDefault {
   OptionId id;
   const char *path; /* NULL: nowhere */

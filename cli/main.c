@@ -112,6 +112,8 @@ static Status check_operands(const Options *options, DiagSink *diag) {
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'compare' needs two files of '--report=json'");
   }
   if (options->operands.count == 1) return STATUS_OK;
+  if (options->operands.count > 1 && options->command == COMMAND_COMPILE)
+    return STATUS_OK; /* which asks what it emits */
   if (options->operands.count == 0)
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "no input file; 'xlac --help' shows what there is");
   return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "more than one input file: '%s' and '%s'",

@@ -3,27 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
-
-/* A triple's own vendor, "unknown" mostly, is no part of Debian's names. */
-static const char *compiler_of(const Session *session) {
-  const MachineDescription *machine = session->compilation.options.machine;
-  if (!machine || machine_is_host(machine)) return "gcc";
-  StringView triple = machine->isa.triple, parts[4];
-  int count = 0;
-  while (count < 4) {
-    const char *dash = count < 3 ? memchr(triple.data, '-', triple.size) : NULL;
-    size_t size = dash ? (size_t)(dash - triple.data) : triple.size;
-    parts[count++] = (StringView){triple.data, size};
-    if (!dash) break;
-    triple = (StringView){dash + 1, triple.size - size - 1};
-  }
-  StringBuilder name;
-  sb_init(&name, session->arena);
-  for (int i = 0; i < count; i++)
-    if (count < 4 || i != 1) sb_printf(&name, "%.*s-", SV_ARG(parts[i]));
-  sb_append_cstring(&name, "gcc");
-  return sb_view(&name).data;
-}
+#include "cli/link_shared.h"
 
 Status remote_run_check(const Session *session) {
   const MachineDescription *machine = session->compilation.options.machine;
@@ -78,7 +58,7 @@ static Status find_link_words(Session *session, const char *const **out_words) {
 
 Status remote_run_build(Session *session, bool has_queue_threads, int64_t worker_count, FailureReporter *reporter,
                         RemoteProgram *out_program) {
-  RemoteOptions options = {.compiler = compiler_of(session),
+  RemoteOptions options = {.compiler = link_compiler(session),
                            .runner = session_option_text(session, OPTION_RUNNER, ""),
                            .has_queue_threads = has_queue_threads,
                            .worker_count = worker_count,
