@@ -23,12 +23,18 @@ typedef struct Block {
   struct Block *next;
 } Block;
 
+/* An array by its name as an identifier. */
+typedef struct Named {
+  char *identifier;
+  int64_t index;
+} Named;
+
 struct XlacWeights {
   unsigned char *file; /* mapped; NULL: it is empty */
   size_t file_size;
   int64_t count, capacity;
   XlacWeight *arrays;
-  char **identifiers; /* the arrays' names as such */
+  Named *names; /* ascending, of one name the first in the file first; until all are read in the file's order */
   Block *blocks;
   /* --- while it is opened --- */
   const char *path;
@@ -132,13 +138,13 @@ static bool add_array(XlacWeights *weights, const XlacWeight *array, const unsig
   if (weights->count == weights->capacity) {
     int64_t capacity = weights->capacity == 0 ? 64 : 2 * weights->capacity;
     XlacWeight *arrays = take(weights, (size_t)capacity * sizeof *arrays);
-    char **identifiers = take(weights, (size_t)capacity * sizeof *identifiers);
-    if (arrays == NULL || identifiers == NULL) return fail(weights, "there is not enough memory");
+    Named *names = take(weights, (size_t)capacity * sizeof *names);
+    if (arrays == NULL || names == NULL) return fail(weights, "there is not enough memory");
     if (weights->count > 0) {
       memcpy(arrays, weights->arrays, (size_t)weights->count * sizeof *arrays);
-      memcpy(identifiers, weights->identifiers, (size_t)weights->count * sizeof *identifiers);
+      memcpy(names, weights->names, (size_t)weights->count * sizeof *names);
     }
-    weights->arrays = arrays, weights->identifiers = identifiers, weights->capacity = capacity;
+    weights->arrays = arrays, weights->names = names, weights->capacity = capacity;
   }
   size_t name_size = strlen(array->name);
   char *name = take(weights, name_size + 1), *identifier = take(weights, name_size + 2);
@@ -153,10 +159,30 @@ static bool add_array(XlacWeights *weights, const XlacWeight *array, const unsig
   if (array->rank > 0) memcpy(dims, array->dims, sizeof *dims * (size_t)array->rank);
   if (!is_aligned) memcpy(bytes, data, (size_t)array->bytes);
   XlacWeight *added = &weights->arrays[weights->count];
-  weights->identifiers[weights->count++] = identifier;
+  weights->names[weights->count] = (Named){identifier, weights->count};
+  weights->count++;
   *added = *array;
   added->name = name, added->dims = dims, added->data = bytes;
   return true;
+}
+
+static int compare_names(const void *left, const void *right) {
+  const Named *a = left, *b = right;
+  int order = strcmp(a->identifier, b->identifier);
+  return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/* The place in |names| of the first array whose name is |identifier|; -1: there is none. */
+static int64_t find_identifier(const XlacWeights *weights, const char *identifier) {
+  int64_t low = 0, high = weights->count;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (strcmp(weights->names[middle].identifier, identifier) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < weights->count && strcmp(weights->names[low].identifier, identifier) == 0 ? low : -1;
 }
 
 /* --- little-endian numbers; the caller knows that the bytes are there --- */
@@ -571,7 +597,10 @@ XlacWeights *xlac_weights_open(const char *path, char *message, size_t message_s
     return NULL;
   }
   weights->path = path, weights->message = message, weights->message_size = message_size;
-  if (read_file(weights)) return weights;
+  if (read_file(weights)) {
+    if (weights->count > 0) qsort(weights->names, (size_t)weights->count, sizeof *weights->names, compare_names);
+    return weights;
+  }
   xlac_weights_close(weights);
   return NULL;
 }
@@ -596,22 +625,15 @@ const XlacWeight *xlac_weights_at(const XlacWeights *weights, int64_t index) {
 
 /* --- arguments --- */
 
-/* The position of the first array from |from| on whose name is |identifier|; -1: there is none. */
-static int64_t find_identifier(const XlacWeights *weights, const char *identifier, int64_t from) {
-  for (int64_t i = from; i < weights->count; i++)
-    if (strcmp(weights->identifiers[i], identifier) == 0) return i;
-  return -1;
-}
-
 const XlacWeight *xlac_weights_find(const XlacWeights *weights, const char *name) {
   for (int64_t i = 0; i < weights->count; i++)
     if (strcmp(weights->arrays[i].name, name) == 0) return &weights->arrays[i];
   char *identifier = malloc(strlen(name) + 2);
   if (identifier == NULL) return NULL;
   make_identifier(name, identifier);
-  int64_t found = find_identifier(weights, identifier, 0);
+  int64_t found = find_identifier(weights, identifier);
   free(identifier);
-  return found < 0 ? NULL : &weights->arrays[found];
+  return found < 0 ? NULL : &weights->arrays[weights->names[found].index];
 }
 
 /* Files have integers narrower than a byte in whole ones, as modules do. */
@@ -649,17 +671,18 @@ static const char *without_prefix(const char *name, const char *prefix) {
   return name + size + 1;
 }
 
-/* The array for the leaf called |name|; -1: none, -2: two have the name. */
+/* The array for the leaf called |name|, by its place in the file; -1: none, -2: two have the name. */
 static int64_t find_leaf(const XlacWeights *weights, const char *name, const char *prefix, char *short_name) {
-  int64_t found = find_identifier(weights, name, 0);
+  int64_t found = find_identifier(weights, name);
   const char *rest = without_prefix(name, prefix);
-  const char *used = name;
   if (found < 0 && rest != NULL) {
     make_identifier(rest, short_name); /* which may begin with a digit */
-    used = short_name;
-    found = find_identifier(weights, used, 0);
+    found = find_identifier(weights, short_name);
   }
-  return found >= 0 && find_identifier(weights, used, found + 1) >= 0 ? -2 : found;
+  if (found < 0) return -1;
+  const Named *first = &weights->names[found];
+  bool is_last = found + 1 == weights->count;
+  return is_last || strcmp(first->identifier, first[1].identifier) != 0 ? first->index : -2;
 }
 
 /* Of all leaves, into |found|: positions, or -1; how many there are. */
