@@ -53,7 +53,7 @@ static StringView name_at_level(const HloInstruction *parameter, NameLevel level
 /* Counts how often each name comes; the count stands in the map's value. */
 static void count_name(StringMap *map, StringView name) {
   uintptr_t count = (uintptr_t)string_map_get(map, name);
-  string_map_set(map, name, (void *)(count + 1));  // NOLINT(performance-no-int-to-ptr)
+  string_map_set(map, name, (void *)(count + 1));
 }
 
 /* |name|, or with the first number from 2 on that makes it another one than all in |taken|. */
