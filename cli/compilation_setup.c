@@ -2,7 +2,9 @@
 
 #include <stdlib.h>
 
+#include "base/checked_math.h"
 #include "cli/build_kind.h"
+#include "xlac/thread_pool.h"
 
 /* The words of --schedule. */
 enum { SCHEDULE_MEMORY, SCHEDULE_KEEP };
@@ -15,6 +17,13 @@ static StringView default_cpu(const Options *options) {
   if (options->command != COMMAND_RUN || options->values[OPTION_RUNNER].given) return SV("dispatch");
   const char *variant = getenv("XLAC_CPU");
   return variant ? llvm_native_variant(sv_from_cstring(variant)) : SV("native");
+}
+
+/* Of --threads: 0, which only a program may ask for, is refused like what is below it. */
+static int64_t thread_count(const Options *options) {
+  const OptionValue *value = &options->values[OPTION_THREADS];
+  if (value->given) return value->integer == 0 ? -1 : value->integer;
+  return min_i64(xlac_thread_pool_processor_count(), COMPILATION_MOST_THREADS);
 }
 
 static StringView text_of(const Options *options, OptionId id) {
@@ -57,5 +66,6 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .has_entry_name = values[OPTION_ENTRY_NAME].given,
       .entry_name = text_of(options, OPTION_ENTRY_NAME),
       .poison = values[OPTION_POISON].given,
+      .threads = thread_count(options),
       .records_decisions = values[OPTION_REPORT].given};
 }

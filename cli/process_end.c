@@ -1,6 +1,7 @@
 #include "cli/process_end.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,7 +15,8 @@
 static struct {
   volatile sig_atomic_t use_json;
   volatile sig_atomic_t has_outcome, outcome;
-} state;
+  atomic_flag is_ending; /* a thread that has no memory says so */
+} state = {.is_ending = ATOMIC_FLAG_INIT};
 
 void process_end_use_json(bool use_json) {
   state.use_json = use_json;
@@ -32,8 +34,10 @@ static void write_text(const char *text, size_t size) {
 
 /* --- no memory --- */
 
-/* Nothing here allocates, whether directly or in the C library; what stands in stdout's buffer is dropped. */
+/* Nothing here allocates, whether directly or in the C library; what stands in stdout's buffer is dropped.  Of several
+ * threads without memory the first one says so, and the others wait for the end. */
 static void end_without_memory(size_t bytes) {
+  while (atomic_flag_test_and_set(&state.is_ending)) pause();
   temporary_delete_all();
   char amount[64] = "", text[256];
   if (bytes > 0) snprintf(amount, sizeof amount, " (%zu bytes more were needed)", bytes);

@@ -1,6 +1,7 @@
 #include "codegen/codegen.h"
 
 #include "codegen/call/call.h"
+#include "codegen/code_parts.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
 #include "codegen/entry_name.h"
@@ -37,9 +38,12 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
     oncore_emitter_begin_variant(emitter->oncore, number);
     coder = oncore_emitter_coder(emitter->oncore);
   }
-  Status status = control_emit(&vec, emitter->module, emitter->assignment, emitter->draft->kernels,
-                               emitter->draft->strategies[number], emitter->entry_name, emitter->poison,
-                               emitter->oncore != NULL ? &coder : NULL, emitter->diag);
+  ControlOptions control = {.kernels = emitter->draft->kernels,
+                            .strategies = emitter->draft->strategies[number],
+                            .name = emitter->entry_name,
+                            .poison = emitter->poison,
+                            .coder = emitter->oncore != NULL ? &coder : NULL};
+  Status status = control_emit(&vec, emitter->module, emitter->assignment, &control, emitter->diag);
   LLVMDisposeBuilder(vec.builder);
   RETURN_IF_ERROR(status);
   *out_function = LLVMGetNamedFunction(emitter->llvm_module, emitter->entry_name);
@@ -65,6 +69,31 @@ static Status emit_module(const ModuleEmitter *emitter) {
   return STATUS_OK;
 }
 
+/* One LLVM module. */
+static Status compile_whole(Arena *arena, const HloModule *module, const CodegenOptions *options,
+                            const char *entry_name, DiagSink *diag, CompiledObject *object) {
+  LlvmTarget target;
+  Status status = llvm_target_create(&options->draft->target, diag, &target);
+  if (status == STATUS_OK) {
+    LLVMContextRef context = LLVMContextCreate();
+    LLVMModuleRef llvm_module = llvm_target_module(&target, context);
+    Arena *scratch = arena_create();
+    OncoreEmitter *oncore =
+        options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
+    ModuleEmitter emitter = {
+        &target,         llvm_module, module, options->assignment, &object->targets, options->draft, entry_name,
+        options->poison, oncore,      diag};
+    status = emit_module(&emitter);
+    if (status == STATUS_OK)
+      status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &object->bytes);
+    arena_destroy(scratch);
+    LLVMDisposeModule(llvm_module);
+    LLVMContextDispose(context);
+  }
+  llvm_target_dispose(&target);
+  return status;
+}
+
 Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                        CompiledObject *out_object) {
   XLAC_CHECK(module->is_scheduled && options->assignment != NULL);
@@ -75,32 +104,13 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
     out_object->entry_name =
         entry_name_made_of(arena, options->default_name.size > 0 ? options->default_name : module->name,
                            &out_object->targets, &out_object->has_changed_name);
-  LlvmTarget target;
-  Status status = llvm_target_create(&options->draft->target, diag, &target);
-  if (status == STATUS_OK) {
-    LLVMContextRef context = LLVMContextCreate();
-    LLVMModuleRef llvm_module = LLVMModuleCreateWithNameInContext("xlac", context);
-    LLVMSetTarget(llvm_module, target.triple);
-    LLVMSetModuleDataLayout(llvm_module, target.data_layout);
-    const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
-    Arena *scratch = arena_create();
-    OncoreEmitter *oncore =
-        options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
-    ModuleEmitter emitter = {
-        &target,         llvm_module, module, options->assignment, &out_object->targets, options->draft, entry_name,
-        options->poison, oncore,      diag};
-    status = emit_module(&emitter);
-    if (status == STATUS_OK) {
-      status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &out_object->bytes);
-    }
-    out_object->header =
-        module_header(module, options->assignment, &out_object->targets, out_object->entry_name, arena);
-    arena_destroy(scratch);
-    LLVMDisposeModule(llvm_module);
-    LLVMContextDispose(context);
-  }
-  llvm_target_dispose(&target);
-  return status;
+  const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
+  out_object->header = module_header(module, options->assignment, &out_object->targets, out_object->entry_name, arena);
+  CodePartsOptions parts = {module, options->assignment, options->draft, entry_name, options->poison, options->threads};
+  if (options->output == LLVM_OUTPUT_OBJECT && code_parts_count(&parts) > 1 &&
+      code_parts_compile(arena, &parts, &out_object->bytes) == STATUS_OK)
+    return STATUS_OK;
+  return compile_whole(arena, module, options, entry_name, diag, out_object);
 }
 
 /* --- Kernels and plans as text --- */

@@ -16,6 +16,7 @@ typedef struct CodegenOptions {
   const BufferAssignment *assignment;
   CodeDraft *draft; /* for which target; Kernels and plans are made if they are not there */
   bool poison;      /* code that overwrites all memory that holds no live value with 0xFF, for tests */
+  int threads;      /* at most so many make an object, this one included; it is the same whatever their number */
 } CodegenOptions;
 
 typedef struct CompiledObject {

@@ -233,7 +233,8 @@ Status compilation_generate(Compilation *compilation) {
                             .output = options->output,
                             .assignment = compilation->assignment,
                             .draft = &compilation->draft,
-                            .poison = options->poison};
+                            .poison = options->poison,
+                            .threads = (int)options->threads};
   Status status =
       codegen_compile(compilation->arena, compilation->module, &codegen, compilation->diag, &compilation->object);
   phase_times_end(&compilation->phases, "codegen", start);

@@ -24,6 +24,8 @@ typedef struct CompilationProgress {
   Status (*begins)(void *context, const char *what, const char *name);
 } CompilationProgress;
 
+#define COMPILATION_MOST_THREADS 1024
+
 typedef struct CompilationOptions {
   /* --- the target --- */
   const MachineDescription *machine; /* NULL: the host */
@@ -59,6 +61,7 @@ typedef struct CompilationOptions {
   StringView entry_name;
   StringView default_name; /* of the file, say; empty: the module's name */
   bool poison;             /* code that overwrites all memory without a live value, for tests */
+  int64_t threads; /* so many at most generate code, the caller's included: 1 … COMPILATION_MOST_THREADS; 0: 1 */
   /* --- what is told on the way --- */
   bool records_decisions;                   /* of passes, in Compilation.decisions */
   const HloPipelineObserver *pass_observer; /* may be NULL */

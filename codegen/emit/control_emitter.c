@@ -6,20 +6,33 @@
 
 /* --- Kernels --- */
 
+const char *control_part_kernel_name(Arena *arena, int32_t identity) {
+  return arena_printf(arena, "kernel.%ld", (long)identity);
+}
+
+static Status emit_kernel(ControlEmitter *control, const KernelUse *use, const char *name, KernelCode *out_code) {
+  VecBuilder vec = *control->vec;
+  vec.builder = LLVMCreateBuilderInContext(vec.context);
+  const KernelCoder *coder = control->coder;
+  Status status =
+      coder == NULL ? kernel_emit(&vec, use->kernel, &control->strategies[use->identity], name, control->diag, out_code)
+                    : coder->emit(coder->self, &vec, use, name, control->diag, out_code);
+  LLVMDisposeBuilder(vec.builder);
+  return status;
+}
+
 /* Equal Kernels are one function. */
 static Status kernel_function(ControlEmitter *control, const KernelUse *use, const ControlKernel **out_kernel) {
   ControlKernel *found = pointer_map_get(&control->functions, (const void *)(intptr_t)(use->identity + 1));
   if (found == NULL) {
     found = ARENA_NEW(control->arena, ControlKernel);
-    const char *name = arena_printf(control->arena, "kernel.%lld", (long long)control->function_count++);
-    VecBuilder vec = *control->vec;
-    vec.builder = LLVMCreateBuilderInContext(vec.context);
-    const KernelCoder *coder = control->coder;
-    Status status = coder == NULL ? kernel_emit(&vec, use->kernel, &control->strategies[use->identity], name,
-                                                control->diag, &found->code)
-                                  : coder->emit(coder->self, &vec, use, name, control->diag, &found->code);
-    LLVMDisposeBuilder(vec.builder);
-    RETURN_IF_ERROR(status);
+    const char *name = control->has_no_kernels
+                           ? control_part_kernel_name(control->arena, use->identity)
+                           : arena_printf(control->arena, "kernel.%lld", (long long)control->function_count++);
+    if (control->has_no_kernels)
+      kernel_declare(control->vec, use->kernel, &control->strategies[use->identity], name, &found->code);
+    else
+      RETURN_IF_ERROR(emit_kernel(control, use, name, &found->code));
     if (found->code.chunk_limit > 1)
       found->body = control_parallel_body(control, &found->code, arena_printf(control->arena, "%s.chunk", name));
     pointer_map_set(&control->functions, (const void *)(intptr_t)(use->identity + 1), found);
@@ -391,23 +404,24 @@ static void add_flushing_entry(const VecBuilder *vec, const char *name, LLVMValu
 }
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                    const KernelTable *kernels, const KernelStrategy *strategies, const char *name, bool poison,
-                    const KernelCoder *coder, DiagSink *diag) {
+                    const ControlOptions *options, DiagSink *diag) {
   Arena *arena = arena_create();
-  ControlEmitter control = {
-      .vec = vec, .module = module, .assignment = assignment, .kernels = kernels, .diag = diag, .arena = arena};
-  control.strategies = strategies;
-  control.coder = coder;
+  ControlEmitter control = {.vec = vec, .module = module, .assignment = assignment, .diag = diag, .arena = arena};
+  control.kernels = options->kernels;
+  control.strategies = options->strategies;
+  control.coder = options->coder;
+  control.has_no_kernels = options->has_no_kernels;
+  control.constant_place = options->constants;
   bool flushes = vec->target->flushes_denormals;
-  control.function = add_entry(vec, flushes ? arena_printf(arena, "%s.flushing", name) : name);
+  control.function = add_entry(vec, flushes ? arena_printf(arena, "%s.flushing", options->name) : options->name);
   control.registers = ARENA_NEW_ARRAY(arena, ValueRegisters *, assignment->value_count);
   int_map_init(&control.functions, arena);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control.function, ""));
   control_enter(&control);
-  if (poison) control_poison_begin(&control);
+  if (options->poison) control_poison_begin(&control);
   Status status = control_computation(&control, module->entry);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
-  if (flushes) add_flushing_entry(vec, name, control.function);
+  if (flushes) add_flushing_entry(vec, options->name, control.function);
   arena_destroy(arena);
   return status;
 }

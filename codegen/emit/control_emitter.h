@@ -18,14 +18,32 @@ typedef struct KernelCoder {
                  KernelCode *out_code);
 } KernelCoder;
 
-/* Adds the function |name| of type XlacFunction to |vec->module| and all that it calls and reads.  |kernels| are
- * those of |module|, |strategies| those of its Kernels on |vec->target|, by identity (NULL with a coder); calls for
- * several targets share the constants.  |poison|: memory that holds no live value is
- * overwritten with 0xFF at once, so that a wrong live range or place shows in the results.  |coder|: NULL for the host;
- * with one, all Kernels are its work, and so is all arithmetic on rank-0 floats; integers and predicates of rank 0 stay
- * in registers: they are what loops, branches and addresses are made of. */
+/* Where the module's constants are, for a module whose code is in several LLVM modules that become one object. */
+typedef enum ConstantPlace {
+  CONSTANTS_PRIVATE,        /* here, and nobody else reads them */
+  CONSTANTS_OF_ALL_PARTS,   /* here, for other LLVM modules as well */
+  CONSTANTS_OF_ANOTHER_PART /* there */
+} ConstantPlace;
+
+typedef struct ControlOptions {
+  const KernelTable *kernels;       /* those of the module */
+  const KernelStrategy *strategies; /* of the Kernels on |vec->target|, by identity; NULL with a coder */
+  const char *name;
+  bool poison; /* memory that holds no live value is overwritten with 0xFF at once, so that a wrong live range or
+                  place shows in the results */
+  bool has_no_kernels; /* Kernels have their functions in other LLVM modules, by control_part_kernel_name */
+  ConstantPlace constants;
+  const KernelCoder *coder; /* NULL for the host; with one, all Kernels are its work, and so is all arithmetic on rank-0
+                               floats; integers and predicates of rank 0 stay in registers: they are what loops,
+                               branches and addresses are made of */
+} ControlOptions;
+
+/* Adds the function |options->name| of type XlacFunction to |vec->module| and all that it calls and reads; calls for
+ * several targets share the constants. */
 MUST_USE Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
-                             const KernelTable *kernels, const KernelStrategy *strategies, const char *name,
-                             bool poison, const KernelCoder *coder, DiagSink *diag);
+                             const ControlOptions *options, DiagSink *diag);
+
+/* What the function of a Kernel is called that another LLVM module has. */
+const char *control_part_kernel_name(Arena *arena, int32_t identity);
 
 #endif

@@ -32,8 +32,10 @@ typedef struct ControlEmitter {
   const KernelTable *kernels;
   const KernelStrategy *strategies; /* by identity of a Kernel; NULL: |coder| makes the code */
   const KernelCoder *coder;         /* NULL: the host */
-  IntMap functions;                 /* identity of a Kernel + 1 → ControlKernel */
-  LLVMValueRef context;             /* on the stack, of shared Kernels; NULL: none so far */
+  bool has_no_kernels;              /* as in ControlOptions, like the next */
+  ConstantPlace constant_place;
+  IntMap functions;     /* identity of a Kernel + 1 → ControlKernel */
+  LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
   int64_t function_count, call_count; /* of Kernels; of outside calls */
   int64_t block_instructions;         /* visited so far (limit_block) */

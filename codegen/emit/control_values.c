@@ -153,14 +153,29 @@ static LLVMValueRef add_bytes(const ControlEmitter *control, const char *name, c
   return global;
 }
 
+#define CONSTANT_ALIGNMENT 64
+
 /* One global for all CPU variants of the module. */
 static LLVMValueRef constant_global(const ControlEmitter *control, const BufferAllocation *allocation) {
   const char *name = arena_printf(control->arena, "constant.%lld", (long long)allocation->index);
   LLVMValueRef known = LLVMGetNamedGlobal(control->vec->module, name);
   if (known != NULL) return known;
-  const Literal *literal = hlo_instruction_literal(allocation->constant);
-  const char *bytes = bytes_in_layout(control, literal, allocation->size);
-  return add_bytes(control, name, bytes, allocation->size, 64);
+  LLVMTypeRef type = LLVMArrayType2(LLVMInt8TypeInContext(control->vec->context), (uint64_t)allocation->size);
+  LLVMValueRef global;
+  if (control->constant_place == CONSTANTS_OF_ANOTHER_PART) {
+    global = LLVMAddGlobal(control->vec->module, type, name);
+    LLVMSetGlobalConstant(global, true);
+    LLVMSetAlignment(global, CONSTANT_ALIGNMENT);
+  } else {
+    const Literal *literal = hlo_instruction_literal(allocation->constant);
+    const char *bytes = bytes_in_layout(control, literal, allocation->size);
+    global = add_bytes(control, name, bytes, allocation->size, CONSTANT_ALIGNMENT);
+  }
+  if (control->constant_place != CONSTANTS_PRIVATE) {
+    LLVMSetLinkage(global, LLVMExternalLinkage);
+    LLVMSetVisibility(global, LLVMHiddenVisibility);
+  }
+  return global;
 }
 
 /* Named by what they are, so that equal ones are one, of all CPU variants. */

@@ -141,3 +141,13 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStra
   *out_code = emit_code(strategy, function);
   return STATUS_OK;
 }
+
+void kernel_declare(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
+                    KernelCode *out_code) {
+  Arena *arena = arena_create();
+  LLVMValueRef function = emit_function(vec, kernel, name, strategy->piece_count > 1, arena);
+  LLVMSetLinkage(function, LLVMExternalLinkage);
+  LLVMSetVisibility(function, LLVMHiddenVisibility);
+  *out_code = emit_code(strategy, function);
+  arena_destroy(arena);
+}

@@ -20,6 +20,10 @@ typedef struct KernelCode {
 MUST_USE Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,
                             const char *name, DiagSink *diag, KernelCode *out_code);
 
+/* The function |name| that kernel_emit makes in another LLVM module of the same object. */
+void kernel_declare(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy, const char *name,
+                    KernelCode *out_code);
+
 /* The code of a tiny Kernel at the builder's position in |function|; |buffers| in the Kernel's order.  For an unrolled
  * one |registers|[b] are the elements of buffer b in registers, NULL where one is only in memory (or for the whole
  * buffer): those of operands are read instead of memory, those of results are filled in, besides being stored. */

@@ -198,6 +198,13 @@ Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget
   return STATUS_OK;
 }
 
+LLVMModuleRef llvm_target_module(const LlvmTarget *target, LLVMContextRef context) {
+  LLVMModuleRef module = LLVMModuleCreateWithNameInContext("xlac", context);
+  LLVMSetTarget(module, target->triple);
+  LLVMSetModuleDataLayout(module, target->data_layout);
+  return module;
+}
+
 static void dispose_variants(LlvmTarget *target) {
   for (int i = 0; i < target->variant_count; i++) {
     LLVMDisposeMessage(target->variants[i].cpu);
@@ -246,7 +253,10 @@ static void add_suffix(LLVMValueRef function, const char *suffix) {
 void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMValueRef last) {
   LLVMValueRef function = last == NULL ? LLVMGetFirstFunction(module) : LLVMGetNextFunction(last);
   for (; function != NULL; function = LLVMGetNextFunction(function)) {
-    if (LLVMIsDeclaration(function)) continue;
+    bool is_elsewhere = LLVMIsDeclaration(function);
+    if (is_elsewhere && variant->name != NULL && LLVMGetVisibility(function) == LLVMHiddenVisibility)
+      add_suffix(function, variant->name);
+    if (is_elsewhere) continue;
     /* Left to itself LLVM prefers 256 bits on some processors; the emitter has decided already. */
     if (variant->vec.vector_bits == 512) add_attribute(function, "prefer-vector-width", "512");
     if (variant->vec.flushes_denormals) add_attribute(function, "denormal-fp-math", "preserve-sign,preserve-sign");

@@ -30,8 +30,12 @@ typedef struct LlvmTarget {
 MUST_USE Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget *out_target);
 void llvm_target_dispose(LlvmTarget *target);
 
+/* An empty module of |context| for the target. */
+LLVMModuleRef llvm_target_module(const LlvmTarget *target, LLVMContextRef context);
+
 /* Marks the functions with bodies after |last| (NULL: all) as code of |variant|: its CPU, features and vector width,
- * and, if there are several variants, its name at the end of theirs, so that the next variant's never meet them. */
+ * and, if there are several variants, its name at the end of theirs, so that the next variant's never meet them; hidden
+ * ones without a body, which another module of the object has, get that name too. */
 void llvm_variant_mark(const LlvmVariant *variant, LLVMModuleRef module, LLVMValueRef last);
 
 /* Verifies and emits |module| in the form |output| into |arena|. */
