@@ -539,7 +539,7 @@ static bool read_member(XlacWeights *weights, const char *name, const Member *me
 }
 
 static bool read_npz(XlacWeights *weights) {
-  uint64_t offset, count;
+  uint64_t offset = 0, count = 0;
   if (!find_directory(weights, &offset, &count)) return false;
   for (uint64_t i = 0; i < count; i++) {
     const unsigned char *entry = weights->file + offset;
