@@ -29,7 +29,8 @@ LLVM_INCLUDE := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir 2>/dev/null)
 
 COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) -I. -Iinclude $(addprefix -isystem ,$(LLVM_INCLUDE)) $(CFLAGS)
-LINK := $(CC) $(CONFIG_FLAGS) $(LDFLAGS)
+# The build identifier tells what the cache has of one build from what another would make (base/build_identity.h).
+LINK := $(CC) $(CONFIG_FLAGS) -Wl,--build-id=sha1 $(LDFLAGS)
 # The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
 OTHER_LIBRARIES := -lzip -lcjson -lpthread -ldl -lm
 LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 $(OTHER_LIBRARIES)
