@@ -105,12 +105,12 @@ static void *lapack_library(Session *session) {
 
 static Status unknown_target(Session *session, const CallTarget *target) {
   if (is_lapack(target->symbol) && lapack_library(session) == NULL) {
-    Status status = diag_error(session->diag, STATUS_UNSUPPORTED, target->call->loc, "unsupported-lapack",
+    Status status = diag_error(session->diag, STATUS_UNSUPPORTED, target->loc, "unsupported-lapack",
                                "'%.*s' needs 'libxlac_lapack.so' beside this program", SV_ARG(target->symbol));
     diag_note(session->diag, NO_LOC, "'make' makes it where OpenBLAS and LAPACKE are installed");
     return status;
   }
-  Status status = diag_error(session->diag, STATUS_INVALID, target->call->loc, "unknown-target",
+  Status status = diag_error(session->diag, STATUS_INVALID, target->loc, "unknown-target",
                              "nothing implements the custom call to '%.*s'", SV_ARG(target->symbol));
   diag_note(session->diag, NO_LOC, "'--custom-call-library=FILE.so' names a library that has a function of this name");
   return status;

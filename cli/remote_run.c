@@ -37,7 +37,7 @@ static Status find_link_words(Session *session, const char *const **out_words) {
     RETURN_IF_ERROR(add_libraries(session, &session->options->values[OPTION_CUSTOM_CALL_LIBRARY], &words));
     if (words.count == 0) {
       Status status =
-          diag_error(session->diag, STATUS_UNSUPPORTED, targets->targets[0].call->loc, "unsupported-call",
+          diag_error(session->diag, STATUS_UNSUPPORTED, targets->targets[0].loc, "unsupported-call",
                      "with '--runner' there is no library that has '%.*s'", SV_ARG(targets->targets[0].symbol));
       diag_note(session->diag, NO_LOC, "'--custom-call-library=FILE.a' names an archive, object or source that has it");
       return status;

@@ -10,6 +10,7 @@
 #include "codegen/llvm/llvm_target.h"
 #include "codegen/lower/emit_family.h"
 #include "codegen/module_header.h"
+#include "codegen/module_signature.h"
 #include "codegen/oncore/emit/oncore_emitter.h"
 #include "codegen/oncore/language/written_plans.h"
 #include "codegen/oncore/plan/plan_printer.h"
@@ -106,6 +107,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
                            &out_object->targets, &out_object->has_changed_name);
   const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
   out_object->header = module_header(module, options->assignment, &out_object->targets, out_object->entry_name, arena);
+  out_object->signature = module_signature(module, options->assignment, arena);
   CodePartsOptions parts = {module, options->assignment, options->draft, entry_name, options->poison, options->threads};
   if (options->output == LLVM_OUTPUT_OBJECT && code_parts_count(&parts) > 1 &&
       code_parts_compile(arena, &parts, &out_object->bytes) == STATUS_OK)

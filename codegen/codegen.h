@@ -25,6 +25,7 @@ typedef struct CompiledObject {
   bool has_changed_name; /* it is the name it was made of, but for more than characters (codegen/entry_name.h) */
   StringView header;     /* C header declaring entry and descriptor */
   CallTargets targets;   /* what has to be linked besides */
+  const XlacDescriptor *signature; /* what the descriptor in it says (codegen/module_signature.h) */
 } CompiledObject;
 
 /* |module| must be verified and scheduled, options->assignment and options->draft its own.  What xlac cannot compile:

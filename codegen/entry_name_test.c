@@ -34,7 +34,7 @@ static void entry_name_is_free_unless_c_has_it(void **state) {
 
 /* The name made of |name| beside a target called |target|. */
 static const char *name_of(Arena *arena, const char *name, const char *target) {
-  const CallTarget one = {sv_from_cstring(target), NULL};
+  const CallTarget one = {sv_from_cstring(target), NO_LOC};
   const CallTargets targets = {1, &one};
   bool is_changed;
   StringView result = entry_name_made_of(arena, sv_from_cstring(name), &targets, &is_changed);

@@ -66,7 +66,7 @@ CallTargets call_targets(Arena *arena, const HloModule *module) {
       StringView symbol = call_target(list->data[i]);
       if (string_map_get(&seen, symbol) != NULL) continue;
       string_map_set(&seen, symbol, list->data[i]);
-      array_push(&targets, arena, ((CallTarget){symbol, list->data[i]}));
+      array_push(&targets, arena, ((CallTarget){symbol, list->data[i]->loc}));
     }
   }
   return (CallTargets){targets.count, targets.data};
@@ -141,7 +141,7 @@ static Status declare_targets(LLVMModuleRef llvm_module, const CallTargets *targ
   for (int64_t i = 0; i < targets->count; i++) {
     const CallTarget *target = &targets->targets[i];
     if (is_reserved(target->symbol, sv_from_cstring(entry_name)))
-      return diag_error(diag, STATUS_INVALID, target->call->loc, "call-target",
+      return diag_error(diag, STATUS_INVALID, target->loc, "call-target",
                         "no function outside the object can have the name '%.*s'", SV_ARG(target->symbol));
     call_declared_target(llvm_module, target->symbol, scratch);
   }

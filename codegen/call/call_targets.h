@@ -7,7 +7,7 @@
 /* A function that the object calls and does not have. */
 typedef struct CallTarget {
   StringView symbol;
-  const HloInstruction *call; /* the first that names it */
+  SourceLoc loc; /* of the first call that names it; where it is not known: NO_LOC */
 } CallTarget;
 
 typedef struct CallTargets {

@@ -5,6 +5,7 @@
 #include <llvm-c/Core.h>
 
 #include "hlo/type/shape.h"
+#include "xlac/abi.h"
 
 typedef struct TensorConstants {
   LLVMContextRef context;
@@ -23,6 +24,8 @@ LLVMValueRef tensor_int(const TensorConstants *constants, int bits, int64_t valu
 LLVMValueRef tensor_global(const TensorConstants *constants, LLVMValueRef initializer, const char *name);
 /* The address of zero-terminated text. */
 LLVMValueRef tensor_text_constant(const TensorConstants *constants, StringView text);
+/* What the constants say of |leaf|, in |arena|. */
+XlacTensor tensor_of_leaf(const TensorLeaf *leaf, Arena *arena);
 /* The address of an array of XlacTensor; null when there are none. */
 LLVMValueRef tensor_array(const TensorConstants *constants, const TensorLeaf *leaves, int64_t count);
 

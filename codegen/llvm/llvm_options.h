@@ -30,6 +30,11 @@ MUST_USE Status llvm_check_machine(const MachineDescription *machine, DiagSink *
  * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */
 StringView llvm_native_variant(StringView name);
 
+/* Appends all that code for |options|, which have been checked, depends on besides them: LLVM's version, the triple,
+ * and the name and features of each kind of processor, where "native" stands for this machine's.  Equal texts: the same
+ * module becomes the same code. */
+void llvm_describe_target(const LlvmOptions *options, StringBuilder *out);
+
 /* The kinds of processors that code for |options|, which have been checked, is made for: a VecTarget for each; how many
  * there are. */
 enum { LLVM_MOST_VARIANTS = 3 };

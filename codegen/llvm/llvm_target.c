@@ -232,6 +232,18 @@ int llvm_vec_targets(const LlvmOptions *options, VecTarget out_targets[LLVM_MOST
   return count;
 }
 
+void llvm_describe_target(const LlvmOptions *options, StringBuilder *out) {
+  LlvmTarget target = {.triple = make_triple(options)};
+  make_variants(options, &target);
+  unsigned major, minor, patch;
+  LLVMGetVersion(&major, &minor, &patch);
+  sb_printf(out, "LLVM %u.%u.%u, %s", major, minor, patch, target.triple);
+  for (int i = 0; i < target.variant_count; i++)
+    sb_printf(out, "; %s %s", target.variants[i].cpu, target.variants[i].features);
+  dispose_variants(&target);
+  LLVMDisposeMessage(target.triple);
+}
+
 /* --- marks of a variant --- */
 
 static void add_attribute(LLVMValueRef function, const char *name, const char *value) {

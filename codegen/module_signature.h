@@ -1,0 +1,11 @@
+/* The signature of a compiled module: what its descriptor says, for those who have not loaded the object. */
+#ifndef XLAC_CODEGEN_MODULE_SIGNATURE_H
+#define XLAC_CODEGEN_MODULE_SIGNATURE_H
+
+#include "hlo/analysis/buffer_assignment.h"
+#include "xlac/abi.h"
+
+/* Equal to the descriptor in the object (codegen/descriptor.h), in |arena|. */
+const XlacDescriptor *module_signature(const HloModule *module, const BufferAssignment *assignment, Arena *arena);
+
+#endif

@@ -1,0 +1,114 @@
+#include "compiler/compilation_cache.h"
+
+#include <errno.h>
+
+#include "base/build_identity.h"
+
+/* A change of these is a change of what the key has to say: an option that bears on outputs goes into add_options, and
+ * into the test that every one of them counts. */
+_Static_assert(sizeof(CompilationOptions) == 240, "does the new option bear on outputs?");
+
+/* Each part with its name and size, so that no two lists of parts are one text. */
+static void add(Sha256 *hash, const char *name, StringView text) {
+  const uint64_t size = text.size;
+  sha256_add(hash, sv_from_cstring(name));
+  sha256_add(hash, (StringView){(const char *)&size, sizeof size});
+  sha256_add(hash, text);
+}
+
+static void add_int(Sha256 *hash, const char *name, int64_t value) {
+  add(hash, name, (StringView){(const char *)&value, sizeof value});
+}
+
+static LlvmOptions llvm_options(const CompilationOptions *options) {
+  return (LlvmOptions){.mcpu = options->mcpu, .mattr = options->mattr, .machine = options->machine};
+}
+
+static void add_target(Sha256 *hash, const CompilationOptions *options, Arena *scratch) {
+  StringBuilder text;
+  sb_init(&text, scratch);
+  LlvmOptions llvm = llvm_options(options);
+  llvm_describe_target(&llvm, &text);
+  if (options->machine != NULL) machine_description_print(&text, options->machine);
+  add(hash, "target", sb_view(&text));
+}
+
+static void add_options(Sha256 *hash, const CompilationOptions *options) {
+  add_int(hash, "fast math", options->fast_math);
+  add_int(hash, "flush denormals", options->flush_denormals);
+  add_int(hash, "level", options->opt_level);
+  add_int(hash, "passes", options->passes);
+  add_int(hash, "has pass names", options->has_pass_names);
+  add(hash, "pass names", options->pass_names);
+  for (int i = 0; i < options->disabled_count; i++) add(hash, "disabled", options->disabled[i]);
+  add_int(hash, "has pass limit", options->has_pass_limit);
+  add_int(hash, "pass limit", options->pass_limit);
+  add_int(hash, "text order", options->keeps_text_order);
+  add_int(hash, "callbacks", options->callbacks);
+  add_int(hash, "memory limit", options->memory_limit);
+  add_int(hash, "minimizes memory", options->minimizes_memory);
+  add_int(hash, "effort", options->effort);
+  add_int(hash, "without code", options->without_code);
+  add_int(hash, "pipeline depth", options->pipeline_depth);
+  add(hash, "plans", options->plans != NULL ? options->plans->text : SV(""));
+  add_int(hash, "has plans", options->plans != NULL);
+  add_int(hash, "plans detail", options->plans_detail);
+  add_int(hash, "has scratch limit", options->has_scratch_limit);
+  add_int(hash, "scratch limit", options->scratch_limit);
+  add_int(hash, "output", options->output);
+  add_int(hash, "has entry name", options->has_entry_name);
+  add(hash, "entry name", options->entry_name);
+  add(hash, "default name", options->default_name);
+  add_int(hash, "poison", options->poison);
+}
+
+/* The text has instructions after their operands, whatever their order was; where passes choose, they take the first of
+ * the list. */
+static void add_order(Sha256 *hash, const HloModule *module) {
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *list = &module->computations.data[c]->instructions;
+    add(hash, "computation", module->computations.data[c]->name);
+    for (int64_t i = 0; i < list->count; i++) add(hash, "instruction", list->data[i]->name);
+  }
+}
+
+bool compilation_cache_key(const Compilation *compilation, StringView purpose, Sha256Digest *out_key) {
+  StringView ours = build_identity_of("a constant of this program or library");
+  if (ours.size == 0) return false;
+  Arena *scratch = arena_create();
+  StringBuilder text;
+  sb_init(&text, scratch);
+  hlo_module_print(&text, compilation->module, &HLO_PRINT_DEFAULT);
+  Sha256 hash;
+  sha256_begin(&hash);
+  add(&hash, "build", ours);
+  add(&hash, "purpose", purpose);
+  add_target(&hash, &compilation->options, scratch);
+  add_options(&hash, &compilation->options);
+  add(&hash, "module", sb_view(&text));
+  add_order(&hash, compilation->module);
+  *out_key = sha256_end(&hash);
+  arena_destroy(scratch);
+  return true;
+}
+
+bool compilation_cache_get(const DiskCache *cache, const Sha256Digest *key, const Compilation *compilation,
+                           CompiledProgram *out_program) {
+  StringView bytes;
+  if (!disk_cache_get(cache, key, compilation->arena, &bytes)) return false;
+  if (!compiled_program_read(compilation->arena, bytes, out_program)) return false;
+  compiled_program_set_places(compilation->arena, compilation->module, out_program);
+  return true;
+}
+
+bool compilation_cache_put(const DiskCache *cache, const Sha256Digest *key, const Compilation *compilation,
+                           StringView map) {
+  CompiledProgram program;
+  compiled_program_of(compilation, map, &program);
+  Arena *scratch = arena_create();
+  bool is_put = disk_cache_put(cache, key, compiled_program_write(scratch, &program));
+  int error = errno;
+  arena_destroy(scratch);
+  errno = error;
+  return is_put;
+}
