@@ -31,7 +31,7 @@ typedef struct ContractionBlocking ContractionBlocking;
 const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target,
                                                        int64_t scratch_limit);
 
-/* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most about 2 MiB. */
+/* Bytes of scratch, a multiple of 64, for packed blocks and unfinished sums; at most 2 MiB. */
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking);
 
 /* How many pieces the work can be cut into for threads: batch entries, tiles of rows or panels of columns; at least 1.

@@ -21,11 +21,7 @@ typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT }
 
 #define MOST_KEPT 8
 
-/* How large what is packed may be (contraction_match.c). */
-typedef struct ContractionSizes ContractionSizes;
-
 struct ContractionBlocking {
-  const ContractionSizes *sizes;
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
 
@@ -48,6 +44,7 @@ struct ContractionBlocking {
   int64_t segment;
   int64_t panel_width, column_run, panels_per_run, panel_count;
   int64_t panels_per_chunk;
+  double step_cost; /* cycles of a tile for one index of the depth, estimated */
 
   /* Depth: blocks of |chunk_size| indices of depth dim |chunk_dim| times all dims inside it; dims outside are walked
    * block by block. */
@@ -59,6 +56,7 @@ struct ContractionBlocking {
   /* Rows: tiles of |tile_rows|, blocks of tiles. */
   int64_t tile_count, tiles_per_block;
 
+  bool rhs_is_plain; /* a load, not guarded, contiguous along the columns */
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
@@ -108,6 +106,10 @@ void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, Cont
 /* Completes a blocking whose roles are known for few rows and factors that are contiguous along the depth; false for
  * others (contraction_skinny.c). */
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
+
+/* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false
+ * where even the least needs more than |scratch_limit| bytes (contraction_sizes.c). */
+bool contraction_choose_sizes(const Kernel *kernel, int64_t scratch_limit, ContractionBlocking *blocking);
 
 /* --- emission --- */
 

@@ -1,54 +1,16 @@
 /* Recognising contractions and choosing their blocks. */
+#include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
-/* Elements of a packed row of the lhs: SHORTEST_ROW times a power of two, but for the longest. */
-#define SHORTEST_ROW 16
-#define LONGEST_VECTOR 16
-/* Where a rhs that no cache holds is read in place. */
-#define IN_PLACE_DEPTH 16
-#define RHS_PER_LHS_BYTE 6
-#define RHS_PER_TILE_BYTE 8
 /* Bytes of a rhs that all tiles read where it is. */
 #define SMALL_RHS_BYTES (16 << 10)
-#define CACHED_RHS_BYTES (256 << 10)
-/* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
- * half of them are for others. */
-#define CACHE_SETS_BYTES 4096
-#define CACHE_WAYS 4
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
-#define ALIGNMENT 64
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
 #define CHUNK_LENGTH 128
 /* Batch entries that are enough for any number of threads. */
 #define MANY_ENTRIES 16
-
-/* How large what is packed may be. */
-struct ContractionSizes {
-  /* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache
-   * together. */
-  int64_t depth;
-  /* Bytes of the packed block of the lhs, which stays in the second-level cache.  The whole rhs is packed again for
-   * each such block: where it is small, and so lies in a cache itself, small blocks are as fast as large ones. */
-  int64_t least_lhs, most_lhs;
-  /* Bytes of partial sums kept between blocks of the depth.  The block of the lhs is packed again for each such
-   * number. */
-  int64_t least_tiles, most_tiles, unpacked_tiles; /* unpacked: where the lhs is read in place */
-  /* Bytes of a rhs that is packed once, and of the block of the lhs beside it: both in the first-level cache, or near.
-   */
-  int64_t kept_rhs, kept_lhs;
-};
-
-#define KIB 1024
-/* From the fastest to the smallest: one tile of rows and one panel, of a short depth. */
-static const ContractionSizes sizes_by_speed[] = {
-    {320, 96 * KIB, 640 * KIB, 64 * KIB, 1024 * KIB, 48 * KIB, 64 * KIB, 4 * KIB},
-    {320, 24 * KIB, 48 * KIB, 16 * KIB, 32 * KIB, 16 * KIB, 24 * KIB, 8 * KIB},
-    {256, 8 * KIB, 8 * KIB, 4 * KIB, 4 * KIB, 4 * KIB, 8 * KIB, 4 * KIB},
-    {64, 1, 1, 1, 1, 1, 1, 1},
-    {16, 1, 1, 1, 1, 1, 1, 1},
-};
 
 /* --- the form --- */
 
@@ -258,14 +220,6 @@ int contraction_merged_suffix(const Kernel *kernel, const ValueSet *set, const D
 
 /* --- blocks --- */
 
-static int64_t minimum(int64_t a, int64_t b) {
-  return a < b ? a : b;
-}
-
-static int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
 /* Sums that fit the registers beside a panel's row and one or two factors. */
 static int tile_limit(const VecTarget *target, const ContractionBlocking *blocking) {
   if (blocking->lhs_shifted) return 24; /* beside sums of columns */
@@ -300,6 +254,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
     double cost = (double)tiles * (double)panels * tile_cost(rows, vectors);
     if (best != 0 && cost >= best) continue;
     best = cost;
+    blocking->step_cost = tile_cost(rows, vectors);
     blocking->panel_vectors = vectors;
     blocking->tile_rows = rows;
     blocking->tile_count = tiles;
@@ -349,133 +304,6 @@ static void choose_in_place(const Kernel *kernel, ContractionBlocking *blocking)
   if (!blocking->rhs_in_place) return;
   blocking->rhs = source;
   blocking->rhs_type = kernel->values[source].type;
-}
-
-/* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
-static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
-  blocking->rhs_stride = rhs_step(kernel, blocking);
-  if (blocking->rhs_in_place || blocking->rhs_kept || !is_plain_rhs(kernel, blocking, blocking->rhs) ||
-      blocking->panel_count == 1)
-    return;
-  blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
-                        blocking->depth.count - blocking->chunk_dim;
-}
-
-static double rhs_bytes(const ContractionBlocking *blocking) {
-  return (double)blocking->depth.size * (double)blocking->columns.size * type_storage_bytes(blocking->type);
-}
-
-/* Of few sizes, so that micro-kernels are shared.  The rest beyond the depth takes what vectors write beyond a run, and
- * keeps rows from meeting in one set of the cache. */
-static int64_t packed_row_stride(int64_t depth, int64_t limit) {
-  int64_t size = SHORTEST_ROW;
-  while (size < depth) size *= 2;
-  return minimum(size, limit) + LONGEST_VECTOR;
-}
-
-static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking) {
-  const DimList *depth = &blocking->depth;
-  bool streams = blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
-  int64_t limit = streams ? IN_PLACE_DEPTH : blocking->sizes->depth * blocking->group;
-  blocking->inside_chunk = 1;
-  blocking->chunk_dim = depth->count - 1;
-  while (blocking->chunk_dim > 0) {
-    int64_t whole = blocking->inside_chunk * kernel->dims[depth->dims[blocking->chunk_dim]].extent;
-    if (whole > limit) break;
-    blocking->inside_chunk = whole;
-    blocking->chunk_dim--;
-  }
-  int64_t extent = kernel->dims[depth->dims[blocking->chunk_dim]].extent;
-  int64_t size = limit / blocking->inside_chunk;
-  if (size < 1) size = 1;
-  int64_t chunks = ceil_div(extent, size);
-  blocking->chunk_size = ceil_div(extent, chunks);
-  blocking->chunk_count_of_dim = ceil_div(extent, blocking->chunk_size);
-  blocking->block_depth = blocking->chunk_size * blocking->inside_chunk;
-  blocking->block_count = blocking->chunk_count_of_dim;
-  for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
-  blocking->row_stride = packed_row_stride(ceil_div(blocking->block_depth, blocking->group), blocking->sizes->depth);
-}
-
-/* Rows of a tile that meet in one set of the first-level cache push each other out. */
-static bool meets_in_cache(const ContractionBlocking *blocking, int64_t stride_bytes) {
-  int64_t apart = CACHE_SETS_BYTES;
-  while (stride_bytes % apart != 0) apart /= 2;
-  return blocking->tile_rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
-}
-
-/* Rows of a plain lhs that are contiguous along the depth lie as they would be packed, only further apart. */
-static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *blocking) {
-  const KernelValue *lhs = &kernel->values[blocking->lhs];
-  const DimList *rows = &blocking->rows, *depth = &blocking->depth;
-  if (blocking->group > 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || rows->count == 0) return;
-  if (!contraction_contiguous(kernel, &blocking->lhs_set, depth->dims[depth->count - 1])) return;
-  if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < depth->count - blocking->chunk_dim) return;
-  if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return;
-  int64_t stride = index_dim_coefficient(&kernel->space, lhs->address, rows->dims[rows->count - 1]);
-  if (stride <= 0 || meets_in_cache(blocking, stride * type_storage_bytes(blocking->type))) return;
-  blocking->lhs_in_place = true;
-  blocking->row_stride = stride;
-}
-
-static int64_t aligned(int64_t bytes) {
-  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-/* Bytes of packed rows of the lhs, of |limit| bytes or one tile at least. */
-static int64_t lhs_block_bytes(const ContractionBlocking *blocking, int64_t limit) {
-  if (blocking->lhs_in_place) return 0;
-  int64_t tile = blocking->row_stride * blocking->tile_rows * type_storage_bytes(blocking->type);
-  return tile * minimum(blocking->tile_count, limit < tile ? 1 : limit / tile);
-}
-
-/* A small rhs is packed once, whole: then few rows of the lhs are enough at a time.  Where that takes less memory. */
-static void choose_kept_rhs(ContractionBlocking *blocking) {
-  int64_t bytes = type_storage_bytes(blocking->type);
-  blocking->rhs_slot = aligned(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes);
-  int64_t whole = blocking->panel_count * blocking->rhs_slot;
-  if (blocking->rhs_in_place || blocking->block_count > 1 || blocking->tile_count == 1 ||
-      whole > blocking->sizes->kept_rhs)
-    return;
-  blocking->rhs_kept = whole + lhs_block_bytes(blocking, blocking->sizes->kept_lhs) <=
-                       blocking->rhs_slot + lhs_block_bytes(blocking, blocking->sizes->least_lhs);
-}
-
-/* |total| / |divisor|, but no less than |least| and no more than |most|. */
-static int64_t share_of(double total, int64_t divisor, int64_t least, int64_t most) {
-  double share = total / (double)divisor;
-  return share<(double)least ? least : share>(double) most ? most : (int64_t)share;
-}
-
-static void choose_blocks(ContractionBlocking *blocking) {
-  int64_t bytes = type_storage_bytes(blocking->type);
-  int64_t lhs_bytes =
-      share_of(rhs_bytes(blocking), RHS_PER_LHS_BYTE, blocking->sizes->least_lhs, blocking->sizes->most_lhs);
-  if (blocking->rhs_kept || blocking->rhs_in_place) lhs_bytes = blocking->sizes->kept_lhs;
-  int64_t tiles = lhs_bytes / (blocking->row_stride * blocking->tile_rows * bytes);
-  if (tiles < 1) tiles = 1;
-  blocking->tiles_per_block = ceil_div(blocking->tile_count, ceil_div(blocking->tile_count, tiles));
-  int64_t tile_bytes = blocking->tile_rows * blocking->panel_width * bytes;
-  blocking->panels_per_chunk = blocking->panel_count;
-  if (blocking->block_count > 1) {
-    int64_t limit =
-        share_of(rhs_bytes(blocking), RHS_PER_TILE_BYTE, blocking->sizes->least_tiles, blocking->sizes->most_tiles);
-    if (blocking->lhs_in_place && !blocking->rhs_in_place) limit = blocking->sizes->unpacked_tiles;
-    int64_t panels = limit / (tile_bytes * blocking->tiles_per_block);
-    blocking->panels_per_chunk = minimum(blocking->panel_count, panels < 1 ? 1 : panels);
-    blocking->panels_per_chunk =
-        ceil_div(blocking->panel_count, ceil_div(blocking->panel_count, blocking->panels_per_chunk));
-  }
-  int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
-  int64_t lhs_rows = blocking->lhs_in_place ? 0 : blocking->tiles_per_block * blocking->tile_rows + 1;
-  int64_t panels = blocking->rhs_kept ? blocking->panel_count : 1;
-  bool packs_rhs = !blocking->rhs_in_place || blocking->column_run % blocking->panel_width != 0;
-  blocking->kept_slot = aligned(blocking->kept_count * blocking->kept_stride);
-  blocking->lhs_offset = 0;
-  blocking->rhs_offset = aligned(lhs_rows * blocking->row_stride * bytes);
-  blocking->tile_offset = blocking->rhs_offset + (packs_rhs ? panels * blocking->rhs_slot : 0);
-  blocking->kept_offset = blocking->tile_offset + aligned(tiles_kept * tile_bytes);
-  blocking->scratch_bytes = blocking->kept_offset + panels * blocking->kept_slot;
 }
 
 /* Each chunk of rows or columns packs the whole of the other factor: it must be long enough for that to pay. */
@@ -581,10 +409,8 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   blocking->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
 }
 
-static bool complete_blocking(const Kernel *kernel, const VecTarget *target, const ContractionSizes *sizes,
-                              ContractionBlocking *out_blocking) {
-  ContractionBlocking *blocking = out_blocking;
-  *blocking = (ContractionBlocking){.sizes = sizes};
+static bool complete_blocking(const Kernel *kernel, const VecTarget *target, int64_t scratch_limit,
+                              ContractionBlocking *blocking) {
   if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
   if (contraction_choose_skinny(kernel, target, blocking)) return true;
   choose_run(kernel, target, blocking);
@@ -597,27 +423,19 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, con
   choose_packing(kernel, target, blocking);
   choose_in_place(kernel, blocking);
   if (blocking->rows.size < 2 && !blocking->rhs_in_place) return false;
-  choose_depth(kernel, blocking);
-  choose_lhs_in_place(kernel, blocking);
-  choose_kept_rhs(blocking);
-  choose_ahead(kernel, blocking);
+  blocking->rhs_is_plain = is_plain_rhs(kernel, blocking, blocking->rhs);
+  blocking->rhs_stride = rhs_step(kernel, blocking);
   contraction_choose_kept(kernel, target, blocking);
-  choose_blocks(blocking);
+  if (!contraction_choose_sizes(kernel, scratch_limit, blocking)) return false;
   choose_split(blocking);
   return true;
 }
 
 const ContractionBlocking *contraction_blocking_choose(Arena *arena, const Kernel *kernel, const VecTarget *target,
                                                        int64_t scratch_limit) {
-  ContractionBlocking blocking;
-  for (size_t i = 0; i < sizeof sizes_by_speed / sizeof sizes_by_speed[0]; i++) {
-    if (!complete_blocking(kernel, target, &sizes_by_speed[i], &blocking)) return NULL;
-    if (blocking.scratch_bytes > scratch_limit) continue;
-    ContractionBlocking *kept = ARENA_NEW(arena, ContractionBlocking);
-    *kept = blocking;
-    return kept;
-  }
-  return NULL;
+  ContractionBlocking *blocking = ARENA_NEW(arena, ContractionBlocking);
+  *blocking = (ContractionBlocking){0};
+  return complete_blocking(kernel, target, scratch_limit, blocking) ? blocking : NULL;
 }
 
 int64_t contraction_scratch_bytes(const ContractionBlocking *blocking) {

@@ -394,7 +394,10 @@ static void run_case(const TestCase *test, const char *cpu) {
 static void run_everywhere(const TestCase *test) {
   run_limited(test, "x86-64", 4 << 10);
   run_case(test, "x86-64");
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) run_case(test, "haswell");
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    run_limited(test, "haswell", 16 << 10);
+    run_case(test, "haswell");
+  }
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) run_case(test, "x86-64-v4");
   if (type_is_integral(test->type) && __builtin_cpu_supports("avx512vnni")) run_case(test, "cascadelake");
 }

@@ -135,11 +135,17 @@ static int64_t scratch_at_peak(const MemoryTrial *trial) {
   return bytes;
 }
 
-/* Limits of scratch from half of what the peak has: the largest that buys something, if it is worth more than
- * |least_worth|.  The plan knows nothing of its time: what packs less at a time does so more often. */
+/* What may be left of |scratch| so that the goal is reached, if less of it can do that alone; else half of it. */
+static int64_t first_scratch_limit(const Reducer *reducer, const MemoryTrial *now, int64_t scratch) {
+  int64_t enough = scratch - (now->total_bytes - reducer->goal);
+  return max_i64(enough, scratch / SCRATCH_STEP);
+}
+
+/* Limits of scratch from what would be enough, or half of what the peak has: the largest that buys something, if it is
+ * worth more than |least_worth|.  The plan knows nothing of its time: what packs less at a time does so more often. */
 static bool take_scratch_step(Reducer *reducer, const MemoryTrial *now, double least_worth) {
   const HloMemoryTuning before = reducer->tuning;
-  int64_t limit = scratch_at_peak(now) / SCRATCH_STEP;
+  int64_t limit = first_scratch_limit(reducer, now, scratch_at_peak(now));
   double slower = SCRATCH_STEP_TIME;
   for (; limit > 0 && reducer->steps > 0; limit /= SCRATCH_STEP, slower += SCRATCH_STEP_TIME) {
     MemoryTrial after;

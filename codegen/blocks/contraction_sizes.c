@@ -1,0 +1,322 @@
+/* How much is packed at a time: of the sizes that fit the scratch there may be, those that cost least by an estimate;
+ * of nearly equal ones those that need least scratch. */
+#include "base/checked_math.h"
+#include "codegen/blocks/contraction_internal.h"
+
+/* Elements of a packed row of the lhs: SHORTEST_ROW times a power of two, but for the longest. */
+#define SHORTEST_ROW 16
+#define LONGEST_VECTOR 16
+#define STREAMED_DEPTH 16 /* so many rows the hardware sees as streams */
+#define CACHED_RHS_BYTES (256 << 10)
+/* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
+ * half of them are for others. */
+#define CACHE_SETS_BYTES 4096
+#define CACHE_WAYS 4
+#define FIRST_CACHE_BYTES (28 << 10)
+#define SECOND_CACHE_BYTES (400 << 10)
+#define FAR_BYTES (1 << 20) /* what lies further away than these caches, mostly */
+#define LINE_BYTES 64
+#define ALIGNMENT 64
+#define ROW_IN_RUNS 10 /* rows of a panel that cost what a run does */
+#define FAR_RUNS 4     /* that cost what one does which begins far away */
+#define PAGE_BYTES 4096
+/* Pages whose addresses a processor remembers. */
+#define KNOWN_PAGES 512
+/* Half the scratch may take so much more of the time, but all in all no more than that. */
+#define HALF_SCRATCH_TIME 0.03
+#define SPARING_TIME 1.06
+#define FEW_BYTES (4 << 10)
+#define MOST_BYTES (2 << 20)
+/* Numbers of tiles and panels that are tried: each is at most 1 / STEPS_OF_HALF smaller than the one before. */
+#define STEPS_OF_HALF 4
+
+/* Elements of the packed depth: a panel of the rhs and a tile's rows of the lhs stay in the first-level cache
+ * together. */
+static const int64_t depths[] = {320, 256, 192, 128, 96, 64, 48, 32, 16};
+
+/* In cycles of a processor as there are many: what is done besides multiplying. */
+static const double call_cost = 24;       /* of a micro-kernel, its loop and its last sums included */
+static const double sum_cost = 1;         /* of a vector of sums that is loaded or stored */
+static const double line_of_second = .4;  /* of a line of the second-level cache that is read in order */
+static const double line_of_memory = 1.5; /* and from further away */
+static const double line_alone = 160; /* of a line that the hardware did not ask for ahead, over the rows it is for */
+static const double page_cost = 40;   /* of a page that was forgotten */
+static const double copy_cost = .8;   /* of a vector that is packed, and of each operation on it */
+static const double run_cost = 10;    /* of each run of a row that is packed */
+static const double square_cost = .7; /* of an element that is packed in squares */
+static const double element_cost = 2; /* of one that is packed alone */
+
+typedef struct PackingCost {
+  double element;
+  int64_t run; /* elements */
+} PackingCost;
+
+/* What the search goes by. */
+typedef struct PackingCosts {
+  PackingCost lhs, rhs;
+  bool rhs_runs_along_depth;
+  double row_pages; /* of a row of the rhs, which a panel reads a part of */
+} PackingCosts;
+
+/* --- the depth --- */
+
+static double rhs_bytes(const ContractionBlocking *blocking) {
+  return (double)blocking->depth.size * (double)blocking->columns.size * type_storage_bytes(blocking->type);
+}
+
+static bool streams(const ContractionBlocking *blocking) {
+  return blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
+}
+
+/* Of few sizes, so that micro-kernels are shared.  The rest beyond the depth takes what vectors write beyond a run, and
+ * keeps rows from meeting in one set of the cache. */
+static int64_t packed_row_stride(int64_t depth, int64_t limit) {
+  int64_t size = SHORTEST_ROW;
+  while (size < depth) size *= 2;
+  return min_i64(size, limit) + LONGEST_VECTOR;
+}
+
+/* Blocks of at most |lanes| lanes of the depth. */
+static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, int64_t lanes) {
+  const DimList *depth = &blocking->depth;
+  int64_t limit = streams(blocking) ? STREAMED_DEPTH : lanes * blocking->group;
+  blocking->inside_chunk = 1;
+  blocking->chunk_dim = depth->count - 1;
+  while (blocking->chunk_dim > 0) {
+    int64_t whole = blocking->inside_chunk * kernel->dims[depth->dims[blocking->chunk_dim]].extent;
+    if (whole > limit) break;
+    blocking->inside_chunk = whole;
+    blocking->chunk_dim--;
+  }
+  int64_t extent = kernel->dims[depth->dims[blocking->chunk_dim]].extent;
+  int64_t chunks = ceil_div(extent, max_i64(limit / blocking->inside_chunk, 1));
+  blocking->chunk_size = ceil_div(extent, chunks);
+  blocking->chunk_count_of_dim = ceil_div(extent, blocking->chunk_size);
+  blocking->block_depth = blocking->chunk_size * blocking->inside_chunk;
+  blocking->block_count = blocking->chunk_count_of_dim;
+  for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
+  blocking->row_stride = packed_row_stride(ceil_div(blocking->block_depth, blocking->group), lanes);
+  int64_t bytes = type_storage_bytes(blocking->type);
+  blocking->rhs_slot =
+      align_up(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes, ALIGNMENT);
+}
+
+/* Rows of a tile that meet in one set of the first-level cache push each other out. */
+static bool meets_in_cache(const ContractionBlocking *blocking, int64_t stride_bytes) {
+  int64_t apart = CACHE_SETS_BYTES;
+  while (stride_bytes % apart != 0) apart /= 2;
+  return blocking->tile_rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
+}
+
+/* Rows of a plain lhs that are contiguous along the depth lie as they would be packed, only further apart. */
+static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *blocking) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  const DimList *rows = &blocking->rows, *depth = &blocking->depth;
+  if (blocking->group > 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || rows->count == 0) return;
+  if (!contraction_contiguous(kernel, &blocking->lhs_set, depth->dims[depth->count - 1])) return;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < depth->count - blocking->chunk_dim) return;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return;
+  int64_t stride = index_dim_coefficient(&kernel->space, lhs->address, rows->dims[rows->count - 1]);
+  if (stride <= 0 || meets_in_cache(blocking, stride * type_storage_bytes(blocking->type))) return;
+  blocking->lhs_in_place = true;
+  blocking->row_stride = stride;
+}
+
+/* With several tiles there is time to ask for the next panel's rows, too far apart for the hardware to guess. */
+static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
+  if (blocking->rhs_in_place || blocking->rhs_kept || !blocking->rhs_is_plain || blocking->panel_count == 1) return;
+  blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
+                        blocking->depth.count - blocking->chunk_dim;
+}
+
+/* --- what sizes need --- */
+
+static void lay_out(ContractionBlocking *blocking) {
+  int64_t bytes = type_storage_bytes(blocking->type);
+  int64_t tile_bytes = blocking->tile_rows * blocking->panel_width * bytes;
+  int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
+  int64_t lhs_rows = blocking->lhs_in_place ? 0 : blocking->tiles_per_block * blocking->tile_rows;
+  int64_t panels = blocking->rhs_kept ? blocking->panel_count : 1;
+  bool packs_rhs = !blocking->rhs_in_place || blocking->column_run % blocking->panel_width != 0;
+  blocking->kept_slot = align_up(blocking->kept_count * blocking->kept_stride, ALIGNMENT);
+  blocking->lhs_offset = 0;
+  blocking->rhs_offset = align_up(lhs_rows * blocking->row_stride * bytes, ALIGNMENT);
+  blocking->tile_offset = blocking->rhs_offset + (packs_rhs ? panels * blocking->rhs_slot : 0);
+  blocking->kept_offset = blocking->tile_offset + align_up(tiles_kept * tile_bytes, ALIGNMENT);
+  blocking->scratch_bytes = blocking->kept_offset + panels * blocking->kept_slot;
+}
+
+/* --- what sizes cost --- */
+
+static double operation_count(const Kernel *kernel, const ValueSet *set) {
+  double count = 0;
+  for (int32_t v = 0; v < kernel->value_count; v++) count += set->has[v] && kernel->values[v].kind == KERNEL_APPLY;
+  return count;
+}
+
+/* Of an element of |set| that is packed along |dim|, in squares or in runs. */
+static PackingCost packing_cost(const Kernel *kernel, const ContractionBlocking *blocking, const ValueSet *set, int dim,
+                                bool in_squares, int64_t run) {
+  double operations = operation_count(kernel, set);
+  if (in_squares) return (PackingCost){square_cost, blocking->depth.size};
+  if (!contraction_contiguous(kernel, set, dim)) return (PackingCost){element_cost + operations, run};
+  return (PackingCost){copy_cost * (1 + operations) / blocking->lanes, run};
+}
+
+static int64_t merged_run(const Kernel *kernel, const ValueSet *set, const DimList *list) {
+  int64_t run = 1;
+  int merged = contraction_merged_suffix(kernel, set, list);
+  for (int i = list->count - merged; i < list->count; i++) run *= kernel->dims[list->dims[i]].extent;
+  return run;
+}
+
+static PackingCosts packing_costs(const Kernel *kernel, const ContractionBlocking *blocking) {
+  const DimList *depth = &blocking->depth, *columns = &blocking->columns;
+  bool is_row = blocking->segment >= blocking->panel_width; /* of a panel: no loop */
+  int64_t rhs_run = is_row ? ROW_IN_RUNS * blocking->panel_width : blocking->segment;
+  double row_bytes = blocking->rhs_is_plain ? (double)blocking->rhs_stride * type_storage_bytes(blocking->type) : 0;
+  return (PackingCosts){.lhs = packing_cost(kernel, blocking, &blocking->lhs_set, depth->dims[depth->count - 1],
+                                            blocking->lhs_transposes, merged_run(kernel, &blocking->lhs_set, depth)),
+                        .rhs = packing_cost(kernel, blocking, &blocking->rhs_set, columns->dims[columns->count - 1],
+                                            blocking->rhs_transposes, rhs_run),
+                        .rhs_runs_along_depth = blocking->rhs_transposes,
+                        .row_pages = row_bytes < PAGE_BYTES ? row_bytes / PAGE_BYTES : 1};
+}
+
+/* Of an element in blocks whose depth is |depth|. */
+static double element_packing(const PackingCost *packing, int64_t depth) {
+  return packing->element + run_cost / (double)min_i64(packing->run, depth);
+}
+
+/* Of reading |bytes| in order where |kept| of them are read again and again. */
+static double reading_cost(double bytes, double kept) {
+  if (kept <= FIRST_CACHE_BYTES) return 0;
+  return bytes / LINE_BYTES * (kept <= SECOND_CACHE_BYTES ? line_of_second : line_of_memory);
+}
+
+/* Of reading the whole rhs once for rows of tiles. */
+static double rhs_reading_cost(const ContractionBlocking *blocking, const PackingCosts *packing) {
+  double bytes = rhs_bytes(blocking), total = reading_cost(bytes, bytes);
+  double pages = (double)blocking->depth.size * packing->row_pages;
+  double visits = (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk);
+  if (pages > KNOWN_PAGES) total += visits * pages * page_cost;
+  double rows = (double)(blocking->tiles_per_block * blocking->tile_rows);
+  int64_t along = blocking->panels_per_chunk * blocking->panel_width * type_storage_bytes(blocking->type);
+  bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2;
+  bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed;
+  return is_far ? total + bytes / LINE_BYTES * line_alone / rows : total;
+}
+
+/* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes. */
+static double cost(const ContractionBlocking *blocking, const PackingCosts *packing) {
+  double bytes = type_storage_bytes(blocking->type), tiles = (double)blocking->tile_count;
+  double panels = (double)blocking->panel_count, depth = (double)ceil_div(blocking->depth.size, blocking->group);
+  double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
+  double blocks = (double)blocking->block_count, vectors = blocking->tile_rows * blocking->panel_vectors;
+  double rows = tiles * blocking->tile_rows, columns = panels * (double)blocking->panel_width;
+  double tile_bytes = vectors * blocking->lanes * bytes, tiles_here = (double)blocking->tiles_per_block;
+
+  double total = tiles * panels * (depth * blocking->step_cost + blocks * call_cost);
+  total += tiles * panels * vectors * sum_cost * (2 * blocks - 1);
+  double sums_kept = blocks > 1 ? tile_bytes * tiles_here * (double)blocking->panels_per_chunk : 0;
+  total += reading_cost(tiles * panels * tile_bytes * 2 * (blocks - 1), 2 * sums_kept);
+  double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
+  double rows_bytes = blocking->tile_rows * block_depth * bytes;
+  total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
+  double lhs_bytes = rows * depth * bytes;
+  total += reading_cost(panels * lhs_bytes, panel_bytes + rows_bytes * tiles_here);
+  double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
+  total += times * rhs_reading_cost(blocking, packing);
+  if (!blocking->rhs_in_place) {
+    int64_t longest = packing->rhs_runs_along_depth ? blocking->block_depth : INT64_MAX;
+    if (rhs_bytes(blocking) > FAR_BYTES && packing->rhs_runs_along_depth) longest = max_i64(longest / FAR_RUNS, 1);
+    total += times * columns * depth * blocking->group * element_packing(&packing->rhs, longest);
+  }
+  if (!blocking->lhs_in_place) {
+    times = (double)ceil_div(blocking->panel_count, blocking->panels_per_chunk);
+    total += times * (rows * depth * blocking->group * element_packing(&packing->lhs, blocking->block_depth) +
+                      reading_cost(lhs_bytes, lhs_bytes));
+  }
+  return total;
+}
+
+/* --- the search --- */
+
+typedef struct SizeSearch {
+  const ContractionBlocking *base; /* everything but sizes is known */
+  PackingCosts packing;
+  int64_t limit; /* of scratch */
+  bool found;
+  double most_cost; /* 0: what costs least is wanted, else what is best and costs no more */
+  double best_cost; /* with what its scratch is worth */
+  ContractionBlocking best;
+} SizeSearch;
+
+/* How often |bytes| can be halved, nearly, before they are too few to matter. */
+static double halvings(int64_t bytes) {
+  double count = 0;
+  for (; bytes >= 2 * FEW_BYTES; bytes /= 2) count++;
+  return bytes <= FEW_BYTES ? count : count + (double)bytes / FEW_BYTES - 1;
+}
+
+static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
+  lay_out(blocking);
+  if (blocking->scratch_bytes > search->limit) return;
+  double its_cost = cost(blocking, &search->packing);
+  if (search->most_cost > 0) {
+    if (its_cost > search->most_cost) return;
+    its_cost *= 1 + HALF_SCRATCH_TIME * halvings(blocking->scratch_bytes);
+  }
+  if (search->found && its_cost >= search->best_cost) return;
+  search->found = true;
+  search->best_cost = its_cost;
+  search->best = *blocking;
+}
+
+/* The next number of |count| things at a time below |now|, so that all times are of nearly equal size; 0: none. */
+static int64_t next_number(int64_t count, int64_t now) {
+  if (now <= 1) return 0;
+  int64_t smaller = min_i64(now - 1, now - now / STEPS_OF_HALF);
+  return ceil_div(count, ceil_div(count, smaller)) < now ? ceil_div(count, ceil_div(count, smaller)) : smaller;
+}
+
+static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
+  for (int64_t t = blocking->tile_count; t > 0; t = next_number(blocking->tile_count, t)) {
+    blocking->tiles_per_block = t;
+    blocking->panels_per_chunk = blocking->panel_count;
+    try_sizes(search, blocking);
+    if (blocking->block_count == 1) continue;
+    for (int64_t p = blocking->panel_count; p > 0; p = next_number(blocking->panel_count, p)) {
+      blocking->panels_per_chunk = p;
+      try_sizes(search, blocking);
+    }
+  }
+}
+
+static void try_all(SizeSearch *search, const Kernel *kernel) {
+  int64_t depth_before = 0;
+  for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+    ContractionBlocking blocking = *search->base;
+    choose_depth(kernel, &blocking, depths[i]);
+    if (blocking.block_depth == depth_before) continue;
+    depth_before = blocking.block_depth;
+    choose_lhs_in_place(kernel, &blocking);
+    try_blocks(search, &blocking);
+    if (blocking.rhs_in_place || blocking.block_count > 1 || blocking.tile_count == 1) continue;
+    blocking.rhs_kept = true;
+    try_blocks(search, &blocking);
+  }
+}
+
+bool contraction_choose_sizes(const Kernel *kernel, int64_t scratch_limit, ContractionBlocking *blocking) {
+  SizeSearch search = {
+      .base = blocking, .limit = min_i64(scratch_limit, MOST_BYTES), .packing = packing_costs(kernel, blocking)};
+  try_all(&search, kernel);
+  if (!search.found) return false;
+  search.most_cost = search.best_cost * SPARING_TIME;
+  search.found = false;
+  try_all(&search, kernel);
+  *blocking = search.best;
+  choose_ahead(kernel, blocking);
+  return true;
+}
