@@ -1,5 +1,6 @@
 /* xlac MODEL.hlo -o MODEL.o */
 #include "cli/budget.h"
+#include "cli/compile_cache.h"
 #include "cli/compile_files.h"
 #include "cli/link_shared.h"
 #include "cli/questions.h"
@@ -11,6 +12,7 @@ typedef struct CompileJob {
   int64_t count;
   CompileFiles *files;   /* by model */
   ObjectMember *members; /* of an archive, by model */
+  CompileCache cache;
 } CompileJob;
 
 static Status usage_error(Session *session, const char *message) {
@@ -75,13 +77,14 @@ static Status add_hlo(Session *session, const char *path) {
   return driver_add_output(session, path, sb_view(&text));
 }
 
-static Status add_buffer_map(Session *session, const char *path) {
-  if (!path || path[0] == '\0') return STATUS_OK;
+/* Empty without |path|. */
+static StringView print_buffer_map(Session *session, const char *path) {
+  if (!path || path[0] == '\0') return SV("");
   StringBuilder text;
   sb_init(&text, session->arena);
   ReportFormat format = session_option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? REPORT_JSON : REPORT_TEXT;
   compilation_print_map(&session->compilation, format, &text);
-  return driver_add_output(session, path, sb_view(&text));
+  return sb_view(&text);
 }
 
 static void note_entry_name(Session *session) {
@@ -108,32 +111,55 @@ static Status add_code(Session *session, CompileJob *job) {
   return driver_add_output(session, files->output, bytes);
 }
 
+static bool has_map(const CompileFiles *files) {
+  return files->map && files->map[0] != '\0';
+}
+
+/* What the cache tells outputs apart by, besides the compilation's options. */
+static StringView purpose_of(const Session *session, const CompileFiles *files) {
+  if (!has_map(files)) return SV("object");
+  return session_option_integer(session, OPTION_MAP_FORMAT, 0) == 1 ? SV("object, JSON map") : SV("object, map");
+}
+
+/* From the loaded module to code, and to all outputs but that. */
+static Status compile_loaded(Session *session, CompileJob *job) {
+  Compilation *compilation = &session->compilation;
+  const CompileFiles *files = &job->files[session->model];
+  bool is_hlo = job->emit == EMIT_HLO, has_code = emit_has_code(job->emit);
+  RETURN_IF_ERROR(driver_run_passes(session));
+  RETURN_IF_ERROR(driver_add_graph(session));
+  RETURN_IF_ERROR(add_answers(session));
+  bool only_hlo = is_hlo && !compilation->assignment;
+  if (!only_hlo) RETURN_IF_ERROR(compilation_require_assignment(compilation));
+  if (!only_hlo && (!is_hlo || has_map(files) || session_option_given(session, OPTION_DUMP_PLAN)))
+    RETURN_IF_ERROR(compilation_make_plans(compilation));
+  if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
+  StringView map = only_hlo ? SV("") : print_buffer_map(session, files->map);
+  if (!only_hlo) RETURN_IF_ERROR(driver_add_output(session, files->map, map));
+  if (has_code) RETURN_IF_ERROR(compilation_generate(compilation));
+  if (has_code) compile_cache_keep(session, &job->cache, map);
+  return is_hlo ? add_hlo(session, files->output) : STATUS_OK;
+}
+
 static Status compile(Session *session, CompileJob *job) {
   Compilation *compilation = &session->compilation;
   EmitKind emit = job->emit;
   const CompileFiles *files = &job->files[session->model];
-  bool is_hlo = emit == EMIT_HLO; /* any other kind has to fit the Buffer */
-  compilation->options.without_code = is_hlo;
+  CompiledProgram program;
+  compilation->options.without_code = emit == EMIT_HLO; /* any other kind has to fit the Buffer */
   compilation->options.output = emit_llvm_output(emit);
   Budget budget;
   RETURN_IF_ERROR(budget_read(session, &budget));
   RETURN_IF_ERROR(driver_load_to_run(session));
   compilation->options.default_name = sv_from_cstring(compile_stem(session));
   if (compile_files_wait(session, emit)) RETURN_IF_ERROR(compile_files_name(session, emit, job->files));
-  bool has_map = files->map && files->map[0] != '\0';
-  if (has_map) compilation->options.plans_detail = PLANS_COMPARED;
-  RETURN_IF_ERROR(driver_run_passes(session));
-  RETURN_IF_ERROR(driver_add_graph(session));
-  RETURN_IF_ERROR(add_answers(session));
-  bool only_hlo = is_hlo && !compilation->assignment;
-  if (!only_hlo) RETURN_IF_ERROR(compilation_require_assignment(compilation));
-  if (!only_hlo && (!is_hlo || has_map || session_option_given(session, OPTION_DUMP_PLAN)))
-    RETURN_IF_ERROR(compilation_make_plans(compilation));
-  if (!only_hlo) RETURN_IF_ERROR(driver_add_reports(session));
-  if (!only_hlo) RETURN_IF_ERROR(add_buffer_map(session, files->map));
-  if (emit_has_code(emit)) RETURN_IF_ERROR(compilation_generate(compilation));
-  RETURN_IF_ERROR(budget_check_compilation(session, &budget));
-  if (is_hlo) return add_hlo(session, files->output);
+  if (has_map(files)) compilation->options.plans_detail = PLANS_COMPARED;
+  if (emit_has_code(emit) && compile_cache_find(session, &job->cache, purpose_of(session, files), &program)) {
+    RETURN_IF_ERROR(driver_add_output(session, files->map, program.map));
+  } else {
+    RETURN_IF_ERROR(compile_loaded(session, job));
+    RETURN_IF_ERROR(budget_check_compilation(session, &budget));
+  }
   return emit_has_code(emit) ? add_code(session, job) : STATUS_OK;
 }
 
@@ -154,5 +180,6 @@ int compile_command(Session *session) {
   job.files = ARENA_NEW_ARRAY(session->arena, CompileFiles, job.count);
   job.members = ARENA_NEW_ARRAY(session->arena, ObjectMember, job.count);
   if (check_usage(session, &job) != STATUS_OK) return session_end_usage(session);
+  compile_cache_begin(session, false, &job.cache);
   return session_end(session, compile_all(session, &job));
 }

@@ -87,5 +87,6 @@ int check_command(Session *session);
 int check_plan_command(Session *session);
 int plan_command(Session *session);
 int compare_command(Session *session);
+int cache_command(Session *session);
 
 #endif

@@ -21,6 +21,7 @@ static int (*const commands[])(Session *) = {
     [COMMAND_CHECK_PLAN] = check_plan_command,
     [COMMAND_PLAN] = plan_command,
     [COMMAND_COMPARE] = compare_command,
+    [COMMAND_CACHE] = cache_command,
 };
 
 static void print_passes(void) {
@@ -110,6 +111,10 @@ static Status check_operands(const Options *options, DiagSink *diag) {
   if (options->command == COMMAND_COMPARE) {
     if (options->operands.count == 2) return STATUS_OK;
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'compare' needs two files of '--report=json'");
+  }
+  if (options->command == COMMAND_CACHE) {
+    if (options->operands.count == 0) return STATUS_OK;
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'cache' takes no file: '%s'", options->operands.data[0]);
   }
   if (options->operands.count == 1) return STATUS_OK;
   if (options->operands.count > 1 && options->command == COMMAND_COMPILE)

@@ -7,6 +7,7 @@
 #include "base/json_writer.h"
 #include "base/monotonic_clock.h"
 #include "cli/call_libraries.h"
+#include "cli/compile_cache.h"
 #include "cli/driver.h"
 #include "cli/host_transfers.h"
 #include "cli/interpreter.h"
@@ -56,6 +57,8 @@ typedef struct RunState {
   ArrayMember *results; /* as files hold them */
   int64_t result_count; /* without those that are sizes of others, which stand after them */
   double compile_seconds;
+  bool is_cached;            /* the code is from the compile cache */
+  int64_t lower_bound_bytes; /* of compiled code's memory */
   RunTimes times;
   int64_t value_limit; /* ENGINE_INTERPRET: bytes that --memory-limit leaves for values; 0: no limit */
 } RunState;
@@ -71,16 +74,31 @@ static Status load_object(Session *session, RunState *state) {
   return codegen_jit_load(&session->compilation.object, targets, session->diag, &state->jit);
 }
 
-static Status compile_to_run(Session *session, RunState *state) {
-  double start = monotonic_seconds();
-  RETURN_IF_ERROR(driver_load_to_run(session));
-  RETURN_IF_ERROR(remote_run_check(session));
+/* From the loaded module to code. */
+static Status compile(Session *session, RunState *state) {
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
   RETURN_IF_ERROR(compilation_require_assignment(&session->compilation));
   RETURN_IF_ERROR(compilation_make_plans(&session->compilation));
   RETURN_IF_ERROR(driver_add_reports(session));
-  RETURN_IF_ERROR(compilation_generate(&session->compilation));
+  state->lower_bound_bytes = session->compilation.assignment->lower_bound_bytes;
+  return compilation_generate(&session->compilation);
+}
+
+static Status compile_to_run(Session *session, RunState *state) {
+  double start = monotonic_seconds();
+  CompileCache cache;
+  CompiledProgram program;
+  compile_cache_begin(session, true, &cache);
+  RETURN_IF_ERROR(driver_load_to_run(session));
+  RETURN_IF_ERROR(remote_run_check(session));
+  state->is_cached = compile_cache_find(session, &cache, SV("run"), &program);
+  if (state->is_cached) {
+    state->lower_bound_bytes = program.lower_bound_bytes;
+  } else {
+    RETURN_IF_ERROR(compile(session, state));
+    compile_cache_keep(session, &cache, SV(""));
+  }
   double load_start = monotonic_seconds();
   time_limit_doing(session->time_limit, "loading the code", NULL);
   if (state->is_remote)
@@ -130,7 +148,7 @@ static Status create_run(Session *session, RunState *state) {
   const XlacDescriptor *descriptor = state->jit != NULL
                                          ? codegen_jit_descriptor(state->jit)
                                          : module_descriptor(session->arena, session->compilation.module);
-  RETURN_IF_ERROR(run_memory_check_leaves(session, descriptor, &state->value_limit));
+  RETURN_IF_ERROR(run_memory_check_leaves(session, descriptor, state->engine != ENGINE_INTERPRET, &state->value_limit));
   if (state->jit == NULL) {
     state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                           .abi_version = XLAC_ABI_VERSION,
@@ -140,7 +158,7 @@ static Status create_run(Session *session, RunState *state) {
     state->run = runner_create(session->arena, NULL, descriptor, NULL);
     return STATUS_OK;
   }
-  state->threads = xlac_thread_pool_create(run_memory_workers(session, worker_count(session)));
+  state->threads = xlac_thread_pool_create(run_memory_workers(session, descriptor, worker_count(session)));
   if (state->threads == NULL) out_of_memory(0);
   state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                         .abi_version = XLAC_ABI_VERSION,
@@ -313,8 +331,8 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "argument_bytes", descriptor_argument_bytes(descriptor));
   json_field_int(&json, "output_bytes", descriptor_result_bytes(descriptor));
   json_field_int(&json, "temp_bytes", state->is_remote ? state->remote.workspace_bytes : descriptor->workspace_bytes);
-  const BufferAssignment *assignment = session->compilation.assignment; /* none when interpreting */
-  json_field_int(&json, "lower_bound_bytes", assignment ? assignment->lower_bound_bytes : 0);
+  json_field_int(&json, "lower_bound_bytes", state->lower_bound_bytes); /* 0 when interpreting */
+  json_field_bool(&json, "cached", state->is_cached);
   json_end_object(&json);
   sb_append_char(&text, '\n');
   return driver_add_output(session, session_option_text(session, OPTION_TIME, "-"), sb_view(&text));

@@ -9,21 +9,6 @@ static int64_t limit_of(const Session *session) {
   return session_option_integer(session, OPTION_MEMORY_LIMIT, 0);
 }
 
-/* Arguments, results, temporaries and scratch of one worker; INT64_MAX when there is no such number. */
-static int64_t needed_bytes(const Session *session) {
-  const BufferAssignment *assignment = session->compilation.assignment;
-  int64_t total = assignment->workspace_bytes;
-  bool fits = checked_add(total, assignment->argument_bytes, &total) &&
-              checked_add(total, assignment->result_bytes - assignment->aliased_bytes, &total);
-  return fits ? total : INT64_MAX;
-}
-
-int64_t run_memory_workers(const Session *session, int64_t wanted) {
-  int64_t limit = limit_of(session), scratch = session->compilation.assignment->scratch_bytes_per_worker;
-  if (limit == 0 || scratch == 0) return wanted;
-  return min_i64(wanted, 1 + (limit - needed_bytes(session)) / scratch);
-}
-
 /* Adds the bytes of |tensors| to |total|; false when that is more than a process has. */
 static bool add_tensors(const XlacTensor *tensors, int64_t count, int64_t *total) {
   for (int64_t i = 0; i < count; i++)
@@ -31,7 +16,26 @@ static bool add_tensors(const XlacTensor *tensors, int64_t count, int64_t *total
   return true;
 }
 
-Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, int64_t *out_left) {
+/* Arguments, results, temporaries and scratch of one worker; memory that an argument and a result share counts once.
+ * INT64_MAX when there is no such number. */
+static int64_t needed_bytes(const XlacDescriptor *descriptor) {
+  int64_t total = descriptor->workspace_bytes;
+  if (!add_tensors(descriptor->parameters, descriptor->parameter_count, &total)) return INT64_MAX;
+  for (int64_t i = 0; i < descriptor->result_count; i++) {
+    const XlacTensor *result = &descriptor->results[i];
+    if (result->alias < 0 && !add_tensors(result, 1, &total)) return INT64_MAX;
+  }
+  return total;
+}
+
+int64_t run_memory_workers(const Session *session, const XlacDescriptor *descriptor, int64_t wanted) {
+  int64_t limit = limit_of(session), scratch = descriptor->scratch_bytes_per_worker;
+  if (limit == 0 || scratch == 0) return wanted;
+  return min_i64(wanted, 1 + max_i64(limit - needed_bytes(descriptor), 0) / scratch);
+}
+
+Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, bool is_compiled,
+                               int64_t *out_left) {
   int64_t leaves = 0, total = 0, limit = limit_of(session);
   SourceLoc loc = session->compilation.module->loc;
   *out_left = 0;
@@ -43,8 +47,8 @@ Status run_memory_check_leaves(const Session *session, const XlacDescriptor *des
                       "arguments, results and workspace need more than the %lld bytes that a process can address",
                       (long long)MOST_BYTES);
   if (limit == 0) return STATUS_OK;
-  /* With compiled code the passes have counted them, those that share memory once. */
-  if (session->compilation.assignment == NULL && leaves >= limit)
+  /* Where there is code, the passes have counted them, those that share memory once. */
+  if (!is_compiled && leaves >= limit)
     return diag_error(session->diag, STATUS_EXHAUSTED, loc, "memory-limit",
                       "the arguments and results alone need %lld bytes of the limit of %lld", (long long)leaves,
                       (long long)limit);

@@ -4,11 +4,14 @@
 
 #include "cli/driver.h"
 
-/* As many of |wanted| workers as there is scratch for within --memory-limit, at least 1. */
-int64_t run_memory_workers(const Session *session, int64_t wanted);
+/* As many of |wanted| workers as the code that |descriptor| describes has scratch for within --memory-limit, at least
+ * 1. */
+int64_t run_memory_workers(const Session *session, const XlacDescriptor *descriptor, int64_t wanted);
 
 /* Before the leaves and the workspace of |descriptor| are allocated: STATUS_EXHAUSTED ("memory-limit") when they do not
- * fit a process, or the leaves not --memory-limit.  |out_left|: what that leaves for values besides; 0: no limit. */
-MUST_USE Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, int64_t *out_left);
+ * fit a process, or, where nothing is compiled, the leaves not --memory-limit.  |out_left|: what that leaves for values
+ * besides; 0: no limit. */
+MUST_USE Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, bool is_compiled,
+                                        int64_t *out_left);
 
 #endif

@@ -56,6 +56,7 @@ static void print_statistics(const Session *session) {
     fprintf(stderr, "%.*s", SV_ARG(session->statistics));
     return;
   }
+  if (session->options->command == COMMAND_CACHE) return; /* its answer */
   CompilationFacts facts = compilation_facts(&session->compilation, session->arena);
   for (int64_t i = 0; i < facts.count; i++)
     fprintf(stderr, "%14lld  %s\n", (long long)facts.data[i].value, facts.data[i].text);

@@ -42,6 +42,10 @@ config.substitutions.append(("%root", ROOT))
 config.environment["PATH"] = os.pathsep.join([os.path.join(LLVM, "bin"), os.environ.get("PATH", "")])
 config.environment["LC_ALL"] = "C.UTF-8"
 config.environment["NO_COLOR"] = "1"
-for name in ("XDG_CACHE_HOME", "ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "LIT_TIMEOUT"):
+# Compiled programs that `xlac run` keeps: this run's own, never the user's.
+CACHE = os.path.abspath(os.path.join(config.test_exec_root, "cache"))
+shutil.rmtree(CACHE, ignore_errors=True)
+config.environment["XDG_CACHE_HOME"] = CACHE
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "HOME", "LIT_TIMEOUT"):
     if name in os.environ:
         config.environment[name] = os.environ[name]

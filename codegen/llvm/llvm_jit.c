@@ -6,6 +6,8 @@
 #include <llvm-c/Orc.h>
 #include <string.h>
 
+#include "codegen/llvm/llvm_target.h"
+
 struct LlvmJit {
   Arena *arena;
   LLVMOrcLLJITRef jit;
@@ -46,6 +48,7 @@ static LLVMErrorRef define_symbols(LlvmJit *jit, LLVMOrcJITDylibRef library, con
 }
 
 static LLVMErrorRef load(LlvmJit *jit, StringView object, const LlvmJitSymbol *symbols, int64_t symbol_count) {
+  llvm_initialize();
   LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->jit, LLVMOrcCreateLLJITBuilder());
   if (error != NULL) return error;
   LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit->jit), keep_cause, jit);

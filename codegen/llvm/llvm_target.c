@@ -29,7 +29,7 @@ static void initialize_llvm(void) {
   LLVMParseCommandLineOptions(2, arguments, "");
 }
 
-static void initialize_once(void) {
+void llvm_initialize(void) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, initialize_llvm);
 }
@@ -126,7 +126,7 @@ static void make_variants(const LlvmOptions *options, LlvmTarget *target) {
 }
 
 StringView llvm_native_variant(StringView name) {
-  initialize_once();
+  llvm_initialize();
   LlvmVariant host = native_variant(SV(""));
   StringView cpu = SV("native");
   for (int i = 0; i < CPU_VARIANT_COUNT; i++) {
@@ -184,7 +184,7 @@ static Status check_own_isa(const LlvmOptions *options, DiagSink *diag) {
 }
 
 Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget *out_target) {
-  initialize_once();
+  llvm_initialize();
   LlvmTarget *target = out_target;
   *target = (LlvmTarget){0};
   if (has_own_isa(options))
@@ -223,7 +223,7 @@ void llvm_target_dispose(LlvmTarget *target) {
 
 int llvm_vec_targets(const LlvmOptions *options, VecTarget out_targets[LLVM_MOST_VARIANTS]) {
   _Static_assert((int)CPU_VARIANT_COUNT <= (int)LLVM_MOST_VARIANTS, "room for all variants");
-  initialize_once();
+  llvm_initialize();
   LlvmTarget target = {0};
   make_variants(options, &target);
   int count = target.variant_count;
@@ -233,6 +233,7 @@ int llvm_vec_targets(const LlvmOptions *options, VecTarget out_targets[LLVM_MOST
 }
 
 void llvm_describe_target(const LlvmOptions *options, StringBuilder *out) {
+  llvm_initialize();
   LlvmTarget target = {.triple = make_triple(options)};
   make_variants(options, &target);
   unsigned major, minor, patch;

@@ -23,7 +23,10 @@ typedef struct LlvmTarget {
   LlvmVariant variants[CPU_VARIANT_COUNT]; /* from the least to the best */
 } LlvmTarget;
 
-/* Initialises the back ends once; takes the processor that a vector processor's description names, otherwise resolves
+/* Sets LLVM up, once in a process: before anything of it is used. */
+void llvm_initialize(void);
+
+/* Takes the processor that a vector processor's description names, otherwise resolves
  * "native" and "dispatch"; creates the machine (relocation model PIC, code generation level Less, None for opt_level 0;
  * loop strength reduction off: it costs a fifth of the time and gains nothing here).  STATUS_INVALID for an unknown
  * CPU, STATUS_UNSUPPORTED for a triple without a back end.  Ended by llvm_target_dispose. */

@@ -8,7 +8,7 @@ from matrix.npy import npz_values
 
 def own_results(xlac, folder, text, *words):
     (folder / "module.hlo").write_text(text)
-    subprocess.run([xlac, "run", "-q", *words, f"--output={folder / 'own.npz'}", folder / "module.hlo"], check=True)
+    subprocess.run([xlac, "run", "-q", "--no-cache", *words, f"--output={folder / 'own.npz'}", folder / "module.hlo"], check=True)
     return npz_values(folder / "own.npz")
 
 
