@@ -126,6 +126,13 @@ typedef struct XlacOncoreEdge {
   int64_t command, distance;
 } XlacOncoreEdge;
 
+/* More of an edge: |before| instances right before that one are waited for as well, where the producer's queue keeps no
+ * order; and the command's own instance n, counted from 0, does not wait where n % period < first (period 0: all do).
+ */
+typedef struct XlacOncoreReach {
+  int64_t before, period, first;
+} XlacOncoreReach;
+
 #define XLAC_ONCORE_BUFFER (-1)     /* a pointer into the Buffer */
 #define XLAC_ONCORE_PARAMETERS (-2) /* a pointer to the instance's parameters */
 
@@ -188,6 +195,10 @@ typedef struct XlacOncoreKernel {
   /* by queue: its commands alone */
   void (*const *queues)(const XlacOncoreContext *context, const XlacOncoreSync *sync);
   void (*trace)(const XlacOncoreContext *context, void *data, XlacOncoreRecord record); /* does nothing itself */
+  /* By command and variant: descriptors that the machine needs for a transfer, of any number of levels.  After the end
+   * of older kernels, or NULL: 1 each. */
+  const int64_t *const *descriptors;
+  const XlacOncoreReach *const *reaches; /* by command and edge.  After the end of older kernels, or NULL: all zero */
 } XlacOncoreKernel;
 
 /* --- calls out of the module --- */

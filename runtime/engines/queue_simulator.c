@@ -128,6 +128,7 @@ static void begin_command(Launch *launch, int64_t number) {
   int32_t label = launch->trace.commands.data[number].command;
   if (command->is_transfer) {
     command_stream_add_transfer(&launch->stream, label, command->queue, variant->bytes, variant->rows);
+    command_stream_set_descriptors(&launch->stream, queue_trace_descriptors(&launch->trace, number));
   } else {
     command_stream_add_operation(&launch->stream, label, command->queue, variant->cycles);
   }
@@ -147,18 +148,32 @@ static bool is_in_order(const Launch *launch, int64_t queue) {
   return launch->simulator->machine->queues[queue].complete == COMPLETE_IN_ORDER;
 }
 
+/* What add_edges knows of the instances so far. */
+typedef struct EdgeState {
+  Instances *instances; /* by command */
+  int64_t *waited;      /* by queue and queue waited for, the latest instance + 1 */
+} EdgeState;
+
 /* A queue that keeps its order does not wait again for what it has waited for, on another that does: counters only
- * grow.  |waited|: by queue and queue waited for, the latest instance + 1. */
-static void add_edges(Launch *launch, const XlacOncoreCommand *command, const Instances *instances, int64_t *waited) {
+ * grow. */
+static void add_edge(Launch *launch, EdgeState *state, int64_t to, int64_t from, int32_t producer) {
+  int64_t *latest = &state->waited[to * launch->kernel->queue_count + from];
+  if (*latest > producer && is_in_order(launch, to) && is_in_order(launch, from)) return;
+  *latest = producer + 1;
+  command_stream_add_edge(&launch->stream, producer);
+}
+
+static void add_edges(Launch *launch, EdgeState *state, int64_t number) {
+  const XlacOncoreCommand *command = queue_trace_command(&launch->trace, number);
+  int64_t own = state->instances[launch->trace.commands.data[number].command].count;
   for (int64_t e = 0; e < command->edge_count; e++) {
-    const Instances *producers = &instances[command->edges[e].command];
-    int64_t number = producers->count - 1 - command->edges[e].distance;
-    if (number < 0) continue;
-    int32_t producer = producers->data[number], from = launch->kernel->commands[command->edges[e].command].queue;
-    int64_t *latest = &waited[command->queue * launch->kernel->queue_count + from];
-    if (*latest > producer && is_in_order(launch, command->queue) && is_in_order(launch, from)) continue;
-    *latest = producer + 1;
-    command_stream_add_edge(&launch->stream, producer);
+    const XlacOncoreEdge *edge = &command->edges[e];
+    XlacOncoreReach reach = queue_trace_reach(&launch->trace, number, e);
+    if (reach.period > 0 && own % reach.period < reach.first) continue;
+    const Instances *producers = &state->instances[edge->command];
+    int64_t last = producers->count - 1 - edge->distance;
+    for (int64_t place = last; place >= 0 && place >= last - reach.before; place--)
+      add_edge(launch, state, command->queue, launch->kernel->commands[edge->command].queue, producers->data[place]);
   }
 }
 
@@ -166,13 +181,13 @@ static void make_stream(Launch *launch) {
   const XlacOncoreKernel *kernel = launch->kernel;
   command_stream_init(&launch->stream, launch->arena, kernel->buffer_bytes);
   add_objects(launch);
-  Instances *instances = ARENA_NEW_ARRAY(launch->arena, Instances, kernel->command_count);
-  int64_t *waited = ARENA_NEW_ARRAY(launch->arena, int64_t, kernel->queue_count * kernel->queue_count);
+  EdgeState state = {ARENA_NEW_ARRAY(launch->arena, Instances, kernel->command_count),
+                     ARENA_NEW_ARRAY(launch->arena, int64_t, kernel->queue_count * kernel->queue_count)};
   for (int64_t i = 0; i < launch->trace.commands.count; i++) {
     begin_command(launch, i);
     add_accesses(launch, i);
-    add_edges(launch, queue_trace_command(&launch->trace, i), instances, waited);
-    array_push(&instances[launch->trace.commands.data[i].command], launch->arena, (int32_t)i);
+    add_edges(launch, &state, i);
+    array_push(&state.instances[launch->trace.commands.data[i].command], launch->arena, (int32_t)i);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "runtime/engines/queue_trace.h"
 
+#include <stddef.h>
+
 static void record(void *data, int64_t command, int64_t variant, void *const *pointers, const int64_t *parameters) {
   QueueTrace *trace = data;
   const XlacOncoreCommand *of = &trace->kernel->commands[command];
@@ -35,6 +37,20 @@ const XlacOncoreCommand *queue_trace_command(const QueueTrace *trace, int64_t nu
 
 const XlacOncoreVariant *queue_trace_variant(const QueueTrace *trace, int64_t number) {
   return &queue_trace_command(trace, number)->variants[trace->commands.data[number].variant];
+}
+
+int64_t queue_trace_descriptors(const QueueTrace *trace, int64_t number) {
+  const XlacOncoreKernel *kernel = trace->kernel;
+  const TracedCommand *traced = &trace->commands.data[number];
+  bool is_older = kernel->struct_size < offsetof(XlacOncoreKernel, descriptors) + sizeof kernel->descriptors;
+  return is_older || kernel->descriptors == NULL ? 1 : kernel->descriptors[traced->command][traced->variant];
+}
+
+XlacOncoreReach queue_trace_reach(const QueueTrace *trace, int64_t number, int64_t edge) {
+  const XlacOncoreKernel *kernel = trace->kernel;
+  bool is_older = kernel->struct_size < offsetof(XlacOncoreKernel, reaches) + sizeof kernel->reaches;
+  if (is_older || kernel->reaches == NULL) return (XlacOncoreReach){0};
+  return kernel->reaches[trace->commands.data[number].command][edge];
 }
 
 bool queue_trace_access(const QueueTrace *trace, int64_t number, int64_t access, TracedAccess *out_access) {

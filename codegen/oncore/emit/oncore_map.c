@@ -139,6 +139,8 @@ static void print_loads(StringBuilder *out, const StreamLoads *loads, const Comm
 static void print_edges(StringBuilder *out, const HazardReport *hazards, const MachineDescription *machine) {
   sb_printf(out, "  edges    %" PRId64 ", %" PRId64 " of them redundant; %" PRId64 " barriers, %" PRId64 " races\n",
             hazards->edges, hazards->counts[HAZARD_REDUNDANT_EDGE], hazards->barriers, hazard_report_races(hazards));
+  if (machine->sync.kind == SYNC_FLAG)
+    sb_printf(out, "  flags    %" PRId64 " of %" PRId64 " between two queues\n", hazards->flags, machine->sync.ids);
   for (int64_t i = 0; i < hazards->edge_count_count; i++) {
     const EdgeCount *edges = &hazards->edge_counts[i];
     sb_printf(out, "    %.*s to %.*s: %" PRId64 " %s\n", SV_ARG(machine->queues[edges->from].name),
@@ -273,6 +275,7 @@ static void json_edges(JsonWriter *json, const HazardReport *hazards, const Mach
   }
   json_end_array(json);
   json_field_int(json, "redundant_edges", hazards->counts[HAZARD_REDUNDANT_EDGE]);
+  if (machine->sync.kind == SYNC_FLAG) json_field_int(json, "flags", hazards->flags);
   json_field_int(json, "barriers", hazards->barriers);
   json_field_int(json, "races", hazard_report_races(hazards));
 }

@@ -1,4 +1,5 @@
 /* What an engine wants to know of a kernel, as read-only data: the structs of xlac/abi.h, field by field. */
+#include "base/checked_math.h"
 #include "codegen/oncore/emit/oncore_internal.h"
 #include "codegen/oncore/plan/tile_access.h"
 #include "xlac/abi.h"
@@ -77,6 +78,31 @@ static LLVMValueRef make_edges(const PlanEmitter *emitter, const PlanCommand *co
     edges[i] = make_struct(emitter, fields, FIELD_COUNT(fields));
   }
   return make_array(emitter, edges, command->edge_count, "edges");
+}
+
+/* Of each variant. */
+static LLVMValueRef make_descriptors(const PlanEmitter *emitter, const CommandCode *code) {
+  LLVMValueRef *descriptors = new_elements(emitter, code->variants.count);
+  for (int32_t v = 0; v < code->variants.count; v++)
+    descriptors[v] = oncore_word(emitter, max_i64(code->variants.variants[v].descriptors, 1));
+  return make_array(emitter, descriptors, code->variants.count, "descriptors");
+}
+
+static LLVMValueRef make_reaches(const PlanEmitter *emitter, int32_t number) {
+  const Plan *plan = emitter->plan;
+  const PlanCommand *command = &plan->commands[number];
+  LLVMValueRef *reaches = new_elements(emitter, command->edge_count);
+  for (int32_t e = 0; e < command->edge_count; e++) {
+    const PlanEdge *edge = &command->edges[e];
+    PlanEdgeReach reach = plan_edge_reach(plan, number, edge);
+    bool is_limited = reach.same_loop >= 0;
+    int64_t inside = plan_loop_instances(plan, command->loop) / plan_loop_instances(plan, reach.loop);
+    int64_t period = is_limited ? inside * plan_reach_period(plan, &reach) : 0;
+    LLVMValueRef fields[] = {oncore_word(emitter, edge->before), oncore_word(emitter, period),
+                             oncore_word(emitter, is_limited ? reach.back * inside : 0)};
+    reaches[e] = make_struct(emitter, fields, FIELD_COUNT(fields));
+  }
+  return make_array(emitter, reaches, command->edge_count, "reaches");
 }
 
 static StringView verb_text(PlanVerb verb) {
@@ -169,7 +195,13 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
   const Plan *plan = emitter->plan;
   int32_t queue_count = emitter->emitter->machine->queue_count;
   LLVMValueRef *commands = new_elements(emitter, plan->command_count);
-  for (int32_t c = 0; c < plan->command_count; c++) commands[c] = make_command(emitter, c);
+  LLVMValueRef *descriptors = new_elements(emitter, plan->command_count);
+  LLVMValueRef *reaches = new_elements(emitter, plan->command_count);
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    commands[c] = make_command(emitter, c);
+    descriptors[c] = make_descriptors(emitter, &emitter->commands[c]);
+    reaches[c] = make_reaches(emitter, c);
+  }
   LLVMValueRef fields[] = {oncore_word(emitter, (int64_t)sizeof(XlacOncoreKernel)),
                            make_text(emitter, plan->name),
                            oncore_word(emitter, plan->buffer_bytes),
@@ -183,7 +215,9 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
                            make_array(emitter, commands, plan->command_count, "commands"),
                            functions->run,
                            make_array(emitter, functions->queues, queue_count, "functions"),
-                           functions->trace};
+                           functions->trace,
+                           make_array(emitter, descriptors, plan->command_count, "descriptors"),
+                           make_array(emitter, reaches, plan->command_count, "reaches")};
   return private_constant(emitter, make_struct(emitter, fields, FIELD_COUNT(fields)),
                           arena_printf(emitter->arena, "%s.kernel", emitter->name));
 }

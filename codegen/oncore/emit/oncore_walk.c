@@ -96,6 +96,20 @@ static LLVMValueRef wait_instance(const PlanWalk *walk, const PlanWait *wait) {
   return instance;
 }
 
+/* plan_reach_iteration as code. */
+static LLVMValueRef reach_iteration(const PlanWalk *walk, const PlanEdgeReach *reach) {
+  const PlanEmitter *emitter = walk->emitter;
+  LLVMBuilderRef builder = emitter->vec.builder;
+  LLVMValueRef number = oncore_word(emitter, 0);
+  int64_t inside = 1;
+  for (int32_t loop = reach->loop; loop != reach->same_loop; loop = emitter->plan->loops[loop].parent) {
+    LLVMValueRef part = LLVMBuildMul(builder, walk->iterations[loop], oncore_word(emitter, inside), "");
+    number = LLVMBuildAdd(builder, number, part, "");
+    inside *= emitter->plan->loops[loop].trip_count;
+  }
+  return number;
+}
+
 /* plan_wait_count as code. */
 static LLVMValueRef wait_count(const PlanWalk *walk, const PlanWait *wait) {
   const PlanEmitter *emitter = walk->emitter;
@@ -111,6 +125,11 @@ static LLVMValueRef wait_count(const PlanWalk *walk, const PlanWait *wait) {
     count = LLVMBuildAdd(builder, count, part, "");
   }
   LLVMValueRef is_none = LLVMBuildICmp(builder, LLVMIntSLT, instance, oncore_word(emitter, 0), "");
+  if (wait->reach.same_loop >= 0) {
+    LLVMValueRef back = oncore_word(emitter, wait->reach.back);
+    LLVMValueRef is_outside = LLVMBuildICmp(builder, LLVMIntSLT, reach_iteration(walk, &wait->reach), back, "");
+    is_none = LLVMBuildOr(builder, is_none, is_outside, "");
+  }
   return LLVMBuildSelect(builder, is_none, oncore_word(emitter, 0), count, "");
 }
 

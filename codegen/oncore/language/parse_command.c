@@ -310,17 +310,37 @@ static bool parse_attribute(PlanReader *reader, PlanCommand *command) {
   return plan_fail(reader, loc, "plan-syntax", "there is no attribute '%.*s'", SV_ARG(name));
 }
 
+/* ":]" or "-2:]" */
+static bool parse_runs(PlanReader *reader, EdgeDraft *edge) {
+  edge->has_runs = true;
+  if (plan_take_mark(reader, "-")) {
+    SourceLoc loc = plan_peek(reader)->loc;
+    if (!plan_need_integer(reader, "a number of runs", &edge->runs)) return false;
+    if (edge->runs == 0) return plan_fail(reader, loc, "plan-range", "the last 0 runs are none");
+  }
+  return plan_need_mark(reader, ":") && plan_need_mark(reader, "]");
+}
+
+/* After "[": names of loops, "- d" after the last one, and which runs. */
+static bool parse_reach(PlanReader *reader, EdgeDraft *edge) {
+  while (!plan_at_mark(reader, ":") && !plan_at_mark(reader, "-")) {
+    SourceLoc loc = plan_peek(reader)->loc;
+    if (edge->loop_count == PLAN_DEEPEST_BLOCK) return plan_fail(reader, loc, "plan-syntax", "too many loops");
+    if (!plan_need_name(reader, "a loop", &edge->loops[edge->loop_count++], &loc)) return false;
+    if (plan_take_mark(reader, ",")) continue;
+    if (!plan_need_mark(reader, "-") || !plan_need_integer(reader, "a number of iterations", &edge->back)) return false;
+    if (!plan_take_mark(reader, ",")) return plan_need_mark(reader, "]");
+    break;
+  }
+  return parse_runs(reader, edge);
+}
+
 /* L[i-d], … */
 static bool parse_after(PlanReader *reader) {
   do {
     EdgeDraft edge = {.consumer = (int32_t)reader->commands.count};
-    SourceLoc loc;
     if (!plan_need_name(reader, "a label", &edge.label, &edge.loc)) return false;
-    if (plan_take_mark(reader, "[")) {
-      if (!plan_need_name(reader, "a loop", &edge.loop, &loc) || !plan_need_mark(reader, "-") ||
-          !plan_need_integer(reader, "a number of iterations", &edge.back) || !plan_need_mark(reader, "]"))
-        return false;
-    }
+    if (plan_take_mark(reader, "[") && !parse_reach(reader, &edge)) return false;
     if (reader->phase != PHASE_ALL)
       return plan_fail(reader, edge.loc, "plan-pipeline",
                        "a loop with 'ahead' has derived edges: 'after' cannot stand in it");

@@ -1,12 +1,15 @@
 /* Edges between instances → edges between commands. */
 #include <inttypes.h>
 
+#include "base/checked_math.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 #include "hlo/machine/stream/hazards.h"
 
 /* Beyond so many instances edges are not tried one by one. */
 #define MOST_TRIED (INT64_C(1) << 18)
+/* Of a loop's runs the last ones may imply the others: so many are tried. */
+#define MOST_RUNS 4
 
 typedef ARRAY(PlanEdge) EdgeArray;
 
@@ -21,39 +24,41 @@ typedef struct Completion {
   int32_t *started;  /* by command */
 } Completion;
 
-/* The distance that the language can say and that is at least as strict. */
-static Status say(const Completion *completion, int32_t consumer, PlanEdge *edge) {
-  const PlanCommand *own = &completion->commands[consumer], *producer = &completion->commands[edge->command];
-  int32_t loop = plan_common_loop(completion->plan, own->loop, producer->loop);
-  int64_t runs = plan_loop_instances(completion->plan, producer->loop) / plan_loop_instances(completion->plan, loop);
-  int64_t said = loop < 0 ? 0 : edge->distance - edge->distance % runs;
-  bool in_order = completion->machine->queues[producer->queue].complete == COMPLETE_IN_ORDER;
-  if (said != edge->distance && !in_order)
-    return diag_error(completion->diag, STATUS_UNSUPPORTED, own->loc, "plan-edge",
-                      "'%.*s' has to wait for single runs of '%.*s', which an edge cannot express", SV_ARG(own->label),
-                      SV_ARG(producer->label));
-  edge->distance = said;
-  return STATUS_OK;
+static bool keeps_order(const Completion *completion, int32_t command) {
+  int32_t queue = completion->commands[command].queue;
+  return completion->machine->queues[queue].complete == COMPLETE_IN_ORDER;
+}
+
+/* The edge that the language can say and that is at least as strict: the last run of the iteration, which on a queue
+ * without order says nothing of those before it. */
+static PlanEdge say(const Completion *completion, int32_t consumer, PlanEdge edge) {
+  PlanEdgeReach reach = plan_edge_reach(completion->plan, consumer, &edge);
+  int64_t said = reach.loop < 0 ? 0 : edge.distance - edge.distance % reach.runs;
+  if (!keeps_order(completion, edge.command)) edge.before = edge.distance - said;
+  edge.distance = said;
+  return edge;
 }
 
 static void add_edge(const Completion *completion, int32_t consumer, PlanEdge edge) {
   EdgeArray *edges = &completion->edges[consumer];
   const PlanCommand *own = &completion->commands[consumer];
-  bool in_order = completion->machine->queues[completion->commands[edge.command].queue].complete == COMPLETE_IN_ORDER;
+  bool in_order = keeps_order(completion, edge.command);
   for (int32_t i = 0; i < own->edge_count; i++) {
-    bool same = own->edges[i].command == edge.command && own->edges[i].distance == edge.distance;
-    if (same) return;
+    const PlanEdge *given = &own->edges[i];
+    bool is_there = given->command == edge.command && given->distance == edge.distance && given->same == 0;
+    if (is_there && given->before >= edge.before) return;
   }
   for (int64_t i = 0; i < edges->count; i++) {
     PlanEdge *other = &edges->data[i];
     if (other->command != edge.command) continue;
     if (in_order && edge.distance < other->distance) other->distance = edge.distance;
+    if (!in_order && other->distance == edge.distance) other->before = max_i64(other->before, edge.before);
     if (in_order || other->distance == edge.distance) return;
   }
   array_push(edges, completion->scratch, edge);
 }
 
-static Status collect(Completion *completion, const CommandStream *stream) {
+static void collect(Completion *completion, const CommandStream *stream) {
   for (int32_t i = 0; i < stream->commands.count; i++) {
     int32_t label = stream->commands.data[i].label;
     InstanceRange producers = command_stream_edges(stream, i);
@@ -61,12 +66,10 @@ static Status collect(Completion *completion, const CommandStream *stream) {
       int32_t instance = producers.data[e];
       PlanEdge edge = {.command = stream->commands.data[instance].label};
       edge.distance = completion->started[edge.command] - 1 - completion->ordinals[instance];
-      RETURN_IF_ERROR(say(completion, label, &edge));
-      add_edge(completion, label, edge);
+      add_edge(completion, label, say(completion, label, edge));
     }
     completion->ordinals[i] = completion->started[label]++;
   }
-  return STATUS_OK;
 }
 
 /* The command's edges: the ones it had, then those to be added. */
@@ -93,32 +96,99 @@ static Status look(Completion *completion, HazardReport *out_report) {
   return status;
 }
 
-/* Leaves out one edge after the other that some run showed to be redundant, as long as no race comes of it. */
-static Status thin_out(Completion *completion, const int32_t *old_counts, const PlanEdge *const *old_edges) {
+/* What has been thinned out so far. */
+typedef struct Thinning {
+  const int32_t *old_counts; /* by command: edges that stay */
+  const PlanEdge *const *old_edges;
   HazardReport report;
+} Thinning;
+
+/* Keeps the edges of |command| as they are now if that leaves fewer redundant ones and no race. */
+static Status try_edges(Completion *completion, Thinning *thinning, int32_t command, bool *out_better) {
+  HazardReport report;
+  set_edges(completion, command, thinning->old_counts[command], thinning->old_edges[command]);
   RETURN_IF_ERROR(look(completion, &report));
+  int64_t redundant = report.counts[HAZARD_REDUNDANT_EDGE];
+  *out_better = hazard_report_races(&report) == 0 && redundant < thinning->report.counts[HAZARD_REDUNDANT_EDGE];
+  if (*out_better) thinning->report = report;
+  return STATUS_OK;
+}
+
+static Status try_without(Completion *completion, Thinning *thinning, int32_t command, int64_t place,
+                          bool *out_better) {
+  EdgeArray *edges = &completion->edges[command];
+  PlanEdge tried = edges->data[place];
+  edges->data[place] = array_last(edges);
+  edges->count--;
+  RETURN_IF_ERROR(try_edges(completion, thinning, command, out_better));
+  if (*out_better) return STATUS_OK;
+  edges->count++;
+  array_last(edges) = edges->data[place];
+  edges->data[place] = tried;
+  return STATUS_OK;
+}
+
+static Status try_instead(Completion *completion, Thinning *thinning, int32_t command, int64_t place, PlanEdge edge,
+                          bool *out_better) {
+  PlanEdge *at = &completion->edges[command].data[place], tried = *at;
+  *at = edge;
+  RETURN_IF_ERROR(try_edges(completion, thinning, command, out_better));
+  if (!*out_better) completion->edges[command].data[place] = tried;
+  return STATUS_OK;
+}
+
+/* An edge less, or one that is there less often, as long as no race comes of it. */
+static Status thin_edge(Completion *completion, Thinning *thinning, int32_t command, int64_t place) {
+  bool is_better;
+  RETURN_IF_ERROR(try_without(completion, thinning, command, place, &is_better));
+  if (is_better) return STATUS_OK;
+  PlanEdge edge = completion->edges[command].data[place];
+  for (int64_t before = 0; before < min_i64(edge.before, MOST_RUNS) && !is_better; before++) {
+    PlanEdge fewer = edge;
+    fewer.before = before;
+    RETURN_IF_ERROR(try_instead(completion, thinning, command, place, fewer, &is_better));
+  }
+  edge = completion->edges[command].data[place];
+  int32_t depth = plan_loop_depth(completion->plan, plan_edge_reach(completion->plan, command, &edge).loop);
+  for (is_better = false, edge.same = depth - 1; edge.same > 0 && !is_better; edge.same--)
+    RETURN_IF_ERROR(try_instead(completion, thinning, command, place, edge, &is_better));
+  set_edges(completion, command, thinning->old_counts[command], thinning->old_edges[command]);
+  return STATUS_OK;
+}
+
+/* Looks at one edge after the other while some are redundant in some run. */
+static Status thin_edges(Completion *completion, Thinning *thinning) {
   for (int32_t c = completion->plan->command_count - 1; c >= 0; c--) {
-    EdgeArray *edges = &completion->edges[c];
-    for (int64_t e = edges->count - 1; e >= 0 && report.counts[HAZARD_REDUNDANT_EDGE] > 0; e--) {
-      PlanEdge tried = edges->data[e];
-      HazardReport without;
-      edges->data[e] = array_last(edges);
-      edges->count--;
-      set_edges(completion, c, old_counts[c], old_edges[c]);
-      RETURN_IF_ERROR(look(completion, &without));
-      bool is_better = hazard_report_races(&without) == 0 &&
-                       without.counts[HAZARD_REDUNDANT_EDGE] < report.counts[HAZARD_REDUNDANT_EDGE];
-      if (is_better) {
-        report = without;
-        continue;
-      }
-      edges->count++;
-      array_last(edges) = edges->data[e];
-      edges->data[e] = tried;
-      set_edges(completion, c, old_counts[c], old_edges[c]);
+    for (int64_t e = completion->edges[c].count - 1; e >= 0; e--) {
+      if (thinning->report.counts[HAZARD_REDUNDANT_EDGE] == 0) return STATUS_OK;
+      RETURN_IF_ERROR(thin_edge(completion, thinning, c, e));
     }
   }
   return STATUS_OK;
+}
+
+/* Commands of a loop that all wait for the same need not if each waits for the one before it. */
+static Status chain_waiters(Completion *completion, Thinning *thinning) {
+  for (int32_t c = 0; c < completion->plan->command_count; c++) {
+    if (thinning->report.counts[HAZARD_REDUNDANT_EDGE] == 0) return STATUS_OK;
+    int32_t depth = plan_loop_depth(completion->plan, completion->commands[c].loop);
+    if (depth == 0 || keeps_order(completion, c)) continue;
+    bool is_better;
+    array_push(&completion->edges[c], completion->scratch, ((PlanEdge){.command = c, .same = depth - 1}));
+    RETURN_IF_ERROR(try_edges(completion, thinning, c, &is_better));
+    if (is_better) continue;
+    completion->edges[c].count--;
+    set_edges(completion, c, thinning->old_counts[c], thinning->old_edges[c]);
+  }
+  return STATUS_OK;
+}
+
+static Status thin_out(Completion *completion, const int32_t *old_counts, const PlanEdge *const *old_edges) {
+  Thinning thinning = {.old_counts = old_counts, .old_edges = old_edges};
+  RETURN_IF_ERROR(look(completion, &thinning.report));
+  RETURN_IF_ERROR(thin_edges(completion, &thinning));
+  RETURN_IF_ERROR(chain_waiters(completion, &thinning));
+  return thin_edges(completion, &thinning);
 }
 
 static Status complete(Completion *completion) {
@@ -134,7 +204,7 @@ static Status complete(Completion *completion) {
   completion->ordinals = ARENA_NEW_ARRAY(completion->scratch, int32_t, stream.commands.count);
   completion->started = ARENA_NEW_ARRAY(completion->scratch, int32_t, plan->command_count);
   completion->edges = ARENA_NEW_ARRAY(completion->scratch, EdgeArray, plan->command_count);
-  RETURN_IF_ERROR(collect(completion, &derived));
+  collect(completion, &derived);
   int32_t *counts = ARENA_NEW_ARRAY(completion->scratch, int32_t, plan->command_count);
   const PlanEdge **old = ARENA_NEW_ARRAY(completion->scratch, const PlanEdge *, plan->command_count);
   for (int32_t c = 0; c < plan->command_count; c++) {

@@ -7,8 +7,6 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/language/plan_parser_internal.h"
 
-enum { DEEPEST_BLOCK = 32 };
-
 /* --- tokens --- */
 
 const PlanToken *plan_peek(const PlanReader *reader) {
@@ -366,7 +364,8 @@ static bool need_block(PlanReader *reader) {
 static bool parse_for(PlanReader *reader) {
   int32_t parent = reader->loop, slots = reader->pipeline_slots, first = reader->pipeline_first;
   ForHead head = {.names = reader->names.count};
-  if (reader->depth > DEEPEST_BLOCK) return plan_fail(reader, plan_peek(reader)->loc, "plan-syntax", "nested too deep");
+  if (reader->depth > PLAN_DEEPEST_BLOCK)
+    return plan_fail(reader, plan_peek(reader)->loc, "plan-syntax", "nested too deep");
   bool ok = parse_head(reader, &head);
   if (ok && head.ahead > 0 && reader->phase != PHASE_ALL)
     ok = plan_fail(reader, head.ahead_loc, "plan-pipeline", "'ahead' inside a loop with 'ahead'");

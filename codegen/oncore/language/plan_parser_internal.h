@@ -5,6 +5,8 @@
 #include "codegen/oncore/language/plan_lexer.h"
 #include "codegen/oncore/language/plan_parser.h"
 
+enum { PLAN_DEEPEST_BLOCK = 32 };
+
 /* Nothing in a plan is larger, so that sums and products of its numbers stay in range. */
 #define PLAN_LARGEST_NUMBER (INT64_C(1) << 50)
 
@@ -28,12 +30,15 @@ typedef struct TensorDraft {
   int64_t slot;            /* name of which it is a part in each iteration: its number among the names; -1: none */
 } TensorDraft;
 
-/* L[i-d] or L. */
+/* L, L[i-d], L[o, i-d], L[i-d, :], L[i-d, -2:] or L[:]. */
 typedef struct EdgeDraft {
   int32_t consumer;
   StringView label;
-  StringView loop; /* empty: L alone */
+  int32_t loop_count; /* names given; the last one is of |back|; 0: none */
+  StringView loops[PLAN_DEEPEST_BLOCK];
   int64_t back;
+  bool has_runs; /* ":", or "-2:" */
+  int64_t runs;  /* 0: all */
   SourceLoc loc;
 } EdgeDraft;
 

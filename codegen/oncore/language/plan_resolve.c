@@ -113,6 +113,43 @@ static int32_t find_label(const PlanReader *reader, StringView label) {
   return -1;
 }
 
+static bool keeps_order(const PlanReader *reader, int32_t command) {
+  return reader->machine->queues[reader->commands.data[command].queue].complete == COMPLETE_IN_ORDER;
+}
+
+/* Whether the names before the last are those of the outermost loops around |loop|; there may be none. */
+static bool names_outer_loops(const Plan *plan, const EdgeDraft *draft, int32_t loop) {
+  int32_t depth = plan_loop_depth(plan, loop) - 1;
+  if (draft->loop_count - 1 > depth) return false;
+  for (int32_t l = plan->loops[loop].parent; l >= 0; l = plan->loops[l].parent) {
+    depth--;
+    if (depth < draft->loop_count - 1 && !sv_equal(plan->loops[l].name, draft->loops[depth])) return false;
+  }
+  return true;
+}
+
+/* Of |runs| in an iteration; queues in order need no more than the last. */
+static int64_t runs_before(const PlanReader *reader, const EdgeDraft *draft, int32_t producer, int64_t runs) {
+  if (!draft->has_runs || keeps_order(reader, producer)) return 0;
+  return (draft->runs > 0 ? min_i64(draft->runs, runs) : runs) - 1;
+}
+
+/* L and L[:] */
+static bool resolve_latest(PlanReader *reader, const Plan *plan, const EdgeDraft *draft, int32_t loop, bool is_later,
+                           PlanEdge *edge) {
+  if (is_later && loop < 0)
+    return plan_fail(reader, draft->loc, "plan-forward-edge", "'%.*s' does not come before this command",
+                     SV_ARG(draft->label));
+  if (!draft->has_runs) return true;
+  if (loop >= 0)
+    return plan_fail(reader, draft->loc, "plan-name",
+                     "'%.*s[:]' is for commands that no loop is around both of: in a loop 'i' it is '%.*s[i-d, :]'",
+                     SV_ARG(draft->label), SV_ARG(draft->label));
+  int64_t runs = plan_loop_instances(plan, reader->commands.data[edge->command].loop);
+  edge->before = runs_before(reader, draft, edge->command, runs);
+  return true;
+}
+
 static bool resolve_edge(PlanReader *reader, const Plan *plan, const EdgeDraft *draft, PlanEdge *out_edge) {
   int32_t producer = find_label(reader, draft->label);
   if (producer < 0)
@@ -121,20 +158,22 @@ static bool resolve_edge(PlanReader *reader, const Plan *plan, const EdgeDraft *
   int32_t loop = plan_common_loop(plan, own, other);
   *out_edge = (PlanEdge){.command = producer};
   bool is_later = producer >= draft->consumer;
-  if (draft->loop.size == 0) {
-    if (!is_later || loop >= 0) return true;
-    return plan_fail(reader, draft->loc, "plan-forward-edge", "'%.*s' does not come before this command",
-                     SV_ARG(draft->label));
-  }
-  if (loop < 0 || !sv_equal(plan->loops[loop].name, draft->loop))
+  if (draft->loop_count == 0) return resolve_latest(reader, plan, draft, loop, is_later, out_edge);
+  StringView named = draft->loops[draft->loop_count - 1];
+  if (loop < 0 || !sv_equal(plan->loops[loop].name, named))
     return plan_fail(reader, draft->loc, "plan-name", "'%.*s' is not the innermost loop around both commands",
-                     SV_ARG(draft->loop));
+                     SV_ARG(named));
+  if (!names_outer_loops(plan, draft, loop))
+    return plan_fail(reader, draft->loc, "plan-name", "before '%.*s' stand loops around it, from the outermost on",
+                     SV_ARG(named));
+  out_edge->same = draft->loop_count - 1;
   if (is_later && draft->back == 0)
     return plan_fail(reader, draft->loc, "plan-forward-edge",
                      "'%.*s' does not come before this command in the iteration", SV_ARG(draft->label));
   int64_t runs = plan_loop_instances(plan, other) / plan_loop_instances(plan, loop);
   if (!checked_mul(draft->back - is_later, runs, &out_edge->distance))
     return plan_fail(reader, draft->loc, "plan-range", "too many iterations back");
+  out_edge->before = runs_before(reader, draft, producer, runs);
   return true;
 }
 

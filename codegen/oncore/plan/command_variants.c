@@ -164,7 +164,8 @@ static IndexExpr memory_address(const TileKernel *tile) {
   return kernel->stages[0].stores[0].address;
 }
 
-static void cost_transfer(CommandVariant *variant) {
+/* |dims|: levels that a descriptor walks; a gather's is one list of rows. */
+static void cost_transfer(const PlanCommand *command, int64_t dims, CommandVariant *variant) {
   const Kernel *kernel = variant->tile.kernel;
   IndexExpr address = memory_address(&variant->tile);
   int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS], elements = 1;
@@ -175,6 +176,9 @@ static void cost_transfer(CommandVariant *variant) {
   }
   variant->bytes = elements * type_storage_bytes(kernel->buffers[kernel->stages[0].stores[0].buffer].type);
   variant->rows = tile_transfer_rows(extents, strides, kernel->dim_count);
+  variant->descriptors = 1;
+  if (command->verb != PLAN_GATHERM)
+    variant->descriptors = tile_transfer_descriptors(extents, strides, kernel->dim_count, dims);
 }
 
 /* What |range| of the command covers in variant |number|. */
@@ -219,7 +223,7 @@ static Status build_variant(Arena *arena, const Plan *plan, const PlanCommand *c
   if (!transfers) walk.is_own = own_rows(arena, plan, command, out_variant->tile.kernel);
   find_accesses(&walk, out_variant);
   if (!transfers) return cost_operation(plan, command, machine, variants, number, diag, out_variant);
-  cost_transfer(out_variant);
+  cost_transfer(command, machine->queues[command->queue].dims, out_variant);
   return STATUS_OK;
 }
 

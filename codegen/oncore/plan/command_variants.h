@@ -27,8 +27,8 @@ typedef struct CommandAccess {
 
 typedef struct CommandVariant {
   TileKernel tile;
-  double cycles;       /* of an operation, without the queue's setup */
-  int64_t bytes, rows; /* of a transfer */
+  double cycles;                    /* of an operation, without the queue's setup */
+  int64_t bytes, rows, descriptors; /* of a transfer */
   int32_t access_count;
   const CommandAccess *accesses;
 } CommandVariant;

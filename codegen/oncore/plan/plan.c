@@ -41,3 +41,33 @@ int32_t plan_common_loop(const Plan *plan, int32_t a, int32_t b) {
   }
   return a;
 }
+
+int32_t plan_loop_depth(const Plan *plan, int32_t loop) {
+  int32_t depth = 0;
+  for (; loop >= 0; loop = plan->loops[loop].parent) depth++;
+  return depth;
+}
+
+PlanEdgeReach plan_edge_reach(const Plan *plan, int32_t consumer, const PlanEdge *edge) {
+  int32_t producer = plan->commands[edge->command].loop;
+  PlanEdgeReach reach = {.loop = plan_common_loop(plan, producer, plan->commands[consumer].loop)};
+  reach.same_loop = reach.loop;
+  for (int32_t depth = plan_loop_depth(plan, reach.loop); depth > edge->same; depth--)
+    reach.same_loop = plan->loops[reach.same_loop].parent;
+  reach.runs = plan_loop_instances(plan, producer) / plan_loop_instances(plan, reach.loop);
+  reach.back = edge->distance / reach.runs + (edge->command >= consumer ? 1 : 0);
+  return reach;
+}
+
+int64_t plan_reach_period(const Plan *plan, const PlanEdgeReach *reach) {
+  return plan_loop_instances(plan, reach->loop) / plan_loop_instances(plan, reach->same_loop);
+}
+
+int64_t plan_reach_iteration(const Plan *plan, const PlanEdgeReach *reach, const int64_t *iterations) {
+  int64_t number = 0, inside = 1;
+  for (int32_t loop = reach->loop; loop != reach->same_loop; loop = plan->loops[loop].parent) {
+    number += iterations[loop] * inside;
+    inside *= plan->loops[loop].trip_count;
+  }
+  return number;
+}

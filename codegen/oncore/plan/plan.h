@@ -114,6 +114,8 @@ typedef enum PlanVerb {
 typedef struct PlanEdge {
   int32_t command; /* number of the producer */
   int64_t distance;
+  int64_t before; /* so many instances right before that one are waited for too: of queues that keep no order */
+  int32_t same;   /* only where both are in the same iteration of the |same| outermost loops around them */
 } PlanEdge;
 
 typedef struct PlanCommand {
@@ -196,5 +198,18 @@ int64_t plan_tensor_bytes(const PlanTensor *tensor);
 int64_t plan_loop_instances(const Plan *plan, int32_t loop);
 /* The innermost loop around both |a| and |b|, -1 for none. */
 int32_t plan_common_loop(const Plan *plan, int32_t a, int32_t b);
+/* Loops around |loop| and itself. */
+int32_t plan_loop_depth(const Plan *plan, int32_t loop);
+
+/* Of the innermost loop around both ends of an edge: how many iterations it goes back, counted through all runs of the
+ * loop, and executions of the producer in one of them.  |loop| -1: there is none. */
+typedef struct PlanEdgeReach {
+  int32_t loop, same_loop; /* |same_loop|: the innermost one whose iteration has to be the same, -1: none */
+  int64_t back, runs;
+} PlanEdgeReach;
+PlanEdgeReach plan_edge_reach(const Plan *plan, int32_t consumer, const PlanEdge *edge);
+/* Iterations of reach->loop in one of reach->same_loop, and which of them |iterations|, one per loop, is. */
+int64_t plan_reach_period(const Plan *plan, const PlanEdgeReach *reach);
+int64_t plan_reach_iteration(const Plan *plan, const PlanEdgeReach *reach, const int64_t *iterations);
 
 #endif

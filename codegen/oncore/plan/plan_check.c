@@ -17,7 +17,7 @@ static int64_t footprint_of(const Plan *plan) {
 
 Status plan_check(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
                   PlanVerdict *out_verdict) {
-  *out_verdict = (PlanVerdict){.footprint = footprint_of(plan)};
+  *out_verdict = (PlanVerdict){.machine = machine, .footprint = footprint_of(plan)};
   RETURN_IF_ERROR(plan_stream_make(arena, plan, machine, diag, &out_verdict->stream));
   Arena *scratch = arena_create();
   Status status = hazards_check(arena, scratch, &out_verdict->stream, machine, LIMITS, diag, &out_verdict->hazards);

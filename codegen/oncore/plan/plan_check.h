@@ -7,6 +7,7 @@
 #include "hlo/machine/stream/queue_simulation.h"
 
 typedef struct PlanVerdict {
+  const MachineDescription *machine;
   CommandStream stream; /* labels: the plan's command numbers */
   HazardReport hazards;
   QueueSimulation simulation; /* cycles 0 when there are faults: no order is sure to mean anything */

@@ -8,6 +8,7 @@
 typedef struct FaultTeller {
   Arena *arena;
   const Plan *plan;
+  const MachineDescription *machine;
   const CommandStream *stream;
   const Hazard *hazard; /* at hand */
   int32_t *runs;        /* by instance: how many of its command come before it */
@@ -87,14 +88,23 @@ static int32_t latest_before(const FaultTeller *teller, int32_t instance, int32_
   return latest;
 }
 
-/* As the text of an edge: iterations are counted back through all runs of the innermost loop around both. */
+/* As the text of an edge: iterations are counted back through all runs of the innermost loop around both.  Of a queue
+ * without order all runs in the iteration are named. */
 static void print_edge(const FaultTeller *teller, StringBuilder *out, int32_t first, int32_t second) {
   const PlanCommand *producer = command_of(teller, first);
   int32_t loop = plan_common_loop(teller->plan, producer->loop, command_of(teller, second)->loop);
+  int64_t runs = plan_loop_instances(teller->plan, producer->loop) / plan_loop_instances(teller->plan, loop);
+  bool in_order = teller->machine->queues[producer->queue].complete == COMPLETE_IN_ORDER;
+  bool is_one = in_order || runs == 1;
   sb_append(out, producer->label);
-  if (latest_before(teller, second, label_of(teller, first)) == first || loop < 0) return;
+  if (is_one && latest_before(teller, second, label_of(teller, first)) == first) return;
+  if (loop < 0) {
+    if (!is_one) sb_append_cstring(out, "[:]");
+    return;
+  }
   int64_t distance = iterations_before(teller, second, loop) - iterations_before(teller, first, loop);
-  if (distance > 0) sb_printf(out, "[%.*s-%" PRId64 "]", SV_ARG(teller->plan->loops[loop].name), distance);
+  if (distance == 0 && is_one) return;
+  sb_printf(out, "[%.*s-%" PRId64 "%s]", SV_ARG(teller->plan->loops[loop].name), distance, is_one ? "" : ", :");
 }
 
 static bool is_race(HazardKind kind) {
@@ -126,6 +136,7 @@ static const char *const hazard_codes[HAZARD_KIND_COUNT] = {
     [HAZARD_FORWARD_EDGE] = "plan-forward-edge",
     [HAZARD_DEADLOCK] = "plan-deadlock",
     [HAZARD_OWN_OPERANDS] = "plan-own-operands",
+    [HAZARD_FLAGS] = "plan-flags",
     [HAZARD_REDUNDANT_EDGE] = "plan-redundant-edge",
 };
 
@@ -157,7 +168,7 @@ Status plan_verdict_report(const Plan *plan, const PlanVerdict *verdict, DiagSin
   const CommandStream *stream = &verdict->stream;
   if (verdict->hazards.hazard_count == 0) return STATUS_OK;
   Arena *scratch = arena_create();
-  FaultTeller teller = {.arena = scratch, .plan = plan, .stream = stream};
+  FaultTeller teller = {.arena = scratch, .plan = plan, .machine = verdict->machine, .stream = stream};
   int32_t *counts = ARENA_NEW_ARRAY(scratch, int32_t, plan->command_count);
   teller.runs = ARENA_NEW_ARRAY(scratch, int32_t, stream->commands.count);
   for (int64_t i = 0; i < stream->commands.count; i++) teller.runs[i] = counts[stream->commands.data[i].label]++;

@@ -160,16 +160,29 @@ static void print_tensor(StringBuilder *out, const Plan *plan, const PlanTensor 
 
 /* --- commands --- */
 
-/* L[i-d] is the last run of L in iteration i-d of the innermost loop around both; L alone the last one before. */
+/* "o, " for |loop| and each loop around it. */
+static void print_same_loops(StringBuilder *out, const Plan *plan, int32_t loop) {
+  if (loop < 0) return;
+  print_same_loops(out, plan, plan->loops[loop].parent);
+  sb_printf(out, "%.*s, ", SV_ARG(plan->loops[loop].name));
+}
+
+/* L[i-d] is the last run of L in iteration i-d of the innermost loop around both; L alone the last one before.  L[i-d,
+ * :] are all runs of the iteration, L[i-d, -2:] the last two. */
 static void print_edge(StringBuilder *out, const Plan *plan, int32_t consumer, const PlanEdge *edge) {
-  const PlanCommand *producer = &plan->commands[edge->command];
-  int32_t loop = plan_common_loop(plan, producer->loop, plan->commands[consumer].loop);
-  int64_t runs = plan_loop_instances(plan, producer->loop) / plan_loop_instances(plan, loop);
-  sb_append(out, producer->label);
-  int64_t back = edge->distance / runs + (edge->command >= consumer ? 1 : 0);
-  if (edge->distance == 0 || loop < 0) return;
-  XLAC_CHECK(edge->distance % runs == 0);
-  sb_printf(out, "[%.*s-%" PRId64 "]", SV_ARG(plan->loops[loop].name), back);
+  PlanEdgeReach reach = plan_edge_reach(plan, consumer, edge);
+  sb_append(out, plan->commands[edge->command].label);
+  XLAC_CHECK(edge->distance % reach.runs == 0);
+  bool has_loop = reach.loop >= 0 && (edge->distance > 0 || edge->before > 0 || edge->same > 0);
+  if (!has_loop && edge->before == 0) return;
+  sb_append_char(out, '[');
+  if (has_loop) {
+    print_same_loops(out, plan, reach.same_loop);
+    sb_printf(out, "%.*s-%" PRId64 "%s", SV_ARG(plan->loops[reach.loop].name), reach.back,
+              edge->before > 0 ? ", " : "");
+  }
+  if (edge->before > 0 && edge->before + 1 < reach.runs) sb_printf(out, "-%" PRId64, edge->before + 1);
+  sb_append_cstring(out, edge->before > 0 ? ":]" : "]");
 }
 
 static void print_points(StringBuilder *out, const Plan *plan, const PlanCommand *command) {

@@ -18,6 +18,7 @@ typedef struct PlanExpander {
   DiagSink *diag;
   CommandStream *stream;
   int64_t *iterations; /* by loop: the one at hand */
+  int64_t dims;        /* levels that a descriptor of the queue at hand walks */
   const int64_t *scalars;
   const bool *is_anywhere; /* by memory view: its run-time places count as the whole array */
   int32_t *memory_objects; /* by memory view */
@@ -51,8 +52,13 @@ static int64_t range_extent(const PlanExpander *expander, const PlanRange *range
 
 /* --- accesses --- */
 
-/* The bytes of |ref| at this iteration; |out_rows| contiguous runs. */
-static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, int64_t *out_rows, int64_t *out_bytes) {
+/* What a transfer of an operand moves: contiguous runs are rows. */
+typedef struct RefMove {
+  int64_t bytes, rows, descriptors;
+} RefMove;
+
+/* The bytes of |ref| at this iteration. */
+static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, RefMove *out_move) {
   const Plan *plan = expander->plan;
   const PlanTensor *tensor = ref->is_memory ? NULL : &plan->tensors[ref->number];
   const PlanMemory *memory = ref->is_memory ? &plan->memories[ref->number] : NULL;
@@ -61,7 +67,7 @@ static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, int64_t
   ByteBox box = {.bytes = element, .align = tensor != NULL ? 1 : element};
   box.base = tensor != NULL ? tensor->begin : evaluate(expander, memory->offset) * element;
   bool is_ring = tensor != NULL && tensor->kind == PLAN_RING;
-  *out_bytes = element;
+  *out_move = (RefMove){.bytes = element};
   for (int32_t i = ref->range_count - 1; i >= 0; i--) {
     int64_t stride = memory != NULL ? memory->strides[i] : dense;
     if (tensor != NULL) dense *= tensor->extents[i];
@@ -69,9 +75,10 @@ static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, int64_t
     extents[i] = range_extent(expander, &ref->ranges[i]);
     strides[i] = stride;
     box.base += evaluate(expander, ref->ranges[i].begin) * stride * element;
-    *out_bytes *= extents[i];
+    out_move->bytes *= extents[i];
   }
-  *out_rows = tile_transfer_rows(extents, strides, ref->range_count);
+  out_move->rows = tile_transfer_rows(extents, strides, ref->range_count);
+  out_move->descriptors = tile_transfer_descriptors(extents, strides, ref->range_count, expander->dims);
   /* a box has few levels: axes of one element and those that continue the next are none of their own */
   for (int32_t i = ref->range_count - 1; i >= 0; i--) {
     ByteLevel *last = box.level_count > 0 ? &box.levels[box.level_count - 1] : NULL;
@@ -113,10 +120,10 @@ typedef struct Operand {
 } Operand;
 
 static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
-  int64_t rows, bytes;
+  RefMove move;
   if (ref->is_memory && expander->is_anywhere[ref->number] && run_time_sum(expander->plan, ref, NULL, NULL))
     return (Operand){ref_object(expander, ref), array_box(expander->plan, &expander->plan->memories[ref->number])};
-  return (Operand){ref_object(expander, ref), ref_box(expander, ref, &rows, &bytes)};
+  return (Operand){ref_object(expander, ref), ref_box(expander, ref, &move)};
 }
 
 static bool is_same_place(const Operand *a, const Operand *b) {
@@ -170,9 +177,9 @@ static bool is_transfer(const PlanCommand *command) {
 }
 
 static double vectors_of(const PlanExpander *expander, const PlanRef *ref) {
-  int64_t rows, bytes;
-  ref_box(expander, ref, &rows, &bytes);
-  return (double)ceil_div(bytes, expander->machine->vector_bytes);
+  RefMove move;
+  ref_box(expander, ref, &move);
+  return (double)ceil_div(move.bytes, expander->machine->vector_bytes);
 }
 
 /* Without a Kernel: so many cycles for each vector of the largest operand. */
@@ -218,9 +225,9 @@ static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *ou
   }
   const PlanRef *tile = command->verb == PLAN_STORE ? &command->sources[0] : &command->targets[0];
   const PlanRef *memory = command->verb == PLAN_STORE ? &command->targets[0] : &command->sources[0];
-  int64_t rows, bytes, memory_rows, memory_bytes;
-  ref_box(expander, tile, &rows, &bytes);
-  ref_box(expander, memory, &memory_rows, &memory_bytes);
+  RefMove of_tile, move;
+  ref_box(expander, tile, &of_tile);
+  ref_box(expander, memory, &move);
   if (command->value >= 0) {
     /* its rows are those of the Kernel's address along the tile's axes */
     TileAccess access = {.kind = TILE_LOAD, .value = command->value};
@@ -231,33 +238,44 @@ static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *ou
       strides[i] = index_dim_coefficient(&expander->plan->kernel->space,
                                          expander->plan->kernel->values[command->value].address, access.axes[i]);
     }
-    memory_rows = tile_transfer_rows(extents, strides, access.axis_count);
+    move.rows = tile_transfer_rows(extents, strides, access.axis_count);
+    move.descriptors = 1; /* a gather's is one list of rows */
+    if (command->verb != PLAN_GATHERM)
+      move.descriptors = tile_transfer_descriptors(extents, strides, access.axis_count, expander->dims);
   }
-  *out_instance = command_stream_add_transfer(expander->stream, number, command->queue, bytes, memory_rows);
+  *out_instance = command_stream_add_transfer(expander->stream, number, command->queue, of_tile.bytes, move.rows);
+  command_stream_set_descriptors(expander->stream, move.descriptors);
   return STATUS_OK;
 }
 
 /* Queues that keep their order need not wait for what they have waited for: a later instance, or this one. */
+static void add_edge(PlanExpander *expander, int32_t to, int32_t from, int32_t producer) {
+  const MachineQueue *queues = expander->machine->queues;
+  bool in_order = queues[to].complete == COMPLETE_IN_ORDER && queues[from].complete == COMPLETE_IN_ORDER;
+  int32_t *awaited = &expander->awaited[to * expander->machine->queue_count + from];
+  if (in_order && *awaited >= producer) return;
+  *awaited = producer;
+  command_stream_add_edge(expander->stream, producer);
+}
+
 static void add_edges(PlanExpander *expander, int32_t number) {
   const PlanCommand *command = &expander->plan->commands[number];
-  const MachineQueue *queues = expander->machine->queues;
   for (int32_t e = 0; e < command->edge_count; e++) {
     const PlanEdge *edge = &command->edges[e];
-    int64_t place = expander->started[edge->command] - 1 - edge->distance;
-    if (place < 0) continue;
-    int32_t producer = expander->instances[edge->command][place];
-    int32_t from = expander->plan->commands[edge->command].queue;
-    bool in_order = queues[command->queue].complete == COMPLETE_IN_ORDER && queues[from].complete == COMPLETE_IN_ORDER;
-    int32_t *awaited = &expander->awaited[command->queue * expander->machine->queue_count + from];
-    if (in_order && *awaited >= producer) continue;
-    *awaited = producer;
-    command_stream_add_edge(expander->stream, producer);
+    PlanEdgeReach reach = plan_edge_reach(expander->plan, number, edge);
+    bool is_limited = reach.same_loop >= 0;
+    if (is_limited && plan_reach_iteration(expander->plan, &reach, expander->iterations) < reach.back) continue;
+    int64_t last = expander->started[edge->command] - 1 - edge->distance;
+    for (int64_t place = last; place >= 0 && place >= last - edge->before; place--)
+      add_edge(expander, command->queue, expander->plan->commands[edge->command].queue,
+               expander->instances[edge->command][place]);
   }
 }
 
 static Status expand_command(PlanExpander *expander, int32_t number) {
   const PlanCommand *command = &expander->plan->commands[number];
   int32_t instance;
+  expander->dims = command->verb == PLAN_BARRIER ? 0 : expander->machine->queues[command->queue].dims;
   RETURN_IF_ERROR(begin_instance(expander, number, &instance));
   if (command->verb != PLAN_BARRIER) {
     add_accesses(expander, number);

@@ -54,6 +54,7 @@ static void set_instance(Arena *arena, const Plan *plan, int32_t consumer, const
   bool is_before = edge->command != consumer && place_of(block, node_towards(plan, edge->command, common)) <
                                                     place_of(block, node_towards(plan, consumer, common));
   wait->factors = factors;
+  wait->reach = plan_edge_reach(plan, consumer, edge);
   wait->constant = (is_before ? inside : 0) - 1 - edge->distance;
 }
 
@@ -82,7 +83,8 @@ PlanWait plan_wait_of_edge(Arena *arena, const Plan *plan, const PlanCommand *co
 int64_t plan_wait_count(const Plan *plan, const PlanWait *wait, const int64_t *iterations) {
   int64_t instance = wait->constant, count = wait->commands;
   for (int32_t l = 0; l < plan->loop_count; l++) instance += wait->factors[l] * iterations[l];
-  if (instance < 0) return 0;
+  bool is_limited = wait->reach.same_loop >= 0;
+  if (instance < 0 || (is_limited && plan_reach_iteration(plan, &wait->reach, iterations) < wait->reach.back)) return 0;
   for (int32_t i = 0; i < wait->term_count; i++) {
     count += wait->terms[i].commands * (instance / wait->terms[i].stride % wait->terms[i].trip_count);
   }

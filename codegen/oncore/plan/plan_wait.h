@@ -18,6 +18,7 @@ typedef struct PlanWait {
    * is nothing to wait for. */
   int64_t constant;
   const int64_t *factors;
+  PlanEdgeReach reach; /* … and where plan_reach_iteration is below reach.back, if there is a same_loop */
   /* The count: commands + Σ terms. */
   int64_t commands;
   int32_t term_count;

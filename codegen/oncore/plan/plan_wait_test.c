@@ -20,13 +20,26 @@ typedef struct Enumeration {
   Arena *arena;
 } Enumeration;
 
+/* Whether instance |instance| of |producer| is in the iteration at hand of reach->same_loop and all around it. */
+static bool is_same_iteration(const Enumeration *walk, const PlanEdgeReach *reach, int32_t producer, int64_t instance) {
+  const Plan *plan = walk->plan;
+  for (int32_t loop = plan->commands[producer].loop; loop >= 0; loop = plan->loops[loop].parent) {
+    bool has_to_be = plan_common_loop(plan, loop, reach->same_loop) == loop && reach->same_loop >= 0;
+    if (has_to_be && instance % plan->loops[loop].trip_count != walk->iterations[loop]) return false;
+    instance /= plan->loops[loop].trip_count;
+  }
+  return true;
+}
+
 static void check_waits(Enumeration *walk, int32_t consumer) {
   for (int32_t producer = 0; producer < walk->plan->command_count; producer++) {
-    for (int64_t distance = 0; distance < 4; distance++) {
-      PlanEdge edge = {producer, distance};
+    for (int64_t distance = 0; distance < 12; distance++) {
+      PlanEdge edge = {.command = producer, .distance = distance / 3, .same = (int32_t)(distance % 3)};
       PlanWait wait = plan_wait_of_edge(walk->arena, walk->plan, &walk->plan->commands[consumer], &edge);
-      int64_t instance = walk->instances[producer] - 1 - distance;
-      int64_t expected = instance < 0 ? 0 : walk->count_at[producer][instance];
+      int64_t instance = walk->instances[producer] - 1 - distance / 3;
+      PlanEdgeReach reach = plan_edge_reach(walk->plan, consumer, &edge);
+      bool is_other_run = instance >= 0 && !is_same_iteration(walk, &reach, producer, instance);
+      int64_t expected = instance < 0 || is_other_run ? 0 : walk->count_at[producer][instance];
       assert_int_equal(wait.queue, walk->plan->commands[producer].queue);
       assert_int_equal(plan_wait_count(walk->plan, &wait, walk->iterations), expected);
       walk->checked++;
@@ -76,7 +89,7 @@ static void wait_counts_as_program_order_does(void **state) {
                                          {.queue = 2, .loop = -1}};
   Plan plan = {.loops = loops, .loop_count = 3, .commands = commands, .command_count = 7, .block = {3, outer}};
   int64_t instances = 1 + 4 * (1 + 3 * 2 + 1 + 2) + 1;
-  assert_int_equal(check_plan(&plan), instances * 7 * 4);
+  assert_int_equal(check_plan(&plan), instances * 7 * 12);
 }
 
 /* for i0 { for i1 { for i2 { c0; c1 } } } */
@@ -89,7 +102,7 @@ static void wait_counts_in_deep_loops(void **state) {
                                    {.trip_count = 5, .parent = 1, .body = {2, inner}}};
   static const PlanCommand commands[] = {{.queue = 0, .loop = 2}, {.queue = 1, .loop = 2}};
   Plan plan = {.loops = loops, .loop_count = 3, .commands = commands, .command_count = 2, .block = {1, nodes}};
-  assert_int_equal(check_plan(&plan), 2 * 30 * 2 * 4);
+  assert_int_equal(check_plan(&plan), 2 * 30 * 2 * 12);
 }
 
 int main(void) {

@@ -252,3 +252,14 @@ int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32
   }
   return rows;
 }
+
+int64_t tile_transfer_descriptors(const int64_t *extents, const int64_t *strides, int32_t count, int64_t dims) {
+  int64_t levels = 0, next = 0, descriptors = 1; /* |next|: the stride that continues the level at hand */
+  for (int32_t i = count - 1; i >= 0; i--) {
+    if (extents[i] == 1) continue;
+    if (levels == 0 || strides[i] != next) levels++;
+    if (levels > dims) descriptors *= extents[i];
+    next = strides[i] * extents[i];
+  }
+  return descriptors;
+}

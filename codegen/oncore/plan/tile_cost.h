@@ -19,4 +19,8 @@ bool tile_fold_is_dot(const Kernel *kernel, int32_t fold);
 /* Rows of a strided transfer: contiguous runs of elements, the innermost axis last. */
 int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count);
 
+/* Descriptors that the same transfer takes when each walks up to |dims| levels, dense or not: axes that continue one
+ * another are one level, and those further out are walked by issuing one after the other. */
+int64_t tile_transfer_descriptors(const int64_t *extents, const int64_t *strides, int32_t count, int64_t dims);
+
 #endif

@@ -76,6 +76,19 @@ static void tile_transfer_rows_are_runs(void **state) {
   assert_int_equal(tile_transfer_rows((int64_t[]){3, 4, 8}, (int64_t[]){1000, 8, 1}, 3), 3);
 }
 
+static void tile_transfer_descriptors_walk_so_many_levels(void **state) {
+  (void)state;
+  const int64_t extents[] = {3, 4, 8}, apart[] = {1000, 100, 1}, dense[] = {32, 8, 1};
+  for (int64_t dims = 1; dims <= 3; dims++) assert_int_equal(tile_transfer_descriptors(extents, dense, 3, dims), 1);
+  assert_int_equal(tile_transfer_descriptors(extents, apart, 3, 3), 1);
+  assert_int_equal(tile_transfer_descriptors(extents, apart, 3, 2), 3);
+  assert_int_equal(tile_transfer_descriptors(extents, apart, 3, 1), 12);
+  /* axes that continue one another are one level, whatever their strides */
+  assert_int_equal(tile_transfer_descriptors(extents, (int64_t[]){400, 100, 1}, 3, 2), 1);
+  assert_int_equal(tile_transfer_descriptors(extents, (int64_t[]){64, 16, 2}, 3, 1), 1);
+  assert_int_equal(tile_transfer_descriptors((int64_t[]){5, 1, 8}, (int64_t[]){-8, 0, 1}, 3, 1), 5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(tile_cost_is_cost_times_vectors, create, destroy),
@@ -85,6 +98,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tile_cost_of_updates_counts_inner_dims, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_sort_is_a_network, create, destroy),
       cmocka_unit_test(tile_transfer_rows_are_runs),
+      cmocka_unit_test(tile_transfer_descriptors_walk_so_many_levels),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

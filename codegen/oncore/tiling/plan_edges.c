@@ -1,5 +1,6 @@
 #include "codegen/oncore/tiling/plan_edges.h"
 
+#include "base/checked_math.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "hlo/machine/stream/hazards.h"
 
@@ -91,7 +92,7 @@ static void add_edge(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer, P
 /* What |consumer| reads must be there. */
 static void add_producers(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer, int32_t place) {
   for (int32_t c = 0; c < walk->plan->command_count; c++) {
-    if (c != consumer && writes(walk, c, place)) add_edge(walk, edges, consumer, (PlanEdge){c, 0});
+    if (c != consumer && writes(walk, c, place)) add_edge(walk, edges, consumer, (PlanEdge){.command = c});
   }
 }
 
@@ -103,7 +104,7 @@ static void add_readers(const EdgeWalk *walk, EdgeArray *edges, int32_t consumer
   for (int32_t c = 0; c < walk->plan->command_count; c++) {
     if (c == consumer || !reads(walk, c, place)) continue;
     int64_t ratio = instances(walk, c) / own;
-    add_edge(walk, edges, consumer, (PlanEdge){c, (slots - 1) * (ratio > 1 ? ratio : 1)});
+    add_edge(walk, edges, consumer, (PlanEdge){.command = c, .distance = (slots - 1) * (ratio > 1 ? ratio : 1)});
   }
 }
 
@@ -159,25 +160,39 @@ static void derive(const Plan *plan, const MachineDescription *machine, PlanComm
 /* Beyond its rings' slots a loop only repeats itself. */
 enum { SHORT_LOOP = 4, MOST_PRUNED = 1 << 20 };
 
-static int64_t short_loop(const Plan *plan) {
-  int64_t most = 2;
+/* Slots of the plan's rings: the most, and how many iterations it takes until all of them begin anew. */
+static void find_slots(const Plan *plan, int64_t *out_most, int64_t *out_period) {
+  *out_most = 2;
+  *out_period = 1;
   for (int32_t t = 0; t < plan->tensor_count; t++) {
     const PlanTensor *tensor = &plan->tensors[t];
-    if (tensor->kind == PLAN_RING && tensor->extents[0] > most) most = tensor->extents[0];
+    if (tensor->kind != PLAN_RING) continue;
+    *out_most = max_i64(*out_most, tensor->extents[0]);
+    int64_t period = *out_period;
+    while (*out_period % tensor->extents[0] != 0) *out_period += period;
   }
-  return most + SHORT_LOOP;
 }
 
-/* |plan| with few iterations and the edges that these need. */
-static Plan with_short_loops(Arena *arena, const Plan *plan, const MachineDescription *machine) {
+/* |plan| with few iterations. */
+static Plan with_few_iterations(Arena *arena, const Plan *plan) {
   Plan copy = *plan;
   copy.arena = arena;
   PlanLoop *loops = ARENA_COPY_ARRAY(arena, PlanLoop, plan->loops, plan->loop_count);
-  int64_t most = short_loop(plan);
+  int64_t most, period;
+  find_slots(plan, &most, &period);
+  most += SHORT_LOOP;
   for (int32_t l = 0; l < plan->loop_count; l++) {
-    if (loops[l].trip_count > most) loops[l].trip_count = most;
+    int64_t trip_count = loops[l].trip_count;
+    /* each run has to begin with the slots that it begins with in the plan */
+    loops[l].trip_count = min_i64(trip_count, most + (trip_count - min_i64(most, trip_count)) % period);
   }
   copy.loops = loops;
+  return copy;
+}
+
+/* The same with the edges that these need. */
+static Plan with_short_loops(Arena *arena, const Plan *plan, const MachineDescription *machine) {
+  Plan copy = with_few_iterations(arena, plan);
   PlanCommand *commands = ARENA_COPY_ARRAY(arena, PlanCommand, plan->commands, plan->command_count);
   copy.commands = commands;
   derive(&copy, machine, commands);
@@ -227,10 +242,92 @@ static Status prune(const Plan *plan, const MachineDescription *machine, PlanCom
   return status;
 }
 
+/* |edge| of a plan with few iterations as one of |plan|. */
+static PlanEdge with_all_iterations(const Plan *plan, const Plan *sample, int32_t consumer, PlanEdge edge) {
+  PlanEdgeReach few = plan_edge_reach(sample, consumer, &edge), all = plan_edge_reach(plan, consumer, &edge);
+  edge.distance = edge.distance / few.runs * all.runs;
+  if (edge.before > 0 && edge.before + 1 == few.runs) edge.before = all.runs - 1;
+  return edge;
+}
+
+/* What orders all instances of commands that one queue does in any order. */
+static Status complete_sample(const Plan *plan, const MachineDescription *machine, PlanCommand *commands,
+                              DiagSink *diag) {
+  Arena *scratch = arena_create();
+  Plan sample = with_few_iterations(scratch, plan);
+  PlanCommand *copies = ARENA_COPY_ARRAY(scratch, PlanCommand, commands, plan->command_count);
+  sample.commands = copies;
+  Status status = plan_edges_complete(&sample, machine, copies, diag);
+  for (int32_t c = 0; c < plan->command_count && status == STATUS_OK; c++) {
+    PlanEdge *edges = ARENA_NEW_ARRAY(plan->arena, PlanEdge, copies[c].edge_count);
+    for (int32_t e = 0; e < copies[c].edge_count; e++)
+      edges[e] = with_all_iterations(plan, &sample, c, copies[c].edges[e]);
+    commands[c].edges = edges;
+    commands[c].edge_count = copies[c].edge_count;
+  }
+  arena_destroy(scratch);
+  return status;
+}
+
 Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
   for (int32_t q = 0; q < machine->queue_count; q++) {
-    if (machine->queues[q].complete != COMPLETE_IN_ORDER) return plan_edges_complete(plan, machine, commands, diag);
+    if (machine->queues[q].complete != COMPLETE_IN_ORDER) return complete_sample(plan, machine, commands, diag);
   }
   derive(plan, machine, commands);
   return prune(plan, machine, commands, diag);
+}
+
+/* --- few flags --- */
+
+Status plan_edges_find_flags(const Plan *plan, const MachineDescription *machine, DiagSink *diag, bool *out_enough) {
+  *out_enough = true;
+  if (machine->sync.kind != SYNC_FLAG) return STATUS_OK;
+  Arena *scratch = arena_create();
+  Plan sample = with_few_iterations(scratch, plan);
+  CommandStream stream;
+  HazardReport report;
+  Status status = plan_stream_make(scratch, &sample, machine, diag, &stream);
+  if (status == STATUS_OK)
+    status = hazards_check(scratch, scratch, &stream, machine, HAZARD_LIMITS_DEFAULT, diag, &report);
+  if (status == STATUS_OK) *out_enough = report.counts[HAZARD_FLAGS] == 0;
+  arena_destroy(scratch);
+  return status;
+}
+
+/* The command that |block| ends with. */
+static int32_t last_command(const Plan *plan, const PlanBlock *block) {
+  const PlanNode *last = &block->nodes[block->node_count - 1];
+  return last->kind == PLAN_NODE_COMMAND ? last->number : last_command(plan, &plan->loops[last->number].body);
+}
+
+/* |before|: commands of which one runs right before the block; afterwards the block's last. */
+static void serialise_block(EdgeWalk *walk, PlanCommand *commands, const PlanBlock *block, EdgeArray *before) {
+  Arena *arena = walk->plan->arena;
+  for (int32_t i = 0; i < block->node_count; i++) {
+    const PlanNode *node = &block->nodes[i];
+    if (node->kind == PLAN_NODE_LOOP) {
+      const PlanBlock *body = &walk->plan->loops[node->number].body;
+      PlanEdge round = {.command = last_command(walk->plan, body)};
+      round.same = plan_loop_depth(walk->plan, node->number) - 1;
+      array_push(before, arena, round);
+      serialise_block(walk, commands, body, before);
+      continue;
+    }
+    EdgeArray edges = {0};
+    for (int64_t e = 0; e < before->count; e++) {
+      int32_t producer = before->data[e].command;
+      bool is_kept = is_ordered(walk, producer, node->number) || never_comes_before(walk, producer, node->number);
+      if (!is_kept) array_push(&edges, arena, before->data[e]);
+    }
+    commands[node->number].edges = edges.data;
+    commands[node->number].edge_count = (int32_t)edges.count;
+    *before = (EdgeArray){0};
+    array_push(before, arena, ((PlanEdge){.command = node->number}));
+  }
+}
+
+void plan_edges_serialise(Plan *plan, const MachineDescription *machine, PlanCommand *commands) {
+  EdgeWalk walk = {plan, machine, commands};
+  EdgeArray before = {0};
+  serialise_block(&walk, commands, &plan->block, &before);
 }

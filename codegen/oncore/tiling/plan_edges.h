@@ -10,15 +10,23 @@
  * what an earlier command of the same queue has waited for.  For plans of the tiler: a slot is used in turn by the
  * instances of the command that fills it, and nothing else orders commands.  Edges that others imply in every instance
  * are dropped, as the stream of the plan with short loops shows.  On a machine with unordered queues: what
- * plan_edges_complete adds to commands without edges. */
+ * plan_edges_complete adds to the plan with short loops. */
 MUST_USE Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag);
+
+/* Whether the flags of |machine| are enough for |plan|, as its first iterations show; always on machines that count. */
+MUST_USE Status plan_edges_find_flags(const Plan *plan, const MachineDescription *machine, DiagSink *diag,
+                                      bool *out_enough);
+
+/* Sets the edges of |commands|, those of |plan|, to what needs the fewest flags, one for each pair of queues: every
+ * command waits for the one before it in program order. */
+void plan_edges_serialise(Plan *plan, const MachineDescription *machine, PlanCommand *commands);
 
 /* Adds to the edges of |commands|, those of |plan|, what any plan needs to be without races: the fewest edges between
  * instances (hazards_derive_edges), joined to edges between commands.  Where instances of a command need different
  * distances to a producer on an in-order queue, the least holds for all; where the producer runs several times in the
- * loop around both, the edge is to the last of these runs.  What turns out to be redundant then is left out again;
- * edges that were there stay.  STATUS_UNSUPPORTED ("plan-edge", at the consumer) for edges to unordered queues that the
- * language cannot say; else as plan_stream_make and hazards_derive_edges. */
+ * loop around both, the edge is to the last of these runs, or to all of them on a queue without order.  What turns out
+ * to be redundant then is left out again, or limited to the run of a loop; edges that were there stay.  Status as that
+ * of plan_stream_make and hazards_derive_edges. */
 MUST_USE Status plan_edges_complete(Plan *plan, const MachineDescription *machine, PlanCommand *commands,
                                     DiagSink *diag);
 

@@ -343,7 +343,9 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   }
   const MachineQueue *queue = queue_for(outline->machine, step->kind);
   int64_t bytes = elements * type_storage_bytes(access->type), instances = tile_outline_instances(outline, step->loop);
-  double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, axis_count));
+  bool is_gather = step->index_cover >= 0; /* one list of rows */
+  int64_t descriptors = is_gather ? 1 : tile_transfer_descriptors(extents, strides, axis_count, queue->dims);
+  double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, axis_count), descriptors);
   bool loads = tile_step_loads(step->kind);
   *out_cycles = each * (double)instances;
   *(loads ? &sums->load : &sums->store) += *out_cycles;

@@ -472,6 +472,44 @@ double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, c
   return cycles;
 }
 
+static Status make_plan(Tiler *tiler, StringView name, DiagSink *diag) {
+  Plan *plan = ARENA_NEW(tiler->arena, Plan);
+  *plan = (Plan){.arena = tiler->arena, .space = tiler->outline.space, .name = name, .kernel = tiler->kernel};
+  plan->buffer_bytes = machine_buffer_usable(tiler->machine);
+  plan->estimate = tiler->outline.tiling->cycles;
+  plan->alignment = max_i64(tiler->machine->buffer.align, 1);
+  tiler->plan = plan;
+  tiler->temporary_memory = ARENA_NEW_ARRAY(tiler->arena, int32_t, tiler->kernel->buffer_count);
+  for (int32_t b = 0; b < tiler->kernel->buffer_count; b++) tiler->temporary_memory[b] = -1;
+  RETURN_IF_ERROR(place_tensors(tiler, diag));
+  return make_commands(tiler, diag);
+}
+
+/* A machine with few flags gets shallower rings, and at last a plan that does one command after the other. */
+static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *diag) {
+  bool is_enough;
+  RETURN_IF_ERROR(plan_edges_find_flags(tiler->plan, tiler->machine, diag, &is_enough));
+  if (is_enough) return STATUS_OK;
+  const Tiler deep = *tiler;
+  int32_t depth = tiler->outline.tiling->depth;
+  while (!is_enough && options->pipeline_depth == 0 && --depth > 0) {
+    Tiling *tiling = ARENA_NEW(tiler->arena, Tiling);
+    RETURN_IF_ERROR(tiling_search(tiler->arena, tiler->kernel, tiler->machine, machine_buffer_usable(tiler->machine),
+                                  depth, diag, tiling));
+    *tiler = (Tiler){.arena = tiler->arena, .kernel = tiler->kernel, .machine = tiler->machine};
+    tile_outline_make(tiler->arena, tiler->kernel, tiler->machine, tiling, &tiler->outline);
+    RETURN_IF_ERROR(make_plan(tiler, deep.plan->name, diag));
+    RETURN_IF_ERROR(plan_edges_find_flags(tiler->plan, tiler->machine, diag, &is_enough));
+  }
+  if (is_enough) return STATUS_OK;
+  diag_warning(diag, tiler->kernel->source->loc, "oncore-flags",
+               "'%.*s' is computed by one command after the other: %" PRId64
+               " flags between two queues are too few for more",
+               SV_ARG(deep.plan->name), tiler->machine->sync.ids);
+  plan_edges_serialise(tiler->plan, tiler->machine, tiler->commands.data);
+  return STATUS_OK;
+}
+
 Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
                   const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
   RETURN_IF_ERROR(check_rules(kernel, diag));
@@ -479,16 +517,8 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   RETURN_IF_ERROR(choose_tiling(arena, kernel, machine, options, diag, tiling));
   Tiler tiler = {.arena = arena, .kernel = kernel, .machine = machine};
   tile_outline_make(arena, kernel, machine, tiling, &tiler.outline);
-  Plan *plan = ARENA_NEW(arena, Plan);
-  *plan = (Plan){.arena = arena, .space = tiler.outline.space, .name = name, .kernel = kernel};
-  plan->buffer_bytes = machine_buffer_usable(machine);
-  plan->estimate = tiling->cycles;
-  plan->alignment = max_i64(machine->buffer.align, 1);
-  tiler.plan = plan;
-  tiler.temporary_memory = ARENA_NEW_ARRAY(arena, int32_t, kernel->buffer_count);
-  for (int32_t b = 0; b < kernel->buffer_count; b++) tiler.temporary_memory[b] = -1;
-  RETURN_IF_ERROR(place_tensors(&tiler, diag));
-  RETURN_IF_ERROR(make_commands(&tiler, diag));
-  *out_plan = plan;
+  RETURN_IF_ERROR(make_plan(&tiler, name, diag));
+  RETURN_IF_ERROR(fit_flags(&tiler, options, diag));
+  *out_plan = tiler.plan;
   return STATUS_OK;
 }

@@ -46,6 +46,7 @@ int64_t machine_vector_count(const MachineDescription *machine, int64_t elements
   return ceil_div(elements * type_storage_bytes(type), machine->vector_bytes);
 }
 
-double machine_transfer_cycles(const MachineQueue *queue, int64_t bytes, int64_t rows) {
-  return (double)queue->setup + (double)bytes / queue->bytes_per_cycle + (double)(queue->row * (rows - 1));
+double machine_transfer_cycles(const MachineQueue *queue, int64_t bytes, int64_t rows, int64_t descriptors) {
+  return (double)(queue->setup * descriptors) + (double)bytes / queue->bytes_per_cycle +
+         (double)(queue->row * (rows - descriptors));
 }

@@ -22,7 +22,8 @@ MUST_USE Status machine_cost_cycles(const MachineDescription *machine, MachineCo
 /* Vectors that |elements| of |type| fill, in their storage form. */
 int64_t machine_vector_count(const MachineDescription *machine, int64_t elements, PrimitiveType type);
 
-/* One transfer of |bytes| in |rows| rows (1: dense): setup + bytes / bytes_per_cycle + row * (rows - 1). */
-double machine_transfer_cycles(const MachineQueue *queue, int64_t bytes, int64_t rows);
+/* One transfer of |bytes| in |rows| rows (1: dense), which goes out as |descriptors| (1: it walks no more levels than
+ * the queue's 'dims'): setup * descriptors + bytes / bytes_per_cycle + row * (rows - descriptors). */
+double machine_transfer_cycles(const MachineQueue *queue, int64_t bytes, int64_t rows, int64_t descriptors);
 
 #endif

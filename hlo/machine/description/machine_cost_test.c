@@ -52,8 +52,9 @@ static void vectors_are_counted_in_storage_bytes(void **state) {
 /* vector-processor.md §6: l = 576 for a tile of 16 KiB. */
 static void transfer_costs_setup_bytes_and_rows(void **state) {
   MachineDescription machine = parse_preset(*state, "vp-ref");
-  assert_true(machine_transfer_cycles(&machine.queues[0], 16384, 1) == 64 + 512);
-  assert_true(machine_transfer_cycles(&machine.queues[0], 16, 4) == 64 + 0.5 + 6);
+  assert_true(machine_transfer_cycles(&machine.queues[0], 16384, 1, 1) == 64 + 512);
+  assert_true(machine_transfer_cycles(&machine.queues[0], 16, 4, 1) == 64 + 0.5 + 6);
+  assert_true(machine_transfer_cycles(&machine.queues[0], 16, 4, 2) == 128 + 0.5 + 4);
 }
 
 int main(void) {

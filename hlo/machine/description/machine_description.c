@@ -38,9 +38,6 @@ static Status verify_buffer(const MachineDescription *machine, DiagSink *diag) {
   if (!is_power_of_two(buffer->align))
     return diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify", "'align', %lld, is not a power of two",
                       (long long)buffer->align);
-  if (!is_power_of_two(buffer->bank_bytes))
-    status = diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify",
-                        "'bank_bytes', %lld, is not a power of two", (long long)buffer->bank_bytes);
   int unit_bits = buffer->unit == TYPE_INVALID ? 8 : type_bits(buffer->unit);
   if (unit_bits % 8 != 0 || buffer->align % (unit_bits / 8) != 0)
     status = diag_error(diag, STATUS_INVALID, buffer->loc, "machine-verify",

@@ -21,10 +21,9 @@ typedef enum MachineCost {
 typedef struct MachineBuffer {
   SourceLoc loc;
   int64_t size;
-  PrimitiveType unit;        /* what plan intervals count; TYPE_INVALID: bytes */
-  int64_t align;             /* of every Tensor's base; a power of two */
-  int64_t banks, bank_bytes; /* interleaved at the low address bits; cost only */
-  int64_t reserve;           /* at the end, kept off the planner */
+  PrimitiveType unit; /* what plan intervals count; TYPE_INVALID: bytes */
+  int64_t align;      /* of every Tensor's base; a power of two */
+  int64_t reserve;    /* at the end, kept off the planner */
 } MachineBuffer;
 
 typedef enum MachineQueueKind { QUEUE_LOAD, QUEUE_STORE, QUEUE_MOVE, QUEUE_EXEC } MachineQueueKind;

@@ -16,8 +16,6 @@ static void parse_fills_every_field(void **state) {
   assert_int_equal(machine.buffer.size, 2048);
   assert_int_equal(machine.buffer.unit, TYPE_INVALID);
   assert_int_equal(machine.buffer.align, 64);
-  assert_int_equal(machine.buffer.banks, 4);
-  assert_int_equal(machine.buffer.bank_bytes, 16);
   assert_int_equal(machine.buffer.reserve, 0);
   assert_int_equal(machine.vector_bytes, 32);
   assert_true(machine.memory_bytes_per_cycle == 1.5);

@@ -22,7 +22,7 @@ static inline MachineDescription parse_preset(Fixture *fixture, const char *name
 /* A queue of each kind of work, a small Buffer, f32: each mistake is one edit away. */
 #define SMALL_MACHINE                                                                         \
   "[machine] name=small clock_hz=5\n"                                                         \
-  "[buffer] size=2K align=64 banks=4 bank_bytes=16\n"                                         \
+  "[buffer] size=2K align=64\n"                                                               \
   "[vector] bytes=32 [memory] bytes_per_cycle=1.5\n"                                          \
   "[queue A] kind=load bytes_per_cycle=0.5 setup=7 row=3 dims=2 depth=4 complete=unordered\n" \
   "[queue B] kind=exec setup=1 depth=2 complete=inorder\n"                                    \

@@ -1,7 +1,7 @@
 #include "hlo/machine/description/presets.h"
 
 /* vp-ref's parts, which its variants share. */
-#define REF_BUFFER(size) "[buffer]   size = " size "  unit = 1  align = 64  banks = 8  bank_bytes = 64  reserve = 0\n"
+#define REF_BUFFER(size) "[buffer]   size = " size "  unit = 1  align = 64  reserve = 0\n"
 #define REF_VECTOR          \
   "[vector]   bytes = 64\n" \
   "[memory]   bytes_per_cycle = 48\n"
@@ -55,7 +55,7 @@ static const MachinePreset presets[] = {
      "lp64d\n" REF_OPS},
     {"ub192", "wide vectors, synchronised by eight flags between two queues",
      "[machine]  name = ub192  clock_hz = 1000000000\n"
-     "[buffer]   size = 192K  unit = 1  align = 32  banks = 16  bank_bytes = 32  reserve = 0\n"
+     "[buffer]   size = 192K  unit = 1  align = 32  reserve = 0\n"
      "[vector]   bytes = 256\n"
      "[memory]   bytes_per_cycle = 96\n"
      "[queue LD] kind = load  bytes_per_cycle = 64  setup = 64  row = 2  dims = 2  depth = 16  complete = inorder\n"
@@ -64,7 +64,7 @@ static const MachinePreset presets[] = {
      "[sync]     kind = flag  ids = 8  set = 1  wait = 1  barrier = 20\n" REF_OPS},
     {"vtcm4m", "a large Buffer behind one queue for both directions",
      "[machine]  name = vtcm4m  clock_hz = 1000000000\n"
-     "[buffer]   size = 4M  unit = 1  align = 128  banks = 8  bank_bytes = 128  reserve = 0\n"
+     "[buffer]   size = 4M  unit = 1  align = 128  reserve = 0\n"
      "[vector]   bytes = 128\n"
      "[memory]   bytes_per_cycle = 0\n"
      "[queue MV] kind = move  bytes_per_cycle = 32  setup = 128  row = 2  dims = 2  depth = 16  complete = inorder\n"

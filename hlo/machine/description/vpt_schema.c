@@ -15,8 +15,6 @@ static const VptKey buffer_keys[] = {
     {"size", VPT_SIZE, VPT_NEEDED | VPT_POSITIVE, OF_MACHINE(buffer.size), NULL},
     {"unit", VPT_UNIT, 0, OF_MACHINE(buffer.unit), NULL},
     {"align", VPT_SIZE, VPT_NEEDED | VPT_POSITIVE, OF_MACHINE(buffer.align), NULL},
-    {"banks", VPT_COUNT, VPT_NEEDED | VPT_POSITIVE, OF_MACHINE(buffer.banks), NULL},
-    {"bank_bytes", VPT_SIZE, VPT_NEEDED | VPT_POSITIVE, OF_MACHINE(buffer.bank_bytes), NULL},
     {"reserve", VPT_SIZE, 0, OF_MACHINE(buffer.reserve), NULL},
 };
 

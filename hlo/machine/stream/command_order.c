@@ -2,8 +2,8 @@
 
 #include "base/checked_math.h"
 
-/* Integers in all clocks, 128 MiB: 33 chains for 10^6 commands. */
-enum { MAX_CLOCK_ENTRIES = 1 << 25 };
+/* Integers in all clocks, 512 MiB: 134 chains for 10^6 commands. */
+enum { MAX_CLOCK_ENTRIES = 1 << 27 };
 
 void command_order_init(CommandOrder *order, Arena *arena, const CommandStream *stream,
                         const MachineDescription *machine) {

@@ -188,7 +188,8 @@ static StreamCommand *add_command(CommandStream *stream, int32_t label, int32_t 
                            .queue = queue,
                            .first_access = (int32_t)stream->accesses.count,
                            .first_edge = (int32_t)stream->edges.count,
-                           .rows = 1};
+                           .rows = 1,
+                           .descriptors = 1};
   array_push(&stream->commands, stream->arena, command);
   return &array_last(&stream->commands);
 }
@@ -198,6 +199,10 @@ int32_t command_stream_add_transfer(CommandStream *stream, int32_t label, int32_
   command->rows = (int32_t)max_i64(1, min_i64(rows, INT32_MAX));
   command->work.bytes = bytes;
   return (int32_t)stream->commands.count - 1;
+}
+
+void command_stream_set_descriptors(CommandStream *stream, int64_t descriptors) {
+  array_last(&stream->commands).descriptors = (int32_t)max_i64(1, min_i64(descriptors, INT32_MAX));
 }
 
 int32_t command_stream_add_operation(CommandStream *stream, int32_t label, int32_t queue, double cycles) {

@@ -69,7 +69,7 @@ typedef struct StreamCommand {
   int32_t label;
   int32_t queue;                    /* of the machine; BARRIER_QUEUE for a barrier */
   int32_t first_access, first_edge; /* the next command's are the ends */
-  int32_t rows;                     /* of a transfer; at least 1 */
+  int32_t rows, descriptors;        /* of a transfer; at least 1 */
   union {
     int64_t bytes;   /* a transfer: how many it moves */
     double cycles;   /* an operation: without the queue's setup */
@@ -119,6 +119,8 @@ int32_t command_stream_add_object(CommandStream *stream, StringView name, int64_
  * A barrier is executed by the unit that issues commands: whatever comes later, on any queue, starts after all earlier
  * commands of |queues| are complete.  It has neither accesses nor edges and nothing names it in an edge. */
 int32_t command_stream_add_transfer(CommandStream *stream, int32_t label, int32_t queue, int64_t bytes, int64_t rows);
+/* The latest command, a transfer, goes out as |descriptors| of the machine's; 1 where nothing else is said. */
+void command_stream_set_descriptors(CommandStream *stream, int64_t descriptors);
 int32_t command_stream_add_operation(CommandStream *stream, int32_t label, int32_t queue, double cycles);
 int32_t command_stream_add_barrier(CommandStream *stream, int32_t label, uint64_t queues);
 

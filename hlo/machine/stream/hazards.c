@@ -18,9 +18,9 @@ typedef struct ClassHistory {
   int32_t writes, reads; /* the latest visits, -1: none */
 } ClassHistory;
 
-/* A label that waits for an instance. */
+/* Who waits for an instance. */
 typedef struct Waiter {
-  int32_t label, next;
+  int32_t label, instance, next;
 } Waiter;
 
 typedef struct Check {
@@ -39,6 +39,7 @@ typedef struct Check {
   int32_t *first_waiter; /* by instance waited for, in |waiters| */
   ARRAY(Waiter) waiters;
   ARRAY(int32_t) producers; /* of the current command, sorted */
+  ARRAY(StreamEdge) edges;  /* that take flags */
   EdgeCounts edge_counts;
 } Check;
 
@@ -105,21 +106,23 @@ static bool check_direction(Check *check) {
   return !has_forward;
 }
 
-/* Notes that |label| waits for |producer|; false if it did before. */
-static bool add_waiter(Check *check, int32_t producer, int32_t label) {
+/* Notes that |consumer| waits for |producer|; false if it comes after an instance of its label that did. */
+static bool add_waiter(Check *check, int32_t producer, int32_t consumer) {
+  int32_t label = check->stream->commands.data[consumer].label;
   for (int32_t i = check->first_waiter[producer]; i >= 0; i = check->waiters.data[i].next) {
-    if (check->waiters.data[i].label == label) return false;
+    const Waiter *waiter = &check->waiters.data[i];
+    if (waiter->label == label && command_order_knows(&check->order, waiter->instance)) return false;
   }
-  Waiter waiter = {label, check->first_waiter[producer]};
+  Waiter waiter = {label, consumer, check->first_waiter[producer]};
   array_push(&check->waiters, check->scratch, waiter);
   check->first_waiter[producer] = (int32_t)check->waiters.count - 1;
   return true;
 }
 
 static void check_edge(Check *check, int32_t producer, int32_t consumer, bool is_redundant) {
-  const StreamCommand *command = &check->stream->commands.data[consumer];
-  bool in_order = check->machine->queues[command->queue].complete == COMPLETE_IN_ORDER;
-  if (in_order && !add_waiter(check, producer, command->label)) return;
+  if (!add_waiter(check, producer, consumer)) return;
+  if (check->machine->sync.kind == SYNC_FLAG)
+    array_push(&check->edges, check->scratch, ((StreamEdge){producer, consumer}));
   check->report->edges++;
   edge_counts_add(&check->edge_counts, producer, consumer);
   if (is_redundant) add_hazard(check, HAZARD_REDUNDANT_EDGE, (Hazard){0, producer, consumer, -1, 0, 0});
@@ -269,6 +272,14 @@ static void add_gap(Check *check, int32_t object, int64_t start, int64_t end) {
   if (start < end) add_hazard(check, HAZARD_NOT_WRITTEN, (Hazard){0, -1, -1, object, start, end});
 }
 
+static void check_flags(Check *check) {
+  int64_t count;
+  const StreamEdge *missing = stream_flags_missing(check->scratch, check->scratch, &check->order, check->edges.data,
+                                                   check->edges.count, &count, &check->report->flags);
+  for (int64_t i = 0; i < count; i++)
+    add_hazard(check, HAZARD_FLAGS, (Hazard){0, missing[i].producer, missing[i].consumer, -1, 0, 0});
+}
+
 static void check_covered(Check *check, int32_t object) {
   int64_t covered = 0;
   for (int64_t i = check->classes.first_range[object]; i < check->classes.first_range[object + 1]; i++) {
@@ -302,6 +313,7 @@ static Status check_order(Check *check) {
   for (int32_t i = 0; i < stream->objects.count; i++) {
     if (stream->objects.data[i].flags & OBJECT_WRITTEN_ONCE) check_covered(check, i);
   }
+  check_flags(check);
   check->report->complete = true;
   return STATUS_OK;
 }
@@ -340,6 +352,7 @@ static const char *const KIND_TEXTS[HAZARD_KIND_COUNT] = {
     [HAZARD_FORWARD_EDGE] = "forward-edge",
     [HAZARD_DEADLOCK] = "deadlock",
     [HAZARD_OWN_OPERANDS] = "own-operands",
+    [HAZARD_FLAGS] = "flags",
     [HAZARD_REDUNDANT_EDGE] = "redundant-edge",
 };
 
@@ -361,6 +374,7 @@ static const char *const SENTENCES[HAZARD_KIND_COUNT] = {
     [HAZARD_FORWARD_EDGE] = "$2 waits for $1, which does not come before it",
     [HAZARD_DEADLOCK] = "$2 waits for $1 for ever",
     [HAZARD_OWN_OPERANDS] = "$2 writes $b, which is part of another of its operands",
+    [HAZARD_FLAGS] = "$2 waits for $1 when all flags between their queues are up",
     [HAZARD_REDUNDANT_EDGE] = "$2 waits for $1, which is complete anyway",
 };
 

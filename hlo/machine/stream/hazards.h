@@ -26,6 +26,7 @@ typedef enum HazardKind {
   HAZARD_FORWARD_EDGE,  /* |second| waits for |first|, which does not come before it in program order */
   HAZARD_DEADLOCK,      /* with the queues' depths, |second| waits for |first| for ever */
   HAZARD_OWN_OPERANDS,  /* |second| may read bytes after it wrote them, or writes them twice (hazards_check_operands) */
+  HAZARD_FLAGS,         /* |second| waits for |first| when all flags between their queues are up */
   HAZARD_REDUNDANT_EDGE, /* |second| waits for |first|, which is complete anyway; costs time, harms nothing */
   HAZARD_KIND_COUNT
 } HazardKind;
@@ -47,10 +48,11 @@ typedef struct HazardLimits {
 typedef struct HazardReport {
   int64_t counts[HAZARD_KIND_COUNT]; /* races: pairs of commands, each counted once, under the first kind found */
   /* Edges, redundant ones included: pairs of an instance waited for and a label that waits.  Where several instances of
-   * one label on an in-order queue wait for the same instance, the first carries the edge, the others none. */
+   * one label wait for the same instance and come one after the other, the first carries the edge, the others none. */
   int64_t edges;
   const EdgeCount *edge_counts; /* these edges by queues and kind */
   int64_t edge_count_count;
+  int64_t flags; /* most that a pair of queues needs at once; 0 on machines that count */
   int64_t barriers;
   bool complete; /* false: ended at HazardLimits.races */
   const Hazard *hazards;

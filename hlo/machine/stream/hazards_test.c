@@ -379,6 +379,52 @@ static void load_behind_its_own_store_deadlocks(void **state) {
                       "command 0 (label 0) waits for command 1 (label 1) for ever");
 }
 
+/* Pairs of queues in a ring of D slots have D edges between them that are up at once. */
+static void rings_need_a_flag_for_each_slot(void **state) {
+  StreamFixture *fixture = *state;
+  for (int64_t depth = 1; depth <= 4; depth++) {
+    CommandStream derived = build_tile_loop(fixture, (TileLoop){20, 64, 1, depth, false, 0});
+    fixture->machine.sync = (MachineSync){.kind = SYNC_FLAG, .ids = depth};
+    HazardReport report = check_stream(fixture, &derived);
+    assert_int_equal(report.counts[HAZARD_FLAGS], 0);
+    assert_int_equal(report.flags, depth);
+    if (depth == 1) continue;
+    fixture->machine.sync.ids = depth - 1;
+    report = check_stream(fixture, &derived);
+    assert_true(report.counts[HAZARD_FLAGS] > 0);
+    assert_string_equal(hazard_text(fixture->arena, &derived, &report.hazards[0], NULL),
+                        arena_printf(fixture->arena,
+                                     "command %d (label 1) waits for command %d (label 0) when all flags between their "
+                                     "queues are up",
+                                     (int)depth * 3 - 2, (int)depth * 3 - 3));
+  }
+}
+
+/* A flag is free again once its consumer has started, which a command that waits for the consumer knows. */
+static void flags_are_used_again(void **state) {
+  StreamFixture *fixture = *state;
+  fixture->machine.sync = (MachineSync){.kind = SYNC_FLAG, .ids = 1};
+  for (int32_t i = 0; i < 6; i++) {
+    if (i % 2 == 0)
+      command_stream_add_transfer(&fixture->stream, 0, LD, 64, 1);
+    else
+      command_stream_add_operation(&fixture->stream, 1, EX, 1);
+    if (i > 0) command_stream_add_edge(&fixture->stream, i - 1);
+  }
+  HazardReport report = check_stream(fixture, &fixture->stream);
+  assert_int_equal(report.counts[HAZARD_FLAGS], 0);
+  assert_int_equal(report.flags, 1);
+  /* the second load is complete before anything has taken down the flag of the first */
+  command_stream_init(&fixture->stream, fixture->arena, 1024);
+  for (int i = 0; i < 2; i++) command_stream_add_transfer(&fixture->stream, 0, LD, 64, 1);
+  for (int32_t i = 0; i < 2; i++) {
+    command_stream_add_operation(&fixture->stream, 1 + i, EX, 1);
+    command_stream_add_edge(&fixture->stream, i);
+  }
+  expect_one(fixture, HAZARD_FLAGS,
+             "command 3 (label 2) waits for command 1 (label 0) when all flags between their queues are up");
+}
+
 static void search_ends_at_its_limit(void **state) {
   StreamFixture *fixture = *state;
   CommandStream derived = build_tile_loop(fixture, IN_OUT),
@@ -634,7 +680,7 @@ static void long_streams_are_practical(void **state) {
 static void orders_without_order_are_refused(void **state) {
   StreamFixture *fixture = *state;
   make_unordered(fixture);
-  for (int i = 0; i < 9000; i++) command_stream_add_operation(&fixture->stream, 0, EX, 1);
+  for (int i = 0; i < 20000; i++) command_stream_add_operation(&fixture->stream, 0, EX, 1);
   HazardReport report;
   assert_int_equal(hazards_check(fixture->arena, fixture->scratch, &fixture->stream, &fixture->machine,
                                  HAZARD_LIMITS_DEFAULT, &fixture->diag, &report),
@@ -668,6 +714,8 @@ int main(void) {
       TEST(edges_name_earlier_commands),
       TEST(full_queues_deadlock),
       TEST(load_behind_its_own_store_deadlocks),
+      TEST(rings_need_a_flag_for_each_slot),
+      TEST(flags_are_used_again),
       TEST(search_ends_at_its_limit),
       TEST(random_streams_meet_the_definition),
       TEST(derived_edges_are_enough_and_needed),

@@ -11,7 +11,7 @@ double queue_command_cycles(const MachineDescription *machine, const StreamComma
   if (command->queue == BARRIER_QUEUE) return 0;
   const MachineQueue *queue = &machine->queues[command->queue];
   if (queue->kind == QUEUE_EXEC) return (double)queue->setup + command->work.cycles;
-  return machine_transfer_cycles(queue, command->work.bytes, command->rows);
+  return machine_transfer_cycles(queue, command->work.bytes, command->rows, command->descriptors);
 }
 
 QueueWork queue_work_of_stream(Arena *arena, const CommandStream *stream, const MachineDescription *machine) {

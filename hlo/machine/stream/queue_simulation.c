@@ -49,7 +49,7 @@ static bool is_transfer(const QueueState *state) {
 static double fixed_cycles(const Simulation *simulation, const StreamCommand *command) {
   const MachineQueue *queue = &simulation->machine->queues[command->queue];
   if (queue->kind == QUEUE_EXEC) return queue_command_cycles(simulation->machine, command);
-  return machine_transfer_cycles(queue, 0, command->rows);
+  return machine_transfer_cycles(queue, 0, command->rows, command->descriptors);
 }
 
 /* --- issue --- */

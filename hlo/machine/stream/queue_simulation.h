@@ -6,12 +6,13 @@
  * queue for
  *
  *   an operation:  setup + cycles
- *   a transfer:    setup + row * (rows - 1), then its bytes at up to bytes_per_cycle
+ *   a transfer:    setup * descriptors + row * (rows - descriptors), then its bytes at up to bytes_per_cycle
  *
  * Transfers that move bytes at one time share memory.bytes_per_cycle: each gets the same, less where its queue cannot
  * take it, and what that leaves goes to the others.  Queues look ahead: an edge is seen sync.set + sync.wait cycles
  * after its producer is complete, and costs nothing where the consumer could not start earlier anyway.  A barrier stops
- * the scalar unit until its queues are empty and sync.barrier cycles longer.  Banks and flags are not modelled. */
+ * the scalar unit until its queues are empty and sync.barrier cycles longer.  That flags run out is no matter of
+ * time: hazards.h. */
 #ifndef XLAC_HLO_MACHINE_STREAM_QUEUE_SIMULATION_H
 #define XLAC_HLO_MACHINE_STREAM_QUEUE_SIMULATION_H
 

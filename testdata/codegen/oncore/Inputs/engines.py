@@ -1,4 +1,4 @@
-"""Runs a module on vector processors with every engine.
+"""Runs a module on vector processors with every engine, and on variants of vp-tiny (VARIANTS).
 
   engines.py XLAC MODULE.hlo FOLDER [RTOL]
 
@@ -7,9 +7,14 @@ simulator must find no hazard and no redundant edge.
 """
 
 import pathlib
+import re
 import subprocess
 import sys
 
+VARIANTS = {
+    "unordered": lambda text: text.replace("complete=inorder", "complete=unordered"),
+    "one_flag": lambda text: re.sub(r"kind=counter ids=0", "kind=flag ids=1", text),
+}
 ENGINES = [["run"], ["threads"], ["threads"], ["sim", "--orders=5", "--stats"]]
 
 
@@ -27,6 +32,17 @@ def check_totals(text, what):
         sys.exit(f"{what}: {text}")
 
 
+def make_variants(xlac, folder):
+    """Descriptions of the machines VARIANTS, as files."""
+    text = subprocess.run([xlac, "--print-targets", "--target=vp-tiny"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    for name, vary in VARIANTS.items():
+        varied = vary(text)
+        if varied == text:
+            sys.exit(f"{name} is vp-tiny")
+        (folder / f"{name}.vpt").write_text(varied)
+    return [f"{folder}/{name}.vpt" for name in VARIANTS]
+
+
 def main():
     xlac, module, folder = sys.argv[1:4]
     rtol = sys.argv[4] if len(sys.argv) > 4 else "1e-5"
@@ -34,10 +50,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     expected = folder / "expected.npz"
     run([xlac, "run", "--engine=interpret", "--seed=7", f"--output={expected}", module])
-    for target in ["vp-tiny", "vp-ref"]:
+    for target in ["vp-tiny", "vp-ref", *make_variants(xlac, folder)]:
         first = None
         for engine, *options in ENGINES:
-            output = folder / f"{target}.{engine}.npz"
+            output = folder / f"{pathlib.Path(target).name}.{engine}.npz"
             command = [xlac, "run", "--seed=7", f"--target={target}", f"--engine={engine}", *options]
             text = run([*command, f"--output={output}", f"--expect={expected}", f"--rtol={rtol}", "--atol=1e-5", module])
             if engine == "sim":
