@@ -51,7 +51,7 @@ ROOMS := base base/packing base/page \
          hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
          $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
-         compiler runtime/arrays runtime/engines runtime/remote runtime/standalone cli
+         compiler compiler/options runtime/arrays runtime/engines runtime/remote runtime/standalone cli
 SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
 TEST_SOURCES := $(filter %_test.c,$(SOURCES))
 TESTING_SOURCES := $(filter %_testing.c,$(SOURCES))
@@ -269,7 +269,7 @@ uninstall:
 
 # A package for Debian, in $(BUILD).
 deb: all
-	@scripts/make_deb $(BUILD) $(BUILD)/xlac_$(shell sed -n 's/^.define XLAC_VERSION "\(.*\)"/\1/p' cli/version.h)_$(shell dpkg --print-architecture).deb
+	@scripts/make_deb $(BUILD) $(BUILD)/xlac_$(shell sed -n 's/^.define XLAC_VERSION "\(.*\)"/\1/p' base/version.h)_$(shell dpkg --print-architecture).deb
 	@ls $(BUILD)/*.deb
 
 clean:

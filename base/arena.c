@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/guarded_call.h"
+
 /* Under AddressSanitizer the unused part of every block is poisoned and neighbours keep a gap, so that running over the
  * end of one allocation is caught although the block goes on. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -45,6 +47,7 @@ struct Arena {
   ArenaBlock *oversized; /* blocks of one allocation each */
   size_t next_block_size;
   size_t used;
+  GuardedArena guarded;
 };
 
 static ArenaBlock *block_create(size_t size) {
@@ -72,11 +75,13 @@ Arena *arena_create(void) {
   Arena *arena = calloc(1, sizeof(Arena));
   if (arena == NULL) out_of_memory(sizeof(Arena));
   arena->next_block_size = FIRST_BLOCK_SIZE;
+  guarded_call_add_arena(&arena->guarded, arena);
   return arena;
 }
 
 void arena_destroy(Arena *arena) {
   if (arena == NULL) return;
+  guarded_call_remove_arena(&arena->guarded);
   blocks_free(arena->current);
   blocks_free(arena->oversized);
   free(arena);

@@ -2,7 +2,8 @@
  *
  * Every allocation is zeroed and aligned to 16 bytes (arena_alloc_aligned: to what is asked).  Nothing is freed before
  * arena_reset or arena_destroy.  A pointer may point into an equal or longer-lived arena, never into a shorter one.
- * Running out of memory is not an error value: it ends the process (out_of_memory, base/status.h).  Not thread-safe. */
+ * Running out of memory is not an error value: it ends the process, or the guarded call (base/guarded_call.h).  Not
+ * thread-safe. */
 #ifndef XLAC_BASE_ARENA_H
 #define XLAC_BASE_ARENA_H
 

@@ -5,6 +5,7 @@
 #ifndef XLAC_BASE_STATUS_H
 #define XLAC_BASE_STATUS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,8 +28,8 @@ typedef enum Status {
     if (return_if_error_status != STATUS_OK) return return_if_error_status; \
   } while (0)
 
-/* A broken invariant of xlac itself: writes file, line and message to standard error and aborts.  Never for bad input.
- */
+/* A broken invariant of xlac itself: ends the guarded call (base/guarded_call.h), or else writes file, line and message
+ * to standard error and aborts.  Never for bad input. */
 _Noreturn void xlac_bug_at(const char *file, int line, const char *format, ...) PRINTF_LIKE(3, 4);
 #define XLAC_BUG(...) xlac_bug_at(__FILE__, __LINE__, __VA_ARGS__)
 #define XLAC_CHECK(condition)                                   \
@@ -37,10 +38,12 @@ _Noreturn void xlac_bug_at(const char *file, int line, const char *format, ...) 
   } while (0)
 
 /* There is no memory, |bytes| more were needed (0: not known).  No error value, since the way back takes memory as
- * well: calls the handler, which ends the process and allocates nothing; without one says so and aborts.  The handler
- * is the process's, set by its main function. */
+ * well: ends the guarded call; outside of one calls the handler, which ends the process and allocates nothing; without
+ * one says so and aborts.  The handler is the process's, set by its main function; libraries set none. */
 typedef void (*OutOfMemoryHandler)(size_t bytes);
 void out_of_memory_set_handler(OutOfMemoryHandler handler);
 _Noreturn void out_of_memory(size_t bytes);
+/* Whether out_of_memory has somewhere to go: a guarded call or a handler. */
+bool out_of_memory_is_handled(void);
 
 #endif

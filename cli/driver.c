@@ -5,14 +5,14 @@
 
 #include "base/monotonic_clock.h"
 #include "base/utf8.h"
-#include "cli/compilation_setup.h"
+#include "compiler/options/compilation_setup.h"
 #include "cli/exit_code.h"
 #include "cli/hlo_dump.h"
 #include "cli/process_end.h"
 #include "cli/run_memory.h"
 #include "cli/session_report.h"
 #include "cli/session_trace.h"
-#include "cli/target.h"
+#include "compiler/options/target.h"
 #include "compiler/compilation_report.h"
 
 enum { LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/file_io.h"
-#include "cli/target.h"
+#include "compiler/options/target.h"
 
 static void add(FileUses *uses, const char *path, const char *name, OptionId id, bool is_written) {
   if (path && path[0] != '\0') array_push(&uses->list, uses->arena, ((FileUse){path, name, id, is_written}));

@@ -10,8 +10,8 @@
 #include "cli/manual.h"
 #include "cli/process_end.h"
 #include "cli/session_report.h"
-#include "cli/target.h"
-#include "cli/version.h"
+#include "compiler/options/target.h"
+#include "base/version.h"
 
 static int (*const commands[])(Session *) = {
     [COMMAND_COMPILE] = compile_command,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/version.h"
+#include "base/version.h"
 
 static const struct {
   int status;

@@ -8,7 +8,7 @@
 
 #include "base/process.h"
 #include "base/temporary.h"
-#include "cli/build_kind.h"
+#include "compiler/options/build_kind.h"
 #include "cli/exit_code.h"
 
 /* What handlers, which are called without any context, have to know. */

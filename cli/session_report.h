@@ -2,7 +2,7 @@
 #ifndef XLAC_CLI_SESSION_REPORT_H
 #define XLAC_CLI_SESSION_REPORT_H
 
-#include "cli/diagnostic_printer.h"
+#include "compiler/diagnostic_printer.h"
 #include "cli/driver.h"
 
 /* From --diagnostics-format, --color, NO_COLOR, -Werror, -q and -v. */

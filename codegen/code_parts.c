@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/checked_math.h"
+#include "base/guarded_call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
 #include "codegen/llvm/cpu_dispatch.h"
@@ -108,6 +109,9 @@ typedef struct PartsRun {
   CodePartList parts;
   PartResult *results; /* by part */
   atomic_int next;     /* part that nobody has begun */
+  bool is_guarded;     /* the caller's call is */
+  atomic_flag has_failure;
+  CallFailure failure; /* of a helper's guarded call, the first one */
 } PartsRun;
 
 typedef struct PartEmitter {
@@ -203,29 +207,44 @@ static Status compile_part(const PartsRun *run, const CodePart *part, PartResult
 
 /* --- all of them --- */
 
-static void *compile_parts(void *self) {
+static void compile_parts(void *self) {
   PartsRun *run = self;
   for (;;) {
     int number = atomic_fetch_add(&run->next, 1);
-    if (number >= run->parts.count) return NULL;
+    if (number >= run->parts.count) return;
     PartResult *result = &run->results[number];
     result->status = compile_part(run, &run->parts.data[number], result);
   }
+}
+
+static void *help(void *self) {
+  PartsRun *run = self;
+  CallFailure failure;
+  if (!run->is_guarded) {
+    compile_parts(run);
+  } else if (guarded_call(compile_parts, run, &failure) != CALL_RETURNED) {
+    atomic_store(&run->next, (int)run->parts.count); /* nobody begins another one */
+    if (!atomic_flag_test_and_set(&run->has_failure)) run->failure = failure;
+  }
+  return NULL;
 }
 
 /* Where the system gives no more threads, those that there are do the work. */
 static void run_threads(PartsRun *run, Arena *scratch) {
   int64_t most = min_i64(run->options->threads, run->parts.count) - 1, count = 0;
   pthread_t *threads = ARENA_NEW_ARRAY(scratch, pthread_t, max_i64(most, 0) + 1);
-  while (count < most && pthread_create(&threads[count], NULL, compile_parts, run) == 0) count++;
-  compile_parts(run);
+  while (count < most && pthread_create(&threads[count], NULL, help, run) == 0) count++;
+  help(run);
   for (int64_t i = 0; i < count; i++) pthread_join(threads[i], NULL);
+  if (run->failure.outcome != CALL_RETURNED) guarded_call_fail(&run->failure);
 }
 
 Status code_parts_compile(Arena *arena, const CodePartsOptions *options, StringView *out_bytes) {
   Arena *scratch = arena_create();
   const KernelUse *const *uses = functions_of(scratch, options->draft->kernels);
   PartsRun run = {.options = options, .uses = uses, .parts = parts_of(scratch, options, uses)};
+  run.is_guarded = guarded_call_is_active();
+  atomic_flag_clear(&run.has_failure);
   int count = (int)run.parts.count;
   run.results = ARENA_NEW_ARRAY(scratch, PartResult, count);
   for (int i = 0; i < count; i++) run.results[i].arena = arena_create();

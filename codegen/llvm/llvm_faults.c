@@ -1,10 +1,8 @@
 #include "codegen/llvm/llvm_faults.h"
 
-#include <dlfcn.h>
 #include <llvm-c/ErrorHandling.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/status.h"
 
@@ -17,14 +15,14 @@ static void on_bad_alloc(void *data, const char *reason, bool wants_report) {
   out_of_memory(0);
 }
 
-static void on_failed_new(void) {
-  out_of_memory(0);
-}
+/* C++'s own; where the program has no C++ at all, nothing calls new.  Weak: the library that has it is always shared in
+ * programs, and part of shared libraries of ours. */
+extern void (*set_new_handler(void (*handler)(void)))(void) __asm__("_ZSt15set_new_handlerPFvvE") __attribute__((weak));
 
-/* A function of a library in this process; |out_function| stays NULL where there is none. */
-static void find(const char *symbol, void *out_function) {
-  void *address = dlsym(RTLD_DEFAULT, symbol);
-  memcpy(out_function, &address, sizeof address);
+/* In a process where others use C++ too, new may fail in their code: then it fails as it would without this handler. */
+static void on_failed_new(void) {
+  if (out_of_memory_is_handled()) out_of_memory(0);
+  set_new_handler(NULL);
 }
 
 /* LLVM's, under its C++ name. */
@@ -33,13 +31,10 @@ extern void install_bad_alloc_handler(BadAllocHandler *handler,
                                       void *data) __asm__("_ZN4llvm31install_bad_alloc_error_handlerEPFvPvPKcbES0_");
 
 /* LLVM allocates in two ways: by malloc, which reports to a handler of its own, and by C++'s new, which reports to that
- * of the language.  LLVM-C has neither of them, hence their C++ names; the second is that of a library that is always
- * shared.  Without these handlers LLVM aborts. */
+ * of the language.  LLVM-C has neither of them, hence their C++ names.  Without these handlers LLVM aborts. */
 void llvm_faults_install(void) {
   LLVMInstallFatalErrorHandler(on_fatal_error);
   install_bad_alloc_handler(on_bad_alloc, NULL);
-  void (*(*set_new_handler)(void (*handler)(void)))(void);
-  find("_ZSt15set_new_handlerPFvvE", &set_new_handler);
   if (set_new_handler != NULL) set_new_handler(on_failed_new);
 }
 

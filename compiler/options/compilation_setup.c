@@ -1,9 +1,9 @@
-#include "cli/compilation_setup.h"
+#include "compiler/options/compilation_setup.h"
 
 #include <stdlib.h>
 
 #include "base/checked_math.h"
-#include "cli/build_kind.h"
+#include "compiler/options/build_kind.h"
 #include "xlac/thread_pool.h"
 
 /* The words of --schedule. */

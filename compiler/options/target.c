@@ -1,4 +1,4 @@
-#include "cli/target.h"
+#include "compiler/options/target.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The machine that --target names: the host, a preset or a description file, with what other options change of it. */
-#ifndef XLAC_CLI_TARGET_H
-#define XLAC_CLI_TARGET_H
+#ifndef XLAC_COMPILER_OPTIONS_TARGET_H
+#define XLAC_COMPILER_OPTIONS_TARGET_H
 
 #include "cli/options.h"
 #include "hlo/machine/description/machine_description.h"

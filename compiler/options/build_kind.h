@@ -1,6 +1,6 @@
 /* How xlac itself was built. */
-#ifndef XLAC_CLI_BUILD_KIND_H
-#define XLAC_CLI_BUILD_KIND_H
+#ifndef XLAC_COMPILER_OPTIONS_BUILD_KIND_H
+#define XLAC_COMPILER_OPTIONS_BUILD_KIND_H
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define BUILD_HAS_SANITIZER 1

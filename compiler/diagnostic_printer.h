@@ -1,6 +1,6 @@
 /* Diagnostics as text (source line and caret, notes) or as JSON, one object a line. */
-#ifndef XLAC_CLI_DIAGNOSTIC_PRINTER_H
-#define XLAC_CLI_DIAGNOSTIC_PRINTER_H
+#ifndef XLAC_COMPILER_DIAGNOSTIC_PRINTER_H
+#define XLAC_COMPILER_DIAGNOSTIC_PRINTER_H
 
 #include "hlo/ir/hlo_module.h"
 

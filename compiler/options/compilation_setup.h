@@ -1,6 +1,6 @@
 /* From the command line to CompilationOptions. */
-#ifndef XLAC_CLI_COMPILATION_SETUP_H
-#define XLAC_CLI_COMPILATION_SETUP_H
+#ifndef XLAC_COMPILER_OPTIONS_COMPILATION_SETUP_H
+#define XLAC_COMPILER_OPTIONS_COMPILATION_SETUP_H
 
 #include "cli/options.h"
 #include "compiler/compilation_options.h"

@@ -1,4 +1,4 @@
-#include "cli/diagnostic_printer.h"
+#include "compiler/diagnostic_printer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
