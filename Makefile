@@ -28,7 +28,9 @@ CONFIG_FLAGS := $(or $(FLAGS_$(CONFIG)),$(error CONFIG is release, debug, asan, 
 LLVM_INCLUDE := $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 LLVM_LIBDIR := $(shell $(LLVM_CONFIG) --libdir 2>/dev/null)
 
-COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) -I. -Iinclude $(addprefix -isystem ,$(LLVM_INCLUDE)) $(CFLAGS)
+# One set of objects for the program and the libraries: nothing is seen outside but what public headers declare.
+SHARED_FLAGS := -fPIC -fno-semantic-interposition -fvisibility=hidden
+COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) $(SHARED_FLAGS) -I. -Iinclude $(addprefix -isystem ,$(LLVM_INCLUDE)) $(CFLAGS)
 # The build identifier tells what the cache has of one build from what another would make (base/build_identity.h).
 LINK := $(CC) $(CONFIG_FLAGS) -Wl,--build-id=sha1 $(LDFLAGS)
 # The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
@@ -41,6 +43,9 @@ LLVM_ARCHIVES := $(shell $(LLVM_CONFIG) --link-static --libs x86 riscv passes or
 hidden := $(subst $() ,:,$(LLVM_ARCHIVES:-l%=lib%.a))
 PROGRAM_LIBRARIES := -no-pie -rdynamic -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) -Wl,--exclude-libs,$(hidden) $(LLVM_ARCHIVES) \
                      -lstdc++ -lz -lzstd $(OTHER_LIBRARIES)
+# libxlac has C++'s library in itself as well: its handler for a lack of memory is nobody else's.
+LIBXLAC_LIBRARIES := -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) $(LLVM_ARCHIVES) \
+                     -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -lpthread -ldl -lm
 else
 PROGRAM_LIBRARIES := $(LIBRARIES)
 endif
@@ -51,7 +56,7 @@ ROOMS := base base/packing base/page \
          hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
          $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
-         compiler compiler/options runtime/arrays runtime/engines runtime/remote runtime/standalone cli
+         compiler compiler/options runtime/arrays runtime/engines runtime/remote runtime/standalone library cli
 SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
 TEST_SOURCES := $(filter %_test.c,$(SOURCES))
 TESTING_SOURCES := $(filter %_testing.c,$(SOURCES))
@@ -59,7 +64,8 @@ MAIN_SOURCE := cli/main.c
 LIBRARY_SOURCES := $(filter-out $(TEST_SOURCES) $(TESTING_SOURCES) $(MAIN_SOURCE),$(SOURCES))
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIBRARY := $(BUILD)/libxlac.a
+# All of it, for the program and for tests; libxlac is made of it.
+LIBRARY := $(BUILD)/libxlac_internal.a
 TESTING_LIBRARY := $(BUILD)/libxlac_testing.a
 XLAC := $(BUILD)/xlac
 TESTS := $(patsubst %.c,$(BUILD)/test/%,$(TEST_SOURCES))
@@ -69,7 +75,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races coverage setup setup-run install uninstall deb clean \
+.PHONY: all library build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races coverage setup setup-run install uninstall deb clean \
         lint check-format format tidy compile_commands FORCE
 .DELETE_ON_ERROR:
 
@@ -78,6 +84,12 @@ LAPACK_SOURCES := $(sort $(wildcard runtime/lapack/*.c))
 LAPACK := $(if $(wildcard /usr/include/lapacke.h /usr/include/*/lapacke.h),$(addprefix $(BUILD)/libxlac_lapack,.a .so))
 
 BESIDE := build/xlac $(LAPACK:$(BUILD)/%=build/%)
+
+# libxlac, with LLVM in itself: of a released build only.  The soname changes when a program that was linked with an older one would not
+# work with the new one.
+SONAME := libxlac.so.0
+PUBLIC_SOURCES := $(filter library/% runtime/standalone/%,$(LIBRARY_SOURCES))
+LIBXLAC := $(if $(filter release,$(CONFIG)),$(addprefix $(BUILD)/,$(SONAME) libxlac.so libxlac.a libxlac.libs))
 
 all: $(XLAC) $(LAPACK) $(if $(filter build/release,$(BUILD)),$(BESIDE))
 
@@ -90,11 +102,11 @@ $(BESIDE): build/%: build/release/%
 # public one.  LAPACK becomes a shared library, too.
 test_main = $(subst /,_,$(basename $(1)))_main
 test_flags = -D'main(...)=$(call test_main,$(1))(__VA_ARGS__); int $(call test_main,$(1))(__VA_ARGS__)'
-lapack_flags = -fPIC
+lapack_flags = -fvisibility=default
 source_flags = $(if $(filter %_test.c,$(1)),$(call test_flags,$(1)))$(if $(filter $(LAPACK_SOURCES),$(1)),$(lapack_flags))
 
 # All that decides how objects are made and linked.
-COMMANDS = $(COMPILE) | $(call test_flags,foo_test.c) | $(lapack_flags) | $(LINK) $(LIBRARIES) | $(PROGRAM_LIBRARIES)
+COMMANDS = $(COMPILE) | $(call test_flags,foo_test.c) | $(lapack_flags) | $(LINK) $(LIBRARIES) | $(PROGRAM_LIBRARIES) | $(LIBXLAC_LIBRARIES)
 quoted = '$(subst ','\'',$(1))'
 
 # Changes only when the commands do, so that another compiler or flag rebuilds everything and nothing else does.
@@ -127,6 +139,28 @@ $(TESTING_LIBRARY): $(call object,$(TESTING_SOURCES))
 $(XLAC): $(call object,$(MAIN_SOURCE)) $(LIBRARY)
 	@echo "LINK  $@"
 	@$(LINK) -o $@ $^ $(PROGRAM_LIBRARIES)
+
+# The public functions and what they need.
+$(BUILD)/$(SONAME): $(call object,$(PUBLIC_SOURCES)) library/libxlac.map $(LIBRARY)
+	@echo "LINK  $@"
+	@$(LINK) -shared -o $@ $(filter %.o,$^) $(LIBRARY) -Wl,-soname,$(SONAME) -Wl,--version-script=library/libxlac.map $(LIBXLAC_LIBRARIES)
+
+$(BUILD)/libxlac.so: $(BUILD)/$(SONAME)
+	@ln -sf $(SONAME) $@
+
+# One object, so that what its parts share is seen by them alone.
+$(BUILD)/libxlac.a: $(call object,$(PUBLIC_SOURCES)) $(LIBRARY)
+	@echo "AR    $@"
+	@$(CC) $(CONFIG_FLAGS) -r -nostdlib -o $(BUILD)/libxlac.o $^
+	@objcopy --localize-hidden $(BUILD)/libxlac.o
+	@rm -f $@ && ar rcsD $@ $(BUILD)/libxlac.o && rm $(BUILD)/libxlac.o
+
+# What a program that is linked with libxlac.a needs besides.
+$(BUILD)/libxlac.libs: $(BUILD)/flags
+	@echo '-L$(LLVM_LIBDIR) $(LLVM_ARCHIVES) -lstdc++ -lz -lzstd -lpthread -ldl -lm' >$@
+
+library: $(LIBXLAC)
+	@$(if $(LIBXLAC),,echo "make: libxlac is made with CONFIG=release" >&2 && exit 2)
 
 # Unit tests are linked once for each top room, all of them into one program, whose name says which of their mains is meant: an edit of
 # the library would link each of them otherwise.
@@ -195,7 +229,7 @@ run-built: all
 test: setup
 	@$(MAKE) --no-print-directory test-built
 
-build-tests: all $(TESTS)
+build-tests: all $(LIBXLAC) $(TESTS)
 
 RUN_TESTS = scripts/run_tests --build=$(BUILD) --config=$(CONFIG)
 
@@ -217,7 +251,7 @@ test-faults: all
 	@scripts/check_faults --xlac=$(XLAC)
 
 # With CONFIG=tsan.
-test-races: all $(filter $(BUILD)/test/compiler/% $(BUILD)/test/runtime/%,$(TESTS))
+test-races: all $(filter $(BUILD)/test/compiler/% $(BUILD)/test/runtime/% $(BUILD)/test/library/%,$(TESTS))
 	@$(RUN_TESTS) races
 
 # Lines of each room that unit and text tests run, in a build of its own; COVERED="unit": only what unit tests run.
@@ -261,14 +295,14 @@ tidy: compile_commands
 	@printf '%s\n' $(FILES) | xargs -P $(shell nproc 2>/dev/null || echo 1) -n 1 $(CLANG_TIDY) --quiet -p .
 
 # PREFIX=/usr/local; DESTDIR: a folder to put it all under, for packages.
-install: all
+install: all library
 	@scripts/install_files $(BUILD) $(PREFIX) $(DESTDIR)
 
 uninstall:
 	@scripts/install_files --uninstall $(BUILD) $(PREFIX) $(DESTDIR)
 
 # A package for Debian, in $(BUILD).
-deb: all
+deb: all library
 	@scripts/make_deb $(BUILD) $(BUILD)/xlac_$(shell sed -n 's/^.define XLAC_VERSION "\(.*\)"/\1/p' base/version.h)_$(shell dpkg --print-architecture).deb
 	@ls $(BUILD)/*.deb
 

@@ -1,13 +1,9 @@
 #include "cli/call_libraries.h"
 
-#include <dlfcn.h>
-#include <limits.h>
-#include <link.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "runtime/engines/function_library.h"
 #include "xlac/ffi.h"
 
 typedef ARRAY(void *) LibraryArray;
@@ -21,13 +17,12 @@ typedef struct ProgramSymbols {
 static const ProgramSymbols program_symbols
     __attribute__((used)) = {XlaCustomCallStatusSetSuccess, XlaCustomCallStatusSetFailure};
 
-/* A name without a slash is a file here, not one of the system's libraries. */
 static Status load_library(Session *session, const char *file, LibraryArray *libraries) {
-  const char *path = strchr(file, '/') ? file : arena_printf(session->arena, "./%s", file);
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const char *reason;
+  void *library = function_library_open(session->arena, file, &reason);
   if (library == NULL)
     return diag_error(session->diag, STATUS_IO, NO_LOC, "call-library", "cannot load the library '%s': %s", file,
-                      dlerror());
+                      reason);
   array_push(libraries, session->arena, library);
   return STATUS_OK;
 }
@@ -39,18 +34,10 @@ static Status load_libraries(Session *session, const OptionValue *value, Library
   return load_library(session, value->text, libraries);
 }
 
-/* dlsym looks into the libraries that |library| was linked with too: an "exp" there is not meant. */
-static void *own_symbol(void *library, const char *symbol) {
-  struct link_map *map;
-  Dl_info info;
-  void *address = dlsym(library, symbol);
-  if (address == NULL || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || dladdr(address, &info) == 0) return NULL;
-  return strcmp(info.dli_fname, map->l_name) == 0 ? address : NULL;
-}
-
 static void *find(const LibraryArray *libraries, const char *symbol) {
   void *address = NULL;
-  for (int64_t i = 0; i < libraries->count && address == NULL; i++) address = own_symbol(libraries->data[i], symbol);
+  for (int64_t i = 0; i < libraries->count && address == NULL; i++)
+    address = function_library_find(libraries->data[i], symbol);
   return address;
 }
 
@@ -81,30 +68,10 @@ bool call_libraries_have(void *libraries, StringView target) {
   return find(&open->libraries, call_library_symbol(open->session, name)) != NULL;
 }
 
-/* --- LAPACK --- */
-
-static bool is_lapack(StringView symbol) {
-  return sv_starts_with(symbol, SV("lapack_")) && sv_ends_with(symbol, SV("_ffi"));
-}
-
-/* Our own library of LAPACK's routines, beside the program or where it is installed; NULL when it is nowhere. */
-static void *lapack_library(Session *session) {
-  static const char *const places[] = {"libxlac_lapack.so", "../lib/libxlac_lapack.so"};
-  /* OpenBLAS starts as many threads as there are processors when it is loaded; the library uses none of them. */
-  setenv("OPENBLAS_NUM_THREADS", "1", true);
-  char program[PATH_MAX];
-  ssize_t size = readlink("/proc/self/exe", program, sizeof program);
-  while (size > 0 && program[size - 1] != '/') size--;
-  void *library = NULL;
-  for (size_t i = 0; i < sizeof places / sizeof *places && library == NULL && size > 0; i++)
-    library = dlopen(arena_printf(session->arena, "%.*s%s", (int)size, program, places[i]), RTLD_NOW | RTLD_LOCAL);
-  return library;
-}
-
 /* --- targets --- */
 
 static Status unknown_target(Session *session, const CallTarget *target) {
-  if (is_lapack(target->symbol) && lapack_library(session) == NULL) {
+  if (lapack_library_has(target->symbol) && lapack_library_open(session->arena) == NULL) {
     Status status = diag_error(session->diag, STATUS_UNSUPPORTED, target->loc, "unsupported-lapack",
                                "'%.*s' needs 'libxlac_lapack.so' beside this program", SV_ARG(target->symbol));
     diag_note(session->diag, NO_LOC, "'make' makes it where OpenBLAS and LAPACKE are installed");
@@ -118,12 +85,12 @@ static Status unknown_target(Session *session, const CallTarget *target) {
 
 static void *find_target(Session *session, LibraryArray *libraries, const char *symbol, bool *has_lapack) {
   void *address = find(libraries, call_library_symbol(session, symbol));
-  if (address != NULL || *has_lapack || !is_lapack(sv_from_cstring(symbol))) return address;
-  void *library = lapack_library(session);
+  if (address != NULL || *has_lapack || !lapack_library_has(sv_from_cstring(symbol))) return address;
+  void *library = lapack_library_open(session->arena);
   *has_lapack = true;
   if (library == NULL) return NULL;
   array_push(libraries, session->arena, library);
-  return own_symbol(library, symbol);
+  return function_library_find(library, symbol);
 }
 
 Status call_libraries_resolve(Session *session, const CallTargets *targets, void *const **out_addresses) {

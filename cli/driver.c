@@ -5,15 +5,15 @@
 
 #include "base/monotonic_clock.h"
 #include "base/utf8.h"
-#include "compiler/options/compilation_setup.h"
 #include "cli/exit_code.h"
 #include "cli/hlo_dump.h"
 #include "cli/process_end.h"
 #include "cli/run_memory.h"
 #include "cli/session_report.h"
 #include "cli/session_trace.h"
-#include "compiler/options/target.h"
 #include "compiler/compilation_report.h"
+#include "compiler/options/compilation_setup.h"
+#include "compiler/options/target.h"
 
 enum { LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
 
@@ -119,20 +119,9 @@ int session_end_usage(Session *session) {
 
 /* --- steps --- */
 
-/* What the description says of the processor, the command line cannot say as well. */
-static Status check_machine(const Session *session) {
-  const MachineDescription *machine = session->compilation.options.machine;
-  bool is_given = session_option_given(session, OPTION_MCPU) || session_option_given(session, OPTION_MATTR);
-  if (machine == NULL || machine_is_host(machine) || !is_given) return STATUS_OK;
-  return diag_error(session->diag, STATUS_INVALID, machine->isa.loc, "machine-isa",
-                    "'%.*s' has its own 'cpu' and 'features': '--mcpu' and '--mattr' are for the host",
-                    SV_ARG(machine->name));
-}
-
 /* The machine, and the input file's text, which lives as long as the session: diagnostics show it. */
 static Status read_input(Session *session, const SourceFile **out_source) {
   RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &session->compilation.options.machine));
-  RETURN_IF_ERROR(check_machine(session));
   double start = monotonic_seconds();
   time_limit_doing(session->time_limit, "reading the module", NULL);
   const char *path = session->options->operands.data[session->model];

@@ -5,13 +5,14 @@
 
 #include "base/checked_math.h"
 #include "base/nearest_word.h"
+#include "base/version.h"
 #include "cli/driver.h"
 #include "cli/exit_code.h"
 #include "cli/manual.h"
 #include "cli/process_end.h"
 #include "cli/session_report.h"
+#include "compiler/options/compilation_setup.h"
 #include "compiler/options/target.h"
-#include "base/version.h"
 
 static int (*const commands[])(Session *) = {
     [COMMAND_COMPILE] = compile_command,
@@ -61,25 +62,6 @@ static Status print_targets(Arena *arena, const Options *options, DiagSink *diag
   RETURN_IF_ERROR(target_print(arena, options, diag, &text));
   fwrite(text.data, 1, text.size, stdout);
   return STATUS_OK;
-}
-
-/* Names of passes are part of the command line: wrong ones are found before any file is read. */
-static Status check_pass_names(Arena *arena, const Options *options, DiagSink *diag) {
-  Status status = STATUS_OK;
-  HloPassPipeline *ignored;
-  if (options->values[OPTION_PASSES].given) {
-    StringView names = sv_from_cstring(options->values[OPTION_PASSES].text);
-    status = hlo_pipeline_from_names(arena, names, diag, &ignored);
-  }
-  static const OptionId lists[] = {OPTION_DISABLE_PASSES, OPTION_DUMP_HLO_BEFORE, OPTION_DUMP_HLO_AFTER};
-  for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
-    WordList words = option_words(arena, options, lists[l]);
-    for (int64_t i = 0; i < words.count; i++) {
-      bool all = lists[l] != OPTION_DISABLE_PASSES && sv_equal_cstring(words.data[i], "all");
-      if (!all && hlo_pipeline_from_names(arena, words.data[i], diag, &ignored) != STATUS_OK) status = STATUS_INVALID;
-    }
-  }
-  return status;
 }
 
 /* A command's word has small letters and dashes only; most files have a dot. */
@@ -148,7 +130,7 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
     status = print_targets(arena, &options, &diag);
     return status == STATUS_OK ? flush_output() : end_early(&options, &diag, exit_code_from_status(status));
   }
-  if (status == STATUS_OK) status = check_pass_names(arena, &options, &diag);
+  if (status == STATUS_OK) status = compilation_setup_check(arena, &options, &diag);
   if (status == STATUS_OK) status = check_operands(&options, &diag);
   if (status != STATUS_OK) return end_early(&options, &diag, status == STATUS_IO ? EXIT_SYSTEM : EXIT_USAGE);
   Session session;

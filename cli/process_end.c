@@ -8,8 +8,8 @@
 
 #include "base/process.h"
 #include "base/temporary.h"
-#include "compiler/options/build_kind.h"
 #include "cli/exit_code.h"
+#include "compiler/options/build_kind.h"
 
 /* What handlers, which are called without any context, have to know. */
 static struct {

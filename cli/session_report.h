@@ -2,8 +2,8 @@
 #ifndef XLAC_CLI_SESSION_REPORT_H
 #define XLAC_CLI_SESSION_REPORT_H
 
-#include "compiler/diagnostic_printer.h"
 #include "cli/driver.h"
+#include "compiler/diagnostic_printer.h"
 
 /* From --diagnostics-format, --color, NO_COLOR, -Werror, -q and -v. */
 DiagnosticStyle session_report_style(const Options *options);

@@ -81,6 +81,9 @@ ROOMS = {
                  "codegen/oncore/language"] + HLO + TARGET,
     # The options that the command line and the library have alike, as a table; what they say about a compilation.
     "compiler/options": ["compiler", "hlo/machine/description", "codegen/llvm", "passes/pipeline"] + HLO + ["include/xlac/thread_pool.h"],
+    # The public functions of libxlac.
+    "library": ["compiler", "compiler/options", "codegen", "codegen/report", "parser", "runtime/engines", "include/xlac/xlac.h"]
+               + HLO + ABI + STANDALONE,
     # What surrounds compiled code.
     "runtime/arrays": ["hlo/type", "base"] + ABI,
     "runtime/engines": ["base"] + MACHINE + ABI,
@@ -91,10 +94,10 @@ ROOMS = {
     "runtime/standalone": ["include/xlac/abi.h"] + STANDALONE,
 }
 # Reads the command line and files, prints; compiles by the compiler's steps alone.
-ROOMS["cli"] = ["compiler", "base/packing", "base/page", "hlo/machine/description", "hlo/eval", "hlo/infer", "hlo/ir", "hlo/type", "base",
+ROOMS["cli"] = ["compiler", "compiler/options", "base/packing", "base/page", "hlo/machine/description", "hlo/eval", "hlo/infer", "hlo/ir", "hlo/type", "base",
                 "runtime/arrays", "runtime/engines", "runtime/remote"] + ABI + STANDALONE
 TOP_ROOMS = list(dict.fromkeys(room.partition("/")[0] for room in ROOMS))  # from the bottom up
-TEST_ALLOWED = [room for room in ROOMS if room != "cli"]
+TEST_ALLOWED = [room for room in ROOMS if room not in ("cli", "library")]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 DEFINED = re.compile(r"^(?:typedef\s+)?struct\s+(\w+)\s*\{", re.MULTILINE)

@@ -69,3 +69,21 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .threads = thread_count(options),
       .records_decisions = values[OPTION_REPORT].given};
 }
+
+Status compilation_setup_check(Arena *arena, const Options *options, DiagSink *diag) {
+  Status status = STATUS_OK;
+  HloPassPipeline *ignored;
+  if (options->values[OPTION_PASSES].given) {
+    StringView names = sv_from_cstring(options->values[OPTION_PASSES].text);
+    status = hlo_pipeline_from_names(arena, names, diag, &ignored);
+  }
+  static const OptionId lists[] = {OPTION_DISABLE_PASSES, OPTION_DUMP_HLO_BEFORE, OPTION_DUMP_HLO_AFTER};
+  for (size_t l = 0; l < sizeof lists / sizeof lists[0]; l++) {
+    WordList words = option_words(arena, options, lists[l]);
+    for (int64_t i = 0; i < words.count; i++) {
+      bool all = lists[l] != OPTION_DISABLE_PASSES && sv_equal_cstring(words.data[i], "all");
+      if (!all && hlo_pipeline_from_names(arena, words.data[i], diag, &ignored) != STATUS_OK) status = STATUS_INVALID;
+    }
+  }
+  return status;
+}

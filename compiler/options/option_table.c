@@ -125,6 +125,13 @@ bool option_find(StringView name, OptionId *out_id) {
   return id < OPTION_COUNT;
 }
 
+/* Stands among the letters of commands, and is none of theirs. */
+enum { LIBRARY_LETTER = 'b' };
+
+bool option_is_of_library(OptionId id) {
+  return strchr(option_table[id].commands, LIBRARY_LETTER) != NULL;
+}
+
 void option_note_nearest(StringView name, DiagSink *diag) {
   NearestWord nearest = nearest_word_begin(name, (int)min_i64(4, (int64_t)name.size));
   for (int i = 0; i < OPTION_COUNT; i++) nearest_word_offer(&nearest, sv_from_cstring(option_table[i].name));
@@ -137,8 +144,8 @@ void option_note_nearest(StringView name, DiagSink *diag) {
 static const char *commands_with(Arena *arena, const OptionInfo *info) {
   StringBuilder list;
   sb_init(&list, arena);
-  size_t left = strlen(info->commands);
-  for (const char *letter = info->commands; *letter; letter++, left--) {
+  size_t left = strcspn(info->commands, (const char[]){LIBRARY_LETTER, '\0'});
+  for (const char *letter = info->commands; left > 0; letter++, left--) {
     int id = 0;
     while (command_table[id].letter != *letter) id++;
     const char *word = command_table[id].word;

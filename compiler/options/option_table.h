@@ -78,6 +78,8 @@ const char *option_spelling(Arena *arena, OptionId id);
 
 /* The option with the long name |name|; false when there is none. */
 bool option_find(StringView name, OptionId *out_id);
+/* Whether a program that links the compiler may set it: it says something about a compilation, and names no output. */
+bool option_is_of_library(OptionId id);
 /* A note to the latest diagnostic that names the option whose name is the nearest to |name|, if one is near. */
 void option_note_nearest(StringView name, DiagSink *diag);
 

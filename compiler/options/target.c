@@ -63,12 +63,22 @@ static Status parse_target(Arena *arena, StringView name, DiagSink *diag, Machin
   return machine_description_parse(arena, source, diag, out_machine);
 }
 
+/* What the description says of the processor, options cannot say as well. */
+static Status check_isa(const Options *options, const MachineDescription *machine, DiagSink *diag) {
+  bool is_given = options->values[OPTION_MCPU].given || options->values[OPTION_MATTR].given;
+  if (machine_is_host(machine) || !is_given) return STATUS_OK;
+  return diag_error(diag, STATUS_INVALID, machine->isa.loc, "machine-isa",
+                    "'%.*s' has its own 'cpu' and 'features': '--mcpu' and '--mattr' are for the host",
+                    SV_ARG(machine->name));
+}
+
 Status target_load(Arena *arena, const Options *options, DiagSink *diag, const MachineDescription **out_machine) {
   *out_machine = NULL;
   StringView name = target_name(options);
   if (is_host(name)) return STATUS_OK;
   MachineDescription *machine = ARENA_NEW(arena, MachineDescription);
   RETURN_IF_ERROR(parse_target(arena, name, diag, machine));
+  RETURN_IF_ERROR(check_isa(options, machine, diag));
   const OptionValue *size = &options->values[OPTION_BUFFER_SIZE];
   if (size->given) {
     machine->buffer.size = size->integer;

@@ -2,7 +2,7 @@
 #ifndef XLAC_COMPILER_OPTIONS_TARGET_H
 #define XLAC_COMPILER_OPTIONS_TARGET_H
 
-#include "cli/options.h"
+#include "compiler/options/option_table.h"
 #include "hlo/machine/description/machine_description.h"
 
 /* What can be said without reading a file: STATUS_INVALID (usage) for an unknown name, and for options of vector
@@ -12,7 +12,8 @@ MUST_USE Status target_check(Arena *arena, const Options *options, DiagSink *dia
 /* The description file that --target names; NULL: none. */
 const char *target_file(const Options *options);
 
-/* NULL in |out_machine|: the host.  After target_check. */
+/* NULL in |out_machine|: the host.  After target_check.  STATUS_IO and what the description has wrong; STATUS_INVALID
+ * ("machine-isa") where options say what the description says of the processor. */
 MUST_USE Status target_load(Arena *arena, const Options *options, DiagSink *diag,
                             const MachineDescription **out_machine);
 

@@ -31,6 +31,10 @@
 extern "C" {
 #endif
 
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
 typedef struct XlacThreadPool XlacThreadPool;
 
 /* A pool for |worker_count| >= 1 workers, the calling thread being one; threads start with the first job, fewer where
@@ -48,6 +52,10 @@ void xlac_thread_pool_parallel_for(void *pool, void (*body)(void *context, int64
 
 /* Processors that this process may run on. */
 int64_t xlac_thread_pool_processor_count(void);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

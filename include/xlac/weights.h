@@ -30,6 +30,10 @@
 extern "C" {
 #endif
 
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
 typedef struct XlacWeights XlacWeights;
 
 /* An array; all it points to lives as long as the XlacWeights. */
@@ -65,6 +69,10 @@ const XlacWeight *xlac_weights_find(const XlacWeights *weights, const char *name
  * of the file have the name, which |message| then says, and nothing is set. */
 int64_t xlac_weights_bind(const XlacWeights *weights, const char *prefix, const XlacDescriptor *descriptor,
                           const void **arguments, char *message, size_t message_size);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

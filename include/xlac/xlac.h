@@ -185,14 +185,6 @@ const char *xlac_executable_header(const XlacExecutable *executable);
 XlacStatus xlac_executable_report(const XlacExecutable *executable, XlacReport report, const char **out_text,
                                   size_t *out_size);
 
-/* All of it but reports as bytes, which another process with the same version of the library, on a processor that can
- * do what this one can, may load.  |out_bytes| is ended by xlac_free. */
-XlacStatus xlac_executable_serialize(const XlacExecutable *executable, void **out_bytes, size_t *out_size);
-/* XLAC_STATUS_INVALID: the bytes are damaged, or of another version; |name| stands for them in diagnostics.  Bytes are
- * code, which is run: load only what you wrote. */
-XlacStatus xlac_executable_load(XlacClient *client, const char *name, const void *bytes, size_t size,
-                                XlacExecutable **out_executable);
-
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif

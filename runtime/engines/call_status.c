@@ -5,12 +5,14 @@
 
 #include "xlac/ffi.h"
 
-void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status) {
+#define EXPORTED __attribute__((visibility("default")))
+
+EXPORTED void XlaCustomCallStatusSetSuccess(XlaCustomCallStatus *status) {
   free(status->message);
   status->message = NULL;
 }
 
-void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const char *message, size_t message_size) {
+EXPORTED void XlaCustomCallStatusSetFailure(XlaCustomCallStatus *status, const char *message, size_t message_size) {
   free(status->message);
   status->message = strndup(message, message_size);
   if (status->message == NULL) abort();
