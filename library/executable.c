@@ -12,28 +12,26 @@
 
 /* --- an executable --- */
 
-static CompiledObject copy_object(Arena *arena, const CompiledObject *object) {
-  CompiledObject copy = {.bytes = sv_copy(arena, object->bytes),
-                         .entry_name = sv_copy(arena, object->entry_name),
-                         .has_changed_name = object->has_changed_name,
-                         .header = sv_copy(arena, object->header)};
-  CallTarget *targets = ARENA_NEW_ARRAY(arena, CallTarget, object->targets.count);
-  for (int64_t i = 0; i < object->targets.count; i++)
-    targets[i].symbol = sv_copy(arena, object->targets.targets[i].symbol);
-  copy.targets = (CallTargets){object->targets.count, targets};
-  return copy;
+static Status load_program(XlacExecutable *executable, const CallTargets *targets, DiagSink *diag) {
+  Arena *arena = executable->arena;
+  CompiledProgram *program = &executable->program;
+  if (!compiled_program_read(arena, executable->bytes, program))
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "executable", "these are not the bytes of an executable");
+  if (targets == NULL) targets = &program->object.targets;
+  void *const *addresses;
+  RETURN_IF_ERROR(client_resolve_calls(executable->client, arena, targets, diag, &addresses));
+  return codegen_jit_load(&program->object, addresses, diag, &executable->jit);
 }
 
-Status executable_create(XlacClient *client, const CompiledObject *object, DiagSink *diag,
-                         XlacExecutable **out_executable) {
+Status executable_create(XlacClient *client, StringView bytes, bool is_native, const CallTargets *targets,
+                         DiagSink *diag, XlacExecutable **out_executable) {
   Arena *arena = arena_create();
   XlacExecutable *executable = ARENA_NEW(arena, XlacExecutable);
   executable->client = client;
   executable->arena = arena;
-  executable->object = copy_object(arena, object);
-  void *const *addresses;
-  Status status = client_resolve_calls(client, arena, &object->targets, diag, &addresses);
-  if (status == STATUS_OK) status = codegen_jit_load(&executable->object, addresses, diag, &executable->jit);
+  executable->is_native = is_native;
+  executable->bytes = (StringView){arena_copy(arena, bytes.data, bytes.size), bytes.size};
+  Status status = load_program(executable, targets, diag);
   if (status == STATUS_OK)
     *out_executable = executable;
   else
@@ -57,12 +55,12 @@ XlacFunction xlac_executable_function(const XlacExecutable *executable) {
 }
 
 void xlac_executable_object(const XlacExecutable *executable, const void **out_bytes, size_t *out_size) {
-  *out_bytes = executable->object.bytes.data;
-  *out_size = executable->object.bytes.size;
+  *out_bytes = executable->program.object.bytes.data;
+  *out_size = executable->program.object.bytes.size;
 }
 
 const char *xlac_executable_header(const XlacExecutable *executable) {
-  return executable->object.header.data;
+  return executable->program.object.header.data;
 }
 
 XlacStatus xlac_executable_report(const XlacExecutable *executable, XlacReport report, const char **out_text,
@@ -199,6 +197,12 @@ static Status make_object(const CompileCall *call, Compilation *compilation) {
   return compilation_generate(compilation);
 }
 
+/* Whether code is for the processor of this machine, which another one may not be. */
+static bool is_native(const CompilationOptions *options) {
+  bool has_own_isa = options->machine != NULL && !machine_is_host(options->machine);
+  return !has_own_isa && (options->mcpu.size == 0 || sv_equal_cstring(options->mcpu, "native"));
+}
+
 static Status compile_in(CompileCall *call, Arena *arena, DiagSink *diag, Compilation *compilation) {
   CompilationProgress progress = {call, tell_progress};
   CompilationOptions options;
@@ -206,7 +210,10 @@ static Status compile_in(CompileCall *call, Arena *arena, DiagSink *diag, Compil
   options.progress = &progress;
   compilation_init(compilation, arena, &options, diag);
   RETURN_IF_ERROR(make_object(call, compilation));
-  RETURN_IF_ERROR(executable_create(call->client, &compilation->object, diag, &call->executable));
+  CompiledProgram program;
+  compiled_program_of(compilation, SV(""), &program);
+  RETURN_IF_ERROR(executable_create(call->client, compiled_program_write(arena, &program), is_native(&options),
+                                    &compilation->object.targets, diag, &call->executable));
   add_reports(compilation, call->options, call->executable);
   return STATUS_OK;
 }

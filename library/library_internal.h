@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "base/array.h"
-#include "compiler/compilation.h"
+#include "compiler/compiled_program.h"
 #include "compiler/options/option_table.h"
 #include "xlac/thread_pool.h"
 #include "xlac/xlac.h"
@@ -46,7 +46,9 @@ struct XlacModule {
 struct XlacExecutable {
   XlacClient *client;
   Arena *arena;
-  CompiledObject object; /* its targets without their instructions */
+  StringView bytes; /* of compiled_program_write, which |program| shares */
+  CompiledProgram program;
+  bool is_native; /* made for the processor of the machine where it was compiled */
   CodegenJit *jit;
   StringView reports[XLAC_REPORT_COUNT]; /* no data: not asked for */
   _Atomic(void *) idle_workspace;        /* of an earlier run with the client's threads; NULL: none */
@@ -72,8 +74,10 @@ XlacListener library_copy_listener(const XlacListener *listener);
 MUST_USE Status client_resolve_calls(XlacClient *client, Arena *arena, const CallTargets *targets, DiagSink *diag,
                                      void *const **out_addresses);
 
-/* An executable of |client| with a copy of |object|, loaded.  Takes nothing over. */
-MUST_USE Status executable_create(XlacClient *client, const CompiledObject *object, DiagSink *diag,
-                                  XlacExecutable **out_executable);
+/* An executable of |client|, loaded, of a copy of |bytes|, those of a compiled program.  |targets| (NULL: those that
+ * the bytes have, without places) is what errors are located with.  STATUS_INVALID ("executable") for bytes that are
+ * not of this form, and the errors of client_resolve_calls. */
+MUST_USE Status executable_create(XlacClient *client, StringView bytes, bool is_native, const CallTargets *targets,
+                                  DiagSink *diag, XlacExecutable **out_executable);
 
 #endif

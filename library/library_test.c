@@ -283,6 +283,34 @@ static void library_compiles_for_vector_processors(void **state) {
   xlac_options_destroy(options);
 }
 
+/* --- bytes --- */
+
+static void library_loads_what_it_wrote(void **state) {
+  Fixture *fixture = *state;
+  XlacExecutable *executable = compiled(fixture->client, NULL, DOUBLING), *again;
+  void *bytes;
+  size_t size;
+  assert_int_equal(xlac_executable_serialize(executable, &bytes, &size), XLAC_STATUS_OK);
+  xlac_executable_destroy(executable);
+  assert_int_equal(xlac_executable_load(fixture->client, "kept", bytes, size, &again), XLAC_STATUS_OK);
+  assert_doubles(again);
+  assert_int_equal(xlac_executable_descriptor(again)->parameter_count, 1);
+  assert_non_null(strstr(xlac_executable_header(again), "#define"));
+  xlac_executable_destroy(again);
+  assert_int_equal(fixture->log.errors, 0);
+  unsigned char *damaged = bytes;
+  for (size_t at = 0; at < size; at += at < 100 ? 1 : 1 + size / 50) { /* any byte matters */
+    damaged[at] ^= 0x10;
+    assert_int_equal(xlac_executable_load(fixture->client, "kept", bytes, size, &again), XLAC_STATUS_INVALID);
+    assert_null(again);
+    damaged[at] ^= 0x10;
+  }
+  for (size_t kept = 0; kept < size; kept += 1 + size / 20)
+    assert_int_equal(xlac_executable_load(fixture->client, "kept", bytes, kept, &again), XLAC_STATUS_INVALID);
+  assert_non_null(strstr(fixture->log.text, "cannot load 'kept': it is damaged"));
+  xlac_free(bytes);
+}
+
 /* --- custom calls --- */
 
 #define CALLING                        \
@@ -379,6 +407,7 @@ int main(void) {
       TEST(library_prints_and_compiles_modules),
       TEST(library_has_the_reports_that_were_asked_for),
       TEST(library_compiles_for_vector_processors),
+      TEST(library_loads_what_it_wrote),
       TEST(library_calls_registered_functions),
       TEST(library_serves_many_threads),
       TEST(executables_are_used_by_many_threads),

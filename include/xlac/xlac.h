@@ -185,6 +185,15 @@ const char *xlac_executable_header(const XlacExecutable *executable);
 XlacStatus xlac_executable_report(const XlacExecutable *executable, XlacReport report, const char **out_text,
                                   size_t *out_size);
 
+/* All of it but reports as bytes, which another process with the same version of the library may load; code for the
+ * processor that it was compiled on ("mcpu" not set) only on one of the same kind.  |out_bytes| is ended by xlac_free.
+ */
+XlacStatus xlac_executable_serialize(const XlacExecutable *executable, void **out_bytes, size_t *out_size);
+/* XLAC_STATUS_INVALID: the bytes are damaged, of another version, or for another processor; |name| stands for them in
+ * diagnostics.  They are code, which is run: load only what you wrote. */
+XlacStatus xlac_executable_load(XlacClient *client, const char *name, const void *bytes, size_t size,
+                                XlacExecutable **out_executable);
+
 #ifdef __GNUC__
 #pragma GCC visibility pop
 #endif
