@@ -376,6 +376,20 @@ static bool is_plain_loop(const HloComputation *fused) {
   return true;
 }
 
+/* One contraction, and what else there is goes element by element: code keeps sums in registers or scratch and writes
+ * each element of the result once, after it has read the other operands' elements at the same place. */
+static bool is_one_contraction(const HloComputation *fused) {
+  int count = 0;
+  for (int64_t i = 0; i < fused->instructions.count; i++) {
+    const HloInstruction *instruction = fused->instructions.data[i];
+    bool contracts = hlo_opcode_has(instruction->opcode, OP_CONTRACTION);
+    count += contracts;
+    if (instruction->opcode == HLO_REDUCE || instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return false;
+    if (!contracts && !runs_in_a_plain_loop(instruction)) return false;
+  }
+  return count == 1 && fused->root->opcode != HLO_TUPLE;
+}
+
 typedef struct FusedUse {
   bool elementwise;   /* all that the parameter reaches it reaches element by element */
   bool reaches_other; /* it reaches another leaf of the root than the one asked for */
@@ -442,7 +456,8 @@ static bool all_results_alike(const HloInstruction *fusion, const HloComputation
 
 static bool fusion_may_share(const HloInstruction *fusion, int operand, int node, int result_node, Arena *scratch) {
   const HloComputation *fused = hlo_instruction_computation(fusion, HLO_ATTR_CALLS);
-  if (!fused || node != 0 || operand >= fused->parameters.count || !is_plain_loop(fused)) return false;
+  if (!fused || node != 0 || operand >= fused->parameters.count) return false;
+  if (!is_plain_loop(fused) && !is_one_contraction(fused)) return false;
   const HloInstruction *parameter = fused->parameters.data[operand];
   Leaf wanted = trace_leaf((Leaf){fused->root, result_node});
   if (wanted.instruction == parameter) return false;

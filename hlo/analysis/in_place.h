@@ -49,8 +49,9 @@ bool hlo_constant_start(const HloInstruction *index, int64_t limit, int64_t *out
 /* Whether result leaf |result_node| of |user| may overwrite leaf |node| of operand |operand| if nothing reads that
  * afterwards: an in-place pair, or elementwise use (inside fusions: transitively) with equally wide elements in the
  * same order.  A fusion with several results shares only if one loop over the elements of the operand (loop_nest.h)
- * makes all of them, reductions of these elements included, or the operand reaches this one alone.  Never for copies,
- * nor for fusions with contractions, windows or indirect access in them. */
+ * makes all of them, reductions of these elements included, or the operand reaches this one alone.  With a contraction
+ * in a fusion: if it is the only one, what it reads is another operand, and there is one result (a residual, a bias of
+ * full size, an accumulator added to a product).  Never for copies, nor for fusions with windows or indirect access. */
 bool hlo_may_share_operand(const HloInstruction *user, int operand, int node, int result_node, Arena *scratch);
 
 #endif

@@ -219,6 +219,33 @@ static void fusions_share_what_they_read_element_by_element(void **state) {
   assert_false(SHARES(softmax, 1, 0, 0));
 }
 
+/* A residual, or the sums of a loop over parts of the depth: not what the product reads, nor what is read elsewhere. */
+static void a_product_is_added_to_in_place(void **state) {
+  Fixture *fixture = *state;
+  const char *parameters = "  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n";
+  static const struct {
+    const char *root;
+    bool expected;
+  } cases[] = {{"  ROOT r = f32[4,4] add(d, x)\n", true},
+               {"  n = f32[4,4] negate(x)\n  ROOT r = f32[4,4] add(n, d)\n", true},
+               {"  t = f32[4,4] transpose(x), dimensions={1,0}\n  ROOT r = f32[4,4] add(d, t)\n", false},
+               {"  e = f32[4,4] dot(d, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                "  ROOT r = f32[4,4] add(e, x)\n",
+                false},
+               {"  a = f32[4,4] add(d, x)\n  ROOT r = (f32[4,4], f32[4,4]) tuple(a, d)\n", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    const char *body = arena_printf(fixture->arena,
+                                    "  x = f32[4,4] parameter(0)\n  y = f32[4,4] parameter(1)\n"
+                                    "  d = f32[4,4] dot(y, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n%s",
+                                    cases[i].root);
+    bool is_tuple = strstr(body, "tuple(") != NULL;
+    const HloInstruction *root =
+        fusion(fixture, body, parameters, is_tuple ? "(f32[4,4], f32[4,4]) fusion(p, q)" : "f32[4,4] fusion(p, q)");
+    if (SHARES(root, 0, 0, is_tuple) != cases[i].expected) fail_msg("%s", body);
+    assert_false(SHARES(root, 1, 0, is_tuple));
+  }
+}
+
 static void several_results_share_if_all_are_alike(void **state) {
   Fixture *fixture = *state;
   const char *parameters = "  p = f32[4,4] parameter(0)\n  q = f32[4,4] parameter(1)\n";
@@ -278,6 +305,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(sorts_and_triangular_solves_need_not_be_in_place, set_up, tear_down),
       cmocka_unit_test_setup_teardown(two_results_do_not_claim_one_operand, set_up, tear_down),
       cmocka_unit_test_setup_teardown(fusions_share_what_they_read_element_by_element, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_product_is_added_to_in_place, set_up, tear_down),
       cmocka_unit_test_setup_teardown(several_results_share_if_all_are_alike, set_up, tear_down),
   };
   return cmocka_run_group_tests_name("in_place", tests, NULL, NULL);
