@@ -1,6 +1,7 @@
 #include "passes/memory/memory_candidates.h"
 
 #include "base/checked_math.h"
+#include "base/hash_map.h"
 #include "passes/memory/rematerialise.h"
 
 /* Values that are smaller than such a part of the peak are not worth a trial. */
@@ -18,6 +19,17 @@ static void add(MemoryCandidateArray *list, Arena *arena, MemoryCandidate candid
   array_push(list, arena, candidate);
 }
 
+static uint64_t likeness_of(const MemoryCandidate *candidate, const HloInstruction *origin) {
+  uint64_t hash = hash_combine((uint64_t)candidate->kind * 2 + candidate->is_deep, (uint64_t)candidate->parts);
+  if (origin != NULL) hash = hash_combine(hash_combine(hash, origin->opcode), shape_hash(origin->shape));
+  for (int64_t i = 0; candidate->split != NULL && i < candidate->split->member_count; i++) {
+    const HloSplitMember *member = &candidate->split->members[i];
+    hash = hash_combine(hash, hash_combine(member->instruction->opcode, shape_hash(member->instruction->shape)));
+    hash = hash_combine(hash, (uint64_t)member->dimension);
+  }
+  return hash != 0 ? hash : 1;
+}
+
 static bool has_late_reader(const HloInstruction *value, const MemoryTrial *trial) {
   for (int32_t u = 0; u < value->user_count; u++) {
     if (trial->times.last[value->users[u]->id] > trial->peak) return true;
@@ -33,8 +45,10 @@ static void find_values(MemoryCandidateArray *list, const MemoryTrial *trial, Ar
     if (!has_late_reader(value->origin, trial)) continue;
     double hope = (double)value->bytes * (value->is_read_there ? 0.25 : 1);
     MemoryCandidate candidate = {.kind = MEMORY_STEP_REMATERIALISE, .value = value->origin->id, .hope = hope};
+    candidate.likeness = likeness_of(&candidate, value->origin);
     add(list, arena, candidate);
     candidate.is_deep = true;
+    candidate.likeness = likeness_of(&candidate, value->origin);
     candidate.hope *= 0.5;
     add(list, arena, candidate);
   }
@@ -54,6 +68,7 @@ static void add_parts(MemoryCandidateArray *list, const HloSplit *split, int64_t
   for (int i = 0; i < PARTS_TRIED && parts <= split->units; i++, parts *= PARTS_STEP) {
     MemoryCandidate candidate = {.kind = MEMORY_STEP_SPLIT, .value = -1, .split = split, .parts = parts};
     candidate.hope = (double)min_i64(hlo_split_bytes_saved(split, parts), max_i64(wanted, 1)) / (i + 1);
+    candidate.likeness = likeness_of(&candidate, NULL);
     add(list, arena, candidate);
   }
 }

@@ -12,6 +12,7 @@ typedef struct MemoryCandidate {
   const HloSplit *split; /* SPLIT, of the original */
   int64_t parts;         /* SPLIT */
   double hope;           /* bytes that it may take from the peak; only an order */
+  uint64_t likeness;     /* the same for the same step in another layer of a model; never 0 */
 } MemoryCandidate;
 
 typedef ARRAY(MemoryCandidate) MemoryCandidateArray;

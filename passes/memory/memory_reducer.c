@@ -14,6 +14,10 @@ enum {
 /* A limit of scratch that is a step lower takes so much of the time more (docs/buffer-map.md has what was measured). */
 static const double SCRATCH_STEP_TIME = 0.1;
 
+/* What was best and is possible once more, in another layer of a model, is taken at once if it is worth so much of what
+ * it was worth then. */
+static const double WORTH_AGAIN = 0.75;
+
 typedef struct Reducer {
   HloPassContext *context;
   HloModule *module;
@@ -23,7 +27,9 @@ typedef struct Reducer {
   int64_t goal;  /* of the round */
   int effort;
   HloMemoryTuning tuning;
-  bool is_eager; /* a step is worth its bytes, whatever it costs */
+  bool is_eager;          /* a step is worth its bytes, whatever it costs */
+  uint64_t last_likeness; /* of the candidate that was taken last; 0: none was */
+  double last_worth;
   int64_t steps; /* that remain */
 } Reducer;
 
@@ -107,23 +113,42 @@ static void reorder(Reducer *reducer, MemoryTrial *now) {
   *now = after;
 }
 
-/* The best of the first candidates; the index of none: -1. */
-static int64_t choose(Reducer *reducer, const MemoryCandidateArray *candidates, const MemoryTrial *now,
-                      MemoryTrial *out_after, double *out_worth) {
-  int64_t best = -1, tried = 0, most = TRIED_AT_LEAST + reducer->effort;
-  double best_worth = 0;
+/* What is chosen of the candidates. */
+typedef struct Choice {
+  int64_t index; /* -1: none */
+  double worth;
+  bool is_again; /* what was taken last, elsewhere */
+  MemoryTrial after;
+} Choice;
+
+/* The candidate that is like the last one, if it is worth about as much. */
+static bool choose_again(Reducer *reducer, const MemoryCandidateArray *candidates, const MemoryTrial *now,
+                         Choice *out) {
+  for (int64_t i = 0; i < candidates->count && reducer->last_likeness != 0; i++) {
+    if (candidates->data[i].likeness != reducer->last_likeness) continue;
+    *out = (Choice){.index = i, .is_again = true};
+    if (!plan_candidate(reducer, &candidates->data[i], now, &out->after) || !is_better(&out->after, now)) return false;
+    out->worth = worth(reducer, &out->after, now);
+    return out->worth >= reducer->last_worth * WORTH_AGAIN;
+  }
+  return false;
+}
+
+/* The best of the first candidates. */
+static Choice choose(Reducer *reducer, const MemoryCandidateArray *candidates, const MemoryTrial *now) {
+  Choice best;
+  if (choose_again(reducer, candidates, now, &best)) return best;
+  best = (Choice){.index = -1};
+  int64_t tried = 0, most = TRIED_AT_LEAST + reducer->effort;
   for (int64_t i = 0; i < candidates->count && reducer->steps > 0; i++) {
     MemoryTrial after;
-    if (tried >= most && (best >= 0 || tried >= TRIED_WITHOUT_GAIN * most)) break;
+    if (tried >= most && (best.index >= 0 || tried >= TRIED_WITHOUT_GAIN * most)) break;
     if (!plan_candidate(reducer, &candidates->data[i], now, &after)) continue;
     tried++;
     double its_worth = worth(reducer, &after, now);
-    if (!is_better(&after, now) || (best >= 0 && its_worth <= best_worth)) continue;
-    best = i;
-    best_worth = its_worth;
-    *out_after = after;
+    if (!is_better(&after, now) || (best.index >= 0 && its_worth <= best.worth)) continue;
+    best = (Choice){.index = i, .worth = its_worth, .after = after};
   }
-  *out_worth = best_worth;
   return best;
 }
 
@@ -165,19 +190,20 @@ static bool take_scratch_step(Reducer *reducer, const MemoryTrial *now, double l
 
 /* One round from the plan |now|; false when nothing helps. */
 static bool take_step(Reducer *reducer, const MemoryTrial *now) {
-  MemoryTrial after;
   MemoryCandidateArray candidates =
       memory_candidates_find(reducer->module, now, now->total_bytes - reducer->goal, reducer->arena);
-  double its_worth = 0;
-  int64_t chosen = choose(reducer, &candidates, now, &after, &its_worth);
-  if (take_scratch_step(reducer, now, its_worth)) return true;
-  if (chosen < 0) return false;
-  const MemoryCandidate *candidate = &candidates.data[chosen];
+  Choice choice = choose(reducer, &candidates, now);
+  reducer->last_likeness = 0;
+  if (!choice.is_again && take_scratch_step(reducer, now, choice.worth)) return true;
+  if (choice.index < 0) return false;
+  const MemoryCandidate *candidate = &candidates.data[choice.index];
+  reducer->last_likeness = candidate->likeness;
+  reducer->last_worth = choice.worth;
   MemoryCopy self = memory_copy_of_itself(reducer->module, reducer->arena);
   StringView what = memory_candidate_text(candidate, &self, reducer->module->arena);
   if (!memory_candidate_apply(candidate, now, &self, reducer->arena))
     XLAC_BUG("a step that was possible in a copy is not in the module");
-  note_step(reducer, candidate->kind, what, &after, now);
+  note_step(reducer, candidate->kind, what, &choice.after, now);
   return true;
 }
 
