@@ -82,7 +82,7 @@ ROOMS = {
     # The options that the command line and the library have alike, as a table; what they say about a compilation.
     "compiler/options": ["compiler", "hlo/machine/description", "codegen/llvm", "passes/pipeline"] + HLO + ["include/xlac/thread_pool.h"],
     # The public functions of libxlac.
-    "library": ["compiler", "compiler/options", "codegen", "codegen/report", "parser", "runtime/engines", "include/xlac/xlac.h", "include/xlac/builder.h"]
+    "library": ["compiler", "compiler/options", "codegen", "codegen/report", "parser", "runtime/engines", "include/xlac/xlac.h", "include/xlac/builder.h", "include/xlac/specialiser.h"]
                + HLO + ABI + STANDALONE,
     # What surrounds compiled code.
     "runtime/arrays": ["hlo/type", "base"] + ABI,
