@@ -217,6 +217,8 @@ static void reduce(Reducer *reducer, int64_t total) {
   while (is_changing) {
     MemoryTrial now;
     reducer->arena = arena_create();
+    /* numbered as its copies are, that the same is planned then */
+    reducer->module = hlo_module_clone(reducer->module, reducer->module->arena);
     reducer->goal = goal_below(reducer, total);
     plan_module(reducer, &now);
     bool is_first = reducer->reduction->steps.count == 0;

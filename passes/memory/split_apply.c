@@ -1,6 +1,7 @@
 /* The rewrite: a loop over parts in place of a group. */
 #include "base/checked_math.h"
 #include "hlo/ir/fold_identity.h"
+#include "passes/cleanup/control_edges.h"
 #include "passes/expand/graph_builder.h"
 #include "passes/memory/split.h"
 
@@ -14,6 +15,12 @@ typedef struct Parts {
   bool overlaps;
 } Parts;
 
+/* What a sum begins with instead: the operand that is not |rest|. */
+typedef struct Addition {
+  HloInstruction *instruction;
+  int rest;
+} Addition;
+
 typedef struct Rewrite {
   const HloSplit *split;
   Arena *scratch;
@@ -21,6 +28,9 @@ typedef struct Rewrite {
   PrimitiveType index_type;
   IntMap numbers;        /* members, and then captured values, by id */
   const bool *is_output; /* of each member */
+  ControlEdges edges;
+  const bool *is_after; /* by id: what the group makes, and what needs that */
+  Addition *additions;  /* of each member that begins with what is added to it */
   int64_t output_count;
   HloInstructionArray captured; /* what members read from outside; after the outputs among the values of the loop */
 } Rewrite;
@@ -383,6 +393,72 @@ static HloInstruction *first_value(GraphBuilder *builder, const HloSplitMember *
   return value;
 }
 
+/* --- sums that begin with what is added to them --- */
+
+/* By id: what the group makes, and what needs that. */
+static const bool *find_made_after(const Rewrite *rewrite) {
+  const HloComputation *computation = rewrite->split->computation;
+  bool *is_after = ARENA_NEW_ARRAY(rewrite->scratch, bool, computation->module->next_instruction_id + 1);
+  int64_t count, ignored;
+  HloInstruction **order = hlo_computation_post_order(computation, rewrite->scratch, &count);
+  for (int64_t i = 0; i < count; i++) {
+    const HloSplitMember *member = find_member(rewrite, order[i], &ignored);
+    bool needs = member != NULL && !member->is_remade;
+    for (int k = 0; k < order[i]->operand_count; k++) needs |= is_after[order[i]->operands[k]->id];
+    is_after[order[i]->id] = needs;
+  }
+  return is_after;
+}
+
+static HloInstruction *only_user(const HloInstruction *instruction) {
+  return instruction->user_count == 1 && !hlo_instruction_is_root(instruction) ? instruction->users[0] : NULL;
+}
+
+static HloInstruction *reshaped(GraphBuilder *builder, HloInstruction *value, const Shape *shape) {
+  return value->shape == shape ? value : graph_reshape(builder, value, shape->dims, shape->rank);
+}
+
+/* What |sum|, alone or through a reshape, is added to, as the only thing that happens to it; NULL: it is not.
+ * |*out_addition| is what comes of it. */
+static HloInstruction *find_addend(const Rewrite *rewrite, const HloInstruction *sum, HloInstruction **out_addition) {
+  const ControlEdges *edges = &rewrite->edges;
+  HloInstruction *user = only_user(sum);
+  if (user != NULL && user->opcode == HLO_RESHAPE && !control_edges_touch(edges, user)) {
+    sum = user;
+    user = only_user(user);
+  }
+  int64_t ignored;
+  if (user == NULL || user->opcode != HLO_ADD || find_member(rewrite, user, &ignored) != NULL) return NULL;
+  if (control_edges_touch(edges, user) || !shape_has_default_layout(user->shape)) return NULL;
+  HloInstruction *addend = user->operands[user->operands[0] == sum];
+  if (rewrite->is_after[addend->id]) return NULL;
+  *out_addition = user;
+  return addend;
+}
+
+/* A residual that is added to the sum: the loop adds to that, and there is one array where there were two.  What is
+ * repeated (a bias) is added afterwards, as before.  NULL: nothing is. */
+static HloInstruction *take_addend(Rewrite *rewrite, GraphBuilder *builder, int64_t number) {
+  const HloSplitMember *member = &rewrite->split->members[number];
+  const HloInstruction *sum = member->instruction;
+  if (!is_folded(member) || member->fold != HLO_ADD || sum->opcode != HLO_DOT) return NULL;
+  for (;;) {
+    HloInstruction *addition, *addend = find_addend(rewrite, sum, &addition);
+    if (addend == NULL) return NULL;
+    sum = addition;
+    if (addend->opcode == HLO_BROADCAST) continue;
+    rewrite->additions[number] = (Addition){addition, addition->operands[0] == addend};
+    return reshaped(builder, addend, member->instruction->shape);
+  }
+}
+
+/* --- the rewrite --- */
+
+static void replace(HloInstruction *old, HloInstruction *value) {
+  hlo_instruction_replace_all_uses(old, value);
+  if (hlo_instruction_is_root(old)) hlo_computation_set_root(old->parent, value);
+}
+
 static void replace_outputs(const Rewrite *rewrite, HloInstruction *const *values) {
   for (int64_t i = 0, output = 0; i < rewrite->split->member_count; i++) {
     HloInstruction *old = rewrite->split->members[i].instruction;
@@ -393,6 +469,10 @@ static void replace_outputs(const Rewrite *rewrite, HloInstruction *const *value
     for (int u = 0, count = old->user_count; u < count; u++)
       if (find_member(rewrite, users[u], &ignored) == NULL) hlo_instruction_replace_use(old, users[u], value);
     if (hlo_instruction_is_root(old)) hlo_computation_set_root(old->parent, value);
+    const Addition *addition = &rewrite->additions[i];
+    if (addition->instruction == NULL) continue;
+    HloInstruction *rest = addition->instruction->operands[addition->rest];
+    replace(addition->instruction, rest);
   }
 }
 
@@ -413,8 +493,14 @@ void hlo_apply_split(HloModule *module, const HloSplit *split, int64_t parts, Ar
   int64_t count = rewrite.output_count + rewrite.captured.count;
   HloInstruction **values = ARENA_NEW_ARRAY(scratch, HloInstruction *, count + 1);
   GraphBuilder builder = {split->computation, split->members[split->member_count - 1].instruction, scratch};
-  for (int64_t i = 0, output = 0; i < split->member_count; i++)
-    if (rewrite.is_output[i]) values[output++] = first_value(&builder, &split->members[i]);
+  control_edges_init(&rewrite.edges, split->computation, scratch);
+  rewrite.is_after = find_made_after(&rewrite);
+  rewrite.additions = ARENA_NEW_ARRAY(scratch, Addition, split->member_count);
+  for (int64_t i = 0, output = 0; i < split->member_count; i++) {
+    if (!rewrite.is_output[i]) continue;
+    HloInstruction *addend = take_addend(&rewrite, &builder, i);
+    values[output++] = addend != NULL ? addend : first_value(&builder, &split->members[i]);
+  }
   for (int64_t i = 0; i < rewrite.captured.count; i++) values[rewrite.output_count + i] = rewrite.captured.data[i];
   graph_loop(&builder, rewrite.parts.trips, values, (int)count, loop_body, &rewrite, values);
   if (rewrite.parts.rest > 0) {

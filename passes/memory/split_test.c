@@ -185,6 +185,27 @@ static const Case cases[] = {
      3,
      1e-5,
      NULL},
+    /* a bias and a residual that is added to a sum of parts, through a reshape, and what is added to another one */
+    {"x = f32[4,6] parameter(0)\n w = f32[6,24] parameter(1)\n v = f32[24,6] parameter(2)\n b = f32[6] parameter(3)\n"
+     "h = f32[4,24] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n t = f32[4,24] tanh(h)\n"
+     "d = f32[4,6] dot(t, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+     "d2 = f32[2,2,6] reshape(d)\n bb = f32[2,2,6] broadcast(b), dimensions={2}\n e = f32[2,2,6] add(d2, bb)\n"
+     "n = f32[4,6] negate(x)\n n2 = f32[2,2,6] reshape(n)\n f = f32[2,2,6] add(n2, e)\n"
+     "ROOT r = f32[2,2,6] multiply(f, n2)",
+     {"h", "t"},
+     1,
+     1e-5,
+     NULL},
+    /* what needs the group is added afterwards */
+    {"x = f32[4,6] parameter(0)\n w = f32[6,24] parameter(1)\n v = f32[24,6] parameter(2)\n zero = f32[] constant(0)\n"
+     "h = f32[4,24] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n t = f32[4,24] tanh(h)\n"
+     "m = f32[4] reduce(t, zero), dimensions={1}, to_apply=add\n mb = f32[4,6] broadcast(m), dimensions={0}\n"
+     "k = f32[4,6] exponential(mb)\n"
+     "d = f32[4,6] dot(t, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n ROOT r = f32[4,6] add(k, d)",
+     {"h", "t"},
+     1,
+     1e-5,
+     NULL},
     /* rows that are sorted, two arrays at a time */
     {"x = f32[11,6] parameter(0)\n e = f32[11,6] negate(x)\n i = s32[11,6] iota(), iota_dimension=1\n"
      "s = (f32[11,6], s32[11,6]) sort(e, i), dimensions={1}, is_stable=true, to_apply=less2\n"
@@ -347,6 +368,38 @@ static void splits_compute_the_same(void **state) {
   for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) check_case(&cases[i]);
 }
 
+/* There is no array of zeros then, and no addition after the loop. */
+static void a_sum_of_parts_begins_with_the_residual(void **state) {
+  (void)state;
+  const Case test = {
+      "x = f32[4,6] parameter(0)\n w = f32[6,24] parameter(1)\n v = f32[24,6] parameter(2)\n"
+      "h = f32[4,24] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "t = f32[4,24] tanh(h)\n"
+      "d = f32[4,6] dot(t, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "n = f32[4,6] negate(x)\n ROOT r = f32[4,6] add(d, n)",
+      {"h", "t"},
+      1,
+      1e-5,
+      NULL};
+  Run run = {.arena = arena_create()};
+  read_case(&run, &test);
+  find_splits(&run, &test);
+  int64_t folds = 0;
+  for (int64_t i = 0; i < run.splits.count; i++) {
+    Run again = {.arena = run.arena};
+    read_case(&again, &test);
+    find_splits(&again, &test);
+    const HloSplit *split = &again.splits.data[i];
+    if (split->members[split->member_count - 1].dimension != HLO_SPLIT_FOLDED) continue;
+    folds++;
+    hlo_apply_split(again.module, split, 4, again.arena);
+    const char *text = text_of(again.module, again.arena), *entry = strstr(text, "ENTRY");
+    if (strstr(entry, " add(") != NULL || strstr(entry, "f32[4,6]{1,0} broadcast(") != NULL) fail_msg("%s", text);
+  }
+  assert_true(folds > 0);
+  arena_destroy(run.arena);
+}
+
 static void splits_are_not_found_where_places_depend_on_one_another(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) check_case(&refused[i]);
@@ -355,6 +408,7 @@ static void splits_are_not_found_where_places_depend_on_one_another(void **state
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(splits_compute_the_same),
+      cmocka_unit_test(a_sum_of_parts_begins_with_the_residual),
       cmocka_unit_test(splits_are_not_found_where_places_depend_on_one_another),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
