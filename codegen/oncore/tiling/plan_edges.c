@@ -250,9 +250,7 @@ static PlanEdge with_all_iterations(const Plan *plan, const Plan *sample, int32_
   return edge;
 }
 
-/* What orders all instances of commands that one queue does in any order. */
-static Status complete_sample(const Plan *plan, const MachineDescription *machine, PlanCommand *commands,
-                              DiagSink *diag) {
+Status plan_edges_derive_any(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
   Arena *scratch = arena_create();
   Plan sample = with_few_iterations(scratch, plan);
   PlanCommand *copies = ARENA_COPY_ARRAY(scratch, PlanCommand, commands, plan->command_count);
@@ -271,7 +269,7 @@ static Status complete_sample(const Plan *plan, const MachineDescription *machin
 
 Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
   for (int32_t q = 0; q < machine->queue_count; q++) {
-    if (machine->queues[q].complete != COMPLETE_IN_ORDER) return complete_sample(plan, machine, commands, diag);
+    if (machine->queues[q].complete != COMPLETE_IN_ORDER) return plan_edges_derive_any(plan, machine, commands, diag);
   }
   derive(plan, machine, commands);
   return prune(plan, machine, commands, diag);

@@ -10,8 +10,13 @@
  * what an earlier command of the same queue has waited for.  For plans of the tiler: a slot is used in turn by the
  * instances of the command that fills it, and nothing else orders commands.  Edges that others imply in every instance
  * are dropped, as the stream of the plan with short loops shows.  On a machine with unordered queues: what
- * plan_edges_complete adds to the plan with short loops. */
+ * plan_edges_derive_any does. */
 MUST_USE Status plan_edges_derive(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag);
+
+/* The same for plans in which several commands fill the slots of a ring, on any machine: what plan_edges_complete adds
+ * to the plan with short loops. */
+MUST_USE Status plan_edges_derive_any(Plan *plan, const MachineDescription *machine, PlanCommand *commands,
+                                      DiagSink *diag);
 
 /* Whether the flags of |machine| are enough for |plan|, as its first iterations show; always on machines that count. */
 MUST_USE Status plan_edges_find_flags(const Plan *plan, const MachineDescription *machine, DiagSink *diag,

@@ -5,9 +5,15 @@
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
+#include "codegen/oncore/plan/plan_check.h"
+#include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/plan/tile_cost.h"
 #include "codegen/oncore/tiling/plan_edges.h"
+#include "codegen/oncore/tiling/plan_spread.h"
 #include "codegen/oncore/tiling/tiling.h"
+
+/* Plans with more command instances are not compared by simulation. */
+#define MOST_SIMULATED (INT64_C(1) << 16)
 
 /* --- what has a rule --- */
 
@@ -485,6 +491,58 @@ static Status make_plan(Tiler *tiler, StringView name, DiagSink *diag) {
   return make_commands(tiler, diag);
 }
 
+/* Cycles of |plan|; infinity with faults. */
+static Status simulate(const Plan *plan, const MachineDescription *machine, DiagSink *diag, double *out_cycles) {
+  Arena *scratch = arena_create();
+  PlanVerdict verdict;
+  Status status = plan_check(scratch, plan, machine, diag, &verdict);
+  *out_cycles = status == STATUS_OK && verdict.simulation.cycles > 0 ? verdict.simulation.cycles : INFINITY;
+  arena_destroy(scratch);
+  return status;
+}
+
+static Status try_spread(const Tiler *tiler, DiagSink *diag, Plan **best, double *least) {
+  Plan *plan;
+  double cycles;
+  RETURN_IF_ERROR(plan_spread(tiler->arena, tiler->plan, tiler->machine, diag, &plan));
+  if (plan_instance_count(plan) > MOST_SIMULATED) {
+    *best = plan;
+    return STATUS_OK;
+  }
+  RETURN_IF_ERROR(simulate(plan, tiler->machine, diag, &cycles));
+  if (cycles >= *least) return STATUS_OK;
+  *best = plan;
+  *least = cycles;
+  return STATUS_OK;
+}
+
+/* Several queues of a kind do more at once, if rings have slots for that: what is fastest in the simulation, and for
+ * plans that take long in it the deepest rings. */
+static Status use_spare_queues(Tiler *tiler, const TilerOptions *options, DiagSink *diag) {
+  if (!machine_has_spare_queues(tiler->machine)) return STATUS_OK;
+  Plan *best = tiler->plan;
+  double least = INFINITY;
+  if (plan_instance_count(best) <= MOST_SIMULATED) RETURN_IF_ERROR(simulate(best, tiler->machine, diag, &least));
+  RETURN_IF_ERROR(try_spread(tiler, diag, &best, &least));
+  Arena *scratch = arena_create();
+  DiagSink quiet;
+  diag_sink_init(&quiet, scratch);
+  Tiling *tiling = ARENA_NEW(tiler->arena, Tiling);
+  Status status = STATUS_EXHAUSTED;
+  if (options->pipeline_depth == 0)
+    status = tiling_search(tiler->arena, tiler->kernel, tiler->machine, machine_buffer_usable(tiler->machine),
+                           2 * tiler->outline.tiling->depth, &quiet, tiling);
+  arena_destroy(scratch);
+  if (status == STATUS_OK) {
+    Tiler deep = {.arena = tiler->arena, .kernel = tiler->kernel, .machine = tiler->machine};
+    tile_outline_make(tiler->arena, tiler->kernel, tiler->machine, tiling, &deep.outline);
+    RETURN_IF_ERROR(make_plan(&deep, tiler->plan->name, diag));
+    RETURN_IF_ERROR(try_spread(&deep, diag, &best, &least));
+  }
+  tiler->plan = best;
+  return STATUS_OK;
+}
+
 /* A machine with few flags gets shallower rings, and at last a plan that does one command after the other. */
 static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *diag) {
   bool is_enough;
@@ -519,6 +577,7 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   tile_outline_make(arena, kernel, machine, tiling, &tiler.outline);
   RETURN_IF_ERROR(make_plan(&tiler, name, diag));
   RETURN_IF_ERROR(fit_flags(&tiler, options, diag));
+  RETURN_IF_ERROR(use_spare_queues(&tiler, options, diag));
   *out_plan = tiler.plan;
   return STATUS_OK;
 }
