@@ -198,6 +198,9 @@ typedef struct XlacOncoreKernel {
   /* By command and variant: descriptors that the machine needs for a transfer, of any number of levels.  After the end
    * of older kernels, or NULL: 1 each. */
   const int64_t *const *descriptors;
+  /* By command: what comes after it starts when all commands before it of queue q are complete, for each bit q; it does
+   * nothing and has no variants.  0: it is no barrier.  After the end of older kernels, or NULL: there are none. */
+  const uint64_t *barriers;
   const XlacOncoreReach *const *reaches; /* by command and edge.  After the end of older kernels, or NULL: all zero */
 } XlacOncoreKernel;
 

@@ -184,6 +184,11 @@ static void make_stream(Launch *launch) {
   EdgeState state = {ARENA_NEW_ARRAY(launch->arena, Instances, kernel->command_count),
                      ARENA_NEW_ARRAY(launch->arena, int64_t, kernel->queue_count * kernel->queue_count)};
   for (int64_t i = 0; i < launch->trace.commands.count; i++) {
+    uint64_t barrier = queue_trace_barrier(&launch->trace, i);
+    if (barrier != 0) {
+      command_stream_add_barrier(&launch->stream, launch->trace.commands.data[i].command, barrier);
+      continue;
+    }
     begin_command(launch, i);
     add_accesses(launch, i);
     add_edges(launch, &state, i);
@@ -257,6 +262,7 @@ static void execute(const Launch *launch, const int32_t *order) {
   }
   for (int64_t i = 0; i < launch->trace.commands.count; i++) {
     int64_t number = order == NULL ? i : order[i];
+    if (queue_trace_barrier(&launch->trace, number) != 0) continue;
     const XlacOncoreCommand *command = queue_trace_command(&launch->trace, number);
     void *const *pointers = launch->trace.pointers.data + launch->trace.commands.data[number].first_pointer;
     char *scratch = context->scratch; /* NULL where the kernel needs none */

@@ -46,6 +46,12 @@ int64_t queue_trace_descriptors(const QueueTrace *trace, int64_t number) {
   return is_older || kernel->descriptors == NULL ? 1 : kernel->descriptors[traced->command][traced->variant];
 }
 
+uint64_t queue_trace_barrier(const QueueTrace *trace, int64_t number) {
+  const XlacOncoreKernel *kernel = trace->kernel;
+  bool is_older = kernel->struct_size < offsetof(XlacOncoreKernel, barriers) + sizeof kernel->barriers;
+  return is_older || kernel->barriers == NULL ? 0 : kernel->barriers[trace->commands.data[number].command];
+}
+
 XlacOncoreReach queue_trace_reach(const QueueTrace *trace, int64_t number, int64_t edge) {
   const XlacOncoreKernel *kernel = trace->kernel;
   bool is_older = kernel->struct_size < offsetof(XlacOncoreKernel, reaches) + sizeof kernel->reaches;

@@ -29,6 +29,8 @@ void queue_trace_record(QueueTrace *trace, Arena *arena, const XlacOncoreKernel 
 /* Of instance |number|. */
 const XlacOncoreCommand *queue_trace_command(const QueueTrace *trace, int64_t number);
 const XlacOncoreVariant *queue_trace_variant(const QueueTrace *trace, int64_t number);
+/* The queues that a barrier waits for, bit q for queue q; 0: no barrier. */
+uint64_t queue_trace_barrier(const QueueTrace *trace, int64_t number);
 /* More of its command's edge |edge|. */
 XlacOncoreReach queue_trace_reach(const QueueTrace *trace, int64_t number, int64_t edge);
 /* Of a transfer: descriptors that the machine needs for it. */

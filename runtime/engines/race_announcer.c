@@ -81,6 +81,7 @@ static void begin(void *data, const XlacOncoreKernel *kernel, const XlacOncoreCo
     *queue = (QueueFiber){.fiber = queue->fiber};
   }
   for (int64_t i = 0; i < announcer->trace.commands.count; i++) {
+    if (queue_trace_barrier(&announcer->trace, i) != 0) continue;
     QueueFiber *queue = &announcer->queues[queue_trace_command(&announcer->trace, i)->queue];
     array_push(&queue->commands, announcer->arena, i);
   }

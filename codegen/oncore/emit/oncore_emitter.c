@@ -231,7 +231,9 @@ Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan 
   emitter.none = LLVMVoidTypeInContext(vec->context);
   emitter.commands = ARENA_NEW_ARRAY(owner->arena, CommandCode, plan->command_count);
   for (int32_t c = 0; c < plan->command_count; c++) RETURN_IF_ERROR(make_command(&emitter, c, diag));
-  for (int32_t c = 0; c < plan->command_count; c++) emitter.commands[c].function = plan_emit_command(&emitter, c);
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    if (plan->commands[c].verb != PLAN_BARRIER) emitter.commands[c].function = plan_emit_command(&emitter, c);
+  }
   PlanFunctions functions = {.run = plan_emit_run(&emitter), .trace = plan_emit_trace(&emitter)};
   functions.queues = ARENA_NEW_ARRAY(owner->arena, LLVMValueRef, owner->machine->queue_count);
   for (int32_t q = 0; q < owner->machine->queue_count; q++) functions.queues[q] = plan_emit_queue(&emitter, q);

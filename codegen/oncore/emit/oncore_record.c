@@ -123,9 +123,26 @@ static LLVMValueRef make_objects_of_pointers(const PlanEmitter *emitter, const T
   return make_array(emitter, objects, count, "objects");
 }
 
+static LLVMValueRef make_barrier(const PlanEmitter *emitter, const PlanCommand *command) {
+  LLVMValueRef nothing = LLVMConstNull(emitter->pointer), none = oncore_word(emitter, 0);
+  LLVMValueRef fields[] = {make_text(emitter, command->label),
+                           make_text(emitter, verb_text(command->verb)),
+                           half_word(emitter, command->queue),
+                           half_word(emitter, false),
+                           none,
+                           nothing,
+                           none,
+                           none,
+                           nothing,
+                           none,
+                           nothing};
+  return make_struct(emitter, fields, FIELD_COUNT(fields));
+}
+
 static LLVMValueRef make_command(const PlanEmitter *emitter, int32_t number) {
   const PlanCommand *command = &emitter->plan->commands[number];
   const CommandCode *code = &emitter->commands[number];
+  if (command->verb == PLAN_BARRIER) return make_barrier(emitter, command);
   const TileKernel *tile = &code->variants.variants[0].tile;
   LLVMValueRef *variants = new_elements(emitter, code->variants.count);
   for (int32_t v = 0; v < code->variants.count; v++) {
@@ -197,10 +214,12 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
   LLVMValueRef *commands = new_elements(emitter, plan->command_count);
   LLVMValueRef *descriptors = new_elements(emitter, plan->command_count);
   LLVMValueRef *reaches = new_elements(emitter, plan->command_count);
+  LLVMValueRef *barriers = new_elements(emitter, plan->command_count);
   for (int32_t c = 0; c < plan->command_count; c++) {
     commands[c] = make_command(emitter, c);
     descriptors[c] = make_descriptors(emitter, &emitter->commands[c]);
     reaches[c] = make_reaches(emitter, c);
+    barriers[c] = oncore_word(emitter, plan->commands[c].verb == PLAN_BARRIER ? -1 : 0);
   }
   LLVMValueRef fields[] = {oncore_word(emitter, (int64_t)sizeof(XlacOncoreKernel)),
                            make_text(emitter, plan->name),
@@ -217,6 +236,7 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
                            make_array(emitter, functions->queues, queue_count, "functions"),
                            functions->trace,
                            make_array(emitter, descriptors, plan->command_count, "descriptors"),
+                           make_array(emitter, barriers, plan->command_count, "barriers"),
                            make_array(emitter, reaches, plan->command_count, "reaches")};
   return private_constant(emitter, make_struct(emitter, fields, FIELD_COUNT(fields)),
                           arena_printf(emitter->arena, "%s.kernel", emitter->name));

@@ -15,8 +15,10 @@ typedef struct PlanWalk {
   LLVMValueRef mode;            /* of vec_flush_begin, where a thread enters; NULL elsewhere */
 } PlanWalk;
 
+/* A queue does not begin what comes after a barrier before all others are there. */
 static bool is_wanted(const PlanWalk *walk, int32_t command) {
-  return walk->queue < 0 || walk->emitter->plan->commands[command].queue == walk->queue;
+  const PlanCommand *of = &walk->emitter->plan->commands[command];
+  return walk->queue < 0 || of->verb == PLAN_BARRIER || of->queue == walk->queue;
 }
 
 static bool has_wanted(const PlanWalk *walk, const PlanBlock *block) {
@@ -66,6 +68,7 @@ static void walk_plan(PlanWalk *walk) {
 
 static void call_command(PlanWalk *walk, int32_t number) {
   const PlanEmitter *emitter = walk->emitter;
+  if (emitter->plan->commands[number].verb == PLAN_BARRIER) return;
   const CommandCode *code = &emitter->commands[number];
   LLVMValueRef *arguments = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, code->loop_count + 1);
   arguments[0] = LLVMGetParam(walk->function, 0);
@@ -143,9 +146,23 @@ static void call_sync(PlanWalk *walk, int field, LLVMValueRef *arguments, unsign
                  "");
 }
 
+static void wait_for_all(PlanWalk *walk, const PlanCommand *barrier) {
+  PlanEmitter *emitter = walk->emitter;
+  for (int32_t q = 0; q < emitter->emitter->machine->queue_count; q++) {
+    if (q == walk->queue) continue;
+    PlanWait wait = plan_wait_of_barrier(emitter->arena, emitter->plan, barrier, q);
+    LLVMValueRef arguments[3] = {NULL, oncore_word(emitter, q), wait_count(walk, &wait)};
+    call_sync(walk, SYNC_WAIT, arguments, 3);
+  }
+}
+
 static void wait_call_publish(PlanWalk *walk, int32_t number) {
   PlanEmitter *emitter = walk->emitter;
   const PlanCommand *command = &emitter->plan->commands[number];
+  if (command->verb == PLAN_BARRIER) {
+    wait_for_all(walk, command);
+    return;
+  }
   for (int32_t e = 0; e < command->edge_count; e++) {
     PlanWait wait = plan_wait_of_edge(emitter->arena, emitter->plan, command, &command->edges[e]);
     LLVMValueRef arguments[3] = {NULL, oncore_word(emitter, wait.queue), wait_count(walk, &wait)};
@@ -169,6 +186,16 @@ LLVMValueRef plan_emit_queue(PlanEmitter *emitter, int32_t queue) {
 
 /* --- the trace --- */
 
+static void call_record(PlanWalk *walk, const PlanPoint *point, int32_t command, int32_t variant,
+                        LLVMValueRef parameters) {
+  const PlanEmitter *emitter = walk->emitter;
+  LLVMTypeRef types[5] = {emitter->pointer, emitter->word, emitter->word, emitter->pointer, emitter->pointer};
+  LLVMValueRef arguments[5] = {LLVMGetParam(point->function, 1), oncore_word(emitter, command),
+                               oncore_word(emitter, variant), walk->arguments, parameters};
+  LLVMBuildCall2(emitter->vec.builder, LLVMFunctionType(emitter->none, types, 5, false),
+                 LLVMGetParam(point->function, 2), arguments, 5, "");
+}
+
 static void record_variant(void *data, const PlanPoint *point, int32_t command, int32_t variant, LLVMValueRef *pointers,
                            LLVMValueRef parameters) {
   PlanWalk *walk = data;
@@ -177,14 +204,14 @@ static void record_variant(void *data, const PlanPoint *point, int32_t command, 
   for (int32_t b = 0; b < tile->kernel->buffer_count; b++) {
     oncore_store_element(emitter, pointers[b], walk->arguments, b);
   }
-  LLVMTypeRef types[5] = {emitter->pointer, emitter->word, emitter->word, emitter->pointer, emitter->pointer};
-  LLVMValueRef arguments[5] = {LLVMGetParam(point->function, 1), oncore_word(emitter, command),
-                               oncore_word(emitter, variant), walk->arguments, parameters};
-  LLVMBuildCall2(emitter->vec.builder, LLVMFunctionType(emitter->none, types, 5, false),
-                 LLVMGetParam(point->function, 2), arguments, 5, "");
+  call_record(walk, point, command, variant, parameters);
 }
 
 static void trace_command(PlanWalk *walk, int32_t command) {
+  if (walk->emitter->plan->commands[command].verb == PLAN_BARRIER) {
+    call_record(walk, walk->point, command, 0, LLVMConstNull(walk->emitter->pointer));
+    return;
+  }
   VariantAction record = {walk, record_variant};
   plan_emit_instance(walk->emitter, walk->point, command, walk->room, &record);
 }

@@ -19,7 +19,7 @@ typedef struct PlanSpace {
 } PlanSpace;
 
 /* In |arena|, enough for code for each of |target_count| |targets|.  STATUS_UNSUPPORTED, located, for what has no code
- * ("unsupported-barrier", and as command_variants_build fails). */
+ * (as command_variants_build fails). */
 MUST_USE Status plan_space_make(Arena *arena, const Plan *plan, const MachineDescription *machine,
                                 const VecTarget *targets, int target_count, DiagSink *diag, PlanSpace *out_space);
 

@@ -9,6 +9,8 @@
 /* --- verbs and queues --- */
 
 static bool find_verb(StringView word, PlanVerb *out_verb) {
+  *out_verb = PLAN_BARRIER;
+  if (sv_equal_cstring(word, "Barrier")) return true; /* as the note that the language comes from writes it */
   for (int v = PLAN_LOAD; v <= PLAN_BARRIER; v++) {
     if (!sv_equal_cstring(word, plan_verb_text((PlanVerb)v))) continue;
     *out_verb = (PlanVerb)v;
@@ -40,6 +42,8 @@ static bool parse_queue(PlanReader *reader, PlanCommand *command) {
   SourceLoc loc;
   const MachineDescription *machine = reader->machine;
   const char *verb = plan_verb_text(command->verb);
+  command->queue = PLAN_NO_QUEUE;
+  if (command->verb == PLAN_BARRIER) return true;
   if (!plan_take_mark(reader, "@")) {
     for (int32_t q = 0; q < machine->queue_count; q++) {
       command->queue = q;
@@ -139,9 +143,19 @@ static bool check_transfer(PlanReader *reader, const PlanCommand *command) {
   return plan_fail(reader, command->loc, "plan-operands", "the two sides differ in their axes");
 }
 
+/* After 'barrier': of all queues, or "(T)" of one Tensor. */
+static bool parse_barrier(PlanReader *reader, PlanCommand *command) {
+  if (!plan_take_mark(reader, "(") || plan_take_mark(reader, ")")) return true;
+  PlanRef *part = ARENA_NEW(reader->arena, PlanRef);
+  if (!parse_ref(reader, false, part)) return false;
+  command->targets = part;
+  command->target_count = 1;
+  return plan_need_mark(reader, ")");
+}
+
 static bool parse_operands(PlanReader *reader, PlanCommand *command) {
   RefArray targets = {0}, sources = {0};
-  if (command->verb == PLAN_BARRIER) return true;
+  if (command->verb == PLAN_BARRIER) return parse_barrier(reader, command);
   bool from_memory = command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM;
   if (!parse_refs(reader, command->verb == PLAN_STORE, false, &targets)) return false;
   if (!plan_take_mark(reader, "<-") && !plan_take_mark(reader, "=")) return plan_expected(reader, "'<-' or '='");

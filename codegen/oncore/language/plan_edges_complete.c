@@ -191,6 +191,20 @@ static Status thin_out(Completion *completion, const int32_t *old_counts, const 
   return thin_edges(completion, &thinning);
 }
 
+/* The edges of |stream| between commands, with those that were there. */
+static void add_collected(Completion *completion, const CommandStream *stream, int32_t *counts, const PlanEdge **old) {
+  int32_t count = completion->plan->command_count;
+  completion->ordinals = ARENA_NEW_ARRAY(completion->scratch, int32_t, stream->commands.count);
+  completion->started = ARENA_NEW_ARRAY(completion->scratch, int32_t, count);
+  completion->edges = ARENA_NEW_ARRAY(completion->scratch, EdgeArray, count);
+  collect(completion, stream);
+  for (int32_t c = 0; c < count; c++) {
+    counts[c] = completion->commands[c].edge_count;
+    old[c] = completion->commands[c].edges;
+    set_edges(completion, c, counts[c], old[c]);
+  }
+}
+
 static Status complete(Completion *completion) {
   Plan *plan = completion->plan;
   CommandStream stream, derived;
@@ -201,17 +215,9 @@ static Status complete(Completion *completion) {
   if (before.counts[HAZARD_FORWARD_EDGE] > 0 || before.counts[HAZARD_BOUNDS] > 0) return STATUS_OK;
   RETURN_IF_ERROR(hazards_derive_edges(completion->scratch, completion->scratch, &stream, completion->machine,
                                        completion->diag, &derived));
-  completion->ordinals = ARENA_NEW_ARRAY(completion->scratch, int32_t, stream.commands.count);
-  completion->started = ARENA_NEW_ARRAY(completion->scratch, int32_t, plan->command_count);
-  completion->edges = ARENA_NEW_ARRAY(completion->scratch, EdgeArray, plan->command_count);
-  collect(completion, &derived);
   int32_t *counts = ARENA_NEW_ARRAY(completion->scratch, int32_t, plan->command_count);
   const PlanEdge **old = ARENA_NEW_ARRAY(completion->scratch, const PlanEdge *, plan->command_count);
-  for (int32_t c = 0; c < plan->command_count; c++) {
-    counts[c] = completion->commands[c].edge_count;
-    old[c] = completion->commands[c].edges;
-    set_edges(completion, c, counts[c], old[c]);
-  }
+  add_collected(completion, &derived, counts, old);
   return stream.commands.count <= MOST_TRIED ? thin_out(completion, counts, old) : STATUS_OK;
 }
 
@@ -219,5 +225,55 @@ Status plan_edges_complete(Plan *plan, const MachineDescription *machine, PlanCo
   Completion completion = {arena_create(), plan, machine, commands, diag, NULL, NULL, NULL};
   Status status = complete(&completion);
   arena_destroy(completion.scratch);
+  return status;
+}
+
+/* --- barriers of Tensors --- */
+
+static bool is_of_tensor(const Plan *plan, const PlanNode *node) {
+  const PlanCommand *command = &plan->commands[node->number];
+  return node->kind == PLAN_NODE_COMMAND && command->verb == PLAN_BARRIER && command->target_count > 0;
+}
+
+static PlanBlock without_barriers(const Plan *plan, const PlanBlock *block) {
+  PlanNode *nodes = ARENA_NEW_ARRAY(plan->arena, PlanNode, block->node_count);
+  PlanBlock made = {0, nodes};
+  for (int32_t i = 0; i < block->node_count; i++)
+    if (!is_of_tensor(plan, &block->nodes[i])) nodes[made.node_count++] = block->nodes[i];
+  return made;
+}
+
+static bool has_barriers(const Plan *plan) {
+  for (int32_t c = 0; c < plan->command_count; c++)
+    if (is_of_tensor(plan, &(PlanNode){PLAN_NODE_COMMAND, c})) return true;
+  return false;
+}
+
+static Status apply_barriers(Completion *completion) {
+  const Plan *plan = completion->plan;
+  CommandStream stream, applied;
+  RETURN_IF_ERROR(plan_stream_make(completion->scratch, plan, completion->machine, completion->diag, &stream));
+  for (int32_t i = 0; i < stream.commands.count; i++) {
+    InstanceRange edges = command_stream_edges(&stream, i);
+    for (int64_t e = 0; e < edges.count; e++)
+      if (edges.data[e] >= i) return STATUS_OK; /* the check says so */
+  }
+  RETURN_IF_ERROR(hazards_apply_barriers(completion->scratch, completion->scratch, &stream, completion->machine,
+                                         completion->diag, &applied));
+  int32_t *counts = ARENA_NEW_ARRAY(completion->scratch, int32_t, plan->command_count);
+  const PlanEdge **old = ARENA_NEW_ARRAY(completion->scratch, const PlanEdge *, plan->command_count);
+  add_collected(completion, &applied, counts, old);
+  return STATUS_OK;
+}
+
+Status plan_edges_of_barriers(Plan *plan, const MachineDescription *machine, PlanCommand *commands, DiagSink *diag) {
+  if (!has_barriers(plan)) return STATUS_OK;
+  Completion completion = {arena_create(), plan, machine, commands, diag, NULL, NULL, NULL};
+  Status status = apply_barriers(&completion);
+  arena_destroy(completion.scratch);
+  PlanLoop *loops = ARENA_COPY_ARRAY(plan->arena, PlanLoop, plan->loops, plan->loop_count);
+  for (int32_t l = 0; l < plan->loop_count; l++) loops[l].body = without_barriers(plan, &loops[l].body);
+  plan->loops = loops;
+  plan->block = without_barriers(plan, &plan->block);
   return status;
 }

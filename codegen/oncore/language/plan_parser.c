@@ -427,7 +427,7 @@ static bool parse_statement(PlanReader *reader) {
     reader->at++;
     ok = statement->parse(reader);
     if (ok && statement->has_block) return true;
-  } else if (next_is_mark(reader, "(")) {
+  } else if (next_is_mark(reader, "(") && !plan_at_command(reader)) {
     ok = plan_parse_tensor(reader);
   } else if (next_is_mark(reader, "=")) {
     ok = parse_constant(reader);

@@ -154,6 +154,10 @@ static bool resolve_edge(PlanReader *reader, const Plan *plan, const EdgeDraft *
   int32_t producer = find_label(reader, draft->label);
   if (producer < 0)
     return plan_fail(reader, draft->loc, "plan-name", "there is no command '%.*s'", SV_ARG(draft->label));
+  if (reader->commands.data[producer].verb == PLAN_BARRIER ||
+      reader->commands.data[draft->consumer].verb == PLAN_BARRIER)
+    return plan_fail(reader, draft->loc, "plan-forward-edge",
+                     "barriers have no edges: what comes after one waits anyway");
   int32_t own = reader->commands.data[draft->consumer].loop, other = reader->commands.data[producer].loop;
   int32_t loop = plan_common_loop(plan, own, other);
   *out_edge = (PlanEdge){.command = producer};
@@ -229,8 +233,10 @@ static bool finish(PlanReader *reader) {
   plan->scalar_count = (int32_t)reader->scalars.count;
   plan->commands = reader->commands.data;
   plan->command_count = (int32_t)reader->commands.count;
-  if (reader->is_explicit) return true;
-  Status status = plan_edges_complete(plan, reader->machine, reader->commands.data, reader->diag);
+  Status status = plan_edges_of_barriers(plan, reader->machine, reader->commands.data, reader->diag);
+  if (status != STATUS_OK) reader->status = status;
+  if (reader->is_explicit || status != STATUS_OK) return status == STATUS_OK;
+  status = plan_edges_complete(plan, reader->machine, reader->commands.data, reader->diag);
   if (status != STATUS_OK) reader->status = status;
   return status == STATUS_OK;
 }

@@ -105,8 +105,10 @@ typedef enum PlanVerb {
   PLAN_GATHER,
   PLAN_GATHERM,
   PLAN_SORTK,
-  PLAN_BARRIER
+  PLAN_BARRIER /* what comes later starts after everything before it is complete */
 } PlanVerb;
+
+enum { PLAN_NO_QUEUE = -1 }; /* of barriers, which the scalar unit does */
 
 /* A command waits for an instance of an earlier one: |distance| 0 is the latest instance before it in program order, 1
  * the one before that, and so on; one that would lie before the first instance is no edge.  In text, L[i-d] counts from
@@ -121,7 +123,7 @@ typedef struct PlanEdge {
 typedef struct PlanCommand {
   StringView label; /* unique */
   PlanVerb verb;
-  int32_t queue; /* of the machine */
+  int32_t queue; /* of the machine; barriers: PLAN_NO_QUEUE */
   int32_t loop;  /* the innermost loop around it, -1 for none */
   int32_t target_count, source_count;
   const PlanRef *targets, *sources; /* OP and the like: in the order of tile_accesses (tile_access.h) */

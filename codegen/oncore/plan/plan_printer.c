@@ -229,6 +229,10 @@ static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCom
 static void print_command(StringBuilder *out, const Plan *plan, const MachineDescription *machine, int32_t number) {
   const PlanCommand *command = &plan->commands[number];
   if (command->label.size > 0) sb_printf(out, "%.*s: ", SV_ARG(command->label));
+  if (command->verb == PLAN_BARRIER) {
+    sb_append_cstring(out, "barrier\n");
+    return;
+  }
   sb_printf(out, "%s@%.*s ", plan_verb_text(command->verb), SV_ARG(machine->queues[command->queue].name));
   for (int32_t i = 0; i < command->target_count; i++) {
     if (i > 0) sb_append_cstring(out, ", ");

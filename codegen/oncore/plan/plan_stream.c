@@ -214,7 +214,10 @@ static Status computation_cycles(const PlanExpander *expander, const PlanCommand
 static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *out_instance) {
   const PlanCommand *command = &expander->plan->commands[number];
   if (command->verb == PLAN_BARRIER) {
-    *out_instance = command_stream_add_barrier(expander->stream, number, UINT64_MAX);
+    *out_instance = command_stream_add_barrier(expander->stream, number, command->target_count > 0 ? 0 : UINT64_MAX);
+    if (command->target_count == 0) return STATUS_OK;
+    Operand bytes = operand_at(expander, &command->targets[0]);
+    command_stream_add_write(expander->stream, bytes.object, &bytes.box);
     return STATUS_OK;
   }
   if (!is_transfer(command)) {

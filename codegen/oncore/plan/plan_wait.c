@@ -58,25 +58,37 @@ static void set_instance(Arena *arena, const Plan *plan, int32_t consumer, const
   wait->constant = (is_before ? inside : 0) - 1 - edge->distance;
 }
 
-PlanWait plan_wait_of_edge(Arena *arena, const Plan *plan, const PlanCommand *command, const PlanEdge *edge) {
-  int32_t producer = edge->command, depth = 0;
-  PlanWait wait = {.queue = plan->commands[producer].queue};
-  set_instance(arena, plan, (int32_t)(command - plan->commands), edge, &wait);
-  for (int32_t loop = plan->commands[producer].loop; loop >= 0; loop = plan->loops[loop].parent) depth++;
-  PlanWaitTerm *terms = ARENA_NEW_ARRAY(arena, PlanWaitTerm, depth);
-  PlanNode node = {PLAN_NODE_COMMAND, producer};
-  wait.commands = 1;
+/* Commands of wait->queue before an instance of |command|. */
+static void set_count(Arena *arena, const Plan *plan, int32_t command, PlanWait *wait) {
+  int32_t loop = plan->commands[command].loop;
+  PlanWaitTerm *terms = ARENA_NEW_ARRAY(arena, PlanWaitTerm, plan_loop_depth(plan, loop));
+  PlanNode node = {PLAN_NODE_COMMAND, command};
   int64_t stride = 1;
-  for (int32_t loop = plan->commands[producer].loop;; loop = plan->loops[loop].parent) {
-    wait.commands += commands_before(plan, body_of(plan, loop), node, wait.queue);
+  for (;; loop = plan->loops[loop].parent) {
+    wait->commands += commands_before(plan, body_of(plan, loop), node, wait->queue);
     if (loop < 0) break;
     int64_t trip_count = plan->loops[loop].trip_count;
-    terms[wait.term_count++] =
-        (PlanWaitTerm){stride, trip_count, block_commands(plan, &plan->loops[loop].body, wait.queue)};
+    terms[wait->term_count++] =
+        (PlanWaitTerm){stride, trip_count, block_commands(plan, &plan->loops[loop].body, wait->queue)};
     stride *= trip_count;
     node = (PlanNode){PLAN_NODE_LOOP, loop};
   }
-  wait.terms = terms;
+  wait->terms = terms;
+}
+
+PlanWait plan_wait_of_edge(Arena *arena, const Plan *plan, const PlanCommand *command, const PlanEdge *edge) {
+  PlanWait wait = {.queue = plan->commands[edge->command].queue, .commands = 1};
+  set_instance(arena, plan, (int32_t)(command - plan->commands), edge, &wait);
+  set_count(arena, plan, edge->command, &wait);
+  return wait;
+}
+
+PlanWait plan_wait_of_barrier(Arena *arena, const Plan *plan, const PlanCommand *barrier, int32_t queue) {
+  PlanWait wait = {.queue = queue};
+  int32_t number = (int32_t)(barrier - plan->commands);
+  set_instance(arena, plan, number, &(PlanEdge){.command = number}, &wait);
+  wait.constant = 0; /* its own instance, not the one before */
+  set_count(arena, plan, number, &wait);
   return wait;
 }
 

@@ -28,6 +28,9 @@ typedef struct PlanWait {
 /* What |edge| of |command| means.  In |arena|. */
 PlanWait plan_wait_of_edge(Arena *arena, const Plan *plan, const PlanCommand *command, const PlanEdge *edge);
 
+/* Commands of |queue| before |barrier|.  In |arena|. */
+PlanWait plan_wait_of_barrier(Arena *arena, const Plan *plan, const PlanCommand *barrier, int32_t queue);
+
 /* The count for |iterations|, one per loop of the plan (those of loops that are not around the consumer do not matter);
  * 0: nothing to wait for. */
 int64_t plan_wait_count(const Plan *plan, const PlanWait *wait, const int64_t *iterations);

@@ -35,4 +35,9 @@ void plan_edges_serialise(Plan *plan, const MachineDescription *machine, PlanCom
 MUST_USE Status plan_edges_complete(Plan *plan, const MachineDescription *machine, PlanCommand *commands,
                                     DiagSink *diag);
 
+/* Edges instead of the barriers of single Tensors in |plan|, which then stand in no block: added to those of
+ * |commands|. Status as that of plan_stream_make. */
+MUST_USE Status plan_edges_of_barriers(Plan *plan, const MachineDescription *machine, PlanCommand *commands,
+                                       DiagSink *diag);
+
 #endif

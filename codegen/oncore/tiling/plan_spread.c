@@ -29,7 +29,7 @@ typedef struct Spreader {
 /* One of the iterations that stand in one body. */
 typedef struct Turn {
   int32_t number;
-  bool is_later; /* not the first iteration of its loop, in any execution of the body */
+  bool is_later;                     /* not the first iteration of its loop, in any execution of the body */
   int32_t commands[WORK_KIND_COUNT]; /* so far */
 } Turn;
 
@@ -118,8 +118,7 @@ static void add_command(Spreader *spreader, int32_t number, int32_t loop, Turn *
   WorkKind kind = work_of(&command);
   command.queue = choose_queue(spreader, &command, turn);
   command.loop = loop;
-  command.label =
-      sv_from_cstring(arena_printf(spreader->arena, "%s%d", prefixes[kind], spreader->labels[kind]++));
+  command.label = sv_from_cstring(arena_printf(spreader->arena, "%s%d", prefixes[kind], spreader->labels[kind]++));
   command.targets = translate_refs(spreader, command.targets, command.target_count);
   command.sources = translate_refs(spreader, command.sources, command.source_count);
   if (old->kernel != NULL) command.points = translate_ranges(spreader, command.points, old->kernel->dim_count);
@@ -207,8 +206,7 @@ static const PlanMemory *translate_memories(const Spreader *spreader) {
   return memories;
 }
 
-Status plan_spread(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag,
-                   Plan **out_plan) {
+Status plan_spread(Arena *arena, const Plan *plan, const MachineDescription *machine, DiagSink *diag, Plan **out_plan) {
   Plan *made = ARENA_NEW(arena, Plan);
   *made = *plan;
   made->arena = arena;

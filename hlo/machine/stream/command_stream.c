@@ -218,7 +218,7 @@ int32_t command_stream_add_barrier(CommandStream *stream, int32_t label, uint64_
 enum { ACCESS_WRITES = 1, ACCESS_UPDATES = 2, ACCESS_IS_SCRATCH = 4, ACCESS_FLAGS = 8 };
 
 static void add_access(CommandStream *stream, int32_t object, const ByteBox *box, int32_t flags) {
-  XLAC_CHECK(stream->commands.count > 0 && array_last(&stream->commands).queue != BARRIER_QUEUE);
+  XLAC_CHECK(stream->commands.count > 0);
   XLAC_CHECK(object >= 0 && object < stream->objects.count);
   XLAC_CHECK(stream->accesses.count < INT32_MAX && stream->boxes.count < INT32_MAX / ACCESS_FLAGS);
   ByteBox normal = *box;
@@ -249,7 +249,7 @@ void command_stream_add_scratch(CommandStream *stream, int32_t object, const Byt
 }
 
 void command_stream_add_edge(CommandStream *stream, int32_t producer) {
-  XLAC_CHECK(stream->commands.count > 0 && array_last(&stream->commands).queue != BARRIER_QUEUE);
+  XLAC_CHECK(stream->commands.count > 0);
   XLAC_CHECK(producer >= 0 && stream->edges.count < INT32_MAX);
   array_push(&stream->edges, stream->arena, producer);
 }

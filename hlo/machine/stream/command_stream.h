@@ -117,7 +117,8 @@ int32_t command_stream_add_object(CommandStream *stream, StringView name, int64_
 /* Each begins a command and returns its instance number; accesses and edges added next are its own.
  *
  * A barrier is executed by the unit that issues commands: whatever comes later, on any queue, starts after all earlier
- * commands of |queues| are complete.  It has neither accesses nor edges and nothing names it in an edge. */
+ * commands of |queues| are complete.  It has no edges and nothing names it in an edge; one over no queue may have
+ * accesses, which hazards_apply_barriers makes edges of. */
 int32_t command_stream_add_transfer(CommandStream *stream, int32_t label, int32_t queue, int64_t bytes, int64_t rows);
 /* The latest command, a transfer, goes out as |descriptors| of the machine's; 1 where nothing else is said. */
 void command_stream_set_descriptors(CommandStream *stream, int64_t descriptors);

@@ -84,6 +84,12 @@ void hazards_check_operands(Arena *arena, Arena *scratch, const CommandStream *s
 MUST_USE Status hazards_derive_edges(Arena *arena, Arena *scratch, const CommandStream *stream,
                                      const MachineDescription *machine, DiagSink *diag, CommandStream *out_stream);
 
+/* |stream| with edges instead of its barriers of bytes, those over no queue with accesses: whatever touches such bytes
+ * after the barrier waits for whatever touched them before it.  The fewest, less those that queues, other barriers and
+ * the edges already there keep.  The barriers stay, and do nothing.  Status as that of hazards_derive_edges. */
+MUST_USE Status hazards_apply_barriers(Arena *arena, Arena *scratch, const CommandStream *stream,
+                                       const MachineDescription *machine, DiagSink *diag, CommandStream *out_stream);
+
 /* How a hazard's commands and bytes are called in text; each appends to |out|. */
 typedef struct HazardNames {
   void *context;
