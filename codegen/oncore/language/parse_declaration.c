@@ -283,8 +283,11 @@ static int64_t alignment(PlanReader *reader) {
 /* --- Tensors --- */
 
 /* Bytes, and of one element, of Tensor |parent| or of ROOT_TENSOR (-1). */
+/* An interval that is given counts with its slack. */
 static int64_t parent_bytes(const PlanReader *reader, int32_t parent) {
-  return parent < 0 ? reader->plan->buffer_bytes : plan_tensor_bytes(&reader->tensors.data[parent].tensor);
+  if (parent < 0) return reader->plan->buffer_bytes;
+  const TensorDraft *draft = &reader->tensors.data[parent];
+  return draft->origin == ORIGIN_FIXED ? draft->tensor.end - draft->tensor.begin : plan_tensor_bytes(&draft->tensor);
 }
 
 static int64_t parent_element(const PlanReader *reader, int32_t parent) {

@@ -1,5 +1,5 @@
-/* Barriers of bytes as edges, class of bytes by class: who touched one before its last barrier is waited for by all that
- * touch it after that. */
+/* Barriers of bytes as edges, class of bytes by class: who touched one before its last barrier is waited for by all
+ * that touch it after that. */
 #include "hlo/machine/stream/byte_classes_internal.h"
 #include "hlo/machine/stream/command_order.h"
 #include "hlo/machine/stream/hazards.h"
