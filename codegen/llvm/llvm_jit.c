@@ -47,9 +47,22 @@ static LLVMErrorRef define_symbols(LlvmJit *jit, LLVMOrcJITDylibRef library, con
   return LLVMOrcJITDylibDefine(library, LLVMOrcAbsoluteSymbols(pairs, (size_t)count));
 }
 
+/* What is loaded is code already: which processor it is for makes no difference, and ORC need not ask for this one's.
+ */
+static LLVMOrcJITTargetMachineBuilderRef any_machine(void) {
+  LLVMTargetRef target;
+  char *message = NULL;
+  if (LLVMGetTargetFromTriple(HOST_TRIPLE, &target, &message)) XLAC_BUG("no back end: %s", message);
+  LLVMTargetMachineRef machine =
+      LLVMCreateTargetMachine(target, HOST_TRIPLE, "", "", LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+  return LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine);
+}
+
 static LLVMErrorRef load(LlvmJit *jit, StringView object, const LlvmJitSymbol *symbols, int64_t symbol_count) {
   llvm_initialize();
-  LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->jit, LLVMOrcCreateLLJITBuilder());
+  LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
+  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, any_machine());
+  LLVMErrorRef error = LLVMOrcCreateLLJIT(&jit->jit, builder);
   if (error != NULL) return error;
   LLVMOrcExecutionSessionSetErrorReporter(LLVMOrcLLJITGetExecutionSession(jit->jit), keep_cause, jit);
   LLVMOrcJITDylibRef library = LLVMOrcLLJITGetMainJITDylib(jit->jit);

@@ -89,12 +89,21 @@ static LlvmVariant make_variant(const char *name, const char *cpu, const char *f
   return variant;
 }
 
+/* This machine's processor, once it was asked for: where the machine is a virtual one, each answer takes as long as
+ * some hundredths of a small compilation. */
+static struct {
+  char *cpu, *features; /* of LLVM's allocator; the process's */
+} host_processor;
+
+static void ask_processor(void) {
+  host_processor.cpu = llvm_text(LLVMGetHostCPUName());
+  host_processor.features = llvm_text(LLVMGetHostCPUFeatures());
+}
+
 static LlvmVariant native_variant(StringView mattr) {
-  char *cpu = llvm_text(LLVMGetHostCPUName()), *features = llvm_text(LLVMGetHostCPUFeatures());
-  LlvmVariant variant = make_variant(NULL, cpu, features, mattr);
-  LLVMDisposeMessage(features);
-  LLVMDisposeMessage(cpu);
-  return variant;
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, ask_processor);
+  return make_variant(NULL, host_processor.cpu, host_processor.features, mattr);
 }
 
 static LlvmVariant machine_variant(const MachineIsa *isa) {
@@ -143,7 +152,7 @@ StringView llvm_native_variant(StringView name) {
 /* --- the machine --- */
 
 static char *make_triple(const LlvmOptions *options) {
-  if (!has_own_isa(options)) return llvm_text(LLVMCreateMessage("x86_64-pc-linux-gnu"));
+  if (!has_own_isa(options)) return llvm_text(LLVMCreateMessage(HOST_TRIPLE));
   Arena *scratch = arena_create();
   StringView triple = options->machine->isa.triple;
   char *copy = llvm_text(LLVMCreateMessage(arena_copy_string(scratch, triple.data, triple.size)));

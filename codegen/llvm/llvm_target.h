@@ -8,6 +8,9 @@
 #include "codegen/llvm/llvm_options.h"
 #include "codegen/target/cpu_level.h"
 
+/* Of code for this machine's kind. */
+#define HOST_TRIPLE "x86_64-pc-linux-gnu"
+
 /* Code for one kind of processor. */
 typedef struct LlvmVariant {
   const char *name;     /* "baseline" …; NULL when the object has but one variant */
