@@ -151,7 +151,7 @@ static bool add_cut(Group *group, HloInstruction *instruction, int dimension, in
 /* What takes all parts of |member| into one result, which is small beside it. */
 static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMember *member) {
   int64_t bytes = shape_leaf_byte_size(member->instruction->shape);
-  int64_t most = group->search->takes_all ? bytes - 1 : bytes / SMALL_FOLD;
+  int64_t most = group->search->takes_all ? bytes : bytes / SMALL_FOLD;
   if (shape_leaf_byte_size(instruction->shape) > most || !is_candidate(group, instruction)) return false;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, instruction->operand_count + 1);
   HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, false, HLO_TUPLE, reads};
