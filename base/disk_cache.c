@@ -19,13 +19,13 @@
 #define UNFINISHED_FILE "unfinished"
 #define ENTRY_ENDING ".entry"
 
-enum { ENTRY_NAME_SIZE = SHA256_HEX_SIZE + sizeof ENTRY_ENDING };
+enum { ENTRY_NAME_SIZE = CONTENT_DIGEST_HEX_SIZE + sizeof ENTRY_ENDING };
 
 /* An entry's first bytes; its content follows.  In this machine's byte order: another's is taken for damaged. */
 typedef struct EntryHead {
   char magic[8];
   uint64_t size; /* of the content */
-  Sha256Digest name;
+  ContentDigest name;
   uint64_t checksum; /* of the content */
   uint64_t reserved;
 } EntryHead;
@@ -55,13 +55,14 @@ static int64_t blocks_of(int64_t size) {
   return (size + DISK_CACHE_BLOCK - 1) / DISK_CACHE_BLOCK * DISK_CACHE_BLOCK;
 }
 
-static void name_entry(const Sha256Digest *name, char out_file[ENTRY_NAME_SIZE]) {
-  sha256_hex(name, out_file);
-  memcpy(out_file + SHA256_HEX_SIZE, ENTRY_ENDING, sizeof ENTRY_ENDING);
+static void name_entry(const ContentDigest *name, char out_file[ENTRY_NAME_SIZE]) {
+  content_digest_hex(name, out_file);
+  memcpy(out_file + CONTENT_DIGEST_HEX_SIZE, ENTRY_ENDING, sizeof ENTRY_ENDING);
 }
 
 static bool is_entry(const char *file) {
-  return strspn(file, "0123456789abcdef") == SHA256_HEX_SIZE && strcmp(file + SHA256_HEX_SIZE, ENTRY_ENDING) == 0;
+  return strspn(file, "0123456789abcdef") == CONTENT_DIGEST_HEX_SIZE &&
+         strcmp(file + CONTENT_DIGEST_HEX_SIZE, ENTRY_ENDING) == 0;
 }
 
 /* --- the folder --- */
@@ -118,7 +119,7 @@ static bool write_all(int file, const void *data, size_t size) {
 }
 
 /* The content of the open entry |file|; false when it is not what was written under |name|. */
-static bool read_entry(int file, const Sha256Digest *name, Arena *arena, StringView *content) {
+static bool read_entry(int file, const ContentDigest *name, Arena *arena, StringView *content) {
   struct stat about;
   EntryHead head;
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || !read_all(file, &head, sizeof head)) return false;
@@ -130,7 +131,7 @@ static bool read_entry(int file, const Sha256Digest *name, Arena *arena, StringV
   return read_all(file, data, head.size) && checksum_of(*content) == head.checksum;
 }
 
-bool disk_cache_get(const DiskCache *cache, const Sha256Digest *name, Arena *arena, StringView *out_content) {
+bool disk_cache_get(const DiskCache *cache, const ContentDigest *name, Arena *arena, StringView *out_content) {
   char path[ENTRY_NAME_SIZE];
   name_entry(name, path);
   int file = openat(cache->folder, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -288,7 +289,7 @@ static bool make_room(const DiskCache *cache, int lock, int64_t bytes) {
   return write_count(lock, there + bytes);
 }
 
-static bool write_entry(const DiskCache *cache, const Sha256Digest *name, StringView content) {
+static bool write_entry(const DiskCache *cache, const ContentDigest *name, StringView content) {
   EntryHead head = {.size = content.size, .name = *name, .checksum = checksum_of(content)};
   memcpy(head.magic, entry_magic, sizeof head.magic);
   char path[ENTRY_NAME_SIZE];
@@ -305,7 +306,7 @@ static bool write_entry(const DiskCache *cache, const Sha256Digest *name, String
   return false;
 }
 
-bool disk_cache_put(const DiskCache *cache, const Sha256Digest *name, StringView content) {
+bool disk_cache_put(const DiskCache *cache, const ContentDigest *name, StringView content) {
   int64_t bytes = blocks_of((int64_t)(sizeof(EntryHead) + content.size));
   errno = EFBIG;
   if (bytes > cache->limit) return false;

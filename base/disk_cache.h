@@ -16,7 +16,7 @@
 #ifndef XLAC_BASE_DISK_CACHE_H
 #define XLAC_BASE_DISK_CACHE_H
 
-#include "base/sha256.h"
+#include "base/content_digest.h"
 
 enum { DISK_CACHE_BLOCK = 4096 };
 
@@ -34,10 +34,10 @@ MUST_USE bool disk_cache_open(const char *path, int64_t limit, DiskCache *out_ca
 void disk_cache_close(DiskCache *cache);
 
 /* The content of the entry |name|, in |arena|, 16-byte aligned; it counts as used now.  False: there is none. */
-MUST_USE bool disk_cache_get(const DiskCache *cache, const Sha256Digest *name, Arena *arena, StringView *out_content);
+MUST_USE bool disk_cache_get(const DiskCache *cache, const ContentDigest *name, Arena *arena, StringView *out_content);
 /* Writes the entry, in place of one of that name.  errno is EFBIG for one that is larger than the limit, EAGAIN when
  * others have held the lock for seconds; then, and when the disk is full, nothing changes. */
-MUST_USE bool disk_cache_put(const DiskCache *cache, const Sha256Digest *name, StringView content);
+MUST_USE bool disk_cache_put(const DiskCache *cache, const ContentDigest *name, StringView content);
 
 /* What is there, counted. */
 MUST_USE bool disk_cache_size(const DiskCache *cache, DiskCacheSize *out_size);

@@ -43,11 +43,11 @@ static int destroy_cache(void **state) {
   return 0;
 }
 
-static Sha256Digest name_of(int number) {
-  Sha256 hash;
-  sha256_begin(&hash);
-  sha256_add(&hash, (StringView){(const char *)&number, sizeof number});
-  return sha256_end(&hash);
+static ContentDigest name_of(int number) {
+  ContentHash hash;
+  content_hash_begin(&hash);
+  content_hash_add(&hash, (StringView){(const char *)&number, sizeof number});
+  return content_hash_end(&hash);
 }
 
 /* |size| bytes that only |number| has. */
@@ -62,12 +62,12 @@ static StringView content_of(Arena *arena, int number, size_t size) {
 }
 
 static bool put(CacheFixture *fixture, int number, size_t size) {
-  Sha256Digest name = name_of(number);
+  ContentDigest name = name_of(number);
   return disk_cache_put(&fixture->cache, &name, content_of(fixture->arena, number, size));
 }
 
 static bool has(CacheFixture *fixture, int number, size_t size) {
-  Sha256Digest name = name_of(number);
+  ContentDigest name = name_of(number);
   StringView content;
   if (!disk_cache_get(&fixture->cache, &name, fixture->arena, &content)) return false;
   assert_true(sv_equal(content, content_of(fixture->arena, number, size)));
@@ -81,9 +81,9 @@ static DiskCacheSize size_of(const CacheFixture *fixture) {
 }
 
 static const char *file_of(const CacheFixture *fixture, int number) {
-  Sha256Digest name = name_of(number);
-  char hex[SHA256_HEX_SIZE + 1];
-  sha256_hex(&name, hex);
+  ContentDigest name = name_of(number);
+  char hex[CONTENT_DIGEST_HEX_SIZE + 1];
+  content_digest_hex(&name, hex);
   return arena_printf(fixture->arena, "%s.entry", hex);
 }
 
@@ -109,7 +109,7 @@ static void get_gives_what_was_put(void **state) {
   assert_int_equal(size.entries, 9);
   /* 64 bytes of its own an entry: seven of one block, one of two, one of 25. */
   assert_int_equal(size.bytes, (7 + 2 + 25) * DISK_CACHE_BLOCK);
-  Sha256Digest name = name_of(3);
+  ContentDigest name = name_of(3);
   assert_true(disk_cache_put(&fixture->cache, &name, SV("another")));
   StringView content;
   assert_true(disk_cache_get(&fixture->cache, &name, fixture->arena, &content));
@@ -278,7 +278,7 @@ _Noreturn static void use_until_killed(const CacheFixture *fixture, uint32_t see
   Arena *arena = arena_create();
   for (;;) {
     int number = (int)(next_random(&seed) % NAMES);
-    Sha256Digest name = name_of(number);
+    ContentDigest name = name_of(number);
     StringView content, expected = content_of(arena, number, size_of_name(number));
     bool is_there = disk_cache_get(&fixture->cache, &name, arena, &content);
     if (is_there && !sv_equal(content, expected)) _exit(1);

@@ -8,7 +8,7 @@
 typedef struct CompileCache {
   const char *path; /* the folder; NULL: no cache is used */
   bool has_key;     /* of the model that is compiled now */
-  Sha256Digest key;
+  ContentDigest key;
   const Diagnostic *last; /* what was said last when the key was made */
 } CompileCache;
 

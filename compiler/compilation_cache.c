@@ -9,14 +9,14 @@
 _Static_assert(sizeof(CompilationOptions) == 240, "does the new option bear on outputs?");
 
 /* Each part with its name and size, so that no two lists of parts are one text. */
-static void add(Sha256 *hash, const char *name, StringView text) {
+static void add(ContentHash *hash, const char *name, StringView text) {
   const uint64_t size = text.size;
-  sha256_add(hash, sv_from_cstring(name));
-  sha256_add(hash, (StringView){(const char *)&size, sizeof size});
-  sha256_add(hash, text);
+  content_hash_add(hash, sv_from_cstring(name));
+  content_hash_add(hash, (StringView){(const char *)&size, sizeof size});
+  content_hash_add(hash, text);
 }
 
-static void add_int(Sha256 *hash, const char *name, int64_t value) {
+static void add_int(ContentHash *hash, const char *name, int64_t value) {
   add(hash, name, (StringView){(const char *)&value, sizeof value});
 }
 
@@ -24,7 +24,7 @@ static LlvmOptions llvm_options(const CompilationOptions *options) {
   return (LlvmOptions){.mcpu = options->mcpu, .mattr = options->mattr, .machine = options->machine};
 }
 
-static void add_target(Sha256 *hash, const CompilationOptions *options, Arena *scratch) {
+static void add_target(ContentHash *hash, const CompilationOptions *options, Arena *scratch) {
   StringBuilder text;
   sb_init(&text, scratch);
   LlvmOptions llvm = llvm_options(options);
@@ -33,7 +33,7 @@ static void add_target(Sha256 *hash, const CompilationOptions *options, Arena *s
   add(hash, "target", sb_view(&text));
 }
 
-static void add_options(Sha256 *hash, const CompilationOptions *options) {
+static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add_int(hash, "fast math", options->fast_math);
   add_int(hash, "flush denormals", options->flush_denormals);
   add_int(hash, "level", options->opt_level);
@@ -64,7 +64,7 @@ static void add_options(Sha256 *hash, const CompilationOptions *options) {
 
 /* The text has instructions after their operands, whatever their order was; where passes choose, they take the first of
  * the list. */
-static void add_order(Sha256 *hash, const HloModule *module) {
+static void add_order(ContentHash *hash, const HloModule *module) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     add(hash, "computation", module->computations.data[c]->name);
@@ -72,27 +72,27 @@ static void add_order(Sha256 *hash, const HloModule *module) {
   }
 }
 
-bool compilation_cache_key(const Compilation *compilation, StringView purpose, Sha256Digest *out_key) {
+bool compilation_cache_key(const Compilation *compilation, StringView purpose, ContentDigest *out_key) {
   StringView ours = build_identity_of("a constant of this program or library");
   if (ours.size == 0) return false;
   Arena *scratch = arena_create();
   StringBuilder text;
   sb_init(&text, scratch);
   hlo_module_print(&text, compilation->module, &HLO_PRINT_DEFAULT);
-  Sha256 hash;
-  sha256_begin(&hash);
+  ContentHash hash;
+  content_hash_begin(&hash);
   add(&hash, "build", ours);
   add(&hash, "purpose", purpose);
   add_target(&hash, &compilation->options, scratch);
   add_options(&hash, &compilation->options);
   add(&hash, "module", sb_view(&text));
   add_order(&hash, compilation->module);
-  *out_key = sha256_end(&hash);
+  *out_key = content_hash_end(&hash);
   arena_destroy(scratch);
   return true;
 }
 
-bool compilation_cache_get(const DiskCache *cache, const Sha256Digest *key, const Compilation *compilation,
+bool compilation_cache_get(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
                            CompiledProgram *out_program) {
   StringView bytes;
   if (!disk_cache_get(cache, key, compilation->arena, &bytes)) return false;
@@ -101,7 +101,7 @@ bool compilation_cache_get(const DiskCache *cache, const Sha256Digest *key, cons
   return true;
 }
 
-bool compilation_cache_put(const DiskCache *cache, const Sha256Digest *key, const Compilation *compilation,
+bool compilation_cache_put(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
                            StringView map) {
   CompiledProgram program;
   compiled_program_of(compilation, map, &program);

@@ -15,14 +15,14 @@
 /* After the module was loaded and before the passes, with the options as they will be then.  |purpose|: what else the
  * caller tells apart, such as the form of a map.  False where the build has no identity (base/build_identity.h): then
  * no output can be told from another build's. */
-MUST_USE bool compilation_cache_key(const Compilation *compilation, StringView purpose, Sha256Digest *out_key);
+MUST_USE bool compilation_cache_key(const Compilation *compilation, StringView purpose, ContentDigest *out_key);
 
 /* The program under |key| for the module that was loaded, its targets with their places there; it lives in the
  * compilation's arena.  False: there is none. */
-MUST_USE bool compilation_cache_get(const DiskCache *cache, const Sha256Digest *key, const Compilation *compilation,
+MUST_USE bool compilation_cache_get(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
                                     CompiledProgram *out_program);
 /* Keeps what compilation_generate made; |map|: the buffer map or empty.  False with errno (disk_cache_put). */
-MUST_USE bool compilation_cache_put(const DiskCache *cache, const Sha256Digest *key, const Compilation *compilation,
+MUST_USE bool compilation_cache_put(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
                                     StringView map);
 
 #endif

@@ -37,15 +37,16 @@ static void compile(Compilation *compilation, Fixture *fixture, const Compilatio
 
 /* --- keys --- */
 
-static Sha256Digest key_of(Fixture *fixture, const CompilationOptions *options, const char *text, const char *purpose) {
+static ContentDigest key_of(Fixture *fixture, const CompilationOptions *options, const char *text,
+                            const char *purpose) {
   Compilation compilation;
-  Sha256Digest key;
+  ContentDigest key;
   load(&compilation, fixture, options, text);
   assert_true(compilation_cache_key(&compilation, sv_from_cstring(purpose), &key));
   return key;
 }
 
-static bool are_equal(Sha256Digest a, Sha256Digest b) {
+static bool are_equal(ContentDigest a, ContentDigest b) {
   return memcmp(&a, &b, sizeof a) == 0;
 }
 
@@ -68,7 +69,7 @@ static void key_is_the_meaning_of_the_text(void **state) {
   };
   enum { COUNT = sizeof others / sizeof others[0] };
   const CompilationOptions options = {0};
-  Sha256Digest key = key_of(fixture, &options, text, ""), keys[COUNT];
+  ContentDigest key = key_of(fixture, &options, text, ""), keys[COUNT];
   assert_true(are_equal(key, key_of(fixture, &options, text, "")));
   assert_true(are_equal(key, key_of(fixture, &options, blanks, "")));
   assert_false(are_equal(key, key_of(fixture, &options, text, "map")));
@@ -122,7 +123,7 @@ static void every_option_that_bears_on_outputs_is_in_the_key(void **state) {
                                         {.default_name = SV("f")},
                                         {.poison = true}};
   enum { COUNT = sizeof changed / sizeof changed[0] };
-  Sha256Digest keys[COUNT];
+  ContentDigest keys[COUNT];
   for (int i = 0; i < COUNT; i++) {
     keys[i] = key_of(fixture, &changed[i], module_text, "");
     for (int j = 0; j < i; j++) assert_false(are_equal(keys[i], keys[j]));
@@ -133,7 +134,7 @@ static void every_option_that_bears_on_outputs_is_in_the_key(void **state) {
   for (size_t i = 0; i < sizeof watching / sizeof watching[0]; i++) {
     CompilationOptions options = watching[i];
     Compilation compilation;
-    Sha256Digest key;
+    ContentDigest key;
     options.progress = NULL; /* of loading */
     load(&compilation, fixture, &options, module_text);
     compilation.options.progress = watching[i].progress;
@@ -228,7 +229,7 @@ static void get_gives_the_program_that_was_put(void **state) {
   open_cache(&fixture, *state);
   const CompilationOptions options = {.opt_level = 2};
   Compilation first, second;
-  Sha256Digest key;
+  ContentDigest key;
   compile(&first, &fixture.base, &options, module_text);
   load(&second, &fixture.base, &options, module_text);
   assert_true(compilation_cache_key(&second, SV(""), &key));

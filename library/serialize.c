@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sha256.h"
+#include "base/content_digest.h"
 #include "base/version.h"
 #include "library/library_internal.h"
 
@@ -12,18 +12,18 @@ typedef struct SerializedHead {
   char magic[16];
   char version[16]; /* of the library */
   int64_t is_native;
-  int64_t size;        /* of what follows */
-  Sha256Digest digest; /* of the head, with zeros here, and what follows */
+  int64_t size;         /* of what follows */
+  ContentDigest digest; /* of the head, with zeros here, and what follows */
 } SerializedHead;
 
-static Sha256Digest digest_of(const SerializedHead *head, StringView content) {
+static ContentDigest digest_of(const SerializedHead *head, StringView content) {
   SerializedHead without = *head;
-  without.digest = (Sha256Digest){0};
-  Sha256 hash;
-  sha256_begin(&hash);
-  sha256_add(&hash, (StringView){(const char *)&without, sizeof without});
-  sha256_add(&hash, content);
-  return sha256_end(&hash);
+  without.digest = (ContentDigest){0};
+  ContentHash hash;
+  content_hash_begin(&hash);
+  content_hash_add(&hash, (StringView){(const char *)&without, sizeof without});
+  content_hash_add(&hash, content);
+  return content_hash_end(&hash);
 }
 
 typedef struct SerializeCall {
@@ -65,7 +65,7 @@ typedef struct LoadCall {
 static const char *fault_of(const SerializedHead *head, StringView content) {
   if (memcmp(head->magic, magic, sizeof magic) != 0) return "these are not the bytes of an executable";
   if (strncmp(head->version, XLAC_VERSION, sizeof head->version) != 0) return "another version of the library made it";
-  Sha256Digest digest = digest_of(head, content);
+  ContentDigest digest = digest_of(head, content);
   bool is_whole = head->size == (int64_t)content.size && memcmp(&digest, &head->digest, sizeof digest) == 0;
   return is_whole ? NULL : "it is damaged";
 }
