@@ -63,7 +63,7 @@ static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
                                 .opt_level = options->opt_level,
                                 .machine = options->machine,
                                 .flush_denormals = options->flush_denormals},
-                     .tiler = {.pipeline_depth = options->pipeline_depth},
+                     .tiler = {.pipeline_depth = options->pipeline_depth, .scheme = options->scheme},
                      .has_scratch_limit = options->has_scratch_limit,
                      .scratch_limit = options->scratch_limit,
                      .plans_detail = options->plans_detail};

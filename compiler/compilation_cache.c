@@ -6,7 +6,7 @@
 
 /* A change of these is a change of what the key has to say: an option that bears on outputs goes into add_options, and
  * into the test that every one of them counts. */
-_Static_assert(sizeof(CompilationOptions) == 240, "does the new option bear on outputs?");
+_Static_assert(sizeof(CompilationOptions) == 248, "does the new option bear on outputs?");
 
 /* Each part with its name and size, so that no two lists of parts are one text. */
 static void add(ContentHash *hash, const char *name, StringView text) {
@@ -50,6 +50,7 @@ static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add_int(hash, "effort", options->effort);
   add_int(hash, "without code", options->without_code);
   add_int(hash, "pipeline depth", options->pipeline_depth);
+  add_int(hash, "scheme", options->scheme);
   add(hash, "plans", options->plans != NULL ? options->plans->text : SV(""));
   add_int(hash, "has plans", options->plans != NULL);
   add_int(hash, "plans detail", options->plans_detail);

@@ -35,7 +35,7 @@ static Status unknown_target(StringView name, DiagSink *diag) {
 }
 
 Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
-  static const OptionId of_vector_processors[] = {OPTION_BUFFER_SIZE, OPTION_PIPELINE_DEPTH, OPTION_PLAN,
+  static const OptionId of_vector_processors[] = {OPTION_BUFFER_SIZE, OPTION_PIPELINE_DEPTH, OPTION_SCHEME, OPTION_PLAN,
                                                   OPTION_DUMP_PLAN};
   StringView name = target_name(options);
   if (!is_host(name) && !is_file(name) && !machine_preset_find(name)) return unknown_target(name, diag);

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "base/checked_math.h"
 #include "codegen/oncore/emit/oncore_map.h"
 
 typedef ARRAY(StringView) NameArray;
@@ -17,10 +18,32 @@ typedef struct PlanMaker {
   ARRAY(int32_t) plan_of_identity; /* by identity of the Kernel, -1: none yet */
 } PlanMaker;
 
+static int64_t peak_of(const Plan *plan) {
+  int64_t peak = 0;
+  for (int32_t t = 0; t < plan->tensor_count; t++) peak = max_i64(peak, plan->tensors[t].end);
+  return peak;
+}
+
+/* xlac's own plan under the scheme that is asked for. */
+static Status apply_scheme(const PlanMaker *maker, const Kernel *kernel, ModulePlan *made, DiagSink *diag) {
+  PlanScheme scheme = (PlanScheme)maker->options->scheme;
+  bool is_own = made->plan->estimate > 0;
+  if (scheme == SCHEME_NONE || !is_own) return STATUS_OK;
+  if (maker->detail >= PLANS_COMPARED)
+    RETURN_IF_ERROR(plan_schemes_compare(made->plan, maker->machine, diag, &made->schemes));
+  RETURN_IF_ERROR(plan_scheme_apply(maker->arena, made->plan, maker->machine, scheme, diag, &made->plan));
+  int64_t peak = peak_of(made->plan), size = made->plan->buffer_bytes;
+  if (peak <= size) return STATUS_OK;
+  return diag_error(diag, STATUS_EXHAUSTED, kernel->source->loc, "oncore-scheme",
+                    "under scheme %d the Tensors of '%.*s' take %" PRId64 " of %" PRId64 " bytes", (int)scheme,
+                    SV_ARG(made->plan->name), peak, size);
+}
+
 static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name, DiagSink *diag) {
   ModulePlan made = {0};
   RETURN_IF_ERROR(
       plan_for_kernel(maker->arena, kernel, name, maker->machine, maker->options, maker->written, diag, &made.plan));
+  RETURN_IF_ERROR(apply_scheme(maker, kernel, &made, diag));
   if (maker->detail >= PLANS_PROVED) {
     RETURN_IF_ERROR(plan_check(maker->arena, made.plan, maker->machine, diag, &made.verdict));
     RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, diag));
@@ -154,6 +177,7 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
     sb_append_char(out, '\n');
     oncore_map_text(out, plan->plan, &plan->verdict, plans->machine);
     plan_alternatives_text(out, plan->plan, &plan->alternatives);
+    plan_schemes_text(out, &plan->schemes);
     for (int64_t u = 1; u < plan->use_count; u++) {
       sb_printf(out, "%s%.*s%s", u == 1 ? "  also     " : "", SV_ARG(plan->uses[u]),
                 u + 1 < plan->use_count ? ", " : "\n");
@@ -200,6 +224,7 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
     json_key(json, "plan");
     oncore_map_json(json, plan->plan, &plan->verdict, plans->machine);
     plan_alternatives_json(json, &plan->alternatives);
+    plan_schemes_json(json, &plan->schemes);
     json_end_object(json);
   }
   json_end_array(json);

@@ -9,6 +9,7 @@
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
+#include "codegen/oncore/tiling/plan_schemes.h"
 #include "hlo/ir/hlo_module.h"
 
 /* What is asked of each plan. */
@@ -23,6 +24,7 @@ typedef struct ModulePlan {
   const Plan *plan;
   PlanVerdict verdict;
   PlanAlternatives alternatives;
+  PlanSchemeCosts schemes; /* where one is asked for */
   int64_t use_count;
   const StringView *uses; /* names of instructions, the plan's own first */
 } ModulePlan;
@@ -39,7 +41,8 @@ typedef struct ModulePlans {
 } ModulePlans;
 
 /* Plans of |kernels|, those of the scheduled |module|, equal ones once, by plan_for_kernel, |written| first (NULL:
- * none); in |arena|.  With proofs, STATUS_INVALID when one has a fault (a bug of the tiler: reported as
+ * none), xlac's own under options->scheme; in |arena|.  STATUS_EXHAUSTED ("oncore-scheme") where that takes more than
+ * the Buffer.  With proofs, STATUS_INVALID when one has a fault (a bug of the tiler: reported as
  * plan_verdict_report does); other errors as those of tiler_plan and plan_check. */
 MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const KernelTable *kernels,
                                   const MachineDescription *machine, const TilerOptions *options,

@@ -7,6 +7,7 @@
 
 typedef struct TilerOptions {
   int32_t pipeline_depth; /* slots of rings; 0: two where they fit, else one */
+  int32_t scheme;         /* how Tensors get room, a PlanScheme that is applied to finished plans (plan_schemes.h) */
 } TilerOptions;
 
 /* A plan for |kernel| on |machine|, named |name|; both must outlive it.  Never uses more of the Buffer than the machine
