@@ -62,16 +62,32 @@ int64_t code_draft_kernel_count(const CodeDraft *draft, int64_t *out_distinct) {
   return count;
 }
 
+/* By identity: bytes of scratch that a Kernel may need wherever it runs. */
+static const int64_t *scratch_limits(const CodeDraft *draft, const HloScratchLimit *plan) {
+  const KernelTable *kernels = draft->kernels;
+  int64_t *limits = ARENA_NEW_ARRAY(draft->arena, int64_t, kernels->identity_count + 1);
+  for (int32_t k = 0; k < kernels->identity_count; k++)
+    limits[k] = draft->has_scratch_limit ? draft->scratch_limit : KERNEL_SCRATCH_FREE;
+  for (int64_t r = 0; r < kernels->rows.count && plan != NULL && plan->bytes > 0; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    int64_t room = plan->room != NULL ? plan->room[row->instruction->id] : 0;
+    for (int32_t i = 0; i < row->count; i++) {
+      int64_t *limit = &limits[row->uses[i].identity];
+      *limit = min_i64(*limit, max_i64(plan->bytes, room));
+    }
+  }
+  return limits;
+}
+
 /* Of the largest kind of processor. */
-static void measure_strategies(CodeDraft *draft, const KernelUse *const *uses, const VecTarget *targets,
-                               int target_count, HloScratch *scratch) {
+static void measure_strategies(CodeDraft *draft, const KernelUse *const *uses, const int64_t *limits,
+                               const VecTarget *targets, int target_count, HloScratch *scratch) {
   int32_t count = draft->kernels->identity_count;
-  int64_t limit = draft->has_scratch_limit ? draft->scratch_limit : KERNEL_SCRATCH_FREE;
   for (int t = 0; t < target_count; t++) {
     KernelStrategy *strategies = ARENA_NEW_ARRAY(draft->arena, KernelStrategy, count);
     draft->strategies[t] = strategies;
     for (int32_t k = 0; k < count; k++) {
-      kernel_strategy_choose(uses[k]->kernel, &targets[t], limit, draft->arena, &strategies[k]);
+      kernel_strategy_choose(uses[k]->kernel, &targets[t], limits[k], draft->arena, &strategies[k]);
       if (kernel_is_tiny(uses[k]->kernel)) continue; /* made in the control function itself, which needs none */
       KernelScratch needed = kernel_strategy_scratch(&strategies[k]);
       scratch[k].bytes = max_i64(scratch[k].bytes, needed.bytes);
@@ -87,13 +103,7 @@ static void measure_plans(const CodeDraft *draft, const KernelUse *const *uses, 
   }
 }
 
-void code_draft_limit_scratch(CodeDraft *draft, int64_t limit) {
-  if (limit == 0 || (draft->has_scratch_limit && draft->scratch_limit <= limit)) return;
-  draft->has_scratch_limit = true;
-  draft->scratch_limit = limit;
-}
-
-Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
+Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloScratchLimit *limit, DiagSink *diag) {
   if (draft->scratch_of_identity != NULL) return STATUS_OK;
   RETURN_IF_ERROR(code_draft_make_kernels(draft, module, diag));
   RETURN_IF_ERROR(code_draft_make_plans(draft, module, diag));
@@ -105,7 +115,7 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *d
     RETURN_IF_ERROR(module_plans_lay_out(draft->arena, draft->plans, targets, count, diag));
     measure_plans(draft, uses, scratch);
   } else {
-    measure_strategies(draft, uses, targets, count, scratch);
+    measure_strategies(draft, uses, scratch_limits(draft, limit), targets, count, scratch);
   }
   draft->scratch_of_identity = scratch;
   return STATUS_OK;
@@ -123,9 +133,8 @@ HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *inst
   return most;
 }
 
-static Status begin_scratch(void *self, const HloModule *module, int64_t limit, DiagSink *diag) {
-  code_draft_limit_scratch(self, limit);
-  return code_draft_measure(self, module, diag);
+static Status begin_scratch(void *self, const HloModule *module, const HloScratchLimit *limit, DiagSink *diag) {
+  return code_draft_measure(self, module, limit, diag);
 }
 
 static HloScratch scratch_of(void *self, const HloInstruction *instruction) {

@@ -30,10 +30,10 @@ typedef struct CodeDraft {
  * module_kernels_build and module_plans_make. */
 MUST_USE Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSink *diag);
 MUST_USE Status code_draft_make_plans(CodeDraft *draft, const HloModule *module, DiagSink *diag);
-/* Before it: Kernels should need at most |limit| bytes of scratch each, or the limit there is already; 0: no other. */
-void code_draft_limit_scratch(CodeDraft *draft, int64_t limit);
-/* And what the code needs (plan_space_make), of all kinds of processors that an object is for the most. */
-MUST_USE Status code_draft_measure(CodeDraft *draft, const HloModule *module, DiagSink *diag);
+/* And what the code needs (plan_space_make), of all kinds of processors that an object is for the most.  |limit| holds
+ * beside the draft's own; NULL: there is none.  What was measured before stays. */
+MUST_USE Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloScratchLimit *limit,
+                                   DiagSink *diag);
 
 /* The Kernels that run, a use each; none before they are made.  |out_distinct|: the functions that code has for them,
  * equal ones once; on the host tiny ones have none (kernel_is_tiny). */

@@ -98,7 +98,7 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
 Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptions *options, DiagSink *diag,
                        CompiledObject *out_object) {
   XLAC_CHECK(module->is_scheduled && options->assignment != NULL);
-  RETURN_IF_ERROR(code_draft_measure(options->draft, module, diag));
+  RETURN_IF_ERROR(code_draft_measure(options->draft, module, NULL, diag));
   *out_object = (CompiledObject){.entry_name = options->entry_name};
   out_object->targets = call_targets(arena, module);
   if (options->entry_name.size == 0)

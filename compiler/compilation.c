@@ -70,21 +70,20 @@ static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
 }
 
 /* What a copy needs, written plans aside: they name Kernels of the module itself. */
-static Status begin_trial(Compilation *compilation, const HloModule *copy, int64_t limit, DiagSink *diag) {
+static Status begin_trial(Compilation *compilation, const HloModule *copy, const HloScratchLimit *limit,
+                          DiagSink *diag) {
   compilation->trial = new_draft(compilation, copy->arena);
-  code_draft_limit_scratch(&compilation->trial, limit);
   compilation->trial.plans_detail = PLANS_ALONE;
-  return code_draft_measure(&compilation->trial, copy, diag);
+  return code_draft_measure(&compilation->trial, copy, limit, diag);
 }
 
-static Status begin_scratch(void *self, const HloModule *module, int64_t limit, DiagSink *diag) {
+static Status begin_scratch(void *self, const HloModule *module, const HloScratchLimit *limit, DiagSink *diag) {
   Compilation *compilation = self;
   RETURN_IF_ERROR(check_machine(compilation));
   if (module != compilation->module) return begin_trial(compilation, module, limit, diag);
-  code_draft_limit_scratch(&compilation->draft, limit);
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_make_plans(compilation));
-  return code_draft_measure(&compilation->draft, module, diag);
+  return code_draft_measure(&compilation->draft, module, limit, diag);
 }
 
 static HloScratch scratch_of(void *self, const HloInstruction *instruction) {

@@ -91,13 +91,18 @@ typedef struct HloScratch {
   int64_t bytes_per_worker; /* again for each further thread; 0: one thread does it all */
 } HloScratch;
 
+/* How much it may be, where there is a slower way that needs less. */
+typedef struct HloScratchLimit {
+  int64_t bytes;       /* of each instruction; 0: any */
+  const int64_t *room; /* by id: bytes that an instruction may need even so; NULL: none */
+} HloScratchLimit;
+
 /* What code generation needs of memory beside the values.  Passes know no Kernels: the compilation answers, once the
  * module's instructions and their order are final. */
 typedef struct HloScratchModel {
   void *self;
-  /* |module| will not change any more; what is asked of its instructions is prepared.  |limit|: bytes that a Kernel
-   * should need at most, where it has a slower way that does; 0: none.  Errors are located. */
-  Status (*begin)(void *self, const HloModule *module, int64_t limit, DiagSink *diag);
+  /* |module| will not change any more; what is asked of its instructions is prepared.  Errors are located. */
+  Status (*begin)(void *self, const HloModule *module, const HloScratchLimit *limit, DiagSink *diag);
   HloScratch (*of)(void *self, const HloInstruction *instruction);
 } HloScratchModel;
 

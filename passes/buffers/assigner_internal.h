@@ -31,8 +31,9 @@ void assigner_share_operands(Assigner *assigner);
 /* Values, buffers, allocations and their sizes; temporaries without offsets yet. */
 MUST_USE Status assigner_make_buffers(Assigner *assigner);
 
-/* What code needs beside the values (NULL: nothing is known of it), without offsets yet; |limit|: HloScratchModel. */
-MUST_USE Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model, int64_t limit);
+/* What code needs beside the values (NULL: nothing is known of it), without offsets yet. */
+MUST_USE Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model,
+                                         const HloMemoryTuning *tuning);
 
 /* Temporaries into results and donated arguments while those hold nothing, then the rest, with scratch, into the
  * workspace. */

@@ -27,7 +27,7 @@ static Status assign(HloPassContext *context, HloModule *module, Arena *scratch)
   assigner.assignment = ARENA_NEW(module->arena, BufferAssignment);
   assigner_share_operands(&assigner);
   RETURN_IF_ERROR(assigner_make_buffers(&assigner));
-  RETURN_IF_ERROR(assigner_measure_scratch(&assigner, context->options->scratch, context->tuning.scratch_limit));
+  RETURN_IF_ERROR(assigner_measure_scratch(&assigner, context->options->scratch, &context->tuning));
   RETURN_IF_ERROR(assigner_place_temporaries(&assigner));
   list_buffers_of_allocations(&assigner);
   assigner_explain(&assigner);

@@ -28,10 +28,36 @@ static void index_scratches(Assigner *assigner) {
   index->scratch_of = scratch_of;
 }
 
-Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model, int64_t limit) {
+/* By id of an instruction: what is left of |total| bytes, arguments and results included, while it runs. */
+static const int64_t *room_beside_values(const Assigner *assigner, int64_t total) {
+  const BufferAssignment *assignment = assigner->assignment;
+  int64_t length = assignment->schedule_length;
+  int64_t *live = ARENA_NEW_ARRAY(assigner->scratch, int64_t, length + 2);
+  for (int32_t b = 0; b < assignment->buffer_count; b++) {
+    const HloBuffer *buffer = &assignment->buffers[b];
+    if (assignment->allocations[buffer->allocation].kind != ALLOCATION_TEMP) continue;
+    const BufferLiveRange *stretches;
+    int32_t count = buffer_assignment_stretches(assignment, buffer, assigner->scratch, &stretches);
+    for (int32_t s = 0; s < count; s++) {
+      live[max_i64(stretches[s].from, 0)] += align_up(buffer->size, TEMP_ALIGNMENT);
+      live[min_i64(stretches[s].to, length - 1) + 1] -= align_up(buffer->size, TEMP_ALIGNMENT);
+    }
+  }
+  int64_t *room = ARENA_NEW_ARRAY(assigner->scratch, int64_t, assigner->module->next_instruction_id + 1);
+  int64_t outside = assignment->argument_bytes + assignment->result_bytes - assignment->aliased_bytes;
+  for (int64_t t = 0, bytes = 0; t < length; t++) {
+    bytes += live[t];
+    room[assignment->schedule[t]->id] = total - outside - bytes;
+  }
+  return room;
+}
+
+Status assigner_measure_scratch(Assigner *assigner, const HloScratchModel *model, const HloMemoryTuning *tuning) {
   BufferAssignment *assignment = assigner->assignment;
+  HloScratchLimit limit = {.bytes = tuning->scratch_limit};
   if (model == NULL) return STATUS_OK;
-  RETURN_IF_ERROR(model->begin(model->self, assigner->module, limit, assigner->diag));
+  if (tuning->scratch_total > 0) limit.room = room_beside_values(assigner, tuning->scratch_total);
+  RETURN_IF_ERROR(model->begin(model->self, assigner->module, &limit, assigner->diag));
   ARRAY(BufferScratch) scratches = {0};
   for (int64_t t = 0; t < assignment->schedule_length; t++) {
     HloScratch needed = model->of(model->self, assignment->schedule[t]);

@@ -176,6 +176,7 @@ static bool take_scratch_step(Reducer *reducer, const MemoryTrial *now, double l
     MemoryTrial after;
     if (limit < SMALLEST_SCRATCH) limit = 1;
     reducer->tuning.scratch_limit = limit;
+    reducer->tuning.scratch_total = reducer->goal;
     plan_module(reducer, &after);
     if (!is_better(&after, now)) continue;
     after.work.seconds += now->work.seconds * slower;

@@ -32,6 +32,7 @@ enum { HLO_DEFAULT_EFFORT = 5, HLO_MOST_EFFORT = 9 };
 typedef struct HloMemoryTuning {
   int schedule_effort;   /* 0: the scheduler searches some milliseconds; 1 … 9: longer, for less memory */
   int64_t scratch_limit; /* bytes that a Kernel's scratch should be at most, where it has a slower way; 0: any */
+  int64_t scratch_total; /* but what fits beside the rest in so many bytes (HloPassOptions.memory_limit) is as it is */
 } HloMemoryTuning;
 
 typedef struct HloPassOptions {
