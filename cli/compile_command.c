@@ -21,12 +21,16 @@ static Status usage_error(Session *session, const char *message) {
 
 /* What these options ask for is told of one model. */
 static Status check_several(Session *session) {
-  static const OptionId of_one[] = {
-      OPTION_HEADER,          OPTION_MAP,           OPTION_ENTRY_NAME,  OPTION_PLAN,
-      OPTION_BUDGET,          OPTION_REPORT,        OPTION_REPORT_FILE, OPTION_TRACE,
-      OPTION_TIME_REPORT,     OPTION_STATS,         OPTION_WHY_LIVE,    OPTION_EXPLAIN_SHARING,
-      OPTION_DUMP_LIVENESS,   OPTION_DUMP_PLAN,     OPTION_DUMP_GRAPH,  OPTION_DUMP_BUFFER_ASSIGNMENT,
-      OPTION_DUMP_HLO_BEFORE, OPTION_DUMP_HLO_AFTER};
+  static const OptionId of_one[] = {OPTION_HEADER,          OPTION_MAP,
+                                    OPTION_ENTRY_NAME,      OPTION_PLAN,
+                                    OPTION_BUDGET,          OPTION_REPORT,
+                                    OPTION_REPORT_FILE,     OPTION_TRACE,
+                                    OPTION_TIME_REPORT,     OPTION_STATS,
+                                    OPTION_WHY_LIVE,        OPTION_EXPLAIN_SHARING,
+                                    OPTION_DUMP_LIVENESS,   OPTION_DUMP_PLAN,
+                                    OPTION_DUMP_GRAPH,      OPTION_DUMP_BUFFER_ASSIGNMENT,
+                                    OPTION_DUMP_HLO_BEFORE, OPTION_DUMP_HLO_AFTER,
+                                    OPTION_PLAN_TEMPLATE};
   for (size_t i = 0; i < sizeof of_one / sizeof of_one[0]; i++) {
     bool is_nowhere = session_option_text(session, of_one[i], " ")[0] == '\0';
     if (!session_option_given(session, of_one[i]) || is_nowhere) continue;
@@ -175,7 +179,8 @@ static Status compile_all(Session *session, CompileJob *job) {
 }
 
 int compile_command(Session *session) {
-  CompileJob job = {.emit = (EmitKind)session_option_integer(session, OPTION_EMIT, EMIT_OBJECT),
+  EmitKind usual = session_option_given(session, OPTION_PLAN_TEMPLATE) ? EMIT_NONE : EMIT_OBJECT;
+  CompileJob job = {.emit = (EmitKind)session_option_integer(session, OPTION_EMIT, usual),
                     .count = session->options->operands.count};
   job.files = ARENA_NEW_ARRAY(session->arena, CompileFiles, job.count);
   job.members = ARENA_NEW_ARRAY(session->arena, ObjectMember, job.count);

@@ -193,7 +193,17 @@ Status driver_add_output(Session *session, const char *path, StringView content)
   return status;
 }
 
+static Status add_template(Session *session) {
+  StringView name = sv_from_cstring(session_option_text(session, OPTION_PLAN_TEMPLATE, ""));
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  RETURN_IF_ERROR(compilation_print_plan_template(&session->compilation, name, &text));
+  return driver_add_output(session, "-", sb_view(&text));
+}
+
 static Status add_plans(Session *session) {
+  if (session_option_given(session, OPTION_PLAN_TEMPLATE) && session->compilation.draft.plans)
+    RETURN_IF_ERROR(add_template(session));
   if (!session_option_given(session, OPTION_DUMP_PLAN) || !session->compilation.draft.plans) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);

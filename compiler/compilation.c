@@ -260,6 +260,10 @@ void compilation_print_plans(const Compilation *compilation, StringBuilder *out)
   codegen_print_plans(compilation->arena, compilation->module, compilation->draft.plans, out);
 }
 
+Status compilation_print_plan_template(const Compilation *compilation, StringView name, StringBuilder *out) {
+  return module_plans_print_template(compilation->draft.plans, name, compilation->diag, out);
+}
+
 void compilation_print_written_plans(const Compilation *compilation, StringBuilder *out) {
   written_plans_dump(out, &compilation->draft.written, compilation->options.machine);
 }

@@ -93,6 +93,9 @@ MUST_USE Status compilation_generate(Compilation *compilation);
 void compilation_print_map(const Compilation *compilation, ReportFormat format, StringBuilder *out);
 /* After compilation_make_plans: all plans in the plan language. */
 void compilation_print_plans(const Compilation *compilation, StringBuilder *out);
+/* After compilation_make_plans: the shortest plan of kernel |name| to start from.  STATUS_INVALID ("plan-kernel") when
+ * there is no such kernel. */
+MUST_USE Status compilation_print_plan_template(const Compilation *compilation, StringView name, StringBuilder *out);
 /* After compilation_read_plans: the written plans as they were understood, in the plan language, all places and edges
  * explicit; a line for each with its cost, and what the tiler's own takes. */
 void compilation_print_written_plans(const Compilation *compilation, StringBuilder *out);

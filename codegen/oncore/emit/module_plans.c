@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/oncore_map.h"
+#include "codegen/oncore/plan/plan_printer.h"
 
 typedef ARRAY(StringView) NameArray;
 
@@ -118,6 +119,29 @@ const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use) {
 const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use) {
   int32_t number = number_of(plans, use);
   return number >= 0 ? &plans->spaces[number] : NULL;
+}
+
+static Status find_plan(const ModulePlans *plans, StringView name, DiagSink *diag, const Plan **out_plan) {
+  for (int32_t p = 0; p < plans->count; p++) {
+    for (int64_t u = 0; u < plans->plans[p].use_count; u++)
+      if (sv_equal(plans->plans[p].uses[u], name)) {
+        *out_plan = plans->plans[p].plan;
+        return STATUS_OK;
+      }
+  }
+  Status status =
+      diag_error(diag, STATUS_INVALID, NO_LOC, "plan-kernel", "the module has no kernel '%.*s'", SV_ARG(name));
+  for (int32_t p = 0; p < plans->count; p++)
+    diag_note(diag, NO_LOC, "there is '%.*s'", SV_ARG(plans->plans[p].plan->name));
+  return status;
+}
+
+Status module_plans_print_template(const ModulePlans *plans, StringView name, DiagSink *diag, StringBuilder *out) {
+  const Plan *plan = NULL;
+  RETURN_IF_ERROR(find_plan(plans, name, diag, &plan));
+  sb_printf(out, "target %.*s\n", SV_ARG(plans->machine->name));
+  plan_print_template(out, plan);
+  return STATUS_OK;
 }
 
 /* --- the map --- */

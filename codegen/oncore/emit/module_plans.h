@@ -58,6 +58,11 @@ const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use);
 /* The memory of that plan's code; NULL without a plan. */
 const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use);
 
+/* A file with the plan of the kernel that plans call |name|, as short as it can be (plan_print_template).
+ * STATUS_INVALID ("plan-kernel") with notes that say which kernels there are. */
+MUST_USE Status module_plans_print_template(const ModulePlans *plans, StringView name, DiagSink *diag,
+                                            StringBuilder *out);
+
 /* Of proved plans: simulated cycles of all Kernels, each use once. */
 double module_plans_cycles(const ModulePlans *plans);
 

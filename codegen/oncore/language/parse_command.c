@@ -53,8 +53,13 @@ static bool parse_queue(PlanReader *reader, PlanCommand *command) {
   }
   if (!plan_need_name(reader, "a queue", &name, &loc)) return false;
   const MachineQueue *queue = machine_find_queue(machine, name);
-  if (queue == NULL)
-    return plan_fail(reader, loc, "plan-queue", "'%.*s' has no queue '%.*s'", SV_ARG(machine->name), SV_ARG(name));
+  if (queue == NULL) {
+    plan_fail(reader, loc, "plan-queue", "'%.*s' has no queue '%.*s'", SV_ARG(machine->name), SV_ARG(name));
+    PlanNames names = {0};
+    for (int32_t q = 0; q < machine->queue_count; q++) array_push(&names, reader->arena, machine->queues[q].name);
+    plan_note_names(reader, &names);
+    return false;
+  }
   if (!queue_does(queue, command->verb))
     return plan_fail(reader, loc, "plan-queue", "queue '%.*s' does not do '%s'", SV_ARG(name), verb);
   command->queue = (int32_t)(queue - machine->queues);
@@ -467,8 +472,14 @@ bool plan_parse_command(PlanReader *reader) {
     reader->at++;
   }
   if (!plan_need_name(reader, "a command", &verb, &command.loc)) return false;
-  if (!find_verb(verb, &command.verb))
-    return plan_fail(reader, command.loc, "plan-syntax", "there is no command '%.*s'", SV_ARG(verb));
+  if (!find_verb(verb, &command.verb)) {
+    plan_fail(reader, command.loc, "plan-syntax", "there is no command '%.*s'", SV_ARG(verb));
+    PlanNames names = {0};
+    for (int v = PLAN_LOAD; v <= PLAN_BARRIER; v++)
+      array_push(&names, reader->arena, sv_from_cstring(plan_verb_text((PlanVerb)v)));
+    plan_note_names(reader, &names);
+    return false;
+  }
   set_shift(reader, command.verb);
   if (!parse_rest(reader, &command)) return false;
   if (!is_of_phase(reader, &command)) return true;

@@ -82,6 +82,26 @@ static NameBinding *find_binding(PlanReader *reader, StringView name) {
   return NULL;
 }
 
+void plan_note_names(PlanReader *reader, const PlanNames *names) {
+  enum { MOST_NAMES = 12 };
+  StringBuilder text;
+  sb_init(&text, reader->arena);
+  for (int64_t n = 0; n < names->count && n < MOST_NAMES; n++)
+    sb_printf(&text, "%s'%.*s'", n > 0 ? ", " : "", SV_ARG(names->data[n]));
+  if (names->count == 0) sb_append_cstring(&text, "none");
+  if (names->count > MOST_NAMES) sb_printf(&text, " and %" PRId64 " more", names->count - MOST_NAMES);
+  diag_note(reader->diag, NO_LOC, "there are %.*s", SV_ARG(sb_view(&text)));
+}
+
+static void note_bindings(PlanReader *reader) {
+  PlanNames names = {0};
+  for (int64_t n = 0; n < reader->names.count; n++) {
+    const NameBinding *binding = &reader->names.data[n];
+    if (!binding->is_freed && binding->kind != NAME_BAD) array_push(&names, reader->arena, binding->name);
+  }
+  plan_note_names(reader, &names);
+}
+
 NameBinding *plan_find_name(PlanReader *reader, StringView name, SourceLoc loc) {
   NameBinding *found = find_binding(reader, name);
   if (found != NULL && !found->is_freed) return found;
@@ -99,6 +119,7 @@ NameBinding *plan_find_name(PlanReader *reader, StringView name, SourceLoc loc) 
     near = &reader->names.data[n];
   }
   if (near != NULL) diag_note(reader->diag, near->loc, "did you mean '%.*s'?", SV_ARG(near->name));
+  note_bindings(reader);
   return NULL;
 }
 
@@ -502,6 +523,9 @@ static bool find_kernel(PlanReader *reader, StringView name, SourceLoc loc) {
   }
   plan_fail(reader, loc, "plan-kernel", "the module has no kernel '%.*s'", SV_ARG(name));
   if (near.size > 0) diag_note(reader->diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(near));
+  PlanNames names = {0};
+  for (int32_t k = 0; k < reader->kernel_count; k++) array_push(&names, reader->arena, reader->kernels[k].name);
+  plan_note_names(reader, &names);
   return false;
 }
 

@@ -125,6 +125,11 @@ bool plan_fail(PlanReader *reader, SourceLoc loc, const char *code, const char *
 
 /* --- names --- */
 
+typedef ARRAY(StringView) PlanNames;
+
+/* After "there is no …": the names there are, up to a dozen of them. */
+void plan_note_names(PlanReader *reader, const PlanNames *names);
+
 /* NULL when there is none, which is reported with the names that are near. */
 NameBinding *plan_find_name(PlanReader *reader, StringView name, SourceLoc loc);
 bool plan_bind(PlanReader *reader, NameBinding binding);

@@ -152,8 +152,14 @@ static bool resolve_latest(PlanReader *reader, const Plan *plan, const EdgeDraft
 
 static bool resolve_edge(PlanReader *reader, const Plan *plan, const EdgeDraft *draft, PlanEdge *out_edge) {
   int32_t producer = find_label(reader, draft->label);
-  if (producer < 0)
-    return plan_fail(reader, draft->loc, "plan-name", "there is no command '%.*s'", SV_ARG(draft->label));
+  if (producer < 0) {
+    plan_fail(reader, draft->loc, "plan-name", "there is no command '%.*s'", SV_ARG(draft->label));
+    PlanNames names = {0};
+    for (int64_t c = 0; c < reader->commands.count; c++)
+      array_push(&names, reader->arena, reader->commands.data[c].label);
+    plan_note_names(reader, &names);
+    return false;
+  }
   if (reader->commands.data[producer].verb == PLAN_BARRIER ||
       reader->commands.data[draft->consumer].verb == PLAN_BARRIER)
     return plan_fail(reader, draft->loc, "plan-forward-edge",

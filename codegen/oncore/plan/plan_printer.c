@@ -198,7 +198,7 @@ static void print_points(StringBuilder *out, const Plan *plan, const PlanCommand
   sb_append_char(out, '"');
 }
 
-static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCommand *command) {
+static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCommand *command, bool is_template) {
   bool computes = command->verb != PLAN_LOAD && command->verb != PLAN_STORE && command->verb != PLAN_GATHERM &&
                   command->verb != PLAN_BARRIER;
   if (command->value >= 0) sb_printf(out, " value=v%d", command->value);
@@ -223,17 +223,21 @@ static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCom
     sb_append_double(out, command->cost);
   }
   if (command->body.size > 0) sb_printf(out, " body=%.*s", SV_ARG(command->body));
-  if (computes && command->hlo.size > 0) sb_printf(out, " hlo=\"%.*s\"", SV_ARG(command->hlo));
+  if (computes && !is_template && command->hlo.size > 0) sb_printf(out, " hlo=\"%.*s\"", SV_ARG(command->hlo));
 }
 
+/* |machine| NULL: without what can be left out. */
 static void print_command(StringBuilder *out, const Plan *plan, const MachineDescription *machine, int32_t number) {
   const PlanCommand *command = &plan->commands[number];
-  if (command->label.size > 0) sb_printf(out, "%.*s: ", SV_ARG(command->label));
+  bool is_template = machine == NULL;
+  if (!is_template && command->label.size > 0) sb_printf(out, "%.*s: ", SV_ARG(command->label));
   if (command->verb == PLAN_BARRIER) {
     sb_append_cstring(out, "barrier\n");
     return;
   }
-  sb_printf(out, "%s@%.*s ", plan_verb_text(command->verb), SV_ARG(machine->queues[command->queue].name));
+  sb_append_cstring(out, plan_verb_text(command->verb));
+  if (!is_template) sb_printf(out, "@%.*s", SV_ARG(machine->queues[command->queue].name));
+  sb_append_char(out, ' ');
   for (int32_t i = 0; i < command->target_count; i++) {
     if (i > 0) sb_append_cstring(out, ", ");
     print_ref(out, plan, &command->targets[i]);
@@ -244,8 +248,8 @@ static void print_command(StringBuilder *out, const Plan *plan, const MachineDes
     sb_append_cstring(out, i > 0 ? ", " : " ");
     print_ref(out, plan, &command->sources[i]);
   }
-  print_attributes(out, plan, command);
-  for (int32_t i = 0; i < command->edge_count; i++) {
+  print_attributes(out, plan, command, is_template);
+  for (int32_t i = 0; i < command->edge_count && !is_template; i++) {
     sb_append_cstring(out, i > 0 ? ", " : " after ");
     print_edge(out, plan, number, &command->edges[i]);
   }
@@ -267,6 +271,30 @@ static void print_block(StringBuilder *out, const Plan *plan, const MachineDescr
   }
 }
 
+static void print_scalars(StringBuilder *out, const Plan *plan) {
+  for (int32_t s = 0; s < plan->scalar_count; s++) {
+    const PlanScalar *scalar = &plan->scalars[s];
+    sb_printf(out, "%*sScalar %.*s value v%d in [%" PRId64 ", %" PRId64 "]\n", indent_of(plan), "",
+              SV_ARG(scalar->name), scalar->value, scalar->lower, scalar->upper + 1);
+  }
+}
+
+/* Tensors without places: the reader finds some. */
+static void print_tensor_template(StringBuilder *out, const Plan *plan, const PlanTensor *tensor) {
+  sb_printf(out, "%*sTensor %.*s(", indent_of(plan), "", SV_ARG(tensor->name));
+  print_numbers(out, "shape", tensor->extents, tensor->rank);
+  sb_printf(out, ", dtype=%s%s)\n", type_text(tensor->type), tensor->kind == PLAN_RING ? ", kind=ring" : "");
+}
+
+void plan_print_template(StringBuilder *out, const Plan *plan) {
+  int indent = indent_of(plan);
+  if (indent > 0) sb_printf(out, "scope %.*s:\n", SV_ARG(plan->name));
+  print_scalars(out, plan);
+  for (int32_t m = 0; m < plan->memory_count; m++) print_memory(out, plan, &plan->memories[m]);
+  for (int32_t t = 0; t < plan->tensor_count; t++) print_tensor_template(out, plan, &plan->tensors[t]);
+  print_block(out, plan, NULL, &plan->block, indent);
+}
+
 void plan_print(StringBuilder *out, const Plan *plan, const MachineDescription *machine) {
   int indent = indent_of(plan);
   if (indent > 0) sb_printf(out, "scope %.*s:\n", SV_ARG(plan->name));
@@ -274,11 +302,7 @@ void plan_print(StringBuilder *out, const Plan *plan, const MachineDescription *
   sb_printf(out, "%*sBuffer ROOT_TENSOR(size=%" PRId64 ", ", indent, "", plan->buffer_bytes / plan_unit_bytes(plan));
   if (plan->unit != TYPE_INVALID) sb_printf(out, "unit=%s, ", type_text(plan->unit));
   sb_printf(out, "align=%" PRId64 ")\n", plan->alignment);
-  for (int32_t s = 0; s < plan->scalar_count; s++) {
-    const PlanScalar *scalar = &plan->scalars[s];
-    sb_printf(out, "%*sScalar %.*s value v%d in [%" PRId64 ", %" PRId64 "]\n", indent, "", SV_ARG(scalar->name),
-              scalar->value, scalar->lower, scalar->upper + 1);
-  }
+  print_scalars(out, plan);
   for (int32_t m = 0; m < plan->memory_count; m++) print_memory(out, plan, &plan->memories[m]);
   for (int32_t t = 0; t < plan->tensor_count; t++) print_tensor(out, plan, &plan->tensors[t]);
   print_block(out, plan, machine, &plan->block, indent);

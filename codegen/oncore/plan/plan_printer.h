@@ -8,6 +8,10 @@
 /* One plan as a "scope" block.  Reads back as an equal plan. */
 void plan_print(StringBuilder *out, const Plan *plan, const MachineDescription *machine);
 
+/* The same as short as it can be: no places, no edges, no labels, no queues, which the reader of plans finds by itself.
+ */
+void plan_print_template(StringBuilder *out, const Plan *plan);
+
 /* An expression over the plan's loops and scalars, by their names. */
 void plan_print_index(StringBuilder *out, const Plan *plan, IndexExpr expr);
 
