@@ -21,7 +21,7 @@
 #define FAR_RUNS 4     /* that cost what one does which begins far away */
 #define PAGE_BYTES 4096
 /* Pages whose addresses a processor remembers. */
-#define KNOWN_PAGES 512
+#define KNOWN_PAGES 256
 /* Half the scratch may take so much more of the time, but all in all no more than that. */
 #define HALF_SCRATCH_TIME 0.03
 #define SPARING_TIME 1.06
