@@ -447,22 +447,23 @@ static Status make_commands(Tiler *tiler, DiagSink *diag) {
   return plan_edges_derive(plan, tiler->machine, tiler->commands.data, diag);
 }
 
+/* Without a depth that is asked for: two slots, so that transfers and operations overlap, or one, whose tiles are
+ * larger and whose transfers therefore fewer, whichever the estimate prefers; estimates are within some percent of what
+ * the simulation says. */
 static Status choose_tiling(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
                             const TilerOptions *options, DiagSink *diag, Tiling *out_tiling) {
   int64_t usable = machine_buffer_usable(machine);
   if (options->pipeline_depth > 0) {
     return tiling_search(arena, kernel, machine, usable, options->pipeline_depth, diag, out_tiling);
   }
+  RETURN_IF_ERROR(tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling));
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
-  Status status = tiling_search(arena, kernel, machine, usable, 2, &quiet, out_tiling);
+  Tiling deep;
+  Status status = tiling_search(arena, kernel, machine, usable, 2, &quiet, &deep);
   arena_destroy(scratch);
-  if (status != STATUS_OK) return tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling);
-  if (out_tiling->slice == 0) return STATUS_OK;
-  Tiling shallow; /* may do with fewer slices */
-  RETURN_IF_ERROR(tiling_search(arena, kernel, machine, usable, 1, diag, &shallow));
-  if (shallow.cycles < out_tiling->cycles) *out_tiling = shallow;
+  if (status == STATUS_OK && deep.cycles <= out_tiling->cycles) *out_tiling = deep;
   return STATUS_OK;
 }
 

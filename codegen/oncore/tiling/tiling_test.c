@@ -59,6 +59,24 @@ static void tiling_estimate_falls_with_better_machines(void **state) {
   }
 }
 
+/* Where the Buffer is small, one slot of larger tiles may be faster than two. */
+static void tiler_takes_the_faster_depth(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-ref");
+  int shallow = 0, deep = 0;
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
+    for (machine->buffer.size = 4096; machine->buffer.size <= 1 << 18; machine->buffer.size *= 8) {
+      double one = tiler_estimate(kernel, machine, &(TilerOptions){.pipeline_depth = 1});
+      double two = tiler_estimate(kernel, machine, &(TilerOptions){.pipeline_depth = 2});
+      assert_true(tiler_estimate(kernel, machine, &(TilerOptions){0}) == (one < two ? one : two));
+      shallow += one < two;
+      deep += two < one;
+    }
+  }
+  assert_true(shallow > 0 && deep > 0);
+}
+
 /* The same tiles with more slots. */
 static void tiling_estimate_falls_with_depth(void **state) {
   Fixture *fixture = *state;
@@ -117,6 +135,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(tiling_fits_whatever_the_buffer, create, destroy),
       cmocka_unit_test_setup_teardown(tiling_estimate_falls_with_better_machines, create, destroy),
+      cmocka_unit_test_setup_teardown(tiler_takes_the_faster_depth, create, destroy),
       cmocka_unit_test_setup_teardown(tiling_estimate_falls_with_depth, create, destroy),
       cmocka_unit_test_setup_teardown(tiling_shortage_names_least_buffer, create, destroy),
   };
