@@ -3,6 +3,7 @@
 #include "base/checked_math.h"
 #include "codegen/call/call_targets.h"
 #include "codegen/kernel/kernel_sharing.h"
+#include "codegen/lower/emit_family.h"
 #include "codegen/lower/module_kernels.h"
 #include "hlo/machine/description/machine_abilities.h"
 
@@ -20,12 +21,34 @@ Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSi
   return STATUS_OK;
 }
 
+/* Instructions of |module| that no plan is of, since they call out of it. */
+static Status find_off_core(const CodeDraft *draft, const HloModule *module, DiagSink *diag, int64_t *out_count) {
+  Status status = STATUS_OK;
+  *out_count = 0;
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    for (int64_t i = 0; i < computation->instructions.count; i++) {
+      const HloInstruction *instruction = computation->instructions.data[i];
+      if (emit_family(instruction->opcode) != EMIT_outside_call) continue;
+      ++*out_count;
+      if (!draft->is_strict) continue;
+      status = diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "oncore-strict",
+                          "'%.*s' would not run on the vector processor: '%s' calls out of the module",
+                          SV_ARG(instruction->name), hlo_opcode_text(instruction->opcode));
+    }
+  }
+  return status;
+}
+
 Status code_draft_make_plans(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
   if (draft->plans != NULL || !machine_has_buffer(draft->target.machine)) return STATUS_OK;
   RETURN_IF_ERROR(code_draft_make_kernels(draft, module, diag));
   ModulePlans *plans = ARENA_NEW(draft->arena, ModulePlans);
+  int64_t off_core;
+  RETURN_IF_ERROR(find_off_core(draft, module, diag, &off_core));
   RETURN_IF_ERROR(module_plans_make(draft->arena, module, draft->kernels, draft->target.machine, &draft->tiler,
                                     &draft->written, draft->plans_detail, diag, plans));
+  plans->off_core = off_core;
   draft->plans = plans;
   return STATUS_OK;
 }

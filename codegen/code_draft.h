@@ -16,6 +16,7 @@ typedef struct CodeDraft {
   TilerOptions tiler;       /* how plans are made */
   WrittenPlans written;     /* those that are taken first */
   PlansDetail plans_detail; /* what is asked of them */
+  bool is_strict;           /* what would not run on the machine is an error ("oncore-strict") */
   bool has_scratch_limit;
   int64_t scratch_limit; /* of a Kernel (kernel_strategy_choose); on the host */
   /* --- made; NULL before --- */

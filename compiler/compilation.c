@@ -64,6 +64,7 @@ static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
                                 .machine = options->machine,
                                 .flush_denormals = options->flush_denormals},
                      .tiler = {.pipeline_depth = options->pipeline_depth, .scheme = options->scheme},
+                     .is_strict = options->is_strict_oncore,
                      .has_scratch_limit = options->has_scratch_limit,
                      .scratch_limit = options->scratch_limit,
                      .plans_detail = options->plans_detail};

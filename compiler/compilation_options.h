@@ -51,6 +51,7 @@ typedef struct CompilationOptions {
   bool without_code;     /* none is to be made, so that memory is planned without what it needs */
   /* --- plans of a vector processor --- */
   int32_t pipeline_depth;   /* tiles in flight; 0: chosen for each Kernel */
+  bool is_strict_oncore;    /* nothing may run elsewhere */
   int scheme;               /* how they get room in the Buffer, a PlanScheme */
   const SourceFile *plans;  /* written ones, taken first; NULL: none */
   PlansDetail plans_detail; /* what is asked of all of them */

@@ -195,6 +195,8 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
             "  each kernel once: %.0f cycles simulated, %.0f at least for their commands; %" PRId64
             " bytes moved, %" PRId64 " edges\n",
             totals.cycles, totals.bound, totals.bytes, totals.edges);
+  if (plans->off_core > 0)
+    sb_printf(out, "  %" PRId64 " instructions run elsewhere, in no plan and at no cost here\n", plans->off_core);
   print_bound(out, plans, totals.cycles);
   for (int32_t i = 0; i < plans->count; i++) {
     const ModulePlan *plan = &plans->plans[i];
@@ -230,6 +232,7 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
   json_begin_object(json);
   json_field_string(json, "machine", plans->machine->name);
   json_field_int(json, "kernels", totals.kernels);
+  json_field_int(json, "off_core", plans->off_core);
   json_field_int(json, "peak_bytes", totals.peak);
   json_field_double(json, "simulated_cycles", totals.cycles);
   json_field_double(json, "bound_cycles", totals.bound);

@@ -36,6 +36,7 @@ typedef struct ModulePlans {
   const ModulePlan *plans; /* in order of their first use */
   int32_t identity_count;
   const int32_t *plan_of_identity; /* by KernelUse.identity: a number of |plans| */
+  int64_t off_core;                /* instructions that run elsewhere */
   ModuleBound bound;               /* of the module, whatever the plans */
   const PlanSpace *spaces;         /* by plan, of module_plans_lay_out; NULL before */
 } ModulePlans;
