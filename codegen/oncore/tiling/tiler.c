@@ -447,24 +447,28 @@ static Status make_commands(Tiler *tiler, DiagSink *diag) {
   return plan_edges_derive(plan, tiler->machine, tiler->commands.data, diag);
 }
 
-/* Without a depth that is asked for: two slots, so that transfers and operations overlap, or one, whose tiles are
- * larger and whose transfers therefore fewer, whichever the estimate prefers; estimates are within some percent of what
- * the simulation says. */
+/* Without a depth that is asked for, what the estimate prefers, which is within some percent of what the simulation
+ * says: two slots, so that transfers and operations overlap; one, whose tiles are larger and whose transfers therefore
+ * fewer; three, where commands take unequal times.  Less than the estimate's error is no reason. */
 static Status choose_tiling(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
                             const TilerOptions *options, DiagSink *diag, Tiling *out_tiling) {
+  static const int32_t depths[] = {2, 1, 3};
+  static const double WORTHWHILE = 0.98;
   int64_t usable = machine_buffer_usable(machine);
-  if (options->pipeline_depth > 0) {
+  if (options->pipeline_depth > 0)
     return tiling_search(arena, kernel, machine, usable, options->pipeline_depth, diag, out_tiling);
-  }
-  RETURN_IF_ERROR(tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling));
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
-  Tiling deep;
-  Status status = tiling_search(arena, kernel, machine, usable, 2, &quiet, &deep);
+  bool is_found = false;
+  for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
+    Tiling tiling;
+    if (tiling_search(arena, kernel, machine, usable, depths[i], &quiet, &tiling) != STATUS_OK) continue;
+    if (!is_found || tiling.cycles < WORTHWHILE * out_tiling->cycles) *out_tiling = tiling;
+    is_found = true;
+  }
   arena_destroy(scratch);
-  if (status == STATUS_OK && deep.cycles <= out_tiling->cycles) *out_tiling = deep;
-  return STATUS_OK;
+  return is_found ? STATUS_OK : tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling);
 }
 
 double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {

@@ -6,7 +6,7 @@
 #include "hlo/machine/description/machine_description.h"
 
 typedef struct TilerOptions {
-  int32_t pipeline_depth; /* slots of rings; 0: two or one, by the estimate */
+  int32_t pipeline_depth; /* slots of rings; 0: one to three, by the estimate */
   int32_t scheme;         /* how Tensors get room, a PlanScheme that is applied to finished plans (plan_schemes.h) */
 } TilerOptions;
 

@@ -59,22 +59,23 @@ static void tiling_estimate_falls_with_better_machines(void **state) {
   }
 }
 
-/* Where the Buffer is small, one slot of larger tiles may be faster than two. */
+/* Where the Buffer is small, one slot of larger tiles may be faster than two; where there is room, three. */
 static void tiler_takes_the_faster_depth(void **state) {
   Fixture *fixture = *state;
   MachineDescription *machine = make_machine(fixture, "vp-ref");
-  int shallow = 0, deep = 0;
+  int fastest[4] = {0};
   for (int m = 0; m < TESTING_MODULES; m++) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
     for (machine->buffer.size = 4096; machine->buffer.size <= 1 << 18; machine->buffer.size *= 8) {
-      double one = tiler_estimate(kernel, machine, &(TilerOptions){.pipeline_depth = 1});
-      double two = tiler_estimate(kernel, machine, &(TilerOptions){.pipeline_depth = 2});
-      assert_true(tiler_estimate(kernel, machine, &(TilerOptions){0}) == (one < two ? one : two));
-      shallow += one < two;
-      deep += two < one;
+      double chosen = tiler_estimate(kernel, machine, &(TilerOptions){0});
+      for (int depth = 1; depth <= 3; depth++) {
+        double cycles = tiler_estimate(kernel, machine, &(TilerOptions){.pipeline_depth = depth});
+        assert_true(chosen <= cycles * 1.05);
+        fastest[depth] += chosen == cycles;
+      }
     }
   }
-  assert_true(shallow > 0 && deep > 0);
+  assert_true(fastest[1] > 0 && fastest[2] > 0 && fastest[3] > 0);
 }
 
 /* The same tiles with more slots. */
