@@ -42,7 +42,7 @@ ifeq ($(CONFIG),release)
 LLVM_ARCHIVES := $(shell $(LLVM_CONFIG) --link-static --libs x86 riscv passes orcjit core bitwriter 2>/dev/null)
 hidden := $(subst $() ,:,$(LLVM_ARCHIVES:-l%=lib%.a))
 PROGRAM_LIBRARIES := -no-pie -rdynamic -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) -Wl,--exclude-libs,$(hidden) $(LLVM_ARCHIVES) \
-                     -lstdc++ -lz -lzstd $(OTHER_LIBRARIES)
+                     -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -lz -lzstd $(OTHER_LIBRARIES)
 # libxlac has C++'s library in itself as well: its handler for a lack of memory is nobody else's.
 LIBXLAC_LIBRARIES := -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) $(LLVM_ARCHIVES) \
                      -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -lpthread -ldl -lm
