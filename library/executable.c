@@ -9,6 +9,7 @@
 #include "compiler/options/target.h"
 #include "hlo/infer/device_check.h"
 #include "library/library_internal.h"
+#include "library/program_cache.h"
 
 /* --- an executable --- */
 
@@ -189,12 +190,19 @@ static Status load(const CompileCall *call, Compilation *compilation) {
   return compilation_load(compilation, source);
 }
 
-static Status make_object(const CompileCall *call, Compilation *compilation) {
+/* From the cache, or compiled. */
+static Status make_program(const CompileCall *call, Compilation *compilation, CompiledProgram *out_program) {
+  ProgramCache cache;
+  program_cache_init(call->options, &cache);
   RETURN_IF_ERROR(load(call, compilation));
+  if (program_cache_get(&cache, compilation, out_program)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_run_passes(compilation));
   RETURN_IF_ERROR(compilation_require_assignment(compilation));
   RETURN_IF_ERROR(compilation_make_plans(compilation));
-  return compilation_generate(compilation);
+  RETURN_IF_ERROR(compilation_generate(compilation));
+  program_cache_put(&cache, compilation);
+  compiled_program_of(compilation, SV(""), out_program);
+  return STATUS_OK;
 }
 
 /* Whether code is for the processor of this machine, which another one may not be. */
@@ -209,11 +217,10 @@ static Status compile_in(CompileCall *call, Arena *arena, DiagSink *diag, Compil
   RETURN_IF_ERROR(set_up(call, arena, diag, &options));
   options.progress = &progress;
   compilation_init(compilation, arena, &options, diag);
-  RETURN_IF_ERROR(make_object(call, compilation));
   CompiledProgram program;
-  compiled_program_of(compilation, SV(""), &program);
+  RETURN_IF_ERROR(make_program(call, compilation, &program));
   RETURN_IF_ERROR(executable_create(call->client, compiled_program_write(arena, &program), is_native(&options),
-                                    &compilation->object.targets, diag, &call->executable));
+                                    &program.object.targets, diag, &call->executable));
   add_reports(compilation, call->options, call->executable);
   return STATUS_OK;
 }

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/status.h"
+#include "base/scratch_folder.h"
 #include "xlac/xlac.h"
 
 /* --- what the tests share --- */
@@ -311,6 +311,38 @@ static void library_loads_what_it_wrote(void **state) {
   xlac_free(bytes);
 }
 
+/* --- the compile cache --- */
+
+static int steps_of_compile(Fixture *fixture, const XlacOptions *options) {
+  fixture->log.steps = 0;
+  XlacExecutable *executable = compiled(fixture->client, options, DOUBLING);
+  assert_doubles(executable);
+  xlac_executable_destroy(executable);
+  return fixture->log.steps;
+}
+
+static void library_uses_the_compile_cache_that_is_named(void **state) {
+  Fixture *fixture = *state;
+  Arena *arena = arena_create();
+  DiagSink diag;
+  ScratchFolder folder;
+  diag_sink_init(&diag, arena);
+  assert_int_equal(scratch_folder_create(arena, &diag, &folder), STATUS_OK);
+  XlacOptions *options;
+  assert_int_equal(xlac_options_create(fixture->client, &options), XLAC_STATUS_OK);
+  assert_int_equal(xlac_options_set(options, "cache-dir", folder.path), XLAC_STATUS_OK);
+  int first = steps_of_compile(fixture, options), second = steps_of_compile(fixture, options);
+  assert_true(first > 5 && second <= 2); /* passes and code are what the second does without */
+  assert_int_equal(xlac_options_set(options, "O", "0"), XLAC_STATUS_OK);
+  assert_true(steps_of_compile(fixture, options) > 2); /* another option, another program */
+  assert_int_equal(xlac_options_add_report(options, XLAC_REPORT_HLO), XLAC_STATUS_OK);
+  assert_true(steps_of_compile(fixture, options) > 2); /* reports are made by compiling */
+  assert_int_equal(fixture->log.errors, 0);
+  xlac_options_destroy(options);
+  scratch_folder_remove(&folder);
+  arena_destroy(arena);
+}
+
 /* --- custom calls --- */
 
 #define CALLING                        \
@@ -408,6 +440,7 @@ int main(void) {
       TEST(library_has_the_reports_that_were_asked_for),
       TEST(library_compiles_for_vector_processors),
       TEST(library_loads_what_it_wrote),
+      TEST(library_uses_the_compile_cache_that_is_named),
       TEST(library_calls_registered_functions),
       TEST(library_serves_many_threads),
       TEST(executables_are_used_by_many_threads),
