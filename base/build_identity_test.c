@@ -9,7 +9,8 @@ static void build_identity_tells_programs_and_libraries_apart(void **state) {
   (void)state;
   StringView ours = build_identity_of((const void *)(uintptr_t)build_identity_tells_programs_and_libraries_apart);
   StringView again = build_identity_of("a constant of the same program");
-  StringView library = build_identity_of(dlsym(RTLD_DEFAULT, "qsort"));
+  /* A function that no sanitizer puts its own in front of. */
+  StringView library = build_identity_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
   assert_true(ours.size >= 8 && library.size >= 8);
   assert_true(sv_equal(ours, again));
   assert_false(sv_equal(ours, library));
