@@ -92,6 +92,7 @@ static bool is_reserved(StringView symbol, StringView entry_name) {
 static void link_support(LLVMModuleRef llvm_module, const char *begin, const char *end) {
   LLVMContextRef context = LLVMGetModuleContext(llvm_module);
   LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(begin, (size_t)(end - begin), "support");
+  if (text == NULL) out_of_memory((size_t)(end - begin));
   LLVMModuleRef support;
   char *message = NULL;
   if (LLVMParseIRInContext(context, text, &support, &message)) XLAC_BUG("%s", message);

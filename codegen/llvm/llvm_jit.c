@@ -74,6 +74,7 @@ static LLVMErrorRef load(LlvmJit *jit, StringView object, const LlvmJitSymbol *s
   if (error != NULL) return error;
   LLVMOrcJITDylibAddGenerator(library, process);
   LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object.data, object.size, "module");
+  if (buffer == NULL) out_of_memory(object.size);
   return LLVMOrcLLJITAddObjectFile(jit->jit, library, buffer);
 }
 

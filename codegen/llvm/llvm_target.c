@@ -329,7 +329,9 @@ static void settle_masked_lanes(const LlvmTarget *target, LLVMModuleRef module) 
 
 /* --- output --- */
 
+/* NULL is a lack of memory. */
 static StringView copy_buffer(Arena *arena, LLVMMemoryBufferRef buffer) {
+  if (buffer == NULL) out_of_memory(0);
   size_t size = LLVMGetBufferSize(buffer);
   StringView bytes = {arena_copy_string(arena, LLVMGetBufferStart(buffer), size), size};
   LLVMDisposeMemoryBuffer(buffer);
