@@ -1,8 +1,8 @@
 """Runs a module on vector processors with every engine, and on variants of vp-tiny (VARIANTS).
 
-  engines.py XLAC MODULE.hlo FOLDER [RTOL]
+  engines.py XLAC MODULE.hlo FOLDER [RTOL [ATOL]]
 
-Results must be within RTOL of the evaluator's and have the same bits whatever the engine and the order of commands; the
+Results must be within RTOL and ATOL (1e-5 each) of the evaluator's and have the same bits whatever the engine and the order of commands; the
 simulator must find no hazard and no redundant edge.
 """
 
@@ -47,6 +47,7 @@ def make_variants(xlac, folder):
 def main():
     xlac, module, folder = sys.argv[1:4]
     rtol = sys.argv[4] if len(sys.argv) > 4 else "1e-5"
+    atol = sys.argv[5] if len(sys.argv) > 5 else "1e-5"
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     expected = folder / "expected.npz"
@@ -56,7 +57,7 @@ def main():
         for engine, *options in ENGINES:
             output = folder / f"{pathlib.Path(target).name}.{engine}.npz"
             command = [xlac, "run", "--seed=7", f"--target={target}", f"--engine={engine}", *options]
-            text = run([*command, f"--output={output}", f"--expect={expected}", f"--rtol={rtol}", "--atol=1e-5", module])
+            text = run([*command, f"--output={output}", f"--expect={expected}", f"--rtol={rtol}", f"--atol={atol}", module])
             if engine == "sim":
                 check_totals(text, f"{target}: the simulator's totals")
             first = first or output.read_bytes()
