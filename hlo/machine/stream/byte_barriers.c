@@ -5,8 +5,6 @@
 #include "hlo/machine/stream/hazards.h"
 #include "hlo/machine/stream/hazards_internal.h"
 
-typedef ARRAY(int32_t) InstanceArray;
-
 typedef struct ClassFence {
   InstanceArray before; /* the last barrier */
   InstanceArray since;
@@ -64,13 +62,7 @@ static Status visit_command(Fencing *fencing, int32_t instance, DiagSink *diag) 
   }
   fencing->producers.count = 0;
   visit_accesses(fencing, instance, is_barrier);
-  instances_sort_latest_first(fencing->producers.data, fencing->producers.count);
-  for (int64_t i = 0; i < fencing->producers.count; i++) {
-    int32_t producer = fencing->producers.data[i];
-    if (command_order_knows(order, producer)) continue;
-    command_order_wait(order, producer);
-    array_push(&fencing->edges, fencing->scratch, producer);
-  }
+  instances_wait_for(order, &fencing->producers, fencing->scratch, &fencing->edges);
   return command_order_end(order, diag);
 }
 

@@ -26,8 +26,7 @@ typedef struct Derivation {
   ClassUse *uses;
   ARRAY(Read) reads;
   int32_t *wanted_by; /* by instance: the latest command that depends on it, -1: none */
-  ARRAY(int32_t) producers;
-  ARRAY(int32_t) edges;
+  InstanceArray producers, edges;
 } Derivation;
 
 static int compare_latest_first(const void *a, const void *b) {
@@ -37,6 +36,16 @@ static int compare_latest_first(const void *a, const void *b) {
 
 void instances_sort_latest_first(int32_t *instances, int64_t count) {
   if (count > 1) qsort(instances, (size_t)count, sizeof(int32_t), compare_latest_first);
+}
+
+void instances_wait_for(CommandOrder *order, InstanceArray *producers, Arena *arena, InstanceArray *edges) {
+  instances_sort_latest_first(producers->data, producers->count);
+  for (int64_t i = 0; i < producers->count; i++) {
+    int32_t producer = producers->data[i];
+    if (command_order_knows(order, producer)) continue;
+    command_order_wait(order, producer);
+    array_push(edges, arena, producer);
+  }
 }
 
 static void depend(Derivation *derivation, int32_t producer, int32_t consumer) {
@@ -94,13 +103,7 @@ static Status derive_command(Derivation *derivation, int32_t instance, DiagSink 
   }
   derivation->producers.count = 0;
   for (int64_t i = 0; i < accesses.count; i++) collect(derivation, instance, accesses.data[i]);
-  instances_sort_latest_first(derivation->producers.data, derivation->producers.count);
-  for (int64_t i = 0; i < derivation->producers.count; i++) {
-    int32_t producer = derivation->producers.data[i];
-    if (command_order_knows(order, producer)) continue;
-    command_order_wait(order, producer);
-    array_push(&derivation->edges, derivation->scratch, producer);
-  }
+  instances_wait_for(order, &derivation->producers, derivation->scratch, &derivation->edges);
   RETURN_IF_ERROR(command_order_end(order, diag));
   record_command(derivation, instance, accesses);
   return STATUS_OK;

@@ -6,7 +6,13 @@
 #include "hlo/machine/stream/command_order.h"
 #include "hlo/machine/stream/command_stream.h"
 
+typedef ARRAY(int32_t) InstanceArray;
+
 void instances_sort_latest_first(int32_t *instances, int64_t count);
+
+/* The command that |order| has begun waits for those of |producers|, sorted here, that it does not know through others;
+ * they are appended to |edges|, in |arena|. */
+void instances_wait_for(CommandOrder *order, InstanceArray *producers, Arena *arena, InstanceArray *edges);
 
 /* Whether the machine gets stuck on the stream: commands are issued in program order, each queue takes up to its depth
  * and works on them in order (an unordered queue on any of them).  Then |out_waiting| waits for |out_awaited| for ever.

@@ -2,8 +2,6 @@
  * this gets stuck everything does. */
 #include "hlo/machine/stream/hazards_internal.h"
 
-typedef ARRAY(int32_t) InstanceArray;
-
 typedef struct Progress {
   const CommandStream *stream;
   const MachineDescription *machine;
