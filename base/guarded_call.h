@@ -7,7 +7,7 @@
  * work; it does not promise that the next one succeeds.
  *
  * A guard is of one thread.  A thread that works for a guarded one makes guarded calls itself and hands a failure on
- * (guarded_call_fail). */
+ * (guarded_call_fail).  While the call lasts, an arena that it created is destroyed by its own thread alone. */
 #ifndef XLAC_BASE_GUARDED_CALL_H
 #define XLAC_BASE_GUARDED_CALL_H
 

@@ -1,4 +1,5 @@
-/* codegen: a fused, scheduled module with its BufferAssignment → machine code.  The only room that knows LLVM. */
+/* codegen: a fused, scheduled module with its BufferAssignment → machine code.  The only room that knows LLVM, but
+ * for the digest that base/content_digest.c takes from it. */
 #ifndef XLAC_CODEGEN_CODEGEN_H
 #define XLAC_CODEGEN_CODEGEN_H
 

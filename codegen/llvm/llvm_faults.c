@@ -15,8 +15,7 @@ static void on_bad_alloc(void *data, const char *reason, bool wants_report) {
   out_of_memory(0);
 }
 
-/* C++'s own; where the program has no C++ at all, nothing calls new.  Weak: the library that has it is always shared in
- * programs, and part of shared libraries of ours. */
+/* C++'s own.  Weak: a program that is linked with LLVM's shared library does not name C++'s, which that one brings. */
 extern void (*set_new_handler(void (*handler)(void)))(void) __asm__("_ZSt15set_new_handlerPFvvE") __attribute__((weak));
 
 /* In a process where others use C++ too, new may fail in their code: then it fails as it would without this handler. */

@@ -21,8 +21,9 @@
  * bugs of the compiler's own come back as a status as well: the client can still be used, but memory that LLVM held at
  * that moment is lost.
  *
- * State.  The library has none of its own outside of its objects.  It has its own LLVM, whose options and handlers are
- * set by the first compilation and seen by nobody else: other copies of LLVM may live in the process. */
+ * State.  The library has none of its own outside of its objects, but for LLVM's: options and handlers that the first
+ * compilation sets.  The shared library has an LLVM in itself, which nobody else sees: other copies of it may live in
+ * the process.  A program that is linked with libxlac.a shares one LLVM with it. */
 #ifndef XLAC_XLAC_H
 #define XLAC_XLAC_H
 
