@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/compile_cache.h"
+#include "compiler/options/compilation_setup.h"
 
 static Status check_usage(Session *session) {
   int count = session_option_given(session, OPTION_STATS) + session_option_given(session, OPTION_PRUNE) +
@@ -41,7 +42,7 @@ static Status run(Session *session) {
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                       "neither '--cache-dir' nor XDG_CACHE_HOME or HOME says where the compile cache is");
   DiskCache cache;
-  if (!disk_cache_open(path, compile_cache_limit(session), &cache)) return failed(session, path);
+  if (!disk_cache_open(path, options_cache_limit(session->options), &cache)) return failed(session, path);
   bool is_question = session_option_given(session, OPTION_STATS);
   Status status = is_question ? print_statistics(session, &cache, path) : remove_entries(session, &cache, path);
   disk_cache_close(&cache);

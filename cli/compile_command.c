@@ -12,7 +12,7 @@ typedef struct CompileJob {
   int64_t count;
   CompileFiles *files;   /* by model */
   ObjectMember *members; /* of an archive, by model */
-  CompileCache cache;
+  CompilationCache cache;
 } CompileJob;
 
 static Status usage_error(Session *session, const char *message) {

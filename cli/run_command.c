@@ -87,7 +87,7 @@ static Status compile(Session *session, RunState *state) {
 
 static Status compile_to_run(Session *session, RunState *state) {
   double start = monotonic_seconds();
-  CompileCache cache;
+  CompilationCache cache;
   CompiledProgram program;
   compile_cache_begin(session, true, &cache);
   RETURN_IF_ERROR(driver_load_to_run(session));

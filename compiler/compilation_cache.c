@@ -1,6 +1,7 @@
 #include "compiler/compilation_cache.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/build_identity.h"
 
@@ -94,23 +95,59 @@ bool compilation_cache_key(const Compilation *compilation, StringView purpose, C
   return true;
 }
 
-bool compilation_cache_get(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
-                           CompiledProgram *out_program) {
+/* --- finding and keeping --- */
+
+static void remark(const CompilationCache *cache, const Compilation *compilation, const char *what) {
+  diag_remark(compilation->diag, NO_LOC, "cache", "%s the compile cache '%s': %s", what, cache->path, strerror(errno));
+  if (cache->advice != NULL) diag_note(compilation->diag, NO_LOC, "%s", cache->advice);
+}
+
+static bool get(const DiskCache *disk, const ContentDigest *key, const Compilation *compilation,
+                CompiledProgram *out_program) {
   StringView bytes;
-  if (!disk_cache_get(cache, key, compilation->arena, &bytes)) return false;
+  if (!disk_cache_get(disk, key, compilation->arena, &bytes)) return false;
   if (!compiled_program_read(compilation->arena, bytes, out_program)) return false;
   compiled_program_set_places(compilation->arena, compilation->module, out_program);
   return true;
 }
 
-bool compilation_cache_put(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
-                           StringView map) {
+bool compilation_cache_find(CompilationCache *cache, const Compilation *compilation, StringView purpose,
+                            CompiledProgram *out_program) {
+  cache->has_key = false;
+  if (cache->path == NULL) return false;
+  cache->last = compilation->diag->last;
+  if (!compilation_cache_key(compilation, purpose, &cache->key)) {
+    diag_remark(compilation->diag, NO_LOC, "cache",
+                "no compile cache: this program was linked without a build identifier");
+    return false;
+  }
+  DiskCache disk;
+  cache->has_key = disk_cache_open(cache->path, cache->limit, &disk);
+  if (!cache->has_key) {
+    remark(cache, compilation, "cannot open");
+    return false;
+  }
+  bool is_found = get(&disk, &cache->key, compilation, out_program);
+  disk_cache_close(&disk);
+  return is_found;
+}
+
+/* With errno (disk_cache_put). */
+static bool put(const CompilationCache *cache, const Compilation *compilation, StringView map) {
+  DiskCache disk;
+  if (!disk_cache_open(cache->path, cache->limit, &disk)) return false;
   CompiledProgram program;
   compiled_program_of(compilation, map, &program);
   Arena *scratch = arena_create();
-  bool is_put = disk_cache_put(cache, key, compiled_program_write(scratch, &program));
+  bool is_put = disk_cache_put(&disk, &cache->key, compiled_program_write(scratch, &program));
   int error = errno;
   arena_destroy(scratch);
+  disk_cache_close(&disk);
   errno = error;
   return is_put;
+}
+
+void compilation_cache_keep(const CompilationCache *cache, const Compilation *compilation, StringView map) {
+  if (!cache->has_key || compilation->diag->last != cache->last) return;
+  if (!put(cache, compilation, map)) remark(cache, compilation, "cannot write to");
 }

@@ -17,12 +17,25 @@
  * no output can be told from another build's. */
 MUST_USE bool compilation_cache_key(const Compilation *compilation, StringView purpose, ContentDigest *out_key);
 
-/* The program under |key| for the module that was loaded, its targets with their places there; it lives in the
- * compilation's arena.  False: there is none. */
-MUST_USE bool compilation_cache_get(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
-                                    CompiledProgram *out_program);
-/* Keeps what compilation_generate made; |map|: the buffer map or empty.  False with errno (disk_cache_put). */
-MUST_USE bool compilation_cache_put(const DiskCache *cache, const ContentDigest *key, const Compilation *compilation,
-                                    StringView map);
+/* The cache of one compilation after another. */
+typedef struct CompilationCache {
+  const char *path;   /* the folder; NULL: none is used */
+  int64_t limit;      /* bytes */
+  const char *advice; /* a note to what is said when the folder cannot be used; NULL: none */
+  /* --- of the latest compilation_cache_find --- */
+  bool has_key;
+  ContentDigest key;
+  const Diagnostic *last; /* what was said last before */
+} CompilationCache;
+
+/* After the module was loaded: the program that was kept for it, its targets with their places there; it lives in the
+ * compilation's arena.  |purpose| as for the key.  False: it has to be compiled.  A cache that cannot be used gives a
+ * remark (code "cache"). */
+MUST_USE bool compilation_cache_find(CompilationCache *cache, const Compilation *compilation, StringView purpose,
+                                     CompiledProgram *out_program);
+/* Keeps what compilation_generate made instead, with |map|, the buffer map or empty; but not for a module that the
+ * compilation had something to say about, which a program from a cache would not.  Where it cannot be kept: a remark.
+ */
+void compilation_cache_keep(const CompilationCache *cache, const Compilation *compilation, StringView map);
 
 #endif

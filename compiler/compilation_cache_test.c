@@ -212,33 +212,31 @@ static void signature_is_the_descriptor_of_the_object(void **state) {
 typedef struct CacheFixture {
   Fixture base;
   ScratchFolder folder;
-  DiskCache cache;
+  CompilationCache cache;
 } CacheFixture;
 
 static void open_cache(CacheFixture *fixture, Fixture *base) {
   fixture->base = *base;
   assert_int_equal(scratch_folder_create(base->arena, &base->diag, &fixture->folder), STATUS_OK);
-  assert_true(disk_cache_open(fixture->folder.path, COMPILATION_CACHE_LIMIT, &fixture->cache));
+  fixture->cache = (CompilationCache){.path = fixture->folder.path, .limit = COMPILATION_CACHE_LIMIT};
 }
 
 static void close_cache(CacheFixture *fixture) {
-  disk_cache_close(&fixture->cache);
   scratch_folder_remove(&fixture->folder);
 }
 
-static void get_gives_the_program_that_was_put(void **state) {
+static void find_gives_the_program_that_was_kept(void **state) {
   CacheFixture fixture;
   open_cache(&fixture, *state);
   const CompilationOptions options = {.opt_level = 2};
   Compilation first, second;
-  ContentDigest key;
   compile(&first, &fixture.base, &options, module_text);
   load(&second, &fixture.base, &options, module_text);
-  assert_true(compilation_cache_key(&second, SV(""), &key));
   CompiledProgram program;
-  assert_false(compilation_cache_get(&fixture.cache, &key, &second, &program));
-  assert_true(compilation_cache_put(&fixture.cache, &key, &first, SV("a map")));
-  assert_true(compilation_cache_get(&fixture.cache, &key, &second, &program));
+  assert_false(compilation_cache_find(&fixture.cache, &second, SV(""), &program));
+  compilation_cache_keep(&fixture.cache, &first, SV("a map"));
+  assert_true(compilation_cache_find(&fixture.cache, &second, SV(""), &program));
+  assert_null(fixture.base.diag.first);
   assert_true(sv_equal(program.object.bytes, first.object.bytes));
   assert_true(sv_equal(program.object.header, first.object.header));
   assert_true(sv_equal(program.object.entry_name, first.object.entry_name));
@@ -294,7 +292,7 @@ int main(void) {
       TEST(key_is_the_meaning_of_the_text),
       TEST(every_option_that_bears_on_outputs_is_in_the_key),
       TEST(signature_is_the_descriptor_of_the_object),
-      TEST(get_gives_the_program_that_was_put),
+      TEST(find_gives_the_program_that_was_kept),
       TEST(damaged_programs_are_refused_or_read),
   };
   return cmocka_run_group_tests_name("compilation_cache", tests, NULL, NULL);

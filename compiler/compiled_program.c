@@ -15,6 +15,7 @@ void compiled_program_of(const Compilation *compilation, StringView map, Compile
   llvm_describe_target(&llvm, &target);
   *out_program = (CompiledProgram){.object = compilation->object,
                                    .target = sb_view(&target),
+                                   .is_native = llvm_is_native(&llvm),
                                    .lower_bound_bytes = compilation->assignment->lower_bound_bytes,
                                    .map = map};
 }
@@ -208,6 +209,7 @@ StringView compiled_program_write(Arena *arena, const CompiledProgram *program) 
   put_int(&out, object->has_changed_name);
   put_int(&out, program->lower_bound_bytes);
   put_text(&out, program->target);
+  put_int(&out, program->is_native);
   put_signature(&out, object->signature);
   put_int(&out, object->targets.count);
   for (int64_t i = 0; i < object->targets.count; i++) put_text(&out, object->targets.targets[i].symbol);
@@ -234,12 +236,24 @@ bool compiled_program_read(Arena *arena, StringView bytes, CompiledProgram *out_
   object->has_changed_name = take_int(&reader) != 0;
   out_program->lower_bound_bytes = take_int(&reader);
   out_program->target = take_text(&reader);
+  out_program->is_native = take_int(&reader) != 0;
   object->signature = take_signature(&reader, arena);
   object->targets = take_targets(&reader, arena);
   object->header = take_text(&reader);
   out_program->map = take_text(&reader);
   object->bytes = take_text(&reader);
   return !reader.failed && reader.at == bytes.size;
+}
+
+bool compiled_program_runs_here(Arena *arena, const CompiledProgram *program, StringView *out_here) {
+  *out_here = SV("");
+  if (!program->is_native) return true;
+  StringBuilder here;
+  sb_init(&here, arena);
+  llvm_describe_target(&(LlvmOptions){0}, &here);
+  if (sv_equal(sb_view(&here), program->target)) return true;
+  *out_here = sb_view(&here);
+  return false;
 }
 
 /* The first call of |symbol|; those that passes have put in place of others are not there. */

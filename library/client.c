@@ -1,4 +1,5 @@
 /* Clients, and what every function of the library does around its work. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,16 +85,20 @@ void library_tell(const XlacListener *listener, const DiagSink *diag, const HloM
   arena_destroy(scratch);
 }
 
-/* Takes no memory. */
+void library_tell_error(const XlacListener *listener, const char *code, const char *message) {
+  if (listener->on_diagnostic == NULL) return;
+  char text[1024];
+  snprintf(text, sizeof text - 1, "error: %s", message);
+  size_t size = strlen(text);
+  text[size] = '\n', text[size + 1] = '\0';
+  XlacDiagnostic told = {
+      .struct_size = sizeof told, .severity = XLAC_ERROR, .file = "", .code = code, .message = message, .text = text};
+  listener->on_diagnostic(listener->data, &told);
+}
+
 static XlacStatus tell_failure(const XlacListener *listener, const CallFailure *failure) {
   bool is_bug = failure->outcome == CALL_MET_BUG;
-  XlacDiagnostic told = {.struct_size = sizeof told,
-                         .severity = XLAC_ERROR,
-                         .file = "",
-                         .code = is_bug ? "bug" : "out-of-memory",
-                         .message = is_bug ? failure->message : "out of memory",
-                         .text = is_bug ? failure->message : "error: out of memory\n"};
-  if (listener->on_diagnostic != NULL) listener->on_diagnostic(listener->data, &told);
+  library_tell_error(listener, is_bug ? "bug" : "out-of-memory", is_bug ? failure->message : "out of memory");
   return is_bug ? XLAC_STATUS_BUG : XLAC_STATUS_OUT_OF_MEMORY;
 }
 

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "base/file_io.h"
+#include "compiler/compilation_cache.h"
 #include "compiler/compilation_report.h"
 #include "compiler/options/compilation_setup.h"
 #include "compiler/options/target.h"
 #include "hlo/infer/device_check.h"
 #include "library/library_internal.h"
-#include "library/program_cache.h"
+#include "runtime/engines/runner.h"
 
 /* --- an executable --- */
 
@@ -24,13 +25,12 @@ static Status load_program(XlacExecutable *executable, const CallTargets *target
   return codegen_jit_load(&program->object, addresses, diag, &executable->jit);
 }
 
-Status executable_create(XlacClient *client, StringView bytes, bool is_native, const CallTargets *targets,
-                         DiagSink *diag, XlacExecutable **out_executable) {
+Status executable_create(XlacClient *client, StringView bytes, const CallTargets *targets, DiagSink *diag,
+                         XlacExecutable **out_executable) {
   Arena *arena = arena_create();
   XlacExecutable *executable = ARENA_NEW(arena, XlacExecutable);
   executable->client = client;
   executable->arena = arena;
-  executable->is_native = is_native;
   executable->bytes = (StringView){arena_copy(arena, bytes.data, bytes.size), bytes.size};
   Status status = load_program(executable, targets, diag);
   if (status == STATUS_OK)
@@ -190,25 +190,28 @@ static Status load(const CompileCall *call, Compilation *compilation) {
   return compilation_load(compilation, source);
 }
 
-/* From the cache, or compiled. */
+/* The compile cache that options name; a report is what only a compilation tells. */
+static CompilationCache cache_of(const XlacOptions *options) {
+  CompilationCache none = {0};
+  if (options == NULL || options_ask_for_compilation(&options->values)) return none;
+  for (int r = 0; r < XLAC_REPORT_COUNT; r++)
+    if (options->wants[r]) return none;
+  return (CompilationCache){.path = options->values.values[OPTION_CACHE_DIR].text,
+                            .limit = options_cache_limit(&options->values)};
+}
+
+/* From the cache, or compiled.  The command line's programs are others: some have maps. */
 static Status make_program(const CompileCall *call, Compilation *compilation, CompiledProgram *out_program) {
-  ProgramCache cache;
-  program_cache_init(call->options, &cache);
+  CompilationCache cache = cache_of(call->options);
   RETURN_IF_ERROR(load(call, compilation));
-  if (program_cache_get(&cache, compilation, out_program)) return STATUS_OK;
+  if (compilation_cache_find(&cache, compilation, SV("library"), out_program)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_run_passes(compilation));
   RETURN_IF_ERROR(compilation_require_assignment(compilation));
   RETURN_IF_ERROR(compilation_make_plans(compilation));
   RETURN_IF_ERROR(compilation_generate(compilation));
-  program_cache_put(&cache, compilation);
+  compilation_cache_keep(&cache, compilation, SV(""));
   compiled_program_of(compilation, SV(""), out_program);
   return STATUS_OK;
-}
-
-/* Whether code is for the processor of this machine, which another one may not be. */
-static bool is_native(const CompilationOptions *options) {
-  bool has_own_isa = options->machine != NULL && !machine_is_host(options->machine);
-  return !has_own_isa && (options->mcpu.size == 0 || sv_equal_cstring(options->mcpu, "native"));
 }
 
 static Status compile_in(CompileCall *call, Arena *arena, DiagSink *diag, Compilation *compilation) {
@@ -219,8 +222,8 @@ static Status compile_in(CompileCall *call, Arena *arena, DiagSink *diag, Compil
   compilation_init(compilation, arena, &options, diag);
   CompiledProgram program;
   RETURN_IF_ERROR(make_program(call, compilation, &program));
-  RETURN_IF_ERROR(executable_create(call->client, compiled_program_write(arena, &program), is_native(&options),
-                                    &program.object.targets, diag, &call->executable));
+  RETURN_IF_ERROR(executable_create(call->client, compiled_program_write(arena, &program), &program.object.targets,
+                                    diag, &call->executable));
   add_reports(compilation, call->options, call->executable);
   return STATUS_OK;
 }
@@ -264,51 +267,31 @@ XlacStatus xlac_compile_module(XlacClient *client, const XlacOptions *options, X
 
 /* --- runs --- */
 
-static int64_t workspace_bytes(const XlacDescriptor *descriptor, const XlacRunOptions *options) {
-  if (options->parallel_for == NULL) return descriptor->workspace_bytes;
-  return descriptor->workspace_bytes + (options->worker_count - 1) * descriptor->scratch_bytes_per_worker;
-}
-
 static void *allocate_workspace(const XlacDescriptor *descriptor, int64_t bytes) {
   size_t alignment = descriptor->workspace_alignment > 64 ? (size_t)descriptor->workspace_alignment : 64;
   size_t size = ((size_t)bytes + alignment - 1) / alignment * alignment;
   return aligned_alloc(alignment, size);
 }
 
-/* Tells the client's listener, who did not ask to be told of failures. */
+/* Where the caller did not ask to be told of failures. */
 static void tell_call_failure(void *self, const XlacFailure *failure) {
   const XlacClient *client = self;
-  if (client->listener.on_diagnostic == NULL) return;
-  XlacDiagnostic told = {.struct_size = sizeof told,
-                         .severity = XLAC_ERROR,
-                         .file = "",
-                         .code = "call-failed",
-                         .message = failure->message,
-                         .text = failure->message};
-  client->listener.on_diagnostic(client->listener.data, &told);
-}
-
-static XlacStatus no_workspace(const XlacClient *client) {
-  XlacDiagnostic told = {.struct_size = sizeof told,
-                         .severity = XLAC_ERROR,
-                         .file = "",
-                         .code = "out-of-memory",
-                         .message = "out of memory for the workspace",
-                         .text = "error: out of memory for the workspace\n"};
-  if (client->listener.on_diagnostic != NULL) client->listener.on_diagnostic(client->listener.data, &told);
-  return XLAC_STATUS_OUT_OF_MEMORY;
+  library_tell_error(&client->listener, "call-failed", failure->message);
 }
 
 /* A workspace that is not the caller's is kept for the next run with the client's threads. */
 static XlacStatus run_with(XlacExecutable *executable, const void *const *arguments, void *const *results,
                            void *workspace, const XlacRunOptions *options, bool is_client_run) {
   const XlacDescriptor *descriptor = xlac_executable_descriptor(executable);
-  int64_t bytes = workspace_bytes(descriptor, options);
+  int64_t bytes = descriptor_workspace_bytes(descriptor, options);
   void *own = NULL;
   if (workspace == NULL && bytes > 0) {
     own = is_client_run ? atomic_exchange(&executable->idle_workspace, NULL) : NULL;
     if (own == NULL) own = allocate_workspace(descriptor, bytes);
-    if (own == NULL) return no_workspace(executable->client);
+    if (own == NULL) {
+      library_tell_error(&executable->client->listener, "out-of-memory", "out of memory for the workspace");
+      return XLAC_STATUS_OUT_OF_MEMORY;
+    }
   }
   int code = xlac_executable_function(executable)(arguments, results, own != NULL ? own : workspace, options);
   if (is_client_run) own = own != NULL ? atomic_exchange(&executable->idle_workspace, own) : NULL;

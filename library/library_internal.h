@@ -48,7 +48,6 @@ struct XlacExecutable {
   Arena *arena;
   StringView bytes; /* of compiled_program_write, which |program| shares */
   CompiledProgram program;
-  bool is_native; /* made for the processor of the machine where it was compiled */
   CodegenJit *jit;
   StringView reports[XLAC_REPORT_COUNT]; /* no data: not asked for */
   _Atomic(void *) idle_workspace;        /* of an earlier run with the client's threads; NULL: none */
@@ -61,6 +60,9 @@ XlacStatus library_status(Status status);
 
 /* Tells |listener| all diagnostics of |diag| in order.  |module| may be NULL (diagnostics_print). */
 void library_tell(const XlacListener *listener, const DiagSink *diag, const HloModule *module);
+
+/* Tells |listener| an error without a place; takes no memory. */
+void library_tell_error(const XlacListener *listener, const char *code, const char *message);
 
 /* What is told of compilations with |options|, which may be NULL. */
 const XlacListener *library_listener(const XlacClient *client, const XlacOptions *options);
@@ -77,7 +79,7 @@ MUST_USE Status client_resolve_calls(XlacClient *client, Arena *arena, const Cal
 /* An executable of |client|, loaded, of a copy of |bytes|, those of a compiled program.  |targets| (NULL: those that
  * the bytes have, without places) is what errors are located with.  STATUS_INVALID ("executable") for bytes that are
  * not of this form, and the errors of client_resolve_calls. */
-MUST_USE Status executable_create(XlacClient *client, StringView bytes, bool is_native, const CallTargets *targets,
-                                  DiagSink *diag, XlacExecutable **out_executable);
+MUST_USE Status executable_create(XlacClient *client, StringView bytes, const CallTargets *targets, DiagSink *diag,
+                                  XlacExecutable **out_executable);
 
 #endif

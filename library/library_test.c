@@ -210,6 +210,7 @@ static void library_survives_a_lack_of_memory_and_bugs(void **state) {
   assert_int_equal(xlac_compile_text(fixture->client, options, "t", DOUBLING, strlen(DOUBLING), &executable),
                    XLAC_STATUS_BUG);
   assert_non_null(strstr(log.text, "library_test.c"));
+  assert_int_equal(log.text[strlen(log.text) - 1], '\n');
   xlac_options_destroy(options);
   executable = compiled(fixture->client, NULL, DOUBLING);
   assert_doubles(executable);

@@ -10,8 +10,7 @@ static const char magic[16] = "xlac executable";
 
 typedef struct SerializedHead {
   char magic[16];
-  char version[16]; /* of the library */
-  int64_t is_native;
+  char version[16];     /* of the library */
   int64_t size;         /* of what follows */
   ContentDigest digest; /* of the head, with zeros here, and what follows */
 } SerializedHead;
@@ -35,8 +34,7 @@ typedef struct SerializeCall {
 static void serialize(void *self) {
   SerializeCall *call = self;
   const XlacExecutable *executable = call->executable;
-  SerializedHead head = {
-      .version = XLAC_VERSION, .is_native = executable->is_native, .size = (int64_t)executable->bytes.size};
+  SerializedHead head = {.version = XLAC_VERSION, .size = (int64_t)executable->bytes.size};
   memcpy(head.magic, magic, sizeof magic);
   head.digest = digest_of(&head, executable->bytes);
   call->size = sizeof head + executable->bytes.size;
@@ -71,15 +69,13 @@ static const char *fault_of(const SerializedHead *head, StringView content) {
 }
 
 static Status check_processor(const XlacExecutable *executable, const char *name, DiagSink *diag) {
-  if (!executable->is_native) return STATUS_OK;
-  StringBuilder here;
-  sb_init(&here, diag->arena);
-  llvm_describe_target(&(LlvmOptions){0}, &here);
-  if (sv_equal(sb_view(&here), executable->program.target)) return STATUS_OK;
+  const CompiledProgram *program = &executable->program;
+  StringView here;
+  if (compiled_program_runs_here(diag->arena, program, &here)) return STATUS_OK;
   Status status = diag_error(diag, STATUS_INVALID, NO_LOC, "executable",
                              "cannot load '%s': it was compiled for another processor", name);
-  diag_note(diag, NO_LOC, "it is for %.*s", SV_ARG(executable->program.target));
-  diag_note(diag, NO_LOC, "here is %.*s", SV_ARG(sb_view(&here)));
+  diag_note(diag, NO_LOC, "it is for %.*s", SV_ARG(program->target));
+  diag_note(diag, NO_LOC, "here is %.*s", SV_ARG(here));
   return status;
 }
 
@@ -92,7 +88,7 @@ static Status load_bytes(LoadCall *call, DiagSink *diag) {
   if (fault != NULL)
     return diag_error(diag, STATUS_INVALID, NO_LOC, "executable", "cannot load '%s': %s", call->name, fault);
   XlacExecutable *executable;
-  RETURN_IF_ERROR(executable_create(call->client, content, head.is_native != 0, NULL, diag, &executable));
+  RETURN_IF_ERROR(executable_create(call->client, content, NULL, diag, &executable));
   Status status = check_processor(executable, call->name, diag);
   if (status == STATUS_OK)
     call->executable = executable;

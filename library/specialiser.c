@@ -223,11 +223,15 @@ static bool types_exist(const XlacArrayType *types, int64_t count) {
 XlacStatus xlac_specialiser_get(XlacSpecialiser *specialiser, const XlacArrayType *types, int64_t count,
                                 XlacExecutable **out_executable) {
   *out_executable = NULL;
-  if (!types_exist(types, count)) return XLAC_STATUS_INVALID;
+  const XlacListener *listener = library_listener(specialiser->client, specialiser->options);
+  if (!types_exist(types, count)) {
+    library_tell_error(listener, "usage", "an argument's type is no XlacType, or its rank is negative");
+    return XLAC_STATUS_INVALID;
+  }
   SpecialSearch search = {specialiser, types, count, NULL};
   pthread_mutex_lock(&specialiser->mutex);
   specialiser->statistics.calls++;
-  XlacStatus status = library_call(library_listener(specialiser->client, specialiser->options), find_special, &search);
+  XlacStatus status = library_call(listener, find_special, &search);
   if (status == XLAC_STATUS_OK) status = await_special(&search);
   if (status == XLAC_STATUS_OK) *out_executable = search.special->executable;
   pthread_mutex_unlock(&specialiser->mutex);

@@ -30,6 +30,9 @@ MUST_USE Status llvm_check_machine(const MachineDescription *machine, DiagSink *
  * asked for: that variant's CPU, or "native" when there is no such variant or the machine cannot run it. */
 StringView llvm_native_variant(StringView name);
 
+/* Whether code for |options| is for the processor of the machine that it is made on. */
+bool llvm_is_native(const LlvmOptions *options);
+
 /* Appends all that code for |options|, which have been checked, depends on besides them: LLVM's version, the triple,
  * and the name and features of each kind of processor, where "native" stands for this machine's.  Equal texts: the same
  * module becomes the same code. */

@@ -45,6 +45,10 @@ static bool is_native(StringView mcpu) {
   return mcpu.size == 0 || sv_equal_cstring(mcpu, "native");
 }
 
+bool llvm_is_native(const LlvmOptions *options) {
+  return !has_own_isa(options) && is_native(options->mcpu);
+}
+
 static bool is_dispatch(StringView mcpu) {
   return sv_equal_cstring(mcpu, "dispatch");
 }

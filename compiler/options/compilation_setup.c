@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/checked_math.h"
+#include "compiler/compilation_cache.h"
 #include "compiler/options/build_kind.h"
 #include "xlac/thread_pool.h"
 
@@ -88,4 +89,20 @@ Status compilation_setup_check(Arena *arena, const Options *options, DiagSink *d
     }
   }
   return status;
+}
+
+bool options_ask_for_compilation(const Options *options) {
+  static const OptionId asking[] = {
+      OPTION_DUMP_HLO_BEFORE, OPTION_DUMP_HLO_AFTER, OPTION_DUMP_LIVENESS, OPTION_DUMP_BUFFER_ASSIGNMENT,
+      OPTION_DUMP_PLAN,       OPTION_DUMP_GRAPH,     OPTION_WHY_LIVE,      OPTION_EXPLAIN_SHARING,
+      OPTION_REPORT,          OPTION_TRACE,          OPTION_STATS,         OPTION_TIME_REPORT,
+      OPTION_BUDGET,          OPTION_PASS_LIMIT,     OPTION_VERIFY_EACH,   OPTION_PLAN,
+      OPTION_RUNNER};
+  for (size_t i = 0; i < sizeof asking / sizeof asking[0]; i++)
+    if (options->values[asking[i]].given) return true;
+  return false;
+}
+
+int64_t options_cache_limit(const Options *options) {
+  return integer_of(options, OPTION_CACHE_LIMIT, COMPILATION_CACHE_LIMIT);
 }

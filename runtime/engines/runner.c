@@ -27,7 +27,7 @@ static void check_guard(const void *data, int64_t bytes, const char *what, int64
       XLAC_BUG("compiled code wrote %d bytes after the end of %s %lld", i, what, (long long)index);
 }
 
-static int64_t workspace_bytes(const XlacDescriptor *descriptor, const XlacRunOptions *options) {
+int64_t descriptor_workspace_bytes(const XlacDescriptor *descriptor, const XlacRunOptions *options) {
   if (options == NULL || options->parallel_for == NULL) return descriptor->workspace_bytes;
   return descriptor->workspace_bytes + (options->worker_count - 1) * descriptor->scratch_bytes_per_worker;
 }
@@ -48,7 +48,7 @@ ModuleRun *runner_create(Arena *arena, XlacFunction function, const XlacDescript
     run->results[i] = allocate_guarded(arena, result->bytes, result->alignment);
     if (result->alias >= 0) run->passed_arguments[result->alias] = run->results[i];
   }
-  run->workspace_bytes = workspace_bytes(descriptor, options);
+  run->workspace_bytes = descriptor_workspace_bytes(descriptor, options);
   run->workspace = allocate_guarded(arena, run->workspace_bytes, descriptor->workspace_alignment);
   return run;
 }

@@ -37,6 +37,9 @@ typedef struct RunTimes {
 /* Sorts |seconds|. */
 RunTimes run_times_of(double *seconds, int64_t count);
 
+/* Of the workspace that a run with |options| (NULL: one thread) needs. */
+int64_t descriptor_workspace_bytes(const XlacDescriptor *descriptor, const XlacRunOptions *options);
+
 /* Sums over the leaves. */
 int64_t descriptor_argument_bytes(const XlacDescriptor *descriptor);
 int64_t descriptor_result_bytes(const XlacDescriptor *descriptor);
