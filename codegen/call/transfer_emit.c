@@ -34,12 +34,8 @@ static StringView config_of(const HloInstruction *call) {
   const HloAttr *text =
       hlo_instruction_attr(call, call->opcode == HLO_INFEED ? HLO_ATTR_INFEED_CONFIG : HLO_ATTR_OUTFEED_CONFIG);
   if (text != NULL) return text->value.text;
-  const HloAttr *frontend = hlo_instruction_attr(call, HLO_ATTR_FRONTEND_ATTRIBUTES);
-  for (int64_t i = 0; frontend != NULL && i < frontend->value.frontend.count; i++) {
-    const FrontendAttribute *attribute = &frontend->value.frontend.data[i];
-    if (sv_equal_cstring(attribute->key, "_xla_host_transfer_rendezvous")) return attribute->value;
-  }
-  return SV("");
+  const FrontendAttribute *rendezvous = hlo_instruction_frontend(call, "_xla_host_transfer_rendezvous");
+  return rendezvous != NULL ? rendezvous->value : SV("");
 }
 
 static LLVMValueRef transfer_of(const CallCode *code, LeafRange range) {

@@ -26,14 +26,6 @@ const char *verify_text(Verifier *verifier, const Shape *shape) {
   return infer_shape_text(verifier->scratch, shape, false);
 }
 
-const FrontendAttribute *verify_frontend(const HloInstruction *instruction, const char *key) {
-  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_FRONTEND_ATTRIBUTES);
-  for (int64_t i = 0; attr != NULL && i < attr->value.frontend.count; i++) {
-    if (sv_equal_cstring(attr->value.frontend.data[i].key, key)) return &attr->value.frontend.data[i];
-  }
-  return NULL;
-}
-
 static void verify_instruction(Verifier *verifier, const HloInstruction *instruction) {
   verify_instruction_shape(verifier, instruction);
   verify_attributes(verifier, instruction);

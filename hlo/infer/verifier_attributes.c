@@ -56,9 +56,9 @@ static bool is_number(StringView text) {
 
 static void verify_call(Verifier *verifier, const HloInstruction *instruction) {
   if (!hlo_instruction_bool(instruction, HLO_ATTR_IS_COMPOSITE, false)) return;
-  const FrontendAttribute *name = verify_frontend(instruction, "composite.name");
-  const FrontendAttribute *attributes = verify_frontend(instruction, "composite.attributes");
-  const FrontendAttribute *version = verify_frontend(instruction, "composite.version");
+  const FrontendAttribute *name = hlo_instruction_frontend(instruction, "composite.name");
+  const FrontendAttribute *attributes = hlo_instruction_frontend(instruction, "composite.attributes");
+  const FrontendAttribute *version = hlo_instruction_frontend(instruction, "composite.version");
   const char *mistake = NULL;
   if (name == NULL || name->value.size == 0)
     mistake = "needs a frontend attribute 'composite.name'";

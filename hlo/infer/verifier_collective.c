@@ -1,37 +1,8 @@
 /* Collectives: who takes part, and results whose size depends on how many do. */
 #include "base/checked_math.h"
 #include "hlo/infer/verifier_internal.h"
-
-/* What the numbers in replica groups count. */
-typedef enum GroupMode { CROSS_REPLICA, CROSS_PARTITION, CROSS_REPLICA_AND_PARTITION, FLATTENED_ID } GroupMode;
-
-static bool has_global_flag(HloOpcode opcode) {
-  const HloOpcodeInfo *info = hlo_opcode_info(opcode);
-  for (int i = 0; i < info->attr_count; i++) {
-    if (info->attrs[i].id == HLO_ATTR_USE_GLOBAL_DEVICE_IDS) return true;
-  }
-  return false;
-}
-
-static GroupMode group_mode(const HloInstruction *instruction) {
-  bool has_channel = hlo_instruction_attr(instruction, HLO_ATTR_CHANNEL_ID) != NULL;
-  if (!has_channel) return CROSS_REPLICA;
-  if (!has_global_flag(instruction->opcode)) return CROSS_PARTITION;
-  return hlo_instruction_bool(instruction, HLO_ATTR_USE_GLOBAL_DEVICE_IDS, false) ? FLATTENED_ID
-                                                                                  : CROSS_REPLICA_AND_PARTITION;
-}
-
-/* How many there are to be named in groups; 1: unknown. */
-static int64_t member_count(const HloModule *module, GroupMode mode) {
-  int64_t replicas = max_i64(module->replica_count, 1), partitions = max_i64(module->num_partitions, 1), all;
-  switch (mode) {
-    case CROSS_PARTITION: return partitions;
-    case FLATTENED_ID: return checked_mul(replicas, partitions, &all) ? all : INT64_MAX;
-    case CROSS_REPLICA:
-    case CROSS_REPLICA_AND_PARTITION: return replicas;
-  }
-  XLAC_BUG("group mode %d", (int)mode);
-}
+#include "hlo/ir/device_groups.h"
+#include "hlo/ir/device_mesh.h"
 
 typedef struct GroupSizes {
   int64_t members; /* named in all groups together; 0: one group of everything */
@@ -114,7 +85,7 @@ static bool check_mesh(Verifier *verifier, const HloInstruction *instruction, co
 /* False after an error. */
 static bool check_groups(Verifier *verifier, const HloInstruction *instruction, GroupSizes *sizes) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_REPLICA_GROUPS);
-  GroupMode mode = group_mode(instruction);
+  GroupMode mode = hlo_group_mode(instruction);
   *sizes = (GroupSizes){0, 0};
   if (attr != NULL) {
     const ReplicaGroups *groups = attr->value.replica_groups;
@@ -123,8 +94,9 @@ static bool check_groups(Verifier *verifier, const HloInstruction *instruction, 
                                                       : check_mesh(verifier, instruction, groups, sizes);
     if (!fits) return false;
   }
-  int64_t wanted = member_count(verifier->module, mode);
-  if (sizes->members == 0 && mode == FLATTENED_ID) {
+  DeviceCounts devices = hlo_module_device_counts(verifier->module);
+  int64_t wanted = group_mode_member_count(mode, devices); /* 1: unknown */
+  if (sizes->members == 0 && mode == GROUP_MODE_FLATTENED) {
     group_error(verifier, instruction, "must be given with 'use_global_device_ids=true'");
     return false;
   }
@@ -134,10 +106,7 @@ static bool check_groups(Verifier *verifier, const HloInstruction *instruction, 
     return false;
   }
   if (sizes->size == 0) sizes->size = wanted;
-  if (mode == CROSS_REPLICA_AND_PARTITION &&
-      !checked_mul(sizes->size, max_i64(verifier->module->num_partitions, 1), &sizes->size))
-    return false;
-  return true;
+  return mode != GROUP_MODE_CROSS_REPLICA_AND_PARTITION || checked_mul(sizes->size, devices.partitions, &sizes->size);
 }
 
 /* --- sizes --- */
@@ -204,7 +173,8 @@ static const char *pair_mistake(IntMap *seen, int64_t member, int64_t limit, int
 
 static void verify_pairs(Verifier *verifier, const HloInstruction *instruction) {
   const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_SOURCE_TARGET_PAIRS);
-  int64_t limit = member_count(verifier->module, group_mode(instruction)), most = most_uses(instruction);
+  DeviceCounts devices = hlo_module_device_counts(verifier->module);
+  int64_t limit = group_mode_member_count(hlo_group_mode(instruction), devices), most = most_uses(instruction);
   IntMap seen[2];
   int_map_init(&seen[0], verifier->scratch);
   int_map_init(&seen[1], verifier->scratch);

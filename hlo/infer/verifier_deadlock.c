@@ -7,8 +7,7 @@
 #include "base/array.h"
 #include "hlo/infer/hlo_verifier.h"
 #include "hlo/infer/verifier_internal.h"
-
-static const char pairs_key[] = "_xla_send_recv_source_target_pairs";
+#include "hlo/ir/device_groups.h"
 
 /* Devices and channels that are told apart: three numbers of this size fit one of 64 bits. */
 enum { MOST_NUMBERS = 1 << 21 };
@@ -59,26 +58,12 @@ static bool is_straight(const HloModule *module) {
     for (int64_t i = 0; i < instructions->count; i++) {
       const HloInstruction *transfer = instructions->data[i];
       if (!is_transfer(transfer)) continue;
-      if (transfer->parent != module->entry || verify_frontend(transfer, pairs_key) == NULL ||
-          verify_frontend(transfer, "_xla_send_recv_pipeline") != NULL)
+      if (transfer->parent != module->entry || hlo_instruction_frontend(transfer, DEVICE_PAIRS_KEY) == NULL ||
+          hlo_instruction_frontend(transfer, "_xla_send_recv_pipeline") != NULL)
         return false;
     }
   }
   return true;
-}
-
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-/* The next number of "{{0,1},{1,2}}"; false where there is none. */
-static bool next_number(StringView *text, int64_t *out_number) {
-  size_t start = 0, size = 0;
-  while (start < text->size && !is_digit(text->data[start])) start++;
-  while (start + size < text->size && is_digit(text->data[start + size])) size++;
-  bool is_number = size > 0 && sv_to_count(sv_sub(*text, start, size), out_number);
-  *text = sv_sub(*text, start + size, text->size);
-  return is_number;
 }
 
 /* The place of |number|, which is that of the next one where it is new. */
@@ -126,12 +111,11 @@ static void add_step(Transfers *transfers, const HloInstruction *instruction, co
 /* A device sends what it has to one other and receives from one other; |instruction| is |transfer| or its end. */
 static Status add_steps(Transfers *transfers, const HloInstruction *instruction, const HloInstruction *transfer) {
   static const char *const ends[] = {"source", "target"};
-  StringView text = verify_frontend(transfer, pairs_key)->value;
+  StringView text = hlo_instruction_frontend(transfer, DEVICE_PAIRS_KEY)->value;
   IntMap seen[2];
   for (int side = 0; side < 2; side++) int_map_init(&seen[side], transfers->arena);
-  int64_t numbers[2];
-  while (next_number(&text, &numbers[0]) && next_number(&text, &numbers[1])) {
-    int64_t devices[2], ignored;
+  for (DevicePair pair; device_pairs_next(&text, &pair);) {
+    int64_t numbers[] = {pair.source, pair.target}, devices[2], ignored;
     for (int side = 0; side < 2; side++) {
       devices[side] = device_place(transfers, numbers[side]);
       if (int_map_find(&seen[side], (uint64_t)devices[side], &ignored))

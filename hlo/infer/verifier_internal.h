@@ -24,8 +24,6 @@ void verify_error(Verifier *verifier, SourceLoc loc, const char *code, const cha
 void verify_attr_error(Verifier *verifier, const HloInstruction *instruction, HloAttrId id, const char *code,
                        const char *format, ...) PRINTF_LIKE(5, 6);
 const char *verify_text(Verifier *verifier, const Shape *shape);
-/* The frontend attribute |key|, NULL: there is none. */
-const FrontendAttribute *verify_frontend(const HloInstruction *instruction, const char *key);
 
 /* The graph itself: names, operands, order, roots, parameters, calls.  Other parts rely on it, so nothing runs after it
  * failed. */

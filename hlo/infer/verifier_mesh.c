@@ -1,6 +1,7 @@
 /* Arrangements of devices: iota tiles, meshes and their axes. */
 #include "base/checked_math.h"
 #include "hlo/infer/verifier_internal.h"
+#include "hlo/ir/device_mesh.h"
 
 int64_t verify_iota_count(Verifier *verifier, const IotaTile *iota) {
   int64_t count = 1;
@@ -14,24 +15,11 @@ int64_t verify_iota_count(Verifier *verifier, const IotaTile *iota) {
   return count;
 }
 
-/* An axis goes by its name or by its number in quotes; -1 when there is none. */
-static int find_axis(const Mesh *mesh, StringView name) {
-  for (int i = 0; i < mesh->axis_count; i++) {
-    if (sv_equal(mesh->axes[i].name, name)) return i;
-  }
-  int64_t number = 0;
-  for (size_t i = 0; i < name.size; i++) {
-    if (name.data[i] < '0' || name.data[i] > '9' || number > mesh->axis_count) return -1;
-    number = number * 10 + (name.data[i] - '0');
-  }
-  return name.size > 0 && number < mesh->axis_count ? (int)number : -1;
-}
-
 /* Parts of one axis ("x":(pre)size) may stand in several places; whole axes in one only. */
 const char *verify_axes(const Mesh *mesh, const MeshAxisRefs *refs, bool *seen, int64_t *out_size) {
   for (int i = 0; i < refs->count; i++) {
     const MeshAxisRef *ref = &refs->refs[i];
-    int axis = find_axis(mesh, ref->name);
+    int axis = mesh_find_axis(mesh, ref->name);
     if (axis < 0) return "an axis that the mesh does not have";
     int64_t size = mesh->axes[axis].size, end;
     bool is_part = ref->size > 0;

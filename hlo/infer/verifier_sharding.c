@@ -1,6 +1,7 @@
 /* Sharding annotations: tiles fit the array, devices are distinct and exist. */
 #include "base/checked_math.h"
 #include "hlo/infer/verifier_internal.h"
+#include "hlo/ir/device_mesh.h"
 
 typedef struct ShardingSite {
   Verifier *verifier;

@@ -2,16 +2,9 @@
 
 #include "base/checked_math.h"
 #include "hlo/ir/custom_call.h"
+#include "hlo/ir/device_mesh.h"
 
 /* --- arrangements of devices --- */
-
-int64_t mesh_device_count(const Mesh *mesh) {
-  int64_t count = 1;
-  for (int i = 0; i < mesh->axis_count; i++) {
-    if (mesh->axes[i].size <= 0 || !checked_mul(count, mesh->axes[i].size, &count)) return -1;
-  }
-  return count;
-}
 
 /* Devices are numbered from 0. */
 static int64_t count_to(Int64List devices) {

@@ -5,9 +5,6 @@
 
 #include "hlo/ir/hlo_module.h"
 
-/* The product of axis sizes; -1 when it overflows or a size is not positive. */
-int64_t mesh_device_count(const Mesh *mesh);
-
 /* How many devices have to run |instruction| together, as far as it says itself: one more than the largest number in
  * its groups or pairs, the devices of their mesh, or what the shapes differ by in a gather, a scatter and at the border
  * of a manual region (at least 2 where they differ).  1 where it names no other device. */

@@ -12,17 +12,6 @@ static HloInstruction *all_reduce(Fixture *fixture, const ReplicaGroups *groups)
   return sum;
 }
 
-static void mesh_device_count_multiplies_axes(void **state) {
-  (void)state;
-  MeshAxis axes[] = {{SV("a"), 4}, {SV("b"), 2}};
-  assert_int_equal(mesh_device_count(&(Mesh){.axis_count = 2, .axes = axes}), 8);
-  assert_int_equal(mesh_device_count(&(Mesh){0}), 1);
-  axes[1].size = 0;
-  assert_int_equal(mesh_device_count(&(Mesh){.axis_count = 2, .axes = axes}), -1);
-  axes[0].size = axes[1].size = INT64_MAX;
-  assert_int_equal(mesh_device_count(&(Mesh){.axis_count = 2, .axes = axes}), -1);
-}
-
 static void instruction_device_count_is_one_for_groups_of_everything(void **state) {
   HloInstruction *sum = all_reduce(*state, &(ReplicaGroups){.form = REPLICA_GROUPS_LISTS});
   assert_int_equal(hlo_instruction_device_count(sum), 1);
@@ -65,7 +54,6 @@ static void module_device_count_reads_the_meshes_of_shardy(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST_CASE(mesh_device_count_multiplies_axes),
       TEST_CASE(instruction_device_count_is_one_for_groups_of_everything),
       TEST_CASE(instruction_device_count_is_past_the_largest_number),
       TEST_CASE(module_device_count_multiplies_replicas_and_partitions),

@@ -390,6 +390,14 @@ void hlo_instruction_inherit_metadata(HloInstruction *to, const HloInstruction *
   if (to->loc.file == NULL) to->loc = from->loc;
 }
 
+const FrontendAttribute *hlo_instruction_frontend(const HloInstruction *instruction, const char *key) {
+  const HloAttr *attr = hlo_instruction_attr(instruction, HLO_ATTR_FRONTEND_ATTRIBUTES);
+  for (int64_t i = 0; attr != NULL && i < attr->value.frontend.count; i++) {
+    if (sv_equal_cstring(attr->value.frontend.data[i].key, key)) return &attr->value.frontend.data[i];
+  }
+  return NULL;
+}
+
 const HloMetadata *hlo_instruction_metadata(const HloInstruction *instruction) {
   const HloAttr *attr = find_attr(instruction, HLO_ATTR_METADATA);
   return attr ? attr->value.metadata : NULL;

@@ -46,6 +46,9 @@ Int64List hlo_instruction_ints(const HloInstruction *instruction, HloAttrId id);
 /* The computation of a COMPUTATION attribute, NULL when absent. */
 HloComputation *hlo_instruction_computation(const HloInstruction *instruction, HloAttrId id);
 
+/* The frontend attribute |key|, NULL when absent. */
+const FrontendAttribute *hlo_instruction_frontend(const HloInstruction *instruction, const char *key);
+
 /* Sets or replaces; the struct is copied, its pointees are not. */
 void hlo_instruction_set_attr(HloInstruction *instruction, const HloAttr *attr);
 void hlo_instruction_set_int(HloInstruction *instruction, HloAttrId id, int64_t value);
