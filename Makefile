@@ -56,7 +56,7 @@ ROOMS := base base/packing base/page \
          hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
          $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
-         compiler compiler/options runtime/arrays runtime/engines runtime/remote runtime/standalone library cli
+         compiler compiler/options runtime/arrays runtime/collectives runtime/engines runtime/remote runtime/standalone library cli
 SOURCES := $(sort $(wildcard $(addsuffix /*.c,$(ROOMS))))
 TEST_SOURCES := $(filter %_test.c,$(SOURCES))
 TESTING_SOURCES := $(filter %_testing.c,$(SOURCES))

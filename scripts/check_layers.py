@@ -87,6 +87,7 @@ ROOMS = {
     # What surrounds compiled code.
     "runtime/arrays": ["hlo/type", "base"] + ABI,
     "runtime/engines": ["base"] + MACHINE + ABI,
+    "runtime/collectives": ["base"],
     "runtime/remote": ["runtime/engines", "base"] + ABI,
     "runtime/remote/target": ["runtime/remote", "runtime/engines"] + ABI + STANDALONE,
     "runtime/lapack": ABI,
@@ -95,7 +96,7 @@ ROOMS = {
 }
 # Reads the command line and files, prints; compiles by the compiler's steps alone.
 ROOMS["cli"] = ["compiler", "compiler/options", "base/packing", "base/page", "hlo/machine/description", "hlo/eval", "hlo/infer", "hlo/ir", "hlo/type", "base",
-                "runtime/arrays", "runtime/engines", "runtime/remote"] + ABI + STANDALONE
+                "runtime/arrays", "runtime/collectives", "runtime/engines", "runtime/remote"] + ABI + STANDALONE
 TOP_ROOMS = list(dict.fromkeys(room.partition("/")[0] for room in ROOMS))  # from the bottom up
 TEST_ALLOWED = [room for room in ROOMS if room not in ("cli", "library")]
 

@@ -243,7 +243,8 @@ void verify_buffers(Verifier *verifier, const HloInstruction *instruction) {
     case HLO_ASYNC_DONE: return; /* as what they wrap */
     case HLO_CUSTOM_CALL: verify_call(verifier, instruction); return;
     case HLO_CALL:
-      if (hlo_instruction_frontend(instruction, "_xla_stream_annotation") != NULL) return; /* to be an asynchronous one */
+      if (hlo_instruction_frontend(instruction, "_xla_stream_annotation") != NULL)
+        return; /* to be an asynchronous one */
       break;
     case HLO_DYNAMIC_UPDATE_SLICE:
       if (!is_buffer(instruction->operands[0]->shape) || !is_buffer(instruction->shape)) break;

@@ -123,7 +123,8 @@ static void verify_wrapped(Verifier *verifier, const HloInstruction *start) {
     operations++;
     picks += instruction->opcode == HLO_GET_TUPLE_ELEMENT && instruction != wrapped->root;
   }
-  if (operations <= 1 || picks == operations - 1 || hlo_instruction_frontend(start, "_collectives_group") != NULL) return;
+  if (operations <= 1 || picks == operations - 1 || hlo_instruction_frontend(start, "_collectives_group") != NULL)
+    return;
   if (wrapped->execution_thread.size > 0 && !sv_equal(wrapped->execution_thread, SV("main"))) return;
   verify_attr_error(verifier, start, HLO_ATTR_CALLS, "verify-async",
                     "'%.*s' holds %lld operations, an async computation wraps one", SV_ARG(wrapped->name),
