@@ -104,7 +104,7 @@ OutsideCalls *outside_calls_create(Session *session, const XlacRunOptions *optio
 }
 
 HloHost outside_calls_host(OutsideCalls *calls) {
-  return (HloHost){calls, execute};
+  return (HloHost){.self = calls, .execute = execute};
 }
 
 void outside_calls_destroy(OutsideCalls *calls) {

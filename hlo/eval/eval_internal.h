@@ -19,6 +19,9 @@ typedef struct Evaluation {
   Arena *arena; /* frames and values */
   DiagSink *diag;
   const HloHost *host;   /* NULL: there is no host */
+  DeviceCounts devices;  /* those of the host, or else as the module says */
+  int64_t device;        /* flat id */
+  bool knows_devices;    /* of the host: there are several, and they meet */
   int64_t memory_limit;  /* of the bytes of steps' values; 0: none */
   int64_t reserved;      /* of these, by the frames there are */
   bool is_dynamic;       /* sizes of arrays are set at run time somewhere in the module */
@@ -56,6 +59,9 @@ struct EvalFrame {
 /* Custom calls: LAPACK's potrf, and those of sizes. */
 EvalRule eval_lapack_potrf, eval_pad_to_static, eval_slice_to_dynamic;
 
+/* The instruction names no device that is not evaluated. */
+MUST_USE Status eval_check_devices(const EvalStep *step);
+
 /* --- values --- */
 
 /* Storage of the instruction's shape, which becomes the step's value; what it holds is left from the last run. */
@@ -64,6 +70,8 @@ Literal *eval_result(EvalStep *step);
 Literal *eval_tuple_result(EvalStep *step);
 /* The step's value is |source| under another shape of as many elements. */
 void eval_forward_value(EvalStep *step, const Literal *source);
+/* The result |index| of an operation whose value is a tuple when it has several. */
+Literal *eval_result_part(Literal *out, int index);
 /* Copies all leaves of one shape. */
 void eval_copy_leaves(Literal *to, const Literal *from);
 
@@ -105,6 +113,8 @@ void eval_store_scalar(Literal *target, int64_t index, const Literal *value);
 /* The kernel when the region is one binary elementwise operation on its two parameters of |type|; NULL otherwise.
  * |out_opcode| may be NULL. */
 LaneKernel *eval_region_kernel(const EvalFrame *frame, PrimitiveType type, HloOpcode *out_opcode);
+/* The kernel when, in addition, results may be accumulated in work numbers and rounded or wrapped once at the end. */
+LaneKernel *eval_accumulating_kernel(const EvalFrame *frame, PrimitiveType type);
 
 /* --- indices --- */
 

@@ -32,6 +32,10 @@ void eval_forward_value(EvalStep *step, const Literal *source) {
   step->value.shape = step->instruction->shape;
 }
 
+Literal *eval_result_part(Literal *out, int index) {
+  return shape_is_tuple(out->shape) ? &out->tuple[index] : out;
+}
+
 void eval_copy_leaves(Literal *to, const Literal *from) {
   if (to->shape->type == TYPE_TUPLE) {
     for (int i = 0; i < to->shape->tuple_size; i++) eval_copy_leaves(&to->tuple[i], &from->tuple[i]);

@@ -237,16 +237,16 @@ static Status evaluate_frame(Arena *arena, EvalFrame *frame, const Literal *cons
   return STATUS_OK;
 }
 
-/* Somewhere in the module. */
-static bool sets_sizes(const HloModule *module) {
+/* The first instruction that sets a size at run time, or has one that is; NULL: there is none. */
+static const HloInstruction *find_set_size(const HloModule *module) {
   for (int64_t i = 0; i < module->computations.count; i++) {
     const HloComputation *computation = module->computations.data[i];
     for (int64_t j = 0; j < computation->instructions.count; j++) {
       const HloInstruction *instruction = computation->instructions.data[j];
-      if (shape_is_dynamic(instruction->shape) || instruction->opcode == HLO_SET_DIMENSION_SIZE) return true;
+      if (shape_is_dynamic(instruction->shape) || instruction->opcode == HLO_SET_DIMENSION_SIZE) return instruction;
     }
   }
-  return false;
+  return NULL;
 }
 
 static Status evaluate_computation(Arena *arena, const HloComputation *computation, const Literal *const *arguments,
@@ -254,11 +254,23 @@ static Status evaluate_computation(Arena *arena, const HloComputation *computati
   const HloModule *module = computation->module;
   for (int64_t i = 0; i < module->computations.count; i++)
     RETURN_IF_ERROR(check_sizes(module->computations.data[i], diag));
+  Status status = STATUS_OK;
   Evaluation evaluation = {
       .arena = arena_create(), .diag = diag, .host = host, .memory_limit = memory_limit, .random_state = 1};
-  evaluation.is_dynamic = sets_sizes(module);
+  evaluation.devices = hlo_module_device_counts(module);
+  if (host != NULL && device_counts_total(host->devices) > 1) {
+    evaluation.knows_devices = true;
+    evaluation.devices = host->devices;
+    evaluation.device = host->device;
+  }
+  const HloInstruction *sized = find_set_size(module);
+  evaluation.is_dynamic = sized != NULL;
+  if (sized != NULL && evaluation.knows_devices) /* their shapes are made while it runs, in one table */
+    status = diag_error(diag, STATUS_UNSUPPORTED, sized->loc, "eval",
+                        "'%.*s' has a size that is set at run time, which cannot be evaluated on several devices",
+                        SV_ARG(sized->name));
   EvalFrame *frame;
-  Status status = frame_create(&evaluation, computation, 0, &frame);
+  if (status == STATUS_OK) status = frame_create(&evaluation, computation, 0, &frame);
   if (status == STATUS_OK) status = evaluate_frame(arena, frame, arguments, out_result);
   arena_destroy(evaluation.arena);
   return status;
@@ -271,6 +283,7 @@ Status hlo_evaluate_computation(Arena *arena, const HloComputation *computation,
 
 Status hlo_evaluate_instruction(Arena *arena, const HloInstruction *instruction, DiagSink *diag, Literal **out_result) {
   Evaluation evaluation = {.arena = arena_create(), .diag = diag, .random_state = 1};
+  evaluation.devices = hlo_module_device_counts(instruction->parent->module);
   Status status = evaluate_frame(arena, frame_create_for(&evaluation, instruction), NULL, out_result);
   arena_destroy(evaluation.arena);
   return status;

@@ -9,15 +9,10 @@ static bool is_accumulated(HloOpcode opcode, PrimitiveType type) {
   return hlo_opcode_has(opcode, OP_ASSOCIATIVE) && !(type_is_float(type) && type_bits(type) < 16);
 }
 
-/* The kernel of a region that is one such operation on |type|. */
-static LaneKernel *accumulating_kernel(const EvalFrame *region, PrimitiveType type) {
+LaneKernel *eval_accumulating_kernel(const EvalFrame *region, PrimitiveType type) {
   HloOpcode opcode;
   LaneKernel *kernel = eval_region_kernel(region, type, &opcode);
   return kernel && is_accumulated(opcode, type) ? kernel : NULL;
-}
-
-static Literal *result_part(Literal *out, int index) {
-  return shape_is_tuple(out->shape) ? &out->tuple[index] : out;
 }
 
 /* ---- reduce ---- */
@@ -95,7 +90,7 @@ static Status combine(EvalStep *step, EvalFrame *region, int count, Literal *val
 
 static void store_accumulators(const Literal *values, int count, int64_t total, Literal *out) {
   for (int i = 0; i < count; i++) {
-    Literal *target = result_part(out, i);
+    Literal *target = eval_result_part(out, i);
     for (int64_t j = 0; j < total; j++) {
       Literal one = {.shape = values[i].shape, .data = literal_element(&values[i], j)};
       eval_store_scalar(target, j, &one);
@@ -105,7 +100,7 @@ static void store_accumulators(const Literal *values, int count, int64_t total, 
 
 static Status reduce_by_region(EvalStep *step, EvalFrame *region, int count, Literal *out, const int64_t *strides) {
   const Shape *from = eval_operand_shape(step, 0);
-  int64_t total = shape_element_count(result_part(out, 0)->shape), from_strides[EVAL_MAX_RANK];
+  int64_t total = shape_element_count(eval_result_part(out, 0)->shape), from_strides[EVAL_MAX_RANK];
   int64_t index[EVAL_MAX_RANK] = {0};
   Arena *arena = arena_create();
   Literal *values = accumulators(step, arena, region, count, total);
@@ -132,10 +127,11 @@ Status eval_reduce(EvalStep *step) {
   Literal *out = eval_result(step);
   const Shape *from = eval_operand_shape(step, 0);
   result_strides(from, hlo_instruction_ints(step->instruction, HLO_ATTR_DIMENSIONS), strides);
-  LaneKernel *kernel =
-      count == 1 && result_part(out, 0)->shape->type == from->type ? accumulating_kernel(region, from->type) : NULL;
+  LaneKernel *kernel = count == 1 && eval_result_part(out, 0)->shape->type == from->type
+                           ? eval_accumulating_kernel(region, from->type)
+                           : NULL;
   if (!kernel) return reduce_by_region(step, region, count, out, strides);
-  reduce_by_kernel(step, kernel, result_part(out, 0), strides);
+  reduce_by_kernel(step, kernel, eval_result_part(out, 0), strides);
   return STATUS_OK;
 }
 
@@ -244,7 +240,7 @@ static void windows_by_kernel(EvalStep *step, const WindowWalk *walk, LaneKernel
 }
 
 static Status windows_by_region(EvalStep *step, const WindowWalk *walk, EvalFrame *region, int count, Literal *out) {
-  const Shape *shape = result_part(out, 0)->shape;
+  const Shape *shape = eval_result_part(out, 0)->shape;
   int64_t place[EVAL_MAX_RANK] = {0}, total = shape_element_count(shape), at = 0;
   Arena *arena = arena_create();
   Literal *values = accumulators(step, arena, region, count, total);
@@ -270,10 +266,10 @@ Status eval_reduce_window(EvalStep *step) {
   EvalFrame *region;
   RETURN_IF_ERROR(eval_callee(step, 0, &region));
   if (!window_walk_init(step, &walk)) return eval_error(step, "needs a window for every dimension");
-  Literal *out = eval_result(step), *first = result_part(out, 0);
+  Literal *out = eval_result(step), *first = eval_result_part(out, 0);
   if (shape_element_count(first->shape) == 0) return STATUS_OK;
   LaneKernel *kernel =
-      count == 1 && first->shape->type == walk.from->type ? accumulating_kernel(region, walk.from->type) : NULL;
+      count == 1 && first->shape->type == walk.from->type ? eval_accumulating_kernel(region, walk.from->type) : NULL;
   if (!kernel) return windows_by_region(step, &walk, region, count, out);
   windows_by_kernel(step, &walk, kernel, first);
   return STATUS_OK;
@@ -364,15 +360,16 @@ static Status scan_step(EvalStep *step, const Scan *scan, int64_t position) {
   bool is_tuple = shape_is_tuple(result->shape);
   for (int i = 0; i < scan->outputs; i++) {
     Literal slice = is_tuple ? result->tuple[i] : *result;
-    copy_slice(result_part(scan->out, i), &slice, scan->dimension, position, false);
+    copy_slice(eval_result_part(scan->out, i), &slice, scan->dimension, position, false);
   }
   /* A carry may be another one's argument: through the result, which is only read. */
   for (int i = 0; i < scan->carries; i++) {
     const Literal *carry = is_tuple ? &result->tuple[scan->outputs + i] : result;
-    eval_copy_leaves(result_part(scan->out, scan->outputs + i), carry);
+    eval_copy_leaves(eval_result_part(scan->out, scan->outputs + i), carry);
   }
   for (int i = 0; i < scan->carries; i++)
-    eval_copy_leaves(eval_region_argument(scan->body, scan->inputs + i), result_part(scan->out, scan->outputs + i));
+    eval_copy_leaves(eval_region_argument(scan->body, scan->inputs + i),
+                     eval_result_part(scan->out, scan->outputs + i));
   return STATUS_OK;
 }
 
@@ -390,7 +387,7 @@ Status eval_scan(EvalStep *step) {
   for (int i = 0; i < scan.carries; i++) {
     const Literal *init = eval_operand(step, scan.inputs + i);
     eval_copy_leaves(eval_region_argument(scan.body, scan.inputs + i), init);
-    eval_copy_leaves(result_part(scan.out, scan.outputs + i), init);
+    eval_copy_leaves(eval_result_part(scan.out, scan.outputs + i), init);
   }
   for (int64_t i = 0; i < scan.length; i++)
     RETURN_IF_ERROR(scan_step(step, &scan, is_reverse ? scan.length - 1 - i : i));

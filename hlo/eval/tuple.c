@@ -36,12 +36,3 @@ Status eval_second_element(EvalStep *step) {
   eval_forward_value(step, &eval_operand(step, 0)->tuple[1]);
   return STATUS_OK;
 }
-
-/* (data, context, token) → (data, token) */
-Status eval_recv_done(EvalStep *step) {
-  const Literal *received = eval_operand(step, 0);
-  Literal *out = eval_tuple_result(step);
-  out->tuple[0] = received->tuple[0];
-  out->tuple[1] = received->tuple[2];
-  return STATUS_OK;
-}
