@@ -87,7 +87,7 @@ ROOMS = {
     # What surrounds compiled code.
     "runtime/arrays": ["hlo/type", "base"] + ABI,
     "runtime/engines": ["base"] + MACHINE + ABI,
-    "runtime/collectives": ["base"],
+    "runtime/collectives": ["hlo/eval", "hlo/ir", "hlo/type", "base"],
     "runtime/remote": ["runtime/engines", "base"] + ABI,
     "runtime/remote/target": ["runtime/remote", "runtime/engines"] + ABI + STANDALONE,
     "runtime/lapack": ABI,

@@ -1,5 +1,7 @@
 #include "runtime/arrays/case_meta.h"
 
+#include <string.h>
+
 #include "base/file_io.h"
 #include "runtime/arrays/json_tree.h"
 
@@ -37,6 +39,44 @@ static Status read_rule(const cJSON *parameter, StringView label, DiagSink *diag
   return STATUS_OK;
 }
 
+static int64_t count_numbers(const cJSON *list) {
+  int64_t count = 0;
+  const cJSON *item = NULL;
+  if (!cJSON_IsArray(list)) return cJSON_IsNumber(list) || cJSON_IsBool(list);
+  cJSON_ArrayForEach(item, list) count += count_numbers(item);
+  return count;
+}
+
+/* Lists in lists, as deep as cJSON reads them, to |*next| on. */
+static void read_numbers(const cJSON *list, double **next) {
+  const cJSON *item = NULL;
+  if (cJSON_IsNumber(list)) *(*next)++ = list->valuedouble;
+  if (cJSON_IsBool(list)) *(*next)++ = cJSON_IsTrue(list);
+  if (!cJSON_IsArray(list)) return;
+  cJSON_ArrayForEach(item, list) read_numbers(item, next);
+}
+
+static CaseLeaf read_leaf(Arena *arena, const cJSON *object) {
+  CaseLeaf leaf = {0};
+  const cJSON *dims = cJSON_GetObjectItemCaseSensitive(object, "dims"), *item = NULL;
+  if (cJSON_IsArray(dims)) {
+    int64_t *sizes = ARENA_NEW_ARRAY(arena, int64_t, cJSON_GetArraySize(dims) + 1);
+    cJSON_ArrayForEach(item, dims) {
+      if (!cJSON_IsNumber(item) || item->valuedouble < 0 || item->valuedouble > 0x1p53) return leaf;
+      sizes[leaf.rank++] = (int64_t)item->valuedouble;
+    }
+    leaf.dims = sizes;
+  }
+  const cJSON *sharding = cJSON_GetObjectItemCaseSensitive(object, "sharding");
+  if (cJSON_IsString(sharding)) leaf.sharding = sv_copy(arena, sv_from_cstring(sharding->valuestring));
+  const cJSON *values = cJSON_GetObjectItemCaseSensitive(object, "per_device");
+  leaf.value_count = count_numbers(values);
+  double *next = ARENA_NEW_ARRAY(arena, double, leaf.value_count);
+  leaf.device_values = next;
+  read_numbers(values, &next);
+  return leaf;
+}
+
 static CompareRule read_result(const cJSON *result, const CaseMeta *meta) {
   CompareRule rule = {.rtol = number_or(result, "rtol", meta->rtol),
                       .atol = number_or(result, "atol", meta->atol),
@@ -59,12 +99,24 @@ static Status read_meta(Arena *arena, StringView label, const cJSON *root, DiagS
                     .atol = number_or(root, "atol", 0.0)};
   const cJSON *list = cJSON_GetObjectItemCaseSensitive(root, "params"), *item = NULL;
   SeedRule *rules = ARENA_NEW_ARRAY(arena, SeedRule, cJSON_GetArraySize(list));
-  cJSON_ArrayForEach(item, list) RETURN_IF_ERROR(read_rule(item, label, diag, &rules[out->parameter_count++]));
+  CaseLeaf *leaves = ARENA_NEW_ARRAY(arena, CaseLeaf, cJSON_GetArraySize(list));
+  cJSON_ArrayForEach(item, list) {
+    leaves[out->parameter_count] = read_leaf(arena, item);
+    RETURN_IF_ERROR(read_rule(item, label, diag, &rules[out->parameter_count++]));
+  }
   out->parameters = rules;
+  out->parameter_leaves = leaves;
   list = cJSON_GetObjectItemCaseSensitive(root, "results");
   CompareRule *results = ARENA_NEW_ARRAY(arena, CompareRule, cJSON_GetArraySize(list));
-  cJSON_ArrayForEach(item, list) results[out->result_count++] = read_result(item, out);
+  leaves = ARENA_NEW_ARRAY(arena, CaseLeaf, cJSON_GetArraySize(list));
+  cJSON_ArrayForEach(item, list) {
+    leaves[out->result_count] = read_leaf(arena, item);
+    results[out->result_count++] = read_result(item, out);
+  }
   out->results = results;
+  out->result_leaves = leaves;
+  const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(root, "inputs");
+  out->has_device_seeds = cJSON_IsString(inputs) && strcmp(inputs->valuestring, "device-seed") == 0;
   return STATUS_OK;
 }
 

@@ -130,6 +130,20 @@ static void case_meta_parse_reads_tolerances(void **state) {
   assert_int_equal(meta.results[0].sample_stride, 3);
   assert_false(meta.results[0].has_stats);
   assert_true(meta.results[1].has_stats && meta.results[1].l2 == 3.0);
+  text =
+      SV("{\"inputs\": \"device-seed\", \"params\": [{\"dims\": [2, 1], \"sharding\": \"{replicated}\", "
+         "\"per_device\": [[1, 2], [[3], [true]]]}, {}], \"results\": [{\"dims\": []}]}");
+  assert_int_equal(case_meta_parse(arena, SV("m"), text, &diag, &meta), STATUS_OK);
+  assert_true(meta.has_device_seeds);
+  const CaseLeaf *leaf = &meta.parameter_leaves[0];
+  assert_int_equal(leaf->rank, 2);
+  assert_int_equal(leaf->dims[0], 2);
+  assert_true(sv_equal(leaf->sharding, SV("{replicated}")));
+  assert_int_equal(leaf->value_count, 4);
+  assert_true(leaf->device_values[1] == 2 && leaf->device_values[3] == 1);
+  assert_null(meta.parameter_leaves[1].dims);
+  assert_int_equal(meta.parameter_leaves[1].sharding.size, 0);
+  assert_non_null(meta.result_leaves[0].dims);
   assert_int_equal(case_meta_parse(arena, SV("m"), SV("[]"), &diag, &meta), STATUS_INVALID);
   assert_int_equal(
       case_meta_parse(arena, SV("m"), SV("{\"params\": [{\"init\": {\"kind\": \"nosuch\"}}]}"), &diag, &meta),

@@ -47,6 +47,8 @@ struct Rendezvous {
   bool has_failed, is_mismatch;
   size_t text_size;
   char text[FAILURE_TEXT_SIZE];
+  int64_t *chain; /* of the failure */
+  int64_t chain_count;
   int64_t *trail;     /* devices that find_deadlock has come to */
   int64_t *came_from; /* from where; -1: it has not */
 };
@@ -57,6 +59,7 @@ Rendezvous *rendezvous_create(int64_t device_count) {
   rendezvous->arena = arena;
   rendezvous->device_count = device_count;
   rendezvous->devices = ARENA_NEW_ARRAY(arena, Device, device_count);
+  rendezvous->chain = ARENA_NEW_ARRAY(arena, int64_t, device_count + 1);
   rendezvous->trail = ARENA_NEW_ARRAY(arena, int64_t, device_count);
   rendezvous->came_from = ARENA_NEW_ARRAY(arena, int64_t, device_count);
   pthread_mutex_init(&rendezvous->mutex, NULL);
@@ -97,24 +100,43 @@ static bool begin_failure(Rendezvous *rendezvous, bool is_mismatch) {
   rendezvous->has_failed = true;
   rendezvous->is_mismatch = is_mismatch;
   rendezvous->text_size = 0;
+  rendezvous->chain_count = 0;
   for (int64_t i = 0; i < rendezvous->device_count; i++) pthread_cond_signal(&rendezvous->devices[i].changed);
   return true;
+}
+
+/* A circle begins with its smallest device, whoever came to it last. */
+static void turn_circle(int64_t *circle, int64_t count) {
+  for (int64_t least = 0; least < count; least++) {
+    bool is_least = true;
+    for (int64_t i = 0; i < count; i++) is_least = is_least && circle[least] <= circle[i];
+    if (!is_least) continue;
+    for (; least > 0; least--) {
+      int64_t first = circle[0];
+      memmove(circle, circle + 1, (size_t)(count - 1) * sizeof *circle);
+      circle[count - 1] = first;
+    }
+    return;
+  }
 }
 
 /* |start| waits for …, which waits for |last|, which waits for |end|. */
 static void tell_deadlock(Rendezvous *rendezvous, int64_t start, int64_t last, int64_t end) {
   if (!begin_failure(rendezvous, true)) return;
-  int64_t count = 0;
-  for (int64_t device = last; device >= 0; device = rendezvous->came_from[device]) rendezvous->trail[count++] = device;
-  for (int64_t i = count - 1; i >= 0; i--) {
-    int64_t device = rendezvous->trail[i], next = i > 0 ? rendezvous->trail[i - 1] : end;
-    if (i == count - 1)
-      add_text(rendezvous, "device %lld waits", (long long)device);
+  int64_t count = 1, *chain = rendezvous->chain;
+  for (int64_t device = last; device != start; device = rendezvous->came_from[device]) count++;
+  for (int64_t device = last, i = count - 1; i >= 0; i--, device = rendezvous->came_from[device]) chain[i] = device;
+  if (end == start) turn_circle(chain, count);
+  chain[count] = end == start ? chain[0] : end;
+  for (int64_t i = 0; i < count; i++) {
+    if (i == 0)
+      add_text(rendezvous, "device %lld waits", (long long)chain[i]);
     else
       add_text(rendezvous, ", which waits");
-    add_text(rendezvous, " in %s for device %lld", rendezvous->devices[device].name, (long long)next);
+    add_text(rendezvous, " in %s for device %lld", rendezvous->devices[chain[i]].name, (long long)chain[i + 1]);
   }
   if (end != start) add_text(rendezvous, ", which has finished");
+  rendezvous->chain_count = count + 1;
 }
 
 /* --- who waits for whom --- */
@@ -308,6 +330,14 @@ const char *rendezvous_failure(Rendezvous *rendezvous) {
   const char *text = rendezvous->has_failed ? rendezvous->text : NULL;
   pthread_mutex_unlock(&rendezvous->mutex);
   return text;
+}
+
+int64_t rendezvous_failure_chain(Rendezvous *rendezvous, const int64_t **out_devices) {
+  pthread_mutex_lock(&rendezvous->mutex);
+  int64_t count = rendezvous->has_failed ? rendezvous->chain_count : 0;
+  pthread_mutex_unlock(&rendezvous->mutex);
+  *out_devices = rendezvous->chain;
+  return count;
 }
 
 bool rendezvous_is_mismatch(Rendezvous *rendezvous) {

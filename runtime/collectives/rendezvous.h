@@ -60,6 +60,9 @@ void rendezvous_finish(Rendezvous *rendezvous, int64_t device, bool has_failed);
 /* Why waits have failed, NULL: they have not.  "device 0 waits in all-reduce 'sum' for device 1, which has finished".
  * Any thread may ask; the text lives until the reset. */
 const char *rendezvous_failure(Rendezvous *rendezvous);
+/* The devices that the failure's text names one after the other, the first of which waits for the second, and so on;
+ * the last may have finished, or be the first again.  How many; 0: no device waits for ever. */
+int64_t rendezvous_failure_chain(Rendezvous *rendezvous, const int64_t **out_devices);
 /* The failure is that what the devices do does not fit together, and not one that a device has reported itself. */
 bool rendezvous_is_mismatch(Rendezvous *rendezvous);
 

@@ -135,9 +135,11 @@ static void rendezvous_enter_finds_different_places_at_once(void **state) {
   (void)state;
   Fleet fleet = {rendezvous_create(3), two_places, 3, {false}};
   run(&fleet);
-  const char *failure = rendezvous_failure(fleet.rendezvous);
-  assert_true(strcmp(failure, "device 0 waits in 'a' for device 1, which waits in 'b' for device 0") == 0 ||
-              strcmp(failure, "device 1 waits in 'b' for device 0, which waits in 'a' for device 1") == 0);
+  const int64_t *chain;
+  assert_string_equal(rendezvous_failure(fleet.rendezvous),
+                      "device 0 waits in 'a' for device 1, which waits in 'b' for device 0");
+  assert_int_equal(rendezvous_failure_chain(fleet.rendezvous, &chain), 3);
+  assert_true(chain[0] == 0 && chain[1] == 1 && chain[2] == 0);
   assert_true(rendezvous_is_mismatch(fleet.rendezvous));
   rendezvous_destroy(fleet.rendezvous);
 }
@@ -185,7 +187,9 @@ static void rendezvous_finish_with_failure_ends_all_waits(void **state) {
   (void)state;
   Fleet fleet = {rendezvous_create(3), one_fails, 3, {false}};
   run(&fleet);
+  const int64_t *chain;
   assert_string_equal(rendezvous_failure(fleet.rendezvous), "device 1 has failed");
+  assert_int_equal(rendezvous_failure_chain(fleet.rendezvous, &chain), 0);
   assert_false(rendezvous_is_mismatch(fleet.rendezvous));
   assert_true(fleet.is_done[0] && fleet.is_done[2]);
   rendezvous_destroy(fleet.rendezvous);
