@@ -3,7 +3,7 @@
 #ifndef XLAC_CLI_INTERPRETER_H
 #define XLAC_CLI_INTERPRETER_H
 
-#include "cli/driver.h"
+#include "cli/run_devices.h"
 #include "hlo/eval/hlo_evaluator.h"
 #include "runtime/engines/runner.h"
 
@@ -11,5 +11,9 @@
  * module.  |memory_limit|: as for hlo_evaluate.  |out_seconds| may be NULL. */
 MUST_USE Status interpreter_execute(Session *session, ModuleRun *run, const HloHost *host, int64_t memory_limit,
                                     double *out_seconds);
+
+/* The same on several devices at once, one of |runs| each (evaluate_on_devices); |memory_limit| is for all of them. */
+MUST_USE Status interpreter_execute_devices(Session *session, const RunDevices *devices, ModuleRun *const *runs,
+                                            const HloHost *host, int64_t memory_limit, double *out_seconds);
 
 #endif

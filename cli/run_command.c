@@ -16,19 +16,11 @@
 #include "cli/remote_run.h"
 #include "cli/run_inputs.h"
 #include "cli/run_memory.h"
-#include "runtime/arrays/array_file.h"
-#include "runtime/arrays/array_text.h"
-#include "runtime/arrays/compare.h"
-#include "runtime/arrays/leaf_sizes.h"
-#include "runtime/arrays/tensor_values.h"
+#include "cli/run_results.h"
 #include "runtime/engines/queue_simulator.h"
 #include "runtime/engines/queue_threads.h"
 #include "runtime/engines/race_announcer.h"
 #include "xlac/thread_pool.h"
-
-/* NumPy's own defaults of allclose. */
-#define DEFAULT_RTOL 1e-5
-#define DEFAULT_ATOL 1e-8
 
 enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024, MOST_SECONDS = 1000000000 };
 
@@ -51,11 +43,12 @@ typedef struct RunState {
   FailureReporter reporter;
   HostTransfers transfers;
   OutsideCalls *outside; /* ENGINE_INTERPRET */
-  ModuleRun *run;
+  DeviceCounts counts;
+  RunDevices devices;
+  ModuleRun **runs; /* by device, of those that this process runs */
   CaseMeta meta_data;
   const CaseMeta *meta; /* NULL without --meta */
-  ArrayMember *results; /* as files hold them */
-  int64_t result_count; /* without those that are sizes of others, which stand after them */
+  RunResults results;
   double compile_seconds;
   bool is_cached;            /* the code is from the compile cache */
   int64_t lower_bound_bytes; /* of compiled code's memory */
@@ -113,7 +106,7 @@ static Status compile_to_run(Session *session, RunState *state) {
 /* The module as it stands in the file, unless passes are asked for. */
 static Status load_to_interpret(Session *session, RunState *state) {
   double start = monotonic_seconds();
-  RETURN_IF_ERROR(driver_load_to_run(session));
+  RETURN_IF_ERROR(run_devices_load(session, &state->counts));
   session->compilation.options.passes = COMPILATION_PASSES_INTERPRETER;
   session->compilation.options.without_code = true;
   RETURN_IF_ERROR(driver_run_passes(session));
@@ -148,14 +141,18 @@ static Status create_run(Session *session, RunState *state) {
   const XlacDescriptor *descriptor = state->jit != NULL
                                          ? codegen_jit_descriptor(state->jit)
                                          : module_descriptor(session->arena, session->compilation.module);
-  RETURN_IF_ERROR(run_memory_check_leaves(session, descriptor, state->engine != ENGINE_INTERPRET, &state->value_limit));
+  RETURN_IF_ERROR(run_devices_init(session, state->counts, state->meta, descriptor, &state->devices));
+  state->runs = ARENA_NEW_ARRAY(session->arena, ModuleRun *, state->devices.count);
+  RETURN_IF_ERROR(run_memory_check_leaves(session, descriptor, state->devices.count, state->engine != ENGINE_INTERPRET,
+                                          &state->value_limit));
   if (state->jit == NULL) {
     state->run_options = (XlacRunOptions){.struct_size = sizeof state->run_options,
                                           .abi_version = XLAC_ABI_VERSION,
                                           .transfer = host_transfers_do,
                                           .transfer_data = &state->transfers};
     state->outside = outside_calls_create(session, &state->run_options);
-    state->run = runner_create(session->arena, NULL, descriptor, NULL);
+    for (int64_t i = 0; i < state->devices.count; i++)
+      state->runs[i] = runner_create(session->arena, NULL, descriptor, NULL);
     return STATUS_OK;
   }
   state->threads = xlac_thread_pool_create(run_memory_workers(session, descriptor, worker_count(session)));
@@ -170,7 +167,7 @@ static Status create_run(Session *session, RunState *state) {
                                         .transfer = host_transfers_do,
                                         .transfer_data = &state->transfers};
   set_engine(session, state);
-  state->run = runner_create(session->arena, codegen_jit_function(state->jit), descriptor, &state->run_options);
+  state->runs[0] = runner_create(session->arena, codegen_jit_function(state->jit), descriptor, &state->run_options);
   return STATUS_OK;
 }
 
@@ -186,8 +183,12 @@ static Status prepare(Session *session, RunState *state) {
     RETURN_IF_ERROR(queue_orders_read(session->arena, session_option_text(session, OPTION_ORDER_FILE, ""),
                                       session->diag, &state->replay));
   RETURN_IF_ERROR(host_transfers_init(&state->transfers, session));
+  if (device_counts_total(state->counts) > 1 &&
+      (session_option_given(session, OPTION_INFEED) || session_option_given(session, OPTION_OUTFEED)))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "devices",
+                      "'--infeed' and '--outfeed' are for runs on one device");
   RETURN_IF_ERROR(create_run(session, state));
-  RETURN_IF_ERROR(run_inputs_fill(session, state->meta, state->run));
+  RETURN_IF_ERROR(run_inputs_fill(session, &state->devices, state->runs));
   driver_end_phase(session, "inputs", start);
   return STATUS_OK;
 }
@@ -204,13 +205,15 @@ static Status write_order(Session *session, const RunState *state, bool has_resu
 
 static Status execute_once(Session *session, RunState *state, double *out_seconds) {
   host_transfers_begin_run(&state->transfers);
-  if (state->engine != ENGINE_INTERPRET) return runner_execute(state->run, session->diag, out_seconds);
+  if (state->engine != ENGINE_INTERPRET) return runner_execute(state->runs[0], session->diag, out_seconds);
   HloHost host = outside_calls_host(state->outside);
-  return interpreter_execute(session, state->run, &host, state->value_limit, out_seconds);
+  if (!state->devices.are_several)
+    return interpreter_execute(session, state->runs[0], &host, state->value_limit, out_seconds);
+  return interpreter_execute_devices(session, &state->devices, state->runs, &host, state->value_limit, out_seconds);
 }
 
 static Status execute_all(Session *session, RunState *state, int64_t count, double *seconds) {
-  if (state->is_remote) return remote_program_run(&state->remote, state->run, count, seconds, session->diag);
+  if (state->is_remote) return remote_program_run(&state->remote, state->runs[0], count, seconds, session->diag);
   for (int64_t i = 0; i < count; i++) RETURN_IF_ERROR(execute_once(session, state, &seconds[i]));
   return STATUS_OK;
 }
@@ -237,84 +240,17 @@ static void add_simulation(Session *session, const RunState *state) {
   session->timeline = state->simulator.timeline;
 }
 
-static void collect_results(Session *session, RunState *state) {
-  const XlacDescriptor *descriptor = state->run->descriptor;
-  LeafSizes sizes = {descriptor->result_sizes, descriptor->result_size_count};
-  state->result_count = descriptor->result_count - sizes.count;
-  state->results = ARENA_NEW_ARRAY(session->arena, ArrayMember, state->result_count);
-  for (int64_t i = 0; i < state->result_count; i++) {
-    NpyArray whole;
-    state->results[i].name = sv_printf(session->arena, "r%lld", (long long)i);
-    tensor_to_npy(session->arena, &descriptor->results[i], state->run->results[i], &whole);
-    state->results[i].array = leaf_sizes_crop(session->arena, sizes, i, state->run->results, &whole);
-  }
-}
-
-static StringView result_label(Session *session, const RunState *state, int64_t index) {
-  XlacTensor tensor = state->run->descriptor->results[index];
-  tensor.dims = state->results[index].array.dims;
-  StringView type = tensor_text(session->arena, &tensor);
-  return sv_printf(session->arena, "%.*s %.*s", SV_ARG(state->results[index].name), SV_ARG(type));
-}
-
-static Status write_results(Session *session, const RunState *state) {
-  const char *path = session_option_text(session, OPTION_OUTPUT, NULL);
-  int64_t count = state->result_count;
-  StringView bytes;
-  if (path) {
-    RETURN_IF_ERROR(array_file_write(session->arena, path, state->results, count, session->diag, &bytes));
-    return driver_add_output(session, path, bytes);
-  }
-  /* Who asked for a comparison or times gets these alone. */
-  if (session_option_given(session, OPTION_EXPECT) || session_option_given(session, OPTION_TIME)) return STATUS_OK;
-  StringBuilder text;
-  sb_init(&text, session->arena);
-  for (int64_t i = 0; i < count; i++) {
-    sb_printf(&text, "%.*s\n", SV_ARG(result_label(session, state, i)));
-    array_print(&text, &state->results[i].array);
-    sb_append_char(&text, '\n');
-  }
-  host_transfers_print(&state->transfers, &text);
-  return driver_add_output(session, "-", sb_view(&text));
-}
-
-static CompareRule rule_of_result(const Session *session, const CaseMeta *meta, int64_t index) {
-  CompareRule rule = {.rtol = DEFAULT_RTOL, .atol = DEFAULT_ATOL, .sample_stride = 1};
-  if (meta) rule = (CompareRule){.rtol = meta->rtol, .atol = meta->atol, .sample_stride = 1};
-  if (meta && index < meta->result_count) rule = meta->results[index];
-  const OptionValue *values = session->options->values;
-  if (values[OPTION_RTOL].given) rule.rtol = values[OPTION_RTOL].real;
-  if (values[OPTION_ATOL].given) rule.atol = values[OPTION_ATOL].real;
-  return rule;
-}
-
-/* STATUS_MISMATCH without a diagnostic of its own: the lines printed say which results differ. */
-static Status compare_results(Session *session, const RunState *state) {
-  if (!session_option_given(session, OPTION_EXPECT)) return STATUS_OK;
-  ArrayFile expected;
-  RETURN_IF_ERROR(
-      array_file_read(session->arena, session_option_text(session, OPTION_EXPECT, ""), session->diag, &expected));
-  StringBuilder text;
-  sb_init(&text, session->arena);
-  Status status = STATUS_OK;
-  for (int64_t i = 0; i < state->result_count; i++) {
-    const NpyArray *want = array_file_find(&expected, state->results[i].name);
-    if (!want)
-      return diag_error(session->diag, STATUS_INVALID, NO_LOC, "expect", "'%.*s' has no array '%.*s'",
-                        SV_ARG(expected.path), SV_ARG(state->results[i].name));
-    CompareRule rule = rule_of_result(session, state->meta, i);
-    CompareReport report;
-    compare_arrays(want, &state->results[i].array, &rule, &report);
-    compare_report_print(&text, result_label(session, state, i), want, &state->results[i].array, &rule, &report);
-    if (!report.ok) status = STATUS_MISMATCH;
-  }
-  RETURN_IF_ERROR(driver_add_output(session, "-", sb_view(&text)));
-  return status;
+static Status collect_results(Session *session, RunState *state) {
+  const NpyArray **by_device = ARENA_NEW_ARRAY(session->arena, const NpyArray *, state->devices.count);
+  int64_t count;
+  for (int64_t i = 0; i < state->devices.count; i++)
+    by_device[i] = run_results_of_run(session->arena, state->runs[i], &count);
+  return run_results_collect(session, &state->devices, state->runs[0]->descriptor, by_device, &state->results);
 }
 
 static Status write_times(Session *session, const RunState *state) {
   if (!session_option_given(session, OPTION_TIME)) return STATUS_OK;
-  const XlacDescriptor *descriptor = state->run->descriptor;
+  const XlacDescriptor *descriptor = state->runs[0]->descriptor;
   StringBuilder text;
   sb_init(&text, session->arena);
   JsonWriter json;
@@ -339,6 +275,7 @@ static Status write_times(Session *session, const RunState *state) {
 }
 
 static Status run(Session *session, RunState *state) {
+  state->counts = (DeviceCounts){1, 1};
   state->engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
   state->is_remote = session_option_given(session, OPTION_RUNNER);
   state->reporter = (FailureReporter){.session = session};
@@ -350,11 +287,11 @@ static Status run(Session *session, RunState *state) {
   Status recorded = write_order(session, state, executed == STATUS_OK);
   RETURN_IF_ERROR(executed);
   RETURN_IF_ERROR(recorded);
-  collect_results(session, state);
+  RETURN_IF_ERROR(collect_results(session, state));
   RETURN_IF_ERROR(host_transfers_write(&state->transfers));
-  RETURN_IF_ERROR(write_results(session, state));
+  RETURN_IF_ERROR(run_results_write(session, &state->results, &state->transfers));
   RETURN_IF_ERROR(write_times(session, state));
-  return compare_results(session, state);
+  return run_results_compare(session, &state->results, state->meta);
 }
 
 /* What goes with --engine. */
@@ -375,6 +312,8 @@ static Status check_engine(Session *session) {
   if (values[OPTION_FLUSH_DENORMALS].given && engine == ENGINE_INTERPRET)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");
+  if (values[OPTION_PARTITIONS].given && engine != ENGINE_INTERPRET)
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--partitions' is for '--engine=interpret'");
   if (engine == ENGINE_REPLAY && !values[OPTION_ORDER_FILE].given)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--engine=replay' needs '--order-file=FILE'");
   if (values[OPTION_ORDER_FILE].given && engine < ENGINE_SIM)

@@ -34,14 +34,15 @@ int64_t run_memory_workers(const Session *session, const XlacDescriptor *descrip
   return min_i64(wanted, 1 + max_i64(limit - needed_bytes(descriptor), 0) / scratch);
 }
 
-Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, bool is_compiled,
-                               int64_t *out_left) {
+Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, int64_t devices,
+                               bool is_compiled, int64_t *out_left) {
   int64_t leaves = 0, total = 0, limit = limit_of(session);
   SourceLoc loc = session->compilation.module->loc;
   *out_left = 0;
   bool fits = add_tensors(descriptor->parameters, descriptor->parameter_count, &leaves) &&
               add_tensors(descriptor->results, descriptor->result_count, &leaves) &&
-              checked_add(leaves, descriptor->workspace_bytes, &total) && total <= MOST_BYTES;
+              checked_mul(leaves, devices, &leaves) && checked_add(leaves, descriptor->workspace_bytes, &total) &&
+              total <= MOST_BYTES;
   if (!fits)
     return diag_error(session->diag, STATUS_EXHAUSTED, loc, "memory-limit",
                       "arguments, results and workspace need more than the %lld bytes that a process can address",

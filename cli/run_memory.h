@@ -8,10 +8,10 @@
  * 1. */
 int64_t run_memory_workers(const Session *session, const XlacDescriptor *descriptor, int64_t wanted);
 
-/* Before the leaves and the workspace of |descriptor| are allocated: STATUS_EXHAUSTED ("memory-limit") when they do not
- * fit a process, or, where nothing is compiled, the leaves not --memory-limit.  |out_left|: what that leaves for values
- * besides; 0: no limit. */
-MUST_USE Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, bool is_compiled,
-                                        int64_t *out_left);
+/* Before the leaves and the workspace of |descriptor| are allocated, for each of |devices|: STATUS_EXHAUSTED
+ * ("memory-limit") when they do not fit a process, or, where nothing is compiled, the leaves not --memory-limit.
+ * |out_left|: what that leaves for values besides; 0: no limit. */
+MUST_USE Status run_memory_check_leaves(const Session *session, const XlacDescriptor *descriptor, int64_t devices,
+                                        bool is_compiled, int64_t *out_left);
 
 #endif

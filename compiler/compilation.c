@@ -5,6 +5,7 @@
 #include "hlo/infer/device_check.h"
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
+#include "parser/hlo_parts.h"
 
 void compilation_init(Compilation *compilation, Arena *arena, const CompilationOptions *options, DiagSink *diag) {
   *compilation = (Compilation){.options = *options, .arena = arena, .diag = diag};
@@ -40,6 +41,20 @@ Status compilation_load(Compilation *compilation, const SourceFile *source) {
   RETURN_IF_ERROR(compilation_parse(compilation, source));
   RETURN_IF_ERROR(compilation_verify(compilation));
   return hlo_check_one_device(compilation->module, compilation->diag);
+}
+
+Status compilation_parse_sharding(Compilation *compilation, StringView label, StringView text,
+                                  const HloSharding **out_sharding) {
+  SourceFile *file = ARENA_NEW(compilation->arena, SourceFile);
+  *file = (SourceFile){label, text};
+  Arena *scratch = arena_create();
+  HloParts parts;
+  HloAttr attr;
+  hlo_parts_init(&parts, compilation->module, scratch, compilation->diag);
+  Status status = hlo_parts_attribute(&parts, HLO_ATTR_SHARDING, file, &attr);
+  arena_destroy(scratch);
+  *out_sharding = status == STATUS_OK ? attr.value.sharding : NULL;
+  return status;
 }
 
 void compilation_take_module(Compilation *compilation, HloModule *module) {

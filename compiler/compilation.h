@@ -66,6 +66,10 @@ MUST_USE Status compilation_parse(Compilation *compilation, const SourceFile *so
 MUST_USE Status compilation_verify(Compilation *compilation);
 /* Both, of a module that one device is to run (hlo_check_one_device). */
 MUST_USE Status compilation_load(Compilation *compilation, const SourceFile *source);
+/* A sharding in HLO's words that stands outside of the module, after compilation_parse; |label| names it in messages.
+ */
+MUST_USE Status compilation_parse_sharding(Compilation *compilation, StringView label, StringView text,
+                                           const HloSharding **out_sharding);
 /* Instead of these: a verified module that the caller made, which the passes change.  It and its shapes must live as
  * long as |arena|; no other compilation may use its ShapeTable at the same time. */
 void compilation_take_module(Compilation *compilation, HloModule *module);

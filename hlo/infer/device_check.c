@@ -1,5 +1,6 @@
 #include "hlo/infer/device_check.h"
 
+#include "hlo/ir/custom_call.h"
 #include "hlo/ir/device_count.h"
 
 static bool needs_others(const HloInstruction *instruction, int64_t stated, int64_t devices) {
@@ -24,6 +25,51 @@ Status hlo_check_one_device(const HloModule *module, DiagSink *diag) {
       return diag_error(diag, STATUS_UNSUPPORTED, instructions->data[i]->loc, "unsupported-devices",
                         "'%.*s' needs the %lld devices that the module is made for: xlac compiles for one",
                         SV_ARG(shown_name(instructions->data[i])), (long long)devices);
+    }
+  }
+  return STATUS_OK;
+}
+
+/* --- several devices --- */
+
+static bool is_of_devices(const HloInstruction *instruction) {
+  return hlo_opcode_has(instruction->opcode, OP_COLLECTIVE) || instruction->opcode == HLO_PARTITION_ID ||
+         instruction->opcode == HLO_REPLICA_ID;
+}
+
+/* Its numbers of devices are a partitioner's work. */
+static bool is_partitioned(const HloModule *module) {
+  if (sv_ends_with(module->entry->name, SV("_spmd"))) return true;
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < instructions->count; i++) {
+      if (is_of_devices(instructions->data[i])) return true;
+    }
+  }
+  return false;
+}
+
+static bool is_to_be_divided(const HloInstruction *instruction, bool parameters_count) {
+  const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
+  if (instruction->opcode == HLO_CUSTOM_CALL && target != NULL && custom_call_is_marker(target->value.text))
+    return true;
+  if (hlo_instruction_attr(instruction, HLO_ATTR_SHARDING) == NULL) return false;
+  const HloComputation *entry = instruction->parent->module->entry;
+  if (instruction->parent != entry) return true;
+  if (instruction->opcode == HLO_PARAMETER) return parameters_count;
+  return instruction != entry->root;
+}
+
+Status hlo_check_partitioned(const HloModule *module, DiagSink *diag) {
+  bool parameters_count = !is_partitioned(module);
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
+    for (int64_t i = 0; i < instructions->count; i++) {
+      if (!is_to_be_divided(instructions->data[i], parameters_count)) continue;
+      return diag_error(diag, STATUS_UNSUPPORTED, instructions->data[i]->loc, "unsupported-devices",
+                        "'%.*s' shows that the module is still to be partitioned: xlac runs on several devices what "
+                        "a partitioner has divided",
+                        SV_ARG(shown_name(instructions->data[i])));
     }
   }
   return STATUS_OK;

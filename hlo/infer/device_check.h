@@ -1,4 +1,4 @@
-/* Whether one device can run a module. */
+/* Whether one device, or several, can run a module. */
 #ifndef XLAC_HLO_INFER_DEVICE_CHECK_H
 #define XLAC_HLO_INFER_DEVICE_CHECK_H
 
@@ -8,5 +8,10 @@
  * collectives among several, manual regions that change shapes, and the number of the device where there are several.
  * Groups of everything ({}) and shardings compute on one device what they compute on all.  Linear time. */
 MUST_USE Status hlo_check_one_device(const HloModule *module, DiagSink *diag);
+
+/* Reports the first instruction that says that a partitioner has yet to divide the module among devices, code
+ * "unsupported-devices": markers, shardings of other values than parameters and result, and, in a module without
+ * collectives that XLA's partitioner did not name (entry "..._spmd"), those of parameters.  Linear time. */
+MUST_USE Status hlo_check_partitioned(const HloModule *module, DiagSink *diag);
 
 #endif

@@ -18,6 +18,7 @@ typedef struct DeviceThread {
   IntMap names;                /* HloInstruction → what messages call it */
   const HloInstruction *place; /* where it met others last, or wanted to */
   Status status;
+  bool is_interrupted; /* the failure is that of another device, or of all */
 } DeviceThread;
 
 struct Evaluations {
@@ -66,6 +67,7 @@ static Status exchange(void *self, const HloInstruction *instruction, Int64List 
   thread->place = instruction;
   const Meeting meeting = {(uint64_t)instruction->id, name_of_place(thread, instruction), members.data, members.count};
   bool has_met = rendezvous_enter(thread->all->rendezvous, thread->device, &meeting, contribution, out_contributions);
+  thread->is_interrupted = !has_met;
   return has_met ? STATUS_OK : STATUS_INVALID;
 }
 
@@ -91,6 +93,7 @@ static Status complete(void *self, const HloInstruction *done, int64_t number, D
   (void)diag;
   thread->place = done;
   bool is_done = rendezvous_complete(thread->all->rendezvous, thread->device, number, name_of_place(thread, done));
+  thread->is_interrupted = !is_done;
   return is_done ? STATUS_OK : STATUS_INVALID;
 }
 
@@ -148,8 +151,8 @@ static Status tell_mismatch(const Evaluations *all, DiagSink *diag) {
 static Status status_of(const Evaluations *all, int64_t count, DiagSink *diag) {
   for (int64_t i = 0; i < count; i++) {
     const DeviceThread *thread = &all->threads[i];
-    if (thread->status == STATUS_OK || thread->diag.first == NULL) continue;
-    copy_error(diag, thread);
+    if (thread->status == STATUS_OK || thread->is_interrupted) continue;
+    copy_error(diag, thread); /* of a call that leads out of the module its host may have told already */
     return thread->status;
   }
   return rendezvous_is_mismatch(all->rendezvous) ? tell_mismatch(all, diag) : STATUS_OK;
