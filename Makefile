@@ -202,6 +202,7 @@ $(BUILD)/libxlac_lapack.so: $(call object,$(LAPACK_SOURCES))
 $(BUILD)/runtime/remote/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/remote/target_sources.def)
 $(BUILD)/codegen/abi_text.o: include/xlac/abi.h
 $(BUILD)/codegen/call/call_targets.o: $(wildcard codegen/call/*.ll)
+$(BUILD)/codegen/collective/collective_emit.o: codegen/collective/collective.ll
 $(BUILD)/base/page/page.o: $(wildcard base/page/*.css base/page/*.html base/page/*.js)
 
 -include $(patsubst %.o,%.d,$(call object,$(SOURCES) $(LAPACK_SOURCES)))

@@ -11,21 +11,31 @@
 #include "cli/driver.h"
 #include "cli/host_transfers.h"
 #include "cli/interpreter.h"
+#include "cli/local_devices.h"
 #include "cli/module_descriptor.h"
 #include "cli/outside_call.h"
 #include "cli/remote_run.h"
 #include "cli/run_inputs.h"
 #include "cli/run_memory.h"
 #include "cli/run_results.h"
+#include "hlo/infer/device_check.h"
 #include "runtime/engines/queue_simulator.h"
 #include "runtime/engines/queue_threads.h"
 #include "runtime/engines/race_announcer.h"
 #include "xlac/thread_pool.h"
 
-enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024, MOST_SECONDS = 1000000000 };
+enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024, MOST_SECONDS = 1000000000, MOST_DEVICES = 1024 };
 
 /* The words of --engine. */
-typedef enum Engine { ENGINE_JIT, ENGINE_INTERPRET, ENGINE_RUN, ENGINE_THREADS, ENGINE_SIM, ENGINE_REPLAY } Engine;
+typedef enum Engine {
+  ENGINE_JIT,
+  ENGINE_INTERPRET,
+  ENGINE_LOCAL,
+  ENGINE_RUN,
+  ENGINE_THREADS,
+  ENGINE_SIM,
+  ENGINE_REPLAY
+} Engine;
 
 typedef struct RunState {
   Engine engine;
@@ -43,6 +53,7 @@ typedef struct RunState {
   FailureReporter reporter;
   HostTransfers transfers;
   OutsideCalls *outside; /* ENGINE_INTERPRET */
+  LocalDevices *local;   /* ENGINE_LOCAL */
   DeviceCounts counts;
   RunDevices devices;
   ModuleRun **runs; /* by device, of those that this process runs */
@@ -78,12 +89,32 @@ static Status compile(Session *session, RunState *state) {
   return compilation_generate(&session->compilation);
 }
 
+/* The engine goes with the number of devices. */
+static Status check_devices(Session *session, RunState *state) {
+  const HloModule *module = session->compilation.module;
+  int64_t total = device_counts_total(state->counts);
+  if (total > MOST_DEVICES)
+    return diag_error(session->diag, STATUS_INVALID, module->loc, "devices", "a run has at most %d devices, not %lld",
+                      MOST_DEVICES, (long long)total);
+  if (state->engine == ENGINE_LOCAL || total == 1) return STATUS_OK;
+  if (!hlo_module_needs_devices(module)) { /* all would do the same */
+    state->counts = (DeviceCounts){1, 1};
+    return STATUS_OK;
+  }
+  return diag_error(session->diag, STATUS_INVALID, module->loc, "devices",
+                    "the module is for %lld devices: '--engine=local' runs them as threads, 'mpirun -np %lld' as "
+                    "processes",
+                    (long long)total, (long long)total);
+}
+
 static Status compile_to_run(Session *session, RunState *state) {
   double start = monotonic_seconds();
   CompilationCache cache;
   CompiledProgram program;
   compile_cache_begin(session, true, &cache);
   RETURN_IF_ERROR(driver_load_to_run(session));
+  state->counts = hlo_module_device_counts(session->compilation.module);
+  RETURN_IF_ERROR(check_devices(session, state));
   RETURN_IF_ERROR(remote_run_check(session));
   state->is_cached = compile_cache_find(session, &cache, SV("run"), &program);
   if (state->is_cached) {
@@ -167,6 +198,11 @@ static Status create_run(Session *session, RunState *state) {
                                         .transfer = host_transfers_do,
                                         .transfer_data = &state->transfers};
   set_engine(session, state);
+  if (state->engine == ENGINE_LOCAL) {
+    state->local = local_devices_create(session, codegen_jit_function(state->jit), descriptor, &state->run_options,
+                                        state->devices.count, state->runs);
+    return STATUS_OK;
+  }
   state->runs[0] = runner_create(session->arena, codegen_jit_function(state->jit), descriptor, &state->run_options);
   return STATUS_OK;
 }
@@ -205,6 +241,7 @@ static Status write_order(Session *session, const RunState *state, bool has_resu
 
 static Status execute_once(Session *session, RunState *state, double *out_seconds) {
   host_transfers_begin_run(&state->transfers);
+  if (state->engine == ENGINE_LOCAL) return local_devices_execute(state->local, out_seconds);
   if (state->engine != ENGINE_INTERPRET) return runner_execute(state->runs[0], session->diag, out_seconds);
   HloHost host = outside_calls_host(state->outside);
   if (!state->devices.are_several)
@@ -300,10 +337,10 @@ static Status check_engine(Session *session) {
   Status status = STATUS_OK;
   Engine engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
   bool is_host = !values[OPTION_TARGET].given || strcmp(values[OPTION_TARGET].text, "host") == 0;
-  if (engine > ENGINE_INTERPRET && is_host)
+  if (engine > ENGINE_LOCAL && is_host)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' is for vector processors, and '--target' is 'host'", values[OPTION_ENGINE].text);
-  if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine >= ENGINE_SIM))
+  if (values[OPTION_RUNNER].given && (engine == ENGINE_INTERPRET || engine == ENGINE_LOCAL || engine >= ENGINE_SIM))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=%s' runs in this process, without '--runner'", values[OPTION_ENGINE].text);
   if (values[OPTION_RUNNER].given && (values[OPTION_INFEED].given || values[OPTION_OUTFEED].given))
@@ -312,8 +349,6 @@ static Status check_engine(Session *session) {
   if (values[OPTION_FLUSH_DENORMALS].given && engine == ENGINE_INTERPRET)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");
-  if (values[OPTION_PARTITIONS].given && engine != ENGINE_INTERPRET)
-    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--partitions' is for '--engine=interpret'");
   if (engine == ENGINE_REPLAY && !values[OPTION_ORDER_FILE].given)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'--engine=replay' needs '--order-file=FILE'");
   if (values[OPTION_ORDER_FILE].given && engine < ENGINE_SIM)
@@ -383,6 +418,7 @@ int run_command(Session *session) {
   remote_program_remove(&state.remote);
   int code = session_end(session, status);
   if (state.jit) codegen_jit_destroy(state.jit);
+  local_devices_destroy(state.local);
   outside_calls_destroy(state.outside);
   return code;
 }

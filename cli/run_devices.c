@@ -7,17 +7,12 @@
 
 static Status count_devices(Session *session, DeviceCounts *out_counts) {
   HloModule *module = session->compilation.module;
+  RETURN_IF_ERROR(hlo_set_device_count(module, session_option_integer(session, OPTION_PARTITIONS, 0), session->diag));
   *out_counts = hlo_module_device_counts(module);
-  int64_t wanted = session_option_integer(session, OPTION_PARTITIONS, device_counts_total(*out_counts));
-  if (wanted % out_counts->replicas != 0)
-    return diag_error(session->diag, STATUS_INVALID, module->loc, "devices",
-                      "%lld devices cannot be shared by %lld replicas", (long long)wanted,
-                      (long long)out_counts->replicas);
+  int64_t wanted = device_counts_total(*out_counts);
   if (wanted < 1 || wanted > EVALUATOR_MOST_DEVICES)
     return diag_error(session->diag, STATUS_INVALID, module->loc, "devices", "a run has from 1 to %d devices, not %lld",
                       EVALUATOR_MOST_DEVICES, (long long)wanted);
-  out_counts->partitions = wanted / out_counts->replicas;
-  if (session_option_given(session, OPTION_PARTITIONS)) module->num_partitions = out_counts->partitions;
   return STATUS_OK;
 }
 

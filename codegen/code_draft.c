@@ -29,7 +29,8 @@ static Status find_off_core(const CodeDraft *draft, const HloModule *module, Dia
     const HloComputation *computation = module->computations.data[c];
     for (int64_t i = 0; i < computation->instructions.count; i++) {
       const HloInstruction *instruction = computation->instructions.data[i];
-      if (emit_family(instruction->opcode) != EMIT_outside_call) continue;
+      EmitFamily family = emit_family(instruction->opcode);
+      if (family != EMIT_outside_call && family != EMIT_collective) continue;
       ++*out_count;
       if (!draft->is_strict) continue;
       status = diag_error(diag, STATUS_UNSUPPORTED, instruction->loc, "oncore-strict",

@@ -88,7 +88,8 @@ static CodePartList parts_of(Arena *arena, const CodePartsOptions *options, cons
 }
 
 int code_parts_count(const CodePartsOptions *options) {
-  if (options->draft->plans != NULL || calls_outside(options->module)) return 1;
+  if (options->draft->plans != NULL || calls_outside(options->module) || module_needs_devices(options->module))
+    return 1;
   Arena *scratch = arena_create();
   int64_t count = parts_of(scratch, options, functions_of(scratch, options->draft->kernels)).count;
   arena_destroy(scratch);
@@ -170,7 +171,8 @@ static void emit_door(const PartEmitter *emitter, LLVMValueRef control) {
     }
     cpu_dispatch_emit(module, options->entry_name, functions);
   }
-  descriptor_emit(module, options->module, options->assignment, sv_from_cstring(options->entry_name), emitter->arena);
+  descriptor_emit(module, options->module, options->assignment, NULL, sv_from_cstring(options->entry_name),
+                  emitter->arena);
 }
 
 static Status emit_part(const PartEmitter *emitter) {

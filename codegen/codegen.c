@@ -2,6 +2,7 @@
 
 #include "codegen/call/call.h"
 #include "codegen/code_parts.h"
+#include "codegen/collective/collective.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
 #include "codegen/entry_name.h"
@@ -22,6 +23,7 @@ typedef struct ModuleEmitter {
   const BufferAssignment *assignment;
   const CallTargets *targets;
   const CodeDraft *draft;
+  const ModuleCollectives *collectives; /* NULL: the module needs no devices */
   const char *entry_name;
   bool poison;
   OncoreEmitter *oncore; /* NULL: the host */
@@ -43,6 +45,7 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
                             .strategies = emitter->draft->strategies[number],
                             .name = emitter->entry_name,
                             .poison = emitter->poison,
+                            .collectives = emitter->collectives,
                             .coder = emitter->oncore != NULL ? &coder : NULL};
   Status status = control_emit(&vec, emitter->module, emitter->assignment, &control, emitter->diag);
   LLVMDisposeBuilder(vec.builder);
@@ -57,15 +60,19 @@ static Status emit_module(const ModuleEmitter *emitter) {
   LLVMValueRef functions[CPU_VARIANT_COUNT];
   RETURN_IF_ERROR(
       call_declare(emitter->llvm_module, emitter->module, emitter->targets, emitter->entry_name, emitter->diag));
+  Arena *scratch = arena_create();
+  if (emitter->collectives != NULL)
+    collective_declare(emitter->llvm_module, emitter->module, emitter->collectives, scratch);
+  arena_destroy(scratch);
   int count = emitter->target->variant_count;
   for (int i = 0; i < count; i++) RETURN_IF_ERROR(emit_variant(emitter, i, &functions[i]));
   if (count == CPU_VARIANT_COUNT) {
     for (int i = 0; i < count; i++) LLVMSetLinkage(functions[i], LLVMInternalLinkage);
     cpu_dispatch_emit(emitter->llvm_module, emitter->entry_name, functions);
   }
-  Arena *scratch = arena_create();
-  descriptor_emit(emitter->llvm_module, emitter->module, emitter->assignment, sv_from_cstring(emitter->entry_name),
-                  scratch);
+  scratch = arena_create();
+  descriptor_emit(emitter->llvm_module, emitter->module, emitter->assignment, emitter->collectives,
+                  sv_from_cstring(emitter->entry_name), scratch);
   arena_destroy(scratch);
   return STATUS_OK;
 }
@@ -74,6 +81,8 @@ static Status emit_module(const ModuleEmitter *emitter) {
 static Status compile_whole(Arena *arena, const HloModule *module, const CodegenOptions *options,
                             const char *entry_name, DiagSink *diag, CompiledObject *object) {
   LlvmTarget target;
+  const ModuleCollectives *collectives = NULL;
+  if (module_needs_devices(module)) RETURN_IF_ERROR(module_collectives_create(arena, module, diag, &collectives));
   Status status = llvm_target_create(&options->draft->target, diag, &target);
   if (status == STATUS_OK) {
     LLVMContextRef context = LLVMContextCreate();
@@ -81,9 +90,9 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
     Arena *scratch = arena_create();
     OncoreEmitter *oncore =
         options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
-    ModuleEmitter emitter = {
-        &target,         llvm_module, module, options->assignment, &object->targets, options->draft, entry_name,
-        options->poison, oncore,      diag};
+    ModuleEmitter emitter = {&target,          llvm_module,    module,      options->assignment,
+                             &object->targets, options->draft, collectives, entry_name,
+                             options->poison,  oncore,         diag};
     status = emit_module(&emitter);
     if (status == STATUS_OK)
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &object->bytes);

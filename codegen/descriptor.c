@@ -1,5 +1,6 @@
 #include "codegen/descriptor.h"
 
+#include "codegen/collective/collective.h"
 #include "codegen/ir/tensor_constants.h"
 #include "codegen/module_leaves.h"
 #include "xlac/abi.h"
@@ -25,8 +26,9 @@ static LLVMValueRef names_constant(const TensorConstants *builder, const StringV
 }
 
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
-                     StringView entry_name, Arena *scratch) {
+                     const ModuleCollectives *collectives, StringView entry_name, Arena *scratch) {
   TensorConstants builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
+  DeviceCounts devices = collectives == NULL ? (DeviceCounts){1, 1} : collectives->devices;
   ModuleLeaves leaves = module_leaves(module, assignment, scratch);
   LLVMValueRef fields[] = {
       tensor_int(&builder, 64, (int64_t)sizeof(XlacDescriptor)),
@@ -45,6 +47,12 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
       sizes_constant(&builder, module->parameter_sizes.data, module->parameter_sizes.count),
       sizes_constant(&builder, module->result_sizes.data, module->result_sizes.count),
       names_constant(&builder, leaves.parameter_names, leaves.parameter_count),
+      tensor_int(&builder, 64, devices.replicas),
+      tensor_int(&builder, 64, devices.partitions),
+      tensor_int(&builder, 64, collectives == NULL ? 0 : collectives->count),
+      collectives == NULL ? LLVMConstNull(LLVMPointerTypeInContext(builder.context, 0))
+                          : collective_table(llvm_module, collectives, scratch),
+      tensor_int(&builder, 64, collectives == NULL ? 0 : (int64_t)collectives->hash),
   };
   LLVMValueRef value = LLVMConstStructInContext(builder.context, fields, sizeof fields / sizeof *fields, false);
   const char *name = arena_printf(scratch, "%.*s_descriptor", SV_ARG(entry_name));

@@ -39,8 +39,9 @@ Status compilation_verify(Compilation *compilation) {
 
 Status compilation_load(Compilation *compilation, const SourceFile *source) {
   RETURN_IF_ERROR(compilation_parse(compilation, source));
+  RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, compilation->diag));
   RETURN_IF_ERROR(compilation_verify(compilation));
-  return hlo_check_one_device(compilation->module, compilation->diag);
+  return hlo_check_devices(compilation->module, compilation->diag);
 }
 
 Status compilation_parse_sharding(Compilation *compilation, StringView label, StringView text,

@@ -64,7 +64,7 @@ void compilation_init(Compilation *compilation, Arena *arena, const CompilationO
 MUST_USE Status compilation_parse(Compilation *compilation, const SourceFile *source);
 /* Errors are those of hlo_verify and hlo_verify_transfers_end. */
 MUST_USE Status compilation_verify(Compilation *compilation);
-/* Both, of a module that one device is to run (hlo_check_one_device). */
+/* Both, of a module that is to be run, by options.partitions devices or those of its header (hlo_check_devices). */
 MUST_USE Status compilation_load(Compilation *compilation, const SourceFile *source);
 /* A sharding in HLO's words that stands outside of the module, after compilation_parse; |label| names it in messages.
  */

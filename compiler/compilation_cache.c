@@ -7,7 +7,7 @@
 
 /* A change of these is a change of what the key has to say: an option that bears on outputs goes into add_options, and
  * into the test that every one of them counts. */
-_Static_assert(sizeof(CompilationOptions) == 248, "does the new option bear on outputs?");
+_Static_assert(sizeof(CompilationOptions) == 264, "does the new option bear on outputs?");
 
 /* Each part with its name and size, so that no two lists of parts are one text. */
 static void add(ContentHash *hash, const char *name, StringView text) {
@@ -45,6 +45,7 @@ static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add_int(hash, "has pass limit", options->has_pass_limit);
   add_int(hash, "pass limit", options->pass_limit);
   add_int(hash, "text order", options->keeps_text_order);
+  add_int(hash, "partitions", options->partitions);
   add_int(hash, "callbacks", options->callbacks);
   add_int(hash, "memory limit", options->memory_limit);
   add_int(hash, "minimizes memory", options->minimizes_memory);

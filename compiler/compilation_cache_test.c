@@ -107,6 +107,7 @@ static void every_option_that_bears_on_outputs_is_in_the_key(void **state) {
                                         {.has_pass_limit = true},
                                         {.has_pass_limit = true, .pass_limit = 1},
                                         {.keeps_text_order = true},
+                                        {.partitions = 2},
                                         {.callbacks = HLO_CALLBACKS_IGNORE},
                                         {.memory_limit = 1000},
                                         {.minimizes_memory = true},

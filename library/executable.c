@@ -178,7 +178,7 @@ static Status load(const CompileCall *call, Compilation *compilation) {
   const SourceFile *source;
   if (call->module != NULL) {
     compilation_take_module(compilation, hlo_module_clone(call->module->module, compilation->arena));
-    return hlo_check_one_device(compilation->module, compilation->diag);
+    return hlo_check_devices(compilation->module, compilation->diag);
   }
   if (call->text == NULL) {
     RETURN_IF_ERROR(read_file(compilation->arena, call->name, compilation->diag, &source));

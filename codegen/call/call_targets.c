@@ -1,12 +1,11 @@
 /* What calls out of a module need once: targets, and support written in LLVM's language (*.ll). */
-#include <llvm-c/IRReader.h>
-#include <llvm-c/Linker.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "codegen/call/call_internal.h"
+#include "codegen/ir/ir_support.h"
 #include "hlo/ir/custom_call.h"
 #include "xlac/abi.h"
 #include "xlac/ffi.h"
@@ -89,27 +88,10 @@ static bool is_reserved(StringView symbol, StringView entry_name) {
 
 /* --- support --- */
 
-static void link_support(LLVMModuleRef llvm_module, const char *begin, const char *end) {
-  LLVMContextRef context = LLVMGetModuleContext(llvm_module);
-  LLVMMemoryBufferRef text = LLVMCreateMemoryBufferWithMemoryRangeCopy(begin, (size_t)(end - begin), "support");
-  if (text == NULL) out_of_memory((size_t)(end - begin));
-  LLVMModuleRef support;
-  char *message = NULL;
-  if (LLVMParseIRInContext(context, text, &support, &message)) XLAC_BUG("%s", message);
-  LLVMSetTarget(support, LLVMGetTarget(llvm_module));
-  LLVMSetDataLayout(support, LLVMGetDataLayoutStr(llvm_module));
-  if (LLVMLinkModules2(llvm_module, support)) XLAC_BUG("the support of calls does not link");
-}
-
-/* Linking drops what is internal and not used yet, so that the texts have it public. */
 static void hide_support(LLVMModuleRef llvm_module) {
   static const char *const names[] = {"xlac.call.fail",   "xlac.ffi.api",      "xlac.ffi.wait",     "xlac.ffi.message",
                                       "xlac.ffi.destroy", "xlac.status.clear", "xlac.call.transfer"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    LLVMValueRef value = LLVMGetNamedFunction(llvm_module, names[i]);
-    if (value == NULL) value = LLVMGetNamedGlobal(llvm_module, names[i]);
-    if (value != NULL) LLVMSetLinkage(value, LLVMInternalLinkage);
-  }
+  ir_support_hide(llvm_module, names, sizeof names / sizeof *names);
 }
 
 /* What the calls of |module| need. */
@@ -123,7 +105,7 @@ static CallNeeds needs_of(const HloModule *module) {
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) {
       bool is_transfer = call_is_transfer(list->data[i]->opcode);
-      needs.failure |= is_transfer;
+      needs.failure |= is_transfer || hlo_opcode_has(list->data[i]->opcode, OP_COLLECTIVE);
       needs.transfer |= is_transfer;
       if (list->data[i]->opcode != HLO_CUSTOM_CALL) continue;
       CustomCallApiVersion version = call_version(list->data[i]);
@@ -156,10 +138,10 @@ Status call_declare(LLVMModuleRef llvm_module, const HloModule *module, const Ca
   arena_destroy(scratch);
   RETURN_IF_ERROR(status);
   CallNeeds needs = needs_of(module);
-  if (needs.failure) link_support(llvm_module, xlac_call_failure, xlac_call_end_failure);
-  if (needs.typed_call) link_support(llvm_module, xlac_call_typed_call, xlac_call_end_typed_call);
-  if (needs.call_status) link_support(llvm_module, xlac_call_call_status, xlac_call_end_call_status);
-  if (needs.transfer) link_support(llvm_module, xlac_call_transfer, xlac_call_end_transfer);
+  if (needs.failure) ir_support_link(llvm_module, xlac_call_failure, xlac_call_end_failure);
+  if (needs.typed_call) ir_support_link(llvm_module, xlac_call_typed_call, xlac_call_end_typed_call);
+  if (needs.call_status) ir_support_link(llvm_module, xlac_call_call_status, xlac_call_end_call_status);
+  if (needs.transfer) ir_support_link(llvm_module, xlac_call_transfer, xlac_call_end_transfer);
   hide_support(llvm_module);
   return STATUS_OK;
 }

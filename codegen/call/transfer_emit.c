@@ -62,10 +62,6 @@ static void store_context(const CallCode *code) {
 Status call_emit_transfer(const CallCode *code) {
   const HloInstruction *call = code->call;
   bool has_channel = call->opcode == HLO_SEND || call->opcode == HLO_RECV;
-  if (has_channel && !hlo_instruction_bool(call, HLO_ATTR_IS_HOST_TRANSFER, false))
-    return diag_error(code->diag, STATUS_UNSUPPORTED, call->loc, "unsupported-call",
-                      "'%s' between devices is not supported, only to and from the host",
-                      hlo_opcode_text(call->opcode));
   LeafRange range = data_leaves(code);
   LLVMValueRef known = transfer_of(code, range);
   LLVMValueRef transfer = LLVMBuildAlloca(code->builder, LLVMTypeOf(known), "");

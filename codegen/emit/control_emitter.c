@@ -337,6 +337,12 @@ Status control_conditional(ControlEmitter *control, const HloInstruction *condit
 
 /* --- instructions --- */
 
+/* Sends and receives are to and from the host, or other devices. */
+static Status emit_outside(ControlEmitter *control, const HloInstruction *instruction) {
+  bool is_between = module_collectives_at(control->collectives, instruction) >= 0;
+  return is_between ? control_collective(control, instruction) : control_call(control, instruction);
+}
+
 static Status emit_instruction(ControlEmitter *control, const HloInstruction *instruction) {
   if (hlo_is_view(instruction) || emit_scalar(control, instruction)) return STATUS_OK;
   switch (emit_family(instruction->opcode)) {
@@ -348,7 +354,9 @@ static Status emit_instruction(ControlEmitter *control, const HloInstruction *in
     case EMIT_while: return control_while(control, instruction);
     case EMIT_conditional: return control_conditional(control, instruction);
     case EMIT_rng_state: control_random_state(control, instruction); return STATUS_OK;
-    case EMIT_outside_call: return control_call(control, instruction);
+    case EMIT_collective: return control_collective(control, instruction);
+    case EMIT_device_id: control_device_id(control, instruction); return STATUS_OK;
+    case EMIT_outside_call: return emit_outside(control, instruction);
     case EMIT_unsupported:
       return diag_error(control->diag, STATUS_UNSUPPORTED, instruction->loc, "unsupported-op",
                         "'%s' is not supported yet", hlo_opcode_text(instruction->opcode));
@@ -409,6 +417,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   ControlEmitter control = {.vec = vec, .module = module, .assignment = assignment, .diag = diag, .arena = arena};
   control.kernels = options->kernels;
   control.strategies = options->strategies;
+  control.collectives = options->collectives;
   control.coder = options->coder;
   control.has_no_kernels = options->has_no_kernels;
   control.constant_place = options->constants;

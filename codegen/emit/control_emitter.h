@@ -3,6 +3,7 @@
 #ifndef XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 #define XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 
+#include "codegen/collective/module_collectives.h"
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/vec/vec.h"
@@ -33,6 +34,8 @@ typedef struct ControlOptions {
                   place shows in the results */
   bool has_no_kernels; /* Kernels have their functions in other LLVM modules, by control_part_kernel_name */
   ConstantPlace constants;
+  const ModuleCollectives *collectives; /* those of the module, declared in |vec->module| (collective_declare); NULL
+                                           where it needs no devices (module_needs_devices) */
   const KernelCoder *coder; /* NULL for the host; with one, all Kernels are its work, and so is all arithmetic on rank-0
                                floats; integers and predicates of rank 0 stay in registers: they are what loops,
                                branches and addresses are made of */

@@ -32,15 +32,16 @@ typedef struct ControlEmitter {
   const KernelTable *kernels;
   const KernelStrategy *strategies; /* by identity of a Kernel; NULL: |coder| makes the code */
   const KernelCoder *coder;         /* NULL: the host */
-  bool has_no_kernels;              /* as in ControlOptions, like the next */
+  const ModuleCollectives *collectives;
+  bool has_no_kernels; /* as in ControlOptions, like the next */
   ConstantPlace constant_place;
   IntMap functions;     /* identity of a Kernel + 1 → ControlKernel */
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
-  int64_t function_count, call_count; /* of Kernels; of outside calls */
-  int64_t block_instructions;         /* visited so far (limit_block) */
-  LLVMValueRef random_state;          /* on the stack; NULL: not needed so far */
-  PoisonDeaths *poison;               /* NULL: no poisoning */
+  int64_t function_count, call_count, collective_count; /* of Kernels; of outside calls; of collectives' parts */
+  int64_t block_instructions;                           /* visited so far (limit_block) */
+  LLVMValueRef random_state;                            /* on the stack; NULL: not needed so far */
+  PoisonDeaths *poison;                                 /* NULL: no poisoning */
 } ControlEmitter;
 
 typedef struct ControlKernel {
@@ -102,6 +103,10 @@ LLVMValueRef control_further_scratch(const ControlEmitter *control);
 void control_random_state(ControlEmitter *control, const HloInstruction *instruction);
 /* A call out of the module. */
 MUST_USE Status control_call(ControlEmitter *control, const HloInstruction *call);
+/* A collective, or its start or its end (control_collective.c). */
+MUST_USE Status control_collective(ControlEmitter *control, const HloInstruction *instruction);
+/* partition-id and replica-id. */
+void control_device_id(ControlEmitter *control, const HloInstruction *instruction);
 /* Calls |function| with the run's options after |count| arguments, for which there is room; the module's function
  * returns what it returns unless that is 0. */
 void control_call_checked(ControlEmitter *control, LLVMValueRef function, LLVMValueRef *arguments, unsigned count);

@@ -23,6 +23,8 @@ bool emit_family_makes_kernels(EmitFamily family) {
     case EMIT_call:
     case EMIT_rng_state:
     case EMIT_outside_call:
+    case EMIT_collective:
+    case EMIT_device_id:
     case EMIT_while:
     case EMIT_conditional: return false;
     default: return true;

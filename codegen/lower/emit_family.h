@@ -28,6 +28,8 @@ typedef enum EmitFamily {
   EMIT_fft,
   EMIT_rng_state,
   EMIT_outside_call,
+  EMIT_collective, /* of several devices: one of them, its start or its end */
+  EMIT_device_id,
   EMIT_call,
   EMIT_while,
   EMIT_conditional,

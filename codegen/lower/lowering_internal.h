@@ -251,6 +251,8 @@ typedef Status ElementRule(Lowering *lowering, const HloInstruction *instruction
 #define element_conditional element_none
 #define element_fusion element_none
 #define element_outside_call element_none
+#define element_collective element_none
+#define element_device_id element_none
 #define element_parameter element_none
 #define element_rng_state element_none
 #define element_scatter element_none

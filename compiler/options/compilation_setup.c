@@ -53,6 +53,7 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .has_pass_limit = values[OPTION_PASS_LIMIT].given,
       .pass_limit = integer_of(options, OPTION_PASS_LIMIT, 0),
       .verifies_each = BUILD_IS_CHECKED || values[OPTION_VERIFY_EACH].given,
+      .partitions = integer_of(options, OPTION_PARTITIONS, 0),
       .keeps_text_order = integer_of(options, OPTION_SCHEDULE, SCHEDULE_MEMORY) == SCHEDULE_KEEP,
       .callbacks = (HloCallbacks)integer_of(options, OPTION_CALLBACKS, HLO_CALLBACKS_REFUSE),
       .memory_limit = integer_of(options, OPTION_MEMORY_LIMIT, 0),

@@ -2,6 +2,7 @@
 
 #include "hlo/ir/custom_call.h"
 #include "hlo/ir/device_count.h"
+#include "hlo/ir/device_groups.h"
 
 static bool needs_others(const HloInstruction *instruction, int64_t stated, int64_t devices) {
   if (instruction->opcode == HLO_PARTITION_ID || instruction->opcode == HLO_REPLICA_ID) return devices > 1;
@@ -37,16 +38,20 @@ static bool is_of_devices(const HloInstruction *instruction) {
          instruction->opcode == HLO_REPLICA_ID;
 }
 
-/* Its numbers of devices are a partitioner's work. */
-static bool is_partitioned(const HloModule *module) {
-  if (sv_ends_with(module->entry->name, SV("_spmd"))) return true;
+bool hlo_module_needs_devices(const HloModule *module) {
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < instructions->count; i++) {
-      if (is_of_devices(instructions->data[i])) return true;
+      bool is_transfer = hlo_instruction_frontend(instructions->data[i], DEVICE_PAIRS_KEY) != NULL;
+      if (is_of_devices(instructions->data[i]) || is_transfer) return true;
     }
   }
   return false;
+}
+
+/* Its numbers of devices are a partitioner's work. */
+static bool is_partitioned(const HloModule *module) {
+  return sv_ends_with(module->entry->name, SV("_spmd")) || hlo_module_needs_devices(module);
 }
 
 static bool is_to_be_divided(const HloInstruction *instruction, bool parameters_count) {
@@ -73,4 +78,20 @@ Status hlo_check_partitioned(const HloModule *module, DiagSink *diag) {
     }
   }
   return STATUS_OK;
+}
+
+Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag) {
+  int64_t replicas = hlo_module_device_counts(module).replicas;
+  if (devices == 0) return STATUS_OK;
+  if (devices % replicas != 0)
+    return diag_error(diag, STATUS_INVALID, module->loc, "devices", "%lld devices cannot be shared by %lld replicas",
+                      (long long)devices, (long long)replicas);
+  module->num_partitions = devices / replicas;
+  return STATUS_OK;
+}
+
+Status hlo_check_devices(const HloModule *module, DiagSink *diag) {
+  bool are_several = device_counts_total(hlo_module_device_counts(module)) > 1;
+  return are_several && hlo_module_needs_devices(module) ? hlo_check_partitioned(module, diag)
+                                                         : hlo_check_one_device(module, diag);
 }

@@ -14,4 +14,17 @@ MUST_USE Status hlo_check_one_device(const HloModule *module, DiagSink *diag);
  * collectives that XLA's partitioner did not name (entry "..._spmd"), those of parameters.  Linear time. */
 MUST_USE Status hlo_check_partitioned(const HloModule *module, DiagSink *diag);
 
+/* |devices| all together run |module|: its num_partitions becomes what its replicas leave of them; 0: the header says
+ * it. STATUS_INVALID (code "devices") where replicas do not divide them. */
+MUST_USE Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag);
+
+/* Whether it matters to |module| which device runs it: it has collectives, numbers of devices or transfers between
+ * them.
+ */
+bool hlo_module_needs_devices(const HloModule *module);
+
+/* For code: hlo_check_partitioned where the header has several devices and instructions need them, which then run
+ * together; else hlo_check_one_device. */
+MUST_USE Status hlo_check_devices(const HloModule *module, DiagSink *diag);
+
 #endif

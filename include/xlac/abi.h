@@ -70,6 +70,90 @@ typedef struct XlacLeafSize {
   int64_t leaf, dimension, size_leaf;
 } XlacLeafSize;
 
+/* --- communication between devices --- */
+
+typedef enum XlacCollectiveKind {
+  XLAC_ALL_REDUCE = 1,
+  XLAC_REDUCE_SCATTER,
+  XLAC_ALL_GATHER,
+  XLAC_ALL_TO_ALL,       /* each operand is cut into a part for each member */
+  XLAC_ALL_TO_ALL_TUPLE, /* operand j is for member j, result j from member j */
+  XLAC_RAGGED_ALL_TO_ALL,
+  XLAC_COLLECTIVE_PERMUTE,
+  XLAC_COLLECTIVE_BROADCAST,
+  XLAC_DEVICE_SEND,
+  XLAC_DEVICE_RECV
+} XlacCollectiveKind;
+
+/* What all-reduce and reduce-scatter do with two elements.  Minimum and maximum are NaN where either is; of pred, and,
+ * or and xor are logical. */
+typedef enum XlacReducer {
+  XLAC_REDUCE_ADD = 1,
+  XLAC_REDUCE_MULTIPLY,
+  XLAC_REDUCE_MINIMUM,
+  XLAC_REDUCE_MAXIMUM,
+  XLAC_REDUCE_AND,
+  XLAC_REDUCE_OR,
+  XLAC_REDUCE_XOR
+} XlacReducer;
+
+/* An operand and its result, as bytes.  One run of |inner| bytes is a member's share of what is gathered, scattered or
+ * exchanged: a result of all-gather is |outer| times the runs of all members in listed order, an operand |outer| runs;
+ * of reduce-scatter the other way round; of all-to-all both are |outer| times as many runs as members.  Elsewhere there
+ * is one run, all of it.
+ *
+ * ragged-all-to-all has six operands and one result: 0 is the input of |outer| rows of |inner| bytes with the result,
+ * 1 what the result begins as, 2 to 5 input offsets, send sizes, output offsets and receive sizes, which count rows:
+ * for each member as many numbers. */
+typedef struct XlacCollectiveBuffer {
+  int32_t type; /* XlacType */
+  int32_t reserved;
+  int64_t outer, inner;
+  int64_t operand_bytes, result_bytes; /* 0 where there is none */
+} XlacCollectiveBuffer;
+
+typedef struct XlacDeviceGroup {
+  int64_t count;
+  const int64_t *devices; /* in listed order */
+} XlacDeviceGroup;
+
+typedef struct XlacDevicePair {
+  int64_t source, target;
+} XlacDevicePair;
+
+/* An instruction by which devices communicate, the same in the objects of all of them.  A device is its number, replica
+ * * partition_count + partition; it is in one group at most. */
+typedef struct XlacCollective {
+  uint64_t struct_size;
+  int64_t index;           /* in the descriptor */
+  int32_t kind;            /* XlacCollectiveKind */
+  int32_t reducer;         /* XlacReducer; 0: none */
+  int32_t is_asynchronous; /* there is code between its start and its end */
+  int32_t reserved;
+  int64_t channel_id;      /* what a send and its recv have alike; others need not be told apart by it */
+  const char *instruction; /* its name in the HLO */
+  const char *opcode;
+  int64_t buffer_count;
+  const XlacCollectiveBuffer *buffers;
+  int64_t group_count;
+  const XlacDeviceGroup *groups;
+  int64_t pair_count; /* of permute, send and recv: who sends to whom.  Who is sent nothing has zeroes */
+  const XlacDevicePair *pairs;
+} XlacCollective;
+
+/* An engine of communication, which the caller provides.  Both functions return NULL, or why it cannot be done, valid
+ * until on_failure returns.  A run calls them from its thread, starts in the same order on all devices; of one
+ * collective never a second start before the end of the first. */
+typedef struct XlacCommunication {
+  uint64_t struct_size;
+  void *data; /* is handed to both */
+  /* Begins |collective|: one pointer for each operand and for each result, NULL where there are no bytes.  They stay as
+   * they are until its end; results are the engine's to write until then. */
+  const char *(*start)(void *data, const XlacCollective *collective, const void *const *operands, void *const *results);
+  /* Returns when the results are there and the operands are read. */
+  const char *(*wait)(void *data, const XlacCollective *collective);
+} XlacCommunication;
+
 typedef struct XlacDescriptor {
   uint64_t struct_size;
   uint32_t abi_version;
@@ -86,6 +170,12 @@ typedef struct XlacDescriptor {
   const char *const *parameter_names; /* one C identifier for each leaf, all different: from its path in the program's
                                          arguments where the HLO has that ("params_w"), else from its HLO name.  After
                                          the end of older descriptors: there are none */
+  /* What it takes to run on several devices; after the end of older descriptors: one device, no collectives. */
+  int64_t replica_count, partition_count; /* the module runs on the product of both */
+  int64_t collective_count;
+  const XlacCollective *const *collectives; /* in the order of the program, those of called computations where they are
+                                               called */
+  uint64_t collective_hash; /* of them all: what objects for processors of several kinds have in common */
 } XlacDescriptor;
 
 /* --- kernels of a vector processor --- */
@@ -254,6 +344,9 @@ typedef struct XlacRunOptions {
    * valid until on_failure returns.  NULL: transfers fail. */
   const char *(*transfer)(void *transfer_data, const XlacTransfer *transfer);
   void *transfer_data;
+  /* Of a module on several devices: which of them this is, and how it reaches the others.  NULL: collectives fail. */
+  int64_t device;
+  const XlacCommunication *communication;
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for

@@ -24,8 +24,27 @@ static int increment(const void *const *arguments, void *const *results, void *w
 
 static const XlacTensor parameter = {"x", XLAC_F32, 2, dims, row_major, 24, 4, 0};
 static const XlacTensor result = {"y", XLAC_F32, 2, dims, row_major, 24, 4, 0};
-static const XlacDescriptor descriptor = {
-    sizeof descriptor, XLAC_ABI_VERSION, 0, "m", 1, 1, &parameter, &result, 16, 64, 128, 0, 0, NULL, NULL, NULL};
+static const XlacDescriptor descriptor = {sizeof descriptor,
+                                          XLAC_ABI_VERSION,
+                                          0,
+                                          "m",
+                                          1,
+                                          1,
+                                          &parameter,
+                                          &result,
+                                          16,
+                                          64,
+                                          128,
+                                          0,
+                                          0,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          1,
+                                          1,
+                                          0,
+                                          NULL,
+                                          0};
 
 static void runner_execute_keeps_aliased_arguments(void **state) {
   (void)state;

@@ -1,0 +1,31 @@
+#include "hlo/ir/collective_reducer.h"
+
+#include "hlo/ir/hlo_computation.h"
+
+static bool is_known_type(PrimitiveType type, HloOpcode opcode) {
+  if (type_is_complex(type)) return opcode == HLO_ADD || opcode == HLO_MULTIPLY;
+  bool is_float = type == TYPE_F16 || type == TYPE_BF16 || type == TYPE_F32 || type == TYPE_F64;
+  if (is_float) return opcode != HLO_AND && opcode != HLO_OR && opcode != HLO_XOR;
+  return type == TYPE_PRED || (type_is_integral(type) && type_bits(type) >= 8);
+}
+
+/* Sums, products and extremes of pred are logical. */
+static HloOpcode opcode_for(HloOpcode opcode, PrimitiveType type) {
+  if (type != TYPE_PRED) return opcode;
+  if (opcode == HLO_ADD || opcode == HLO_MAXIMUM) return HLO_OR;
+  return opcode == HLO_MULTIPLY || opcode == HLO_MINIMUM ? HLO_AND : opcode;
+}
+
+bool collective_reducer(const HloInstruction *collective, HloOpcode *out_opcode) {
+  const HloComputation *reducer = hlo_instruction_computation(collective, HLO_ATTR_TO_APPLY);
+  if (reducer == NULL || reducer->parameters.count != 2) return false;
+  const HloInstruction *root = reducer->root, *a = reducer->parameters.data[0], *b = reducer->parameters.data[1];
+  if (!hlo_opcode_has(root->opcode, OP_ASSOCIATIVE) || root->operand_count != 2) return false;
+  bool is_of_both =
+      (root->operands[0] == a && root->operands[1] == b) || (root->operands[0] == b && root->operands[1] == a);
+  PrimitiveType type = root->shape->type;
+  for (int i = 0; i < collective->operand_count && is_of_both; i++)
+    is_of_both = collective->operands[i]->shape->type == type;
+  *out_opcode = opcode_for(root->opcode, type);
+  return is_of_both && a->shape->type == type && b->shape->type == type && is_known_type(type, *out_opcode);
+}
