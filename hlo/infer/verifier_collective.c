@@ -54,7 +54,7 @@ static bool check_lists(Verifier *verifier, const HloInstruction *instruction, c
 
 static bool check_iota(Verifier *verifier, const HloInstruction *instruction, const ReplicaGroups *groups,
                        GroupSizes *sizes) {
-  int64_t members, listed = verify_iota_count(verifier, &groups->iota);
+  int64_t members, listed = iota_tile_count(verifier->scratch, &groups->iota);
   bool fits =
       groups->iota_groups > 0 && groups->iota_size > 0 && checked_mul(groups->iota_groups, groups->iota_size, &members);
   if (!fits || members != listed) {
@@ -70,13 +70,13 @@ static bool check_mesh(Verifier *verifier, const HloInstruction *instruction, co
                        GroupSizes *sizes) {
   const Mesh *mesh = groups->mesh;
   int64_t members = mesh_device_count(mesh);
-  int64_t listed = mesh->device_iota != NULL ? verify_iota_count(verifier, mesh->device_iota)
+  int64_t listed = mesh->device_iota != NULL ? iota_tile_count(verifier->scratch, mesh->device_iota)
                    : mesh->device_count > 0  ? mesh->device_count
                                              : members;
   bool *seen = ARENA_NEW_ARRAY(verifier->scratch, bool, mesh->axis_count);
   *sizes = (GroupSizes){members, 1};
   const char *mistake = members < 0 || listed != members ? "a mesh whose axes and devices do not fit"
-                                                         : verify_axes(mesh, &groups->axes, seen, &sizes->size);
+                                                         : mesh_axes_mistake(mesh, &groups->axes, seen, &sizes->size);
   if (mistake == NULL) return true;
   group_error(verifier, instruction, "names %s", mistake);
   return false;
@@ -147,6 +147,15 @@ static void check_all_to_all(Verifier *verifier, const HloInstruction *instructi
                verify_text(verifier, operand), (long long)participants);
 }
 
+/* Any groups will do, since who is in none has zeroes; what stands for lists has to mean some. */
+static void check_form(Verifier *verifier, const HloInstruction *broadcast) {
+  const HloAttr *attr = hlo_instruction_attr(broadcast, HLO_ATTR_REPLICA_GROUPS);
+  const ReplicaGroups *groups = attr == NULL ? NULL : attr->value.replica_groups;
+  GroupSizes sizes;
+  if (groups != NULL && groups->form == REPLICA_GROUPS_IOTA) check_iota(verifier, broadcast, groups, &sizes);
+  if (groups != NULL && groups->form == REPLICA_GROUPS_MESH) check_mesh(verifier, broadcast, groups, &sizes);
+}
+
 /* --- collective-permute --- */
 
 /* How often a device may be a source or a target: once, in place once for each slice. */
@@ -204,7 +213,10 @@ void verify_collective(Verifier *verifier, const HloInstruction *instruction) {
   if (!hlo_opcode_has(instruction->opcode, OP_COLLECTIVE)) return;
   if (hlo_opcode_info(instruction->opcode)->attr_count == 0 || instruction->operand_count == 0) return; /* done */
   check_channel(verifier, instruction);
-  if (instruction->opcode == HLO_COLLECTIVE_BROADCAST) return; /* any groups will do: who is in none has zeroes */
+  if (instruction->opcode == HLO_COLLECTIVE_BROADCAST) {
+    check_form(verifier, instruction);
+    return;
+  }
   if (hlo_instruction_attr(instruction, HLO_ATTR_SOURCE_TARGET_PAIRS) != NULL) {
     verify_pairs(verifier, instruction);
     return;

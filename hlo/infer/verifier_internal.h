@@ -58,9 +58,4 @@ void verify_constrained_layout(Verifier *verifier, const HloInstruction *instruc
 /* Start, update and done operations. */
 void verify_pairing(Verifier *verifier, const HloInstruction *instruction);
 
-/* The product of the dimensions; -1 when it overflows, a dimension is not positive, or the permutation is none. */
-int64_t verify_iota_count(Verifier *verifier, const IotaTile *iota);
-/* Marks the axes that |refs| names in |seen| (one entry for each axis); NULL, or what is wrong with them. */
-const char *verify_axes(const Mesh *mesh, const MeshAxisRefs *refs, bool *seen, int64_t *out_size);
-
 #endif

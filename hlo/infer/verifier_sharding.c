@@ -51,7 +51,7 @@ static void check_tiled(const ShardingSite *site, const HloSharding *sharding, c
     sharding_error(site, "has tiles of rank %lld for %s", (long long)rank, verify_text(site->verifier, shape));
   }
   int64_t devices =
-      sharding->iota != NULL ? verify_iota_count(site->verifier, sharding->iota) : sharding->devices.count;
+      sharding->iota != NULL ? iota_tile_count(site->verifier->scratch, sharding->iota) : sharding->devices.count;
   if (devices != tiles) {
     sharding_error(site, "has %lld tiles for %lld devices", (long long)tiles, (long long)devices);
   } else if (sharding->iota != NULL) {
@@ -63,7 +63,7 @@ static void check_tiled(const ShardingSite *site, const HloSharding *sharding, c
 
 static bool check_axes(const ShardingSite *site, const Mesh *mesh, const MeshAxisRefs *refs, bool *seen) {
   int64_t size = 1;
-  const char *mistake = verify_axes(mesh, refs, seen, &size);
+  const char *mistake = mesh_axes_mistake(mesh, refs, seen, &size);
   if (mistake == NULL) return true;
   sharding_error(site, "names %s", mistake);
   return false;
@@ -81,7 +81,7 @@ static void check_mesh(const ShardingSite *site, const HloSharding *sharding, co
     sharding_error(site, "has a mesh with an empty axis or too many devices");
     return;
   }
-  int64_t listed = mesh->device_iota != NULL ? verify_iota_count(site->verifier, mesh->device_iota)
+  int64_t listed = mesh->device_iota != NULL ? iota_tile_count(site->verifier->scratch, mesh->device_iota)
                    : mesh->device_count > 0  ? mesh->device_count
                                              : devices;
   if (listed != devices)

@@ -41,7 +41,7 @@ typedef struct DeviceGroups {
  * partition (or replica), then those of the next.  A device is in at most one group; one that is in none is so in
  * collective-broadcast alone.  STATUS_INVALID with a located diagnostic (code "device-groups") where the groups do not
  * fit |devices|.  Start operations like their plain forms; of an async-start ask the instruction that it wraps.  Linear
- * in the number of devices. */
+ * in the number of devices.  The instruction is verified. */
 MUST_USE Status hlo_device_groups(Arena *arena, const HloInstruction *collective, DeviceCounts devices, DiagSink *diag,
                                   DeviceGroups *out_groups);
 

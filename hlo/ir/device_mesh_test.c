@@ -44,6 +44,20 @@ static void mesh_devices_are_those_listed_or_in_order(void **state) {
   expect_devices(mesh_devices(arena, &(Mesh){.is_maximal = true, .maximal_device = 5}), (int64_t[]){5}, 1);
 }
 
+static void iota_tile_count_knows_what_arranges_nothing(void **state) {
+  Arena *arena = ((Fixture *)*state)->arena;
+  const int64_t dims[] = {2, 3}, empty[] = {2, 0}, huge[] = {INT64_MAX, 2};
+  const int64_t swapped[] = {1, 0}, twice[] = {1, 1}, outside[] = {0, 2};
+  assert_int_equal(iota_tile_count(arena, &(IotaTile){2, dims, swapped}), 6);
+  assert_int_equal(iota_tile_count(arena, &(IotaTile){2, dims, twice}), -1);
+  assert_int_equal(iota_tile_count(arena, &(IotaTile){2, dims, outside}), -1);
+  assert_int_equal(iota_tile_count(arena, &(IotaTile){2, empty, swapped}), -1);
+  assert_int_equal(iota_tile_count(arena, &(IotaTile){2, huge, swapped}), -1);
+  const MeshAxis axes[] = {{SV("a"), 2}, {SV("b"), 2}};
+  const Mesh mesh = {.axis_count = 2, .axes = axes, .device_iota = &(IotaTile){2, dims, swapped}};
+  assert_int_equal(mesh_devices(arena, &mesh).count, 0);
+}
+
 static void mesh_axes_index_takes_parts_of_axes(void **state) {
   (void)state;
   const MeshAxis axes[] = {{SV("a"), 2}, {SV("b"), 4}};
@@ -75,7 +89,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(mesh_device_count_multiplies_axes),         TEST(iota_tile_devices_transposes),
       TEST(mesh_devices_are_those_listed_or_in_order), TEST(mesh_axes_index_takes_parts_of_axes),
-      TEST(mesh_find_axis_takes_names_and_numbers),
+      TEST(mesh_find_axis_takes_names_and_numbers),    TEST(iota_tile_count_knows_what_arranges_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

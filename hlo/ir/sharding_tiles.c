@@ -66,8 +66,12 @@ static Status fill_tiled(const TilesSite *site) {
       return wrong_count(site, INT64_MAX);
   }
   if (listed != out->device_count) return wrong_count(site, listed);
+  if (sharding->iota != NULL && iota_tile_count(site->arena, sharding->iota) != listed)
+    return tiles_error(site, STATUS_INVALID, "the sharding does not arrange %lld devices", (long long)listed);
   Int64List devices = sharding->iota != NULL ? iota_tile_devices(site->arena, sharding->iota) : sharding->devices;
-  if (devices.count != listed) return wrong_count(site, devices.count);
+  if (devices.count != listed)
+    return tiles_error(site, STATUS_INVALID, "the sharding has %lld tiles for %lld devices", (long long)listed,
+                       (long long)devices.count);
   RETURN_IF_ERROR(check_devices(site, devices));
   out->counts = sharding->tile_dims.data;
   int64_t copies = 1, *places = ARENA_NEW_ARRAY(site->arena, int64_t, out->device_count * out->rank);
@@ -89,10 +93,16 @@ static Status fill_mesh(const TilesSite *site) {
   int64_t listed = mesh_device_count(sharding->mesh);
   if (listed != out->device_count) return wrong_count(site, listed);
   Int64List devices = mesh_devices(site->arena, sharding->mesh);
+  if (devices.count != listed)
+    return tiles_error(site, STATUS_INVALID, "the sharding does not arrange %lld devices", (long long)listed);
   RETURN_IF_ERROR(check_devices(site, devices));
+  bool *seen = ARENA_NEW_ARRAY(site->arena, bool, sharding->mesh->axis_count);
   int64_t *counts = ARENA_NEW_ARRAY(site->arena, int64_t, out->rank);
   int64_t *places = ARENA_NEW_ARRAY(site->arena, int64_t, out->device_count * out->rank);
   for (int i = 0; i < out->rank; i++) {
+    int64_t size = 1;
+    const char *mistake = mesh_axes_mistake(sharding->mesh, &sharding->mesh_dims[i], seen, &size);
+    if (mistake != NULL) return tiles_error(site, STATUS_INVALID, "the sharding names %s", mistake);
     counts[i] = mesh_axes_size(sharding->mesh, &sharding->mesh_dims[i]);
     for (int64_t position = 0; position < devices.count; position++) {
       places[devices.data[position] * out->rank + i] =

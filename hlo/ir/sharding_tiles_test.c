@@ -90,6 +90,10 @@ static void sharding_tiles_create_refuses_what_does_not_fit(void **state) {
   assert_string_equal(create(*state, "{devices=[2]1,1}", 1, 2, &tiles), "x: the sharding names device 1 twice among 2");
   assert_string_equal(create(*state, "{maximal device=2}", 1, 2, &tiles), "x: the sharding names device 2 of 2");
   assert_string_equal(create(*state, "{unreduced}", 1, 2, &tiles), "x: devices hold partial sums");
+  assert_string_equal(create(*state, "{devices=[4]<=[2]}", 1, 4, &tiles), "x: the sharding does not arrange 4 devices");
+  assert_string_equal(create(*state, "{devices=[4]0,1}", 1, 4, &tiles), "x: the sharding has 4 tiles for 2 devices");
+  assert_string_equal(create(*state, "{mesh['a'=2], [{'a','a'}]}", 1, 2, &tiles),
+                      "x: the sharding names an axis twice");
   assert_null(create(*state, "{maximal device=1}", 1, 2, &tiles));
   assert_int_equal(tiles.owner, 1);
 }
