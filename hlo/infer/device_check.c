@@ -49,28 +49,35 @@ bool hlo_module_needs_devices(const HloModule *module) {
   return false;
 }
 
-/* Its numbers of devices are a partitioner's work. */
-static bool is_partitioned(const HloModule *module) {
-  return sv_ends_with(module->entry->name, SV("_spmd")) || hlo_module_needs_devices(module);
+/* Which shardings say that there is something to divide. */
+typedef enum ShardingsThatCount {
+  NO_SHARDING,     /* XLA's partitioner was here, and named the entry; its passes copy shardings of parameters */
+  INNER_SHARDINGS, /* but those of parameters and result, which may be left of it */
+  ALL_BUT_RESULT   /* nothing else speaks of several devices */
+} ShardingsThatCount;
+
+static ShardingsThatCount shardings_that_count(const HloModule *module) {
+  if (sv_ends_with(module->entry->name, SV("_spmd"))) return NO_SHARDING;
+  return hlo_module_needs_devices(module) ? INNER_SHARDINGS : ALL_BUT_RESULT;
 }
 
-static bool is_to_be_divided(const HloInstruction *instruction, bool parameters_count) {
+static bool is_to_be_divided(const HloInstruction *instruction, ShardingsThatCount counts) {
   const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
   if (instruction->opcode == HLO_CUSTOM_CALL && target != NULL && custom_call_is_marker(target->value.text))
     return true;
-  if (hlo_instruction_attr(instruction, HLO_ATTR_SHARDING) == NULL) return false;
+  if (counts == NO_SHARDING || hlo_instruction_attr(instruction, HLO_ATTR_SHARDING) == NULL) return false;
   const HloComputation *entry = instruction->parent->module->entry;
   if (instruction->parent != entry) return true;
-  if (instruction->opcode == HLO_PARAMETER) return parameters_count;
+  if (instruction->opcode == HLO_PARAMETER) return counts == ALL_BUT_RESULT;
   return instruction != entry->root;
 }
 
 Status hlo_check_partitioned(const HloModule *module, DiagSink *diag) {
-  bool parameters_count = !is_partitioned(module);
+  ShardingsThatCount counts = shardings_that_count(module);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < instructions->count; i++) {
-      if (!is_to_be_divided(instructions->data[i], parameters_count)) continue;
+      if (!is_to_be_divided(instructions->data[i], counts)) continue;
       return diag_error(diag, STATUS_UNSUPPORTED, instructions->data[i]->loc, "unsupported-devices",
                         "'%.*s' shows that the module is still to be partitioned: xlac runs on several devices what "
                         "a partitioner has divided",

@@ -10,8 +10,8 @@
 MUST_USE Status hlo_check_one_device(const HloModule *module, DiagSink *diag);
 
 /* Reports the first instruction that says that a partitioner has yet to divide the module among devices, code
- * "unsupported-devices": markers, shardings of other values than parameters and result, and, in a module without
- * collectives that XLA's partitioner did not name (entry "..._spmd"), those of parameters.  Linear time. */
+ * "unsupported-devices": markers, and, unless XLA's partitioner has named the entry ("..._spmd"), shardings of other
+ * values than parameters and result; in a module without collectives those of parameters as well.  Linear time. */
 MUST_USE Status hlo_check_partitioned(const HloModule *module, DiagSink *diag);
 
 /* |devices| all together run |module|: its num_partitions becomes what its replicas leave of them; 0: the header says
