@@ -272,6 +272,7 @@ static Status evaluate_computation(Arena *arena, const HloComputation *computati
   EvalFrame *frame;
   if (status == STATUS_OK) status = frame_create(&evaluation, computation, 0, &frame);
   if (status == STATUS_OK) status = evaluate_frame(arena, frame, arguments, out_result);
+  if (evaluation.knows_devices) host->withdraw(host->self);
   arena_destroy(evaluation.arena);
   return status;
 }

@@ -23,7 +23,8 @@ typedef struct HloHost {
   int64_t device; /* flat id of the one that is evaluated */
   /* Waits until all |members|, flat ids in listed order with this device among them, are at |instruction|, and fills
    * |out_contributions| with the |contribution| of each; these may be read until the release, which waits until all
-   * members have come to it.  An error, reported, when they can never all be there; there is no release then. */
+   * members have come to it.  An error, which the host tells, when they can never all be there; there is no release
+   * then. */
   Status (*exchange)(void *self, const HloInstruction *instruction, Int64List members, const void *contribution,
                      DiagSink *diag, const void **out_contributions);
   void (*release)(void *self);
@@ -31,6 +32,8 @@ typedef struct HloHost {
    * until the end by 'complete', which waits until they are there or gone. */
   int64_t (*announce)(void *self, const HloInstruction *transfer, int64_t peer, Literal *data);
   Status (*complete)(void *self, const HloInstruction *done, int64_t number, DiagSink *diag);
+  /* Once, at the end of every evaluation: the data of transfers that are not complete go away. */
+  void (*withdraw)(void *self);
 } HloHost;
 
 /* The result of the entry for |arguments| (by parameter number, of the parameters' shapes up to layout), in |arena|

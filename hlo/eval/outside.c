@@ -52,6 +52,8 @@ static Status create_state(EvalStep *step, TransferState **out_state) {
   DevicePairs pairs;
   if (hlo_instruction_frontend(step->instruction, DEVICE_PAIRS_KEY) == NULL)
     return eval_error(step, "does not say between which devices (frontend attribute '%s')", DEVICE_PAIRS_KEY);
+  if (!shape_is_array(step->instruction->shape->tuple[0]))
+    return eval_error(step, "of a tuple cannot be evaluated between devices");
   RETURN_IF_ERROR(
       hlo_device_pairs(evaluation->arena, step->instruction, evaluation->devices, evaluation->diag, &pairs));
   TransferState *state = ARENA_NEW(evaluation->arena, TransferState);

@@ -97,6 +97,11 @@ static Status complete(void *self, const HloInstruction *done, int64_t number, D
   return is_done ? STATUS_OK : STATUS_INVALID;
 }
 
+static void withdraw(void *self) {
+  const DeviceThread *thread = self;
+  rendezvous_withdraw(thread->all->rendezvous, thread->device);
+}
+
 /* --- threads --- */
 
 static void *device_main(void *argument) {
@@ -109,7 +114,8 @@ static void *device_main(void *argument) {
                         .exchange = exchange,
                         .release = release,
                         .announce = announce,
-                        .complete = complete};
+                        .complete = complete,
+                        .withdraw = withdraw};
   thread->status = hlo_evaluate(thread->evaluation->arena, all->module, thread->evaluation->arguments, &host,
                                 all->memory_limit, &thread->diag, &thread->evaluation->result);
   rendezvous_finish(all->rendezvous, thread->device, thread->status != STATUS_OK);

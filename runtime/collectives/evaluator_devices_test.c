@@ -273,6 +273,12 @@ static void errors_name_the_device(void **state) {
       {TWO,
        BRANCHES("ROOT " SUM("s", "f32[4]", "a"), "ROOT n = f32[4] custom-call(a), custom_call_target=\"unheard_of\""),
        "!'custom-call' leads out of the module; on device 1"},
+      {TWO,
+       "t = token[] after-all() both = (f32[], f32[]) tuple(id, ten)\n"
+       "s = ((f32[], f32[]), u32[], token[]) send(both, t), channel_id=1, " PAIRS(
+           "{{0,1}}") "\n"
+                      "ROOT sd = token[] send-done(s), channel_id=1",
+       "!'send' of a tuple cannot be evaluated between devices; on device 0"},
   };
   CHECK(cases);
 }

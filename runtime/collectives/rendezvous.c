@@ -313,6 +313,15 @@ bool rendezvous_complete(Rendezvous *rendezvous, int64_t device, int64_t transfe
   return is_copied;
 }
 
+void rendezvous_withdraw(Rendezvous *rendezvous, int64_t device) {
+  pthread_mutex_lock(&rendezvous->mutex);
+  for (int64_t i = 0; i < rendezvous->announcements.count; i++) {
+    Announcement *announcement = &rendezvous->announcements.data[i];
+    if (announcement->device == device) announcement->is_free = true;
+  }
+  pthread_mutex_unlock(&rendezvous->mutex);
+}
+
 /* --- ends --- */
 
 void rendezvous_finish(Rendezvous *rendezvous, int64_t device, bool has_failed) {

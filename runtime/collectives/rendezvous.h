@@ -54,6 +54,9 @@ int64_t rendezvous_announce(Rendezvous *rendezvous, int64_t device, const Transf
  * sides have not as many bytes. */
 bool rendezvous_complete(Rendezvous *rendezvous, int64_t device, int64_t transfer, const char *name);
 
+/* What |device| has announced, and nobody has copied, is not copied any more: its memory may go away. */
+void rendezvous_withdraw(Rendezvous *rendezvous, int64_t device);
+
 /* |device| enters nothing any more; with |has_failed| nobody else does either.  Every device does this once. */
 void rendezvous_finish(Rendezvous *rendezvous, int64_t device, bool has_failed);
 

@@ -268,6 +268,24 @@ static void rendezvous_announce_compares_sizes(void **state) {
   check(sizes_differ, 2, "device 0 sends 16 bytes in send 's', device 1 receives 8 in recv 'r'", true);
 }
 
+/* What a device takes back is read by nobody, although the other side comes later. */
+static void rendezvous_withdraw_takes_announcements_back(void **state) {
+  (void)state;
+  Rendezvous *rendezvous = rendezvous_create(2);
+  int64_t sent[] = {1, 2}, received = -1;
+  const Transfer out = {5, "send", 1, true, &sent[0], sizeof sent[0]};
+  const Transfer other = {6, "send", 1, true, &sent[1], sizeof sent[1]};
+  const Transfer in = {5, "recv", 0, false, &received, sizeof received};
+  (void)rendezvous_announce(rendezvous, 0, &out);
+  (void)rendezvous_announce(rendezvous, 0, &other);
+  rendezvous_withdraw(rendezvous, 0);
+  rendezvous_finish(rendezvous, 0, false);
+  int64_t number = rendezvous_announce(rendezvous, 1, &in);
+  assert_false(rendezvous_complete(rendezvous, 1, number, "recv-done"));
+  assert_int_equal(received, -1);
+  rendezvous_destroy(rendezvous);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(rendezvous_enter_hands_over_in_listed_order),
@@ -280,6 +298,7 @@ int main(void) {
       cmocka_unit_test(rendezvous_complete_ends_when_nobody_sends),
       cmocka_unit_test(rendezvous_finds_circles_of_meetings_and_transfers),
       cmocka_unit_test(rendezvous_announce_compares_sizes),
+      cmocka_unit_test(rendezvous_withdraw_takes_announcements_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
