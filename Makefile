@@ -75,7 +75,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all library build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-races coverage setup setup-run install uninstall deb clean \
+.PHONY: all library build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-mpi-failures test-races coverage setup setup-run install uninstall deb clean \
         lint check-format format tidy compile_commands FORCE
 .DELETE_ON_ERROR:
 
@@ -83,7 +83,7 @@ endif
 LAPACK_SOURCES := $(sort $(wildcard runtime/lapack/*.c))
 LAPACK := $(if $(wildcard /usr/include/lapacke.h /usr/include/*/lapacke.h),$(addprefix $(BUILD)/libxlac_lapack,.a .so))
 
-BESIDE := build/xlac $(LAPACK:$(BUILD)/%=build/%)
+BESIDE = build/xlac $(LAPACK:$(BUILD)/%=build/%) $(MPI_ENGINES:$(BUILD)/%=build/%)
 
 # libxlac, with LLVM in itself: of a released build only.  The soname changes when a program that was linked with an older one would not
 # work with the new one.
@@ -91,7 +91,15 @@ SONAME := libxlac.so.0
 PUBLIC_SOURCES := $(filter library/% runtime/standalone/%,$(LIBRARY_SOURCES))
 LIBXLAC := $(if $(filter release,$(CONFIG)),$(addprefix $(BUILD)/,$(SONAME) libxlac.so libxlac.a libxlac.libs))
 
-all: $(XLAC) $(LAPACK) $(if $(filter build/release,$(BUILD)),$(BESIDE))
+# Engines of communication: one library for each MPI that there is, loaded when a launcher of it has started the program.
+MPIS := $(foreach mpi,openmpi mpich,$(if $(shell command -v mpicc.$(mpi)),$(mpi)))
+MPI_ENGINES := $(MPIS:%=$(BUILD)/libxlac_mpi_%.so)
+MPI_SOURCES := $(sort $(wildcard runtime/mpi/*.c)) runtime/collectives/movement.c runtime/collectives/reduction.c
+# MPICH's constant for "no statuses" is an address of no array, of which gcc warns.
+mpi_flags = $(subst -I,-isystem ,$(filter -I%,$(shell mpicc.$(1) -show))) -Wno-stringop-overflow
+mpi_libraries = $(filter -L% -l%,$(shell mpicc.$(1) -show))
+
+all: $(XLAC) $(LAPACK) $(MPI_ENGINES) $(if $(filter build/release,$(BUILD)),$(BESIDE))
 
 $(BESIDE): build/%: build/release/%
 	@ln -f $< $@
@@ -198,6 +206,10 @@ $(BUILD)/libxlac_lapack.so: $(call object,$(LAPACK_SOURCES))
 	@echo "LINK  $@"
 	@$(LINK) -shared -o $@ $^ -llapacke -lopenblas -lm
 
+$(BUILD)/libxlac_mpi_%.so: $(MPI_SOURCES) $(wildcard runtime/mpi/*.h runtime/collectives/*.h include/xlac/*.h) $(BUILD)/flags
+	@echo "LINK  $@"
+	@$(COMPILE) $(call mpi_flags,$*) -shared -o $@ $(MPI_SOURCES) $(call mpi_libraries,$*) $(LDFLAGS)
+
 # Its assembler reads files that the compiler does not know of.
 $(BUILD)/runtime/remote/target_sources.o: $(shell sed -n 's/^TARGET_SOURCE(.*"\(.*\)")$$/\1/p' runtime/remote/target_sources.def)
 $(BUILD)/codegen/abi_text.o: include/xlac/abi.h
@@ -247,6 +259,10 @@ test-lit: all
 test-cases: all
 	@$(RUN_TESTS) $(addprefix --case=,$(CASES)) $(addprefix --case-limit=,$(CASE_LIMIT)) cases
 
+# Everything that can go wrong in jobs of MPI, 100 times each; once each is part of the text tests.
+test-mpi-failures: all
+	@scripts/check_mpi_failures --xlac=$(XLAC) --times=100
+
 # Everything that can fail, one after another; a sample of it is part of all tests.
 test-faults: all
 	@scripts/check_faults --xlac=$(XLAC)
@@ -264,7 +280,7 @@ coverage:
 	@scripts/run_tests --build=build/coverage --config=coverage $(COVERED); status=$$?; \
 	  scripts/coverage --build=build/coverage && exit $$status
 
-FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) include/xlac runtime/lapack runtime/remote/target) scripts/*.c scripts/*/*.c))
+FORMATTED := $(sort $(wildcard $(addsuffix /*.[ch],$(ROOMS) include/xlac runtime/lapack runtime/mpi runtime/remote/target) scripts/*.c scripts/*/*.c))
 # Other versions of it disagree.
 CLANG_FORMAT ?= $(shell command -v clang-format-19)
 

@@ -13,6 +13,7 @@
 #include "cli/interpreter.h"
 #include "cli/local_devices.h"
 #include "cli/module_descriptor.h"
+#include "cli/mpi_ranks.h"
 #include "cli/outside_call.h"
 #include "cli/remote_run.h"
 #include "cli/run_inputs.h"
@@ -54,6 +55,7 @@ typedef struct RunState {
   HostTransfers transfers;
   OutsideCalls *outside; /* ENGINE_INTERPRET */
   LocalDevices *local;   /* ENGINE_LOCAL */
+  MpiRanks *ranks;       /* NULL: this process runs all devices */
   DeviceCounts counts;
   RunDevices devices;
   ModuleRun **runs; /* by device, of those that this process runs */
@@ -96,7 +98,7 @@ static Status check_devices(Session *session, RunState *state) {
   if (total > MOST_DEVICES)
     return diag_error(session->diag, STATUS_INVALID, module->loc, "devices", "a run has at most %d devices, not %lld",
                       MOST_DEVICES, (long long)total);
-  if (state->engine == ENGINE_LOCAL || total == 1) return STATUS_OK;
+  if (state->engine == ENGINE_LOCAL || state->ranks != NULL || total == 1) return STATUS_OK;
   if (!hlo_module_needs_devices(module)) { /* all would do the same */
     state->counts = (DeviceCounts){1, 1};
     return STATUS_OK;
@@ -173,6 +175,10 @@ static Status create_run(Session *session, RunState *state) {
                                          ? codegen_jit_descriptor(state->jit)
                                          : module_descriptor(session->arena, session->compilation.module);
   RETURN_IF_ERROR(run_devices_init(session, state->counts, state->meta, descriptor, &state->devices));
+  if (state->ranks != NULL) {
+    state->devices.first = mpi_ranks_rank(state->ranks);
+    state->devices.count = 1;
+  }
   state->runs = ARENA_NEW_ARRAY(session->arena, ModuleRun *, state->devices.count);
   RETURN_IF_ERROR(run_memory_check_leaves(session, descriptor, state->devices.count, state->engine != ENGINE_INTERPRET,
                                           &state->value_limit));
@@ -198,6 +204,7 @@ static Status create_run(Session *session, RunState *state) {
                                         .transfer = host_transfers_do,
                                         .transfer_data = &state->transfers};
   set_engine(session, state);
+  if (state->ranks != NULL) RETURN_IF_ERROR(mpi_ranks_connect(state->ranks, descriptor, &state->run_options));
   if (state->engine == ENGINE_LOCAL) {
     state->local = local_devices_create(session, codegen_jit_function(state->jit), descriptor, &state->run_options,
                                         state->devices.count, state->runs);
@@ -278,10 +285,12 @@ static void add_simulation(Session *session, const RunState *state) {
 }
 
 static Status collect_results(Session *session, RunState *state) {
-  const NpyArray **by_device = ARENA_NEW_ARRAY(session->arena, const NpyArray *, state->devices.count);
-  int64_t count;
-  for (int64_t i = 0; i < state->devices.count; i++)
-    by_device[i] = run_results_of_run(session->arena, state->runs[i], &count);
+  const ModuleRun *const *runs = (const ModuleRun *const *)state->runs;
+  int64_t total = device_counts_total(state->counts), count;
+  const NpyArray **by_device = ARENA_NEW_ARRAY(session->arena, const NpyArray *, total);
+  if (state->ranks != NULL) RETURN_IF_ERROR(mpi_ranks_results(state->ranks, state->runs[0], &runs));
+  if (runs == NULL) return STATUS_OK; /* the first rank has them all */
+  for (int64_t i = 0; i < total; i++) by_device[i] = run_results_of_run(session->arena, runs[i], &count);
   return run_results_collect(session, &state->devices, state->runs[0]->descriptor, by_device, &state->results);
 }
 
@@ -306,6 +315,7 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "temp_bytes", state->is_remote ? state->remote.workspace_bytes : descriptor->workspace_bytes);
   json_field_int(&json, "lower_bound_bytes", state->lower_bound_bytes); /* 0 when interpreting */
   json_field_bool(&json, "cached", state->is_cached);
+  if (state->ranks != NULL) json_field_double(&json, "communication_s", mpi_ranks_seconds(state->ranks));
   json_end_object(&json);
   sb_append_char(&text, '\n');
   return driver_add_output(session, session_option_text(session, OPTION_TIME, "-"), sb_view(&text));
@@ -316,6 +326,7 @@ static Status run(Session *session, RunState *state) {
   state->engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
   state->is_remote = session_option_given(session, OPTION_RUNNER);
   state->reporter = (FailureReporter){.session = session};
+  if (state->engine == ENGINE_JIT && !state->is_remote) RETURN_IF_ERROR(mpi_ranks_begin(session, &state->ranks));
   RETURN_IF_ERROR(state->engine == ENGINE_INTERPRET ? load_to_interpret(session, state)
                                                     : compile_to_run(session, state));
   RETURN_IF_ERROR(prepare(session, state));
@@ -325,6 +336,10 @@ static Status run(Session *session, RunState *state) {
   RETURN_IF_ERROR(executed);
   RETURN_IF_ERROR(recorded);
   RETURN_IF_ERROR(collect_results(session, state));
+  if (state->ranks != NULL && mpi_ranks_rank(state->ranks) > 0) {
+    diag_sink_init(session->diag, session->arena); /* what the first rank says is said once */
+    return STATUS_OK;
+  }
   RETURN_IF_ERROR(host_transfers_write(&state->transfers));
   RETURN_IF_ERROR(run_results_write(session, &state->results, &state->transfers));
   RETURN_IF_ERROR(write_times(session, state));
@@ -420,5 +435,6 @@ int run_command(Session *session) {
   if (state.jit) codegen_jit_destroy(state.jit);
   local_devices_destroy(state.local);
   outside_calls_destroy(state.outside);
+  mpi_ranks_end(state.ranks, code);
   return code;
 }

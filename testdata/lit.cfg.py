@@ -27,6 +27,10 @@ config.available_features.add(platform.machine())
 xlac_path = lit_config.params.get("xlac", os.path.join(ROOT, "build", "xlac"))
 if os.path.exists(os.path.join(os.path.dirname(xlac_path), "libxlac_lapack.so")):
     config.available_features.add("lapack")
+# Libraries of engines of communication, which are made where Debian's libopenmpi-dev and libmpich-dev are.
+for mpi in ("openmpi", "mpich"):
+    if os.path.exists(os.path.join(os.path.dirname(xlac_path), f"libxlac_mpi_{mpi}.so")) and shutil.which(f"mpirun.{mpi}"):
+        config.available_features.add(mpi)
 # What shows HTML pages: Debian's chromium.
 if any(shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome")):
     config.available_features.add("chromium")

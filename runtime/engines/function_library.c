@@ -22,19 +22,15 @@ void *function_library_find(void *library, const char *symbol) {
   return strcmp(info.dli_fname, map->l_name) == 0 ? address : NULL;
 }
 
-/* --- LAPACK --- */
-
-bool lapack_library_has(StringView symbol) {
-  return sv_starts_with(symbol, SV("lapack_")) && sv_ends_with(symbol, SV("_ffi"));
-}
+/* --- libraries of xlac's own --- */
 
 /* In the folder of the file |path|, or where an installation has it beside that. */
-static void *open_beside(Arena *arena, StringView path) {
-  static const char *const places[] = {"libxlac_lapack.so", "../lib/libxlac_lapack.so"};
+static void *open_beside(Arena *arena, StringView path, const char *name, int flags) {
+  static const char *const places[] = {"", "../lib/"};
   while (path.size > 0 && path.data[path.size - 1] != '/') path.size--;
   void *library = NULL;
   for (size_t i = 0; i < sizeof places / sizeof *places && library == NULL && path.size > 0; i++)
-    library = dlopen(arena_printf(arena, "%.*s%s", SV_ARG(path), places[i]), RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(arena_printf(arena, "%.*s%s%s", SV_ARG(path), places[i], name), flags);
   return library;
 }
 
@@ -45,12 +41,27 @@ static StringView own_file(void) {
   return dladdr(&here, &info) != 0 ? sv_from_cstring(info.dli_fname) : SV("");
 }
 
-void *lapack_library_open(Arena *arena) {
-  /* OpenBLAS starts as many threads as there are processors when it is loaded; the library uses none of them. */
-  setenv("OPENBLAS_NUM_THREADS", "1", true);
-  void *library = open_beside(arena, own_file());
+static void *open_own(Arena *arena, const char *name, int flags) {
+  void *library = open_beside(arena, own_file(), name, flags);
   if (library != NULL) return library;
   char program[PATH_MAX];
   ssize_t size = readlink("/proc/self/exe", program, sizeof program);
-  return size > 0 ? open_beside(arena, (StringView){program, (size_t)size}) : NULL;
+  return size > 0 ? open_beside(arena, (StringView){program, (size_t)size}, name, flags) : NULL;
+}
+
+bool lapack_library_has(StringView symbol) {
+  return sv_starts_with(symbol, SV("lapack_")) && sv_ends_with(symbol, SV("_ffi"));
+}
+
+void *lapack_library_open(Arena *arena) {
+  /* OpenBLAS starts as many threads as there are processors when it is loaded; the library uses none of them. */
+  setenv("OPENBLAS_NUM_THREADS", "1", true);
+  return open_own(arena, "libxlac_lapack.so", RTLD_NOW | RTLD_LOCAL);
+}
+
+/* Open MPI's own parts, which it loads later, look for its symbols among the global ones. */
+void *mpi_library_open(Arena *arena, const char *name, const char **out_reason) {
+  void *library = open_own(arena, name, RTLD_NOW | RTLD_GLOBAL);
+  *out_reason = library == NULL ? dlerror() : NULL;
+  return library;
 }

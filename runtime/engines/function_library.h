@@ -21,4 +21,8 @@ bool lapack_library_has(StringView symbol);
  * NULL when it is nowhere. */
 void *lapack_library_open(Arena *arena);
 
+/* The library |name| of an engine of communication, where LAPACK's would be; NULL, and |*out_reason|: it is not there,
+ * or its MPI is not. */
+void *mpi_library_open(Arena *arena, const char *name, const char **out_reason);
+
 #endif

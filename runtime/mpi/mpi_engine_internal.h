@@ -1,0 +1,67 @@
+/* What the files of the engine share. */
+#ifndef XLAC_RUNTIME_MPI_MPI_ENGINE_INTERNAL_H
+#define XLAC_RUNTIME_MPI_MPI_ENGINE_INTERNAL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "xlac/mpi.h"
+
+enum { MPI_MESSAGE_SIZE = 512 };
+
+/* A collective that is under way, or was. */
+typedef struct MpiOperation {
+  MPI_Comm communicator; /* of its group; MPI_COMM_NULL: this rank is in none */
+  int64_t members, member;
+  int request_count, request_room;
+  MPI_Request *requests;
+  int type_count, type_room;
+  MPI_Datatype *types; /* to be freed at its end */
+  char *scratch;
+  int64_t scratch_bytes, scratch_used;
+  void **results; /* until its end */
+} MpiOperation;
+
+/* A communicator for every group of one list. */
+typedef struct MpiGroups {
+  const XlacCollective *like; /* a collective that has the list */
+  MPI_Comm communicator;
+} MpiGroups;
+
+struct XlacMpi {
+  MPI_Comm world; /* a copy of the caller's */
+  int rank, size;
+  double patience;
+  int64_t largest;
+  const XlacDescriptor *descriptor; /* until it is destroyed, when the object may be gone */
+  XlacCommunication communication;
+  MpiOperation *operations; /* by collective */
+  int64_t operation_count;
+  MpiGroups *groups;
+  int group_count;
+  MPI_Op *ops; /* made ones, in the order of mpi_reductions.c; MPI_OP_NULL: not made so far */
+  int64_t op_count;
+  bool has_failed;
+  double seconds;
+  char message[MPI_MESSAGE_SIZE];
+};
+
+/* Fills engine->message with what |collective| (NULL: none) was doing and the text of the MPI error |code|. */
+const char *mpi_error(XlacMpi *engine, const XlacCollective *collective, const char *function, int code);
+const char *mpi_no_memory(XlacMpi *engine);
+
+/* The operation and type of MPI for a reducer: its own where that does what HLO says, else one of the engine's.  NULL,
+ * or what failed. */
+const char *mpi_reduction(XlacMpi *engine, const XlacCollective *collective, int32_t type, MPI_Op *out_op,
+                          MPI_Datatype *out_type);
+void mpi_reductions_free(XlacMpi *engine);
+
+/* Posts what |collective| is.  NULL, or what failed. */
+const char *mpi_post(XlacMpi *engine, const XlacCollective *collective, const void *const *operands,
+                     void *const *results);
+/* Puts results in their places, after all requests are complete. */
+void mpi_finish(XlacMpi *engine, const XlacCollective *collective);
+/* Waits for all requests of the operation. */
+const char *mpi_complete(XlacMpi *engine, const XlacCollective *collective);
+
+#endif
