@@ -161,7 +161,8 @@ static HloInstruction *fold_members(GraphBuilder *builder, HloInstruction *gathe
 static HloInstruction *member_number(GraphBuilder *builder, const DeviceGroups *groups) {
   DeviceCounts devices = hlo_module_device_counts(builder->computation->module);
   int64_t total = device_counts_total(devices);
-  Literal *table = literal_create(builder->scratch, shape_array(graph_shapes(builder), TYPE_S32, &total, 1));
+  Literal *table =
+      literal_create(builder->computation->module->arena, shape_array(graph_shapes(builder), TYPE_S32, &total, 1));
   for (int64_t i = 0; i < groups->count; i++) {
     for (int64_t k = 0; k < groups->groups[i].count; k++) literal_set_int(table, groups->groups[i].data[k], k);
   }

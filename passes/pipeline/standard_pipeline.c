@@ -24,6 +24,8 @@ static void add_planning(HloPassPipeline *pipeline, const HloPassOptions *option
     hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
+    /* All passes before take a collective for one instruction that stays what it is. */
+    if (!machine_has_buffer(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_async_collectives_pass);
   }
 
   if (options->opt_level > 0 && options->keeps_text_order) {

@@ -113,16 +113,30 @@ static void forward_operand(ModelBuilder *builder, ScheduleNode *node) {
   }
 }
 
-static void forward_element(ModelBuilder *builder, ScheduleNode *node) {
-  const Shape *tuple = node->instruction->operands[0]->shape;
-  const ScheduleNode *source = node_of(builder, node->instruction->operands[0]);
-  int64_t index = hlo_instruction_int(node->instruction, HLO_ATTR_INDEX, 0);
-  int64_t first = shape_leaves_before(tuple, index);
-  if (source != NULL && first + node->leaf_count <= source->leaf_count) {
-    node->leaves = source->leaves + first;
-  } else {
-    define_nothing(builder, node);
+/* (operands, results …): the operands' buffers, and fresh ones. */
+static void start_leaves(ModelBuilder *builder, ScheduleNode *node) {
+  int32_t *leaves = ARENA_NEW_ARRAY(builder->model->arena, int32_t, node->leaf_count + 1);
+  const Shape *shape = node->instruction->shape;
+  int32_t leaf = 0;
+  for (int i = 0; i < node->instruction->operand_count; i++) {
+    const ScheduleNode *source = node_of(builder, node->instruction->operands[i]);
+    int32_t count = (int32_t)shape_leaf_count(node->instruction->operands[i]->shape);
+    for (int32_t k = 0; k < count && leaf < node->leaf_count; k++)
+      leaves[leaf++] = source != NULL && source->leaf_count == count ? source->leaves[k] : -1;
   }
+  for (int i = 1; i < shape->tuple_size; i++) define_shape(builder, node, shape->tuple[i], leaves, &leaf);
+  while (leaf < node->leaf_count) leaves[leaf++] = -1;
+  node->leaves = leaves;
+}
+
+/* Element |index| of operand 0. */
+static void forward_part(ModelBuilder *builder, ScheduleNode *node, int64_t index) {
+  const ScheduleNode *source = node_of(builder, node->instruction->operands[0]);
+  int64_t first = shape_leaves_before(node->instruction->operands[0]->shape, index);
+  if (source != NULL && first + node->leaf_count <= source->leaf_count)
+    node->leaves = source->leaves + first;
+  else
+    define_nothing(builder, node);
 }
 
 static void forward_tuple(ModelBuilder *builder, ScheduleNode *node) {
@@ -155,7 +169,11 @@ static void find_leaves(ModelBuilder *builder, int32_t number) {
   node->leaf_count = shape_leaf_count(node->instruction->shape);
   switch (hlo_opcode_info(node->instruction->opcode)->flow) {
     case OP_FLOW_PARAMETER: define_nothing(builder, node); return;
-    case OP_FLOW_ELEMENT: forward_element(builder, node); return;
+    case OP_FLOW_ELEMENT:
+      forward_part(builder, node, hlo_instruction_int(node->instruction, HLO_ATTR_INDEX, 0));
+      return;
+    case OP_FLOW_SECOND: forward_part(builder, node, 1); return;
+    case OP_FLOW_ASYNC_START: start_leaves(builder, node); return;
     case OP_FLOW_TUPLE: forward_tuple(builder, node); return;
     case OP_FLOW_FORWARDS:
     case OP_FLOW_PENDING:
@@ -177,10 +195,8 @@ static void find_leaves(ModelBuilder *builder, int32_t number) {
     case OP_FLOW_CALL:
     case OP_FLOW_CONDITIONAL:
     case OP_FLOW_COPY_START:
-    case OP_FLOW_ASYNC_START:
     case OP_FLOW_COLLECTIVE_START:
     case OP_FLOW_FIRST:
-    case OP_FLOW_SECOND:
     case OP_FLOW_RECV_DONE:
     case OP_FLOW_COUNT: break;
   }
@@ -241,7 +257,8 @@ static void keep_returned(const ModelBuilder *builder, const HloComputation *com
 
 static int64_t called_bytes(const HloInstruction *instruction, const IntMap *peaks) {
   int64_t largest = 0;
-  if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) return 0;
+  /* What an async-start makes is its own, in element 1. */
+  if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW) || instruction->opcode == HLO_ASYNC_START) return 0;
   for (int i = 0; i < hlo_instruction_called_count(instruction); i++) {
     int64_t peak = 0;
     int_map_find(peaks, (uint64_t)hlo_instruction_called(instruction, i)->id, &peak);

@@ -1,6 +1,7 @@
 #include "passes/pipeline/control_computations.h"
 #include "passes/pipeline/hlo_pass.h"
 #include "passes/schedule/memory_scheduler.h"
+#include "passes/schedule/overlap.h"
 #include "passes/schedule/text_order.h"
 
 /* scheduler: every computation with buffers gets an order for least peak memory, or keeps that of the text, and the
@@ -98,7 +99,11 @@ static bool schedule_computation(HloComputation *computation, IntMap *peaks, int
     Schedule schedule = schedule_for_memory(model, given_order(model, computation), is_given, effort);
     bool is_better = peak < 0 || schedule.peak < peak;
     is_done = !is_better || !has_several_ends(computation);
-    if (is_better) changed |= set_schedule(computation, model, schedule.order);
+    if (is_better) {
+      int32_t *order = ARENA_COPY_ARRAY(arena, int32_t, schedule.order, model->node_count);
+      schedule_overlap(model, order);
+      changed |= set_schedule(computation, model, order);
+    }
     if (is_better) peak = schedule.peak;
     is_given = true;
     arena_destroy(arena);
