@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "cli/exit_code.h"
 #include "runtime/engines/function_library.h"
@@ -142,7 +143,11 @@ void mpi_ranks_end(MpiRanks *ranks, int code) {
   if (ranks == NULL) return;
   bool ends_all = code != EXIT_DONE && code != EXIT_MISMATCH && !ranks->has_agreed_failure;
   fflush(NULL);
-  if (ends_all) ranks->library.abort(code);
+  if (ends_all) {
+    /* MPICH's launcher drops what it has not read when a job is aborted: it gets the time to read it. */
+    nanosleep(&(struct timespec){.tv_nsec = 250000000}, NULL);
+    ranks->library.abort(code);
+  }
   ranks->library.destroy(ranks->engine);
   ranks->library.end();
 }
