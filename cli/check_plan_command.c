@@ -1,5 +1,5 @@
-/* xlac check-plan --target=T MODEL.hlo PLAN.vplan: the plans of a file for the kernels of a module, proved and priced.
- */
+/* xlac check-plan --target=T [MODEL.hlo] PLAN.vplan: the plans of a file for the kernels of a module, or a program of
+ * its own, proved and priced. */
 #include "cli/driver.h"
 
 static Status check_plan(Session *session) {
@@ -9,7 +9,8 @@ static Status check_plan(Session *session) {
   if (compilation->options.machine == NULL)
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
-  RETURN_IF_ERROR(driver_read_plan_file(session, session->options->operands.data[1]));
+  if (session->options->operands.count > 1)
+    RETURN_IF_ERROR(driver_read_plan_file(session, session->options->operands.data[1]));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
   if (session_option_given(session, OPTION_DUMP_PLAN)) {

@@ -14,6 +14,7 @@
 #include "compiler/compilation_report.h"
 #include "compiler/options/compilation_setup.h"
 #include "compiler/options/target.h"
+#include "compiler/program.h"
 
 enum { LARGEST_BUFFERS_SHOWN = 20, ERROR_LIMIT = 50 };
 
@@ -143,6 +144,11 @@ Status driver_load(Session *session, bool verify) {
 Status driver_load_to_run(Session *session) {
   const SourceFile *source;
   RETURN_IF_ERROR(read_input(session, &source));
+  bool is_program = program_is_named(source->name);
+  if (is_program && session_option_given(session, OPTION_PLAN))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "plan-program",
+                      "'--plan' is for models: a program is its own plan");
+  if (is_program) return compilation_load_program(&session->compilation, source);
   return compilation_load(&session->compilation, source);
 }
 

@@ -13,6 +13,7 @@
 #include "cli/session_report.h"
 #include "compiler/options/compilation_setup.h"
 #include "compiler/options/target.h"
+#include "compiler/program.h"
 
 static int (*const commands[])(Session *) = {
     [COMMAND_COMPILE] = compile_command,
@@ -87,8 +88,10 @@ static Status check_command_word(const Options *options, DiagSink *diag) {
 
 static Status check_operands(const Options *options, DiagSink *diag) {
   if (options->command == COMMAND_CHECK_PLAN) {
-    if (options->operands.count == 2) return STATUS_OK;
-    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'check-plan' needs two files: a module and a plan");
+    bool is_program = options->operands.count == 1 && program_is_named(sv_from_cstring(options->operands.data[0]));
+    if (options->operands.count == 2 || is_program) return STATUS_OK;
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
+                      "'check-plan' needs two files, a module and a plan, or a program: a plan of its own, NAME.vplan");
   }
   if (options->command == COMMAND_COMPARE) {
     if (options->operands.count == 2) return STATUS_OK;

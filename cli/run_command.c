@@ -141,6 +141,10 @@ static Status compile_to_run(Session *session, RunState *state) {
 static Status load_to_interpret(Session *session, RunState *state) {
   double start = monotonic_seconds();
   RETURN_IF_ERROR(run_devices_load(session, &state->counts));
+  if (session->compilation.program != NULL)
+    return diag_error(session->diag, STATUS_UNSUPPORTED, session->compilation.module->loc, "plan-program",
+                      "'--engine=interpret' evaluates HLO, and there is none of a program of its own: "
+                      "'--engine=run' executes it in program order");
   session->compilation.options.passes = COMPILATION_PASSES_INTERPRETER;
   session->compilation.options.without_code = true;
   RETURN_IF_ERROR(driver_run_passes(session));

@@ -25,8 +25,11 @@ Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSi
 static Status find_off_core(const CodeDraft *draft, const HloModule *module, DiagSink *diag, int64_t *out_count) {
   Status status = STATUS_OK;
   *out_count = 0;
+  Arena *scratch = arena_create();
+  const bool *is_applied = hlo_module_applied(scratch, module, true); /* inside Kernels nothing is called */
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
+    if (is_applied[computation->id]) continue;
     for (int64_t i = 0; i < computation->instructions.count; i++) {
       const HloInstruction *instruction = computation->instructions.data[i];
       EmitFamily family = emit_family(instruction->opcode);
@@ -38,6 +41,7 @@ static Status find_off_core(const CodeDraft *draft, const HloModule *module, Dia
                           SV_ARG(instruction->name), hlo_opcode_text(instruction->opcode));
     }
   }
+  arena_destroy(scratch);
   return status;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/monotonic_clock.h"
 #include "codegen/oncore/language/written_plans.h"
+#include "compiler/program.h"
 #include "hlo/infer/device_check.h"
 #include "hlo/infer/hlo_verifier.h"
 #include "parser/hlo_parser.h"
@@ -142,6 +143,8 @@ static Status choose_passes(const Compilation *compilation, const HloPassOptions
                             HloPassPipeline **out_pipeline) {
   const CompilationOptions *options = &compilation->options;
   *out_pipeline = NULL;
+  if (compilation->program != NULL)
+    return hlo_pipeline_from_names(compilation->arena, SV(PROGRAM_PASSES), compilation->diag, out_pipeline);
   if (options->has_pass_names)
     return hlo_pipeline_from_names(compilation->arena, options->pass_names, compilation->diag, out_pipeline);
   if (options->passes == COMPILATION_PASSES_STANDARD)
@@ -203,6 +206,11 @@ Status compilation_require_assignment(Compilation *compilation) {
 Status compilation_make_kernels(Compilation *compilation) {
   if (compilation->draft.kernels != NULL) return STATUS_OK;
   double start = monotonic_seconds();
+  if (compilation->program != NULL) {
+    compilation->draft.kernels = kernel_table_create(compilation->arena);
+    program_add_kernel(compilation->program, compilation->draft.kernels);
+    return STATUS_OK;
+  }
   Status status = code_draft_make_kernels(&compilation->draft, compilation->module, compilation->diag);
   phase_times_end(&compilation->phases, "kernels", start);
   return status;
@@ -211,11 +219,19 @@ Status compilation_make_kernels(Compilation *compilation) {
 Status compilation_read_plans(Compilation *compilation) {
   const CompilationOptions *options = &compilation->options;
   CodeDraft *draft = &compilation->draft;
-  if (options->plans == NULL || draft->written.count > 0 || !machine_has_buffer(options->machine)) return STATUS_OK;
+  bool has_plans = options->plans != NULL || compilation->program != NULL;
+  if (!has_plans || draft->written.count > 0 || !machine_has_buffer(options->machine)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   double start = monotonic_seconds();
-  RETURN_IF_ERROR(written_plans_load(compilation->arena, compilation->module, draft->kernels, options->machine,
-                                     options->plans, &draft->tiler, compilation->diag, &draft->written));
+  Status status;
+  if (compilation->program != NULL) {
+    status = written_plans_take_program(compilation->arena, compilation->program->plan, options->machine,
+                                        compilation->diag, &draft->written);
+  } else {
+    status = written_plans_load(compilation->arena, compilation->module, draft->kernels, options->machine,
+                                options->plans, &draft->tiler, compilation->diag, &draft->written);
+  }
+  RETURN_IF_ERROR(status);
   phase_times_end(&compilation->phases, "plan file", start);
   return STATUS_OK;
 }
@@ -226,7 +242,10 @@ Status compilation_make_plans(Compilation *compilation) {
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
   const SourceFile *file = compilation->options.plans;
-  if (file != NULL) RETURN_IF_ERROR(written_plans_check_used(&draft->written, file, compilation->diag));
+  if (compilation->program != NULL)
+    RETURN_IF_ERROR(program_check_runs(compilation->program, compilation->diag));
+  else if (file != NULL)
+    RETURN_IF_ERROR(written_plans_check_used(&draft->written, file, compilation->diag));
   written_plans_warn(&draft->written, compilation->diag);
   double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "making plans", NULL));
@@ -273,7 +292,15 @@ void compilation_print_map(const Compilation *compilation, ReportFormat format, 
                     compilation->draft.plans != NULL ? &oncore : NULL);
 }
 
+/* What a program's plan names stands before it. */
+static void print_section(const Compilation *compilation, StringBuilder *out) {
+  if (compilation->program == NULL || compilation->program->section.size == 0) return;
+  sb_append(out, compilation->program->section);
+  sb_append_cstring(out, "\n");
+}
+
 void compilation_print_plans(const Compilation *compilation, StringBuilder *out) {
+  print_section(compilation, out);
   codegen_print_plans(compilation->arena, compilation->module, compilation->draft.plans, out);
 }
 
@@ -282,6 +309,7 @@ Status compilation_print_plan_template(const Compilation *compilation, StringVie
 }
 
 void compilation_print_written_plans(const Compilation *compilation, StringBuilder *out) {
+  print_section(compilation, out);
   written_plans_dump(out, &compilation->draft.written, compilation->options.machine);
 }
 

@@ -37,6 +37,8 @@ typedef struct CompilationFusion {
   StringView member, fusion;
 } CompilationFusion;
 
+typedef struct CompilationProgram CompilationProgram; /* program.h */
+
 /* What is not made yet is NULL or 0. */
 typedef struct Compilation {
   CompilationOptions options; /* may be changed until compilation_run_passes, but for progress */
@@ -44,6 +46,7 @@ typedef struct Compilation {
   DiagSink *diag;
   ShapeTable *shapes;
   HloModule *module;
+  CompilationProgram *program;  /* of a program of its own (compilation_load_program); NULL: of a model */
   HloPassPipeline *pipeline;    /* of the passes that ran: statistics, counts of rewrites */
   BufferAssignment *assignment; /* NULL also where the passes leave none */
   CodeDraft draft;              /* Kernels, plans */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/build_identity.h"
+#include "compiler/program.h"
 
 /* A change of these is a change of what the key has to say: an option that bears on outputs goes into add_options, and
  * into the test that every one of them counts. */
@@ -90,6 +91,7 @@ bool compilation_cache_key(const Compilation *compilation, StringView purpose, C
   add_target(&hash, &compilation->options, scratch);
   add_options(&hash, &compilation->options);
   add(&hash, "module", sb_view(&text));
+  add(&hash, "program", compilation->program != NULL ? compilation->program->source->text : SV(""));
   add_order(&hash, compilation->module);
   *out_key = content_hash_end(&hash);
   arena_destroy(scratch);

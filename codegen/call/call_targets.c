@@ -58,7 +58,9 @@ CallTargets call_targets(Arena *arena, const HloModule *module) {
   ARRAY(CallTarget) targets = {0};
   StringMap seen;
   string_map_init(&seen, arena);
+  const bool *is_applied = hlo_module_applied(arena, module, true); /* inside Kernels nothing is called */
   for (int64_t c = 0; c < module->computations.count; c++) {
+    if (is_applied[module->computations.data[c]->id]) continue;
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) {
       if (list->data[i]->opcode != HLO_CUSTOM_CALL || custom_call_is_trap(list->data[i])) continue;

@@ -301,11 +301,30 @@ static bool pass_over(PlanReader *reader) {
   return true;
 }
 
-static bool parse_attribute(PlanReader *reader, PlanCommand *command) {
+/* What 'body' names; operations of HLO have dashes. */
+static bool parse_body(PlanReader *reader, PlanCommand *command, SourceLoc *out_loc) {
+  const PlanToken *token = plan_peek(reader);
+  if (token->kind != PLAN_TOKEN_NAME && token->kind != PLAN_TOKEN_STRING) return plan_expected(reader, "a name");
+  command->body = token->text;
+  *out_loc = token->loc;
+  reader->at++;
+  return true;
+}
+
+static bool is_of_kernels(StringView attribute) {
+  static const char *const names[] = {"acc", "init", "value", "index", "stages", "at", "slice"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    if (sv_equal_cstring(attribute, names[i])) return true;
+  }
+  return false;
+}
+
+static bool parse_attribute(PlanReader *reader, PlanCommand *command, SourceLoc *out_body) {
   StringView name;
   SourceLoc loc;
   PlanToken token;
   if (!plan_need_name(reader, "an attribute or 'after'", &name, &loc)) return false;
+  if (is_of_kernels(name) && !plan_need_kernel(reader, loc, name)) return false;
   if (sv_equal_cstring(name, "acc")) return (command->keeps_accumulators = true);
   if (sv_equal_cstring(name, "init")) return parse_init(reader, command);
   if (!plan_need_mark(reader, "=")) return false;
@@ -315,11 +334,7 @@ static bool parse_attribute(PlanReader *reader, PlanCommand *command) {
   if (sv_equal_cstring(name, "at")) return parse_string(reader, command, parse_points);
   if (sv_equal_cstring(name, "slice")) return parse_string(reader, command, parse_slice);
   if (sv_equal_cstring(name, "cost")) return parse_cost(reader, command);
-  if (sv_equal_cstring(name, "body")) {
-    bool ok = take_text(reader, "a name", PLAN_TOKEN_NAME, &token);
-    command->body = token.text;
-    return ok;
-  }
+  if (sv_equal_cstring(name, "body")) return parse_body(reader, command, out_body);
   if (sv_equal_cstring(name, "hlo")) {
     bool ok = take_text(reader, "a string", PLAN_TOKEN_STRING, &token);
     command->hlo = token.text;
@@ -452,10 +467,12 @@ static bool set_label(PlanReader *reader, PlanCommand *command, StringView label
 }
 
 static bool parse_rest(PlanReader *reader, PlanCommand *command) {
+  SourceLoc body = command->loc;
   if (!parse_queue(reader, command) || !parse_operands(reader, command)) return false;
   while (plan_peek(reader)->kind != PLAN_TOKEN_NEWLINE && !plan_at_word(reader, "after")) {
-    if (!parse_attribute(reader, command)) return false;
+    if (!parse_attribute(reader, command, &body)) return false;
   }
+  if (reader->operations != NULL && !plan_find_operation(reader, command, body)) return false;
   if (plan_take_word(reader, "after") && !parse_after(reader)) return false;
   if (moves(command->verb) && command->value < 0 && command->verb != PLAN_GATHERM && !check_transfer(reader, command))
     return false;

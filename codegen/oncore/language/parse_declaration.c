@@ -207,6 +207,7 @@ bool plan_parse_scalar(PlanReader *reader) {
   SourceLoc loc;
   int64_t number, upper;
   if (!plan_need_name(reader, "a name", &scalar.name, &binding.loc)) return false;
+  if (!plan_need_kernel(reader, binding.loc, SV("Scalar"))) return false;
   if (!plan_take_word(reader, "value")) return plan_expected(reader, "'value'");
   if (!plan_need_name(reader, "a value such as v3", &value, &loc)) return false;
   if (value.data[0] != 'v' || !sv_to_count(sv_sub(value, 1, value.size), &number) || number > INT32_MAX)

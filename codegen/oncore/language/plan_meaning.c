@@ -24,6 +24,6 @@ Status plan_meaning_check(const Plan *plan, DiagSink *diag) {
     Status checked = check_command(plan, &plan->commands[c], diag);
     if (checked != STATUS_OK) status = checked;
   }
-  if (status != STATUS_OK || plan->kernel == NULL) return status;
+  if (status != STATUS_OK || plan->kernel == NULL || plan_is_program(plan)) return status;
   return plan_content_check(plan, diag);
 }

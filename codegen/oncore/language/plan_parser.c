@@ -559,24 +559,38 @@ static bool parse_scope(PlanReader *reader) {
   return true;
 }
 
-Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine, const PlanKernel *kernels,
-                  int32_t kernel_count, DiagSink *diag, PlanFile *out_file) {
+static Status read_file(PlanReader *reader, PlanFile *out_file) {
   *out_file = (PlanFile){0};
-  PlanReader reader = {.arena = arena, .source = source, .machine = machine, .diag = diag, .file = out_file};
-  reader.kernels = kernels;
-  reader.kernel_count = kernel_count;
-  Status lexed = plan_lex(arena, source, diag, &reader.tokens);
-  begin_scope(&reader, (StringView){0});
-  while (plan_peek(&reader)->kind != PLAN_TOKEN_END) {
-    if (plan_peek(&reader)->kind == PLAN_TOKEN_INDENT) {
-      plan_fail(&reader, plan_peek(&reader)->loc, "plan-syntax", "no block can stand here");
-      skip_block(&reader);
+  reader->file = out_file;
+  Status lexed = plan_lex(reader->arena, reader->source, reader->diag, &reader->tokens);
+  begin_scope(reader, (StringView){0});
+  while (plan_peek(reader)->kind != PLAN_TOKEN_END) {
+    if (plan_peek(reader)->kind == PLAN_TOKEN_INDENT) {
+      plan_fail(reader, plan_peek(reader)->loc, "plan-syntax", "no block can stand here");
+      skip_block(reader);
       continue;
     }
-    parse_statement(&reader);
+    parse_statement(reader);
   }
-  if (reader.has_statements) plan_finish_scope(&reader);
-  out_file->plans = reader.plans.data;
-  out_file->count = (int32_t)reader.plans.count;
-  return reader.status == STATUS_OK ? lexed : reader.status;
+  if (reader->has_statements) plan_finish_scope(reader);
+  out_file->plans = reader->plans.data;
+  out_file->count = (int32_t)reader->plans.count;
+  return reader->status == STATUS_OK ? lexed : reader->status;
+}
+
+Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine, const PlanKernel *kernels,
+                  int32_t kernel_count, DiagSink *diag, PlanFile *out_file) {
+  PlanReader reader = {.arena = arena, .source = source, .machine = machine, .diag = diag};
+  reader.kernels = kernels;
+  reader.kernel_count = kernel_count;
+  return read_file(&reader, out_file);
+}
+
+Status plan_parse_program(Arena *arena, const SourceFile *source, const MachineDescription *machine,
+                          const PlanOperations *operations, DiagSink *diag, PlanFile *out_file) {
+  PlanReader reader = {.arena = arena, .source = source, .machine = machine, .diag = diag, .operations = operations};
+  RETURN_IF_ERROR(read_file(&reader, out_file));
+  if (out_file->count == 1) return STATUS_OK;
+  return diag_error(diag, STATUS_INVALID, (SourceLoc){source, 1, 1}, "plan-program",
+                    "a program of its own is one plan, and the file has %d", (int)out_file->count);
 }

@@ -11,6 +11,23 @@ typedef struct PlanKernel {
   const Kernel *kernel;
 } PlanKernel;
 
+/* An operand of a program's command: row major and in one piece. */
+typedef struct PlanTile {
+  PrimitiveType type;
+  int32_t rank;
+  const int64_t *extents;
+} PlanTile;
+
+/* What 'body' names in a program: asked for once per command. */
+typedef struct PlanOperations {
+  void *self;
+  /* The operation |name|, read at |loc|, from |sources| to |targets|; it lives as long as the plan.  Equal extents are
+   * those of axes with more than one element.  STATUS_INVALID, located, when there is none or its operands are others.
+   */
+  Status (*find)(void *self, StringView name, SourceLoc loc, const PlanTile *targets, int32_t target_count,
+                 const PlanTile *sources, int32_t source_count, DiagSink *diag, const PlanOperation **out_operation);
+} PlanOperations;
+
 typedef struct PlanFile {
   StringView target; /* what the file says it is for; empty: nothing */
   SourceLoc target_loc;
@@ -33,5 +50,12 @@ typedef struct PlanFile {
  * be placed. */
 MUST_USE Status plan_parse(Arena *arena, const SourceFile *source, const MachineDescription *machine,
                            const PlanKernel *kernels, int32_t kernel_count, DiagSink *diag, PlanFile *out_file);
+
+/* The same for a program of its own: one plan without a Kernel, whose commands name what they compute in |operations|.
+ * Its arguments are numbered from 0 and so are its results.  Commands that say what they cost instead are priced alone
+ * and compute nothing.  Besides, "plan-operation" and "plan-operands" for what is no operation or does not fit one;
+ * "plan-program" for what only plans of Kernels have. */
+MUST_USE Status plan_parse_program(Arena *arena, const SourceFile *source, const MachineDescription *machine,
+                                   const PlanOperations *operations, DiagSink *diag, PlanFile *out_file);
 
 #endif

@@ -82,6 +82,7 @@ typedef struct PlanReader {
   Status status;
   const PlanKernel *kernels;
   int32_t kernel_count;
+  const PlanOperations *operations; /* of a program; NULL: these are plans of Kernels */
   PlanFile *file;
   ARRAY(const Plan *) plans;
 
@@ -165,6 +166,14 @@ bool plan_parse_free(PlanReader *reader);
 /* Those that 'ahead' leaves out of this phase are read and dropped. */
 bool plan_parse_command(PlanReader *reader);
 bool plan_at_command(const PlanReader *reader);
+
+/* Gives |command| of a program, whose operands were read and whose 'body' stands at |loc|, its operation
+ * (program_command.c). */
+bool plan_find_operation(PlanReader *reader, PlanCommand *command, SourceLoc loc);
+/* Whether the scope at hand may be a program. */
+bool plan_check_program(PlanReader *reader);
+/* What plans of Kernels alone have stands at |loc|: false, with an error, in a program. */
+bool plan_need_kernel(PlanReader *reader, SourceLoc loc, StringView what);
 
 /* Bytes of one element of ROOT_TENSOR's intervals. */
 int64_t reader_unit_bytes(const PlanReader *reader);

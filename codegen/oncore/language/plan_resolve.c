@@ -16,18 +16,25 @@ static bool is_stored_to(const PlanReader *reader, int32_t memory) {
   return false;
 }
 
-/* Arrays without a number are results if something is stored there, else arguments. */
-static void number_memories(PlanReader *reader) {
+/* The number after those given; a program's arguments are counted by themselves, and so are its results. */
+static int32_t next_number(const PlanReader *reader, PlanMemoryKind kind) {
   int32_t next = 0;
   for (int64_t m = 0; m < reader->memories.count; m++) {
     const PlanMemory *memory = &reader->memories.data[m];
-    if (memory->number >= next) next = memory->number + 1;
+    bool counts = reader->operations == NULL || memory->kind == kind;
+    if (counts && memory->number >= next) next = memory->number + 1;
   }
+  return next;
+}
+
+/* Arrays without a number are results if something is stored there, else arguments. */
+static void number_memories(PlanReader *reader) {
   for (int32_t m = 0; m < reader->memories.count; m++) {
     PlanMemory *memory = &reader->memories.data[m];
     if (memory->number >= 0) continue;
-    memory->number = next++;
-    memory->kind = is_stored_to(reader, m) ? PLAN_RESULT : PLAN_ARGUMENT;
+    PlanMemoryKind kind = is_stored_to(reader, m) ? PLAN_RESULT : PLAN_ARGUMENT;
+    memory->number = next_number(reader, kind);
+    memory->kind = kind;
   }
 }
 
@@ -226,6 +233,7 @@ static bool finish(PlanReader *reader) {
     if (draft->ended == 0) draft->ended = (int32_t)reader->commands.count;
   }
   number_memories(reader);
+  if (!plan_check_program(reader)) return false;
   find_rings(reader);
   plan->unit = reader->unit;
   if (plan->alignment <= 0) plan->alignment = max_i64(reader->machine->buffer.align, 1);

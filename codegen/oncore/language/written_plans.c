@@ -50,7 +50,8 @@ static double tiler_cycles(const Plan *plan, const MachineDescription *machine, 
   const Plan *own;
   PlanVerdict verdict = {0};
   Status status = STATUS_UNSUPPORTED;
-  if (plan->kernel != NULL) status = tiler_plan(scratch, plan->kernel, plan->name, machine, options, &quiet, &own);
+  if (plan->kernel != NULL && !plan_is_program(plan))
+    status = tiler_plan(scratch, plan->kernel, plan->name, machine, options, &quiet, &own);
   if (status == STATUS_OK) status = plan_check(scratch, own, machine, &quiet, &verdict);
   double cycles = status == STATUS_OK ? verdict.simulation.cycles : 0;
   arena_destroy(scratch);
@@ -86,6 +87,14 @@ Status written_plans_load(Arena *arena, const HloModule *module, const KernelTab
   }
   *out_plans = (WrittenPlans){file.count, plans};
   return status;
+}
+
+Status written_plans_take_program(Arena *arena, const Plan *program, const MachineDescription *machine, DiagSink *diag,
+                                  WrittenPlans *out_plans) {
+  WrittenPlan *written = ARENA_NEW(arena, WrittenPlan);
+  written->plan = program;
+  *out_plans = (WrittenPlans){1, written};
+  return check_plan(arena, machine, NULL, diag, written);
 }
 
 /* --- what is said of them --- */

@@ -13,6 +13,11 @@ MUST_USE Status written_plans_load(Arena *arena, const HloModule *module, const 
                                    const MachineDescription *machine, const SourceFile *source,
                                    const TilerOptions *options, DiagSink *diag, WrittenPlans *out_plans);
 
+/* The plan of a program of its own, whose Kernel says what it reads and writes: whether its operations fit
+ * (tile_kernel.h), proved and priced.  STATUS_INVALID with located diagnostics for whatever is wrong. */
+MUST_USE Status written_plans_take_program(Arena *arena, const Plan *program, const MachineDescription *machine,
+                                           DiagSink *diag, WrittenPlans *out_plans);
+
 /* One line per plan: cost, and what the tiler's own takes. */
 void written_plans_print(StringBuilder *out, const WrittenPlans *plans, const MachineDescription *machine);
 /* The plans as they were understood: every Tensor with its interval, every edge explicit. */

@@ -137,10 +137,13 @@ static void find_accesses(AccessWalk *walk, CommandVariant *variant) {
 
 /* Row buffers that the command fills before it reads them.  Buffers of the tile Kernel are its accesses, in order. */
 static bool *own_rows(Arena *arena, const Plan *plan, const PlanCommand *command, const Kernel *kernel) {
+  bool *is_own = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
+  for (int32_t b = 0; b < kernel->buffer_count && command->operation != NULL; b++)
+    is_own[b] = kernel->buffers[b].role == KERNEL_IN_PLACE;
+  if (command->operation != NULL) return is_own;
   TileCover cover = {command->points, command->first_stage, command->last_stage, command->keeps_accumulators,
                      command->index_value};
   TileAccesses accesses = tile_accesses(arena, plan->kernel, &cover);
-  bool *is_own = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
   for (int32_t i = 0; i < accesses.count; i++) {
     is_own[i] = accesses.accesses[i].kind == TILE_SCRATCH && accesses.accesses[i].is_written;
   }
@@ -194,6 +197,7 @@ static int64_t variant_extent(const Plan *plan, const CommandVariants *variants,
 static Status cost_operation(const Plan *plan, const PlanCommand *command, const MachineDescription *machine,
                              const CommandVariants *variants, int32_t number, DiagSink *diag, CommandVariant *variant) {
   const Kernel *kernel = plan->kernel;
+  if (command->operation != NULL) return tile_operation_cycles(command->operation, machine, diag, &variant->cycles);
   if (command->index_value >= 0) {
     int64_t elements = 1;
     for (int32_t d = 0; d < variant->tile.kernel->dim_count; d++) elements *= variant->tile.kernel->dims[d].extent;

@@ -42,6 +42,59 @@ static void find_with_kernel(UsesOfOperands *uses, Arena *scratch) {
   }
 }
 
+/* The one store to |buffer|, without a guard; NULL: there are others. */
+static const KernelStore *only_store(const Kernel *kernel, int32_t buffer, int32_t *out_stage) {
+  const KernelStore *only = NULL;
+  for (int32_t s = 0; s < kernel->stage_count; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (store->buffer != buffer) continue;
+      if (only != NULL || store->predicate >= 0 || kernel->stages[s].comparator != NULL) return NULL;
+      only = store;
+      *out_stage = s;
+    }
+  }
+  return only;
+}
+
+/* Each element of |source| is read at the point that writes it to |target| alone, and not after that: points of the
+ * outer dims run in any order, and all loads are at the address of the one store, in its stage or before. */
+static bool is_read_where_written(const Kernel *kernel, int32_t source, int32_t target) {
+  int32_t stage = 0;
+  const KernelStore *store = only_store(kernel, target, &stage);
+  bool is_fine = store != NULL &&
+                 type_storage_bytes(kernel->buffers[source].type) == type_storage_bytes(kernel->buffers[target].type);
+  for (int32_t d = 0; d < kernel->dim_count && is_fine; d++)
+    is_fine = kernel->dims[d].stage != KERNEL_OUTER || kernel->dims[d].kind == KERNEL_PARALLEL;
+  for (int32_t v = 0; v < kernel->value_count && is_fine; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (value->kind == KERNEL_LOAD && value->buffer == source)
+      is_fine = value->stage <= stage && index_equal(value->address, store->address);
+  }
+  return is_fine;
+}
+
+/* All buffers of |source| are. */
+static bool is_operand_in_place(const PlanOperation *operation, int32_t source, int32_t target) {
+  for (int32_t b = 0; b < operation->kernel->buffer_count; b++) {
+    bool is_of_source = operation->kernel->buffers[b].role == KERNEL_OPERAND && operation->operands[b] == source;
+    if (is_of_source && !is_read_where_written(operation->kernel, b, target)) return false;
+  }
+  return true;
+}
+
+static void find_of_operation(UsesOfOperands *uses) {
+  const PlanCommand *command = uses->command;
+  const PlanOperation *operation = command->operation;
+  for (int32_t b = 0; b < operation->kernel->buffer_count; b++) {
+    KernelBufferRole role = operation->kernel->buffers[b].role;
+    int32_t target = operation->operands[b];
+    if (role == KERNEL_IN_PLACE) uses->reads_back[target] = true;
+    for (int32_t s = 0; s < command->source_count && role == KERNEL_RESULT; s++)
+      uses->in_place[s * command->target_count + target] = is_operand_in_place(operation, s, b);
+  }
+}
+
 OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *command) {
   UsesOfOperands uses = {plan, command, ARENA_NEW_ARRAY(arena, bool, command->target_count),
                          ARENA_NEW_ARRAY(arena, bool, command->target_count),
@@ -49,7 +102,9 @@ OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *comm
   bool computes = command->verb != PLAN_LOAD && command->verb != PLAN_STORE && command->verb != PLAN_GATHERM &&
                   command->verb != PLAN_BARRIER;
   Arena *scratch = arena_create();
-  if (computes && command->points != NULL)
+  if (command->operation != NULL)
+    find_of_operation(&uses);
+  else if (computes && command->points != NULL)
     find_with_kernel(&uses, scratch);
   else if (computes)
     find_without_kernel(&uses);

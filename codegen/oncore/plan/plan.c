@@ -1,5 +1,9 @@
 #include "codegen/oncore/plan/plan.h"
 
+bool plan_is_program(const Plan *plan) {
+  return plan->kernel != NULL && plan->kernel->stage_count == 0;
+}
+
 PlanRange plan_range_index(IndexExpr at) {
   return (PlanRange){at, 1, false, index_constant(0)};
 }

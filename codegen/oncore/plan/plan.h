@@ -120,6 +120,14 @@ typedef struct PlanEdge {
   int32_t same;   /* only where both are in the same iteration of the |same| outermost loops around them */
 } PlanEdge;
 
+/* What a command of a program of its own computes: a Kernel over whole operands, dense and row major each.  Its buffers
+ * are OPERANDs, RESULTs and, for what it keeps between its stages, IN_PLACE ones, which are written before they are
+ * read (operation_kernel.h). */
+typedef struct PlanOperation {
+  const Kernel *kernel;
+  const int32_t *operands; /* by buffer of |kernel|: the command's source, or of others its target */
+} PlanOperation;
+
 typedef struct PlanCommand {
   StringView label; /* unique */
   PlanVerb verb;
@@ -141,7 +149,8 @@ typedef struct PlanCommand {
   int32_t init_loop;               /* … in the first iteration of this loop and of those inside it; -1: always */
   PlanRange slice;     /* OP that updates buffers of which a part is in the Buffer: those elements; extent 0: all */
   int32_t index_value; /* OP: the run-time part of the address of this load is computed, in elements; else -1 */
-  StringView body;     /* hand-written plans: a name that is not looked up; "" otherwise */
+  const PlanOperation *operation; /* of a program: what it computes; NULL: a part of the plan's Kernel, or a move */
+  StringView body; /* of a program: the operation's name; of other plans without a Kernel one that is not looked up */
   double cost; /* of a computation without a Kernel: cycles per vector of its largest operand; 0: moves its targets */
   StringView hlo; /* name of the instruction, for people */
   SourceLoc loc;
@@ -170,7 +179,7 @@ typedef struct Plan {
   Arena *arena;
   IndexSpace space;     /* of the expressions over loops and scalars */
   StringView name;      /* of the Kernel's instruction; several Kernels of one are told apart by a suffix */
-  const Kernel *kernel; /* NULL for a plan read without its module */
+  const Kernel *kernel; /* NULL for a plan read without its module; a program's has buffers alone */
   int64_t buffer_bytes; /* the machine's Buffer less what it reserves */
   PrimitiveType unit;   /* what intervals in text count; TYPE_INVALID: bytes */
   int64_t alignment;    /* least alignment of a Tensor's base */
@@ -185,6 +194,10 @@ typedef struct Plan {
   const PlanCommand *commands; /* in program order */
   PlanBlock block;
 } Plan;
+
+/* Whether what |plan| computes is said by its commands (PlanCommand.operation): its Kernel says what it reads and
+ * writes alone. */
+bool plan_is_program(const Plan *plan);
 
 /* The range that is one index. */
 PlanRange plan_range_index(IndexExpr at);

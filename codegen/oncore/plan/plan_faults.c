@@ -149,11 +149,21 @@ static uint64_t mistake_of(const FaultTeller *teller, const Hazard *hazard) {
   return hash_combine(hash_combine(hash_combine(kind, first), second), (uint64_t)(hazard->object + 1));
 }
 
+/* Of the command that is at fault; where none is, of the array. */
+static SourceLoc place_of(const FaultTeller *teller, const Hazard *hazard) {
+  if (hazard->second >= 0) return command_of(teller, hazard->second)->loc;
+  StringView name = hazard->object != BUFFER_OBJECT ? teller->stream->objects.data[hazard->object].name : SV("");
+  for (int32_t m = 0; m < teller->plan->memory_count; m++) {
+    if (sv_equal(teller->plan->memories[m].name, name)) return teller->plan->memories[m].loc;
+  }
+  return NO_LOC;
+}
+
 static Status tell(FaultTeller *teller, DiagSink *diag) {
   const Hazard *hazard = teller->hazard;
   HazardNames names = {teller, print_command, print_bytes};
   const char *text = hazard_text(teller->arena, teller->stream, hazard, &names);
-  SourceLoc loc = hazard->second >= 0 ? command_of(teller, hazard->second)->loc : NO_LOC;
+  SourceLoc loc = place_of(teller, hazard);
   if (hazard->kind == HAZARD_REDUNDANT_EDGE) {
     diag_warning(diag, loc, hazard_codes[hazard->kind], "in the plan of '%.*s': %s", SV_ARG(teller->plan->name), text);
     return STATUS_OK;

@@ -120,7 +120,11 @@ static void print_memory(StringBuilder *out, const Plan *plan, const PlanMemory 
     sb_append_cstring(out, ", offset=");
     plan_print_index(out, plan, memory->offset);
   }
-  sb_printf(out, ") %s %d\n", kinds[memory->kind], memory->number);
+  int32_t number = memory->number;
+  /* a program's results are numbered by themselves */
+  for (int32_t b = 0; plan_is_program(plan) && memory->kind == PLAN_RESULT && b < plan->kernel->buffer_count; b++)
+    number -= plan->kernel->buffers[b].role == KERNEL_OPERAND;
+  sb_printf(out, ") %s %d\n", kinds[memory->kind], number);
 }
 
 /* The part of the parent that has the alias's bytes, of a ring those of its first slot: single indices, one range, and
@@ -222,7 +226,10 @@ static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCom
     sb_append_cstring(out, " cost=");
     sb_append_double(out, command->cost);
   }
-  if (command->body.size > 0) sb_printf(out, " body=%.*s", SV_ARG(command->body));
+  if (command->operation != NULL)
+    sb_printf(out, " body=\"%.*s\"", SV_ARG(command->body));
+  else if (command->body.size > 0)
+    sb_printf(out, " body=%.*s", SV_ARG(command->body));
   if (computes && !is_template && command->hlo.size > 0) sb_printf(out, " hlo=\"%.*s\"", SV_ARG(command->hlo));
 }
 

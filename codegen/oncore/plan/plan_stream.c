@@ -197,6 +197,8 @@ static double stated_cycles(const PlanExpander *expander, const PlanCommand *com
 static Status computation_cycles(const PlanExpander *expander, const PlanCommand *command, double *out_cycles) {
   const Plan *plan = expander->plan;
   *out_cycles = 0;
+  if (command->operation != NULL)
+    return tile_operation_cycles(command->operation, expander->machine, expander->diag, out_cycles);
   if (command->points == NULL && command->cost > 0) {
     *out_cycles = stated_cycles(expander, command);
     return STATUS_OK;
@@ -342,7 +344,7 @@ static unsigned object_flags(const Plan *plan, const PlanMemory *memory) {
   if (memory->kind == PLAN_TEMPORARY) return OBJECT_TEMPORARY;
   bool updates = plan->kernel != NULL && plan->kernel->buffers[memory->number].role == KERNEL_IN_PLACE;
   if (updates) return OBJECT_INITIALISED;
-  if (plan->kernel == NULL) return OBJECT_WRITTEN_ONCE;
+  if (plan->kernel == NULL || plan_is_program(plan)) return OBJECT_WRITTEN_ONCE;
   int64_t elements = plan->kernel->buffers[memory->number].element_count;
   return tile_stored_elements(plan->kernel, memory->number) == elements ? OBJECT_WRITTEN_ONCE : 0;
 }

@@ -238,6 +238,14 @@ Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *m
   return status;
 }
 
+Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,
+                             double *out_cycles) {
+  const Kernel *kernel = operation->kernel;
+  int64_t extents[KERNEL_MAX_DIMS];
+  for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
+  return tile_computation_cycles(kernel, machine, 0, kernel->stage_count - 1, extents, diag, out_cycles);
+}
+
 int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count) {
   int64_t run = 1, rows = 1;
   bool contiguous = true;

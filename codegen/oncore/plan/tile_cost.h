@@ -13,6 +13,10 @@
 MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
                                         int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles);
 
+/* Of all of an operation. */
+MUST_USE Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,
+                                      double *out_cycles);
+
 /* Whether fold |fold| adds products of two loads (converted or not). */
 bool tile_fold_is_dot(const Kernel *kernel, int32_t fold);
 

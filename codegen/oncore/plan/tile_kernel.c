@@ -379,6 +379,21 @@ static Status build_computation(TileBuilder *builder) {
   return STATUS_OK;
 }
 
+/* --- operations of programs --- */
+
+static Status build_operation(TileBuilder *builder, TileKernel *out_kernel) {
+  const PlanCommand *command = builder->command;
+  const Kernel *kernel = command->operation->kernel;
+  for (int32_t b = 0; b < kernel->buffer_count; b++) {
+    bool is_source = kernel->buffers[b].role == KERNEL_OPERAND;
+    const PlanRef *refs = is_source ? command->sources : command->targets;
+    array_push(&builder->pointers, builder->arena, tile_ref_pointer(builder, &refs[command->operation->operands[b]]));
+  }
+  *out_kernel = (TileKernel){
+      .kernel = kernel, .space = builder->plan_space, .pointers = builder->pointers.data, .parameter_buffer = -1};
+  return STATUS_OK;
+}
+
 /* --- the Kernel --- */
 
 Status tile_kernel_build(Arena *arena, const Plan *plan, const PlanCommand *command, uint32_t variant, DiagSink *diag,
@@ -386,6 +401,11 @@ Status tile_kernel_build(Arena *arena, const Plan *plan, const PlanCommand *comm
   TileBuilder builder;
   RETURN_IF_ERROR(tile_builder_init(&builder, arena, plan, command, variant, diag));
   Status status;
+  if (command->operation != NULL) return build_operation(&builder, out_kernel);
+  if (!tile_is_plain_transfer(command) && plan_is_program(plan))
+    return diag_error(diag, STATUS_INVALID, command->loc, "plan-operation",
+                      "'%.*s' does not say what it computes: 'body=NAME' names a computation or an opcode",
+                      SV_ARG(command->label));
   if (tile_is_plain_transfer(command)) {
     status = build_transfer(&builder);
   } else if (command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM) {

@@ -2,8 +2,8 @@
  * what exists for Kernels.
  *
  * A load is a copy from a memory view to a tile, a store the reverse; an exec command is its stages of the plan's
- * Kernel with each load replaced by one from a tile.  Extents are constants: where ranges are ragged there is one
- * Kernel for each combination of full and last sizes ("variants"). */
+ * Kernel with each load replaced by one from a tile; a program's is the Kernel of its operation as it is.  Extents are
+ * constants: where ranges are ragged there is one Kernel for each combination of full and last sizes ("variants"). */
 #ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_KERNEL_H
 #define XLAC_CODEGEN_ONCORE_PLAN_TILE_KERNEL_H
 
