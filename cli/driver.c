@@ -134,9 +134,18 @@ static Status read_input(Session *session, const SourceFile **out_source) {
   return STATUS_OK;
 }
 
+/* A program of its own: NAME.vplan. */
+static Status load_program(Session *session, const SourceFile *source) {
+  if (session_option_given(session, OPTION_PLAN))
+    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "plan-program",
+                      "'--plan' is for models: a program is its own plan");
+  return compilation_load_program(&session->compilation, source);
+}
+
 Status driver_load(Session *session, bool verify) {
   const SourceFile *source;
   RETURN_IF_ERROR(read_input(session, &source));
+  if (program_is_named(source->name)) return load_program(session, source);
   RETURN_IF_ERROR(compilation_parse(&session->compilation, source));
   return verify ? compilation_verify(&session->compilation) : STATUS_OK;
 }
@@ -144,11 +153,7 @@ Status driver_load(Session *session, bool verify) {
 Status driver_load_to_run(Session *session) {
   const SourceFile *source;
   RETURN_IF_ERROR(read_input(session, &source));
-  bool is_program = program_is_named(source->name);
-  if (is_program && session_option_given(session, OPTION_PLAN))
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "plan-program",
-                      "'--plan' is for models: a program is its own plan");
-  if (is_program) return compilation_load_program(&session->compilation, source);
+  if (program_is_named(source->name)) return load_program(session, source);
   return compilation_load(&session->compilation, source);
 }
 
