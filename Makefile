@@ -75,7 +75,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
-.PHONY: all library build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-mpi-failures test-races coverage setup setup-run install uninstall deb clean \
+.PHONY: all library build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-machines test-mutants test-mpi-failures test-races coverage setup setup-run install uninstall deb clean \
         lint check-format format tidy compile_commands FORCE
 .DELETE_ON_ERROR:
 
@@ -262,6 +262,17 @@ test-cases: all
 # Everything that can go wrong in jobs of MPI, 100 times each; once each is part of the text tests.
 test-mpi-failures: all
 	@scripts/check_mpi_failures --xlac=$(XLAC) --times=100
+
+# The smallest CASE_LIMIT cases, or all, on every machine: a quarter of an hour for 60, hours for all.
+test-machines: all
+	@scripts/corpus_on_machines --xlac=$(XLAC) $(addprefix --limit=,$(CASE_LIMIT)) $(CASES)
+
+# Changed plans by the thousand, each judged by the checker and by executions.  MUTANTS=N, MUTANT_SEED=N.
+MUTANTS ?= 6000
+MUTANT_SEED ?= 1
+
+test-mutants: $(BUILD)/test/codegen/oncore/language/plan_mutation_test
+	@$< $(MUTANTS) $(MUTANT_SEED)
 
 # Everything that can fail, one after another; a sample of it is part of all tests.
 test-faults: all

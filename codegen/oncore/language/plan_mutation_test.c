@@ -427,9 +427,59 @@ static bool moves_changed_array(const Mutant *mutant, const Plan *plan, const Pl
   return false;
 }
 
+static int32_t command_at(const Plan *plan, SourceLoc loc) {
+  for (int32_t c = 0; c < plan->command_count; c++)
+    if (plan->commands[c].loc.line == loc.line) return c;
+  return -1;
+}
+
+/* Whether runs of the two commands, closest ones first, give a difference when the second one does not wait. */
+static bool pair_differs(Arena *arena, const ByteVersions *versions, int32_t first, int32_t second) {
+  enum { MOST_PAIRS = 64 };
+  const CommandStream *stream = versions->stream;
+  int32_t tried = 0;
+  for (int32_t distance = 1; distance < stream->commands.count && tried < MOST_PAIRS; distance++) {
+    for (int32_t i = 0; i + distance < stream->commands.count && tried < MOST_PAIRS; i++) {
+      VersionPair pair = {i, i + distance};
+      if (stream->commands.data[pair.first].label != first || stream->commands.data[pair.second].label != second)
+        continue;
+      VersionDifference difference;
+      Execution execution = byte_versions_directed_execution(versions, arena, arena, pair, false);
+      tried++;
+      if (byte_versions_allow(versions, arena, execution) &&
+          byte_versions_execute(versions, arena, execution, NULL, &difference))
+        return true;
+    }
+  }
+  return false;
+}
+
+/* A race that follows from another one is none that the executions have to try, but it is there all the same: its
+ * commands come the wrong way round in an execution that gives something else. */
+static bool is_race_shown(const Subject *subject, const Plan *plan, const Diagnostic *told) {
+  if (strcmp(told->code, "plan-race") != 0 || told->notes == NULL) return false;
+  int32_t first = command_at(plan, told->notes->loc), second = command_at(plan, told->loc);
+  bool is_shown = false;
+  for (int64_t r = 0; r < subject->run_count && !is_shown && first >= 0 && second >= 0; r++) {
+    Arena *scratch = arena_create();
+    CommandStream stream;
+    DiagSink diag;
+    ByteVersions versions;
+    diag_sink_init(&diag, scratch);
+    assert_int_equal(plan_stream_make_at(scratch, plan, subject->machine, subject->runs[r].scalars, &diag, &stream),
+                     STATUS_OK);
+    byte_versions_init(&versions, scratch, &stream, subject->machine);
+    is_shown = pair_differs(scratch, &versions, first, second);
+    arena_destroy(scratch);
+  }
+  return is_shown;
+}
+
 /* Each error stands at a line that was changed, or at a command that the executions show to be concerned or whose array
- * is declared in a line that was changed, or at the result that they show to be another. */
-static bool is_well_placed(const Mutant *mutant, const CheckerVerdict *checked, const OracleVerdict *oracle) {
+ * is declared in a line that was changed, or at the result that they show to be another, or is a race that one of them
+ * shows. */
+static bool is_well_placed(const Subject *subject, const Mutant *mutant, const CheckerVerdict *checked,
+                           const OracleVerdict *oracle) {
   const Plan *plan = checked->plan;
   for (const Diagnostic *told = checked->diag.first; told != NULL; told = told->next) {
     if (told->severity != SEVERITY_ERROR) continue;
@@ -439,7 +489,7 @@ static bool is_well_placed(const Mutant *mutant, const CheckerVerdict *checked, 
                  plan->commands[c].loc.line == told->loc.line;
     for (int32_t m = 0; m < plan->memory_count && !is_there; m++)
       is_there = plan->memories[m].kind == PLAN_RESULT && plan->memories[m].loc.line == told->loc.line;
-    if (!is_there) return false;
+    if (!is_there && !is_race_shown(subject, plan, told)) return false;
   }
   return true;
 }
@@ -495,7 +545,7 @@ static void judge_mutant(Arena *arena, const Subject *subject, const Mutant *mut
     fail_msg("%s, and executions say: %s", checked.is_refused ? "refused" : "accepted",
              oracle.is_wrong ? oracle.reason : "nothing changes");
   }
-  if (checked.is_refused && !is_well_placed(mutant, &checked, &oracle)) {
+  if (checked.is_refused && !is_well_placed(subject, mutant, &checked, &oracle)) {
     show(subject, text, seed, &checked);
     fail_msg("told at a line that has nothing to do with it");
   }
