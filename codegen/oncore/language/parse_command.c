@@ -190,6 +190,18 @@ static bool take_text(PlanReader *reader, const char *what, PlanTokenKind kind, 
   return true;
 }
 
+/* The Kernel's loads, as 'value' names them. */
+static bool tell_loads(PlanReader *reader, const PlanToken *token) {
+  const Kernel *kernel = reader->plan->kernel;
+  PlanNames names = {0};
+  plan_fail(reader, token->loc, "plan-kernel", "the kernel has no load '%.*s'", SV_ARG(token->text));
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind == KERNEL_LOAD) array_push(&names, reader->arena, sv_printf(reader->arena, "v%d", v));
+  }
+  plan_note_names(reader, &names);
+  return false;
+}
+
 /* vN, a value of the Kernel */
 static bool parse_value(PlanReader *reader, int32_t *out_value) {
   PlanToken token;
@@ -199,8 +211,7 @@ static bool parse_value(PlanReader *reader, int32_t *out_value) {
     return plan_fail(reader, token.loc, "plan-syntax", "expected a value such as v3, not '%.*s'", SV_ARG(token.text));
   const Kernel *kernel = reader->plan->kernel;
   if (kernel == NULL) return true;
-  if (number >= kernel->value_count || kernel->values[number].kind != KERNEL_LOAD)
-    return plan_fail(reader, token.loc, "plan-kernel", "the kernel has no load '%.*s'", SV_ARG(token.text));
+  if (number >= kernel->value_count || kernel->values[number].kind != KERNEL_LOAD) return tell_loads(reader, &token);
   *out_value = (int32_t)number;
   return true;
 }
@@ -254,7 +265,8 @@ static bool parse_points(PlanReader *reader, PlanCommand *command) {
     if (!take_text(reader, "a dim such as d0", PLAN_TOKEN_NAME, &token)) return false;
     if (token.text.data[0] != 'd' || !sv_to_count(sv_sub(token.text, 1, token.text.size), &dim) ||
         dim >= kernel->dim_count)
-      return plan_fail(reader, token.loc, "plan-kernel", "the kernel has no dim '%.*s'", SV_ARG(token.text));
+      return plan_fail(reader, token.loc, "plan-kernel", "the kernel has no dim '%.*s': it has %d of them, from d0",
+                       SV_ARG(token.text), kernel->dim_count);
     if (!plan_need_mark(reader, "=") || !plan_parse_range(reader, kernel->dims[dim].extent, &points[dim])) return false;
   } while (plan_take_mark(reader, ","));
   return true;
@@ -311,11 +323,25 @@ static bool parse_body(PlanReader *reader, PlanCommand *command, SourceLoc *out_
   return true;
 }
 
+/* Those of plans of Kernels alone, then all others. */
+enum { KERNEL_ATTRIBUTES = 7 };
+static const char *const attributes[] = {"acc",   "init", "value", "index", "stages", "at",
+                                         "slice", "body", "cost",  "f",     "axis",   "hlo"};
+
 static bool is_of_kernels(StringView attribute) {
-  static const char *const names[] = {"acc", "init", "value", "index", "stages", "at", "slice"};
-  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-    if (sv_equal_cstring(attribute, names[i])) return true;
+  for (size_t i = 0; i < KERNEL_ATTRIBUTES; i++) {
+    if (sv_equal_cstring(attribute, attributes[i])) return true;
   }
+  return false;
+}
+
+static bool tell_attributes(PlanReader *reader, StringView name, SourceLoc loc) {
+  size_t first = reader->operations != NULL ? KERNEL_ATTRIBUTES : 0;
+  PlanNames names = {0};
+  plan_fail(reader, loc, "plan-syntax", "there is no attribute '%.*s'", SV_ARG(name));
+  for (size_t i = first; i < sizeof attributes / sizeof attributes[0]; i++)
+    array_push(&names, reader->arena, sv_from_cstring(attributes[i]));
+  plan_note_names(reader, &names);
   return false;
 }
 
@@ -341,7 +367,7 @@ static bool parse_attribute(PlanReader *reader, PlanCommand *command, SourceLoc 
     return ok;
   }
   if (sv_equal_cstring(name, "axis") || sv_equal_cstring(name, "f")) return pass_over(reader);
-  return plan_fail(reader, loc, "plan-syntax", "there is no attribute '%.*s'", SV_ARG(name));
+  return tell_attributes(reader, name, loc);
 }
 
 /* ":]" or "-2:]" */

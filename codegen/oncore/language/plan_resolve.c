@@ -157,6 +157,15 @@ static bool resolve_latest(PlanReader *reader, const Plan *plan, const EdgeDraft
   return true;
 }
 
+static bool tell_innermost(PlanReader *reader, const Plan *plan, const EdgeDraft *draft, int32_t loop) {
+  plan_fail(reader, draft->loc, "plan-name", "'%.*s' is not the innermost loop around both commands",
+            SV_ARG(draft->loops[draft->loop_count - 1]));
+  PlanNames names = {0};
+  if (loop >= 0) array_push(&names, reader->arena, plan->loops[loop].name);
+  plan_note_names(reader, &names);
+  return false;
+}
+
 static bool resolve_edge(PlanReader *reader, const Plan *plan, const EdgeDraft *draft, PlanEdge *out_edge) {
   int32_t producer = find_label(reader, draft->label);
   if (producer < 0) {
@@ -177,9 +186,7 @@ static bool resolve_edge(PlanReader *reader, const Plan *plan, const EdgeDraft *
   bool is_later = producer >= draft->consumer;
   if (draft->loop_count == 0) return resolve_latest(reader, plan, draft, loop, is_later, out_edge);
   StringView named = draft->loops[draft->loop_count - 1];
-  if (loop < 0 || !sv_equal(plan->loops[loop].name, named))
-    return plan_fail(reader, draft->loc, "plan-name", "'%.*s' is not the innermost loop around both commands",
-                     SV_ARG(named));
+  if (loop < 0 || !sv_equal(plan->loops[loop].name, named)) return tell_innermost(reader, plan, draft, loop);
   if (!names_outer_loops(plan, draft, loop))
     return plan_fail(reader, draft->loc, "plan-name", "before '%.*s' stand loops around it, from the outermost on",
                      SV_ARG(named));
