@@ -267,12 +267,15 @@ test-mpi-failures: all
 test-machines: all
 	@scripts/corpus_on_machines --xlac=$(XLAC) $(addprefix --limit=,$(CASE_LIMIT)) $(CASES)
 
-# Changed plans by the thousand, each judged by the checker and by executions.  MUTANTS=N, MUTANT_SEED=N.
+# Changed plans by the thousand, each judged by the checker and by executions, and some of more than 2^26 elements, which
+# are judged as small ones.  MUTANTS=N, MUTANT_TWINS=N, MUTANT_SEED=N.
 MUTANTS ?= 6000
+MUTANT_TWINS ?= 1000
 MUTANT_SEED ?= 1
 
-test-mutants: $(BUILD)/test/codegen/oncore/language/plan_mutation_test
+test-mutants: $(BUILD)/test/codegen/oncore/language/plan_mutation_test all
 	@$< $(MUTANTS) $(MUTANT_SEED)
+	@python3 -B testdata/codegen/oncore/plans/Inputs/twins.py $(XLAC) $(BUILD)/twins $(MUTANT_TWINS) $(MUTANT_SEED)
 
 # Everything that can fail, one after another; a sample of it is part of all tests.
 test-faults: all
