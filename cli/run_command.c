@@ -99,11 +99,12 @@ static Status check_devices(Session *session, RunState *state) {
   if (total > MOST_DEVICES)
     return diag_error(session->diag, STATUS_INVALID, module->loc, "devices", "a run has at most %d devices, not %lld",
                       MOST_DEVICES, (long long)total);
-  if (state->engine == ENGINE_LOCAL || state->ranks != NULL || total == 1) return STATUS_OK;
-  if (!hlo_module_needs_devices(module)) { /* all would do the same */
+  if (total == 1) return STATUS_OK;
+  if (hlo_module_is_whole(module) && !session_option_given(session, OPTION_PARTITIONS)) {
     state->counts = (DeviceCounts){1, 1};
     return STATUS_OK;
   }
+  if (state->engine == ENGINE_LOCAL || state->ranks != NULL) return hlo_check_partitioned(module, session->diag);
   return diag_error(session->diag, STATUS_INVALID, module->loc, "devices",
                     "the module is for %lld devices: '--engine=local' runs them as threads, 'mpirun -np %lld' as "
                     "processes",

@@ -21,6 +21,8 @@ Status run_devices_load(Session *session, DeviceCounts *out_counts) {
   RETURN_IF_ERROR(count_devices(session, out_counts));
   RETURN_IF_ERROR(compilation_verify(&session->compilation));
   const HloModule *module = session->compilation.module;
+  if (!session_option_given(session, OPTION_PARTITIONS) && hlo_module_is_whole(module))
+    *out_counts = (DeviceCounts){1, 1};
   return device_counts_total(*out_counts) > 1 ? hlo_check_partitioned(module, session->diag)
                                               : hlo_check_one_device(module, session->diag);
 }

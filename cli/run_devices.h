@@ -20,7 +20,8 @@ typedef struct RunDevices {
 } RunDevices;
 
 /* Loads the module for as many devices as --partitions says, all together, or else its header; num_partitions becomes
- * what the run has.  STATUS_INVALID (code "devices") when replicas do not divide them or there are too many; errors of
+ * what the run has.  A whole module (hlo_module_is_whole) is for one, unless --partitions says otherwise.
+ * STATUS_INVALID (code "devices") when replicas do not divide them or there are too many; errors of
  * hlo_check_partitioned, or for one device hlo_check_one_device. */
 MUST_USE Status run_devices_load(Session *session, DeviceCounts *out_counts);
 

@@ -3,6 +3,7 @@
 #include "codegen/collective/collective.h"
 #include "codegen/ir/tensor_constants.h"
 #include "codegen/module_leaves.h"
+#include "hlo/infer/device_check.h"
 #include "xlac/abi.h"
 
 static LLVMValueRef sizes_constant(const TensorConstants *builder, const LeafSize *sizes, int64_t count) {
@@ -28,7 +29,8 @@ static LLVMValueRef names_constant(const TensorConstants *builder, const StringV
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
                      const ModuleCollectives *collectives, StringView entry_name, Arena *scratch) {
   TensorConstants builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
-  DeviceCounts devices = collectives == NULL ? (DeviceCounts){1, 1} : collectives->devices;
+  bool is_for_one = collectives == NULL && hlo_module_is_whole(module);
+  DeviceCounts devices = is_for_one ? (DeviceCounts){1, 1} : hlo_module_device_counts(module);
   ModuleLeaves leaves = module_leaves(module, assignment, scratch);
   LLVMValueRef fields[] = {
       tensor_int(&builder, 64, (int64_t)sizeof(XlacDescriptor)),

@@ -97,8 +97,12 @@ Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag) 
   return STATUS_OK;
 }
 
+bool hlo_module_is_whole(const HloModule *module) {
+  return shardings_that_count(module) == ALL_BUT_RESULT;
+}
+
 Status hlo_check_devices(const HloModule *module, DiagSink *diag) {
   bool are_several = device_counts_total(hlo_module_device_counts(module)) > 1;
-  return are_several && hlo_module_needs_devices(module) ? hlo_check_partitioned(module, diag)
-                                                         : hlo_check_one_device(module, diag);
+  return are_several && !hlo_module_is_whole(module) ? hlo_check_partitioned(module, diag)
+                                                     : hlo_check_one_device(module, diag);
 }

@@ -23,7 +23,12 @@ MUST_USE Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSin
  */
 bool hlo_module_needs_devices(const HloModule *module);
 
-/* For code: hlo_check_partitioned where the header has several devices and instructions need them, which then run
+/* Nothing shows that a partitioner has divided |module|, or that it was written for several devices: neither its
+ * instructions, as above, nor the name of its entry ("..._spmd").  Shapes are then those of whole arrays, and one
+ * device computes what all would, whatever the header says. */
+bool hlo_module_is_whole(const HloModule *module);
+
+/* For code: hlo_check_partitioned where the header has several devices and the module is not whole, so that they run
  * together; else hlo_check_one_device. */
 MUST_USE Status hlo_check_devices(const HloModule *module, DiagSink *diag);
 
