@@ -218,11 +218,22 @@ static void read_operands(FusionGrouper *grouper, int32_t number, const HloInstr
   }
 }
 
+/* An operand comes from other devices. */
+static bool reads_collective(const HloInstruction *instruction) {
+  for (int i = 0; i < instruction->operand_count; i++) {
+    const HloInstruction *operand = instruction->operands[i];
+    while (hlo_opcode_info(operand->opcode)->flow == OP_FLOW_ELEMENT) operand = operand->operands[0];
+    if (hlo_opcode_has(operand->opcode, OP_COLLECTIVE)) return true;
+  }
+  return false;
+}
+
 static void join(FusionGrouper *grouper, int32_t node, const Candidate *candidate) {
   FusionGroup *group = group_at(grouper, candidate->group);
   array_push(&group->members, grouper->result->arena, node);
   group->operand_count--; /* it was read until now */
   group->has_contraction |= fusion_has_nest(grouper->result->nodes[node]);
+  group->awaits_devices |= reads_collective(grouper->result->nodes[node]);
   read_operands(grouper, candidate->group, grouper->result->nodes[node]);
   const HloInstruction *updater = updater_of_read(grouper->result->nodes[node]),
                        *root = root_of(grouper, candidate->group);
@@ -255,7 +266,9 @@ static void join_all(FusionGrouper *grouper, int32_t node) {
 static void start_group(FusionGrouper *grouper, int32_t node) {
   Arena *arena = grouper->result->arena;
   int32_t number = (int32_t)grouper->result->groups.count;
-  FusionGroup group = {.root = node, .has_contraction = fusion_has_nest(grouper->result->nodes[node])};
+  const HloInstruction *root = grouper->result->nodes[node];
+  FusionGroup group = {
+      .root = node, .has_contraction = fusion_has_nest(root), .awaits_devices = reads_collective(root)};
   array_push(&group.members, arena, node);
   array_push(&grouper->result->groups, arena, group);
   array_push(&grouper->places, arena, 0);
@@ -471,6 +484,7 @@ static FusionUse summary_of(const FusionGrouper *grouper, const CandidateArray *
     use.is_reduced |= !ends_in_loop(grouper, candidates->data[i].group);
     use.is_factor |= candidates->data[i].is_factor;
     use.has_contraction |= group_at(grouper, candidates->data[i].group)->has_contraction;
+    use.awaits_devices |= group_at(grouper, candidates->data[i].group)->awaits_devices;
   }
   return use;
 }

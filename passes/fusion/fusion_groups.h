@@ -14,6 +14,7 @@ typedef struct FusionGroup {
   FusionMembers members; /* node numbers, users before operands, the root first */
   int32_t operand_count; /* distinct values read from outside, scalar constants excepted */
   bool has_contraction;  /* a dot, convolution or pooling is among the members */
+  bool awaits_devices;   /* one of the members found so far reads what a collective makes */
 } FusionGroup;
 
 typedef struct FusionGroups {
