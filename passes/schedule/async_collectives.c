@@ -131,7 +131,9 @@ static HloInstruction *split(HloInstruction *collective, Arena *scratch) {
       hlo_computation_add(computation, HLO_ASYNC_DONE, collective->shape, &start, 1, collective->name);
   hlo_instruction_inherit_metadata(start, collective);
   hlo_instruction_inherit_metadata(done, collective);
+  StringView name = collective->name;
   hlo_computation_replace_instruction(computation, collective, done);
+  hlo_instruction_computation(start, HLO_ATTR_CALLS)->root->name = name; /* free now: what failures are told by */
   return start;
 }
 
