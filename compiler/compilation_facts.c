@@ -98,7 +98,7 @@ static const struct {
     {"kernels", "kernels", kernels, "code or a plan of it"},
     {"distinct_kernels", "distinct kernels", distinct_kernels, "code or a plan of it"},
     {"object_bytes", "bytes of the object", object_bytes, "an object"},
-    {"oncore_cycles", "cycles on the vector processor, each kernel once", oncore_cycles, "a vector processor"},
+    {"oncore_cycles", "cycles on the vector processor, of a run", oncore_cycles, "a vector processor"},
     {"allocations", "allocations", allocations, "a memory plan"},
     {"buffers", "buffers", buffers, "a memory plan"},
     {"argument_bytes", "argument bytes", argument_bytes, "a memory plan"},

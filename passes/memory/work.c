@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "hlo/analysis/trip_count.h"
+#include "hlo/analysis/execution_counts.h"
 
 /* Operations for an element of the result. */
 static const double op_flops[OP_COST_COUNT] = {
@@ -119,20 +119,12 @@ static double bytes_moved(const HloInstruction *instruction) {
 
 /* --- sums --- */
 
-static void add_computation(ModuleWork *work, const HloComputation *computation, double times, int depth) {
-  if (depth > HLO_MOST_NESTED_LOOPS) return;
+static void add_computation(ModuleWork *work, const HloComputation *computation, double times) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     const HloInstruction *instruction = computation->instructions.data[i];
-    if (hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) {
-      TripCount count;
-      bool is_loop = instruction->opcode == HLO_WHILE && trip_count_find(instruction, &count);
-      double again = is_loop ? times * (double)count.trips : times;
-      for (int k = 0; k < hlo_instruction_called_count(instruction); k++)
-        add_computation(work, hlo_instruction_called(instruction, k), again, depth + 1);
-      continue;
-    }
     OpFlow flow = hlo_opcode_info(instruction->opcode)->flow;
     if ((flow != OP_FLOW_MAKES && flow != OP_FLOW_COPY) || hlo_opcode_has(instruction->opcode, OP_GIVEN)) continue;
+    if (hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) continue;
     double flops = instruction_flops(instruction);
     work->flops += times * flops;
     work->seconds += times * (flops / NOMINAL_FLOPS + bytes_moved(instruction) / NOMINAL_BYTES + NOMINAL_CALL);
@@ -141,6 +133,13 @@ static void add_computation(ModuleWork *work, const HloComputation *computation,
 
 ModuleWork module_work(const HloModule *module) {
   ModuleWork work = {0};
-  add_computation(&work, module->entry, 1, 0);
+  Arena *scratch = arena_create();
+  const double *times = hlo_execution_counts(scratch, module);
+  const bool *fused = hlo_module_applied(scratch, module, true); /* part of what their fusions cost */
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    if (!fused[computation->id]) add_computation(&work, computation, times[computation->id]);
+  }
+  arena_destroy(scratch);
   return work;
 }

@@ -19,7 +19,7 @@ typedef struct ModuleWork {
 /* Operations of one run of |instruction|, without those of computations that it calls but for a fusion's. */
 double instruction_flops(const HloInstruction *instruction);
 
-/* Of one run of |module|; loops as often as trip_count_find says, once where nobody knows; of branches each. */
+/* Of one run of |module|; computations as often as hlo_execution_counts says. */
 ModuleWork module_work(const HloModule *module);
 
 #endif

@@ -2,12 +2,14 @@
 
 #include <math.h>
 
+#include "hlo/analysis/execution_counts.h"
 #include "hlo/machine/description/machine_cost.h"
 
 typedef struct BoundWalk {
   Arena *scratch;
   const MachineDescription *machine;
   uint64_t *varies; /* by instruction: dimensions along which its elements differ */
+  double times;     /* the computation at hand runs */
   ModuleBound bound;
 } BoundWalk;
 
@@ -75,12 +77,12 @@ static void add_products(BoundWalk *walk, double products, const HloInstruction 
   const HloInstruction *converted = contraction->operands[0];
   if (converted->opcode == HLO_CONVERT) type = converted->operands[0]->shape->type;
   const MachineOpCosts *costs = walk->machine->ops[type];
-  if (costs != NULL) walk->bound.work_cycles += products / costs->cost[COST_MAC];
+  if (costs != NULL) walk->bound.work_cycles += walk->times * products / costs->cost[COST_MAC];
   if (!is_dot) return;
   double bytes = (double)type_storage_bytes(type);
   double values = (double)machine_buffer_usable(walk->machine) / bytes;
   double moved = 2 * products / sqrt(values) - 2 * values;
-  if (moved > 0) walk->bound.dot_bytes += moved * bytes;
+  if (moved > 0) walk->bound.dot_bytes += walk->times * moved * bytes;
 }
 
 static double dot_products(const HloInstruction *dot) {
@@ -125,12 +127,12 @@ static void add_work(BoundWalk *walk, const HloInstruction *instruction) {
   if (instruction->opcode == HLO_REDUCE || is_window) {
     int64_t points =
         is_window ? (int64_t)window_points(instruction) : shape_element_count(instruction->operands[0]->shape);
-    walk->bound.work_cycles += region_cycles(walk, instruction, points);
+    walk->bound.work_cycles += walk->times * region_cycles(walk, instruction, points);
     return;
   }
   if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || !shape_is_array(instruction->shape)) return;
   int64_t points = varying_points(instruction->shape, walk->varies[instruction->id]);
-  walk->bound.work_cycles += lane_cycles(walk, instruction, points);
+  walk->bound.work_cycles += walk->times * lane_cycles(walk, instruction, points);
 }
 
 /* --- bytes --- */
@@ -225,9 +227,10 @@ ModuleBound module_bound_find(const HloModule *module, const MachineDescription 
   walk.varies = ARENA_NEW_ARRAY(walk.scratch, uint64_t, module->next_instruction_id);
   int64_t count;
   HloComputation **order = hlo_module_post_order(module, walk.scratch, &count);
-  const bool *applied = hlo_module_applied(walk.scratch, module, false);
+  const double *times = hlo_execution_counts(walk.scratch, module);
   for (int64_t c = 0; c < count; c++) {
-    int64_t instructions = applied[order[c]->id] ? 0 : order[c]->instructions.count;
+    walk.times = times[order[c]->id];
+    int64_t instructions = walk.times > 0 ? order[c]->instructions.count : 0;
     for (int64_t i = 0; i < instructions; i++) add_work(&walk, order[c]->instructions.data[i]);
   }
   for (int64_t p = 0; p < module->entry->parameters.count; p++) {

@@ -1,7 +1,8 @@
 /* What a module takes at least on a machine, whatever the plan: the bytes that must cross to and from memory, and the
  * work that its operations are.
  *
- * Each instruction counts once, and so does each round of a loop, as the totals of the Buffer map count Kernels.
+ * Instructions count as often as they run (hlo_execution_counts), as Kernels do in the totals of the Buffer map: where
+ * nobody knows how often a loop runs, once, and of branches each, so that there it is no bound of every run.
  *
  * Bytes.  Arguments are read once and results written once, as far as the text alone shows: of an argument that only
  * slices and gathers read, their bytes; nothing for what loops, branches and calls pass on.  A dot of M×K by K×N values

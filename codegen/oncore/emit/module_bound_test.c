@@ -72,6 +72,24 @@ static void module_bound_writes_what_updates_write(void **state) {
   assert_int_equal(bound.argument_bytes, 32 + 4);
 }
 
+/* A vector of additions in each of 25 rounds, and a vector of exponentials after the loop. */
+static void module_bound_counts_rounds_of_loops(void **state) {
+  ModuleBound bound =
+      bound_of(*state,
+               "HloModule m\n"
+               "condition { s = (s32[], f32[16]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+               "  n = s32[] constant(25) ROOT more = pred[] compare(i, n), direction=LT }\n"
+               "body { s = (s32[], f32[16]) parameter(0) i = s32[] get-tuple-element(s), index=0\n"
+               "  x = f32[16] get-tuple-element(s), index=1 one = s32[] constant(1) next = s32[] add(i, one)\n"
+               "  y = f32[16] add(x, x) ROOT t = (s32[], f32[16]) tuple(next, y) }\n"
+               "ENTRY e { x = f32[16] parameter(0) zero = s32[] constant(0) t = (s32[], f32[16]) tuple(zero, x)\n"
+               "  w = (s32[], f32[16]) while(t), condition=condition, body=body\n"
+               "  z = f32[16] get-tuple-element(w), index=1 ROOT r = f32[16] exponential(z) }\n",
+               "vp-ref");
+  /* the counter: an addition in each round, a comparison in each and in the last one */
+  assert_true(bound.work_cycles == 25 * (1 + 1) + 26 + 6);
+}
+
 /* No plan is faster. */
 static void module_bound_is_below_all_plans(void **state) {
   Fixture *fixture = *state;
@@ -98,6 +116,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_shares_steps_of_windows, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_reads_what_slices_read, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_writes_what_updates_write, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_counts_rounds_of_loops, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_is_below_all_plans, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

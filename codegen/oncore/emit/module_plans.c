@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/oncore_map.h"
 #include "codegen/oncore/plan/plan_printer.h"
+#include "hlo/analysis/execution_counts.h"
 
 typedef ARRAY(StringView) NameArray;
 
@@ -14,6 +15,7 @@ typedef struct PlanMaker {
   const TilerOptions *options;
   const WrittenPlans *written;
   PlansDetail detail;
+  const double *times; /* by computation: hlo_execution_counts */
   ARRAY(ModulePlan) plans;
   ARRAY(NameArray) uses;           /* by plan */
   ARRAY(int32_t) plan_of_identity; /* by identity of the Kernel, -1: none yet */
@@ -57,7 +59,7 @@ static Status make_plan(PlanMaker *maker, const Kernel *kernel, StringView name,
   return STATUS_OK;
 }
 
-static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name, DiagSink *diag) {
+static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name, double times, DiagSink *diag) {
   while (maker->plan_of_identity.count <= use->identity) array_push(&maker->plan_of_identity, maker->arena, -1);
   int32_t *number = &maker->plan_of_identity.data[use->identity];
   if (*number < 0) {
@@ -65,14 +67,16 @@ static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name
     *number = (int32_t)maker->plans.count - 1;
   }
   array_push(&maker->uses.data[*number], maker->arena, name);
+  maker->plans.data[*number].runs += times;
   return STATUS_OK;
 }
 
 static Status add_kernels(PlanMaker *maker, const KernelTable *kernels, DiagSink *diag) {
   for (int64_t r = 0; r < kernels->rows.count; r++) {
     const KernelUses *row = &kernels->rows.data[r];
+    double times = maker->times[row->instruction->parent->id];
     for (int32_t i = 0; i < row->count; i++)
-      RETURN_IF_ERROR(add_kernel(maker, &row->uses[i], kernel_use_name(maker->arena, row, i), diag));
+      RETURN_IF_ERROR(add_kernel(maker, &row->uses[i], kernel_use_name(maker->arena, row, i), times, diag));
   }
   return STATUS_OK;
 }
@@ -81,6 +85,7 @@ Status module_plans_make(Arena *arena, const HloModule *module, const KernelTabl
                          const MachineDescription *machine, const TilerOptions *options, const WrittenPlans *written,
                          PlansDetail detail, DiagSink *diag, ModulePlans *out_plans) {
   PlanMaker maker = {.arena = arena, .machine = machine, .options = options, .written = written, .detail = detail};
+  maker.times = hlo_execution_counts(arena, module);
   RETURN_IF_ERROR(add_kernels(&maker, kernels, diag));
   for (int64_t i = 0; i < maker.plans.count; i++) {
     maker.plans.data[i].use_count = maker.uses.data[i].count;
@@ -147,20 +152,20 @@ Status module_plans_print_template(const ModulePlans *plans, StringView name, Di
 /* --- the map --- */
 
 typedef struct PlanTotals {
-  int64_t kernels, bytes, peak, edges;
-  double cycles, bound;
+  int64_t kernels, peak;
+  double runs, cycles, bound, bytes, edges; /* of all runs */
 } PlanTotals;
 
 static PlanTotals totals_of(const ModulePlans *plans) {
   PlanTotals totals = {0};
   for (int32_t i = 0; i < plans->count; i++) {
     const ModulePlan *plan = &plans->plans[i];
-    double uses = (double)plan->use_count;
     totals.kernels += plan->use_count;
-    totals.bytes += plan->verdict.simulation.memory_bytes * plan->use_count;
-    totals.edges += plan->verdict.hazards.edges * plan->use_count;
-    totals.cycles += plan->verdict.simulation.cycles * uses;
-    totals.bound += plan->verdict.bound.cycles * uses;
+    totals.runs += plan->runs;
+    totals.bytes += (double)plan->verdict.simulation.memory_bytes * plan->runs;
+    totals.edges += (double)plan->verdict.hazards.edges * plan->runs;
+    totals.cycles += plan->verdict.simulation.cycles * plan->runs;
+    totals.bound += plan->verdict.bound.cycles * plan->runs;
     if (plan->verdict.footprint > totals.peak) totals.peak = plan->verdict.footprint;
   }
   return totals;
@@ -192,9 +197,9 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
   sb_printf(out, "  %" PRId64 " kernels, %d of them different; peak %" PRId64 " of %" PRId64 " bytes\n", totals.kernels,
             plans->count, totals.peak, machine_buffer_usable(plans->machine));
   sb_printf(out,
-            "  each kernel once: %.0f cycles simulated, %.0f at least for their commands; %" PRId64
-            " bytes moved, %" PRId64 " edges\n",
-            totals.cycles, totals.bound, totals.bytes, totals.edges);
+            "  %.0f runs of kernels: %.0f cycles simulated, %.0f at least for their commands; %.0f bytes moved, "
+            "%.0f edges\n",
+            totals.runs, totals.cycles, totals.bound, totals.bytes, totals.edges);
   if (plans->off_core > 0)
     sb_printf(out, "  %" PRId64 " instructions run elsewhere, in no plan and at no cost here\n", plans->off_core);
   print_bound(out, plans, totals.cycles);
@@ -202,6 +207,7 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
     const ModulePlan *plan = &plans->plans[i];
     sb_append_char(out, '\n');
     oncore_map_text(out, plan->plan, &plan->verdict, plans->machine);
+    if (plan->runs != (double)plan->use_count) sb_printf(out, "  runs     %.0f\n", plan->runs);
     plan_alternatives_text(out, plan->plan, &plan->alternatives);
     plan_schemes_text(out, &plan->schemes);
     for (int64_t u = 1; u < plan->use_count; u++) {
@@ -232,12 +238,13 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
   json_begin_object(json);
   json_field_string(json, "machine", plans->machine->name);
   json_field_int(json, "kernels", totals.kernels);
+  json_field_double(json, "runs", totals.runs);
   json_field_int(json, "off_core", plans->off_core);
   json_field_int(json, "peak_bytes", totals.peak);
   json_field_double(json, "simulated_cycles", totals.cycles);
   json_field_double(json, "bound_cycles", totals.bound);
-  json_field_int(json, "bytes_moved", totals.bytes);
-  json_field_int(json, "edges", totals.edges);
+  json_field_double(json, "bytes_moved", totals.bytes);
+  json_field_double(json, "edges", totals.edges);
   json_bound(json, plans, totals.cycles);
   json_key(json, "plans");
   json_begin_array(json);
@@ -248,6 +255,7 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
     json_begin_array(json);
     for (int64_t u = 0; u < plan->use_count; u++) json_string(json, plan->uses[u]);
     json_end_array(json);
+    json_field_double(json, "runs", plan->runs);
     json_key(json, "plan");
     oncore_map_json(json, plan->plan, &plan->verdict, plans->machine);
     plan_alternatives_json(json, &plan->alternatives);

@@ -27,6 +27,7 @@ typedef struct ModulePlan {
   PlanSchemeCosts schemes; /* where one is asked for */
   int64_t use_count;
   const StringView *uses; /* names of instructions, the plan's own first */
+  double runs;            /* of all of them in one run of the module (hlo_execution_counts) */
 } ModulePlan;
 
 typedef struct ModulePlans {
@@ -64,7 +65,7 @@ const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *u
 MUST_USE Status module_plans_print_template(const ModulePlans *plans, StringView name, DiagSink *diag,
                                             StringBuilder *out);
 
-/* Of proved plans: simulated cycles of all Kernels, each use once. */
+/* Of proved plans: simulated cycles of all Kernels in a run of the module. */
 double module_plans_cycles(const ModulePlans *plans);
 
 /* The Buffer map of all of them (oncore_map.h), proved ones, with totals first. */
