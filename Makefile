@@ -96,7 +96,7 @@ MPIS := $(foreach mpi,openmpi mpich,$(if $(shell command -v mpicc.$(mpi)),$(mpi)
 MPI_ENGINES := $(MPIS:%=$(BUILD)/libxlac_mpi_%.so)
 MPI_SOURCES := $(sort $(wildcard runtime/mpi/*.c)) runtime/collectives/movement.c runtime/collectives/reduction.c
 # MPICH's constant for "no statuses" is an address of no array, of which gcc warns.
-mpi_flags = $(subst -I,-isystem ,$(filter -I%,$(shell mpicc.$(1) -show))) -Wno-stringop-overflow
+mpi_flags = $(subst -I,-isystem ,$(filter -I%,$(shell mpicc.$(1) -show))) $(if $(findstring clang,$(CC)),,-Wno-stringop-overflow)
 mpi_libraries = $(filter -L% -l%,$(shell mpicc.$(1) -show))
 
 all: $(XLAC) $(LAPACK) $(MPI_ENGINES) $(if $(filter build/release,$(BUILD)),$(BESIDE))

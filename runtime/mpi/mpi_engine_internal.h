@@ -7,7 +7,7 @@
 
 #include "xlac/mpi.h"
 
-enum { MPI_MESSAGE_SIZE = 512 };
+enum { MPI_MESSAGE_SIZE = 1024 }; /* room for the longest text of MPI's own, and where it was */
 
 /* A collective that is under way, or was. */
 typedef struct MpiOperation {
