@@ -61,13 +61,19 @@ int64_t ragged_runs(const XlacCollective *collective, int64_t members) {
   return list->operand_bytes / width_of(list->type) / members;
 }
 
+/* Rows of a run of |size| from |from| on before |rows| are over; the numbers are data and may be anything. */
+static int64_t rows_before_end(int64_t rows, int64_t from, int64_t size) {
+  int64_t left;
+  return !__builtin_sub_overflow(rows, from, &left) && left < size ? left : size;
+}
+
 int64_t ragged_clip(int64_t input_rows, int64_t output_rows, int64_t *from, int64_t *to, int64_t size) {
-  int64_t first = 0, last = size;
+  if (size <= 0 || *from <= -size || *to <= -size) return 0;
+  int64_t first = 0;
   if (*from < 0) first = -*from;
   if (*to < 0 && -*to > first) first = -*to;
   if (*from >= input_rows || *to >= output_rows) return 0;
-  if (last > input_rows - *from) last = input_rows - *from;
-  if (last > output_rows - *to) last = output_rows - *to;
+  int64_t last = rows_before_end(output_rows, *to, rows_before_end(input_rows, *from, size));
   if (last <= first) return 0;
   *from += first;
   *to += first;
