@@ -54,6 +54,7 @@ ROOMS = {
     "passes/memory": PASS + ["passes/expand/graph_builder.h"],
     "passes/schedule": PASS,
     "passes/simplify": PASS,
+    "passes/spmd": PASS + ["passes/expand/graph_builder.h"],
     # Knows no LLVM: the target's abilities, Kernels, how they come from HLO, reports.
     "codegen/target": ["hlo/machine/description", "base"],
     "codegen/kernel": ["hlo/ir", "hlo/type", "base"],
