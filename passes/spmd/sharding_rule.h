@@ -2,8 +2,7 @@
  *
  * A factor is an index of the operation as an einsum has it: "ij,jk->ik" has three.  A dimension is a product of
  * factors, the slowest first (a reshape's [6,4] -> [2,12] has 2, 3 and 4), mostly of one.  What divides a factor along
- * some axes divides every dimension that has it.  Source: Shardy's OpShardingRule (sdy/dialect and its
- * op_sharding_rule_registry); facts in docs/distributed.md. */
+ * some axes divides every dimension that has it.  Source: Shardy's rules of factors (OpShardingRule). */
 #ifndef XLAC_PASSES_SPMD_SHARDING_RULE_H
 #define XLAC_PASSES_SPMD_SHARDING_RULE_H
 
@@ -47,7 +46,7 @@ typedef struct ShardingRule {
  * others.  Linear in what the instruction names. */
 const ShardingRule *sharding_rule(Arena *arena, const HloInstruction *instruction);
 
-/* The mapping of |leaf| has |factor| in its dimension |*out_dim|, at |*out_place| of the list; false: nowhere. */
+/* |mapping| has |factor| in its dimension |*out_dim|, at |*out_place| of the list; false: nowhere. */
 bool factor_find(const FactorMapping *mapping, int factor, int *out_dim, int *out_place);
 
 #endif
