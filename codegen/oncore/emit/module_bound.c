@@ -194,15 +194,20 @@ static int64_t bytes_written(const HloInstruction *value) {
 
 /* --- together --- */
 
-/* |bytes| over the queues that |moves| them, each at its own rate. */
-static void share_bytes(const MachineDescription *machine, double bytes, bool (*moves)(const MachineQueue *queue),
-                        double *cycles) {
+/* |bytes| over the queues that |moves| them, each at its own rate.  |moved|: where there is no choice. */
+static void share_bytes(const MachineDescription *machine, int64_t bytes, bool (*moves)(const MachineQueue *queue),
+                        double *cycles, int64_t *moved) {
   double rate = 0;
+  int32_t count = 0;
   for (int32_t q = 0; q < machine->queue_count; q++) {
-    if (moves(&machine->queues[q])) rate += machine->queues[q].bytes_per_cycle;
+    if (!moves(&machine->queues[q])) continue;
+    rate += machine->queues[q].bytes_per_cycle;
+    count++;
   }
   for (int32_t q = 0; q < machine->queue_count; q++) {
-    if (moves(&machine->queues[q])) cycles[q] += bytes / rate;
+    if (!moves(&machine->queues[q])) continue;
+    cycles[q] += (double)bytes / rate;
+    if (count == 1) moved[q] += bytes;
   }
 }
 
@@ -210,14 +215,15 @@ static QueueLimit longest(const BoundWalk *walk) {
   const MachineDescription *machine = walk->machine;
   const ModuleBound *bound = &walk->bound;
   double *cycles = ARENA_NEW_ARRAY(walk->scratch, double, machine->queue_count);
+  int64_t *moved = ARENA_NEW_ARRAY(walk->scratch, int64_t, machine->queue_count);
   int32_t executors = 0;
-  share_bytes(machine, (double)bound->argument_bytes, machine_queue_loads, cycles);
-  share_bytes(machine, (double)bound->result_bytes, machine_queue_stores, cycles);
+  share_bytes(machine, bound->argument_bytes, machine_queue_loads, cycles, moved);
+  share_bytes(machine, bound->result_bytes, machine_queue_stores, cycles, moved);
   for (int32_t q = 0; q < machine->queue_count; q++) executors += machine->queues[q].kind == QUEUE_EXEC;
   for (int32_t q = 0; q < machine->queue_count; q++) {
     if (machine->queues[q].kind == QUEUE_EXEC) cycles[q] += bound->work_cycles / executors;
   }
-  QueueWork work = {.cycles = cycles, .bytes = bound->argument_bytes + bound->result_bytes};
+  QueueWork work = {.cycles = cycles, .bytes = bound->argument_bytes + bound->result_bytes, .moved = moved};
   if (bound->dot_bytes > (double)work.bytes) work.bytes = (int64_t)bound->dot_bytes;
   return queue_bound(machine, &work);
 }

@@ -8,7 +8,8 @@
  * slices and gathers read, their bytes; nothing for what loops, branches and calls pass on.  A dot of M×K by K×N values
  * with a Buffer of S values moves at least 2MNK/√S − 2S of them, in whatever order it is done (T. Smith, B. Lowery,
  * J. Langou, R. van de Geijn: "A Tight I/O Lower Bound for Matrix Multiplication", 2017).  The module moves at least as
- * much as its arguments and results are, and at least as much as its dots do.
+ * much as its arguments and results are, and at least as much as its dots do.  Where one queue loads and another one
+ * stores, they share memory while both move, and the one with more to move goes on alone at its own rate.
  *
  * Work.  Lane-wise operations cost what the machine says, over the points that they differ at (what is broadcast is
  * computed once); reductions apply their computation once to each element they read (those over windows no

@@ -24,6 +24,16 @@ static void module_bound_of_transpose_is_memory(void **state) {
   assert_true(bound.limit.cycles == 33554432.0 / 48);
 }
 
+/* 32 MiB in and 16 MiB out: both at half of 48 bytes a cycle for 2^24 / 24 cycles, then 16 MiB at the queue's 32. */
+static void module_bound_of_unequal_streams_shares_memory(void **state) {
+  ModuleBound bound = bound_of(*state,
+                               "HloModule m\nENTRY e { x = f32[4194304] parameter(0) y = f32[4194304] parameter(1)\n"
+                               "  ROOT s = f32[4194304] add(x, y) }\n",
+                               "vp-ref");
+  assert_int_equal(bound.limit.kind, LIMIT_MEMORY);
+  assert_true(bound.limit.cycles == 16777216.0 / 24 + 16777216.0 / 32);
+}
+
 /* 2^30 products at 256 a cycle; 2 * 2^30 / 256 values less what the Buffer of 2^16 values holds twice. */
 static void module_bound_of_dot_is_products(void **state) {
   ModuleBound bound = bound_of(*state, MATMUL("1024", "1024", "1024"), "vp-ref");
@@ -111,6 +121,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(module_bound_counts_elementwise_once, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_transpose_is_memory, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_of_unequal_streams_shares_memory, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_dot_is_products, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_computes_broadcasts_once, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_shares_steps_of_windows, create, destroy),

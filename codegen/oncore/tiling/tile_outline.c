@@ -4,6 +4,7 @@
 #include "codegen/oncore/plan/tile_cost.h"
 #include "codegen/oncore/tiling/tiling.h"
 #include "hlo/machine/description/machine_cost.h"
+#include "hlo/machine/stream/queue_simulation.h"
 
 /* A tiling's outline before any command is made: the loops over tiles, the Tensors in the Buffer with their rings,
  * and what is loaded, computed and stored in which loop.  Cheap, so that the tiler can weigh many of them. */
@@ -306,7 +307,7 @@ typedef struct CostSums {
   double *steps;            /* of each step, in all its instances */
   double idle;              /* memory's share that no queue takes while a transfer is being set up or changes rows */
   double first_load, last_store;
-  int64_t bytes;
+  int64_t loaded, stored; /* bytes */
 } CostSums;
 
 bool tile_step_loads(TileStepKind kind) {
@@ -356,7 +357,7 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   }
   if (loads && sums->first_load == 0) sums->first_load = each;
   if (!loads) sums->last_store = each;
-  sums->bytes += bytes * instances;
+  *(loads ? &sums->loaded : &sums->stored) += bytes * instances;
 }
 
 static Status add_computation(const TileOutline *outline, const TileStep *step, DiagSink *diag, CostSums *sums,
@@ -452,9 +453,10 @@ Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost 
     }
   }
   const MachineDescription *machine = outline->machine;
-  double memory = 0;
-  if (machine->memory_bytes_per_cycle > 0) memory = (double)sums.bytes / machine->memory_bytes_per_cycle + sums.idle;
-  bool one_queue = queue_for(machine, STEP_LOAD) == queue_for(machine, STEP_STORE);
+  int32_t loader = tile_step_queue(machine, STEP_LOAD), storer = tile_step_queue(machine, STEP_STORE);
+  bool one_queue = loader == storer;
+  double memory = sums.idle;
+  if (!one_queue) memory += queue_pair_cycles(machine, loader, (double)sums.loaded, storer, (double)sums.stored);
   double moves = one_queue ? sums.load + sums.store : sums.load > sums.store ? sums.load : sums.store;
   double crowding = memory > moves && moves > 0 ? memory / moves : 1;
   double longest = pipeline_cycles(outline, &sums, crowding);

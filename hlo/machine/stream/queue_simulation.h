@@ -59,6 +59,7 @@ double queue_command_cycles(const MachineDescription *machine, const StreamComma
 typedef struct QueueWork {
   const double *cycles; /* by queue of the machine */
   int64_t bytes;        /* moved by all of them */
+  const int64_t *moved; /* by queue of the machine; NULL: which of them moves how much is open */
 } QueueWork;
 
 /* The sums over a stream. */
@@ -76,8 +77,13 @@ typedef struct QueueLimit {
   double cycles;
 } QueueLimit;
 
-/* The longest of the queues' sums and of bytes / memory.bytes_per_cycle: no schedule of |work| is shorter.  Ties: the
- * first queue, memory last. */
+/* Cycles in which queue |a| moves |bytes_a| and queue |b| |bytes_b|, however they meet: both at once, each at its share
+ * of memory, until one is through, then the other one alone.  Never shorter when they meet less, since two that share
+ * memory move no less than one alone; nor with third ones, which only take from their shares.  Bytes >= 0. */
+double queue_pair_cycles(const MachineDescription *machine, int32_t a, double bytes_a, int32_t b, double bytes_b);
+
+/* The longest of the queues' sums, of bytes / memory.bytes_per_cycle and of what every two queues take that share it:
+ * no schedule of |work| is shorter.  Ties: the first queue, memory last. */
 QueueLimit queue_bound(const MachineDescription *machine, const QueueWork *work);
 
 /* A ring of |depth| slots; |life|: cycles from the first write of a slot's bytes to the end of their last read, if

@@ -208,6 +208,33 @@ static void memory_is_shared_evenly(void **state) {
   assert_int_equal(simulation.memory_bytes, 7200);
 }
 
+/* 24 bytes a cycle each while both move, 32 alone. */
+static void two_queues_take_as_long_as_they_share(void **state) {
+  StreamFixture *fixture = *state;
+  MachineDescription *machine = &fixture->machine;
+  machine->memory_bytes_per_cycle = 48;
+  assert_cycles(queue_pair_cycles(machine, LD, 4800, ST, 0), 150);
+  assert_cycles(queue_pair_cycles(machine, LD, 4800, ST, 4800), 200);
+  assert_cycles(queue_pair_cycles(machine, LD, 2400, ST, 4800), 175);
+  machine->memory_bytes_per_cycle = 0;
+  assert_cycles(queue_pair_cycles(machine, LD, 2400, ST, 4800), 150);
+  machine->memory_bytes_per_cycle = 16; /* slower than either queue */
+  assert_cycles(queue_pair_cycles(machine, LD, 1600, ST, 3200), 300);
+}
+
+/* Both for 1000 cycles, then 24000 bytes at 32: more than 72000 / 48, and what is simulated but for the setup. */
+static void bound_knows_shares_of_memory(void **state) {
+  StreamFixture *fixture = *state;
+  fixture->machine.memory_bytes_per_cycle = 48;
+  command_stream_add_transfer(&fixture->stream, 0, LD, 48000, 1);
+  command_stream_add_transfer(&fixture->stream, 1, ST, 24000, 1);
+  QueueWork work = queue_work_of_stream(fixture->arena, &fixture->stream, &fixture->machine);
+  QueueLimit bound = queue_bound(&fixture->machine, &work);
+  assert_int_equal(bound.kind, LIMIT_MEMORY);
+  assert_cycles(bound.cycles, 1750);
+  assert_cycles(simulate(fixture, &fixture->stream), 64 + 1750);
+}
+
 static void slow_queue_leaves_its_share(void **state) {
   StreamFixture *fixture = *state;
   CommandStream *stream = &fixture->stream;
@@ -455,6 +482,8 @@ int main(void) {
       TEST(simulation_meets_example_worked_out_by_hand),
       TEST(example_without_overlap_is_serial),
       TEST(memory_is_shared_evenly),
+      TEST(two_queues_take_as_long_as_they_share),
+      TEST(bound_knows_shares_of_memory),
       TEST(slow_queue_leaves_its_share),
       TEST(rows_cost_two_cycles_each),
       TEST(edge_is_seen_after_set_and_wait),
