@@ -80,6 +80,19 @@
   "HloModule m\nENTRY e { x = f32[50,30] parameter(0) zero = f32[] parameter(1)\n" \
   "  ROOT r = f32[53,33] pad(x, zero), padding=1_2x2_1 }\n"
 
+/* A convolution of each of 8 channels by itself, 3 x 3 taps with padding. */
+#define DEPTHWISE                                                                          \
+  "HloModule m\nENTRY e { x = f32[1,24,18,8] parameter(0) w = f32[3,3,1,8] parameter(1)\n" \
+  "  ROOT y = f32[1,24,18,8] convolution(x, w), window={size=3x3 pad=1_1x1_1},\n"          \
+  "    dim_labels=b01f_01io->b01f, feature_group_count=8 }\n"
+
+/* Windows of 3 in steps of 2, the last one reaching beyond. */
+#define POOL                                                                               \
+  "HloModule m\n" MOST_REGION                                                              \
+  "ENTRY e { x = f32[40,33] parameter(0) low = f32[] constant(-inf)\n"                     \
+  "  ROOT y = f32[40,16] reduce-window(x, low), window={size=1x3 stride=1x2 pad=0_0x0_0}," \
+  "    to_apply=most }\n"
+
 /* One of each kind. */
 static const char *const testing_modules[] = {
     EXP("5000"),
@@ -93,6 +106,8 @@ static const char *const testing_modules[] = {
     GATHER_TWICE,
     SCATTER,
     PAD,
+    DEPTHWISE,
+    POOL,
 };
 enum { TESTING_MODULES = sizeof testing_modules / sizeof *testing_modules };
 

@@ -4,17 +4,46 @@
 
 /* --- points --- */
 
+static void add_walked(Follower *f, PointWalk *walk, int32_t dim, int64_t begin, int64_t extent) {
+  int32_t i = walk->axis_count++;
+  walk->axes[i] = dim;
+  walk->begins[i] = f->point[dim] = begin;
+  walk->extents[i] = max_i64(extent, 0);
+  walk->total *= walk->extents[i];
+  walk->left = walk->total == 0 ? 0 : walk->extents[i];
+}
+
 PointWalk point_walk(Follower *f, int32_t command, const int32_t *axes, int32_t count) {
   const PlanCommand *c = &f->plan->commands[command];
-  PointWalk walk = {.axis_count = count, .axes = axes, .total = 1};
+  PointWalk walk = {.total = 1, .left = 1};
   for (int32_t i = 0; i < count; i++) {
-    walk.begins[i] = content_number(f, command, c->points[axes[i]].begin);
-    walk.extents[i] = max_i64(content_extent(f, command, &c->points[axes[i]]), 0);
-    walk.total *= walk.extents[i];
-    f->point[axes[i]] = walk.begins[i];
+    const PlanRange *range = &c->points[axes[i]];
+    add_walked(f, &walk, axes[i], content_number(f, command, range->begin), content_extent(f, command, range));
   }
-  walk.left = walk.total == 0 || count == 0 ? walk.total : walk.extents[count - 1];
   return walk;
+}
+
+PointWalk window_walk(Follower *f, int32_t command, const TileWindows *windows) {
+  const PlanCommand *c = &f->plan->commands[command];
+  int64_t extents[KERNEL_MAX_DIMS], begins[KERNEL_MAX_DIMS] = {0};
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    const PlanRange *range = &c->points[windows->axes[i]];
+    extents[windows->axes[i]] = content_extent(f, command, range);
+    begins[windows->along[i]] += windows->steps[i] * content_number(f, command, range->begin);
+    f->point[windows->axes[i]] = 0;
+  }
+  PointWalk walk = {.total = 1, .left = 1};
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    if (windows->along[i] != i) continue;
+    add_walked(f, &walk, windows->axes[i], begins[i], tile_window_extent(windows, i, extents));
+  }
+  return walk;
+}
+
+bool content_is_window(const Follower *f, int32_t command, const TileAccess *access, const PlanRef *ref,
+                       TileWindows *out_windows) {
+  return access->kind == TILE_LOAD && tile_load_windows(f->kernel, access->value, out_windows) &&
+         tile_ref_is_window(out_windows, f->plan->commands[command].points, ref);
 }
 
 void point_walk_advance(Follower *f, PointWalk *walk, int64_t n) {
@@ -146,8 +175,8 @@ ContentRun content_of_load(Follower *f, int32_t number, const int32_t *axes, int
   return run_of(CONTENT_LOADED, value->buffer, plain_place(content_place_of_point(f, axes, count)), 1, n);
 }
 
-ContentRun content_wanted(Follower *f, const TileAccess *access, int64_t n) {
-  if (access->kind == TILE_LOAD) return content_of_load(f, access->value, access->axes, access->axis_count, n);
+ContentRun content_wanted(Follower *f, const TileAccess *access, const int32_t *axes, int32_t count, int64_t n) {
+  if (access->kind == TILE_LOAD) return content_of_load(f, access->value, axes, count, n);
   Place place = plain_place(content_place_of_point(f, access->axes, access->axis_count));
   if (access->kind == TILE_SCRATCH) return run_of(CONTENT_ROW, access->buffer, place, 1, n);
   if (access->kind == TILE_ACCUMULATOR) return run_of(CONTENT_FOLD, access->fold, place, 1, n);
@@ -166,7 +195,7 @@ ContentRun content_written(Follower *f, const TileAccess *access, int64_t n) {
     Place place = plain_place(content_place_of_point(f, access->axes, access->axis_count));
     return run_of(CONTENT_INDEX, f->kernel->values[access->value].buffer, place, 1, n);
   }
-  return content_wanted(f, access, n);
+  return content_wanted(f, access, access->axes, access->axis_count, n);
 }
 
 /* --- folds --- */

@@ -253,10 +253,28 @@ static bool parse_stages(PlanReader *reader, PlanCommand *command) {
   return true;
 }
 
-/* "d0=range, d2=range" */
+/* A load whose points stay in a window as a whole may go beyond a dim: positions and taps are one axis there. */
+static bool is_in_window(PlanReader *reader, const PlanCommand *command, int32_t dim) {
+  const Kernel *kernel = reader->plan->kernel;
+  TileWindows windows;
+  int64_t whole[KERNEL_MAX_DIMS], end = 1;
+  if (command->value < 0 || !tile_load_windows(kernel, command->value, &windows)) return false;
+  for (int32_t d = 0; d < kernel->dim_count; d++) whole[d] = kernel->dims[d].extent;
+  int32_t axis = 0;
+  while (axis < windows.axis_count && windows.axes[axis] != dim) axis++;
+  if (axis == windows.axis_count || windows.along[axis] != axis) return false;
+  for (int32_t i = 0; i < windows.axis_count; i++) {
+    const PlanRange *range = &command->points[windows.axes[i]];
+    if (windows.along[i] == axis && range->extent > 0) end += windows.steps[i] * (plan_range_end(reader, range) - 1);
+  }
+  return end <= tile_window_extent(&windows, axis, whole);
+}
+
+/* "d0=range, d2=range"; a load's value stands before it. */
 static bool parse_points(PlanReader *reader, PlanCommand *command) {
   const Kernel *kernel = reader->plan->kernel;
   PlanRange *points = ARENA_NEW_ARRAY(reader->arena, PlanRange, kernel->dim_count);
+  SourceLoc locs[KERNEL_MAX_DIMS];
   command->points = points;
   if (plan_peek(reader)->kind == PLAN_TOKEN_NEWLINE) return true;
   do {
@@ -267,8 +285,14 @@ static bool parse_points(PlanReader *reader, PlanCommand *command) {
         dim >= kernel->dim_count)
       return plan_fail(reader, token.loc, "plan-kernel", "the kernel has no dim '%.*s': it has %d of them, from d0",
                        SV_ARG(token.text), kernel->dim_count);
-    if (!plan_need_mark(reader, "=") || !plan_parse_range(reader, kernel->dims[dim].extent, &points[dim])) return false;
+    if (!plan_need_mark(reader, "=")) return false;
+    locs[dim] = plan_peek(reader)->loc;
+    if (!plan_parse_free_range(reader, kernel->dims[dim].extent, &points[dim])) return false;
   } while (plan_take_mark(reader, ","));
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    int64_t extent = is_in_window(reader, command, d) ? INT64_MAX : kernel->dims[d].extent;
+    if (points[d].extent > 0 && !plan_check_range(reader, &points[d], extent, locs[d])) return false;
+  }
   return true;
 }
 

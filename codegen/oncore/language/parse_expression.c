@@ -230,16 +230,20 @@ static bool set_size(PlanReader *reader, PlanNumber size, PlanRange *range, Sour
   return true;
 }
 
-static bool check_inside(PlanReader *reader, const PlanRange *range, int64_t extent, SourceLoc loc) {
+int64_t plan_range_end(const PlanReader *reader, const PlanRange *range) {
   int64_t lower, upper, end_lower, end_upper;
   IndexSpace *space = &reader->plan->space;
   index_range(space, range->begin, &lower, &upper);
+  if (!range->is_ragged) return upper + range->extent;
+  index_range(space, index_add(space, range->begin, range->left), &end_lower, &end_upper);
+  return min_i64(upper + range->extent, end_upper);
+}
+
+bool plan_check_range(PlanReader *reader, const PlanRange *range, int64_t extent, SourceLoc loc) {
+  int64_t lower, upper;
+  index_range(&reader->plan->space, range->begin, &lower, &upper);
   if (lower < 0) return plan_fail(reader, loc, "plan-range", "begins at %" PRId64 " at least once", lower);
-  int64_t most = upper + range->extent;
-  if (range->is_ragged) {
-    index_range(space, index_add(space, range->begin, range->left), &end_lower, &end_upper);
-    most = min_i64(most, end_upper);
-  }
+  int64_t most = plan_range_end(reader, range);
   if (most <= extent) return true;
   return plan_fail(reader, loc, "plan-range", "reaches up to %" PRId64 ", and there are %" PRId64, most, extent);
 }
@@ -260,13 +264,17 @@ static bool parse_end(PlanReader *reader, PlanRange *range, SourceLoc loc) {
          set_size(reader, end, range, loc);
 }
 
-bool plan_parse_range(PlanReader *reader, int64_t extent, PlanRange *out_range) {
+bool plan_parse_free_range(PlanReader *reader, int64_t extent, PlanRange *out_range) {
   SourceLoc loc = plan_peek(reader)->loc;
   if (plan_take_mark(reader, ":")) {
     *out_range = plan_range_whole(extent);
     return true;
   }
   *out_range = (PlanRange){.left = index_constant(0)};
-  if (!plan_parse_expression(reader, &out_range->begin) || !parse_end(reader, out_range, loc)) return false;
-  return check_inside(reader, out_range, extent, loc);
+  return plan_parse_expression(reader, &out_range->begin) && parse_end(reader, out_range, loc);
+}
+
+bool plan_parse_range(PlanReader *reader, int64_t extent, PlanRange *out_range) {
+  SourceLoc loc = plan_peek(reader)->loc;
+  return plan_parse_free_range(reader, extent, out_range) && plan_check_range(reader, out_range, extent, loc);
 }

@@ -352,13 +352,16 @@ static bool starts_folds(const Follower *f, const PlanCommand *command) {
 
 static void check_read(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   CellWalk cells = cell_walk(f, number, ref);
-  PointWalk points = point_walk(f, number, access->axes, access->axis_count);
+  TileWindows windows;
+  bool is_window = content_is_window(f, number, access, ref, &windows);
+  PointWalk points =
+      is_window ? window_walk(f, number, &windows) : point_walk(f, number, access->axes, access->axis_count);
   int64_t bytes = element_bytes(f, ref);
   bool is_final = access->kind == TILE_ACCUMULATOR && !access->is_written;
   uint64_t whole = is_final ? content_fold_progress(f, f->kernel->folds[access->fold].stage, -1) : 0;
   while (cells.total > 0 && points.total > 0) {
     int64_t n = min_i64(points.left, dense_count(&cells, bytes));
-    ContentRun wanted = content_wanted(f, access, n);
+    ContentRun wanted = content_wanted(f, access, points.axes, points.axis_count, n);
     ContentRun found = content_map_get(&f->buffer, cells.at, bytes, wanted.count);
     n = content_same_count(&found, &wanted, n);
     if (!content_is_same(&found.first, &wanted.first)) {
@@ -434,17 +437,33 @@ static const PlanRef *operand_of(const PlanCommand *command, const TileAccesses 
   return accesses->accesses[place].is_written ? &command->targets[target] : &command->sources[source];
 }
 
+/* Along each axis the operand has as many elements as the command covers: tiles are walked by their own strides. */
+static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
+  const PlanCommand *command = &f->plan->commands[number];
+  int64_t extents[KERNEL_MAX_DIMS];
+  int32_t first = ref->range_count - access->axis_count;
+  TileWindows windows;
+  bool is_window = content_is_window(f, number, access, ref, &windows);
+  for (int32_t i = 0; i < access->axis_count; i++)
+    extents[access->axes[i]] = content_extent(f, number, &command->points[access->axes[i]]);
+  for (int32_t i = 0; i < access->axis_count; i++) {
+    int64_t covered = is_window ? tile_window_extent(&windows, i, extents) : extents[access->axes[i]];
+    int64_t held = content_extent(f, number, &ref->ranges[first + i]);
+    if (covered == held) continue;
+    content_tell(f, number,
+                 arena_printf(f->arena,
+                              "covers %" PRId64 " points along axis %d of '%.*s', which has %" PRId64 " elements there",
+                              covered, first + i, SV_ARG(ref_name(f, ref)), held));
+    return false;
+  }
+  return true;
+}
+
 static bool covers_operands(Follower *f, int32_t number, const TileAccesses *accesses) {
   for (int32_t i = 0; i < accesses->count; i++) {
     const TileAccess *access = &accesses->accesses[i];
-    const PlanRef *ref = operand_of(&f->plan->commands[number], accesses, i);
-    int64_t points = content_point_count(f, number, access->axes, access->axis_count), held = 1;
-    for (int32_t k = 0; k < ref->range_count; k++) held *= content_extent(f, number, &ref->ranges[k]);
-    if (access->kind == TILE_UPDATED || points == held) continue;
-    content_tell(f, number,
-                 arena_printf(f->arena, "covers %" PRId64 " points of an operand that has %" PRId64 " elements here",
-                              points, held));
-    return false;
+    if (access->kind == TILE_UPDATED) continue;
+    if (!fits_axes(f, number, access, operand_of(&f->plan->commands[number], accesses, i))) return false;
   }
   return true;
 }

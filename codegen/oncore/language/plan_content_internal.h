@@ -77,14 +77,19 @@ void cell_walk_advance(CellWalk *walk, int64_t n);
 
 /* The points of |axes| within a command's ranges in row-major order; f->point is the next one. */
 typedef struct PointWalk {
-  int32_t axis_count;
-  const int32_t *axes;
+  int32_t axis_count, axes[KERNEL_MAX_DIMS];
   int64_t begins[KERNEL_MAX_DIMS], extents[KERNEL_MAX_DIMS], index[KERNEL_MAX_DIMS];
   int64_t left;  /* along the last axis */
   int64_t total; /* in all */
 } PointWalk;
 
 PointWalk point_walk(Follower *f, int32_t command, const int32_t *axes, int32_t count);
+/* The points that stand for the elements of a tile that holds windows once: other axes than those of |windows|'s
+ * positions at 0. */
+PointWalk window_walk(Follower *f, int32_t command, const TileWindows *windows);
+/* Whether |access|, with operand |ref|, is such a tile. */
+bool content_is_window(const Follower *f, int32_t command, const TileAccess *access, const PlanRef *ref,
+                       TileWindows *out_windows);
 void point_walk_advance(Follower *f, PointWalk *walk, int64_t n);
 int64_t content_point_count(Follower *f, int32_t command, const int32_t *axes, int32_t count);
 
@@ -95,8 +100,8 @@ int64_t content_place_of_point(const Follower *f, const int32_t *axes, int32_t c
 
 /* What load |value| has there. */
 ContentRun content_of_load(Follower *f, int32_t value, const int32_t *axes, int32_t count, int64_t n);
-/* What a read, or a write, of |access| has to find there, or leaves. */
-ContentRun content_wanted(Follower *f, const TileAccess *access, int64_t n);
+/* What a read, or a write, of |access| has to find there, or leaves; |axes|: those that are walked. */
+ContentRun content_wanted(Follower *f, const TileAccess *access, const int32_t *axes, int32_t count, int64_t n);
 ContentRun content_written(Follower *f, const TileAccess *access, int64_t n);
 
 /* The sum of a number for each point that |command| folds (-1: for all of the stage's): equal sums are of equal points.

@@ -150,6 +150,12 @@ bool plan_parse_expression(PlanReader *reader, IndexExpr *out_expr);
 bool plan_parse_constant(PlanReader *reader, int64_t *out_value);
 /* ':', e, e:e or e:+e within 0 … extent. */
 bool plan_parse_range(PlanReader *reader, int64_t extent, PlanRange *out_range);
+/* The same without a bound; ':' is 0 … |extent|. */
+bool plan_parse_free_range(PlanReader *reader, int64_t extent, PlanRange *out_range);
+/* Nothing of |range| is below 0 or from |extent| on, in any iteration; else an error at |loc|. */
+bool plan_check_range(PlanReader *reader, const PlanRange *range, int64_t extent, SourceLoc loc);
+/* One past the last index of |range| in any iteration. */
+int64_t plan_range_end(const PlanReader *reader, const PlanRange *range);
 /* The value of loop |number|'s iteration at hand, counted from 0. */
 IndexExpr plan_iteration(PlanReader *reader, int32_t number);
 IndexExpr plan_slot_index(PlanReader *reader, const NameBinding *binding);

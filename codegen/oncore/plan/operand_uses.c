@@ -19,6 +19,13 @@ static void find_without_kernel(UsesOfOperands *uses) {
   }
 }
 
+/* Whether |ref| holds windows once: an element of it is read at several points. */
+static bool is_window(const Kernel *kernel, const PlanCommand *command, const TileAccess *access, const PlanRef *ref) {
+  TileWindows windows;
+  return access->kind == TILE_LOAD && tile_load_windows(kernel, access->value, &windows) &&
+         tile_ref_is_window(&windows, command->points, ref);
+}
+
 /* Sources and targets stand in the order of the accesses; where their numbers differ the command is no good, and
  * plan_meaning.h says so. */
 static void find_with_kernel(UsesOfOperands *uses, Arena *scratch) {
@@ -36,7 +43,9 @@ static void find_with_kernel(UsesOfOperands *uses, Arena *scratch) {
     for (int32_t b = 0, source = 0; b < a && source < command->source_count; b++) {
       const TileAccess *read = &accesses.accesses[b];
       if (read->is_written) continue;
-      uses->in_place[source++ * command->target_count + target] = tile_stores_in_place(kernel, &cover, read, written);
+      bool may_be = !is_window(kernel, command, read, &command->sources[source]);
+      uses->in_place[source++ * command->target_count + target] =
+          may_be && tile_stores_in_place(kernel, &cover, read, written);
     }
     target++;
   }

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/checked_math.h"
+#include "codegen/oncore/plan/load_box.h"
 #include "codegen/oncore/plan/operand_uses.h"
 #include "codegen/oncore/plan/run_time_views.h"
 #include "codegen/oncore/plan/tile_access.h"
@@ -126,6 +127,23 @@ static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
   return (Operand){ref_object(expander, ref), ref_box(expander, ref, &move)};
 }
 
+/* What a guarded load reads of its array.  Of an array that is written as well it may be any part: engines, which know
+ * no guards, hold such plans to that. */
+static Operand loaded_operand(const PlanExpander *expander, const PlanCommand *command) {
+  const PlanMemory *memory = &expander->plan->memories[command->sources[0].number];
+  const Kernel *kernel = expander->plan->kernel;
+  int64_t begins[KERNEL_MAX_DIMS] = {0}, extents[KERNEL_MAX_DIMS] = {0};
+  for (int32_t d = 0; d < kernel->dim_count; d++) {
+    if (command->points[d].extent == 0) continue;
+    begins[d] = evaluate(expander, command->points[d].begin);
+    extents[d] = range_extent(expander, &command->points[d]);
+  }
+  Operand operand = {ref_object(expander, &command->sources[0]), {0}};
+  bool is_kept = memory->kind == PLAN_ARGUMENT && kernel->buffers[memory->number].role == KERNEL_OPERAND;
+  if (is_kept && load_box_find(kernel, command->value, begins, extents, &operand.box)) return operand;
+  return operand_at(expander, &command->sources[0]);
+}
+
 static bool is_same_place(const Operand *a, const Operand *b) {
   bool is_same = a->object == b->object && a->box.base == b->box.base && a->box.bytes == b->box.bytes &&
                  a->box.level_count == b->box.level_count;
@@ -136,7 +154,8 @@ static bool is_same_place(const Operand *a, const Operand *b) {
 
 static void add_source(const PlanExpander *expander, int32_t number, int32_t place) {
   const PlanCommand *command = &expander->plan->commands[number];
-  Operand source = operand_at(expander, &command->sources[place]);
+  bool is_guarded = command->verb == PLAN_LOAD && command->value >= 0 && command->sources[place].is_memory;
+  Operand source = is_guarded ? loaded_operand(expander, command) : operand_at(expander, &command->sources[place]);
   bool updates = false;
   for (int32_t t = 0; t < command->target_count && !updates; t++) {
     if (!operand_in_place(&expander->uses[number], place, t)) continue;

@@ -65,6 +65,139 @@ bool tile_load_is_gather(const Kernel *kernel, int32_t value) {
   return dims != 0;
 }
 
+/* --- windows --- */
+
+static bool is_start(const Kernel *kernel, const IndexAtom *atom) {
+  return atom->kind == INDEX_ATOM_VALUE && kernel->values[atom->number].dims == 0;
+}
+
+bool tile_address_is_linear(const Kernel *kernel, IndexExpr address) {
+  for (int i = 0; i < address.term_count; i++) {
+    const IndexAtom *atom = &kernel->space.atoms.data[address.terms[i].atom];
+    if (atom->kind != INDEX_ATOM_DIM && !is_start(kernel, atom)) return false;
+  }
+  return true;
+}
+
+/* |expr| moves along dim |d| in |step| times the steps in which it does along |by|. */
+static bool moves_in_steps(const Kernel *kernel, IndexExpr expr, int32_t d, int32_t by, int64_t step) {
+  return tile_address_is_linear(kernel, expr) &&
+         index_dim_coefficient(&kernel->space, expr, d) == step * index_dim_coefficient(&kernel->space, expr, by);
+}
+
+static bool guard_moves_in_steps(const Kernel *kernel, int32_t predicate, int32_t d, int32_t by, int64_t step) {
+  if (predicate < 0) return true;
+  const KernelValue *value = &kernel->values[predicate];
+  if (value->kind == KERNEL_CONSTANT) return true;
+  if (value->kind == KERNEL_IN_RANGE || value->kind == KERNEL_DIVISIBLE)
+    return moves_in_steps(kernel, value->address, d, by, step);
+  return value->kind == KERNEL_APPLY && value->opcode == HLO_AND &&
+         guard_moves_in_steps(kernel, value->operands[0], d, by, step) &&
+         guard_moves_in_steps(kernel, value->operands[1], d, by, step);
+}
+
+/* Axis |axis| of a load's tile, which stands before |along| or is as far apart, steps along it if some of their whole
+ * dims' points are the same element. */
+static bool joins_window(const Kernel *kernel, int32_t load, const TileWindows *windows, int32_t axis, int32_t along,
+                         const int64_t *whole) {
+  const KernelValue *value = &kernel->values[load];
+  int32_t d = windows->axes[axis], by = windows->axes[along];
+  int64_t stride = index_dim_coefficient(&kernel->space, value->address, d);
+  int64_t unit = index_dim_coefficient(&kernel->space, value->address, by);
+  if (stride <= 0 || unit <= 0 || stride % unit != 0) return false;
+  int64_t step = stride / unit;
+  return whole[d] > 1 && step < tile_window_extent(windows, along, whole) &&
+         guard_moves_in_steps(kernel, value->predicate, d, by, step);
+}
+
+/* Smaller strides first, then smaller dims: positions before the taps that step along them. */
+static int32_t ascending_axes(const Kernel *kernel, int32_t load, const TileWindows *windows, int32_t *out_order) {
+  IndexExpr address = kernel->values[load].address;
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    int64_t stride = magnitude(index_dim_coefficient(&kernel->space, address, windows->axes[i]));
+    int32_t at = i;
+    for (; at > 0; at--) {
+      int32_t before = windows->axes[out_order[at - 1]];
+      if (magnitude(index_dim_coefficient(&kernel->space, address, before)) <= stride) break;
+      out_order[at] = out_order[at - 1];
+    }
+    out_order[at] = i;
+  }
+  return windows->axis_count;
+}
+
+bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_windows) {
+  TileWindows *windows = out_windows;
+  *windows = (TileWindows){0};
+  int32_t order[KERNEL_MAX_DIMS];
+  int64_t whole[KERNEL_MAX_DIMS];
+  windows->axis_count = tile_load_axes(kernel, value, windows->axes);
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    windows->along[i] = i;
+    windows->steps[i] = 1;
+  }
+  if (!tile_address_is_linear(kernel, kernel->values[value].address)) return false;
+  for (int32_t d = 0; d < kernel->dim_count; d++) whole[d] = kernel->dims[d].extent;
+  ascending_axes(kernel, value, windows, order);
+  bool found = false;
+  for (int32_t i = 1; i < windows->axis_count; i++) {
+    int32_t axis = order[i];
+    for (int32_t k = i - 1; k >= 0 && windows->along[axis] == axis; k--) {
+      int32_t along = order[k];
+      if (windows->along[along] != along || !joins_window(kernel, value, windows, axis, along, whole)) continue;
+      IndexExpr address = kernel->values[value].address;
+      windows->along[axis] = along;
+      windows->steps[axis] = index_dim_coefficient(&kernel->space, address, windows->axes[axis]) /
+                             index_dim_coefficient(&kernel->space, address, windows->axes[along]);
+      found = true;
+    }
+  }
+  return found;
+}
+
+bool tile_axis_is_windowed(const TileWindows *windows, int32_t axis) {
+  bool is_windowed = windows->along[axis] != axis;
+  for (int32_t i = 0; i < windows->axis_count; i++)
+    is_windowed = is_windowed || (i != axis && windows->along[i] == axis);
+  return is_windowed;
+}
+
+int64_t tile_window_extent(const TileWindows *windows, int32_t axis, const int64_t *extents) {
+  int64_t reach = 1;
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    if (windows->along[axis] == axis && windows->along[i] == axis)
+      reach += windows->steps[i] * (extents[windows->axes[i]] - 1);
+  }
+  return reach;
+}
+
+PlanRange tile_window_range(IndexSpace *space, const TileWindows *windows, int32_t axis, const PlanRange *points) {
+  if (windows->along[axis] != axis) return plan_range_index(index_constant(0));
+  PlanRange range = {.begin = index_constant(0), .extent = 1, .left = index_constant(1)};
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    if (windows->along[i] != axis) continue;
+    const PlanRange *of = &points[windows->axes[i]];
+    int64_t step = windows->steps[i];
+    range.begin = index_add(space, range.begin, index_scale(space, of->begin, step));
+    range.extent += step * (of->extent - 1);
+    IndexExpr more = of->is_ragged ? index_add_constant(space, of->left, -1) : index_constant(of->extent - 1);
+    range.left = index_add(space, range.left, index_scale(space, more, step));
+    XLAC_CHECK(!range.is_ragged || !of->is_ragged);
+    range.is_ragged = range.is_ragged || of->is_ragged;
+  }
+  if (!range.is_ragged) range.left = index_constant(0);
+  return range;
+}
+
+bool tile_ref_is_window(const TileWindows *windows, const PlanRange *points, const PlanRef *ref) {
+  int32_t first = ref->range_count - windows->axis_count;
+  for (int32_t i = 0; i < windows->axis_count && first >= 0; i++) {
+    bool is_folded = windows->along[i] != i && points[windows->axes[i]].extent > 1;
+    if (is_folded && ref->ranges[first + i].extent == 1) return true;
+  }
+  return false;
+}
+
 static uint64_t outer_dims(const Kernel *kernel) {
   uint64_t dims = 0;
   for (int d = 0; d < kernel->dim_count; d++) {
@@ -81,16 +214,6 @@ int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_
 }
 
 /* --- buffers that are updated at computed places --- */
-
-/* Only terms of dims and of starts that are known before the first command. */
-bool tile_address_is_linear(const Kernel *kernel, IndexExpr address) {
-  for (int i = 0; i < address.term_count; i++) {
-    const IndexAtom *atom = &kernel->space.atoms.data[address.terms[i].atom];
-    bool is_start = atom->kind == INDEX_ATOM_VALUE && kernel->values[atom->number].dims == 0;
-    if (atom->kind != INDEX_ATOM_DIM && !is_start) return false;
-  }
-  return true;
-}
 
 bool tile_is_updated(const Kernel *kernel, int32_t buffer) {
   if (kernel->buffers[buffer].role != KERNEL_IN_PLACE) return false;

@@ -3,7 +3,12 @@
  * A command covers consecutive stages of a Kernel for a range of points of each dim.  What it needs from a buffer
  * is a tile: the values of one load for all points, stored densely along the load's axes.  Loads that read the same
  * elements (equal addresses but for the names of dims walked over equal ranges) share a tile: the row that softmax
- * reads in three stages is one. */
+ * reads in three stages is one.
+ *
+ * Windows.  The taps of a convolution or a pooling read what its neighbours read: the address moves along the tap's dim
+ * in steps of that of the position's, and so does all that guards it.  A tile may hold such a window once, halo
+ * included, along one of the axes; the others have one element then, and each tap is a view of the same tile.  So an
+ * operand says by its extents what it is: one element along an axis of which the command covers more. */
 #ifndef XLAC_CODEGEN_ONCORE_PLAN_TILE_ACCESS_H
 #define XLAC_CODEGEN_ONCORE_PLAN_TILE_ACCESS_H
 
@@ -62,6 +67,27 @@ int64_t tile_stored_elements(const Kernel *kernel, int32_t buffer);
 
 /* Axes of the tile of load |value|: the dims it depends on, those with larger strides first, then by number. */
 int32_t tile_load_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);
+
+/* Which axes of a load's tile step along others.  Positions are counted in elements of an axis on which an index 1
+ * apart is an element apart. */
+typedef struct TileWindows {
+  int32_t axis_count;
+  int32_t axes[KERNEL_MAX_DIMS];  /* tile_load_axes */
+  int32_t along[KERNEL_MAX_DIMS]; /* by axis: the one that it steps along; itself where it steps along none */
+  int64_t steps[KERNEL_MAX_DIMS]; /* by axis: positions that an index 1 higher is further on, >= 1 */
+} TileWindows;
+
+/* The windows of load |value|; false when it has none.  Only where the whole dims overlap, the address is linear and
+ * its guards are ranges and divisibilities: with the others at 0, an index along the one axis says all. */
+bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_windows);
+/* Whether |axis| is one of several that step along one another. */
+bool tile_axis_is_windowed(const TileWindows *windows, int32_t axis);
+/* Positions along |axis| that points in |extents|, by dim of the Kernel, reach: 1 where it steps along another. */
+int64_t tile_window_extent(const TileWindows *windows, int32_t axis, const int64_t *extents);
+/* The part of the tile along |axis| that |points| see.  Of the dims that step along one axis at most one is ragged. */
+PlanRange tile_window_range(IndexSpace *space, const TileWindows *windows, int32_t axis, const PlanRange *points);
+/* Whether |ref|, an operand of a command that covers |points|, is a tile that holds windows once. */
+bool tile_ref_is_window(const TileWindows *windows, const PlanRange *points, const PlanRef *ref);
 
 /* Axes of the tile of a row buffer that is read or written at |address|: the outer dims, then the address's own. */
 int32_t tile_scratch_axes(const Kernel *kernel, IndexExpr address, int32_t *out_axes);

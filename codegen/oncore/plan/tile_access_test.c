@@ -108,6 +108,79 @@ static void access_counts_stored_elements(void **state) {
   }
 }
 
+static int32_t first_load(const Kernel *kernel, int32_t buffer) {
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (kernel->values[v].kind == KERNEL_LOAD && kernel->values[v].buffer == buffer) return v;
+  }
+  fail_msg("no load of buffer %d", buffer);
+  return -1;
+}
+
+/* Rows and taps of rows are one axis, columns and their taps another; channels, and weights, are as they were. */
+static void windows_join_positions_and_taps(void **state) {
+  const Kernel *kernel = make_kernel(*state, DEPTHWISE);
+  TileWindows windows;
+  assert_true(tile_load_windows(kernel, first_load(kernel, 0), &windows));
+  assert_int_equal(windows.axis_count, 5);
+  int64_t whole[KERNEL_MAX_DIMS];
+  for (int32_t d = 0; d < kernel->dim_count; d++) whole[d] = kernel->dims[d].extent;
+  static const int64_t extents[] = {24 + 2, 1, 18 + 2, 1, 8};
+  for (int32_t i = 0; i < 5; i++) {
+    assert_int_equal(tile_window_extent(&windows, i, whole), extents[i]);
+    assert_int_equal(tile_axis_is_windowed(&windows, i), i < 4);
+    assert_int_equal(windows.steps[i], 1);
+  }
+  assert_int_equal(windows.along[1], 0);
+  assert_int_equal(windows.along[3], 2);
+  assert_false(tile_load_windows(kernel, first_load(kernel, 1), &windows));
+}
+
+/* In steps of 2 the positions step along the taps: 2 * 15 + 3 columns. */
+static void windows_step_over_elements(void **state) {
+  const Kernel *kernel = make_kernel(*state, POOL);
+  TileWindows windows;
+  assert_true(tile_load_windows(kernel, first_load(kernel, 0), &windows));
+  assert_int_equal(windows.axis_count, 3);
+  int64_t whole[KERNEL_MAX_DIMS];
+  for (int32_t d = 0; d < kernel->dim_count; d++) whole[d] = kernel->dims[d].extent;
+  assert_int_equal(whole[windows.axes[1]], 16);
+  assert_int_equal(windows.along[1], 2);
+  assert_int_equal(windows.steps[1], 2);
+  assert_int_equal(tile_window_extent(&windows, 2, whole), 33);
+  assert_int_equal(tile_window_extent(&windows, 1, whole), 1);
+}
+
+/* Columns 4 … 10 of 16 with taps 1 and 2 of 3 see 2 * 4 + 1 … 2 * 9 + 2: ten of them and two more. */
+static void window_of_points_is_a_range(void **state) {
+  Fixture *fixture = *state;
+  const Kernel *kernel = make_kernel(fixture, POOL);
+  TileWindows windows;
+  assert_true(tile_load_windows(kernel, first_load(kernel, 0), &windows));
+  PlanRange points[KERNEL_MAX_DIMS] = {0};
+  for (int32_t d = 0; d < kernel->dim_count; d++) points[d] = plan_range_whole(kernel->dims[d].extent);
+  points[windows.axes[1]] = (PlanRange){index_constant(4), 6, false, index_constant(0)};
+  points[windows.axes[2]] = (PlanRange){index_constant(1), 2, false, index_constant(0)};
+  IndexSpace space;
+  index_space_init(&space, fixture->arena);
+  PlanRange range = tile_window_range(&space, &windows, 2, points);
+  assert_int_equal(range.begin.constant, 9);
+  assert_int_equal(range.extent, 12);
+  assert_false(range.is_ragged);
+  assert_int_equal(tile_window_range(&space, &windows, 1, points).extent, 1);
+}
+
+/* Neither do the rows of a matrix overlap, nor do windows that follow one another, nor what is gathered. */
+static void windows_are_where_points_overlap(void **state) {
+  static const char *const modules[] = {MATMUL("65", "130", "70"), TRANSPOSE("90", "110"), SOFTMAX("33", "70"), GATHER,
+                                        PAD};
+  TileWindows windows;
+  for (size_t m = 0; m < sizeof modules / sizeof *modules; m++) {
+    const Kernel *kernel = make_kernel(*state, modules[m]);
+    for (int32_t v = 0; v < kernel->value_count; v++)
+      assert_false(kernel->values[v].kind == KERNEL_LOAD && tile_load_windows(kernel, v, &windows));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(access_shares_equal_loads, create, destroy),
@@ -115,6 +188,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(access_axes_descend_by_stride, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_gather_needs_index, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_scatter_updates_whole_buffer, create, destroy),
+      cmocka_unit_test_setup_teardown(windows_join_positions_and_taps, create, destroy),
+      cmocka_unit_test_setup_teardown(windows_step_over_elements, create, destroy),
+      cmocka_unit_test_setup_teardown(window_of_points_is_a_range, create, destroy),
+      cmocka_unit_test_setup_teardown(windows_are_where_points_overlap, create, destroy),
       cmocka_unit_test_setup_teardown(access_counts_stored_elements, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,16 +80,39 @@ void tile_add_axes(TileBuilder *builder, const int32_t *axes, int32_t count) {
   }
 }
 
-IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count) {
+/* Σ stride × local index. */
+static IndexExpr local_address(TileBuilder *builder, const int64_t *strides, const int32_t *axes, int32_t count) {
   IndexSpace *space = &builder->draft.space;
-  int64_t strides[KERNEL_MAX_DIMS];
-  tile_ref_strides(builder->plan, ref, strides);
-  int32_t first = builder->plan->tensors[ref->number].kind == PLAN_RING ? 1 : 0;
   IndexExpr address = index_constant(0);
   for (int32_t i = 0; i < count; i++) {
-    address = index_add(space, address, index_scale(space, builder->local[axes[i]], strides[first + i]));
+    address = index_add(space, address, index_scale(space, builder->local[axes[i]], strides[i]));
   }
   return address;
+}
+
+static int32_t first_axis(const TileBuilder *builder, const PlanRef *ref) {
+  return builder->plan->tensors[ref->number].kind == PLAN_RING ? 1 : 0;
+}
+
+IndexExpr tile_address(TileBuilder *builder, const PlanRef *ref, const int32_t *axes, int32_t count) {
+  int64_t strides[KERNEL_MAX_DIMS];
+  tile_ref_strides(builder->plan, ref, strides);
+  return local_address(builder, strides + first_axis(builder, ref), axes, count);
+}
+
+/* The element of load |number|, which shares the tile of |access|: the same axis for axis, under its own dims. */
+static IndexExpr loaded_address(TileBuilder *builder, int32_t access, int32_t number) {
+  const Kernel *from = builder->plan->kernel;
+  const PlanRef *ref = builder->access_refs[access];
+  int64_t strides[KERNEL_MAX_DIMS], *of_axes = strides + first_axis(builder, ref);
+  int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(from, number, axes);
+  TileWindows windows;
+  tile_ref_strides(builder->plan, ref, strides);
+  if (tile_load_windows(from, builder->accesses.accesses[access].value, &windows) &&
+      tile_ref_is_window(&windows, builder->command->points, ref)) {
+    for (int32_t i = 0; i < count; i++) of_axes[i] = windows.steps[i] * of_axes[windows.along[i]];
+  }
+  return local_address(builder, of_axes, axes, count);
 }
 
 IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address) {
@@ -260,14 +283,10 @@ static Status copy_load(TileBuilder *builder, int32_t number, int32_t *out_value
   if (builder->accesses.accesses[access].kind == TILE_UPDATED) {
     return copy_updated_load(builder, &from->values[number], access, out_value);
   }
-  int32_t axes[KERNEL_MAX_DIMS], count;
-  if (builder->accesses.accesses[access].kind == TILE_SCRATCH) {
-    count = tile_scratch_axes(from, from->values[number].address, axes);
-  } else {
-    count = tile_load_axes(from, number, axes);
-  }
-  *out_value = tile_add_load(builder, builder->access_buffers[access],
-                             tile_address(builder, builder->access_refs[access], axes, count));
+  bool is_row = builder->accesses.accesses[access].kind == TILE_SCRATCH;
+  IndexExpr address = is_row ? tile_access_address(builder, access, from->values[number].address)
+                             : loaded_address(builder, access, number);
+  *out_value = tile_add_load(builder, builder->access_buffers[access], address);
   return STATUS_OK;
 }
 

@@ -73,10 +73,34 @@ static int32_t add_tensor(TileOutline *outline, TileTensor tensor) {
   return (int32_t)outline->tensors.count - 1;
 }
 
+/* Inner dims of windows are there as a whole. */
+static bool is_whole_tap(const TileOutline *outline, const TileWindows *windows, int32_t axis) {
+  return outline->kernel->dims[windows->axes[axis]].stage != KERNEL_OUTER && tile_axis_is_windowed(windows, axis);
+}
+
+void tile_window_points(const TileOutline *outline, const TileWindows *windows, PlanRange *out_points) {
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    int32_t dim = windows->axes[i];
+    out_points[dim] =
+        is_whole_tap(outline, windows, i) ? plan_range_whole(outline->kernel->dims[dim].extent) : outline->points[dim];
+  }
+}
+
+/* Elements of a tile along |axis|. */
+static int64_t held_extent(const TileOutline *outline, const TileAccess *access, const TileWindows *windows,
+                           int32_t axis) {
+  if (windows == NULL) return outline->tiling->extents[access->axes[axis]];
+  PlanRange points[KERNEL_MAX_DIMS];
+  int64_t extents[KERNEL_MAX_DIMS];
+  tile_window_points(outline, windows, points);
+  for (int32_t i = 0; i < windows->axis_count; i++) extents[windows->axes[i]] = points[windows->axes[i]].extent;
+  return tile_window_extent(windows, axis, extents);
+}
+
 /* A ring of tiles that are filled in |loop|; one slot where nothing repeats. */
-static int32_t add_ring(TileOutline *outline, const TileAccess *access, int32_t loop) {
+static int32_t add_ring(TileOutline *outline, const TileAccess *access, const TileWindows *windows, int32_t loop) {
   TileTensor tensor = {.kind = PLAN_RESIDENT, .type = access->type, .axis_count = access->axis_count, .slots = 1};
-  for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = outline->tiling->extents[access->axes[i]];
+  for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = held_extent(outline, access, windows, i);
   tensor.loop = loop;
   tensor.buffer = access->buffer;
   tensor.fold = -1;
@@ -133,13 +157,18 @@ static int32_t add_index_cover(TileOutline *outline, const TileCover *of, int32_
 static void add_load(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
-  int32_t loop = loop_of_dims(outline, access->axes, access->axis_count), index_cover = -1;
+  const TileWindows *windows = of->windows[number];
+  int32_t dims[KERNEL_MAX_DIMS], count = 0, index_cover = -1;
+  for (int32_t i = 0; i < access->axis_count; i++) {
+    if (windows == NULL || !is_whole_tap(outline, windows, i)) dims[count++] = access->axes[i];
+  }
+  int32_t loop = loop_of_dims(outline, dims, count);
   if (tile_load_is_gather(outline->kernel, access->value)) {
     TileCover copy = of->cover;
     index_cover = add_index_cover(outline, &copy, access->value);
     of = &outline->covers.data[cover]; /* the array may have moved */
   }
-  of->tensors[number] = add_ring(outline, access, loop);
+  of->tensors[number] = add_ring(outline, access, windows, loop);
   add_step(outline, STEP_LOAD, cover, number, loop, index_cover);
 }
 
@@ -147,7 +176,7 @@ static void add_scratch(TileOutline *outline, int32_t cover, int32_t number, boo
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
   if (outline->tiling->splits_stages && outline->tiling->spills_rows) {
-    of->tensors[number] = add_ring(outline, access, of->loop);
+    of->tensors[number] = add_ring(outline, access, NULL, of->loop);
     if (reads) add_step(outline, STEP_RELOAD, cover, number, of->loop, -1);
     return;
   }
@@ -189,15 +218,27 @@ static void add_operands(TileOutline *outline, int32_t cover) {
         break;
       case TILE_UPDATED: add_updated(outline, cover, i); break;
       case TILE_STORE:
-      case TILE_INDEX: of->tensors[i] = add_ring(outline, access, of->loop); break;
+      case TILE_INDEX: of->tensors[i] = add_ring(outline, access, NULL, of->loop); break;
     }
   }
+}
+
+/* The windows that the tile of |access| is to hold once, NULL for none. */
+static const TileWindows *find_windows(const TileOutline *outline, const TileAccess *access) {
+  if (!outline->tiling->holds_windows || access->kind != TILE_LOAD) return NULL;
+  TileWindows windows;
+  if (!tile_load_windows(outline->kernel, access->value, &windows)) return NULL;
+  TileWindows *kept = ARENA_NEW(outline->arena, TileWindows);
+  *kept = windows;
+  return kept;
 }
 
 static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t loop, int32_t init_loop) {
   TileOutlineCover made = {.cover = *cover, .init_loop = init_loop, .loop = loop};
   made.accesses = tile_accesses(outline->arena, outline->kernel, cover);
   made.tensors = ARENA_NEW_ARRAY(outline->arena, int32_t, made.accesses.count);
+  made.windows = ARENA_NEW_ARRAY(outline->arena, const TileWindows *, made.accesses.count);
+  for (int32_t i = 0; i < made.accesses.count; i++) made.windows[i] = find_windows(outline, &made.accesses.accesses[i]);
   int32_t number = (int32_t)outline->covers.count;
   array_push(&outline->covers, outline->arena, made);
   add_operands(outline, number);
@@ -231,11 +272,23 @@ static const PlanRange *cover_points(const TileOutline *outline, int32_t first, 
   return points;
 }
 
+/* Whether the folds of |stage| may see its points in any order. */
+static bool stage_is_free(const Kernel *kernel, int32_t stage) {
+  bool is_free = true;
+  for (int32_t f = 0; f < kernel->fold_count; f++)
+    is_free = is_free && (kernel->folds[f].stage != stage || kernel->folds[f].reassociable);
+  return is_free;
+}
+
+/* Loops over the dims of |stage|.  Those over taps are inside the others: what holds windows is loaded around them. */
 static void add_stage(TileOutline *outline, int32_t stage, int32_t outer_loop) {
   const Kernel *kernel = outline->kernel;
   int32_t loop = outer_loop, init_loop = -1;
-  for (int32_t d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage != stage || !is_tiled(outline, d)) continue;
+  uint64_t last = stage_is_free(kernel, stage) ? outline->window_dims : 0;
+  for (int32_t i = 0; i < 2 * kernel->dim_count; i++) {
+    int32_t d = i % kernel->dim_count;
+    bool is_last = (last >> d & 1) != 0, is_turn = is_last == (i >= kernel->dim_count);
+    if (kernel->dims[d].stage != stage || !is_tiled(outline, d) || !is_turn) continue;
     loop = add_loop(outline, d, loop);
     if (init_loop < 0) init_loop = loop;
   }
@@ -274,10 +327,22 @@ static void sort_steps(TileOutline *outline) {
   }
 }
 
+static uint64_t find_window_dims(const Kernel *kernel) {
+  uint64_t dims = 0;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    TileWindows windows;
+    if (kernel->values[v].kind != KERNEL_LOAD || !tile_load_windows(kernel, v, &windows)) continue;
+    for (int32_t i = 0; i < windows.axis_count; i++)
+      dims |= (uint64_t)tile_axis_is_windowed(&windows, i) << windows.axes[i];
+  }
+  return dims;
+}
+
 void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling,
                        TileOutline *out_outline) {
   *out_outline = (TileOutline){.arena = arena, .kernel = kernel, .machine = machine, .tiling = tiling};
   index_space_init(&out_outline->space, arena);
+  if (tiling->holds_windows) out_outline->window_dims = find_window_dims(kernel);
   for (int32_t d = 0; d < kernel->dim_count; d++) {
     out_outline->points[d] = plan_range_whole(tiling->extents[d]);
   }

@@ -124,13 +124,16 @@ static PlanMemoryKind memory_kind(const Tiler *tiler, int32_t buffer) {
   return tiler->kernel->buffers[buffer].role == KERNEL_OPERAND ? PLAN_ARGUMENT : PLAN_RESULT;
 }
 
-/* The view along the axes of |access|, whose address is linear. */
-static int32_t linear_view(Tiler *tiler, const TileAccess *access, IndexExpr address) {
+/* The view along the axes of |access|, whose address is linear; |windows|: of its tile, or NULL. */
+static int32_t linear_view(Tiler *tiler, const TileAccess *access, const TileWindows *windows, IndexExpr address) {
   PlanMemory memory = {.type = access->type, .kind = memory_kind(tiler, access->buffer), .number = access->buffer};
   int64_t *extents = ARENA_NEW_ARRAY(tiler->arena, int64_t, access->axis_count);
   int64_t *strides = ARENA_NEW_ARRAY(tiler->arena, int64_t, access->axis_count);
   tile_access_strides(tiler->kernel, access, strides);
-  for (int32_t i = 0; i < access->axis_count; i++) extents[i] = tiler->kernel->dims[access->axes[i]].extent;
+  int64_t whole[KERNEL_MAX_DIMS];
+  for (int32_t d = 0; d < tiler->kernel->dim_count; d++) whole[d] = tiler->kernel->dims[d].extent;
+  for (int32_t i = 0; i < access->axis_count; i++)
+    extents[i] = windows != NULL ? tile_window_extent(windows, i, whole) : whole[access->axes[i]];
   memory.rank = access->axis_count;
   memory.extents = extents;
   memory.strides = strides;
@@ -221,8 +224,26 @@ static IndexExpr linear_instance(Tiler *tiler, int32_t loop) {
   return sum;
 }
 
-/* The tile of |access|: the slot whose turn it is; of a Tensor that holds whole rows, the part that |cover| walks. */
-static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t access) {
+/* What the tile of |access|, which holds windows once, holds along |axis|. */
+static PlanRange held_range(Tiler *tiler, const TileOutlineCover *cover, int32_t access, int32_t axis) {
+  PlanRange points[KERNEL_MAX_DIMS];
+  tile_window_points(&tiler->outline, cover->windows[access], points);
+  return tile_window_range(&tiler->plan->space, cover->windows[access], axis, points);
+}
+
+/* Of the same tile, what |cover| sees of it, or (|is_filled|) all that it holds. */
+static PlanRange window_part(Tiler *tiler, const TileOutlineCover *cover, int32_t access, int32_t axis,
+                             bool is_filled) {
+  IndexSpace *space = &tiler->plan->space;
+  PlanRange held = held_range(tiler, cover, access, axis), part = held;
+  if (!is_filled) part = tile_window_range(space, cover->windows[access], axis, cover->cover.points);
+  part.begin = index_add(space, part.begin, index_scale(space, held.begin, -1));
+  return part;
+}
+
+/* The tile of |access|: the slot whose turn it is; of a Tensor that holds whole rows, the part that |cover| walks; of
+ * one that holds windows the part that it sees, or (|is_filled|) all. */
+static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t access, bool is_filled) {
   const TileAccess *of = &cover->accesses.accesses[access];
   int32_t number = cover->tensors[access];
   const TileTensor *tensor = &tiler->outline.tensors.data[number];
@@ -244,6 +265,10 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
     ranges[0] = plan_range_index(index_mod(&tiler->plan->space, instance, tensor->slots));
   }
   for (int32_t i = 0; i < of->axis_count; i++) {
+    if (cover->windows[access] != NULL) {
+      ranges[i + is_ring] = window_part(tiler, cover, access, i, is_filled);
+      continue;
+    }
     PlanRange range = cover->cover.points[of->axes[i]];
     bool holds_all = tensor->extents[i] > range.extent;
     if (!holds_all) range.begin = index_constant(0);
@@ -261,6 +286,10 @@ static PlanRef view_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
     if (is_flat) {
       bool is_slice = of->kind == TILE_UPDATED && tiler->outline.slice.extent > 0;
       ranges[i] = is_slice ? tiler->outline.slice : plan_range_whole(tiler->memories.data[memory].extents[0]);
+      continue;
+    }
+    if (cover->windows[access] != NULL) {
+      ranges[i] = held_range(tiler, cover, access, i);
       continue;
     }
     ranges[i] = cover->cover.points[of->axes[i]];
@@ -284,8 +313,9 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   const KernelValue *value = &tiler->kernel->values[access->value];
   bool is_box = value->predicate < 0 && tile_address_is_linear(tiler->kernel, value->address);
   command->verb = step->index_cover >= 0 ? PLAN_GATHERM : PLAN_LOAD;
-  command->targets = one_ref(tiler, tile_ref(tiler, cover, step->access));
-  int32_t view = is_box ? linear_view(tiler, access, value->address) : flat_view(tiler, access);
+  command->targets = one_ref(tiler, tile_ref(tiler, cover, step->access, true));
+  const TileWindows *windows = cover->windows[step->access];
+  int32_t view = is_box ? linear_view(tiler, access, windows, value->address) : flat_view(tiler, access);
   PlanRef *sources = ARENA_NEW_ARRAY(tiler->arena, PlanRef, 2);
   sources[0] = view_ref(tiler, cover, step->access, view, !is_box);
   command->target_count = command->source_count = 1;
@@ -294,19 +324,21 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   if (step->index_cover < 0)
     view_offset(tiler, value->address); /* its starts are scalars; a gather's are in its index */
   PlanRange *points = ARENA_NEW_ARRAY(tiler->arena, PlanRange, tiler->kernel->dim_count);
-  for (int32_t i = 0; i < access->axis_count; i++) points[access->axes[i]] = cover->cover.points[access->axes[i]];
+  for (int32_t i = 0; i < access->axis_count; i++)
+    points[access->axes[i]] =
+        windows != NULL ? held_range(tiler, cover, step->access, i) : cover->cover.points[access->axes[i]];
   command->points = points;
   command->value = access->value;
   if (step->index_cover < 0) return;
   const TileOutlineCover *indices = &tiler->outline.covers.data[step->index_cover];
-  sources[1] = tile_ref(tiler, indices, indices->accesses.count - 1);
+  sources[1] = tile_ref(tiler, indices, indices->accesses.count - 1, true);
   command->source_count = 2;
 }
 
 /* A box of |view|, or all of it in a row (|is_flat|), from or to the step's tile. */
 static void set_transfer(Tiler *tiler, const TileStep *step, int32_t view, bool is_flat, PlanCommand *command) {
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
-  PlanRef *tile = one_ref(tiler, tile_ref(tiler, cover, step->access));
+  PlanRef *tile = one_ref(tiler, tile_ref(tiler, cover, step->access, true));
   PlanRef *memory = one_ref(tiler, view_ref(tiler, cover, step->access, view, is_flat));
   bool loads = tile_step_loads(step->kind);
   command->verb = loads ? PLAN_LOAD : PLAN_STORE;
@@ -333,7 +365,7 @@ static void fill_transfer(Tiler *tiler, const TileStep *step, PlanCommand *comma
   bool is_spill = step->kind != STEP_STORE;
   IndexExpr address = index_constant(0);
   if (!is_spill) address = tiler->kernel->stages[access->stage].stores[access->store].address;
-  int32_t view = is_spill ? temporary_view(tiler, access) : linear_view(tiler, access, address);
+  int32_t view = is_spill ? temporary_view(tiler, access) : linear_view(tiler, access, NULL, address);
   set_transfer(tiler, step, view, false, command);
 }
 
@@ -353,7 +385,7 @@ static void fill_computation(Tiler *tiler, const TileStep *step, PlanCommand *co
   PlanRef *sources = ARENA_NEW_ARRAY(tiler->arena, PlanRef, cover->accesses.count);
   PlanRef *targets = ARENA_NEW_ARRAY(tiler->arena, PlanRef, cover->accesses.count);
   for (int32_t i = 0; i < cover->accesses.count; i++) {
-    PlanRef ref = tile_ref(tiler, cover, i);
+    PlanRef ref = tile_ref(tiler, cover, i, false);
     if (cover->accesses.accesses[i].kind == TILE_UPDATED) command->slice = tiler->outline.slice;
     if (cover->accesses.accesses[i].is_written) {
       targets[command->target_count++] = ref;

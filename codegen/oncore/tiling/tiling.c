@@ -17,6 +17,7 @@ typedef struct TilingSearch {
   bool notes_least;                                    /* in what does not depend on the Buffer */
   int32_t counts[KERNEL_MAX_DIMS];                     /* candidates per dim */
   int64_t candidates[KERNEL_MAX_DIMS][MAX_CANDIDATES]; /* extents, ascending; the last is the whole dim */
+  ARRAY(TileWindows) windows;                          /* of all loads */
   int64_t least_footprint;                             /* of what any search for this depth looks at */
   Tiling least;                                        /* that has it */
 } TilingSearch;
@@ -92,6 +93,20 @@ static bool has_sequence(const Kernel *kernel) {
   return false;
 }
 
+/* A part of a window is a range, which has two sizes at most. */
+static bool cuts_windows_once(const TilingSearch *search, const Tiling *tiling) {
+  for (int64_t w = 0; w < search->windows.count && tiling->holds_windows; w++) {
+    const TileWindows *windows = &search->windows.data[w];
+    int32_t ragged[KERNEL_MAX_DIMS] = {0};
+    for (int32_t i = 0; i < windows->axis_count; i++) {
+      int32_t dim = windows->axes[i];
+      if (search->kernel->dims[dim].extent % tiling->extents[dim] == 0) continue;
+      if (++ragged[windows->along[i]] > 1) return false;
+    }
+  }
+  return true;
+}
+
 /* Loops over what is cut only, in the point's order. */
 static Tiling cut_tiling(const Kernel *kernel, const Tiling *tiling) {
   Tiling cut = *tiling;
@@ -112,6 +127,7 @@ static void evaluate(TilingSearch *search, TilingPoint *point) {
     if (!whole && kernel->dims[d].stage != KERNEL_OUTER && !point->tiling.splits_stages) return;
   }
   if (!keeps_order(kernel, &point->tiling) || !keeps_sequence(kernel, &point->tiling)) return;
+  if (!cuts_windows_once(search, &point->tiling)) return;
   Arena *arena = arena_create();
   TileOutline outline;
   TilingCost cost;
@@ -305,6 +321,14 @@ static bool updates_buffers(const Kernel *kernel) {
   return false;
 }
 
+static void find_windows(TilingSearch *search) {
+  for (int32_t v = 0; v < search->kernel->value_count; v++) {
+    TileWindows windows;
+    if (search->kernel->values[v].kind == KERNEL_LOAD && tile_load_windows(search->kernel, v, &windows))
+      array_push(&search->windows, search->scratch, windows);
+  }
+}
+
 /* Fewer slices are better: each goes through all updates. */
 static void try_slices(TilingSearch *search, int32_t depth, TilingPoint *best) {
   const Kernel *kernel = search->kernel;
@@ -335,9 +359,12 @@ Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescriptio
   bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
                   kernel_sorting_stage(kernel) >= 0;
   int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
+  find_windows(&search);
   for (int form = 0; form < forms; form++) {
     Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};
     try_form(&search, &tiling, &best);
+    tiling.holds_windows = true;
+    if (search.windows.count > 0) try_form(&search, &tiling, &best);
   }
   if (updates_buffers(kernel)) try_slices(&search, depth, &best);
   RETURN_IF_ERROR(search.status);

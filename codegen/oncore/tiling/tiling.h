@@ -12,9 +12,10 @@
 
 typedef struct Tiling {
   bool splits_stages;
-  bool spills_rows; /* split stages: row buffers live in memory, not in the Buffer */
-  int32_t depth;    /* slots of the rings */
-  int64_t slice;    /* elements in the Buffer of those that are updated at computed places; 0: all of them */
+  bool spills_rows;   /* split stages: row buffers live in memory, not in the Buffer */
+  bool holds_windows; /* tiles hold windows once, with all taps; else each tap's elements are there by themselves */
+  int32_t depth;      /* slots of the rings */
+  int64_t slice;      /* elements in the Buffer of those that are updated at computed places; 0: all of them */
   int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
   int32_t outer_count;              /* tiled outer dims, outermost loop first */
   int32_t outer[KERNEL_MAX_DIMS];
@@ -71,9 +72,10 @@ typedef struct TileTensor {
 typedef struct TileOutlineCover {
   TileCover cover;
   TileAccesses accesses;
-  int32_t *tensors;  /* by access */
-  int32_t init_loop; /* of PlanCommand */
-  int32_t loop;      /* in which it is computed, -1 for none */
+  const TileWindows **windows; /* by access: those that its tile holds once, NULL: none */
+  int32_t *tensors;            /* by access */
+  int32_t init_loop;           /* of PlanCommand */
+  int32_t loop;                /* in which it is computed, -1 for none */
 } TileOutlineCover;
 
 /* A tiled Kernel as a list of steps in program order: a step stands in its loop, and a loop where its first step is. */
@@ -84,7 +86,8 @@ typedef struct TileOutline {
   const Tiling *tiling;
   IndexSpace space; /* DIM n: iteration of loop n */
   PlanRange points[KERNEL_MAX_DIMS];
-  PlanRange slice; /* of buffers that are updated; extent 0: all of them */
+  PlanRange slice;      /* of buffers that are updated; extent 0: all of them */
+  uint64_t window_dims; /* that step along one another in a tile */
   ARRAY(TileLoop) loops;
   ARRAY(TileOutlineCover) covers;
   ARRAY(TileStep) steps;
@@ -94,6 +97,9 @@ typedef struct TileOutline {
 /* The outline of |tiling|, in |arena|. */
 void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling,
                        TileOutline *out_outline);
+
+/* What a tile with |windows| holds: its points, by dim of the Kernel. */
+void tile_window_points(const TileOutline *outline, const TileWindows *windows, PlanRange *out_points);
 
 /* Executions of what stands in |loop|. */
 int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
