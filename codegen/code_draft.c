@@ -14,9 +14,10 @@ static bool has_function(const Kernel *kernel) {
 Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSink *diag) {
   if (draft->kernels != NULL) return STATUS_OK;
   KernelTable *kernels;
-  RETURN_IF_ERROR(
-      module_kernels_build(draft->arena, module, machine_has_scalar_floats(draft->target.machine), diag, &kernels));
-  if (!machine_has_buffer(draft->target.machine)) RETURN_IF_ERROR(kernel_table_share(kernels, has_function, diag));
+  const MachineDescription *machine = draft->target.machine;
+  KernelTarget target = {machine_has_scalar_floats(machine), machine_row_bytes(machine)};
+  RETURN_IF_ERROR(module_kernels_build(draft->arena, module, &target, diag, &kernels));
+  if (!machine_has_buffer(machine)) RETURN_IF_ERROR(kernel_table_share(kernels, has_function, diag));
   draft->kernels = kernels;
   return STATUS_OK;
 }

@@ -14,6 +14,10 @@ typedef struct KernelList {
  * reshapes need no division in lanes, and neighbouring dims that every address walks as one are merged.
  * STATUS_UNSUPPORTED, located, for what has no rule yet. */
 MUST_USE Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels);
+/* The same, but rows of up to |row_bytes| of a value that several stages need are kept between them whatever it costs
+ * to compute; longer ones, and those of kernel_build, only where it costs a root or a function. */
+MUST_USE Status kernel_build_with_rows(Arena *arena, const HloInstruction *instruction, int64_t row_bytes,
+                                       DiagSink *diag, KernelList *out_kernels);
 
 /* Scalar computation |region|, applied by |source|, as a Kernel of one point: operand i is its parameter i, the one
  * stage stores its result. */

@@ -51,11 +51,6 @@ static int outside_operand(const Lowering *lowering, const HloInstruction *instr
 
 /* --- rows --- */
 
-/* Worth keeping in a row buffer between the stages of a Kernel rather than computing again: roots and functions. */
-static bool is_row_opcode(HloOpcode opcode) {
-  return hlo_opcode_info(opcode)->cost == OP_COST_SQRT || hlo_opcode_is_function(opcode);
-}
-
 static int stage_dims(const Lowering *lowering, int stage, int *out_dims) {
   int count = 0;
   for (int d = 0; d < lowering->draft.dims.count; d++) {
@@ -75,6 +70,18 @@ static IndexExpr row_position(Lowering *lowering, int stage) {
                          index_dim(&lowering->draft.space, dims[i], extent));
   }
   return position;
+}
+
+/* Worth keeping in a row buffer of |stage|'s points between the stages of a Kernel rather than computing again: roots
+ * and functions, where rows are short any lane-wise work. */
+static bool is_row_value(Lowering *lowering, const HloInstruction *instruction, int stage) {
+  OpCost cost = hlo_opcode_info(instruction->opcode)->cost;
+  if (cost == OP_COST_SQRT || hlo_opcode_is_function(instruction->opcode)) return true;
+  if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || cost < OP_COST_ADD || lowering->row_bytes == 0)
+    return false;
+  int64_t lower, upper;
+  index_range(&lowering->draft.space, row_position(lowering, stage), &lower, &upper);
+  return (upper + 1) * type_storage_bytes(instruction->shape->type) <= lowering->row_bytes;
 }
 
 /* |expr| of a point of stage |from| at the same point of stage |to|; false when it has more than plain terms. */
@@ -123,8 +130,8 @@ static bool is_running(const Lowering *lowering, int stage) {
 /* A value that an earlier stage computed; asking for it makes that stage store it. */
 static bool read_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index,
                      int32_t *out_value) {
-  if (lowering->current_stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode))
-    return false;
+  int stage = lowering->current_stage;
+  if (stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_value(lowering, instruction, stage)) return false;
   for (int64_t i = 0; i < lowering->row_values.count; i++) {
     RowValue *row = &lowering->row_values.data[i];
     if (is_running(lowering, row->stage) || !row_matches(lowering, row, instruction, index)) continue;
@@ -156,7 +163,7 @@ static bool walks_stage(const Lowering *lowering, int stage, const IndexExpr *in
 
 static void keep_row(Lowering *lowering, const HloInstruction *instruction, const IndexExpr *index, int32_t value) {
   int stage = lowering->current_stage;
-  if (stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_opcode(instruction->opcode)) return;
+  if (stage == KERNEL_OUTER || lowering->predicate >= 0 || !is_row_value(lowering, instruction, stage)) return;
   if (!walks_stage(lowering, stage, index, instruction->shape->rank)) return;
   RowValue row = {instruction, ARENA_COPY_ARRAY(lowering->arena, IndexExpr, index, instruction->shape->rank), stage,
                   value, -1};

@@ -17,19 +17,19 @@ static bool has_kernels(const HloInstruction *instruction, bool has_scalar_float
   return any_type(instruction, type_is_complex) || (!has_scalar_floats && any_type(instruction, type_is_float));
 }
 
-static Status add_computation(KernelTable *table, const HloComputation *computation, bool has_scalar_floats,
+static Status add_computation(KernelTable *table, const HloComputation *computation, const KernelTarget *target,
                               DiagSink *diag) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     const HloInstruction *instruction = computation->instructions.data[i];
-    if (!has_kernels(instruction, has_scalar_floats)) continue;
+    if (!has_kernels(instruction, target->has_scalar_floats)) continue;
     KernelList list;
-    RETURN_IF_ERROR(kernel_build(table->arena, instruction, diag, &list));
+    RETURN_IF_ERROR(kernel_build_with_rows(table->arena, instruction, target->row_bytes, diag, &list));
     kernel_table_add(table, instruction, list.kernels, list.count);
   }
   return STATUS_OK;
 }
 
-Status module_kernels_build(Arena *arena, const HloModule *module, bool has_scalar_floats, DiagSink *diag,
+Status module_kernels_build(Arena *arena, const HloModule *module, const KernelTarget *target, DiagSink *diag,
                             KernelTable **out_table) {
   KernelTable *table = *out_table = kernel_table_create(arena);
   Arena *scratch = arena_create();
@@ -38,7 +38,7 @@ Status module_kernels_build(Arena *arena, const HloModule *module, bool has_scal
   for (int64_t c = 0; c < module->computations.count && status == STATUS_OK; c++) {
     const HloComputation *computation = module->computations.data[c];
     /* One that is applied inside Kernels has none of its own. */
-    if (!is_applied[computation->id]) status = add_computation(table, computation, has_scalar_floats, diag);
+    if (!is_applied[computation->id]) status = add_computation(table, computation, target, diag);
   }
   arena_destroy(scratch);
   return status;

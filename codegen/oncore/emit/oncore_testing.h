@@ -131,7 +131,8 @@ static inline const Kernel *make_kernel(Fixture *fixture, const char *text) {
 /* All of |module|'s, as a vector processor has them. */
 static inline const KernelTable *make_kernels(Fixture *fixture, const HloModule *module) {
   KernelTable *kernels;
-  assert_int_equal(module_kernels_build(fixture->arena, module, false, &fixture->diag, &kernels), STATUS_OK);
+  assert_int_equal(module_kernels_build(fixture->arena, module, &(KernelTarget){0}, &fixture->diag, &kernels),
+                   STATUS_OK);
   return kernels;
 }
 

@@ -385,7 +385,8 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
   for (int m = 0; m < MODULES; m++) {
     const HloModule *module = load_module(fixture, module_paths[m]);
     KernelTable *kernels;
-    assert_int_equal(module_kernels_build(fixture->arena, module, false, &fixture->diag, &kernels), STATUS_OK);
+    assert_int_equal(module_kernels_build(fixture->arena, module, &(KernelTarget){0}, &fixture->diag, &kernels),
+                     STATUS_OK);
     for (int t = 0; t < MACHINES; t++) {
       const MachineDescription *machine = load_machine(fixture, machines[t].name, machines[t].is_unordered);
       Subject subject = {.module_path = module_paths[m], .module = module, .kernels = kernels, .machine = machine};

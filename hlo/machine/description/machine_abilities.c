@@ -8,6 +8,10 @@ int64_t machine_line_bytes(const MachineDescription *machine) {
   return machine_has_buffer(machine) ? machine_buffer_usable(machine) : INT64_MAX;
 }
 
+int64_t machine_row_bytes(const MachineDescription *machine) {
+  return machine_has_buffer(machine) ? machine_buffer_usable(machine) / 16 : 0;
+}
+
 bool machine_takes_tiles(const MachineDescription *machine) {
   return !machine_has_buffer(machine);
 }

@@ -11,6 +11,9 @@ bool machine_has_buffer(const MachineDescription *machine);
 /* Bytes that a line of an array and what is made of it may take together, where the line is needed whole (a sort):
  * what plans may use of the Buffer; INT64_MAX without one. */
 int64_t machine_line_bytes(const MachineDescription *machine);
+/* Bytes up to which a row is kept whole between stages that need it, whatever its elements cost to compute: a sixteenth
+ * of the Buffer, where a row is one of several and has the operations read it at no cost; 0 without one. */
+int64_t machine_row_bytes(const MachineDescription *machine);
 /* There is code for Kernels of tiles: fusions of fusions, as tile-fusion makes them.  Plans have no rule for them. */
 bool machine_takes_tiles(const MachineDescription *machine);
 /* There is code for Kernels of whole lines with what they read and what is made of them, as line-fusion makes them, and
