@@ -8,6 +8,7 @@
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/plan/tile_cost.h"
+#include "codegen/oncore/tiling/plan_ahead.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 #include "codegen/oncore/tiling/plan_spread.h"
 #include "codegen/oncore/tiling/tiling.h"
@@ -580,6 +581,25 @@ static Status use_spare_queues(Tiler *tiler, const TilerOptions *options, DiagSi
   return STATUS_OK;
 }
 
+/* Where loads share a queue with stores they are issued ahead, if that is faster in the simulation; plans that take
+ * long in it are, where tiles have slots for it. */
+static Status issue_ahead(Tiler *tiler, DiagSink *diag) {
+  if (!machine_shares_queue(tiler->machine) || tiler->outline.loops.count == 0) return STATUS_OK;
+  Plan *plan;
+  bool is_enough;
+  double before, after;
+  RETURN_IF_ERROR(plan_ahead(tiler->arena, tiler->plan, tiler->machine, diag, &plan));
+  RETURN_IF_ERROR(plan_edges_find_flags(plan, tiler->machine, diag, &is_enough));
+  if (!is_enough) return STATUS_OK;
+  if (plan_instance_count(plan) <= MOST_SIMULATED) {
+    RETURN_IF_ERROR(simulate(tiler->plan, tiler->machine, diag, &before));
+    RETURN_IF_ERROR(simulate(plan, tiler->machine, diag, &after));
+    if (after >= before) return STATUS_OK;
+  }
+  tiler->plan = plan;
+  return STATUS_OK;
+}
+
 /* A machine with few flags gets shallower rings, and at last a plan that does one command after the other. */
 static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *diag) {
   bool is_enough;
@@ -615,6 +635,7 @@ Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const Mac
   RETURN_IF_ERROR(make_plan(&tiler, name, diag));
   RETURN_IF_ERROR(fit_flags(&tiler, options, diag));
   RETURN_IF_ERROR(use_spare_queues(&tiler, options, diag));
+  RETURN_IF_ERROR(issue_ahead(&tiler, diag));
   *out_plan = tiler.plan;
   return STATUS_OK;
 }

@@ -14,6 +14,7 @@ import sys
 VARIANTS = {
     "twice": lambda text: re.sub(r"\[queue (\w+)\](.*\n)", r"[queue \1]\2[queue \g<1>2]\2", text),
     "unordered": lambda text: text.replace("complete=inorder", "complete=unordered"),
+    "one_queue": lambda text: re.sub(r"\[queue ST\].*\n", "", re.sub(r"kind=load", "kind=move", text)),
     "one_flag": lambda text: re.sub(r"kind=counter ids=0", "kind=flag ids=1", text),
 }
 ENGINES = [["run"], ["threads"], ["threads"], ["sim", "--orders=5", "--stats"]]
