@@ -42,9 +42,11 @@ static void need(bool *needed, int32_t value) {
   if (value >= 0) needed[value] = true;
 }
 
+/* A dot takes what is loaded as it is: its unit widens, multiplies and adds. */
 static void need_roots(const Kernel *kernel, int32_t first, int32_t last, bool *needed) {
   for (int32_t f = 0; f < kernel->fold_count; f++) {
-    if (kernel->folds[f].stage >= first && kernel->folds[f].stage <= last) need(needed, kernel->folds[f].next);
+    bool is_here = kernel->folds[f].stage >= first && kernel->folds[f].stage <= last;
+    if (is_here && !tile_fold_is_dot(kernel, f)) need(needed, kernel->folds[f].next);
   }
   for (int32_t s = first; s <= last; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) need(needed, kernel->stages[s].stores[i].value);
@@ -221,8 +223,6 @@ Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *m
     bool is_here = kernel->folds[f].stage >= first_stage && kernel->folds[f].stage <= last_stage;
     if (!is_here || !tile_fold_is_dot(kernel, f)) continue;
     status = add_dot(kernel, machine, f, extents, diag, out_cycles);
-    needed[kernel->folds[f].next] = false;
-    needed[dot_product(kernel, f)] = false;
   }
   for (int32_t v = 0; v < kernel->value_count && status == STATUS_OK; v++) {
     const KernelValue *value = &kernel->values[v];

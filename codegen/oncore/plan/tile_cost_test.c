@@ -30,6 +30,14 @@ static void tile_cost_of_dot_is_products(void **state) {
   assert_true(whole_cycles(*state, MATMUL("64", "128", "32")) == 64 * 128 * 32 / 256.0 + rest * 64 * 32 / 16);
 }
 
+/* Widened on their way into the unit, which takes 512 products of bf16 a cycle. */
+static void tile_cost_of_dot_widens_for_nothing(void **state) {
+  assert_true(whole_cycles(*state,
+                           "HloModule m\nENTRY e { a = bf16[64,128] parameter(0) b = bf16[128,32] parameter(1)\n"
+                           "  ROOT y = f32[64,32] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n") ==
+              64 * 128 * 32 / 512.0 + 64 * 32 / 16);
+}
+
 static void tile_cost_of_movement(void **state) {
   assert_true(whole_cycles(*state, TRANSPOSE("90", "110")) == 2 * 619); /* permute, 618.75 vectors */
   assert_true(whole_cycles(*state, PAD) >= 110);                        /* move, 109.3 vectors */
@@ -93,6 +101,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(tile_cost_is_cost_times_vectors, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_is_products, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_dot_widens_for_nothing, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_movement, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_scatter_is_row_by_row, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_updates_counts_inner_dims, create, destroy),
