@@ -372,7 +372,7 @@ typedef struct CostSums {
   double *steps;            /* of each step, in all its instances */
   double idle;              /* memory's share that no queue takes while a transfer is being set up or changes rows */
   double first_load, last_store;
-  int64_t loaded, stored; /* bytes */
+  double loaded, stored; /* bytes */
 } CostSums;
 
 bool tile_step_loads(TileStepKind kind) {
@@ -394,6 +394,28 @@ static const MachineQueue *queue_for(const MachineDescription *machine, TileStep
   return &machine->queues[tile_step_queue(machine, kind)];
 }
 
+static bool walks(const TileOutline *outline, const TileStep *step, int32_t dim) {
+  const TileOutlineCover *cover = &outline->covers.data[step->cover];
+  if (step->kind == STEP_COMPUTE) return cover->cover.points[dim].extent > 0;
+  const TileAccess *access = &cover->accesses.accesses[step->access];
+  for (int32_t i = 0; i < access->axis_count; i++) {
+    if (access->axes[i] == dim) return true;
+  }
+  return false;
+}
+
+/* The last tiles are smaller: what |step| covers in all its instances, of what full tiles would come to. */
+static double covered_share(const TileOutline *outline, const TileStep *step) {
+  double share = 1;
+  for (int32_t l = step->loop; l >= 0; l = outline->loops.data[l].parent) {
+    const TileLoop *loop = &outline->loops.data[l];
+    if (loop->dim < 0 || !walks(outline, step, loop->dim)) continue;
+    double tiled = (double)loop->trip_count * (double)outline->tiling->extents[loop->dim];
+    share *= (double)outline->kernel->dims[loop->dim].extent / tiled;
+  }
+  return share;
+}
+
 static void add_transfer(const TileOutline *outline, const TileStep *step, CostSums *sums, double *out_cycles) {
   const TileOutlineCover *cover = &outline->covers.data[step->cover];
   const TileAccess *access = &cover->accesses.accesses[step->access];
@@ -409,20 +431,21 @@ static void add_transfer(const TileOutline *outline, const TileStep *step, CostS
   }
   const MachineQueue *queue = queue_for(outline->machine, step->kind);
   int64_t bytes = elements * type_storage_bytes(access->type), instances = tile_outline_instances(outline, step->loop);
-  bool is_gather = step->index_cover >= 0; /* one list of rows */
+  double full = (double)instances * covered_share(outline, step); /* tiles that are as much */
+  bool is_gather = step->index_cover >= 0;                        /* one list of rows */
   int64_t descriptors = is_gather ? 1 : tile_transfer_descriptors(extents, strides, axis_count, queue->dims);
   double each = machine_transfer_cycles(queue, bytes, tile_transfer_rows(extents, strides, axis_count), descriptors);
   bool loads = tile_step_loads(step->kind);
-  *out_cycles = each * (double)instances;
+  *out_cycles = (each - (double)queue->setup) * full + (double)queue->setup * (double)instances;
   *(loads ? &sums->load : &sums->store) += *out_cycles;
   double cap = outline->machine->memory_bytes_per_cycle;
   double others = queue_for(outline->machine, loads ? STEP_STORE : STEP_LOAD)->bytes_per_cycle;
   if (cap > others) {
-    sums->idle += (each - (double)bytes / queue->bytes_per_cycle) * (double)instances * (1 - others / cap);
+    sums->idle += (*out_cycles - (double)bytes / queue->bytes_per_cycle * full) * (1 - others / cap);
   }
   if (loads && sums->first_load == 0) sums->first_load = each;
   if (!loads) sums->last_store = each;
-  *(loads ? &sums->loaded : &sums->stored) += bytes * instances;
+  *(loads ? &sums->loaded : &sums->stored) += (double)bytes * full;
 }
 
 static Status add_computation(const TileOutline *outline, const TileStep *step, DiagSink *diag, CostSums *sums,
@@ -438,8 +461,8 @@ static Status add_computation(const TileOutline *outline, const TileStep *step, 
     RETURN_IF_ERROR(tile_computation_cycles(outline->kernel, outline->machine, cover->cover.first_stage,
                                             cover->cover.last_stage, extents, diag, &cycles));
   }
-  cycles += (double)queue_for(outline->machine, STEP_COMPUTE)->setup;
-  *out_cycles = cycles * (double)tile_outline_instances(outline, step->loop);
+  double setup = (double)queue_for(outline->machine, STEP_COMPUTE)->setup;
+  *out_cycles = (cycles * covered_share(outline, step) + setup) * (double)tile_outline_instances(outline, step->loop);
   sums->exec += *out_cycles;
   return STATUS_OK;
 }
@@ -521,7 +544,7 @@ Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost 
   int32_t loader = tile_step_queue(machine, STEP_LOAD), storer = tile_step_queue(machine, STEP_STORE);
   bool one_queue = loader == storer;
   double memory = sums.idle;
-  if (!one_queue) memory += queue_pair_cycles(machine, loader, (double)sums.loaded, storer, (double)sums.stored);
+  if (!one_queue) memory += queue_pair_cycles(machine, loader, sums.loaded, storer, sums.stored);
   double moves = one_queue ? sums.load + sums.store : sums.load > sums.store ? sums.load : sums.store;
   double crowding = memory > moves && moves > 0 ? memory / moves : 1;
   double longest = pipeline_cycles(outline, &sums, crowding);

@@ -5,16 +5,17 @@
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
-#include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/plan/tile_cost.h"
 #include "codegen/oncore/tiling/plan_ahead.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 #include "codegen/oncore/tiling/plan_spread.h"
 #include "codegen/oncore/tiling/tiling.h"
+#include "hlo/machine/stream/queue_simulation.h"
 
 /* Plans with more command instances are not compared by simulation. */
 #define MOST_SIMULATED (INT64_C(1) << 16)
+#define MOST_COMPARED_INSTANCES (INT64_C(1) << 14)
 
 /* --- what has a rule --- */
 
@@ -480,38 +481,56 @@ static Status make_commands(Tiler *tiler, DiagSink *diag) {
   return plan_edges_derive(plan, tiler->machine, tiler->commands.data, diag);
 }
 
-/* Without a depth that is asked for, what the estimate prefers, which is within some percent of what the simulation
- * says: two slots, so that transfers and operations overlap; one, whose tiles are larger and whose transfers therefore
- * fewer; three, where commands take unequal times.  Less than the estimate's error is no reason. */
-static Status choose_tiling(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                            const TilerOptions *options, DiagSink *diag, Tiling *out_tiling) {
-  static const int32_t depths[] = {2, 1, 3};
-  static const double WORTHWHILE = 0.98;
+/* --- choice --- */
+
+/* Tilings whose estimates are this close to the best one's are compared by simulation, so many at most. */
+#define CLOSE_ENOUGH 1.3
+enum { MOST_COMPARED = 8, DEEPEST = 3 };
+
+/* Less than the estimate's error is no reason to take another depth, nor less than a percent of the simulation to take
+ * another tiling. */
+static const double WORTHWHILE = 0.98, FASTER = 0.99;
+
+typedef struct TilingList {
+  int32_t count;
+  Tiling tilings[DEEPEST * TILING_FORMS];
+} TilingList;
+
+/* By estimate, the best first.  Two slots let transfers and operations overlap; one has larger tiles and fewer
+ * transfers; three are for commands that take unequal times. */
+static Status list_tilings(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                           const TilerOptions *options, DiagSink *diag, TilingList *out_list) {
+  static const int32_t depths[DEEPEST] = {2, 1, 3};
   int64_t usable = machine_buffer_usable(machine);
-  if (options->pipeline_depth > 0)
-    return tiling_search(arena, kernel, machine, usable, options->pipeline_depth, diag, out_tiling);
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
-  bool is_found = false;
-  for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
-    Tiling tiling;
-    if (tiling_search(arena, kernel, machine, usable, depths[i], &quiet, &tiling) != STATUS_OK) continue;
-    if (!is_found || tiling.cycles < WORTHWHILE * out_tiling->cycles) *out_tiling = tiling;
-    is_found = true;
+  *out_list = (TilingList){0};
+  for (int32_t i = 0; i < (options->pipeline_depth > 0 ? 1 : DEEPEST); i++) {
+    int32_t depth = options->pipeline_depth > 0 ? options->pipeline_depth : depths[i];
+    TilingChoices choices;
+    if (tiling_search_forms(scratch, kernel, machine, usable, depth, &quiet, &choices) != STATUS_OK) continue;
+    for (int32_t c = 0; c < choices.count; c++) {
+      int32_t at = out_list->count++;
+      for (; at > 0 && choices.tilings[c].cycles < WORTHWHILE * out_list->tilings[at - 1].cycles; at--)
+        out_list->tilings[at] = out_list->tilings[at - 1];
+      out_list->tilings[at] = choices.tilings[c];
+    }
   }
   arena_destroy(scratch);
-  return is_found ? STATUS_OK : tiling_search(arena, kernel, machine, usable, 1, diag, out_tiling);
+  if (out_list->count > 0) return STATUS_OK;
+  int32_t least = options->pipeline_depth > 0 ? options->pipeline_depth : 1;
+  return tiling_search(arena, kernel, machine, usable, least, diag, &out_list->tilings[0]);
 }
 
 double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
-  Tiling tiling;
+  TilingList *list = ARENA_NEW(scratch, TilingList);
   Status status = check_rules(kernel, &quiet);
-  if (status == STATUS_OK) status = choose_tiling(scratch, kernel, machine, options, &quiet, &tiling);
-  double cycles = status == STATUS_OK ? tiling.cycles : INFINITY;
+  if (status == STATUS_OK) status = list_tilings(scratch, kernel, machine, options, &quiet, list);
+  double cycles = status == STATUS_OK ? list->tilings[0].cycles : INFINITY;
   arena_destroy(scratch);
   return cycles;
 }
@@ -529,12 +548,12 @@ static Status make_plan(Tiler *tiler, StringView name, DiagSink *diag) {
   return make_commands(tiler, diag);
 }
 
-/* Cycles of |plan|; infinity with faults. */
+/* Cycles of |plan| in the simulation. */
 static Status simulate(const Plan *plan, const MachineDescription *machine, DiagSink *diag, double *out_cycles) {
   Arena *scratch = arena_create();
-  PlanVerdict verdict;
-  Status status = plan_check(scratch, plan, machine, diag, &verdict);
-  *out_cycles = status == STATUS_OK && verdict.simulation.cycles > 0 ? verdict.simulation.cycles : INFINITY;
+  CommandStream stream;
+  Status status = plan_stream_make(scratch, plan, machine, diag, &stream);
+  if (status == STATUS_OK) *out_cycles = queue_simulation_run(scratch, scratch, &stream, machine).cycles;
   arena_destroy(scratch);
   return status;
 }
@@ -625,17 +644,47 @@ static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *dia
   return STATUS_OK;
 }
 
+static Status plan_of_tiling(const Tiler *like, const Tiling *tiling, StringView name, const TilerOptions *options,
+                             DiagSink *diag, Tiler *out_tiler) {
+  Tiling *kept = ARENA_NEW(like->arena, Tiling);
+  *kept = *tiling;
+  *out_tiler = *like;
+  tile_outline_make(like->arena, like->kernel, like->machine, kept, &out_tiler->outline);
+  RETURN_IF_ERROR(make_plan(out_tiler, name, diag));
+  RETURN_IF_ERROR(fit_flags(out_tiler, options, diag));
+  RETURN_IF_ERROR(use_spare_queues(out_tiler, options, diag));
+  return issue_ahead(out_tiler, diag);
+}
+
+/* The plans of tilings that are about as good by estimate, compared by simulation. */
+static Status try_others(const Tiler *like, const TilingList *list, StringView name, const TilerOptions *options,
+                         DiagSink *diag, const Plan **best) {
+  double least;
+  DiagSink quiet; /* what others cannot do is no matter */
+  diag_sink_init(&quiet, like->arena);
+  if (machine_has_spare_queues(like->machine) || plan_instance_count(*best) > MOST_COMPARED_INSTANCES) return STATUS_OK;
+  RETURN_IF_ERROR(simulate(*best, like->machine, diag, &least));
+  for (int32_t i = 1; i < list->count && i < MOST_COMPARED; i++) {
+    Tiler tiler;
+    double cycles;
+    if (list->tilings[i].cycles > CLOSE_ENOUGH * list->tilings[0].cycles) continue;
+    if (plan_of_tiling(like, &list->tilings[i], name, options, &quiet, &tiler) != STATUS_OK) continue;
+    if (plan_instance_count(tiler.plan) > MOST_COMPARED_INSTANCES) continue;
+    RETURN_IF_ERROR(simulate(tiler.plan, like->machine, diag, &cycles));
+    if (cycles >= FASTER * least) continue;
+    *best = tiler.plan;
+    least = cycles;
+  }
+  return STATUS_OK;
+}
+
 Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
                   const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
   RETURN_IF_ERROR(check_rules(kernel, diag));
-  Tiling *tiling = ARENA_NEW(arena, Tiling);
-  RETURN_IF_ERROR(choose_tiling(arena, kernel, machine, options, diag, tiling));
-  Tiler tiler = {.arena = arena, .kernel = kernel, .machine = machine};
-  tile_outline_make(arena, kernel, machine, tiling, &tiler.outline);
-  RETURN_IF_ERROR(make_plan(&tiler, name, diag));
-  RETURN_IF_ERROR(fit_flags(&tiler, options, diag));
-  RETURN_IF_ERROR(use_spare_queues(&tiler, options, diag));
-  RETURN_IF_ERROR(issue_ahead(&tiler, diag));
+  TilingList *list = ARENA_NEW(arena, TilingList);
+  RETURN_IF_ERROR(list_tilings(arena, kernel, machine, options, diag, list));
+  Tiler like = {.arena = arena, .kernel = kernel, .machine = machine}, tiler;
+  RETURN_IF_ERROR(plan_of_tiling(&like, &list->tilings[0], name, options, diag, &tiler));
   *out_plan = tiler.plan;
-  return STATUS_OK;
+  return try_others(&like, list, name, options, diag, out_plan);
 }

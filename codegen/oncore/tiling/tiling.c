@@ -149,7 +149,8 @@ static bool improves(const TilingPoint *a, const TilingPoint *b) {
   return a->cycles < b->cycles * (1 - 1e-9);
 }
 
-/* The best neighbour: one dim up or down a candidate or to either end, with another one down at the same time. */
+/* The best neighbour: one dim up or down a candidate or to either end, with another one down a candidate or all the way
+ * at the same time. */
 static bool step(TilingSearch *search, TilingPoint *point) {
   TilingPoint best = *point;
   for (int32_t d = 0; d < search->kernel->dim_count && search->status == STATUS_OK; d++) {
@@ -164,9 +165,11 @@ static bool step(TilingSearch *search, TilingPoint *point) {
       if (next.at[d] < point->at[d]) continue;
       for (int32_t e = 0; e < search->kernel->dim_count; e++) {
         if (e == d || point->at[e] == 0) continue;
-        next.at[e] = point->at[e] - 1;
-        evaluate(search, &next);
-        if (improves(&next, &best)) best = next;
+        for (next.at[e] = point->at[e] - 1;; next.at[e] = 0) {
+          evaluate(search, &next);
+          if (improves(&next, &best)) best = next;
+          if (next.at[e] == 0) break;
+        }
         next.at[e] = point->at[e];
       }
     }
@@ -349,30 +352,48 @@ static void try_slices(TilingSearch *search, int32_t depth, TilingPoint *best) {
   }
 }
 
-Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
-                     int32_t depth, DiagSink *diag, Tiling *out_tiling) {
+/* |point| among those found, the best first. */
+static void add_choice(const TilingSearch *search, const TilingPoint *point, TilingChoices *choices) {
+  if (point->cycles == TOO_LONG) return;
+  TilingPoint found = *point;
+  compact_outer(search, &found);
+  found.tiling.cycles = found.cycles;
+  XLAC_CHECK(choices->count < TILING_FORMS);
+  int32_t at = choices->count++;
+  for (; at > 0 && found.cycles < choices->tilings[at - 1].cycles * (1 - 1e-9); at--)
+    choices->tilings[at] = choices->tilings[at - 1];
+  choices->tilings[at] = found.tiling;
+}
+
+Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
+                           int32_t depth, DiagSink *diag, TilingChoices *out_choices) {
   TilingSearch search = {.scratch = arena, .kernel = kernel, .machine = machine, .buffer_bytes = buffer_bytes};
   search.diag = diag;
   search.least_footprint = INT64_MAX;
+  *out_choices = (TilingChoices){0};
   for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
-  TilingPoint best = {.cycles = TOO_LONG};
   bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
                   kernel_sorting_stage(kernel) >= 0;
   int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
   find_windows(&search);
-  for (int form = 0; form < forms; form++) {
-    Tiling tiling = {.splits_stages = form > 0, .spills_rows = form > 1, .depth = depth};
+  for (int form = 0; form < 2 * forms; form++) {
+    Tiling tiling = {.splits_stages = form / 2 > 0, .spills_rows = form / 2 > 1, .depth = depth};
+    tiling.holds_windows = form % 2 > 0;
+    TilingPoint best = {.cycles = TOO_LONG};
+    if (tiling.holds_windows && search.windows.count == 0) continue;
     try_form(&search, &tiling, &best);
-    tiling.holds_windows = true;
-    if (search.windows.count > 0) try_form(&search, &tiling, &best);
+    if (form == 0 && updates_buffers(kernel)) try_slices(&search, depth, &best);
+    add_choice(&search, &best, out_choices);
   }
-  if (updates_buffers(kernel)) try_slices(&search, depth, &best);
   RETURN_IF_ERROR(search.status);
-  if (best.cycles == TOO_LONG) {
-    return buffer_shortage_report(kernel, machine, &search.least, buffer_bytes, diag);
-  }
-  compact_outer(&search, &best);
-  best.tiling.cycles = best.cycles;
-  *out_tiling = best.tiling;
+  if (out_choices->count > 0) return STATUS_OK;
+  return buffer_shortage_report(kernel, machine, &search.least, buffer_bytes, diag);
+}
+
+Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
+                     int32_t depth, DiagSink *diag, Tiling *out_tiling) {
+  TilingChoices choices;
+  RETURN_IF_ERROR(tiling_search_forms(arena, kernel, machine, buffer_bytes, depth, diag, &choices));
+  *out_tiling = choices.tilings[0];
   return STATUS_OK;
 }

@@ -110,9 +110,20 @@ void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t
 /* Footprint and estimate. STATUS_UNSUPPORTED for types the machine does not compute with. */
 MUST_USE Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost);
 
-/* The best tiling found within |buffer_bytes| for rings of |depth| slots: descent from several starts over extents,
- * orders of loops, whole and split stages; deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest
- * tiles do not fit, naming what they need. */
+/* The best tilings of different forms, the best first: at most TILING_FORMS. */
+enum { TILING_FORMS = 6 };
+typedef struct TilingChoices {
+  int32_t count;
+  Tiling tilings[TILING_FORMS];
+} TilingChoices;
+
+/* The best tiling of each form found within |buffer_bytes| for rings of |depth| slots: descent from several starts over
+ * extents, orders of loops; deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest tiles do not fit,
+ * naming what they need. */
+MUST_USE Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                                    int64_t buffer_bytes, int32_t depth, DiagSink *diag, TilingChoices *out_choices);
+
+/* The best of them. */
 MUST_USE Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
                               int64_t buffer_bytes, int32_t depth, DiagSink *diag, Tiling *out_tiling);
 
