@@ -110,11 +110,12 @@ Status call_libraries_resolve(Session *session, const CallTargets *targets, void
 
 /* --- failures --- */
 
-static SourceLoc place_of(const HloModule *module, const char *name) {
+SourceLoc call_failure_place(const Session *session, const XlacFailure *failure) {
+  const HloModule *module = session->compilation.module;
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *list = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < list->count; i++) {
-      if (sv_equal_cstring(list->data[i]->name, name)) return list->data[i]->loc;
+      if (sv_equal_cstring(list->data[i]->name, failure->instruction)) return list->data[i]->loc;
     }
   }
   return NO_LOC;
@@ -122,8 +123,7 @@ static SourceLoc place_of(const HloModule *module, const char *name) {
 
 void call_failure_report(void *self, const XlacFailure *failure) {
   const FailureReporter *reporter = self;
-  SourceLoc place =
-      reporter->call ? reporter->call->loc : place_of(reporter->session->compilation.module, failure->instruction);
+  SourceLoc place = reporter->call ? reporter->call->loc : call_failure_place(reporter->session, failure);
   Status ignored = diag_error(reporter->session->diag, STATUS_INVALID, place, "call-failed", "'%s' failed: %s",
                               failure->callee, failure->message);
   (void)ignored;

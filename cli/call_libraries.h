@@ -28,6 +28,9 @@ typedef struct FailureReporter {
       *call; /* where calls fail; NULL: the instruction of the session's module that the failure names */
 } FailureReporter;
 
+/* Where the session's module has the instruction that |failure| names; NO_LOC: nowhere. */
+SourceLoc call_failure_place(const Session *session, const XlacFailure *failure);
+
 /* XlacRunOptions.on_failure: an error (code "call-failed"); |reporter| is a FailureReporter. */
 void call_failure_report(void *reporter, const XlacFailure *failure);
 

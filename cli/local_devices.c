@@ -80,6 +80,23 @@ static void tell(const LocalDevices *devices, int64_t device) {
   diag_note(diag, NO_LOC, "on device %lld", (long long)device);
 }
 
+/* Where |device| waits. */
+static SourceLoc place_of(const LocalDevices *devices, int64_t device) {
+  const ToldFailure *told = &devices->runs[device].told;
+  return told->is_told ? call_failure_place(devices->session, &told->failure) : NO_LOC;
+}
+
+static Status tell_mismatch(const LocalDevices *devices, const char *mismatch) {
+  DiagSink *diag = devices->session->diag;
+  const int64_t *chain;
+  int64_t count = local_engine_mismatch_chain(devices->engine, &chain);
+  Status status = diag_error(diag, STATUS_INVALID, count > 0 ? place_of(devices, chain[0]) : NO_LOC, "deadlock",
+                             "deadlock: %s", mismatch);
+  for (int64_t i = 1; i + 1 < count; i++)
+    diag_note(diag, place_of(devices, chain[i]), "device %lld waits here", (long long)chain[i]);
+  return status;
+}
+
 Status local_devices_execute(LocalDevices *devices, double *out_seconds) {
   local_engine_run(devices->engine, execute_one, devices);
   double longest = 0;
@@ -92,6 +109,5 @@ Status local_devices_execute(LocalDevices *devices, double *out_seconds) {
   }
   if (out_seconds != NULL) *out_seconds = longest;
   const char *mismatch = local_engine_mismatch(devices->engine);
-  if (mismatch == NULL) return STATUS_OK;
-  return diag_error(devices->session->diag, STATUS_INVALID, NO_LOC, "deadlock", "deadlock: %s", mismatch);
+  return mismatch == NULL ? STATUS_OK : tell_mismatch(devices, mismatch);
 }

@@ -99,7 +99,10 @@ int64_t mpi_ranks_rank(const MpiRanks *ranks) {
 
 Status mpi_ranks_connect(MpiRanks *ranks, const XlacDescriptor *descriptor, XlacRunOptions *options) {
   const char *message;
-  ranks->engine = ranks->library.create(&(XlacMpiOptions){.struct_size = sizeof(XlacMpiOptions)}, descriptor, &message);
+  const OptionValue *patience = &ranks->session->options->values[OPTION_COLLECTIVE_TIMEOUT];
+  const XlacMpiOptions mpi_options = {.struct_size = sizeof mpi_options,
+                                      .patience = patience->given ? patience->real : 0};
+  ranks->engine = ranks->library.create(&mpi_options, descriptor, &message);
   ranks->has_agreed_failure = ranks->engine == NULL;
   if (ranks->engine == NULL) return diag_error(ranks->session->diag, STATUS_INVALID, NO_LOC, "mpi", "%s", message);
   options->device = ranks->rank;

@@ -418,6 +418,10 @@ static Status check_usage(Session *session) {
   if (values[OPTION_TIMEOUT].given && (values[OPTION_TIMEOUT].real <= 0 || values[OPTION_TIMEOUT].real > MOST_SECONDS))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--timeout' needs more than 0 and at most %d seconds", MOST_SECONDS);
+  if (values[OPTION_COLLECTIVE_TIMEOUT].given &&
+      (values[OPTION_COLLECTIVE_TIMEOUT].real <= 0 || values[OPTION_COLLECTIVE_TIMEOUT].real > MOST_SECONDS))
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--collective-timeout' needs more than 0 and at most %d seconds", MOST_SECONDS);
   if (check_engine(session) != STATUS_OK) status = STATUS_INVALID;
   if (check_files(session) != STATUS_OK) status = STATUS_INVALID;
   Status cpu = compilation_options_check(&session->compilation.options, session->diag);

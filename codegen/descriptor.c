@@ -55,6 +55,7 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
       collectives == NULL ? LLVMConstNull(LLVMPointerTypeInContext(builder.context, 0))
                           : collective_table(llvm_module, collectives, scratch),
       tensor_int(&builder, 64, collectives == NULL ? 0 : (int64_t)collectives->hash),
+      tensor_int(&builder, 64, collectives != NULL && collectives->is_conditional),
   };
   LLVMValueRef value = LLVMConstStructInContext(builder.context, fields, sizeof fields / sizeof *fields, false);
   const char *name = arena_printf(scratch, "%.*s_descriptor", SV_ARG(entry_name));

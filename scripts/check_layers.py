@@ -69,7 +69,7 @@ ROOMS = {
     "codegen/ir": ["hlo/type", "base"] + ABI,
     "codegen/vec": ["codegen/ir", "codegen/target", "hlo/ir/hlo_opcode.h", "hlo/ir/hlo_opcode.def", "hlo/type", "base"],
     "codegen/call": ["codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
-    "codegen/collective": ["codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
+    "codegen/collective": ["hlo/analysis/trip_count.h", "codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,
     "codegen/point": ["codegen/kernel", "codegen/lower/emit_family.h", "codegen/ir", "codegen/vec", "hlo/type", "base"],
     "codegen/blocks": ["codegen/point", "codegen/kernel", "codegen/ir", "codegen/vec", "codegen/target", "hlo/type", "base"],
     "codegen/emit": ["codegen/blocks", "codegen/point", "codegen/call", "codegen/collective", "codegen/lower", "codegen/kernel", "codegen/ir",

@@ -23,7 +23,11 @@ typedef enum CollectivePart { COLLECTIVE_WHOLE, COLLECTIVE_START, COLLECTIVE_WAI
 LLVMValueRef collective_emit(LLVMModuleRef llvm_module, const ModuleCollectives *collectives, int64_t index,
                              CollectivePart part, const char *name, Arena *scratch);
 
-/* Operands and results that such a function takes. */
+/* Likewise a function i32 (ptr XlacRunOptions) that tells the engine that the run has come to its end, at |root|. */
+LLVMValueRef collective_emit_finish(LLVMModuleRef llvm_module, const HloInstruction *root, const char *name,
+                                    Arena *scratch);
+
+/* Operands and results that a function of collective_emit takes. */
 int64_t collective_operand_count(const ModuleCollective *collective);
 int64_t collective_result_count(const ModuleCollective *collective);
 

@@ -50,6 +50,34 @@ define ptr @xlac.collective.wait(ptr %options, ptr %collective) nounwind {
   ret ptr %message
 }
 
+; Says that this device comes to no further collective: null when the engine has nothing against it, or does not want to
+; know.
+define ptr @xlac.collective.finish(ptr %options) nounwind {
+  %engine = call ptr @xlac.collective.engine(ptr %options)
+  %is.missing = icmp eq ptr %engine, null
+  br i1 %is.missing, label %untold, label %offered
+
+offered:
+  %size = load i64, ptr %engine, align 8
+  %is.old = icmp ult i64 %size, 40 ; older engines end before finish
+  br i1 %is.old, label %untold, label %current
+
+current:
+  %finish.at = getelementptr i8, ptr %engine, i64 32
+  %finish = load ptr, ptr %finish.at, align 8
+  %is.null = icmp eq ptr %finish, null
+  br i1 %is.null, label %untold, label %told
+
+told:
+  %data.at = getelementptr i8, ptr %engine, i64 8
+  %data = load ptr, ptr %data.at, align 8
+  %message = call ptr %finish(ptr %data)
+  ret ptr %message
+
+untold:
+  ret ptr null
+}
+
 ; The number of the device that runs: 0 where the caller does not say.
 define i64 @xlac.collective.device(ptr %options) nounwind {
   %is.none = icmp eq ptr %options, null

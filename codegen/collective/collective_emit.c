@@ -7,7 +7,8 @@
 /* What the text says in numbers. */
 _Static_assert(offsetof(XlacRunOptions, device) == 88 && offsetof(XlacRunOptions, communication) == 96 &&
                    sizeof(XlacRunOptions) == 104 && offsetof(XlacCommunication, data) == 8 &&
-                   offsetof(XlacCommunication, start) == 16 && offsetof(XlacCommunication, wait) == 24,
+                   offsetof(XlacCommunication, start) == 16 && offsetof(XlacCommunication, wait) == 24 &&
+                   offsetof(XlacCommunication, finish) == 32 && sizeof(XlacCommunication) == 40,
                "collective.ll knows these");
 _Static_assert(sizeof(XlacCollective) == 104 && sizeof(XlacCollectiveBuffer) == 40, "the constants below are these");
 
@@ -94,7 +95,8 @@ static const char *constant_name(Arena *arena, int64_t index) {
 
 void collective_declare(LLVMModuleRef llvm_module, const HloModule *module, const ModuleCollectives *collectives,
                         Arena *scratch) {
-  static const char *const names[] = {"xlac.collective.start", "xlac.collective.wait", "xlac.collective.device"};
+  static const char *const names[] = {"xlac.collective.start", "xlac.collective.wait", "xlac.collective.finish",
+                                      "xlac.collective.device"};
   if (!module_needs_devices(module)) return;
   ir_support_link(llvm_module, xlac_collective_text, xlac_collective_text_end);
   ir_support_hide(llvm_module, names, sizeof names / sizeof *names);
@@ -127,8 +129,8 @@ typedef struct CollectiveCode {
   LLVMContextRef context;
   LLVMBuilderRef builder;
   LLVMTypeRef pointer, i32;
-  LLVMValueRef function, options, data;
-  const ModuleCollective *collective;
+  LLVMValueRef function, options;
+  const HloInstruction *instruction; /* which fails when the engine does */
   Arena *scratch;
 } CollectiveCode;
 
@@ -154,48 +156,62 @@ static LLVMValueRef pointer_array(const CollectiveCode *code, int64_t first, int
 /* Returns XLAC_CALL_FAILED where there is a message. */
 static void end_if_failed(const CollectiveCode *code, LLVMValueRef message) {
   TensorConstants constants = {code->context, code->module, code->scratch};
-  const HloInstruction *collective = code->collective->collective;
+  StringView opcode = sv_from_cstring(hlo_opcode_text(code->instruction->opcode));
   LLVMBasicBlockRef failed = LLVMAppendBasicBlockInContext(code->context, code->function, "failed");
   LLVMBasicBlockRef going = LLVMAppendBasicBlockInContext(code->context, code->function, "");
   LLVMBuildCondBr(code->builder, LLVMBuildIsNull(code->builder, message, ""), going, failed);
   LLVMPositionBuilderAtEnd(code->builder, failed);
-  LLVMValueRef arguments[] = {code->options, tensor_text_constant(&constants, collective->name),
-                              tensor_text_constant(&constants, sv_from_cstring(hlo_opcode_text(collective->opcode))),
-                              message};
+  LLVMValueRef arguments[] = {code->options, tensor_text_constant(&constants, code->instruction->name),
+                              tensor_text_constant(&constants, opcode), message};
   LLVMBuildRet(code->builder, call(code, "xlac.call.fail", arguments, 4));
   LLVMPositionBuilderAtEnd(code->builder, going);
 }
 
-static void add_function(CollectiveCode *code, const char *name, int64_t leaves) {
-  LLVMTypeRef *types = ARENA_NEW_ARRAY(code->scratch, LLVMTypeRef, leaves + 1);
-  for (int64_t i = 0; i <= leaves; i++) types[i] = code->pointer;
-  code->function = LLVMAddFunction(code->module, name, LLVMFunctionType(code->i32, types, (unsigned)leaves + 1, false));
-  LLVMSetLinkage(code->function, LLVMInternalLinkage);
-  code->options = LLVMGetParam(code->function, (unsigned)leaves);
-  LLVMPositionBuilderAtEnd(code->builder, LLVMAppendBasicBlockInContext(code->context, code->function, ""));
+/* An internal function |name| of |leaves| pointers and the options, at whose begin code is added. */
+static CollectiveCode begin_function(LLVMModuleRef llvm_module, const HloInstruction *instruction, const char *name,
+                                     int64_t leaves, Arena *scratch) {
+  LLVMContextRef context = LLVMGetModuleContext(llvm_module);
+  CollectiveCode code = {.module = llvm_module, .context = context, .instruction = instruction, .scratch = scratch};
+  code.builder = LLVMCreateBuilderInContext(context);
+  code.pointer = LLVMPointerTypeInContext(context, 0);
+  code.i32 = LLVMInt32TypeInContext(context);
+  LLVMTypeRef *types = ARENA_NEW_ARRAY(scratch, LLVMTypeRef, leaves + 1);
+  for (int64_t i = 0; i <= leaves; i++) types[i] = code.pointer;
+  code.function = LLVMAddFunction(llvm_module, name, LLVMFunctionType(code.i32, types, (unsigned)leaves + 1, false));
+  LLVMSetLinkage(code.function, LLVMInternalLinkage);
+  code.options = LLVMGetParam(code.function, (unsigned)leaves);
+  LLVMPositionBuilderAtEnd(code.builder, LLVMAppendBasicBlockInContext(context, code.function, ""));
+  return code;
+}
+
+static LLVMValueRef end_function(CollectiveCode *code) {
+  LLVMBuildRet(code->builder, LLVMConstInt(code->i32, 0, false));
+  LLVMDisposeBuilder(code->builder);
+  return code->function;
 }
 
 LLVMValueRef collective_emit(LLVMModuleRef llvm_module, const ModuleCollectives *collectives, int64_t index,
                              CollectivePart part, const char *name, Arena *scratch) {
   const ModuleCollective *collective = &collectives->data[index];
-  LLVMContextRef context = LLVMGetModuleContext(llvm_module);
-  CollectiveCode code = {.module = llvm_module, .context = context, .collective = collective, .scratch = scratch};
-  code.builder = LLVMCreateBuilderInContext(context);
-  code.pointer = LLVMPointerTypeInContext(context, 0);
-  code.i32 = LLVMInt32TypeInContext(context);
-  code.data = LLVMGetNamedGlobal(llvm_module, constant_name(scratch, index));
   int64_t operands = collective_operand_count(collective), results = collective_result_count(collective);
-  add_function(&code, name, part == COLLECTIVE_WAIT ? 0 : operands + results);
+  CollectiveCode code = begin_function(llvm_module, collective->collective, name,
+                                       part == COLLECTIVE_WAIT ? 0 : operands + results, scratch);
+  LLVMValueRef data = LLVMGetNamedGlobal(llvm_module, constant_name(scratch, index));
   if (part != COLLECTIVE_WAIT) {
-    LLVMValueRef arguments[] = {code.options, code.data, pointer_array(&code, 0, operands),
+    LLVMValueRef arguments[] = {code.options, data, pointer_array(&code, 0, operands),
                                 pointer_array(&code, operands, results)};
     end_if_failed(&code, call(&code, "xlac.collective.start", arguments, 4));
   }
   if (part != COLLECTIVE_START)
-    end_if_failed(&code, call(&code, "xlac.collective.wait", (LLVMValueRef[]){code.options, code.data}, 2));
-  LLVMBuildRet(code.builder, LLVMConstInt(code.i32, 0, false));
-  LLVMDisposeBuilder(code.builder);
-  return code.function;
+    end_if_failed(&code, call(&code, "xlac.collective.wait", (LLVMValueRef[]){code.options, data}, 2));
+  return end_function(&code);
+}
+
+LLVMValueRef collective_emit_finish(LLVMModuleRef llvm_module, const HloInstruction *root, const char *name,
+                                    Arena *scratch) {
+  CollectiveCode code = begin_function(llvm_module, root, name, 0, scratch);
+  end_if_failed(&code, call(&code, "xlac.collective.finish", &code.options, 1));
+  return end_function(&code);
 }
 
 LLVMValueRef collective_device(LLVMBuilderRef builder, LLVMModuleRef llvm_module, LLVMValueRef options) {

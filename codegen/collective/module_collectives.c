@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/checked_math.h"
+#include "hlo/analysis/trip_count.h"
 #include "hlo/ir/collective_reducer.h"
 #include "hlo/ir/host_transfer.h"
 
@@ -10,7 +11,7 @@ typedef struct Collector {
   DiagSink *diag;
   ModuleCollectives *out;
   ARRAY(ModuleCollective) list;
-  IntMap seen; /* ids of computations */
+  IntMap seen; /* ids of computations: 1 where they have collectives, also in what they call */
 } Collector;
 
 /* --- which --- */
@@ -78,6 +79,10 @@ static int32_t reducer_of(const HloInstruction *collective) {
     if (reducers[i].opcode == opcode) return (int32_t)reducers[i].reducer;
   }
   return 0;
+}
+
+static bool is_transfer(const ModuleCollective *entry) {
+  return entry->kind == XLAC_DEVICE_SEND || entry->kind == XLAC_DEVICE_RECV;
 }
 
 /* --- bytes --- */
@@ -186,8 +191,7 @@ static Status check_pairs(const Collector *collector, const HloInstruction *tran
 
 static Status find_members(const Collector *collector, ModuleCollective *entry) {
   DeviceCounts devices = collector->out->devices;
-  bool has_pairs =
-      entry->kind == XLAC_COLLECTIVE_PERMUTE || entry->kind == XLAC_DEVICE_SEND || entry->kind == XLAC_DEVICE_RECV;
+  bool has_pairs = entry->kind == XLAC_COLLECTIVE_PERMUTE || is_transfer(entry);
   if (has_pairs) RETURN_IF_ERROR(check_pairs(collector, entry->collective));
   if (has_pairs) return hlo_device_pairs(collector->arena, entry->collective, devices, collector->diag, &entry->pairs);
   return hlo_device_groups(collector->arena, entry->collective, devices, collector->diag, &entry->groups);
@@ -204,8 +208,7 @@ static Status describe(const Collector *collector, ModuleCollective *entry) {
   if (entry->kind == XLAC_COLLECTIVE_PERMUTE && hlo_instruction_attr(collective, HLO_ATTR_PERMUTE_SLICE_SIZES) != NULL)
     return unsupported(collector, collective, "in place is not supported");
   if (entry->kind == XLAC_RAGGED_ALL_TO_ALL) RETURN_IF_ERROR(check_rows(collector, collective));
-  entry->buffer_count =
-      entry->kind == XLAC_DEVICE_SEND || entry->kind == XLAC_DEVICE_RECV ? 1 : collective->operand_count;
+  entry->buffer_count = is_transfer(entry) ? 1 : collective->operand_count;
   entry->buffers = ARENA_NEW_ARRAY(collector->arena, XlacCollectiveBuffer, entry->buffer_count);
   for (int i = 0; i < entry->buffer_count; i++) RETURN_IF_ERROR(add_buffer(collector, entry, i));
   return STATUS_OK;
@@ -232,8 +235,7 @@ static void hash_entry(Collector *collector, const ModuleCollective *entry) {
     hash_in(collector, entry->groups.groups[i].count);
     for (int64_t k = 0; k < entry->groups.groups[i].count; k++) hash_in(collector, entry->groups.groups[i].data[k]);
   }
-  bool is_matched = entry->kind == XLAC_DEVICE_SEND || entry->kind == XLAC_DEVICE_RECV;
-  if (is_matched) hash_in(collector, hlo_instruction_int(entry->collective, HLO_ATTR_CHANNEL_ID, 0));
+  if (is_transfer(entry)) hash_in(collector, hlo_instruction_int(entry->collective, HLO_ATTR_CHANNEL_ID, 0));
   for (int64_t i = 0; i < entry->pairs.count; i++) {
     hash_in(collector, entry->pairs.data[i].source);
     hash_in(collector, entry->pairs.data[i].target);
@@ -242,37 +244,84 @@ static void hash_entry(Collector *collector, const ModuleCollective *entry) {
 
 /* --- the walk --- */
 
-static Status collect(Collector *collector, const HloComputation *computation);
+static Status collect(Collector *collector, const HloComputation *computation, bool *out_has_some);
 
-static Status collect_called(Collector *collector, const HloInstruction *instruction) {
+/* All devices go the same way there. */
+static bool is_uniform(const HloInstruction *instruction) {
+  TripCount ignored;
+  if (instruction->opcode == HLO_WHILE) return trip_count_find(instruction, &ignored);
+  return instruction->opcode != HLO_CONDITIONAL;
+}
+
+static Status collect_called(Collector *collector, const HloInstruction *instruction, bool *out_has_some) {
   if (!hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW) || wrapped_by(instruction) != instruction) return STATUS_OK;
+  bool has_some = false;
   for (int i = 0; i < hlo_instruction_called_count(instruction); i++) {
     int64_t before = collector->list.count;
-    RETURN_IF_ERROR(collect(collector, hlo_instruction_called(instruction, i)));
+    bool has_called = false;
+    RETURN_IF_ERROR(collect(collector, hlo_instruction_called(instruction, i), &has_called));
     if (collector->list.count > before) hash_in(collector, -(int64_t)instruction->opcode - 1);
+    has_some = has_some || has_called;
   }
+  if (has_some && !is_uniform(instruction)) collector->out->is_conditional = true;
+  *out_has_some = *out_has_some || has_some;
   return STATUS_OK;
 }
 
-static Status collect_one(Collector *collector, const HloInstruction *instruction) {
+static Status collect_one(Collector *collector, const HloInstruction *instruction, bool *out_has_some) {
   const HloInstruction *collective = wrapped_by(instruction);
-  if (kind_of(collective) == 0) return collect_called(collector, instruction);
+  if (kind_of(collective) == 0) return collect_called(collector, instruction, out_has_some);
   ModuleCollective entry = {.start = instruction, .collective = collective};
   RETURN_IF_ERROR(describe(collector, &entry));
-  entry.is_asynchronous = collective != instruction || entry.kind == XLAC_DEVICE_SEND || entry.kind == XLAC_DEVICE_RECV;
+  entry.is_asynchronous = collective != instruction || is_transfer(&entry);
   hash_entry(collector, &entry);
   int_map_set(&collector->out->numbers, (uint64_t)instruction->id, collector->list.count);
   array_push(&collector->list, collector->arena, entry);
+  *out_has_some = true;
   return STATUS_OK;
 }
 
-static Status collect(Collector *collector, const HloComputation *computation) {
-  int64_t ignored;
-  if (int_map_find(&collector->seen, (uint64_t)computation->id, &ignored)) return STATUS_OK;
-  int_map_set(&collector->seen, (uint64_t)computation->id, 1);
+static Status collect(Collector *collector, const HloComputation *computation, bool *out_has_some) {
+  int64_t has_some;
+  if (int_map_find(&collector->seen, (uint64_t)computation->id, &has_some)) {
+    *out_has_some = has_some != 0;
+    return STATUS_OK;
+  }
+  *out_has_some = false;
   for (int64_t i = 0; i < computation->instructions.count; i++)
-    RETURN_IF_ERROR(collect_one(collector, computation->instructions.data[i]));
+    RETURN_IF_ERROR(collect_one(collector, computation->instructions.data[i], out_has_some));
+  int_map_set(&collector->seen, (uint64_t)computation->id, *out_has_some);
   return STATUS_OK;
+}
+
+/* --- sends and their receives --- */
+
+static bool are_two_sides(const ModuleCollective *a, const ModuleCollective *b) {
+  int64_t bytes_of_a = a->buffers[0].operand_bytes + a->buffers[0].result_bytes;
+  if (!is_transfer(b) || a->kind == b->kind || a->pairs.count != b->pairs.count ||
+      bytes_of_a != b->buffers[0].operand_bytes + b->buffers[0].result_bytes ||
+      hlo_instruction_int(a->collective, HLO_ATTR_CHANNEL_ID, 0) !=
+          hlo_instruction_int(b->collective, HLO_ATTR_CHANNEL_ID, 0))
+    return false;
+  for (int64_t i = 0; i < a->pairs.count; i++) {
+    if (a->pairs.data[i].source != b->pairs.data[i].source || a->pairs.data[i].target != b->pairs.data[i].target)
+      return false;
+  }
+  return true;
+}
+
+/* Every transfer has another side of its own.  Quadratic in transfers, which are few. */
+static bool all_have_two_sides(const ModuleCollectives *collectives, Arena *arena) {
+  bool *has_side = ARENA_NEW_ARRAY(arena, bool, collectives->count);
+  for (int64_t i = 0; i < collectives->count; i++) {
+    const ModuleCollective *one = &collectives->data[i];
+    for (int64_t k = i + 1; k < collectives->count && is_transfer(one) && !has_side[i]; k++) {
+      if (has_side[k] || !are_two_sides(one, &collectives->data[k])) continue;
+      has_side[i] = has_side[k] = true;
+    }
+    if (is_transfer(one) && !has_side[i]) return false;
+  }
+  return true;
 }
 
 Status module_collectives_create(Arena *arena, const HloModule *module, DiagSink *diag,
@@ -284,9 +333,12 @@ Status module_collectives_create(Arena *arena, const HloModule *module, DiagSink
   int_map_init(&collector.seen, arena);
   hash_in(&collector, out->devices.replicas);
   hash_in(&collector, out->devices.partitions);
-  RETURN_IF_ERROR(collect(&collector, module->entry));
+  bool ignored;
+  RETURN_IF_ERROR(collect(&collector, module->entry, &ignored));
   out->count = collector.list.count;
   out->data = collector.list.data;
+  if (!all_have_two_sides(out, arena)) out->is_conditional = true;
+  hash_in(&collector, out->is_conditional);
   *out_collectives = out;
   return STATUS_OK;
 }

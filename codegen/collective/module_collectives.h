@@ -25,6 +25,8 @@ typedef struct ModuleCollectives {
   int64_t count;
   const ModuleCollective *data; /* called computations stand where they are called, each once */
   uint64_t hash;                /* of all that devices have to agree on: kinds, sizes, members, order, nesting */
+  bool is_conditional;          /* some stand in a branch, or in a loop of which constants do not say how often it
+                                   runs; or a send has no receive */
   IntMap numbers;               /* id of |start| → index */
 } ModuleCollectives;
 

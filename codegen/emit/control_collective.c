@@ -46,6 +46,13 @@ Status control_collective(ControlEmitter *control, const HloInstruction *instruc
   return STATUS_OK;
 }
 
+void control_finish_collectives(ControlEmitter *control, const HloInstruction *root) {
+  if (control->collectives == NULL || !control->collectives->is_conditional) return;
+  LLVMValueRef arguments[1];
+  LLVMValueRef function = collective_emit_finish(control->vec->module, root, "collective.finish", control->arena);
+  control_call_checked(control, function, arguments, 0);
+}
+
 void control_device_id(ControlEmitter *control, const HloInstruction *instruction) {
   LLVMBuilderRef builder = control->vec->builder;
   LLVMValueRef device = collective_device(builder, control->vec->module, LLVMGetParam(control->function, 3));

@@ -429,6 +429,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   control_enter(&control);
   if (options->poison) control_poison_begin(&control);
   Status status = control_computation(&control, module->entry);
+  control_finish_collectives(&control, module->entry->root);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
   if (flushes) add_flushing_entry(vec, options->name, control.function);
   arena_destroy(arena);

@@ -105,6 +105,8 @@ void control_random_state(ControlEmitter *control, const HloInstruction *instruc
 MUST_USE Status control_call(ControlEmitter *control, const HloInstruction *call);
 /* A collective, or its start or its end (control_collective.c). */
 MUST_USE Status control_collective(ControlEmitter *control, const HloInstruction *instruction);
+/* At the end of a run that ends in |root|: where devices may have gone different ways, the engine is told. */
+void control_finish_collectives(ControlEmitter *control, const HloInstruction *root);
 /* partition-id and replica-id. */
 void control_device_id(ControlEmitter *control, const HloInstruction *instruction);
 /* Calls |function| with the run's options after |count| arguments, for which there is room; the module's function

@@ -141,17 +141,20 @@ typedef struct XlacCollective {
   const XlacDevicePair *pairs;
 } XlacCollective;
 
-/* An engine of communication, which the caller provides.  Both functions return NULL, or why it cannot be done, valid
- * until on_failure returns.  A run calls them from its thread, starts in the same order on all devices; of one
- * collective never a second start before the end of the first. */
+/* An engine of communication, which the caller provides.  Its functions return NULL, or why it cannot be done, valid
+ * until on_failure returns.  A run calls them from its thread, starts in the same order on all devices unless the
+ * module is conditional; of one collective never a second start before the end of the first. */
 typedef struct XlacCommunication {
   uint64_t struct_size;
-  void *data; /* is handed to both */
+  void *data; /* is handed to them */
   /* Begins |collective|: one pointer for each operand and for each result, NULL where there are no bytes.  They stay as
    * they are until its end; results are the engine's to write until then. */
   const char *(*start)(void *data, const XlacCollective *collective, const void *const *operands, void *const *results);
   /* Returns when the results are there and the operands are read. */
   const char *(*wait)(void *data, const XlacCollective *collective);
+  /* This device comes to no further collective in this run; called by conditional modules alone.  After the end of
+   * older engines, or NULL: they are not told. */
+  const char *(*finish)(void *data);
 } XlacCommunication;
 
 typedef struct XlacDescriptor {
@@ -176,6 +179,9 @@ typedef struct XlacDescriptor {
   const XlacCollective *const *collectives; /* in the order of the program, those of called computations where they are
                                                called */
   uint64_t collective_hash; /* of them all: what objects for processors of several kinds have in common */
+  /* 1: what a device computes decides which collectives it comes to, so that devices which go different ways may wait
+   * for ever; 0: all come to all of them in one order.  After the end of older descriptors: 0. */
+  int64_t are_collectives_conditional;
 } XlacDescriptor;
 
 /* --- kernels of a vector processor --- */

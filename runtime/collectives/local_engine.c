@@ -221,7 +221,8 @@ static const char *wait_for(void *data, const XlacCollective *collective) {
 static void init_device(LocalEngine *engine, int64_t device, const XlacDescriptor *descriptor) {
   LocalDevice *self = &engine->devices[device];
   *self = (LocalDevice){.engine = engine, .device = device};
-  self->communication = (XlacCommunication){sizeof(XlacCommunication), self, start, wait_for};
+  self->communication =
+      (XlacCommunication){.struct_size = sizeof(XlacCommunication), .data = self, .start = start, .wait = wait_for};
   self->pending = ARENA_NEW_ARRAY(engine->arena, Pending, descriptor->collective_count);
   self->contributed = ARENA_NEW_ARRAY(engine->arena, const void *, engine->count);
   for (int64_t i = 0; i < descriptor->collective_count; i++)
@@ -276,4 +277,8 @@ bool local_engine_was_interrupted(const LocalEngine *engine, int64_t device) {
 
 const char *local_engine_mismatch(LocalEngine *engine) {
   return rendezvous_is_mismatch(engine->rendezvous) ? rendezvous_failure(engine->rendezvous) : NULL;
+}
+
+int64_t local_engine_mismatch_chain(LocalEngine *engine, const int64_t **out_devices) {
+  return rendezvous_failure_chain(engine->rendezvous, out_devices);
 }

@@ -24,5 +24,7 @@ void local_engine_run(LocalEngine *engine, bool (*body)(void *context, int64_t d
 bool local_engine_was_interrupted(const LocalEngine *engine, int64_t device);
 /* Why devices wait for ever; NULL: they do not, though one may have failed by itself.  Lives until the next run. */
 const char *local_engine_mismatch(LocalEngine *engine);
+/* The devices that it names, as rendezvous_failure_chain. */
+int64_t local_engine_mismatch_chain(LocalEngine *engine, const int64_t **out_devices);
 
 #endif

@@ -44,6 +44,7 @@ static const XlacDescriptor descriptor = {sizeof descriptor,
                                           1,
                                           0,
                                           NULL,
+                                          0,
                                           0};
 
 static void runner_execute_keeps_aliased_arguments(void **state) {

@@ -1,6 +1,7 @@
-/* The engine's life, its two functions, and how it waits: MPI goes on only inside its calls, so that a wait asks again
+/* The engine's life, its functions, and how it waits: MPI goes on only inside its calls, so that a wait asks again
  * and again, lets others run in between, and ends when nothing has come for too long. */
 #include <sched.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,58 +27,64 @@ static const char *place_of(const XlacCollective *collective, char *text, size_t
   return text;
 }
 
+const char *mpi_fail(XlacMpi *engine, const char *format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(engine->message, sizeof engine->message, format, arguments);
+  va_end(arguments);
+  engine->has_failed = true;
+  return engine->message;
+}
+
 const char *mpi_error(XlacMpi *engine, const XlacCollective *collective, const char *function, int code) {
   char text[MPI_MAX_ERROR_STRING] = "", place[128];
   int length;
   MPI_Error_string(code, text, &length);
-  snprintf(engine->message, sizeof engine->message, "rank %d: %s failed%s: %s", engine->rank, function,
-           place_of(collective, place, sizeof place), text);
-  engine->has_failed = true;
-  return engine->message;
+  return mpi_fail(engine, "rank %d: %s failed%s: %s", engine->rank, function, place_of(collective, place, sizeof place),
+                  text);
 }
 
 const char *mpi_no_memory(XlacMpi *engine) {
-  snprintf(engine->message, sizeof engine->message, "rank %d: no memory for MPI", engine->rank);
-  return engine->message;
+  return mpi_fail(engine, "rank %d: no memory for MPI", engine->rank);
 }
 
 /* --- waiting --- */
 
-static const char *out_of_patience(XlacMpi *engine, const XlacCollective *collective) {
+const char *mpi_wait_longer(XlacMpi *engine, const XlacCollective *collective, MpiWait *wait) {
   char place[128];
-  snprintf(engine->message, sizeof engine->message,
-           "rank %d: nothing came for %g seconds%s: other devices do not take part", engine->rank, engine->patience,
-           place_of(collective, place, sizeof place));
-  engine->has_failed = true;
-  return engine->message;
+  sched_yield();
+  if (++wait->tests % TESTS_BETWEEN_CLOCKS != 0) return NULL;
+  double time = now();
+  if (wait->end == 0) wait->end = time + engine->patience;
+  if (time <= wait->end) return NULL;
+  return mpi_fail(engine, "rank %d: nothing came for %g seconds%s: other devices do not take part", engine->rank,
+                  engine->patience, place_of(collective, place, sizeof place));
 }
 
 const char *mpi_complete(XlacMpi *engine, const XlacCollective *collective) {
   MpiOperation *operation = &engine->operations[collective->index];
-  double end = 0;
-  for (int64_t tests = 1;; tests++) {
+  MpiWait wait = {0};
+  for (;;) {
     int is_done = 0;
     int code = MPI_Testall(operation->request_count, operation->requests, &is_done, MPI_STATUSES_IGNORE);
     if (code != MPI_SUCCESS) return mpi_error(engine, collective, "MPI_Testall", code);
     if (is_done) break;
-    sched_yield();
-    if (tests % TESTS_BETWEEN_CLOCKS != 0) continue;
-    double time = now();
-    if (end == 0) end = time + engine->patience;
-    if (time > end) return out_of_patience(engine, collective);
+    const char *failure = mpi_wait_longer(engine, collective, &wait);
+    if (failure != NULL) return failure;
   }
   operation->request_count = 0;
   return NULL;
 }
 
-/* --- the engine's two functions --- */
+/* --- the engine's functions --- */
 
 /* Nothing is asked of MPI after a failure: what it does then is not known. */
 static const char *start(void *data, const XlacCollective *collective, const void *const *operands,
                          void *const *results) {
   XlacMpi *engine = data;
   double begin = now();
-  const char *failure = engine->has_failed ? engine->message : mpi_post(engine, collective, operands, results);
+  const char *failure = engine->has_failed ? engine->message : mpi_notices_start(engine, collective);
+  if (failure == NULL) failure = mpi_post(engine, collective, operands, results);
   engine->seconds += now() - begin;
   return failure;
 }
@@ -85,8 +92,17 @@ static const char *start(void *data, const XlacCollective *collective, const voi
 static const char *wait_for(void *data, const XlacCollective *collective) {
   XlacMpi *engine = data;
   double begin = now();
-  const char *failure = engine->has_failed ? engine->message : mpi_complete(engine, collective);
+  const char *failure = engine->has_failed ? engine->message : mpi_notices_wait(engine, collective);
+  if (failure == NULL) failure = mpi_complete(engine, collective);
   if (failure == NULL) mpi_finish(engine, collective);
+  engine->seconds += now() - begin;
+  return failure;
+}
+
+static const char *finish(void *data) {
+  XlacMpi *engine = data;
+  double begin = now();
+  const char *failure = engine->has_failed ? engine->message : mpi_notices_finish(engine);
   engine->seconds += now() - begin;
   return failure;
 }
@@ -118,10 +134,8 @@ static const char *groups_of(XlacMpi *engine, const XlacCollective *collective, 
     *out_communicator = engine->groups[i].communicator;
     return NULL;
   }
-  if (engine->group_count == MOST_GROUPS) {
-    snprintf(engine->message, sizeof engine->message, "more than %d different lists of groups", MOST_GROUPS);
-    return engine->message;
-  }
+  if (engine->group_count == MOST_GROUPS)
+    return mpi_fail(engine, "more than %d different lists of groups", MOST_GROUPS);
   MpiGroups *entry = &engine->groups[engine->group_count];
   entry->like = collective;
   entry->communicator = MPI_COMM_NULL;
@@ -164,16 +178,13 @@ static const char *compare_ranks(XlacMpi *engine) {
   int code = MPI_Allreduce(mine, least, 4, MPI_UINT64_T, MPI_MIN, engine->world);
   if (code != MPI_SUCCESS) return mpi_error(engine, NULL, "MPI_Allreduce", code);
   if (least[2] != ~least[3] || wanted != engine->size)
-    snprintf(engine->message, sizeof engine->message, "rank %d: the module is for %lld devices, and there are %d ranks",
-             engine->rank, (long long)wanted, engine->size);
-  else if (least[0] != ~least[1])
-    snprintf(engine->message, sizeof engine->message,
-             "rank %d: the ranks have modules with other collectives: here their hash is %016llx, elsewhere from "
-             "%016llx to %016llx",
-             engine->rank, (unsigned long long)hash, (unsigned long long)least[0], (unsigned long long)~least[1]);
-  else
-    return NULL;
-  return engine->message;
+    return mpi_fail(engine, "rank %d: the module is for %lld devices, and there are %d ranks", engine->rank,
+                    (long long)wanted, engine->size);
+  if (least[0] == ~least[1]) return NULL;
+  return mpi_fail(engine,
+                  "rank %d: the ranks have modules with other collectives: here their hash is %016llx, elsewhere from "
+                  "%016llx to %016llx",
+                  engine->rank, (unsigned long long)hash, (unsigned long long)least[0], (unsigned long long)~least[1]);
 }
 
 /* --- life --- */
@@ -189,7 +200,8 @@ static const char *init(XlacMpi *engine, const XlacMpiOptions *options) {
   MPI_Comm_rank(engine->world, &engine->rank);
   MPI_Comm_size(engine->world, &engine->size);
   const char *failure = compare_ranks(engine);
-  return failure != NULL ? failure : make_operations(engine);
+  if (failure == NULL) failure = make_operations(engine);
+  return failure != NULL ? failure : mpi_notices_create(engine);
 }
 
 XlacMpi *xlac_mpi_create(const XlacMpiOptions *options, const XlacDescriptor *descriptor, const char **out_message) {
@@ -199,7 +211,7 @@ XlacMpi *xlac_mpi_create(const XlacMpiOptions *options, const XlacDescriptor *de
   if (engine == NULL) return NULL;
   engine->world = MPI_COMM_NULL;
   engine->descriptor = descriptor;
-  engine->communication = (XlacCommunication){sizeof engine->communication, engine, start, wait_for};
+  engine->communication = (XlacCommunication){sizeof engine->communication, engine, start, wait_for, finish};
   const char *failure = init(engine, options);
   *out_message = NULL;
   if (failure == NULL) return engine;
@@ -211,6 +223,7 @@ XlacMpi *xlac_mpi_create(const XlacMpiOptions *options, const XlacDescriptor *de
 
 void xlac_mpi_destroy(XlacMpi *engine) {
   if (engine == NULL) return;
+  mpi_notices_destroy(engine);
   mpi_reductions_free(engine);
   for (int i = 0; i < engine->group_count; i++) {
     if (engine->groups[i].communicator != MPI_COMM_NULL) MPI_Comm_free(&engine->groups[i].communicator);

@@ -28,6 +28,22 @@ typedef struct MpiGroups {
   MPI_Comm communicator;
 } MpiGroups;
 
+/* What a rank says to another before they meet, where they may go different ways (mpi_notices.c). */
+typedef struct MpiNotice {
+  int64_t role; /* MpiRole */
+  int64_t key;  /* of what both come to; of transfers their bytes as well */
+  int64_t bytes;
+  int64_t index; /* of the collective */
+} MpiNotice;
+
+typedef struct MpiNotices MpiNotices;
+
+/* A wait, which ends when it has lasted too long. */
+typedef struct MpiWait {
+  int64_t tests;
+  double end;
+} MpiWait;
+
 struct XlacMpi {
   MPI_Comm world; /* a copy of the caller's */
   int rank, size;
@@ -41,6 +57,7 @@ struct XlacMpi {
   int group_count;
   MPI_Op *ops; /* made ones, in the order of mpi_reductions.c; MPI_OP_NULL: not made so far */
   int64_t op_count;
+  MpiNotices *notices; /* NULL: all ranks come to all collectives in one order */
   bool has_failed;
   double seconds;
   char message[MPI_MESSAGE_SIZE];
@@ -63,5 +80,23 @@ const char *mpi_post(XlacMpi *engine, const XlacCollective *collective, const vo
 void mpi_finish(XlacMpi *engine, const XlacCollective *collective);
 /* Waits for all requests of the operation. */
 const char *mpi_complete(XlacMpi *engine, const XlacCollective *collective);
+
+/* Between two questions to MPI: lets others run.  Not NULL when |wait|, which begins as {0}, has lasted too long. */
+const char *mpi_wait_longer(XlacMpi *engine, const XlacCollective *collective, MpiWait *wait);
+
+/* Keeps |format| as the engine's failure and returns it. */
+const char *mpi_fail(XlacMpi *engine, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- notices; nothing where engine->notices is NULL.  All return NULL, or what failed --- */
+
+/* By all ranks together. */
+const char *mpi_notices_create(XlacMpi *engine);
+void mpi_notices_destroy(XlacMpi *engine);
+/* Before |collective| is posted: says that this rank comes to it, and waits until all other members of a group do. */
+const char *mpi_notices_start(XlacMpi *engine, const XlacCollective *collective);
+/* Before a transfer is waited for: waits until its other side has come to it. */
+const char *mpi_notices_wait(XlacMpi *engine, const XlacCollective *collective);
+/* At the end of a run: says so, and waits until the others have ended it as well. */
+const char *mpi_notices_finish(XlacMpi *engine);
 
 #endif
