@@ -73,6 +73,15 @@ PrimitiveType lowering_fold_type(HloOpcode opcode, PrimitiveType type) {
   return opcode == HLO_ADD || opcode == HLO_MULTIPLY ? lowering_accumulator_type(type) : type;
 }
 
+/* Whether |value| is what |fold| starts from, its operation's identity: then it adds nothing more. */
+static bool is_same_constant(const Lowering *lowering, int32_t value, int32_t fold) {
+  const KernelValue *a = &lowering->draft.values.data[value];
+  const KernelValue *b = &lowering->draft.values.data[lowering->draft.folds.data[fold].seed];
+  return a->kind == KERNEL_CONSTANT && b->kind == KERNEL_CONSTANT && a->type == b->type &&
+         !type_is_complex(lowering->draft.folds.data[fold].type) && a->bits[0] == b->bits[0] &&
+         a->bits[1] == b->bits[1];
+}
+
 /* One fold of |input| from |init| by the single operation |opcode| over the dims of the current stage; the final value.
  * Where |inside| is false (-1: never) the input is not there: the operation's identity stands for it, or the sum is
  * kept.
@@ -91,7 +100,7 @@ static int32_t fold_simple(Lowering *lowering, HloOpcode opcode, PrimitiveType t
   if (inside >= 0 && identity < 0) next = lowering_select(lowering, inside, next, operands[0]);
   lowering_finish_fold(lowering, fold, next);
   int32_t final = lowering_accumulator(lowering, fold, true);
-  if (lowering->draft.folds.data[fold].reassociable) {
+  if (lowering->draft.folds.data[fold].reassociable && !is_same_constant(lowering, start, fold)) {
     final = lowering_apply(lowering, opcode, wide, (int32_t[]){start, final}, 2);
   }
   return lowering_convert(lowering, final, type);

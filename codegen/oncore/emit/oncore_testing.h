@@ -93,6 +93,13 @@
   "  ROOT y = f32[40,16] reduce-window(x, low), window={size=1x3 stride=1x2 pad=0_0x0_0}," \
   "    to_apply=most }\n"
 
+/* Windows of 3 in steps of 2 with padding on both sides. */
+#define PADDED_POOL                                                                        \
+  "HloModule m\n" MOST_REGION                                                              \
+  "ENTRY e { x = f32[40,32] parameter(0) low = f32[] constant(-inf)\n"                     \
+  "  ROOT y = f32[40,16] reduce-window(x, low), window={size=1x3 stride=1x2 pad=0_0x1_0}," \
+  "    to_apply=most }\n"
+
 /* One of each kind. */
 static const char *const testing_modules[] = {
     EXP("5000"),
@@ -108,6 +115,7 @@ static const char *const testing_modules[] = {
     PAD,
     DEPTHWISE,
     POOL,
+    PADDED_POOL,
 };
 enum { TESTING_MODULES = sizeof testing_modules / sizeof *testing_modules };
 

@@ -8,7 +8,7 @@
 typedef enum ContentKind {
   CONTENT_NOTHING,
   CONTENT_ELEMENT, /* of buffer |number|, as it was before the Kernel */
-  CONTENT_ZERO,    /* a load whose guard is false */
+  CONTENT_ZERO,    /* a load whose guard is false: 0, or with |number| the Kernel's constant number - 1 */
   CONTENT_LOADED,  /* what a load of buffer |number| whose place only run-time values tell has at a point */
   CONTENT_RESULT,  /* what is to be stored to buffer |number| */
   CONTENT_ROW,     /* of row buffer |number| */
@@ -23,7 +23,7 @@ typedef struct Content {
   int32_t number;
   int64_t place;
   uint64_t detail; /* ELEMENT, RESULT: the form of the place (place_form.h); FOLD: what has been folded, a sum of
-                      hashes; else 0 */
+                      hashes; LOADED: the constant that pads, counted from 1; else 0 */
 } Content;
 
 /* Elements |count| times |size| bytes from |begin| on; the places go on by |step|. */

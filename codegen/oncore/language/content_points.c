@@ -163,16 +163,19 @@ static Place plain_place(int64_t at) {
 }
 
 ContentRun content_of_load(Follower *f, int32_t number, const int32_t *axes, int32_t count, int64_t n) {
-  const KernelValue *value = &f->kernel->values[number];
+  const KernelValue *value = tile_load_value(f->kernel, number);
+  int32_t padding = tile_load_padding(f->kernel, number) + 1;
   int32_t dim = count > 0 ? axes[count - 1] : -1;
   Truth guard = guard_run(f, value->predicate, dim, &n);
-  if (guard == IS_FALSE) return run_of(CONTENT_ZERO, 0, plain_place(0), 0, n);
+  if (guard == IS_FALSE) return run_of(CONTENT_ZERO, padding, plain_place(0), 0, n);
   if (guard == IS_TRUE && is_known(f, value->address)) {
     int64_t step;
     Place place = place_along(f, value->address, dim, &n, &step);
     return run_of(CONTENT_ELEMENT, value->buffer, place, step, n);
   }
-  return run_of(CONTENT_LOADED, value->buffer, plain_place(content_place_of_point(f, axes, count)), 1, n);
+  ContentRun run = run_of(CONTENT_LOADED, value->buffer, plain_place(content_place_of_point(f, axes, count)), 1, n);
+  run.first.detail = (uint64_t)padding;
+  return run;
 }
 
 ContentRun content_wanted(Follower *f, const TileAccess *access, const int32_t *axes, int32_t count, int64_t n) {
@@ -193,7 +196,7 @@ ContentRun content_written(Follower *f, const TileAccess *access, int64_t n) {
   }
   if (access->kind == TILE_INDEX) {
     Place place = plain_place(content_place_of_point(f, access->axes, access->axis_count));
-    return run_of(CONTENT_INDEX, f->kernel->values[access->value].buffer, place, 1, n);
+    return run_of(CONTENT_INDEX, tile_load_value(f->kernel, access->value)->buffer, place, 1, n);
   }
   return content_wanted(f, access, access->axes, access->axis_count, n);
 }

@@ -196,7 +196,7 @@ static bool tell_loads(PlanReader *reader, const PlanToken *token) {
   PlanNames names = {0};
   plan_fail(reader, token->loc, "plan-kernel", "the kernel has no load '%.*s'", SV_ARG(token->text));
   for (int32_t v = 0; v < kernel->value_count; v++) {
-    if (kernel->values[v].kind == KERNEL_LOAD) array_push(&names, reader->arena, sv_printf(reader->arena, "v%d", v));
+    if (tile_load_value(kernel, v) != NULL) array_push(&names, reader->arena, sv_printf(reader->arena, "v%d", v));
   }
   plan_note_names(reader, &names);
   return false;
@@ -211,7 +211,8 @@ static bool parse_value(PlanReader *reader, int32_t *out_value) {
     return plan_fail(reader, token.loc, "plan-syntax", "expected a value such as v3, not '%.*s'", SV_ARG(token.text));
   const Kernel *kernel = reader->plan->kernel;
   if (kernel == NULL) return true;
-  if (number >= kernel->value_count || kernel->values[number].kind != KERNEL_LOAD) return tell_loads(reader, &token);
+  if (number >= kernel->value_count || tile_load_value(kernel, (int32_t)number) == NULL)
+    return tell_loads(reader, &token);
   *out_value = (int32_t)number;
   return true;
 }

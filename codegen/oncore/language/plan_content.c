@@ -22,7 +22,9 @@ static const char *content_text(Follower *f, const Content *content) {
       [CONTENT_UPDATED] = {"updated element ", " of buffer "},
   };
   if (content->kind == CONTENT_NOTHING) return "nothing";
-  if (content->kind == CONTENT_ZERO) return "the zero of a load whose guard is false";
+  if (content->kind == CONTENT_ZERO && content->number == 0) return "the zero of a load whose guard is false";
+  if (content->kind == CONTENT_ZERO)
+    return arena_printf(f->arena, "the padding v%d of a load whose guard is false", content->number - 1);
   bool has_form = content->kind == CONTENT_ELEMENT || content->kind == CONTENT_RESULT;
   StringBuilder out;
   sb_init(&out, f->arena);
@@ -282,7 +284,7 @@ static void check_indices(Follower *f, int32_t number, const KernelValue *value)
 /* Guarded loads and gathers: the Kernel's load for a range of points. */
 static void follow_kernel_load(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
-  const KernelValue *value = &f->kernel->values[command->value];
+  const KernelValue *value = tile_load_value(f->kernel, command->value);
   const PlanRef *target = &command->targets[0];
   int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(f->kernel, command->value, axes);
   if (!is_array(f, &command->sources[0]) || f->plan->memories[command->sources[0].number].number != value->buffer) {

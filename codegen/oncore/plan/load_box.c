@@ -1,6 +1,7 @@
 #include "codegen/oncore/plan/load_box.h"
 
 #include "base/checked_math.h"
+#include "codegen/oncore/plan/tile_access.h"
 
 /* Points first … last along each dim, inclusive: one guard after the other takes some away. */
 typedef struct PointBox {
@@ -61,7 +62,7 @@ static bool clip_by_guard(PointBox *box, int32_t predicate) {
 
 bool load_box_find(const Kernel *kernel, int32_t value, const int64_t *begins, const int64_t *extents,
                    ByteBox *out_box) {
-  const KernelValue *load = &kernel->values[value];
+  const KernelValue *load = tile_load_value(kernel, value);
   const KernelBuffer *buffer = &kernel->buffers[load->buffer];
   int64_t element = type_storage_bytes(buffer->type);
   PointBox box = {.kernel = kernel};

@@ -259,8 +259,9 @@ static Status begin_instance(PlanExpander *expander, int32_t number, int32_t *ou
     access.axis_count = tile_load_axes(expander->plan->kernel, command->value, access.axes);
     for (int32_t i = 0; i < access.axis_count; i++) {
       extents[i] = range_extent(expander, &command->points[access.axes[i]]);
-      strides[i] = index_dim_coefficient(&expander->plan->kernel->space,
-                                         expander->plan->kernel->values[command->value].address, access.axes[i]);
+      strides[i] =
+          index_dim_coefficient(&expander->plan->kernel->space,
+                                tile_load_value(expander->plan->kernel, command->value)->address, access.axes[i]);
     }
     move.rows = tile_transfer_rows(extents, strides, access.axis_count);
     move.descriptors = 1; /* a gather's is one list of rows */

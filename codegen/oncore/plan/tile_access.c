@@ -2,6 +2,55 @@
 
 #include <stdlib.h>
 
+/* --- loads --- */
+
+/* Whether |value| alone reads |load|. */
+static bool is_only_reader(const Kernel *kernel, int32_t load, int32_t value) {
+  for (int32_t v = load + 1; v < kernel->value_count; v++) {
+    const KernelValue *reader = &kernel->values[v];
+    for (int i = 0; i < reader->operand_count && v != value; i++) {
+      if (reader->operands[i] == load) return false;
+    }
+    for (int i = 0; i < reader->address.term_count; i++) {
+      const IndexAtom *atom = &kernel->space.atoms.data[reader->address.terms[i].atom];
+      if (atom->kind != INDEX_ATOM_DIM) return false; /* it may stand in there */
+    }
+  }
+  for (int32_t f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].seed == load || kernel->folds[f].next == load) return false;
+  }
+  for (int32_t s = 0; s < kernel->stage_count; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      if (kernel->stages[s].stores[i].value == load) return false;
+    }
+    for (int32_t i = 0; i < kernel->stages[s].compared_count; i++) {
+      if (kernel->stages[s].compared[i].parts[0] == load) return false;
+    }
+  }
+  return true;
+}
+
+/* The load that |value| gives padding to, -1: it does not. */
+static int32_t padded_load(const Kernel *kernel, int32_t value) {
+  const KernelValue *choice = &kernel->values[value];
+  if (choice->kind != KERNEL_APPLY || choice->opcode != HLO_SELECT) return -1;
+  const KernelValue *load = &kernel->values[choice->operands[1]];
+  bool is_padding = load->kind == KERNEL_LOAD && load->predicate >= 0 && load->predicate == choice->operands[0] &&
+                    kernel->buffers[load->buffer].role == KERNEL_OPERAND &&
+                    kernel->values[choice->operands[2]].kind == KERNEL_CONSTANT;
+  return is_padding && is_only_reader(kernel, choice->operands[1], value) ? choice->operands[1] : -1;
+}
+
+const KernelValue *tile_load_value(const Kernel *kernel, int32_t value) {
+  if (kernel->values[value].kind == KERNEL_LOAD) return &kernel->values[value];
+  int32_t load = padded_load(kernel, value);
+  return load >= 0 ? &kernel->values[load] : NULL;
+}
+
+int32_t tile_load_padding(const Kernel *kernel, int32_t value) {
+  return kernel->values[value].kind == KERNEL_LOAD ? -1 : kernel->values[value].operands[2];
+}
+
 /* --- what a load's address is made of --- */
 
 bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom) {
@@ -50,18 +99,20 @@ static int32_t order_axes(const Kernel *kernel, IndexExpr address, uint64_t dims
 }
 
 int32_t tile_load_axes(const Kernel *kernel, int32_t value, int32_t *out_axes) {
-  return order_axes(kernel, kernel->values[value].address, kernel->values[value].dims, out_axes);
+  const KernelValue *load = tile_load_value(kernel, value);
+  return order_axes(kernel, load->address, load->dims, out_axes);
 }
 
 int32_t tile_index_axes(const Kernel *kernel, int32_t value, int32_t *out_axes) {
   uint64_t dims = 0;
-  index_dims(kernel, kernel->values[value].address, true, &dims);
-  return order_axes(kernel, kernel->values[value].address, dims, out_axes);
+  IndexExpr address = tile_load_value(kernel, value)->address;
+  index_dims(kernel, address, true, &dims);
+  return order_axes(kernel, address, dims, out_axes);
 }
 
 bool tile_load_is_gather(const Kernel *kernel, int32_t value) {
   uint64_t dims = 0;
-  index_dims(kernel, kernel->values[value].address, true, &dims);
+  index_dims(kernel, tile_load_value(kernel, value)->address, true, &dims);
   return dims != 0;
 }
 
@@ -100,7 +151,7 @@ static bool guard_moves_in_steps(const Kernel *kernel, int32_t predicate, int32_
  * dims' points are the same element. */
 static bool joins_window(const Kernel *kernel, int32_t load, const TileWindows *windows, int32_t axis, int32_t along,
                          const int64_t *whole) {
-  const KernelValue *value = &kernel->values[load];
+  const KernelValue *value = tile_load_value(kernel, load);
   int32_t d = windows->axes[axis], by = windows->axes[along];
   int64_t stride = index_dim_coefficient(&kernel->space, value->address, d);
   int64_t unit = index_dim_coefficient(&kernel->space, value->address, by);
@@ -112,7 +163,7 @@ static bool joins_window(const Kernel *kernel, int32_t load, const TileWindows *
 
 /* Smaller strides first, then smaller dims: positions before the taps that step along them. */
 static int32_t ascending_axes(const Kernel *kernel, int32_t load, const TileWindows *windows, int32_t *out_order) {
-  IndexExpr address = kernel->values[load].address;
+  IndexExpr address = tile_load_value(kernel, load)->address;
   for (int32_t i = 0; i < windows->axis_count; i++) {
     int64_t stride = magnitude(index_dim_coefficient(&kernel->space, address, windows->axes[i]));
     int32_t at = i;
@@ -136,7 +187,8 @@ bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_win
     windows->along[i] = i;
     windows->steps[i] = 1;
   }
-  if (!tile_address_is_linear(kernel, kernel->values[value].address)) return false;
+  IndexExpr address = tile_load_value(kernel, value)->address;
+  if (!tile_address_is_linear(kernel, address)) return false;
   for (int32_t d = 0; d < kernel->dim_count; d++) whole[d] = kernel->dims[d].extent;
   ascending_axes(kernel, value, windows, order);
   bool found = false;
@@ -145,7 +197,6 @@ bool tile_load_windows(const Kernel *kernel, int32_t value, TileWindows *out_win
     for (int32_t k = i - 1; k >= 0 && windows->along[axis] == axis; k--) {
       int32_t along = order[k];
       if (windows->along[along] != along || !joins_window(kernel, value, windows, axis, along, whole)) continue;
-      IndexExpr address = kernel->values[value].address;
       windows->along[axis] = along;
       windows->steps[axis] = index_dim_coefficient(&kernel->space, address, windows->axes[axis]) /
                              index_dim_coefficient(&kernel->space, address, windows->axes[along]);
@@ -273,7 +324,7 @@ static void need_index(CoverWalk *walk, IndexExpr expr) {
 static void need_roots(CoverWalk *walk) {
   const Kernel *kernel = walk->kernel;
   if (walk->cover->index_value >= 0) {
-    need_index(walk, kernel->values[walk->cover->index_value].address);
+    need_index(walk, tile_load_value(kernel, walk->cover->index_value)->address);
     return;
   }
   for (int32_t f = 0; f < kernel->fold_count; f++) {
@@ -297,7 +348,8 @@ static void need_operands(CoverWalk *walk) {
   for (int32_t v = kernel->value_count - 1; v >= 0; v--) {
     if (!walk->needed[v]) continue;
     const KernelValue *value = &kernel->values[v];
-    if (value->kind == KERNEL_LOAD && !tile_is_updated(kernel, value->buffer)) continue;
+    const KernelValue *load = tile_load_value(kernel, v);
+    if (load != NULL && !tile_is_updated(kernel, load->buffer)) continue;
     if (value->kind == KERNEL_ACCUMULATOR && kernel->folds[value->fold].stage < walk->cover->first_stage) {
       walk->folds_before[value->fold] = true;
     }
@@ -340,8 +392,8 @@ static bool same_run_time_terms(const Kernel *kernel, IndexExpr a, IndexExpr b) 
 static bool shares_tile(const CoverWalk *walk, const TileAccess *access, int32_t number) {
   const Kernel *kernel = walk->kernel;
   if (access->kind != TILE_LOAD) return false;
-  const KernelValue *a = &kernel->values[access->value], *b = &kernel->values[number];
   if (access->value == number) return true;
+  const KernelValue *a = tile_load_value(kernel, access->value), *b = tile_load_value(kernel, number);
   if (a->buffer != b->buffer || a->address.constant != b->address.constant) return false;
   if (!is_plain_load(kernel, a) || !is_plain_load(kernel, b)) return false;
   if (!same_run_time_terms(kernel, a->address, b->address)) return false;
@@ -373,8 +425,8 @@ static TileAccess blank_access(TileAccessKind kind, PrimitiveType type) {
 static void find_loads(CoverWalk *walk) {
   const Kernel *kernel = walk->kernel;
   for (int32_t v = 0; v < kernel->value_count; v++) {
-    const KernelValue *value = &kernel->values[v];
-    if (!walk->needed[v] || value->kind != KERNEL_LOAD || is_scratch(kernel, value->buffer)) continue;
+    const KernelValue *value = walk->needed[v] ? tile_load_value(kernel, v) : NULL;
+    if (value == NULL || is_scratch(kernel, value->buffer)) continue;
     if (tile_is_updated(kernel, value->buffer)) continue;
     bool shared = false;
     for (int64_t i = 0; i < walk->found.count && !shared; i++) shared = shares_tile(walk, &walk->found.data[i], v);
@@ -522,7 +574,7 @@ TileAccesses tile_accesses(Arena *arena, const Kernel *kernel, const TileCover *
 
 int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const TileAccesses *accesses, int32_t value) {
   CoverWalk walk = {.kernel = kernel, .cover = cover};
-  int32_t buffer = kernel->values[value].buffer;
+  int32_t buffer = tile_load_value(kernel, value)->buffer;
   for (int32_t i = 0; i < accesses->count; i++) {
     const TileAccess *access = &accesses->accesses[i];
     bool is_whole = access->kind == TILE_SCRATCH || access->kind == TILE_UPDATED;
@@ -569,7 +621,7 @@ bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const Ti
   CoverWalk all = walk_stages(scratch, kernel, cover), later = walk_stages(scratch, kernel, &behind);
   bool is_fine = has_all_outer_axes(&all, target);
   for (int32_t v = 0; v < kernel->value_count && is_fine; v++) {
-    bool is_it = all.needed[v] && kernel->values[v].kind == KERNEL_LOAD && shares_tile(&all, source, v);
+    bool is_it = all.needed[v] && tile_load_value(kernel, v) != NULL && shares_tile(&all, source, v);
     if (is_it) is_fine = !later.needed[v] && goes_with(&all, v, target);
   }
   arena_destroy(scratch);

@@ -14,8 +14,12 @@
 
 #include "codegen/oncore/plan/plan.h"
 
+/* Padding.  A choice between a guarded load, which nothing else reads, and a constant where its guard is false is a
+ * load as well: its tile has the constant there, and nothing is left to choose.  Without a choice it has zeros.  Below,
+ * and in commands, a load is the number of such a choice or of a load by itself. */
+
 typedef enum TileAccessKind {
-  TILE_LOAD,        /* values of load |value| */
+  TILE_LOAD,        /* values of load |value| (tile_load_value) */
   TILE_STORE,       /* what store |store| of stage |stage| writes */
   TILE_SCRATCH,     /* a row buffer: stored by an earlier or by this command, one row per point of the outer dims */
   TILE_UPDATED,     /* all of a buffer that is updated at computed places (tile_is_updated), flat */
@@ -64,6 +68,11 @@ bool tile_address_is_linear(const Kernel *kernel, IndexExpr address);
 /* Elements that the Kernel's stores write to |buffer|, one for each point: less than it has where another Kernel makes
  * the rest of a result, its imaginary parts. */
 int64_t tile_stored_elements(const Kernel *kernel, int32_t buffer);
+
+/* The load that |value| is, of itself or with padding; NULL: it is none. */
+const KernelValue *tile_load_value(const Kernel *kernel, int32_t value);
+/* The constant that stands where the guard of load |value| is false; -1: zeros do. */
+int32_t tile_load_padding(const Kernel *kernel, int32_t value);
 
 /* Axes of the tile of load |value|: the dims it depends on, those with larger strides first, then by number. */
 int32_t tile_load_axes(const Kernel *kernel, int32_t value, int32_t *out_axes);

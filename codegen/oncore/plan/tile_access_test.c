@@ -169,6 +169,22 @@ static void window_of_points_is_a_range(void **state) {
   assert_int_equal(tile_window_range(&space, &windows, 1, points).extent, 1);
 }
 
+/* What stands for elements that are not there is in the tile: the choice is the load, and the load by itself is not
+ * needed. */
+static void access_of_padded_load_has_padding(void **state) {
+  const Kernel *kernel = make_kernel(*state, PADDED_POOL);
+  TileAccesses accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+  assert_int_equal(count_of(&accesses, TILE_LOAD, false), 1);
+  int32_t value = accesses.accesses[0].value, load = first_load(kernel, 0);
+  assert_int_equal(kernel->values[value].opcode, HLO_SELECT);
+  assert_ptr_equal(tile_load_value(kernel, value), &kernel->values[load]);
+  int32_t padding = tile_load_padding(kernel, value);
+  assert_int_equal(kernel->values[padding].bits[0], 0xff800000);
+  assert_int_equal(tile_load_padding(kernel, load), -1);
+  TileWindows windows;
+  assert_true(tile_load_windows(kernel, value, &windows));
+}
+
 /* Neither do the rows of a matrix overlap, nor do windows that follow one another, nor what is gathered. */
 static void windows_are_where_points_overlap(void **state) {
   static const char *const modules[] = {MATMUL("65", "130", "70"), TRANSPOSE("90", "110"), SOFTMAX("33", "70"), GATHER,
@@ -191,6 +207,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(windows_join_positions_and_taps, create, destroy),
       cmocka_unit_test_setup_teardown(windows_step_over_elements, create, destroy),
       cmocka_unit_test_setup_teardown(window_of_points_is_a_range, create, destroy),
+      cmocka_unit_test_setup_teardown(access_of_padded_load_has_padding, create, destroy),
       cmocka_unit_test_setup_teardown(windows_are_where_points_overlap, create, destroy),
       cmocka_unit_test_setup_teardown(access_counts_stored_elements, create, destroy),
   };

@@ -318,7 +318,7 @@ Status tile_copy_value(TileBuilder *builder, int32_t number, int32_t *out_value)
   const KernelValue *from = &builder->plan->kernel->values[number];
   if (builder->new_number[number] < 0) {
     int32_t made = -1;
-    if (from->kind == KERNEL_LOAD) {
+    if (tile_load_value(builder->plan->kernel, number) != NULL) {
       RETURN_IF_ERROR(copy_load(builder, number, &made));
     } else if (from->kind == KERNEL_ACCUMULATOR) {
       made = copy_accumulator(builder, from);

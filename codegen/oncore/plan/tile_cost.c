@@ -53,11 +53,14 @@ static void need_roots(const Kernel *kernel, int32_t first, int32_t last, bool *
   }
 }
 
-/* Lane-wise work and nothing else: addresses and guards are the transfers'. */
-static void need_operands(const Kernel *kernel, bool *needed) {
+/* Lane-wise work and nothing else: addresses and guards are the transfers', and so is padding, unless all is one
+ * operation. */
+static void need_operands(const Kernel *kernel, bool is_operation, bool *needed) {
   for (int32_t v = kernel->value_count - 1; v >= 0; v--) {
     const KernelValue *value = &kernel->values[v];
     if (!needed[v] || value->kind != KERNEL_APPLY) continue;
+    needed[v] = is_operation || tile_load_value(kernel, v) == NULL;
+    if (!needed[v]) continue;
     for (int i = 0; i < value->operand_count; i++) need(needed, value->operands[i]);
   }
 }
@@ -114,14 +117,22 @@ static uint64_t walking_dims(const Kernel *kernel, IndexExpr address) {
   return dims;
 }
 
+/* The last round of a lane-wise fold leaves its result where it is stored. */
+static bool is_left_by_fold(const Kernel *kernel, const KernelValue *value, int32_t first) {
+  return value->kind == KERNEL_ACCUMULATOR && kernel->folds[value->fold].stage >= first &&
+         !tile_fold_is_dot(kernel, value->fold);
+}
+
 /* Elements that go from tile to tile as they are. */
 static Status add_moves(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
-                        const int64_t *extents, DiagSink *diag, double *cycles) {
+                        bool is_operation, const int64_t *extents, DiagSink *diag, double *cycles) {
   for (int32_t s = first; s <= last; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
-      const KernelValue *value = &kernel->values[store->value];
-      if (value->kind == KERNEL_APPLY || tile_is_updated(kernel, store->buffer)) continue;
+      const KernelValue *load = is_operation ? NULL : tile_load_value(kernel, store->value);
+      const KernelValue *value = load != NULL ? load : &kernel->values[store->value];
+      if (value->kind == KERNEL_APPLY || is_left_by_fold(kernel, value, first)) continue;
+      if (tile_is_updated(kernel, store->buffer)) continue;
       bool turns = value->kind == KERNEL_LOAD && (value->dims & (value->dims - 1)) != 0 &&
                    innermost_dim(kernel, value->address) != innermost_dim(kernel, store->address);
       double each;
@@ -211,12 +222,14 @@ static Status add_sort(const Kernel *kernel, const MachineDescription *machine, 
   return STATUS_OK;
 }
 
-Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
-                               int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles) {
+/* |is_operation|: loads with padding are not transfers of their own. */
+static Status add_stages(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
+                         int32_t last_stage, bool is_operation, const int64_t *extents, DiagSink *diag,
+                         double *out_cycles) {
   Arena *scratch = arena_create();
   bool *needed = ARENA_NEW_ARRAY(scratch, bool, kernel->value_count);
   need_roots(kernel, first_stage, last_stage, needed);
-  need_operands(kernel, needed);
+  need_operands(kernel, is_operation, needed);
   Status status = STATUS_OK;
   *out_cycles = 0;
   for (int32_t f = 0; f < kernel->fold_count && status == STATUS_OK; f++) {
@@ -232,10 +245,16 @@ Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *m
   for (int32_t s = first_stage; s <= last_stage && status == STATUS_OK; s++) {
     if (kernel->stages[s].comparator != NULL) status = add_sort(kernel, machine, s, extents, diag, out_cycles);
   }
-  if (status == STATUS_OK) status = add_moves(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
+  if (status == STATUS_OK)
+    status = add_moves(kernel, machine, first_stage, last_stage, is_operation, extents, diag, out_cycles);
   if (status == STATUS_OK) status = add_updates(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
   arena_destroy(scratch);
   return status;
+}
+
+Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
+                               int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles) {
+  return add_stages(kernel, machine, first_stage, last_stage, false, extents, diag, out_cycles);
 }
 
 Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,
@@ -243,7 +262,7 @@ Status tile_operation_cycles(const PlanOperation *operation, const MachineDescri
   const Kernel *kernel = operation->kernel;
   int64_t extents[KERNEL_MAX_DIMS];
   for (int32_t d = 0; d < kernel->dim_count; d++) extents[d] = kernel->dims[d].extent;
-  return tile_computation_cycles(kernel, machine, 0, kernel->stage_count - 1, extents, diag, out_cycles);
+  return add_stages(kernel, machine, 0, kernel->stage_count - 1, true, extents, diag, out_cycles);
 }
 
 int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32_t count) {

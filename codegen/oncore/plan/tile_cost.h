@@ -7,9 +7,10 @@
 
 /* Cycles of a computation over stages |first_stage| to |last_stage| of |kernel| with |extents| points along each dim,
  * without the queue's setup: Σ over lane-wise values of cost × vectors; a sum of products of two loads is a dot and
- * costs its multiply-adds, those of the loads' type where they are widened on their way; one that moves elements only
- * costs a move, or a permute when loads and stores walk their innermost axes along different dims.  STATUS_UNSUPPORTED,
- * located, for a type that the machine does not compute with.
+ * costs its multiply-adds, those of the loads' type where they are widened on their way; what pads a load costs
+ * nothing, nor does storing what a lane-wise fold came to; one that moves elements only costs a move, or a permute when
+ * loads and stores walk their innermost axes along different dims.  STATUS_UNSUPPORTED, located, for a type that the
+ * machine does not compute with.
  */
 MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
                                         int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles);

@@ -38,6 +38,11 @@ static void tile_cost_of_dot_widens_for_nothing(void **state) {
               64 * 128 * 32 / 512.0 + 64 * 32 / 16);
 }
 
+/* 640 windows of 3 elements: as many maxima; padding comes with the tile, and the last maximum is the result. */
+static void tile_cost_of_pooling_is_its_steps(void **state) {
+  assert_true(whole_cycles(*state, PADDED_POOL) == 3 * 640 / 16);
+}
+
 static void tile_cost_of_movement(void **state) {
   assert_true(whole_cycles(*state, TRANSPOSE("90", "110")) == 2 * 619); /* permute, 618.75 vectors */
   assert_true(whole_cycles(*state, PAD) >= 110);                        /* move, 109.3 vectors */
@@ -102,6 +107,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tile_cost_is_cost_times_vectors, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_is_products, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_widens_for_nothing, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_pooling_is_its_steps, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_movement, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_scatter_is_row_by_row, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_updates_counts_inner_dims, create, destroy),

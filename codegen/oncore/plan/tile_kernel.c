@@ -168,10 +168,22 @@ static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, Ti
   return address;
 }
 
+/* |*loaded| where |predicate| is true, else constant |padding| of the plan's Kernel. */
+static Status pad(TileBuilder *builder, int32_t predicate, int32_t padding, int32_t *loaded) {
+  KernelValue choice = kernel_value_blank(KERNEL_APPLY, builder->plan->kernel->values[padding].type);
+  choice.opcode = HLO_SELECT;
+  choice.operand_count = 3;
+  choice.operands[0] = predicate;
+  choice.operands[1] = *loaded;
+  RETURN_IF_ERROR(tile_copy_value(builder, padding, &choice.operands[2]));
+  *loaded = kernel_draft_add_value(&builder->draft, choice);
+  return STATUS_OK;
+}
+
 static Status build_load(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
   const PlanCommand *command = builder->command;
-  const KernelValue *value = &from->values[command->value];
+  const KernelValue *value = tile_load_value(from, command->value);
   bool gathers = command->verb == PLAN_GATHERM;
   if (command->target_count != 1 || command->source_count != (gathers ? 2 : 1))
     return mismatch(builder, "a wrong number of operands");
@@ -195,6 +207,8 @@ static Status build_load(TileBuilder *builder) {
   int32_t target =
       tile_add_buffer(builder, KERNEL_RESULT, value->type, tile_ref_pointer(builder, &command->targets[0]));
   int32_t loaded = tile_add_guarded_load(builder, source, address, predicate);
+  int32_t padding = tile_load_padding(from, command->value);
+  if (padding >= 0) RETURN_IF_ERROR(pad(builder, predicate, padding, &loaded));
   kernel_draft_add_stage(&builder->draft);
   tile_add_store(builder, target, tile_address(builder, &command->targets[0], axes, count), loaded);
   return STATUS_OK;
@@ -343,7 +357,8 @@ static void store_accumulators(TileBuilder *builder) {
 static Status build_index(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
   int32_t axes[KERNEL_MAX_DIMS], count = tile_index_axes(from, builder->command->index_value, axes), value;
-  RETURN_IF_ERROR(tile_copy_run_time_index(builder, from->values[builder->command->index_value].address, &value));
+  RETURN_IF_ERROR(
+      tile_copy_run_time_index(builder, tile_load_value(from, builder->command->index_value)->address, &value));
   kernel_draft_add_stage(&builder->draft);
   tile_add_store(builder, builder->access_buffers[builder->accesses.count - 1],
                  tile_address(builder, &builder->command->targets[0], axes, count), value);

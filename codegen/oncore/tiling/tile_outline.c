@@ -331,7 +331,7 @@ static uint64_t find_window_dims(const Kernel *kernel) {
   uint64_t dims = 0;
   for (int32_t v = 0; v < kernel->value_count; v++) {
     TileWindows windows;
-    if (kernel->values[v].kind != KERNEL_LOAD || !tile_load_windows(kernel, v, &windows)) continue;
+    if (tile_load_value(kernel, v) == NULL || !tile_load_windows(kernel, v, &windows)) continue;
     for (int32_t i = 0; i < windows.axis_count; i++)
       dims |= (uint64_t)tile_axis_is_windowed(&windows, i) << windows.axes[i];
   }
@@ -360,7 +360,7 @@ void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescript
 
 void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t *out_strides) {
   IndexExpr address = index_constant(0);
-  if (access->kind == TILE_LOAD) address = kernel->values[access->value].address;
+  if (access->kind == TILE_LOAD) address = tile_load_value(kernel, access->value)->address;
   if (access->kind == TILE_STORE) address = kernel->stages[access->stage].stores[access->store].address;
   for (int32_t i = 0; i < access->axis_count; i++) {
     out_strides[i] = index_dim_coefficient(&kernel->space, address, access->axes[i]);

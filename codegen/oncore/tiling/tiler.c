@@ -312,7 +312,7 @@ static PlanRef *one_ref(Tiler *tiler, PlanRef ref) {
 static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) {
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
   const TileAccess *access = &cover->accesses.accesses[step->access];
-  const KernelValue *value = &tiler->kernel->values[access->value];
+  const KernelValue *value = tile_load_value(tiler->kernel, access->value);
   bool is_box = value->predicate < 0 && tile_address_is_linear(tiler->kernel, value->address);
   command->verb = step->index_cover >= 0 ? PLAN_GATHERM : PLAN_LOAD;
   command->targets = one_ref(tiler, tile_ref(tiler, cover, step->access, true));

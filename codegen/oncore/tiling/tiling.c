@@ -327,7 +327,7 @@ static bool updates_buffers(const Kernel *kernel) {
 static void find_windows(TilingSearch *search) {
   for (int32_t v = 0; v < search->kernel->value_count; v++) {
     TileWindows windows;
-    if (search->kernel->values[v].kind == KERNEL_LOAD && tile_load_windows(search->kernel, v, &windows))
+    if (tile_load_value(search->kernel, v) != NULL && tile_load_windows(search->kernel, v, &windows))
       array_push(&search->windows, search->scratch, windows);
   }
 }
