@@ -44,16 +44,23 @@ static void add_candidate(TilingSearch *search, int32_t dim, int64_t extent) {
   (*count)++;
 }
 
-/* Powers of two, three times those, and equal parts. */
+/* Powers of two, three times those, and equal parts: more of them along windows, where halos cost by size. */
 static void make_candidates(TilingSearch *search, int32_t dim) {
-  int64_t whole = search->kernel->dims[dim].extent;
+  int64_t whole = search->kernel->dims[dim].extent, most_parts = 6;
+  for (int64_t w = 0; w < search->windows.count; w++) {
+    const TileWindows *windows = &search->windows.data[w];
+    for (int32_t i = 0; i < windows->axis_count; i++) {
+      if (windows->axes[i] == dim && tile_axis_is_windowed(windows, i)) most_parts = 16;
+    }
+  }
   add_candidate(search, dim, whole);
   add_candidate(search, dim, 1);
   for (int64_t size = 2; size < whole && size <= INT64_C(1) << 24; size *= 2) {
     add_candidate(search, dim, size);
     if (size >= 8 && size / 2 * 3 < whole) add_candidate(search, dim, size / 2 * 3);
   }
-  for (int64_t parts = 2; parts <= 6 && parts < whole; parts++) add_candidate(search, dim, (whole + parts - 1) / parts);
+  for (int64_t parts = 2; parts <= most_parts && parts < whole; parts++)
+    add_candidate(search, dim, (whole + parts - 1) / parts);
 }
 
 /* --- evaluation --- */
@@ -371,11 +378,11 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
   search.diag = diag;
   search.least_footprint = INT64_MAX;
   *out_choices = (TilingChoices){0};
-  for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
   bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
                   kernel_sorting_stage(kernel) >= 0;
   int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
   find_windows(&search);
+  for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
   for (int form = 0; form < 2 * forms; form++) {
     Tiling tiling = {.splits_stages = form / 2 > 0, .spills_rows = form / 2 > 1, .depth = depth};
     tiling.holds_windows = form % 2 > 0;
