@@ -73,26 +73,47 @@ static int32_t add_tensor(TileOutline *outline, TileTensor tensor) {
   return (int32_t)outline->tensors.count - 1;
 }
 
-/* Inner dims of windows are there as a whole. */
+static bool is_sliding_tap(const TileOutline *outline, int32_t dim) {
+  return outline->tiling->slide.is_on && dim == outline->tiling->slide.tap;
+}
+
+/* Inner dims of windows are there as a whole, but for the one along which they slide. */
 static bool is_whole_tap(const TileOutline *outline, const TileWindows *windows, int32_t axis) {
+  if (is_sliding_tap(outline, windows->axes[axis])) return false;
   return outline->kernel->dims[windows->axes[axis]].stage != KERNEL_OUTER && tile_axis_is_windowed(windows, axis);
 }
 
-void tile_window_points(const TileOutline *outline, const TileWindows *windows, PlanRange *out_points) {
+void tile_window_points(const TileOutline *outline, const TileWindows *windows, const TileStep *fills,
+                        PlanRange *out_points) {
+  const TileSlide *slide = &outline->tiling->slide;
   for (int32_t i = 0; i < windows->axis_count; i++) {
     int32_t dim = windows->axes[i];
     out_points[dim] =
         is_whole_tap(outline, windows, i) ? plan_range_whole(outline->kernel->dims[dim].extent) : outline->points[dim];
   }
+  if (!slide->is_on || fills == NULL) return;
+  out_points[slide->tap] = plan_range_index(index_constant(fills->tap));
+  if (fills->is_first) out_points[slide->position] = plan_range_index(index_constant(0));
+}
+
+IndexExpr tile_slide_slot(const TileOutline *outline, IndexSpace *space, const TileStep *fills, int32_t slots) {
+  const TileSlide *slide = &outline->tiling->slide;
+  IndexExpr position = index_scale(space, outline->points[slide->position].begin, slide->step);
+  if (fills == NULL) return index_mod(space, index_add(space, position, outline->points[slide->tap].begin), slots);
+  if (fills->is_first) position = index_constant(0);
+  return index_mod(space, index_add_constant(space, position, fills->tap), slots);
 }
 
 /* Elements of a tile along |axis|. */
 static int64_t held_extent(const TileOutline *outline, const TileAccess *access, const TileWindows *windows,
                            int32_t axis) {
-  if (windows == NULL) return outline->tiling->extents[access->axes[axis]];
+  int32_t dim = access->axes[axis];
+  bool has_all_taps = windows == NULL && access->kind == TILE_LOAD && is_sliding_tap(outline, dim);
+  if (has_all_taps) return outline->kernel->dims[dim].extent;
+  if (windows == NULL) return outline->tiling->extents[dim];
   PlanRange points[KERNEL_MAX_DIMS];
   int64_t extents[KERNEL_MAX_DIMS];
-  tile_window_points(outline, windows, points);
+  tile_window_points(outline, windows, NULL, points);
   for (int32_t i = 0; i < windows->axis_count; i++) extents[windows->axes[i]] = points[windows->axes[i]].extent;
   return tile_window_extent(windows, axis, extents);
 }
@@ -108,6 +129,7 @@ static int32_t add_ring(TileOutline *outline, const TileAccess *access, const Ti
     tensor.kind = PLAN_RING;
     tensor.slots = outline->tiling->depth;
   }
+  tensor.depth = tensor.slots;
   return add_tensor(outline, tensor);
 }
 
@@ -139,7 +161,7 @@ static int32_t shared_tensor(TileOutline *outline, PlanTensorKind kind, int32_t 
 
 static void add_step(TileOutline *outline, TileStepKind kind, int32_t cover, int32_t access, int32_t loop,
                      int32_t index_cover) {
-  TileStep step = {kind, cover, access, loop, index_cover};
+  TileStep step = {.kind = kind, .cover = cover, .access = access, .loop = loop, .index_cover = index_cover};
   array_push(&outline->steps, outline->arena, step);
 }
 
@@ -154,13 +176,29 @@ static int32_t add_index_cover(TileOutline *outline, const TileCover *of, int32_
   return add_cover(outline, &cover, loop_of_dims(outline, axes, count), -1);
 }
 
+/* The tiles that the first position sees and later ones keep come before the loop over positions, the others in it. */
+static void add_sliding_loads(TileOutline *outline, int32_t cover, int32_t number, int32_t loop) {
+  const TileSlide *slide = &outline->tiling->slide;
+  int64_t taps = outline->kernel->dims[slide->tap].extent;
+  TileTensor *tensor = &outline->tensors.data[outline->covers.data[cover].tensors[number]];
+  tensor->slots = (int32_t)(taps + slide->step * (outline->tiling->depth - 1));
+  for (int64_t tap = 0; tap < taps; tap++) {
+    bool is_first = tap < taps - slide->step;
+    add_step(outline, STEP_LOAD, cover, number, is_first ? outline->loops.data[loop].parent : loop, -1);
+    array_last(&outline->steps).tap = tap;
+    array_last(&outline->steps).is_first = is_first;
+  }
+}
+
 static void add_load(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
   const TileWindows *windows = of->windows[number];
   int32_t dims[KERNEL_MAX_DIMS], count = 0, index_cover = -1;
   for (int32_t i = 0; i < access->axis_count; i++) {
-    if (windows == NULL || !is_whole_tap(outline, windows, i)) dims[count++] = access->axes[i];
+    int32_t dim = access->axes[i];
+    bool is_whole = is_sliding_tap(outline, dim) || (windows != NULL && is_whole_tap(outline, windows, i));
+    if (!is_whole) dims[count++] = dim;
   }
   int32_t loop = loop_of_dims(outline, dims, count);
   if (tile_load_is_gather(outline->kernel, access->value)) {
@@ -169,6 +207,10 @@ static void add_load(TileOutline *outline, int32_t cover, int32_t number) {
     of = &outline->covers.data[cover]; /* the array may have moved */
   }
   of->tensors[number] = add_ring(outline, access, windows, loop);
+  if (windows != NULL && outline->tiling->slide.is_on) {
+    add_sliding_loads(outline, cover, number, loop);
+    return;
+  }
   add_step(outline, STEP_LOAD, cover, number, loop, index_cover);
 }
 
@@ -196,7 +238,7 @@ static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
   tensor.extents[0] = outline->kernel->buffers[access->buffer].element_count;
   if (outline->tiling->slice > 0) { /* a slice comes and goes while another is updated */
     tensor.kind = PLAN_RING;
-    tensor.slots = outline->tiling->depth > 2 ? outline->tiling->depth : 2;
+    tensor.slots = tensor.depth = outline->tiling->depth > 2 ? outline->tiling->depth : 2;
     tensor.extents[0] = outline->tiling->slice;
     tensor.loop = slice_loop(outline);
   }
@@ -518,7 +560,7 @@ static double pipeline_cycles(const TileOutline *outline, const CostSums *sums, 
   for (int32_t t = 0; t < outline->tensors.count; t++) {
     if (outline->tensors.data[t].kind != PLAN_RING) continue;
     int32_t cover;
-    double share = ring_life(outline, sums, crowding, t, &cover) / outline->tensors.data[t].slots;
+    double share = ring_life(outline, sums, crowding, t, &cover) / outline->tensors.data[t].depth;
     double *least = cover >= 0 ? &covers[cover] : &longest;
     if (share > *least) *least = share;
   }

@@ -226,26 +226,47 @@ static IndexExpr linear_instance(Tiler *tiler, int32_t loop) {
   return sum;
 }
 
-/* What the tile of |access|, which holds windows once, holds along |axis|. */
-static PlanRange held_range(Tiler *tiler, const TileOutlineCover *cover, int32_t access, int32_t axis) {
+/* What the tile of |access|, which holds windows once, holds along |axis|; |fills|: as tile_window_points has it. */
+static PlanRange held_range(Tiler *tiler, const TileOutlineCover *cover, int32_t access, int32_t axis,
+                            const TileStep *fills) {
   PlanRange points[KERNEL_MAX_DIMS];
-  tile_window_points(&tiler->outline, cover->windows[access], points);
+  tile_window_points(&tiler->outline, cover->windows[access], fills, points);
   return tile_window_range(&tiler->plan->space, cover->windows[access], axis, points);
 }
 
-/* Of the same tile, what |cover| sees of it, or (|is_filled|) all that it holds. */
+/* Of the same tile, what |cover| sees of it, or all that |fills| brings. */
 static PlanRange window_part(Tiler *tiler, const TileOutlineCover *cover, int32_t access, int32_t axis,
-                             bool is_filled) {
+                             const TileStep *fills) {
   IndexSpace *space = &tiler->plan->space;
-  PlanRange held = held_range(tiler, cover, access, axis), part = held;
-  if (!is_filled) part = tile_window_range(space, cover->windows[access], axis, cover->cover.points);
+  PlanRange held = held_range(tiler, cover, access, axis, fills), part = held;
+  if (fills == NULL) part = tile_window_range(space, cover->windows[access], axis, cover->cover.points);
   part.begin = index_add(space, part.begin, index_scale(space, held.begin, -1));
   return part;
 }
 
-/* The tile of |access|: the slot whose turn it is; of a Tensor that holds whole rows, the part that |cover| walks; of
- * one that holds windows the part that it sees, or (|is_filled|) all. */
-static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t access, bool is_filled) {
+/* Along |axis| of a tile without windows: what |cover| computes with, or what |fills| brings, which is all taps where
+ * others slide along them. */
+static PlanRange tile_range(Tiler *tiler, const TileOutlineCover *cover, int32_t access, int32_t axis,
+                            const TileStep *fills) {
+  const TileSlide *slide = &tiler->outline.tiling->slide;
+  const TileAccess *of = &cover->accesses.accesses[access];
+  int32_t dim = of->axes[axis];
+  bool is_all = slide->is_on && fills != NULL && of->kind == TILE_LOAD && dim == slide->tap;
+  return is_all ? plan_range_whole(tiler->kernel->dims[dim].extent) : cover->cover.points[dim];
+}
+
+/* The slot whose turn it is. */
+static IndexExpr slot_of(Tiler *tiler, const TileOutlineCover *cover, int32_t access, const TileStep *fills) {
+  const TileTensor *tensor = &tiler->outline.tensors.data[cover->tensors[access]];
+  IndexSpace *space = &tiler->plan->space;
+  bool slides = cover->windows[access] != NULL && tiler->outline.tiling->slide.is_on;
+  return slides ? tile_slide_slot(&tiler->outline, space, fills, tensor->slots)
+                : index_mod(space, linear_instance(tiler, tensor->loop), tensor->slots);
+}
+
+/* The tile of |access|: of a Tensor that holds whole rows, the part that |cover| walks; of one that holds windows the
+ * part that it sees, or what |fills| brings (NULL: it is computed with). */
+static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t access, const TileStep *fills) {
   const TileAccess *of = &cover->accesses.accesses[access];
   int32_t number = cover->tensors[access];
   const TileTensor *tensor = &tiler->outline.tensors.data[number];
@@ -262,16 +283,13 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
   }
   bool is_ring = tensor->kind == PLAN_RING;
   PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, of->axis_count + is_ring);
-  if (is_ring) {
-    IndexExpr instance = linear_instance(tiler, tensor->loop);
-    ranges[0] = plan_range_index(index_mod(&tiler->plan->space, instance, tensor->slots));
-  }
+  if (is_ring) ranges[0] = plan_range_index(slot_of(tiler, cover, access, fills));
   for (int32_t i = 0; i < of->axis_count; i++) {
     if (cover->windows[access] != NULL) {
-      ranges[i + is_ring] = window_part(tiler, cover, access, i, is_filled);
+      ranges[i + is_ring] = window_part(tiler, cover, access, i, fills);
       continue;
     }
-    PlanRange range = cover->cover.points[of->axes[i]];
+    PlanRange range = tile_range(tiler, cover, access, i, fills);
     bool holds_all = tensor->extents[i] > range.extent;
     if (!holds_all) range.begin = index_constant(0);
     ranges[i + is_ring] = range;
@@ -279,7 +297,9 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
   return (PlanRef){false, number, of->axis_count + is_ring, ranges};
 }
 
-static PlanRef view_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t access, int32_t memory, bool is_flat) {
+static PlanRef view_ref(Tiler *tiler, const TileStep *step, int32_t memory, bool is_flat) {
+  const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
+  int32_t access = step->access;
   const TileAccess *of = &cover->accesses.accesses[access];
   int32_t count = is_flat ? 1 : of->axis_count;
   PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, count);
@@ -291,10 +311,10 @@ static PlanRef view_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
       continue;
     }
     if (cover->windows[access] != NULL) {
-      ranges[i] = held_range(tiler, cover, access, i);
+      ranges[i] = held_range(tiler, cover, access, i, step);
       continue;
     }
-    ranges[i] = cover->cover.points[of->axes[i]];
+    ranges[i] = tile_range(tiler, cover, access, i, step);
     bool is_outer = tiler->kernel->dims[of->axes[i]].stage == KERNEL_OUTER;
     if (is_temporary && is_outer) ranges[i].begin = index_constant(0);
   }
@@ -315,11 +335,11 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
   const KernelValue *value = tile_load_value(tiler->kernel, access->value);
   bool is_box = value->predicate < 0 && tile_address_is_linear(tiler->kernel, value->address);
   command->verb = step->index_cover >= 0 ? PLAN_GATHERM : PLAN_LOAD;
-  command->targets = one_ref(tiler, tile_ref(tiler, cover, step->access, true));
+  command->targets = one_ref(tiler, tile_ref(tiler, cover, step->access, step));
   const TileWindows *windows = cover->windows[step->access];
   int32_t view = is_box ? linear_view(tiler, access, windows, value->address) : flat_view(tiler, access);
   PlanRef *sources = ARENA_NEW_ARRAY(tiler->arena, PlanRef, 2);
-  sources[0] = view_ref(tiler, cover, step->access, view, !is_box);
+  sources[0] = view_ref(tiler, step, view, !is_box);
   command->target_count = command->source_count = 1;
   command->sources = sources;
   if (is_box) return;
@@ -327,21 +347,21 @@ static void fill_load(Tiler *tiler, const TileStep *step, PlanCommand *command) 
     view_offset(tiler, value->address); /* its starts are scalars; a gather's are in its index */
   PlanRange *points = ARENA_NEW_ARRAY(tiler->arena, PlanRange, tiler->kernel->dim_count);
   for (int32_t i = 0; i < access->axis_count; i++)
-    points[access->axes[i]] =
-        windows != NULL ? held_range(tiler, cover, step->access, i) : cover->cover.points[access->axes[i]];
+    points[access->axes[i]] = windows != NULL ? held_range(tiler, cover, step->access, i, step)
+                                              : tile_range(tiler, cover, step->access, i, step);
   command->points = points;
   command->value = access->value;
   if (step->index_cover < 0) return;
   const TileOutlineCover *indices = &tiler->outline.covers.data[step->index_cover];
-  sources[1] = tile_ref(tiler, indices, indices->accesses.count - 1, true);
+  sources[1] = tile_ref(tiler, indices, indices->accesses.count - 1, step);
   command->source_count = 2;
 }
 
 /* A box of |view|, or all of it in a row (|is_flat|), from or to the step's tile. */
 static void set_transfer(Tiler *tiler, const TileStep *step, int32_t view, bool is_flat, PlanCommand *command) {
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
-  PlanRef *tile = one_ref(tiler, tile_ref(tiler, cover, step->access, true));
-  PlanRef *memory = one_ref(tiler, view_ref(tiler, cover, step->access, view, is_flat));
+  PlanRef *tile = one_ref(tiler, tile_ref(tiler, cover, step->access, step));
+  PlanRef *memory = one_ref(tiler, view_ref(tiler, step, view, is_flat));
   bool loads = tile_step_loads(step->kind);
   command->verb = loads ? PLAN_LOAD : PLAN_STORE;
   command->target_count = command->source_count = 1;
@@ -387,7 +407,7 @@ static void fill_computation(Tiler *tiler, const TileStep *step, PlanCommand *co
   PlanRef *sources = ARENA_NEW_ARRAY(tiler->arena, PlanRef, cover->accesses.count);
   PlanRef *targets = ARENA_NEW_ARRAY(tiler->arena, PlanRef, cover->accesses.count);
   for (int32_t i = 0; i < cover->accesses.count; i++) {
-    PlanRef ref = tile_ref(tiler, cover, i, false);
+    PlanRef ref = tile_ref(tiler, cover, i, NULL);
     if (cover->accesses.accesses[i].kind == TILE_UPDATED) command->slice = tiler->outline.slice;
     if (cover->accesses.accesses[i].is_written) {
       targets[command->target_count++] = ref;
@@ -478,6 +498,8 @@ static Status make_commands(Tiler *tiler, DiagSink *diag) {
   plan->temporary_count = tiler->temporaries.count;
   plan->commands = tiler->commands.data;
   plan->command_count = (int32_t)tiler->commands.count;
+  if (tiler->outline.tiling->slide.is_on)
+    return plan_edges_derive_any(plan, tiler->machine, tiler->commands.data, diag);
   return plan_edges_derive(plan, tiler->machine, tiler->commands.data, diag);
 }
 

@@ -7,6 +7,12 @@
 
 enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16 };
 
+/* Extents to choose from, per dim, ascending; the last is the whole dim. */
+typedef struct CandidateSet {
+  int32_t counts[KERNEL_MAX_DIMS];
+  int64_t candidates[KERNEL_MAX_DIMS][MAX_CANDIDATES];
+} CandidateSet;
+
 typedef struct TilingSearch {
   Arena *scratch;
   const Kernel *kernel;
@@ -14,12 +20,11 @@ typedef struct TilingSearch {
   int64_t buffer_bytes;
   DiagSink *diag;
   Status status;
-  bool notes_least;                                    /* in what does not depend on the Buffer */
-  int32_t counts[KERNEL_MAX_DIMS];                     /* candidates per dim */
-  int64_t candidates[KERNEL_MAX_DIMS][MAX_CANDIDATES]; /* extents, ascending; the last is the whole dim */
-  ARRAY(TileWindows) windows;                          /* of all loads */
-  int64_t least_footprint;                             /* of what any search for this depth looks at */
-  Tiling least;                                        /* that has it */
+  bool notes_least;                /* in what does not depend on the Buffer */
+  CandidateSet *set, coarse, fine; /* |set|: which of the two is searched; the coarse one first */
+  ARRAY(TileWindows) windows;      /* of all loads */
+  int64_t least_footprint;         /* of what any search for this depth looks at */
+  Tiling least;                    /* that has it */
 } TilingSearch;
 
 /* A point of the search: a candidate per dim. */
@@ -34,8 +39,8 @@ typedef struct TilingPoint {
 /* --- candidates --- */
 
 static void add_candidate(TilingSearch *search, int32_t dim, int64_t extent) {
-  int32_t *count = &search->counts[dim];
-  int64_t *list = search->candidates[dim];
+  int32_t *count = &search->set->counts[dim];
+  int64_t *list = search->set->candidates[dim];
   int32_t at = 0;
   while (at < *count && list[at] < extent) at++;
   if ((at < *count && list[at] == extent) || *count == MAX_CANDIDATES) return;
@@ -44,23 +49,20 @@ static void add_candidate(TilingSearch *search, int32_t dim, int64_t extent) {
   (*count)++;
 }
 
-/* Powers of two, three times those, and equal parts: more of them along windows, where halos cost by size. */
-static void make_candidates(TilingSearch *search, int32_t dim) {
-  int64_t whole = search->kernel->dims[dim].extent, most_parts = 6;
-  for (int64_t w = 0; w < search->windows.count; w++) {
-    const TileWindows *windows = &search->windows.data[w];
-    for (int32_t i = 0; i < windows->axis_count; i++) {
-      if (windows->axes[i] == dim && tile_axis_is_windowed(windows, i)) most_parts = 16;
+/* Powers of two, three times those, and equal parts. */
+static void make_candidates(TilingSearch *search, CandidateSet *set, int64_t most_parts) {
+  search->set = set;
+  for (int32_t dim = 0; dim < search->kernel->dim_count; dim++) {
+    int64_t whole = search->kernel->dims[dim].extent;
+    add_candidate(search, dim, whole);
+    add_candidate(search, dim, 1);
+    for (int64_t size = 2; size < whole && size <= INT64_C(1) << 24; size *= 2) {
+      add_candidate(search, dim, size);
+      if (size >= 8 && size / 2 * 3 < whole) add_candidate(search, dim, size / 2 * 3);
     }
+    for (int64_t parts = 2; parts <= most_parts && parts < whole; parts++)
+      add_candidate(search, dim, (whole + parts - 1) / parts);
   }
-  add_candidate(search, dim, whole);
-  add_candidate(search, dim, 1);
-  for (int64_t size = 2; size < whole && size <= INT64_C(1) << 24; size *= 2) {
-    add_candidate(search, dim, size);
-    if (size >= 8 && size / 2 * 3 < whole) add_candidate(search, dim, size / 2 * 3);
-  }
-  for (int64_t parts = 2; parts <= most_parts && parts < whole; parts++)
-    add_candidate(search, dim, (whole + parts - 1) / parts);
 }
 
 /* --- evaluation --- */
@@ -114,6 +116,20 @@ static bool cuts_windows_once(const TilingSearch *search, const Tiling *tiling) 
   return true;
 }
 
+/* Tiles of one index along both dims, and of all that is walked inside of a position. */
+static bool slides_well(const TilingSearch *search, const Tiling *tiling) {
+  const TileSlide *slide = &tiling->slide;
+  if (!slide->is_on) return true;
+  if (tiling->extents[slide->position] != 1 || tiling->extents[slide->tap] != 1) return false;
+  const TileWindows *windows = &search->windows.data[0];
+  for (int32_t i = 0; i < windows->axis_count; i++) {
+    int32_t dim = windows->axes[i];
+    bool is_inside = search->kernel->dims[dim].stage != KERNEL_OUTER && dim != slide->tap;
+    if (is_inside && tiling->extents[dim] < search->kernel->dims[dim].extent) return false;
+  }
+  return true;
+}
+
 /* Loops over what is cut only, in the point's order. */
 static Tiling cut_tiling(const Kernel *kernel, const Tiling *tiling) {
   Tiling cut = *tiling;
@@ -129,12 +145,12 @@ static void evaluate(TilingSearch *search, TilingPoint *point) {
   const Kernel *kernel = search->kernel;
   point->cycles = TOO_LONG;
   for (int32_t d = 0; d < kernel->dim_count; d++) {
-    point->tiling.extents[d] = search->candidates[d][point->at[d]];
+    point->tiling.extents[d] = search->set->candidates[d][point->at[d]];
     bool whole = point->tiling.extents[d] == kernel->dims[d].extent;
     if (!whole && kernel->dims[d].stage != KERNEL_OUTER && !point->tiling.splits_stages) return;
   }
   if (!keeps_order(kernel, &point->tiling) || !keeps_sequence(kernel, &point->tiling)) return;
-  if (!cuts_windows_once(search, &point->tiling)) return;
+  if (!cuts_windows_once(search, &point->tiling) || !slides_well(search, &point->tiling)) return;
   Arena *arena = arena_create();
   TileOutline outline;
   TilingCost cost;
@@ -161,7 +177,7 @@ static bool improves(const TilingPoint *a, const TilingPoint *b) {
 static bool step(TilingSearch *search, TilingPoint *point) {
   TilingPoint best = *point;
   for (int32_t d = 0; d < search->kernel->dim_count && search->status == STATUS_OK; d++) {
-    int32_t last = search->counts[d] - 1;
+    int32_t last = search->set->counts[d] - 1;
     int32_t moves[4] = {point->at[d] + 1, point->at[d] - 1, last, 0};
     for (int m = 0; m < 4; m++) {
       if (moves[m] < 0 || moves[m] > last || moves[m] == point->at[d]) continue;
@@ -196,7 +212,7 @@ static int32_t free_dims(const TilingSearch *search, const Tiling *form, int32_t
   int32_t count = 0;
   for (int32_t d = 0; d < search->kernel->dim_count; d++) {
     bool is_free = search->kernel->dims[d].stage == KERNEL_OUTER || form->splits_stages;
-    if (is_free && search->counts[d] > 1) out_dims[count++] = d;
+    if (is_free && search->set->counts[d] > 1) out_dims[count++] = d;
   }
   return count;
 }
@@ -208,13 +224,14 @@ static void best_of_grid(TilingSearch *search, TilingPoint *point) {
   int64_t total = 1;
   for (bool grows = true; grows && levels < MAX_CANDIDATES; levels++) {
     total = 1;
-    for (int32_t i = 0; i < count && total <= GRID_POINTS; i++) total *= min_i64(levels + 1, search->counts[dims[i]]);
+    for (int32_t i = 0; i < count && total <= GRID_POINTS; i++)
+      total *= min_i64(levels + 1, search->set->counts[dims[i]]);
     grows = total <= GRID_POINTS;
   }
   total = 1;
   int32_t used = 0; /* beyond this many dims even two levels are too many: those further out stay at one index */
   for (; used < count; used++) {
-    int64_t more = total * min_i64(levels - 1, search->counts[dims[count - 1 - used]]);
+    int64_t more = total * min_i64(levels - 1, search->set->counts[dims[count - 1 - used]]);
     if (more > 4 * GRID_POINTS) break;
     total = more;
   }
@@ -226,8 +243,8 @@ static void best_of_grid(TilingSearch *search, TilingPoint *point) {
     int64_t rest = number;
     for (int32_t i = 0; i < used; i++) {
       int32_t dim = dims[count - 1 - i];
-      int64_t here = min_i64(levels - 1, search->counts[dim]);
-      next.at[dim] = here == 1 ? 0 : (int32_t)(rest % here * (search->counts[dim] - 1) / (here - 1));
+      int64_t here = min_i64(levels - 1, search->set->counts[dim]);
+      next.at[dim] = here == 1 ? 0 : (int32_t)(rest % here * (search->set->counts[dim] - 1) / (here - 1));
       rest /= here;
     }
     evaluate(search, &next);
@@ -277,11 +294,27 @@ static void compact_outer(const TilingSearch *search, TilingPoint *point) {
   point->tiling.outer_count = count;
 }
 
+/* In their order, but for the one that windows slide along, which is the innermost. */
 static void all_outer(const TilingSearch *search, Tiling *tiling) {
+  const TileSlide *slide = &tiling->slide;
   tiling->outer_count = 0;
   for (int32_t d = 0; d < search->kernel->dim_count; d++) {
-    if (search->kernel->dims[d].stage == KERNEL_OUTER) tiling->outer[tiling->outer_count++] = d;
+    bool is_last = slide->is_on && d == slide->position;
+    if (search->kernel->dims[d].stage == KERNEL_OUTER && !is_last) tiling->outer[tiling->outer_count++] = d;
   }
+  if (slide->is_on) tiling->outer[tiling->outer_count++] = slide->position;
+}
+
+/* Goes on among more extents: where windows have halos, these cost by the tile's size. */
+static void refine(TilingSearch *search, TilingPoint *point) {
+  if (search->windows.count == 0) return;
+  search->set = &search->fine;
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+    int64_t extent = search->coarse.candidates[d][point->at[d]];
+    for (point->at[d] = 0; search->fine.candidates[d][point->at[d]] != extent;) point->at[d]++;
+  }
+  descend(search, point);
+  search->set = &search->coarse;
 }
 
 static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best) {
@@ -289,7 +322,7 @@ static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best
   all_outer(search, &point.tiling);
   if (!form->splits_stages) {
     for (int32_t d = 0; d < search->kernel->dim_count; d++) {
-      if (search->kernel->dims[d].stage != KERNEL_OUTER) point.at[d] = search->counts[d] - 1;
+      if (search->kernel->dims[d].stage != KERNEL_OUTER) point.at[d] = search->set->counts[d] - 1;
     }
   }
   best_of_grid(search, &point);
@@ -297,7 +330,8 @@ static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best
   if (point.cycles == TOO_LONG) return;
   TilingPoint ordered = point;
   compact_outer(search, &ordered);
-  if (cut_outer_count(search, &point) <= MAX_PERMUTED && !has_sequence(search->kernel)) permute(search, &ordered, 0);
+  bool has_orders = !form->slide.is_on && !has_sequence(search->kernel);
+  if (cut_outer_count(search, &point) <= MAX_PERMUTED && has_orders) permute(search, &ordered, 0);
   if (improves(&ordered, &point)) {
     point = ordered;
     /* dims that are whole may be cut again: they go inside */
@@ -307,6 +341,7 @@ static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best
     }
     descend(search, &point);
   }
+  refine(search, &point);
   if (improves(&point, best)) *best = point;
 }
 
@@ -337,6 +372,31 @@ static void find_windows(TilingSearch *search) {
     if (tile_load_value(search->kernel, v) != NULL && tile_load_windows(search->kernel, v, &windows))
       array_push(&search->windows, search->scratch, windows);
   }
+}
+
+/* The outermost axis on which a position and its taps meet, if the Kernel has no other windows. */
+static TileSlide find_slide(const TilingSearch *search) {
+  const Kernel *kernel = search->kernel;
+  TileSlide slide = {0};
+  bool has_gathers = false;
+  for (int32_t v = 0; v < kernel->value_count && !has_gathers; v++)
+    has_gathers = tile_load_value(kernel, v) != NULL && tile_load_is_gather(kernel, v);
+  if (search->windows.count != 1 || has_gathers || has_scratch(kernel)) return slide;
+  const TileWindows *windows = &search->windows.data[0];
+  for (int32_t a = 0; a < windows->axis_count && !slide.is_on; a++) {
+    int32_t position = -1, tap = -1, count = 0;
+    for (int32_t i = 0; i < windows->axis_count; i++) {
+      if (windows->along[i] != windows->along[a]) continue;
+      *(kernel->dims[windows->axes[i]].stage == KERNEL_OUTER ? &position : &tap) = i;
+      count++;
+    }
+    if (count != 2 || position < 0 || tap < 0 || windows->steps[tap] != 1) continue;
+    slide.position = windows->axes[position];
+    slide.tap = windows->axes[tap];
+    slide.step = windows->steps[position];
+    slide.is_on = slide.step < kernel->dims[slide.tap].extent && kernel->dims[slide.position].extent > 1;
+  }
+  return slide;
 }
 
 /* Fewer slices are better: each goes through all updates. */
@@ -382,7 +442,8 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
                   kernel_sorting_stage(kernel) >= 0;
   int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
   find_windows(&search);
-  for (int32_t d = 0; d < kernel->dim_count; d++) make_candidates(&search, d);
+  make_candidates(&search, &search.fine, 16);
+  make_candidates(&search, &search.coarse, 6);
   for (int form = 0; form < 2 * forms; form++) {
     Tiling tiling = {.splits_stages = form / 2 > 0, .spills_rows = form / 2 > 1, .depth = depth};
     tiling.holds_windows = form % 2 > 0;
@@ -390,6 +451,12 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
     if (tiling.holds_windows && search.windows.count == 0) continue;
     try_form(&search, &tiling, &best);
     if (form == 0 && updates_buffers(kernel)) try_slices(&search, depth, &best);
+    add_choice(&search, &best, out_choices);
+  }
+  Tiling sliding = {.splits_stages = true, .holds_windows = true, .depth = depth, .slide = find_slide(&search)};
+  if (sliding.slide.is_on && forms > 1) {
+    TilingPoint best = {.cycles = TOO_LONG};
+    try_form(&search, &sliding, &best);
     add_choice(&search, &best, out_choices);
   }
   RETURN_IF_ERROR(search.status);

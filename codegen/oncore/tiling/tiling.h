@@ -10,10 +10,19 @@
 #include "codegen/oncore/plan/tile_access.h"
 #include "hlo/machine/description/machine_description.h"
 
+/* Windows that move along an outer dim one position at a time: what the next position sees as well stays, so that each
+ * element is loaded once.  The tiles of one index along both dims are the slots of a ring. */
+typedef struct TileSlide {
+  bool is_on;
+  int32_t position, tap; /* dims: an outer and an inner one; a tap further is the next tile */
+  int64_t step;          /* tiles from one position to the next, fewer than taps */
+} TileSlide;
+
 typedef struct Tiling {
   bool splits_stages;
   bool spills_rows;   /* split stages: row buffers live in memory, not in the Buffer */
   bool holds_windows; /* tiles hold windows once, with all taps; else each tap's elements are there by themselves */
+  TileSlide slide;    /* of split stages that hold windows */
   int32_t depth;      /* slots of the rings */
   int64_t slice;      /* elements in the Buffer of those that are updated at computed places; 0: all of them */
   int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
@@ -48,6 +57,8 @@ typedef struct TileStep {
   int32_t access;      /* among the cover's; COMPUTE: -1 */
   int32_t loop;        /* the innermost loop around it, -1 for none */
   int32_t index_cover; /* LOAD of a gather: the cover that computes its index tile; else -1 */
+  int64_t tap;         /* LOAD that slides: of the position at hand, or (|is_first|) of the first one */
+  bool is_first;
 } TileStep;
 
 typedef struct TileLoop {
@@ -62,6 +73,7 @@ typedef struct TileTensor {
   int32_t axis_count;
   int64_t extents[KERNEL_MAX_DIMS]; /* of one slot */
   int32_t slots;
+  int32_t depth;      /* RING: iterations whose tiles are there at once: |slots|, but where they slide */
   int64_t slot_bytes; /* aligned */
   int32_t loop;       /* in which its slots are filled anew */
   int32_t buffer;     /* of the Kernel, -1: sums and indices */
@@ -98,8 +110,12 @@ typedef struct TileOutline {
 void tile_outline_make(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const Tiling *tiling,
                        TileOutline *out_outline);
 
-/* What a tile with |windows| holds: its points, by dim of the Kernel. */
-void tile_window_points(const TileOutline *outline, const TileWindows *windows, PlanRange *out_points);
+/* What a tile with |windows| holds: its points, by dim of the Kernel.  Of one that slides: what load |fills| brings, or
+ * (NULL) what the computation at hand sees. */
+void tile_window_points(const TileOutline *outline, const TileWindows *windows, const TileStep *fills,
+                        PlanRange *out_points);
+/* The slot of a tile that slides, among |slots|, for the same. */
+IndexExpr tile_slide_slot(const TileOutline *outline, IndexSpace *space, const TileStep *fills, int32_t slots);
 
 /* Executions of what stands in |loop|. */
 int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
@@ -111,7 +127,7 @@ void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t
 MUST_USE Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost);
 
 /* The best tilings of different forms, the best first: at most TILING_FORMS. */
-enum { TILING_FORMS = 6 };
+enum { TILING_FORMS = 7 };
 typedef struct TilingChoices {
   int32_t count;
   Tiling tilings[TILING_FORMS];
