@@ -72,19 +72,29 @@ static bool is_to_be_divided(const HloInstruction *instruction, ShardingsThatCou
   return instruction != entry->root;
 }
 
-Status hlo_check_partitioned(const HloModule *module, DiagSink *diag) {
+/* The first instruction that says so; NULL: none. */
+static const HloInstruction *find_undivided(const HloModule *module) {
   ShardingsThatCount counts = shardings_that_count(module);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloInstructionArray *instructions = &module->computations.data[c]->instructions;
     for (int64_t i = 0; i < instructions->count; i++) {
-      if (!is_to_be_divided(instructions->data[i], counts)) continue;
-      return diag_error(diag, STATUS_UNSUPPORTED, instructions->data[i]->loc, "unsupported-devices",
-                        "'%.*s' shows that the module is still to be partitioned: xlac runs on several devices what "
-                        "a partitioner has divided",
-                        SV_ARG(shown_name(instructions->data[i])));
+      if (is_to_be_divided(instructions->data[i], counts)) return instructions->data[i];
     }
   }
-  return STATUS_OK;
+  return NULL;
+}
+
+bool hlo_module_is_to_be_partitioned(const HloModule *module) {
+  return find_undivided(module) != NULL;
+}
+
+Status hlo_check_partitioned(const HloModule *module, DiagSink *diag) {
+  const HloInstruction *undivided = find_undivided(module);
+  if (undivided == NULL) return STATUS_OK;
+  return diag_error(diag, STATUS_UNSUPPORTED, undivided->loc, "unsupported-devices",
+                    "'%.*s' shows that the module is still to be partitioned: xlac runs on several devices what "
+                    "a partitioner has divided",
+                    SV_ARG(shown_name(undivided)));
 }
 
 Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag) {

@@ -14,6 +14,9 @@ MUST_USE Status hlo_check_one_device(const HloModule *module, DiagSink *diag);
  * values than parameters and result; in a module without collectives those of parameters as well.  Linear time. */
 MUST_USE Status hlo_check_partitioned(const HloModule *module, DiagSink *diag);
 
+/* What hlo_check_partitioned would report: there are shardings for a partitioner, and nobody has been at them. */
+bool hlo_module_is_to_be_partitioned(const HloModule *module);
+
 /* |devices| all together run |module|: its num_partitions becomes what its replicas leave of them; 0: the header says
  * it. STATUS_INVALID (code "devices") where replicas do not divide them. */
 MUST_USE Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag);

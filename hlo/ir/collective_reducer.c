@@ -16,16 +16,25 @@ static HloOpcode opcode_for(HloOpcode opcode, PrimitiveType type) {
   return opcode == HLO_MULTIPLY || opcode == HLO_MINIMUM ? HLO_AND : opcode;
 }
 
-bool collective_reducer(const HloInstruction *collective, HloOpcode *out_opcode) {
-  const HloComputation *reducer = hlo_instruction_computation(collective, HLO_ATTR_TO_APPLY);
+bool hlo_reducer_opcode(const HloComputation *reducer, HloOpcode *out_opcode) {
   if (reducer == NULL || reducer->parameters.count != 2) return false;
   const HloInstruction *root = reducer->root, *a = reducer->parameters.data[0], *b = reducer->parameters.data[1];
   if (!hlo_opcode_has(root->opcode, OP_ASSOCIATIVE) || root->operand_count != 2) return false;
-  bool is_of_both =
-      (root->operands[0] == a && root->operands[1] == b) || (root->operands[0] == b && root->operands[1] == a);
-  PrimitiveType type = root->shape->type;
-  for (int i = 0; i < collective->operand_count && is_of_both; i++)
-    is_of_both = collective->operands[i]->shape->type == type;
-  *out_opcode = opcode_for(root->opcode, type);
-  return is_of_both && a->shape->type == type && b->shape->type == type && is_known_type(type, *out_opcode);
+  *out_opcode = root->opcode;
+  return (root->operands[0] == a && root->operands[1] == b) || (root->operands[0] == b && root->operands[1] == a);
+}
+
+bool collective_reducer(const HloInstruction *collective, HloOpcode *out_opcode) {
+  const HloComputation *reducer = hlo_instruction_computation(collective, HLO_ATTR_TO_APPLY);
+  HloOpcode opcode;
+  if (!hlo_reducer_opcode(reducer, &opcode)) return false;
+  PrimitiveType type = reducer->root->shape->type;
+  for (int i = 0; i < 2; i++) {
+    if (reducer->parameters.data[i]->shape->type != type) return false;
+  }
+  for (int i = 0; i < collective->operand_count; i++) {
+    if (collective->operands[i]->shape->type != type) return false;
+  }
+  *out_opcode = opcode_for(opcode, type);
+  return is_known_type(type, *out_opcode);
 }
