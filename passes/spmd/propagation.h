@@ -13,10 +13,9 @@
 
 /* Why a value has its sharding. */
 typedef enum ShardingReason {
-  SHARDING_GIVEN,   /* the text says so */
-  SHARDING_FROM,    /* it came from another value: |from| */
-  SHARDING_NOTHING, /* nothing said anything: replicated */
-  SHARDING_REGION   /* it is inside a manual region, all axes of which are manual */
+  SHARDING_GIVEN,  /* the text says so */
+  SHARDING_FROM,   /* it came from another value: |from| */
+  SHARDING_NOTHING /* nothing said anything: replicated */
 } ShardingReason;
 
 typedef struct ValueSharding {
