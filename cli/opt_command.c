@@ -1,5 +1,6 @@
 /* xlac opt MODEL.hlo: named passes, then HLO or an analysis as text. */
 #include "cli/questions.h"
+#include "hlo/infer/device_check.h"
 
 static Status print_plans(Compilation *compilation, StringBuilder *out) {
   if (compilation->options.machine == NULL) {
@@ -36,13 +37,23 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   return STATUS_OK;
 }
 
+/* With --partitions the module is divided before any pass that is named. */
+static Status load(Session *session) {
+  bool verifies = !session_option_given(session, OPTION_NO_VERIFY);
+  Compilation *compilation = &session->compilation;
+  RETURN_IF_ERROR(driver_load(session, verifies));
+  if (!session_option_given(session, OPTION_PARTITIONS)) return STATUS_OK;
+  RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, session->diag));
+  return compilation_partition(compilation);
+}
+
 static Status opt(Session *session) {
   int64_t what = session_option_integer(session, OPTION_PRINT, questions_are_asked(session) ? PRINT_NONE : PRINT_HLO);
   CompilationOptions *options = &session->compilation.options;
   options->without_code = true;
   options->passes = COMPILATION_PASSES_NONE;
   if (what == PRINT_PLAN) options->plans_detail = PLANS_PROVED;
-  RETURN_IF_ERROR(driver_load(session, !session_option_given(session, OPTION_NO_VERIFY)));
+  RETURN_IF_ERROR(load(session));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(driver_add_graph(session));
   StringBuilder text;

@@ -100,7 +100,7 @@ static Status check_devices(Session *session, RunState *state) {
     return diag_error(session->diag, STATUS_INVALID, module->loc, "devices", "a run has at most %d devices, not %lld",
                       MOST_DEVICES, (long long)total);
   if (total == 1) return STATUS_OK;
-  if (hlo_module_is_whole(module) && !session_option_given(session, OPTION_PARTITIONS)) {
+  if (session->compilation.options.keeps_whole && hlo_module_is_whole(module)) {
     state->counts = (DeviceCounts){1, 1};
     return STATUS_OK;
   }
@@ -116,6 +116,8 @@ static Status compile_to_run(Session *session, RunState *state) {
   CompilationCache cache;
   CompiledProgram program;
   compile_cache_begin(session, true, &cache);
+  session->compilation.options.keeps_whole =
+      !session_option_given(session, OPTION_PARTITIONS) && state->engine != ENGINE_LOCAL && state->ranks == NULL;
   RETURN_IF_ERROR(driver_load_to_run(session));
   state->counts = hlo_module_device_counts(session->compilation.module);
   RETURN_IF_ERROR(check_devices(session, state));

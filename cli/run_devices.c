@@ -6,8 +6,8 @@
 #include "runtime/collectives/evaluator_devices.h"
 
 static Status count_devices(Session *session, DeviceCounts *out_counts) {
-  HloModule *module = session->compilation.module;
-  RETURN_IF_ERROR(hlo_set_device_count(module, session_option_integer(session, OPTION_PARTITIONS, 0), session->diag));
+  const HloModule *module = session->compilation.module;
+  RETURN_IF_ERROR(compilation_count_devices(&session->compilation));
   *out_counts = hlo_module_device_counts(module);
   int64_t wanted = device_counts_total(*out_counts);
   if (wanted < 1 || wanted > EVALUATOR_MOST_DEVICES)
@@ -19,10 +19,11 @@ static Status count_devices(Session *session, DeviceCounts *out_counts) {
 Status run_devices_load(Session *session, DeviceCounts *out_counts) {
   RETURN_IF_ERROR(driver_load(session, false));
   RETURN_IF_ERROR(count_devices(session, out_counts));
-  RETURN_IF_ERROR(compilation_verify(&session->compilation));
   const HloModule *module = session->compilation.module;
   if (!session_option_given(session, OPTION_PARTITIONS) && hlo_module_is_whole(module))
     *out_counts = (DeviceCounts){1, 1};
+  else
+    RETURN_IF_ERROR(compilation_partition(&session->compilation));
   return device_counts_total(*out_counts) > 1 ? hlo_check_partitioned(module, session->diag)
                                               : hlo_check_one_device(module, session->diag);
 }

@@ -38,10 +38,19 @@ Status compilation_verify(Compilation *compilation) {
   return status;
 }
 
+/* Shardings that a partitioner is to follow may be for another number of devices than there are; collectives not. */
+Status compilation_count_devices(Compilation *compilation) {
+  bool is_divided = !hlo_module_is_to_be_partitioned(compilation->module);
+  if (!is_divided) RETURN_IF_ERROR(compilation_verify(compilation));
+  RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, compilation->diag));
+  return is_divided ? compilation_verify(compilation) : STATUS_OK;
+}
+
 Status compilation_load(Compilation *compilation, const SourceFile *source) {
   RETURN_IF_ERROR(compilation_parse(compilation, source));
-  RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, compilation->diag));
-  RETURN_IF_ERROR(compilation_verify(compilation));
+  RETURN_IF_ERROR(compilation_count_devices(compilation));
+  if (!compilation->options.keeps_whole || !hlo_module_is_whole(compilation->module))
+    RETURN_IF_ERROR(compilation_partition(compilation));
   return hlo_check_devices(compilation->module, compilation->diag);
 }
 
@@ -161,35 +170,65 @@ static Status check_schedule(const Compilation *compilation) {
                     "'--schedule=keep' is for modules with 'is_scheduled=true'");
 }
 
-Status compilation_run_passes(Compilation *compilation) {
+/* What passes call back, and what they are told. */
+typedef struct PassCallbacks {
+  HloScratchModel scratch;
+  HloDecisionObserver decisions;
+  HloPipelineObserver observer;
+} PassCallbacks;
+
+static HloPipelineOptions pipeline_options(Compilation *compilation, PassCallbacks *callbacks) {
   const CompilationOptions *options = &compilation->options;
+  *callbacks = (PassCallbacks){.scratch = {compilation, begin_scratch, scratch_of},
+                               .decisions = {compilation, note_decision, note_fusion},
+                               .observer = {compilation, before_pass, after_pass}};
+  return (HloPipelineOptions){.pass_options = {.opt_level = options->opt_level,
+                                               .fast_math = options->fast_math,
+                                               .memory_limit = options->memory_limit,
+                                               .minimizes_memory = options->minimizes_memory,
+                                               .effort = options->effort,
+                                               .keeps_text_order = options->keeps_text_order,
+                                               .machine = options->machine,
+                                               .callbacks = options->callbacks,
+                                               .scratch = options->without_code ? NULL : &callbacks->scratch,
+                                               .decisions = options->records_decisions ? &callbacks->decisions : NULL},
+                              .first_number = compilation->passes_run,
+                              .verify = options->verifies_each,
+                              .observer = &callbacks->observer,
+                              .disabled_count = options->disabled_count,
+                              .disabled = options->disabled,
+                              .has_limit = options->has_pass_limit,
+                              .limit = options->pass_limit};
+}
+
+Status compilation_partition(Compilation *compilation) {
+  HloModule *module = compilation->module;
+  if (module->num_partitions <= 1 || !hlo_module_is_to_be_partitioned(module)) return STATUS_OK;
+  double start = monotonic_seconds();
+  PassCallbacks callbacks;
+  HloPipelineOptions options = pipeline_options(compilation, &callbacks);
+  options.has_limit = false;
+  HloPassPipeline *pipeline = hlo_spmd_pipeline(compilation->arena, &options.pass_options);
+  bool changed;
+  Status status = hlo_pass_pipeline_run(pipeline, module, &options, compilation->diag, &changed);
+  int64_t passes;
+  hlo_pass_pipeline_statistics(pipeline, &passes);
+  compilation->passes_run = (int)passes;
+  phase_times_end(&compilation->phases, "partition", start);
+  return status;
+}
+
+Status compilation_run_passes(Compilation *compilation) {
   double start = monotonic_seconds();
   compilation->draft = new_draft(compilation, compilation->arena);
-  HloScratchModel scratch = {compilation, begin_scratch, scratch_of};
-  HloDecisionObserver decisions = {compilation, note_decision, note_fusion};
-  HloPipelineObserver observer = {compilation, before_pass, after_pass};
-  HloPipelineOptions pipeline_options = {.pass_options = {.opt_level = options->opt_level,
-                                                          .fast_math = options->fast_math,
-                                                          .memory_limit = options->memory_limit,
-                                                          .minimizes_memory = options->minimizes_memory,
-                                                          .effort = options->effort,
-                                                          .keeps_text_order = options->keeps_text_order,
-                                                          .machine = options->machine,
-                                                          .callbacks = options->callbacks,
-                                                          .scratch = options->without_code ? NULL : &scratch,
-                                                          .decisions = options->records_decisions ? &decisions : NULL},
-                                         .verify = options->verifies_each,
-                                         .observer = &observer,
-                                         .disabled_count = options->disabled_count,
-                                         .disabled = options->disabled,
-                                         .has_limit = options->has_pass_limit,
-                                         .limit = options->pass_limit};
+  PassCallbacks callbacks;
+  HloPipelineOptions options = pipeline_options(compilation, &callbacks);
   RETURN_IF_ERROR(check_schedule(compilation));
-  RETURN_IF_ERROR(choose_passes(compilation, &pipeline_options.pass_options, &compilation->pipeline));
+  RETURN_IF_ERROR(choose_passes(compilation, &options.pass_options, &compilation->pipeline));
   if (compilation->pipeline == NULL) return STATUS_OK;
   bool changed;
   Status status =
-      hlo_pass_pipeline_run(compilation->pipeline, compilation->module, &pipeline_options, compilation->diag, &changed);
+      hlo_pass_pipeline_run(compilation->pipeline, compilation->module, &options, compilation->diag, &changed);
   compilation->assignment = hlo_pass_pipeline_assignment(compilation->pipeline);
   phase_times_end(&compilation->phases, "passes", start);
   return status;

@@ -47,7 +47,8 @@ typedef struct Compilation {
   ShapeTable *shapes;
   HloModule *module;
   CompilationProgram *program;  /* of a program of its own (compilation_load_program); NULL: of a model */
-  HloPassPipeline *pipeline;    /* of the passes that ran: statistics, counts of rewrites */
+  int passes_run;               /* by compilation_partition */
+  HloPassPipeline *pipeline;    /* of the passes that ran after that: statistics, counts of rewrites */
   BufferAssignment *assignment; /* NULL also where the passes leave none */
   CodeDraft draft;              /* Kernels, plans */
   CodeDraft trial;              /* those of a copy of the module that a pass tries; only while it does */
@@ -67,7 +68,14 @@ void compilation_init(Compilation *compilation, Arena *arena, const CompilationO
 MUST_USE Status compilation_parse(Compilation *compilation, const SourceFile *source);
 /* Errors are those of hlo_verify and hlo_verify_transfers_end. */
 MUST_USE Status compilation_verify(Compilation *compilation);
-/* Both, of a module that is to be run, by options.partitions devices or those of its header (hlo_check_devices). */
+/* compilation_verify of a module that is for options.partitions devices, all together; 0: as its header says.  Errors
+ * are those of hlo_set_device_count as well. */
+MUST_USE Status compilation_count_devices(Compilation *compilation);
+/* Divides a verified module whose text says how (hlo_module_is_to_be_partitioned) among the partitions of its header,
+ * where these are several: passes/spmd.  Errors are those of the passes. */
+MUST_USE Status compilation_partition(Compilation *compilation);
+/* All of it, of a module that is to be run, by options.partitions devices or those of its header (hlo_check_devices).
+ */
 MUST_USE Status compilation_load(Compilation *compilation, const SourceFile *source);
 /* A sharding in HLO's words that stands outside of the module, after compilation_parse; |label| names it in messages.
  */

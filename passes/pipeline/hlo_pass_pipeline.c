@@ -105,7 +105,7 @@ static void drop_stale_products(PipelineRun *run, const HloPass *pass, bool was_
 static Status run_pass(PipelineRun *run, const HloPass *pass, int round, bool *out_changed) {
   HloModule *module = run->module;
   const HloPipelineObserver *observer = run->options->observer;
-  int number = run->pass_number++;
+  int number = run->options->first_number + run->pass_number++;
   *out_changed = false;
   if (observer != NULL && observer->before != NULL) {
     RETURN_IF_ERROR(observer->before(observer->context, number, pass, module));

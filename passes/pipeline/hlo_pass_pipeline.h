@@ -17,15 +17,16 @@ typedef struct HloPassStatistics {
 
 typedef struct HloPipelineObserver {
   void *context;
-  /* Before and after each pass; |number| counts pass runs from 0.  STATUS other than OK stops the pipeline.  Either may
-   * be NULL. */
+  /* Before and after each pass; |number| counts pass runs from HloPipelineOptions.first_number.  STATUS other than OK
+   * stops the pipeline.  Either may be NULL. */
   Status (*before)(void *context, int number, const HloPass *pass, const HloModule *module);
   Status (*after)(void *context, int number, const HloPass *pass, const HloModule *module, bool changed);
 } HloPipelineObserver;
 
 typedef struct HloPipelineOptions {
   HloPassOptions pass_options;
-  bool verify; /* hlo_verify after each changing pass, and "said unchanged but the hash moved" */
+  int first_number; /* of the first pass, for observers */
+  bool verify;      /* hlo_verify after each changing pass, and "said unchanged but the hash moved" */
   const HloPipelineObserver *observer; /* may be NULL */
   int disabled_count;
   const StringView *disabled; /* pass names to skip */
@@ -57,6 +58,9 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
 HloPassPipeline *hlo_planning_pipeline(Arena *arena, const HloPassOptions *options);
 /* What the evaluator needs: values that are arrays, not buffers, and no callbacks if they are left out. */
 HloPassPipeline *hlo_interpreter_pipeline(Arena *arena, const HloPassOptions *options);
+
+/* Before any other: from a module of whole arrays to one device's program (passes/spmd). */
+HloPassPipeline *hlo_spmd_pipeline(Arena *arena, const HloPassOptions *options);
 
 /* Passes by name, comma separated, in the order given.  STATUS_INVALID with did-you-mean for unknown names. */
 MUST_USE Status hlo_pipeline_from_names(Arena *arena, StringView names, DiagSink *diag, HloPassPipeline **out_pipeline);

@@ -11,6 +11,31 @@ HloPassPipeline *hlo_interpreter_pipeline(Arena *arena, const HloPassOptions *op
   return pipeline;
 }
 
+/* One function, values instead of tuples of values, one call site per loop body. */
+static void add_flattening(HloPassPipeline *pipeline) {
+  hlo_pass_pipeline_add(pipeline, &hlo_async_to_sync_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_call_inliner_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_flatten_call_graph_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
+}
+
+/* Shardings are of logical dimensions and of what is in arrays, whatever their layout; they spread best where there are
+ * no calls.  What an expansion would hide the meaning of (a sort, a transform) is divided before. */
+HloPassPipeline *hlo_spmd_pipeline(Arena *arena, const HloPassOptions *options) {
+  HloPassPipeline *pipeline = hlo_pass_pipeline_create(arena, "spmd");
+  (void)options;
+  hlo_pass_pipeline_add(pipeline, &hlo_buffer_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_layout_normalizer_pass);
+  add_flattening(pipeline);
+  hlo_pass_pipeline_add(pipeline, &hlo_scan_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_spmd_partitioner_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_cse_pass);
+  return pipeline;
+}
+
 static bool optimises(const HloPassOptions *options) {
   return options->opt_level > 0 && !options->keeps_text_order;
 }
@@ -56,12 +81,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_buffer_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_layout_normalizer_pass);
 
-  /* One function, values instead of tuples of values, one call site per loop body. */
-  hlo_pass_pipeline_add(pipeline, &hlo_async_to_sync_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_call_inliner_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_flatten_call_graph_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
+  add_flattening(pipeline);
 
   /* Operations that code generation does not take, in terms of those it does. */
   hlo_pass_pipeline_add(pipeline, &hlo_marker_expander_pass);
