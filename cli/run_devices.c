@@ -144,6 +144,11 @@ Status run_devices_whole_dims(Session *session, const RunDevices *devices, bool 
     *out_dims = said->dims;
     return STATUS_OK;
   }
+  const WholeShapes *whole = &session->compilation.whole;
+  if (whole->parameters != NULL) {
+    *out_dims = (is_result ? whole->results : whole->parameters)[leaf]->dims;
+    return STATUS_OK;
+  }
   int64_t *dims = ARENA_NEW_ARRAY(session->arena, int64_t, tensor->rank);
   for (int i = 0; i < tensor->rank; i++) dims[i] = tensor->dims[i] * tiles->counts[i];
   *out_dims = dims;

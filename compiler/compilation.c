@@ -201,10 +201,30 @@ static HloPipelineOptions pipeline_options(Compilation *compilation, PassCallbac
                               .limit = options->pass_limit};
 }
 
+/* The leaves of |shape| from |out| on, which is returned after the last. */
+static const Shape **add_leaves(const Shape *shape, const Shape **out) {
+  for (int node = 0; node < shape_node_count(shape); node++) {
+    if (!shape_is_tuple(shape_node(shape, node))) *out++ = shape_node(shape, node);
+  }
+  return out;
+}
+
+static WholeShapes whole_shapes(const Compilation *compilation) {
+  const HloComputation *entry = compilation->module->entry;
+  int64_t count = 0;
+  for (int64_t i = 0; i < entry->parameters.count; i++) count += shape_leaf_count(entry->parameters.data[i]->shape);
+  const Shape **parameters = ARENA_NEW_ARRAY(compilation->arena, const Shape *, count + 1), **next = parameters;
+  const Shape **results = ARENA_NEW_ARRAY(compilation->arena, const Shape *, shape_leaf_count(entry->root->shape) + 1);
+  for (int64_t i = 0; i < entry->parameters.count; i++) next = add_leaves(entry->parameters.data[i]->shape, next);
+  add_leaves(entry->root->shape, results);
+  return (WholeShapes){parameters, results};
+}
+
 Status compilation_partition(Compilation *compilation) {
   HloModule *module = compilation->module;
   if (module->num_partitions <= 1 || !hlo_module_is_to_be_partitioned(module)) return STATUS_OK;
   double start = monotonic_seconds();
+  compilation->whole = whole_shapes(compilation);
   PassCallbacks callbacks;
   HloPipelineOptions options = pipeline_options(compilation, &callbacks);
   options.has_limit = false;

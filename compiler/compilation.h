@@ -37,6 +37,11 @@ typedef struct CompilationFusion {
   StringView member, fusion;
 } CompilationFusion;
 
+/* The array leaves that a module's arguments and results were before it was divided; NULL: it was not. */
+typedef struct WholeShapes {
+  const Shape *const *parameters, *const *results;
+} WholeShapes;
+
 typedef struct CompilationProgram CompilationProgram; /* program.h */
 
 /* What is not made yet is NULL or 0. */
@@ -48,6 +53,7 @@ typedef struct Compilation {
   HloModule *module;
   CompilationProgram *program;  /* of a program of its own (compilation_load_program); NULL: of a model */
   int passes_run;               /* by compilation_partition */
+  WholeShapes whole;            /* before it */
   HloPassPipeline *pipeline;    /* of the passes that ran after that: statistics, counts of rewrites */
   BufferAssignment *assignment; /* NULL also where the passes leave none */
   CodeDraft draft;              /* Kernels, plans */

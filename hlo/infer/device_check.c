@@ -53,12 +53,12 @@ bool hlo_module_needs_devices(const HloModule *module) {
 typedef enum ShardingsThatCount {
   NO_SHARDING,     /* XLA's partitioner was here, and named the entry; its passes copy shardings of parameters */
   INNER_SHARDINGS, /* but those of parameters and result, which may be left of it */
-  ALL_BUT_RESULT   /* nothing else speaks of several devices */
+  ALL_SHARDINGS    /* nothing else speaks of several devices */
 } ShardingsThatCount;
 
 static ShardingsThatCount shardings_that_count(const HloModule *module) {
   if (sv_ends_with(module->entry->name, SV("_spmd"))) return NO_SHARDING;
-  return hlo_module_needs_devices(module) ? INNER_SHARDINGS : ALL_BUT_RESULT;
+  return hlo_module_needs_devices(module) ? INNER_SHARDINGS : ALL_SHARDINGS;
 }
 
 static bool is_to_be_divided(const HloInstruction *instruction, ShardingsThatCount counts) {
@@ -68,8 +68,8 @@ static bool is_to_be_divided(const HloInstruction *instruction, ShardingsThatCou
   if (counts == NO_SHARDING || hlo_instruction_attr(instruction, HLO_ATTR_SHARDING) == NULL) return false;
   const HloComputation *entry = instruction->parent->module->entry;
   if (instruction->parent != entry) return true;
-  if (instruction->opcode == HLO_PARAMETER) return counts == ALL_BUT_RESULT;
-  return instruction != entry->root;
+  bool is_border = instruction->opcode == HLO_PARAMETER || instruction == entry->root;
+  return !is_border || counts == ALL_SHARDINGS;
 }
 
 /* The first instruction that says so; NULL: none. */
@@ -108,7 +108,7 @@ Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag) 
 }
 
 bool hlo_module_is_whole(const HloModule *module) {
-  return shardings_that_count(module) == ALL_BUT_RESULT;
+  return shardings_that_count(module) == ALL_SHARDINGS;
 }
 
 Status hlo_check_devices(const HloModule *module, DiagSink *diag) {

@@ -11,7 +11,7 @@ MUST_USE Status hlo_check_one_device(const HloModule *module, DiagSink *diag);
 
 /* Reports the first instruction that says that a partitioner has yet to divide the module among devices, code
  * "unsupported-devices": markers, and, unless XLA's partitioner has named the entry ("..._spmd"), shardings of other
- * values than parameters and result; in a module without collectives those of parameters as well.  Linear time. */
+ * values than parameters and result; in a module without collectives those as well.  Linear time. */
 MUST_USE Status hlo_check_partitioned(const HloModule *module, DiagSink *diag);
 
 /* What hlo_check_partitioned would report: there are shardings for a partitioner, and nobody has been at them. */

@@ -122,6 +122,10 @@ MUST_USE Status spmd_partition_elementwise(Partitioner *partitioner, const HloIn
 HloInstruction *spmd_make_anew(Partitioner *partitioner, const SpmdValue *value, const AxisSharding *to);
 double spmd_anew_bytes(Partitioner *partitioner, const SpmdValue *value, const AxisSharding *to);
 
+/* Of a reduction or a reduce-window, |old|: there are elements that change nothing, one for each array, which stand for
+ * what is not there; and that for array |index|, a scalar. */
+bool spmd_can_fill(Arena *arena, const HloInstruction *old);
+HloInstruction *spmd_fill(Partitioner *partitioner, const HloInstruction *old, int index);
 /* The literal that |value| is, up to reshapes; NULL: it is computed. */
 const Literal *spmd_constant_under(const HloInstruction *value);
 

@@ -36,25 +36,40 @@ const Literal *spmd_constant_under(const HloInstruction *value) {
 }
 
 /* The reducer leaves what the reduction begins with as it is when it meets itself. */
-static bool begins_neutral(const SpmdReduce *reduce) {
-  const HloInstruction *old = reduce->old;
-  Arena *arena = reduce->partitioner->builder.arena;
+static bool begins_neutral(Arena *arena, const HloInstruction *old, const HloComputation *reducer) {
   const Literal *arguments[2 * MOST_REDUCED];
-  if (reduce->count > MOST_REDUCED) return false;
-  for (int i = 0; i < reduce->count; i++) {
-    const Literal *init = spmd_constant_under(old->operands[reduce->count + i]);
+  int count = old->operand_count / 2;
+  if (count > MOST_REDUCED) return false;
+  for (int i = 0; i < count; i++) {
+    const Literal *init = spmd_constant_under(old->operands[count + i]);
     if (init == NULL || init->elided) return false;
-    arguments[i] = arguments[reduce->count + i] = init;
+    arguments[i] = arguments[count + i] = init;
   }
   Literal *result;
   DiagSink ignored;
   diag_sink_init(&ignored, arena);
-  if (hlo_evaluate_computation(arena, reduce->reducer, arguments, &ignored, &result) != STATUS_OK) return false;
-  for (int i = 0; i < reduce->count; i++) {
+  if (hlo_evaluate_computation(arena, reducer, arguments, &ignored, &result) != STATUS_OK) return false;
+  for (int i = 0; i < count; i++) {
     const Literal *leaf = shape_is_tuple(result->shape) ? &result->tuple[i] : result;
     if (!literal_equal(leaf, arguments[i])) return false;
   }
   return true;
+}
+
+bool spmd_can_fill(Arena *arena, const HloInstruction *old) {
+  const HloComputation *reducer = hlo_instruction_computation(old, HLO_ATTR_TO_APPLY);
+  HloOpcode opcode;
+  uint8_t identity[FOLD_IDENTITY_BYTES];
+  return has_identity(old, reducer, &opcode, identity) || begins_neutral(arena, old, reducer);
+}
+
+HloInstruction *spmd_fill(Partitioner *partitioner, const HloInstruction *old, int index) {
+  const HloComputation *reducer = hlo_instruction_computation(old, HLO_ATTR_TO_APPLY);
+  HloOpcode opcode;
+  uint8_t identity[FOLD_IDENTITY_BYTES];
+  if (has_identity(old, reducer, &opcode, identity))
+    return graph_constant(&partitioner->builder.graph, old->operands[index]->shape->type, identity);
+  return spmd_value_whole(partitioner, spmd_operand(partitioner, old, old->operand_count / 2 + index));
 }
 
 /* What has to be whole when parts cannot be reduced apart. */
@@ -113,7 +128,7 @@ static Status reduce_by_operation(SpmdReduce *reduce, HloOpcode opcode, const ui
   Partitioner *partitioner = reduce->partitioner;
   GraphBuilder *graph = &partitioner->builder.graph;
   PrimitiveType type = reduce->old->operands[0]->shape->type;
-  reduce->fills[0] = graph_constant(graph, type, identity);
+  reduce->fills[0] = spmd_fill(partitioner, reduce->old, 0);
   const AxisSharding *const *results = result_shardings(reduce);
   HloInstruction *local = reduce_parts(reduce, results);
   PartialResult partial = {reduce->axes, spmd_reducer(&partitioner->builder, opcode, type)};
@@ -143,8 +158,7 @@ static HloInstruction *gather_results(Partitioner *partitioner, HloInstruction *
 static Status reduce_by_computation(SpmdReduce *reduce) {
   Partitioner *partitioner = reduce->partitioner;
   Arena *arena = partitioner->builder.arena;
-  for (int i = 0; i < reduce->count; i++)
-    reduce->fills[i] = spmd_value_whole(partitioner, spmd_operand(partitioner, reduce->old, reduce->count + i));
+  for (int i = 0; i < reduce->count; i++) reduce->fills[i] = spmd_fill(partitioner, reduce->old, i);
   const AxisSharding *const *results = result_shardings(reduce);
   HloInstruction *local = reduce_parts(reduce, results);
   AxisList axes = axis_mask_list(arena, reduce->axes);
@@ -170,7 +184,7 @@ Status spmd_partition_reduce(Partitioner *partitioner, const HloInstruction *old
   HloOpcode opcode;
   uint8_t identity[FOLD_IDENTITY_BYTES];
   bool is_operation = has_identity(old, reduce.reducer, &opcode, identity);
-  if (!is_operation && !begins_neutral(&reduce))
+  if (!is_operation && !begins_neutral(partitioner->builder.arena, old, reduce.reducer))
     return spmd_partition_by_rule(partitioner, old, without_reductions(partitioner->builder.arena, rule));
   reduce.factors = factor_axes_choose(partitioner, old, rule, NULL);
   reduce.axes = factor_axes_partial(&reduce.factors);

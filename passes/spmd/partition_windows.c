@@ -160,6 +160,7 @@ static double window_bytes(Partitioner *partitioner, const HloInstruction *old, 
   MovingWindow window;
   for (int d = 0; d < result->rank; d++) {
     if (!divided_window(old, factors, result, d, &window)) continue;
+    if (old->opcode == HLO_REDUCE_WINDOW && !spmd_can_fill(partitioner->builder.arena, old)) return SPMD_IMPOSSIBLE;
     for (int k = 0; k < moved_operands(old); k++) {
       const Shape *whole = old->operands[k]->shape;
       const AxisSharding *has = operand_sharding(partitioner, old, factors, k);
@@ -189,8 +190,7 @@ struct LocalWindow {
 static HloInstruction *outside_of(Partitioner *partitioner, const HloInstruction *old, int index) {
   if (old->opcode == HLO_CONVOLUTION) return spmd_zero(partitioner, old->operands[index]->shape->type);
   if (old->opcode == HLO_PAD) return spmd_value_whole(partitioner, spmd_operand(partitioner, old, 1));
-  if (old->opcode == HLO_REDUCE_WINDOW)
-    return spmd_value_whole(partitioner, spmd_operand(partitioner, old, moved_operands(old) + index));
+  if (old->opcode == HLO_REDUCE_WINDOW) return spmd_fill(partitioner, old, index);
   return NULL;
 }
 
