@@ -104,6 +104,7 @@ Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag) 
     return diag_error(diag, STATUS_INVALID, module->loc, "devices", "%lld devices cannot be shared by %lld replicas",
                       (long long)devices, (long long)replicas);
   module->num_partitions = devices / replicas;
+  module->fits_partitions = hlo_module_is_to_be_partitioned(module);
   return STATUS_OK;
 }
 

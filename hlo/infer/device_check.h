@@ -18,7 +18,8 @@ MUST_USE Status hlo_check_partitioned(const HloModule *module, DiagSink *diag);
 bool hlo_module_is_to_be_partitioned(const HloModule *module);
 
 /* |devices| all together run |module|: its num_partitions becomes what its replicas leave of them; 0: the header says
- * it. STATUS_INVALID (code "devices") where replicas do not divide them. */
+ * it.  Shardings of a module that is still to be partitioned may name devices of any number until the partitioner has
+ * fitted them (fits_partitions).  STATUS_INVALID (code "devices") where replicas do not divide them. */
 MUST_USE Status hlo_set_device_count(HloModule *module, int64_t devices, DiagSink *diag);
 
 /* Whether it matters to |module| which device runs it: it has collectives, numbers of devices or transfers between

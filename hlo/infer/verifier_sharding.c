@@ -18,10 +18,11 @@ static void sharding_error(const ShardingSite *site, const char *format, ...) {
   verify_attr_error(site->verifier, site->instruction, site->id, "verify-sharding", "sharding %s", message);
 }
 
-/* Devices are numbered below the number of partitions, where the header says one. */
+/* Devices are numbered below the number of partitions, where the header says one and shardings are already for it. */
 static bool check_device(const ShardingSite *site, int64_t device) {
-  int64_t limit = site->verifier->module->num_partitions;
-  if (device >= 0 && (limit <= 1 || device < limit)) return true;
+  const HloModule *module = site->verifier->module;
+  int64_t limit = module->num_partitions;
+  if (device >= 0 && (limit <= 1 || module->fits_partitions || device < limit)) return true;
   sharding_error(site, "names device %lld, there are %lld", (long long)device, (long long)limit);
   return false;
 }

@@ -109,6 +109,7 @@ static Status run_spmd_partitioner(HloPassContext *context, HloModule *module, b
       .context = context,
       .values = ARENA_NEW_ARRAY(context->scratch, SpmdValue **, module->next_instruction_id)};
   RETURN_IF_ERROR(partition_entry(&partitioner));
+  module->fits_partitions = false;
   hlo_module_remove_unreachable(module);
   hlo_module_remove_dead(module);
   return STATUS_OK;
