@@ -56,7 +56,7 @@ typedef struct FactorSearch {
   int source_count;
   AxisMask used;
   FactorAxes current, best;
-  double best_bytes, best_work;
+  double best_work;
 } FactorSearch;
 
 static bool may_divide(const FactorSearch *search, const Factor *factor) {
@@ -200,11 +200,11 @@ static void end_candidate(FactorSearch *search) {
   settle(search);
   if (equals_best(search)) return;
   double bytes = bytes_of(search), work = work_of(search);
-  bool is_better = search->best.axes == NULL || bytes < search->best_bytes ||
-                   (bytes == search->best_bytes && work < search->best_work);
+  bool is_better = search->best.axes == NULL || bytes < search->best.bytes ||
+                   (bytes == search->best.bytes && work < search->best_work);
   if (!is_better) return;
   search->best = search->current;
-  search->best_bytes = bytes;
+  search->best.bytes = bytes;
   search->best_work = work;
 }
 

@@ -34,9 +34,8 @@ static HloInstruction *as_bits(GraphBuilder *graph, HloInstruction *value) {
   }
 }
 
-/* The sum of |local| over the devices along |axes|, as the value that |old| wants. */
-static void add_up(Partitioner *partitioner, const HloInstruction *old, HloInstruction *local,
-                   const AxisSharding *sharding, AxisMask axes) {
+void spmd_add_up(Partitioner *partitioner, const HloInstruction *old, HloInstruction *local,
+                 const AxisSharding *sharding, AxisMask axes) {
   SpmdBuilder *builder = &partitioner->builder;
   GraphBuilder *graph = &builder->graph;
   SpmdValue *value = spmd_result(partitioner, old, 0);
@@ -165,7 +164,7 @@ Status spmd_partition_gather(Partitioner *partitioner, const HloInstruction *old
   is_here =
       for_each_window(graph, is_here, operation.vector_dim, shape, hlo_instruction_ints(old, HLO_ATTR_OFFSET_DIMS));
   made = graph_select(graph, is_here, made, graph_zero(graph, shape->type, shape));
-  add_up(partitioner, old, made, result, axes);
+  spmd_add_up(partitioner, old, made, result, axes);
   return STATUS_OK;
 }
 
@@ -286,8 +285,7 @@ typedef struct SplitUpdate {
   HloInstruction *first; /* s64[]: element j of the part is element first + j of the update */
 } SplitUpdate;
 
-/* |start| as a dynamic-update-slice clamps it. */
-static HloInstruction *clamped_start(GraphBuilder *graph, HloInstruction *start, int64_t most) {
+HloInstruction *spmd_clamp_start(GraphBuilder *graph, HloInstruction *start, int64_t most) {
   start = graph_convert(graph, start, TYPE_S64);
   start = graph_binary(graph, HLO_MINIMUM, start, graph_integer(graph, TYPE_S64, most, NULL));
   return graph_binary(graph, HLO_MAXIMUM, start, graph_integer(graph, TYPE_S64, 0, NULL));
@@ -298,7 +296,7 @@ static HloInstruction *update_of_part(SpmdBuilder *builder, HloInstruction *upda
                                       SplitUpdate *split) {
   GraphBuilder *graph = &builder->graph;
   HloInstruction *part = graph_convert(graph, spmd_offset(builder, split->axes, split->tile), TYPE_S64);
-  start = clamped_start(graph, start, size - split->length);
+  start = spmd_clamp_start(graph, start, size - split->length);
   split->first = graph_binary(graph, HLO_SUBTRACT, part, start);
   const Shape *shape = update->shape;
   int64_t dims[SHAPE_MAX_RANK];
@@ -307,7 +305,7 @@ static HloInstruction *update_of_part(SpmdBuilder *builder, HloInstruction *upda
   HloInstruction *margin = graph_zero(graph, shape->type, margin_shape);
   HloInstruction *padded = graph_concatenate(graph, (HloInstruction *[]){margin, update, margin}, 3, split->dim);
   HloInstruction *at = graph_binary(graph, HLO_ADD, split->first, graph_integer(graph, TYPE_S64, split->tile, NULL));
-  at = clamped_start(graph, at, split->tile + split->length);
+  at = spmd_clamp_start(graph, at, split->tile + split->length);
   return graph_take_run(graph, padded, split->dim, at, split->tile);
 }
 

@@ -74,6 +74,7 @@ HloInstruction *spmd_zero(Partitioner *partitioner, PrimitiveType type);
 typedef struct FactorAxes {
   const ShardingRule *rule;
   AxisList *axes;
+  double bytes; /* what each device sends for it, SPMD_IMPOSSIBLE: it cannot be done */
 } FactorAxes;
 
 /* |mapping|'s sharding where the factors are divided so. */
@@ -133,9 +134,21 @@ const Literal *spmd_constant_under(const HloInstruction *value);
 MUST_USE Status spmd_partition_window(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_reduce_window(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_select_and_scatter(Partitioner *partitioner, const HloInstruction *old);
+MUST_USE Status spmd_partition_slice(Partitioner *partitioner, const HloInstruction *old);
+MUST_USE Status spmd_partition_window_by_axes(Partitioner *partitioner, const HloInstruction *old,
+                                              const FactorAxes *factors);
+/* What devices send each other of the operands for it. */
+double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors);
 MUST_USE Status spmd_partition_concatenate(Partitioner *partitioner, const HloInstruction *old);
 
 /* What reads or writes elements at places that are data. */
+
+/* |start|, an integer, as a dynamic-slice clamps it: an s64[] of 0 to |most|. */
+HloInstruction *spmd_clamp_start(GraphBuilder *graph, HloInstruction *start, int64_t most);
+/* The value that |old| wants is the sum of |local|, by |sharding|, over the devices along |axes|, all of whose elements
+ * but one are zero: it has the bits of that one. */
+void spmd_add_up(Partitioner *partitioner, const HloInstruction *old, HloInstruction *local,
+                 const AxisSharding *sharding, AxisMask axes);
 MUST_USE Status spmd_partition_gather(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_scatter(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_dynamic_update_slice(Partitioner *partitioner, const HloInstruction *old);

@@ -154,7 +154,7 @@ static const AxisSharding *operand_sharding(Partitioner *partitioner, const HloI
   return factor_axes_project(partitioner, factors, &factors->rule->operands[operand], manual);
 }
 
-static double window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
+double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
   const AxisSharding *result = result_sharding(partitioner, old, factors);
   double bytes = 0;
   MovingWindow window;
@@ -260,16 +260,20 @@ static HloInstruction *with_neighbours(LocalWindow *local, int index, const Axis
 
 Status spmd_partition_window(Partitioner *partitioner, const HloInstruction *old) {
   const ShardingRule *rule = sharding_rule(partitioner->builder.arena, old);
-  FactorAxes factors = factor_axes_choose(partitioner, old, rule, window_bytes);
-  const AxisSharding *result = result_sharding(partitioner, old, &factors);
+  FactorAxes factors = factor_axes_choose(partitioner, old, rule, spmd_window_bytes);
+  return spmd_partition_window_by_axes(partitioner, old, &factors);
+}
+
+Status spmd_partition_window_by_axes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
+  const AxisSharding *result = result_sharding(partitioner, old, factors);
   LocalWindow local = {.partitioner = partitioner, .old = old};
   HloInstruction **operands = ARENA_NEW_ARRAY(partitioner->builder.arena, HloInstruction *, old->operand_count + 1);
   for (int i = 0; i < moved_operands(old); i++) {
-    HloInstruction *part = spmd_operand_part(partitioner, old, &factors, i);
-    operands[i] = with_neighbours(&local, i, result, &factors, part);
+    HloInstruction *part = spmd_operand_part(partitioner, old, factors, i);
+    operands[i] = with_neighbours(&local, i, result, factors, part);
   }
-  if (local.count == 0) return spmd_partition_by_axes(partitioner, old, &factors);
-  RETURN_IF_ERROR(spmd_emit_by_axes(partitioner, old, &factors, operands, moved_operands(old), &local.made));
+  if (local.count == 0) return spmd_partition_by_axes(partitioner, old, factors);
+  RETURN_IF_ERROR(spmd_emit_by_axes(partitioner, old, factors, operands, moved_operands(old), &local.made));
   for (int i = 0; i < WINDOW_KIND_COUNT; i++) {
     if (window_kinds[i].opcode == old->opcode && window_kinds[i].fit != NULL) window_kinds[i].fit(&local);
   }
