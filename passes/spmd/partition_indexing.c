@@ -244,6 +244,19 @@ static HloInstruction *begin_once(Partitioner *partitioner, HloInstruction *oper
   return graph_select(graph, is_first, operand, fill);
 }
 
+/* This device's index vectors; those that are padding of an uneven part point outside of the array. */
+static HloInstruction *index_part(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
+  SpmdValue *value = spmd_operand(partitioner, old, 1);
+  const AxisSharding *sharding = project(partitioner, old, factors, &factors->rule->operands[1]);
+  HloInstruction *indices = spmd_value_as(partitioner, value, sharding);
+  HloInstruction *outside = graph_integer(&partitioner->builder.graph, indices->shape->type, -1, NULL);
+  for (int d = 0; d < value->whole->rank; d++) {
+    if (sharding->dims[d].count > 0)
+      indices = spmd_mask(&partitioner->builder, indices, d, sharding->dims[d], value->whole->dims[d], outside);
+  }
+  return indices;
+}
+
 Status spmd_partition_scatter(Partitioner *partitioner, const HloInstruction *old) {
   if (old->operand_count != 3) return spmd_partition_by_factors(partitioner, old);
   const ShardingRule *rule = scatter_rule(partitioner, old);
@@ -252,8 +265,8 @@ Status spmd_partition_scatter(Partitioner *partitioner, const HloInstruction *ol
   Int64List map = hlo_instruction_ints(old, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS);
   AxisMask axes = factor_axes_partial(&factors);
   GraphBuilder *graph = &partitioner->builder.graph;
-  HloInstruction *parts[3];
-  for (int i = 0; i < 3; i++) parts[i] = spmd_operand_part(partitioner, old, &factors, i);
+  HloInstruction *parts[3] = {spmd_operand_part(partitioner, old, &factors, 0), index_part(partitioner, old, &factors),
+                              spmd_operand_part(partitioner, old, &factors, 2)};
   if (any_divided(operand, map)) {
     IndexedOperation operation = {partitioner, old, &factors,
                                   operand,     map, hlo_instruction_int(old, HLO_ATTR_INDEX_VECTOR_DIM, 0)};

@@ -225,31 +225,56 @@ static void window(RuleBuilder *builder) {
     tie_everywhere(builder, is_trivial(&whole->dims[d]) ? FACTOR_PASS : FACTOR_PERMUTATION, d);
 }
 
+/* The dimensions of a convolution that are no window's. */
+typedef struct ConvolutionDims {
+  RuleDim batch, feature, kernel_in, kernel_out, out_batch, out_feature;
+} ConvolutionDims;
+
+static ConvolutionDims convolution_dims(const ConvolutionDimensionNumbers *labels, int out) {
+  return (ConvolutionDims){.batch = {0, (int)labels->input_batch},
+                           .feature = {0, (int)labels->input_feature},
+                           .kernel_in = {1, (int)labels->kernel_input_feature},
+                           .kernel_out = {1, (int)labels->kernel_output_feature},
+                           .out_batch = {out, (int)labels->output_batch},
+                           .out_feature = {out, (int)labels->output_feature}};
+}
+
+/* A dimension of groups, of which one operand's features or batches and the kernel's results are the slower part. */
+static void tie_groups(RuleBuilder *builder, int64_t groups, RuleDim grouped, const ConvolutionDims *dims) {
+  if (groups <= 1) return;
+  int group = add_factor(builder, groups, FACTOR_PASS);
+  map_factor(builder, grouped.value, grouped.dim, group);
+  map_factor(builder, dims->kernel_out.value, dims->kernel_out.dim, group);
+  map_factor(builder, dims->out_feature.value, dims->out_feature.dim, group);
+}
+
+/* As tie_two, for |size| elements, the faster part of both dimensions where they have groups. */
+static void tie_rest(RuleBuilder *builder, FactorKind kind, int64_t size, RuleDim a, RuleDim b) {
+  if (size <= 1) return;
+  int factor = add_factor(builder, size, kind);
+  map_factor(builder, a.value, a.dim, factor);
+  map_factor(builder, b.value, b.dim, factor);
+}
+
 static void convolution(RuleBuilder *builder) {
   const HloInstruction *instruction = builder->instruction;
   const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(instruction, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   const HloAttr *windows = hlo_instruction_attr(instruction, HLO_ATTR_WINDOW);
   int out = result(builder, 0);
-  int64_t groups = hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
-  RuleDim input_feature = {0, (int)labels->input_feature}, kernel_in = {1, (int)labels->kernel_input_feature},
-          kernel_out = {1, (int)labels->kernel_output_feature}, output_feature = {out, (int)labels->output_feature};
-  if (hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1) == 1) {
-    tie_two(builder, FACTOR_PASS, (RuleDim){0, (int)labels->input_batch}, (RuleDim){out, (int)labels->output_batch});
-    if (groups == 1) {
-      tie_two(builder, FACTOR_REDUCTION, input_feature, kernel_in);
-      tie_two(builder, FACTOR_PASS, kernel_out, output_feature);
-    } else {
-      /* Features of a group follow one another. */
-      int group = add_factor(builder, groups, FACTOR_PASS);
-      map_factor(builder, 0, input_feature.dim, group);
-      map_factor(builder, 1, kernel_out.dim, group);
-      map_factor(builder, out, output_feature.dim, group);
-    }
-  }
+  int64_t feature_groups = hlo_instruction_int(instruction, HLO_ATTR_FEATURE_GROUP_COUNT, 1),
+          batch_groups = hlo_instruction_int(instruction, HLO_ATTR_BATCH_GROUP_COUNT, 1);
+  ConvolutionDims dims = convolution_dims(labels, out);
+  tie_groups(builder, feature_groups, dims.feature, &dims);
+  tie_groups(builder, batch_groups, dims.batch, &dims);
+  const Shape *kernel = shape_of(builder, 1), *made = shape_of(builder, out);
+  tie_rest(builder, FACTOR_PASS, made->dims[dims.out_batch.dim], dims.batch, dims.out_batch);
+  tie_rest(builder, FACTOR_REDUCTION, kernel->dims[dims.kernel_in.dim], dims.feature, dims.kernel_in);
+  tie_rest(builder, FACTOR_PASS, kernel->dims[dims.kernel_out.dim] / (feature_groups * batch_groups), dims.kernel_out,
+           dims.out_feature);
   for (int i = 0; windows != NULL && i < labels->spatial_rank; i++) {
     const WindowDimension *dim = &windows->value.window->dims[i];
-    RuleDim dims[2] = {{0, (int)labels->input_spatial[i]}, {out, (int)labels->output_spatial[i]}};
-    tie_two(builder, is_trivial(dim) ? FACTOR_PASS : FACTOR_PERMUTATION, dims[0], dims[1]);
+    RuleDim moved[2] = {{0, (int)labels->input_spatial[i]}, {out, (int)labels->output_spatial[i]}};
+    tie_two(builder, is_trivial(dim) ? FACTOR_PASS : FACTOR_PERMUTATION, moved[0], moved[1]);
   }
 }
 
