@@ -51,7 +51,7 @@ typedef struct FactorSearch {
   const HloInstruction *old;
   const ShardingRule *rule;
   FactorBytes *own;        /* NULL: nothing, and PERMUTATION factors stay whole */
-  const bool *must_divide; /* by factor: it shares a dimension with others, so tiles have to be full */
+  const bool *must_divide; /* by factor: sharding_rule_full_factors */
   FactorSource *sources;   /* the results, then the operands */
   int source_count;
   AxisMask used;
@@ -208,27 +208,6 @@ static void end_candidate(FactorSearch *search) {
   search->best_work = work;
 }
 
-static const bool *factors_that_must_divide(Arena *arena, const HloInstruction *old, const ShardingRule *rule) {
-  bool *must = ARENA_NEW_ARRAY(arena, bool, rule->factor_count + 1);
-  /* A factor may be the slower part of a dimension whose rest has none. */
-  for (int f = 0; f < rule->factor_count && old->opcode == HLO_RESHAPE; f++) {
-    int in, out, place;
-    bool is_whole =
-        factor_find(&rule->operands[0], f, &in, &place) && factor_find(&rule->results[0], f, &out, &place) &&
-        old->operands[0]->shape->dims[in] == rule->factors[f].size && old->shape->dims[out] == rule->factors[f].size;
-    must[f] = !is_whole;
-  }
-  for (int i = 0; i < rule->operand_count + rule->result_count; i++) {
-    const FactorMapping *mapping =
-        i < rule->operand_count ? &rule->operands[i] : &rule->results[i - rule->operand_count];
-    for (int d = 0; d < mapping->rank; d++) {
-      for (int k = 0; k < mapping->dims[d].count && mapping->dims[d].count > 1; k++)
-        must[mapping->dims[d].factors[k]] = true;
-    }
-  }
-  return must;
-}
-
 static void add_sources(FactorSearch *search) {
   Partitioner *partitioner = search->partitioner;
   const ShardingRule *rule = search->rule;
@@ -260,7 +239,7 @@ FactorAxes factor_axes_choose(Partitioner *partitioner, const HloInstruction *ol
                          .old = old,
                          .rule = rule,
                          .own = own,
-                         .must_divide = factors_that_must_divide(partitioner->builder.arena, old, rule),
+                         .must_divide = sharding_rule_full_factors(partitioner->builder.arena, old, rule),
                          .current.rule = rule};
   add_sources(&search);
   for (int first = 0; first < search.source_count && first < MOST_FIRST_SOURCES; first++) {

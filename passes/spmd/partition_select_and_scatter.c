@@ -2,8 +2,9 @@
  * they read, does them, and keeps its part.
  *
  * Along such a dimension window j reads elements [j t - lo, j t - lo + W) of the operand.  Device i's part [i s, (i+1)
- * s) is reached by windows from ceil((i s + lo - W + 1) / t) to floor(((i+1) s - 1 + lo) / t); where i s is a multiple
- * of t, all devices have the same number of them.  Elements outside of the array are such as are never selected. */
+ * s) is reached by windows from ceil((i s + lo - W + 1) / t) to floor(((i+1) s - 1 + lo) / t); devices that have fewer
+ * of them than others do some more after them, which reach beyond their part.  Elements outside of the array are such
+ * as are never selected. */
 #include <math.h>
 
 #include "base/checked_math.h"
@@ -40,24 +41,38 @@ static bool adds_up(const HloInstruction *old) {
 /* What a device needs along one dimension. */
 typedef struct SelectRuns {
   SpmdRuns windows, elements;
-  int64_t offset; /* of its part in its run of elements */
+  const int64_t *offsets; /* of its part in its run of elements, by device */
   int64_t tile;
 } SelectRuns;
 
+/* floor(a / b) of b > 0. */
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - (a % b < 0);
+}
+
 static bool find_runs(Partitioner *partitioner, const HloInstruction *old, int dim, AxisList axes, SelectRuns *out) {
+  Arena *arena = partitioner->builder.arena;
   const WindowDimension *window = &window_of(old)->dims[dim];
   int64_t count = axis_list_size(partitioner->builder.mesh, axes), size = old->shape->dims[dim];
-  int64_t tile = size / count + (size % count != 0), stride = window->stride, low = window->pad_low;
-  if (tile % stride != 0 || window->base_dilation != 1 || window->window_dilation != 1 || size == 0) return false;
-  int64_t begin = low - window->size + 1, end = tile - 1 + low;
-  int64_t first = begin >= 0 ? (begin + stride - 1) / stride : -(-begin / stride), last = end / stride;
-  if (end < 0 || last < first) return false;
+  int64_t tile = size / count + (size % count != 0), stride = window->stride, low = window->pad_low, most = 1;
+  if (window->base_dilation != 1 || window->window_dilation != 1 || size == 0) return false;
+  int64_t *firsts = ARENA_NEW_ARRAY(arena, int64_t, count), *begins = ARENA_NEW_ARRAY(arena, int64_t, count),
+          *offsets = ARENA_NEW_ARRAY(arena, int64_t, count);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t begin = i * tile + low;
+    /* where windows lie apart, that before the part, so that the run begins no later than the part */
+    firsts[i] = min_i64(floor_div(begin - window->size + stride, stride), floor_div(begin, stride));
+    begins[i] = firsts[i] * stride - low;
+    offsets[i] = i * tile - begins[i];
+    most = max_i64(most, floor_div((i + 1) * tile - 1 + low, stride) - firsts[i] + 1);
+  }
+  int64_t length = (most - 1) * stride + window->size;
+  /* which ends before the part does only where windows lie apart: no further window begins before it */
+  for (int64_t i = 0; i < count; i++) length = max_i64(length, offsets[i] + tile);
   out->tile = tile;
-  out->windows = spmd_runs_affine(&partitioner->builder, axes, old->operands[1]->shape->dims[dim], last - first + 1,
-                                  first, tile / stride);
-  out->elements = spmd_runs_affine(&partitioner->builder, axes, size, (last - first) * stride + window->size,
-                                   first * stride - low, tile);
-  out->offset = low - first * stride;
+  out->windows = (SpmdRuns){axes, count, old->operands[1]->shape->dims[dim], most, firsts};
+  out->elements = (SpmdRuns){axes, count, size, length, begins};
+  out->offsets = offsets;
   return true;
 }
 
@@ -119,7 +134,9 @@ Status spmd_partition_select_and_scatter(Partitioner *partitioner, const HloInst
   HloInstruction *made = spmd_clone(partitioner, old, parts[0]->shape, parts, 3);
   hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_WINDOW, .loc = old->loc, .value.window = window});
   for (int d = 0; d < result->rank; d++) {
-    if (is_moving(old, result, d)) made = graph_slice(graph, made, d, runs[d].offset, runs[d].offset + runs[d].tile);
+    if (!is_moving(old, result, d)) continue;
+    HloInstruction *offset = spmd_by_device(builder, result->dims[d], runs[d].offsets);
+    made = graph_take_run(graph, made, d, offset, runs[d].tile);
   }
   spmd_value_add(partitioner, spmd_result(partitioner, old, 0), result, (PartialResult){0}, made);
   return STATUS_OK;

@@ -213,6 +213,7 @@ typedef struct FactorStep {
   const ShardingRule *rule;
   AxisList *axes; /* by factor */
   AxisMask used;
+  const bool *must_divide; /* by factor: sharding_rule_full_factors */
   ValueState **states; /* results, then operands; NULL: no array */
   const FactorMapping **mappings;
   int64_t *sizes; /* of the arrays, in elements */
@@ -225,7 +226,8 @@ static bool takes_part(const FactorStep *step, int factor) {
   return step->propagation->level >= LEVEL_ALL_FACTORS || row->kind == FACTOR_PASS || row->kind == FACTOR_REDUCTION;
 }
 
-/* How many of |axes| the factor can be divided along as well, all tiles full. */
+/* How many of |axes| the factor can be divided along as well, an element or more each, all tiles full where others
+ * share its dimension. */
 static int axes_that_fit(const FactorStep *step, int factor, AxisList axes) {
   const SpmdMesh *mesh = step->propagation->mesh;
   int64_t tiles = axis_list_size(mesh, step->axes[factor]);
@@ -233,7 +235,8 @@ static int axes_that_fit(const FactorStep *step, int factor, AxisList axes) {
   for (; count < axes.count; count++) {
     if (step->used >> axes.axes[count] & 1) break;
     tiles *= mesh->sizes[axes.axes[count]];
-    if (step->rule->factors[factor].size % tiles != 0) break;
+    int64_t size = step->rule->factors[factor].size;
+    if (tiles > size || (step->must_divide[factor] && size % tiles != 0)) break;
   }
   return count;
 }
@@ -278,6 +281,7 @@ static void begin_step(FactorStep *step, Propagation *propagation, HloInstructio
   if (rule == NULL) rule = propagation->rules[instruction->id] = sharding_rule(arena, instruction);
   int most = rule->operand_count + rule->result_count;
   *step = (FactorStep){.propagation = propagation, .rule = rule};
+  step->must_divide = sharding_rule_full_factors(arena, instruction, rule);
   step->axes = ARENA_NEW_ARRAY(arena, AxisList, rule->factor_count + 1);
   step->states = ARENA_NEW_ARRAY(arena, ValueState *, most + 1);
   step->mappings = ARENA_NEW_ARRAY(arena, const FactorMapping *, most + 1);

@@ -524,3 +524,26 @@ const ShardingRule *sharding_rule(Arena *arena, const HloInstruction *instructio
                          .results = finish_mappings(&builder, builder.operand_count, builder.result_count)};
   return rule;
 }
+
+/* A reshape's factor may be the slower part of a dimension whose rest has none. */
+static bool is_part_of_reshape(const HloInstruction *reshape, const ShardingRule *rule, int factor) {
+  int in, out, place;
+  int64_t size = rule->factors[factor].size;
+  return !factor_find(&rule->operands[0], factor, &in, &place) || !factor_find(&rule->results[0], factor, &out, &place) ||
+         reshape->operands[0]->shape->dims[in] != size || reshape->shape->dims[out] != size;
+}
+
+const bool *sharding_rule_full_factors(Arena *arena, const HloInstruction *instruction, const ShardingRule *rule) {
+  bool *full = ARENA_NEW_ARRAY(arena, bool, rule->factor_count + 1);
+  for (int f = 0; f < rule->factor_count && instruction->opcode == HLO_RESHAPE; f++)
+    full[f] = is_part_of_reshape(instruction, rule, f);
+  for (int i = 0; i < rule->operand_count + rule->result_count; i++) {
+    const FactorMapping *mapping =
+        i < rule->operand_count ? &rule->operands[i] : &rule->results[i - rule->operand_count];
+    for (int d = 0; d < mapping->rank; d++) {
+      for (int k = 0; k < mapping->dims[d].count && mapping->dims[d].count > 1; k++)
+        full[mapping->dims[d].factors[k]] = true;
+    }
+  }
+  return full;
+}

@@ -46,6 +46,10 @@ typedef struct ShardingRule {
  * others.  Linear in what the instruction names. */
 const ShardingRule *sharding_rule(Arena *arena, const HloInstruction *instruction);
 
+/* By factor: it shares a dimension with others, so that it can only be divided in full tiles; others may be divided
+ * unevenly, the last tiles filled up with padding.  In |arena|. */
+const bool *sharding_rule_full_factors(Arena *arena, const HloInstruction *instruction, const ShardingRule *rule);
+
 /* |mapping| has |factor| in its dimension |*out_dim|, at |*out_place| of the list; false: nowhere. */
 bool factor_find(const FactorMapping *mapping, int factor, int *out_dim, int *out_place);
 
