@@ -18,7 +18,7 @@ static const struct {
     {HLO_PAD, spmd_partition_window},
     {HLO_REVERSE, spmd_partition_window},
     {HLO_REDUCE_WINDOW, spmd_partition_reduce_window},
-    {HLO_CONVOLUTION, spmd_partition_window},
+    {HLO_CONVOLUTION, spmd_partition_convolution},
     {HLO_SELECT_AND_SCATTER, spmd_partition_select_and_scatter},
     {HLO_CONCATENATE, spmd_partition_concatenate},
     {HLO_GATHER, spmd_partition_gather},

@@ -134,6 +134,7 @@ const Literal *spmd_constant_under(const HloInstruction *value);
 MUST_USE Status spmd_partition_window(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_reduce_window(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_select_and_scatter(Partitioner *partitioner, const HloInstruction *old);
+MUST_USE Status spmd_partition_convolution(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_slice(Partitioner *partitioner, const HloInstruction *old);
 MUST_USE Status spmd_partition_window_by_axes(Partitioner *partitioner, const HloInstruction *old,
                                               const FactorAxes *factors);

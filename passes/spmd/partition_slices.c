@@ -7,22 +7,8 @@
 
 /* |rule| with dimension |dim| of the operand summed over, and of the result whole. */
 static const ShardingRule *collecting_rule(Arena *arena, const HloInstruction *old, const ShardingRule *rule, int dim) {
-  Factor *factors = ARENA_NEW_ARRAY(arena, Factor, rule->factor_count + 1);
-  for (int f = 0; f < rule->factor_count; f++) factors[f] = rule->factors[f];
-  factors[rule->factor_count] = (Factor){old->operands[0]->shape->dims[dim], FACTOR_REDUCTION, false};
-  int16_t *added = ARENA_NEW(arena, int16_t);
-  *added = (int16_t)rule->factor_count;
-  FactorMapping *operands = ARENA_COPY_ARRAY(arena, FactorMapping, rule->operands, rule->operand_count),
-                *result = ARENA_COPY_ARRAY(arena, FactorMapping, rule->results, 1);
-  FactorList *in = ARENA_COPY_ARRAY(arena, FactorList, operands->dims, operands->rank),
-             *out = ARENA_COPY_ARRAY(arena, FactorList, result->dims, result->rank);
-  in[dim] = (FactorList){1, added};
-  out[dim] = (FactorList){0};
-  operands->dims = in;
-  result->dims = out;
-  ShardingRule *collecting = ARENA_NEW(arena, ShardingRule);
-  *collecting = (ShardingRule){rule->factor_count + 1, factors, rule->operand_count, operands, 1, result};
-  return collecting;
+  SummedDim summed = {0, dim};
+  return sharding_rule_with_sum(arena, rule, old->operands[0]->shape->dims[dim], &summed, 1, dim);
 }
 
 static bool is_sliced(const HloInstruction *old, int dim) {

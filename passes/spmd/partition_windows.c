@@ -4,7 +4,11 @@
  * Along such a dimension, of size d, with padding lo, base dilation B, window W and stride t, result element r reads
  * positions [r t - lo, r t - lo + W) of the dilated array, in which element e stands at e B.  A device computes results
  * [i p, (i + 1) p), and so needs one run of elements (runs.h); what lies outside of the array is filled with what the
- * operation pads with.  Source: SpatialPartitioner and WindowedInput of XLA; docs/distributed.md has the formulas. */
+ * operation pads with.
+ *
+ * A convolution's kernel may be divided as well: the gradient of a kernel is a convolution of the input with the large
+ * gradient of the result.  Element m of the kernel, of dilation D, is multiplied with positions r t - lo + m D for each
+ * result r; kernel elements and results change places, and so do D and t.  Devices then have partial sums.  Source: SpatialPartitioner and WindowedInput of XLA; docs/distributed.md has the formulas. */
 #include "base/checked_math.h"
 #include "passes/spmd/partition_internal.h"
 #include "passes/spmd/runs.h"
@@ -14,16 +18,29 @@ typedef struct MovingWindow {
   int operand_dim, result_dim;
   int64_t low, stride, base, window; /* lo, t, B, W above */
   bool is_reversed;                  /* HLO_REVERSE: result element r is element d - 1 - r */
+  bool is_summed;                    /* along the kernel: stride is D, window is (R - 1) t + 1 of all R results */
+  AxisList axes;                     /* that results, or kernel elements, are divided along */
+  int64_t count;                     /* of those */
 } MovingWindow;
 
 static MovingWindow window_of(const WindowDimension *window, int operand_dim, int result_dim) {
-  return (MovingWindow){operand_dim,
-                        result_dim,
-                        window->pad_low,
-                        window->stride,
-                        window->base_dilation,
-                        (window->size - 1) * window->window_dilation + 1,
-                        false};
+  return (MovingWindow){.operand_dim = operand_dim,
+                        .result_dim = result_dim,
+                        .low = window->pad_low,
+                        .stride = window->stride,
+                        .base = window->base_dilation,
+                        .window = (window->size - 1) * window->window_dilation + 1};
+}
+
+/* The same with kernel elements in the place of |results|. */
+static MovingWindow summed_window_of(const WindowDimension *window, int operand_dim, int result_dim, int64_t results) {
+  return (MovingWindow){.operand_dim = operand_dim,
+                        .result_dim = result_dim,
+                        .low = window->pad_low,
+                        .stride = window->window_dilation,
+                        .base = window->base_dilation,
+                        .window = (results - 1) * window->stride + 1,
+                        .is_summed = true};
 }
 
 static const Window *window_attr(const HloInstruction *old) {
@@ -45,19 +62,19 @@ typedef bool WindowFinder(const HloInstruction *old, int dim, MovingWindow *out)
 
 static bool slice_window(const HloInstruction *old, int dim, MovingWindow *out) {
   const SliceDimension *slice = &hlo_instruction_attr(old, HLO_ATTR_SLICE)->value.slice->dims[dim];
-  *out = (MovingWindow){dim, dim, -slice->start, slice->stride, 1, 1, false};
+  *out = (MovingWindow){dim, dim, -slice->start, slice->stride, .base = 1, .window = 1};
   return true;
 }
 
 static bool pad_window(const HloInstruction *old, int dim, MovingWindow *out) {
   const PaddingDimension *padding = &hlo_instruction_attr(old, HLO_ATTR_PADDING)->value.padding->dims[dim];
-  *out = (MovingWindow){dim, dim, padding->low, 1, padding->interior + 1, 1, false};
+  *out = (MovingWindow){dim, dim, padding->low, .stride = 1, .base = padding->interior + 1, .window = 1};
   return true;
 }
 
 static bool reverse_window(const HloInstruction *old, int dim, MovingWindow *out) {
   (void)old;
-  *out = (MovingWindow){dim, dim, 0, 1, 1, 1, true};
+  *out = (MovingWindow){dim, dim, .stride = 1, .base = 1, .window = 1, .is_reversed = true};
   return true;
 }
 
@@ -109,10 +126,10 @@ typedef struct WindowRuns {
 
 /* False when devices would need padding or dilation that differ. */
 static bool window_runs(Partitioner *partitioner, const HloInstruction *old, int operand, const MovingWindow *window,
-                        AxisList axes, WindowRuns *out) {
+                        WindowRuns *out) {
   int64_t size = old->operands[operand]->shape->dims[window->operand_dim];
-  const Shape *result = shape_is_tuple(old->shape) ? old->shape->tuple[0] : old->shape;
-  int64_t count = axis_list_size(partitioner->builder.mesh, axes), wanted = result->dims[window->result_dim];
+  AxisList axes = window->axes;
+  int64_t count = axis_list_size(partitioner->builder.mesh, axes), wanted = window->count;
   int64_t tile = wanted / count + (wanted % count != 0), step = tile * window->stride, base = window->base;
   if (size == 0 || wanted == 0 || step % base != 0) return false;
   *out = (WindowRuns){.window = *window};
@@ -134,14 +151,6 @@ static int moved_operands(const HloInstruction *old) {
   return old->opcode == HLO_REDUCE_WINDOW ? old->operand_count / 2 : 1;
 }
 
-/* The axes of dimension |dim| of the result, where it has neighbours to read. */
-static bool divided_window(const HloInstruction *old, const FactorAxes *factors, const AxisSharding *result, int dim,
-                           MovingWindow *out) {
-  const FactorList *list = &factors->rule->results[0].dims[dim];
-  return result->dims[dim].count > 0 && list->count == 1 &&
-         factors->rule->factors[list->factors[0]].kind == FACTOR_PERMUTATION && moving_window(old, dim, out);
-}
-
 static const AxisSharding *result_sharding(Partitioner *partitioner, const HloInstruction *old,
                                            const FactorAxes *factors) {
   AxisMask manual = spmd_result(partitioner, old, 0)->wanted->manual;
@@ -154,19 +163,42 @@ static const AxisSharding *operand_sharding(Partitioner *partitioner, const HloI
   return factor_axes_project(partitioner, factors, &factors->rule->operands[operand], manual);
 }
 
+/* The window along dimension |dim| of the result, where devices have neighbours to read for it. */
+static bool divided_window(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
+                           const AxisSharding *result, int dim, MovingWindow *out) {
+  const FactorList *list = &factors->rule->results[0].dims[dim];
+  const Shape *shape = shape_is_tuple(old->shape) ? old->shape->tuple[0] : old->shape;
+  bool moves = result->dims[dim].count > 0 && list->count == 1 &&
+               factors->rule->factors[list->factors[0]].kind == FACTOR_PERMUTATION && moving_window(old, dim, out);
+  if (moves) {
+    out->axes = result->dims[dim];
+    out->count = shape->dims[dim];
+    return true;
+  }
+  if (old->opcode != HLO_CONVOLUTION || window_attr(old) == NULL) return false;
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(old, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  int spatial = spatial_number(labels, dim);
+  if (spatial < 0) return false;
+  int kernel_dim = (int)labels->kernel_spatial[spatial];
+  *out = summed_window_of(&window_attr(old)->dims[spatial], (int)labels->input_spatial[spatial], dim, shape->dims[dim]);
+  out->axes = operand_sharding(partitioner, old, factors, 1)->dims[kernel_dim];
+  out->count = old->operands[1]->shape->dims[kernel_dim];
+  return out->axes.count > 0;
+}
+
 double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
   const AxisSharding *result = result_sharding(partitioner, old, factors);
   double bytes = 0;
   MovingWindow window;
   for (int d = 0; d < result->rank; d++) {
-    if (!divided_window(old, factors, result, d, &window)) continue;
+    if (!divided_window(partitioner, old, factors, result, d, &window)) continue;
     if (old->opcode == HLO_REDUCE_WINDOW && !spmd_can_fill(partitioner->builder.arena, old)) return SPMD_IMPOSSIBLE;
     for (int k = 0; k < moved_operands(old); k++) {
       const Shape *whole = old->operands[k]->shape;
       const AxisSharding *has = operand_sharding(partitioner, old, factors, k);
       WindowRuns runs;
-      if (!axis_lists_equal(has->dims[window.operand_dim], result->dims[d]) ||
-          !window_runs(partitioner, old, k, &window, result->dims[d], &runs))
+      if (!axis_lists_equal(has->dims[window.operand_dim], window.axes) ||
+          !window_runs(partitioner, old, k, &window, &runs))
         return SPMD_IMPOSSIBLE;
       const Shape *local = spmd_local_shape(partitioner, has, whole);
       double line = (double)shape_byte_size(local) / (double)max_i64(local->dims[window.operand_dim], 1);
@@ -206,6 +238,8 @@ static void fit_window(const LocalWindow *local) {
     WindowDimension *fitted = &dims[labels != NULL ? spatial_number(labels, dim) : dim];
     fitted->pad_low = local->runs[i].low;
     fitted->pad_high = local->runs[i].high;
+    if (local->runs[i].window.is_summed)
+      fitted->size = local->made->operands[1]->shape->dims[labels->kernel_spatial[spatial_number(labels, dim)]];
   }
   Window *window = ARENA_NEW(arena, Window);
   *window = (Window){old->rank, dims};
@@ -249,13 +283,36 @@ static HloInstruction *with_neighbours(LocalWindow *local, int index, const Axis
   local->count = 0;
   for (int d = 0; d < result->rank; d++) {
     MovingWindow window;
-    if (!divided_window(local->old, factors, result, d, &window)) continue;
+    if (!divided_window(partitioner, local->old, factors, result, d, &window)) continue;
     WindowRuns *runs = &local->runs[local->count++];
-    window_runs(partitioner, local->old, index, &window, result->dims[d], runs);
+    window_runs(partitioner, local->old, index, &window, runs);
     if (outside == NULL) outside = outside_of(partitioner, local->old, index);
     part = spmd_fetch_runs(&partitioner->builder, part, window.operand_dim, &runs->runs, outside);
   }
   return part;
+}
+
+/* |rule| with spatial dimension |spatial| of input and kernel summed over, and of the result whole. */
+static const ShardingRule *summing_rule(Arena *arena, const HloInstruction *old, const ShardingRule *rule,
+                                        int spatial) {
+  const ConvolutionDimensionNumbers *labels = hlo_instruction_attr(old, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  int64_t kernel = labels->kernel_spatial[spatial];
+  SummedDim operands[2] = {{0, (int)labels->input_spatial[spatial]}, {1, (int)kernel}};
+  return sharding_rule_with_sum(arena, rule, old->operands[1]->shape->dims[kernel], operands, 2,
+                                (int)labels->output_spatial[spatial]);
+}
+
+Status spmd_partition_convolution(Partitioner *partitioner, const HloInstruction *old) {
+  Arena *arena = partitioner->builder.arena;
+  FactorAxes best = factor_axes_choose(partitioner, old, sharding_rule(arena, old), spmd_window_bytes);
+  const Window *windows = window_attr(old);
+  for (int i = 0; windows != NULL && i < windows->rank; i++) {
+    if (windows->dims[i].size <= 1 || windows->dims[i].reversal) continue;
+    FactorAxes factors =
+        factor_axes_choose(partitioner, old, summing_rule(arena, old, best.rule, i), spmd_window_bytes);
+    if (factors.bytes < best.bytes) best = factors;
+  }
+  return spmd_partition_window_by_axes(partitioner, old, &best);
 }
 
 Status spmd_partition_window(Partitioner *partitioner, const HloInstruction *old) {

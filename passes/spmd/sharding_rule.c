@@ -547,3 +547,26 @@ const bool *sharding_rule_full_factors(Arena *arena, const HloInstruction *instr
   }
   return full;
 }
+
+static void set_factors(Arena *arena, FactorMapping *mapping, int dim, FactorList factors) {
+  FactorList *dims = ARENA_COPY_ARRAY(arena, FactorList, mapping->dims, mapping->rank);
+  dims[dim] = factors;
+  mapping->dims = dims;
+}
+
+const ShardingRule *sharding_rule_with_sum(Arena *arena, const ShardingRule *rule, int64_t size,
+                                           const SummedDim *summed, int count, int result_dim) {
+  Factor *factors = ARENA_NEW_ARRAY(arena, Factor, rule->factor_count + 1);
+  for (int f = 0; f < rule->factor_count; f++) factors[f] = rule->factors[f];
+  factors[rule->factor_count] = (Factor){size, FACTOR_REDUCTION, false};
+  int16_t *added = ARENA_NEW(arena, int16_t);
+  *added = (int16_t)rule->factor_count;
+  FactorMapping *operands = ARENA_COPY_ARRAY(arena, FactorMapping, rule->operands, rule->operand_count),
+                *result = ARENA_COPY_ARRAY(arena, FactorMapping, rule->results, 1);
+  for (int i = 0; i < count; i++)
+    set_factors(arena, &operands[summed[i].operand], summed[i].dim, (FactorList){1, added});
+  set_factors(arena, result, result_dim, (FactorList){0});
+  ShardingRule *summing = ARENA_NEW(arena, ShardingRule);
+  *summing = (ShardingRule){rule->factor_count + 1, factors, rule->operand_count, operands, 1, result};
+  return summing;
+}

@@ -50,6 +50,16 @@ const ShardingRule *sharding_rule(Arena *arena, const HloInstruction *instructio
  * unevenly, the last tiles filled up with padding.  In |arena|. */
 const bool *sharding_rule_full_factors(Arena *arena, const HloInstruction *instruction, const ShardingRule *rule);
 
+/* Dimension |dim| of operand |operand|. */
+typedef struct SummedDim {
+  int operand, dim;
+} SummedDim;
+
+/* |rule|, which has one result, with another factor, of |size| elements, that is summed over: |summed| are divided along
+ * it, whatever factors they had, and |result_dim| of the result has none left.  In |arena|. */
+const ShardingRule *sharding_rule_with_sum(Arena *arena, const ShardingRule *rule, int64_t size,
+                                           const SummedDim *summed, int count, int result_dim);
+
 /* |mapping| has |factor| in its dimension |*out_dim|, at |*out_place| of the list; false: nowhere. */
 bool factor_find(const FactorMapping *mapping, int factor, int *out_dim, int *out_place);
 
