@@ -16,6 +16,7 @@ typedef struct SpmdRuns {
   int64_t size;
   int64_t length;
   const int64_t *firsts;
+  const int64_t *needed; /* by device, how many of its elements count: others may be anything; NULL: all */
 } SpmdRuns;
 
 /* first + i * step, for each device along |axes|. */
