@@ -126,6 +126,11 @@ static inline bool hlo_opcode_has(HloOpcode opcode, unsigned traits) { /* any of
   return (hlo_opcode_info(opcode)->traits & traits) != 0;
 }
 
+/* A collective in one instruction: what begins one, or ends it, is none. */
+static inline bool hlo_opcode_is_collective(HloOpcode opcode) {
+  return hlo_opcode_has(opcode, OP_COLLECTIVE) && !hlo_opcode_has(opcode, OP_SIDE_EFFECT);
+}
+
 /* An element costs about an addition, or nothing: computing it again is cheaper than storing it. */
 static inline bool hlo_opcode_is_cheap(HloOpcode opcode) {
   OpCost cost = hlo_opcode_info(opcode)->cost;

@@ -1,7 +1,10 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/pipeline/hlo_pass.h"
 
-/* cse: instructions that compute the same value are merged, found by a hash of opcode, operands and attributes. */
+/* cse: instructions that compute the same value are merged, found by a hash of opcode, operands and attributes.
+ *
+ * collective-cse merges collectives as well: of one program for all devices, in which all of them leave the same one
+ * out. It runs where no choice has been made yet that depends on the machine that a device is. */
 
 /* Candidates of one hash that are looked at; there is hardly ever a second. */
 enum { CHAIN_LIMIT = 64 };
@@ -21,15 +24,19 @@ typedef struct CseTable {
   Arena *scratch;
 } CseTable;
 
-static bool is_mergeable(const HloInstruction *instruction, const ControlEdges *edges) {
+typedef bool Mergeable(const HloInstruction *instruction);
+
+static bool is_pure(const HloInstruction *instruction) {
   /* A custom call says itself whether it does more than compute its results; loops, branches and calls do what they
    * hold.  Each start has an end of its own. */
   bool holds_it = hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW) && instruction->opcode != HLO_ASYNC_START;
   bool may_be_pure = instruction->opcode == HLO_CUSTOM_CALL || holds_it;
-  bool is_pure = may_be_pure && !hlo_instruction_has_side_effect(instruction);
-  if (hlo_opcode_has(instruction->opcode, OP_STAYS) && !is_pure) return false;
-  if (instruction->opcode == HLO_PARAMETER) return false;
-  return !control_edges_touch(edges, instruction);
+  if (may_be_pure) return !hlo_instruction_has_side_effect(instruction);
+  return !hlo_opcode_has(instruction->opcode, OP_STAYS) && instruction->opcode != HLO_PARAMETER;
+}
+
+static bool is_pure_on_all_devices(const HloInstruction *instruction) {
+  return hlo_opcode_is_collective(instruction->opcode) || is_pure(instruction);
 }
 
 static bool swaps_operands(const HloInstruction *instruction) {
@@ -113,7 +120,7 @@ static HloInstruction *find_or_add(CseTable *table, HloInstruction *instruction)
   return NULL;
 }
 
-static bool merge_equal(HloPassContext *context, HloComputation *computation) {
+static bool merge_equal(HloPassContext *context, HloComputation *computation, Mergeable *is_mergeable) {
   Arena *scratch = context->scratch;
   bool changed = false;
   int64_t count;
@@ -125,22 +132,36 @@ static bool merge_equal(HloPassContext *context, HloComputation *computation) {
   HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
   for (int64_t i = 0; i < count; i++) {
     if (!hlo_pass_may_rewrite(context)) break;
-    if (!is_mergeable(order[i], &edges)) continue;
+    if (!is_mergeable(order[i]) || control_edges_touch(&edges, order[i])) continue;
     HloInstruction *earlier = find_or_add(&table, order[i]);
     if (earlier == NULL) continue;
     hlo_pass_count_rewrite(context, "merge", order[i]);
-    hlo_instruction_replace_all_uses(order[i], earlier);
+    /* A collective is not removed for being dead. */
+    hlo_computation_replace_instruction(computation, order[i], earlier);
     changed = true;
   }
   if (changed) hlo_computation_remove_dead(computation);
   return changed;
 }
 
+static bool merge_all(HloPassContext *context, HloModule *module, Mergeable *is_mergeable) {
+  bool changed = false;
+  for (int64_t i = 0; i < module->computations.count; i++)
+    changed |= merge_equal(context, module->computations.data[i], is_mergeable);
+  return changed;
+}
+
 static Status run_cse(HloPassContext *context, HloModule *module, bool *out_changed) {
-  for (int64_t i = 0; i < module->computations.count; i++) {
-    *out_changed |= merge_equal(context, module->computations.data[i]);
-  }
+  *out_changed |= merge_all(context, module, is_pure);
+  return STATUS_OK;
+}
+
+static Status run_collective_cse(HloPassContext *context, HloModule *module, bool *out_changed) {
+  *out_changed |= merge_all(context, module, is_pure_on_all_devices);
   return STATUS_OK;
 }
 
 const HloPass hlo_cse_pass = {"cse", "merge instructions that compute the same value", run_cse, false};
+
+const HloPass hlo_collective_cse_pass = {
+    "collective-cse", "as cse; collectives that all devices would do twice as well", run_collective_cse, false};

@@ -1,14 +1,20 @@
 /* Loop-invariant code motion: what is costly and the same in every round is computed once, before the loop, and becomes
  * an element of the state.  Cheap arithmetic stays: inside it fuses with what uses it, outside it would be an array to
- * store, and to read in each round. */
+ * store, and to read in each round.
+ *
+ * collective-code-motion does so with collectives: in one program for all devices, all of them do it once then. */
 #include "hlo/analysis/trip_count.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/control/control_walk.h"
 #include "passes/control/costly_operation.h"
 #include "passes/control/loop_state.h"
 
+/* What leaves the loop by itself; what it is made of is copied. */
+typedef bool Worthwhile(const HloInstruction *instruction);
+
 typedef struct Motion {
   LoopState state;
+  Worthwhile *is_worthwhile;
   HloComputation *parent;
   IntMap invariant; /* ids of instructions of the body that are the same in every round */
   IntMap moved;     /* of those, the ones that are to be computed outside: their copies there, once made */
@@ -20,7 +26,12 @@ static bool contains(const IntMap *map, const HloInstruction *instruction) {
   return int_map_find(map, (uint64_t)instruction->id, &ignored);
 }
 
-static bool is_movable(const HloInstruction *instruction) {
+static bool is_collective(const HloInstruction *instruction) {
+  return hlo_opcode_is_collective(instruction->opcode);
+}
+
+static bool is_movable(const Motion *motion, const HloInstruction *instruction) {
+  if (is_collective(instruction)) return motion->is_worthwhile == is_collective;
   if (hlo_opcode_has(instruction->opcode, OP_STAYS) || instruction->opcode == HLO_PARAMETER) return false;
   return !shape_is_dynamic(instruction->shape) && !hlo_instruction_has_side_effect(instruction);
 }
@@ -28,7 +39,7 @@ static bool is_movable(const HloInstruction *instruction) {
 static bool is_invariant(const Motion *motion, const HloInstruction *instruction) {
   int64_t index = trip_count_element(instruction, motion->state.inside);
   if (index >= 0) return loop_state_is_invariant(&motion->state, (int)index);
-  if (!is_movable(instruction) || instruction->shape->type == TYPE_TOKEN) return false;
+  if (!is_movable(motion, instruction) || instruction->shape->type == TYPE_TOKEN) return false;
   for (int i = 0; i < instruction->operand_count; i++) {
     if (!contains(&motion->invariant, instruction->operands[i])) return false;
   }
@@ -37,7 +48,7 @@ static bool is_invariant(const Motion *motion, const HloInstruction *instruction
 
 /* Parts of what moves move with it. */
 static bool moves(const Motion *motion, const HloInstruction *instruction) {
-  if (costly_operation(instruction)) return true;
+  if (motion->is_worthwhile(instruction)) return true;
   return instruction->opcode == HLO_GET_TUPLE_ELEMENT && contains(&motion->moved, instruction->operands[0]);
 }
 
@@ -96,24 +107,43 @@ static bool move_out(ControlWalk *walk, Motion *motion) {
   bool *kept = ARENA_NEW_ARRAY(motion->scratch, bool, motion->state.count + 1);
   for (int i = 0; i < motion->state.count; i++) kept[i] = true;
   loop_state_rebuild(&motion->state, kept, outside, (int)moved.count, inside, motion->scratch);
-  for (int64_t i = 0; i < moved.count; i++) hlo_instruction_replace_all_uses(moved.data[i], inside[i]);
+  /* What is removed like this need not be dead to be so: a collective is not. */
+  for (int64_t i = 0; i < moved.count; i++)
+    hlo_computation_replace_instruction(motion->state.body, moved.data[i], inside[i]);
   hlo_computation_remove_dead(motion->state.body);
   return true;
 }
 
-static bool move_code(ControlWalk *walk, HloInstruction *loop) {
-  Motion motion = {.parent = loop->parent, .scratch = walk->context->scratch};
+static bool move_code(ControlWalk *walk, HloInstruction *loop, Worthwhile *is_worthwhile) {
+  Motion motion = {.parent = loop->parent, .is_worthwhile = is_worthwhile, .scratch = walk->context->scratch};
   if (!loop_state_read(loop, &walk->sites, &motion.state)) return false;
   int_map_init(&motion.invariant, motion.scratch);
   int_map_init(&motion.moved, motion.scratch);
   return move_out(walk, &motion);
 }
 
+static bool move_costly(ControlWalk *walk, HloInstruction *loop) {
+  return move_code(walk, loop, costly_operation);
+}
+
+static bool move_collectives(ControlWalk *walk, HloInstruction *loop) {
+  return move_code(walk, loop, is_collective);
+}
+
 static Status run_motion(HloPassContext *context, HloModule *module, bool *out_changed) {
-  *out_changed |= control_walk_run(context, module, HLO_WHILE, move_code);
+  *out_changed |= control_walk_run(context, module, HLO_WHILE, move_costly);
+  return STATUS_OK;
+}
+
+static Status run_collective_motion(HloPassContext *context, HloModule *module, bool *out_changed) {
+  *out_changed |= control_walk_run(context, module, HLO_WHILE, move_collectives);
   return STATUS_OK;
 }
 
 const HloPass hlo_while_invariant_code_motion_pass = {
     "while-invariant-code-motion", "costly work that is the same in every round of a loop is done before it",
     run_motion, false};
+
+const HloPass hlo_collective_code_motion_pass = {
+    "collective-code-motion", "collectives that give the same in every round of a loop are done before it",
+    run_collective_motion, false};

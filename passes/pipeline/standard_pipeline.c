@@ -32,7 +32,10 @@ HloPassPipeline *hlo_spmd_pipeline(Arena *arena, const HloPassOptions *options) 
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_spmd_partitioner_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
-  hlo_pass_pipeline_add(pipeline, &hlo_cse_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_collective_cse_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_collective_code_motion_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_collective_cse_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_collective_combiner_pass);
   return pipeline;
 }
 

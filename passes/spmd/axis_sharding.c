@@ -318,7 +318,7 @@ static const IotaTile *order_as_iota(Arena *arena, const SpmdMesh *mesh, AxisLis
     perm[i] = rank;
     reshape[rank] = run_sizes[i];
   }
-  *iota = (IotaTile){count, reshape, count > 1 ? perm : NULL};
+  *iota = (IotaTile){count, reshape, perm};
   return iota;
 }
 

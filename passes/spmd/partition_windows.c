@@ -8,7 +8,8 @@
  *
  * A convolution's kernel may be divided as well: the gradient of a kernel is a convolution of the input with the large
  * gradient of the result.  Element m of the kernel, of dilation D, is multiplied with positions r t - lo + m D for each
- * result r; kernel elements and results change places, and so do D and t.  Devices then have partial sums.  Source: SpatialPartitioner and WindowedInput of XLA; docs/distributed.md has the formulas. */
+ * result r; kernel elements and results change places, and so do D and t.  Devices then have partial sums.  Source:
+ * SpatialPartitioner and WindowedInput of XLA; docs/distributed.md has the formulas. */
 #include "base/checked_math.h"
 #include "passes/spmd/partition_internal.h"
 #include "passes/spmd/runs.h"

@@ -214,7 +214,7 @@ typedef struct FactorStep {
   AxisList *axes; /* by factor */
   AxisMask used;
   const bool *must_divide; /* by factor: sharding_rule_full_factors */
-  ValueState **states; /* results, then operands; NULL: no array */
+  ValueState **states;     /* results, then operands; NULL: no array */
   const FactorMapping **mappings;
   int64_t *sizes; /* of the arrays, in elements */
   int count;

@@ -529,8 +529,9 @@ const ShardingRule *sharding_rule(Arena *arena, const HloInstruction *instructio
 static bool is_part_of_reshape(const HloInstruction *reshape, const ShardingRule *rule, int factor) {
   int in, out, place;
   int64_t size = rule->factors[factor].size;
-  return !factor_find(&rule->operands[0], factor, &in, &place) || !factor_find(&rule->results[0], factor, &out, &place) ||
-         reshape->operands[0]->shape->dims[in] != size || reshape->shape->dims[out] != size;
+  return !factor_find(&rule->operands[0], factor, &in, &place) ||
+         !factor_find(&rule->results[0], factor, &out, &place) || reshape->operands[0]->shape->dims[in] != size ||
+         reshape->shape->dims[out] != size;
 }
 
 const bool *sharding_rule_full_factors(Arena *arena, const HloInstruction *instruction, const ShardingRule *rule) {

@@ -55,8 +55,8 @@ typedef struct SummedDim {
   int operand, dim;
 } SummedDim;
 
-/* |rule|, which has one result, with another factor, of |size| elements, that is summed over: |summed| are divided along
- * it, whatever factors they had, and |result_dim| of the result has none left.  In |arena|. */
+/* |rule|, which has one result, with another factor, of |size| elements, that is summed over: |summed| are divided
+ * along it, whatever factors they had, and |result_dim| of the result has none left.  In |arena|. */
 const ShardingRule *sharding_rule_with_sum(Arena *arena, const ShardingRule *rule, int64_t size,
                                            const SummedDim *summed, int count, int result_dim);
 

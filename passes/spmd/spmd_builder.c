@@ -92,7 +92,7 @@ static IotaTile groups_as_iota(SpmdBuilder *builder, AxisList order, int64_t rep
     for (int j = 0; j < count; j++) perm[i] += firsts[j] < firsts[i];
     reshape[perm[i]] = sizes[i];
   }
-  return (IotaTile){count, reshape, count > 1 ? perm : NULL};
+  return (IotaTile){count, reshape, perm};
 }
 
 static Int64List *groups_as_lists(SpmdBuilder *builder, AxisList order, int64_t replicas, int64_t size, int64_t count) {
