@@ -3,6 +3,7 @@
 #include "base/json_writer.h"
 #include "base/page/html_text.h"
 #include "base/page/page.h"
+#include "compiler/collective_report.h"
 #include "compiler/compilation_facts.h"
 #include "compiler/compilation_page.h"
 #include "compiler/kernel_facts.h"
@@ -227,6 +228,7 @@ static const struct {
                 {"passes", write_passes_text, write_passes_json, compilation_page_passes, NULL},
                 {"rewrites", write_rewrites_text, write_rewrites_json, compilation_page_rewrites, NULL},
                 {"fusions", write_fusions_text, write_fusions_json, compilation_page_fusions, NULL},
+                {"collectives", collective_report_text, collective_report_json, NULL, collective_report_is_there},
                 {"kernels", write_kernels_text, write_kernels_json, compilation_page_kernels, NULL},
                 {"seconds", write_times_text, write_times_json, compilation_page_seconds, NULL}};
 

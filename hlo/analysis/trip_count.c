@@ -1,5 +1,7 @@
 #include "hlo/analysis/trip_count.h"
 
+#include <string.h>
+
 #include "base/checked_math.h"
 
 /* Counters stay below this in magnitude, so that no sum of two overflows. */
@@ -104,4 +106,27 @@ bool trip_count_find(const HloInstruction *loop, TripCount *out_count) {
   out_count->index = bound.index;
   out_count->trips = count_rounds(out_count->first, out_count->step, &bound);
   return out_count->trips >= 0 && stays_in_range(start->shape->type, out_count);
+}
+
+/* {"known_trip_count":{"n":"4"}}, blanks and quotes around the number or not, beside anything else. */
+static bool trip_count_of_text(StringView text, int64_t *out_trips) {
+  static const char key[] = "\"known_trip_count\"";
+  size_t at = 0, size = sizeof key - 1;
+  while (at + size <= text.size && memcmp(text.data + at, key, size) != 0) at++;
+  if (at + size > text.size) return false;
+  at += size;
+  while (at < text.size && (text.data[at] < '0' || text.data[at] > '9') && text.data[at] != '}') at++;
+  size_t digits = 0;
+  while (at + digits < text.size && text.data[at + digits] >= '0' && text.data[at + digits] <= '9') digits++;
+  return sv_to_count(sv_sub(text, at, digits), out_trips);
+}
+
+bool trip_count_known(const HloInstruction *loop, int64_t *out_trips) {
+  TripCount count;
+  if (trip_count_find(loop, &count)) {
+    *out_trips = count.trips;
+    return true;
+  }
+  const HloAttr *config = hlo_instruction_attr(loop, HLO_ATTR_BACKEND_CONFIG);
+  return config != NULL && trip_count_of_text(config->value.text, out_trips);
 }

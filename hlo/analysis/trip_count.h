@@ -15,6 +15,10 @@ typedef struct TripCount {
  * for every other loop, also where the count has more than 62 bits. */
 bool trip_count_find(const HloInstruction *loop, TripCount *out_count);
 
+/* How often the body of |loop| runs, by the constants or by the text: "known_trip_count" in its backend_config, as XLA
+ * writes it.  False where neither says. */
+bool trip_count_known(const HloInstruction *loop, int64_t *out_trips);
+
 /* Which element of |tuple| a get-tuple-element names; -1 for anything else. */
 int64_t trip_count_element(const HloInstruction *element, const HloInstruction *tuple);
 
