@@ -164,12 +164,13 @@ static double bytes_of(const FactorSearch *search) {
   Partitioner *partitioner = search->partitioner;
   const ShardingRule *rule = search->rule;
   double bytes = search->own != NULL ? search->own(partitioner, search->old, &search->current) : 0;
+  if (rule->result_count > 0 && bytes < SPMD_IMPOSSIBLE) bytes /= spmd_result(partitioner, search->old, 0)->rounds;
   for (int i = 0; i < rule->operand_count; i++) {
     const SpmdValue *value = spmd_operand(partitioner, search->old, i);
     if (value->wanted == NULL) continue;
-    bytes +=
-        spmd_value_bytes(partitioner, value,
-                         factor_axes_project(partitioner, &search->current, &rule->operands[i], value->wanted->manual));
+    const AxisSharding *to =
+        factor_axes_project(partitioner, &search->current, &rule->operands[i], value->wanted->manual);
+    bytes += spmd_value_bytes(partitioner, value, to) / value->rounds;
   }
   AxisMask partial = factor_axes_partial(&search->current);
   for (int i = 0; i < rule->result_count; i++) {
@@ -179,7 +180,8 @@ static double bytes_of(const FactorSearch *search) {
         factor_axes_project(partitioner, &search->current, &rule->results[i], value->wanted->manual);
     if (partial == 0 && axis_shardings_equal(from, value->wanted)) continue;
     bytes += spmd_reshard_bytes(partitioner->builder.graph.scratch, partitioner->builder.mesh, value->whole, from,
-                                partial, value->wanted);
+                                partial, value->wanted) /
+             value->rounds;
   }
   return bytes;
 }

@@ -1,4 +1,6 @@
 /* Computations: instruction by instruction; loops, branches and calls, whose computations are partitioned with them. */
+#include <math.h>
+
 #include "hlo/analysis/trip_count.h"
 #include "passes/spmd/partition_internal.h"
 
@@ -44,16 +46,28 @@ static SpmdHandler *handler_of(const HloInstruction *old) {
 
 /* --- computations --- */
 
+/* What is computed from values that are the same in every round is so itself. */
+static double rounds_of(Partitioner *partitioner, const HloInstruction *old) {
+  double rounds = old->opcode == HLO_PARAMETER ? 1 : partitioner->rounds;
+  for (int i = 0; i < old->operand_count && rounds > 1; i++) {
+    for (int leaf = 0; leaf < shape_leaf_count(old->operands[i]->shape); leaf++)
+      rounds = fmin(rounds, spmd_operand_leaf(partitioner, old, i, leaf)->rounds);
+  }
+  return rounds;
+}
+
 /* Values for the leaves of |old|, without forms as yet. */
 static void declare_values(Partitioner *partitioner, const HloInstruction *old) {
   Arena *arena = partitioner->builder.arena;
+  double rounds = rounds_of(partitioner, old);
   int nodes = shape_node_count(old->shape), leaf = 0;
   SpmdValue **values = ARENA_NEW_ARRAY(arena, SpmdValue *, nodes);
   for (int node = 0; node < nodes; node++) {
     const Shape *shape = shape_node(old->shape, node);
     if (shape_is_tuple(shape)) continue;
     values[leaf] = ARENA_NEW(arena, SpmdValue);
-    *values[leaf] = (SpmdValue){.whole = shape, .wanted = module_sharding(partitioner->shardings, old, leaf)};
+    *values[leaf] = (SpmdValue){
+        .whole = shape, .wanted = module_sharding(partitioner->shardings, old, leaf), .rounds = rounds};
     leaf++;
   }
   partitioner->values[old->id] = values;
@@ -101,12 +115,16 @@ Status spmd_partition_computation(Partitioner *partitioner, HloComputation *comp
   GraphBuilder outside = partitioner->builder.graph;
   HloComputation *made = hlo_module_add_computation(partitioner->module, partitioned_name(partitioner, computation));
   partitioner->builder.graph.computation = made;
+  const double *rounds = partitioner->state_rounds;
+  partitioner->state_rounds = NULL;
   int leaf = 0;
   for (int64_t i = 0; i < computation->parameters.count; i++) {
     HloInstruction *old = computation->parameters.data[i];
     RETURN_IF_ERROR(check_array(partitioner, old));
     partitioner->builder.graph.origin = old;
     declare_values(partitioner, old);
+    for (int k = 0; rounds != NULL && k < shape_leaf_count(old->shape); k++)
+      partitioner->values[old->id][k]->rounds = rounds[leaf + k];
     make_parameter(partitioner, old, parameters, &leaf);
   }
   RETURN_IF_ERROR(partition_instructions(partitioner, computation));
@@ -143,6 +161,31 @@ static void note_trip_count(Partitioner *partitioner, const HloInstruction *old,
   hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_BACKEND_CONFIG, .loc = old->loc, .value.text = text});
 }
 
+/* What a loop counts for that does not say how often it runs. */
+enum { GUESSED_ROUNDS = 8 };
+
+static double rounds_of_loop(const HloInstruction *loop) {
+  TripCount count;
+  return trip_count_find(loop, &count) ? fmax((double)count.trips, 1) : GUESSED_ROUNDS;
+}
+
+/* In how many rounds each leaf of the state is the same, as far as the body hands elements of a flat tuple on. */
+static const double *state_rounds(Partitioner *partitioner, const HloInstruction *loop) {
+  const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
+  const HloInstruction *root = body->root;
+  int leaves = shape_leaf_count(loop->shape);
+  double *rounds = ARENA_NEW_ARRAY(partitioner->builder.arena, double, leaves + 1);
+  for (int i = 0; i < leaves; i++) {
+    const HloInstruction *element =
+        root->opcode == HLO_TUPLE && root->operand_count == leaves ? root->operands[i] : NULL;
+    bool is_same = element != NULL && element->opcode == HLO_GET_TUPLE_ELEMENT &&
+                   element->operands[0] == body->parameters.data[0] &&
+                   hlo_instruction_int(element, HLO_ATTR_INDEX, -1) == i;
+    rounds[i] = is_same ? spmd_operand_leaf(partitioner, loop, 0, i)->rounds * rounds_of_loop(loop) : 1;
+  }
+  return rounds;
+}
+
 /* The state keeps its shardings on the way in, around and out; all devices go on together. */
 Status spmd_partition_while(Partitioner *partitioner, const HloInstruction *old) {
   const AxisSharding *const *state = spmd_wanted_leaves(partitioner, old);
@@ -152,7 +195,11 @@ Status spmd_partition_while(Partitioner *partitioner, const HloInstruction *old)
   AxisMask manual = module_sharding(partitioner->shardings, condition->root, 0)->manual;
   const AxisSharding *goes_on = axis_sharding_replicated(partitioner->builder.arena, 0, manual);
   RETURN_IF_ERROR(spmd_partition_computation(partitioner, condition, state, &goes_on, &condition));
+  double around = partitioner->rounds;
+  partitioner->rounds *= rounds_of_loop(old);
+  partitioner->state_rounds = state_rounds(partitioner, old);
   RETURN_IF_ERROR(spmd_partition_computation(partitioner, body, state, state, &body));
+  partitioner->rounds = around;
   HloInstruction *made = spmd_clone(partitioner, old, init->shape, &init, 1);
   hlo_instruction_set_computation(made, HLO_ATTR_CONDITION, condition);
   hlo_instruction_set_computation(made, HLO_ATTR_BODY, body);

@@ -25,6 +25,7 @@ typedef struct SpmdValue {
   SpmdForm *forms;            /* the first one made comes first */
   const HloInstruction *old;  /* what is made anew in each form, where that is cheap (spmd_partition_anew); else NULL */
   int anew_depth;             /* how many operations that takes, one after the other */
+  double rounds;              /* of loops around it in which it is the same: other forms of it are made once for all */
 } SpmdValue;
 
 typedef struct Partitioner {
@@ -33,6 +34,8 @@ typedef struct Partitioner {
   const ModuleShardings *shardings;
   const HloPassContext *context;
   SpmdValue ***values; /* by old instruction id, by leaf; tuples have the values of their elements */
+  double rounds;       /* of the loops whose body is being written; 1: it is in none */
+  const double *state_rounds; /* SpmdValue.rounds of the next computation's parameters, by leaf; NULL: 1 */
 } Partitioner;
 
 /* --- values --- */

@@ -107,6 +107,7 @@ static Status run_spmd_partitioner(HloPassContext *context, HloModule *module, b
       .module = module,
       .shardings = &shardings,
       .context = context,
+      .rounds = 1,
       .values = ARENA_NEW_ARRAY(context->scratch, SpmdValue **, module->next_instruction_id)};
   RETURN_IF_ERROR(partition_entry(&partitioner));
   module->fits_partitions = false;
