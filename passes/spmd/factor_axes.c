@@ -50,6 +50,8 @@ typedef struct FactorSearch {
   Partitioner *partitioner;
   const HloInstruction *old;
   const ShardingRule *rule;
+  SpmdValue *const *operands;
+  const void *context; /* of |own| */
   FactorBytes *own;        /* NULL: nothing, and PERMUTATION factors stay whole */
   const bool *must_divide; /* by factor: sharding_rule_full_factors */
   FactorSource *sources;   /* the results, then the operands */
@@ -163,10 +165,10 @@ static double work_of(const FactorSearch *search) {
 static double bytes_of(const FactorSearch *search) {
   Partitioner *partitioner = search->partitioner;
   const ShardingRule *rule = search->rule;
-  double bytes = search->own != NULL ? search->own(partitioner, search->old, &search->current) : 0;
+  double bytes = search->own != NULL ? search->own(partitioner, search->old, &search->current, search->context) : 0;
   if (rule->result_count > 0 && bytes < SPMD_IMPOSSIBLE) bytes /= spmd_result(partitioner, search->old, 0)->rounds;
   for (int i = 0; i < rule->operand_count; i++) {
-    const SpmdValue *value = spmd_operand(partitioner, search->old, i);
+    const SpmdValue *value = search->operands[i];
     if (value->wanted == NULL) continue;
     const AxisSharding *to =
         factor_axes_project(partitioner, &search->current, &rule->operands[i], value->wanted->manual);
@@ -216,14 +218,14 @@ static void add_sources(FactorSearch *search) {
   int count = 0, most = rule->result_count;
   for (int i = 0; i < rule->operand_count; i++) {
     most++;
-    for (const SpmdForm *form = spmd_operand(partitioner, search->old, i)->forms; form != NULL; form = form->next)
+    for (const SpmdForm *form = search->operands[i]->forms; form != NULL; form = form->next)
       most++;
   }
   search->sources = ARENA_NEW_ARRAY(partitioner->builder.arena, FactorSource, most + 1);
   for (int i = 0; i < rule->result_count; i++)
     search->sources[count++] = (FactorSource){&rule->results[i], spmd_result(partitioner, search->old, i)->wanted};
   for (int i = 0; i < rule->operand_count; i++) {
-    const SpmdValue *value = spmd_operand(partitioner, search->old, i);
+    const SpmdValue *value = search->operands[i];
     const SpmdForm *form = value->old != NULL ? NULL : value->forms;
     if (value->old != NULL) search->sources[count++] = (FactorSource){&rule->operands[i], value->wanted};
     for (; form != NULL; form = form->next)
@@ -235,13 +237,14 @@ static void add_sources(FactorSearch *search) {
 /* Enough for what operations have; those with very many operands try the first ones first. */
 enum { MOST_FIRST_SOURCES = 8 };
 
-FactorAxes factor_axes_choose(Partitioner *partitioner, const HloInstruction *old, const ShardingRule *rule,
-                              FactorBytes *own) {
+FactorAxes factor_axes_choose_of(Partitioner *partitioner, const HloInstruction *old, const ShardingRule *rule,
+                                 SpmdValue *const *operands, FactorBytes *own, const void *context) {
   FactorSearch search = {.partitioner = partitioner,
                          .old = old,
                          .rule = rule,
+                         .operands = operands,
                          .own = own,
-                         .must_divide = sharding_rule_full_factors(partitioner->builder.arena, old, rule),
+                         .context = context,                         .must_divide = sharding_rule_full_factors(partitioner->builder.arena, old, rule),
                          .current.rule = rule};
   add_sources(&search);
   for (int first = 0; first < search.source_count && first < MOST_FIRST_SOURCES; first++) {
@@ -263,4 +266,11 @@ FactorAxes factor_axes_choose(Partitioner *partitioner, const HloInstruction *ol
   begin_candidate(&search);
   end_candidate(&search);
   return search.best;
+}
+
+FactorAxes factor_axes_choose(Partitioner *partitioner, const HloInstruction *old, const ShardingRule *rule,
+                              FactorBytes *own) {
+  SpmdValue **operands = ARENA_NEW_ARRAY(partitioner->builder.arena, SpmdValue *, old->operand_count + 1);
+  for (int i = 0; i < old->operand_count; i++) operands[i] = spmd_operand(partitioner, old, i);
+  return factor_axes_choose_of(partitioner, old, rule, operands, own, NULL);
 }

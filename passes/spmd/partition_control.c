@@ -17,7 +17,7 @@ static const struct {
     {HLO_REDUCE, spmd_partition_reduce},
     {HLO_SLICE, spmd_partition_slice},
     {HLO_DYNAMIC_SLICE, spmd_partition_slice},
-    {HLO_PAD, spmd_partition_window},
+    {HLO_PAD, spmd_partition_pad},
     {HLO_REVERSE, spmd_partition_window},
     {HLO_REDUCE_WINDOW, spmd_partition_reduce_window},
     {HLO_CONVOLUTION, spmd_partition_convolution},

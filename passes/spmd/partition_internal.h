@@ -25,6 +25,7 @@ typedef struct SpmdValue {
   SpmdForm *forms;            /* the first one made comes first */
   const HloInstruction *old;  /* what is made anew in each form, where that is cheap (spmd_partition_anew); else NULL */
   int anew_depth;             /* how many operations that takes, one after the other */
+  double spent;               /* bytes that were sent for it and its operands; kept of slices, pads, concatenations */
   double rounds;              /* of loops around it in which it is the same: other forms of it are made once for all */
 } SpmdValue;
 
@@ -88,12 +89,16 @@ AxisMask factor_axes_partial(const FactorAxes *factors);
 /* What cannot be done costs more than anything that can. */
 #define SPMD_IMPOSSIBLE 1e300
 /* What the operation itself sends, in bytes per device, where its factors are divided so. */
-typedef double FactorBytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors);
+typedef double FactorBytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
+                           const void *context);
 /* The division of |old|'s factors that sends the fewest bytes, operands, results and |own| together; of equal ones that
  * with the least work for a device.  Factors that are REPLICATED stay whole; those that are PERMUTATION as well where
  * |own| is NULL. */
 FactorAxes factor_axes_choose(Partitioner *partitioner, const HloInstruction *old, const ShardingRule *rule,
                               FactorBytes *own);
+/* The same where |rule| is one of other |operands| than |old|'s; |context| is |own|'s. */
+FactorAxes factor_axes_choose_of(Partitioner *partitioner, const HloInstruction *old, const ShardingRule *rule,
+                                 SpmdValue *const *operands, FactorBytes *own, const void *context);
 
 /* --- operations --- */
 
@@ -142,8 +147,13 @@ MUST_USE Status spmd_partition_slice(Partitioner *partitioner, const HloInstruct
 MUST_USE Status spmd_partition_window_by_axes(Partitioner *partitioner, const HloInstruction *old,
                                               const FactorAxes *factors);
 /* What devices send each other of the operands for it. */
-double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors);
+double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
+                         const void *context);
 MUST_USE Status spmd_partition_concatenate(Partitioner *partitioner, const HloInstruction *old);
+MUST_USE Status spmd_partition_pad(Partitioner *partitioner, const HloInstruction *old);
+/* |old| as a view of what its operands are made of, where that sends no more than |bytes|, for which it can be had from
+ * the operands themselves; false: it does, and nothing is made. */
+bool spmd_partition_view(Partitioner *partitioner, const HloInstruction *old, double bytes);
 
 /* What reads or writes elements at places that are data. */
 

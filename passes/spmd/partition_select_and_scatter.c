@@ -57,24 +57,24 @@ static bool find_runs(Partitioner *partitioner, const HloInstruction *old, int d
   int64_t tile = size / count + (size % count != 0), stride = window->stride, low = window->pad_low, most = 1;
   if (window->base_dilation != 1 || window->window_dilation != 1 || size == 0) return false;
   int64_t *firsts = ARENA_NEW_ARRAY(arena, int64_t, count), *begins = ARENA_NEW_ARRAY(arena, int64_t, count),
-          *offsets = ARENA_NEW_ARRAY(arena, int64_t, count), *windows = ARENA_NEW_ARRAY(arena, int64_t, count),
-          *elements = ARENA_NEW_ARRAY(arena, int64_t, count);
+          *offsets = ARENA_NEW_ARRAY(arena, int64_t, count), *window_ends = ARENA_NEW_ARRAY(arena, int64_t, count),
+          *element_ends = ARENA_NEW_ARRAY(arena, int64_t, count);
   for (int64_t i = 0; i < count; i++) {
     int64_t begin = i * tile + low;
     /* where windows lie apart, that before the part, so that the run begins no later than the part */
     firsts[i] = min_i64(floor_div(begin - window->size + stride, stride), floor_div(begin, stride));
     begins[i] = firsts[i] * stride - low;
     offsets[i] = i * tile - begins[i];
-    windows[i] = floor_div((i + 1) * tile - 1 + low, stride) - firsts[i] + 1;
-    elements[i] = (windows[i] - 1) * stride + window->size;
-    most = max_i64(most, windows[i]);
+    window_ends[i] = floor_div((i + 1) * tile - 1 + low, stride) + 1;
+    element_ends[i] = (window_ends[i] - 1) * stride + window->size - low;
+    most = max_i64(most, window_ends[i] - firsts[i]);
   }
   int64_t length = (most - 1) * stride + window->size;
   /* which ends before the part does only where windows lie apart: no further window begins before it */
   for (int64_t i = 0; i < count; i++) length = max_i64(length, offsets[i] + tile);
   out->tile = tile;
-  out->windows = (SpmdRuns){axes, count, old->operands[1]->shape->dims[dim], most, firsts, windows};
-  out->elements = (SpmdRuns){axes, count, size, length, begins, elements};
+  out->windows = (SpmdRuns){axes, count, old->operands[1]->shape->dims[dim], most, firsts, firsts, window_ends};
+  out->elements = (SpmdRuns){axes, count, size, length, begins, begins, element_ends};
   out->offsets = offsets;
   return true;
 }
@@ -90,7 +90,8 @@ static bool is_moving(const HloInstruction *old, const AxisSharding *result, int
          (window->size > 1 || window->stride > 1 || window->pad_low != 0 || window->pad_high != 0);
 }
 
-static double select_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors) {
+static double select_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors, const void *context) {
+  (void)context;
   const AxisSharding *result = project(partitioner, old, factors, &factors->rule->results[0]);
   double bytes = 0;
   for (int d = 0; d < result->rank; d++) {

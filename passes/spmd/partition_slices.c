@@ -95,6 +95,7 @@ Status spmd_partition_slice(Partitioner *partitioner, const HloInstruction *old)
     best = factors;
     collects = true;
   }
+  if (spmd_partition_view(partitioner, old, best.bytes)) return STATUS_OK;
   if (collects) return collect(partitioner, old, &best);
   return is_static ? spmd_partition_window_by_axes(partitioner, old, &best)
                    : spmd_partition_by_axes(partitioner, old, &best);

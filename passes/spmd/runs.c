@@ -7,7 +7,7 @@ SpmdRuns spmd_runs_affine(SpmdBuilder *builder, AxisList axes, int64_t size, int
   int64_t count = axis_list_size(builder->mesh, axes);
   int64_t *firsts = ARENA_NEW_ARRAY(builder->arena, int64_t, count);
   for (int64_t i = 0; i < count; i++) firsts[i] = first + i * step;
-  return (SpmdRuns){axes, count, size, length, firsts, NULL};
+  return (SpmdRuns){.axes = axes, .count = count, .size = size, .length = length, .firsts = firsts};
 }
 
 /* --- who needs what of whom --- */
@@ -28,14 +28,18 @@ static int64_t tile_of(const SpmdRuns *runs) {
   return runs->size / runs->count + (runs->size % runs->count != 0);
 }
 
+static int64_t needed_begin(const SpmdRuns *runs, int64_t i) {
+  return max_i64(runs->needed_begins != NULL ? runs->needed_begins[i] : runs->firsts[i], 0);
+}
+
 static int64_t needed_end(const SpmdRuns *runs, int64_t i) {
-  int64_t count = runs->needed != NULL ? runs->needed[i] : runs->length;
-  return min_i64(runs->firsts[i] + count, runs->size);
+  int64_t end = runs->needed_ends != NULL ? runs->needed_ends[i] : runs->firsts[i] + runs->length;
+  return min_i64(end, runs->size);
 }
 
 /* The parts that device |i| needs; false: none. */
 static bool parts_needed(const SpmdRuns *runs, int64_t i, int64_t *out_first, int64_t *out_last) {
-  int64_t tile = tile_of(runs), begin = max_i64(runs->firsts[i], 0), end = needed_end(runs, i);
+  int64_t tile = tile_of(runs), begin = needed_begin(runs, i), end = needed_end(runs, i);
   if (begin >= end) return false;
   *out_first = begin / tile;
   *out_last = (end - 1) / tile;
@@ -44,7 +48,7 @@ static bool parts_needed(const SpmdRuns *runs, int64_t i, int64_t *out_first, in
 
 /* The elements of part |part| that device |i| needs. */
 static RunPiece piece_needed(const SpmdRuns *runs, int64_t i, int64_t part) {
-  int64_t tile = tile_of(runs), begin = max_i64(runs->firsts[i], 0), end = needed_end(runs, i);
+  int64_t tile = tile_of(runs), begin = needed_begin(runs, i), end = needed_end(runs, i);
   return (RunPiece){max_i64(begin - part * tile, 0), min_i64(end - part * tile, tile), 1};
 }
 

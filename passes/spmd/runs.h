@@ -16,7 +16,8 @@ typedef struct SpmdRuns {
   int64_t size;
   int64_t length;
   const int64_t *firsts;
-  const int64_t *needed; /* by device, how many of its elements count: others may be anything; NULL: all */
+  /* By device, which elements of the dimension count: others of its run may be anything; NULL: all of the run. */
+  const int64_t *needed_begins, *needed_ends;
 } SpmdRuns;
 
 /* first + i * step, for each device along |axes|. */

@@ -96,6 +96,27 @@ static Status partition_entry(Partitioner *partitioner) {
   return STATUS_OK;
 }
 
+/* What was made for values that nobody asked for in the end; a collective does not go for being dead alone. */
+static void remove_unused(Partitioner *partitioner) {
+  HloModule *module = partitioner->module;
+  Arena *scratch = partitioner->context->scratch;
+  hlo_module_remove_unreachable(module);
+  hlo_module_remove_dead(module);
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    HloComputation *computation = module->computations.data[c];
+    int64_t count, removed = 0;
+    HloInstruction **order = hlo_computation_post_order(computation, scratch, &count);
+    for (int64_t i = count - 1; i >= 0; i--) {
+      bool is_unused = order[i]->user_count == 0 && order[i] != computation->root &&
+                       (hlo_opcode_is_collective(order[i]->opcode) ||
+                        (removed > 0 && !hlo_instruction_has_side_effect(order[i])));
+      if (!is_unused || order[i]->opcode == HLO_PARAMETER) continue;
+      hlo_computation_remove(computation, order[i], false);
+      removed++;
+    }
+  }
+}
+
 static Status run_spmd_partitioner(HloPassContext *context, HloModule *module, bool *out_changed) {
   if (module->num_partitions <= 1 || !spmd_is_to_be_partitioned(module)) return STATUS_OK;
   *out_changed = true;
@@ -111,8 +132,7 @@ static Status run_spmd_partitioner(HloPassContext *context, HloModule *module, b
       .values = ARENA_NEW_ARRAY(context->scratch, SpmdValue **, module->next_instruction_id)};
   RETURN_IF_ERROR(partition_entry(&partitioner));
   module->fits_partitions = false;
-  hlo_module_remove_unreachable(module);
-  hlo_module_remove_dead(module);
+  remove_unused(&partitioner);
   return STATUS_OK;
 }
 
