@@ -30,6 +30,7 @@ HloPassPipeline *hlo_spmd_pipeline(Arena *arena, const HloPassOptions *options) 
   add_flattening(pipeline);
   hlo_pass_pipeline_add(pipeline, &hlo_scan_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
+  hlo_pass_pipeline_add(pipeline, &hlo_algebraic_simplifier_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_spmd_partitioner_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dce_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_collective_cse_pass);
