@@ -65,11 +65,21 @@ static const TupleRule rules[] = {
     {"tuple-of-constants", tuple_of_constants, false},
 };
 
+/* What an instruction says of the division among devices, the instruction in its place has to say.  False: it says
+ * something else. */
+static bool keeps_sharding(const HloInstruction *instruction, HloInstruction *simpler) {
+  const HloAttr *sharding = hlo_instruction_attr(instruction, HLO_ATTR_SHARDING);
+  if (sharding == NULL || instruction->parent->module->num_partitions <= 1) return true;
+  const HloAttr *other = hlo_instruction_attr(simpler, HLO_ATTR_SHARDING);
+  if (other == NULL) hlo_instruction_set_attr(simpler, sharding);
+  return other == NULL || hlo_attr_equal(sharding, other, NULL);
+}
+
 static HloInstruction *simplify(HloPassContext *context, const HloInstruction *instruction) {
   bool waits = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS) != NULL;
   for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
     HloInstruction *simpler = waits && rules[i].keeps_order ? NULL : rules[i].rewrite(instruction);
-    if (simpler == NULL) continue;
+    if (simpler == NULL || !keeps_sharding(instruction, simpler)) continue;
     hlo_pass_count_rewrite(context, rules[i].name, instruction);
     return simpler;
   }
