@@ -51,7 +51,7 @@ typedef struct FactorSearch {
   const HloInstruction *old;
   const ShardingRule *rule;
   SpmdValue *const *operands;
-  const void *context; /* of |own| */
+  const void *context;     /* of |own| */
   FactorBytes *own;        /* NULL: nothing, and PERMUTATION factors stay whole */
   const bool *must_divide; /* by factor: sharding_rule_full_factors */
   FactorSource *sources;   /* the results, then the operands */
@@ -218,8 +218,7 @@ static void add_sources(FactorSearch *search) {
   int count = 0, most = rule->result_count;
   for (int i = 0; i < rule->operand_count; i++) {
     most++;
-    for (const SpmdForm *form = search->operands[i]->forms; form != NULL; form = form->next)
-      most++;
+    for (const SpmdForm *form = search->operands[i]->forms; form != NULL; form = form->next) most++;
   }
   search->sources = ARENA_NEW_ARRAY(partitioner->builder.arena, FactorSource, most + 1);
   for (int i = 0; i < rule->result_count; i++)
@@ -244,7 +243,8 @@ FactorAxes factor_axes_choose_of(Partitioner *partitioner, const HloInstruction 
                          .rule = rule,
                          .operands = operands,
                          .own = own,
-                         .context = context,                         .must_divide = sharding_rule_full_factors(partitioner->builder.arena, old, rule),
+                         .context = context,
+                         .must_divide = sharding_rule_full_factors(partitioner->builder.arena, old, rule),
                          .current.rule = rule};
   add_sources(&search);
   for (int first = 0; first < search.source_count && first < MOST_FIRST_SOURCES; first++) {

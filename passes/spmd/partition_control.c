@@ -66,8 +66,8 @@ static void declare_values(Partitioner *partitioner, const HloInstruction *old) 
     const Shape *shape = shape_node(old->shape, node);
     if (shape_is_tuple(shape)) continue;
     values[leaf] = ARENA_NEW(arena, SpmdValue);
-    *values[leaf] = (SpmdValue){
-        .whole = shape, .wanted = module_sharding(partitioner->shardings, old, leaf), .rounds = rounds};
+    *values[leaf] =
+        (SpmdValue){.whole = shape, .wanted = module_sharding(partitioner->shardings, old, leaf), .rounds = rounds};
     leaf++;
   }
   partitioner->values[old->id] = values;

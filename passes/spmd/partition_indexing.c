@@ -199,7 +199,8 @@ static const ShardingRule *scatter_rule(Partitioner *partitioner, const HloInstr
 }
 
 /* Windows reach over the border of a part: only single elements can be dropped. */
-static double scatter_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors, const void *context) {
+static double scatter_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
+                            const void *context) {
   (void)context;
   const AxisSharding *result = project(partitioner, old, factors, &factors->rule->results[0]);
   Int64List map = hlo_instruction_ints(old, HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS),

@@ -34,8 +34,8 @@ typedef struct Partitioner {
   HloModule *module;
   const ModuleShardings *shardings;
   const HloPassContext *context;
-  SpmdValue ***values; /* by old instruction id, by leaf; tuples have the values of their elements */
-  double rounds;       /* of the loops whose body is being written; 1: it is in none */
+  SpmdValue ***values;        /* by old instruction id, by leaf; tuples have the values of their elements */
+  double rounds;              /* of the loops whose body is being written; 1: it is in none */
   const double *state_rounds; /* SpmdValue.rounds of the next computation's parameters, by leaf; NULL: 1 */
 } Partitioner;
 

@@ -52,7 +52,8 @@ static const AxisSharding *sharding_of(Partitioner *partitioner, const HloInstru
 }
 
 /* One element of each line goes to all others. */
-static double scan_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors, const void *context) {
+static double scan_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
+                         const void *context) {
   (void)context;
   CumulativeWindow scan;
   find_cumulative(old, &scan);

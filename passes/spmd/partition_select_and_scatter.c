@@ -90,7 +90,8 @@ static bool is_moving(const HloInstruction *old, const AxisSharding *result, int
          (window->size > 1 || window->stride > 1 || window->pad_low != 0 || window->pad_high != 0);
 }
 
-static double select_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors, const void *context) {
+static double select_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
+                           const void *context) {
   (void)context;
   const AxisSharding *result = project(partitioner, old, factors, &factors->rule->results[0]);
   double bytes = 0;

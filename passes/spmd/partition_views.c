@@ -1,8 +1,8 @@
 /* concatenate, slice and pad, one after the other, along a dimension that is divided.
  *
- * Along one dimension they are a view: pieces of other arrays one after the other.  What each device needs of each piece
- * is one run of the array that it is of, so that a chain of them (a roll, a slice of what was padded) sends each element
- * once.  Views look through what nobody else reads. */
+ * Along one dimension they are a view: pieces of other arrays one after the other.  What each device needs of each
+ * piece is one run of the array that it is of, so that a chain of them (a roll, a slice of what was padded) sends each
+ * element once.  Views look through what nobody else reads. */
 #include "base/checked_math.h"
 #include "passes/spmd/partition_internal.h"
 #include "passes/spmd/runs.h"
@@ -159,8 +159,7 @@ static double view_bytes(Partitioner *partitioner, const HloInstruction *old, co
   for (int64_t i = 0; i < view->pieces.count; i++) {
     const ViewPiece *piece = &view->pieces.data[i];
     if (piece->source != NULL) {
-      SpmdRuns runs =
-          runs_of(partitioner, view, piece, begin, old->shape->dims[view->dim], result->dims[view->dim]);
+      SpmdRuns runs = runs_of(partitioner, view, piece, begin, old->shape->dims[view->dim], result->dims[view->dim]);
       const Shape *local = spmd_local_shape(partitioner, result, piece->source->shape);
       double line = (double)shape_byte_size(local) / (double)max_i64(local->dims[view->dim], 1);
       bytes += line * spmd_runs_sent(&partitioner->builder, &runs);

@@ -187,7 +187,8 @@ static bool divided_window(Partitioner *partitioner, const HloInstruction *old, 
   return out->axes.count > 0;
 }
 
-double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors, const void *context) {
+double spmd_window_bytes(Partitioner *partitioner, const HloInstruction *old, const FactorAxes *factors,
+                         const void *context) {
   (void)context;
   const AxisSharding *result = result_sharding(partitioner, old, factors);
   double bytes = 0;
