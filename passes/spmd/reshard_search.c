@@ -4,6 +4,7 @@
 
 #include "base/array.h"
 #include "base/hash_map.h"
+#include "passes/spmd/reshard_bundles.h"
 
 /* A state has the axes of each dimension one after the other, each list ended by END. */
 enum { END = 0xff, MOST_STATES = 3000 };
@@ -360,7 +361,7 @@ static ReshardPlan plain_way(const ReshardSearch *search) {
   return plan;
 }
 
-ReshardPlan spmd_plan_reshard(Arena *arena, const SpmdMesh *mesh, const Shape *whole, const AxisSharding *from,
+static ReshardPlan search_way(Arena *arena, const SpmdMesh *mesh, const Shape *whole, const AxisSharding *from,
                               AxisMask partial, const AxisSharding *to) {
   ReshardSearch search = {.arena = arena, .mesh = mesh, .whole = whole, .to = to, .wanted = axis_sharding_mask(to)};
   string_map_init(&search.numbers, arena);
@@ -373,4 +374,15 @@ ReshardPlan spmd_plan_reshard(Arena *arena, const SpmdMesh *mesh, const Shape *w
     add_moves(&search, number);
   }
   return plain_way(&search);
+}
+
+/* What the search looks at is many times what it finds, so it has an arena of its own. */
+ReshardPlan spmd_plan_reshard(Arena *arena, const SpmdMesh *mesh, const Shape *whole, const AxisSharding *from,
+                              AxisMask partial, const AxisSharding *to) {
+  Arena *scratch = arena_create();
+  ReshardBundles bundles = reshard_bundles_create(scratch, mesh, from, partial, to);
+  ReshardPlan plan = search_way(scratch, bundles.mesh, whole, &bundles.from, bundles.partial, &bundles.to);
+  plan = reshard_bundles_expand(arena, &bundles, &plan);
+  arena_destroy(scratch);
+  return plan;
 }
