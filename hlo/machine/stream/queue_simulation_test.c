@@ -39,7 +39,7 @@ static PipelineEstimate estimate_loop(StreamFixture *fixture, bool in_place, int
   PipelineRing in_out[] = {{576 + 784, depth}, {784 + 576, depth}};
   PipelineRing one[] = {{576 + 784 + 576, depth}};
   PipelineLoop loop = {.tiles = 64,
-                       .tile = {cycles, 2 * 16384},
+                       .tile = {.cycles = cycles, .bytes = 2 * 16384},
                        .ring_count = in_place ? 1 : 2,
                        .rings = in_place ? one : in_out,
                        .first_load = 576,
