@@ -59,9 +59,14 @@ static const HloSharding *sharding_of(const HloInstruction *instruction) {
   return attr == NULL ? NULL : attr->value.sharding;
 }
 
-/* The leaves of |instruction| from |*next| on. */
-static Status add_leaves(const Side *side, const HloInstruction *instruction, int64_t *next) {
-  const HloSharding *sharding = sharding_of(instruction);
+static const HloSharding *result_sharding(const Session *session) {
+  const HloSharding *noted = session->compilation.result_sharding;
+  return noted != NULL ? noted : sharding_of(session->compilation.module->entry->root);
+}
+
+/* The leaves of |instruction|, which |sharding| is of, from |*next| on. */
+static Status add_leaves(const Side *side, const HloInstruction *instruction, const HloSharding *sharding,
+                         int64_t *next) {
   int64_t count = shape_leaf_count(instruction->shape);
   for (int64_t i = 0; i < count; i++) {
     int64_t leaf = (*next)++;
@@ -72,8 +77,8 @@ static Status add_leaves(const Side *side, const HloInstruction *instruction, in
 }
 
 /* Every result's sharding is known, by the root or meta.json. */
-static bool knows_results(const HloInstruction *root, const CaseMeta *meta, int64_t count) {
-  if (sharding_of(root) != NULL) return true;
+static bool knows_results(const HloSharding *sharding, const CaseMeta *meta, int64_t count) {
+  if (sharding != NULL) return true;
   for (int64_t i = 0; i < count; i++)
     if (meta == NULL || i >= meta->result_count || meta->result_leaves[i].sharding.size == 0) return false;
   return count > 0;
@@ -82,6 +87,7 @@ static bool knows_results(const HloInstruction *root, const CaseMeta *meta, int6
 static Status init_sides(Session *session, const XlacDescriptor *descriptor, RunDevices *devices) {
   const HloComputation *entry = session->compilation.module->entry;
   const CaseMeta *meta = devices->meta;
+  const HloSharding *results = result_sharding(session);
   ShardingTiles *tiles = ARENA_NEW_ARRAY(session->arena, ShardingTiles, descriptor->parameter_count);
   Side side = {.session = session,
                .counts = devices->counts,
@@ -93,9 +99,9 @@ static Status init_sides(Session *session, const XlacDescriptor *descriptor, Run
                .letter = 'p'};
   int64_t next = 0;
   for (int64_t i = 0; i < entry->parameters.count; i++)
-    RETURN_IF_ERROR(add_leaves(&side, entry->parameters.data[i], &next));
+    RETURN_IF_ERROR(add_leaves(&side, entry->parameters.data[i], sharding_of(entry->parameters.data[i]), &next));
   devices->parameters = tiles;
-  if (devices->counts.replicas > 1 || !knows_results(entry->root, meta, descriptor->result_count)) return STATUS_OK;
+  if (devices->counts.replicas > 1 || !knows_results(results, meta, descriptor->result_count)) return STATUS_OK;
   tiles = ARENA_NEW_ARRAY(session->arena, ShardingTiles, descriptor->result_count);
   side.leaf_count = descriptor->result_count;
   side.tensors = descriptor->results;
@@ -104,7 +110,7 @@ static Status init_sides(Session *session, const XlacDescriptor *descriptor, Run
   side.tiles = tiles;
   side.letter = 'r';
   next = 0;
-  RETURN_IF_ERROR(add_leaves(&side, entry->root, &next));
+  RETURN_IF_ERROR(add_leaves(&side, entry->root, results, &next));
   devices->results = tiles;
   return STATUS_OK;
 }

@@ -51,14 +51,15 @@ typedef struct Compilation {
   DiagSink *diag;
   ShapeTable *shapes;
   HloModule *module;
-  CompilationProgram *program;  /* of a program of its own (compilation_load_program); NULL: of a model */
-  int passes_run;               /* by compilation_partition */
-  WholeShapes whole;            /* before it */
-  HloPassPipeline *pipeline;    /* of the passes that ran after that: statistics, counts of rewrites */
-  BufferAssignment *assignment; /* NULL also where the passes leave none */
-  CodeDraft draft;              /* Kernels, plans */
-  CodeDraft trial;              /* those of a copy of the module that a pass tries; only while it does */
-  CompiledObject object;        /* bytes, header, names */
+  CompilationProgram *program;        /* of a program of its own (compilation_load_program); NULL: of a model */
+  int passes_run;                     /* by compilation_partition */
+  WholeShapes whole;                  /* before it */
+  const HloSharding *result_sharding; /* of the entry's root, before passes put another in its place; NULL: none */
+  HloPassPipeline *pipeline;          /* of the passes that ran after that: statistics, counts of rewrites */
+  BufferAssignment *assignment;       /* NULL also where the passes leave none */
+  CodeDraft draft;                    /* Kernels, plans */
+  CodeDraft trial;                    /* those of a copy of the module that a pass tries; only while it does */
+  CompiledObject object;              /* bytes, header, names */
   /* --- what happened --- */
   PhaseTimes phases; /* the caller may add its own */
   ARRAY(CompilationDecision) decisions;
