@@ -19,15 +19,14 @@ static void print_word(StringBuilder *out, const char *words, int position) {
   for (; *words && *words != '|'; words++) sb_append_char(out, *words);
 }
 
-static void print_value(StringBuilder *out, const VptKey *key, const void *place) {
+static void print_value(StringBuilder *out, const SectionKey *key, const void *place) {
   switch (key->kind) {
-    case VPT_TEXT: sb_append(out, *(const StringView *)place); break;
-    case VPT_COUNT: sb_append_int(out, *(const int64_t *)place); break;
-    case VPT_SIZE: print_size(out, *(const int64_t *)place); break;
-    case VPT_RATE: sb_append_double(out, *(const double *)place); break;
-    case VPT_WORD: print_word(out, key->words, *(const int *)place); break;
-    case VPT_UNIT:
-    case VPT_TYPE: {
+    case SECTION_TEXT: sb_append(out, *(const StringView *)place); break;
+    case SECTION_COUNT: sb_append_int(out, *(const int64_t *)place); break;
+    case SECTION_SIZE: print_size(out, *(const int64_t *)place); break;
+    case SECTION_RATE: sb_append_double(out, *(const double *)place); break;
+    case SECTION_WORD: print_word(out, key->words, *(const int *)place); break;
+    case SECTION_OTHER: {
       PrimitiveType type = *(const PrimitiveType *)place;
       sb_append_cstring(out, type == TYPE_INVALID ? "1" : type_text(type));
       break;
@@ -36,19 +35,19 @@ static void print_value(StringBuilder *out, const VptKey *key, const void *place
 }
 
 /* An optional value is left out where absence says the same. */
-static bool is_absent(const VptKey *key, const void *place) {
-  if (key->flags & VPT_NEEDED) return false;
-  return (key->kind == VPT_TEXT && ((const StringView *)place)->size == 0) ||
-         (key->kind == VPT_SIZE && *(const int64_t *)place == 0);
+static bool is_absent(const SectionKey *key, const void *place) {
+  if (key->flags & SECTION_NEEDED) return false;
+  return (key->kind == SECTION_TEXT && ((const StringView *)place)->size == 0) ||
+         (key->kind == SECTION_SIZE && *(const int64_t *)place == 0);
 }
 
-static void print_header(StringBuilder *out, const VptSection *section, StringView argument) {
+static void print_header(StringBuilder *out, const SectionRule *section, StringView argument) {
   sb_printf(out, "[%s%s", section->name, argument.size ? " " : "");
   sb_append(out, argument);
   sb_append_char(out, ']');
 }
 
-static void print_entry(StringBuilder *out, const VptKey *key, const void *object) {
+static void print_entry(StringBuilder *out, const SectionKey *key, const void *object) {
   const void *place = (const char *)object + key->offset;
   if (is_absent(key, place)) return;
   sb_printf(out, " %s=", key->name);
@@ -56,14 +55,14 @@ static void print_entry(StringBuilder *out, const VptKey *key, const void *objec
 }
 
 static void print_section(StringBuilder *out, VptSectionId id, const MachineDescription *machine) {
-  const VptSection *section = vpt_section(id);
+  const SectionRule *section = vpt_section(id);
   print_header(out, section, (StringView){0});
   for (int i = 0; i < section->key_count; i++) print_entry(out, &section->keys[i], machine);
   sb_append_char(out, '\n');
 }
 
 static void print_queue(StringBuilder *out, const MachineQueue *queue) {
-  const VptSection *section = vpt_section(VPT_QUEUE);
+  const SectionRule *section = vpt_section(VPT_QUEUE);
   print_header(out, section, queue->name);
   for (int i = 0; i < section->key_count; i++)
     if (queue->kind != QUEUE_EXEC || !(section->keys[i].flags & VPT_TRANSFER))
@@ -79,7 +78,7 @@ static bool has_equal_costs(const MachineOpCosts *a, const MachineOpCosts *b) {
 
 /* A type whose costs were printed before only names that one. */
 static void print_op(StringBuilder *out, const MachineDescription *machine, PrimitiveType type) {
-  const VptSection *section = vpt_section(VPT_OP);
+  const SectionRule *section = vpt_section(VPT_OP);
   const MachineOpCosts *costs = machine->ops[type];
   print_header(out, section, sv_from_cstring(type_text(type)));
   for (int earlier = 0; earlier < (int)type; earlier++) {

@@ -2,27 +2,12 @@
 #ifndef XLAC_HLO_MACHINE_DESCRIPTION_VPT_SCHEMA_INTERNAL_H
 #define XLAC_HLO_MACHINE_DESCRIPTION_VPT_SCHEMA_INTERNAL_H
 
+#include "base/array.h"
+#include "base/section_reader.h"
 #include "hlo/machine/description/machine_description.h"
 
-typedef enum VptValueKind {
-  VPT_TEXT,  /* StringView */
-  VPT_COUNT, /* int64_t */
-  VPT_SIZE,  /* int64_t, suffixes K M G */
-  VPT_RATE,  /* double */
-  VPT_WORD,  /* an enum: the position in |words| */
-  VPT_UNIT,  /* PrimitiveType; "1": TYPE_INVALID */
-  VPT_TYPE   /* PrimitiveType */
-} VptValueKind;
-
-enum { VPT_NEEDED = 1 << 0, VPT_POSITIVE = 1 << 1, VPT_TRANSFER = 1 << 2 /* for queues that transfer only */ };
-
-typedef struct VptKey {
-  const char *name;
-  VptValueKind kind;
-  unsigned flags;
-  size_t offset; /* in the section's object */
-  const char *words;
-} VptKey;
+/* A flag of keys: for queues that transfer only. */
+enum { VPT_TRANSFER = SECTION_OWN };
 
 typedef enum VptSectionId {
   VPT_MACHINE,
@@ -36,17 +21,6 @@ typedef enum VptSectionId {
   VPT_SECTION_COUNT
 } VptSectionId;
 
-typedef struct VptSection {
-  const char *name;
-  const char *argument; /* what stands after the name; NULL: nothing */
-  bool needed;
-  size_t loc_offset; /* of its SourceLoc in the object */
-  int key_count;     /* at most VPT_MAX_KEYS */
-  const VptKey *keys;
-} VptSection;
-
-#define VPT_MAX_KEYS 32
-
 /* The object that [op TYPE] fills.  The costs come first, so that their keys fit a MachineOpCosts too. */
 typedef struct VptOpDraft {
   MachineOpCosts costs;
@@ -54,8 +28,28 @@ typedef struct VptOpDraft {
   double scale;
 } VptOpDraft;
 
+/* What the open sections fill that are no part of the MachineDescription, the reader's target: its context. */
+typedef struct VptDraft {
+  ARRAY(MachineQueue) queues;
+  MachineQueue queue;
+  VptOpDraft op;
+  PrimitiveType op_type;
+} VptDraft;
+
 /* Objects: MachineQueue for [queue], VptOpDraft for [op], the MachineDescription for all others. */
-const VptSection *vpt_section(VptSectionId id);
+const SectionSchema *vpt_schema(void);
+const SectionRule *vpt_section(VptSectionId id);
+
+/* What the schema calls (machine_parser.c): elements of [queue NAME] and [op TYPE] as they open and close, and keys
+ * that are types: of 'unit', 1 is TYPE_INVALID. */
+void *vpt_open_queue(SectionReader *reader, StringView name, SourceLoc loc);
+void *vpt_open_op(SectionReader *reader, StringView name, SourceLoc loc);
+bool vpt_queue_needs(const SectionReader *reader, const SectionKey *key);
+bool vpt_op_needs(const SectionReader *reader, const SectionKey *key);
+void vpt_close_queue(SectionReader *reader);
+void vpt_close_op(SectionReader *reader);
+void vpt_set_unit(SectionReader *reader, StringView text, SourceLoc loc, void *place);
+void vpt_set_type(SectionReader *reader, StringView text, SourceLoc loc, void *place);
 
 /* The cost taken where |cost| is not given; itself when it has to be. */
 MachineCost vpt_cost_fallback(MachineCost cost);
