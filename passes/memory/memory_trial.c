@@ -209,7 +209,7 @@ void memory_trial_run(const HloPassContext *context, const HloModule *original, 
   if (out_trial->status == STATUS_OK && assignment == NULL) out_trial->status = STATUS_INVALID;
   if (out_trial->status == STATUS_OK) {
     measure(out_trial, assignment, goal, scratch);
-    out_trial->work = module_work(copy->module);
+    out_trial->work = module_work(copy->module, &NOMINAL_CORE);
     if (detail && assignment->schedule_length > 0) {
       find_times(out_trial, assignment, original->next_instruction_id, arena);
       find_peak_values(out_trial, assignment, instructions_by_id(original, scratch), arena);

@@ -6,7 +6,7 @@
 #ifndef XLAC_PASSES_MEMORY_MEMORY_TRIAL_H
 #define XLAC_PASSES_MEMORY_MEMORY_TRIAL_H
 
-#include "passes/memory/work.h"
+#include "hlo/analysis/module_work.h"
 #include "passes/pipeline/hlo_pass_pipeline.h"
 
 /* Positions of a plan's flattened schedule, by id of an instruction of the module that was planned. */

@@ -20,7 +20,7 @@ typedef struct MemoryStep {
   int64_t bytes;   /* that arguments, results, temporaries and scratch need less after it; may be 0 where several
                       places need most, and this is one of them */
   double flops;    /* operations more than without it; negative: fewer */
-  double seconds;  /* estimated time more (passes/memory/work.h) */
+  double seconds;  /* estimated time more (hlo/analysis/module_work.h) */
 } MemoryStep;
 
 typedef struct MemoryReduction {

@@ -1,4 +1,4 @@
-#include "passes/memory/work.h"
+#include "hlo/analysis/module_work.h"
 
 #include <math.h>
 
@@ -110,35 +110,45 @@ static double operand_bytes(const HloInstruction *instruction) {
   return bytes;
 }
 
+#define CONTRACTION_READS 3
+
 static double bytes_moved(const HloInstruction *instruction) {
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return 2 * bytes_written(instruction);
   bool is_fusion = instruction->opcode == HLO_FUSION;
   const HloInstruction *root = is_fusion ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS)->root : instruction;
-  return operand_bytes(instruction) * (contracts(instruction) ? NOMINAL_PACKING : 1) + bytes_written(root);
+  return operand_bytes(instruction) * (contracts(instruction) ? CONTRACTION_READS : 1) + bytes_written(root);
 }
 
 /* --- sums --- */
 
-static void add_computation(ModuleWork *work, const HloComputation *computation, double times) {
+static bool makes_something(const HloInstruction *instruction) {
+  OpFlow flow = hlo_opcode_info(instruction->opcode)->flow;
+  return (flow == OP_FLOW_MAKES || flow == OP_FLOW_COPY) && !hlo_opcode_has(instruction->opcode, OP_GIVEN) &&
+         !hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW);
+}
+
+double instruction_seconds(const HloInstruction *instruction, const CoreRates *core) {
+  if (!makes_something(instruction)) return 0;
+  return instruction_flops(instruction) / core->flops + bytes_moved(instruction) / core->bytes + core->call_seconds;
+}
+
+static void add_computation(ModuleWork *work, const HloComputation *computation, const CoreRates *core, double times) {
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     const HloInstruction *instruction = computation->instructions.data[i];
-    OpFlow flow = hlo_opcode_info(instruction->opcode)->flow;
-    if ((flow != OP_FLOW_MAKES && flow != OP_FLOW_COPY) || hlo_opcode_has(instruction->opcode, OP_GIVEN)) continue;
-    if (hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW)) continue;
-    double flops = instruction_flops(instruction);
-    work->flops += times * flops;
-    work->seconds += times * (flops / NOMINAL_FLOPS + bytes_moved(instruction) / NOMINAL_BYTES + NOMINAL_CALL);
+    if (!makes_something(instruction)) continue;
+    work->flops += times * instruction_flops(instruction);
+    work->seconds += times * instruction_seconds(instruction, core);
   }
 }
 
-ModuleWork module_work(const HloModule *module) {
+ModuleWork module_work(const HloModule *module, const CoreRates *core) {
   ModuleWork work = {0};
   Arena *scratch = arena_create();
   const double *times = hlo_execution_counts(scratch, module);
   const bool *fused = hlo_module_applied(scratch, module, true); /* part of what their fusions cost */
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
-    if (!fused[computation->id]) add_computation(&work, computation, times[computation->id]);
+    if (!fused[computation->id]) add_computation(&work, computation, core, times[computation->id]);
   }
   arena_destroy(scratch);
   return work;
