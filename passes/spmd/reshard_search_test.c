@@ -26,7 +26,7 @@ typedef struct Way {
 } Way;
 
 static bool is_divided_as(AxisList list, const uint8_t *axes, int count) {
-  return list.count == count && memcmp(list.axes, axes, (size_t)count) == 0;
+  return list.count == count && (count == 0 || memcmp(list.axes, axes, (size_t)count) == 0);
 }
 
 /* What the steps make of |from|: each takes its axes from the end of a dimension and puts them at the end of another.
