@@ -53,7 +53,7 @@ endif
 # ---- sources: every .c of a room is part of it, foo_test.c has a main of its own, foo_testing.c is linked to those ----
 
 ROOMS := base base/packing base/page \
-         hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle \
+         hlo/type hlo/ir hlo/infer hlo/eval hlo/analysis hlo/machine/description hlo/machine/stream hlo/machine/oracle hlo/network \
          parser $(patsubst %/,%,passes $(sort $(wildcard passes/*/))) \
          $(patsubst %/,%,codegen $(sort $(wildcard codegen/*/ codegen/oncore/*/))) \
          compiler compiler/options runtime/arrays runtime/collectives runtime/engines runtime/remote runtime/standalone library cli

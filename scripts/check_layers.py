@@ -43,6 +43,8 @@ ROOMS = {
     "hlo/machine/description": ["hlo/ir/hlo_opcode.h", "hlo/type", "base"],
     "hlo/machine/stream": ["hlo/machine/description", "hlo/type", "base"],
     "hlo/machine/oracle": ["hlo/machine/stream", "hlo/machine/description", "base"],
+    # What a module's collectives take on a network.
+    "hlo/network": ["hlo/analysis", "hlo/ir", "hlo/type", "base"],
     "parser": ["hlo/infer", "hlo/ir", "hlo/type", "base"],
     "passes/pipeline": HLO + TARGET,
     "passes/cleanup": HLO + TARGET + ["passes/pipeline"],
@@ -80,7 +82,7 @@ ROOMS = {
                 "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,
     # From a text to an object in memory, options and reports as data: what cli and libraries are built on.
     "compiler": ["base/page", "parser", "passes/pipeline", "codegen", "codegen/report", "codegen/llvm", "codegen/oncore/emit",
-                 "codegen/oncore/language", "codegen/oncore/plan", "codegen/kernel"] + HLO + TARGET,
+                 "codegen/oncore/language", "codegen/oncore/plan", "codegen/kernel", "hlo/network"] + HLO + TARGET,
     # The options that the command line and the library have alike, as a table; what they say about a compilation.
     "compiler/options": ["compiler", "hlo/machine/description", "codegen/llvm", "passes/pipeline"] + HLO + ["include/xlac/thread_pool.h"],
     # The public functions of libxlac.
