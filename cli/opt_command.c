@@ -1,4 +1,5 @@
 /* xlac opt MODEL.hlo: named passes, then HLO or an analysis as text. */
+#include "cli/network_question.h"
 #include "cli/questions.h"
 #include "hlo/infer/device_check.h"
 
@@ -47,25 +48,34 @@ static Status load(Session *session) {
   return compilation_partition(compilation);
 }
 
+/* What is printed when nothing is said of it: the module, unless something is asked about it. */
+static int64_t printed_by_default(const Session *session) {
+  return questions_are_asked(session) || network_question_is_asked(session) ? PRINT_NONE : PRINT_HLO;
+}
+
 static Status opt(Session *session) {
-  int64_t what = session_option_integer(session, OPTION_PRINT, questions_are_asked(session) ? PRINT_NONE : PRINT_HLO);
+  int64_t what = session_option_integer(session, OPTION_PRINT, printed_by_default(session));
+  bool is_planned = network_question_is_asked(session); /* memory with all that code needs */
   CompilationOptions *options = &session->compilation.options;
-  options->without_code = true;
-  options->passes = COMPILATION_PASSES_NONE;
+  options->without_code = !is_planned;
+  options->passes = is_planned ? COMPILATION_PASSES_STANDARD : COMPILATION_PASSES_NONE;
   if (what == PRINT_PLAN) options->plans_detail = PLANS_PROVED;
   RETURN_IF_ERROR(load(session));
   RETURN_IF_ERROR(driver_run_passes(session));
+  RETURN_IF_ERROR(network_question_answer(session));
   RETURN_IF_ERROR(driver_add_graph(session));
   StringBuilder text;
   sb_init(&text, session->arena);
   RETURN_IF_ERROR(print_module(session, what, &text));
   RETURN_IF_ERROR(questions_answer(session, &text));
-  if (what == PRINT_NONE && !questions_are_asked(session)) return STATUS_OK;
+  network_question_print(session, &text);
+  if (what == PRINT_NONE && text.size == 0) return STATUS_OK;
   return driver_add_output(session, session_option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
 int opt_command(Session *session) {
-  if (driver_check_files(session, NULL, 0) != STATUS_OK || questions_check(session) != STATUS_OK)
+  if (driver_check_files(session, NULL, 0) != STATUS_OK || questions_check(session) != STATUS_OK ||
+      network_question_check(session) != STATUS_OK)
     return session_end_usage(session);
   return session_end(session, opt(session));
 }

@@ -24,6 +24,7 @@ static Status begin(const Compilation *compilation, const char *what, const char
 Status compilation_parse(Compilation *compilation, const SourceFile *source) {
   double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "reading the module", NULL));
+  compilation->source = source;
   RETURN_IF_ERROR(
       hlo_parse_module(compilation->arena, compilation->shapes, source, compilation->diag, &compilation->module));
   phase_times_end(&compilation->phases, "parse", start);

@@ -43,12 +43,14 @@ typedef struct WholeShapes {
 } WholeShapes;
 
 typedef struct CompilationProgram CompilationProgram; /* program.h */
+typedef struct NetworkReport NetworkReport;           /* network_report.h */
 
 /* What is not made yet is NULL or 0. */
 typedef struct Compilation {
   CompilationOptions options; /* may be changed until compilation_run_passes, but for progress */
   Arena *arena;
   DiagSink *diag;
+  const SourceFile *source; /* of compilation_parse */
   ShapeTable *shapes;
   HloModule *module;
   CompilationProgram *program;        /* of a program of its own (compilation_load_program); NULL: of a model */
@@ -61,7 +63,8 @@ typedef struct Compilation {
   CodeDraft trial;                    /* those of a copy of the module that a pass tries; only while it does */
   CompiledObject object;              /* bytes, header, names */
   /* --- what happened --- */
-  PhaseTimes phases; /* the caller may add its own */
+  const NetworkReport *network; /* compilation_plan_network */
+  PhaseTimes phases;            /* the caller may add its own */
   ARRAY(CompilationDecision) decisions;
   ARRAY(CompilationFusion) fusions; /* recorded with them */
 } Compilation;

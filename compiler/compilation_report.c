@@ -7,6 +7,7 @@
 #include "compiler/compilation_facts.h"
 #include "compiler/compilation_page.h"
 #include "compiler/kernel_facts.h"
+#include "compiler/network_report.h"
 
 /* --- sections --- */
 
@@ -229,6 +230,7 @@ static const struct {
                 {"rewrites", write_rewrites_text, write_rewrites_json, compilation_page_rewrites, NULL},
                 {"fusions", write_fusions_text, write_fusions_json, compilation_page_fusions, NULL},
                 {"collectives", collective_report_text, collective_report_json, NULL, collective_report_is_there},
+                {"network", network_report_text, network_report_json, NULL, network_report_is_there},
                 {"kernels", write_kernels_text, write_kernels_json, compilation_page_kernels, NULL},
                 {"seconds", write_times_text, write_times_json, compilation_page_seconds, NULL}};
 
