@@ -38,14 +38,14 @@ static Status print_module(Session *session, int64_t what, StringBuilder *out) {
   return STATUS_OK;
 }
 
-/* With --partitions the module is divided before any pass that is named. */
-static Status load(Session *session) {
+/* With --partitions the module is divided before any pass that is named, unless it is asked how it will be. */
+static Status load(Session *session, int64_t what) {
   bool verifies = !session_option_given(session, OPTION_NO_VERIFY);
   Compilation *compilation = &session->compilation;
   RETURN_IF_ERROR(driver_load(session, verifies));
   if (!session_option_given(session, OPTION_PARTITIONS)) return STATUS_OK;
   RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, session->diag));
-  return compilation_partition(compilation);
+  return what == PRINT_SHARDING ? STATUS_OK : compilation_partition(compilation);
 }
 
 /* What is printed when nothing is said of it: the module, unless something is asked about it. */
@@ -60,7 +60,7 @@ static Status opt(Session *session) {
   options->without_code = !is_planned;
   options->passes = is_planned ? COMPILATION_PASSES_STANDARD : COMPILATION_PASSES_NONE;
   if (what == PRINT_PLAN) options->plans_detail = PLANS_PROVED;
-  RETURN_IF_ERROR(load(session));
+  RETURN_IF_ERROR(load(session, what));
   RETURN_IF_ERROR(driver_run_passes(session));
   RETURN_IF_ERROR(network_question_answer(session));
   RETURN_IF_ERROR(driver_add_graph(session));

@@ -13,7 +13,8 @@ enum { ASKED_BY_COUNT = sizeof(asked_by) / sizeof(asked_by[0]) };
 static const AnalysisKind printed[] = {[PRINT_LIVENESS] = ANALYSIS_LIVENESS,
                                        [PRINT_POINTS_TO] = ANALYSIS_POINTS_TO,
                                        [PRINT_ORDERING] = ANALYSIS_ORDERING,
-                                       [PRINT_INTERFERENCE] = ANALYSIS_INTERFERENCE};
+                                       [PRINT_INTERFERENCE] = ANALYSIS_INTERFERENCE,
+                                       [PRINT_SHARDING] = ANALYSIS_SHARDING};
 
 bool questions_are_asked(const Session *session) {
   for (int i = 0; i < ASKED_BY_COUNT; i++) {

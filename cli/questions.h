@@ -15,7 +15,8 @@ enum {
   PRINT_NONE,
   PRINT_POINTS_TO,
   PRINT_ORDERING,
-  PRINT_INTERFERENCE
+  PRINT_INTERFERENCE,
+  PRINT_SHARDING
 };
 
 /* Whether one is asked with an option of its own, besides --print. */

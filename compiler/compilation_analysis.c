@@ -1,6 +1,7 @@
 #include "compiler/compilation_analysis.h"
 
 #include "codegen/report/analysis_report.h"
+#include "passes/spmd/sharding_report.h"
 
 static Status answer(BufferAnalysis *analysis, const Compilation *compilation, const AnalysisQuestion *question,
                      StringBuilder *out) {
@@ -13,11 +14,14 @@ static Status answer(BufferAnalysis *analysis, const Compilation *compilation, c
     case ANALYSIS_WHY_LIVE: return report_why_live(out, analysis, question->names, question->format, diag);
     case ANALYSIS_EXPLAIN_SHARING:
       return report_explain_sharing(out, analysis, compilation->assignment, question->names, question->format, diag);
+    case ANALYSIS_SHARDING: break; /* asks nothing of buffers */
   }
   return STATUS_OK;
 }
 
 Status compilation_answer(const Compilation *compilation, const AnalysisQuestion *question, StringBuilder *out) {
+  if (question->kind == ANALYSIS_SHARDING)
+    return sharding_report(compilation->module, question->format == REPORT_JSON, compilation->diag, out);
   Arena *arena = arena_create();
   BufferAnalysis analysis;
   Status status = buffer_analysis_build(arena, compilation->module, compilation->diag, &analysis);

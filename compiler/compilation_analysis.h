@@ -11,7 +11,8 @@ typedef enum AnalysisKind {
   ANALYSIS_INTERFERENCE,
   ANALYSIS_LIVENESS,
   ANALYSIS_WHY_LIVE,
-  ANALYSIS_EXPLAIN_SHARING
+  ANALYSIS_EXPLAIN_SHARING,
+  ANALYSIS_SHARDING /* of a module that is not divided yet */
 } AnalysisKind;
 
 enum { ANALYSIS_MOST_STREAMS = 1024 };
@@ -24,8 +25,8 @@ typedef struct AnalysisQuestion {
 } AnalysisQuestion;
 
 /* Appends the answer for the module as it is.  Errors are those of buffer_analysis_build (a computation with two
- * callers, a schedule that is none), of execution_order_build (a computation too large) and "question" for
- * names that are none. */
+ * callers, a schedule that is none), of execution_order_build (a computation too large), of sharding_report, and
+ * "question" for names that are none. */
 MUST_USE Status compilation_answer(const Compilation *compilation, const AnalysisQuestion *question,
                                    StringBuilder *out);
 

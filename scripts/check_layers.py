@@ -82,7 +82,8 @@ ROOMS = {
                 "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,
     # From a text to an object in memory, options and reports as data: what cli and libraries are built on.
     "compiler": ["base/page", "parser", "passes/pipeline", "codegen", "codegen/report", "codegen/llvm", "codegen/oncore/emit",
-                 "codegen/oncore/language", "codegen/oncore/plan", "codegen/kernel", "hlo/network"] + HLO + TARGET,
+                 "codegen/oncore/language", "codegen/oncore/plan", "codegen/kernel", "hlo/network",
+                 "passes/spmd/sharding_report.h"] + HLO + TARGET,
     # The options that the command line and the library have alike, as a table; what they say about a compilation.
     "compiler/options": ["compiler", "hlo/machine/description", "codegen/llvm", "passes/pipeline"] + HLO + ["include/xlac/thread_pool.h"],
     # The public functions of libxlac.

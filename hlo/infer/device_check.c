@@ -61,11 +61,17 @@ static ShardingsThatCount shardings_that_count(const HloModule *module) {
   return hlo_module_needs_devices(module) ? INNER_SHARDINGS : ALL_SHARDINGS;
 }
 
+/* In HLO's words or in Shardy's. */
+static bool has_sharding(const HloInstruction *instruction) {
+  return hlo_instruction_attr(instruction, HLO_ATTR_SHARDING) != NULL ||
+         hlo_instruction_frontend(instruction, "xla.sdy.sharding") != NULL;
+}
+
 static bool is_to_be_divided(const HloInstruction *instruction, ShardingsThatCount counts) {
   const HloAttr *target = hlo_instruction_attr(instruction, HLO_ATTR_CUSTOM_CALL_TARGET);
   if (instruction->opcode == HLO_CUSTOM_CALL && target != NULL && custom_call_is_marker(target->value.text))
     return true;
-  if (counts == NO_SHARDING || hlo_instruction_attr(instruction, HLO_ATTR_SHARDING) == NULL) return false;
+  if (counts == NO_SHARDING || !has_sharding(instruction)) return false;
   const HloComputation *entry = instruction->parent->module->entry;
   if (instruction->parent != entry) return true;
   bool is_border = instruction->opcode == HLO_PARAMETER || instruction == entry->root;

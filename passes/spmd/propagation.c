@@ -1,6 +1,5 @@
 #include "passes/spmd/propagation.h"
 
-#include "base/array.h"
 #include "base/checked_math.h"
 #include "hlo/infer/device_check.h"
 #include "hlo/ir/custom_call.h"
@@ -29,8 +28,9 @@ static bool starts_with(AxisList axes, AxisList prefix) {
   return axes.count >= prefix.count && axis_lists_equal(axis_list_part(axes, 0, prefix.count), prefix);
 }
 
-/* Dimension |dim| gets what |axes| has more than it, as far as the value is not divided along that. */
-static void extend(Propagation *propagation, ValueState *state, int dim, AxisList axes, const HloInstruction *from) {
+/* Dimension |dim| gets what |axes|, of |source|, has more than it, as far as the value is not divided along that. */
+static void extend(Propagation *propagation, ValueState *state, int dim, AxisList axes, const ValueState *source,
+                   const HloInstruction *along) {
   AxisList has = state->dims[dim];
   if (!state->is_open[dim] || axes.count <= has.count || !starts_with(axes, has)) return;
   AxisMask used = used_by(state);
@@ -39,9 +39,8 @@ static void extend(Propagation *propagation, ValueState *state, int dim, AxisLis
   if (count == has.count) return;
   state->dims[dim] = axis_list_part(axes, 0, count);
   propagation->changed = true;
-  if (state->reason != SHARDING_NOTHING) return;
-  state->reason = SHARDING_FROM;
-  state->from = from;
+  ShardingStep step = {dim, axis_list_part(axes, has.count, count - has.count), along, source->owner, source->leaf};
+  array_push(&state->steps, propagation->arena, step);
 }
 
 /* The axes of a dimension that may be handed on in this round. */
@@ -56,7 +55,7 @@ static ValueState *state_of(Propagation *propagation, const HloInstruction *inst
 
 static void hand_on(Propagation *propagation, const ValueState *from, ValueState *to, const HloInstruction *along) {
   for (int d = 0; d < to->rank && d < from->rank; d++)
-    extend(propagation, to, d, handed_on(propagation, from, d), along);
+    extend(propagation, to, d, handed_on(propagation, from, d), from, along);
 }
 
 /* Two names of one value. */
@@ -162,9 +161,9 @@ static void share_inside(Propagation *propagation, ValueState *outside, ValueSta
                          const HloInstruction *border) {
   Arena *arena = propagation->arena;
   for (int d = 0; d < outside->rank; d++) {
-    extend(propagation, inside, d, filter(arena, outside->dims[d], inside->manual, false), border);
+    extend(propagation, inside, d, filter(arena, outside->dims[d], inside->manual, false), outside, border);
     AxisList manual = filter(arena, outside->dims[d], inside->manual, true);
-    extend(propagation, outside, d, axis_lists_join(arena, manual, inside->dims[d]), border);
+    extend(propagation, outside, d, axis_lists_join(arena, manual, inside->dims[d]), inside, border);
   }
 }
 
@@ -211,7 +210,8 @@ static bool share_if_handed_on(Propagation *propagation, HloInstruction *instruc
 typedef struct FactorStep {
   Propagation *propagation;
   const ShardingRule *rule;
-  AxisList *axes; /* by factor */
+  AxisList *axes;             /* by factor */
+  const ValueState **sources; /* by factor: who had the last of these */
   AxisMask used;
   const bool *must_divide; /* by factor: sharding_rule_full_factors */
   ValueState **states;     /* results, then operands; NULL: no array */
@@ -241,7 +241,7 @@ static int axes_that_fit(const FactorStep *step, int factor, AxisList axes) {
   return count;
 }
 
-static void absorb_dim(FactorStep *step, const FactorList *factors, AxisList axes) {
+static void absorb_dim(FactorStep *step, const FactorList *factors, const ValueState *source, AxisList axes) {
   Arena *arena = step->propagation->arena;
   for (int i = 0; i < factors->count && axes.count > 0; i++) {
     int factor = factors->factors[i];
@@ -251,6 +251,7 @@ static void absorb_dim(FactorStep *step, const FactorList *factors, AxisList axe
     axes = axis_list_part(axes, has->count, axes.count - has->count);
     int count = axes_that_fit(step, factor, axes);
     AxisList taken = axis_list_part(axes, 0, count);
+    if (count > 0) step->sources[factor] = source;
     *has = axis_lists_join(arena, *has, taken);
     step->used |= axis_list_mask(taken);
     axes = axis_list_part(axes, count, axes.count - count);
@@ -283,6 +284,7 @@ static void begin_step(FactorStep *step, Propagation *propagation, HloInstructio
   *step = (FactorStep){.propagation = propagation, .rule = rule};
   step->must_divide = sharding_rule_full_factors(arena, instruction, rule);
   step->axes = ARENA_NEW_ARRAY(arena, AxisList, rule->factor_count + 1);
+  step->sources = ARENA_NEW_ARRAY(arena, const ValueState *, rule->factor_count + 1);
   step->states = ARENA_NEW_ARRAY(arena, ValueState *, most + 1);
   step->mappings = ARENA_NEW_ARRAY(arena, const FactorMapping *, most + 1);
   step->sizes = ARENA_NEW_ARRAY(arena, int64_t, most + 1);
@@ -310,7 +312,7 @@ static void absorb_all(FactorStep *step) {
     done[next] = true;
     const ValueState *state = step->states[next];
     for (int d = 0; d < step->mappings[next]->rank; d++)
-      absorb_dim(step, &step->mappings[next]->dims[d], handed_on(step->propagation, state, d));
+      absorb_dim(step, &step->mappings[next]->dims[d], state, handed_on(step->propagation, state, d));
   }
 }
 
@@ -329,6 +331,15 @@ static bool is_simple(const HloInstruction *instruction) {
          instruction->opcode == HLO_TRANSPOSE;
 }
 
+/* Another value than |state| that divides one of |factors|; |state| where there is none. */
+static const ValueState *source_of(const FactorStep *step, const FactorList *factors, const ValueState *state) {
+  for (int i = factors->count - 1; i >= 0; i--) {
+    const ValueState *source = step->sources[factors->factors[i]];
+    if (source != NULL && source != state) return source;
+  }
+  return state;
+}
+
 static void propagate_factors(Propagation *propagation, HloInstruction *instruction) {
   bool is_broadcast = instruction->opcode == HLO_BROADCAST;
   if (propagation->level == LEVEL_ELEMENTWISE && (!is_simple(instruction) || is_broadcast)) return;
@@ -339,8 +350,11 @@ static void propagate_factors(Propagation *propagation, HloInstruction *instruct
   for (int i = 0; i < step.count; i++) {
     bool is_result = i < step.rule->result_count;
     if (is_broadcast && is_result && propagation->level < LEVEL_BROADCAST) continue;
-    for (int d = 0; d < step.mappings[i]->rank; d++)
-      extend(propagation, step.states[i], d, dim_axes(&step, &step.mappings[i]->dims[d]), instruction);
+    for (int d = 0; d < step.mappings[i]->rank; d++) {
+      const FactorList *factors = &step.mappings[i]->dims[d];
+      extend(propagation, step.states[i], d, dim_axes(&step, factors), source_of(&step, factors, step.states[i]),
+             instruction);
+    }
   }
 }
 
@@ -410,7 +424,7 @@ static Status finish_instruction(Propagation *propagation, HloInstruction *instr
     outsides = ARENA_NEW_ARRAY(propagation->arena, const AxisSharding *, leaves + 1);
   for (int i = 0; i < leaves; i++) {
     const ValueState *state = state_of(propagation, instruction, i);
-    values[i] = (ValueSharding){finished(propagation, state), state->reason, state->from};
+    values[i] = (ValueSharding){finished(propagation, state), state->is_given, state->steps};
     if (outsides == NULL) continue;
     ValueState outside = propagation->outsides[instruction->id][i];
     bool enters = (state->manual & ~propagation->manual[instruction->operands[0]->id]) != 0;
@@ -450,42 +464,4 @@ Status spmd_propagate(Arena *arena, HloModule *module, DiagSink *diag, ModuleSha
 
 const AxisSharding *module_sharding(const ModuleShardings *shardings, const HloInstruction *instruction, int leaf) {
   return shardings->leaves[instruction->id][leaf].sharding;
-}
-
-/* --- text --- */
-
-static void print_reason(StringBuilder *out, const ValueSharding *value) {
-  switch (value->reason) {
-    case SHARDING_GIVEN: sb_append(out, SV("given")); break;
-    case SHARDING_FROM: sb_printf(out, "from '%.*s'", SV_ARG(value->from->name)); break;
-    case SHARDING_NOTHING: sb_append(out, SV("nothing says anything")); break;
-  }
-}
-
-static void print_values(StringBuilder *out, const HloInstruction *instruction, const ModuleShardings *shardings,
-                         Arena *scratch) {
-  const ValueSharding *values = shardings->leaves[instruction->id];
-  int leaves = shape_leaf_count(instruction->shape);
-  for (int i = 0; values != NULL && i < leaves; i++) {
-    if (values[i].sharding == NULL) continue;
-    sb_printf(out, "  %.*s", SV_ARG(instruction->name));
-    if (leaves > 1) sb_printf(out, " leaf %d", i);
-    sb_append(out, SV(" "));
-    hlo_sharding_print(out, axis_sharding_to_hlo(scratch, shardings->mesh, values[i].sharding));
-    sb_append(out, SV(": "));
-    print_reason(out, &values[i]);
-    sb_append(out, SV("\n"));
-  }
-}
-
-void module_shardings_print(StringBuilder *out, const HloModule *module, const ModuleShardings *shardings) {
-  Arena *scratch = arena_create();
-  for (int64_t c = 0; c < module->computations.count; c++) {
-    const HloComputation *computation = module->computations.data[c];
-    if (computation->instructions.count == 0 || shardings->leaves[computation->root->id] == NULL) continue;
-    sb_printf(out, "%.*s\n", SV_ARG(computation->name));
-    for (int64_t i = 0; i < computation->instructions.count; i++)
-      print_values(out, computation->instructions.data[i], shardings, scratch);
-  }
-  arena_destroy(scratch);
 }

@@ -8,20 +8,25 @@
 #ifndef XLAC_PASSES_SPMD_PROPAGATION_H
 #define XLAC_PASSES_SPMD_PROPAGATION_H
 
+#include "base/array.h"
 #include "hlo/ir/hlo_module.h"
 #include "passes/spmd/axis_sharding.h"
 
-/* Why a value has its sharding. */
-typedef enum ShardingReason {
-  SHARDING_GIVEN,  /* the text says so */
-  SHARDING_FROM,   /* it came from another value: |from| */
-  SHARDING_NOTHING /* nothing said anything: replicated */
-} ShardingReason;
+/* Axes that a dimension got from another value. */
+typedef struct ShardingStep {
+  int dim;
+  AxisList axes;                /* added after those that it had */
+  const HloInstruction *along;  /* the operation along which they came: the value is its result or operand, so is */
+  const HloInstruction *source; /* the one that had them, leaf |source_leaf| of it */
+  int source_leaf;
+} ShardingStep;
+
+typedef ARRAY(ShardingStep) ShardingSteps;
 
 typedef struct ValueSharding {
   const AxisSharding *sharding; /* NULL for tokens and other leaves that are no arrays */
-  ShardingReason reason;
-  const HloInstruction *from; /* SHARDING_FROM: the operation along which it came, whose other value had it */
+  bool is_given;                /* the text says so, but for what steps added */
+  ShardingSteps steps;          /* in the order in which they came */
 } ValueSharding;
 
 typedef struct ModuleShardings {
@@ -44,8 +49,5 @@ MUST_USE Status spmd_propagate(Arena *arena, HloModule *module, DiagSink *diag, 
 
 /* Of leaf |leaf| of |instruction|. */
 const AxisSharding *module_sharding(const ModuleShardings *shardings, const HloInstruction *instruction, int leaf);
-
-/* A line for every instruction with its sharding, in HLO's words, and its reason (--print=sharding). */
-void module_shardings_print(StringBuilder *out, const HloModule *module, const ModuleShardings *shardings);
 
 #endif

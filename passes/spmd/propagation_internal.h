@@ -8,6 +8,8 @@
 
 /* One array leaf of an instruction.  Axes of a dimension are only ever added, at its end. */
 typedef struct ValueState {
+  const HloInstruction *owner;
+  int leaf;
   AxisList *dims;            /* by dimension */
   const bool *is_open;       /* by dimension: axes may be added */
   const int64_t *priorities; /* by dimension: which round hands its axes on; NULL: the first */
@@ -15,8 +17,8 @@ typedef struct ValueState {
   AxisMask manual;
   const int64_t *order; /* AxisSharding.order */
   int rank;             /* -1: no array */
-  ShardingReason reason;
-  const HloInstruction *from;
+  bool is_given;
+  ShardingSteps steps;
 } ValueState;
 
 /* Values that the text wants to have one sharding. */

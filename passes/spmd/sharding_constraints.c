@@ -197,8 +197,8 @@ static ValueState *new_states(Propagation *propagation, const HloInstruction *in
   for (int node = 0, leaf = 0; node < shape_node_count(instruction->shape); node++) {
     const Shape *shape = shape_node(instruction->shape, node);
     if (shape_is_tuple(shape)) continue;
-    ValueState *state = &states[leaf++];
-    *state = (ValueState){.rank = shape_is_array(shape) ? shape->rank : -1, .reason = SHARDING_NOTHING};
+    ValueState *state = &states[leaf];
+    *state = (ValueState){.owner = instruction, .leaf = leaf++, .rank = shape_is_array(shape) ? shape->rank : -1};
     state->dims = ARENA_NEW_ARRAY(arena, AxisList, max_i64(state->rank, 0) + 1);
     all_open(arena, state, true);
   }
@@ -209,7 +209,7 @@ static ValueState *new_states(Propagation *propagation, const HloInstruction *in
 static void fix(Propagation *propagation, ValueState *state, const AxisSharding *sharding) {
   state->dims = ARENA_COPY_ARRAY(propagation->arena, AxisList, sharding->dims, sharding->rank);
   state->order = sharding->order;
-  state->reason = SHARDING_GIVEN;
+  state->is_given = true;
   all_open(propagation->arena, state, false);
 }
 
@@ -314,8 +314,7 @@ static void close_parameters(Propagation *propagation) {
     for (int k = 0; k < shape_leaf_count(parameter->shape); k++, leaf++) {
       ValueState *state = &propagation->values[parameter->id][k];
       bool may_choose = header_allows(module->spmd_parameters, module->spmd_parameter_count, leaf);
-      if (state->reason == SHARDING_NOTHING && state->rank >= 0 && !may_choose)
-        all_open(propagation->arena, state, false);
+      if (!state->is_given && state->rank >= 0 && !may_choose) all_open(propagation->arena, state, false);
     }
   }
 }
