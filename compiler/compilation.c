@@ -226,6 +226,7 @@ Status compilation_partition(Compilation *compilation) {
   if (module->num_partitions <= 1 || !hlo_module_is_to_be_partitioned(module)) return STATUS_OK;
   double start = monotonic_seconds();
   compilation->whole = whole_shapes(compilation);
+  module->is_whole = true;
   PassCallbacks callbacks;
   HloPipelineOptions options = pipeline_options(compilation, &callbacks);
   options.has_limit = false;

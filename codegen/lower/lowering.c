@@ -14,21 +14,28 @@ static IndexExpr add_dim(Lowering *lowering, int64_t extent, KernelDimKind kind,
   return kernel_draft_add_dim(&lowering->draft, extent, kind, stage);
 }
 
-/* Dims that the points share are made once. */
+/* The outer dims, which the points share, are made once; each point has its own stages. */
 static IndexExpr dim_at_point(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage, DimOrigin origin) {
   for (int d = 0; lowering->point > 0 && d < lowering->draft.dims.count; d++) {
     const DimOrigin *made = &lowering->origins.data[d];
-    if (made->ordinal == origin.ordinal && made->factor == origin.factor)
+    if (stage == KERNEL_OUTER && made->ordinal == origin.ordinal && made->factor == origin.factor)
       return index_dim(&lowering->draft.space, d, extent);
   }
   return add_dim(lowering, extent, kind, stage, origin);
 }
 
+/* A point that finds what it reduces folded already asks for fewer dims than the first one, so that a split may be
+ * another dim's. */
+static bool is_split(const Lowering *lowering, int ordinal, int64_t extent) {
+  if (ordinal >= lowering->split_count || lowering->splits[ordinal].factor_count == 0) return false;
+  int64_t product = 1;
+  for (int i = 0; i < lowering->splits[ordinal].factor_count; i++) product *= lowering->splits[ordinal].factors[i];
+  return product == extent;
+}
+
 IndexExpr lowering_dim(Lowering *lowering, int64_t extent, KernelDimKind kind, int stage) {
   int ordinal = lowering->next_ordinal++;
-  if (ordinal >= lowering->split_count || lowering->splits[ordinal].factor_count == 0) {
-    return dim_at_point(lowering, extent, kind, stage, (DimOrigin){ordinal, 0});
-  }
+  if (!is_split(lowering, ordinal, extent)) return dim_at_point(lowering, extent, kind, stage, (DimOrigin){ordinal, 0});
   const DimSplit *split = &lowering->splits[ordinal];
   IndexExpr index = index_constant(0);
   for (int i = 0; i < split->factor_count; i++) {

@@ -154,6 +154,7 @@ static void copy_header(HloModule *copy, const HloModule *module) {
   copy_sizes(copy, module);
   copy->replica_count = module->replica_count;
   copy->num_partitions = module->num_partitions;
+  copy->is_whole = module->is_whole;
   copy->fits_partitions = module->fits_partitions;
   copy->spmd_parameters_present = module->spmd_parameters_present;
   copy->spmd_output_present = module->spmd_output_present;

@@ -77,6 +77,7 @@ struct HloModule {
   ARRAY(LeafSize) parameter_sizes, result_sizes;
   bool alias_passthrough_params;
   int64_t replica_count, num_partitions;
+  bool is_whole;        /* it is to be divided among its partitions, though passes may have dropped what says so */
   bool fits_partitions; /* num_partitions was chosen beside the text, whose shardings name devices of another number */
   bool spmd_parameters_present, spmd_output_present; /* allow_spmd_sharding_propagation_to_… */
   int64_t spmd_parameter_count, spmd_output_count;

@@ -137,7 +137,7 @@ const Shape *axis_sharding_local(const SpmdMesh *mesh, const AxisSharding *shard
     int64_t tiles = axis_sharding_tiles(mesh, sharding, i);
     dims[i] = whole->dims[i] / tiles + (whole->dims[i] % tiles != 0);
   }
-  return shape_array(shapes, whole->type, dims, whole->rank);
+  return shape_array_with(shapes, whole->type, dims, whole->dynamic, whole->rank, NULL);
 }
 
 bool axis_sharding_is_even(const SpmdMesh *mesh, const AxisSharding *sharding, const Shape *whole, int dim) {

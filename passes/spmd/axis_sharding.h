@@ -64,7 +64,8 @@ bool axis_shardings_equal(const AxisSharding *a, const AxisSharding *b);
 AxisMask axis_sharding_mask(const AxisSharding *sharding);
 bool axis_sharding_is_replicated(const AxisSharding *sharding); /* no dimension is divided */
 int64_t axis_sharding_tiles(const SpmdMesh *mesh, const AxisSharding *sharding, int dim);
-/* One device's part of |whole|: dimensions of ceil(size / tiles), the default layout. */
+/* One device's part of |whole|: dimensions of ceil(size / tiles), those set at run time so as well, the default layout.
+ */
 const Shape *axis_sharding_local(const SpmdMesh *mesh, const AxisSharding *sharding, const Shape *whole,
                                  ShapeTable *shapes);
 /* Whether all tiles along |dim| are full. */

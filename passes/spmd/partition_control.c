@@ -37,7 +37,17 @@ static const struct {
     {HLO_AFTER_ALL, spmd_partition_whole},
 };
 
+/* A size that is set at run time says how much of an array there is, wherever its parts would be. */
+static bool has_dynamic_arrays(const HloInstruction *old) {
+  bool is_dynamic = shape_is_dynamic(old->shape);
+  for (int i = 0; i < old->operand_count; i++) is_dynamic = is_dynamic || shape_is_dynamic(old->operands[i]->shape);
+  return is_dynamic;
+}
+
 static SpmdHandler *handler_of(const HloInstruction *old) {
+  OpFlow flow = hlo_opcode_info(old->opcode)->flow;
+  bool computes = flow == OP_FLOW_MAKES || flow == OP_FLOW_VIEW || flow == OP_FLOW_COPY;
+  if (computes && has_dynamic_arrays(old)) return spmd_partition_whole;
   for (size_t i = 0; i < sizeof(handlers) / sizeof(handlers[0]); i++) {
     if (handlers[i].opcode == old->opcode) return handlers[i].partition;
   }
@@ -73,12 +83,6 @@ static void declare_values(Partitioner *partitioner, const HloInstruction *old) 
   partitioner->values[old->id] = values;
 }
 
-static Status check_array(const Partitioner *partitioner, const HloInstruction *old) {
-  if (!shape_is_dynamic(old->shape)) return STATUS_OK;
-  return diag_error(partitioner->context->diag, STATUS_UNSUPPORTED, old->loc, "sharding",
-                    "an array whose size is set at run time cannot be divided among devices");
-}
-
 static void make_parameter(Partitioner *partitioner, const HloInstruction *old, const AxisSharding *const *shardings,
                            int *leaf) {
   int first = *leaf;
@@ -97,7 +101,6 @@ static Status partition_instructions(Partitioner *partitioner, HloComputation *c
   for (int64_t i = 0; i < count; i++) {
     HloInstruction *old = order[i];
     if (old->opcode == HLO_PARAMETER) continue;
-    RETURN_IF_ERROR(check_array(partitioner, old));
     partitioner->builder.graph.origin = old;
     declare_values(partitioner, old);
     RETURN_IF_ERROR(handler_of(old)(partitioner, old));
@@ -120,7 +123,6 @@ Status spmd_partition_computation(Partitioner *partitioner, HloComputation *comp
   int leaf = 0;
   for (int64_t i = 0; i < computation->parameters.count; i++) {
     HloInstruction *old = computation->parameters.data[i];
-    RETURN_IF_ERROR(check_array(partitioner, old));
     partitioner->builder.graph.origin = old;
     declare_values(partitioner, old);
     for (int k = 0; rounds != NULL && k < shape_leaf_count(old->shape); k++)

@@ -107,7 +107,8 @@ static HloInstruction *localise(const IndexedOperation *operation, HloInstructio
     int64_t dim = operation->map.data[k];
     AxisList axes = operation->operand->dims[dim];
     columns[k] = graph_convert(graph, index_column(graph, indices, operation->vector_dim, k), TYPE_S64);
-    if (axes.count == 0) continue;
+    bool is_whole_window = most != NULL && most[dim] == 0; /* of which each device takes its part */
+    if (axes.count == 0 || is_whole_window) continue;
     int64_t count = axis_list_size(builder->mesh, axes),
             tile = whole->dims[dim] / count + (whole->dims[dim] % count != 0);
     LocalIndex local = local_index(builder, columns[k], most == NULL ? -1 : most[dim], axes, tile);

@@ -17,6 +17,7 @@ typedef struct ValueState {
   AxisMask manual;
   const int64_t *order; /* AxisSharding.order */
   int rank;             /* -1: no array */
+  bool is_dynamic;      /* a size is set at run time: every device has all of it */
   bool is_given;
   ShardingSteps steps;
 } ValueState;

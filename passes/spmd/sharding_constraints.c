@@ -200,13 +200,15 @@ static ValueState *new_states(Propagation *propagation, const HloInstruction *in
     ValueState *state = &states[leaf];
     *state = (ValueState){.owner = instruction, .leaf = leaf++, .rank = shape_is_array(shape) ? shape->rank : -1};
     state->dims = ARENA_NEW_ARRAY(arena, AxisList, max_i64(state->rank, 0) + 1);
-    all_open(arena, state, true);
+    state->is_dynamic = shape_is_dynamic(shape);
+    all_open(arena, state, !state->is_dynamic);
   }
   return states;
 }
 
-/* |sharding| holds, and what it leaves whole stays whole. */
+/* |sharding| holds, and what it leaves whole stays whole; of an array whose size is set at run time nothing holds. */
 static void fix(Propagation *propagation, ValueState *state, const AxisSharding *sharding) {
+  if (state->is_dynamic) return;
   state->dims = ARENA_COPY_ARRAY(propagation->arena, AxisList, sharding->dims, sharding->rank);
   state->order = sharding->order;
   state->is_given = true;
@@ -229,7 +231,7 @@ static Status translate(Propagation *propagation, const ShardyMesh *mesh, const 
 
 static Status constrain_by_shardy(Propagation *propagation, const HloInstruction *instruction, ValueState *state,
                                   const ShardySharding *given) {
-  if (state->rank < 0) return STATUS_OK;
+  if (state->rank < 0 || state->is_dynamic) return STATUS_OK;
   if (given->rank != state->rank) return wrong(propagation, instruction, "its sharding is of another rank");
   Arena *arena = propagation->arena;
   AxisSharding *axes = axis_sharding_replicated(arena, state->rank, 0);

@@ -360,21 +360,23 @@ static void gather(RuleBuilder *builder) {
   Int64List offsets = ints(builder, HLO_ATTR_OFFSET_DIMS), collapsed = ints(builder, HLO_ATTR_COLLAPSED_SLICE_DIMS),
             batching = ints(builder, HLO_ATTR_OPERAND_BATCHING_DIMS),
             index_batching = ints(builder, HLO_ATTR_START_INDICES_BATCHING_DIMS),
-            sizes = ints(builder, HLO_ATTR_SLICE_SIZES);
+            sizes = ints(builder, HLO_ATTR_SLICE_SIZES), map = ints(builder, HLO_ATTR_START_INDEX_MAP);
   int64_t vector_dim = hlo_instruction_int(builder->instruction, HLO_ATTR_INDEX_VECTOR_DIM, 0);
   const Shape *operand = shape_of(builder, 0), *indices = shape_of(builder, 1);
   int out = result(builder, 0), next = 0;
   for (int d = 0; d < operand->rank; d++) {
     if (list_has(batching, d)) continue;
+    /* One device has the element that an index names; where none does, all need the first. */
+    FactorKind kind_of_one = list_has(map, d) ? FACTOR_REDUCTION : FACTOR_REPLICATED;
     if (list_has(collapsed, d)) {
-      tie(builder, FACTOR_REDUCTION, &(RuleDim){0, d}, 1);
+      tie(builder, kind_of_one, &(RuleDim){0, d}, 1);
       continue;
     }
     int at = (int)offsets.data[next++];
     if (sizes.data[d] == operand->dims[d])
       tie_two(builder, FACTOR_PASS, (RuleDim){0, d}, (RuleDim){out, at});
     else
-      tie(builder, sizes.data[d] == 1 ? FACTOR_REDUCTION : FACTOR_REPLICATED, &(RuleDim){0, d}, 1);
+      tie(builder, sizes.data[d] == 1 ? kind_of_one : FACTOR_REPLICATED, &(RuleDim){0, d}, 1);
   }
   int outer = 0;
   for (int d = 0; d < indices->rank; d++) {

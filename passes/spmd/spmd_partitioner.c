@@ -118,7 +118,7 @@ static void remove_unused(Partitioner *partitioner) {
 }
 
 static Status run_spmd_partitioner(HloPassContext *context, HloModule *module, bool *out_changed) {
-  if (module->num_partitions <= 1 || !spmd_is_to_be_partitioned(module)) return STATUS_OK;
+  if (module->num_partitions <= 1 || !(module->is_whole || spmd_is_to_be_partitioned(module))) return STATUS_OK;
   *out_changed = true;
   drop_applied_markers(module, context->scratch);
   ModuleShardings shardings;
@@ -131,7 +131,7 @@ static Status run_spmd_partitioner(HloPassContext *context, HloModule *module, b
       .rounds = 1,
       .values = ARENA_NEW_ARRAY(context->scratch, SpmdValue **, module->next_instruction_id)};
   RETURN_IF_ERROR(partition_entry(&partitioner));
-  module->fits_partitions = false;
+  module->is_whole = module->fits_partitions = false;
   remove_unused(&partitioner);
   return STATUS_OK;
 }

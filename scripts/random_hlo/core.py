@@ -46,8 +46,9 @@ def listed(items):
 
 
 def results_of(path):
+    """Those of whole arrays; a text where they are those of devices."""
     values = npz_values(path)
-    return [values[f"r{i}"] for i in range(len(values))]
+    return [values[f"r{i}"] for i in range(len(values))] if "r0" in values or not values else f"results are {', '.join(sorted(values))}"
 
 
 def close(a, b, tolerance):
