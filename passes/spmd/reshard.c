@@ -157,7 +157,8 @@ static int merge_steps(Arena *arena, const ReshardPlan *plan, ReshardStep *merge
 }
 
 static HloInstruction *reorder(SpmdBuilder *builder, HloInstruction *value, const int64_t *from, const int64_t *to) {
-  return spmd_permute(builder, value, reorder_targets(builder->arena, builder->mesh, from, to));
+  int64_t *targets = reorder_targets(builder->arena, builder->mesh, from, to);
+  return moving_share(builder->mesh, targets) == 0 ? value : spmd_permute(builder, value, targets);
 }
 
 HloInstruction *spmd_reshard(SpmdBuilder *builder, HloInstruction *local, const Shape *whole, const AxisSharding *from,
