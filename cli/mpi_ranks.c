@@ -95,6 +95,10 @@ int64_t mpi_ranks_rank(const MpiRanks *ranks) {
   return ranks->rank;
 }
 
+int64_t mpi_ranks_count(const MpiRanks *ranks) {
+  return ranks->size;
+}
+
 /* --- a run --- */
 
 Status mpi_ranks_connect(MpiRanks *ranks, const XlacDescriptor *descriptor, XlacRunOptions *options) {

@@ -12,6 +12,7 @@ typedef struct MpiRanks MpiRanks;
  * had. */
 MUST_USE Status mpi_ranks_begin(Session *session, MpiRanks **out_ranks);
 int64_t mpi_ranks_rank(const MpiRanks *ranks);
+int64_t mpi_ranks_count(const MpiRanks *ranks);
 
 /* With all ranks together: compares what they are about to run, and adds the device and how it reaches the others to
  * |options|.  STATUS_INVALID (code "mpi") on all of them where it does not fit. */

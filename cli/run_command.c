@@ -118,6 +118,7 @@ static Status compile_to_run(Session *session, RunState *state) {
   compile_cache_begin(session, true, &cache);
   session->compilation.options.keeps_whole =
       !session_option_given(session, OPTION_PARTITIONS) && state->engine != ENGINE_LOCAL && state->ranks == NULL;
+  if (state->ranks != NULL) session->compilation.options.processes = mpi_ranks_count(state->ranks);
   RETURN_IF_ERROR(driver_load_to_run(session));
   state->counts = hlo_module_device_counts(session->compilation.module);
   RETURN_IF_ERROR(check_devices(session, state));

@@ -5,6 +5,7 @@
 #include "compiler/program.h"
 #include "hlo/infer/device_check.h"
 #include "hlo/infer/hlo_verifier.h"
+#include "hlo/ir/device_groups.h"
 #include "parser/hlo_parser.h"
 #include "parser/hlo_parts.h"
 
@@ -42,6 +43,10 @@ Status compilation_verify(Compilation *compilation) {
 /* Shardings that a partitioner is to follow may be for another number of devices than there are; collectives not. */
 Status compilation_count_devices(Compilation *compilation) {
   bool is_divided = !hlo_module_is_to_be_partitioned(compilation->module);
+  CompilationOptions *options = &compilation->options;
+  bool says_how_many =
+      options->partitions > 0 || device_counts_total(hlo_module_device_counts(compilation->module)) > 1;
+  if (!is_divided && !says_how_many) options->partitions = options->processes;
   if (!is_divided) RETURN_IF_ERROR(compilation_verify(compilation));
   RETURN_IF_ERROR(hlo_set_device_count(compilation->module, compilation->options.partitions, compilation->diag));
   return is_divided ? compilation_verify(compilation) : STATUS_OK;

@@ -44,6 +44,8 @@ typedef struct CompilationOptions {
   int64_t pass_limit;
   bool verifies_each;    /* the module is verified after every pass */
   int64_t partitions;    /* devices that the module is made for, all together; 0: as its header says */
+  int64_t processes;     /* that are there to run it: partitions of a module of whole arrays of which nothing else says
+                            how many it has; 0: one */
   bool keeps_whole;      /* a module of whole arrays is not divided among them: one device runs it */
   bool keeps_text_order; /* the module is scheduled, and stays so */
   HloCallbacks callbacks;

@@ -88,26 +88,68 @@ static const char *block_of(const Post *post, int64_t bytes, MPI_Datatype *out_t
 
 /* --- reductions --- */
 
-static const char *reduce_buffer(const Post *post, int64_t index) {
-  const XlacCollectiveBuffer *buffer = &post->collective->buffers[index];
-  int64_t size = reduction_element_bytes(buffer->type), total = buffer->operand_bytes / size;
+static int64_t bytes_of_operands(const XlacCollective *collective) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < collective->buffer_count; i++) sum += collective->buffers[i].operand_bytes;
+  return sum;
+}
+
+static const char *reduce_bytes(const Post *post, int32_t element_type, const char *from, char *to, int64_t bytes) {
+  int64_t size = reduction_element_bytes(element_type), total = bytes / size;
   MPI_Op op;
   MPI_Datatype type;
-  RETURN_IF_FAILED(mpi_reduction(post->engine, post->collective, buffer->type, &op, &type));
+  RETURN_IF_FAILED(mpi_reduction(post->engine, post->collective, element_type, &op, &type));
   for (int64_t at = 0; at < total; at += post->engine->largest) {
     int64_t count = total - at < post->engine->largest ? total - at : post->engine->largest;
     MPI_Request *request;
     RETURN_IF_FAILED(next_request(post, &request));
-    int code = MPI_Iallreduce((const char *)post->operands[index] + at * size, (char *)post->results[index] + at * size,
-                              (int)count, type, op, post->operation->communicator, request);
+    int code =
+        MPI_Iallreduce(from + at * size, to + at * size, (int)count, type, op, post->operation->communicator, request);
     RETURN_IF_FAILED(check(post, "MPI_Iallreduce", code));
   }
   return NULL;
 }
 
+/* Up to here to copy several operands beside one another costs less than a message for each. */
+enum { JOINED_BYTES = 1 << 16 };
+
+static bool is_joined(const XlacCollective *collective) {
+  for (int64_t i = 1; i < collective->buffer_count; i++) {
+    if (collective->buffers[i].type != collective->buffers[0].type) return false;
+  }
+  return collective->buffer_count > 1 && bytes_of_operands(collective) <= JOINED_BYTES;
+}
+
+/* Operands first, then results. */
+static const char *reduce_joined(const Post *post) {
+  int64_t bytes = bytes_of_operands(post->collective), at = 0;
+  RETURN_IF_FAILED(reserve(post, 2 * bytes));
+  char *from = take(post, bytes), *to = take(post, bytes);
+  for (int64_t i = 0; i < post->collective->buffer_count; i++) {
+    int64_t size = post->collective->buffers[i].operand_bytes;
+    if (size > 0) memcpy(from + at, post->operands[i], (size_t)size);
+    at += size;
+  }
+  return reduce_bytes(post, post->collective->buffers[0].type, from, to, bytes);
+}
+
 static const char *all_reduce(const Post *post) {
-  for (int64_t i = 0; i < post->collective->buffer_count; i++) RETURN_IF_FAILED(reduce_buffer(post, i));
+  if (is_joined(post->collective)) return reduce_joined(post);
+  for (int64_t i = 0; i < post->collective->buffer_count; i++) {
+    const XlacCollectiveBuffer *buffer = &post->collective->buffers[i];
+    RETURN_IF_FAILED(reduce_bytes(post, buffer->type, post->operands[i], post->results[i], buffer->operand_bytes));
+  }
   return NULL;
+}
+
+static void finish_all_reduce(const Post *post) {
+  if (!is_joined(post->collective)) return;
+  const char *reduced = post->operation->scratch + bytes_of_operands(post->collective);
+  for (int64_t i = 0; i < post->collective->buffer_count; i++) {
+    int64_t size = post->collective->buffers[i].operand_bytes;
+    if (size > 0) memcpy(post->results[i], reduced, (size_t)size);
+    reduced += size;
+  }
 }
 
 /* Bytes [at, at + bytes) of each member's share, member by member. */
@@ -142,12 +184,6 @@ static const char *scatter_buffer(const Post *post, int64_t index) {
     RETURN_IF_FAILED(check(post, "MPI_Ireduce_scatter_block", code));
   }
   return NULL;
-}
-
-static int64_t bytes_of_operands(const XlacCollective *collective) {
-  int64_t sum = 0;
-  for (int64_t i = 0; i < collective->buffer_count; i++) sum += collective->buffers[i].operand_bytes;
-  return sum;
 }
 
 static const char *reduce_scatter(const Post *post) {
@@ -357,7 +393,7 @@ typedef struct PostRule {
 } PostRule;
 
 static const PostRule rules[] = {
-    [XLAC_ALL_REDUCE] = {all_reduce, NULL},
+    [XLAC_ALL_REDUCE] = {all_reduce, finish_all_reduce},
     [XLAC_REDUCE_SCATTER] = {reduce_scatter, NULL},
     [XLAC_ALL_GATHER] = {all_gather, finish_all_gather},
     [XLAC_ALL_TO_ALL] = {all_to_all, finish_all_to_all},
