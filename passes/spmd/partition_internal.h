@@ -135,6 +135,9 @@ double spmd_anew_bytes(Partitioner *partitioner, const SpmdValue *value, const A
  * what is not there; and that for array |index|, a scalar. */
 bool spmd_can_fill(Arena *arena, const HloInstruction *old);
 HloInstruction *spmd_fill(Partitioner *partitioner, const HloInstruction *old, int index);
+/* The reducer of |old| leaves what that begins with, constants, as it is when it meets itself: it does not matter how
+ * often it enters. */
+bool spmd_begins_neutral(Arena *arena, const HloInstruction *old);
 /* The literal that |value| is, up to reshapes; NULL: it is computed. */
 const Literal *spmd_constant_under(const HloInstruction *value);
 

@@ -1,10 +1,9 @@
 /* Reductions over dimensions that are divided: each device reduces its part, and the parts are reduced among devices.
  *
- * What a reduction begins with counts once, however many devices there are.  Where the reducer is one operation, parts
- * begin with what changes nothing, and so does padding.  Any other reducer must leave what it begins with as it is when
- * it meets itself; then that is what parts, padding and the reduction of the parts begin with. */
-#include <string.h>
-
+ * What a reduction begins with counts once, however many devices there are.  Where the reducer leaves it as it is when
+ * it meets itself (0 among sums), that is what all parts begin with, and what padding holds.  Otherwise parts begin
+ * with what changes nothing, which a reducer has that is one operation, and the beginning is combined with the result.
+ */
 #include "hlo/eval/hlo_evaluator.h"
 #include "hlo/ir/collective_reducer.h"
 #include "hlo/ir/fold_identity.h"
@@ -35,8 +34,8 @@ const Literal *spmd_constant_under(const HloInstruction *value) {
   return value->opcode == HLO_CONSTANT ? hlo_instruction_literal(value) : NULL;
 }
 
-/* The reducer leaves what the reduction begins with as it is when it meets itself. */
-static bool begins_neutral(Arena *arena, const HloInstruction *old, const HloComputation *reducer) {
+bool spmd_begins_neutral(Arena *arena, const HloInstruction *old) {
+  const HloComputation *reducer = hlo_instruction_computation(old, HLO_ATTR_TO_APPLY);
   const Literal *arguments[2 * MOST_REDUCED];
   int count = old->operand_count / 2;
   if (count > MOST_REDUCED) return false;
@@ -60,14 +59,14 @@ bool spmd_can_fill(Arena *arena, const HloInstruction *old) {
   const HloComputation *reducer = hlo_instruction_computation(old, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
   uint8_t identity[FOLD_IDENTITY_BYTES];
-  return has_identity(old, reducer, &opcode, identity) || begins_neutral(arena, old, reducer);
+  return has_identity(old, reducer, &opcode, identity) || spmd_begins_neutral(arena, old);
 }
 
 HloInstruction *spmd_fill(Partitioner *partitioner, const HloInstruction *old, int index) {
   const HloComputation *reducer = hlo_instruction_computation(old, HLO_ATTR_TO_APPLY);
   HloOpcode opcode;
   uint8_t identity[FOLD_IDENTITY_BYTES];
-  if (has_identity(old, reducer, &opcode, identity))
+  if (!spmd_begins_neutral(partitioner->builder.arena, old) && has_identity(old, reducer, &opcode, identity))
     return graph_constant(&partitioner->builder.graph, old->operands[index]->shape->type, identity);
   return spmd_value_whole(partitioner, spmd_operand(partitioner, old, old->operand_count / 2 + index));
 }
@@ -123,8 +122,8 @@ static HloInstruction *reduce_parts(const SpmdReduce *reduce, const AxisSharding
   return spmd_clone(partitioner, reduce->old, shape, operands, 2 * reduce->count);
 }
 
-/* By one operation: what the text begins with is combined with the sum of all. */
-static Status reduce_by_operation(SpmdReduce *reduce, HloOpcode opcode, const uint8_t *identity) {
+/* By one operation. */
+static Status reduce_by_operation(SpmdReduce *reduce, HloOpcode opcode) {
   Partitioner *partitioner = reduce->partitioner;
   GraphBuilder *graph = &partitioner->builder.graph;
   PrimitiveType type = reduce->old->operands[0]->shape->type;
@@ -133,9 +132,7 @@ static Status reduce_by_operation(SpmdReduce *reduce, HloOpcode opcode, const ui
   HloInstruction *local = reduce_parts(reduce, results);
   PartialResult partial = {reduce->axes, spmd_reducer(&partitioner->builder, opcode, type)};
   SpmdValue *value = spmd_result(partitioner, reduce->old, 0), *init = spmd_operand(partitioner, reduce->old, 1);
-  const Literal *begins = spmd_constant_under(reduce->old->operands[1]);
-  size_t unit = type_storage_bytes(type);
-  if (begins != NULL && !begins->elided && memcmp(begins->data, identity, unit) == 0) {
+  if (spmd_begins_neutral(partitioner->builder.arena, reduce->old)) {
     spmd_value_add(partitioner, value, results[0], partial, local);
     return STATUS_OK;
   }
@@ -184,10 +181,10 @@ Status spmd_partition_reduce(Partitioner *partitioner, const HloInstruction *old
   HloOpcode opcode;
   uint8_t identity[FOLD_IDENTITY_BYTES];
   bool is_operation = has_identity(old, reduce.reducer, &opcode, identity);
-  if (!is_operation && !begins_neutral(partitioner->builder.arena, old, reduce.reducer))
+  if (!is_operation && !spmd_begins_neutral(partitioner->builder.arena, old))
     return spmd_partition_by_rule(partitioner, old, without_reductions(partitioner->builder.arena, rule));
   reduce.factors = factor_axes_choose(partitioner, old, rule, NULL);
   reduce.axes = factor_axes_partial(&reduce.factors);
   if (reduce.axes == 0) return spmd_partition_by_axes(partitioner, old, &reduce.factors);
-  return is_operation ? reduce_by_operation(&reduce, opcode, identity) : reduce_by_computation(&reduce);
+  return is_operation ? reduce_by_operation(&reduce, opcode) : reduce_by_computation(&reduce);
 }
