@@ -161,7 +161,8 @@ LLVMValueRef plan_emit_command(PlanEmitter *emitter, int32_t number) {
   for (int32_t i = 0; i < code->loop_count; i++) types[i + 1] = emitter->word;
   StringView label = emitter->plan->commands[number].label;
   const char *name = arena_printf(emitter->arena, "%s.%.*s", emitter->name, SV_ARG(label));
-  LLVMValueRef function = oncore_add_function(emitter, name, emitter->none, types, (unsigned)code->loop_count + 1);
+  LLVMValueRef function =
+      oncore_add_function(emitter, name, ONCORE_DRIVES_RUNS, emitter->none, types, (unsigned)code->loop_count + 1);
   LLVMValueRef room = plan_emit_room(emitter, plan_parameter_count(code));
   PlanPoint point = plan_point(emitter, function, LLVMGetParam(function, 0));
   for (int32_t i = 0; i < code->loop_count; i++) {

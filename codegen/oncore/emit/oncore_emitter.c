@@ -33,13 +33,21 @@ LLVMValueRef oncore_byte_pointer(const PlanEmitter *emitter, LLVMValueRef base, 
   return LLVMBuildGEP2(emitter->vec.builder, LLVMInt8TypeInContext(emitter->vec.context), base, &offset, 1, "");
 }
 
-LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, LLVMTypeRef result,
+static void add_attribute(const PlanEmitter *emitter, LLVMValueRef function, const char *name) {
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(emitter->vec.context, kind, 0));
+}
+
+LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, OncoreDriver driver, LLVMTypeRef result,
                                  const LLVMTypeRef *parameters, unsigned count) {
   LLVMTypeRef type = LLVMFunctionType(result, (LLVMTypeRef *)parameters, count, false);
   LLVMValueRef function = LLVMAddFunction(emitter->vec.module, name, type);
   LLVMSetLinkage(function, LLVMInternalLinkage);
-  unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", strlen("nounwind"));
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(emitter->vec.context, kind, 0));
+  add_attribute(emitter, function, "nounwind");
+  if (driver == ONCORE_DRIVES_ENGINES || machine_is_host(emitter->emitter->machine)) {
+    add_attribute(emitter, function, "optnone");
+    add_attribute(emitter, function, "noinline"); /* which optnone needs */
+  }
   LLVMPositionBuilderAtEnd(emitter->vec.builder, LLVMAppendBasicBlockInContext(emitter->vec.context, function, ""));
   return function;
 }
@@ -63,7 +71,7 @@ void oncore_call_tile(PlanEmitter *emitter, const Kernel *kernel, const TileCode
 /* The function with its arguments in an array, so that an engine that has recorded an instance can execute it. */
 static LLVMValueRef emit_thunk(PlanEmitter *emitter, const Kernel *kernel, const TileCode *code, const char *name) {
   LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
-  LLVMValueRef thunk = oncore_add_function(emitter, name, emitter->none, types, 2);
+  LLVMValueRef thunk = oncore_add_function(emitter, name, ONCORE_DRIVES_ENGINES, emitter->none, types, 2);
   LLVMValueRef *pointers = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, kernel->buffer_count);
   for (int32_t b = 0; b < kernel->buffer_count; b++) {
     pointers[b] = oncore_load_element(emitter, emitter->pointer, LLVMGetParam(thunk, 0), b);
@@ -213,7 +221,7 @@ static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMVa
   types[count++] = emitter->pointer;
   types[count++] = emitter->pointer;
   LLVMTypeRef status = LLVMInt32TypeInContext(emitter->vec.context);
-  LLVMValueRef function = oncore_add_function(emitter, emitter->name, status, types, count);
+  LLVMValueRef function = oncore_add_function(emitter, emitter->name, ONCORE_DRIVES_RUNS, status, types, count);
   LLVMValueRef *buffers = buffer_pointers(emitter, function, &count);
   LLVMValueRef context = make_context(emitter, function, LLVMGetParam(function, count), buffers);
   launch(emitter, function, LLVMGetParam(function, count + 1), context, record, run_function);

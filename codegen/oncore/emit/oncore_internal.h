@@ -51,8 +51,16 @@ LLVMValueRef oncore_word(const PlanEmitter *emitter, int64_t value);
 LLVMValueRef oncore_load_element(const PlanEmitter *emitter, LLVMTypeRef type, LLVMValueRef array, int64_t index);
 void oncore_store_element(const PlanEmitter *emitter, LLVMValueRef value, LLVMValueRef array, int64_t index);
 LLVMValueRef oncore_byte_pointer(const PlanEmitter *emitter, LLVMValueRef base, LLVMValueRef offset);
-/* An internal function with its first block, where the builder then stands. */
-LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, LLVMTypeRef result,
+/* What a function that computes nothing itself is for. */
+typedef enum OncoreDriver {
+  ONCORE_DRIVES_RUNS,   /* takes part in every run */
+  ONCORE_DRIVES_ENGINES /* is called by engines that watch a run, or bring queues of their own */
+} OncoreDriver;
+
+/* An internal function with its first block, where the builder then stands.  LLVM leaves the code of those for engines
+ * as it is, and of all where the host stands for a vector processor, whose control costs nothing then: two thirds of
+ * the functions of a module are such, and optimising them took a third of its compile time. */
+LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, OncoreDriver driver, LLVMTypeRef result,
                                  const LLVMTypeRef *parameters, unsigned count);
 
 /* All of a tile Kernel's work; |pointers| by buffer. */

@@ -80,7 +80,7 @@ static void call_command(PlanWalk *walk, int32_t number) {
 LLVMValueRef plan_emit_run(PlanEmitter *emitter) {
   const char *name = arena_printf(emitter->arena, "%s.run", emitter->name);
   PlanWalk walk = {.emitter = emitter, .queue = -1, .emit = call_command};
-  walk.function = oncore_add_function(emitter, name, emitter->none, &emitter->pointer, 1);
+  walk.function = oncore_add_function(emitter, name, ONCORE_DRIVES_RUNS, emitter->none, &emitter->pointer, 1);
   walk_plan(&walk);
   return walk.function;
 }
@@ -178,7 +178,7 @@ LLVMValueRef plan_emit_queue(PlanEmitter *emitter, int32_t queue) {
   const char *name = arena_printf(emitter->arena, "%s.%.*s", emitter->name, SV_ARG(queue_name));
   LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
   PlanWalk walk = {.emitter = emitter, .queue = queue, .emit = wait_call_publish};
-  walk.function = oncore_add_function(emitter, name, emitter->none, types, 2);
+  walk.function = oncore_add_function(emitter, name, ONCORE_DRIVES_ENGINES, emitter->none, types, 2);
   walk.mode = vec_flush_begin(&emitter->vec);
   walk_plan(&walk);
   return walk.function;
@@ -228,7 +228,7 @@ LLVMValueRef plan_emit_trace(PlanEmitter *emitter) {
   const char *name = arena_printf(emitter->arena, "%s.trace", emitter->name);
   LLVMTypeRef types[3] = {emitter->pointer, emitter->pointer, emitter->pointer};
   PlanWalk walk = {.emitter = emitter, .queue = -1, .emit = trace_command};
-  walk.function = oncore_add_function(emitter, name, emitter->none, types, 3);
+  walk.function = oncore_add_function(emitter, name, ONCORE_DRIVES_ENGINES, emitter->none, types, 3);
   int64_t parameter_count = 0, pointer_count = 0;
   for (int32_t c = 0; c < emitter->plan->command_count; c++) {
     parameter_count = max_i64(parameter_count, plan_parameter_count(&emitter->commands[c]));
