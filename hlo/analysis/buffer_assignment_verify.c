@@ -393,9 +393,10 @@ static void leave(Proof *proof, const HloComputation *computation) {
 
 /* Every loop between a use and the definition comes back to the value. */
 static void note_use(Proof *proof, int32_t value, const HloComputation *computation) {
-  const HloComputation *home = proof->flow->values[value].definition.instruction->parent;
+  const CallGraph *graph = proof->flow->graph;
+  const HloComputation *home = call_graph_home(graph, proof->flow->values[value].definition.instruction->parent);
   while (computation != home) {
-    const HloInstruction *site = call_graph_caller(proof->flow->graph, computation);
+    const HloInstruction *site = call_graph_caller(graph, computation);
     if (!site) return;
     if (site->opcode == HLO_WHILE) {
       ValueList *list = &proof->needed_again[site->id];

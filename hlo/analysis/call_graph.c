@@ -153,6 +153,15 @@ HloInstruction *call_graph_caller(const CallGraph *graph, const HloComputation *
   return graph->callers[computation->id];
 }
 
+const HloComputation *call_graph_home(const CallGraph *graph, const HloComputation *computation) {
+  const HloInstruction *site = graph->callers[computation->id];
+  while (site != NULL && site->opcode != HLO_WHILE && site->opcode != HLO_CONDITIONAL) {
+    computation = site->parent;
+    site = graph->callers[computation->id];
+  }
+  return computation;
+}
+
 /* What calls |computation|, directly or not, at |depth|; itself when that is its own. */
 static const HloComputation *caller_at(const CallGraph *graph, const HloComputation *computation, int32_t depth) {
   while (graph->depths[computation->id] > depth) {

@@ -27,6 +27,11 @@ MUST_USE Status call_graph_build(Arena *arena, const HloModule *module, DiagSink
 bool call_graph_is_sequential(const CallGraph *graph, const HloComputation *computation);
 HloInstruction *call_graph_caller(const CallGraph *graph, const HloComputation *computation);
 
+/* Where values that |computation| makes are from one run of it to what reads them: itself, or, where its results are
+ * handed on as they are (a call, an asynchronous operation), where that of its caller is.  What loops and branches
+ * return are values of their own. */
+const HloComputation *call_graph_home(const CallGraph *graph, const HloComputation *computation);
+
 /* The sequential computations an instruction calls, in the order in which they are laid out in the flattened schedule:
  * condition before body, branches by number.  0 for everything but control flow. */
 int call_graph_callee_count(const HloInstruction *instruction);

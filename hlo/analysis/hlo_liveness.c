@@ -39,7 +39,11 @@ static int64_t span_out(const Liveness *live, const HloComputation *computation)
   return 4 * (int64_t)live->ordering->span_ends[computation->id] + 1;
 }
 
-/* A use in |*computation| of what is defined in |home|: each loop in between may come back to it, so it lasts as long
+static const HloComputation *home_of(const Liveness *live, int32_t value) {
+  return call_graph_home(live->flow->graph, live->flow->values[value].definition.instruction->parent);
+}
+
+/* A use in |*computation| of what is at |home|: each loop in between may come back to it, so it lasts as long
  * as the loop. */
 static int64_t through_loops(const Liveness *live, int64_t time, const HloComputation **computation,
                              const HloComputation *home, const HloInstruction **out_loop) {
@@ -70,7 +74,7 @@ static const HloInstruction *outer_conditional(const Liveness *live, const HloCo
 
 /* |need| at |need|.time in |computation|. */
 static void extend(Liveness *live, int32_t value, LiveNeed need, const HloComputation *computation) {
-  const HloComputation *home = live->flow->values[value].definition.instruction->parent;
+  const HloComputation *home = home_of(live, value);
   LiveRange *hull = &live->hulls[value];
   int64_t time = need.time = through_loops(live, need.time, &computation, home, &need.loop);
   if (value == live->told) array_push(&live->told_needs, live->arena, need);
@@ -234,8 +238,7 @@ static void find_ranges(Liveness *live, int32_t *first_ranges) {
     first_ranges[i] = (int32_t)live->ranges.count;
     bool dies_in_branch = at > first && needs[at - 1].time > live->other_needs[i];
     if (dies_in_branch) {
-      add_ranges(live, i, live->hulls[i].from, flow->values[i].definition.instruction->parent, needs + first,
-                 at - first);
+      add_ranges(live, i, live->hulls[i].from, home_of(live, i), needs + first, at - first);
     } else {
       add_range(live, i, live->hulls[i]);
     }
