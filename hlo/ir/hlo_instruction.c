@@ -381,6 +381,27 @@ void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id) {
   memmove(attr, attr + 1, (size_t)rest * sizeof(HloAttr));
 }
 
+static void remove_frontend(HloInstruction *instruction, const char *key) {
+  if (hlo_instruction_frontend(instruction, key) == NULL) return;
+  HloAttr attr = *find_attr(instruction, HLO_ATTR_FRONTEND_ATTRIBUTES);
+  int64_t count = attr.value.frontend.count, kept = 0;
+  FrontendAttribute *list = ARENA_NEW_ARRAY(instruction->parent->module->arena, FrontendAttribute, count);
+  for (int64_t i = 0; i < count; i++) {
+    if (!sv_equal_cstring(attr.value.frontend.data[i].key, key)) list[kept++] = attr.value.frontend.data[i];
+  }
+  attr.value.frontend.count = kept;
+  attr.value.frontend.data = list;
+  if (kept > 0)
+    hlo_instruction_set_attr(instruction, &attr);
+  else
+    hlo_instruction_remove_attr(instruction, HLO_ATTR_FRONTEND_ATTRIBUTES);
+}
+
+void hlo_instruction_remove_sharding(HloInstruction *instruction) {
+  hlo_instruction_remove_attr(instruction, HLO_ATTR_SHARDING);
+  remove_frontend(instruction, "xla.sdy.sharding");
+}
+
 void hlo_instruction_inherit_metadata(HloInstruction *to, const HloInstruction *from) {
   static const HloAttrId inherited[] = {HLO_ATTR_SHARDING, HLO_ATTR_FRONTEND_ATTRIBUTES, HLO_ATTR_METADATA};
   for (size_t i = 0; i < sizeof(inherited) / sizeof(inherited[0]); i++) {

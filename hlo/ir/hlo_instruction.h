@@ -59,6 +59,8 @@ void hlo_instruction_set_computation(HloInstruction *instruction, HloAttrId id, 
 /* Sets or replaces the frontend attribute |key|; both texts must live as long as the module. */
 void hlo_instruction_set_frontend(HloInstruction *instruction, StringView key, StringView value);
 void hlo_instruction_remove_attr(HloInstruction *instruction, HloAttrId id);
+/* What the text says of how its value is divided among devices, in HLO's words and in Shardy's. */
+void hlo_instruction_remove_sharding(HloInstruction *instruction);
 
 /* Copies metadata, sharding, frontend attributes and the place in the source that |to| does not have itself from
  * |from|. */

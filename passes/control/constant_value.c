@@ -42,6 +42,6 @@ HloInstruction *constant_value_copy(HloComputation *computation, const HloInstru
   HloInstruction *operands[3] = {NULL};
   for (int i = 0; i < value->operand_count; i++) operands[i] = constant_value_copy(computation, value->operands[i]);
   HloInstruction *copy = hlo_computation_add_clone(computation, value, value->shape, operands, value->operand_count);
-  hlo_instruction_remove_attr(copy, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(copy);
   return copy;
 }

@@ -64,7 +64,7 @@ bool tuple_redirect_element(HloInstruction *tuple, int index, HloInstruction *va
 }
 
 void tuple_edit_attributes(HloInstruction *instruction) {
-  hlo_instruction_remove_attr(instruction, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(instruction);
   hlo_instruction_remove_attr(instruction, HLO_ATTR_ORIGIN);
   hlo_instruction_remove_attr(instruction, HLO_ATTR_PARAMETER_REPLICATION);
 }

@@ -23,7 +23,7 @@ static HloInstruction *add_instruction(NormBuilder *builder, HloOpcode opcode, c
   HloInstruction *result = hlo_computation_add(builder->computation, opcode, shape, operands, count, (StringView){0});
   hlo_instruction_inherit_metadata(result, builder->norm);
   /* The norm's sharding speaks of its own result, a tuple for two of the three. */
-  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(result);
   return result;
 }
 

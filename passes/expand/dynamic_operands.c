@@ -258,7 +258,7 @@ static Status hide_from_sort(Hiding *hiding, HloInstruction **out_result) {
                             operands[i]->shape->rank);
   HloInstruction *wide = hlo_computation_add_clone(
       builder->computation, sort, shape_tuple(graph_shapes(builder), shapes, count + 1), operands, count + 1);
-  hlo_instruction_remove_attr(wide, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(wide);
   hlo_instruction_set_computation(wide, HLO_ATTR_TO_APPLY,
                                   compare_inside(sort, hlo_instruction_computation(sort, HLO_ATTR_TO_APPLY)));
   for (int i = 0; i < count; i++) operands[i] = graph_element(builder, wide, i);

@@ -269,7 +269,7 @@ static HloInstruction *turned(LayoutGroup *group, HloInstruction *value) {
                                        value->operand_count);
   }
   if (is_member(group, value)) {
-    hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+    hlo_instruction_remove_sharding(result);
     hlo_instruction_inherit_metadata(result, value);
   }
   pointer_map_set(&group->turned, value, result);

@@ -329,7 +329,7 @@ static HloInstruction *make_part(Part *part, const HloSplitMember *member) {
   for (int k = 0; k < instruction->operand_count; k++) operands[k] = part_operand(part, member, k);
   HloInstruction *made =
       hlo_computation_add_clone(part->builder->computation, instruction, shape, operands, instruction->operand_count);
-  hlo_instruction_remove_attr(made, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(made);
   fit_sizes(made, member);
   return made;
 }

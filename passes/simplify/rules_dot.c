@@ -229,7 +229,7 @@ static HloInstruction *slice_dot(HloInstruction *slice) {
     hlo_instruction_set_attr(operands[s], &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = part});
   }
   HloInstruction *result = hlo_computation_add_clone(slice->parent, dot, slice->shape, operands, 2);
-  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(result);
   return result;
 }
 
@@ -276,7 +276,7 @@ static HloInstruction *dot_broadcast(HloInstruction *dot) {
     HloInstruction *result = hlo_computation_add_clone(dot->parent, dot, shape, operands, 2);
     set_renumbered(result, sides[s].batch, hlo_instruction_ints(dot, sides[s].batch), numbers);
     set_renumbered(result, sides[s].contracting, hlo_instruction_ints(dot, sides[s].contracting), numbers);
-    hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+    hlo_instruction_remove_sharding(result);
     return algebraic_broadcast(result, dot->shape, spread);
   }
   return NULL;
@@ -374,7 +374,7 @@ static HloInstruction *dot_of_merged(HloInstruction *dot) {
         contracted = (int)hlo_instruction_ints(made, HLO_ATTR_LHS_CONTRACTING_DIMS).count;
     int result_rank = operands[0]->shape->rank + operands[1]->shape->rank - batch - 2 * contracted;
     hlo_instruction_set_shape(made, shape_array(table, dot->shape->type, sizes, result_rank));
-    hlo_instruction_remove_attr(made, HLO_ATTR_SHARDING);
+    hlo_instruction_remove_sharding(made);
     return algebraic_reshape(made, dot->shape);
   }
   return NULL;
@@ -406,7 +406,7 @@ static HloInstruction *contract_batch(HloInstruction *dot, const Shape *shape, I
     if (kept_count > 0) hlo_instruction_set_ints(result, sides[s].batch, kept, kept_count);
     hlo_instruction_set_ints(result, sides[s].contracting, contracted, count);
   }
-  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(result);
   return result;
 }
 
@@ -456,7 +456,7 @@ static HloInstruction *matrix_product(const HloInstruction *dot, HloInstruction 
   const Shape *shape = shape_array(dot->parent->module->shapes, dot->shape->type, sizes, 2);
   HloInstruction *result = hlo_computation_add_clone(dot->parent, dot, shape, factors, 2);
   for (int s = 0; s < 2; s++) hlo_instruction_set_ints(result, sides[s].contracting, &contracted[s], 1);
-  hlo_instruction_remove_attr(result, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(result);
   return result;
 }
 

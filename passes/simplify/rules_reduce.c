@@ -200,7 +200,7 @@ static HloInstruction *reduce_broadcast_of(HloInstruction *reduce, bool fast) {
   if (still > 0) {
     value = hlo_computation_add_clone(reduce->parent, reduce, shape, operands, 2);
     hlo_instruction_set_ints(value, HLO_ATTR_DIMENSIONS, dims, still);
-    hlo_instruction_remove_attr(value, HLO_ATTR_SHARDING);
+    hlo_instruction_remove_sharding(value);
   } else {
     HloInstruction *init = kept > 0 ? algebraic_broadcast(operands[1], shape, NULL) : operands[1];
     HloInstruction *both[2] = {init, value};
@@ -333,7 +333,7 @@ static HloInstruction *sort_dead_operands(HloInstruction *sort) {
   const Shape *shape = kept == 1 ? shapes[0] : shape_tuple(module->shapes, shapes, kept);
   HloInstruction *made = hlo_computation_add_clone(sort->parent, sort, shape, operands, kept);
   hlo_instruction_set_computation(made, HLO_ATTR_TO_APPLY, region);
-  hlo_instruction_remove_attr(made, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(made);
   for (int i = 0, next = 0; i < count; i++) {
     elements[i] = sort->operands[i];
     if (!live[i]) continue;

@@ -129,7 +129,7 @@ static HloInstruction *elementwise_of_transposes(HloInstruction *instruction) {
     operands[i] = algebraic_broadcast(algebraic_splat_source(operand), shape, NULL);
   }
   HloInstruction *made = hlo_computation_add_clone(instruction->parent, instruction, inner, operands, count);
-  hlo_instruction_remove_attr(made, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(made);
   HloInstruction *result = algebraic_unary(instruction, HLO_TRANSPOSE, made);
   Int64List dims = hlo_instruction_ints(first, HLO_ATTR_DIMENSIONS);
   hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, dims.data, dims.count);

@@ -176,7 +176,7 @@ static HloInstruction *slice_of_parts(HloInstruction *instruction) {
   dims[dimension].limit -= skipped;
   const Shape *shape = shape_array(inner->parent->module->shapes, inner->shape->type, sizes, inner->shape->rank);
   HloInstruction *parts = hlo_computation_add_clone(inner->parent, inner, shape, inner->operands + first, count);
-  hlo_instruction_remove_attr(parts, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(parts);
   return parts->shape == instruction->shape ? parts : make_slice(instruction, parts, dims);
 }
 
@@ -278,7 +278,7 @@ static HloInstruction *convert_pad(HloInstruction *instruction) {
   for (int i = 0; i < 2; i++) {
     const Shape *shape = shape_with_type(shapes, operands[i]->shape, instruction->shape->type);
     operands[i] = hlo_computation_add_clone(instruction->parent, instruction, shape, &operands[i], 1);
-    hlo_instruction_remove_attr(operands[i], HLO_ATTR_SHARDING);
+    hlo_instruction_remove_sharding(operands[i]);
   }
   return make_pad(instruction, operands[0], operands[1],
                   hlo_instruction_attr(pad, HLO_ATTR_PADDING)->value.padding->dims);

@@ -36,7 +36,7 @@ static HloInstruction *elementwise_of_splats(HloInstruction *instruction) {
   const Shape *scalar = shape_scalar(instruction->parent->module->shapes, shape->type);
   HloInstruction *one =
       hlo_computation_add_clone(instruction->parent, instruction, scalar, scalars, instruction->operand_count);
-  hlo_instruction_remove_attr(one, HLO_ATTR_SHARDING);
+  hlo_instruction_remove_sharding(one);
   return algebraic_broadcast(one, shape, NULL);
 }
 
