@@ -1,3 +1,4 @@
+#include "base/checked_math.h"
 #include "hlo/ir/collective_reducer.h"
 #include "hlo/ir/device_count.h"
 #include "hlo/ir/device_groups.h"
@@ -137,16 +138,21 @@ static HloInstruction *part_at(GraphBuilder *builder, HloInstruction *gathered, 
   return graph_reshape(builder, graph_take(builder, gathered, 0, step), shape->dims + 1, shape->rank - 1);
 }
 
+/* What the reducer of |origin| makes of the elements of |a| and |b|. */
+static HloInstruction *map_two(GraphBuilder *builder, const HloInstruction *origin, HloInstruction *a,
+                               HloInstruction *b) {
+  HloInstruction *map = graph_add(builder, HLO_MAP, a->shape, (HloInstruction *[]){a, b}, 2);
+  hlo_instruction_set_attr(map, hlo_instruction_attr(origin, HLO_ATTR_TO_APPLY));
+  int64_t *all = ARENA_NEW_ARRAY(builder->scratch, int64_t, a->shape->rank + 1);
+  for (int i = 0; i < a->shape->rank; i++) all[i] = i;
+  hlo_instruction_set_ints(map, HLO_ATTR_DIMENSIONS, all, a->shape->rank);
+  return map;
+}
+
 static void fold_step(GraphBuilder *inside, void *context, HloInstruction *step, HloInstruction *const *values,
                       HloInstruction **out_values) {
-  const HloInstruction *origin = context;
   HloInstruction *next = graph_binary(inside, HLO_ADD, step, graph_integer(inside, TYPE_S32, 1, NULL));
-  HloInstruction *operands[] = {values[0], part_at(inside, values[1], next)};
-  out_values[0] = graph_add(inside, HLO_MAP, values[0]->shape, operands, 2);
-  hlo_instruction_set_attr(out_values[0], hlo_instruction_attr(origin, HLO_ATTR_TO_APPLY));
-  int64_t *all = ARENA_NEW_ARRAY(inside->scratch, int64_t, values[0]->shape->rank + 1);
-  for (int i = 0; i < values[0]->shape->rank; i++) all[i] = i;
-  hlo_instruction_set_ints(out_values[0], HLO_ATTR_DIMENSIONS, all, values[0]->shape->rank);
+  out_values[0] = map_two(inside, context, values[0], part_at(inside, values[1], next));
   out_values[1] = values[1];
 }
 
@@ -157,34 +163,40 @@ static HloInstruction *fold_members(GraphBuilder *builder, HloInstruction *gathe
   return values[0];
 }
 
-/* The place of this device in its group, an s32[]. */
-static HloInstruction *member_number(GraphBuilder *builder, const DeviceGroups *groups) {
+/* What |table|, an s32[devices, |columns|], says of each device, on that device: an s32[columns]. */
+static HloInstruction *row_of_device(GraphBuilder *builder, Literal *table, int64_t columns) {
   DeviceCounts devices = hlo_module_device_counts(builder->computation->module);
-  int64_t total = device_counts_total(devices);
-  Literal *table =
-      literal_create(builder->computation->module->arena, shape_array(graph_shapes(builder), TYPE_S32, &total, 1));
-  for (int64_t i = 0; i < groups->count; i++) {
-    for (int64_t k = 0; k < groups->groups[i].count; k++) literal_set_int(table, groups->groups[i].data[k], k);
-  }
   const Shape *number = shape_array(graph_shapes(builder), TYPE_U32, NULL, 0);
   HloInstruction *replica = graph_convert(builder, graph_add(builder, HLO_REPLICA_ID, number, NULL, 0), TYPE_S32);
   HloInstruction *partition = graph_convert(builder, graph_add(builder, HLO_PARTITION_ID, number, NULL, 0), TYPE_S32);
   HloInstruction *count = graph_integer(builder, TYPE_S32, devices.partitions, NULL);
   HloInstruction *device =
       graph_binary(builder, HLO_ADD, graph_binary(builder, HLO_MULTIPLY, replica, count), partition);
-  HloInstruction *numbers = hlo_computation_add_constant(builder->computation, table, (StringView){0});
-  return number_at(builder, numbers, device);
+  HloInstruction *rows = hlo_computation_add_constant(builder->computation, table, (StringView){0});
+  return graph_reshape(builder, graph_take(builder, rows, 0, device), &columns, 1);
 }
 
-/* Those are gathered that an engine cannot reduce; groups of several sizes cannot be. */
+static Literal *new_table(const GraphBuilder *builder, int64_t columns) {
+  const HloModule *module = builder->computation->module;
+  int64_t dims[] = {device_counts_total(hlo_module_device_counts(module)), columns};
+  return literal_create(module->arena, shape_array(graph_shapes(builder), TYPE_S32, dims, 2));
+}
+
+/* The place of this device in its group, an s32[]. */
+static HloInstruction *member_number(GraphBuilder *builder, const DeviceGroups *groups) {
+  Literal *table = new_table(builder, 1);
+  for (int64_t i = 0; i < groups->count; i++) {
+    for (int64_t k = 0; k < groups->groups[i].count; k++) literal_set_int(table, groups->groups[i].data[k], k);
+  }
+  return graph_reshape(builder, row_of_device(builder, table, 1), NULL, 0);
+}
+
+/* Those are gathered that an engine cannot reduce. */
 static bool is_to_be_folded(const GraphBuilder *builder, DeviceGroups *out_groups) {
   HloOpcode opcode;
   const HloInstruction *origin = builder->origin;
   const HloComputation *reducer = hlo_instruction_computation(origin, HLO_ATTR_TO_APPLY);
   if (collective_reducer(origin, &opcode) || reducer == NULL || !find_groups(builder, out_groups)) return false;
-  for (int64_t i = 1; i < out_groups->count; i++) {
-    if (out_groups->groups[i].count != out_groups->groups[0].count) return false;
-  }
   for (int i = 0; i < origin->operand_count; i++) {
     const Shape *shape = origin->operands[i]->shape;
     if (!shape_is_array(shape) || shape_is_dynamic(shape) || shape->type != reducer->root->shape->type) return false;
@@ -197,10 +209,107 @@ static HloInstruction *one_or_tuple(GraphBuilder *builder, HloInstruction **resu
   return is_one ? results[0] : graph_tuple(builder, results, builder->origin->operand_count);
 }
 
+/* --- the same in groups of several sizes: values go round, as no gather takes such groups --- */
+
+static int64_t largest_group(const DeviceGroups *groups) {
+  int64_t most = 0;
+  for (int64_t i = 0; i < groups->count; i++) most = max_i64(most, groups->groups[i].count);
+  return most;
+}
+
+static bool has_one_size(const DeviceGroups *groups) {
+  for (int64_t i = 1; i < groups->count; i++) {
+    if (groups->groups[i].count != groups->groups[0].count) return false;
+  }
+  return true;
+}
+
+/* In round k member j sends to member j + k, around the group; smaller groups have ended by then. */
+static HloInstruction *send_round(GraphBuilder *builder, HloInstruction *value, const DeviceGroups *groups,
+                                  int64_t round) {
+  Arena *arena = builder->computation->module->arena;
+  int64_t devices = device_counts_total(hlo_module_device_counts(builder->computation->module)), count = 0;
+  Int64List *pairs = ARENA_NEW_ARRAY(arena, Int64List, devices);
+  for (int64_t i = 0; i < groups->count; i++) {
+    const Int64List *group = &groups->groups[i];
+    for (int64_t j = 0; j < group->count && round < group->count; j++) {
+      int64_t *pair = ARENA_NEW_ARRAY(arena, int64_t, 2);
+      pair[0] = group->data[j];
+      pair[1] = group->data[(j + round) % group->count];
+      pairs[count++] = (Int64List){2, pair};
+    }
+  }
+  HloInstruction *permute = graph_add(builder, HLO_COLLECTIVE_PERMUTE, value->shape, &value, 1);
+  hlo_instruction_set_attr(
+      permute, &(HloAttr){.id = HLO_ATTR_SOURCE_TARGET_PAIRS, .loc = permute->loc, .value.int_lists = {count, pairs}});
+  if (builder->computation->module->num_partitions > 1) hlo_instruction_set_int(permute, HLO_ATTR_CHANNEL_ID, 1);
+  return permute;
+}
+
+/* What has come by the end, round by round along a new first dimension. */
+static HloInstruction *collect_rounds(GraphBuilder *builder, int index, const DeviceGroups *groups) {
+  int64_t rounds = largest_group(groups);
+  HloInstruction *operand = graph_operand(builder, index);
+  int64_t *dims = ARENA_NEW_ARRAY(builder->scratch, int64_t, operand->shape->rank + 1);
+  dims[0] = 1;
+  for (int i = 0; i < operand->shape->rank; i++) dims[i + 1] = operand->shape->dims[i];
+  operand = graph_reshape(builder, operand, dims, operand->shape->rank + 1);
+  HloInstruction **parts = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, rounds);
+  parts[0] = operand;
+  for (int64_t k = 1; k < rounds; k++) parts[k] = send_round(builder, operand, groups, k);
+  return graph_concatenate(builder, parts, (int)rounds, 0);
+}
+
+/* Of each device: the size of its group, then in which round the value of each member comes to it, in listed order. */
+static HloInstruction *rounds_of_members(GraphBuilder *builder, const DeviceGroups *groups) {
+  int64_t columns = largest_group(groups) + 1;
+  Literal *table = new_table(builder, columns);
+  for (int64_t i = 0; i < groups->count; i++) {
+    const Int64List *group = &groups->groups[i];
+    for (int64_t j = 0; j < group->count; j++) {
+      literal_set_int(table, group->data[j] * columns, group->count);
+      for (int64_t k = 0; k < group->count; k++)
+        literal_set_int(table, group->data[j] * columns + 1 + k, (j - k + group->count) % group->count);
+    }
+  }
+  return row_of_device(builder, table, columns);
+}
+
+enum { ROUNDS_FOLDED, ROUNDS_PARTS, ROUNDS_ROW, ROUNDS_VALUES };
+
+static void fold_round(GraphBuilder *inside, void *context, HloInstruction *step, HloInstruction *const *values,
+                       HloInstruction **out_values) {
+  HloInstruction *one = graph_integer(inside, TYPE_S32, 1, NULL), *folded = values[ROUNDS_FOLDED];
+  HloInstruction *member = graph_binary(inside, HLO_ADD, step, one),
+                 *size = number_at(inside, values[ROUNDS_ROW], graph_integer(inside, TYPE_S32, 0, NULL)),
+                 *round = number_at(inside, values[ROUNDS_ROW], graph_binary(inside, HLO_ADD, member, one));
+  HloInstruction *more = map_two(inside, context, folded, part_at(inside, values[ROUNDS_PARTS], round));
+  HloInstruction *is_there = graph_compare(inside, COMPARISON_DIRECTION_LT, member, size);
+  out_values[ROUNDS_FOLDED] = graph_select(inside, graph_splat(inside, is_there, folded->shape), more, folded);
+  out_values[ROUNDS_PARTS] = values[ROUNDS_PARTS];
+  out_values[ROUNDS_ROW] = values[ROUNDS_ROW];
+}
+
+static HloInstruction *reduce_by_rounds(GraphBuilder *builder, const DeviceGroups *groups) {
+  DeviceCounts devices = hlo_module_device_counts(builder->computation->module);
+  if (devices.replicas > 1 && devices.partitions > 1) return NULL; /* no permute crosses both */
+  HloInstruction **results = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, builder->origin->operand_count);
+  HloInstruction *row = rounds_of_members(builder, groups),
+                 *first = number_at(builder, row, graph_integer(builder, TYPE_S32, 1, NULL));
+  for (int i = 0; i < builder->origin->operand_count; i++) {
+    HloInstruction *parts = collect_rounds(builder, i, groups), *values[ROUNDS_VALUES];
+    HloInstruction *inits[ROUNDS_VALUES] = {part_at(builder, parts, first), parts, row};
+    graph_loop(builder, largest_group(groups) - 1, inits, ROUNDS_VALUES, fold_round, builder->origin, values);
+    results[i] = values[ROUNDS_FOLDED];
+  }
+  return one_or_tuple(builder, results);
+}
+
 static HloInstruction *expand_all_reduce(GraphBuilder *builder) {
   DeviceGroups groups;
   HloInstruction *alone = expand_exchange(builder);
   if (alone != NULL || !is_to_be_folded(builder, &groups)) return alone;
+  if (!has_one_size(&groups)) return reduce_by_rounds(builder, &groups);
   HloInstruction **results = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, builder->origin->operand_count);
   for (int i = 0; i < builder->origin->operand_count; i++)
     results[i] = fold_members(builder, gather_members(builder, i, groups.groups[0].count));
@@ -210,7 +319,7 @@ static HloInstruction *expand_all_reduce(GraphBuilder *builder) {
 static HloInstruction *expand_reduce_scatter(GraphBuilder *builder) {
   DeviceGroups groups;
   HloInstruction *alone = expand_exchange(builder);
-  if (alone != NULL || !is_to_be_folded(builder, &groups)) return alone;
+  if (alone != NULL || !is_to_be_folded(builder, &groups) || !has_one_size(&groups)) return alone;
   int dimension = (int)hlo_instruction_ints(builder->origin, HLO_ATTR_DIMENSIONS).data[0];
   HloInstruction **results = ARENA_NEW_ARRAY(builder->scratch, HloInstruction *, builder->origin->operand_count);
   HloInstruction *member = member_number(builder, &groups);
