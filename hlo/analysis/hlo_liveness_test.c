@@ -131,6 +131,27 @@ static void what_runs_asynchronously_lasts_to_its_end(void **state) {
   expect_range(&analysis, "x", 0, "x", "end");
 }
 
+/* An asynchronous operation hands on what it makes: that is made anew in every round, and the loop does not come back
+ * to the last one's. */
+static void what_is_made_asynchronously_in_a_body_ends_in_its_round(void **state) {
+  BufferAnalysis analysis = analyse(
+      *state,
+      "HloModule m, is_scheduled=true\n"
+      "condition {\n  s = (s32[], f32[4]) parameter(0)\n  ci = s32[] get-tuple-element(s), index=0\n"
+      "  n = s32[] constant(9)\n  ROOT more = pred[] compare(ci, n), direction=LT\n}\n"
+      "w {\n  a = f32[4] parameter(0)\n  ROOT b = f32[4] reverse(a), dimensions={0}\n}\n"
+      "body {\n  given = (s32[], f32[4]) parameter(0)\n  i = s32[] get-tuple-element(given), index=0\n"
+      "  x = f32[4] get-tuple-element(given), index=1\n  begin = ((f32[4]), f32[4], s32[]) async-start(x), calls=w\n"
+      "  end = f32[4] async-done(begin)\n  y = f32[4] reverse(end), dimensions={0}\n"
+      "  z = f32[4] reverse(y), dimensions={0}\n  one = s32[] constant(1)\n  next = s32[] add(i, one)\n"
+      "  ROOT back = (s32[], f32[4]) tuple(next, z)\n}\n"
+      "ENTRY e {\n  zero = s32[] constant(0)\n  p = f32[4] parameter(0)\n  q = f32[4] negate(p)\n"
+      "  init = (s32[], f32[4]) tuple(zero, q)\n"
+      "  ROOT loop = (s32[], f32[4]) while(init), condition=condition, body=body\n}\n");
+  expect_range(&analysis, "b", 0, "b", "y");
+  assert_null(last_need(*state, &analysis, "b", 0).loop);
+}
+
 /* A result may begin where its operand ends if each element is read before it is written; otherwise that is a moment at
  * which both are there. */
 static void ranges_that_touch_share_by_the_rule_alone(void **state) {
@@ -190,6 +211,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(the_ranges_of_a_set_are_a_chain, set_up, tear_down),
       cmocka_unit_test_setup_teardown(a_call_uses_nothing_itself, set_up, tear_down),
       cmocka_unit_test_setup_teardown(what_runs_asynchronously_lasts_to_its_end, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(what_is_made_asynchronously_in_a_body_ends_in_its_round, set_up, tear_down),
       cmocka_unit_test_setup_teardown(ranges_that_touch_share_by_the_rule_alone, set_up, tear_down),
       cmocka_unit_test_setup_teardown(an_argument_that_is_not_donated_is_never_overwritten, set_up, tear_down),
       cmocka_unit_test_setup_teardown(branches_have_ranges_of_their_own, set_up, tear_down),

@@ -51,6 +51,25 @@ static void instruction_replace_all_uses_keeps_use_by_replacement(void **state) 
   check_consistent(f->main);
 }
 
+static void instruction_without_sharding_keeps_what_else_frontends_say(void **state) {
+  Fixture *f = *state;
+  static const HloSharding replicated = {.kind = SHARDING_REPLICATED};
+  HloInstruction *p = hlo_computation_add_parameter(f->main, 0, f->f32, SV("p"));
+  hlo_instruction_set_attr(p, &(HloAttr){.id = HLO_ATTR_SHARDING, .value.sharding = &replicated});
+  hlo_instruction_set_frontend(p, SV("xla.sdy.sharding"), SV("#sdy.sharding<@mesh, []>"));
+  hlo_instruction_set_frontend(p, SV("a"), SV("1"));
+  hlo_instruction_set_frontend(p, SV("z"), SV("2"));
+  hlo_instruction_remove_sharding(p);
+  assert_null(hlo_instruction_attr(p, HLO_ATTR_SHARDING));
+  assert_null(hlo_instruction_frontend(p, "xla.sdy.sharding"));
+  assert_true(sv_equal(hlo_instruction_frontend(p, "a")->value, SV("1")));
+  assert_true(sv_equal(hlo_instruction_frontend(p, "z")->value, SV("2")));
+  HloInstruction *q = add_unary(f->main, HLO_NEGATE, p);
+  hlo_instruction_set_frontend(q, SV("xla.sdy.sharding"), SV("#sdy.sharding<@mesh, []>"));
+  hlo_instruction_remove_sharding(q);
+  assert_null(hlo_instruction_attr(q, HLO_ATTR_FRONTEND_ATTRIBUTES));
+}
+
 static void instruction_control_predecessors_follow_replacement(void **state) {
   Fixture *f = *state;
   HloInstruction *p = hlo_computation_add_parameter(f->main, 0, f->f32, SV("p"));
@@ -233,6 +252,7 @@ int main(void) {
       TEST(instruction_users_are_distinct),
       TEST(instruction_replace_all_uses_moves_root_and_users),
       TEST(instruction_replace_all_uses_keeps_use_by_replacement),
+      TEST(instruction_without_sharding_keeps_what_else_frontends_say),
       TEST(instruction_control_predecessors_follow_replacement),
       TEST(instruction_attrs_set_replace_remove),
       TEST(instruction_called_in_row_order),

@@ -1,8 +1,8 @@
 /* Runs of an array that is divided: what a device needs of other devices' parts.
  *
  * Along one dimension each device needs one run of elements, all of one length, wherever they lie: its own part with
- * some of its neighbours' (a halo), a part of a slice, of a reversed array.  They are fetched with as few bytes as
- * there are elements that a device does not have, or all by an all-gather where that is no more. */
+ * some of its neighbours' (a halo), a part of a slice, of a reversed array.  Devices send one another what any needs of
+ * the one at that distance, all of them the same piece, or all is gathered where that sends no more. */
 #ifndef XLAC_PASSES_SPMD_RUNS_H
 #define XLAC_PASSES_SPMD_RUNS_H
 
