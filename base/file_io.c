@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,6 +98,28 @@ Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out
   Status status = read_all(arena, descriptor, out_content) ? STATUS_OK : read_error(diag, path);
   close(descriptor);
   return status;
+}
+
+/* Smaller files are read at once. */
+enum { LEAST_MAPPED = 1 << 20 };
+
+Status file_view_open(Arena *arena, const char *path, DiagSink *diag, FileView *out_view) {
+  *out_view = (FileView){.mapping = NULL};
+  struct stat status;
+  int descriptor = is_standard_stream(path) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+  bool is_large =
+      descriptor >= 0 && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= LEAST_MAPPED;
+  void *mapping = MAP_FAILED;
+  if (is_large) mapping = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  if (descriptor >= 0) close(descriptor);
+  if (mapping == MAP_FAILED) return file_read(arena, path, diag, &out_view->content);
+  *out_view = (FileView){{mapping, (size_t)status.st_size}, mapping};
+  return STATUS_OK;
+}
+
+void file_view_close(FileView *view) {
+  if (view->mapping != NULL) munmap(view->mapping, view->content.size);
+  *view = (FileView){.mapping = NULL};
 }
 
 /* One output.  A regular file is replaced by its temporary; streams, devices and pipes are written in place. */

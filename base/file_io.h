@@ -11,6 +11,17 @@
  * STATUS_IO with a diagnostic when it cannot be read, or is longer than FILE_MOST_STREAMED. */
 MUST_USE Status file_read(Arena *arena, const char *path, DiagSink *diag, StringView *out_content);
 
+/* The content of a file while it is open. */
+typedef struct FileView {
+  StringView content; /* not zero-terminated */
+  void *mapping;      /* NULL: in the arena */
+} FileView;
+
+/* As file_read, but of a large regular file only what is looked at is loaded; it must not get shorter meanwhile.  The
+ * caller ends the view with file_view_close. */
+MUST_USE Status file_view_open(Arena *arena, const char *path, DiagSink *diag, FileView *out_view);
+void file_view_close(FileView *view);
+
 /* Whether |a| and |b| are one regular file, or would be when written: by another spelling, a hard or a symbolic link.
  * False for streams, devices, pipes and folders. */
 bool file_is_same(Arena *scratch, const char *a, const char *b);

@@ -103,6 +103,26 @@ static void read_pipe_of_unknown_length(void **state) {
   waitpid(child, NULL, 0);
 }
 
+static void view_of_any_size_is_the_content(void **state) {
+  Fixture *fixture = *state;
+  static const size_t sizes[] = {0, 5, 1 << 20, (1 << 20) + 3};
+  for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+    char *data = arena_alloc(fixture->arena, sizes[i] + 1);
+    for (size_t k = 0; k < sizes[i]; k++) data[k] = (char)('a' + k % 23);
+    data[sizes[i]] = '\0';
+    write_plain(path_of(fixture, "f"), data);
+    FileView view;
+    assert_int_equal(file_view_open(fixture->arena, path_of(fixture, "f"), &fixture->diag, &view), STATUS_OK);
+    assert_int_equal(view.mapping != NULL, sizes[i] >= 1 << 20);
+    assert_int_equal(view.content.size, sizes[i]);
+    assert_memory_equal(view.content.data, data, sizes[i]);
+    file_view_close(&view);
+  }
+  FileView none;
+  assert_int_equal(file_view_open(fixture->arena, path_of(fixture, "no"), &fixture->diag, &none), STATUS_IO);
+  file_view_close(&none);
+}
+
 static void read_absent_or_folder_is_located_error(void **state) {
   Fixture *fixture = *state;
   StringView content;
@@ -327,6 +347,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(read_sizes_around_the_buffer),
       TEST(read_pipe_of_unknown_length),
+      TEST(view_of_any_size_is_the_content),
       TEST(read_absent_or_folder_is_located_error),
       TEST(commit_shows_all_outputs_at_once),
       TEST(abort_leaves_no_trace),

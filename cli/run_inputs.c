@@ -107,6 +107,21 @@ static int64_t argument_leaf(Arena *scratch, const XlacDescriptor *descriptor, S
   return -1;
 }
 
+static Status fill_from_view(const InputFill *fill, int64_t leaf, StringView label, StringView bytes) {
+  NpyArray array;
+  RETURN_IF_ERROR(npy_read(fill->arena, label, bytes, fill->session->diag, &array));
+  for (int64_t i = 0; i < fill->devices->count; i++) RETURN_IF_ERROR(fill_part(fill, i, leaf, &array, label));
+  return STATUS_OK;
+}
+
+static Status fill_from_npy(const InputFill *fill, int64_t leaf, const char *path) {
+  FileView view;
+  RETURN_IF_ERROR(file_view_open(fill->arena, path, fill->session->diag, &view));
+  Status status = fill_from_view(fill, leaf, sv_from_cstring(path), view.content);
+  file_view_close(&view);
+  return status;
+}
+
 /* Marks what --arg gave. */
 static Status fill_from_arguments(const InputFill *fill) {
   Session *session = fill->session;
@@ -117,12 +132,7 @@ static Status fill_from_arguments(const InputFill *fill) {
     int64_t leaf = argument_leaf(fill->arena, fill->descriptor, named.name);
     if (leaf < 0) return no_such_leaf(session, value->text, named.name, fill->descriptor->parameter_count);
     if (filled_of(fill, 0)[leaf]) continue; /* a later --arg for the same leaf */
-    StringView bytes;
-    NpyArray array;
-    RETURN_IF_ERROR(file_read(fill->arena, named.path, session->diag, &bytes));
-    StringView label = sv_from_cstring(named.path);
-    RETURN_IF_ERROR(npy_read(fill->arena, label, bytes, session->diag, &array));
-    for (int64_t i = 0; i < fill->devices->count; i++) RETURN_IF_ERROR(fill_part(fill, i, leaf, &array, label));
+    RETURN_IF_ERROR(fill_from_npy(fill, leaf, named.path));
   }
   return STATUS_OK;
 }
@@ -225,27 +235,33 @@ static bool *wanted_arrays(const InputFill *fill, const ArrayFile *file, const L
   return wanted;
 }
 
-/* The file |path| of --inputs, after the files that were given later.  |by_argument|: leaves that --arg gave. */
-static Status fill_from_archive(const InputFill *fill, const char *path, const bool *by_argument) {
+static Status fill_from_file(const InputFill *fill, const ArrayFile *file, const bool *by_argument) {
   Session *session = fill->session;
-  ArrayFile file;
-  RETURN_IF_ERROR(array_file_read(fill->arena, path, session->diag, &file));
   LeafArrays arrays;
-  RETURN_IF_ERROR(find_leaf_arrays(fill, &file, &arrays));
-  bool *unused = wanted_arrays(fill, &file, &arrays, by_argument);
-  for (int64_t i = 0; i < fill->devices->count; i++) RETURN_IF_ERROR(fill_from_arrays(fill, i, &file, &arrays, unused));
+  RETURN_IF_ERROR(find_leaf_arrays(fill, file, &arrays));
+  bool *unused = wanted_arrays(fill, file, &arrays, by_argument);
+  for (int64_t i = 0; i < fill->devices->count; i++) RETURN_IF_ERROR(fill_from_arrays(fill, i, file, &arrays, unused));
   int64_t repeated = 0;
-  for (int64_t i = 0; i < file.count; i++) repeated += unused[i];
+  for (int64_t i = 0; i < file->count; i++) repeated += unused[i];
   if (repeated > 0)
     diag_warning(session->diag, NO_LOC, "input-repeated",
                  "%lld of the %lld arrays in '%.*s' are not used: a later '--inputs' has them, too",
-                 (long long)repeated, (long long)file.count, SV_ARG(file.path));
-  if (arrays.used == file.count) return STATUS_OK;
+                 (long long)repeated, (long long)file->count, SV_ARG(file->path));
+  if (arrays.used == file->count) return STATUS_OK;
   diag_warning(session->diag, NO_LOC, "input-unused",
                "%lld of the %lld arrays in '%.*s' are not parameters (p0 ... p%lld)",
-               (long long)(file.count - arrays.used), (long long)file.count, SV_ARG(file.path),
+               (long long)(file->count - arrays.used), (long long)file->count, SV_ARG(file->path),
                (long long)fill->descriptor->parameter_count - 1);
   return STATUS_OK;
+}
+
+/* The file |path| of --inputs, after the files that were given later.  |by_argument|: leaves that --arg gave. */
+static Status fill_from_archive(const InputFill *fill, const char *path, const bool *by_argument) {
+  ArrayFile file;
+  Status status = array_file_open(fill->arena, path, fill->session->diag, &file);
+  if (status == STATUS_OK) status = fill_from_file(fill, &file, by_argument);
+  array_file_close(&file);
+  return status;
 }
 
 static Status fill_from_archives(const InputFill *fill) {

@@ -1,6 +1,5 @@
 #include "runtime/arrays/array_file.h"
 
-#include "base/file_io.h"
 #include "runtime/arrays/npz.h"
 #include "runtime/arrays/safetensors.h"
 
@@ -8,12 +7,28 @@ static bool is_called_safetensors(const char *path) {
   return sv_ends_with(sv_from_cstring(path), SV(".safetensors"));
 }
 
+static Status read_members(Arena *arena, const char *path, StringView content, DiagSink *diag, ArrayFile *out_file) {
+  bool is_safetensors = is_called_safetensors(path) || safetensors_matches(content);
+  return (is_safetensors ? safetensors_read : npz_read)(arena, sv_from_cstring(path), content, diag, out_file);
+}
+
 Status array_file_read(Arena *arena, const char *path, DiagSink *diag, ArrayFile *out_file) {
-  StringView content, label = sv_from_cstring(path);
+  StringView content;
   RETURN_IF_ERROR(file_read(arena, path, diag, &content));
-  return is_called_safetensors(path) || safetensors_matches(content)
-             ? safetensors_read(arena, label, content, diag, out_file)
-             : npz_read(arena, label, content, diag, out_file);
+  return read_members(arena, path, content, diag, out_file);
+}
+
+Status array_file_open(Arena *arena, const char *path, DiagSink *diag, ArrayFile *out_file) {
+  FileView view;
+  *out_file = (ArrayFile){.count = 0};
+  RETURN_IF_ERROR(file_view_open(arena, path, diag, &view));
+  Status status = read_members(arena, path, view.content, diag, out_file);
+  out_file->view = view;
+  return status;
+}
+
+void array_file_close(ArrayFile *file) {
+  file_view_close(&file->view);
 }
 
 const NpyArray *array_file_find(const ArrayFile *file, StringView name) {

@@ -2,6 +2,7 @@
 #ifndef XLAC_RUNTIME_ARRAYS_ARRAY_FILE_H
 #define XLAC_RUNTIME_ARRAYS_ARRAY_FILE_H
 
+#include "base/file_io.h"
 #include "runtime/arrays/npy.h"
 
 typedef struct ArrayMember {
@@ -13,11 +14,17 @@ typedef struct ArrayFile {
   StringView path; /* as given */
   int64_t count;
   ArrayMember *members;
+  FileView view; /* of array_file_open */
 } ArrayFile;
 
 /* Reads all members of |path| ("-": standard input) into |arena|.  STATUS_IO when it cannot be read,
  * STATUS_INVALID (codes "npz", "npy", "safetensors") when it is no such file. */
 MUST_USE Status array_file_read(Arena *arena, const char *path, DiagSink *diag, ArrayFile *out_file);
+
+/* The same, but of a large .safetensors only what is looked at is loaded, until array_file_close, which the caller
+ * calls after a failure as well. */
+MUST_USE Status array_file_open(Arena *arena, const char *path, DiagSink *diag, ArrayFile *out_file);
+void array_file_close(ArrayFile *file);
 
 /* NULL when absent. */
 const NpyArray *array_file_find(const ArrayFile *file, StringView name);
