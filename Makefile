@@ -76,7 +76,7 @@ MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
 endif
 
 .PHONY: all library build-tests run run-built test test-built test-unit test-lit test-cases test-faults test-machines test-mutants test-mpi-failures test-races coverage setup setup-run install uninstall deb clean \
-        lint check-format format tidy compile_commands FORCE
+        lint check-format format tidy bench compile_commands FORCE
 .DELETE_ON_ERROR:
 
 # LAPACK's routines under the names that JAX gives them: a library of its own, where there is a LAPACK to link it with.
@@ -324,6 +324,10 @@ CLANG_TIDY ?= clang-tidy-19
 
 tidy: compile_commands
 	@printf '%s\n' $(FILES) | xargs -P $(shell nproc 2>/dev/null || echo 1) -n 1 $(CLANG_TIDY) --quiet -p .
+
+# Speed beside XLA:CPU and ONNX Runtime, which come from PyPI the first time; scripts/bench alone has everything.
+bench: build/xlac
+	@scripts/bench --short
 
 # PREFIX=/usr/local; DESTDIR: a folder to put it all under, for packages.
 install: all library

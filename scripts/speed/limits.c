@@ -1,0 +1,177 @@
+/* What one thread or several can do at best: multiply-adds in registers, bytes from and to memory.
+ *
+ *   limits THREADS, then lines on standard input, each answered by one:
+ *     multiply f32|f64|s8     operations a second, a multiplication and an addition being two
+ *     move READ WRITTEN       seconds that reading and writing so many bytes takes, the least of some tries
+ *
+ * Memory is read by sums of vectors; written with and without the caches, whichever is faster. */
+#define _GNU_SOURCE
+#include <immintrin.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_THREADS = 64, PIECES = 16, TRIES = 5 };
+
+typedef struct Work {
+  const char *what; /* "f32", "f64", "s8", "move" */
+  char *from, *to;
+  size_t read, written;
+  bool is_streamed;
+  volatile int sink;
+} Work;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+#define ROUNDS 400000L
+#define ONE(op, number) op " %" R "14,%" R "15,%" R number "\n"
+#define FOUR(op, a, b, c, d) ONE(op, a) ONE(op, b) ONE(op, c) ONE(op, d)
+#define TWELVE(op) FOUR(op, "0", "1", "2", "3") FOUR(op, "4", "5", "6", "7") FOUR(op, "8", "9", "10", "11")
+#ifdef __AVX512F__
+#define R "zmm"
+#define BYTES 64
+#else
+#define R "ymm"
+#define BYTES 32
+#endif
+
+#ifdef __AVX512VNNI__
+#define BYTE_PRODUCTS "vpdpbusd"
+#else
+#define BYTE_PRODUCTS "vpmaddwd"
+#endif
+
+/* Twelve chains are enough for the latency of any of these. Without VNNI a product of bytes is a part of a vpmaddwd. */
+static void multiply(const char *what) {
+  if (strcmp(what, "f32") == 0) {
+    for (long i = 0; i < ROUNDS; i++) __asm__ volatile(TWELVE("vfmadd231ps"));
+  } else if (strcmp(what, "f64") == 0) {
+    for (long i = 0; i < ROUNDS; i++) __asm__ volatile(TWELVE("vfmadd231pd"));
+  } else {
+    for (long i = 0; i < ROUNDS; i++) __asm__ volatile(TWELVE(BYTE_PRODUCTS));
+  }
+}
+
+static double operations(const char *what) {
+  double lanes = strcmp(what, "f32") == 0 ? BYTES / 4 : strcmp(what, "f64") == 0 ? BYTES / 8 : BYTES / 2;
+#ifdef __AVX512VNNI__
+  if (strcmp(what, "s8") == 0) lanes = BYTES;
+#endif
+  return 12.0 * ROUNDS * 2 * lanes;
+}
+
+/* From four places at once: one stream alone does not keep memory busy. */
+static int sum(const char *from, size_t size) {
+  __m256i a = _mm256_setzero_si256(), b = a, c = a, d = a;
+  size_t quarter = size / 4 / 64 * 64;
+  for (size_t i = 0; i < quarter; i += 64) {
+    for (int half = 0; half < 64; half += 32) {
+      const char *p = from + i + half;
+      a = _mm256_add_epi32(a, _mm256_load_si256((const __m256i *)p));
+      b = _mm256_add_epi32(b, _mm256_load_si256((const __m256i *)(p + quarter)));
+      c = _mm256_add_epi32(c, _mm256_load_si256((const __m256i *)(p + 2 * quarter)));
+      d = _mm256_add_epi32(d, _mm256_load_si256((const __m256i *)(p + 3 * quarter)));
+    }
+  }
+  a = _mm256_add_epi32(_mm256_add_epi32(a, b), _mm256_add_epi32(c, d));
+  return _mm256_extract_epi32(a, 0) + _mm256_extract_epi32(a, 7);
+}
+
+static void fill(char *to, size_t size, bool is_streamed) {
+  __m256i value = _mm256_set1_epi32((int)size);
+  for (size_t i = 0; i + 64 <= size; i += 64) {
+    __m256i *p = (__m256i *)(to + i);
+    if (is_streamed) {
+      _mm256_stream_si256(p, value);
+      _mm256_stream_si256(p + 1, value);
+    } else {
+      _mm256_store_si256(p, value);
+      _mm256_store_si256(p + 1, value);
+    }
+  }
+}
+
+static void move(Work *work) {
+  size_t read = work->read / PIECES / 256 * 256, written = work->written / PIECES / 64 * 64;
+  for (int i = 0; i < PIECES; i++) {
+    work->sink += sum(work->from + (size_t)i * read, read);
+    fill(work->to + (size_t)i * written, written, work->is_streamed);
+  }
+  _mm_sfence();
+}
+
+static void *run(void *argument) {
+  Work *work = argument;
+  if (strcmp(work->what, "move") == 0)
+    move(work);
+  else
+    multiply(work->what);
+  return NULL;
+}
+
+static double run_all(Work *works, int threads) {
+  pthread_t others[MOST_THREADS];
+  double start = now();
+  for (int i = 1; i < threads; i++) pthread_create(&others[i], NULL, run, &works[i]);
+  run(&works[0]);
+  for (int i = 1; i < threads; i++) pthread_join(others[i], NULL);
+  return now() - start;
+}
+
+static double least(Work *works, int threads, int tries) {
+  double best = 1e9;
+  for (int i = 0; i < tries; i++) {
+    double seconds = run_all(works, threads);
+    if (seconds < best) best = seconds;
+  }
+  return best;
+}
+
+static double least_move(size_t read, size_t written, int threads) {
+  Work works[MOST_THREADS];
+  size_t all_read = read + 4096, all_written = written + 4096;
+  char *from = aligned_alloc(64, (all_read + 63) / 64 * 64), *to = aligned_alloc(64, (all_written + 63) / 64 * 64);
+  memset(from, 1, all_read);
+  memset(to, 1, all_written);
+  int tries = read + written < 4u << 20 ? 100 : TRIES;
+  double best = 1e9;
+  for (int is_streamed = 0; is_streamed < (written > 0 ? 2 : 1); is_streamed++) {
+    for (int i = 0; i < threads; i++)
+      works[i] = (Work){"move",
+                        from + read / (size_t)threads / 64 * 64 * (size_t)i,
+                        to + written / (size_t)threads / 64 * 64 * (size_t)i,
+                        read / (size_t)threads,
+                        written / (size_t)threads,
+                        is_streamed,
+                        0};
+    double seconds = least(works, threads, tries);
+    if (seconds < best) best = seconds;
+  }
+  free(from);
+  free(to);
+  return best;
+}
+
+int main(int count, char **words) {
+  int threads = count > 1 ? atoi(words[1]) : 1;
+  char line[256], what[16];
+  size_t read, written;
+  while (fgets(line, sizeof line, stdin)) {
+    if (sscanf(line, "multiply %15s", what) == 1) {
+      Work works[MOST_THREADS];
+      for (int i = 0; i < threads; i++) works[i] = (Work){.what = what};
+      printf("%g\n", operations(what) * threads / least(works, threads, 8));
+    } else if (sscanf(line, "move %zu %zu", &read, &written) == 2) {
+      printf("%g\n", least_move(read, written, threads));
+    }
+    fflush(stdout);
+  }
+}
