@@ -16,6 +16,21 @@ void loop_strategy_scalar(const Kernel *kernel, Arena *arena, LoopStrategy *out_
 /* Bits of the widest element that the Kernel computes with; addresses (s64 only used as indices) do not count. */
 int emit_widest_element(const Kernel *kernel);
 
+/* --- how loops go through memory (memory_strategy.c) --- */
+
+/* In how many places at once the inner dim |dim|, walked in lanes, is read. */
+int memory_stream_count(const Kernel *kernel, int dim);
+/* Whether and how the main part of |walk|, of an outer dim, is a sweep. */
+SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
+#define SWEEP_ROWS 8
+#define SWEEP_MOST_FOLDS 2
+/* Where the accumulators of fold |fold| begin, in bytes, for tiles of |columns|. */
+int64_t memory_sweep_place(const Kernel *kernel, int64_t columns, int fold);
+/* By buffer: whether all that is stored there is so much, in such an order, that it had better not go through the
+ * caches.  NULL: none.  |arena| holds it. */
+const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const LoopStrategy *loops,
+                                    Arena *arena);
+
 /* --- pieces (emit_split.c) --- */
 
 /* |dims|: the outermost loops, in order.  |dim|: another one, or -1, that can be cut at multiples of |step| below
@@ -30,9 +45,11 @@ typedef struct KernelEmitter {
   Arena *arena;
   LLVMValueRef function;
   PieceSplit split;
-  IndexRange pieces; /* what this call does */
-  KernelPoint point; /* where the loops stand */
-  bool is_unrolled;  /* every point by itself, all indices known */
+  IndexRange pieces;        /* what this call does */
+  KernelPoint point;        /* where the loops stand */
+  LLVMValueRef scratch;     /* of sweeps: the accumulators */
+  LLVMValueRef sweep_begin; /* the first column of the tile whose accumulators are in memory; NULL: none is */
+  bool is_unrolled;         /* every point by itself, all indices known */
 } KernelEmitter;
 
 /* --- loops (emit_loop.c) --- */
@@ -51,6 +68,14 @@ IndexRange emit_split_range(KernelEmitter *emitter, int64_t extent);
 /* What only the last piece of that dim has: between these two stands code for its call alone. */
 LLVMBasicBlockRef emit_last_piece_begin(KernelEmitter *emitter);
 void emit_last_piece_end(KernelEmitter *emitter, LLVMBasicBlockRef behind);
+
+/* --- sweeps (emit_sweep.c) --- */
+
+/* The loop over tiles of the columns |range|, in which each tile's sums are complete; the columns of the round. */
+PointLoop emit_sweep_begin(KernelEmitter *emitter, IndexRange range, IndexRange *out_tile);
+void emit_sweep_end(KernelEmitter *emitter, PointLoop *tiles);
+/* The folds' final values at the point, within that loop. */
+void emit_sweep_load(KernelEmitter *emitter);
 
 /* --- square blocks (emit_transpose.c) --- */
 

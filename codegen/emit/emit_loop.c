@@ -162,16 +162,23 @@ static void change_scan_lanes(KernelEmitter *emitter, FoldNest *nest, int lanes)
 }
 
 static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim) {
-  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, emitter->kernel->fold_count);
-  for (int p = 0; p < nest->part_count; p++) {
+  const VectorWalk *walk = &emitter->loops.stage_walks[nest->stage];
+  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, MAX_STREAMS * emitter->kernel->fold_count);
+  for (int p = 0; p < nest->part_count; p += p == 0 && walk->stream_count > 1 ? walk->stream_count : 1) {
     const VectorPart *part = &nest->parts[p];
     change_scan_lanes(emitter, nest, part->lanes);
-    int slot_count = collect_slots(emitter, nest, p, 1, slots);
+    int together = p == 0 && walk->stream_count > 1 ? walk->stream_count : 1;
+    int slot_count = collect_slots(emitter, nest, p, together, slots);
     enter_lanes(emitter, dim, part);
     PointLoop loop = point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, part->begin, part->end),
                                                part_step(part), slots, slot_count);
-    emitter->point.dims[dim] = loop.index;
-    advance_folds(emitter, nest, p);
+    for (int i = 0; i < together; i++) {
+      int64_t height = emitter->point.known.count;
+      LLVMValueRef distance = emit_index_constant(emitter, part[i].begin - part->begin);
+      emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, loop.index, distance, "");
+      advance_folds(emitter, nest, p + i);
+      point_forget(&emitter->point, height);
+    }
     point_loop_end(&emitter->point, &loop);
     leave_lanes(emitter);
   }
@@ -228,6 +235,10 @@ static LLVMValueRef combine_parts(KernelEmitter *emitter, const FoldNest *nest, 
 /* The inner loops of a stage: its folds and its stores at each point. */
 static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
+  if (emitter->sweep_begin != NULL) {
+    emit_sweep_load(emitter);
+    return;
+  }
   FoldNest nest = {.stage = stage};
   order_inner_dims(emitter, &nest);
   nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
@@ -317,7 +328,14 @@ static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t kn
     IndexRange range = emit_constant_range(emitter, part->begin, part->end);
     if (is_split && p == 0) range = emit_split_range(emitter, part->end);
     LLVMBasicBlockRef behind = is_split && p > 0 ? emit_last_piece_begin(emitter) : NULL;
-    emit_outer_part(emitter, level, known, part, range);
+    if (p == 0 && emitter->loops.sweep.dim >= 0) {
+      IndexRange tile;
+      PointLoop tiles = emit_sweep_begin(emitter, range, &tile);
+      emit_outer_part(emitter, level, known, part, tile);
+      emit_sweep_end(emitter, &tiles);
+    } else {
+      emit_outer_part(emitter, level, known, part, range);
+    }
     if (behind != NULL) emit_last_piece_end(emitter, behind);
   }
 }

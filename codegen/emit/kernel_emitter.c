@@ -62,9 +62,47 @@ LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const ch
   return function;
 }
 
+/* Whether all of the buffers that are streamed to begin at a multiple of a register's size. */
+static LLVMValueRef are_aligned(const KernelEmitter *emitter, const bool *streamed) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMTypeRef index = LLVMInt64TypeInContext(vec->context);
+  LLVMValueRef bits = LLVMConstNull(index);
+  for (int b = 0; b < emitter->kernel->buffer_count; b++) {
+    if (streamed[b])
+      bits = LLVMBuildOr(vec->builder, bits, LLVMBuildPtrToInt(vec->builder, emitter->point.buffers[b], index, ""), "");
+  }
+  LLVMValueRef low = LLVMConstInt(index, (unsigned)vec->target->vector_bits / 8 - 1, false);
+  LLVMValueRef rest = LLVMBuildAnd(vec->builder, bits, low, "");
+  return LLVMBuildICmp(vec->builder, LLVMIntEQ, rest, LLVMConstNull(index), "");
+}
+
+/* The nest twice: with stores past the caches, which must be aligned, and without. */
+static void emit_streamed_nest(KernelEmitter *emitter, const bool *streamed) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMBasicBlockRef past = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef through = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, are_aligned(emitter, streamed), past, through);
+  int64_t height = emitter->point.known.count;
+  LLVMPositionBuilderAtEnd(vec->builder, past);
+  emitter->point.streamed = streamed;
+  emit_nest(emitter);
+  emitter->point.streamed = NULL;
+  point_forget(&emitter->point, height);
+  vec_store_fence(vec);
+  LLVMBuildBr(vec->builder, after);
+  LLVMPositionBuilderAtEnd(vec->builder, through);
+  emit_nest(emitter);
+  point_forget(&emitter->point, height);
+  LLVMBuildBr(vec->builder, after);
+  LLVMPositionBuilderAtEnd(vec->builder, after);
+}
+
 static void emit_loops(KernelEmitter *emitter, const KernelStrategy *strategy) {
   if (strategy->form == KERNEL_FORM_TRANSPOSE) {
     emit_transpose(emitter, &strategy->transpose);
+  } else if (strategy->streamed != NULL) {
+    emit_streamed_nest(emitter, strategy->streamed);
   } else {
     emit_nest(emitter);
   }
@@ -123,6 +161,7 @@ Status kernel_emit(const VecBuilder *vec, const Kernel *kernel, const KernelStra
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
   LLVMValueRef *buffers = emit_buffer_pointers(vec, kernel, function, arena, &scratch);
   KernelEmitter emitter = loop_emitter(vec, kernel, strategy, function, buffers, arena);
+  emitter.scratch = scratch;
   if (has_pieces) {
     unsigned first = LLVMCountParams(function) - 2;
     emitter.pieces = (IndexRange){LLVMGetParam(function, first), LLVMGetParam(function, first + 1)};

@@ -106,6 +106,8 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
     strategy->form = KERNEL_FORM_LOOPS;
     loop_strategy_choose(kernel, target, arena, &strategy->loops);
     split = nest_split(kernel, &strategy->loops);
+    strategy->streamed = memory_streamed_buffers(kernel, target, &strategy->loops, arena);
+    strategy->scratch_bytes += strategy->loops.sweep.dim >= 0 ? strategy->loops.sweep.bytes : 0;
   }
   int64_t most = min_i64(kernel_chunk_limit(kernel, target), split.piece_count);
   set_pieces(strategy, split.piece_count, most, LOOP_CHUNKS_PER_WORKER);

@@ -8,7 +8,8 @@
 #include "codegen/kernel/kernel.h"
 #include "codegen/target/vec_target.h"
 
-#define MAX_PARTS 2
+#define MAX_STREAMS 4
+#define MAX_PARTS (MAX_STREAMS + 2)
 
 /* A stretch of the vector dimension walked with one number of lanes. */
 typedef struct VectorPart {
@@ -21,14 +22,24 @@ typedef struct VectorPart {
 typedef struct VectorWalk {
   int dim; /* -1: none, scalars only */
   int part_count;
+  int stream_count; /* the first so many parts, of one length, are walked together: memory is read in as many places */
   VectorPart parts[MAX_PARTS];
 } VectorWalk;
+
+/* Folds over the rows of a matrix, a column in each lane: some rows at a time, with the accumulators of a tile of
+ * columns in memory, in the first-level cache.  So each row is read in order. */
+typedef struct SweepStrategy {
+  int dim;              /* the rows; -1: not this way */
+  int64_t tile_columns; /* of the outer walk */
+  int64_t bytes;        /* of the accumulators, in the Kernel's scratch */
+} SweepStrategy;
 
 /* How the loops of a Kernel are walked: either an outer dim in lanes, or an inner dim of each stage that has one. */
 typedef struct LoopStrategy {
   VectorWalk outer_walk;
   VectorWalk *stage_walks;                 /* by stage */
   int outer_count, outer[KERNEL_MAX_DIMS]; /* loop order; an outer vector dim is last */
+  SweepStrategy sweep;                     /* of the main part of the outer walk */
 } LoopStrategy;
 
 /* A Kernel that stores along one dim and loads along another, walked in square blocks that are transposed in registers.
@@ -68,7 +79,8 @@ typedef struct KernelStrategy {
   const ContractionBlocking *contraction; /* of a contraction */
   const struct KernelStrategy *parts;     /* of tiles: by part of the Kernel */
   PieceSplit split;                       /* of loops and transposes */
-  int64_t piece_count, chunk_limit;       /* as in KernelCode */
+  const bool *streamed; /* of loops: by buffer, whether what is stored there passes the caches by; NULL: nowhere */
+  int64_t piece_count, chunk_limit; /* as in KernelCode */
   int64_t chunks_per_worker;
   int64_t row_bytes;     /* of the scratch: the Kernel's buffers of role SCRATCH, which stand first */
   int64_t index_bytes;   /* of tiles: the coordinates of a tile, which follow; then the parts' scratch */

@@ -165,11 +165,20 @@ static bool has_masks(const Kernel *kernel, const VecTarget *target) {
   return true;
 }
 
+/* Equal runs of the main part, which ends at |main_end|; where the last of them ends. */
+static int64_t split_streams(int64_t main_end, int lanes, VectorWalk *walk) {
+  if (walk->stream_count <= 1) return 0;
+  int64_t size = main_end / walk->stream_count / lanes * lanes;
+  for (int i = 0; i < walk->stream_count; i++)
+    walk->parts[walk->part_count++] = (VectorPart){i * size, (i + 1) * size, lanes, 0};
+  return walk->stream_count * size;
+}
+
 /* Main part in |lanes| lanes, the rest in one masked step, or one by one where the target has no masks. */
 static void split_parts(const Kernel *kernel, const VecTarget *target, int64_t extent, int lanes, VectorWalk *walk) {
   int64_t main_end = extent / lanes * lanes, rest = extent - main_end;
-  walk->part_count = 0;
-  if (main_end > 0) walk->parts[walk->part_count++] = (VectorPart){0, main_end, lanes, 0};
+  int64_t begin = split_streams(main_end, lanes, walk);
+  if (main_end > begin) walk->parts[walk->part_count++] = (VectorPart){begin, main_end, lanes, 0};
   if (rest == 0) return;
   int rest_lanes = power_of_two_at_least(rest);
   if (rest_lanes == rest) {
@@ -208,7 +217,7 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
 #define MOST_LANES 256
 
 static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int dim, int native) {
-  VectorWalk walk = {.dim = dim};
+  VectorWalk walk = {.dim = dim, .stream_count = memory_stream_count(kernel, dim)};
   int64_t extent = kernel->dims[dim].extent;
   int lanes = native * unroll_factor(kernel, target, dim);
   while (lanes > native && (lanes > extent || lanes > MOST_LANES)) lanes /= 2;
@@ -291,7 +300,7 @@ static void order_loops(const Kernel *kernel, LoopStrategy *strategy) {
 }
 
 static void no_walks(const Kernel *kernel, Arena *arena, LoopStrategy *strategy) {
-  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}};
+  *strategy = (LoopStrategy){.outer_walk = {.dim = -1}, .sweep = {.dim = -1}};
   strategy->stage_walks = ARENA_NEW_ARRAY(arena, VectorWalk, kernel->stage_count);
   for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
 }
@@ -310,6 +319,7 @@ void loop_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *
   if (dim >= 0 && (!has_inner_dims(kernel) || outer < inner)) {
     strategy->outer_walk = walk_along(kernel, target, dim, native);
     for (int s = 0; s < kernel->stage_count; s++) strategy->stage_walks[s] = (VectorWalk){.dim = -1};
+    strategy->sweep = memory_sweep_choose(kernel, &strategy->outer_walk);
   }
   order_loops(kernel, strategy);
 }

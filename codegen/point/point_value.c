@@ -269,7 +269,12 @@ void point_store(KernelPoint *point, const KernelStore *store) {
   LLVMValueRef value = point_value_lanes(point, store->value);
   if (access == ACCESS_CONTIGUOUS) {
     LLVMValueRef pointer = point_element(point, store->buffer, point_index(point, store->address));
-    vec_store(vec, type, value, pointer, mask, point->lanes);
+    bool is_streamed = point->streamed != NULL && point->streamed[store->buffer] && mask == NULL;
+    if (is_streamed && point->lanes * type_storage_bytes(type) * 8 % vec->target->vector_bits == 0) {
+      vec_store_uncached(vec, type, value, pointer, point->lanes);
+    } else {
+      vec_store(vec, type, value, pointer, mask, point->lanes);
+    }
   } else if (mask == NULL && is_backward(point, store->address)) {
     LLVMValueRef last = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned)point->lanes - 1, false);
     LLVMValueRef first = LLVMBuildSub(vec->builder, point_index(point, store->address), last, "");

@@ -10,15 +10,16 @@ typedef struct VecTarget {
   int vector_bits;    /* of one register, or group of registers: 128, 256, 512 */
   int register_count; /* 16 or 32 */
   bool has_fma;
-  bool has_masks;         /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
-  bool has_masks_32;      /* of 32- and 64-bit elements (AVX2) */
-  bool has_f16c;          /* hardware f16 <-> f32 */
-  bool has_rounding;      /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
-  bool has_division;      /* of integers (RISC-V V) */
-  bool has_pairs;         /* 16-bit products added in pairs (SSE2 pmaddwd and its wider forms) */
-  bool has_avx512;        /* its instructions for parts of floats and extrema */
-  bool has_vnni;          /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
-  bool flushes_denormals; /* not the target but what was asked for: functions that a thread enters set its mode */
+  bool has_masks;           /* masked loads and stores of any element size (AVX-512 BW/VL, RISC-V V) */
+  bool has_masks_32;        /* of 32- and 64-bit elements (AVX2) */
+  bool has_f16c;            /* hardware f16 <-> f32 */
+  bool has_rounding;        /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
+  bool has_division;        /* of integers (RISC-V V) */
+  bool has_pairs;           /* 16-bit products added in pairs (SSE2 pmaddwd and its wider forms) */
+  bool has_uncached_stores; /* that go past the caches (SSE movntps and its wider forms), and a fence for them */
+  bool has_avx512;          /* its instructions for parts of floats and extrema */
+  bool has_vnni;            /* products of 8- and 16-bit integers added to 32 bits (AVX-512 VNNI) */
+  bool flushes_denormals;   /* not the target but what was asked for: functions that a thread enters set its mode */
 } VecTarget;
 
 #endif

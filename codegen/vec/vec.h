@@ -45,6 +45,10 @@ LLVMValueRef vec_splat(const VecBuilder *vec, LLVMValueRef scalar, int lanes);
 /* <0, 1, …, lanes-1> times |stride| as i64 or i32 lanes. */
 LLVMValueRef vec_lane_indices(const VecBuilder *vec, int bits, int64_t stride, int lanes);
 
+/* Contiguous lanes to |pointer|, past the caches: both are multiples of a register's size.  Other threads may see it
+ * late, unless a fence follows.  These need has_uncached_stores. */
+void vec_store_uncached(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer, int lanes);
+void vec_store_fence(const VecBuilder *vec);
 /* Contiguous lanes from |pointer| (a pointer to the first element); |mask| (lanes of i1) may be NULL; masked-out lanes
  * read as 0 and are not touched in memory. */
 LLVMValueRef vec_load(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, LLVMValueRef mask, int lanes);

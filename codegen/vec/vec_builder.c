@@ -295,6 +295,20 @@ void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LL
   vec_intrinsic(vec, "llvm.masked.store", overloads, 2, arguments, 4);
 }
 
+void vec_store_uncached(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer,
+                        int lanes) {
+  LLVMValueRef store = LLVMBuildStore(vec->builder, vec_to_memory(vec, type, value, lanes), pointer);
+  LLVMSetAlignment(store, (unsigned)vec->target->vector_bits / 8);
+  LLVMMetadataRef one = LLVMValueAsMetadata(vec_int(vec, 32, 1, 1));
+  LLVMMetadataRef node = LLVMMDNodeInContext2(vec->context, &one, 1);
+  LLVMSetMetadata(store, LLVMGetMDKindIDInContext(vec->context, "nontemporal", 11),
+                  LLVMMetadataAsValue(vec->context, node));
+}
+
+void vec_store_fence(const VecBuilder *vec) {
+  vec_intrinsic(vec, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+}
+
 LLVMValueRef vec_gather(const VecBuilder *vec, PrimitiveType type, LLVMValueRef base, LLVMValueRef offsets,
                         LLVMValueRef mask, int lanes) {
   LLVMTypeRef memory = vec_memory_type(vec, type, lanes);

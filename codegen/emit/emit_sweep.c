@@ -1,0 +1,94 @@
+/* Sweeps: folds over rows, with the accumulators in memory. */
+#include "codegen/emit/emit_internal.h"
+
+/* The accumulators of |fold| for the columns at the point. */
+static LLVMValueRef accumulator_pointer(const KernelEmitter *emitter, int fold) {
+  const VecBuilder *vec = emitter->vec;
+  const Kernel *kernel = emitter->kernel;
+  const LoopStrategy *loops = &emitter->loops;
+  LLVMValueRef column =
+      LLVMBuildSub(vec->builder, emitter->point.dims[loops->outer_walk.dim], emitter->sweep_begin, "");
+  LLVMTypeRef byte = LLVMInt8TypeInContext(vec->context), element = vec_memory_type(vec, kernel->folds[fold].type, 1);
+  int64_t place = memory_sweep_place(kernel, loops->sweep.tile_columns, fold);
+  LLVMValueRef offset = emit_index_constant(emitter, place);
+  LLVMValueRef base = LLVMBuildInBoundsGEP2(vec->builder, byte, emitter->scratch, &offset, 1, "");
+  return LLVMBuildInBoundsGEP2(vec->builder, element, base, &column, 1, "");
+}
+
+static void store_accumulators(KernelEmitter *emitter) {
+  for (int f = 0; f < emitter->kernel->fold_count; f++)
+    vec_store(emitter->vec, emitter->kernel->folds[f].type, emitter->point.accumulators[f],
+              accumulator_pointer(emitter, f), NULL, emitter->point.lanes);
+}
+
+void emit_sweep_load(KernelEmitter *emitter) {
+  for (int f = 0; f < emitter->kernel->fold_count; f++)
+    emitter->point.accumulators[f] = vec_load(emitter->vec, emitter->kernel->folds[f].type,
+                                              accumulator_pointer(emitter, f), NULL, emitter->point.lanes);
+}
+
+static PointLoop begin_columns(KernelEmitter *emitter, IndexRange tile) {
+  const VectorWalk *walk = &emitter->loops.outer_walk;
+  emitter->point.vector_dim = walk->dim;
+  emitter->point.lanes = walk->parts[0].lanes;
+  emitter->point.mask = NULL;
+  PointLoop columns = point_loop_begin(&emitter->point, tile, walk->parts[0].lanes);
+  emitter->point.dims[walk->dim] = columns.index;
+  return columns;
+}
+
+static void end_columns(KernelEmitter *emitter, PointLoop *columns) {
+  point_loop_end(&emitter->point, columns);
+  emitter->point.lanes = 1;
+}
+
+static void set_seeds(KernelEmitter *emitter, IndexRange tile) {
+  PointLoop columns = begin_columns(emitter, tile);
+  for (int f = 0; f < emitter->kernel->fold_count; f++)
+    emitter->point.accumulators[f] = point_value_lanes(&emitter->point, emitter->kernel->folds[f].seed);
+  store_accumulators(emitter);
+  end_columns(emitter, &columns);
+}
+
+static void advance_all(KernelEmitter *emitter) {
+  const Kernel *kernel = emitter->kernel;
+  LLVMValueRef next[SWEEP_MOST_FOLDS];
+  for (int f = 0; f < kernel->fold_count; f++) next[f] = point_value_lanes(&emitter->point, kernel->folds[f].next);
+  for (int f = 0; f < kernel->fold_count; f++) emitter->point.accumulators[f] = next[f];
+}
+
+/* |count| rows a round. */
+static void add_rows(KernelEmitter *emitter, IndexRange tile, int64_t begin, int64_t end, int64_t count) {
+  int dim = emitter->loops.sweep.dim;
+  if (begin == end) return;
+  PointLoop rows = point_loop_begin(&emitter->point, emit_constant_range(emitter, begin, end), count);
+  PointLoop columns = begin_columns(emitter, tile);
+  emit_sweep_load(emitter);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t height = emitter->point.known.count;
+    emitter->point.dims[dim] = LLVMBuildAdd(emitter->vec->builder, rows.index, emit_index_constant(emitter, i), "");
+    advance_all(emitter);
+    point_forget(&emitter->point, height);
+  }
+  store_accumulators(emitter);
+  end_columns(emitter, &columns);
+  point_loop_end(&emitter->point, &rows);
+}
+
+PointLoop emit_sweep_begin(KernelEmitter *emitter, IndexRange range, IndexRange *out_tile) {
+  const SweepStrategy *sweep = &emitter->loops.sweep;
+  int64_t extent = emitter->kernel->dims[sweep->dim].extent, main_end = extent / SWEEP_ROWS * SWEEP_ROWS;
+  PointLoop tiles = point_loop_begin(&emitter->point, range, sweep->tile_columns);
+  IndexRange tile = ir_loop_round(&tiles.loop);
+  emitter->sweep_begin = tile.begin;
+  set_seeds(emitter, tile);
+  add_rows(emitter, tile, 0, main_end, SWEEP_ROWS);
+  add_rows(emitter, tile, main_end, extent, 1);
+  *out_tile = tile;
+  return tiles;
+}
+
+void emit_sweep_end(KernelEmitter *emitter, PointLoop *tiles) {
+  emitter->sweep_begin = NULL;
+  point_loop_end(&emitter->point, tiles);
+}

@@ -1,0 +1,151 @@
+/* How loops go through memory: in several places at once, in rows, past the caches.  All three are about arrays that
+ * are larger than the caches; what is computed is the same, in the same order but for streams of folds. */
+#include "base/checked_math.h"
+#include "codegen/emit/emit_internal.h"
+
+/* --- streams --- */
+
+#define STREAM_ELEMENTS 512 /* at least, of each */
+#define STREAM_APPLIES 4    /* at most: there are so few registers */
+#define STREAM_LOADS 2
+
+/* Loads that the hardware can fetch ahead: all of the stage are contiguous along |dim|. */
+static bool loads_in_order(const Kernel *kernel, int stage, int dim, int *out_loads, int *out_applies) {
+  *out_loads = *out_applies = 0;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    int64_t stride;
+    if (value->stage != stage) continue;
+    if (value->kind == KERNEL_APPLY) ++*out_applies;
+    if (value->kind != KERNEL_LOAD) continue;
+    bool is_plain = kernel_plain_stride(kernel, value->address, dim, &stride);
+    if (!is_plain || stride != 1 || value->predicate >= 0) return false;
+    ++*out_loads;
+  }
+  return true;
+}
+
+int memory_stream_count(const Kernel *kernel, int dim) {
+  int stage = kernel->dims[dim].stage, folds = 0, loads, applies;
+  if (stage == KERNEL_OUTER || kernel->stages[stage].store_count > 0) return 1;
+  if (kernel->dims[dim].extent < MAX_STREAMS * STREAM_ELEMENTS) return 1;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].stage != stage) continue;
+    if (kernel->folds[f].is_scan) return 1;
+    folds++;
+  }
+  if (folds != 1 || !loads_in_order(kernel, stage, dim, &loads, &applies)) return 1;
+  return loads >= 1 && loads <= STREAM_LOADS && applies <= STREAM_APPLIES ? MAX_STREAMS : 1;
+}
+
+/* --- sweeps --- */
+
+#define SWEEP_TILE_BYTES 16384 /* of accumulators: half of the first-level cache */
+#define SWEEP_ROW_BYTES 4096   /* of what is read, from one row to the next, at least: else rows are near enough */
+#define SWEEP_BYTES 2097152    /* of what is read, at least: else the second-level cache has it */
+
+/* The one inner dim, of the one stage that folds; -1: there is none. */
+static int only_inner_dim(const Kernel *kernel) {
+  int found = -1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == KERNEL_OUTER) continue;
+    if (found >= 0) return -1;
+    found = d;
+  }
+  return found >= 0 && kernel->dims[found].kind == KERNEL_REDUCTION ? found : -1;
+}
+
+static bool folds_only(const Kernel *kernel, int stage) {
+  if (kernel->stages[stage].store_count > 0 || kernel->fold_count > SWEEP_MOST_FOLDS) return false;
+  for (int f = 0; f < kernel->fold_count; f++) {
+    if (kernel->folds[f].stage != stage || kernel->folds[f].is_scan) return false;
+  }
+  return kernel->fold_count > 0;
+}
+
+/* Whether rows of a large array are read: far apart, each contiguous along |dim|. */
+static bool reads_far_rows(const Kernel *kernel, int rows, int dim) {
+  int loads, applies;
+  if (!loads_in_order(kernel, kernel->dims[rows].stage, dim, &loads, &applies) || loads == 0) return false;
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    int64_t stride;
+    if (value->stage != kernel->dims[rows].stage || value->kind != KERNEL_LOAD) continue;
+    int64_t bytes = type_storage_bytes(kernel->buffers[value->buffer].type);
+    if (!kernel_plain_stride(kernel, value->address, rows, &stride) || stride * bytes < SWEEP_ROW_BYTES) return false;
+    if (kernel->dims[rows].extent * kernel->dims[dim].extent * bytes < SWEEP_BYTES) return false;
+  }
+  return true;
+}
+
+SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk) {
+  SweepStrategy none = {.dim = -1};
+  int rows = only_inner_dim(kernel);
+  if (walk->dim < 0 || walk->parts[0].masked != 0 || rows < 0) return none;
+  if (kernel->dims[rows].extent < 2 * SWEEP_ROWS || !folds_only(kernel, kernel->dims[rows].stage)) return none;
+  if (!reads_far_rows(kernel, rows, walk->dim)) return none;
+  int64_t bytes = 0;
+  for (int f = 0; f < kernel->fold_count; f++) bytes += type_storage_bytes(kernel->folds[f].type);
+  int64_t columns = align_up(SWEEP_TILE_BYTES / bytes, walk->parts[0].lanes);
+  columns = min_i64(columns, walk->parts[0].end);
+  int64_t place = memory_sweep_place(kernel, columns, kernel->fold_count);
+  return (SweepStrategy){.dim = rows, .tile_columns = columns, .bytes = place};
+}
+
+int64_t memory_sweep_place(const Kernel *kernel, int64_t columns, int fold) {
+  int64_t place = 0;
+  for (int f = 0; f < fold; f++)
+    place += align_up(columns * type_storage_bytes(kernel->folds[f].type), KERNEL_SCRATCH_ALIGNMENT);
+  return place;
+}
+
+/* --- past the caches --- */
+
+/* Half of a large last-level cache: what is this long would not be there any more when somebody reads it. */
+#define STREAMED_BYTES (INT64_C(16) << 20)
+#define LINE_BYTES 64
+
+/* Every store is of whole registers at multiples of their size, as far as strides and |dim|'s lanes go. */
+static bool store_is_aligned(const Kernel *kernel, const KernelStore *store, int dim, int64_t elements) {
+  int64_t stride;
+  if (store->predicate >= 0 || !kernel_plain_stride(kernel, store->address, dim, &stride) || stride != 1) return false;
+  if (store->address.constant % elements != 0) return false;
+  for (int i = 0; i < store->address.term_count; i++) {
+    const IndexTerm *term = &store->address.terms[i];
+    const IndexAtom *atom = &kernel->space.atoms.data[term->atom];
+    if (atom->kind != INDEX_ATOM_DIM) return false;
+    if (atom->number != dim && term->coefficient % elements != 0) return false;
+  }
+  return true;
+}
+
+static bool store_is_streamed(const Kernel *kernel, const VecTarget *target, const VectorWalk *walk,
+                              const KernelStore *store) {
+  const KernelBuffer *buffer = &kernel->buffers[store->buffer];
+  int64_t bytes = type_storage_bytes(buffer->type), elements = target->vector_bits / 8 / bytes;
+  if (buffer->role == KERNEL_SCRATCH || buffer->element_count * bytes < STREAMED_BYTES) return false;
+  if (walk->dim < 0 || walk->parts[0].lanes % elements != 0) return false;
+  if (walk->parts[0].lanes * bytes < LINE_BYTES) return false; /* long bodies, which memory does not bound */
+  return store_is_aligned(kernel, store, walk->dim, elements);
+}
+
+const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const LoopStrategy *loops,
+                                    Arena *arena) {
+  if (!target->has_uncached_stores) return NULL;
+  bool *streamed = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count), any = false;
+  bool *cached = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
+  for (int s = 0; s < kernel->stage_count; s++) {
+    const VectorWalk *walk = loops->outer_walk.dim >= 0 ? &loops->outer_walk : &loops->stage_walks[s];
+    for (int i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      bool is_streamed = store_is_streamed(kernel, target, walk, store);
+      streamed[store->buffer] |= is_streamed;
+      cached[store->buffer] |= !is_streamed;
+    }
+  }
+  for (int b = 0; b < kernel->buffer_count; b++) {
+    streamed[b] = streamed[b] && !cached[b];
+    any |= streamed[b];
+  }
+  return any ? streamed : NULL;
+}
