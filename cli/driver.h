@@ -28,6 +28,7 @@ typedef struct Session {
   Compilation compilation; /* its options are the command line's; a command changes them before driver_run_passes */
   CompilationProgress progress;
   StringView statistics;         /* a command's own, for --stats instead of the compilation's; else empty */
+  StringView simulation_summary; /* of --engine=sim */
   StringView simulation;         /* table of --engine=sim, for --stats */
   const QueueTimeline *timeline; /* of --engine=sim, for --trace; else NULL */
   FileUses files;                /* of driver_check_files */

@@ -23,6 +23,7 @@
 #include "runtime/engines/queue_simulator.h"
 #include "runtime/engines/queue_threads.h"
 #include "runtime/engines/race_announcer.h"
+#include "runtime/engines/simulation_summary.h"
 #include "xlac/thread_pool.h"
 
 enum { MOST_REPEATS = 100000000, MOST_THREADS = 1024, MOST_SECONDS = 1000000000, MOST_DEVICES = 1024 };
@@ -257,6 +258,7 @@ static Status write_order(Session *session, const RunState *state, bool has_resu
 
 static Status execute_once(Session *session, RunState *state, double *out_seconds) {
   host_transfers_begin_run(&state->transfers);
+  queue_simulator_begin_run(&state->simulator);
   if (state->engine == ENGINE_LOCAL) return local_devices_execute(state->local, out_seconds);
   if (state->engine != ENGINE_INTERPRET) return runner_execute(state->runs[0], session->diag, out_seconds);
   HloHost host = outside_calls_host(state->outside);
@@ -291,12 +293,27 @@ static Status execute(Session *session, RunState *state) {
   return STATUS_OK;
 }
 
+/* Of the last run. */
+static SimulationSummary summarise(Session *session, const RunState *state) {
+  const ModulePlans *plans = session->compilation.draft.plans; /* NULL: the code is from the compile cache */
+  SimulationForecast forecast = {0};
+  if (plans != NULL)
+    forecast = (SimulationForecast){module_plans_estimate(plans), plans->bound.limit.cycles,
+                                    plans->bound.argument_bytes + plans->bound.result_bytes};
+  return simulation_summary_make(session->arena, &state->simulator, forecast);
+}
+
 static void add_simulation(Session *session, const RunState *state) {
-  StringBuilder table;
-  sb_init(&table, session->arena);
-  if (state->engine == ENGINE_SIM) queue_simulator_print(&table, &state->simulator);
-  session->simulation = sb_view(&table);
   session->timeline = state->simulator.timeline;
+  if (state->engine != ENGINE_SIM) return;
+  StringBuilder summary, table;
+  sb_init(&summary, session->arena);
+  sb_init(&table, session->arena);
+  SimulationSummary all = summarise(session, state);
+  simulation_summary_text(&summary, &all);
+  queue_simulator_print(&table, &state->simulator);
+  session->simulation_summary = sb_view(&summary);
+  session->simulation = sb_view(&table);
 }
 
 static Status collect_results(Session *session, RunState *state) {
@@ -331,6 +348,11 @@ static Status write_times(Session *session, const RunState *state) {
   json_field_int(&json, "lower_bound_bytes", state->lower_bound_bytes); /* 0 when interpreting */
   json_field_bool(&json, "cached", state->is_cached);
   if (state->ranks != NULL) json_field_double(&json, "communication_s", state->communication_seconds);
+  if (state->engine == ENGINE_SIM) {
+    SimulationSummary summary = summarise(session, state);
+    json_key(&json, "simulation");
+    simulation_summary_json(&json, &summary);
+  }
   json_end_object(&json);
   sb_append_char(&text, '\n');
   return driver_add_output(session, session_option_text(session, OPTION_TIME, "-"), sb_view(&text));

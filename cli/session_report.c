@@ -82,6 +82,7 @@ static void print_last_step(const Session *session) {
 void session_report_print(const Session *session) {
   session_report_diagnostics(session->options, session->diag, session->compilation.module);
   if (session_option_given(session, OPTION_PASS_LIMIT) && session->compilation.pipeline) print_last_step(session);
+  if (!session_option_given(session, OPTION_QUIET)) fprintf(stderr, "%.*s", SV_ARG(session->simulation_summary));
   if (session_option_given(session, OPTION_STATS)) print_statistics(session);
   if (session_option_given(session, OPTION_TIME_REPORT)) print_times(session);
 }

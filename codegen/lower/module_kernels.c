@@ -10,10 +10,11 @@ static bool any_type(const HloInstruction *instruction, bool (*is)(PrimitiveType
   return found;
 }
 
+/* Scalars are computed and copied in registers of the control function. */
 static bool has_kernels(const HloInstruction *instruction, bool has_scalar_floats) {
   EmitFamily family = emit_family(instruction->opcode);
   if (!emit_family_makes_kernels(family) || hlo_is_view(instruction)) return false;
-  if (!shape_is_scalar(instruction->shape) || family != EMIT_elementwise) return true;
+  if (!shape_is_scalar(instruction->shape) || (family != EMIT_elementwise && family != EMIT_copy)) return true;
   return any_type(instruction, type_is_complex) || (!has_scalar_floats && any_type(instruction, type_is_float));
 }
 

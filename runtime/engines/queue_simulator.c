@@ -6,6 +6,7 @@
 #include "base/checked_math.h"
 #include "hlo/machine/stream/hazards.h"
 #include "hlo/machine/stream/queue_simulation.h"
+#include "hlo/machine/stream/reloads.h"
 #include "runtime/engines/queue_trace.h"
 
 #define POISON 0xFF
@@ -202,8 +203,52 @@ static SimulatedKernel *find_kernel(QueueSimulator *simulator, const XlacOncoreK
   for (int64_t i = 0; i < simulator->kernels.count; i++) {
     if (simulator->kernels.data[i].kernel == kernel) return &simulator->kernels.data[i];
   }
-  array_push(&simulator->kernels, simulator->arena, ((SimulatedKernel){.kernel = kernel, .limit = ""}));
+  QueueUse *queues = ARENA_NEW_ARRAY(simulator->arena, QueueUse, simulator->machine->queue_count);
+  array_push(&simulator->kernels, simulator->arena,
+             ((SimulatedKernel){.kernel = kernel, .limit = "", .queues = queues}));
   return &array_last(&simulator->kernels);
+}
+
+/* --- what a launch adds --- */
+
+static void add_queues(SimulatedKernel *kernel, const QueueSimulation *simulation, int32_t queue_count) {
+  for (int32_t q = 0; q < queue_count; q++) {
+    kernel->queues[q].commands += simulation->queues[q].commands;
+    kernel->queues[q].bytes += simulation->queues[q].bytes;
+    kernel->queues[q].busy += simulation->queues[q].busy;
+    kernel->queues[q].stall += simulation->queues[q].stall;
+  }
+}
+
+static QueueWait *find_wait(SimulatedKernel *kernel, const QueueWait *like) {
+  for (int64_t i = 0; i < kernel->waits.count; i++) {
+    QueueWait *wait = &kernel->waits.data[i];
+    if (wait->kind == like->kind && wait->label == like->label && wait->cause == like->cause) return wait;
+  }
+  return NULL;
+}
+
+static void add_waits(const Launch *launch, SimulatedKernel *kernel, const QueueSimulation *simulation) {
+  QueueWaits waits = queue_waits_find(launch->arena, &launch->stream, simulation);
+  for (int64_t i = 0; i < waits.count; i++) {
+    QueueWait *wait = find_wait(kernel, &waits.rows[i]);
+    if (wait == NULL) {
+      array_push(&kernel->waits, launch->simulator->arena, waits.rows[i]);
+      continue;
+    }
+    wait->count += waits.rows[i].count;
+    wait->cycles += waits.rows[i].cycles;
+    if (waits.rows[i].longest > wait->longest) wait->longest = waits.rows[i].longest;
+  }
+}
+
+static void add_simulation(const Launch *launch, SimulatedKernel *kernel, const QueueSimulation *simulation) {
+  StreamLoads loads = stream_loads_find(launch->arena, &launch->stream);
+  kernel->cycles += simulation->cycles;
+  kernel->bytes += simulation->memory_bytes;
+  kernel->again = kernel->again >= 0 && loads.is_known ? kernel->again + stream_loads_again(&loads) : -1;
+  add_queues(kernel, simulation, launch->simulator->machine->queue_count);
+  add_waits(launch, kernel, simulation);
 }
 
 static const char *label_of(const Launch *launch, int32_t instance) {
@@ -239,10 +284,11 @@ static Status judge(Launch *launch) {
   kernel->commands += launch->stream.commands.count;
   kernel->edges += report.edges;
   kernel->redundant += report.counts[HAZARD_REDUNDANT_EDGE];
+  kernel->barriers += report.barriers;
   kernel->races += hazard_report_races(&report);
   if (hazard_report_faults(&report) > 0) return report_hazards(launch, &report);
   QueueSimulation simulation = queue_simulation_run(launch->arena, launch->scratch, &launch->stream, machine);
-  kernel->cycles += simulation.cycles;
+  add_simulation(launch, kernel, &simulation);
   if (simulator->timeline != NULL) queue_timeline_add(simulator->timeline, &launch->trace, &simulation);
   QueueWork work = queue_work_of_stream(launch->arena, &launch->stream, machine);
   QueueLimit bound = queue_bound(machine, &work);
@@ -383,6 +429,10 @@ int queue_simulator_launch(void *data, const XlacOncoreKernel *kernel, const Xla
 void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const MachineDescription *machine,
                           int64_t order_count, DiagSink *diag) {
   *simulator = (QueueSimulator){.arena = arena, .machine = machine, .order_count = order_count, .diag = diag};
+}
+
+void queue_simulator_begin_run(QueueSimulator *simulator) {
+  simulator->kernels.count = 0;
 }
 
 /* --- the table --- */

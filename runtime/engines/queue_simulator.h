@@ -10,17 +10,21 @@
 #include "base/array.h"
 #include "base/diagnostic.h"
 #include "base/string_view.h"
-#include "hlo/machine/description/machine_description.h"
+#include "hlo/machine/stream/queue_waits.h"
 #include "runtime/engines/queue_orders.h"
 #include "runtime/engines/queue_timeline.h"
 #include "xlac/abi.h"
 
-/* One kernel, all its launches together. */
+/* One kernel, all its launches of a run together. */
 typedef struct SimulatedKernel {
   const XlacOncoreKernel *kernel;
-  int64_t launches, commands, edges, redundant, races;
-  double cycles, bound; /* the bound of its own commands */
-  const char *limit;    /* of the last launch */
+  int64_t launches, commands, edges, redundant, barriers, races;
+  int64_t bytes;          /* moved */
+  int64_t again;          /* of these, loaded more than once in a launch; -1: too much to look at */
+  double cycles, bound;   /* the bound of its own commands */
+  const char *limit;      /* of the last launch */
+  QueueUse *queues;       /* by queue of the machine */
+  ARRAY(QueueWait) waits; /* labels: numbers of |kernel|'s commands */
 } SimulatedKernel;
 
 typedef struct QueueSimulator {
@@ -32,13 +36,16 @@ typedef struct QueueSimulator {
   int64_t replayed;          /* launches */
   QueueTimeline *timeline;   /* what is kept of the simulated times; NULL: nothing */
   DiagSink *diag;
-  ARRAY(SimulatedKernel) kernels; /* in the order of their first launches */
+  ARRAY(SimulatedKernel) kernels; /* of the run, in the order of their first launches */
   Status status;
 } QueueSimulator;
 
 /* All arguments have to outlive the simulator. */
 void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const MachineDescription *machine,
                           int64_t order_count, DiagSink *diag);
+
+/* What is counted, in |kernels|, is counted from here on: another run of the module begins. */
+void queue_simulator_begin_run(QueueSimulator *simulator);
 
 /* XlacRunOptions.oncore_launch, with the QueueSimulator as its data.  1 after a diagnostic: a hazard ("oncore-…"), or
  * orders that differ ("oncore-orders"), or one to be done again that is of another kernel or not allowed

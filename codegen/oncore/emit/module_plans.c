@@ -175,6 +175,15 @@ double module_plans_cycles(const ModulePlans *plans) {
   return totals_of(plans).cycles;
 }
 
+double module_plans_estimate(const ModulePlans *plans) {
+  double estimate = 0;
+  for (int32_t i = 0; i < plans->count; i++) {
+    if (plans->plans[i].plan->estimate <= 0) return 0;
+    estimate += plans->plans[i].plan->estimate * plans->plans[i].runs;
+  }
+  return estimate;
+}
+
 static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 100;
 }

@@ -68,6 +68,10 @@ MUST_USE Status module_plans_print_template(const ModulePlans *plans, StringView
 /* Of proved plans: simulated cycles of all Kernels in a run of the module. */
 double module_plans_cycles(const ModulePlans *plans);
 
+/* What the plans' own estimates are in a run of the module, in cycles; 0 where one has none, as plans written by hand.
+ */
+double module_plans_estimate(const ModulePlans *plans);
+
 /* The Buffer map of all of them (oncore_map.h), proved ones, with totals first. */
 void module_plans_map_text(StringBuilder *out, const ModulePlans *plans);
 void module_plans_map_json(JsonWriter *json, const ModulePlans *plans);

@@ -39,7 +39,7 @@ void edge_counts_init(EdgeCounts *counts, Arena *arena, const CommandStream *str
   int_map_init(&counts->kinds, arena);
 }
 
-void edge_counts_add(EdgeCounts *counts, int32_t producer, int32_t consumer) {
+EdgeKind edge_counts_kind(EdgeCounts *counts, int32_t producer, int32_t consumer) {
   const StreamCommand *from = &counts->stream->commands.data[producer], *to = &counts->stream->commands.data[consumer];
   uint64_t labels = (uint64_t)(uint32_t)from->label << 32 | (uint32_t)to->label;
   int64_t kind;
@@ -47,13 +47,19 @@ void edge_counts_add(EdgeCounts *counts, int32_t producer, int32_t consumer) {
     kind = kind_of(counts->stream, producer, consumer);
     int_map_set(&counts->kinds, labels, kind);
   }
+  return (EdgeKind)kind;
+}
+
+void edge_counts_add(EdgeCounts *counts, int32_t producer, int32_t consumer) {
+  const StreamCommand *from = &counts->stream->commands.data[producer], *to = &counts->stream->commands.data[consumer];
+  EdgeKind kind = edge_counts_kind(counts, producer, consumer);
   for (int64_t i = 0; i < counts->counts.count; i++) {
     EdgeCount *entry = &counts->counts.data[i];
-    if (entry->from != from->queue || entry->to != to->queue || entry->kind != (EdgeKind)kind) continue;
+    if (entry->from != from->queue || entry->to != to->queue || entry->kind != kind) continue;
     entry->count++;
     return;
   }
-  EdgeCount entry = {from->queue, to->queue, (EdgeKind)kind, 1};
+  EdgeCount entry = {from->queue, to->queue, kind, 1};
   array_push(&counts->counts, counts->arena, entry);
 }
 

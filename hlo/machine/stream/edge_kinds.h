@@ -31,6 +31,9 @@ void edge_counts_init(EdgeCounts *counts, Arena *arena, const CommandStream *str
 /* |consumer| waits for |producer|: instances, no barriers. */
 void edge_counts_add(EdgeCounts *counts, int32_t producer, int32_t consumer);
 
+/* Of one edge, which is not counted. */
+EdgeKind edge_counts_kind(EdgeCounts *counts, int32_t producer, int32_t consumer);
+
 /* "read-after-write" … "order" */
 const char *edge_kind_text(EdgeKind kind);
 

@@ -13,14 +13,13 @@ typedef struct QueueState {
   const MachineQueue *queue;
   int32_t *waiting; /* issued, not started; oldest first */
   int64_t waiting_count;
-  int32_t running;     /* NOTHING: at rest */
-  bool moves;          /* the running command is a transfer after its setup */
-  double remaining;    /* bytes, at time |since| */
-  double since, rate;  /* of the movement */
-  double event;        /* when the running command begins to move, or ends; INFINITY at rest */
-  double wake;         /* at rest: when the first that waits may start, INFINITY: not known yet */
-  double free_at;      /* the end of the latest command */
-  double *issue_times; /* parallel to |waiting| */
+  int32_t running;    /* NOTHING: at rest */
+  bool moves;         /* the running command is a transfer after its setup */
+  double remaining;   /* bytes, at time |since| */
+  double since, rate; /* of the movement */
+  double event;       /* when the running command begins to move, or ends; INFINITY at rest */
+  double wake;        /* at rest: when the first that waits may start, INFINITY: not known yet */
+  double free_at;     /* the end of the latest command */
   QueueUse *use;
 } QueueState;
 
@@ -29,6 +28,7 @@ typedef struct Simulation {
   const MachineDescription *machine;
   QueueState *queues;
   double *starts, *ends; /* ends: INFINITY until complete */
+  double *issues, *rests;
   int32_t issued;
   double now;
   double issue_from;    /* a barrier lets nothing through before */
@@ -67,6 +67,7 @@ static bool pass_barrier(Simulation *simulation, int32_t instance) {
     }
   }
   simulation->starts[instance] = fmin(simulation->barrier_begun, simulation->now);
+  simulation->issues[instance] = simulation->rests[instance] = simulation->starts[instance];
   simulation->ends[instance] = simulation->issue_from = simulation->now + (double)simulation->machine->sync.barrier;
   simulation->result.barriers += simulation->issue_from - simulation->starts[instance];
   simulation->barrier_begun = INFINITY;
@@ -84,7 +85,7 @@ static bool enqueue(Simulation *simulation, int32_t instance) {
     simulation->result.issue_stall += simulation->now - simulation->stalled_since;
   }
   simulation->stalled_since = INFINITY;
-  state->issue_times[state->waiting_count] = simulation->now;
+  simulation->issues[instance] = simulation->now;
   state->waiting[state->waiting_count++] = instance;
   return true;
 }
@@ -114,11 +115,9 @@ static double ready_time(const Simulation *simulation, int32_t instance) {
 static void start_command(Simulation *simulation, QueueState *state, int64_t place) {
   int32_t instance = state->waiting[place];
   simulation->starts[instance] = simulation->now;
-  state->use->stall += simulation->now - fmax(state->free_at, state->issue_times[place]);
-  for (int64_t i = place; i + 1 < state->waiting_count; i++) {
-    state->waiting[i] = state->waiting[i + 1];
-    state->issue_times[i] = state->issue_times[i + 1];
-  }
+  simulation->rests[instance] = state->free_at;
+  state->use->stall += simulation->now - fmax(state->free_at, simulation->issues[instance]);
+  for (int64_t i = place; i + 1 < state->waiting_count; i++) state->waiting[i] = state->waiting[i + 1];
   state->waiting_count--;
   state->running = instance;
   state->moves = false;
@@ -245,7 +244,6 @@ static void init_queues(Simulation *simulation, Arena *arena, Arena *scratch) {
     int64_t depth = min_i64(queue->depth, simulation->stream->commands.count);
     simulation->queues[i] = (QueueState){.queue = queue,
                                          .waiting = ARENA_NEW_ARRAY(scratch, int32_t, depth),
-                                         .issue_times = ARENA_NEW_ARRAY(scratch, double, depth),
                                          .running = NOTHING,
                                          .event = INFINITY,
                                          .wake = INFINITY,
@@ -259,6 +257,8 @@ QueueSimulation queue_simulation_run(Arena *arena, Arena *scratch, const Command
   Simulation simulation = {.stream = stream, .machine = machine};
   simulation.starts = ARENA_NEW_ARRAY(arena, double, count);
   simulation.ends = ARENA_NEW_ARRAY(arena, double, count);
+  simulation.issues = ARENA_NEW_ARRAY(arena, double, count);
+  simulation.rests = ARENA_NEW_ARRAY(arena, double, count);
   for (int64_t i = 0; i < count; i++) simulation.ends[i] = INFINITY;
   simulation.barrier_begun = simulation.stalled_since = INFINITY;
   init_queues(&simulation, arena, scratch);
@@ -277,5 +277,7 @@ QueueSimulation queue_simulation_run(Arena *arena, Arena *scratch, const Command
   if (simulation.issue_from > result.cycles) result.cycles = simulation.issue_from;
   result.starts = simulation.starts;
   result.ends = simulation.ends;
+  result.issues = simulation.issues;
+  result.rests = simulation.rests;
   return result;
 }

@@ -30,10 +30,11 @@ typedef struct QueueSimulation {
   double cycles;          /* until the last command is complete */
   const QueueUse *queues; /* by queue of the machine */
   int64_t memory_bytes;
-  double memory_busy;          /* cycles in which at least one transfer moved bytes */
-  double issue_stall;          /* cycles the scalar unit waited for room in a queue */
-  double barriers;             /* cycles it waited in barriers */
-  const double *starts, *ends; /* by instance */
+  double memory_busy; /* cycles in which at least one transfer moved bytes */
+  double issue_stall; /* cycles the scalar unit waited for room in a queue */
+  double barriers;    /* cycles it waited in barriers */
+  /* By instance; |issues|: when its queue got it, |rests|: since when its queue had been at rest when it started. */
+  const double *starts, *ends, *issues, *rests;
 } QueueSimulation;
 
 /* A stream without forward edges (hazards_check says so); anything else is a bug.  Deterministic.  In |arena|. */
