@@ -274,7 +274,14 @@ static DimensionSize of_gather(const HloInstruction *gather, int leaf, int64_t d
   int64_t nth = 0;
   for (int64_t i = 0; i < dimension; i++) nth += !has(offsets, i);
   int64_t vector = hlo_instruction_int(gather, HLO_ATTR_INDEX_VECTOR_DIM, gather->operands[1]->shape->rank);
-  return same(1, other_dimension((Int64List){1, &vector}, none, nth));
+  int64_t index = other_dimension((Int64List){1, &vector}, none, nth);
+  Int64List batch = hlo_instruction_ints(gather, HLO_ATTR_START_INDICES_BATCHING_DIMS);
+  for (int64_t i = 0; i < batch.count; i++) {
+    if (batch.data[i] == index)
+      return (DimensionSize){
+          .kind = DIMENSION_SAME, .count = 2, .dimension = batching.data[i], .last_dimension = index};
+  }
+  return same(1, index);
 }
 
 /* --- normalisation --- */

@@ -4,6 +4,7 @@
 #include "passes/cleanup/control_edges.h"
 #include "passes/expand/graph_builder.h"
 #include "passes/memory/split.h"
+#include "passes/memory/split_fit.h"
 
 /* Parts of so many units and more are whole multiples of that many, as vectors and blocks like them. */
 enum { ALIGNED_UNITS = 16 };
@@ -26,8 +27,9 @@ typedef struct Rewrite {
   Arena *scratch;
   Parts parts;
   PrimitiveType index_type;
-  IntMap numbers;        /* members, and then captured values, by id */
-  const bool *is_output; /* of each member */
+  IntMap numbers;          /* members, and then captured values, by id */
+  const bool *is_output;   /* of each member */
+  int64_t *output_numbers; /* of members that are outputs, among these */
   ControlEdges edges;
   const bool *is_after; /* by id: what the group makes, and what needs that */
   Addition *additions;  /* of each member that begins with what is added to it */
@@ -37,6 +39,11 @@ typedef struct Rewrite {
 
 static bool is_folded(const HloSplitMember *member) {
   return member->dimension == HLO_SPLIT_FOLDED;
+}
+
+/* A part is made of operand 0, which is what the part before made. */
+static bool is_carried(const HloSplitMember *member) {
+  return is_folded(member) && member->fold == HLO_SCATTER;
 }
 
 /* --- sizes of parts --- */
@@ -80,12 +87,14 @@ static bool is_scalar_constant(const HloInstruction *instruction) {
 
 SplitRange hlo_split_range(const HloSplitMember *member, int operand) {
   const SplitRead *read = &member->reads[operand];
-  int64_t ratio = member->before + member->after > 0 ? read->scale / member->scale : 0;
-  return (SplitRange){member->before * ratio + read->before, member->after * ratio + read->after};
+  if (member->before + member->after == 0) return (SplitRange){read->before, read->after};
+  return (SplitRange){member->before * read->scale / member->scale + read->before,
+                      member->after * read->scale / member->scale + read->after};
 }
 
-static void capture_operands(Rewrite *rewrite, const HloInstruction *instruction) {
-  for (int k = 0; k < instruction->operand_count; k++) {
+static void capture_operands(Rewrite *rewrite, const HloSplitMember *member) {
+  const HloInstruction *instruction = member->instruction;
+  for (int k = is_carried(member); k < instruction->operand_count; k++) {
     HloInstruction *operand = instruction->operands[k];
     int64_t ignored;
     if (is_scalar_constant(operand) || int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
@@ -98,6 +107,7 @@ static void find_boundary(Rewrite *rewrite) {
   const HloSplit *split = rewrite->split;
   bool *is_output = ARENA_NEW_ARRAY(rewrite->scratch, bool, split->member_count);
   rewrite->is_output = is_output;
+  rewrite->output_numbers = ARENA_NEW_ARRAY(rewrite->scratch, int64_t, split->member_count);
   int_map_init(&rewrite->numbers, rewrite->scratch);
   for (int64_t i = 0; i < split->member_count; i++)
     int_map_set(&rewrite->numbers, (uint64_t)split->members[i].instruction->id, i);
@@ -105,8 +115,9 @@ static void find_boundary(Rewrite *rewrite) {
     const HloInstruction *instruction = split->members[i].instruction;
     is_output[i] =
         shape_is_array(instruction->shape) && !split->members[i].is_remade && has_user_outside(rewrite, instruction);
+    rewrite->output_numbers[i] = rewrite->output_count;
     rewrite->output_count += is_output[i];
-    capture_operands(rewrite, instruction);
+    capture_operands(rewrite, &split->members[i]);
   }
 }
 
@@ -126,8 +137,9 @@ static PrimitiveType index_type(const HloSplit *split) {
 typedef struct Part {
   Rewrite *rewrite;
   GraphBuilder *builder;
-  HloInstruction *start; /* its first unit */
-  int64_t size;          /* in units */
+  HloInstruction *start;         /* its first unit */
+  int64_t size;                  /* in units */
+  HloInstruction *const *values; /* what the outputs are so far */
   HloInstruction *const *captured;
   HloInstruction **made; /* of each member */
   IntMap slices;         /* made for captured values, by their number and how they are read */
@@ -184,20 +196,22 @@ static HloInstruction *add_borders(GraphBuilder *builder, HloInstruction *value,
 }
 
 /* |length| elements of |whole| from |low| before the part's first one on, as if |low| and |high| elements of padding
- * stood around it: a slice that is all inside, with padding, of which the right elements are taken. */
+ * stood around it: a slice that is all inside, with padding, of which the right elements are taken.  More padding than
+ * |length| on a side is never in sight: what begins further away begins where all is padding. */
 static HloInstruction *slice_with_borders(Part *part, const HloSplitMember *member, HloInstruction *whole,
                                           const SplitRead *read, int64_t length, int64_t low, int64_t high) {
   GraphBuilder *builder = part->builder;
   PrimitiveType type = part->rewrite->index_type;
   int64_t there = whole->shape->dims[read->dimension], inside = min_i64(length, there);
   HloInstruction *start = shifted_start(part, read->scale, low);
+  int64_t above = min_i64(max_i64(high, 0) + length - inside, length), below = min_i64(max_i64(low, 0), length);
   HloInstruction *least = graph_binary(builder, HLO_MAXIMUM, start, graph_integer(builder, type, 0, NULL));
   HloInstruction *from = graph_binary(builder, HLO_MINIMUM, least, graph_integer(builder, type, there - inside, NULL));
   HloInstruction *slice = graph_take_run(builder, whole, read->dimension, from, inside);
   HloInstruction *fill = part_fill(part, member, whole->shape->type);
-  HloInstruction *padded = add_borders(builder, slice, fill, read->dimension, low, high + length - inside);
+  HloInstruction *padded = add_borders(builder, slice, fill, read->dimension, below, above);
   HloInstruction *shift = graph_binary(builder, HLO_SUBTRACT, start, from);
-  HloInstruction *begin = graph_binary(builder, HLO_ADD, shift, graph_integer(builder, type, low, NULL));
+  HloInstruction *begin = graph_binary(builder, HLO_ADD, shift, graph_integer(builder, type, below, NULL));
   return graph_take_run(builder, padded, read->dimension, begin, length);
 }
 
@@ -210,6 +224,9 @@ static HloInstruction *captured_operand(Part *part, const HloSplitMember *member
   int64_t end = part->rewrite->split->units * read->scale + range.after;
   int64_t high = max_i64(0, end - value->shape->dims[read->dimension]);
   if (range.before > 0 || high > 0) return slice_with_borders(part, member, value, read, length, range.before, high);
+  if (range.before < 0)
+    return graph_take_run(part->builder, value, read->dimension, shifted_start(part, read->scale, range.before),
+                          length);
   int64_t key = (int64_t)value->id * SHAPE_MAX_RANK + read->dimension;
   HloInstruction *slice = pointer_map_get(&part->slices, (const void *)(intptr_t)key);
   if (slice != NULL && slice->shape->dims[read->dimension] == length) return slice;
@@ -239,20 +256,29 @@ static HloInstruction *fill_beyond(Part *part, HloInstruction *value, const Spli
 static HloInstruction *made_operand(Part *part, const HloSplitMember *maker, HloInstruction *made,
                                     const HloSplitMember *member, int k) {
   const SplitRead *read = &member->reads[k];
-  if (maker->before == 0 && maker->after == 0) return made;
+  if (read->dimension == SPLIT_READ_WHOLE || shape_is_tuple(maker->instruction->shape)) return made;
   SplitRange range = hlo_split_range(member, k);
+  int64_t size = maker->instruction->shape->dims[read->dimension];
   if (range.before != maker->before || range.after != maker->after) {
     int64_t begin = maker->before - range.before;
     int64_t length = part->size * read->scale + range.before + range.after;
     made = graph_slice(part->builder, made, read->dimension, begin, begin + length);
   }
-  if (read->before == 0 && read->after == 0) return made;
+  bool is_inside = read->before <= 0 && part->rewrite->split->units * read->scale + read->after <= size;
+  if (is_inside || !split_fills(member->instruction)) return made;
   HloInstruction *fill = part_fill(part, member, made->shape->type);
-  return fill_beyond(part, made, read, range.before, fill, maker->instruction->shape->dims[read->dimension]);
+  return fill_beyond(part, made, read, range.before, fill, size);
+}
+
+/* What the parts before have made of the array that goes from part to part; NULL: operand |k| is another. */
+static HloInstruction *carried_operand(const Part *part, const HloSplitMember *member, int k) {
+  if (!is_carried(member) || k > 0) return NULL;
+  return part->values[part->rewrite->output_numbers[member - part->rewrite->split->members]];
 }
 
 static HloInstruction *part_operand(Part *part, const HloSplitMember *member, int k) {
-  HloInstruction *operand = member->instruction->operands[k];
+  HloInstruction *operand = member->instruction->operands[k], *carried = carried_operand(part, member, k);
+  if (carried != NULL) return carried;
   if (is_folded(member) && member->instruction->opcode == HLO_REDUCE && k > 0) {
     char identity[FOLD_IDENTITY_BYTES];
     XLAC_CHECK(hlo_fold_identity(member->fold, operand->shape->type, identity));
@@ -276,47 +302,26 @@ static HloInstruction *part_of_iota(Part *part, const HloSplitMember *member, co
   return graph_convert(builder, graph_binary(builder, HLO_ADD, inside, start), shape->type);
 }
 
-/* Along the cut dimension a window reads what is there, padding included. */
-static void remove_padding(HloInstruction *made, const HloSplitMember *member) {
-  Arena *arena = made->parent->module->arena;
-  const HloAttr *labels = hlo_instruction_attr(made, HLO_ATTR_DIM_LABELS);
-  const HloAttr *attr = hlo_instruction_attr(made, HLO_ATTR_WINDOW);
-  int dimension = member->dimension;
-  if (labels != NULL) {
-    const ConvolutionDimensionNumbers *numbers = labels->value.dim_labels;
-    for (dimension = numbers->spatial_rank - 1; dimension >= 0; dimension--)
-      if (numbers->output_spatial[dimension] == member->dimension) break;
+/* Of arrays that are joined along the cut dimension, at each place that which is there: the last one that has begun. */
+static HloInstruction *part_of_joined(Part *part, const HloSplitMember *member, const Shape *shape) {
+  GraphBuilder *builder = part->builder;
+  PrimitiveType type = part->rewrite->index_type;
+  const HloInstruction *concatenate = member->instruction;
+  HloInstruction *start = graph_splat(builder, shifted_start(part, member->scale, member->before), shape);
+  HloInstruction *inside = graph_iota(builder, type, shape->dims, shape->rank, member->dimension);
+  HloInstruction *position = graph_binary(builder, HLO_ADD, inside, start);
+  HloInstruction *made = part_operand(part, member, 0);
+  for (int k = 1; k < concatenate->operand_count; k++) {
+    HloInstruction *begin = graph_integer(builder, type, member->reads[k].before, shape);
+    HloInstruction *has_begun = graph_compare(builder, COMPARISON_DIRECTION_GE, position, begin);
+    made = graph_select(builder, has_begun, part_operand(part, member, k), made);
   }
-  if (dimension < 0 || attr == NULL) return;
-  const Window *old = attr->value.window;
-  WindowDimension *dims = ARENA_COPY_ARRAY(arena, WindowDimension, old->dims, old->rank);
-  dims[dimension].pad_low = dims[dimension].pad_high = 0;
-  Window *window = ARENA_NEW(arena, Window);
-  *window = (Window){old->rank, dims};
-  hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_WINDOW, .value.window = window});
+  return made;
 }
 
-/* Attributes that spell out sizes. */
-static void fit_sizes(HloInstruction *made, const HloSplitMember *member) {
-  Arena *arena = made->parent->module->arena;
-  const Shape *shape = made->shape;
-  if (made->opcode == HLO_SLICE) {
-    const SliceRanges *old = hlo_instruction_attr(made, HLO_ATTR_SLICE)->value.slice;
-    SliceDimension *ranges = ARENA_COPY_ARRAY(arena, SliceDimension, old->dims, old->rank);
-    ranges[member->dimension] = (SliceDimension){0, shape->dims[member->dimension], 1};
-    SliceRanges *attribute = ARENA_NEW(arena, SliceRanges);
-    *attribute = (SliceRanges){old->rank, ranges};
-    hlo_instruction_set_attr(made, &(HloAttr){.id = HLO_ATTR_SLICE, .value.slice = attribute});
-  } else if (made->opcode == HLO_DYNAMIC_SLICE) {
-    hlo_instruction_set_ints(made, HLO_ATTR_DYNAMIC_SLICE_SIZES, shape->dims, shape->rank);
-  } else if (made->opcode == HLO_GATHER && member->reads[0].dimension != SPLIT_READ_WHOLE) {
-    Int64List old = hlo_instruction_ints(made, HLO_ATTR_SLICE_SIZES);
-    int64_t *sizes = ARENA_COPY_ARRAY(arena, int64_t, old.data, old.count);
-    sizes[member->reads[0].dimension] = made->operands[0]->shape->dims[member->reads[0].dimension];
-    hlo_instruction_set_ints(made, HLO_ATTR_SLICE_SIZES, sizes, old.count);
-  } else if (hlo_opcode_info(made->opcode)->access == ACCESS_WINDOW) {
-    remove_padding(made, member);
-  }
+static bool is_joined_there(const HloSplitMember *member) {
+  return member->instruction->opcode == HLO_CONCATENATE &&
+         hlo_instruction_ints(member->instruction, HLO_ATTR_DIMENSIONS).data[0] == member->dimension;
 }
 
 static HloInstruction *make_part(Part *part, const HloSplitMember *member) {
@@ -325,25 +330,38 @@ static HloInstruction *make_part(Part *part, const HloSplitMember *member) {
   if (instruction->opcode == HLO_IOTA &&
       hlo_instruction_int(instruction, HLO_ATTR_IOTA_DIMENSION, 0) == member->dimension)
     return part_of_iota(part, member, shape);
+  if (is_joined_there(member)) return part_of_joined(part, member, shape);
   HloInstruction **operands = ARENA_NEW_ARRAY(part->rewrite->scratch, HloInstruction *, instruction->operand_count + 1);
   for (int k = 0; k < instruction->operand_count; k++) operands[k] = part_operand(part, member, k);
   HloInstruction *made =
       hlo_computation_add_clone(part->builder->computation, instruction, shape, operands, instruction->operand_count);
   hlo_instruction_remove_sharding(made);
-  fit_sizes(made, member);
+  if (!is_folded(member)) split_fit_attributes(made, member);
   return made;
+}
+
+/* |made|, what |member| makes for the part, without what is there for its neighbours alone. */
+static HloInstruction *own_part(Part *part, const HloSplitMember *member, HloInstruction *made) {
+  if (member->before == 0 && member->after == 0) return made;
+  return graph_slice(part->builder, made, member->dimension, member->before,
+                     member->before + part->size * member->scale);
+}
+
+/* |output| with what |member| made for this part in it. */
+static HloInstruction *put_one(Part *part, const HloSplitMember *member, HloInstruction *output, HloInstruction *made) {
+  if (is_carried(member)) return made;
+  if (is_folded(member)) return graph_binary(part->builder, member->fold, output, made);
+  return graph_put(part->builder, output, own_part(part, member, made), member->dimension,
+                   scaled_start(part, member->scale));
 }
 
 /* Of |values|, the outputs with this part in them. */
 static void put_part(Part *part, HloInstruction *const *values, HloInstruction **out_values) {
   const Rewrite *rewrite = part->rewrite;
-  for (int64_t i = 0, output = 0; i < rewrite->split->member_count; i++) {
-    const HloSplitMember *member = &rewrite->split->members[i];
-    if (!rewrite->is_output[i]) continue;
-    out_values[output] = is_folded(member) ? graph_binary(part->builder, member->fold, values[output], part->made[i])
-                                           : graph_put(part->builder, values[output], part->made[i], member->dimension,
-                                                       scaled_start(part, member->scale));
-    output++;
+  for (int64_t i = 0; i < rewrite->split->member_count; i++) {
+    int64_t output = rewrite->output_numbers[i];
+    if (rewrite->is_output[i])
+      out_values[output] = put_one(part, &rewrite->split->members[i], values[output], part->made[i]);
   }
 }
 
@@ -354,6 +372,7 @@ static void compute_part(Rewrite *rewrite, GraphBuilder *builder, HloInstruction
                .builder = builder,
                .start = start,
                .size = size,
+               .values = values,
                .captured = values + rewrite->output_count,
                .made = ARENA_NEW_ARRAY(rewrite->scratch, HloInstruction *, split->member_count)};
   int_map_init(&part.slices, rewrite->scratch);
@@ -379,14 +398,21 @@ static void loop_body(GraphBuilder *inside, void *context, HloInstruction *step,
     out_values[rewrite->output_count + i] = values[rewrite->output_count + i];
 }
 
+/* A repetition is made anew for each loop, as below. */
+static HloInstruction *carried_value(GraphBuilder *builder, HloInstruction *value) {
+  if (value->opcode != HLO_BROADCAST) return value;
+  return hlo_computation_add_clone(builder->computation, value, value->shape, value->operands, value->operand_count);
+}
+
 /* What an output is before the first part.  Each loop has its own: one array for several would be there from the first
  * to the last, and copied for each. */
 static HloInstruction *first_value(GraphBuilder *builder, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
   const Shape *shape = instruction->shape;
   bool is_reduced = is_folded(member) && instruction->opcode == HLO_REDUCE;
-  HloInstruction *value =
-      is_reduced ? graph_splat(builder, instruction->operands[1], shape) : graph_zero(builder, shape->type, shape);
+  HloInstruction *value = is_carried(member) ? carried_value(builder, instruction->operands[0])
+                          : is_reduced       ? graph_splat(builder, instruction->operands[1], shape)
+                                             : graph_zero(builder, shape->type, shape);
   HloModule *module = value->parent->module;
   StringView number = sv_printf(module->arena, "%d", (int)module->next_instruction_id);
   if (value->opcode == HLO_BROADCAST) hlo_instruction_set_frontend(value, SV("_xlac_split"), number);

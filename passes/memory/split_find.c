@@ -95,11 +95,19 @@ static bool is_candidate(const Group *group, const HloInstruction *instruction) 
   return !hlo_instruction_is_root(instruction);
 }
 
+/* It reads elements of a part so far from those that are the part's own that each part would be made of too many. */
+static bool reaches_far(const Group *group, const SplitRead *read) {
+  int64_t most = split_nominal_size(group->units, read->scale) / WIDENED_PART;
+  return read->before > most || read->after > most;
+}
+
 /* |reads| are of an instruction that has |operand| as an operand: at each place it reads what |member| makes. */
-static bool reads_match(const HloInstruction *user, const SplitRead *reads, const HloSplitMember *member) {
+static bool reads_match(const Group *group, const HloInstruction *user, const SplitRead *reads,
+                        const HloSplitMember *member) {
   for (int k = 0; k < user->operand_count; k++) {
     if (user->operands[k] != member->instruction) continue;
     if (is_folded(member) || reads[k].dimension != member->dimension || reads[k].scale != member->scale) return false;
+    if (reaches_far(group, &reads[k])) return false;
   }
   return true;
 }
@@ -109,13 +117,13 @@ static bool agrees(const Group *group, const HloSplitMember *wanted) {
   const HloInstruction *instruction = wanted->instruction;
   for (int k = 0; k < instruction->operand_count; k++) {
     const HloSplitMember *operand = member_of(group, instruction->operands[k]);
-    if (operand != NULL && !reads_match(instruction, wanted->reads, operand)) return false;
+    if (operand != NULL && !reads_match(group, instruction, wanted->reads, operand)) return false;
     bool needs_operand = shape_is_tuple(instruction->operands[k]->shape);
     if (needs_operand && operand == NULL) return false;
   }
   for (int u = 0; u < instruction->user_count; u++) {
     const HloSplitMember *user = member_of(group, instruction->users[u]);
-    if (user != NULL && !reads_match(user->instruction, user->reads, wanted)) return false;
+    if (user != NULL && !reads_match(group, user->instruction, user->reads, wanted)) return false;
   }
   return true;
 }
@@ -157,16 +165,18 @@ static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMe
   HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, false, HLO_TUPLE, reads};
   for (int k = 0; k < instruction->operand_count; k++) {
     if (instruction->operands[k] != member->instruction) continue;
-    if (!split_fold_reads(instruction, k, member->dimension, member->scale, reads, &wanted.fold)) return false;
-    return reads_match(instruction, reads, member) && add_member(group, &wanted, 0);
+    if (!split_fold_reads(instruction, k, member->dimension, member->scale, group->units, reads, &wanted.fold))
+      return false;
+    return reads_match(group, instruction, reads, member) && add_member(group, &wanted, 0);
   }
   return false;
 }
 
 /* --- growing --- */
 
+/* It reads more than its own part. */
 static bool is_windowed(const SplitRead *read) {
-  return read->before > 0 || read->after > 0;
+  return read->before + read->after > 0;
 }
 
 static void add_operand(Group *group, const HloSplitMember *member, int k, int windows) {
@@ -193,7 +203,23 @@ static int64_t units_kept(const Group *group, const HloInstruction *user, int d,
   HloSplitMember merged = *member;
   merged.scale *= group->units / units;
   *out_windowed = is_windowed(&reads[0]);
-  return reads_match(user, reads, &merged) ? group->units / units : 0;
+  return reads_match(group, user, reads, &merged) ? group->units / units : 0;
+}
+
+/* Whether |user| keeps |member|'s dimension as its dimension |d|, but for some elements at the ends; |*out_scale| of
+ * its elements are a unit then. */
+static bool keeps_nearly(const Group *group, const HloInstruction *user, int d, const HloSplitMember *member,
+                         int64_t *out_scale) {
+  SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, user->operand_count + 1);
+  int64_t coarser, size = user->shape->dims[d];
+  if (size < 1 || !split_reads(user, d, 1, size, reads, &coarser)) return false;
+  for (int k = 0; k < user->operand_count; k++) {
+    if (user->operands[k] != member->instruction || reads[k].dimension == SPLIT_READ_WHOLE) continue;
+    if (reads[k].dimension != member->dimension || member->scale % reads[k].scale != 0) return false;
+    *out_scale = member->scale / reads[k].scale;
+    return true;
+  }
+  return false;
 }
 
 /* |user| reads at all places of |member| what one of its dimensions is made of. */
@@ -205,6 +231,10 @@ static bool add_user(Group *group, HloInstruction *user, const HloSplitMember *m
     bool is_fine = kept > 1 && (is_large(group, user) || group->units / kept >= COMPARED_PARTS);
     if (is_fine && group->coarser == 0) group->coarser = kept;
     if (kept == 1 && add_cut(group, user, d, shape->dims[d] / group->units, windows + windowed)) return true;
+  }
+  for (int d = 0; shape_is_array(user->shape) && d < shape->rank && !was_tried(group, user); d++) {
+    int64_t scale;
+    if (keeps_nearly(group, user, d, member, &scale) && add_cut(group, user, d, scale, windows)) return true;
   }
   return add_fold(group, user, member);
 }
@@ -292,6 +322,21 @@ static void remove_before(Group *group, const HloInstruction *seed) {
   }
 }
 
+static bool has_user_outside(const Group *group, const HloInstruction *instruction) {
+  if (hlo_instruction_is_root(instruction)) return true;
+  for (int u = 0; u < instruction->user_count; u++)
+    if (member_of(group, instruction->users[u]) == NULL) return true;
+  return false;
+}
+
+/* The parts make all of it, and nothing else: otherwise they cannot be put together. */
+static bool can_be_put(const Group *group, const HloSplitMember *member) {
+  const Shape *shape = member->instruction->shape;
+  if (is_folded(member) || shape_is_tuple(shape) || is_remade(group, member->instruction)) return true;
+  bool is_whole = shape->dims[member->dimension] == split_nominal_size(group->units, member->scale);
+  return is_whole || !has_user_outside(group, member->instruction);
+}
+
 /* Members that need what comes after the group leave it, until none does. */
 static void remove_after(Group *group) {
   const Graph *graph = group->graph;
@@ -307,7 +352,7 @@ static void remove_after(Group *group) {
         is_after |= after[instruction->operands[k]->id] || (operand != NULL && is_folded(operand));
         has_member |= is_made_inside(group, instruction->operands[k]);
       }
-      if (member != NULL && (is_after || !stands(group, instruction))) {
+      if (member != NULL && (is_after || !stands(group, instruction) || !can_be_put(group, member))) {
         int_map_set(&group->numbers, (uint64_t)instruction->id, GONE);
         is_closed = false;
         member = NULL;
@@ -318,13 +363,6 @@ static void remove_after(Group *group) {
 }
 
 /* --- what it brings --- */
-
-static bool has_user_outside(const Group *group, const HloInstruction *instruction) {
-  if (hlo_instruction_is_root(instruction)) return true;
-  for (int u = 0; u < instruction->user_count; u++)
-    if (member_of(group, instruction->users[u]) == NULL) return true;
-  return false;
-}
 
 /* The memory of the computation's callers: there whatever happens. */
 static bool is_given(const HloInstruction *instruction) {
@@ -374,20 +412,43 @@ static void weigh(const Group *group, HloSplit *split) {
   }
 }
 
+/* Beyond its part it makes as much as is made of whole elements of each operand. */
+static void widen_to_whole_elements(HloSplitMember *member) {
+  int64_t step = 1;
+  if (is_folded(member)) return;
+  for (int k = 0; k < member->instruction->operand_count; k++) {
+    if (member->reads[k].dimension == SPLIT_READ_WHOLE) continue;
+    int64_t its_step = member->scale / greatest_common_divisor(member->reads[k].scale, member->scale);
+    step *= its_step / greatest_common_divisor(step, its_step);
+  }
+  member->before = ceil_div(member->before, step) * step;
+  member->after = ceil_div(member->after, step) * step;
+}
+
+/* All elements of a tuple are as wide as the widest of them. */
+static void widen_elements(Members *members, const IntMap *places, const HloSplitMember *tuple) {
+  for (int u = 0; shape_is_tuple(tuple->instruction->shape) && u < tuple->instruction->user_count; u++) {
+    int64_t place;
+    if (!int_map_find(places, (uint64_t)tuple->instruction->users[u]->id, &place)) continue;
+    members->data[place].before = tuple->before;
+    members->data[place].after = tuple->after;
+  }
+}
+
 /* Users before operands.  False where windows on windows reach too far. */
 static bool widen_members(const Group *group, Members *members) {
   IntMap places;
   int_map_init(&places, group->search->arena);
   for (int64_t i = 0; i < members->count; i++) int_map_set(&places, (uint64_t)members->data[i].instruction->id, i);
   for (int64_t i = members->count - 1; i >= 0; i--) {
-    const HloSplitMember *user = &members->data[i];
+    HloSplitMember *user = &members->data[i];
+    widen_to_whole_elements(user);
+    widen_elements(members, &places, user);
     if (!is_folded(user) && user->before + user->after > group->units * user->scale / WIDENED_PART) return false;
     for (int k = 0; k < user->instruction->operand_count; k++) {
       int64_t place;
       if (!int_map_find(&places, (uint64_t)user->instruction->operands[k]->id, &place)) continue;
       if (is_folded(user)) continue;
-      bool is_widened = user->before > 0 || user->after > 0;
-      if (is_widened && user->reads[k].scale % user->scale != 0) return false; /* no whole elements */
       SplitRange range = hlo_split_range(user, k);
       members->data[place].before = max_i64(members->data[place].before, range.before);
       members->data[place].after = max_i64(members->data[place].after, range.after);

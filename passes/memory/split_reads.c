@@ -9,6 +9,12 @@
 /* A window on a dimension is a small one if it is that many times smaller. */
 enum { WINDOWS_IN_WHOLE = 4 };
 
+/* Arrays that are padded or sliced along the dimension have that much more or less of it, at most. */
+enum { SHIFTS_IN_WHOLE = 8 };
+
+/* A part of a result that is joined from more arrays takes each of them in turn. */
+enum { MOST_JOINED = 8 };
+
 static bool has(Int64List list, int64_t value) {
   for (int64_t i = 0; i < list.count; i++)
     if (list.data[i] == value) return true;
@@ -37,48 +43,24 @@ static bool where_not_named(const HloInstruction *instruction, int dimension, co
   return size->kind == DIMENSION_SAME && !has(hlo_instruction_ints(instruction, HLO_ATTR_DIMENSIONS), dimension);
 }
 
-static bool where_not_padded(const HloInstruction *pad, int dimension, const DimensionSize *size) {
+/* Elements of the operand between those of the result would have to be told from those that are not there. */
+static bool where_not_dilated(const HloInstruction *pad, int dimension, const DimensionSize *size) {
   (void)pad, (void)dimension;
-  const PaddingDimension *padding = &size->padding;
-  return size->kind == DIMENSION_PADDED && padding->low == 0 && padding->high == 0 && padding->interior == 0;
+  return size->kind == DIMENSION_PADDED && size->padding.interior == 0;
 }
 
 static int64_t window_extent(const WindowDimension *window) {
   return (window->size - 1) * window->window_dilation + 1;
 }
 
-/* A part of the result needs a part of the operand with some more on both sides, which is little beside the whole. */
+/* A part of the result needs a part of the operand with some more on both sides, which is little beside the whole.  Of
+ * a dilated operand windows step from element to element: that is what transposed convolutions do. */
 static bool has_small_window(const HloInstruction *instruction, const DimensionSize *size) {
   const WindowDimension *window = &size->window;
   int64_t extent = window_extent(window), whole = instruction->operands[0]->shape->dims[size->dimension];
-  return window->base_dilation == 1 && window->pad_low >= 0 && window->pad_low < extent &&
-         extent <= whole / WINDOWS_IN_WHOLE;
-}
-
-static bool where_of_one(const HloInstruction *instruction, int dimension, const DimensionSize *size) {
-  (void)dimension;
-  if (instruction->operand_count != 2) return false;
-  return size->kind == DIMENSION_SAME || (size->kind == DIMENSION_WINDOWED && has_small_window(instruction, size));
-}
-
-/* Groups tie the features, or the batch, of one side to those of the other. */
-static bool where_not_grouped(const HloInstruction *convolution, int dimension, const DimensionSize *size) {
-  (void)dimension;
-  return size->kind == DIMENSION_SAME && hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) *
-                                                 hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) ==
-                                             1;
-}
-
-static bool is_batch_of_groups(const HloInstruction *convolution, int dimension) {
-  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
-  return dimension != numbers->output_feature && hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) == 1;
-}
-
-static bool in_convolution(const HloInstruction *convolution, int dimension, const DimensionSize *size) {
-  bool keeps_groups = is_batch_of_groups(convolution, dimension);
-  if (size->kind == DIMENSION_WINDOWED) return keeps_groups && has_small_window(convolution, size);
-  if (size->kind == DIMENSION_SAME && keeps_groups) return true;
-  return where_not_grouped(convolution, dimension, size);
+  if (window->base_dilation > 1 && window->stride > 1) return false;
+  return window->pad_low > -extent && window->pad_low < extent &&
+         extent <= whole * window->base_dilation / WINDOWS_IN_WHOLE;
 }
 
 /* The update is cut as what it updates. */
@@ -87,26 +69,16 @@ static bool where_updated_whole(const HloInstruction *update, int dimension, con
   return size->kind == DIMENSION_SAME && size->count == 2;
 }
 
-/* A batch of the operand as well as of the indices would have to be found in both. */
-static bool where_not_batched(const HloInstruction *gather, int dimension, const DimensionSize *size) {
-  (void)dimension;
-  return size->kind == DIMENSION_SAME && hlo_instruction_ints(gather, HLO_ATTR_OPERAND_BATCHING_DIMS).count == 0;
-}
-
 static IndependenceRule *const rules[HLO_OPCODE_COUNT] = {
     [HLO_BITCAST_CONVERT] = where_same,
     [HLO_BROADCAST] = where_new_or_same,
-    [HLO_CONCATENATE] = where_same,
-    [HLO_CONVOLUTION] = in_convolution,
     [HLO_DOT] = where_same,
     [HLO_DYNAMIC_SLICE] = where_same,
     [HLO_DYNAMIC_UPDATE_SLICE] = where_updated_whole,
-    [HLO_GATHER] = where_not_batched,
-    [HLO_PAD] = where_not_padded,
+    [HLO_GATHER] = where_same,
+    [HLO_PAD] = where_not_dilated,
     [HLO_REDUCE] = where_same,
-    [HLO_REDUCE_WINDOW] = where_of_one,
     [HLO_REVERSE] = where_not_named,
-    [HLO_SLICE] = where_same,
     [HLO_SORT] = where_not_named,
     [HLO_TRANSPOSE] = where_same,
 };
@@ -116,11 +88,27 @@ static void reads_of_size(const DimensionSize *size, int64_t scale, SplitRead *o
     bool is_last = i == size->count - 1;
     out_reads[size->operand + i] = (SplitRead){(int)(is_last ? size->last_dimension : size->dimension), scale, 0, 0};
   }
-  if (size->kind == DIMENSION_PADDED) out_reads[0] = (SplitRead){(int)size->dimension, scale, 0, 0};
-  if (size->kind != DIMENSION_WINDOWED) return;
+  if (size->kind == DIMENSION_PADDED)
+    out_reads[0] = (SplitRead){(int)size->dimension, scale, size->padding.low, -size->padding.low};
+}
+
+static int64_t floor_div(int64_t a, int64_t b) {
+  return a >= 0 ? a / b : -ceil_div(-a, b);
+}
+
+/* Elements of the operand that windows |scale| places apart read: whole steps of the dilation. */
+static bool reads_window(const DimensionSize *size, int64_t scale, SplitRead *out_reads, int64_t *out_coarser) {
   const WindowDimension *window = &size->window;
-  int64_t after = window_extent(window) - window->stride - window->pad_low;
-  out_reads[0] = (SplitRead){(int)size->dimension, scale * window->stride, window->pad_low, after > 0 ? after : 0};
+  int64_t dilation = window->base_dilation, extent = window_extent(window);
+  if (scale * window->stride % dilation != 0) {
+    *out_coarser = dilation / greatest_common_divisor(scale * window->stride, dilation);
+    return false;
+  }
+  int64_t before = floor_div(window->pad_low, dilation);
+  int64_t after = floor_div(extent - 1 - window->stride - window->pad_low, dilation) + 1;
+  if (dilation == 1) after = max_i64(after, 0); /* what strides leave out at the end does no harm */
+  out_reads[0] = (SplitRead){(int)size->dimension, scale * window->stride / dilation, before, after};
+  return true;
 }
 
 /* --- families with rules of their own --- */
@@ -183,28 +171,144 @@ static bool reads_reshape(const HloInstruction *reshape, int dimension, int64_t 
   return false;
 }
 
+/* Features of the result are those of the kernel; of grouped ones, whole groups, with the groups of the image. */
+static bool reads_features(const HloInstruction *convolution, const DimensionSize *size, int64_t scale,
+                           SplitRead *out_reads, int64_t *out_coarser) {
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  int64_t groups = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1);
+  if (hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1) return false;
+  out_reads[1] = (SplitRead){(int)size->dimension, scale, 0, 0};
+  if (groups == 1) return true;
+  int64_t made = convolution->operands[1]->shape->dims[numbers->kernel_output_feature] / groups;
+  int64_t read = convolution->operands[0]->shape->dims[numbers->input_feature] / groups;
+  if (scale % made != 0) {
+    *out_coarser = made / greatest_common_divisor(scale, made);
+    return false;
+  }
+  out_reads[0] = (SplitRead){(int)numbers->input_feature, scale / made * read, 0, 0};
+  return true;
+}
+
+static bool reads_convolution(const HloInstruction *convolution, int dimension, int64_t scale, SplitRead *out_reads,
+                              int64_t *out_coarser) {
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  DimensionSize size = hlo_dimension_size(convolution, 0, dimension);
+  if (dimension == numbers->output_feature) return reads_features(convolution, &size, scale, out_reads, out_coarser);
+  if (hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) != 1) return false;
+  if (size.kind == DIMENSION_WINDOWED)
+    return has_small_window(convolution, &size) && reads_window(&size, scale, out_reads, out_coarser);
+  reads_of_size(&size, scale, out_reads);
+  return size.kind == DIMENSION_SAME;
+}
+
+/* Of one array: the cut of several would have to be that of one. */
+static bool reads_windows(const HloInstruction *reduce, int dimension, int64_t scale, SplitRead *out_reads,
+                          int64_t *out_coarser) {
+  DimensionSize size = hlo_dimension_size(reduce, 0, dimension);
+  if (reduce->operand_count != 2) return false;
+  if (size.kind == DIMENSION_WINDOWED)
+    return has_small_window(reduce, &size) && reads_window(&size, scale, out_reads, out_coarser);
+  reads_of_size(&size, scale, out_reads);
+  return size.kind == DIMENSION_SAME;
+}
+
+/* Along windows that neither overlap nor leave anything out, one place of the source belongs to each of them. */
+static bool reads_selected(const HloInstruction *select, int dimension, int64_t scale, SplitRead *out_reads,
+                           int64_t *out_coarser) {
+  const HloAttr *attr = hlo_instruction_attr(select, HLO_ATTR_WINDOW);
+  WindowDimension window =
+      attr != NULL ? attr->value.window->dims[dimension] : (WindowDimension){.size = 1, .stride = 1};
+  int64_t places = select->operands[1]->shape->dims[dimension];
+  bool is_partition = window.size == window.stride && window.pad_low == 0 && window.pad_high == 0 &&
+                      places * window.stride == select->shape->dims[dimension];
+  if (!is_partition) return false;
+  if (scale % window.stride != 0) {
+    *out_coarser = window.stride / greatest_common_divisor(scale, window.stride);
+    return false;
+  }
+  out_reads[0] = (SplitRead){dimension, scale, 0, 0};
+  out_reads[1] = (SplitRead){dimension, scale / window.stride, 0, 0};
+  return true;
+}
+
+static bool reads_sliced(const HloInstruction *slice, int dimension, int64_t scale, SplitRead *out_reads,
+                         int64_t *out_coarser) {
+  (void)out_coarser;
+  const SliceDimension *range = &hlo_instruction_attr(slice, HLO_ATTR_SLICE)->value.slice->dims[dimension];
+  if (range->stride < 1) return false;
+  int64_t between = range->stride - 1; /* after the last element there is none left out */
+  out_reads[0] = (SplitRead){dimension, scale * range->stride, -range->start, range->start - between};
+  return true;
+}
+
+/* Along the dimension where they are joined, each operand begins where the one before ends. */
+static bool reads_joined(const HloInstruction *concatenate, int dimension, int64_t scale, SplitRead *out_reads,
+                         int64_t *out_coarser) {
+  (void)out_coarser;
+  bool is_joined = has(hlo_instruction_ints(concatenate, HLO_ATTR_DIMENSIONS), dimension);
+  for (int64_t i = 0, begin = 0; i < concatenate->operand_count; i++) {
+    out_reads[i] = (SplitRead){dimension, scale, begin, -begin};
+    if (is_joined) begin += concatenate->operands[i]->shape->dims[dimension];
+  }
+  return !is_joined || concatenate->operand_count <= MOST_JOINED;
+}
+
+static int64_t place_of(Int64List list, int64_t value) {
+  for (int64_t i = 0; i < list.count; i++)
+    if (list.data[i] == value) return i;
+  return -1;
+}
+
+/* Which of the dimensions that are in neither list |dimension| is. */
+static int64_t rank_among_others(Int64List a, Int64List b, int64_t dimension) {
+  int64_t rank = 0;
+  for (int64_t i = 0; i < dimension; i++) rank += !has(a, i) && !has(b, i);
+  return rank;
+}
+
 static int64_t nth_other(Int64List list, int64_t n) {
   for (int64_t i = 0;; i++)
     if (!has(list, i) && n-- == 0) return i;
 }
 
-/* Along a dimension of the windows that updates cover. */
+/* The dimension of a scatter's updates that goes with dimension |dimension| of its indices. */
+static int64_t update_of_index(const HloInstruction *scatter, int64_t dimension) {
+  int64_t vector = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, -1);
+  if (dimension == vector) return -1;
+  Int64List windows = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
+  return nth_other(windows, rank_among_others((Int64List){1, &vector}, (Int64List){0}, dimension));
+}
+
+/* Arrays and updates of a scatter, whose operands they are beside the indices. */
+static void read_scattered(const HloInstruction *scatter, int64_t array, int64_t update, int64_t scale,
+                           SplitRead *out_reads) {
+  int arrays = (scatter->operand_count - 1) / 2;
+  for (int i = 0; i < arrays; i++) {
+    if (array >= 0) out_reads[i] = (SplitRead){(int)array, scale, 0, 0};
+    out_reads[arrays + 1 + i] = (SplitRead){(int)update, scale, 0, 0};
+  }
+}
+
+/* Along a dimension of the windows that updates cover, or along a batch. */
 static bool reads_scatter(const HloInstruction *scatter, int dimension, int64_t scale, SplitRead *out_reads,
                           int64_t *out_coarser) {
   (void)out_coarser;
   Int64List windows = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
   Int64List inserted = hlo_instruction_ints(scatter, HLO_ATTR_INSERTED_WINDOW_DIMS);
-  if (scatter->operand_count != 3 || hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS).count > 0)
-    return false;
-  for (int64_t i = 0; i < windows.count; i++) {
-    if (nth_other(inserted, i) != dimension) continue;
-    int64_t window = windows.data[i];
-    if (scatter->operands[2]->shape->dims[window] != scatter->operands[0]->shape->dims[dimension]) return false;
-    out_reads[0] = (SplitRead){dimension, scale, 0, 0};
-    out_reads[2] = (SplitRead){(int)window, scale, 0, 0};
+  Int64List batch = hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS);
+  int arrays = (scatter->operand_count - 1) / 2;
+  int64_t number = place_of(batch, dimension);
+  if (number >= 0) {
+    int64_t index = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS).data[number];
+    out_reads[arrays] = (SplitRead){(int)index, scale, 0, 0};
+    read_scattered(scatter, dimension, update_of_index(scatter, index), scale, out_reads);
     return true;
   }
-  return false;
+  if (has(inserted, dimension)) return false;
+  int64_t window = windows.data[rank_among_others(inserted, batch, dimension)];
+  if (scatter->operands[arrays + 1]->shape->dims[window] != scatter->operands[0]->shape->dims[dimension]) return false;
+  read_scattered(scatter, dimension, window, scale, out_reads);
+  return true;
 }
 
 static bool reads_positions(const HloInstruction *iota, int dimension, int64_t scale, SplitRead *out_reads,
@@ -224,9 +328,11 @@ typedef bool ReadsRule(const HloInstruction *instruction, int dimension, int64_t
                        int64_t *out_coarser);
 
 static ReadsRule *const own_rules[HLO_OPCODE_COUNT] = {
-    [HLO_CHOLESKY] = reads_batch,  [HLO_FFT] = reads_batch,       [HLO_GET_TUPLE_ELEMENT] = reads_element,
-    [HLO_IOTA] = reads_positions,  [HLO_MAP] = reads_elementwise, [HLO_RESHAPE] = reads_reshape,
-    [HLO_SCATTER] = reads_scatter, [HLO_TOPK] = reads_batch,      [HLO_TRIANGULAR_SOLVE] = reads_batch,
+    [HLO_CHOLESKY] = reads_batch,  [HLO_CONCATENATE] = reads_joined,          [HLO_CONVOLUTION] = reads_convolution,
+    [HLO_FFT] = reads_batch,       [HLO_GET_TUPLE_ELEMENT] = reads_element,   [HLO_IOTA] = reads_positions,
+    [HLO_MAP] = reads_elementwise, [HLO_REDUCE_WINDOW] = reads_windows,       [HLO_RESHAPE] = reads_reshape,
+    [HLO_SCATTER] = reads_scatter, [HLO_SELECT_AND_SCATTER] = reads_selected, [HLO_SLICE] = reads_sliced,
+    [HLO_TOPK] = reads_batch,      [HLO_TRIANGULAR_SOLVE] = reads_batch,
 };
 
 static bool reads_any(const HloInstruction *instruction, int dimension, int64_t scale, SplitRead *out_reads,
@@ -257,30 +363,51 @@ static bool is_cut(const Shape *shape, int dimension, int64_t size) {
   return shape->tuple_size > 0;
 }
 
-static bool is_windowed(const HloInstruction *instruction) {
-  return hlo_opcode_info(instruction->opcode)->access == ACCESS_WINDOW;
+bool split_fills(const HloInstruction *instruction) {
+  return hlo_opcode_info(instruction->opcode)->access == ACCESS_WINDOW || instruction->opcode == HLO_PAD;
+}
+
+/* Whether what it reads may begin and end elsewhere than what it makes. */
+static bool shifts(const HloInstruction *instruction) {
+  return split_fills(instruction) || instruction->opcode == HLO_SLICE || instruction->opcode == HLO_CONCATENATE;
 }
 
 int split_fill_operand(const HloInstruction *instruction) {
-  return instruction->opcode == HLO_REDUCE_WINDOW ? 1 : -1;
+  return instruction->opcode == HLO_REDUCE_WINDOW || instruction->opcode == HLO_PAD ? 1 : -1;
 }
 
-static bool operands_fit(const HloInstruction *instruction, int64_t units, const SplitRead *reads) {
+static const Shape *leaf_of(const Shape *shape) {
+  return shape_is_tuple(shape) ? shape->tuple[0] : shape;
+}
+
+/* Operands have as many units as the result, |size| elements of |scale| each, or as many as windows reach over. */
+static bool operands_fit(const HloInstruction *instruction, int64_t size, int64_t scale, const SplitRead *reads) {
   for (int i = 0; i < instruction->operand_count; i++) {
-    if (reads[i].dimension < 0) continue;
-    if (is_windowed(instruction) && is_plain(instruction->operands[i]->shape)) continue; /* as far as windows reach */
-    if (!is_cut(instruction->operands[i]->shape, reads[i].dimension, units * reads[i].scale)) return false;
+    const Shape *shape = instruction->operands[i]->shape;
+    int64_t elements;
+    if (reads[i].dimension < 0 || (shifts(instruction) && is_plain(shape))) continue;
+    if (!checked_mul(size, reads[i].scale, &elements) || elements % scale != 0) return false;
+    if (!is_cut(shape, reads[i].dimension, elements / scale)) return false;
   }
   return true;
 }
 
+int64_t split_nominal_size(int64_t units, int64_t scale) {
+  int64_t size;
+  return checked_mul(units, scale, &size) ? size : INT64_MAX;
+}
+
 bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale, int64_t units, SplitRead *out_reads,
                  int64_t *out_coarser) {
+  const Shape *shape = leaf_of(instruction->shape);
   *out_coarser = 0;
   read_whole(instruction, out_reads);
-  return is_cut(instruction->shape, dimension, units * scale) &&
+  if (!shape_is_array(shape) || dimension >= shape->rank) return false;
+  int64_t size = shape->dims[dimension], nominal = split_nominal_size(units, scale);
+  int64_t off = size > nominal ? size - nominal : nominal - size;
+  return off <= nominal / SHIFTS_IN_WHOLE && is_cut(instruction->shape, dimension, size) &&
          reads_any(instruction, dimension, scale, out_reads, out_coarser) &&
-         operands_fit(instruction, units, out_reads);
+         operands_fit(instruction, size, scale, out_reads);
 }
 
 /* --- folds --- */
@@ -291,8 +418,9 @@ static bool can_combine(HloOpcode opcode, PrimitiveType type) {
          (hlo_opcode_has(opcode, OP_IDEMPOTENT) || !type_is_float(type) || type_bits(type) >= 32);
 }
 
-static bool fold_reads_reduce(const HloInstruction *reduce, int dimension, int64_t scale, SplitRead *out_reads,
-                              HloOpcode *out_opcode) {
+static bool fold_reads_reduce(const HloInstruction *reduce, int operand, int dimension, int64_t scale,
+                              SplitRead *out_reads, HloOpcode *out_opcode) {
+  (void)operand;
   const HloInstruction *root = hlo_instruction_computation(reduce, HLO_ATTR_TO_APPLY)->root;
   if (reduce->operand_count != 2 || !has(hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS), dimension)) return false;
   if (root->operand_count != 2 || root->operands[0] == root->operands[1]) return false;
@@ -319,16 +447,64 @@ static bool fold_reads_dot(const HloInstruction *dot, int operand, int dimension
   return false;
 }
 
-bool split_fold_reads(const HloInstruction *instruction, int operand, int dimension, int64_t scale,
+/* Features that are summed: of a gradient by weights, the batch. */
+static bool fold_reads_convolution(const HloInstruction *convolution, int operand, int dimension, int64_t scale,
+                                   SplitRead *out_reads, HloOpcode *out_opcode) {
+  const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
+  const int64_t summed[] = {numbers->input_feature, numbers->kernel_input_feature};
+  bool is_grouped = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) *
+                        hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) !=
+                    1;
+  if (!can_combine(HLO_ADD, convolution->shape->type) || is_grouped || summed[operand] != dimension) return false;
+  for (int i = 0; i < 2; i++) out_reads[i] = (SplitRead){(int)summed[i], scale, 0, 0};
+  *out_opcode = HLO_ADD;
+  return true;
+}
+
+/* Updates are taken one after the other anyhow: the array goes from part to part. */
+static bool fold_reads_scatter(const HloInstruction *scatter, int operand, int dimension, int64_t scale,
+                               SplitRead *out_reads, HloOpcode *out_opcode) {
+  Int64List batch = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS);
+  if (scatter->operand_count != 3 || operand == 0) return false;
+  for (int64_t i = 0; i < scatter->operands[1]->shape->rank; i++) {
+    int64_t update = update_of_index(scatter, i);
+    if (update < 0 || dimension != (operand == 1 ? i : update)) continue;
+    if (has(batch, i)) return false;
+    out_reads[1] = (SplitRead){(int)i, scale, 0, 0};
+    out_reads[2] = (SplitRead){(int)update, scale, 0, 0};
+    *out_opcode = HLO_SCATTER;
+    return true;
+  }
+  return false;
+}
+
+typedef bool FoldRule(const HloInstruction *instruction, int operand, int dimension, int64_t scale,
+                      SplitRead *out_reads, HloOpcode *out_opcode);
+
+/* And of how many of the operands that are cut may be. */
+static const struct {
+  FoldRule *rule;
+  int operands;
+} fold_rules[HLO_OPCODE_COUNT] = {
+    [HLO_CONVOLUTION] = {fold_reads_convolution, 2},
+    [HLO_DOT] = {fold_reads_dot, 2},
+    [HLO_REDUCE] = {fold_reads_reduce, 1},
+    [HLO_SCATTER] = {fold_reads_scatter, 3},
+};
+
+bool split_fold_reads(const HloInstruction *instruction, int operand, int dimension, int64_t scale, int64_t units,
                       SplitRead *out_reads, HloOpcode *out_opcode) {
+  FoldRule *rule = fold_rules[instruction->opcode].rule;
+  int64_t size = split_nominal_size(units, scale);
   read_whole(instruction, out_reads);
-  if (!is_plain(instruction->shape) || instruction->operands[operand]->shape->dims[dimension] % scale != 0)
+  if (rule == NULL || operand >= fold_rules[instruction->opcode].operands || !is_plain(instruction->shape))
     return false;
-  int64_t units = instruction->operands[operand]->shape->dims[dimension] / scale;
-  bool folds = instruction->opcode == HLO_REDUCE && operand == 0
-                   ? fold_reads_reduce(instruction, dimension, scale, out_reads, out_opcode)
-               : instruction->opcode == HLO_DOT && operand < 2
-                   ? fold_reads_dot(instruction, operand, dimension, scale, out_reads, out_opcode)
-                   : false;
-  return folds && operands_fit(instruction, units, out_reads);
+  if (instruction->operands[operand]->shape->dims[dimension] != size ||
+      !rule(instruction, operand, dimension, scale, out_reads, out_opcode))
+    return false;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (out_reads[i].dimension >= 0 && !is_cut(instruction->operands[i]->shape, out_reads[i].dimension, size))
+      return false;
+  }
+  return true;
 }

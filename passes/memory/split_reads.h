@@ -5,7 +5,8 @@
 #include "hlo/ir/hlo_computation.h"
 
 /* How an operand is read: whole, or, for units u … v of the result, elements [u * scale - before, v * scale + after)
- * along |dimension|.  Those that are not there count as the padding of the operation, a window. */
+ * along |dimension|; of either there may be less than none, where it begins later or ends earlier.  Those that are not
+ * there count as the padding of the operation (split_fills), or are not looked at. */
 typedef struct SplitRead {
   int dimension; /* SPLIT_READ_WHOLE */
   int64_t scale;
@@ -16,17 +17,24 @@ enum { SPLIT_READ_WHOLE = -1 };
 
 /* Whether units u … v of the result of |instruction| (all of its leaves), each |scale| elements along |dimension|, are
  * computed from the same units of its operands, and a few elements around them; |out_reads| (one for each operand) says
- * where these lie.  |units| of them make the whole.  Where only larger units do, false and |out_coarser| is how many
- * would make one, otherwise it is 0. */
+ * where these lie.  |units| of them make the whole, or a few elements more or less (what is padded or sliced).  Where
+ * only larger units do, false and |out_coarser| is how many would make one, otherwise it is 0. */
 bool split_reads(const HloInstruction *instruction, int dimension, int64_t scale, int64_t units, SplitRead *out_reads,
                  int64_t *out_coarser);
 
-/* The operand of |instruction| that its windows read where there is nothing; -1: zero. */
+/* The elements of so many units; INT64_MAX where there is no number for them. */
+int64_t split_nominal_size(int64_t units, int64_t scale);
+
+/* Whether it matters what |instruction| reads where there is nothing. */
+bool split_fills(const HloInstruction *instruction);
+
+/* The operand of |instruction| that it reads there; -1: zero. */
 int split_fill_operand(const HloInstruction *instruction);
 
-/* Whether the result is a fold over |dimension| of operand |operand|, so that those of the parts can be combined by the
- * operation |out_opcode|, element by element; |out_reads| as above. */
-bool split_fold_reads(const HloInstruction *instruction, int operand, int dimension, int64_t scale,
+/* Whether the result is a fold over |dimension| of operand |operand|, all of |units| units, so that those of the parts
+ * can be combined by the operation |out_opcode|, element by element; |out_reads| as above.  HLO_SCATTER: operand 0 is
+ * what the parts before have made. */
+bool split_fold_reads(const HloInstruction *instruction, int operand, int dimension, int64_t scale, int64_t units,
                       SplitRead *out_reads, HloOpcode *out_opcode);
 
 #endif

@@ -230,6 +230,7 @@ static const Case cases[] = {
      1,
      0,
      NULL},
+    /* Features between two convolutions are cut as well: the second one sums parts. */
     /* images of a batch, and features between convolutions of nothing but these */
     {"x = f32[6,5,5,2] parameter(0)\n k = f32[3,3,2,4] parameter(1)\n l = f32[3,3,4,1] parameter(2)\n"
      "c = f32[6,5,5,4] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n"
@@ -237,7 +238,7 @@ static const Case cases[] = {
      "ROOT r = f32[6,5,5,1] convolution(act, l), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
      {"act"},
      1,
-     0,
+     1e-5,
      NULL},
     /* rows of one image: windows reach into the neighbours' parts, and beyond the borders */
     {"x = f32[1,16,5,2] parameter(0)\n k = f32[3,3,2,4] parameter(1)\n l = f32[3,3,4,1] parameter(2)\n"
@@ -246,8 +247,8 @@ static const Case cases[] = {
      "ones)\n"
      "ROOT r = f32[1,16,5,1] convolution(act, l), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f",
      {"act", "cv"},
-     3,
-     0,
+     2,
+     1e-5,
      NULL},
     /* strides, dilation, a pooling whose borders count as its init, and what is there as it is */
     {"x = f32[1,32,3,2] parameter(0)\n k = f32[4,3,2,4] parameter(1)\n y = f32[1,16,3,4] parameter(2)\n"
@@ -259,7 +260,7 @@ static const Case cases[] = {
      "dim_labels=b01f_01io->b01f",
      {"cv", "s", "e"},
      3,
-     0,
+     1e-5,
      NULL},
     /* what goes around others as well as through them is there before: a connection that skips them */
     {"p = f32[12,10] parameter(0)\n zero = f32[] constant(0)\n e = f32[12,10] sine(p)\n"
@@ -326,6 +327,165 @@ static const Case cases[] = {
      {"e", "s"},
      1,
      0,
+     NULL},
+    /* a batch that is looked up in, with a whole window beside the place */
+    {"x = f32[10,6,3] parameter(0)\n i = s32[10,4,1] parameter(1)\n e = f32[10,6,3] negate(x)\n"
+     "g = f32[10,4,3] gather(e, i), offset_dims={2}, collapsed_slice_dims={1}, start_index_map={1}, "
+     "operand_batching_dims={0}, start_indices_batching_dims={0}, index_vector_dim=2, slice_sizes={1,1,3}\n"
+     "low = f32[] constant(-inf)\n ROOT r = f32[10] reduce(g, low), dimensions={1,2}, to_apply=max",
+     {"e"},
+     1,
+     0,
+     NULL},
+    /* a batch that is scattered to; its indices have it elsewhere */
+    {"x = f32[6,9] parameter(0)\n i = s32[4,9,1] parameter(1)\n u = f32[4,9] parameter(2)\n e = f32[6,9] negate(x)\n"
+     "f = f32[4,9] abs(u)\n"
+     "s = f32[6,9] scatter(e, i, f), update_window_dims={}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, input_batching_dims={1}, scatter_indices_batching_dims={1}, "
+     "index_vector_dim=2, to_apply=add\n"
+     "zero = f32[] constant(0)\n ROOT r = f32[9] reduce(s, zero), dimensions={0}, to_apply=max",
+     {"e", "s"},
+     1,
+     0,
+     NULL},
+    /* many updates of few places: the array goes from part to part, and some updates are left for the end */
+    {"x = f32[11,8] parameter(0)\n i = s32[11,1] parameter(1)\n start = f32[2,8] parameter(2)\n"
+     "e = f32[11,8] sort(x), dimensions={1}, to_apply=less\n two = f32[] constant(2)\n"
+     "twos = f32[2,8] broadcast(two), dimensions={}\n begin = f32[2,8] add(start, twos)\n"
+     "ROOT s = f32[2,8] scatter(begin, i, e), update_window_dims={1}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add",
+     {"e"},
+     1,
+     0,
+     NULL},
+    /* the gradient of a pooling whose windows lie side by side */
+    {"x = f32[2,12,4,3] parameter(0)\n g = f32[2,6,2,3] parameter(1)\n zero = f32[] constant(0)\n"
+     "e = f32[2,12,4,3] sine(x)\n h = f32[2,6,2,3] negate(g)\n"
+     "s = f32[2,12,4,3] select-and-scatter(e, h, zero), window={size=1x2x2x1 stride=1x2x2x1}, select=ge, scatter=add\n"
+     "y = f32[2,12,4,3] multiply(s, e)\n ROOT r = f32[2,3] reduce(y, zero), dimensions={1,2}, to_apply=max",
+     {"e", "s", "y"},
+     1,
+     0,
+     "ge { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT r = pred[] compare(a, b), direction=GE }\n"},
+    /* a gradient by weights sums over the batch */
+    {"x = f32[6,5,5,2] parameter(0)\n g = f32[6,5,5,3] parameter(1)\n e = f32[6,5,5,2] sine(x)\n"
+     "h = f32[6,5,5,3] cosine(g)\n"
+     "ROOT r = f32[3,3,2,3] convolution(e, h), window={size=5x5 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf",
+     {"e", "h"},
+     1,
+     1e-5,
+     NULL},
+    /* groups of features, two convolutions deep, and one feature a group */
+    {"x = f32[1,6,6,8] parameter(0)\n k = f32[3,3,2,24] parameter(1)\n l = f32[3,3,6,8] parameter(2)\n"
+     "d = f32[2,2,1,8] parameter(3)\n"
+     "cv = f32[1,6,6,24] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, "
+     "feature_group_count=4\n act = f32[1,6,6,24] abs(cv)\n"
+     "cw = f32[1,6,6,8] convolution(act, l), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, "
+     "feature_group_count=4\n"
+     "ROOT r = f32[1,6,6,8] convolution(cw, d), window={size=2x2 pad=1_0x1_0}, dim_labels=b01f_01io->b01f, "
+     "feature_group_count=8",
+     {"cv", "act"},
+     1,
+     1e-5,
+     NULL},
+    /* transposed convolutions, of windows that are larger and smaller than the step, with what comes after by rows */
+    {"x = f32[1,12,3,2] parameter(0)\n k = f32[3,3,2,4] parameter(1)\n l = f32[3,1,4,1] parameter(2)\n"
+     "cv = f32[1,24,3,4] convolution(x, k), window={size=3x3 pad=2_1x1_1 lhs_dilate=2x1}, dim_labels=b01f_01io->b01f\n"
+     "act = f32[1,24,3,4] abs(cv)\n"
+     "ROOT r = f32[1,24,3,1] convolution(act, l), window={size=3x1 pad=1_1x0_0}, dim_labels=b01f_01io->b01f",
+     {"cv", "act"},
+     1,
+     1e-5,
+     NULL},
+    {"x = f32[1,12,3,2] parameter(0)\n k = f32[2,3,2,4] parameter(1)\n l = f32[4,1,4,1] parameter(2)\n"
+     "e = f32[1,12,3,2] negate(x)\n"
+     "cv = f32[1,36,3,4] convolution(e, k), window={size=2x3 pad=1_2x1_1 lhs_dilate=3x1}, dim_labels=b01f_01io->b01f\n"
+     "act = f32[1,36,3,4] abs(cv)\n"
+     "ROOT r = f32[1,72,3,1] convolution(act, l), window={size=4x1 pad=2_2x0_0 lhs_dilate=2x1}, "
+     "dim_labels=b01f_01io->b01f",
+     {"cv", "act"},
+     1,
+     1e-5,
+     NULL},
+    /* the gradient of an average: windows over what is dilated by zeros */
+    {"x = f32[24,3] parameter(0)\n zero = f32[] constant(0.5)\n e = f32[24,3] negate(x)\n"
+     "s = f32[48,3] reduce-window(e, zero), window={size=3x1 pad=1_2x0_0 lhs_dilate=2x1}, to_apply=add\n"
+     "n = f32[48,3] sort(s), dimensions={1}, to_apply=less\n ROOT r = f32[48] reduce(n, zero), dimensions={1}, "
+     "to_apply=max",
+     {"s", "n"},
+     1,
+     0,
+     NULL},
+    /* padded along the cut, with something and with less than nothing, then pooled back */
+    {"x = f32[20,3] parameter(0)\n zero = f32[] constant(0)\n one = f32[] constant(1)\n"
+     "e = f32[20,3] sort(x), dimensions={1}, to_apply=less\n p = f32[22,3] pad(e, one), padding=1_1x0_0\n"
+     "q = f32[22,3] sine(p)\n w = f32[20,3] reduce-window(q, zero), window={size=3x1}, to_apply=add\n"
+     "n = f32[20,3] sort(w), dimensions={1}, to_apply=less\n ROOT r = f32[20] reduce(n, zero), dimensions={1}, "
+     "to_apply=max",
+     {"e", "q", "n"},
+     1,
+     0,
+     NULL},
+    {"x = f32[23,3] parameter(0)\n zero = f32[] constant(0)\n one = f32[] constant(1)\n"
+     "e = f32[23,3] sort(x), dimensions={1}, to_apply=less\n p = f32[24,3] pad(e, one), padding=-1_2x0_0\n"
+     "n = f32[24,3] sort(p), dimensions={1}, to_apply=less\n ROOT r = f32[24] reduce(n, zero), dimensions={1}, "
+     "to_apply=max",
+     {"n", "p"},
+     1,
+     0,
+     NULL},
+    /* differences of neighbours: slices that begin and end elsewhere, and one of every third */
+    {"x = f32[26,3] parameter(0)\n zero = f32[] constant(0)\n e = f32[26,3] sort(x), dimensions={1}, to_apply=less\n"
+     "a = f32[24,3] slice(e), slice={[0:24], [0:3]}\n b = f32[24,3] slice(e), slice={[2:26], [0:3]}\n"
+     "d = f32[24,3] subtract(b, a)\n n = f32[24,3] sort(d), dimensions={1}, to_apply=less\n"
+     "t = f32[8,3] slice(n), slice={[1:24:3], [0:3]}\n"
+     "ROOT r = f32[8] reduce(t, zero), dimensions={1}, to_apply=max",
+     {"e", "n", "d"},
+     1,
+     0,
+     NULL},
+    /* joined along the cut: a border before and two after */
+    {"x = f32[20,3] parameter(0)\n b = f32[1,3] parameter(1)\n c = f32[2,3] parameter(2)\n zero = f32[] constant(0)\n"
+     "e = f32[20,3] sort(x), dimensions={1}, to_apply=less\n j = f32[23,3] concatenate(b, e, c), dimensions={0}\n"
+     "s = f32[23,3] sine(j)\n w = f32[20,3] reduce-window(s, zero), window={size=4x1}, to_apply=add\n"
+     "n = f32[20,3] sort(w), dimensions={1}, to_apply=less\n ROOT r = f32[20] reduce(n, zero), dimensions={1}, "
+     "to_apply=max",
+     {"e", "s", "n"},
+     1,
+     0,
+     NULL},
+    /* of two arrays that are sorted together one is wanted wider than the other */
+    {"x = f32[24,3] parameter(0)\n zero = f32[] constant(0)\n e = f32[24,3] negate(x)\n"
+     "i = s32[24,3] iota(), iota_dimension=0\n"
+     "s = (f32[24,3], s32[24,3]) sort(e, i), dimensions={1}, is_stable=true, to_apply=less2\n"
+     "v = f32[24,3] get-tuple-element(s), index=0\n n = s32[24,3] get-tuple-element(s), index=1\n"
+     "w = f32[24,3] reduce-window(v, zero), window={size=3x1 pad=1_1x0_0}, to_apply=add\n f = f32[24,3] convert(n)\n"
+     "m = f32[24,3] multiply(w, f)\n o = f32[24,3] sort(m), dimensions={1}, to_apply=less\n"
+     "ROOT r = f32[24] reduce(o, zero), dimensions={1}, to_apply=max",
+     {"e", "m", "o"},
+     1,
+     0,
+     NULL},
+    /* two halves that are there */
+    {"x = f32[7,3] parameter(0)\n y = f32[9,3] parameter(1)\n zero = f32[] constant(0)\n"
+     "j = f32[16,3] concatenate(x, y), dimensions={0}\n n = f32[16,3] sort(j), dimensions={1}, to_apply=less\n"
+     "ROOT r = f32[16] reduce(n, zero), dimensions={1}, to_apply=max",
+     {"n"},
+     1,
+     0,
+     NULL},
+    /* what windows widen is wanted by others as well */
+    {"x = f32[1,16,5,2] parameter(0)\n k = f32[3,3,2,4] parameter(1)\n l = f32[3,3,4,1] parameter(2)\n"
+     "cv = f32[1,16,5,4] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n"
+     "act = f32[1,16,5,4] abs(cv)\n e = f32[1,16,5,4] exponential(act)\n"
+     "y = f32[1,16,5,1] convolution(e, l), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f\n"
+     "low = f32[] constant(0)\n m = f32[1,5,4] reduce(e, low), dimensions={1}, to_apply=max\n"
+     "t = f32[1,16,5,4] reverse(act), dimensions={1}\n n = f32[1,5,4] reduce(t, low), dimensions={1}, to_apply=max\n"
+     "z = f32[1,5,4] multiply(m, n)\n zz = f32[1,5] reduce(z, low), dimensions={2}, to_apply=max\n"
+     "zb = f32[1,16,5,1] broadcast(zz), dimensions={0,2}\n ROOT r = f32[1,16,5,1] add(y, zb)",
+     {"e", "cv", "act"},
+     1,
+     1e-5,
      NULL},
     /* inside the body of a loop */
     {"x = f32[10,6] parameter(0)\n zero = s32[] constant(0)\n t = (s32[], f32[10,6]) tuple(zero, x)\n"
