@@ -7,6 +7,8 @@
 #include "codegen/lower/module_kernels.h"
 #include "hlo/machine/description/machine_abilities.h"
 
+enum { SPACE_ALIGNMENT = 64 };
+
 static bool has_function(const Kernel *kernel) {
   return !kernel_is_tiny(kernel);
 }
@@ -147,6 +149,23 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloSc
     measure_strategies(draft, uses, scratch_limits(draft, limit), targets, count, scratch);
   }
   draft->scratch_of_identity = scratch;
+  return STATUS_OK;
+}
+
+Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, DiagSink *diag) {
+  ModulePlans *plans = draft->plans;
+  if (plans == NULL || draft->has_kept) return STATUS_OK;
+  draft->has_kept = true;
+  RETURN_IF_ERROR(module_plans_keep(draft->arena, module, assignment, draft->kernels, &draft->tiler, diag, plans));
+  RETURN_IF_ERROR(module_plans_take_written(plans, &draft->written, diag));
+  if (!plans->has_residents) return STATUS_OK;
+  VecTarget targets[LLVM_MOST_VARIANTS];
+  int count = llvm_vec_targets(&draft->target, targets);
+  RETURN_IF_ERROR(module_plans_lay_out(draft->arena, plans, targets, count, diag));
+  plans->space_offset = align_up(assignment->workspace_bytes, SPACE_ALIGNMENT);
+  assignment->workspace_bytes = plans->space_offset + plans->resident_bytes;
+  assignment->lower_bound_bytes += plans->resident_bytes;
+  assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
   return STATUS_OK;
 }
 

@@ -22,6 +22,7 @@ typedef struct CodeDraft {
   /* --- made; NULL before --- */
   KernelTable *kernels;
   ModulePlans *plans;
+  bool has_kept;                         /* code_draft_keep was there */
   const HloScratch *scratch_of_identity; /* by identity of a Kernel, like the next */
   /* By kind of processor that an object is for (llvm_vec_targets): how each Kernel's code is made.  Of the host. */
   const KernelStrategy *strategies[LLVM_MOST_VARIANTS];
@@ -35,6 +36,12 @@ MUST_USE Status code_draft_make_plans(CodeDraft *draft, const HloModule *module,
  * beside the draft's own; NULL: there is none.  What was measured before stays. */
 MUST_USE Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloScratchLimit *limit,
                                    DiagSink *diag);
+
+/* Once values have places: lets arrays stay in the on-core Buffer (module_plans_keep), and makes the workspace of
+ * |assignment| as much larger as that takes.  Later calls do nothing; errors are those of module_plans_keep and
+ * module_plans_lay_out. */
+MUST_USE Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment,
+                                DiagSink *diag);
 
 /* The Kernels that run, a use each; none before they are made.  |out_distinct|: the functions that code has for them,
  * equal ones once; on the host tiny ones have none (kernel_is_tiny). */

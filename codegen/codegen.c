@@ -1,5 +1,7 @@
 #include "codegen/codegen.h"
 
+#include <string.h>
+
 #include "codegen/call/call.h"
 #include "codegen/code_parts.h"
 #include "codegen/collective/collective.h"
@@ -155,11 +157,30 @@ void codegen_print_kernels(const KernelTable *kernels, StringBuilder *out) {
   }
 }
 
+/* Of no kernel: no plan that could be read. */
+static void print_move(StringBuilder *out, const ModulePlan *plan, const MachineDescription *machine) {
+  Arena *scratch = arena_create();
+  StringBuilder text;
+  sb_init(&text, scratch);
+  plan_print(&text, plan->plan, machine);
+  StringView rest = sb_view(&text);
+  while (rest.size > 0) {
+    const char *end = memchr(rest.data, '\n', rest.size);
+    size_t size = end == NULL ? rest.size : (size_t)(end - rest.data) + 1;
+    sb_printf(out, "# %.*s", (int)size, rest.data);
+    rest = (StringView){rest.data + size, rest.size - size};
+  }
+  arena_destroy(scratch);
+}
+
 static void print_plan(StringBuilder *out, const ModulePlan *plan, const MachineDescription *machine) {
   sb_append_cstring(out, "# ");
   plan_verdict_print(out, &plan->verdict, machine);
   sb_append_cstring(out, "\n");
-  plan_print(out, plan->plan, machine);
+  if (plan->is_move)
+    print_move(out, plan, machine);
+  else
+    plan_print(out, plan->plan, machine);
   sb_append_cstring(out, "\n");
 }
 

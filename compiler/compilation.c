@@ -95,7 +95,9 @@ static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
                                 .opt_level = options->opt_level,
                                 .machine = options->machine,
                                 .flush_denormals = options->flush_denormals},
-                     .tiler = {.pipeline_depth = options->pipeline_depth, .scheme = options->scheme},
+                     .tiler = {.pipeline_depth = options->pipeline_depth,
+                               .no_residency = options->has_no_residency,
+                               .scheme = options->scheme},
                      .is_strict = options->is_strict_oncore,
                      .has_scratch_limit = options->has_scratch_limit,
                      .scratch_limit = options->scratch_limit,
@@ -306,6 +308,8 @@ Status compilation_read_plans(Compilation *compilation) {
 
 Status compilation_make_plans(Compilation *compilation) {
   CodeDraft *draft = &compilation->draft;
+  if (draft->plans != NULL && compilation->assignment != NULL)
+    return code_draft_keep(draft, compilation->module, compilation->assignment, compilation->diag);
   if (draft->plans != NULL || !machine_has_buffer(compilation->options.machine)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
@@ -318,6 +322,8 @@ Status compilation_make_plans(Compilation *compilation) {
   double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "making plans", NULL));
   Status status = code_draft_make_plans(draft, compilation->module, compilation->diag);
+  if (status == STATUS_OK && compilation->assignment != NULL)
+    status = code_draft_keep(draft, compilation->module, compilation->assignment, compilation->diag);
   phase_times_end(&compilation->phases, "plans", start);
   return status;
 }

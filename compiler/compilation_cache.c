@@ -54,6 +54,7 @@ static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add_int(hash, "without code", options->without_code);
   add_int(hash, "pipeline depth", options->pipeline_depth);
   add_int(hash, "strict on-core", options->is_strict_oncore);
+  add_int(hash, "no residency", options->has_no_residency);
   add_int(hash, "scheme", options->scheme);
   add(hash, "plans", options->plans != NULL ? options->plans->text : SV(""));
   add_int(hash, "has plans", options->plans != NULL);

@@ -116,6 +116,7 @@ static void every_option_that_bears_on_outputs_is_in_the_key(void **state) {
                                         {.pipeline_depth = 2},
                                         {.scheme = 1},
                                         {.is_strict_oncore = true},
+                                        {.has_no_residency = true},
                                         {.plans = &plans},
                                         {.plans = &no_plans},
                                         {.plans_detail = PLANS_PROVED},

@@ -56,6 +56,7 @@ typedef struct CompilationOptions {
   /* --- plans of a vector processor --- */
   int32_t pipeline_depth;   /* tiles in flight; 0: chosen for each Kernel */
   bool is_strict_oncore;    /* nothing may run elsewhere */
+  bool has_no_residency;    /* TilerOptions.no_residency */
   int scheme;               /* how they get room in the Buffer, a PlanScheme */
   const SourceFile *plans;  /* written ones, taken first; NULL: none */
   PlansDetail plans_detail; /* what is asked of all of them */

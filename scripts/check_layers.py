@@ -66,6 +66,8 @@ ROOMS = {
     "codegen/oncore/plan": ONCORE_PLAN,
     "codegen/oncore/tiling": ONCORE_PLAN + ["codegen/oncore/plan", "base/packing"],
     "codegen/oncore/language": ONCORE_PLAN + ["codegen/oncore/plan", "codegen/oncore/tiling"],
+    # What stays in the Buffer from Kernel to Kernel.
+    "codegen/oncore/run": ONCORE_PLAN + ["hlo/analysis", "codegen/lower/emit_family.h", "codegen/oncore/plan", "codegen/oncore/tiling", "base/packing"],
     # LLVM, from the processor up.
     "codegen/llvm": ["codegen/target", "hlo/machine/description", "base"],
     "codegen/ir": ["hlo/type", "base"] + ABI,
@@ -76,7 +78,7 @@ ROOMS = {
     "codegen/blocks": ["codegen/point", "codegen/kernel", "codegen/ir", "codegen/vec", "codegen/target", "hlo/type", "base"],
     "codegen/emit": ["codegen/blocks", "codegen/point", "codegen/call", "codegen/collective", "codegen/lower", "codegen/kernel", "codegen/ir",
                      "codegen/vec", "codegen/target"] + HLO + ABI,
-    "codegen/oncore/emit": ONCORE_PLAN + ["hlo/analysis/execution_counts.h", "codegen/target", "codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language",
+    "codegen/oncore/emit": ONCORE_PLAN + ["hlo/analysis/execution_counts.h", "hlo/analysis/buffer_assignment.h", "codegen/target", "codegen/oncore/plan", "codegen/oncore/tiling", "codegen/oncore/language", "codegen/oncore/run",
                                           "codegen/lower", "codegen/emit", "codegen/point", "codegen/ir", "codegen/vec"] + ABI,
     "codegen": ["codegen/oncore/emit", "codegen/oncore/language", "codegen/oncore/tiling", "codegen/emit", "codegen/call", "codegen/collective",
                 "codegen/ir", "codegen/llvm", "codegen/lower", "codegen/vec", "codegen/oncore/plan"] + ONCORE_PLAN + HLO + ABI,

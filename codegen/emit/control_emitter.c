@@ -23,7 +23,9 @@ static Status emit_kernel(ControlEmitter *control, const KernelUse *use, const c
 
 /* Equal Kernels are one function. */
 static Status kernel_function(ControlEmitter *control, const KernelUse *use, const ControlKernel **out_kernel) {
-  ControlKernel *found = pointer_map_get(&control->functions, (const void *)(intptr_t)(use->identity + 1));
+  const KernelCoder *coder = control->coder;
+  int32_t number = coder != NULL ? coder->number(coder->self, use) : use->identity;
+  ControlKernel *found = pointer_map_get(&control->functions, (const void *)(intptr_t)(number + 1));
   if (found == NULL) {
     found = ARENA_NEW(control->arena, ControlKernel);
     const char *name = control->has_no_kernels
@@ -35,7 +37,7 @@ static Status kernel_function(ControlEmitter *control, const KernelUse *use, con
       RETURN_IF_ERROR(emit_kernel(control, use, name, &found->code));
     if (found->code.chunk_limit > 1)
       found->body = control_parallel_body(control, &found->code, arena_printf(control->arena, "%s.chunk", name));
-    pointer_map_set(&control->functions, (const void *)(intptr_t)(use->identity + 1), found);
+    pointer_map_set(&control->functions, (const void *)(intptr_t)(number + 1), found);
   }
   *out_kernel = found;
   return STATUS_OK;
@@ -98,13 +100,20 @@ void control_call_checked(ControlEmitter *control, LLVMValueRef function, LLVMVa
   LLVMPositionBuilderAtEnd(vec->builder, behind);
 }
 
+/* Where |code|, of |instruction|, works. */
+static LLVMValueRef kernel_scratch(ControlEmitter *control, const HloInstruction *instruction, const KernelCode *code) {
+  if (code->has_place) return workspace_at(control, code->place);
+  LLVMValueRef scratch = control_scratch(control, instruction, code->scratch_bytes);
+  control_poison_scratch(control, scratch, code->scratch_bytes);
+  return scratch;
+}
+
 static void call_kernel(ControlEmitter *control, const HloInstruction *instruction, const KernelUse *use,
                         const ControlKernel *called) {
   const KernelCode *code = &called->code;
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, use, &count);
-  arguments[count] = control_scratch(control, instruction, code->scratch_bytes);
-  control_poison_scratch(control, arguments[count++], code->scratch_bytes);
+  arguments[count++] = kernel_scratch(control, instruction, code);
   if (control->coder != NULL) {
     control_call_checked(control, code->function, arguments, count);
     return;
@@ -288,9 +297,30 @@ static void carry_on(ControlEmitter *control, const HloInstruction *root, const 
   }
 }
 
+/* What a coder does around |loop|. */
+static Status emit_around(ControlEmitter *control, const HloInstruction *loop, bool is_after) {
+  const KernelCoder *coder = control->coder;
+  if (coder == NULL) return STATUS_OK;
+  KernelCode code = {0};
+  int32_t count = 0;
+  const int *nodes = NULL;
+  VecBuilder vec = *control->vec;
+  vec.builder = LLVMCreateBuilderInContext(vec.context);
+  const char *name = arena_printf(control->arena, "loop.%lld", (long long)control->function_count++);
+  Status status = coder->emit_around(coder->self, &vec, loop, is_after, name, control->diag, &code, &count, &nodes);
+  LLVMDisposeBuilder(vec.builder);
+  if (status != STATUS_OK || count == 0) return status;
+  LLVMValueRef *arguments = ARENA_NEW_ARRAY(control->arena, LLVMValueRef, count + 2);
+  for (int32_t i = 0; i < count; i++) arguments[i] = control_address(control, loop, nodes[i]);
+  arguments[count] = kernel_scratch(control, loop, &code);
+  control_call_checked(control, code.function, arguments, (unsigned)count + 1);
+  return STATUS_OK;
+}
+
 Status control_while(ControlEmitter *control, const HloInstruction *loop) {
   const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION);
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
+  RETURN_IF_ERROR(emit_around(control, loop, false));
   CarriedState state = find_carries(control, loop);
   IrLoop code = begin_carrying(control, loop, &state);
   int64_t height = control->known.count;
@@ -300,7 +330,7 @@ Status control_while(ControlEmitter *control, const HloInstruction *loop) {
   carry_on(control, body->root, &state);
   ir_loop_end(&code);
   control_forget(control, height);
-  return STATUS_OK;
+  return emit_around(control, loop, true);
 }
 
 /* Branch number of a conditional: pred true is branch 0; an index out of range is the last branch. */

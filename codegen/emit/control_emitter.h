@@ -17,6 +17,12 @@ typedef struct KernelCoder {
    * i32, and anything but 0 ends the module's function with that value. */
   Status (*emit)(void *self, const VecBuilder *vec, const KernelUse *use, const char *name, DiagSink *diag,
                  KernelCode *out_code);
+  /* Uses with the same number have one function; dense from 0. */
+  int32_t (*number)(void *self, const KernelUse *use);
+  /* What is done before |loop|, or after it: a function of the leaves |out_nodes| of its state, |out_count| of them; 0:
+   * nothing is. */
+  Status (*emit_around)(void *self, const VecBuilder *vec, const HloInstruction *loop, bool is_after, const char *name,
+                        DiagSink *diag, KernelCode *out_code, int32_t *out_count, const int **out_nodes);
 } KernelCoder;
 
 /* Where the module's constants are, for a module whose code is in several LLVM modules that become one object. */

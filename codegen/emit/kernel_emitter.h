@@ -14,6 +14,8 @@ typedef struct KernelCode {
                             each run with scratch of its own, and leave the same bits however they are cut into runs */
   int64_t chunk_limit;   /* so many runs are worthwhile; 1: the function does everything in one call */
   int64_t chunks_per_worker; /* enough for threads that are not equally fast */
+  bool has_place; /* its scratch is at byte |place| of the workspace, which others share and find as it is left */
+  int64_t place;
 } KernelCode;
 
 /* By |strategy|, chosen for |vec->target|.  |vec->builder| is left without a position. */

@@ -63,6 +63,7 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .scratch_limit = integer_of(options, OPTION_SCRATCH_LIMIT, 0),
       .pipeline_depth = (int32_t)integer_of(options, OPTION_PIPELINE_DEPTH, values[OPTION_PLAN_TEMPLATE].given ? 1 : 0),
       .is_strict_oncore = values[OPTION_STRICT_ONCORE].given,
+      .has_no_residency = values[OPTION_NO_RESIDENCY].given,
       .scheme = (int)integer_of(options, OPTION_SCHEME, -1) + 1,
       .plans_detail = values[OPTION_DUMP_PLAN].given || values[OPTION_REPORT].given || values[OPTION_BUDGET].given
                           ? PLANS_PROVED

@@ -35,9 +35,9 @@ static Status unknown_target(StringView name, DiagSink *diag) {
 }
 
 Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
-  static const OptionId of_vector_processors[] = {OPTION_BUFFER_SIZE,  OPTION_PIPELINE_DEPTH, OPTION_SCHEME,
-                                                  OPTION_PLAN,         OPTION_DUMP_PLAN,      OPTION_PLAN_TEMPLATE,
-                                                  OPTION_STRICT_ONCORE};
+  static const OptionId of_vector_processors[] = {OPTION_BUFFER_SIZE,   OPTION_PIPELINE_DEPTH, OPTION_SCHEME,
+                                                  OPTION_PLAN,          OPTION_DUMP_PLAN,      OPTION_PLAN_TEMPLATE,
+                                                  OPTION_STRICT_ONCORE, OPTION_NO_RESIDENCY};
   StringView name = target_name(options);
   if (!is_host(name) && !is_file(name) && !machine_preset_find(name)) return unknown_target(name, diag);
   for (size_t i = 0; is_host(name) && i < sizeof of_vector_processors / sizeof of_vector_processors[0]; i++)

@@ -276,6 +276,14 @@ typedef struct XlacOncoreSync {
 typedef void (*XlacOncoreRecord)(void *data, int64_t command, int64_t variant, void *const *pointers,
                                  const int64_t *parameters);
 
+/* An array that is in the Buffer when the kernel begins (INITIALISED) or when it ends: kernels before and after it know
+ * it there.  Those that begin at the same byte are one. */
+typedef struct XlacOncoreResident {
+  const char *name;
+  int64_t begin, bytes; /* in the Buffer */
+  int64_t flags;        /* as an object's */
+} XlacOncoreResident;
+
 typedef struct XlacOncoreKernel {
   uint64_t struct_size;
   const char *name;
@@ -298,6 +306,11 @@ typedef struct XlacOncoreKernel {
    * nothing and has no variants.  0: it is no barrier.  After the end of older kernels, or NULL: there are none. */
   const uint64_t *barriers;
   const XlacOncoreReach *const *reaches; /* by command and edge.  After the end of older kernels, or NULL: all zero */
+  /* Bytes of the Buffer with contents of the kernel's own; it touches none outside of these and of its residents. After
+   * the end of older kernels: all of the Buffer is its own, and nothing is resident. */
+  int64_t own_begin, own_end;
+  int64_t resident_count;
+  const XlacOncoreResident *residents;
 } XlacOncoreKernel;
 
 /* --- calls out of the module --- */

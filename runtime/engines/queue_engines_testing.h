@@ -134,7 +134,8 @@ static inline XlacOncoreKernel hand_kernel(void) {
                             .commands = hand_commands,
                             .run = hand_run,
                             .queues = hand_functions,
-                            .trace = hand_trace};
+                            .trace = hand_trace,
+                            .own_end = sizeof(((HandKernel *)0)->buffer)};
 }
 
 static inline void hand_prepare(HandKernel *hand) {

@@ -11,8 +11,9 @@
 
 #define POISON 0xFF
 
-/* An array in memory, or several that share bytes. */
+/* An array in memory, or one that outlives the kernel in the Buffer, or several that share bytes. */
 typedef struct MemoryRegion {
+  const char *name;
   char *begin;
   int64_t bytes;
   int64_t flags;
@@ -26,9 +27,10 @@ typedef struct Launch {
   const XlacOncoreKernel *kernel;
   const XlacOncoreContext *context;
   QueueTrace trace;
-  MemoryRegion *regions;
-  int64_t region_count;
+  MemoryRegion *regions; /* those in memory, then residents of the Buffer from |first_resident| on */
+  int64_t region_count, first_resident;
   int64_t *region_of_object;
+  bool has_strayed; /* a command touches bytes of the Buffer that are neither the kernel's own nor residents of it */
   CommandStream stream;
 } Launch;
 
@@ -49,7 +51,8 @@ static void join(MemoryRegion *region, const MemoryRegion *other) {
 
 static void find_regions(Launch *launch) {
   const XlacOncoreKernel *kernel = launch->kernel;
-  MemoryRegion *regions = ARENA_NEW_ARRAY(launch->arena, MemoryRegion, kernel->object_count);
+  int64_t residents = queue_trace_own(&launch->trace).resident_count;
+  MemoryRegion *regions = ARENA_NEW_ARRAY(launch->arena, MemoryRegion, kernel->object_count + residents);
   int64_t count = 0, kept = 0;
   for (int64_t o = 0; o < kernel->object_count; o++) {
     const XlacOncoreObject *object = &kernel->objects[o];
@@ -67,7 +70,7 @@ static void find_regions(Launch *launch) {
     }
   }
   launch->regions = regions;
-  launch->region_count = kept;
+  launch->region_count = launch->first_resident = kept;
   launch->region_of_object = ARENA_NEW_ARRAY(launch->arena, int64_t, kernel->object_count);
   for (int64_t o = 0; o < kernel->object_count; o++) {
     const char *begin = launch->context->objects[o];
@@ -77,7 +80,24 @@ static void find_regions(Launch *launch) {
   }
 }
 
+/* Residents that begin at one byte are one. */
+static void find_residents(Launch *launch) {
+  OwnBytes own = queue_trace_own(&launch->trace);
+  for (int64_t r = 0; r < own.resident_count; r++) {
+    const XlacOncoreResident *resident = &own.residents[r];
+    MemoryRegion region = {.name = resident->name, .bytes = resident->bytes, .flags = resident->flags};
+    region.begin = (char *)launch->context->buffer + resident->begin;
+    int64_t at = launch->first_resident;
+    while (at < launch->region_count && launch->regions[at].begin != region.begin) at++;
+    if (at < launch->region_count)
+      join(&launch->regions[at], &region);
+    else
+      launch->regions[launch->region_count++] = region;
+  }
+}
+
 static StringView region_name(const Launch *launch, int64_t region) {
+  if (region >= launch->first_resident) return sv_from_cstring(launch->regions[region].name);
   for (int64_t o = 0; o < launch->kernel->object_count; o++) {
     if (launch->kernel->objects[o].bytes > 0 && launch->region_of_object[o] == region)
       return sv_from_cstring(launch->kernel->objects[o].name);
@@ -114,9 +134,24 @@ static void add_boxes(Launch *launch, int32_t object, const TracedAccess *access
     command_stream_add_read(&launch->stream, object, &box);
 }
 
+/* Of the Buffer: of the resident that it begins in, or of the kernel's own bytes. */
+static void add_buffer_access(Launch *launch, const TracedAccess *access) {
+  for (int64_t r = launch->first_resident; r < launch->region_count; r++) {
+    const MemoryRegion *region = &launch->regions[r];
+    if (access->begin < region->begin || access->begin >= region->begin + region->bytes) continue;
+    add_boxes(launch, region->stream_object, access, access->begin - region->begin, 0);
+    return;
+  }
+  OwnBytes own = queue_trace_own(&launch->trace);
+  int64_t begin = access->begin - (char *)launch->context->buffer, end = begin + access->bytes;
+  for (int64_t i = 0; i < access->level_count; i++) end += (access->levels[i].count - 1) * access->levels[i].stride;
+  if (begin < own.begin || end > own.end) launch->has_strayed = true;
+  add_boxes(launch, BUFFER_OBJECT, access, begin, 0);
+}
+
 static void add_access(Launch *launch, const TracedAccess *access) {
   if (access->object == XLAC_ONCORE_BUFFER) {
-    add_boxes(launch, BUFFER_OBJECT, access, access->begin - (char *)launch->context->buffer, 0);
+    add_buffer_access(launch, access);
     return;
   }
   const MemoryRegion *region = &launch->regions[launch->region_of_object[access->object]];
@@ -301,10 +336,12 @@ static Status judge(Launch *launch) {
 
 static void execute(const Launch *launch, const int32_t *order) {
   const XlacOncoreContext *context = launch->context;
-  memset(context->buffer, POISON, (size_t)launch->kernel->buffer_bytes);
+  OwnBytes own = queue_trace_own(&launch->trace);
+  memset((char *)context->buffer + own.begin, POISON, (size_t)(own.end - own.begin));
   for (int64_t r = 0; r < launch->region_count; r++) {
     const MemoryRegion *region = &launch->regions[r];
-    if (region->flags & XLAC_ONCORE_TEMPORARY) memset(region->begin, POISON, (size_t)region->bytes);
+    bool is_empty = r >= launch->first_resident && (region->flags & XLAC_ONCORE_INITIALISED) == 0;
+    if (is_empty || region->flags & XLAC_ONCORE_TEMPORARY) memset(region->begin, POISON, (size_t)region->bytes);
   }
   for (int64_t i = 0; i < launch->trace.commands.count; i++) {
     int64_t number = order == NULL ? i : order[i];
@@ -408,7 +445,12 @@ static Status replay(Launch *launch) {
 static Status simulate(Launch *launch) {
   queue_trace_record(&launch->trace, launch->arena, launch->kernel, launch->context);
   find_regions(launch);
+  find_residents(launch);
   make_stream(launch);
+  if (launch->has_strayed)
+    return diag_error(launch->simulator->diag, STATUS_INVALID, NO_LOC, "oncore-hazard",
+                      "in kernel '%s': a command touches bytes of the Buffer that are not the kernel's",
+                      launch->kernel->name);
   if (launch->simulator->replay != NULL) return replay(launch);
   RETURN_IF_ERROR(judge(launch));
   return execute_orders(launch);

@@ -93,12 +93,49 @@ static void simulator_sees_arrays_that_share_bytes(void **state) {
   expect_hazard(fixture, "of 'x', command");
 }
 
+/* Bytes of the Buffer after the kernel's own are somebody else's. */
+static void simulator_finds_what_leaves_its_own_bytes(void **state) {
+  SimulatorFixture *fixture = *state;
+  fixture->hand.kernel.own_end -= TILE_BYTES;
+  expect_hazard(fixture, "that are not the kernel's");
+}
+
+/* The slots of results are written again and again: no array of which each byte is written once lies there. */
+static void simulator_judges_what_outlives_a_kernel(void **state) {
+  SimulatorFixture *fixture = *state;
+  XlacOncoreResident resident = {"rows", SLOTS * TILE_BYTES, SLOTS * TILE_BYTES, XLAC_ONCORE_WRITTEN_ONCE};
+  fixture->hand.kernel.own_end = SLOTS * TILE_BYTES;
+  fixture->hand.kernel.resident_count = 1;
+  fixture->hand.kernel.residents = &resident;
+  expect_hazard(fixture, "'rows'");
+  resident.flags = XLAC_ONCORE_INITIALISED;
+  diag_sink_init(&fixture->diag, fixture->arena);
+  assert_int_equal(launch(fixture), 0);
+  hand_check(&fixture->hand);
+}
+
+/* Orders begin with what is there, and nothing but the kernel's own bytes is poisoned. */
+static void simulator_leaves_others_bytes_alone(void **state) {
+  SimulatorFixture *fixture = *state;
+  struct {
+    float buffer[2 * SLOTS * TILE], others[TILE];
+  } room = {.others = {7}};
+  fixture->hand.context.buffer = room.buffer;
+  fixture->hand.kernel.buffer_bytes = sizeof room;
+  assert_int_equal(launch(fixture), 0);
+  hand_check(&fixture->hand);
+  assert_true(room.others[0] == 7);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(simulator_finds_nothing_wrong, create_fixture, destroy_fixture),
       cmocka_unit_test_setup_teardown(simulator_finds_races_for_each_edge_left_out, create_fixture, destroy_fixture),
       cmocka_unit_test_setup_teardown(simulator_finds_what_leaves_an_array, create_fixture, destroy_fixture),
       cmocka_unit_test_setup_teardown(simulator_sees_arrays_that_share_bytes, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_finds_what_leaves_its_own_bytes, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_judges_what_outlives_a_kernel, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_leaves_others_bytes_alone, create_fixture, destroy_fixture),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

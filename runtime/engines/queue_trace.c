@@ -59,6 +59,13 @@ XlacOncoreReach queue_trace_reach(const QueueTrace *trace, int64_t number, int64
   return kernel->reaches[trace->commands.data[number].command][edge];
 }
 
+OwnBytes queue_trace_own(const QueueTrace *trace) {
+  const XlacOncoreKernel *kernel = trace->kernel;
+  bool is_older = kernel->struct_size < offsetof(XlacOncoreKernel, residents) + sizeof kernel->residents;
+  if (is_older) return (OwnBytes){0, kernel->buffer_bytes, 0, NULL};
+  return (OwnBytes){kernel->own_begin, kernel->own_end, kernel->resident_count, kernel->residents};
+}
+
 bool queue_trace_access(const QueueTrace *trace, int64_t number, int64_t access, TracedAccess *out_access) {
   const XlacOncoreAccess *of = &queue_trace_variant(trace, number)->accesses[access];
   int64_t object = queue_trace_command(trace, number)->objects[of->pointer];

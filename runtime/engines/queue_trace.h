@@ -33,6 +33,13 @@ const XlacOncoreVariant *queue_trace_variant(const QueueTrace *trace, int64_t nu
 uint64_t queue_trace_barrier(const QueueTrace *trace, int64_t number);
 /* More of its command's edge |edge|. */
 XlacOncoreReach queue_trace_reach(const QueueTrace *trace, int64_t number, int64_t edge);
+/* The bytes of the Buffer that are the kernel's own, and the arrays there that outlive it. */
+typedef struct OwnBytes {
+  int64_t begin, end;
+  int64_t resident_count;
+  const XlacOncoreResident *residents;
+} OwnBytes;
+OwnBytes queue_trace_own(const QueueTrace *trace);
 /* Of a transfer: descriptors that the machine needs for it. */
 int64_t queue_trace_descriptors(const QueueTrace *trace, int64_t number);
 

@@ -108,21 +108,30 @@ Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *t
     RETURN_IF_ERROR(
         plan_space_make(arena, plans->plans[p].plan, plans->machine, targets, target_count, diag, &spaces[p]));
   plans->spaces = spaces;
+  plans->resident_bytes = 0;
+  for (int32_t p = 0; p < plans->count; p++) {
+    if (plans->plans[p].is_resident) plans->resident_bytes = max_i64(plans->resident_bytes, spaces[p].bytes);
+  }
   return STATUS_OK;
 }
 
-/* -1: none. */
-static int32_t number_of(const ModulePlans *plans, const KernelUse *use) {
+int32_t module_plans_number(const ModulePlans *plans, const KernelUse *use) {
+  int64_t number;
+  if (plans->has_residents && int_map_find(&plans->plan_of_use, (uintptr_t)use, &number)) return (int32_t)number;
   return use->identity < plans->identity_count ? plans->plan_of_identity[use->identity] : -1;
 }
 
+bool module_plans_is_resident(const ModulePlans *plans, int32_t plan) {
+  return plans->plans[plan].is_resident;
+}
+
 const Plan *module_plans_of(const ModulePlans *plans, const KernelUse *use) {
-  int32_t number = number_of(plans, use);
+  int32_t number = module_plans_number(plans, use);
   return number >= 0 ? plans->plans[number].plan : NULL;
 }
 
 const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *use) {
-  int32_t number = number_of(plans, use);
+  int32_t number = module_plans_number(plans, use);
   return number >= 0 ? &plans->spaces[number] : NULL;
 }
 

@@ -10,6 +10,7 @@
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
 #include "codegen/oncore/tiling/plan_schemes.h"
+#include "hlo/analysis/buffer_assignment.h"
 #include "hlo/ir/hlo_module.h"
 
 /* What is asked of each plan. */
@@ -28,7 +29,19 @@ typedef struct ModulePlan {
   int64_t use_count;
   const StringView *uses; /* names of instructions, the plan's own first */
   double runs;            /* of all of them in one run of the module (hlo_execution_counts) */
+  bool is_resident;       /* something is in the Buffer before or after it: it works in a space shared with others */
+  bool is_move;           /* of no Kernel: a LoopMove's */
+  int64_t base;           /* RESIDENT: bytes of the Buffer below its own tiles (PlanInterface) */
 } ModulePlan;
+
+/* What is moved around a loop because it is resident in its body. */
+typedef struct LoopMove {
+  const HloInstruction *loop;
+  bool is_after; /* it is stored after the loop, else loaded before it */
+  int32_t plan;  /* of ModulePlans.plans; its Kernel's buffers are the leaves, in order */
+  int32_t count;
+  const int *nodes; /* leaves of the loop's state */
+} LoopMove;
 
 typedef struct ModulePlans {
   const MachineDescription *machine;
@@ -36,10 +49,16 @@ typedef struct ModulePlans {
   int32_t count;
   const ModulePlan *plans; /* in order of their first use */
   int32_t identity_count;
-  const int32_t *plan_of_identity; /* by KernelUse.identity: a number of |plans| */
-  int64_t off_core;                /* instructions that run elsewhere */
-  ModuleBound bound;               /* of the module, whatever the plans */
-  const PlanSpace *spaces;         /* by plan, of module_plans_lay_out; NULL before */
+  const int32_t *plan_of_identity; /* by KernelUse.identity: a number of |plans|; without residents */
+  IntMap plan_of_use;              /* KernelUse → number of |plans|; of module_plans_keep, empty before */
+  int32_t move_count;
+  const LoopMove *moves; /* of module_plans_keep, like the next */
+  bool has_residents;
+  int64_t resident_bytes;  /* of the space that all plans with residents work in, one after the other */
+  int64_t space_offset;    /* of that in the workspace */
+  int64_t off_core;        /* instructions that run elsewhere */
+  ModuleBound bound;       /* of the module, whatever the plans */
+  const PlanSpace *spaces; /* by plan, of module_plans_lay_out; NULL before */
 } ModulePlans;
 
 /* Plans of |kernels|, those of the scheduled |module|, equal ones once, by plan_for_kernel, |written| first (NULL:
@@ -50,6 +69,21 @@ MUST_USE Status module_plans_make(Arena *arena, const HloModule *module, const K
                                   const MachineDescription *machine, const TilerOptions *options,
                                   const WrittenPlans *written, PlansDetail detail, DiagSink *diag,
                                   ModulePlans *out_plans);
+
+/* Lets arrays stay in the Buffer from Kernel to Kernel (codegen/oncore/run/residency.h) where values lie as
+ * |assignment| says: plans of |plans| become plans with residents, all proved.  Nothing where plans are written, or
+ * under a scheme (options->scheme), which place Tensors by themselves, or with options->no_residency.  Status as that
+ * of residency_choose. */
+MUST_USE Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                                  const KernelTable *kernels, const TilerOptions *options, DiagSink *diag,
+                                  ModulePlans *plans);
+/* Of |written|, which have residents, those that stand where |plans| have the same ones instead of these.
+ * STATUS_INVALID ("plan-resident") for those that stand nowhere. */
+MUST_USE Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written, DiagSink *diag);
+/* Whether |plan| works in the space that all plans with residents share. */
+bool module_plans_is_resident(const ModulePlans *plans, int32_t plan);
+/* Of one of the Kernels they were made for, the number of its plan; -1: it has none. */
+int32_t module_plans_number(const ModulePlans *plans, const KernelUse *use);
 
 /* Finds the memory that code of each plan works in (plan_space_make), which has to be known before there is code. */
 MUST_USE Status module_plans_lay_out(Arena *arena, ModulePlans *plans, const VecTarget *targets, int target_count,

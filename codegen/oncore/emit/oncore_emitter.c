@@ -251,18 +251,47 @@ Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan 
   return STATUS_OK;
 }
 
+static Status emit_plan(OncoreEmitter *emitter, const VecBuilder *vec, int32_t number, const char *name, DiagSink *diag,
+                        KernelCode *out_code) {
+  const ModulePlans *plans = emitter->plans;
+  const PlanSpace *space = &plans->spaces[number];
+  *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1, .scratch_bytes = space->bytes};
+  out_code->has_place = module_plans_is_resident(plans, number);
+  out_code->place = plans->space_offset;
+  return oncore_emit_plan(emitter, vec, plans->plans[number].plan, space, name, diag, &out_code->function);
+}
+
 static Status emit_kernel(void *self, const VecBuilder *vec, const KernelUse *use, const char *name, DiagSink *diag,
                           KernelCode *out_code) {
   OncoreEmitter *emitter = self;
-  const Plan *plan = module_plans_of(emitter->plans, use);
+  int32_t number = module_plans_number(emitter->plans, use);
   const HloInstruction *source = use->kernel->source;
-  if (plan == NULL) {
+  if (number < 0) {
     return diag_error(diag, STATUS_UNSUPPORTED, source->loc, "unsupported-oncore",
                       "'%.*s' has no rule in the scalar unit of a vector processor yet", SV_ARG(source->name));
   }
-  const PlanSpace *space = module_plans_space(emitter->plans, use);
-  *out_code = (KernelCode){.piece_count = 1, .chunk_limit = 1, .scratch_bytes = space->bytes};
-  return oncore_emit_plan(emitter, vec, plan, space, name, diag, &out_code->function);
+  return emit_plan(emitter, vec, number, name, diag, out_code);
+}
+
+static int32_t number_of_use(void *self, const KernelUse *use) {
+  const OncoreEmitter *emitter = self;
+  return module_plans_number(emitter->plans, use);
+}
+
+static Status emit_around(void *self, const VecBuilder *vec, const HloInstruction *loop, bool is_after,
+                          const char *name, DiagSink *diag, KernelCode *out_code, int32_t *out_count,
+                          const int **out_nodes) {
+  OncoreEmitter *emitter = self;
+  const ModulePlans *plans = emitter->plans;
+  *out_count = 0;
+  for (int32_t m = 0; m < plans->move_count; m++) {
+    const LoopMove *move = &plans->moves[m];
+    if (move->loop != loop || move->is_after != is_after) continue;
+    *out_count = move->count;
+    *out_nodes = move->nodes;
+    return emit_plan(emitter, vec, move->plan, name, diag, out_code);
+  }
+  return STATUS_OK;
 }
 
 OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
@@ -279,5 +308,5 @@ void oncore_emitter_begin_variant(OncoreEmitter *emitter, int target) {
 }
 
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter) {
-  return (KernelCoder){emitter, emit_kernel};
+  return (KernelCoder){emitter, emit_kernel, number_of_use, emit_around};
 }

@@ -180,6 +180,14 @@ static int64_t object_flags(const Plan *plan, int32_t object) {
   XLAC_BUG("unknown role of a buffer");
 }
 
+/* An array that the plan does not touch in memory has no bytes there. */
+static bool is_in_memory(const Plan *plan, int32_t object) {
+  for (int32_t m = 0; m < plan->memory_count; m++) {
+    if (plan_memory_object(plan, m) == object) return true;
+  }
+  return false;
+}
+
 static StringView object_name(const Plan *plan, int32_t object) {
   for (int32_t m = 0; m < plan->memory_count; m++) {
     if (plan_memory_object(plan, m) == object) return plan->memories[m].name;
@@ -192,11 +200,39 @@ static LLVMValueRef make_objects(const PlanEmitter *emitter) {
   int32_t count = plan_object_count(plan);
   LLVMValueRef *objects = new_elements(emitter, count);
   for (int32_t o = 0; o < count; o++) {
-    LLVMValueRef fields[] = {make_text(emitter, object_name(plan, o)), oncore_word(emitter, plan_object_bytes(plan, o)),
-                             oncore_word(emitter, object_flags(plan, o))};
+    bool is_there = is_in_memory(plan, o);
+    LLVMValueRef fields[] = {make_text(emitter, object_name(plan, o)),
+                             oncore_word(emitter, is_there ? plan_object_bytes(plan, o) : 0),
+                             oncore_word(emitter, is_there ? object_flags(plan, o) : 0)};
     objects[o] = make_struct(emitter, fields, FIELD_COUNT(fields));
   }
   return make_array(emitter, objects, count, "objects");
+}
+
+/* --- what outlives the kernel --- */
+
+static int64_t resident_flags(const Plan *plan, const PlanTensor *tensor) {
+  int64_t flags = tensor->hold == PLAN_FINDS ? XLAC_ONCORE_INITIALISED : XLAC_ONCORE_WRITTEN_ONCE;
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    const PlanTensor *other = &plan->tensors[t];
+    if (other->hold == PLAN_LEAVES && other->begin == tensor->begin && tensor->hold == PLAN_FINDS) return flags;
+  }
+  return tensor->hold == PLAN_FINDS ? flags | XLAC_ONCORE_READ_ONLY : flags;
+}
+
+static LLVMValueRef make_residents(const PlanEmitter *emitter, int64_t *out_count) {
+  const Plan *plan = emitter->plan;
+  LLVMValueRef *residents = new_elements(emitter, plan->tensor_count);
+  *out_count = 0;
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    const PlanTensor *tensor = &plan->tensors[t];
+    if (tensor->hold == PLAN_HOLDS_NOTHING) continue;
+    LLVMValueRef fields[] = {make_text(emitter, tensor->name), oncore_word(emitter, tensor->begin),
+                             oncore_word(emitter, tensor->end - tensor->begin),
+                             oncore_word(emitter, resident_flags(plan, tensor))};
+    residents[(*out_count)++] = make_struct(emitter, fields, FIELD_COUNT(fields));
+  }
+  return make_array(emitter, residents, *out_count, "residents");
 }
 
 /* --- the kernel --- */
@@ -221,6 +257,9 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
     reaches[c] = make_reaches(emitter, c);
     barriers[c] = oncore_word(emitter, plan->commands[c].verb == PLAN_BARRIER ? -1 : 0);
   }
+  int64_t own_begin, own_end, resident_count;
+  plan_own_bytes(plan, &own_begin, &own_end);
+  LLVMValueRef residents = make_residents(emitter, &resident_count);
   LLVMValueRef fields[] = {oncore_word(emitter, (int64_t)sizeof(XlacOncoreKernel)),
                            make_text(emitter, plan->name),
                            oncore_word(emitter, plan->buffer_bytes),
@@ -237,7 +276,11 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
                            functions->trace,
                            make_array(emitter, descriptors, plan->command_count, "descriptors"),
                            make_array(emitter, barriers, plan->command_count, "barriers"),
-                           make_array(emitter, reaches, plan->command_count, "reaches")};
+                           make_array(emitter, reaches, plan->command_count, "reaches"),
+                           oncore_word(emitter, own_begin),
+                           oncore_word(emitter, own_end),
+                           oncore_word(emitter, resident_count),
+                           residents};
   return private_constant(emitter, make_struct(emitter, fields, FIELD_COUNT(fields)),
                           arena_printf(emitter->arena, "%s.kernel", emitter->name));
 }

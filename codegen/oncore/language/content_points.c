@@ -171,9 +171,10 @@ ContentRun content_of_load(Follower *f, int32_t number, const int32_t *axes, int
   if (guard == IS_TRUE && is_known(f, value->address)) {
     int64_t step;
     Place place = place_along(f, value->address, dim, &n, &step);
-    return run_of(CONTENT_ELEMENT, value->buffer, place, step, n);
+    return run_of(CONTENT_ELEMENT, f->array_of[value->buffer], place, step, n);
   }
-  ContentRun run = run_of(CONTENT_LOADED, value->buffer, plain_place(content_place_of_point(f, axes, count)), 1, n);
+  ContentRun run =
+      run_of(CONTENT_LOADED, f->array_of[value->buffer], plain_place(content_place_of_point(f, axes, count)), 1, n);
   run.first.detail = (uint64_t)padding;
   return run;
 }

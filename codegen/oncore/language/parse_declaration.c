@@ -475,6 +475,45 @@ static bool parse_origin(PlanReader *reader, TensorDraft *draft, SourceLoc *out_
   return true;
 }
 
+/* What it may hold: an array of the Kernel, all of it. */
+static bool check_held(PlanReader *reader, const TensorDraft *draft, bool is_argument, SourceLoc loc) {
+  const PlanTensor *tensor = &draft->tensor;
+  const Kernel *kernel = reader->plan->kernel;
+  if (kernel == NULL || plan_is_program(reader->plan))
+    return plan_fail(reader, loc, "plan-resident", "only a plan of a kernel finds and leaves arrays in the Buffer");
+  if (tensor->held < 0 || tensor->held >= kernel->buffer_count)
+    return plan_fail(reader, loc, "plan-kernel", "the kernel has %d buffers, from 0", kernel->buffer_count);
+  const KernelBuffer *buffer = &kernel->buffers[tensor->held];
+  if (buffer->role != (is_argument ? KERNEL_OPERAND : KERNEL_RESULT))
+    return plan_fail(reader, loc, "plan-kernel", "buffer %d of the kernel is no %s", tensor->held,
+                     is_argument ? "argument" : "result");
+  if (tensor->hold == PLAN_FINDS && !is_argument)
+    return plan_fail(reader, loc, "plan-resident", "a result is there at the end: 'leaves result %d'", tensor->held);
+  if (draft->origin != ORIGIN_FIXED || draft->parent >= 0 || tensor->kind == PLAN_RING)
+    return plan_fail(reader, loc, "plan-resident", "'%.*s' outlives the plan: it needs an interval of ROOT_TENSOR",
+                     SV_ARG(tensor->name));
+  if (tensor->type != buffer->type ||
+      plan_tensor_bytes(tensor) != buffer->element_count * type_storage_bytes(buffer->type))
+    return plan_fail(reader, loc, "plan-resident", "'%.*s' is not as large as buffer %d: %s[%" PRId64 "]",
+                     SV_ARG(tensor->name), tensor->held, type_text(buffer->type), buffer->element_count);
+  return true;
+}
+
+/* finds arg N, leaves arg N, leaves result N */
+static bool parse_hold(PlanReader *reader, TensorDraft *draft) {
+  SourceLoc loc = plan_peek(reader)->loc;
+  bool finds = plan_take_word(reader, "finds");
+  int64_t number;
+  if (!finds && !plan_take_word(reader, "leaves")) return true;
+  bool is_argument = plan_take_word(reader, "arg");
+  if (!is_argument && !plan_take_word(reader, "result"))
+    return plan_fail(reader, plan_peek(reader)->loc, "plan-syntax", "'arg N' or 'result N' says which array it is");
+  if (!plan_parse_constant(reader, &number)) return false;
+  draft->tensor.hold = finds ? PLAN_FINDS : PLAN_LEAVES;
+  draft->tensor.held = number >= 0 && number < INT32_MAX ? (int32_t)number : -1;
+  return check_held(reader, draft, is_argument, loc);
+}
+
 static int32_t find_draft(const PlanReader *reader, SourceLoc loc) {
   for (int32_t t = 0; t < reader->tensors.count; t++) {
     SourceLoc other = reader->tensors.data[t].tensor.loc;
@@ -528,7 +567,8 @@ bool plan_parse_tensor(PlanReader *reader) {
   if (!plan_need_name(reader, "a name", &draft.tensor.name, &draft.tensor.loc)) return false;
   bool ok = parse_properties(reader, false, &properties) && parse_origin(reader, &draft, &origin) &&
             set_type(reader, &properties, &draft) && set_shape(reader, &properties, &draft) &&
-            spread_alias(reader, &draft, origin) && check_interval(reader, &draft, origin);
+            spread_alias(reader, &draft, origin) && check_interval(reader, &draft, origin) &&
+            parse_hold(reader, &draft);
   return add_tensor(reader, &draft, ok);
 }
 

@@ -225,7 +225,7 @@ static ContentRun array_run(Follower *f, int32_t buffer, Place at, int64_t step,
   bool may_change = f->kernel->buffers[buffer].role == KERNEL_IN_PLACE;
   if (may_change && may_be_stored(f, buffer, at, step, run.count)) run.count = 1;
   if (may_change && may_be_stored(f, buffer, at, step, run.count)) return run;
-  run.first = (Content){CONTENT_ELEMENT, buffer, at.constant, (uint64_t)at.form};
+  run.first = (Content){CONTENT_ELEMENT, f->array_of[buffer], at.constant, (uint64_t)at.form};
   return run;
 }
 
@@ -547,11 +547,77 @@ static SourceLoc declaration_of(const Follower *f, int32_t buffer) {
   return NO_LOC;
 }
 
+/* --- what outlives the plan --- */
+
+static const PlanTensor *holder_of(const Follower *f, int32_t buffer, PlanHold hold) {
+  for (int32_t t = 0; t < f->plan->tensor_count; t++) {
+    if (f->plan->tensors[t].hold == hold && f->plan->tensors[t].held == buffer) return &f->plan->tensors[t];
+  }
+  return NULL;
+}
+
+static ContentRun held_run(const Follower *f, const PlanTensor *tensor) {
+  const KernelBuffer *buffer = &f->kernel->buffers[tensor->held];
+  bool is_result = buffer->role == KERNEL_RESULT;
+  ContentRun run = {.begin = tensor->begin, .size = type_storage_bytes(buffer->type), .step = 1};
+  run.count = buffer->element_count;
+  run.first = (Content){is_result ? CONTENT_RESULT : CONTENT_ELEMENT, tensor->held, 0, 0};
+  if (!is_result) run.first.number = f->array_of[tensor->held];
+  return run;
+}
+
+static void begin_residents(Follower *f) {
+  f->array_of = ARENA_NEW_ARRAY(f->arena, int32_t, f->kernel->buffer_count);
+  for (int32_t b = 0; b < f->kernel->buffer_count; b++) {
+    const PlanTensor *holder = holder_of(f, b, PLAN_FINDS);
+    f->array_of[b] = b;
+    for (int32_t other = 0; other < b && holder != NULL; other++) {
+      const PlanTensor *before = holder_of(f, other, PLAN_FINDS);
+      if (before != NULL && before->begin == holder->begin) f->array_of[b] = f->array_of[other];
+    }
+    if (holder == NULL) continue;
+    ContentRun run = held_run(f, holder);
+    content_map_put(&f->buffer, &run);
+  }
+}
+
+/* What is to be left is there. */
+static void check_left(Follower *f, const PlanTensor *tensor) {
+  ContentRun wanted = held_run(f, tensor);
+  for (int64_t done = 0; done < wanted.count;) {
+    ContentRun found =
+        content_map_get(&f->buffer, tensor->begin + done * wanted.size, wanted.size, wanted.count - done);
+    ContentRun rest = wanted;
+    rest.first.place = done;
+    rest.count = wanted.count - done;
+    int64_t n = content_same_count(&found, &rest, rest.count);
+    if (!content_is_same(&found.first, &rest.first)) {
+      f->status = diag_error(f->diag, STATUS_INVALID, tensor->loc, "plan-meaning",
+                             "in the plan of '%.*s': '%.*s' is to leave %s, and has %s", SV_ARG(f->plan->name),
+                             SV_ARG(tensor->name), content_text(f, &rest.first), content_text(f, &found.first));
+      return;
+    }
+    done += n;
+    f->visited++;
+  }
+}
+
+/* In memory a result has to be that is not left in the Buffer. */
+static bool is_stored(const Follower *f, int32_t buffer) {
+  bool is_view = holder_of(f, buffer, PLAN_LEAVES) == NULL;
+  for (int32_t m = 0; m < f->plan->memory_count && !is_view; m++)
+    is_view = f->plan->memories[m].kind == PLAN_RESULT && f->plan->memories[m].number == buffer;
+  return is_view;
+}
+
 static void check_stored(Follower *f) {
+  for (int32_t t = 0; t < f->plan->tensor_count; t++) {
+    if (f->plan->tensors[t].hold == PLAN_LEAVES) check_left(f, &f->plan->tensors[t]);
+  }
   for (int32_t b = 0; b < f->kernel->buffer_count; b++) {
     bool is_result = f->kernel->buffers[b].role == KERNEL_RESULT || f->kernel->buffers[b].role == KERNEL_IN_PLACE;
     int64_t wanted = f->kernel->buffers[b].element_count;
-    if (!is_result) continue;
+    if (!is_result || !is_stored(f, b)) continue;
     if (!tile_is_updated(f->kernel, b)) wanted = tile_stored_elements(f->kernel, b);
     if (f->stored[b].count == wanted) continue;
     f->status = diag_error(f->diag, STATUS_INVALID, declaration_of(f, b), "plan-meaning",
@@ -574,6 +640,7 @@ static void allocate(Follower *f) {
   f->has_accesses = ARENA_NEW_ARRAY(f->arena, bool, plan->command_count);
   f->is_told = ARENA_NEW_ARRAY(f->arena, bool, plan->command_count);
   content_begin_updates(f);
+  begin_residents(f);
 }
 
 Status plan_content_check(const Plan *plan, DiagSink *diag) {

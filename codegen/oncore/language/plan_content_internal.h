@@ -30,6 +30,7 @@ typedef struct Follower {
   int64_t *iterations;
   int64_t *point; /* of the Kernel's dims */
   PlaceForms forms;
+  int32_t *array_of; /* by buffer of the Kernel: itself, or the first of those that are found in the same bytes */
   ContentMap buffer;
   ContentMap *temporaries;
   StoredArray *stored;    /* by buffer of the Kernel */

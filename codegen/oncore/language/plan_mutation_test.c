@@ -40,6 +40,7 @@ typedef struct Subject {
   const MachineDescription *machine;
   TilerOptions options;
   StringView text; /* one plan, as printed */
+  const Plan *plan;
   int64_t run_count;
   const RightRun *runs;
 } Subject;
@@ -66,6 +67,8 @@ static const char *const module_paths[] = {
     "testdata/cases/gather_indexing/module.hlo",
     "testdata/cases/scatter_indexing/module.hlo",
     "testdata/cases/dynamic_slice_update/module.hlo",
+    "testdata/cases/lstm_scan/module.hlo",
+    "testdata/cases/mlp_train_sgd/module.hlo",
 };
 enum { MODULES = sizeof module_paths / sizeof *module_paths };
 
@@ -80,7 +83,7 @@ enum { MACHINES = sizeof machines / sizeof *machines };
 enum { MOST_COMMANDS = 400, MOST_RUNS = 400 };
 #define MOST_BYTES (INT64_C(1) << 20) /* read, by all commands of a plan */
 
-static const HloModule *load_module(Fixture *fixture, const char *path) {
+static const HloModule *load_module(Fixture *fixture, const char *path, const BufferAssignment **out_assignment) {
   SourceFile *file = ARENA_NEW(fixture->arena, SourceFile);
   HloModule *module;
   bool changed;
@@ -91,6 +94,8 @@ static const HloModule *load_module(Fixture *fixture, const char *path) {
                    STATUS_OK);
   HloPassPipeline *pipeline = hlo_standard_pipeline(fixture->arena, &options.pass_options);
   assert_int_equal(hlo_pass_pipeline_run(pipeline, module, &options, &fixture->diag, &changed), STATUS_OK);
+  *out_assignment = hlo_pass_pipeline_assignment(pipeline);
+  assert_non_null(*out_assignment);
   return module;
 }
 
@@ -312,6 +317,10 @@ static void ask_checker(Arena *arena, const Subject *subject, StringView text, C
     if (is_error && !is_judged(told->code)) out_verdict->is_plain = true;
   }
   if (plans.count > 0) out_verdict->plan = plans.plans[0].plan;
+  /* one with other residents stands nowhere in its module */
+  bool is_elsewhere = status == STATUS_OK && !plan_same_residents(subject->plan, out_verdict->plan);
+  out_verdict->is_plain = out_verdict->is_plain || is_elsewhere;
+  out_verdict->is_refused = out_verdict->is_refused || is_elsewhere;
 }
 
 /* --- subjects --- */
@@ -367,6 +376,7 @@ static void add_subject(Fixture *fixture, Subject subject, const Plan *plan, Sub
   sb_printf(&text, "target %.*s\n", SV_ARG(subject.machine->name));
   plan_print(&text, plan, subject.machine);
   subject.text = sb_view(&text);
+  subject.plan = plan;
   CheckerVerdict checked;
   ask_checker(fixture->arena, &subject, subject.text, &checked);
   assert_false(checked.is_refused);
@@ -383,7 +393,8 @@ static void add_subject(Fixture *fixture, Subject subject, const Plan *plan, Sub
 
 static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
   for (int m = 0; m < MODULES; m++) {
-    const HloModule *module = load_module(fixture, module_paths[m]);
+    const BufferAssignment *assignment;
+    const HloModule *module = load_module(fixture, module_paths[m], &assignment);
     KernelTable *kernels;
     assert_int_equal(module_kernels_build(fixture->arena, module, &(KernelTarget){0}, &fixture->diag, &kernels),
                      STATUS_OK);
@@ -400,6 +411,13 @@ static void load_subjects(Fixture *fixture, SubjectArray *subjects) {
       assert_int_equal(status, STATUS_OK);
       for (int32_t p = 0; p < plans.count; p++)
         if (is_small(fixture, plans.plans[p].plan, machine))
+          add_subject(fixture, subject, plans.plans[p].plan, subjects);
+      assert_int_equal(
+          module_plans_keep(fixture->arena, module, assignment, kernels, &subject.options, &fixture->diag, &plans),
+          STATUS_OK);
+      for (int32_t p = 0; p < plans.count; p++)
+        if (plan_has_residents(plans.plans[p].plan) && !plans.plans[p].is_move &&
+            is_small(fixture, plans.plans[p].plan, machine))
           add_subject(fixture, subject, plans.plans[p].plan, subjects);
     }
   }

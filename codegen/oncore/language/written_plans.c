@@ -64,7 +64,7 @@ static Status check_plan(Arena *arena, const MachineDescription *machine, const 
   RETURN_IF_ERROR(plan_meaning_check(plan, diag));
   RETURN_IF_ERROR(plan_check(arena, plan, machine, diag, &written->verdict));
   RETURN_IF_ERROR(plan_verdict_report(plan, &written->verdict, diag));
-  written->own_cycles = tiler_cycles(plan, machine, options);
+  if (!plan_has_residents(plan)) written->own_cycles = tiler_cycles(plan, machine, options);
   if (plan->kernel != NULL) written->kernel_text = kernel_text(arena, plan->kernel);
   return STATUS_OK;
 }

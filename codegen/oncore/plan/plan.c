@@ -1,5 +1,7 @@
 #include "codegen/oncore/plan/plan.h"
 
+#include "base/checked_math.h"
+
 bool plan_is_program(const Plan *plan) {
   return plan->kernel != NULL && plan->kernel->stage_count == 0;
 }
@@ -74,4 +76,56 @@ int64_t plan_reach_iteration(const Plan *plan, const PlanEdgeReach *reach, const
     inside *= plan->loops[loop].trip_count;
   }
   return number;
+}
+
+int32_t plan_tensor_holder(const Plan *plan, int32_t tensor) {
+  while (tensor >= 0 && plan->tensors[tensor].hold == PLAN_HOLDS_NOTHING) {
+    if (!plan->tensors[tensor].is_alias) return -1;
+    tensor = plan->tensors[tensor].parent;
+  }
+  return tensor;
+}
+
+bool plan_has_residents(const Plan *plan) {
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    if (plan->tensors[t].hold != PLAN_HOLDS_NOTHING) return true;
+  }
+  return false;
+}
+
+static bool is_in_memory(const Plan *plan, int32_t buffer) {
+  for (int32_t m = 0; m < plan->memory_count; m++) {
+    if (plan->memories[m].kind == PLAN_RESULT && plan->memories[m].number == buffer) return true;
+  }
+  return false;
+}
+
+/* |b| has all residents of |a|. */
+static bool has_residents_of(const Plan *a, const Plan *b) {
+  for (int32_t t = 0; t < a->tensor_count; t++) {
+    const PlanTensor *tensor = &a->tensors[t];
+    bool is_found = tensor->hold == PLAN_HOLDS_NOTHING;
+    for (int32_t other = 0; other < b->tensor_count && !is_found; other++) {
+      const PlanTensor *of = &b->tensors[other];
+      is_found = of->hold == tensor->hold && of->held == tensor->held && of->begin == tensor->begin &&
+                 is_in_memory(a, tensor->held) == is_in_memory(b, tensor->held);
+    }
+    if (!is_found) return false;
+  }
+  return true;
+}
+
+bool plan_same_residents(const Plan *a, const Plan *b) {
+  return has_residents_of(a, b) && has_residents_of(b, a);
+}
+
+void plan_own_bytes(const Plan *plan, int64_t *out_begin, int64_t *out_end) {
+  *out_begin = *out_end = 0;
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    const PlanTensor *tensor = &plan->tensors[t];
+    if (plan_tensor_holder(plan, t) >= 0) continue;
+    bool is_first = *out_end == 0;
+    *out_begin = is_first ? tensor->begin : min_i64(*out_begin, tensor->begin);
+    *out_end = max_i64(*out_end, tensor->end);
+  }
 }

@@ -63,6 +63,14 @@ typedef enum PlanTensorKind {
   PLAN_SCRATCH      /* between stages */
 } PlanTensorKind;
 
+/* Tensors that outlive the plan: an array of the Kernel, all of it, as it would lie in memory.  Nobody moves it:
+ * commands work on its bytes. */
+typedef enum PlanHold {
+  PLAN_HOLDS_NOTHING, /* undefined before the first command and after the last */
+  PLAN_FINDS,         /* the array is there before the first command */
+  PLAN_LEAVES         /* it is there after the last one: the plan loads or computes it */
+} PlanHold;
+
 /* A Tensor in the Buffer: dense, row major.  A ring's axis 0 counts its slots. */
 typedef struct PlanTensor {
   StringView name;
@@ -74,6 +82,8 @@ typedef struct PlanTensor {
   int64_t begin, end;  /* bytes of the Buffer; end - begin at least what the shape needs, the rest is slack */
   int32_t parent;      /* the Tensor whose interval it was taken from, -1: ROOT_TENSOR */
   bool is_alias;       /* shares bytes with its parent on purpose */
+  PlanHold hold;
+  int32_t held; /* FINDS, LEAVES: the buffer of the Kernel */
   SourceLoc loc;
 } PlanTensor;
 
@@ -207,6 +217,15 @@ PlanRange plan_range_whole(int64_t extent);
 bool plan_range_same_size(const PlanRange *a, const PlanRange *b);
 /* Bytes of what intervals count. */
 int64_t plan_unit_bytes(const Plan *plan);
+/* The Tensor of an array that outlives the plan of which |tensor| is, or is an alias, -1: it is of none. */
+int32_t plan_tensor_holder(const Plan *plan, int32_t tensor);
+/* Whether an array outlives |plan|. */
+bool plan_has_residents(const Plan *plan);
+/* Whether |a| and |b|, of equal Kernels, find and leave the same arrays at the same places, the same ones in memory as
+ * well. */
+bool plan_same_residents(const Plan *a, const Plan *b);
+/* The bytes of the Buffer that mean something to nobody but the plan: of all Tensors that hold nothing. */
+void plan_own_bytes(const Plan *plan, int64_t *out_begin, int64_t *out_end);
 /* Bytes of the Tensor's shape; a ring's with its slots' stride. */
 int64_t plan_tensor_bytes(const PlanTensor *tensor);
 /* Executions of a command, or of what stands in |loop| (-1: 1). */

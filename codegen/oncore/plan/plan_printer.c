@@ -158,8 +158,14 @@ static void print_tensor(StringBuilder *out, const Plan *plan, const PlanTensor 
     print_alias(out, tensor, &plan->tensors[tensor->parent]);
     return;
   }
-  sb_printf(out, ") from ROOT_TENSOR[%" PRId64 ":%" PRId64 "]\n", tensor->begin / plan_unit_bytes(plan),
+  sb_printf(out, ") from ROOT_TENSOR[%" PRId64 ":%" PRId64 "]", tensor->begin / plan_unit_bytes(plan),
             tensor->end / plan_unit_bytes(plan));
+  if (tensor->hold != PLAN_HOLDS_NOTHING) {
+    bool is_argument = plan->kernel == NULL || plan->kernel->buffers[tensor->held].role == KERNEL_OPERAND;
+    sb_printf(out, " %s %s %d", tensor->hold == PLAN_FINDS ? "finds" : "leaves", is_argument ? "arg" : "result",
+              tensor->held);
+  }
+  sb_append_char(out, '\n');
 }
 
 /* --- commands --- */

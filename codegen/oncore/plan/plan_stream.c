@@ -23,6 +23,8 @@ typedef struct PlanExpander {
   const int64_t *scalars;
   const bool *is_anywhere; /* by memory view: its run-time places count as the whole array */
   int32_t *memory_objects; /* by memory view */
+  int32_t *tensor_objects; /* by Tensor: the Buffer, or the array that it holds */
+  int64_t *object_begins;  /* by object: its first byte in the Buffer; 0 for arrays in memory */
   int32_t *started;        /* by command: instances so far */
   int32_t **instances;     /* by command: stream numbers of all its instances */
   OperandUses *uses;       /* by command */
@@ -66,7 +68,8 @@ static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, RefMove
   int64_t element = type_storage_bytes(tensor != NULL ? tensor->type : memory->type);
   int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS], dense = 1;
   ByteBox box = {.bytes = element, .align = tensor != NULL ? 1 : element};
-  box.base = tensor != NULL ? tensor->begin : evaluate(expander, memory->offset) * element;
+  box.base = tensor != NULL ? tensor->begin - expander->object_begins[expander->tensor_objects[ref->number]]
+                            : evaluate(expander, memory->offset) * element;
   bool is_ring = tensor != NULL && tensor->kind == PLAN_RING;
   *out_move = (RefMove){.bytes = element};
   for (int32_t i = ref->range_count - 1; i >= 0; i--) {
@@ -101,7 +104,7 @@ static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, RefMove
 static ByteBox array_box(const Plan *plan, const PlanMemory *memory);
 
 static int32_t ref_object(const PlanExpander *expander, const PlanRef *ref) {
-  return ref->is_memory ? expander->memory_objects[ref->number] : BUFFER_OBJECT;
+  return ref->is_memory ? expander->memory_objects[ref->number] : expander->tensor_objects[ref->number];
 }
 
 /* Whether |command| starts its accumulators from their seeds at this iteration. */
@@ -381,6 +384,45 @@ static void add_objects(PlanExpander *expander) {
   }
 }
 
+/* What outlives the plan there: bytes that others share are one array, there when one of them is. */
+static unsigned held_flags(const Plan *plan, const PlanTensor *holder) {
+  unsigned flags = OBJECT_WRITTEN_ONCE;
+  bool is_left = false;
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    const PlanTensor *other = &plan->tensors[t];
+    if (other->hold == PLAN_HOLDS_NOTHING || other->begin >= holder->end || holder->begin >= other->end) continue;
+    is_left = is_left || other->hold == PLAN_LEAVES;
+    if (other->hold == PLAN_FINDS) flags = OBJECT_INITIALISED;
+  }
+  if (flags == OBJECT_INITIALISED) return flags | (is_left ? 0 : OBJECT_READ_ONLY);
+  const KernelBuffer *buffer = plan->kernel != NULL ? &plan->kernel->buffers[holder->held] : NULL;
+  bool is_result = buffer != NULL && buffer->role == KERNEL_RESULT;
+  return is_result && tile_stored_elements(plan->kernel, holder->held) != buffer->element_count ? 0 : flags;
+}
+
+/* Objects of Tensors that outlive the plan, those with bytes in common one. */
+static void add_held_objects(PlanExpander *expander) {
+  const Plan *plan = expander->plan;
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    const PlanTensor *tensor = &plan->tensors[t];
+    if (tensor->hold == PLAN_HOLDS_NOTHING) continue;
+    int32_t object = BUFFER_OBJECT;
+    for (int32_t other = 0; other < t && object == BUFFER_OBJECT; other++) {
+      if (plan->tensors[other].hold != PLAN_HOLDS_NOTHING && plan->tensors[other].begin == tensor->begin)
+        object = expander->tensor_objects[other];
+    }
+    if (object == BUFFER_OBJECT)
+      object = command_stream_add_object(expander->stream, tensor->name, tensor->end - tensor->begin,
+                                         held_flags(plan, tensor));
+    expander->tensor_objects[t] = object;
+    expander->object_begins[object] = tensor->begin;
+  }
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    int32_t holder = plan_tensor_holder(plan, t);
+    if (holder >= 0) expander->tensor_objects[t] = expander->tensor_objects[holder];
+  }
+}
+
 static Status make_stream(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
                           const bool *is_anywhere, DiagSink *diag, CommandStream *out_stream) {
   if (plan_instance_count(plan) > MOST_INSTANCES) {
@@ -394,6 +436,8 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   expander.scalars = scalars;
   expander.is_anywhere = is_anywhere;
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
+  expander.tensor_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
+  expander.object_begins = ARENA_NEW_ARRAY(arena, int64_t, plan->memory_count + plan->tensor_count + 1);
   expander.started = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   expander.uses = ARENA_NEW_ARRAY(arena, OperandUses, plan->command_count);
   expander.instances = ARENA_NEW_ARRAY(arena, int32_t *, plan->command_count);
@@ -406,6 +450,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
     expander.instances[c] = ARENA_NEW_ARRAY(arena, int32_t, plan_loop_instances(plan, command->loop));
   }
   add_objects(&expander);
+  add_held_objects(&expander);
   return expand_block(&expander, &plan->block);
 }
 

@@ -1,9 +1,16 @@
 #include "codegen/oncore/tiling/plan_choice.h"
 
+bool written_plans_have_residents(const WrittenPlans *written) {
+  for (int32_t p = 0; p < written->count; p++) {
+    if (plan_has_residents(written->plans[p].plan)) return true;
+  }
+  return false;
+}
+
 Status plan_for_kernel(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
                        const TilerOptions *options, const WrittenPlans *written, DiagSink *diag,
                        const Plan **out_plan) {
-  if (written != NULL && written->count > 0) {
+  if (written != NULL && written->count > 0 && !written_plans_have_residents(written)) {
     StringView text = kernel_text(arena, kernel);
     for (int32_t p = 0; p < written->count; p++) {
       *out_plan = written->plans[p].plan;

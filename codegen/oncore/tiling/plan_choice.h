@@ -18,7 +18,12 @@ typedef struct WrittenPlans {
   const WrittenPlan *plans;
 } WrittenPlans;
 
-/* The plan of |written| for a Kernel equal to |kernel|, else tiler_plan's.  |written| may be NULL: there are none.
+/* Whether any of them finds or leaves arrays in the Buffer.  Then they are the plans of a whole module, which are taken
+ * where each stands, once it is known what stays there (codegen/oncore/emit/module_residency.c). */
+bool written_plans_have_residents(const WrittenPlans *written);
+
+/* The plan of |written| for a Kernel equal to |kernel|, else tiler_plan's.  |written| may be NULL: there are none, or
+ * they have residents, and are not looked at.
  * Errors are those of tiler_plan. */
 MUST_USE Status plan_for_kernel(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
                                 const TilerOptions *options, const WrittenPlans *written, DiagSink *diag,

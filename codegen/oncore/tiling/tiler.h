@@ -7,6 +7,7 @@
 
 typedef struct TilerOptions {
   int32_t pipeline_depth; /* slots of rings; 0: one to three, by the estimate */
+  bool no_residency;      /* nothing stays in the Buffer from Kernel to Kernel (codegen/oncore/run) */
   int32_t scheme;         /* how Tensors get room, a PlanScheme that is applied to finished plans (plan_schemes.h) */
 } TilerOptions;
 

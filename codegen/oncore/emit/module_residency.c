@@ -1,0 +1,248 @@
+/* The plans of a module when arrays stay in the Buffer between its Kernels. */
+#include <inttypes.h>
+#include <math.h>
+
+#include "codegen/oncore/emit/module_plans.h"
+#include "codegen/oncore/plan/plan_stream.h"
+#include "codegen/oncore/run/loop_moves.h"
+#include "codegen/oncore/run/residency.h"
+#include "hlo/analysis/execution_counts.h"
+
+/* Longer plans are left as they are: each is proved anew. */
+#define MOST_KEPT_INSTANCES (INT64_C(1) << 16)
+
+/* The plan of a Kernel under an interface. */
+typedef struct KeptPlan {
+  const Plan *plan; /* NULL: there is none */
+  PlanVerdict verdict;
+  int32_t number; /* among the new plans; -1: not yet */
+} KeptPlan;
+
+typedef ARRAY(StringView) NameArray;
+
+typedef struct PlanKeeper {
+  Arena *arena;
+  const MachineDescription *machine;
+  const ModulePlans *before;
+  DiagSink *diag;
+  StringMap kept;   /* identity of a Kernel and interface, as text → KeptPlan */
+  int32_t *numbers; /* by plan before: among the new ones, -1: not yet */
+  ARRAY(ModulePlan) plans;
+  ARRAY(NameArray) uses; /* by new plan */
+  ARRAY(LoopMove) moves;
+} PlanKeeper;
+
+/* --- plans under interfaces --- */
+
+static StringView interface_text(const PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
+  StringBuilder text;
+  sb_init(&text, keeper->arena);
+  sb_printf(&text, "%d in %" PRId64, use->identity, interface->base);
+  for (int32_t r = 0; r < interface->count; r++) {
+    const PlanResident *resident = &interface->residents[r];
+    sb_printf(&text, "; %d at %" PRId64 "%s%s", resident->buffer, resident->begin, resident->is_there ? " there" : "",
+              resident->is_needed ? " needed" : "");
+  }
+  return sb_view(&text);
+}
+
+static Status make_kept(const PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface,
+                        KeptPlan *kept) {
+  const Plan *plan = module_plans_of(keeper->before, use);
+  RETURN_IF_ERROR(plan_keep(keeper->arena, plan, keeper->machine, interface, keeper->diag, &kept->plan));
+  if (kept->plan == NULL) return STATUS_OK;
+  RETURN_IF_ERROR(plan_check(keeper->arena, kept->plan, keeper->machine, keeper->diag, &kept->verdict));
+  if (hazard_report_faults(&kept->verdict.hazards) > 0) kept->plan = NULL;
+  return STATUS_OK;
+}
+
+static KeptPlan *kept_plan(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface) {
+  StringView key = interface_text(keeper, use, interface);
+  KeptPlan *kept = string_map_get(&keeper->kept, key);
+  if (kept == NULL) {
+    kept = ARENA_NEW(keeper->arena, KeptPlan);
+    kept->number = -1;
+    if (make_kept(keeper, use, interface, kept) != STATUS_OK) kept->plan = NULL;
+    string_map_set(&keeper->kept, key, kept);
+  }
+  return kept;
+}
+
+/* --- what the choice asks --- */
+
+static const Plan *plan_to_change(void *self, const KernelUse *use) {
+  const PlanKeeper *keeper = self;
+  const Plan *plan = module_plans_of(keeper->before, use);
+  bool is_own = plan != NULL && plan->estimate > 0;
+  return is_own && plan_instance_count(plan) <= MOST_KEPT_INSTANCES ? plan : NULL;
+}
+
+static double plain_cycles(PlanKeeper *keeper, const KernelUse *use) {
+  ModulePlan *plan = (ModulePlan *)&keeper->before->plans[module_plans_number(keeper->before, use)];
+  if (plan->verdict.machine == NULL &&
+      plan_check(keeper->arena, plan->plan, keeper->machine, keeper->diag, &plan->verdict) != STATUS_OK)
+    return INFINITY;
+  return plan->verdict.simulation.cycles;
+}
+
+static double cycles_of(void *self, const KernelUse *use, const PlanInterface *interface) {
+  PlanKeeper *keeper = self;
+  if (plan_to_change(keeper, use) == NULL) return INFINITY;
+  if (interface->base == 0) return plain_cycles(keeper, use);
+  const KeptPlan *kept = kept_plan(keeper, use, interface);
+  return kept->plan != NULL ? kept->verdict.simulation.cycles : INFINITY;
+}
+
+/* --- the new plans --- */
+
+static int32_t add_plan(PlanKeeper *keeper, ModulePlan plan) {
+  plan.runs = 0;
+  array_push(&keeper->plans, keeper->arena, plan);
+  array_push(&keeper->uses, keeper->arena, (NameArray){0});
+  return (int32_t)keeper->plans.count - 1;
+}
+
+static const Plan *plan_with_name(const PlanKeeper *keeper, const Plan *plan, StringView name) {
+  Plan *made = ARENA_NEW(keeper->arena, Plan);
+  *made = *plan;
+  made->name = name;
+  return made;
+}
+
+static int32_t number_under(PlanKeeper *keeper, const KernelUse *use, const PlanInterface *interface, StringView name) {
+  KeptPlan *kept = kept_plan(keeper, use, interface);
+  if (kept->number < 0) {
+    const Plan *plan = plan_with_name(keeper, kept->plan, name);
+    ModulePlan made = {.plan = plan, .verdict = kept->verdict, .is_resident = true, .base = interface->base};
+    kept->number = add_plan(keeper, made);
+  }
+  return kept->number;
+}
+
+/* Called after the first of those uses that it still has. */
+static int32_t number_of_plain(PlanKeeper *keeper, int32_t before, StringView name) {
+  if (keeper->numbers[before] >= 0) return keeper->numbers[before];
+  ModulePlan made = keeper->before->plans[before];
+  if (!sv_equal(made.plan->name, name) && made.plan->estimate > 0) made.plan = plan_with_name(keeper, made.plan, name);
+  return keeper->numbers[before] = add_plan(keeper, made);
+}
+
+/* By use: its interface + 1 in |residency|. */
+static IntMap interfaces_of(Arena *arena, const Residency *residency) {
+  IntMap map;
+  int_map_init(&map, arena);
+  for (int64_t u = 0; u < residency->use_count; u++) int_map_set(&map, (uintptr_t)residency->uses[u].use, u);
+  return map;
+}
+
+static void number_uses(PlanKeeper *keeper, const KernelTable *kernels, const Residency *residency, const double *times,
+                        ModulePlans *plans) {
+  IntMap interfaces = interfaces_of(keeper->arena, residency);
+  int_map_init(&plans->plan_of_use, keeper->arena);
+  for (int64_t r = 0; r < kernels->rows.count; r++) {
+    const KernelUses *row = &kernels->rows.data[r];
+    for (int32_t i = 0; i < row->count; i++) {
+      const KernelUse *use = &row->uses[i];
+      StringView name = kernel_use_name(keeper->arena, row, i);
+      int64_t found;
+      bool has_residents = int_map_find(&interfaces, (uintptr_t)use, &found);
+      int32_t number = has_residents ? number_under(keeper, use, &residency->uses[found].interface, name)
+                                     : number_of_plain(keeper, module_plans_number(keeper->before, use), name);
+      int_map_set(&plans->plan_of_use, (uintptr_t)use, number);
+      array_push(&keeper->uses.data[number], keeper->arena, name);
+      keeper->plans.data[number].runs += times[row->instruction->parent->id];
+    }
+  }
+}
+
+static Status add_move(PlanKeeper *keeper, const ResidentLoop *loop, bool is_after, const double *times) {
+  LoopMove move = {.loop = loop->loop, .is_after = is_after};
+  ModulePlan made = {.is_resident = true, .is_move = true};
+  RETURN_IF_ERROR(loop_moves_plan(keeper->arena, loop, is_after, keeper->machine, keeper->diag, &made.plan, &move.count,
+                                  &move.nodes));
+  if (made.plan == NULL) return STATUS_OK;
+  RETURN_IF_ERROR(plan_check(keeper->arena, made.plan, keeper->machine, keeper->diag, &made.verdict));
+  RETURN_IF_ERROR(plan_verdict_report(made.plan, &made.verdict, keeper->diag));
+  move.plan = add_plan(keeper, made);
+  keeper->plans.data[move.plan].runs = times[loop->loop->parent->id];
+  array_push(&keeper->uses.data[move.plan], keeper->arena, made.plan->name);
+  array_push(&keeper->moves, keeper->arena, move);
+  return STATUS_OK;
+}
+
+static Status replace(PlanKeeper *keeper, const KernelTable *kernels, const Residency *residency, const double *times,
+                      ModulePlans *plans) {
+  ModulePlans made = *plans;
+  keeper->numbers = ARENA_NEW_ARRAY(keeper->arena, int32_t, plans->count);
+  for (int32_t p = 0; p < plans->count; p++) keeper->numbers[p] = -1;
+  number_uses(keeper, kernels, residency, times, &made);
+  for (int64_t l = 0; l < residency->loop_count; l++) {
+    RETURN_IF_ERROR(add_move(keeper, &residency->loops[l], false, times));
+    RETURN_IF_ERROR(add_move(keeper, &residency->loops[l], true, times));
+  }
+  for (int64_t p = 0; p < keeper->plans.count; p++) {
+    keeper->plans.data[p].use_count = keeper->uses.data[p].count;
+    keeper->plans.data[p].uses = keeper->uses.data[p].data;
+  }
+  made.count = (int32_t)keeper->plans.count;
+  made.plans = keeper->plans.data;
+  made.move_count = (int32_t)keeper->moves.count;
+  made.moves = keeper->moves.data;
+  made.has_residents = true;
+  made.spaces = NULL;
+  *plans = made;
+  return STATUS_OK;
+}
+
+Status module_plans_keep(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                         const KernelTable *kernels, const TilerOptions *options, DiagSink *diag, ModulePlans *plans) {
+  if (options->no_residency || options->scheme != SCHEME_NONE || plans->has_residents) return STATUS_OK;
+  DiagSink quiet; /* what does not work is left as it is */
+  diag_sink_init(&quiet, arena);
+  ModulePlans before = *plans;
+  before.plans = ARENA_COPY_ARRAY(arena, ModulePlan, plans->plans, plans->count);
+  PlanKeeper keeper = {.arena = arena, .machine = plans->machine, .before = &before, .diag = &quiet};
+  string_map_init(&keeper.kept, arena);
+  ResidencyModel model = {&keeper, plan_to_change, cycles_of};
+  Residency residency;
+  RETURN_IF_ERROR(residency_choose(arena, module, assignment, kernels, plans->machine, &model, diag, &residency));
+  if (residency.use_count == 0) return STATUS_OK;
+  keeper.diag = diag;
+  return replace(&keeper, kernels, &residency, hlo_execution_counts(arena, module), plans);
+}
+
+/* --- plans from a file --- */
+
+/* Whether written |plan| finds and leaves what |own| does, and has its tiles where |own|'s may be. */
+static bool stands_for(const Plan *plan, const ModulePlan *own) {
+  int64_t begin, end;
+  plan_own_bytes(plan, &begin, &end);
+  return plan_same_residents(plan, own->plan) && (end == 0 || begin >= own->base);
+}
+
+Status module_plans_take_written(ModulePlans *plans, const WrittenPlans *written, DiagSink *diag) {
+  if (!written_plans_have_residents(written)) return STATUS_OK;
+  Status status = STATUS_OK;
+  Arena *scratch = arena_create();
+  bool *is_used = ARENA_NEW_ARRAY(scratch, bool, written->count);
+  for (int32_t p = 0; p < plans->count; p++) {
+    ModulePlan *own = (ModulePlan *)&plans->plans[p];
+    StringView text = own->is_move ? SV("") : kernel_text(scratch, own->plan->kernel);
+    const ModulePlan before = *own;
+    for (int32_t w = 0; w < written->count && !own->is_move; w++) {
+      const WrittenPlan *plan = &written->plans[w];
+      if (!sv_equal(plan->kernel_text, text) || !stands_for(plan->plan, &before)) continue;
+      if (own->plan == before.plan) own->plan = plan->plan;
+      if (own->plan == plan->plan) own->verdict = plan->verdict;
+      is_used[w] = true;
+    }
+  }
+  for (int32_t w = 0; w < written->count; w++) {
+    const Plan *plan = written->plans[w].plan;
+    if (is_used[w]) continue;
+    status = diag_error(diag, STATUS_INVALID, plan->command_count > 0 ? plan->commands[0].loc : NO_LOC, "plan-resident",
+                        "the plan of '%.*s' stands nowhere: other arrays are in the Buffer there", SV_ARG(plan->name));
+  }
+  arena_destroy(scratch);
+  return status;
+}

@@ -1,0 +1,473 @@
+#include "codegen/oncore/run/plan_keep.h"
+
+#include "base/checked_math.h"
+#include "codegen/oncore/plan/tile_access.h"
+#include "codegen/oncore/tiling/plan_edges.h"
+
+/* --- views of residents --- */
+
+/* A view of an array as a part of the array in the Buffer: a dense Tensor from element |base| on, of which the view is
+ * the box that begins at |first|. */
+typedef struct HeldView {
+  int64_t base, extents[KERNEL_MAX_DIMS], first[KERNEL_MAX_DIMS];
+} HeldView;
+
+/* Axes step over whole inner ones: row-major boxes of an array, or of a slice of it. */
+static bool view_is_box(const Plan *plan, const PlanMemory *view, HeldView *out_view) {
+  int64_t offset, stride = 1, whole = plan->kernel->buffers[view->number].element_count;
+  int32_t inner = -1;
+  if (!index_is_constant(view->offset, &offset) || offset < 0) return false;
+  int64_t rest = offset;
+  for (int32_t i = view->rank - 1; i >= 0; i--) {
+    out_view->extents[i] = 1;
+    out_view->first[i] = 0;
+    if (view->extents[i] == 1) continue;
+    if (inner < 0 && view->strides[i] != 1) return false;
+    if (inner >= 0) {
+      if (view->strides[i] % stride != 0) return false;
+      out_view->extents[inner] = view->strides[i] / stride;
+      out_view->first[inner] = offset / stride % out_view->extents[inner];
+      if (out_view->first[inner] + view->extents[inner] > out_view->extents[inner]) return false;
+      rest -= out_view->first[inner] * stride;
+    }
+    stride = view->strides[i];
+    if (stride <= 0) return false;
+    inner = i;
+  }
+  out_view->base = rest;
+  if (inner >= 0) out_view->extents[inner] = view->extents[inner];
+  return rest + (inner >= 0 ? view->extents[inner] * stride : 1) <= whole;
+}
+
+static bool is_of(const Plan *plan, const PlanRef *ref, int32_t buffer) {
+  if (!ref->is_memory) return false;
+  const PlanMemory *view = &plan->memories[ref->number];
+  return view->kind != PLAN_TEMPORARY && view->number == buffer;
+}
+
+/* The side of |command| that is in memory and of |buffer|; NULL: there is none. */
+static const PlanRef *memory_side(const Plan *plan, const PlanCommand *command, int32_t buffer) {
+  for (int32_t i = 0; i < command->source_count; i++) {
+    if (is_of(plan, &command->sources[i], buffer)) return &command->sources[i];
+  }
+  for (int32_t i = 0; i < command->target_count; i++) {
+    if (is_of(plan, &command->targets[i], buffer)) return &command->targets[i];
+  }
+  return NULL;
+}
+
+/* --- tiles that are copies --- */
+
+static bool is_inside(const Plan *plan, int32_t loop, int32_t outer) {
+  while (loop >= 0 && loop != outer) loop = plan->loops[loop].parent;
+  return loop == outer;
+}
+
+static bool begins_at_zero(const PlanRef *ref, int32_t from) {
+  for (int32_t i = from; i < ref->range_count; i++) {
+    int64_t begin;
+    if (!index_is_constant(ref->ranges[i].begin, &begin) || begin != 0) return false;
+  }
+  return true;
+}
+
+static int32_t slot_axes(const Plan *plan, int32_t tensor) {
+  return plan->tensors[tensor].kind == PLAN_RING ? 1 : 0;
+}
+
+static int32_t count_refs(const PlanRef *refs, int32_t count, int32_t tensor) {
+  int32_t found = 0;
+  for (int32_t i = 0; i < count; i++) found += !refs[i].is_memory && refs[i].number == tensor;
+  return found;
+}
+
+/* Of the tile of transfer |number|: nobody else moves it, one command fills it, and who works on it does so while it is
+ * the tile of the same part of the array. */
+static bool is_plain_copy(const Plan *plan, int32_t number) {
+  const PlanCommand *transfer = &plan->commands[number];
+  bool loads = transfer->verb == PLAN_LOAD;
+  const PlanRef *tile = loads ? &transfer->targets[0] : &transfer->sources[0];
+  const PlanRef *part = loads ? &transfer->sources[0] : &transfer->targets[0];
+  int32_t axes = slot_axes(plan, tile->number), fillers = 0;
+  PlanTensorKind kind = plan->tensors[tile->number].kind;
+  if ((kind != PLAN_RING && kind != PLAN_RESIDENT) || plan->tensors[tile->number].is_alias) return false;
+  if (tile->range_count - axes != part->range_count || !begins_at_zero(tile, axes)) return false;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    int32_t reads = count_refs(command->sources, command->source_count, tile->number);
+    int32_t writes = count_refs(command->targets, command->target_count, tile->number);
+    if (reads + writes == 0) continue;
+    fillers += writes;
+    if (c == number) continue;
+    bool moves = command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
+    bool is_expected = loads ? writes == 0 : reads == 0 && command->slice.extent == 0;
+    if (moves || !is_expected || !is_inside(plan, command->loop, transfer->loop)) return false;
+  }
+  return fillers == 1;
+}
+
+bool plan_may_keep(const Plan *plan, int32_t buffer) {
+  KernelBufferRole role = plan->kernel->buffers[buffer].role;
+  int32_t transfers = 0;
+  if (role != KERNEL_OPERAND && role != KERNEL_RESULT) return false;
+  bool is_part = role == KERNEL_RESULT &&
+                 tile_stored_elements(plan->kernel, buffer) != plan->kernel->buffers[buffer].element_count;
+  if (is_part) return false; /* another Kernel makes the rest */
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    const PlanRef *side = memory_side(plan, command, buffer);
+    HeldView view;
+    if (command->verb == PLAN_BARRIER) return false;
+    if (side == NULL) continue;
+    bool moves = command->value < 0 && command->verb == (role == KERNEL_OPERAND ? PLAN_LOAD : PLAN_STORE);
+    if (!moves || !view_is_box(plan, &plan->memories[side->number], &view) || !is_plain_copy(plan, c)) return false;
+    transfers++;
+  }
+  return transfers > 0;
+}
+
+int64_t plan_copied_bytes(const Plan *plan, int32_t buffer) {
+  int64_t bytes = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    if (memory_side(plan, command, buffer) == NULL) continue;
+    const PlanRef *tile = command->verb == PLAN_LOAD ? &command->targets[0] : &command->sources[0];
+    const PlanTensor *tensor = &plan->tensors[tile->number];
+    bytes += align_up(tensor->end - tensor->begin, plan->alignment);
+  }
+  return bytes;
+}
+
+/* --- the plan under an interface --- */
+
+typedef struct Keeper {
+  Arena *arena;
+  const Plan *old;
+  const PlanInterface *interface;
+  Plan *plan;
+  int32_t *transfer;    /* by old Tensor: the transfer that its tile is a copy by, -1: it stays */
+  int32_t *new_tensor;  /* by old Tensor; -1: gone */
+  int32_t *new_memory;  /* by old view; -1: gone */
+  int32_t *new_command; /* by old command; -1: gone */
+  int32_t *view_tensor; /* by old view of a resident */
+  HeldView *views;      /* by old view */
+  bool *loads_tiles;    /* by resident: the plan loads it tile by tile, each once */
+  ARRAY(PlanTensor) tensors;
+  ARRAY(PlanMemory) memories;
+  ARRAY(PlanCommand) commands;
+} Keeper;
+
+/* -1: |buffer| is not resident. */
+static int32_t resident_of(const Keeper *keeper, int32_t buffer) {
+  for (int32_t r = 0; r < keeper->interface->count; r++) {
+    if (keeper->interface->residents[r].buffer == buffer) return r;
+  }
+  return -1;
+}
+
+/* Of the array that a transfer moves. */
+static int32_t resident_moved(const Keeper *keeper, const PlanCommand *command) {
+  bool loads = command->verb == PLAN_LOAD;
+  if (!loads && command->verb != PLAN_STORE) return -1;
+  const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
+  const PlanMemory *view = &keeper->old->memories[side->number];
+  return view->kind == PLAN_TEMPORARY ? -1 : resident_of(keeper, view->number);
+}
+
+static bool has_term(const IndexSpace *space, IndexExpr expr, int32_t loop) {
+  return index_dim_coefficient(space, expr, loop) != 0;
+}
+
+/* Whether load |command| brings each element of its array once: another part in each iteration, and all of it. */
+static bool brings_all_once(const Plan *plan, const PlanCommand *command, const HeldView *view) {
+  const PlanRef *part = &command->sources[0];
+  const PlanMemory *memory = &plan->memories[part->number];
+  int64_t elements = 1;
+  for (int32_t i = 0; i < memory->rank; i++) {
+    if (view->extents[i] != memory->extents[i]) return false;
+    elements *= memory->extents[i];
+  }
+  if (view->base != 0 || elements != plan->kernel->buffers[memory->number].element_count) return false;
+  for (int32_t loop = command->loop; loop >= 0; loop = plan->loops[loop].parent) {
+    bool moves = plan->loops[loop].trip_count == 1;
+    for (int32_t i = 0; i < part->range_count; i++)
+      moves = moves || has_term(&plan->space, part->ranges[i].begin, loop);
+    if (!moves) return false;
+  }
+  return true;
+}
+
+/* One load command alone, or all of it is loaded first. */
+static void find_tile_loads(Keeper *keeper) {
+  const Plan *old = keeper->old;
+  for (int32_t r = 0; r < keeper->interface->count; r++) {
+    const PlanResident *resident = &keeper->interface->residents[r];
+    int32_t loads = 0;
+    bool is_once = true;
+    if (resident->is_there || old->kernel->buffers[resident->buffer].role != KERNEL_OPERAND) continue;
+    for (int32_t c = 0; c < old->command_count; c++) {
+      if (resident_moved(keeper, &old->commands[c]) != r) continue;
+      is_once = is_once && brings_all_once(old, &old->commands[c], &keeper->views[old->commands[c].sources[0].number]);
+      loads++;
+    }
+    keeper->loads_tiles[r] = is_once && loads == 1;
+  }
+}
+
+/* Whether transfer |command| of a resident is made. */
+static bool stays(const Keeper *keeper, const PlanCommand *command) {
+  int32_t r = resident_moved(keeper, command);
+  if (r < 0) return true;
+  return command->verb == PLAN_LOAD ? keeper->loads_tiles[r] : keeper->interface->residents[r].is_needed;
+}
+
+static void find_copies(Keeper *keeper) {
+  const Plan *old = keeper->old;
+  for (int32_t t = 0; t < old->tensor_count; t++) keeper->transfer[t] = -1;
+  for (int32_t m = 0; m < old->memory_count; m++) keeper->view_tensor[m] = -1;
+  for (int32_t c = 0; c < old->command_count; c++) {
+    const PlanCommand *command = &old->commands[c];
+    if (resident_moved(keeper, command) < 0) continue;
+    bool loads = command->verb == PLAN_LOAD;
+    const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
+    keeper->transfer[loads ? command->targets[0].number : command->sources[0].number] = c;
+    XLAC_CHECK(view_is_box(old, &old->memories[side->number], &keeper->views[side->number]));
+  }
+}
+
+/* --- Tensors --- */
+
+static const int64_t *copy_numbers(Arena *arena, const int64_t *numbers, int32_t count) {
+  return ARENA_COPY_ARRAY(arena, int64_t, numbers, count);
+}
+
+/* An alias of the same part with the same shape that is there already; -1: there is none. */
+static int32_t same_alias(const Keeper *keeper, const PlanTensor *alias) {
+  for (int32_t t = 0; t < keeper->tensors.count; t++) {
+    const PlanTensor *other = &keeper->tensors.data[t];
+    bool is_same = other->is_alias && other->parent == alias->parent && other->begin == alias->begin &&
+                   other->end == alias->end && other->rank == alias->rank;
+    for (int32_t i = 0; i < alias->rank && is_same; i++) is_same = other->extents[i] == alias->extents[i];
+    if (is_same) return t;
+  }
+  return -1;
+}
+
+/* Holders first, each with the views of it that commands use, then the tiles that stay. */
+static void add_holder(Keeper *keeper, const PlanResident *resident) {
+  const KernelBuffer *buffer = &keeper->old->kernel->buffers[resident->buffer];
+  PlanTensor holder = {.type = buffer->type, .kind = PLAN_RESIDENT, .rank = 1, .parent = -1, .held = resident->buffer};
+  int32_t number = (int32_t)keeper->tensors.count;
+  holder.name = sv_from_cstring(arena_printf(keeper->arena, "held%d", resident->buffer));
+  holder.extents = copy_numbers(keeper->arena, &buffer->element_count, 1);
+  holder.begin = resident->begin;
+  holder.end = resident->begin + buffer->element_count * type_storage_bytes(buffer->type);
+  holder.hold = resident->is_there ? PLAN_FINDS : PLAN_LEAVES;
+  array_push(&keeper->tensors, keeper->arena, holder);
+  int32_t views = 0;
+  for (int32_t m = 0; m < keeper->old->memory_count; m++) {
+    const PlanMemory *memory = &keeper->old->memories[m];
+    if (memory->kind == PLAN_TEMPORARY || memory->number != resident->buffer) continue;
+    const HeldView *view = &keeper->views[m];
+    PlanTensor alias = {.type = memory->type, .kind = PLAN_RESIDENT, .rank = memory->rank, .parent = number};
+    int64_t elements = 1;
+    for (int32_t i = 0; i < memory->rank; i++) elements *= view->extents[i];
+    alias.extents = copy_numbers(keeper->arena, view->extents, memory->rank);
+    alias.begin = holder.begin + view->base * type_storage_bytes(buffer->type);
+    alias.end = alias.begin + elements * type_storage_bytes(buffer->type);
+    alias.is_alias = true;
+    keeper->view_tensor[m] = same_alias(keeper, &alias);
+    if (keeper->view_tensor[m] >= 0) continue;
+    alias.name = sv_from_cstring(arena_printf(keeper->arena, "held%d_%d", resident->buffer, views++));
+    keeper->view_tensor[m] = (int32_t)keeper->tensors.count;
+    array_push(&keeper->tensors, keeper->arena, alias);
+  }
+}
+
+/* False: they do not fit. */
+static bool place_tensors(Keeper *keeper) {
+  const Plan *old = keeper->old;
+  int64_t at = align_up(keeper->interface->base, old->alignment);
+  for (int32_t r = 0; r < keeper->interface->count; r++) add_holder(keeper, &keeper->interface->residents[r]);
+  for (int32_t t = 0; t < old->tensor_count; t++) {
+    PlanTensor tensor = old->tensors[t];
+    keeper->new_tensor[t] = -1;
+    if (keeper->transfer[t] >= 0) continue;
+    if (tensor.is_alias) return false;
+    int64_t bytes = tensor.end - tensor.begin;
+    tensor.begin = at;
+    tensor.end = at + bytes;
+    tensor.parent = -1;
+    at = align_up(tensor.end, old->alignment);
+    keeper->new_tensor[t] = (int32_t)keeper->tensors.count;
+    array_push(&keeper->tensors, keeper->arena, tensor);
+  }
+  return at <= align_up(old->buffer_bytes, old->alignment) && keeper->interface->base <= old->buffer_bytes;
+}
+
+/* --- commands --- */
+
+static int32_t memory_for(Keeper *keeper, int32_t old) {
+  if (keeper->new_memory[old] < 0) {
+    keeper->new_memory[old] = (int32_t)keeper->memories.count;
+    array_push(&keeper->memories, keeper->arena, keeper->old->memories[old]);
+  }
+  return keeper->new_memory[old];
+}
+
+/* The part of a resident that |ref|, of a tile that was a copy, or of a view of it, stands for. */
+static PlanRef held_ref(Keeper *keeper, const PlanRef *ref, int32_t transfer) {
+  const PlanCommand *mover = &keeper->old->commands[transfer];
+  const PlanRef *part = mover->verb == PLAN_LOAD ? &mover->sources[0] : &mover->targets[0];
+  const HeldView *view = &keeper->views[part->number];
+  int32_t skipped = ref->range_count - part->range_count;
+  PlanRange *ranges = ARENA_COPY_ARRAY(keeper->arena, PlanRange, ref->ranges + skipped, part->range_count);
+  for (int32_t i = 0; i < part->range_count; i++) {
+    IndexSpace *space = &keeper->plan->space;
+    ranges[i].begin = index_add(space, ranges[i].begin, part->ranges[i].begin);
+    ranges[i].begin = index_add_constant(space, ranges[i].begin, view->first[i]);
+  }
+  return (PlanRef){false, keeper->view_tensor[part->number], part->range_count, ranges};
+}
+
+static const PlanRef *new_refs(Keeper *keeper, const PlanRef *refs, int32_t count) {
+  PlanRef *made = ARENA_COPY_ARRAY(keeper->arena, PlanRef, refs, count);
+  for (int32_t i = 0; i < count; i++) {
+    int32_t transfer = refs[i].is_memory ? -1 : keeper->transfer[refs[i].number];
+    if (refs[i].is_memory)
+      made[i].number = memory_for(keeper, refs[i].number);
+    else if (transfer >= 0)
+      made[i] = held_ref(keeper, &refs[i], transfer);
+    else
+      made[i].number = keeper->new_tensor[refs[i].number];
+  }
+  return made;
+}
+
+static void add_command(Keeper *keeper, int32_t number) {
+  PlanCommand command = keeper->old->commands[number];
+  command.targets = new_refs(keeper, command.targets, command.target_count);
+  command.sources = new_refs(keeper, command.sources, command.source_count);
+  command.edges = NULL;
+  command.edge_count = 0;
+  keeper->new_command[number] = (int32_t)keeper->commands.count;
+  array_push(&keeper->commands, keeper->arena, command);
+}
+
+static PlanRef *whole_ref(Keeper *keeper, bool is_memory, int32_t number, int64_t elements) {
+  PlanRange *range = ARENA_NEW(keeper->arena, PlanRange);
+  PlanRef *ref = ARENA_NEW(keeper->arena, PlanRef);
+  *range = plan_range_whole(elements);
+  *ref = (PlanRef){is_memory, number, 1, range};
+  return ref;
+}
+
+/* A flat view of |buffer|. */
+static int32_t flat_memory(Keeper *keeper, int32_t buffer) {
+  const KernelBuffer *of = &keeper->old->kernel->buffers[buffer];
+  static const int64_t one = 1;
+  PlanMemory memory = {.type = of->type, .kind = PLAN_ARGUMENT, .number = buffer, .rank = 1};
+  memory.name = sv_from_cstring(arena_printf(keeper->arena, "whole%d", buffer));
+  memory.extents = copy_numbers(keeper->arena, &of->element_count, 1);
+  memory.strides = copy_numbers(keeper->arena, &one, 1);
+  memory.offset = index_constant(0);
+  array_push(&keeper->memories, keeper->arena, memory);
+  return (int32_t)keeper->memories.count - 1;
+}
+
+/* The queue that loads of the plan are on. */
+static int32_t load_queue(const MachineDescription *machine) {
+  int32_t queue = 0;
+  while (!machine_queue_loads(&machine->queues[queue])) queue++;
+  return queue;
+}
+
+typedef ARRAY(PlanNode) NodeArray;
+
+/* All of an array at once, before everything else. */
+static void add_whole_load(Keeper *keeper, int32_t resident, const MachineDescription *machine, NodeArray *nodes) {
+  const PlanResident *of = &keeper->interface->residents[resident];
+  int64_t elements = keeper->old->kernel->buffers[of->buffer].element_count;
+  int32_t holder = 0;
+  while (keeper->tensors.data[holder].hold == PLAN_HOLDS_NOTHING || keeper->tensors.data[holder].held != of->buffer)
+    holder++;
+  PlanCommand load = {.verb = PLAN_LOAD, .queue = load_queue(machine), .loop = -1, .value = -1, .index_value = -1};
+  load.init_loop = -1;
+  load.label = sv_from_cstring(arena_printf(keeper->arena, "keep%d", of->buffer));
+  load.hlo = keeper->old->kernel->source->name;
+  load.loc = keeper->old->kernel->source->loc;
+  load.target_count = load.source_count = 1;
+  load.targets = whole_ref(keeper, false, holder, elements);
+  load.sources = whole_ref(keeper, true, flat_memory(keeper, of->buffer), elements);
+  array_push(nodes, keeper->arena, ((PlanNode){PLAN_NODE_COMMAND, (int32_t)keeper->commands.count}));
+  array_push(&keeper->commands, keeper->arena, load);
+}
+
+/* --- blocks --- */
+
+static PlanBlock copy_block(Keeper *keeper, PlanLoop *loops, const PlanBlock *block, NodeArray nodes) {
+  for (int32_t i = 0; i < block->node_count; i++) {
+    PlanNode node = block->nodes[i];
+    if (node.kind == PLAN_NODE_COMMAND) {
+      if (!stays(keeper, &keeper->old->commands[node.number])) continue;
+      add_command(keeper, node.number);
+      node.number = keeper->new_command[node.number];
+    } else {
+      loops[node.number].body = copy_block(keeper, loops, &keeper->old->loops[node.number].body, (NodeArray){0});
+      if (loops[node.number].body.node_count == 0) continue;
+    }
+    array_push(&nodes, keeper->arena, node);
+  }
+  return (PlanBlock){(int32_t)nodes.count, nodes.data};
+}
+
+static void make_commands(Keeper *keeper, const MachineDescription *machine) {
+  const Plan *old = keeper->old;
+  NodeArray first = {0};
+  for (int32_t c = 0; c < old->command_count; c++) keeper->new_command[c] = -1;
+  for (int32_t m = 0; m < old->memory_count; m++) keeper->new_memory[m] = -1;
+  for (int32_t r = 0; r < keeper->interface->count; r++) {
+    const PlanResident *resident = &keeper->interface->residents[r];
+    bool is_operand = old->kernel->buffers[resident->buffer].role == KERNEL_OPERAND;
+    if (is_operand && !resident->is_there && !keeper->loads_tiles[r]) add_whole_load(keeper, r, machine, &first);
+  }
+  PlanLoop *loops = ARENA_COPY_ARRAY(keeper->arena, PlanLoop, old->loops, old->loop_count);
+  keeper->plan->block = copy_block(keeper, loops, &old->block, first);
+  keeper->plan->loops = loops;
+}
+
+static void copy_space(Keeper *keeper) {
+  index_space_init(&keeper->plan->space, keeper->arena);
+  for (int64_t i = 0; i < keeper->old->space.atoms.count; i++)
+    array_push(&keeper->plan->space.atoms, keeper->arena, keeper->old->space.atoms.data[i]);
+}
+
+Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machine, const PlanInterface *interface,
+                 DiagSink *diag, const Plan **out_plan) {
+  Keeper keeper = {.arena = arena, .old = plan, .interface = interface, .plan = ARENA_NEW(arena, Plan)};
+  *out_plan = NULL;
+  *keeper.plan = *plan;
+  keeper.plan->arena = arena;
+  keeper.plan->estimate = 0; /* that of |plan| is for other work */
+  keeper.transfer = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
+  keeper.new_tensor = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
+  keeper.new_memory = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
+  keeper.view_tensor = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
+  keeper.views = ARENA_NEW_ARRAY(arena, HeldView, plan->memory_count);
+  keeper.new_command = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
+  keeper.loads_tiles = ARENA_NEW_ARRAY(arena, bool, interface->count);
+  copy_space(&keeper);
+  find_copies(&keeper);
+  find_tile_loads(&keeper);
+  if (!place_tensors(&keeper)) return STATUS_OK;
+  make_commands(&keeper, machine);
+  keeper.plan->tensors = keeper.tensors.data;
+  keeper.plan->tensor_count = (int32_t)keeper.tensors.count;
+  keeper.plan->memories = keeper.memories.data;
+  keeper.plan->memory_count = (int32_t)keeper.memories.count;
+  keeper.plan->commands = keeper.commands.data;
+  keeper.plan->command_count = (int32_t)keeper.commands.count;
+  RETURN_IF_ERROR(plan_edges_derive_any(keeper.plan, machine, keeper.commands.data, diag));
+  *out_plan = keeper.plan;
+  return STATUS_OK;
+}

@@ -1,0 +1,37 @@
+/* A plan whose Kernel finds arrays in the Buffer and leaves some there: what one Kernel of a run hands on to the next.
+ */
+#ifndef XLAC_CODEGEN_ONCORE_RUN_PLAN_KEEP_H
+#define XLAC_CODEGEN_ONCORE_RUN_PLAN_KEEP_H
+
+#include "codegen/oncore/plan/plan.h"
+#include "hlo/machine/description/machine_description.h"
+
+/* An array of a Kernel that is in the Buffer, all of it, as it would lie in memory. */
+typedef struct PlanResident {
+  int32_t buffer; /* of the Kernel */
+  int64_t begin;  /* its first byte in the Buffer */
+  bool is_there;  /* OPERAND: before the first command; else the plan loads it */
+  bool is_needed; /* RESULT: in memory as well, where the plan stores it */
+} PlanResident;
+
+/* Where a Kernel stands in a run: what is resident around it. */
+typedef struct PlanInterface {
+  int64_t base; /* bytes of the Buffer that are taken, residents of this Kernel and of others; tiles come after them */
+  int32_t count;
+  const PlanResident *residents; /* by rising number of their buffers */
+} PlanInterface;
+
+/* Whether |buffer| of the plan's Kernel may be resident: an array that is read or written in boxes, each by tiles of
+ * which one command fills each. */
+bool plan_may_keep(const Plan *plan, int32_t buffer);
+
+/* Bytes of the tiles that are copies of |buffer|, which may be resident: they are gone where it is. */
+int64_t plan_copied_bytes(const Plan *plan, int32_t buffer);
+
+/* |plan|, which holds nothing, under |interface|, whose buffers may be resident: commands read and write residents
+ * where they are, and tiles that were copies of them are gone.  NULL in |out_plan|: what is left does not fit.  In
+ * |arena|; refers to |plan|.  Status as that of plan_edges_derive_any. */
+MUST_USE Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machine,
+                          const PlanInterface *interface, DiagSink *diag, const Plan **out_plan);
+
+#endif

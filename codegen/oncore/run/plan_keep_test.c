@@ -1,0 +1,136 @@
+#include "codegen/oncore/run/plan_keep.h"
+
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "codegen/oncore/emit/oncore_testing.h"
+
+enum { MOST_RESIDENTS = 8 };
+
+/* All buffers of |plan| that may be resident, one after the other from the Buffer's beginning: operands are there. */
+static PlanInterface all_resident(const Plan *plan, bool is_needed, PlanResident residents[MOST_RESIDENTS]) {
+  PlanInterface interface = {.residents = residents};
+  for (int32_t b = 0; b < plan->kernel->buffer_count && interface.count < MOST_RESIDENTS; b++) {
+    const KernelBuffer *buffer = &plan->kernel->buffers[b];
+    if (!plan_may_keep(plan, b)) continue;
+    bool is_operand = buffer->role == KERNEL_OPERAND;
+    residents[interface.count++] = (PlanResident){b, interface.base, is_operand, !is_operand && is_needed};
+    interface.base += align_up(buffer->element_count * type_storage_bytes(buffer->type), plan->alignment);
+  }
+  return interface;
+}
+
+static const Plan *keep(Fixture *fixture, const Plan *plan, const MachineDescription *machine,
+                        const PlanInterface *interface) {
+  const Plan *kept;
+  assert_int_equal(plan_keep(fixture->arena, plan, machine, interface, &fixture->diag, &kept), STATUS_OK);
+  return kept;
+}
+
+static PlanVerdict prove(Fixture *fixture, const Plan *plan, const MachineDescription *machine) {
+  PlanVerdict verdict;
+  assert_int_equal(plan_check(fixture->arena, plan, machine, &fixture->diag, &verdict), STATUS_OK);
+  return verdict;
+}
+
+static int32_t transfers_of(const Plan *plan, int32_t buffer) {
+  int32_t count = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    bool loads = command->verb == PLAN_LOAD;
+    if (!loads && command->verb != PLAN_STORE) continue;
+    const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
+    const PlanMemory *view = &plan->memories[side->number];
+    count += view->kind != PLAN_TEMPORARY && view->number == buffer;
+  }
+  return count;
+}
+
+static MachineDescription *large_machine(Fixture *fixture) {
+  MachineDescription *machine = make_machine(fixture, "vp-tiny");
+  machine->buffer.size = 1 << 20;
+  return machine;
+}
+
+/* Nothing of a resident crosses, nothing races, and no edge can be spared: what is made of plans for small tiles, with
+ * loops, in a Buffer that has room for all arrays. */
+static void plan_keep_moves_no_residents(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  int32_t kept_count = 0, removed = 0;
+  tiny->buffer.size = 8192;
+  for (int m = 0; m < TESTING_MODULES; m++) {
+    PlanResident residents[MOST_RESIDENTS];
+    Plan plan = *make_plan(fixture, testing_modules[m], tiny);
+    plan.buffer_bytes = machine_buffer_usable(machine);
+    PlanInterface interface = all_resident(&plan, false, residents);
+    if (interface.count == 0) continue;
+    const Plan *kept = keep(fixture, &plan, machine, &interface);
+    assert_non_null(kept);
+    PlanVerdict verdict = prove(fixture, kept, machine);
+    assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
+    for (int32_t r = 0; r < interface.count; r++) assert_int_equal(transfers_of(kept, residents[r].buffer), 0);
+    int64_t begin, end;
+    plan_own_bytes(kept, &begin, &end);
+    assert_true(end == 0 || (begin >= interface.base && end <= plan.buffer_bytes));
+    for (int32_t c = 0; c < kept->command_count; c++) {
+      for (int32_t e = 0; e < kept->commands[c].edge_count; e++, removed++) {
+        Plan broken = without_edge(fixture, kept, c, e);
+        verdict = prove(fixture, &broken, machine);
+        assert_true(hazard_report_faults(&verdict.hazards) > 0);
+      }
+    }
+    kept_count++;
+  }
+  assert_true(kept_count > 5 && removed > 0);
+}
+
+/* What others read is stored as before. */
+static void plan_keep_stores_what_is_needed(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = large_machine(fixture);
+  PlanResident residents[MOST_RESIDENTS];
+  const Plan *plan = make_plan(fixture, EXP("1000"), machine);
+  PlanInterface interface = all_resident(plan, true, residents);
+  assert_int_equal(interface.count, 2);
+  const Plan *kept = keep(fixture, plan, machine, &interface);
+  assert_int_equal(transfers_of(kept, residents[0].buffer), 0);
+  assert_int_equal(transfers_of(kept, residents[1].buffer), transfers_of(plan, residents[1].buffer));
+  PlanVerdict before = prove(fixture, plan, machine), after = prove(fixture, kept, machine);
+  assert_int_equal(hazard_report_faults(&after.hazards), 0);
+  assert_int_equal(before.simulation.memory_bytes - after.simulation.memory_bytes, 4000);
+  assert_true(after.simulation.cycles < before.simulation.cycles);
+}
+
+/* An argument that is not there yet is loaded once, all of it, and left. */
+static void plan_keep_loads_what_stays(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *tiny = make_machine(fixture, "vp-tiny"), *machine = large_machine(fixture);
+  Plan plan = *make_plan(fixture, EXP("5000"), tiny);
+  plan.buffer_bytes = machine_buffer_usable(machine);
+  PlanResident resident = {.buffer = 0};
+  PlanInterface interface = {20032, 1, &resident};
+  const Plan *kept = keep(fixture, &plan, machine, &interface);
+  PlanVerdict verdict = prove(fixture, kept, machine);
+  assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
+  assert_int_equal(verdict.simulation.memory_bytes, 40000);
+  assert_int_equal(kept->tensors[0].hold, PLAN_LEAVES);
+}
+
+static void plan_keep_says_when_tiles_do_not_fit(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = make_machine(fixture, "vp-tiny");
+  const Plan *plan = make_plan(fixture, EXP("5000"), machine);
+  PlanInterface interface = {.base = machine_buffer_usable(machine) - 64};
+  assert_null(keep(fixture, plan, machine, &interface));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(plan_keep_moves_no_residents, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_stores_what_is_needed, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_loads_what_stays, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_says_when_tiles_do_not_fit, create, destroy),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,436 @@
+#include "codegen/oncore/run/residency.h"
+
+#include <math.h>
+
+#include "base/checked_math.h"
+#include "base/packing/packing.h"
+#include "codegen/oncore/run/run_touches.h"
+#include "hlo/analysis/execution_counts.h"
+
+/* An array that might stay from event |first| to event |last|. */
+typedef struct Candidate {
+  RunTouch bytes; /* one of its touches */
+  int32_t first, last;
+  bool is_found;   /* memory has it before, and its first Kernel reads it */
+  bool is_changed; /* a Kernel writes it */
+  int32_t node;    /* of the loop's state; -1: of one run */
+  double saved;    /* cycles of transfers in one run of the computation, or with |node| in all iterations */
+  bool is_taken;
+  int64_t begin; /* in the Buffer */
+} Candidate;
+
+typedef struct Chooser {
+  Arena *arena;
+  const HloModule *module;
+  const BufferAssignment *assignment;
+  const KernelTable *kernels;
+  const MachineDescription *machine;
+  const ResidencyModel *model;
+  DiagSink *diag;
+  const double *times;
+  RunTouches touches;         /* of the computation at hand */
+  const HloInstruction *loop; /* whose body it is; NULL: of none that may have residents */
+  ARRAY(Candidate) candidates;
+  ARRAY(ResidentUse) uses;
+  ARRAY(ResidentLoop) loops;
+} Chooser;
+
+double residency_move_cycles(const MachineDescription *machine, int64_t bytes, bool loads) {
+  for (int32_t q = 0; q < machine->queue_count; q++) {
+    const MachineQueue *queue = &machine->queues[q];
+    if (loads ? machine_queue_loads(queue) : machine_queue_stores(queue))
+      return (double)queue->setup + (double)bytes / queue->bytes_per_cycle;
+  }
+  return 0;
+}
+
+/* --- candidates --- */
+
+static const RunTouch *touch_at(const Chooser *chooser, int64_t number) {
+  return &chooser->touches.touches.data[number];
+}
+
+static bool ends_between(const Chooser *chooser, int32_t first, int32_t last) {
+  for (int32_t e = first; e <= last; e++) {
+    if (chooser->touches.events.data[e].ends_run) return true;
+  }
+  return false;
+}
+
+/* Cycles that Kernels spend on moving what |touch| is. */
+static double cycles_of(const Chooser *chooser, const RunTouch *touch) {
+  const KernelUse *use = chooser->touches.events.data[touch->event].use;
+  const Plan *plan = chooser->model->plan(chooser->model->self, use);
+  double cycles = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    bool loads = command->verb == PLAN_LOAD;
+    if (!loads && command->verb != PLAN_STORE) continue;
+    const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
+    const PlanMemory *view = &plan->memories[side->number];
+    if (view->kind == PLAN_TEMPORARY || view->number != touch->buffer) continue;
+    int64_t bytes = type_storage_bytes(view->type);
+    for (int32_t i = 0; i < side->range_count; i++) bytes *= side->ranges[i].extent;
+    double each = residency_move_cycles(chooser->machine, bytes, loads);
+    cycles += each * (double)plan_loop_instances(plan, command->loop);
+  }
+  return cycles;
+}
+
+/* Whether only Kernels from |first| to |last| of this computation read the value that |touch| writes. */
+static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t last) {
+  const HloValue *value = buffer_assignment_value(chooser->assignment, touch->holder, touch->node);
+  if (value == NULL || value->live_out) return false;
+  for (int32_t p = 0; p < value->position_count; p++) {
+    const HloComputation *home = value->positions[p].instruction->parent;
+    if (home != chooser->touches.computation || value->positions[p].instruction == home->root) return false;
+  }
+  for (int32_t u = 0; u < value->use_count; u++) {
+    bool is_inside = false;
+    for (int32_t e = touch->event; e <= last && !is_inside; e++) {
+      const RunEvent *event = &chooser->touches.events.data[e];
+      is_inside = event->use != NULL && event->instruction == value->uses[u].user;
+    }
+    if (!is_inside) return false;
+  }
+  return true;
+}
+
+/* What staying saves: all loads but the first of what is found, and stores of what nobody else reads. */
+static void weigh(const Chooser *chooser, Candidate *candidate) {
+  bool is_first = candidate->is_found && candidate->node < 0;
+  for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+    const RunTouch *touch = touch_at(chooser, t);
+    if (touch->event < candidate->first || touch->event > candidate->last) continue;
+    if (!run_touches_equal(touch, &candidate->bytes)) continue;
+    bool stays = touch->reads ? !is_first : candidate->node >= 0 || is_read_by(chooser, touch, candidate->last);
+    if (touch->reads) is_first = false;
+    if (stays) candidate->saved += cycles_of(chooser, touch);
+  }
+}
+
+static void add_candidate(Chooser *chooser, Candidate candidate) {
+  weigh(chooser, &candidate);
+  if (candidate.saved > 0) array_push(&chooser->candidates, chooser->arena, candidate);
+}
+
+/* The stretches in which the bytes of touch |number| are touched as they may stay, from the first touch of them on. */
+static void add_stretches(Chooser *chooser, int64_t number) {
+  const RunTouch *bytes = touch_at(chooser, number);
+  Candidate open = {.first = -1};
+  for (int64_t t = 0; t < number; t++) {
+    if (run_touches_equal(touch_at(chooser, t), bytes)) return; /* they had their turn */
+  }
+  for (int64_t t = number; t < chooser->touches.touches.count; t++) {
+    const RunTouch *touch = touch_at(chooser, t);
+    if (!run_touches_meet(touch, bytes)) continue;
+    bool is_fine = touch->may_stay && run_touches_equal(touch, bytes);
+    bool is_update = touch->writes && open.first >= 0 && open.last == touch->event;
+    bool goes_on =
+        is_fine && open.first >= 0 && !ends_between(chooser, open.last, touch->event) && (touch->reads || is_update);
+    if (goes_on) {
+      open.last = touch->event;
+      open.is_changed = open.is_changed || touch->writes;
+      continue;
+    }
+    if (open.first >= 0) add_candidate(chooser, open);
+    open = (Candidate){.bytes = *touch, .first = is_fine ? touch->event : -1, .last = touch->event, .node = -1};
+    open.is_found = touch->reads;
+    open.is_changed = touch->writes;
+  }
+  if (open.first >= 0) add_candidate(chooser, open);
+}
+
+/* Whether the bytes of leaf |node| of the loop's state may stay through all iterations. */
+static void add_of_loop(Chooser *chooser, int node) {
+  const HloInstruction *state = chooser->touches.computation->parameters.data[0];
+  BufferSlice slice = buffer_assignment_slice(chooser->assignment, state, node);
+  BufferSlice outside = buffer_assignment_slice(chooser->assignment, chooser->loop, node);
+  if (slice.allocation == NULL || slice.size == 0) return;
+  if (outside.allocation != slice.allocation || outside.offset != slice.offset) return;
+  Candidate candidate = {.node = node, .is_found = true};
+  candidate.last = (int32_t)chooser->touches.events.count - 1;
+  candidate.bytes = (RunTouch){.holder = state, .node = node, .allocation = slice.allocation->index};
+  candidate.bytes.offset = slice.offset;
+  candidate.bytes.bytes = slice.size;
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    if (run_touches_equal(&chooser->candidates.data[c].bytes, &candidate.bytes)) return;
+  }
+  for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+    const RunTouch *touch = touch_at(chooser, t);
+    if (!run_touches_meet(touch, &candidate.bytes)) continue;
+    if (!touch->may_stay || !run_touches_equal(touch, &candidate.bytes)) return;
+    candidate.is_changed = candidate.is_changed || touch->writes;
+  }
+  add_candidate(chooser, candidate);
+}
+
+/* Not what stays through the whole loop anyway. */
+static bool is_of_loop(const Chooser *chooser, const RunTouch *touch) {
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    const Candidate *candidate = &chooser->candidates.data[c];
+    if (candidate->node >= 0 && run_touches_equal(touch, &candidate->bytes)) return true;
+  }
+  return false;
+}
+
+static void find_candidates(Chooser *chooser) {
+  chooser->candidates.count = 0;
+  for (int node = 0; chooser->loop != NULL && node < shape_node_count(chooser->loop->shape); node++) {
+    if (!shape_is_tuple(shape_node(chooser->loop->shape, node))) add_of_loop(chooser, node);
+  }
+  for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+    if (touch_at(chooser, t)->may_stay && !is_of_loop(chooser, touch_at(chooser, t))) add_stretches(chooser, t);
+  }
+}
+
+/* --- room --- */
+
+static int64_t aligned_bytes(const Chooser *chooser, const Candidate *candidate) {
+  return align_up(candidate->bytes.bytes, max_i64(chooser->machine->buffer.align, 1));
+}
+
+static bool is_alive(const Candidate *candidate, int32_t event) {
+  return candidate->is_taken && candidate->first <= event && event <= candidate->last;
+}
+
+/* The resident that the bytes of |touch| are, NULL: none. */
+static const Candidate *resident_at(const Chooser *chooser, const RunTouch *touch) {
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    const Candidate *candidate = &chooser->candidates.data[c];
+    if (is_alive(candidate, touch->event) && run_touches_equal(touch, &candidate->bytes)) return candidate;
+  }
+  return NULL;
+}
+
+/* Bytes of tiles that the Kernel of |event| has beside its residents. */
+static int64_t own_bytes(const Chooser *chooser, int32_t event) {
+  const RunEvent *of = &chooser->touches.events.data[event];
+  const Plan *plan = of->use != NULL ? chooser->model->plan(chooser->model->self, of->use) : NULL;
+  int64_t bytes = 0;
+  for (int32_t t = 0; plan != NULL && t < plan->tensor_count; t++) {
+    if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
+  }
+  for (int64_t t = 0; plan != NULL && t < chooser->touches.touches.count; t++) {
+    const RunTouch *touch = touch_at(chooser, t);
+    if (touch->event == event && touch->buffer >= 0 && resident_at(chooser, touch) != NULL)
+      bytes -= plan_copied_bytes(plan, touch->buffer);
+  }
+  return bytes;
+}
+
+static int64_t taken_bytes(const Chooser *chooser, int32_t event) {
+  int64_t bytes = 0;
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    const Candidate *candidate = &chooser->candidates.data[c];
+    if (is_alive(candidate, event)) bytes += aligned_bytes(chooser, candidate);
+  }
+  return bytes;
+}
+
+static bool fits(const Chooser *chooser, const Candidate *candidate) {
+  int64_t usable = machine_buffer_usable(chooser->machine);
+  for (int32_t e = candidate->first; e <= candidate->last; e++) {
+    if (taken_bytes(chooser, e) + own_bytes(chooser, e) > usable) return false;
+  }
+  return true;
+}
+
+static void take_greedily(Chooser *chooser) {
+  int64_t count = chooser->candidates.count;
+  bool *is_seen = ARENA_NEW_ARRAY(chooser->arena, bool, count);
+  for (int64_t round = 0; round < count; round++) {
+    int64_t best = -1;
+    double most = -1;
+    for (int64_t c = 0; c < count; c++) {
+      const Candidate *candidate = &chooser->candidates.data[c];
+      double worth = candidate->saved / (double)aligned_bytes(chooser, candidate);
+      if (is_seen[c] || worth <= most) continue;
+      most = worth;
+      best = c;
+    }
+    Candidate *candidate = &chooser->candidates.data[best];
+    is_seen[best] = true;
+    candidate->is_taken = true;
+    candidate->is_taken = fits(chooser, candidate);
+  }
+}
+
+/* --- places --- */
+
+static Status place(Chooser *chooser) {
+  int64_t count = chooser->candidates.count, used = 0;
+  PackingBuffer *buffers = ARENA_NEW_ARRAY(chooser->arena, PackingBuffer, count);
+  int64_t *candidates = ARENA_NEW_ARRAY(chooser->arena, int64_t, count);
+  for (int64_t c = 0; c < count; c++) {
+    const Candidate *candidate = &chooser->candidates.data[c];
+    if (!candidate->is_taken) continue;
+    candidates[used] = c;
+    buffers[used] = (PackingBuffer){.id = c, .lower = candidate->first, .upper = candidate->last + 1, .group = -1};
+    buffers[used].size = candidate->bytes.bytes;
+    buffers[used++].alignment = max_i64(chooser->machine->buffer.align, 1);
+  }
+  PackingProblem problem = {.buffers = buffers, .count = used, .most_steps = 50000 + 2000 * used};
+  PackingSolution packing;
+  RETURN_IF_ERROR(packing_solve(chooser->arena, &problem, chooser->diag, &packing));
+  for (int64_t i = 0; i < used; i++) chooser->candidates.data[candidates[i]].begin = packing.offsets[i];
+  return STATUS_OK;
+}
+
+static int64_t base_at(const Chooser *chooser, int32_t event) {
+  int64_t base = 0;
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    const Candidate *candidate = &chooser->candidates.data[c];
+    if (is_alive(candidate, event)) base = max_i64(base, candidate->begin + aligned_bytes(chooser, candidate));
+  }
+  return base;
+}
+
+static PlanInterface interface_at(const Chooser *chooser, int32_t event) {
+  PlanInterface interface = {.base = base_at(chooser, event)};
+  PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, chooser->touches.touches.count);
+  const RunEvent *of = &chooser->touches.events.data[event];
+  for (int32_t b = 0; b < of->use->kernel->buffer_count; b++) {
+    for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+      const RunTouch *touch = touch_at(chooser, t);
+      const Candidate *resident = touch->event == event && touch->buffer == b ? resident_at(chooser, touch) : NULL;
+      if (resident == NULL) continue;
+      PlanResident made = {.buffer = b, .begin = resident->begin};
+      bool loads = resident->is_found && resident->node < 0 && resident->first == event;
+      made.is_there = touch->reads && !loads;
+      made.is_needed = touch->writes && resident->node < 0 && !is_read_by(chooser, touch, resident->last);
+      residents[interface.count++] = made;
+    }
+  }
+  interface.residents = residents;
+  return interface;
+}
+
+/* --- what it comes to --- */
+
+/* Drops the resident of least worth that is there at |event|. */
+static bool drop_at(Chooser *chooser, int32_t event) {
+  Candidate *least = NULL;
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    Candidate *candidate = &chooser->candidates.data[c];
+    if (!is_alive(candidate, event)) continue;
+    if (least == NULL || candidate->saved < least->saved) least = candidate;
+  }
+  if (least != NULL) least->is_taken = false;
+  return least != NULL;
+}
+
+static double plain_cycles(const Chooser *chooser, int32_t event) {
+  static const PlanInterface nothing = {0};
+  return chooser->model->cycles(chooser->model->self, chooser->touches.events.data[event].use, &nothing);
+}
+
+/* Cycles of what goes on around the loop: what is resident there is loaded before and stored after. */
+static double loop_moves(const Chooser *chooser) {
+  double cycles = 0;
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    const Candidate *candidate = &chooser->candidates.data[c];
+    if (!candidate->is_taken || candidate->node < 0) continue;
+    cycles += residency_move_cycles(chooser->machine, candidate->bytes.bytes, true);
+    if (candidate->is_changed) cycles += residency_move_cycles(chooser->machine, candidate->bytes.bytes, false);
+  }
+  return cycles;
+}
+
+/* Places what is taken and asks for plans, with fewer residents until all Kernels have one; |out_saved|: cycles. */
+static Status settle(Chooser *chooser, double *out_saved) {
+  int64_t touched = chooser->touches.events.count;
+  for (bool is_settled = false; !is_settled;) {
+    is_settled = true;
+    *out_saved = 0;
+    RETURN_IF_ERROR(place(chooser));
+    for (int32_t e = 0; e < touched && is_settled; e++) {
+      if (chooser->touches.events.data[e].use == NULL || base_at(chooser, e) == 0) continue;
+      PlanInterface interface = interface_at(chooser, e);
+      double cycles = chooser->model->cycles(chooser->model->self, chooser->touches.events.data[e].use, &interface);
+      if (isinf(cycles)) is_settled = !drop_at(chooser, e);
+      *out_saved += plain_cycles(chooser, e) - cycles;
+    }
+  }
+  return STATUS_OK;
+}
+
+static void keep_choice(Chooser *chooser) {
+  for (int32_t e = 0; e < chooser->touches.events.count; e++) {
+    const RunEvent *event = &chooser->touches.events.data[e];
+    if (event->use == NULL || base_at(chooser, e) == 0) continue;
+    array_push(&chooser->uses, chooser->arena, ((ResidentUse){event->use, interface_at(chooser, e)}));
+  }
+  ARRAY(LoopResident) residents = {0};
+  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+    const Candidate *candidate = &chooser->candidates.data[c];
+    if (!candidate->is_taken || candidate->node < 0) continue;
+    const Shape *shape = shape_node(chooser->loop->shape, candidate->node);
+    LoopResident made = {candidate->node, candidate->begin, shape->type, shape_element_count(shape),
+                         candidate->is_changed};
+    array_push(&residents, chooser->arena, made);
+  }
+  if (residents.count > 0)
+    array_push(&chooser->loops, chooser->arena,
+               ((ResidentLoop){chooser->loop, (int32_t)residents.count, residents.data}));
+}
+
+/* --- all computations --- */
+
+/* |loop| if its body is one run, and its condition is the scalar unit's alone. */
+static const HloInstruction *loop_of_one_run(const Chooser *chooser, const HloInstruction *loop) {
+  const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION);
+  RunTouches of_condition;
+  run_touches_find(chooser->arena, condition, chooser->assignment, chooser->kernels, chooser->model, &of_condition);
+  for (int64_t e = 0; e < of_condition.events.count; e++) {
+    if (of_condition.events.data[e].use != NULL || of_condition.events.data[e].ends_run) return NULL;
+  }
+  bool is_one =
+      chooser->touches.events.count > 0 && !ends_between(chooser, 0, (int32_t)chooser->touches.events.count - 1);
+  return is_one ? loop : NULL;
+}
+
+static Status choose(Chooser *chooser, const HloComputation *computation, const HloInstruction *loop) {
+  double saved;
+  run_touches_find(chooser->arena, computation, chooser->assignment, chooser->kernels, chooser->model,
+                   &chooser->touches);
+  chooser->loop = loop != NULL ? loop_of_one_run(chooser, loop) : NULL;
+  find_candidates(chooser);
+  take_greedily(chooser);
+  RETURN_IF_ERROR(settle(chooser, &saved));
+  saved *= chooser->times[computation->id];
+  if (chooser->loop != NULL) saved -= loop_moves(chooser) * chooser->times[chooser->loop->parent->id];
+  if (saved > 0) keep_choice(chooser);
+  return STATUS_OK;
+}
+
+/* By computation id: the loop whose body it is. */
+static const HloInstruction **find_loops(const Chooser *chooser) {
+  const HloModule *module = chooser->module;
+  int64_t most = 0;
+  for (int64_t c = 0; c < module->computations.count; c++) most = max_i64(most, module->computations.data[c]->id);
+  const HloInstruction **loops = ARENA_NEW_ARRAY(chooser->arena, const HloInstruction *, most + 1);
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    for (int64_t i = 0; i < computation->instructions.count; i++) {
+      const HloInstruction *instruction = computation->instructions.data[i];
+      if (instruction->opcode == HLO_WHILE)
+        loops[hlo_instruction_computation(instruction, HLO_ATTR_BODY)->id] = instruction;
+    }
+  }
+  return loops;
+}
+
+Status residency_choose(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                        const KernelTable *kernels, const MachineDescription *machine, const ResidencyModel *model,
+                        DiagSink *diag, Residency *out_residency) {
+  Chooser chooser = {arena, module, assignment, kernels, machine, model, diag, .times = NULL};
+  chooser.times = hlo_execution_counts(arena, module);
+  const HloInstruction **loops = find_loops(&chooser);
+  for (int64_t c = 0; c < module->computations.count; c++) {
+    const HloComputation *computation = module->computations.data[c];
+    if (chooser.times[computation->id] > 0) RETURN_IF_ERROR(choose(&chooser, computation, loops[computation->id]));
+  }
+  *out_residency = (Residency){chooser.uses.count, chooser.loops.count, chooser.uses.data, chooser.loops.data};
+  return STATUS_OK;
+}

@@ -1,0 +1,63 @@
+/* Residency: which arrays stay in the Buffer from Kernel to Kernel.
+ *
+ * A *run* is a sequence of Kernels of one computation without anything else between them that touches arrays.  Within a
+ * run bytes of memory (a slice of an allocation) may have a stand-in in the Buffer, from the Kernel that makes or first
+ * reads them to the last one that reads them: what Kernels make then goes to memory only where somebody else reads it,
+ * and what they read comes from there once.  The body of a loop that is one run may have such residents all through its
+ * iterations: what the loop only reads, and what one iteration hands on to the next.  They are loaded before the loop,
+ * and stored after it if it changes them.
+ *
+ * Chosen greedily, the most cycles saved per byte first, as long as the tiles of all Kernels meanwhile find room;
+ * placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles. */
+#ifndef XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_H
+#define XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_H
+
+#include "codegen/kernel/kernel_table.h"
+#include "codegen/oncore/run/plan_keep.h"
+#include "hlo/analysis/buffer_assignment.h"
+
+/* What is known of the plans of uses. */
+typedef struct ResidencyModel {
+  void *self;
+  /* The plan of |use| with nothing resident; NULL: it has none, or one that is not to be changed. */
+  const Plan *(*plan)(void *self, const KernelUse *use);
+  /* Cycles of |use| under |interface|, proved; infinity: there is no such plan. */
+  double (*cycles)(void *self, const KernelUse *use, const PlanInterface *interface);
+} ResidencyModel;
+
+/* Of a run of Kernels, one with something resident around it. */
+typedef struct ResidentUse {
+  const KernelUse *use;
+  PlanInterface interface;
+} ResidentUse;
+
+/* A leaf of a loop's state that is resident in its body. */
+typedef struct LoopResident {
+  int node;
+  int64_t begin; /* in the Buffer */
+  PrimitiveType type;
+  int64_t elements;
+  bool is_changed; /* by the body: it is stored after the loop */
+} LoopResident;
+
+typedef struct ResidentLoop {
+  const HloInstruction *loop;
+  int32_t count;
+  const LoopResident *residents;
+} ResidentLoop;
+
+typedef struct Residency {
+  int64_t use_count, loop_count;
+  const ResidentUse *uses;
+  const ResidentLoop *loops;
+} Residency;
+
+/* Of the scheduled |module|, whose values lie as |assignment| says.  In |arena|.  Status as that of packing_solve. */
+MUST_USE Status residency_choose(Arena *arena, const HloModule *module, const BufferAssignment *assignment,
+                                 const KernelTable *kernels, const MachineDescription *machine,
+                                 const ResidencyModel *model, DiagSink *diag, Residency *out_residency);
+
+/* Cycles of moving |bytes| between memory and Buffer in one command. */
+double residency_move_cycles(const MachineDescription *machine, int64_t bytes, bool loads);
+
+#endif

@@ -1,0 +1,101 @@
+#include "codegen/oncore/run/run_touches.h"
+
+#include "codegen/lower/emit_family.h"
+#include "hlo/analysis/in_place.h"
+
+typedef struct TouchWalk {
+  Arena *arena;
+  const BufferAssignment *assignment;
+  const ResidencyModel *model;
+  RunTouches *touches;
+} TouchWalk;
+
+bool run_touches_meet(const RunTouch *a, const RunTouch *b) {
+  return a->allocation == b->allocation && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
+}
+
+bool run_touches_equal(const RunTouch *a, const RunTouch *b) {
+  return a->allocation == b->allocation && a->offset == b->offset && a->bytes == b->bytes;
+}
+
+static void add_touch(const TouchWalk *walk, const HloInstruction *holder, int node, RunTouch touch) {
+  BufferSlice slice = buffer_assignment_slice(walk->assignment, holder, node);
+  if (slice.allocation == NULL || slice.size == 0) return;
+  touch.event = (int32_t)walk->touches->events.count - 1;
+  touch.holder = holder;
+  touch.node = node;
+  touch.allocation = slice.allocation->index;
+  touch.offset = slice.offset;
+  touch.bytes = slice.size;
+  array_push(&walk->touches->touches, walk->arena, touch);
+}
+
+/* --- Kernels --- */
+
+/* Rank-0 integers are the scalar unit's as well. */
+static bool is_only_for_kernels(const Shape *shape) {
+  return shape_is_array(shape) && (shape->rank > 0 || type_is_float(shape->type));
+}
+
+static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction, const KernelUse *use, int32_t number,
+                       bool writes) {
+  const KernelBuffer *buffer = &use->kernel->buffers[number];
+  const HloInstruction *holder = buffer->operand < 0 ? instruction : instruction->operands[buffer->operand];
+  RunTouch touch = {.buffer = number, .reads = !writes, .writes = writes};
+  const Plan *plan = walk->model->plan(walk->model->self, use);
+  int64_t bytes = buffer->element_count * type_storage_bytes(buffer->type);
+  bool is_whole = use->offsets == NULL && is_only_for_kernels(shape_node(holder->shape, buffer->node)) &&
+                  buffer_assignment_slice(walk->assignment, holder, buffer->node).size == bytes;
+  touch.may_stay = plan != NULL && is_whole && plan_may_keep(plan, number);
+  add_touch(walk, holder, buffer->node, touch);
+}
+
+static void add_kernel(const TouchWalk *walk, const HloInstruction *instruction, const KernelUse *use) {
+  array_push(&walk->touches->events, walk->arena, ((RunEvent){instruction, use, false}));
+  for (int writes = 0; writes < 2; writes++) {
+    for (int32_t b = 0; b < use->kernel->buffer_count; b++) {
+      KernelBufferRole role = use->kernel->buffers[b].role;
+      bool is_touched = role == KERNEL_IN_PLACE || role == (writes ? KERNEL_RESULT : KERNEL_OPERAND);
+      if (is_touched) add_buffer(walk, instruction, use, b, writes);
+    }
+  }
+}
+
+/* --- the rest --- */
+
+static void add_leaves(const TouchWalk *walk, const HloInstruction *holder, bool writes) {
+  for (int node = 0; node < shape_node_count(holder->shape); node++) {
+    if (shape_is_tuple(shape_node(holder->shape, node))) continue;
+    add_touch(walk, holder, node, (RunTouch){.buffer = -1, .reads = !writes, .writes = writes});
+  }
+}
+
+static bool is_rank_0(const HloInstruction *instruction) {
+  return shape_is_array(instruction->shape) && instruction->shape->rank == 0;
+}
+
+/* Of what has no Kernels and is more than a name for what is there. */
+static void add_other(const TouchWalk *walk, const HloInstruction *instruction) {
+  array_push(&walk->touches->events, walk->arena, ((RunEvent){instruction, NULL, !is_rank_0(instruction)}));
+  for (int32_t i = 0; i < instruction->operand_count; i++) add_leaves(walk, instruction->operands[i], false);
+  add_leaves(walk, instruction, true);
+}
+
+static bool does_nothing(const HloInstruction *instruction) {
+  EmitFamily family = emit_family(instruction->opcode);
+  bool is_name = family == EMIT_parameter || family == EMIT_constant || family == EMIT_tuple || family == EMIT_forward;
+  return is_name || hlo_is_view(instruction);
+}
+
+void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
+                      const KernelTable *kernels, const ResidencyModel *model, RunTouches *out_touches) {
+  TouchWalk walk = {arena, assignment, model, out_touches};
+  *out_touches = (RunTouches){.computation = computation};
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    const HloInstruction *instruction = computation->instructions.data[i];
+    const KernelUses *row = kernel_table_find(kernels, instruction);
+    if (does_nothing(instruction)) continue;
+    if (row == NULL || row->count == 0) add_other(&walk, instruction);
+    for (int32_t k = 0; row != NULL && k < row->count; k++) add_kernel(&walk, instruction, &row->uses[k]);
+  }
+}

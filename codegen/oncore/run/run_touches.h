@@ -1,0 +1,38 @@
+/* RunTouches: which bytes of memory the Kernels of a computation touch, in order, and where a run ends. */
+#ifndef XLAC_CODEGEN_ONCORE_RUN_RUN_TOUCHES_H
+#define XLAC_CODEGEN_ONCORE_RUN_RUN_TOUCHES_H
+
+#include "codegen/oncore/run/residency.h"
+
+/* A Kernel, or an instruction that is none and touches arrays. */
+typedef struct RunEvent {
+  const HloInstruction *instruction;
+  const KernelUse *use; /* NULL: no Kernel */
+  bool ends_run;        /* no Kernel, and more than the scalar unit's work: a loop, a branch, a call */
+} RunEvent;
+
+typedef struct RunTouch {
+  int32_t event, buffer;        /* of the Kernel; -1: of no Kernel */
+  const HloInstruction *holder; /* the instruction whose leaf |node| it is */
+  int node;
+  int32_t allocation;
+  int64_t offset, bytes;
+  bool reads, writes;
+  bool may_stay; /* all of an array, in a way that it may be resident (plan_may_keep) */
+} RunTouch;
+
+typedef struct RunTouches {
+  const HloComputation *computation;
+  ARRAY(RunEvent) events;
+  ARRAY(RunTouch) touches; /* by event, what it reads first */
+} RunTouches;
+
+/* In |arena|. */
+void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
+                      const KernelTable *kernels, const ResidencyModel *model, RunTouches *out_touches);
+
+/* Whether the two have bytes in common; all of them. */
+bool run_touches_meet(const RunTouch *a, const RunTouch *b);
+bool run_touches_equal(const RunTouch *a, const RunTouch *b);
+
+#endif
