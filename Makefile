@@ -34,15 +34,16 @@ COMPILE := $(CC) -std=c11 -D_GNU_SOURCE $(WARNINGS) $(CONFIG_FLAGS) $(SHARED_FLA
 # The build identifier tells what the cache has of one build from what another would make (base/build_identity.h).
 LINK := $(CC) $(CONFIG_FLAGS) -Wl,--build-id=sha1 $(LDFLAGS)
 # The JIT finds maths and runtime functions in the program itself, hence -rdynamic.
-OTHER_LIBRARIES := -lzip -lcjson -lpthread -ldl -lm
+OTHER_LIBRARIES := -lz -lcjson -lpthread -ldl -lm
 LIBRARIES := -rdynamic -Wl,--as-needed -L$(LLVM_LIBDIR) -lLLVM-19 $(OTHER_LIBRARIES)
 # The released program has LLVM in itself: to load the shared library takes longer than to compile a small module.  Its symbols are
-# nobody else's business.  At a fixed address: to correct LLVM's tables of pointers at every start takes 2 ms.
+# nobody else's business.  At a fixed address: to correct LLVM's tables of pointers at every start takes 2 ms.  Each shared library takes
+# 0.1 ms and more to load, so that few are left.
 ifeq ($(CONFIG),release)
 LLVM_ARCHIVES := $(shell $(LLVM_CONFIG) --link-static --libs x86 riscv passes orcjit core bitwriter 2>/dev/null)
 hidden := $(subst $() ,:,$(LLVM_ARCHIVES:-l%=lib%.a))
 PROGRAM_LIBRARIES := -no-pie -rdynamic -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) -Wl,--exclude-libs,$(hidden) $(LLVM_ARCHIVES) \
-                     -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic -lz -lzstd $(OTHER_LIBRARIES)
+                     -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(filter-out -lz,$(OTHER_LIBRARIES))
 # libxlac has C++'s library in itself as well: its handler for a lack of memory is nobody else's.
 LIBXLAC_LIBRARIES := -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) $(LLVM_ARCHIVES) \
                      -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -lpthread -ldl -lm

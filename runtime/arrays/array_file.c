@@ -39,6 +39,8 @@ const NpyArray *array_file_find(const ArrayFile *file, StringView name) {
 
 Status array_file_write(Arena *arena, const char *path, const ArrayMember *members, int64_t count, DiagSink *diag,
                         StringView *out_bytes) {
-  return is_called_safetensors(path) ? safetensors_write(arena, sv_from_cstring(path), members, count, diag, out_bytes)
-                                     : npz_write(arena, members, count, diag, out_bytes);
+  if (is_called_safetensors(path))
+    return safetensors_write(arena, sv_from_cstring(path), members, count, diag, out_bytes);
+  *out_bytes = npz_write(arena, members, count);
+  return STATUS_OK;
 }

@@ -21,7 +21,7 @@ typedef struct ArrayFile {
  * STATUS_INVALID (codes "npz", "npy", "safetensors") when it is no such file. */
 MUST_USE Status array_file_read(Arena *arena, const char *path, DiagSink *diag, ArrayFile *out_file);
 
-/* The same, but of a large .safetensors only what is looked at is loaded, until array_file_close, which the caller
+/* The same, but of a large file only what is looked at is loaded, until array_file_close, which the caller
  * calls after a failure as well. */
 MUST_USE Status array_file_open(Arena *arena, const char *path, DiagSink *diag, ArrayFile *out_file);
 void array_file_close(ArrayFile *file);
