@@ -46,7 +46,7 @@ PROGRAM_LIBRARIES := -no-pie -rdynamic -Wl,--gc-sections -Wl,--as-needed -L$(LLV
                      -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic $(filter-out -lz,$(OTHER_LIBRARIES))
 # libxlac has C++'s library in itself as well: its handler for a lack of memory is nobody else's.
 LIBXLAC_LIBRARIES := -Wl,--gc-sections -Wl,--as-needed -L$(LLVM_LIBDIR) $(LLVM_ARCHIVES) \
-                     -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -lpthread -ldl -lm
+                     -static-libgcc -Wl,-Bstatic -lstdc++ -lz -lzstd -Wl,-Bdynamic -lpthread -ldl -lm
 else
 PROGRAM_LIBRARIES := $(LIBRARIES)
 endif

@@ -69,7 +69,7 @@ ROOMS = {
     # What stays in the Buffer from Kernel to Kernel.
     "codegen/oncore/run": ONCORE_PLAN + ["hlo/analysis", "codegen/lower/emit_family.h", "codegen/oncore/plan", "codegen/oncore/tiling", "base/packing"],
     # LLVM, from the processor up.
-    "codegen/llvm": ["codegen/target", "hlo/machine/description", "base"],
+    "codegen/llvm": ["codegen/target", "codegen/ir/ir_function.h", "hlo/machine/description", "base"],
     "codegen/ir": ["hlo/type", "base"] + ABI,
     "codegen/vec": ["codegen/ir", "codegen/target", "hlo/ir/hlo_opcode.h", "hlo/ir/hlo_opcode.def", "hlo/type", "base"],
     "codegen/call": ["codegen/ir", "hlo/ir", "hlo/type", "base"] + ABI,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codegen/blocks/contraction_internal.h"
+#include "codegen/ir/ir_function.h"
 
 enum { ARG_LHS, ARG_RHS, ARG_TILE, ARG_DEPTH, ARG_RHS_STRIDE, ARG_ADD, ARG_AHEAD, ARG_AHEAD_STRIDE, ARG_COUNT };
 
@@ -156,13 +157,8 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlock
   micro_name(blocking, name, sizeof name);
   LLVMValueRef function = LLVMGetNamedFunction(vec->module, name);
   if (function != NULL) return function;
-  function = LLVMAddFunction(vec->module, name, micro_type(vec));
-  LLVMSetLinkage(function, LLVMInternalLinkage);
-  static const char *const attributes[] = {"nounwind", "noinline"};
-  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
-    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
-  }
+  function = ir_function_add(vec->module, name, micro_type(vec), LLVMInternalLinkage);
+  ir_function_mark(function, "noinline");
   LLVMBasicBlockRef position = LLVMGetInsertBlock(vec->builder);
   MicroEmitter micro = {.vec = vec,
                         .blocking = blocking,

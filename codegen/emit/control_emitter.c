@@ -1,6 +1,7 @@
 #include "codegen/emit/control_emitter.h"
 
 #include "codegen/emit/control_internal.h"
+#include "codegen/ir/ir_function.h"
 #include "codegen/ir/ir_loop.h"
 #include "hlo/analysis/in_place.h"
 
@@ -162,6 +163,7 @@ static Status tiny_kernel(ControlEmitter *control, const HloInstruction *instruc
   RETURN_IF_ERROR(
       kernel_emit_inline(control->vec, kernel, strategy, control->function, buffers, registers, control->diag));
   if (registers != NULL) know_results(control, instruction, kernel, registers);
+  control->computes = true;
   return STATUS_OK;
 }
 
@@ -214,6 +216,7 @@ static bool emit_scalar(ControlEmitter *control, const HloInstruction *instructi
     operands[i] = control_scalar(control, instruction->operands[i], 0);
   LLVMValueRef value = family == EMIT_copy ? operands[0] : vec_apply(control->vec, &op, operands, 1);
   control_set_scalar(control, instruction, 0, value);
+  control->computes = true;
   return true;
 }
 
@@ -321,6 +324,7 @@ Status control_while(ControlEmitter *control, const HloInstruction *loop) {
   const HloComputation *condition = hlo_instruction_computation(loop, HLO_ATTR_CONDITION);
   const HloComputation *body = hlo_instruction_computation(loop, HLO_ATTR_BODY);
   RETURN_IF_ERROR(emit_around(control, loop, false));
+  control->computes = true; /* what it does in each round adds up */
   CarriedState state = find_carries(control, loop);
   IrLoop code = begin_carrying(control, loop, &state);
   int64_t height = control->known.count;
@@ -422,10 +426,7 @@ static LLVMValueRef add_entry(const VecBuilder *vec, const char *name) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0);
   LLVMTypeRef parameters[4] = {pointer, pointer, pointer, pointer};
   LLVMTypeRef type = LLVMFunctionType(LLVMInt32TypeInContext(vec->context), parameters, 4, false);
-  LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
-  unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
-  return function;
+  return ir_function_add(vec->module, name, type, LLVMExternalLinkage);
 }
 
 /* The function |name| that calls |inner| with subnormal numbers flushed.  Apart from it, so that no arithmetic of the
@@ -439,6 +440,7 @@ static void add_flushing_entry(const VecBuilder *vec, const char *name, LLVMValu
   LLVMValueRef result = LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(inner), inner, arguments, 4, "");
   vec_flush_end(vec, before);
   LLVMBuildRet(vec->builder, result);
+  ir_function_leave_plain(function);
 }
 
 Status control_emit(const VecBuilder *vec, const HloModule *module, const BufferAssignment *assignment,
@@ -461,6 +463,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   Status status = control_computation(&control, module->entry);
   control_finish_collectives(&control, module->entry->root);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));
+  if (!control.computes) ir_function_leave_plain(control.function);
   if (flushes) add_flushing_entry(vec, options->name, control.function);
   arena_destroy(arena);
   return status;

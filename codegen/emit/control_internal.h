@@ -36,6 +36,7 @@ typedef struct ControlEmitter {
   bool has_no_kernels; /* as in ControlOptions, like the next */
   ConstantPlace constant_place;
   IntMap functions;     /* identity of a Kernel + 1 → ControlKernel */
+  bool computes;        /* the function does more than to call others, one after another */
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
   unsigned context_slots;
   int64_t function_count, call_count, collective_count; /* of Kernels; of outside calls; of collectives' parts */

@@ -8,6 +8,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/emit/control_internal.h"
+#include "codegen/ir/ir_function.h"
 #include "xlac/abi.h"
 
 #define SLOT_BYTES 8
@@ -42,10 +43,8 @@ static LLVMValueRef load_at(const VecBuilder *vec, LLVMTypeRef type, LLVMValueRe
 }
 
 static LLVMValueRef add_internal_function(const VecBuilder *vec, LLVMTypeRef type, const char *name) {
-  LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
-  LLVMSetLinkage(function, LLVMInternalLinkage);
-  unsigned kind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
+  LLVMValueRef function = ir_function_add(vec->module, name, type, LLVMInternalLinkage);
+  ir_function_leave_plain(function);
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, function, ""));
   return function;
 }

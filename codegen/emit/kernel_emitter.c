@@ -1,11 +1,10 @@
 #include "codegen/emit/kernel_emitter.h"
 
-#include <string.h>
-
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction.h"
 #include "codegen/blocks/sort.h"
 #include "codegen/emit/emit_internal.h"
+#include "codegen/ir/ir_function.h"
 
 static int bound_buffer_count(const Kernel *kernel) {
   return kernel->buffer_count - emit_row_count(kernel);
@@ -52,13 +51,8 @@ LLVMValueRef emit_function(const VecBuilder *vec, const Kernel *kernel, const ch
   LLVMTypeRef *parameters = ARENA_NEW_ARRAY(arena, LLVMTypeRef, count);
   for (unsigned i = 0; i < count; i++) parameters[i] = i < pointers ? pointer : index;
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, count, false);
-  LLVMValueRef function = LLVMAddFunction(vec->module, name, type);
-  LLVMSetLinkage(function, LLVMInternalLinkage);
-  static const char *const attributes[] = {"nounwind", "noinline"};
-  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++) {
-    unsigned kind = LLVMGetEnumAttributeKindForName(attributes[i], strlen(attributes[i]));
-    LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(vec->context, kind, 0));
-  }
+  LLVMValueRef function = ir_function_add(vec->module, name, type, LLVMInternalLinkage);
+  ir_function_mark(function, "noinline");
   return function;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "codegen/ir/ir_function.h"
+
 enum { EAX, EBX, ECX, EDX, REGISTER_COUNT };
 
 /* Bits that must all be set in one register. */
@@ -52,11 +54,9 @@ static void position(const DispatchEmitter *emitter, LLVMBasicBlockRef block) {
 }
 
 static LLVMValueRef add_function(DispatchEmitter *emitter, const char *name, LLVMTypeRef type, bool is_public) {
-  emitter->function = LLVMAddFunction(emitter->module, name, type);
-  if (!is_public) LLVMSetLinkage(emitter->function, LLVMInternalLinkage);
-  LLVMAttributeRef nounwind =
-      LLVMCreateEnumAttribute(emitter->context, LLVMGetEnumAttributeKindForName("nounwind", 8), 0);
-  LLVMAddAttributeAtIndex(emitter->function, LLVMAttributeFunctionIndex, nounwind);
+  LLVMLinkage linkage = is_public ? LLVMExternalLinkage : LLVMInternalLinkage;
+  emitter->function = ir_function_add(emitter->module, name, type, linkage);
+  ir_function_leave_plain(emitter->function);
   position(emitter, add_block(emitter));
   return emitter->function;
 }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codegen/ir/ir_function.h"
 #include "codegen/vec/vec_internal.h"
 #include "hlo/type/float_types.h"
 
@@ -129,11 +130,7 @@ VecFunction vec_function_begin(const VecBuilder *vec, const char *name, LLVMType
   VecFunction function = {.value = LLVMGetNamedFunction(vec->module, name), .vec = *vec};
   if (function.value != NULL) return function;
   function.is_new = true;
-  function.value = LLVMAddFunction(vec->module, name, type);
-  LLVMSetLinkage(function.value, LLVMInternalLinkage);
-  unsigned nounwind = LLVMGetEnumAttributeKindForName("nounwind", 8);
-  LLVMAddAttributeAtIndex(function.value, LLVMAttributeFunctionIndex,
-                          LLVMCreateEnumAttribute(vec->context, nounwind, 0));
+  function.value = ir_function_add(vec->module, name, type, LLVMInternalLinkage);
   function.vec.builder = LLVMCreateBuilderInContext(vec->context);
   LLVMPositionBuilderAtEnd(function.vec.builder, LLVMAppendBasicBlockInContext(vec->context, function.value, ""));
   return function;

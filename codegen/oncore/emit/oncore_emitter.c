@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/emit/kernel_emitter.h"
+#include "codegen/ir/ir_function.h"
 #include "codegen/oncore/emit/oncore_internal.h"
 #include "codegen/point/kernel_point.h"
 #include "xlac/abi.h"
@@ -33,21 +34,11 @@ LLVMValueRef oncore_byte_pointer(const PlanEmitter *emitter, LLVMValueRef base, 
   return LLVMBuildGEP2(emitter->vec.builder, LLVMInt8TypeInContext(emitter->vec.context), base, &offset, 1, "");
 }
 
-static void add_attribute(const PlanEmitter *emitter, LLVMValueRef function, const char *name) {
-  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
-  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(emitter->vec.context, kind, 0));
-}
-
 LLVMValueRef oncore_add_function(PlanEmitter *emitter, const char *name, OncoreDriver driver, LLVMTypeRef result,
                                  const LLVMTypeRef *parameters, unsigned count) {
   LLVMTypeRef type = LLVMFunctionType(result, (LLVMTypeRef *)parameters, count, false);
-  LLVMValueRef function = LLVMAddFunction(emitter->vec.module, name, type);
-  LLVMSetLinkage(function, LLVMInternalLinkage);
-  add_attribute(emitter, function, "nounwind");
-  if (driver == ONCORE_DRIVES_ENGINES || machine_is_host(emitter->emitter->machine)) {
-    add_attribute(emitter, function, "optnone");
-    add_attribute(emitter, function, "noinline"); /* which optnone needs */
-  }
+  LLVMValueRef function = ir_function_add(emitter->vec.module, name, type, LLVMInternalLinkage);
+  if (driver == ONCORE_DRIVES_ENGINES || machine_is_host(emitter->emitter->machine)) ir_function_leave_plain(function);
   LLVMPositionBuilderAtEnd(emitter->vec.builder, LLVMAppendBasicBlockInContext(emitter->vec.context, function, ""));
   return function;
 }

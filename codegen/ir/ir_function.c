@@ -1,0 +1,21 @@
+#include "codegen/ir/ir_function.h"
+
+#include <string.h>
+
+void ir_function_mark(LLVMValueRef function, const char *name) {
+  LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(function));
+  unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+  LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex, LLVMCreateEnumAttribute(context, kind, 0));
+}
+
+LLVMValueRef ir_function_add(LLVMModuleRef module, const char *name, LLVMTypeRef type, LLVMLinkage linkage) {
+  LLVMValueRef function = LLVMAddFunction(module, name, type);
+  LLVMSetLinkage(function, linkage);
+  ir_function_mark(function, "nounwind");
+  return function;
+}
+
+void ir_function_leave_plain(LLVMValueRef function) {
+  ir_function_mark(function, "optnone");
+  ir_function_mark(function, "noinline"); /* which optnone needs */
+}

@@ -1,0 +1,17 @@
+/* Functions of a module: their attributes. */
+#ifndef XLAC_CODEGEN_IR_IR_FUNCTION_H
+#define XLAC_CODEGEN_IR_IR_FUNCTION_H
+
+#include <llvm-c/Core.h>
+
+/* Gives |function| LLVM's attribute |name|, one without a value. */
+void ir_function_mark(LLVMValueRef function, const char *name);
+
+/* Adds a function that no exception leaves. */
+LLVMValueRef ir_function_add(LLVMModuleRef module, const char *name, LLVMTypeRef type, LLVMLinkage linkage);
+
+/* Says that |function| only leads to others: LLVM selects its instructions one by one and leaves out what would make
+ * them better (optnone).  That takes it a third of the time.  Of functions without loops over elements. */
+void ir_function_leave_plain(LLVMValueRef function);
+
+#endif
