@@ -36,7 +36,9 @@ typedef struct BlockPosition {
   LLVMValueRef first_panel, panel_count; /* of the chunk */
   LLVMValueRef panel, column;            /* in the chunk; its first column in the run */
   LLVMValueRef rhs, rhs_stride;          /* the panel's rows */
-  LLVMValueRef ahead;                    /* where the next panel's rows lie */
+  LLVMValueRef
+      before; /* columns before |column| that the panel computes again, so that it ends with the run; NULL: none */
+  LLVMValueRef ahead; /* where the next panel's rows lie */
 } BlockPosition;
 
 /* Lanes of the packed depth. */
@@ -106,6 +108,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     LLVMBuildCondBr(vec->builder, equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ), last, behind);
     LLVMPositionBuilderAtEnd(vec->builder, last);
   }
+  if (position->before != NULL) tile = block_element(vec, blocking->type, tile, position->before);
   if (rows.before != NULL)
     tile =
         block_element(vec, blocking->type, tile, ir_index_multiply(vec->builder, rows.before, blocking->panel_width));
@@ -168,41 +171,26 @@ static LLVMValueRef next_rows(ContractionEmitter *emitter, const BlockPosition *
   return rows;
 }
 
-/* Makes the panel's rows ready: packed, or where they are if the panel does not reach beyond the run. */
+/* Makes the panel's rows ready: packed, or where they are. */
 static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  LLVMValueRef packed_stride = block_int(vec, blocking->packed_stride), stride = block_int(vec, blocking->rhs_stride);
   position->rhs = emitter->rhs_pack;
-  position->rhs_stride = packed_stride;
+  position->rhs_stride = block_int(vec, blocking->packed_stride);
+  position->before = NULL;
   if (blocking->rhs_kept) return;
   if (!blocking->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
     if (blocking->rhs_ahead) position->ahead = next_rows(emitter, position);
     return;
   }
-  LLVMValueRef address = contraction_rhs_address(emitter, &position->depth, position->column);
-  if (blocking->column_run % blocking->panel_width == 0) {
-    position->rhs = address;
-    position->rhs_stride = stride;
-    return;
+  LLVMValueRef first = position->column;
+  if (blocking->column_run % blocking->panel_width != 0) {
+    first = ir_index_minimum(vec->builder, first, block_int(vec, blocking->column_run - blocking->panel_width));
+    position->before = LLVMBuildSub(vec->builder, position->column, first, "");
   }
-  LLVMValueRef last = block_int(vec, blocking->column_run - blocking->panel_width);
-  LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLE, position->column, last, "");
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(vec->builder);
-  LLVMBasicBlockRef across = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBuildCondBr(vec->builder, is_inside, behind, across);
-  LLVMPositionBuilderAtEnd(vec->builder, across);
-  contraction_pack_rhs(emitter, &position->depth, position->column);
-  LLVMBasicBlockRef packed = LLVMGetInsertBlock(vec->builder);
-  LLVMBuildBr(vec->builder, behind);
-  LLVMPositionBuilderAtEnd(vec->builder, behind);
-  position->rhs = LLVMBuildPhi(vec->builder, LLVMTypeOf(address), "");
-  position->rhs_stride = LLVMBuildPhi(vec->builder, LLVMTypeOf(stride), "");
-  LLVMBasicBlockRef blocks[2] = {before, packed};
-  LLVMAddIncoming(position->rhs, (LLVMValueRef[]){address, emitter->rhs_pack}, blocks, 2);
-  LLVMAddIncoming(position->rhs_stride, (LLVMValueRef[]){stride, packed_stride}, blocks, 2);
+  position->rhs = contraction_rhs_address(emitter, &position->depth, first);
+  position->rhs_stride = block_int(vec, blocking->rhs_stride);
 }
 
 /* Packs all panels of the call, where they are kept. */

@@ -39,6 +39,7 @@ struct ContractionBlocking {
   /* Columns: panels of |panel_width| = |panel_vectors| × |lanes| columns, inside runs of |column_run| columns that are
    * walked as one. */
   int lanes, panel_vectors, tile_rows;
+  int vector_lanes;   /* of a whole register, which |lanes| may be less than */
   int column_suffix;  /* so many last dims make a run */
   int segment_suffix; /* so many of them the rhs walks as one: a segment, packed piece by piece if shorter than a run */
   int64_t segment;
@@ -60,7 +61,8 @@ struct ContractionBlocking {
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
-  bool rhs_in_place;  /* whole panels are read where they are, rows |rhs_stride| apart */
+  bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early
+                         rather than reaching beyond it */
   bool rhs_kept;      /* all panels are packed before the first tile, |rhs_slot| bytes each */
   bool lhs_in_place;  /* rows are read where they are; the last tile begins early rather than reaching beyond them */
   /* Read in place, a rhs converted from another type stays in that: |rhs| is then what is converted, and the

@@ -2,8 +2,12 @@
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
-/* Bytes of a rhs that all tiles read where it is. */
-#define SMALL_RHS_BYTES (16 << 10)
+/* Bytes of the lines of a panel that all tiles read where it is, and of a first-level cache the sets, and how many
+ * lines of a panel one of them may hold. */
+#define SMALL_PANEL_BYTES (24 << 10)
+#define LINE_BYTES 64
+#define CACHE_SETS 64
+#define PANEL_WAYS 4
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
@@ -242,6 +246,7 @@ static double tile_cost(int rows, int vectors) {
 static void choose_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
   int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   int least = blocking->group > 1 ? 4 : 2;
+  blocking->vector_lanes = lanes;
   while (lanes > least && lanes / 2 >= blocking->column_run) lanes /= 2;
   blocking->lanes = lanes;
   int64_t runs = blocking->columns.size / blocking->column_run;
@@ -264,8 +269,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   blocking->panel_width = (int64_t)blocking->panel_vectors * lanes;
   /* vectors of a segment may reach beyond the panel */
   blocking->packed_stride =
-      blocking->panel_width +
-      (blocking->segment < blocking->column_run ? target->vector_bits / (type_storage_bytes(blocking->type) * 8) : 0);
+      blocking->panel_width + (blocking->segment < blocking->column_run ? blocking->vector_lanes : 0);
   (void)kernel;
 }
 
@@ -282,11 +286,16 @@ static int64_t rhs_step(const Kernel *kernel, const ContractionBlocking *blockin
   return index_dim_coefficient(&kernel->space, kernel->values[blocking->rhs].address, depth);
 }
 
-/* A plain rhs of whole panels that stays in the first-level cache where it is, whatever panel is read. */
+/* The lines of a panel of a plain rhs stay in the first-level cache where they are: few, and not too many of them in
+ * one set. */
 static bool is_small_rhs(const Kernel *kernel, const ContractionBlocking *blocking) {
-  int64_t stride = rhs_step(kernel, blocking);
-  if (blocking->group > 1 || blocking->column_run % blocking->panel_width != 0 || stride <= 0) return false;
-  return (double)blocking->depth.size * (double)stride * type_storage_bytes(blocking->type) <= SMALL_RHS_BYTES;
+  int64_t bytes = type_storage_bytes(blocking->type), stride = rhs_step(kernel, blocking) * bytes;
+  if (blocking->group > 1 || stride <= 0) return false;
+  int64_t row_lines = ceil_div(blocking->panel_width * bytes, LINE_BYTES) + (stride % LINE_BYTES != 0);
+  if ((double)blocking->depth.size * (double)row_lines * LINE_BYTES > SMALL_PANEL_BYTES) return false;
+  int64_t apart = 1; /* rows begin in every such set */
+  while (apart < CACHE_SETS && stride % (2 * apart * LINE_BYTES) == 0) apart *= 2;
+  return ceil_div(blocking->depth.size, CACHE_SETS / apart) * ceil_div(row_lines, apart) <= PANEL_WAYS;
 }
 
 /* One tile of rows reads every element of the rhs once: where the rhs lies as the panels want it, packing would only be

@@ -3,9 +3,9 @@
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
-/* Elements of a packed row of the lhs: SHORTEST_ROW times a power of two, but for the longest. */
+/* Elements of a packed row of the lhs: SHORTEST_ROW, and from there on four sizes to each power of two. */
 #define SHORTEST_ROW 16
-#define LONGEST_VECTOR 16
+#define SIZES_OF_POWER 4
 #define STREAMED_DEPTH 16 /* so many rows the hardware sees as streams */
 #define CACHED_RHS_BYTES (256 << 10)
 /* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
@@ -23,8 +23,8 @@
 /* Pages whose addresses a processor remembers. */
 #define KNOWN_PAGES 256
 /* Half the scratch may take so much more of the time, but all in all no more than that. */
-#define HALF_SCRATCH_TIME 0.03
-#define SPARING_TIME 1.06
+#define HALF_SCRATCH_TIME 0.05
+#define SPARING_TIME 1.05
 #define FEW_BYTES (4 << 10)
 #define MOST_BYTES (2 << 20)
 /* Numbers of tiles and panels that are tried: each is at most 1 / STEPS_OF_HALF smaller than the one before. */
@@ -68,12 +68,21 @@ static bool streams(const ContractionBlocking *blocking) {
   return blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
 }
 
-/* Of few sizes, so that micro-kernels are shared.  The rest beyond the depth takes what vectors write beyond a run, and
- * keeps rows from meeting in one set of the cache. */
-static int64_t packed_row_stride(int64_t depth, int64_t limit) {
-  int64_t size = SHORTEST_ROW;
-  while (size < depth) size *= 2;
-  return min_i64(size, limit) + LONGEST_VECTOR;
+/* Rows of a tile that meet in one set of the first-level cache push each other out. */
+static bool meets_in_cache(const ContractionBlocking *blocking, int64_t stride_bytes) {
+  int64_t apart = CACHE_SETS_BYTES;
+  while (stride_bytes % apart != 0) apart /= 2;
+  return blocking->tile_rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
+}
+
+/* Of few sizes, so that micro-kernels are shared.  A vector's elements beyond the depth take what is written beyond the
+ * last run. */
+static int64_t packed_row_stride(const ContractionBlocking *blocking, int64_t depth) {
+  int64_t power = SHORTEST_ROW;
+  while (power * 2 <= depth) power *= 2;
+  int64_t stride = max_i64(align_up(depth, power / SIZES_OF_POWER), SHORTEST_ROW) + blocking->vector_lanes;
+  int64_t bytes = type_storage_bytes(blocking->type);
+  return meets_in_cache(blocking, stride * bytes) ? stride + blocking->vector_lanes : stride;
 }
 
 /* Blocks of at most |lanes| lanes of the depth. */
@@ -95,17 +104,10 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   blocking->block_depth = blocking->chunk_size * blocking->inside_chunk;
   blocking->block_count = blocking->chunk_count_of_dim;
   for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
-  blocking->row_stride = packed_row_stride(ceil_div(blocking->block_depth, blocking->group), lanes);
+  blocking->row_stride = packed_row_stride(blocking, ceil_div(blocking->block_depth, blocking->group));
   int64_t bytes = type_storage_bytes(blocking->type);
   blocking->rhs_slot =
       align_up(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes, ALIGNMENT);
-}
-
-/* Rows of a tile that meet in one set of the first-level cache push each other out. */
-static bool meets_in_cache(const ContractionBlocking *blocking, int64_t stride_bytes) {
-  int64_t apart = CACHE_SETS_BYTES;
-  while (stride_bytes % apart != 0) apart /= 2;
-  return blocking->tile_rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
 }
 
 /* Rows of a plain lhs that are contiguous along the depth lie as they would be packed, only further apart. */
@@ -134,15 +136,17 @@ static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
 static void lay_out(ContractionBlocking *blocking) {
   int64_t bytes = type_storage_bytes(blocking->type);
   int64_t tile_bytes = blocking->tile_rows * blocking->panel_width * bytes;
+  bool is_cut = blocking->rhs_in_place && blocking->column_run % blocking->panel_width != 0;
   int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
   int64_t lhs_rows = blocking->lhs_in_place ? 0 : blocking->tiles_per_block * blocking->tile_rows;
   int64_t panels = blocking->rhs_kept ? blocking->panel_count : 1;
-  bool packs_rhs = !blocking->rhs_in_place || blocking->column_run % blocking->panel_width != 0;
+  /* of a panel that begins early the last columns are read by whole vectors */
+  int64_t beyond = is_cut ? blocking->lanes * bytes : 0;
   blocking->kept_slot = align_up(blocking->kept_count * blocking->kept_stride, ALIGNMENT);
   blocking->lhs_offset = 0;
   blocking->rhs_offset = align_up(lhs_rows * blocking->row_stride * bytes, ALIGNMENT);
-  blocking->tile_offset = blocking->rhs_offset + (packs_rhs ? panels * blocking->rhs_slot : 0);
-  blocking->kept_offset = blocking->tile_offset + align_up(tiles_kept * tile_bytes, ALIGNMENT);
+  blocking->tile_offset = blocking->rhs_offset + (blocking->rhs_in_place ? 0 : panels * blocking->rhs_slot);
+  blocking->kept_offset = blocking->tile_offset + align_up(tiles_kept * tile_bytes + beyond, ALIGNMENT);
   blocking->scratch_bytes = blocking->kept_offset + panels * blocking->kept_slot;
 }
 

@@ -466,6 +466,24 @@ static void contraction_of_small_plain_matrices_is_in_place(void **state) {
   run_everywhere(&test);
 }
 
+/* The last panel of a run begins early, so that it ends with the run: nothing is packed, whatever the columns; what it
+ * computes again it does not store again. */
+static void contraction_of_cut_panels_is_in_place(void **state) {
+  (void)state;
+  static const int64_t columns[] = {65, 67, 77, 100};
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    TestCase test = matrix_case(51, columns[i], 47, ROWS, ROWS, ROWS);
+    test.epilogue = i % 2 == 0 ? RESIDUAL : BIAS_MAX;
+    test.bias = test.epilogue == RESIDUAL ? test.result : test.bias;
+    test.most_scratch = 32 * 64 + 64;
+    run_everywhere(&test);
+  }
+  /* one row: the depth in one block, which used to be packed for the last panel */
+  TestCase test = matrix_case(3, 65, 129, ROWS, ROWS, ROWS);
+  test.most_scratch = 4 << 10;
+  run_everywhere(&test);
+}
+
 /* A small rhs is packed once, rows of the lhs a few at a time: less than all rows would take. */
 static void contraction_of_many_rows_packs_few_at_a_time(void **state) {
   (void)state;
@@ -695,6 +713,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_odd_sizes_is_right),
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_small_plain_matrices_is_in_place),
+      cmocka_unit_test(contraction_of_cut_panels_is_in_place),
       cmocka_unit_test(contraction_of_many_rows_packs_few_at_a_time),
       cmocka_unit_test(contraction_of_few_rows_is_right),
       cmocka_unit_test(contraction_along_the_depth_is_right),
