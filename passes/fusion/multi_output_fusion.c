@@ -16,7 +16,7 @@
 
 enum {
   MEMBER_LIMIT = 16,
-  INSTRUCTION_LIMIT = 200,
+  INSTRUCTION_LIMIT = 400,
   OPERAND_LIMIT = 60,
   ROUND_LIMIT = 8,
   USER_LIMIT = 32,    /* of one value, looked at for siblings */
