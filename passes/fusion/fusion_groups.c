@@ -115,6 +115,28 @@ static void add_use(Candidate *candidate, const HloInstruction *user, int operan
   candidate->is_factor |= from->is_factor || fusion_is_contraction(user);
 }
 
+/* What is computed for one instruction alone, while it is searched backwards. */
+typedef struct EndRegion {
+  int count;
+  const HloInstruction *members[ENDING_LIMIT];
+  bool is_cut[ENDING_LIMIT];    /* beyond a broadcast, slice or the like */
+  bool is_pieced[ENDING_LIMIT]; /* beyond that or a concatenate, with which no contraction ends */
+} EndRegion;
+
+static bool is_in_region(const EndRegion *region, const HloInstruction *instruction) {
+  for (int i = 0; i < region->count; i++) {
+    if (region->members[i] == instruction) return true;
+  }
+  return false;
+}
+
+static bool only_used_in(const EndRegion *region, const HloInstruction *instruction) {
+  for (int32_t u = 0; u < instruction->user_count; u++) {
+    if (!is_in_region(region, instruction->users[u])) return false;
+  }
+  return !hlo_instruction_is_root(instruction);
+}
+
 /* --- what one group says about one more member --- */
 
 /* An update in place must not read what it overwrites anywhere else than where it is written. */
@@ -135,6 +157,26 @@ static const HloInstruction *updater_of_read(const HloInstruction *producer) {
     if (hlo_opcode_has(user->opcode, OP_IN_PLACE) && user->operands[0] == array) return user;
   }
   return NULL;
+}
+
+/* |new|, which |update| writes, is made from more of what is overwritten, read elsewhere than it is written, than it
+ * has bytes itself: those parts would all have to be stored in its place. */
+static bool is_made_of_others(const HloInstruction *update, const HloInstruction *new, Arena *scratch) {
+  const HloInstruction *updated = update->operands[0];
+  EndRegion region = {.count = 1, .members = {new}};
+  int64_t bytes = 0;
+  for (int m = 0; m < region.count; m++) {
+    const HloInstruction *member = region.members[m];
+    bool reads = hlo_instruction_uses(member, updated);
+    if (reads && !hlo_reads_beside_update(member, update, scratch)) bytes += shape_byte_size(member->shape);
+    for (int i = 0; i < member->operand_count && !reads; i++) {
+      const HloInstruction *operand = member->operands[i];
+      if (is_in_region(&region, operand) || region.count == ENDING_LIMIT) continue;
+      if (fusion_can_be_producer(operand).fuse && only_used_in(&region, operand))
+        region.members[region.count++] = operand;
+    }
+  }
+  return bytes > shape_byte_size(new->shape);
 }
 
 typedef struct Path {
@@ -191,6 +233,10 @@ static FusionDecision has_room(const FusionGrouper *grouper, int32_t number, con
   if (reads_updated_operand(root_of(grouper, number), producer, grouper->result->arena)) {
     return (FusionDecision){false, "the consumer overwrites what it reads"};
   }
+  const HloInstruction *root = root_of(grouper, number);
+  if (root->opcode == HLO_DYNAMIC_UPDATE_SLICE && root->operands[1] == producer &&
+      is_made_of_others(root, producer, grouper->result->arena))
+    return (FusionDecision){false, "it reads more of what the consumer overwrites than that writes"};
   if (reads_too_late(grouper, number, producer))
     return (FusionDecision){false, "what it reads is overwritten before the consumer runs"};
   if (producer->opcode == HLO_REDUCE && root_of(grouper, number)->opcode != HLO_REDUCE) {
@@ -282,28 +328,6 @@ static void start_group(FusionGrouper *grouper, int32_t node) {
 }
 
 /* --- one producer --- */
-
-/* What is computed for one instruction alone, while it is searched backwards. */
-typedef struct EndRegion {
-  int count;
-  const HloInstruction *members[ENDING_LIMIT];
-  bool is_cut[ENDING_LIMIT];    /* beyond a broadcast, slice or the like */
-  bool is_pieced[ENDING_LIMIT]; /* beyond that or a concatenate, with which no contraction ends */
-} EndRegion;
-
-static bool is_in_region(const EndRegion *region, const HloInstruction *instruction) {
-  for (int i = 0; i < region->count; i++) {
-    if (region->members[i] == instruction) return true;
-  }
-  return false;
-}
-
-static bool only_used_in(const EndRegion *region, const HloInstruction *instruction) {
-  for (int32_t u = 0; u < instruction->user_count; u++) {
-    if (!is_in_region(region, instruction->users[u])) return false;
-  }
-  return !hlo_instruction_is_root(instruction);
-}
 
 /* Takes in operands that nothing else reads; true at something that is stored, once, and could end with all of it. */
 static bool grow_to_kernel(EndRegion *region) {

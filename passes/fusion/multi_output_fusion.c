@@ -174,6 +174,42 @@ static bool nests_unite(const Group *group, const LoopNest *nest) {
   return hlo_loop_nests_unite(nests, group->count + 1);
 }
 
+/* The part of a loop's state that |made|, an element of what the body returns, is the next value of; NULL: none. */
+static const HloInstruction *state_before(const Grouper *grouper, const HloInstruction *made) {
+  const HloComputation *body = grouper->computation;
+  const HloInstruction *root = body->root;
+  if (root->opcode != HLO_TUPLE || body->parameters.count != 1 || body->parameters.data[0]->shape != root->shape)
+    return NULL;
+  const HloInstruction *state = body->parameters.data[0];
+  for (int32_t u = 0; u < made->user_count; u++) {
+    if (made->users[u] != root) continue;
+    int64_t index = hlo_instruction_first_use(made, u);
+    for (int32_t s = 0; s < state->user_count; s++) {
+      const HloInstruction *element = state->users[s];
+      if (element->opcode == HLO_GET_TUPLE_ELEMENT && hlo_instruction_int(element, HLO_ATTR_INDEX, -1) == index)
+        return element;
+    }
+  }
+  return NULL;
+}
+
+/* |writer| could overwrite a loop's state, which |reader| reads at other elements than it makes: together they could
+ * not, and what they make would have to be copied. */
+static bool overwrites_read_state(const Grouper *grouper, const Node *writer, const Node *reader) {
+  const HloInstruction *state = state_before(grouper, writer->instruction);
+  if (state == NULL || !hlo_instruction_uses(reader->instruction, state)) return false;
+  bool keeps = !hlo_instruction_uses(writer->instruction, state) || fusion_reads_in_place(&writer->reads, state);
+  return keeps && !fusion_reads_in_place(&reader->reads, state);
+}
+
+static bool loses_place(const Grouper *grouper, const Group *group, const Node *node) {
+  for (int32_t i = 0; i < group->count; i++) {
+    const Node *member = &grouper->nodes[group->members[i]];
+    if (overwrites_read_state(grouper, node, member) || overwrites_read_state(grouper, member, node)) return true;
+  }
+  return false;
+}
+
 /* --- paths --- */
 
 /* Nothing below depends on a node at or above |low|, whichever groups it passes through. */
@@ -238,6 +274,7 @@ static const char *refusal(Grouper *grouper, int32_t number, int32_t node, LoopN
   *out_saved = saved_bytes(grouper, number, candidate, out_nest);
   if (*out_saved < 0) return "it reads elements that the other has not made yet";
   if (*out_saved == 0) return "they read the same array, but not the same elements of it";
+  if (loses_place(grouper, group, candidate)) return "it overwrites in place what the other reads elsewhere";
   if (group->count == MEMBER_LIMIT) return "the fusion has results enough";
   if (node - group->members[0] > SPAN_LIMIT) return "they stand far apart";
   if (group->instruction_count + instruction_count(candidate->instruction) > INSTRUCTION_LIMIT)

@@ -51,6 +51,7 @@ static void add_planning(HloPassPipeline *pipeline, const HloPassOptions *option
     hlo_pass_pipeline_add_optional(pipeline, &hlo_row_fusion_pass);
     if (machine_takes_tiles(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_tile_fusion_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_multi_output_fusion_pass);
+    if (!machine_has_buffer(options->machine)) hlo_pass_pipeline_add_optional(pipeline, &hlo_result_repetition_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_cse_pass);
     hlo_pass_pipeline_add_optional(pipeline, &hlo_dce_pass);
     /* All passes before take a collective for one instruction that stays what it is. */
