@@ -340,8 +340,47 @@ static void emit_outer_vector_dim(KernelEmitter *emitter, int level, uint64_t kn
   }
 }
 
+/* The predicate under which alone anything is stored, of a Kernel that does nothing else; -1: there is none. */
+static int32_t common_guard(const Kernel *kernel) {
+  const KernelStage *stage = &kernel->stages[0];
+  if (kernel->stage_count != 1 || kernel->fold_count > 0 || stage->store_count == 0 || stage->transform != NULL)
+    return -1;
+  for (int i = 1; i < stage->store_count; i++) {
+    if (stage->stores[i].predicate != stage->stores[0].predicate) return -1;
+  }
+  return stage->stores[0].predicate;
+}
+
+/* The rest of the nest, only where the guard is true: inside nothing asks for it any more. */
+static void emit_outer_guarded(KernelEmitter *emitter, int level, uint64_t known, int32_t guard) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMValueRef condition = point_value(&emitter->point, guard);
+  int64_t height = emitter->point.known.count;
+  LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, condition, inside, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, inside);
+  emitter->point.assumed = guard;
+  emit_outer(emitter, level, known);
+  emitter->point.assumed = -1;
+  point_forget(&emitter->point, height);
+  LLVMBuildBr(vec->builder, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, behind);
+}
+
+/* As far out as the guard is known. */
+static bool begins_guard(const KernelEmitter *emitter, uint64_t known, int32_t guard) {
+  if (guard < 0 || emitter->point.assumed >= 0 || emitter->is_unrolled) return false;
+  return (emitter->kernel->values[guard].dims & ~known) == 0 && !point_is_vector(&emitter->point, guard);
+}
+
 static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
   const LoopStrategy *strategy = &emitter->loops;
+  int32_t guard = common_guard(emitter->kernel);
+  if (begins_guard(emitter, known, guard)) {
+    emit_outer_guarded(emitter, level, known, guard);
+    return;
+  }
   hoist_values(emitter, KERNEL_OUTER, known);
   if (level == strategy->outer_count) {
     emit_stages(emitter, known);

@@ -27,6 +27,7 @@ typedef struct KernelPoint {
   int lanes;                          /* of the vector dim where the builder stands; 1 outside of it */
   int vector_dim;                     /* the dim that is walked in these lanes; one lane: does not matter */
   LLVMValueRef mask;                  /* active lanes, NULL: all */
+  int32_t assumed;                    /* a predicate that is true where the builder stands; -1: none */
   const bool *streamed;               /* NULL; or by buffer, whether stores of whole registers pass the caches by */
   LLVMValueRef **registers;           /* NULL; or by buffer, NULL for none: elements that are in registers too */
   LLVMValueRef *accumulators;         /* by fold: in its stage the current value, after it the final one */

@@ -6,8 +6,13 @@
 
 KernelPoint kernel_point(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef function,
                          const LLVMValueRef *buffers, Arena *arena) {
-  KernelPoint point = {
-      .vec = vec, .kernel = kernel, .arena = arena, .function = function, .buffers = buffers, .lanes = 1};
+  KernelPoint point = {.vec = vec,
+                       .kernel = kernel,
+                       .arena = arena,
+                       .function = function,
+                       .buffers = buffers,
+                       .lanes = 1,
+                       .assumed = -1};
   point.values = ARENA_NEW_ARRAY(arena, KnownValue, kernel->value_count);
   point.accumulators = ARENA_NEW_ARRAY(arena, LLVMValueRef, kernel->fold_count);
   return point;
@@ -18,10 +23,15 @@ bool point_is_vector(const KernelPoint *point, int32_t value) {
   return point->kernel->values[value].dims >> point->vector_dim & 1;
 }
 
+/* -1 where it is known to be true. */
+static int32_t open_predicate(const KernelPoint *point, int32_t predicate) {
+  return predicate == point->assumed ? -1 : predicate;
+}
+
 /* The lanes in which a guarded access happens: predicate and active lanes; NULL for all. */
 static LLVMValueRef access_mask(KernelPoint *point, int32_t predicate) {
   LLVMValueRef mask = point->mask;
-  if (predicate < 0) return mask;
+  if (open_predicate(point, predicate) < 0) return mask;
   LLVMValueRef lanes = point_value_lanes(point, predicate);
   return mask == NULL ? lanes : LLVMBuildAnd(point->vec->builder, mask, lanes, "");
 }
@@ -60,7 +70,7 @@ static LLVMValueRef load_together(KernelPoint *point, int32_t value, LLVMValueRe
   const KernelValue *info = &point->kernel->values[value];
   const VecBuilder *vec = point->vec;
   LLVMValueRef index = load_index(point, value);
-  if (info->predicate < 0) return load_element(point, value, index, mask, lanes);
+  if (open_predicate(point, info->predicate) < 0) return load_element(point, value, index, mask, lanes);
   LLVMValueRef predicate = point_value(point, info->predicate);
   if (LLVMIsAConstantInt(predicate)) {
     if (LLVMConstIntGetZExtValue(predicate) != 0) return load_element(point, value, index, mask, lanes);
@@ -73,7 +83,7 @@ static LLVMValueRef load_together(KernelPoint *point, int32_t value, LLVMValueRe
 
 /* All lanes share the predicate, and the buffer has so many elements. */
 static bool loads_together(const KernelPoint *point, const KernelValue *info) {
-  if (info->predicate < 0) return true;
+  if (open_predicate(point, info->predicate) < 0) return true;
   return !point_is_vector(point, info->predicate) && point->kernel->buffers[info->buffer].element_count >= point->lanes;
 }
 
@@ -255,7 +265,7 @@ void point_store(KernelPoint *point, const KernelStore *store) {
   PrimitiveType type = point->kernel->buffers[store->buffer].type;
   AccessKind access = point_access_kind(point, store->address);
   if (point->lanes == 1 || access == ACCESS_UNIFORM) {
-    if (store->predicate >= 0) {
+    if (open_predicate(point, store->predicate) >= 0) {
       store_scalar_guarded(point, store);
       return;
     }
