@@ -20,6 +20,9 @@ int emit_widest_element(const Kernel *kernel);
 
 /* In how many places at once the inner dim |dim|, walked in lanes, is read. */
 int memory_stream_count(const Kernel *kernel, int dim);
+/* The ends of the ranges of |dim| within which all conditions on its index alone are known, the last one its extent; 1
+ * when there are none, or too many. */
+int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES]);
 /* Whether and how the main part of |walk|, of an outer dim, is a sweep. */
 SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
 #define SWEEP_ROWS 8

@@ -37,6 +37,8 @@ static void enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part)
   const VecBuilder *vec = emitter->vec;
   emitter->point.vector_dim = dim;
   emitter->point.lanes = part->lanes;
+  emitter->point.vector_begin = part->begin;
+  emitter->point.vector_end = part->end;
   emitter->point.mask = NULL;
   if (part->masked == 0) return;
   LLVMValueRef *bits = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, part->lanes);
@@ -47,6 +49,7 @@ static void enter_lanes(KernelEmitter *emitter, int dim, const VectorPart *part)
 
 static void leave_lanes(KernelEmitter *emitter) {
   emitter->point.lanes = 1;
+  emitter->point.vector_begin = emitter->point.vector_end = 0;
   emitter->point.mask = NULL;
 }
 
@@ -170,6 +173,7 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
     int together = p == 0 && walk->stream_count > 1 ? walk->stream_count : 1;
     int slot_count = collect_slots(emitter, nest, p, together, slots);
     enter_lanes(emitter, dim, part);
+    emitter->point.vector_end = part[together - 1].end;
     PointLoop loop = point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, part->begin, part->end),
                                                part_step(part), slots, slot_count);
     for (int i = 0; i < together; i++) {
@@ -405,6 +409,7 @@ static void emit_outer(KernelEmitter *emitter, int level, uint64_t known) {
 PieceSplit nest_split(const Kernel *kernel, const LoopStrategy *strategy) {
   const VectorWalk *walk = &strategy->outer_walk;
   int first = strategy->outer_count - (walk->dim >= 0);
+  if (walk->dim < 0 || walk->is_cut) return emit_split_choose(kernel, strategy->outer, first, -1, 0, 1);
   return emit_split_choose(kernel, strategy->outer, first, walk->dim, walk->parts[0].end, walk->parts[0].lanes);
 }
 

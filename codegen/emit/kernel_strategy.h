@@ -9,7 +9,8 @@
 #include "codegen/target/vec_target.h"
 
 #define MAX_STREAMS 4
-#define MAX_PARTS (MAX_STREAMS + 2)
+#define MAX_RANGES 8
+#define MAX_PARTS (2 * MAX_RANGES)
 
 /* A stretch of the vector dimension walked with one number of lanes. */
 typedef struct VectorPart {
@@ -22,6 +23,7 @@ typedef struct VectorPart {
 typedef struct VectorWalk {
   int dim; /* -1: none, scalars only */
   int part_count;
+  bool is_cut;      /* where conditions on the index begin or end to hold: within a part they are known */
   int stream_count; /* the first so many parts, of one length, are walked together: memory is read in as many places */
   VectorPart parts[MAX_PARTS];
 } VectorWalk;

@@ -174,10 +174,13 @@ static int64_t split_streams(int64_t main_end, int lanes, VectorWalk *walk) {
   return walk->stream_count * size;
 }
 
-/* Main part in |lanes| lanes, the rest in one masked step, or one by one where the target has no masks. */
-static void split_parts(const Kernel *kernel, const VecTarget *target, int64_t extent, int lanes, VectorWalk *walk) {
-  int64_t main_end = extent / lanes * lanes, rest = extent - main_end;
-  int64_t begin = split_streams(main_end, lanes, walk);
+/* [first, extent): main part in |lanes| lanes, the rest in one masked step, or one by one where the target has no
+ * masks.
+ */
+static void split_parts(const Kernel *kernel, const VecTarget *target, int64_t first, int64_t extent, int lanes,
+                        VectorWalk *walk) {
+  int64_t main_end = first + (extent - first) / lanes * lanes, rest = extent - main_end;
+  int64_t begin = first + split_streams(main_end, lanes, walk);
   if (main_end > begin) walk->parts[walk->part_count++] = (VectorPart){begin, main_end, lanes, 0};
   if (rest == 0) return;
   int rest_lanes = power_of_two_at_least(rest);
@@ -221,7 +224,11 @@ static VectorWalk walk_along(const Kernel *kernel, const VecTarget *target, int 
   int64_t extent = kernel->dims[dim].extent;
   int lanes = native * unroll_factor(kernel, target, dim);
   while (lanes > native && (lanes > extent || lanes > MOST_LANES)) lanes /= 2;
-  split_parts(kernel, target, extent, lanes, &walk);
+  int64_t ends[MAX_RANGES];
+  int ranges = kernel->dims[dim].stage == KERNEL_OUTER ? memory_known_ranges(kernel, dim, ends) : 1;
+  walk.is_cut = ranges > 1;
+  if (!walk.is_cut) ends[0] = extent;
+  for (int i = 0; i < ranges; i++) split_parts(kernel, target, i == 0 ? 0 : ends[i - 1], ends[i], lanes, &walk);
   return walk;
 }
 

@@ -38,6 +38,59 @@ int memory_stream_count(const Kernel *kernel, int dim) {
   return loads >= 1 && loads <= STREAM_LOADS && applies <= STREAM_APPLIES ? MAX_STREAMS : 1;
 }
 
+/* --- ranges --- */
+
+#define CUT_POINTS 4096 /* of the Kernel, at least: each range has code of its own */
+
+/* Adds |end| to the ascending |ends|, of which there are |count|; false when there is no room. */
+static bool add_end(int64_t end, int64_t ends[MAX_RANGES], int *count) {
+  int place = 0;
+  while (place < *count && ends[place] < end) place++;
+  if (place < *count && ends[place] == end) return true;
+  if (*count == MAX_RANGES) return false;
+  for (int i = *count; i > place; i--) ends[i] = ends[i - 1];
+  ends[place] = end;
+  ++*count;
+  return true;
+}
+
+/* lower <= ±d + constant < upper begins or ends to hold at two indices. */
+static bool add_changes(const KernelValue *value, int64_t extent, int64_t ends[MAX_RANGES], int *count) {
+  int64_t sign = value->address.terms[0].coefficient, constant = value->address.constant;
+  int64_t changes[] = {value->lower - constant, value->upper - constant};
+  for (int i = 0; i < 2; i++) {
+    int64_t index = sign > 0 ? changes[i] : 1 - changes[i];
+    if (index > 0 && index < extent && !add_end(index, ends, count)) return false;
+  }
+  return true;
+}
+
+static bool tests_index(const Kernel *kernel, const KernelValue *value, int dim) {
+  if (value->kind != KERNEL_IN_RANGE || value->address.term_count != 1) return false;
+  const IndexTerm *term = &value->address.terms[0];
+  const IndexAtom *atom = &kernel->space.atoms.data[term->atom];
+  return atom->kind == INDEX_ATOM_DIM && atom->number == dim && (term->coefficient == 1 || term->coefficient == -1);
+}
+
+static double outer_points(const Kernel *kernel) {
+  double points = 1;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if (kernel->dims[d].stage == KERNEL_OUTER) points *= (double)kernel->dims[d].extent;
+  }
+  return points;
+}
+
+int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES]) {
+  int count = 0;
+  if (outer_points(kernel) < CUT_POINTS) return 1;
+  add_end(kernel->dims[dim].extent, ends, &count);
+  for (int v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (tests_index(kernel, value, dim) && !add_changes(value, kernel->dims[dim].extent, ends, &count)) return 1;
+  }
+  return count;
+}
+
 /* --- sweeps --- */
 
 #define SWEEP_TILE_BYTES 16384 /* of accumulators: half of the first-level cache */
@@ -81,7 +134,7 @@ static bool reads_far_rows(const Kernel *kernel, int rows, int dim) {
 SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk) {
   SweepStrategy none = {.dim = -1};
   int rows = only_inner_dim(kernel);
-  if (walk->dim < 0 || walk->parts[0].masked != 0 || rows < 0) return none;
+  if (walk->dim < 0 || walk->is_cut || walk->parts[0].masked != 0 || rows < 0) return none;
   if (kernel->dims[rows].extent < 2 * SWEEP_ROWS || !folds_only(kernel, kernel->dims[rows].stage)) return none;
   if (!reads_far_rows(kernel, rows, walk->dim)) return none;
   int64_t bytes = 0;
@@ -124,7 +177,7 @@ static bool store_is_streamed(const Kernel *kernel, const VecTarget *target, con
   const KernelBuffer *buffer = &kernel->buffers[store->buffer];
   int64_t bytes = type_storage_bytes(buffer->type), elements = target->vector_bits / 8 / bytes;
   if (buffer->role == KERNEL_SCRATCH || buffer->element_count * bytes < STREAMED_BYTES) return false;
-  if (walk->dim < 0 || walk->parts[0].lanes % elements != 0) return false;
+  if (walk->dim < 0 || walk->is_cut || walk->parts[0].lanes % elements != 0) return false;
   if (walk->parts[0].lanes * bytes < LINE_BYTES) return false; /* long bodies, which memory does not bound */
   return store_is_aligned(kernel, store, walk->dim, elements);
 }

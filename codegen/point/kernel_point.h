@@ -26,6 +26,7 @@ typedef struct KernelPoint {
   LLVMValueRef dims[KERNEL_MAX_DIMS]; /* i64; the first lane's of the vector dim */
   int lanes;                          /* of the vector dim where the builder stands; 1 outside of it */
   int vector_dim;                     /* the dim that is walked in these lanes; one lane: does not matter */
+  int64_t vector_begin, vector_end;   /* its indices in the loop that the builder is in; equal: not known */
   LLVMValueRef mask;                  /* active lanes, NULL: all */
   int32_t assumed;                    /* a predicate that is true where the builder stands; -1: none */
   const bool *streamed;               /* NULL; or by buffer, whether stores of whole registers pass the caches by */

@@ -1,3 +1,4 @@
+#include "base/checked_math.h"
 #include "codegen/lower/emit_family.h"
 #include "codegen/point/kernel_point.h"
 
@@ -28,11 +29,20 @@ static int32_t open_predicate(const KernelPoint *point, int32_t predicate) {
   return predicate == point->assumed ? -1 : predicate;
 }
 
+static bool is_all_true(LLVMValueRef condition) {
+  return LLVMIsConstant(condition) && condition == LLVMConstAllOnes(LLVMTypeOf(condition));
+}
+
+static bool is_all_false(LLVMValueRef condition) {
+  return LLVMIsConstant(condition) && LLVMIsNull(condition);
+}
+
 /* The lanes in which a guarded access happens: predicate and active lanes; NULL for all. */
 static LLVMValueRef access_mask(KernelPoint *point, int32_t predicate) {
   LLVMValueRef mask = point->mask;
   if (open_predicate(point, predicate) < 0) return mask;
   LLVMValueRef lanes = point_value_lanes(point, predicate);
+  if (is_all_true(lanes)) return mask;
   return mask == NULL ? lanes : LLVMBuildAnd(point->vec->builder, mask, lanes, "");
 }
 
@@ -101,10 +111,15 @@ static LLVMValueRef load_uniform(KernelPoint *point, int32_t value) {
   return mask == NULL ? lanes : LLVMBuildSelect(vec->builder, mask, lanes, LLVMConstNull(LLVMTypeOf(lanes)), "");
 }
 
+static bool is_never_loaded(KernelPoint *point, const KernelValue *info) {
+  return open_predicate(point, info->predicate) >= 0 && is_all_false(point_value(point, info->predicate));
+}
+
 static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   const KernelValue *info = &point->kernel->values[value];
   const VecBuilder *vec = point->vec;
   AccessKind kind = point_access_kind(point, info->address);
+  if (is_never_loaded(point, info)) return LLVMConstNull(vec_type(vec, info->type, point->lanes));
   if (kind == ACCESS_UNIFORM) return load_uniform(point, value);
   if (kind == ACCESS_CONTIGUOUS && loads_together(point, info))
     return load_together(point, value, point->mask, point->lanes);
@@ -143,9 +158,26 @@ static LLVMValueRef index_as_type(KernelPoint *point, const KernelValue *value, 
   return width > bits ? LLVMBuildSExt(vec->builder, index, type, "") : index;
 }
 
+/* Where all indices of the dim in lanes are on one side of the test: true or false in all lanes; else NULL. */
+static LLVMValueRef known_test(const KernelPoint *point, const KernelValue *value, int lanes) {
+  if (value->kind != KERNEL_IN_RANGE || value->address.term_count != 1) return NULL;
+  if (point->vector_begin == point->vector_end) return NULL;
+  const IndexTerm *term = &value->address.terms[0];
+  const IndexAtom *atom = &point->kernel->space.atoms.data[term->atom];
+  if (atom->kind != INDEX_ATOM_DIM || atom->number != point->vector_dim) return NULL;
+  int64_t ends[] = {point->vector_begin * term->coefficient, (point->vector_end - 1) * term->coefficient};
+  int64_t least = value->address.constant + min_i64(ends[0], ends[1]);
+  int64_t most = value->address.constant + max_i64(ends[0], ends[1]);
+  LLVMTypeRef type = vec_type(point->vec, TYPE_PRED, lanes);
+  if (value->lower <= least && most < value->upper) return LLVMConstAllOnes(type);
+  return most < value->lower || least >= value->upper ? LLVMConstNull(type) : NULL;
+}
+
 /* lower <= x < upper as one unsigned comparison, or x % upper == 0. */
 static LLVMValueRef index_test(KernelPoint *point, const KernelValue *value, int lanes) {
   const VecBuilder *vec = point->vec;
+  LLVMValueRef known = known_test(point, value, lanes);
+  if (known != NULL) return known;
   int bits = lanes > 1 ? index_bits(point, value->address) : 64;
   LLVMTypeRef type = LLVMIntTypeInContext(vec->context, (unsigned)bits);
   LLVMValueRef index = lanes > 1 ? point_index_lanes(point, value->address, bits) : point_index(point, value->address);
@@ -166,11 +198,27 @@ VecOp kernel_vec_op(const Kernel *kernel, const KernelValue *value) {
   return (VecOp){value->opcode, value->type, operand_type, {value->params[0], value->params[1]}};
 }
 
+/* Conditions that are known where the builder stands decide: what |value| is then; else NULL. */
+static LLVMValueRef known_choice(const KernelValue *value, const LLVMValueRef *operands) {
+  if (value->opcode == HLO_SELECT) {
+    if (is_all_true(operands[0])) return operands[1];
+    return is_all_false(operands[0]) ? operands[2] : NULL;
+  }
+  bool is_and = value->opcode == HLO_AND, is_or = value->opcode == HLO_OR;
+  for (int i = 0; i < 2 && value->type == TYPE_PRED && (is_and || is_or); i++) {
+    if (is_all_true(operands[i])) return operands[is_and ? 1 - i : i];
+    if (is_all_false(operands[i])) return operands[is_or ? 1 - i : i];
+  }
+  return NULL;
+}
+
 static LLVMValueRef apply(KernelPoint *point, const KernelValue *value, bool is_vector, int lanes) {
   LLVMValueRef operands[KERNEL_MAX_OPERANDS];
   for (int i = 0; i < value->operand_count; i++) {
     operands[i] = is_vector ? point_value_lanes(point, value->operands[i]) : point_value(point, value->operands[i]);
   }
+  LLVMValueRef known = known_choice(value, operands);
+  if (known != NULL) return known;
   VecOp op = kernel_vec_op(point->kernel, value);
   return vec_apply(point->vec, &op, operands, lanes);
 }
