@@ -91,10 +91,30 @@ static LLVMValueRef load_together(KernelPoint *point, int32_t value, LLVMValueRe
   return LLVMBuildSelect(vec->builder, predicate, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
 }
 
-/* All lanes share the predicate, and the buffer has so many elements. */
-static bool loads_together(const KernelPoint *point, const KernelValue *info) {
+/* All lanes share the predicate, and the buffer has as many elements as they reach over, |stride| apart. */
+static bool loads_together(KernelPoint *point, const KernelValue *info, int64_t stride) {
   if (open_predicate(point, info->predicate) < 0) return true;
-  return !point_is_vector(point, info->predicate) && point->kernel->buffers[info->buffer].element_count >= point->lanes;
+  point_value(point, info->predicate);
+  int64_t reach = (point->lanes - 1) * (stride < 0 ? -stride : stride) + 1;
+  return !point->values[info->predicate].is_vector && point->kernel->buffers[info->buffer].element_count >= reach;
+}
+
+/* Neighbours at a small stride under one predicate, as load_together. */
+static LLVMValueRef load_strided_together(KernelPoint *point, int32_t value, int64_t stride) {
+  const KernelValue *info = &point->kernel->values[value];
+  const VecBuilder *vec = point->vec;
+  LLVMValueRef index = load_index(point, value), predicate = NULL;
+  if (open_predicate(point, info->predicate) >= 0) {
+    predicate = point_value(point, info->predicate);
+    int64_t first = stride < 0 ? (point->lanes - 1) * -stride : 0;
+    LLVMValueRef readable = LLVMConstInt(LLVMTypeOf(index), (unsigned long long)first, false);
+    index = LLVMBuildSelect(vec->builder, predicate, index, readable, "");
+  }
+  LLVMValueRef pointer = point_element(point, info->buffer, index);
+  LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, point->lanes);
+  loaded = vec_from_memory(vec, info->type, loaded, point->lanes);
+  if (predicate == NULL) return loaded;
+  return LLVMBuildSelect(vec->builder, predicate, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
 }
 
 /* One element for all lanes in which the access happens; where it happens in none, the buffer's first is read. */
@@ -121,20 +141,19 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   AccessKind kind = point_access_kind(point, info->address);
   if (is_never_loaded(point, info)) return LLVMConstNull(vec_type(vec, info->type, point->lanes));
   if (kind == ACCESS_UNIFORM) return load_uniform(point, value);
-  if (kind == ACCESS_CONTIGUOUS && loads_together(point, info))
+  if (kind == ACCESS_CONTIGUOUS && loads_together(point, info, 1))
     return load_together(point, value, point->mask, point->lanes);
+  int64_t stride;
+  bool is_near = kernel_plain_stride(point->kernel, info->address, point->vector_dim, &stride) &&
+                 vec_stride_is_small(stride) && point->mask == NULL;
+  if (is_near && loads_together(point, info, stride)) return load_strided_together(point, value, stride);
   LLVMValueRef mask = access_mask(point, info->predicate);
   if (kind == ACCESS_CONTIGUOUS) return vec_load(vec, info->type, point_load_pointer(point, value), mask, point->lanes);
-  int64_t stride;
   if (!kernel_plain_stride(point->kernel, info->address, point->vector_dim, &stride)) {
     LLVMValueRef offsets = point_index_lanes(point, info->address, 64);
     return vec_gather(vec, info->type, point->buffers[info->buffer], offsets, mask, point->lanes);
   }
   LLVMValueRef pointer = point_load_pointer(point, value);
-  if (mask == NULL && vec_stride_is_small(stride)) {
-    LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, point->lanes);
-    return vec_from_memory(vec, info->type, loaded, point->lanes);
-  }
   return vec_gather(vec, info->type, pointer, vec_lane_indices(vec, 64, stride, point->lanes), mask, point->lanes);
 }
 
@@ -198,27 +217,34 @@ VecOp kernel_vec_op(const Kernel *kernel, const KernelValue *value) {
   return (VecOp){value->opcode, value->type, operand_type, {value->params[0], value->params[1]}};
 }
 
-/* Conditions that are known where the builder stands decide: what |value| is then; else NULL. */
-static LLVMValueRef known_choice(const KernelValue *value, const LLVMValueRef *operands) {
-  if (value->opcode == HLO_SELECT) {
-    if (is_all_true(operands[0])) return operands[1];
-    return is_all_false(operands[0]) ? operands[2] : NULL;
-  }
+/* A condition of two, of which one is known where the builder stands: the other, perhaps one for all lanes; else NULL.
+ */
+static LLVMValueRef known_condition(KernelPoint *point, const KernelValue *value) {
   bool is_and = value->opcode == HLO_AND, is_or = value->opcode == HLO_OR;
-  for (int i = 0; i < 2 && value->type == TYPE_PRED && (is_and || is_or); i++) {
-    if (is_all_true(operands[i])) return operands[is_and ? 1 - i : i];
-    if (is_all_false(operands[i])) return operands[is_or ? 1 - i : i];
+  if (value->type != TYPE_PRED || (!is_and && !is_or)) return NULL;
+  for (int i = 0; i < 2; i++) {
+    LLVMValueRef operand = point_value(point, value->operands[i]);
+    if (is_all_true(operand)) return is_and ? point_value(point, value->operands[1 - i]) : operand;
+    if (is_all_false(operand)) return is_or ? point_value(point, value->operands[1 - i]) : operand;
   }
   return NULL;
 }
 
+/* What is chosen where the condition is known; else NULL. */
+static LLVMValueRef known_choice(KernelPoint *point, const KernelValue *value) {
+  if (value->opcode != HLO_SELECT) return NULL;
+  LLVMValueRef condition = point_value(point, value->operands[0]);
+  if (is_all_true(condition)) return point_value(point, value->operands[1]);
+  return is_all_false(condition) ? point_value(point, value->operands[2]) : NULL;
+}
+
 static LLVMValueRef apply(KernelPoint *point, const KernelValue *value, bool is_vector, int lanes) {
-  LLVMValueRef operands[KERNEL_MAX_OPERANDS];
+  LLVMValueRef operands[KERNEL_MAX_OPERANDS], known = known_condition(point, value);
+  if (known == NULL) known = known_choice(point, value);
+  if (known != NULL) return known;
   for (int i = 0; i < value->operand_count; i++) {
     operands[i] = is_vector ? point_value_lanes(point, value->operands[i]) : point_value(point, value->operands[i]);
   }
-  LLVMValueRef known = known_choice(value, operands);
-  if (known != NULL) return known;
   VecOp op = kernel_vec_op(point->kernel, value);
   return vec_apply(point->vec, &op, operands, lanes);
 }
