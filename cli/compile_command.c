@@ -157,7 +157,8 @@ static Status compile(Session *session, CompileJob *job) {
   RETURN_IF_ERROR(driver_load_to_run(session));
   compilation->options.default_name = sv_from_cstring(compile_stem(session));
   if (compile_files_wait(session, emit)) RETURN_IF_ERROR(compile_files_name(session, emit, job->files));
-  if (has_map(files)) compilation->options.plans_detail = PLANS_COMPARED;
+  if (has_map(files) && compilation->options.plans_detail < PLANS_COMPARED)
+    compilation->options.plans_detail = PLANS_COMPARED;
   if (emit_has_code(emit) && compile_cache_find(session, &job->cache, purpose_of(session, files), &program)) {
     RETURN_IF_ERROR(driver_add_output(session, files->map, program.map));
   } else {

@@ -3,6 +3,7 @@
 #include "base/hash_map.h"
 #include "base/page/html_text.h"
 #include "base/page/page.h"
+#include "codegen/oncore/emit/oncore_picture.h"
 #include "compiler/compilation_facts.h"
 #include "compiler/kernel_facts.h"
 
@@ -54,6 +55,19 @@ void compilation_page_memory(StringBuilder *out, const Compilation *compilation)
   MemoryChart chart = report_memory_chart(compilation->arena, compilation->module, compilation->assignment);
   chart.steps = steps_with_members(compilation, &chart);
   page_add_memory(out, &chart);
+}
+
+/* --- the vector processor --- */
+
+void compilation_page_processor(StringBuilder *out, const Compilation *compilation) {
+  Arena *scratch = arena_create();
+  StringBuilder text;
+  sb_init(&text, scratch);
+  JsonWriter json;
+  json_init(&json, &text, false);
+  module_plans_picture(&json, compilation->draft.plans, compilation->module);
+  page_add_processor(out, sb_view(&text));
+  arena_destroy(scratch);
 }
 
 /* --- tables --- */

@@ -8,6 +8,8 @@
 void compilation_page_memory(StringBuilder *out, const Compilation *compilation);
 
 /* Each appends the inside of its section; names of instructions lead to their buffers (base/page/tables.js). */
+/* There are proved plans. */
+void compilation_page_processor(StringBuilder *out, const Compilation *compilation);
 void compilation_page_totals(StringBuilder *out, const Compilation *compilation);
 void compilation_page_reduction(StringBuilder *out, const Compilation *compilation);
 void compilation_page_passes(StringBuilder *out, const Compilation *compilation);

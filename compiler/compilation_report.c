@@ -204,6 +204,19 @@ static void write_reduction_json(JsonWriter *json, const Compilation *compilatio
   json_end_object(json);
 }
 
+static bool has_plans(const Compilation *compilation) {
+  const ModulePlans *plans = compilation->draft.plans;
+  return plans != NULL && plans->detail >= PLANS_PROVED && plans->count > 0;
+}
+
+static void write_plans_text(StringBuilder *out, const Compilation *compilation) {
+  module_plans_map_text(out, compilation->draft.plans);
+}
+
+static void write_plans_json(JsonWriter *json, const Compilation *compilation) {
+  module_plans_map_json(json, compilation->draft.plans);
+}
+
 static void write_times_text(StringBuilder *out, const Compilation *compilation) {
   for (int64_t i = 0; i < compilation->phases.list.count; i++)
     sb_printf(out, "%14.6f  %s\n", compilation->phases.list.data[i].seconds, compilation->phases.list.data[i].name);
@@ -223,7 +236,8 @@ static const struct {
   void (*write_json)(JsonWriter *json, const Compilation *compilation);
   void (*write_html)(StringBuilder *out, const Compilation *compilation); /* NULL: the text as it is */
   bool (*is_there)(const Compilation *compilation);                       /* NULL: always */
-} sections[] = {{"totals", write_facts_text, write_facts_json, compilation_page_totals, NULL},
+} sections[] = {{"processor", write_plans_text, write_plans_json, compilation_page_processor, has_plans},
+                {"totals", write_facts_text, write_facts_json, compilation_page_totals, NULL},
                 {"numerics", write_numerics_text, write_numerics_json, NULL, NULL},
                 {"memory_steps", write_reduction_text, write_reduction_json, compilation_page_reduction, has_reduction},
                 {"passes", write_passes_text, write_passes_json, compilation_page_passes, NULL},

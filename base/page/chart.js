@@ -3,12 +3,14 @@
 /* Chart: rectangles in time × address on a canvas, in tracks above one another that share the time axis.  It knows
  * nothing of buffers or commands; whoever has such things says what they are as a model:
  *
- *   model  {start, end, tracks, boxes, edges}: times are integers, half-open
+ *   model  {start, end, unit, tracks, boxes, edges, continuous}: times are integers, half-open; continuous: any numbers,
+ *            so that a time is a point and no column
  *   track  {name, note, low, high, weight, unit, curve, lines, parts}
  *            low..high: addresses; weight: its share of the height; unit(address): the address as text
  *            curve: [[time, value], …], steps that are drawn in place of boxes, with dots: [{time, value, text}]
  *            lines: [{value, text}], horizontal; parts: [{start, name}], where something else begins
- *   box    {track, from, to, low, high, item, colour, text, hatched, faint}; item: a number, whose boxes are one thing
+ *   box    {track, from, to, low, high, item, colour, text, hatched, faint}; item: a number, whose boxes are one thing;
+ *            faint: true, or a number for how little
  *   edge   {from, to}: numbers of boxes; shown while one of them belongs to what is pointed at
  *
  * What the reader does is told by calls: onhover(box, x, y), onpick(box), onmove(position). */
@@ -41,9 +43,20 @@ class BoxIndex {
 class Chart {
   constructor(canvas, model) {
     this.canvas = canvas;
+    this.pending = false;
+    this.setModel(model);
+    this.onhover = this.onpick = this.onmove = () => {};
+    this.listen();
+    new ResizeObserver(() => this.invalidate()).observe(canvas);
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.invalidate());
+    addEventListener("beforeprint", () => this.print(true));
+    addEventListener("afterprint", () => this.print(false));
+  }
+
+  /* Shows another model, all of it. */
+  setModel(model) {
     this.model = model;
     this.index = new BoxIndex(model);
-    this.numbers = new Map(model.boxes.map((box, number) => [box, number]));
     this.time = { from: model.start, to: model.end };
     this.spans = model.tracks.map((track) => ({ low: track.low, high: track.high }));
     this.hidden = new Set(); // numbers of tracks
@@ -51,13 +64,7 @@ class Chart {
     this.hovered = null; // a box
     this.selected = null; // an item
     this.matches = null; // a Set of items; the others are dim
-    this.onhover = this.onpick = this.onmove = () => {};
-    this.pending = false;
-    this.listen();
-    new ResizeObserver(() => this.invalidate()).observe(canvas);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.invalidate());
-    addEventListener("beforeprint", () => this.print(true));
-    addEventListener("afterprint", () => this.print(false));
+    this.invalidate();
   }
 
   /* ---- where things are ---- */
@@ -358,7 +365,7 @@ class Chart {
 
   paintBox(context, box, r) {
     const dim = this.matches && !this.matches.has(box.item);
-    context.globalAlpha = (box.faint ? 0.35 : 1) * (dim ? 0.15 : 1);
+    context.globalAlpha = (box.faint === true ? 0.35 : box.faint || 1) * (dim ? 0.15 : 1);
     context.fillStyle = this.style(box.colour);
     context.fillRect(r.left, r.top, r.width, r.height);
     if (box.hatched) {
@@ -470,13 +477,13 @@ class Chart {
     context.fillStyle = context.strokeStyle = this.style("soft");
     context.textAlign = "center";
     for (let time = Math.ceil(this.time.from / step) * step; time < this.time.to; time += step) {
-      const x = this.x(area, time + 0.5);
+      const x = this.x(area, this.model.continuous ? time : time + 0.5);
       if (x > area.left + area.width) break;
       context.beginPath();
       context.moveTo(x, top - 4);
       context.lineTo(x, top);
       context.stroke();
-      context.fillText(String(time), x, top + 9);
+      context.fillText(grouped(time), x, top + 9);
     }
     context.textAlign = "left";
     context.fillText(this.model.unit, 8, top + 9);

@@ -10,43 +10,17 @@ const KIND_COLOURS = {
 const COLOUR_COUNT = 11; // c0 … c10; c11 is for the others
 const ALIVE_ROWS = { workspace: 60, other: 6 }; // of a table before "more"
 
-/* An element with attributes, text among them, and children. */
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === "text") made.textContent = value;
-    else if (name === "onclick") made.onclick = value;
-    else made.setAttribute(name, value);
-  }
-  made.append(...children.filter((child) => child !== null));
-  return made;
-}
-
-function bytesText(bytes) {
-  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
-  let amount = bytes, unit = 0;
-  for (; amount >= 1024 && unit < units.length - 1; unit++) amount /= 1024;
-  const digits = unit === 0 && Number.isInteger(amount) ? 0 : amount >= 99.95 ? 0 : amount >= 9.995 ? 1 : 2;
-  return amount.toFixed(digits) + " " + units[unit];
-}
-
-/* 1234567 → "1 234 567" with narrow blanks that do not break. */
-function grouped(number) {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, "\u202f");
-}
-
-class MemoryView {
+class MemoryView extends PictureView {
   constructor(section, data) {
-    this.section = section;
+    super(section);
+    this.noun = "buffers";
     this.data = data;
-    this.part = (name) => section.querySelector("." + name);
     this.bufferOf = this.indexNames();
     this.texts = data.buffers.map((buffer) => this.searchText(buffer));
-    this.chart = new Chart(this.part("picture"), this.model());
-    this.chart.onhover = (box, x, y) => this.showTip(box, x, y);
-    this.chart.onpick = (box) => this.choose(box ? box.item : null, box);
+    this.chart = this.makeChart(this.model());
     this.chart.onmove = () => this.showAlive();
     this.listen();
+    this.listenMore();
     this.addTiles();
     this.addTrackChoices();
     this.paintLegend("kind");
@@ -125,7 +99,7 @@ class MemoryView {
     if (!isReached) lines.push({ value: region.size, colour: "accent" });
     const placed = isReached ? "reached" : `placed in ${bytesText(region.size)}, ${((100 * region.size) / bound).toFixed(1)} % of it`;
     return {
-      name: `live bytes of the ${region.name}`, low: 0, high: Math.max(region.size, value, 1), weight: 1.6, unit: bytesText, curve, lines,
+      name: `live bytes of the ${region.name}`, choice: "live bytes", low: 0, high: Math.max(region.size, value, 1), weight: 1.6, unit: bytesText, curve, lines,
       note: `peak ${bytesText(value)} at ${this.positionText(time)}; lower bound ${bytesText(bound)}, ${placed}`,
       dots: [{ time, value, text: "peak" }],
     };
@@ -203,13 +177,11 @@ class MemoryView {
   paintLegend(mode) {
     const chosen = this.chooseColours(mode), colours = new Map(chosen);
     for (const box of this.chart.model.boxes) box.colour = colours.get(this.colourKey(mode, box)) ?? "c11";
-    const entry = (text, colour, more = "") =>
-      element("span", {}, element("i", { class: "swatch" + more, style: `background-color: var(--${colour})` }), text);
     const named = chosen.filter(([, colour]) => colour !== "c11"), isInTurn = mode === "fusion" && named.length > COLOUR_COUNT;
     const entries = isInTurn ? [element("span", { text: `${named.length} fusions, the colours in turn` })]
-      : named.map(([key, colour]) => entry(key, colour, key === "scratch" ? " hatched" : ""));
-    if (mode === "fusion") entries.push(entry("no fusion", "c11"));
-    else if (named.length < chosen.length) entries.push(entry(`${chosen.length - named.length} others`, "c11"));
+      : named.map(([key, colour]) => legendEntry(key, colour, key === "scratch"));
+    if (mode === "fusion") entries.push(legendEntry("no fusion", "c11"));
+    else if (named.length < chosen.length) entries.push(legendEntry(`${chosen.length - named.length} others`, "c11"));
     this.part("legend").replaceChildren(...entries);
     this.chart.invalidate();
     if (this.chart.position !== null) this.showAlive();
@@ -217,8 +189,7 @@ class MemoryView {
 
   swatch(item) {
     const box = this.boxesOf[item][0];
-    const hatched = this.data.buffers[item].kind === "scratch" ? " hatched" : "";
-    return element("i", { class: "swatch" + hatched, style: `background-color: var(--${box ? box.colour : "c11"})` });
+    return swatch(box ? box.colour : "c11", this.data.buffers[item].kind === "scratch");
   }
 
   /* ---- texts ---- */
@@ -256,17 +227,10 @@ class MemoryView {
     return facts;
   }
 
-  showTip(box, x, y) {
-    const tip = this.part("tip");
-    tip.hidden = !box;
-    if (!box) return;
+  /* What is told of what is pointed at. */
+  tipOf(box) {
     const buffer = this.data.buffers[box.item], value = box.value ?? buffer.values[0];
-    const facts = this.facts(buffer, value).map(([name, text]) => [element("dt", { text: name }), element("dd", { text })]);
-    tip.replaceChildren(element("b", { text: value ? value.name : buffer.name }), element("dl", {}, ...facts.flat()));
-    const frame = this.part("frame"), room = frame.clientWidth - tip.offsetWidth - 4;
-    const left = x + 16 > room ? x - tip.offsetWidth - 12 : x + 16;
-    tip.style.left = `${Math.max(Math.min(left, room), 0)}px`;
-    tip.style.top = `${Math.max(Math.min(y + 14, frame.clientHeight - tip.offsetHeight), 0)}px`;
+    return [value ? value.name : buffer.name, this.facts(buffer, value)];
   }
 
   /* ---- one buffer ---- */
@@ -390,7 +354,6 @@ class MemoryView {
   /* ---- tools ---- */
 
   addTiles() {
-    const tile = (name, text, note) => element("div", { class: "tile" }, element("span", { text: name }), element("b", { text }), element("small", { text: note }));
     const shown = this.data.regions.filter((region, number) => region.size > 0 || number === 0);
     const tiles = shown.map((region) => tile(region.name, bytesText(region.size), region.note));
     if (this.hasCurve) {
@@ -401,18 +364,6 @@ class MemoryView {
     if (this.data.regions[0]?.size === 0)
       this.part("tiles").after(element("p", { class: "note", text: `Nothing is in the ${this.data.regions[0].name}: all there is lies in what the picture shows.` }));
     this.part("fit").hidden = !this.hasCurve || this.data.regions.length === 1;
-  }
-
-  addTrackChoices() {
-    this.chart.model.tracks.forEach((track, number) => {
-      const box = element("input", { type: "checkbox", checked: "" });
-      box.onchange = () => {
-        if (box.checked) this.chart.hidden.delete(number);
-        else this.chart.hidden.add(number);
-        this.chart.invalidate();
-      };
-      this.part("tracks").append(element("label", {}, box, track.curve ? "live bytes" : track.name));
-    });
   }
 
   /* The position of the peak in the first region; null: there is nothing in it. */
@@ -429,28 +380,10 @@ class MemoryView {
                    lives.reduce((most, [, to]) => Math.max(most, to), 0));
   }
 
-  search(text) {
-    const wanted = text.trim().toLowerCase();
-    const found = this.texts.map((one, item) => (one.includes(wanted) ? item : -1)).filter((item) => item >= 0);
-    const matches = wanted === "" ? null : this.inOrder(found);
-    this.matches = matches ?? [];
-    this.match = -1;
-    this.chart.matches = matches && new Set(matches);
-    this.chart.invalidate();
-    this.part("found").textContent = matches ? `${matches.length} of ${this.data.buffers.length} buffers` : "";
-  }
-
   /* Items by region, there in order of time. */
   inOrder(items) {
     const buffers = this.data.buffers, start = (item) => buffers[item].lives[0]?.[0] ?? 0;
     return items.sort((a, b) => buffers[a].region - buffers[b].region || start(a) - start(b) || a - b);
-  }
-
-  nextMatch(step) {
-    if (this.matches.length === 0) return;
-    this.match = (this.match + step + this.matches.length) % this.matches.length;
-    this.part("found").textContent = `${this.match + 1} of ${this.matches.length}`;
-    this.goTo(this.matches[this.match]);
   }
 
   /* The next buffer above or below the chosen one among those alive in the region of both. */
@@ -464,45 +397,21 @@ class MemoryView {
     this.choose(next, box ?? null);
   }
 
-  listen() {
-    const search = this.part("search");
-    this.matches = [];
-    search.oninput = () => this.search(search.value);
-    search.onkeydown = (event) => {
-      if (event.key === "Enter") this.nextMatch(event.shiftKey ? -1 : 1);
-      if (event.key === "Escape") { search.value = ""; this.search(""); this.part("picture").focus(); }
-    };
+  listenMore() {
     this.part("colours").closest("label").hidden = !this.data.buffers.some((buffer) => buffer.values.some((value) => value.opcode));
-    this.part("colours").onchange = (event) => this.paintLegend(event.target.value);
-    this.part("closer").onclick = () => this.chart.zoomTime(0.6);
-    this.part("wider").onclick = () => this.chart.zoomTime(1 / 0.6);
     this.part("fit").onclick = () => this.fit();
-    this.part("all").onclick = () => this.chart.fit();
-    this.part("picture").addEventListener("keydown", (event) => {
-      const act = this.keys(event)[event.key];
-      if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      act();
-    });
-    addEventListener("keydown", (event) => {
-      if (event.key !== "/" || /^(INPUT|SELECT)$/.test(document.activeElement.tagName)) return;
-      event.preventDefault();
-      search.focus();
-    });
   }
 
-  keys(event) {
+  moreKeys(event) {
     const move = (by) => {
       this.chart.setPosition(this.chart.position + by);
       this.chart.reveal(this.chart.position);
     };
-    const far = event.shiftKey ? 10 : 1, around = this.chart.position + 0.5;
+    const far = event.shiftKey ? 10 : 1;
     return {
       ArrowLeft: () => move(-far), ArrowRight: () => move(far), Home: () => move(-Infinity), End: () => move(Infinity),
       ArrowUp: () => this.neighbour(1), ArrowDown: () => this.neighbour(-1),
-      "+": () => this.chart.zoomTime(0.6, around), "=": () => this.chart.zoomTime(0.6, around), "-": () => this.chart.zoomTime(1 / 0.6, around),
-      f: () => this.fit(), 0: () => this.chart.fit(), p: () => { if (this.peak() !== null) move(this.peak() - this.chart.position); },
-      Escape: () => this.choose(null),
+      f: () => this.fit(), p: () => { if (this.peak() !== null) move(this.peak() - this.chart.position); },
     };
   }
 }

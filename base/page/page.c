@@ -14,8 +14,11 @@
   }
 PAGE_FILE(style, "page.css")
 PAGE_FILE(memory_html, "memory.html")
+PAGE_FILE(processor_html, "processor.html")
 PAGE_FILE(chart, "chart.js")
+PAGE_FILE(picture, "picture.js")
 PAGE_FILE(memory, "memory.js")
+PAGE_FILE(processor, "processor.js")
 PAGE_FILE(tables, "tables.js")
 
 void page_begin(StringBuilder *out, StringView title, const char *const *sections) {
@@ -38,7 +41,8 @@ void page_begin(StringBuilder *out, StringView title, const char *const *section
 
 /* Scripts come last: what they work on is there. */
 void page_end(StringBuilder *out) {
-  static void (*const scripts[])(StringBuilder *out) = {append_chart, append_memory, append_tables};
+  static void (*const scripts[])(StringBuilder *out) = {append_chart, append_picture, append_memory, append_processor,
+                                                        append_tables};
   for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++) {
     sb_append_cstring(out, "<script>\n");
     scripts[i](out);
@@ -65,6 +69,13 @@ void page_add_memory(StringBuilder *out, const MemoryChart *chart) {
   html_append_json(out, sb_view(&json));
   sb_append_cstring(out, "</script>\n");
   arena_destroy(scratch);
+}
+
+void page_add_processor(StringBuilder *out, StringView json) {
+  append_processor_html(out);
+  sb_append_cstring(out, "<script type=\"application/json\" id=\"processor-data\">\n");
+  html_append_json(out, json);
+  sb_append_cstring(out, "</script>\n");
 }
 
 void page_print_memory(StringBuilder *out, StringView title, const MemoryChart *chart) {

@@ -22,4 +22,8 @@ void page_add_memory(StringBuilder *out, const MemoryChart *chart);
 /* A whole page of that alone. */
 void page_print_memory(StringBuilder *out, StringView title, const MemoryChart *chart);
 
+/* The inside of the section "processor", at most one of a page: pictures of the Buffer and the queues of a vector
+ * processor.  |json|: an object as processor.js describes it. */
+void page_add_processor(StringBuilder *out, StringView json);
+
 #endif

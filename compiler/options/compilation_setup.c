@@ -65,9 +65,9 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .is_strict_oncore = values[OPTION_STRICT_ONCORE].given,
       .has_no_residency = values[OPTION_NO_RESIDENCY].given,
       .scheme = (int)integer_of(options, OPTION_SCHEME, -1) + 1,
-      .plans_detail = values[OPTION_DUMP_PLAN].given || values[OPTION_REPORT].given || values[OPTION_BUDGET].given
-                          ? PLANS_PROVED
-                          : PLANS_ALONE,
+      .plans_detail = values[OPTION_REPORT].given                                     ? PLANS_ADVISED
+                      : values[OPTION_DUMP_PLAN].given || values[OPTION_BUDGET].given ? PLANS_PROVED
+                                                                                      : PLANS_ALONE,
       .has_entry_name = values[OPTION_ENTRY_NAME].given,
       .entry_name = text_of(options, OPTION_ENTRY_NAME),
       .poison = values[OPTION_POISON].given,

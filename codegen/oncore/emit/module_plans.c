@@ -7,6 +7,8 @@
 #include "codegen/oncore/plan/plan_printer.h"
 #include "hlo/analysis/execution_counts.h"
 
+enum { ADVISED_PLANS = 6 };
+
 typedef ARRAY(StringView) NameArray;
 
 typedef struct PlanMaker {
@@ -17,7 +19,8 @@ typedef struct PlanMaker {
   PlansDetail detail;
   const double *times; /* by computation: hlo_execution_counts */
   ARRAY(ModulePlan) plans;
-  ARRAY(NameArray) uses;           /* by plan */
+  ARRAY(NameArray) uses; /* by plan */
+  ARRAY(PlanUse) sequence;
   ARRAY(int32_t) plan_of_identity; /* by identity of the Kernel, -1: none yet */
 } PlanMaker;
 
@@ -67,6 +70,7 @@ static Status add_kernel(PlanMaker *maker, const KernelUse *use, StringView name
     *number = (int32_t)maker->plans.count - 1;
   }
   array_push(&maker->uses.data[*number], maker->arena, name);
+  array_push(&maker->sequence, maker->arena, ((PlanUse){*number, name, times}));
   maker->plans.data[*number].runs += times;
   return STATUS_OK;
 }
@@ -81,6 +85,27 @@ static Status add_kernels(PlanMaker *maker, const KernelTable *kernels, DiagSink
   return STATUS_OK;
 }
 
+/* Cycles in all runs. */
+static double weight_of(const ModulePlan *plan) {
+  return plan->verdict.simulation.cycles * plan->runs;
+}
+
+/* Of the plans that take the most cycles, as many as the effort allows. */
+static void advise(PlanMaker *maker) {
+  int64_t count = min_i64(maker->plans.count, ADVISED_PLANS);
+  for (int64_t n = 0; n < count; n++) {
+    ModulePlan *heaviest = NULL;
+    for (int64_t i = 0; i < maker->plans.count; i++) {
+      ModulePlan *plan = &maker->plans.data[i];
+      bool is_open = !plan->advice.known && plan->plan->kernel != NULL && plan->plan->estimate > 0;
+      if (is_open && (heaviest == NULL || weight_of(plan) > weight_of(heaviest))) heaviest = plan;
+    }
+    if (heaviest == NULL) return;
+    heaviest->advice = plan_advice_find(heaviest->plan->kernel, maker->machine, maker->options);
+    if (!heaviest->advice.known) return;
+  }
+}
+
 Status module_plans_make(Arena *arena, const HloModule *module, const KernelTable *kernels,
                          const MachineDescription *machine, const TilerOptions *options, const WrittenPlans *written,
                          PlansDetail detail, DiagSink *diag, ModulePlans *out_plans) {
@@ -91,10 +116,13 @@ Status module_plans_make(Arena *arena, const HloModule *module, const KernelTabl
     maker.plans.data[i].use_count = maker.uses.data[i].count;
     maker.plans.data[i].uses = maker.uses.data[i].data;
   }
+  if (detail >= PLANS_ADVISED) advise(&maker);
   *out_plans = (ModulePlans){.machine = machine,
                              .detail = detail,
                              .count = (int32_t)maker.plans.count,
                              .plans = maker.plans.data,
+                             .use_count = maker.sequence.count,
+                             .uses = maker.sequence.data,
                              .identity_count = (int32_t)maker.plan_of_identity.count,
                              .plan_of_identity = maker.plan_of_identity.data,
                              .bound = module_bound_find(module, machine)};
@@ -187,8 +215,9 @@ double module_plans_cycles(const ModulePlans *plans) {
 double module_plans_estimate(const ModulePlans *plans) {
   double estimate = 0;
   for (int32_t i = 0; i < plans->count; i++) {
-    if (plans->plans[i].plan->estimate <= 0) return 0;
-    estimate += plans->plans[i].plan->estimate * plans->plans[i].runs;
+    const ModulePlan *plan = &plans->plans[i];
+    if (plan->plan->estimate <= 0 && !plan->is_move) return 0;
+    estimate += (plan->is_move ? plan->verdict.simulation.cycles : plan->plan->estimate) * plan->runs;
   }
   return estimate;
 }
@@ -277,6 +306,7 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
     json_key(json, "plan");
     oncore_map_json(json, plan->plan, &plan->verdict, plans->machine);
     plan_alternatives_json(json, &plan->alternatives);
+    plan_advice_json(json, &plan->advice);
     plan_schemes_json(json, &plan->schemes);
     json_end_object(json);
   }

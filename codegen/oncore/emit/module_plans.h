@@ -7,6 +7,7 @@
 #include "codegen/oncore/emit/module_bound.h"
 #include "codegen/oncore/emit/plan_space.h"
 #include "codegen/oncore/plan/plan_check.h"
+#include "codegen/oncore/tiling/plan_advice.h"
 #include "codegen/oncore/tiling/plan_alternatives.h"
 #include "codegen/oncore/tiling/plan_choice.h"
 #include "codegen/oncore/tiling/plan_schemes.h"
@@ -15,9 +16,10 @@
 
 /* What is asked of each plan. */
 typedef enum PlansDetail {
-  PLANS_ALONE,   /* nothing */
-  PLANS_PROVED,  /* that it be proved and priced: ModulePlan.verdict */
-  PLANS_COMPARED /* what other Buffers and depths would give, besides: ModulePlan.alternatives */
+  PLANS_ALONE,    /* nothing */
+  PLANS_PROVED,   /* that it be proved and priced: ModulePlan.verdict */
+  PLANS_COMPARED, /* what other Buffers and depths would give, besides: ModulePlan.alternatives */
+  PLANS_ADVISED   /* what other machines would give, besides, of the plans that take most: ModulePlan.advice */
 } PlansDetail;
 
 /* A plan and the instructions whose Kernels it serves. */
@@ -25,6 +27,7 @@ typedef struct ModulePlan {
   const Plan *plan;
   PlanVerdict verdict;
   PlanAlternatives alternatives;
+  PlanAdvice advice;
   PlanSchemeCosts schemes; /* where one is asked for */
   int64_t use_count;
   const StringView *uses; /* names of instructions, the plan's own first */
@@ -43,11 +46,20 @@ typedef struct LoopMove {
   const int *nodes; /* leaves of the loop's state */
 } LoopMove;
 
+/* One instruction's Kernel, in the order of the module's computations and schedules; moves around loops come last. */
+typedef struct PlanUse {
+  int32_t plan;    /* number */
+  StringView name; /* of the instruction */
+  double runs;     /* in one run of the module */
+} PlanUse;
+
 typedef struct ModulePlans {
   const MachineDescription *machine;
   PlansDetail detail;
   int32_t count;
   const ModulePlan *plans; /* in order of their first use */
+  int64_t use_count;
+  const PlanUse *uses;
   int32_t identity_count;
   const int32_t *plan_of_identity; /* by KernelUse.identity: a number of |plans|; without residents */
   IntMap plan_of_use;              /* KernelUse → number of |plans|; of module_plans_keep, empty before */
@@ -102,8 +114,8 @@ MUST_USE Status module_plans_print_template(const ModulePlans *plans, StringView
 /* Of proved plans: simulated cycles of all Kernels in a run of the module. */
 double module_plans_cycles(const ModulePlans *plans);
 
-/* What the plans' own estimates are in a run of the module, in cycles; 0 where one has none, as plans written by hand.
- */
+/* What the plans' own estimates are in a run of the module, in cycles, and what moves around loops are priced at; 0
+ * where a plan has no estimate, as those written by hand. */
 double module_plans_estimate(const ModulePlans *plans);
 
 /* The Buffer map of all of them (oncore_map.h), proved ones, with totals first. */

@@ -29,6 +29,7 @@ typedef struct PlanKeeper {
   int32_t *numbers; /* by plan before: among the new ones, -1: not yet */
   ARRAY(ModulePlan) plans;
   ARRAY(NameArray) uses; /* by new plan */
+  ARRAY(PlanUse) sequence;
   ARRAY(LoopMove) moves;
 } PlanKeeper;
 
@@ -150,6 +151,7 @@ static void number_uses(PlanKeeper *keeper, const KernelTable *kernels, const Re
                                      : number_of_plain(keeper, module_plans_number(keeper->before, use), name);
       int_map_set(&plans->plan_of_use, (uintptr_t)use, number);
       array_push(&keeper->uses.data[number], keeper->arena, name);
+      array_push(&keeper->sequence, keeper->arena, ((PlanUse){number, name, times[row->instruction->parent->id]}));
       keeper->plans.data[number].runs += times[row->instruction->parent->id];
     }
   }
@@ -166,6 +168,8 @@ static Status add_move(PlanKeeper *keeper, const ResidentLoop *loop, bool is_aft
   move.plan = add_plan(keeper, made);
   keeper->plans.data[move.plan].runs = times[loop->loop->parent->id];
   array_push(&keeper->uses.data[move.plan], keeper->arena, made.plan->name);
+  array_push(&keeper->sequence, keeper->arena,
+             ((PlanUse){move.plan, made.plan->name, keeper->plans.data[move.plan].runs}));
   array_push(&keeper->moves, keeper->arena, move);
   return STATUS_OK;
 }
@@ -186,6 +190,8 @@ static Status replace(PlanKeeper *keeper, const KernelTable *kernels, const Resi
   }
   made.count = (int32_t)keeper->plans.count;
   made.plans = keeper->plans.data;
+  made.use_count = keeper->sequence.count;
+  made.uses = keeper->sequence.data;
   made.move_count = (int32_t)keeper->moves.count;
   made.moves = keeper->moves.data;
   made.has_residents = true;

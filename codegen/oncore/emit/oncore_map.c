@@ -4,53 +4,12 @@
 #include <string.h>
 
 #include "base/checked_math.h"
-#include "codegen/oncore/plan/tensor_use.h"
+#include "codegen/oncore/plan/tensor_facts.h"
 #include "hlo/machine/stream/reloads.h"
 
 enum { PICTURE_COLUMNS = 72, PICTURE_ROWS = 16, PICTURE_COMMANDS = 48 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-
-static const char *const kind_names[] = {"tensor", "ring", "resident", "accumulator", "rows"};
-
-/* --- facts --- */
-
-/* The array whose elements |tensor| holds: the memory side of a transfer from or to it; -1 for none. */
-static int32_t memory_of(const Plan *plan, int32_t tensor) {
-  for (int32_t c = 0; c < plan->command_count; c++) {
-    const PlanCommand *command = &plan->commands[c];
-    if (command->target_count == 0 || command->source_count == 0) continue;
-    const PlanRef *target = &command->targets[0], *source = &command->sources[0];
-    if (!target->is_memory && target->number == tensor && source->is_memory) return source->number;
-    if (target->is_memory && !source->is_memory && source->number == tensor) return target->number;
-  }
-  return -1;
-}
-
-static int64_t slack_of(const PlanTensor *tensor) {
-  return tensor->end - tensor->begin - plan_tensor_bytes(tensor);
-}
-
-static void print_tensor_shape(StringBuilder *out, const PlanTensor *tensor) {
-  sb_printf(out, "%s[", type_text(tensor->type));
-  for (int32_t i = 0; i < tensor->rank; i++) sb_printf(out, "%s%" PRId64, i > 0 ? "," : "", tensor->extents[i]);
-  sb_append_char(out, ']');
-}
-
-/* The most bytes that Tensors take at one time, each from its first use to its last: no packing has a lower peak. */
-static int64_t most_in_use(const Plan *plan, const TensorUses *uses) {
-  int64_t most = 0;
-  for (int32_t t = 0; t < plan->tensor_count; t++) {
-    int64_t sum = 0;
-    for (int32_t other = 0; other < plan->tensor_count; other++) {
-      const TensorUse *use = &uses->uses[other];
-      bool meets = use->first_command >= 0 && use->from <= uses->uses[t].from && uses->uses[t].from < use->to;
-      if (meets && !plan->tensors[other].is_alias) sum += plan->tensors[other].end - plan->tensors[other].begin;
-    }
-    most = max_i64(most, sum);
-  }
-  return most;
-}
 
 static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 100;
@@ -71,11 +30,12 @@ static void print_loops(StringBuilder *out, const Plan *plan) {
 static void print_tensors(StringBuilder *out, const Plan *plan, const TensorUses *uses) {
   for (int32_t t = 0; t < plan->tensor_count; t++) {
     const PlanTensor *tensor = &plan->tensors[t];
-    int32_t memory = memory_of(plan, t);
+    int32_t memory = plan_tensor_memory(plan, t);
     sb_printf(out, "    %c [%" PRId64 ", %" PRId64 ") %" PRId64 " bytes, slack %" PRId64 "  %s %.*s ",
               t < (int32_t)sizeof letters - 1 ? letters[t] : '*', tensor->begin, tensor->end,
-              tensor->end - tensor->begin, slack_of(tensor), kind_names[tensor->kind], SV_ARG(tensor->name));
-    print_tensor_shape(out, tensor);
+              tensor->end - tensor->begin, plan_tensor_slack(tensor), plan_tensor_kind_text(tensor->kind),
+              SV_ARG(tensor->name));
+    plan_tensor_shape_print(out, tensor);
     if (memory >= 0) sb_printf(out, " of %.*s", SV_ARG(plan->memories[memory].name));
     if (uses != NULL && uses->uses[t].first_command >= 0) {
       sb_printf(out, "; %.*s at %.0f to %.*s at %.0f", SV_ARG(plan->commands[uses->uses[t].first_command].label),
@@ -169,7 +129,7 @@ void oncore_map_text(StringBuilder *out, const Plan *plan, const PlanVerdict *ve
   print_loops(out, plan);
   sb_printf(out, "  Buffer   peak %" PRId64 " of %" PRId64 " bytes (%.1f %%), ", verdict->footprint, plan->buffer_bytes,
             percent((double)verdict->footprint, (double)plan->buffer_bytes));
-  if (runs) sb_printf(out, "%" PRId64 " in use at once, ", most_in_use(plan, &uses));
+  if (runs) sb_printf(out, "%" PRId64 " in use at once, ", plan_most_in_use(plan, &uses));
   sb_printf(out, "%" PRId64 " reserved\n", machine->buffer.reserve);
   print_tensors(out, plan, runs ? &uses : NULL);
   if (runs) print_picture(out, plan, &uses, verdict->footprint);
@@ -185,10 +145,10 @@ void oncore_map_text(StringBuilder *out, const Plan *plan, const PlanVerdict *ve
 
 static void json_tensor(JsonWriter *json, const Plan *plan, const TensorUses *uses, int32_t number) {
   const PlanTensor *tensor = &plan->tensors[number];
-  int32_t memory = memory_of(plan, number);
+  int32_t memory = plan_tensor_memory(plan, number);
   json_begin_object(json);
   json_field_string(json, "name", tensor->name);
-  json_field_string(json, "kind", sv_from_cstring(kind_names[tensor->kind]));
+  json_field_string(json, "kind", sv_from_cstring(plan_tensor_kind_text(tensor->kind)));
   json_field_string(json, "dtype", sv_from_cstring(type_text(tensor->type)));
   json_key(json, "shape");
   json_begin_array(json);
@@ -196,7 +156,7 @@ static void json_tensor(JsonWriter *json, const Plan *plan, const TensorUses *us
   json_end_array(json);
   json_field_int(json, "begin", tensor->begin);
   json_field_int(json, "end", tensor->end);
-  json_field_int(json, "slack", slack_of(tensor));
+  json_field_int(json, "slack", plan_tensor_slack(tensor));
   if (tensor->kind == PLAN_RING) json_field_int(json, "slots", tensor->extents[0]);
   if (memory >= 0) json_field_string(json, "holds", plan->memories[memory].name);
   if (uses->uses != NULL && uses->uses[number].first_command >= 0) {
@@ -291,7 +251,7 @@ void oncore_map_json(JsonWriter *json, const Plan *plan, const PlanVerdict *verd
   json_field_int(json, "buffer_bytes", plan->buffer_bytes);
   json_field_int(json, "reserved_bytes", machine->buffer.reserve);
   json_field_int(json, "peak_bytes", verdict->footprint);
-  if (runs) json_field_int(json, "most_bytes_in_use", most_in_use(plan, &uses));
+  if (runs) json_field_int(json, "most_bytes_in_use", plan_most_in_use(plan, &uses));
   json_key(json, "loops");
   json_begin_array(json);
   for (int32_t l = 0; l < plan->loop_count; l++) json_int(json, plan->loops[l].trip_count);

@@ -10,6 +10,7 @@ typedef struct TensorStretch {
   int32_t tensor;
   int64_t begin, end;
   double from, to;
+  int32_t first, last; /* instances: what begins it, and what ends it */
 } TensorStretch;
 
 typedef struct TensorUse {

@@ -9,6 +9,7 @@ import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "scripts"))
 import browser
+from page_checks import check, end, failures, has
 
 FOLDER = pathlib.Path(sys.argv[1])
 
@@ -30,30 +31,10 @@ window.text = (name) => memoryView.part(name).innerText;
 window.rows = () => [...memoryView.part("alive").querySelectorAll("tr[data-item]")].map((row) => row.cells[2].innerText);
 """
 
-failures = 0
-
-
-def check(what, found, expected):
-    global failures
-    is_right = expected(found) if callable(expected) else found == expected
-    if not is_right:
-        failures += 1
-        print(f"{what}: {found!r}" + ("" if callable(expected) else f", not {expected!r}"))
-
-
-def has(*parts):
-    return lambda text: all(part in text for part in parts)
-
-
 def open_page(chromium, name, **options):
     page = chromium.open(FOLDER / name, **options)
     page.evaluate(HELPERS)
     return page
-
-
-def end(page, name):
-    check(f"{name}: nothing goes wrong in the page", page.check(), [])
-    page.browser.events.clear()
 
 
 def show_memory(chromium):
@@ -293,7 +274,7 @@ def main():
         show_plan(chromium)
         show_many(chromium)
         show_peak(chromium)
-    return 1 if failures else 0
+    return 1 if failures() else 0
 
 
 sys.exit(main())
