@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/checked_math.h"
 #include "base/packing/packing_internal.h"
+#include "base/radix_sort.h"
 
 /* ---- lifetimes of slots ---- */
 
@@ -138,7 +139,9 @@ MUST_USE static Status find_circle(const PackingProblem *problem, DiagSink *diag
 static void join_pieces(PieceMaker *maker) {
   int64_t kept = 0;
   PackingPiece *data = maker->pieces.data;
-  if (maker->pieces.count > 1) qsort(data, (size_t)maker->pieces.count, sizeof(PackingPiece), compare_piece);
+  bool is_sorted = true; /* as they are made, unless gaps or slots of loops come in another order */
+  for (int64_t i = 1; i < maker->pieces.count && is_sorted; i++) is_sorted = compare_piece(&data[i - 1], &data[i]) <= 0;
+  if (!is_sorted) qsort(data, (size_t)maker->pieces.count, sizeof(PackingPiece), compare_piece);
   for (int64_t i = 0; i < maker->pieces.count; i++) {
     bool joins = kept > 0 && data[kept - 1].slot == data[i].slot &&
                  packing_compare_moment(data[kept - 1].upper, data[i].lower) >= 0;
@@ -176,40 +179,39 @@ Status packing_pieces(Arena *arena, const PackingProblem *problem, DiagSink *dia
 
 /* ---- sections ---- */
 
-typedef struct PieceEvent {
-  PackingMoment moment;
-  int64_t piece;
-  bool starts;
-} PieceEvent;
-
-/* At one time ends come before starts, since lifetimes are half-open. */
-static int compare_event(const void *left, const void *right) {
-  const PieceEvent *a = left, *b = right;
-  int order = packing_compare_moment(a->moment, b->moment);
-  if (order != 0) return order;
-  if (a->starts != b->starts) return a->starts ? 1 : -1;
-  return compare_i64(a->piece, b->piece);
+/* Starts and ends of pieces, 2 p + 1 and 2 p, in time.  At one time ends come before starts, since lifetimes are
+ * half-open. */
+static int64_t *sort_events(Arena *scratch, const PackingPieces *pieces) {
+  int64_t count = pieces->count, *order = ARENA_NEW_ARRAY(scratch, int64_t, 2 * count + 1);
+  int64_t *times = ARENA_NEW_ARRAY(scratch, int64_t, 2 * count + 1);
+  int64_t *zones = ARENA_NEW_ARRAY(scratch, int64_t, 2 * count + 1);
+  for (int64_t p = 0; p < count; p++) {
+    order[p] = 2 * p;
+    order[count + p] = 2 * p + 1;
+    times[2 * p] = pieces->data[p].upper.time;
+    zones[2 * p] = pieces->data[p].upper.zone;
+    times[2 * p + 1] = pieces->data[p].lower.time;
+    zones[2 * p + 1] = pieces->data[p].lower.zone;
+  }
+  radix_sort(times, 2 * count, order, scratch);
+  radix_sort(zones, 2 * count, order, scratch);
+  return order;
 }
 
 /* A section is what is alive before an end that follows a start: any other set is part of one of its neighbours. */
 static int32_t number_sections(Arena *scratch, const PackingPieces *pieces, Span *spans) {
-  PieceEvent *events = arena_alloc_array(scratch, (size_t)pieces->count, 2 * sizeof(PieceEvent));
-  for (int64_t i = 0; i < pieces->count; i++) {
-    events[2 * i] = (PieceEvent){pieces->data[i].lower, i, true};
-    events[2 * i + 1] = (PieceEvent){pieces->data[i].upper, i, false};
-  }
-  if (pieces->count > 0) qsort(events, 2 * (size_t)pieces->count, sizeof(PieceEvent), compare_event);
+  const int64_t *events = sort_events(scratch, pieces);
   int32_t count = 0;
   bool has_new = false;
   for (int64_t i = 0; i < 2 * pieces->count; i++) {
-    if (events[i].starts) {
-      spans[events[i].piece].lower = count;
+    if (events[i] % 2 == 1) {
+      spans[events[i] / 2].lower = count;
       has_new = true;
       continue;
     }
     count += has_new;
     has_new = false;
-    spans[events[i].piece].upper = count;
+    spans[events[i] / 2].upper = count;
   }
   return count;
 }

@@ -380,6 +380,30 @@ static void solve_bound_counts_what_regions_hold(void **state) {
   assert_int_equal(solve_in_one_step(*state, problem).lower_bound, 120);
 }
 
+/* Offsets of 60 bits and ranks of 10 do not fit one word together: dives compare them in larger units. */
+static void solve_sizes_near_the_limit_as_small_ones(void **state) {
+  enum { COUNT = 1000, SCALE = 44 };
+  PackingBuffer *buffers = ARENA_NEW_ARRAY(((Fixture *)*state)->arena, PackingBuffer, COUNT);
+  uint64_t seed = 5;
+  int64_t heights[2];
+  for (int large = 0; large < 2; large++) {
+    for (int i = 0; i < COUNT; i++) {
+      int64_t lower = below(&seed, 200);
+      if (!large)
+        buffers[i] = (PackingBuffer){i, lower, lower + 1 + below(&seed, 40), 1 + below(&seed, 90), 1, .group = -1};
+      if (large) buffers[i].size <<= SCALE;
+    }
+    PackingProblem problem = {.buffers = buffers, .count = COUNT, .effort = 1};
+    PackingSolution solution;
+    DiagSink diag;
+    diag_sink_init(&diag, ((Fixture *)*state)->arena);
+    assert_int_equal(packing_solve(((Fixture *)*state)->arena, &problem, &diag, &solution), STATUS_OK);
+    assert_int_equal(packing_verify(((Fixture *)*state)->arena, &problem, &solution, &diag), STATUS_OK);
+    heights[large] = solution.height;
+  }
+  assert_int_equal(heights[0] << SCALE, heights[1]);
+}
+
 static void verify_mutants_agrees_with_definition(void **state) {
   Fixture *fixture = *state;
   Arena *arena = arena_create();
@@ -430,6 +454,7 @@ int main(void) {
       TEST(verify_mutants_agrees_with_definition),
       TEST(solve_bound_counts_alignment_of_some),
       TEST(solve_bound_counts_what_regions_hold),
+      TEST(solve_sizes_near_the_limit_as_small_ones),
   };
   return cmocka_run_group_tests_name("packing_solve", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "base/packing/packing_instance.h"
 #include "base/packing/packing_internal.h"
+#include "base/radix_sort.h"
 
 Status packing_check_buffer(const PackingBuffer *buffer, DiagSink *diag) {
   long long id = (long long)buffer->id;
@@ -202,44 +203,44 @@ static void check_groups(Proof *proof) {
   }
 }
 
-static int compare_place(const void *left, const void *right, void *context) {
-  const Proof *proof = context;
-  int64_t i = *(const int64_t *)left, j = *(const int64_t *)right;
-  int64_t a = region_of(proof, proof->pieces.data[i].slot), b = region_of(proof, proof->pieces.data[j].slot);
-  if (a != b) return compare_i64(a, b);
-  if (offset_of(proof, i) != offset_of(proof, j)) return compare_i64(offset_of(proof, i), offset_of(proof, j));
-  return compare_i64(i, j);
-}
-
+/* By region, then by offset. */
 static void rank_by_place(Proof *proof) {
   int64_t count = proof->pieces.count;
+  int64_t *offsets = ARENA_NEW_ARRAY(proof->scratch, int64_t, count + 1);
+  int64_t *regions = ARENA_NEW_ARRAY(proof->scratch, int64_t, count + 1);
   proof->by_place = ARENA_NEW_ARRAY(proof->scratch, int64_t, count + 1);
   proof->rank = ARENA_NEW_ARRAY(proof->scratch, int64_t, count + 1);
   proof->live = ARENA_NEW_ARRAY(proof->scratch, bool, count + 1);
-  for (int64_t i = 0; i < count; i++) proof->by_place[i] = i;
-  if (count > 1) qsort_r(proof->by_place, (size_t)count, sizeof(int64_t), compare_place, proof);
+  for (int64_t i = 0; i < count; i++) {
+    proof->by_place[i] = i;
+    offsets[i] = offset_of(proof, i);
+    regions[i] = region_of(proof, proof->pieces.data[i].slot);
+  }
+  radix_sort(offsets, count, proof->by_place, proof->scratch);
+  radix_sort(regions, count, proof->by_place, proof->scratch);
   for (int64_t i = 0; i < count; i++) proof->rank[proof->by_place[i]] = i;
 }
 
-/* At one time ends come before starts. */
-static int compare_sweep_event(const void *left, const void *right) {
-  const SweepEvent *a = left, *b = right;
-  int order = packing_compare_moment(a->moment, b->moment);
-  if (order != 0) return order;
-  if (a->starts != b->starts) return a->starts ? 1 : -1;
-  return compare_i64(a->piece, b->piece);
-}
-
+/* The sweep goes from moment to moment; at one moment pieces go before others come. */
 static SweepEvent *sorted_events(const Proof *proof) {
-  int64_t count = proof->pieces.count;
+  int64_t count = proof->pieces.count, event_count = 2 * count;
   SweepEvent *events = arena_alloc_array(proof->scratch, (size_t)count + 1, 2 * sizeof(SweepEvent));
+  SweepEvent *sorted = arena_alloc_array(proof->scratch, (size_t)count + 1, 2 * sizeof(SweepEvent));
+  int64_t *order = ARENA_NEW_ARRAY(proof->scratch, int64_t, event_count + 1);
+  int64_t *keys = ARENA_NEW_ARRAY(proof->scratch, int64_t, event_count + 1);
   for (int64_t i = 0; i < count; i++) {
-    int64_t piece = proof->by_place[i];
-    events[2 * i] = (SweepEvent){proof->pieces.data[piece].lower, piece, true};
-    events[2 * i + 1] = (SweepEvent){proof->pieces.data[piece].upper, piece, false};
+    events[i] = (SweepEvent){proof->pieces.data[i].upper, i, false};
+    events[count + i] = (SweepEvent){proof->pieces.data[i].lower, i, true};
   }
-  if (count > 0) qsort(events, 2 * (size_t)count, sizeof(SweepEvent), compare_sweep_event);
-  return events;
+  for (int64_t i = 0; i < event_count; i++) {
+    order[i] = i;
+    keys[i] = events[i].moment.time;
+  }
+  radix_sort(keys, event_count, order, proof->scratch);
+  for (int64_t i = 0; i < event_count; i++) keys[i] = events[i].moment.zone;
+  radix_sort(keys, event_count, order, proof->scratch);
+  for (int64_t i = 0; i < event_count; i++) sorted[i] = events[order[i]];
+  return sorted;
 }
 
 /* STATUS_OK when the live pieces of |lower_rank| and |upper_rank| (-1: none) are apart. */

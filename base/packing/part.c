@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "base/packing/packing_internal.h"
+#include "base/radix_sort.h"
 
 /* ---- splitting ---- */
 
@@ -16,12 +17,19 @@ typedef struct Splitter {
   int64_t base, pairs_left;
 } Splitter;
 
-static int compare_chosen(const void *left, const void *right, void *context) {
-  const Instance *instance = context;
-  int32_t i = *(const int32_t *)left, k = *(const int32_t *)right;
-  const Item *a = &instance->items[i], *b = &instance->items[k];
-  if (a->lower != b->lower) return a->lower < b->lower ? -1 : 1;
-  return i < k ? -1 : i > k;
+/* In order of their first sections, then of their numbers. */
+static int32_t *sort_chosen(Arena *arena, const Instance *instance, const int32_t *chosen, int32_t count) {
+  int32_t *sorted = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
+  int64_t *order = ARENA_NEW_ARRAY(arena, int64_t, count + 1), *keys = ARENA_NEW_ARRAY(arena, int64_t, count + 1);
+  for (int32_t i = 0; i < count; i++) {
+    order[i] = i;
+    keys[i] = chosen[i];
+  }
+  radix_sort(keys, count, order, arena);
+  for (int32_t i = 0; i < count; i++) keys[i] = instance->items[chosen[i]].lower;
+  radix_sort(keys, count, order, arena);
+  for (int32_t i = 0; i < count; i++) sorted[i] = chosen[order[i]];
+  return sorted;
 }
 
 static int compare_obstacle(const void *left, const void *right) {
@@ -151,9 +159,7 @@ static bool make_part(Splitter *splitter, int32_t first, int32_t end, int32_t la
 
 bool part_split(Arena *arena, const Instance *instance, const int32_t *chosen, int32_t chosen_count, int64_t base,
                 int64_t most_pairs, PartArray *out_parts) {
-  int32_t *order = ARENA_COPY_ARRAY(arena, int32_t, chosen, chosen_count);
-  if (chosen_count > 1)
-    qsort_r(order, (size_t)chosen_count, sizeof(int32_t), compare_chosen, (void *)(uintptr_t)instance);
+  const int32_t *order = sort_chosen(arena, instance, chosen, chosen_count);
   Splitter splitter = {arena, instance, order, chosen_count, base, most_pairs};
   for (int32_t first = 0; first < chosen_count;) {
     int32_t end = first, last_section = 0;

@@ -92,61 +92,50 @@ static void put_item(const Part *part, Skyline *skyline, int32_t i, int64_t offs
 
 /* ---- a heap of items by the least offset that they may have ---- */
 
-typedef struct HeapEntry {
-  uint32_t item, rank;
-  int64_t offset; /* at least; never negative */
-} HeapEntry;
-
-__extension__ typedef unsigned __int128 HeapKey;
-
-static HeapKey key_of(HeapEntry entry) {
-  return (HeapKey)(uint64_t)entry.offset << 64 | (uint64_t)entry.rank << 32 | entry.item;
-}
-
-/* By offset, then by rank, of which no two have the same.  As one number, for there is no branch: it is a toss-up. */
-static bool comes_before(HeapEntry a, HeapEntry b) {
-  return key_of(a) < key_of(b);
-}
+/* The least offset that an item may have, in the upper bits, and its rank: one number, so that there is one comparison
+ * and four of them are half a cache line. */
+typedef uint64_t HeapKey;
 
 enum {
-  CHILDREN = 4, /* of a node, one after the other: fewer levels, and a level is a cache line */
-  CACHE_LINE = 64
+  CHILDREN = 4, /* of a node, one after the other: fewer levels */
+  CACHE_LINE = 64,
+  KEY_BITS = 64
 };
 
 /* For |count| items: children share a cache line. */
-static HeapEntry *heap_create(Arena *scratch, int32_t count) {
-  enum { ENTRIES = CACHE_LINE / (int)sizeof(HeapEntry) };
-  HeapEntry *heap = ARENA_NEW_ARRAY(scratch, HeapEntry, count + 1 + ENTRIES);
-  while ((uintptr_t)(heap + 1) % CACHE_LINE != 0) heap++;
+static HeapKey *heap_create(Arena *scratch, int32_t count) {
+  enum { KEYS = CACHE_LINE / (int)sizeof(HeapKey) };
+  HeapKey *heap = ARENA_NEW_ARRAY(scratch, HeapKey, count + 1 + KEYS);
+  while ((uintptr_t)(heap + 1) % (CHILDREN * sizeof(HeapKey)) != 0) heap++;
   return heap;
 }
 
 /* The least of |count| children that begin at |child|. */
-static int32_t least_child(const HeapEntry *heap, int32_t child, int32_t count) {
+static int32_t least_child(const HeapKey *heap, int32_t child, int32_t count) {
   if (count < CHILDREN) {
     int32_t least = child;
-    for (int32_t c = child + 1; c < child + count; c++) least = comes_before(heap[c], heap[least]) ? c : least;
+    for (int32_t c = child + 1; c < child + count; c++) least = heap[c] < heap[least] ? c : least;
     return least;
   }
-  int32_t low = child + comes_before(heap[child + 1], heap[child]);
-  int32_t high = child + 2 + comes_before(heap[child + 3], heap[child + 2]);
-  return comes_before(heap[high], heap[low]) ? high : low;
+  int32_t low = child + (heap[child + 1] < heap[child]);
+  int32_t high = child + 2 + (heap[child + 3] < heap[child + 2]);
+  return heap[high] < heap[low] ? high : low;
 }
 
-static void sift_down(HeapEntry *heap, int32_t count, int32_t place) {
-  HeapEntry entry = heap[place];
+static void sift_down(HeapKey *heap, int32_t count, int32_t place) {
+  HeapKey key = heap[place];
   for (;;) {
     int32_t child = CHILDREN * place + 1;
     if (child >= count) break;
     int32_t least = least_child(heap, child, count - child);
-    if (!comes_before(heap[least], entry)) break;
+    if (heap[least] >= key) break;
     heap[place] = heap[least];
     place = least;
   }
-  heap[place] = entry;
+  heap[place] = key;
 }
 
-static void heapify(HeapEntry *heap, int32_t count) {
+static void heapify(HeapKey *heap, int32_t count) {
   for (int32_t h = count / CHILDREN + 1; h-- > 0;) {
     if (h < count) sift_down(heap, count, h);
   }
@@ -154,32 +143,53 @@ static void heapify(HeapEntry *heap, int32_t count) {
 
 /* ---- the dive ---- */
 
+/* What a dive looks up of an item again and again, side by side. */
+typedef struct Diver {
+  int32_t item, lower, upper; /* from its first to its last section */
+  bool is_plain;              /* alive all the while, at any offset */
+} Diver;
+
 typedef struct Dive {
   const Part *part;
   Work *work;
   Skyline skyline;
-  HeapEntry *heap;
+  const Diver *divers; /* by rank */
+  int rank_bits;       /* of a key */
+  int shift;           /* offsets are in units of 2^shift in keys: 0 but where they would not fit */
+  HeapKey *heap;
   int32_t count; /* items in the heap */
   int64_t *offsets, height;
 } Dive;
 
-/* Puts the item of |entry| where it may have been, and answers true; or, where something lies there by now, says where
+static int32_t rank_of(const Dive *dive, HeapKey key) {
+  return (int32_t)(key & ((UINT64_C(1) << dive->rank_bits) - 1));
+}
+
+static HeapKey key_of(const Dive *dive, int64_t offset, int32_t rank) {
+  return (HeapKey)(offset >> dive->shift) << dive->rank_bits | (HeapKey)rank;
+}
+
+/* Puts the item of |key| where it may have been, and answers true; or, where something lies there by now, says where
  * it may be at the earliest. */
-static bool settle(Dive *dive, HeapEntry *entry) {
-  int64_t offset = item_floor(dive->part, &dive->skyline, (int32_t)entry->item);
-  if (offset > entry->offset) {
-    entry->offset = offset;
+static bool settle(Dive *dive, HeapKey *key) {
+  int32_t rank = rank_of(dive, *key);
+  const Diver *diver = &dive->divers[rank];
+  int64_t offset = diver->is_plain ? skyline_max(&dive->skyline, diver->lower, diver->upper)
+                                   : item_floor(dive->part, &dive->skyline, diver->item);
+  HeapKey now = key_of(dive, offset, rank);
+  if (now > *key) {
+    *key = now;
     return false;
   }
-  dive->offsets[entry->item] = offset;
-  dive->height = max_i64(dive->height, offset + dive->part->items[entry->item].size);
-  put_item(dive->part, &dive->skyline, (int32_t)entry->item, offset);
+  dive->offsets[diver->item] = offset;
+  dive->height = max_i64(dive->height, offset + dive->part->items[diver->item].size);
+  put_item(dive->part, &dive->skyline, diver->item, offset);
   return true;
 }
 
-static bool pay(Dive *dive, const HeapEntry *entry) {
-  const Item *item = &dive->part->items[entry->item];
-  dive->work->left -= 8 + (item->upper - item->lower) / (BLOCK * GROUP);
+static bool pay(Dive *dive, HeapKey key) {
+  const Diver *diver = &dive->divers[rank_of(dive, key)];
+  dive->work->left -= 8 + (diver->upper - diver->lower) / (BLOCK * GROUP);
   return dive->work->left >= 0;
 }
 
@@ -188,29 +198,57 @@ static bool settle_at_zero(Dive *dive) {
   int32_t all = dive->count;
   dive->count = 0;
   for (int32_t r = 0; r < all; r++) {
-    HeapEntry entry = dive->heap[r];
-    if (!pay(dive, &entry)) return false;
-    if (!settle(dive, &entry)) dive->heap[dive->count++] = entry;
+    HeapKey key = dive->heap[r];
+    if (!pay(dive, key)) return false;
+    if (!settle(dive, &key)) dive->heap[dive->count++] = key;
   }
   return true;
 }
 
+static Diver *list_divers(const Part *part, Arena *scratch, const int32_t *rank) {
+  Diver *divers = ARENA_NEW_ARRAY(scratch, Diver, part->item_count + 1);
+  for (int32_t i = 0; i < part->item_count; i++) {
+    const Item *item = &part->items[i];
+    bool is_plain = item->span_count == 1 && item->alignment == 1 && part->obstacles == NULL;
+    divers[rank[i]] = (Diver){i, item->lower, item->upper, is_plain};
+  }
+  return divers;
+}
+
+/* No item comes to lie higher: on all others, and on all that is taken. */
+static int64_t highest_offset(const Part *part) {
+  int64_t highest = part->floor;
+  for (int32_t i = 0; i < part->item_count && part->obstacles != NULL; i++) {
+    for (int32_t k = 0; k < part->obstacles[i].count; k++) highest = max_i64(highest, part->obstacles[i].data[k].end);
+  }
+  for (int32_t i = 0; i < part->item_count; i++) highest += part->items[i].size + part->items[i].alignment;
+  return highest;
+}
+
+static int bits_of(int64_t value) {
+  return KEY_BITS - __builtin_clzll((uint64_t)value | 1);
+}
+
 int64_t part_dive(const Part *part, Arena *scratch, const int32_t *rank, Work *work, int64_t *offsets) {
-  Dive dive = {part,
-               work,
-               skyline_create(scratch, part->section_count),
-               heap_create(scratch, part->item_count),
-               part->item_count,
-               offsets,
-               part->floor};
-  HeapEntry *heap = dive.heap;
+  Dive dive = {.part = part,
+               .work = work,
+               .skyline = skyline_create(scratch, part->section_count),
+               .divers = list_divers(part, scratch, rank),
+               .rank_bits = bits_of(part->item_count),
+               .heap = heap_create(scratch, part->item_count),
+               .count = part->item_count,
+               .offsets = offsets,
+               .height = part->floor};
+  HeapKey *heap = dive.heap;
   bool is_free = part->obstacles == NULL && part->base == 0;
-  for (int32_t i = 0; i < dive.count; i++)
-    heap[rank[i]] = (HeapEntry){(uint32_t)i, (uint32_t)rank[i], is_free ? 0 : part_next_free(part, i, 0)};
+  int offset_bits = bits_of(highest_offset(part));
+  if (offset_bits + dive.rank_bits > KEY_BITS) dive.shift = offset_bits + dive.rank_bits - KEY_BITS;
+  for (int32_t r = 0; r < dive.count; r++)
+    heap[r] = key_of(&dive, is_free ? 0 : part_next_free(part, dive.divers[r].item, 0), r);
   if (is_free && !settle_at_zero(&dive)) return -1;
   heapify(heap, dive.count);
   while (dive.count > 0) {
-    if (!pay(&dive, &heap[0])) return -1;
+    if (!pay(&dive, heap[0])) return -1;
     if (settle(&dive, &heap[0])) heap[0] = heap[--dive.count];
     if (dive.count > 0) sift_down(heap, dive.count, 0);
   }

@@ -175,6 +175,7 @@ void part_solution_improve(PartSolution *solution, PartAim aim, Work *work) {
     sweep.ranks[o] = ARENA_NEW_ARRAY(scratch, int32_t, solution->part->item_count + 1);
     part_rank(solution->part, scratch, SEARCH_ORDERS[o], sweep.ranks[o]);
   }
+  if (is_large && !aim.is_capacity) eject_while_good(solution, aim, work); /* before what searches would cost */
   sweep_at_goal(&sweep, ROUNDS[0].goal_limit);
   if (!aim.is_capacity) sweep_bisect(&sweep);
   for (int r = 0; r < ROUND_COUNT && !sweep_is_done(&sweep); r++) {
