@@ -1,9 +1,12 @@
 #include "cli/session_trace.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 #include "base/json_writer.h"
 
 /* Processes and threads of the trace are rows of the picture. */
-enum { PROCESS_COMPILER, PROCESS_MACHINE };
+enum { PROCESS_COMPILER, PROCESS_MACHINE, PROCESS_BUFFER };
 enum { THREAD_PHASES, THREAD_PASSES };
 enum { THREAD_KERNELS, THREAD_FIRST_QUEUE };
 
@@ -80,6 +83,85 @@ static void add_machine(TraceWriter *writer, const Session *session) {
   }
 }
 
+/* --- the Buffer --- */
+
+/* What the number of bytes in use changes by, and when. */
+typedef struct BytesChange {
+  double time;
+  int64_t bytes;
+} BytesChange;
+
+/* What ends comes before what begins at that time. */
+static int compare_changes(const void *a, const void *b) {
+  const BytesChange *left = a, *right = b;
+  if (left->time != right->time) return left->time < right->time ? -1 : 1;
+  return (left->bytes > right->bytes) - (left->bytes < right->bytes);
+}
+
+static void add_count(TraceWriter *writer, double time, int64_t bytes) {
+  begin_event(writer, "C", SV("bytes in use"));
+  json_field_double(&writer->json, "ts", time);
+  json_key(&writer->json, "args");
+  json_begin_object(&writer->json);
+  json_field_int(&writer->json, "bytes", bytes);
+  json_end_object(&writer->json);
+  json_end_object(&writer->json);
+}
+
+static void add_bytes_in_use(TraceWriter *writer, const Session *session) {
+  const QueueTimeline *timeline = session->timeline;
+  int64_t count = 2 * timeline->stretches.count, bytes = 0, told = -1;
+  BytesChange *changes = ARENA_NEW_ARRAY(session->arena, BytesChange, count);
+  for (int64_t i = 0; i < timeline->stretches.count; i++) {
+    const TimelineStretch *stretch = &timeline->stretches.data[i];
+    changes[2 * i] = (BytesChange){stretch->begin, stretch->high - stretch->low};
+    changes[2 * i + 1] = (BytesChange){stretch->end, stretch->low - stretch->high};
+  }
+  if (count > 1) qsort(changes, (size_t)count, sizeof *changes, compare_changes);
+  for (int64_t i = 0; i < count; i++) {
+    bytes += changes[i].bytes;
+    bool is_last = i + 1 == count || changes[i + 1].time > changes[i].time;
+    if (!is_last || bytes == told) continue;
+    add_count(writer, changes[i].time, bytes);
+    told = bytes;
+  }
+}
+
+static int compare_places(const void *a, const void *b) {
+  const TimelineStretch *left = *(TimelineStretch *const *)a, *right = *(TimelineStretch *const *)b;
+  if (left->low != right->low) return left->low < right->low ? -1 : 1;
+  if (left->high != right->high) return left->high < right->high ? -1 : 1;
+  return (left->begin > right->begin) - (left->begin < right->begin);
+}
+
+/* A row for each place, in the order of addresses. */
+static void add_places(TraceWriter *writer, const Session *session) {
+  const QueueTimeline *timeline = session->timeline;
+  int64_t count = timeline->stretches.count;
+  const TimelineStretch **sorted = ARENA_NEW_ARRAY(session->arena, const TimelineStretch *, count);
+  for (int64_t i = 0; i < count; i++) sorted[i] = &timeline->stretches.data[i];
+  if (count > 1) qsort(sorted, (size_t)count, sizeof *sorted, compare_places);
+  for (int64_t i = 0; i < count; i++) {
+    const TimelineStretch *stretch = sorted[i];
+    bool is_new = i == 0 || sorted[i - 1]->low != stretch->low || sorted[i - 1]->high != stretch->high;
+    if (is_new) {
+      writer->thread++;
+      add_name(writer, "thread_name",
+               sv_printf(session->arena, "[%" PRId64 ", %" PRId64 ")", stretch->low, stretch->high));
+    }
+    add_stretch(writer, sv_from_cstring(stretch->label), stretch->begin, stretch->end - stretch->begin);
+  }
+}
+
+static void add_buffer(TraceWriter *writer, const Session *session) {
+  writer->process = PROCESS_BUFFER;
+  writer->thread = 0;
+  add_name(writer, "process_name",
+           sv_printf(session->arena, "Buffer of %.*s", SV_ARG(session->compilation.options.machine->name)));
+  add_bytes_in_use(writer, session);
+  add_places(writer, session);
+}
+
 Status session_trace_add(Session *session) {
   if (!session_option_given(session, OPTION_TRACE)) return STATUS_OK;
   StringBuilder text;
@@ -90,7 +172,10 @@ Status session_trace_add(Session *session) {
   json_key(&writer.json, "traceEvents");
   json_begin_array(&writer.json);
   add_compiler(&writer, session);
-  if (session->timeline != NULL) add_machine(&writer, session);
+  if (session->timeline != NULL) {
+    add_machine(&writer, session);
+    add_buffer(&writer, session);
+  }
   json_end_array(&writer.json);
   json_end_object(&writer.json);
   sb_append_char(&text, '\n');

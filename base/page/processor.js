@@ -407,7 +407,7 @@ class KernelView extends PictureView {
     this.part("tiles").replaceChildren(
       tile("cycles", cyclesText(kernel.cycles), kernel.runs === 1 ? "" : `${cyclesText(kernel.runs)} runs: ${cyclesText(kernel.cycles * kernel.runs)}`),
       tile("at least", cyclesText(kernel.bound), `efficiency ${percentText(least)}, limited by ${kernel.limit}`),
-      tile("estimate", kernel.estimate ? cyclesText(kernel.estimate) : "none", kernel.estimate ? changeText(kernel.cycles, kernel.estimate) : "written by hand"),
+      tile("estimate", kernel.estimate ? cyclesText(kernel.estimate) : "none", kernel.estimate ? changeText(kernel.cycles, kernel.estimate) : kernel.base !== undefined ? "arrays stay around it" : "written by hand"),
       tile("traffic", bytesText(kernel.bytes), kernel.cycles > 0 ? `${(kernel.bytes / kernel.cycles).toFixed(1)} a cycle${machine.rate > 0 ? ` of ${machine.rate}` : ""}` : ""),
       tile("loaded again", kernel.again === undefined ? "unknown" : bytesText(kernel.again), kernel.again > 0 ? `${percentText(kernel.again / kernel.bytes)} of the traffic` : ""),
       tile("edges", cyclesText(kernel.edges), `${grouped(kernel.redundant)} redundant, ${plural(kernel.barriers, "barrier")}, ${plural(kernel.races, "race")}`),

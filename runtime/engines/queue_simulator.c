@@ -324,7 +324,8 @@ static Status judge(Launch *launch) {
   if (hazard_report_faults(&report) > 0) return report_hazards(launch, &report);
   QueueSimulation simulation = queue_simulation_run(launch->arena, launch->scratch, &launch->stream, machine);
   add_simulation(launch, kernel, &simulation);
-  if (simulator->timeline != NULL) queue_timeline_add(simulator->timeline, &launch->trace, &simulation);
+  if (simulator->timeline != NULL)
+    queue_timeline_add(simulator->timeline, &launch->trace, &launch->stream, &simulation);
   QueueWork work = queue_work_of_stream(launch->arena, &launch->stream, machine);
   QueueLimit bound = queue_bound(machine, &work);
   kernel->bound += bound.cycles;

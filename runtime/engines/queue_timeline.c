@@ -1,6 +1,22 @@
 #include "runtime/engines/queue_timeline.h"
 
-void queue_timeline_add(QueueTimeline *timeline, const QueueTrace *trace, const QueueSimulation *simulation) {
+static void add_stretches(QueueTimeline *timeline, const QueueTrace *trace, const CommandStream *stream,
+                          const QueueSimulation *simulation) {
+  double begin = timeline->cycles;
+  Arena *scratch = arena_create();
+  BufferStretches found = buffer_stretches_find(scratch, stream, simulation);
+  for (int64_t i = 0; i < found.count; i++) {
+    const BufferStretch *stretch = &found.stretches[i];
+    TimelineStretch entry = {queue_trace_command(trace, stretch->first)->label, stretch->begin, stretch->end,
+                             begin + stretch->from, begin + stretch->to};
+    array_push(&timeline->stretches, timeline->arena, entry);
+  }
+  arena_destroy(scratch);
+}
+
+void queue_timeline_add(QueueTimeline *timeline, const QueueTrace *trace, const CommandStream *stream,
+                        const QueueSimulation *simulation) {
+  add_stretches(timeline, trace, stream, simulation);
   double begin = timeline->cycles;
   for (int64_t i = 0; i < trace->commands.count; i++) {
     const XlacOncoreCommand *command = queue_trace_command(trace, i);

@@ -2,7 +2,7 @@
 #ifndef XLAC_RUNTIME_ENGINES_QUEUE_TIMELINE_H
 #define XLAC_RUNTIME_ENGINES_QUEUE_TIMELINE_H
 
-#include "hlo/machine/stream/queue_simulation.h"
+#include "hlo/machine/stream/buffer_stretches.h"
 #include "runtime/engines/queue_trace.h"
 
 typedef struct TimelineCommand {
@@ -10,6 +10,13 @@ typedef struct TimelineCommand {
   int32_t queue;
   double begin, end;
 } TimelineCommand;
+
+/* Bytes [low, high) of the Buffer hold what a command has made. */
+typedef struct TimelineStretch {
+  const char *label; /* of that command */
+  int64_t low, high;
+  double begin, end;
+} TimelineStretch;
 
 typedef struct TimelineLaunch {
   const char *kernel;
@@ -21,10 +28,12 @@ typedef struct QueueTimeline {
   Arena *arena;
   ARRAY(TimelineLaunch) launches;
   ARRAY(TimelineCommand) commands; /* of all launches */
-  double cycles;                   /* the end of the last launch: the next one begins there */
+  ARRAY(TimelineStretch) stretches;
+  double cycles; /* the end of the last launch: the next one begins there */
 } QueueTimeline;
 
-/* A launch whose commands |trace| has, with the times of |simulation|. */
-void queue_timeline_add(QueueTimeline *timeline, const QueueTrace *trace, const QueueSimulation *simulation);
+/* A launch whose commands |trace| has, with the times of |simulation|, which is that of |stream|. */
+void queue_timeline_add(QueueTimeline *timeline, const QueueTrace *trace, const CommandStream *stream,
+                        const QueueSimulation *simulation);
 
 #endif

@@ -37,6 +37,7 @@ int64_t plan_most_in_use(const Plan *plan, const TensorUses *uses) {
     for (int32_t other = 0; other < plan->tensor_count; other++) {
       const TensorUse *use = &uses->uses[other];
       bool meets = use->first_command >= 0 && use->from <= uses->uses[t].from && uses->uses[t].from < use->to;
+      meets = meets || plan->tensors[other].hold != PLAN_HOLDS_NOTHING;
       if (meets && !plan->tensors[other].is_alias) sum += plan->tensors[other].end - plan->tensors[other].begin;
     }
     most = max_i64(most, sum);

@@ -16,7 +16,8 @@ int32_t plan_tensor_memory(const Plan *plan, int32_t tensor);
 /* Bytes of its interval that its shape does not need. */
 int64_t plan_tensor_slack(const PlanTensor *tensor);
 
-/* The most bytes that Tensors take at one time, each from its first use to its last: no packing has a lower peak. */
+/* The most bytes that Tensors take at one time, each from its first use to its last, arrays that outlive the plan all
+ * the time: no packing has a lower peak. */
 int64_t plan_most_in_use(const Plan *plan, const TensorUses *uses);
 
 #endif
