@@ -152,21 +152,35 @@ Status code_draft_measure(CodeDraft *draft, const HloModule *module, const HloSc
   return STATUS_OK;
 }
 
-Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, DiagSink *diag) {
-  ModulePlans *plans = draft->plans;
-  if (plans == NULL || draft->has_kept) return STATUS_OK;
-  draft->has_kept = true;
+/* |out_bytes|: the workspace with the space of residents. */
+static Status try_residents(CodeDraft *draft, const HloModule *module, const BufferAssignment *assignment,
+                            ModulePlans *plans, DiagSink *diag, int64_t *out_bytes) {
+  *out_bytes = assignment->workspace_bytes;
   RETURN_IF_ERROR(module_plans_keep(draft->arena, module, assignment, draft->kernels, &draft->tiler, diag, plans));
-  RETURN_IF_ERROR(module_plans_take_written(plans, &draft->written, diag));
   if (!plans->has_residents) return STATUS_OK;
   VecTarget targets[LLVM_MOST_VARIANTS];
   int count = llvm_vec_targets(&draft->target, targets);
   RETURN_IF_ERROR(module_plans_lay_out(draft->arena, plans, targets, count, diag));
   plans->space_offset = align_up(assignment->workspace_bytes, SPACE_ALIGNMENT);
-  assignment->workspace_bytes = plans->space_offset + plans->resident_bytes;
-  assignment->lower_bound_bytes += plans->resident_bytes;
-  assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
+  *out_bytes = plans->space_offset + plans->resident_bytes;
   return STATUS_OK;
+}
+
+Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, int64_t room,
+                       DiagSink *diag) {
+  if (draft->plans == NULL || draft->has_kept) return STATUS_OK;
+  draft->has_kept = true;
+  ModulePlans plans = *draft->plans;
+  int64_t bytes;
+  RETURN_IF_ERROR(try_residents(draft, module, assignment, &plans, diag, &bytes));
+  int64_t more = bytes - assignment->workspace_bytes;
+  if (more <= room) {
+    *draft->plans = plans;
+    assignment->workspace_bytes = bytes;
+    assignment->lower_bound_bytes += more;
+    if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
+  }
+  return module_plans_take_written(draft->plans, &draft->written, diag);
 }
 
 HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *instruction) {

@@ -306,10 +306,22 @@ Status compilation_read_plans(Compilation *compilation) {
   return STATUS_OK;
 }
 
+/* Arrays that stay in a vector processor's Buffer need memory of their own here: where that is to be as little as can
+ * be, they do not. */
+static Status keep_arrays(Compilation *compilation) {
+  const CompilationOptions *options = &compilation->options;
+  BufferAssignment *assignment = compilation->assignment;
+  int64_t room = options->minimizes_memory ? 0 : INT64_MAX;
+  if (options->memory_limit > 0)
+    room = options->memory_limit - assignment->argument_bytes - assignment->result_bytes + assignment->aliased_bytes -
+           assignment->workspace_bytes;
+  return code_draft_keep(&compilation->draft, compilation->module, assignment, room, compilation->diag);
+}
+
 Status compilation_make_plans(Compilation *compilation) {
   CodeDraft *draft = &compilation->draft;
   if (draft->plans != NULL && compilation->assignment != NULL)
-    return code_draft_keep(draft, compilation->module, compilation->assignment, compilation->diag);
+    return keep_arrays(compilation);
   if (draft->plans != NULL || !machine_has_buffer(compilation->options.machine)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
@@ -323,7 +335,7 @@ Status compilation_make_plans(Compilation *compilation) {
   RETURN_IF_ERROR(begin(compilation, "making plans", NULL));
   Status status = code_draft_make_plans(draft, compilation->module, compilation->diag);
   if (status == STATUS_OK && compilation->assignment != NULL)
-    status = code_draft_keep(draft, compilation->module, compilation->assignment, compilation->diag);
+    status = keep_arrays(compilation);
   phase_times_end(&compilation->phases, "plans", start);
   return status;
 }

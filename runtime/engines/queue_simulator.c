@@ -112,7 +112,12 @@ static void add_objects(Launch *launch) {
     if (region->flags & XLAC_ONCORE_INITIALISED) flags |= OBJECT_INITIALISED;
     if (region->flags & XLAC_ONCORE_READ_ONLY) flags |= OBJECT_READ_ONLY;
     if (region->flags & XLAC_ONCORE_WRITTEN_ONCE) flags |= OBJECT_WRITTEN_ONCE;
-    region->stream_object = command_stream_add_object(&launch->stream, region_name(launch, r), region->bytes, flags);
+    StringView name = region_name(launch, r);
+    region->stream_object =
+        r < launch->first_resident
+            ? command_stream_add_object(&launch->stream, name, region->bytes, flags)
+            : command_stream_add_resident(&launch->stream, name, region->begin - (char *)launch->context->buffer,
+                                          region->bytes, flags);
   }
 }
 

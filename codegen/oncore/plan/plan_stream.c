@@ -412,8 +412,8 @@ static void add_held_objects(PlanExpander *expander) {
         object = expander->tensor_objects[other];
     }
     if (object == BUFFER_OBJECT)
-      object = command_stream_add_object(expander->stream, tensor->name, tensor->end - tensor->begin,
-                                         held_flags(plan, tensor));
+      object = command_stream_add_resident(expander->stream, tensor->name, tensor->begin, tensor->end - tensor->begin,
+                                           held_flags(plan, tensor));
     expander->tensor_objects[t] = object;
     expander->object_begins[object] = tensor->begin;
   }

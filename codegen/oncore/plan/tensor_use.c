@@ -133,8 +133,10 @@ TensorUses tensor_uses_find(Arena *arena, const Plan *plan, const PlanVerdict *v
     InstanceRange accesses = command_stream_accesses(stream, i);
     for (int64_t a = 0; a < accesses.count; a++) {
       int32_t number = stream_access_box(accesses.data[a]);
-      if (stream->boxes.data[number].object != BUFFER_OBJECT) continue;
-      int64_t at = stream->boxes.data[number].base;
+      const StreamObject *object = &stream->objects.data[stream->boxes.data[number].object];
+      bool is_there = stream->boxes.data[number].object == BUFFER_OBJECT || object->flags & OBJECT_IN_BUFFER;
+      if (!is_there) continue;
+      int64_t at = stream->boxes.data[number].base + object->begin;
       int32_t tensor = tensor_at(plan, at);
       if (tensor < 0) continue;
       note_use(&uses[tensor], stream->commands.data[i].label, from, to);

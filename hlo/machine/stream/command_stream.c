@@ -177,9 +177,16 @@ void command_stream_init(CommandStream *stream, Arena *arena, int64_t buffer_byt
 }
 
 int32_t command_stream_add_object(CommandStream *stream, StringView name, int64_t bytes, unsigned flags) {
-  StreamObject object = {name, bytes, flags};
+  StreamObject object = {name, bytes, flags, 0};
   array_push(&stream->objects, stream->arena, object);
   return (int32_t)stream->objects.count - 1;
+}
+
+int32_t command_stream_add_resident(CommandStream *stream, StringView name, int64_t begin, int64_t bytes,
+                                    unsigned flags) {
+  int32_t object = command_stream_add_object(stream, name, bytes, flags | OBJECT_IN_BUFFER);
+  stream->objects.data[object].begin = begin;
+  return object;
 }
 
 static StreamCommand *add_command(CommandStream *stream, int32_t label, int32_t queue) {

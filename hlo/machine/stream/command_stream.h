@@ -54,6 +54,7 @@ enum {
   OBJECT_INITIALISED = 1 << 0,  /* has contents when the kernel begins: arguments, constants */
   OBJECT_READ_ONLY = 1 << 1,    /* no command may write it */
   OBJECT_WRITTEN_ONCE = 1 << 2, /* every byte has to be written by exactly one command: results that are not donated */
+  OBJECT_IN_BUFFER = 1 << 4,    /* an array that outlives the kernel there: bytes of the Buffer that are not its own */
   OBJECT_TEMPORARY = 1 << 3     /* its contents mean nothing after the last command, as the Buffer's */
 };
 
@@ -61,6 +62,7 @@ typedef struct StreamObject {
   StringView name;
   int64_t bytes;
   unsigned flags;
+  int64_t begin; /* IN_BUFFER: its first byte there */
 } StreamObject;
 
 enum { BARRIER_QUEUE = -1 };
@@ -113,6 +115,10 @@ void command_stream_init(CommandStream *stream, Arena *arena, int64_t buffer_byt
 
 /* The number of a new object; the name's text has to live as long as the stream. */
 int32_t command_stream_add_object(CommandStream *stream, StringView name, int64_t bytes, unsigned flags);
+
+/* One that is in the Buffer from byte |begin| on; |flags| without OBJECT_IN_BUFFER. */
+int32_t command_stream_add_resident(CommandStream *stream, StringView name, int64_t begin, int64_t bytes,
+                                    unsigned flags);
 
 /* Each begins a command and returns its instance number; accesses and edges added next are its own.
  *

@@ -32,7 +32,8 @@ static void count_loads(LoadedBoxes *boxes) {
     for (int64_t k = 0; k < accesses.count; k++) {
       int32_t box = stream_access_box(accesses.data[k]);
       int32_t object = stream->boxes.data[box].object;
-      if (stream_access_writes(accesses.data[k]) || object == BUFFER_OBJECT) continue;
+      bool is_memory = object != BUFFER_OBJECT && (stream->objects.data[object].flags & OBJECT_IN_BUFFER) == 0;
+      if (stream_access_writes(accesses.data[k]) || !is_memory) continue;
       ByteBox bytes = command_stream_box(stream, box);
       boxes->times[box]++;
       boxes->is_hidden[object] |= byte_count(&bytes) > stream->commands.data[i].work.bytes;
