@@ -13,6 +13,7 @@ typedef struct Candidate {
   int32_t first, last;
   bool is_found;   /* memory has it before, and its first Kernel reads it */
   bool is_changed; /* a Kernel writes it */
+  bool is_shared;  /* NODE: somebody reads it from memory in the loop, where every change has to be as well */
   int32_t node;    /* of the loop's state; -1: of one run */
   double saved;    /* cycles of transfers in one run of the computation, or with |node| in all iterations */
   bool is_taken;
@@ -77,7 +78,12 @@ static double cycles_of(const Chooser *chooser, const RunTouch *touch) {
   return cycles;
 }
 
-/* Whether only Kernels from |first| to |last| of this computation read the value that |touch| writes. */
+/* Whether the Kernel of |touch| may have all of |bytes| in the Buffer. */
+static bool is_fine(const RunTouch *touch, const RunTouch *bytes) {
+  return touch->may_stay && run_touches_equal(touch, bytes);
+}
+
+/* Whether only Kernels up to event |last| read the value that |touch| writes, and all of them in the Buffer. */
 static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t last) {
   const HloValue *value = buffer_assignment_value(chooser->assignment, touch->holder, touch->node);
   if (value == NULL || value->live_out) return false;
@@ -93,6 +99,11 @@ static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t la
     }
     if (!is_inside) return false;
   }
+  for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+    const RunTouch *other = touch_at(chooser, t);
+    bool is_later = other->event > touch->event && other->event <= last;
+    if (is_later && run_touches_meet(other, touch) && !is_fine(other, touch)) return false;
+  }
   return true;
 }
 
@@ -103,7 +114,9 @@ static void weigh(const Chooser *chooser, Candidate *candidate) {
     const RunTouch *touch = touch_at(chooser, t);
     if (touch->event < candidate->first || touch->event > candidate->last) continue;
     if (!run_touches_equal(touch, &candidate->bytes)) continue;
-    bool stays = touch->reads ? !is_first : candidate->node >= 0 || is_read_by(chooser, touch, candidate->last);
+    if (!touch->may_stay) continue;
+    bool is_alone = candidate->node >= 0 ? !candidate->is_shared : is_read_by(chooser, touch, candidate->last);
+    bool stays = touch->reads ? !is_first : is_alone;
     if (touch->reads) is_first = false;
     if (stays) candidate->saved += cycles_of(chooser, touch);
   }
@@ -124,17 +137,18 @@ static void add_stretches(Chooser *chooser, int64_t number) {
   for (int64_t t = number; t < chooser->touches.touches.count; t++) {
     const RunTouch *touch = touch_at(chooser, t);
     if (!run_touches_meet(touch, bytes)) continue;
-    bool is_fine = touch->may_stay && run_touches_equal(touch, bytes);
+    bool fits = is_fine(touch, bytes);
     bool is_update = touch->writes && open.first >= 0 && open.last == touch->event;
+    if (!fits && !touch->writes) continue; /* it reads what is in memory as well */
     bool goes_on =
-        is_fine && open.first >= 0 && !ends_between(chooser, open.last, touch->event) && (touch->reads || is_update);
+        fits && open.first >= 0 && !ends_between(chooser, open.last, touch->event) && (touch->reads || is_update);
     if (goes_on) {
       open.last = touch->event;
       open.is_changed = open.is_changed || touch->writes;
       continue;
     }
     if (open.first >= 0) add_candidate(chooser, open);
-    open = (Candidate){.bytes = *touch, .first = is_fine ? touch->event : -1, .last = touch->event, .node = -1};
+    open = (Candidate){.bytes = *touch, .first = fits ? touch->event : -1, .last = touch->event, .node = -1};
     open.is_found = touch->reads;
     open.is_changed = touch->writes;
   }
@@ -159,7 +173,9 @@ static void add_of_loop(Chooser *chooser, int node) {
   for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
     const RunTouch *touch = touch_at(chooser, t);
     if (!run_touches_meet(touch, &candidate.bytes)) continue;
-    if (!touch->may_stay || !run_touches_equal(touch, &candidate.bytes)) return;
+    bool fits = is_fine(touch, &candidate.bytes);
+    if (!fits && touch->writes) return;
+    candidate.is_shared = candidate.is_shared || !fits;
     candidate.is_changed = candidate.is_changed || touch->writes;
   }
   add_candidate(chooser, candidate);
@@ -196,7 +212,7 @@ static bool is_alive(const Candidate *candidate, int32_t event) {
 
 /* The resident that the bytes of |touch| are, NULL: none. */
 static const Candidate *resident_at(const Chooser *chooser, const RunTouch *touch) {
-  for (int64_t c = 0; c < chooser->candidates.count; c++) {
+  for (int64_t c = 0; c < chooser->candidates.count && touch->may_stay; c++) {
     const Candidate *candidate = &chooser->candidates.data[c];
     if (is_alive(candidate, touch->event) && run_touches_equal(touch, &candidate->bytes)) return candidate;
   }
@@ -298,7 +314,8 @@ static PlanInterface interface_at(const Chooser *chooser, int32_t event) {
       PlanResident made = {.buffer = b, .begin = resident->begin};
       bool loads = resident->is_found && resident->node < 0 && resident->first == event;
       made.is_there = touch->reads && !loads;
-      made.is_needed = touch->writes && resident->node < 0 && !is_read_by(chooser, touch, resident->last);
+      bool is_alone = resident->node >= 0 ? !resident->is_shared : is_read_by(chooser, touch, resident->last);
+      made.is_needed = touch->writes && !is_alone;
       residents[interface.count++] = made;
     }
   }
