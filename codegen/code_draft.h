@@ -38,8 +38,8 @@ MUST_USE Status code_draft_measure(CodeDraft *draft, const HloModule *module, co
                                    DiagSink *diag);
 
 /* Once values have places: lets arrays stay in the on-core Buffer (module_plans_keep), and makes the workspace of
- * |assignment| as much larger as that takes, if it is at most |room| bytes; else nothing stays.  Later calls do nothing;
- * errors are those of module_plans_keep and module_plans_lay_out. */
+ * |assignment| as much larger as that takes, if it is at most |room| bytes; else nothing stays.  Later calls do
+ * nothing; errors are those of module_plans_keep and module_plans_lay_out. */
 MUST_USE Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignment *assignment, int64_t room,
                                 DiagSink *diag);
 

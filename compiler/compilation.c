@@ -320,8 +320,7 @@ static Status keep_arrays(Compilation *compilation) {
 
 Status compilation_make_plans(Compilation *compilation) {
   CodeDraft *draft = &compilation->draft;
-  if (draft->plans != NULL && compilation->assignment != NULL)
-    return keep_arrays(compilation);
+  if (draft->plans != NULL && compilation->assignment != NULL) return keep_arrays(compilation);
   if (draft->plans != NULL || !machine_has_buffer(compilation->options.machine)) return STATUS_OK;
   RETURN_IF_ERROR(compilation_make_kernels(compilation));
   RETURN_IF_ERROR(compilation_read_plans(compilation));
@@ -334,8 +333,7 @@ Status compilation_make_plans(Compilation *compilation) {
   double start = monotonic_seconds();
   RETURN_IF_ERROR(begin(compilation, "making plans", NULL));
   Status status = code_draft_make_plans(draft, compilation->module, compilation->diag);
-  if (status == STATUS_OK && compilation->assignment != NULL)
-    status = keep_arrays(compilation);
+  if (status == STATUS_OK && compilation->assignment != NULL) status = keep_arrays(compilation);
   phase_times_end(&compilation->phases, "plans", start);
   return status;
 }

@@ -318,7 +318,7 @@ static void ask_checker(Arena *arena, const Subject *subject, StringView text, C
   }
   if (plans.count > 0) out_verdict->plan = plans.plans[0].plan;
   /* one with other residents stands nowhere in its module */
-  bool is_elsewhere = status == STATUS_OK && !plan_same_residents(subject->plan, out_verdict->plan);
+  bool is_elsewhere = out_verdict->plan != NULL && !plan_same_residents(subject->plan, out_verdict->plan);
   out_verdict->is_plain = out_verdict->is_plain || is_elsewhere;
   out_verdict->is_refused = out_verdict->is_refused || is_elsewhere;
 }
