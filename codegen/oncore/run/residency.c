@@ -383,8 +383,9 @@ static void keep_choice(Chooser *chooser) {
     const Candidate *candidate = &chooser->candidates.data[c];
     if (!candidate->is_taken || candidate->node < 0) continue;
     const Shape *shape = shape_node(chooser->loop->shape, candidate->node);
-    LoopResident made = {candidate->node, candidate->begin, shape->type, shape_element_count(shape),
-                         candidate->is_changed};
+    LoopResident made = {.node = candidate->node, .begin = candidate->begin, .is_changed = candidate->is_changed};
+    made.type = type_is_complex(shape->type) ? type_complex_part(shape->type) : shape->type;
+    made.elements = candidate->bytes.bytes / type_storage_bytes(made.type);
     array_push(&residents, chooser->arena, made);
   }
   if (residents.count > 0)

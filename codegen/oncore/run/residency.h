@@ -34,10 +34,10 @@ typedef struct ResidentUse {
 /* A leaf of a loop's state that is resident in its body. */
 typedef struct LoopResident {
   int node;
-  int64_t begin; /* in the Buffer */
-  PrimitiveType type;
-  int64_t elements;
-  bool is_changed; /* by the body: it is stored after the loop */
+  int64_t begin;      /* in the Buffer */
+  PrimitiveType type; /* of its elements; of complex ones, of their parts, as in Kernels */
+  int64_t elements;   /* so many of |type| */
+  bool is_changed;    /* by the body: it is stored after the loop */
 } LoopResident;
 
 typedef struct ResidentLoop {
