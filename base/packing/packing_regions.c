@@ -60,30 +60,76 @@ static void sums_add(Sums *sums, int64_t size, int64_t capacity) {
   sums->count = count;
 }
 
-/* The most bytes of what is alive in section |t| that |region| can hold. */
-static int64_t most_held(const Solver *solver, int32_t t, int32_t region) {
+/* Bytes of |item| that are alive in section |t|. */
+static int64_t alive_bytes(const Item *item, int32_t t) {
+  if (t < item->lower || t >= item->upper) return 0;
+  for (int32_t s = 0; s < item->span_count; s++) {
+    if (item->spans[s].lower <= t && t < item->spans[s].upper) return item->spans[s].size;
+  }
+  return 0;
+}
+
+/* Of what is alive at some time, in one region. */
+typedef struct Held {
+  int32_t region;
+  int64_t all;  /* bytes that may lie there, each by itself */
+  int64_t most; /* that can lie there together */
+} Held;
+
+static int compare_held(const void *left, const void *right) {
+  const Held *a = left, *b = right;
+  if (a->all != b->all) return a->all < b->all ? -1 : 1;
+  return a->region < b->region ? -1 : 1;
+}
+
+static Held held_in(const Solver *solver, int32_t t, int32_t region) {
   const Instance *instance = solver->instance;
   int64_t capacity = solver->problem->regions[region].capacity, pinned = 0;
   Sums sums = {.count = 1};                  /* none of them: 0 */
   for (int32_t pass = 0; pass < 2; pass++) { /* what is pinned, then what may come */
     for (int32_t i = 0; i < instance->item_count; i++) {
       const Item *item = &instance->items[i];
-      if (t < item->lower || t >= item->upper || !may_be_in(item, region) || (item->pin >= 0) != (pass == 0)) continue;
-      int64_t size = 0;
-      for (int32_t s = 0; s < item->span_count; s++) {
-        if (item->spans[s].lower <= t && t < item->spans[s].upper) size = item->spans[s].size;
-      }
+      if (!may_be_in(item, region) || (item->pin >= 0) != (pass == 0)) continue;
+      int64_t size = alive_bytes(item, t);
       if (pass == 0)
         pinned += size;
       else if (size > 0)
         sums_add(&sums, size, capacity - pinned);
     }
   }
-  return pinned + (sums.is_full ? min_i64(sums.most, capacity - pinned) : sums.data[sums.count - 1]);
+  int64_t most = sums.is_full ? min_i64(sums.most, capacity - pinned) : sums.data[sums.count - 1];
+  return (Held){region, pinned + sums.most, pinned + most};
 }
 
-/* At any time region 0 holds what the others cannot: of the fullest times, what each of the others can hold of what is
- * alive then. */
+/* Bytes alive in section |t| that may lie in |region| and were not |seen| in another. */
+static int64_t new_bytes(const Solver *solver, int32_t t, int32_t region, bool *seen) {
+  int64_t bytes = 0;
+  for (int32_t i = 0; i < solver->instance->item_count; i++) {
+    const Item *item = &solver->instance->items[i];
+    if (seen[i] || !may_be_in(item, region)) continue;
+    seen[i] = true;
+    bytes += alive_bytes(item, t);
+  }
+  return bytes;
+}
+
+/* The most that the regions but 0 can hold of what is alive in section |t|: any of them together hold no more than each
+ * can, nor more than may lie in any of them.  Those with the least choice first, which mostly may hold what the next
+ * ones may as well. */
+static int64_t most_held(const Solver *solver, int32_t t) {
+  int64_t count = solver->problem->region_count, most = 0, all = 0;
+  Held held[PACKING_MOST_REGIONS];
+  bool *seen = ARENA_NEW_ARRAY(solver->arena, bool, solver->instance->item_count + 1);
+  for (int32_t r = 1; r < count; r++) held[r - 1] = held_in(solver, t, r);
+  if (count > 2) qsort(held, (size_t)count - 1, sizeof(Held), compare_held);
+  for (int64_t k = 0; k < count - 1; k++) {
+    all += new_bytes(solver, t, held[k].region, seen);
+    most = min_i64(most + held[k].most, all);
+  }
+  return most;
+}
+
+/* At any time region 0 holds what the others cannot: of the fullest times, what they can hold of what is alive then. */
 static int64_t held_bound(const Solver *solver, const int64_t *all, int64_t bound) {
   const Instance *instance = solver->instance;
   Moment *moments = ARENA_NEW_ARRAY(solver->arena, Moment, instance->section_count + 1);
@@ -91,12 +137,8 @@ static int64_t held_bound(const Solver *solver, const int64_t *all, int64_t boun
   if (instance->section_count > 1) qsort(moments, (size_t)instance->section_count, sizeof(Moment), compare_moment);
   int64_t steps = MOST_BOUND_STEPS;
   for (int32_t m = 0; m < instance->section_count && moments[m].all > bound && steps > 0; m++) {
-    int64_t held = 0;
-    for (int32_t r = 1; r < solver->problem->region_count && moments[m].all - held > bound; r++) {
-      held += most_held(solver, moments[m].section, r);
-      steps -= 2 * instance->item_count;
-    }
-    bound = max_i64(bound, moments[m].all - held);
+    bound = max_i64(bound, moments[m].all - most_held(solver, moments[m].section));
+    steps -= 3 * instance->item_count * solver->problem->region_count;
   }
   return bound;
 }
@@ -319,9 +361,36 @@ static int compare_guest(const void *left, const void *right, void *context) {
   return i < k ? -1 : 1;
 }
 
+/* Which region a guest goes to, of those that have room for it. */
+typedef enum GuestChoice {
+  GUESTS_IN_ORDER,  /* the first one */
+  GUESTS_IN_RAREST, /* the one that the fewest may lie in */
+  GUESTS_THAT_MUST, /* the first one, and only what may not lie in region 0 */
+  GUEST_CHOICES
+} GuestChoice;
+
+static int compare_rarity(const void *left, const void *right, void *context) {
+  const int32_t *takers = context;
+  int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
+  if (takers[a] != takers[b]) return takers[a] < takers[b] ? -1 : 1;
+  return a < b ? -1 : 1;
+}
+
+/* The regions but 0, as |choice| tries them. */
+static void order_regions(const Solver *solver, GuestChoice choice, int32_t *out_order) {
+  int32_t takers[PACKING_MOST_REGIONS] = {0}, count = (int32_t)solver->problem->region_count;
+  for (int32_t r = 1; r < count; r++) {
+    out_order[r - 1] = r;
+    for (int32_t i = 0; i < solver->instance->item_count; i++)
+      takers[r] += may_be_in(&solver->instance->items[i], r) && solver->instance->items[i].pin < 0;
+  }
+  if (choice == GUESTS_IN_RAREST && count > 2)
+    qsort_r(out_order, (size_t)count - 1, sizeof(int32_t), compare_rarity, takers);
+}
+
 /* Sends to the other regions what fits there as it comes; what does not stays in region 0 if it may, in its first
- * region otherwise.  |only_musts|: only what has to go. */
-static void choose_guests(Solver *solver, bool only_musts, int32_t *regions) {
+ * region otherwise. */
+static void choose_guests(Solver *solver, GuestChoice choice, int32_t *regions) {
   const Instance *instance = solver->instance;
   int32_t region_count = (int32_t)solver->problem->region_count, count = instance->item_count;
   Arena *scratch = arena_create();
@@ -331,12 +400,15 @@ static void choose_guests(Solver *solver, bool only_musts, int32_t *regions) {
   for (int32_t r = 0; r < region_count; r++) guests.in_region[r] = ARENA_NEW_ARRAY(scratch, int32_t, count + 1);
   for (int32_t i = 0; i < count; i++) order[i] = i;
   if (count > 1) qsort_r(order, (size_t)count, sizeof(int32_t), compare_guest, (void *)(uintptr_t)instance);
+  int32_t tried[PACKING_MOST_REGIONS];
+  order_regions(solver, choice, tried);
   for (int32_t k = 0; k < count; k++) {
     int32_t i = order[k];
     const Item *item = &instance->items[i];
     regions[i] = __builtin_ctzll(item->regions);
-    if (only_musts && may_be_in(item, 0)) continue;
-    for (int32_t r = 1; r < region_count; r++) {
+    if (choice == GUESTS_THAT_MUST && may_be_in(item, 0)) continue;
+    for (int32_t n = 0; n < region_count - 1; n++) {
+      int32_t r = tried[n];
       if (!may_be_in(item, r)) continue;
       int64_t offset = room_in(&guests, &solver->work, i, r);
       if (offset < 0) continue;
@@ -397,9 +469,9 @@ Status solve_layout(Solver *solver, Layout *out_layout) {
   } else {
     int64_t choices = choice_count(instance);
     bool is_few = choices <= MOST_CHOICES;
-    for (int only_musts = 0; only_musts < 2 && best.height > best.bound; only_musts++) {
-      choose_guests(solver, only_musts == 1, regions);
-      (void)try_share(solver, regions, is_few ? choices : SHARES * (1 - only_musts), &best);
+    for (int c = 0; c < GUEST_CHOICES && best.height > best.bound; c++) {
+      choose_guests(solver, (GuestChoice)c, regions);
+      (void)try_share(solver, regions, is_few ? choices : SHARES * (GUEST_CHOICES - 1 - c), &best);
     }
     is_proved = is_few && try_all_regions(solver, regions, 0, &choices, &best);
   }

@@ -404,6 +404,36 @@ static void solve_sizes_near_the_limit_as_small_ones(void **state) {
   assert_int_equal(heights[0] << SCALE, heights[1]);
 }
 
+/* What may lie in two regions lies in one of them. */
+static void solve_bound_counts_each_guest_once(void **state) {
+  enum { COUNT = 4 };
+  PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 50}, {.capacity = 50}, {.capacity = 40}};
+  PackingBuffer buffers[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    buffers[i] = (PackingBuffer){i, 0, 2, 40, 1, .group = -1, .regions = i == 0 ? 7 : 9};
+  }
+  PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 4};
+  assert_int_equal(solve_in_one_step(*state, problem).lower_bound, 80);
+}
+
+/* The first buffer may be in either region, the second one, which meets it, in the first alone; so many others that not
+ * every choice is tried. */
+static void solve_guests_leave_room_for_others(void **state) {
+  enum { OTHERS = 13, COUNT = OTHERS + 3 };
+  Fixture *fixture = *state;
+  PackingRegion regions[] = {{.capacity = INT64_MAX}, {.capacity = 20}, {.capacity = 20}};
+  PackingBuffer buffers[COUNT] = {{0, 0, 9, 20, 1, .group = -1, .regions = 7},
+                                  {1, 5, 20, 20, 1, .group = -1, .regions = 7},
+                                  {2, 10, 30, 20, 1, .group = -1, .regions = 4, .is_pinned = true, .pin = 0}};
+  for (int i = 3; i < COUNT; i++) buffers[i] = (PackingBuffer){i, 100, 101, 1, 1, .group = -1, .regions = 3};
+  PackingProblem problem = {.buffers = buffers, .count = COUNT, .regions = regions, .region_count = 3};
+  PackingSolution solution;
+  DiagSink diag;
+  diag_sink_init(&diag, fixture->arena);
+  assert_int_equal(packing_solve(fixture->arena, &problem, &diag, &solution), STATUS_OK);
+  assert_int_equal(solution.height, 0);
+}
+
 static void verify_mutants_agrees_with_definition(void **state) {
   Fixture *fixture = *state;
   Arena *arena = arena_create();
@@ -455,6 +485,8 @@ int main(void) {
       TEST(solve_bound_counts_alignment_of_some),
       TEST(solve_bound_counts_what_regions_hold),
       TEST(solve_sizes_near_the_limit_as_small_ones),
+      TEST(solve_bound_counts_each_guest_once),
+      TEST(solve_guests_leave_room_for_others),
   };
   return cmocka_run_group_tests_name("packing_solve", tests, NULL, NULL);
 }
