@@ -91,7 +91,7 @@ static bool match_epilogue(const Kernel *kernel, ContractionBlocking *blocking) 
   }
   for (int d = 0; d < kernel->dim_count; d++) {
     if (kernel->dims[d].stage == 1 ||
-        (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL))
+        (kernel->dims[d].stage == KERNEL_OUTER && !kernel_dim_is_parallel(&kernel->dims[d])))
       return false;
   }
   return true;

@@ -9,21 +9,26 @@
 /* Within sequential dims, points of parallel ones may run at once, but no further apart. */
 static bool is_parallel(const Kernel *kernel) {
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL) return false;
+    if (kernel->dims[d].stage == KERNEL_OUTER && !kernel_dim_is_parallel(&kernel->dims[d])) return false;
   }
   return true;
+}
+
+static bool may_be_cut(const Kernel *kernel, int dim, bool all_parallel) {
+  return all_parallel || kernel->dims[dim].kind == KERNEL_APART;
 }
 
 PieceSplit emit_split_choose(const Kernel *kernel, const int *dims, int dim_count, int dim, int64_t extent,
                              int64_t step) {
   PieceSplit whole = {.piece_count = 1, .dim = -1}, first = whole, other = whole;
-  if (!is_parallel(kernel)) return whole;
+  bool all_parallel = is_parallel(kernel);
   for (int i = 0; i < dim_count && first.piece_count < MANY_PIECES; i++) {
+    if (!may_be_cut(kernel, dims[i], all_parallel)) break;
     first.piece_count *= kernel->dims[dims[i]].extent;
     first.dims[first.dim_count++] = dims[i];
   }
   if (first.piece_count >= ENOUGH_PIECES) return first;
-  if (dim >= 0) {
+  if (dim >= 0 && all_parallel) {
     other.dim = dim;
     other.piece_size = align_up(PIECE_INDICES, step);
     other.piece_count = max_i64(extent / other.piece_size, 1);

@@ -17,7 +17,7 @@
 static bool has_form(const Kernel *kernel) {
   if (kernel->stage_count != 1 || kernel->fold_count != 0 || kernel->stages[0].store_count == 0) return false;
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].kind != KERNEL_PARALLEL || kernel->dims[d].stage != KERNEL_OUTER) return false;
+    if (!kernel_dim_is_parallel(&kernel->dims[d]) || kernel->dims[d].stage != KERNEL_OUTER) return false;
   }
   return true;
 }

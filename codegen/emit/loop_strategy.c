@@ -143,9 +143,9 @@ static bool may_be_vector(const Kernel *kernel, int dim) {
   const KernelDim *info = &kernel->dims[dim];
   if (info->stage != KERNEL_OUTER) return may_be_inner_vector(kernel, dim);
   for (int d = dim; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage == KERNEL_OUTER && kernel->dims[d].kind != KERNEL_PARALLEL) return false;
+    if (kernel->dims[d].stage == KERNEL_OUTER && !kernel_dim_is_parallel(&kernel->dims[d])) return false;
   }
-  return info->kind == KERNEL_PARALLEL;
+  return kernel_dim_is_parallel(info);
 }
 
 /* Capped well above any number of lanes. */

@@ -18,10 +18,10 @@
  *     store b1[d0] = v4
  *
  * Buffers are flat arrays of elements; addresses are IndexExprs counting elements.  Semantics: for each point of the
- * outer dims in row-major order (any order where all are PARALLEL), stages in sequence; within a stage, for each point
- * of its inner dims in row-major order, its values are evaluated, then its folds advance together, then its stores
- * happen.  PARALLEL promises that points may run in any order and at once.  A fold marked reassociable may be split
- * into partial folds, each seeded with the seed, which is the identity.
+ * outer dims in row-major order (any order where all are PARALLEL, any order along APART ones), stages in sequence;
+ * within a stage, for each point of its inner dims in row-major order, its values are evaluated, then its folds advance
+ * together, then its stores happen.  PARALLEL promises that points may run in any order and at once.  A fold marked
+ * reassociable may be split into partial folds, each seeded with the seed, which is the identity.
  *
  * A stage with a comparator sorts instead: its one inner dim is SORTED.  Its points are put in the comparator's order,
  * equal ones in the order of their points, and for each place in that order its stores write the values of the point
@@ -43,6 +43,8 @@
 
 typedef enum KernelDimKind {
   KERNEL_PARALLEL,
+  KERNEL_APART, /* beside sequential ones: parallel, and points that differ in it share no element, wherever they stand
+                   in the other dims */
   KERNEL_REDUCTION,  /* of a stage: only folds see the order */
   KERNEL_SEQUENTIAL, /* row-major order matters: scatter */
   KERNEL_SORTED      /* of a stage with a comparator: the points that are put in order */
@@ -55,6 +57,10 @@ typedef struct KernelDim {
 } KernelDim;
 
 #define KERNEL_OUTER (-1)
+
+static inline bool kernel_dim_is_parallel(const KernelDim *dim) {
+  return dim->kind == KERNEL_PARALLEL || dim->kind == KERNEL_APART;
+}
 
 typedef enum KernelBufferRole {
   KERNEL_OPERAND,   /* read */

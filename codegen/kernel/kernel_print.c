@@ -5,7 +5,7 @@
 
 /* A Kernel as text, as --print=kernels shows it: buffers, then dims, values, folds and stores by stage. */
 
-static const char *const dim_kind_text[] = {"parallel", "reduction", "sequential", "sorted"};
+static const char *const dim_kind_text[] = {"parallel", "apart", "reduction", "sequential", "sorted"};
 static const char *const role_text[] = {"operand", "result", "in-place", "scratch", "parameters"};
 
 static void print_buffers(StringBuilder *out, const Kernel *kernel) {

@@ -87,7 +87,7 @@ static Status check_parallel(const KernelCheck *check, const KernelStore *store,
   const Kernel *kernel = check->kernel;
   if (kernel->buffers[store->buffer].role == KERNEL_SCRATCH) return STATUS_OK; /* one per point */
   for (int d = 0; d < kernel->dim_count; d++) {
-    if (kernel->dims[d].stage != KERNEL_OUTER || kernel->dims[d].kind != KERNEL_PARALLEL) continue;
+    if (kernel->dims[d].stage != KERNEL_OUTER || !kernel_dim_is_parallel(&kernel->dims[d])) continue;
     if (!depends_on_dim(kernel, store->address, d)) {
       return broken(check, "kernel-parallel", "parallel points write one element at store", number);
     }

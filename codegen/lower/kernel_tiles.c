@@ -107,7 +107,7 @@ static bool cut_dim(const Kernel *kernel, int dim, int64_t step, int64_t element
   tiles->weight[dim] = 0;
   if (step < 0) return false;
   if (step * extent <= elements) return true;
-  if (kernel->dims[dim].stage != KERNEL_OUTER || kernel->dims[dim].kind != KERNEL_PARALLEL || step == 0) return false;
+  if (kernel->dims[dim].stage != KERNEL_OUTER || !kernel_dim_is_parallel(&kernel->dims[dim]) || step == 0) return false;
   if (step % elements == 0) {
     tiles->tile_extent[dim] = extent;
     tiles->weight[dim] = step / elements;

@@ -46,6 +46,21 @@ static Status scatter_target(Lowering *lowering, const HloInstruction *scatter, 
   return STATUS_OK;
 }
 
+/* The dimension of |dims->indices_batching| that dimension |dim| of the updates, which is no window's, walks; or not.
+ */
+static bool walks_batch(const ScatterDims *dims, int dim) {
+  int64_t batch = dim;
+  for (int i = 0; i < dims->window.count; i++) batch -= dims->window.data[i] < dim;
+  return lowering_list_find(dims->indices_batching, batch + (batch >= dims->index_vector_dim)) >= 0;
+}
+
+/* Updates of one element come one after the other; what they are of decides what does not meet. */
+static KernelDimKind update_dim_kind(const HloInstruction *scatter, const ScatterDims *dims, int dim) {
+  if (hlo_instruction_bool(scatter, HLO_ATTR_UNIQUE_INDICES, false)) return KERNEL_PARALLEL;
+  if (lowering_list_find(dims->window, dim) < 0) return walks_batch(dims, dim) ? KERNEL_APART : KERNEL_SEQUENTIAL;
+  return KERNEL_PARALLEL;
+}
+
 Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
   int count = scatter->operand_count / 2;
   if (count > MAX_SCATTER_OPERANDS) {
@@ -62,14 +77,12 @@ Status root_scatter(Lowering *lowering, const HloInstruction *scatter) {
       .indices_batching = hlo_instruction_ints(scatter, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS),
       .index_vector_dim = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0),
   };
-  bool unique = hlo_instruction_bool(scatter, HLO_ATTR_UNIQUE_INDICES, false);
   IndexExpr update[MAX_RANK], target[MAX_RANK];
   for (int pass = 0; pass < 2; pass++) { /* scatter dims outside, in order; window dims inside */
     for (int i = 0; i < updates->rank; i++) {
       bool is_window = lowering_list_find(dims.window, i) >= 0;
       if (is_window != (pass == 1)) continue;
-      KernelDimKind kind = is_window || unique ? KERNEL_PARALLEL : KERNEL_SEQUENTIAL;
-      update[i] = lowering_dim(lowering, updates->dims[i], kind, KERNEL_OUTER);
+      update[i] = lowering_dim(lowering, updates->dims[i], update_dim_kind(scatter, &dims, i), KERNEL_OUTER);
     }
   }
   if (lowering->is_empty) return STATUS_OK;

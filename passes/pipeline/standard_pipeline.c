@@ -131,6 +131,10 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   /* Rules that look through concatenations have seen them whole; what is fused from here on is one loop. */
   hlo_pass_pipeline_add(pipeline, &hlo_concatenate_expander_pass);
 
+  /* Rules that merge folds have seen them whole.  A Buffer's commands have one order: nothing runs beside them. */
+  if (optimise && !machine_has_buffer(options->machine))
+    hlo_pass_pipeline_add_optional(pipeline, &hlo_fold_splitter_pass);
+
   /* Barriers have done their work once common subexpressions are merged: only now do they go. */
   hlo_pass_pipeline_add(pipeline, &hlo_forward_elimination_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_tuple_simplifier_pass);

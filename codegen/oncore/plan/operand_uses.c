@@ -74,7 +74,7 @@ static bool is_read_where_written(const Kernel *kernel, int32_t source, int32_t 
   bool is_fine = store != NULL &&
                  type_storage_bytes(kernel->buffers[source].type) == type_storage_bytes(kernel->buffers[target].type);
   for (int32_t d = 0; d < kernel->dim_count && is_fine; d++)
-    is_fine = kernel->dims[d].stage != KERNEL_OUTER || kernel->dims[d].kind == KERNEL_PARALLEL;
+    is_fine = kernel->dims[d].stage != KERNEL_OUTER || kernel_dim_is_parallel(&kernel->dims[d]);
   for (int32_t v = 0; v < kernel->value_count && is_fine; v++) {
     const KernelValue *value = &kernel->values[v];
     if (value->kind == KERNEL_LOAD && value->buffer == source)

@@ -150,7 +150,7 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
 static Status add_place(const Kernel *kernel, const MachineDescription *machine, IndexExpr address, uint64_t dims,
                         PrimitiveType type, const int64_t *extents, DiagSink *diag, double *cycles) {
   int innermost = innermost_dim(kernel, address);
-  bool in_rows = innermost >= 0 && kernel->dims[innermost].kind == KERNEL_PARALLEL && extents[innermost] > 1 &&
+  bool in_rows = innermost >= 0 && kernel_dim_is_parallel(&kernel->dims[innermost]) && extents[innermost] > 1 &&
                  index_dim_coefficient(&kernel->space, address, innermost) == 1;
   double each;
   RETURN_IF_ERROR(

@@ -1,0 +1,273 @@
+#include <string.h>
+
+#include "base/checked_math.h"
+#include "hlo/ir/collective_reducer.h"
+#include "hlo/ir/fold_identity.h"
+#include "passes/cleanup/control_edges.h"
+#include "passes/cleanup/shape_coercion.h"
+#include "passes/expand/graph_builder.h"
+#include "passes/pipeline/control_computations.h"
+
+/* Large folds to few elements, in parts that threads can share out: one loop that carries a sum is one thread's work.
+ *
+ *   sum = f32[] reduce(f32[16777216] x, 0)   ->   parts = f32[64] reduce(f32[64,262144] reshape(x), identity)
+ *                                                 sum = f32[] reduce(parts, 0)
+ *
+ *   counts = s32[256] scatter-add(zeros, indices, updates)   ->   parts = s32[16,256] scatter-add(identity,
+ *       s32[16,65536,1] reshape(indices), s32[16,65536] reshape(updates)), the first dimension a batch of all three
+ *                                                                 counts = s32[256] reduce(parts, 0)
+ *
+ * How many parts there are follows from the shapes alone, so the bits are the same whatever runs them.  A dimension is
+ * cut into equal parts: what has no divisor of a useful size stays whole.  Narrow floats whose sums would be rounded
+ * once more stay whole, too. */
+
+enum { LEAST_PARTS = 16, MOST_PARTS = 64, LEAST_SCATTER_PARTS = 4, MOST_SCATTER_PARTS = 16 };
+enum { ENOUGH_RESULTS = 16 };       /* that a loop is cut by already (codegen/emit) */
+enum { ENOUGH_COLUMNS = 512 };      /* side by side in memory: the same */
+enum { MOST_PART_ELEMENTS = 8192 }; /* of a reduction's parts, together */
+enum { LEAST_ELEMENTS = 1 << 18, LEAST_UPDATES = 1 << 17 };
+enum { UPDATES_PER_PART_ELEMENT = 16, MOST_SCATTER_BYTES = 1 << 20 };
+
+/* The largest divisor of |extent| in [|least|, |most|]; 1: there is none. */
+static int64_t part_count(int64_t extent, int64_t least, int64_t most) {
+  for (int64_t parts = min_i64(most, extent); parts >= least; parts--) {
+    if (extent % parts == 0) return parts;
+  }
+  return 1;
+}
+
+/* The operation of |fold|, its identity as a scalar; NULL: it is none that parts of which may be folded. */
+static HloInstruction *part_identity(GraphBuilder *builder, HloOpcode *out_opcode) {
+  unsigned char identity[FOLD_IDENTITY_BYTES];
+  const HloInstruction *fold = builder->origin;
+  PrimitiveType type = fold->shape->type;
+  const HloComputation *reducer = hlo_instruction_computation(fold, HLO_ATTR_TO_APPLY);
+  if (!hlo_reducer_opcode(reducer, out_opcode) || reducer->root->shape->type != type) return NULL;
+  bool rounds = *out_opcode == HLO_ADD || *out_opcode == HLO_MULTIPLY;
+  if (rounds && type_is_float(type) && type_bits(type) < 32) return NULL;
+  if (!hlo_fold_identity(*out_opcode, type, identity)) return NULL;
+  return graph_constant(builder, type, identity);
+}
+
+static bool contains(Int64List list, int64_t value) {
+  for (int i = 0; i < list.count; i++) {
+    if (list.data[i] == value) return true;
+  }
+  return false;
+}
+
+/* The elements of |value| in other dimensions: no array is made of them, so what only reshapes is passed over. */
+static HloInstruction *reshape_source(GraphBuilder *builder, HloInstruction *value, const int64_t *dims, int rank) {
+  while (value->opcode == HLO_RESHAPE && shape_has_default_layout(value->operands[0]->shape))
+    value = value->operands[0];
+  return graph_reshape(builder, value, dims, rank);
+}
+
+/* A reduction of |value| along |dimensions| by what the origin applies. */
+static HloInstruction *fold_by_same(GraphBuilder *builder, HloInstruction *value, HloInstruction *init,
+                                    Int64List dimensions) {
+  const Shape *full = value->shape;
+  int64_t dims[SHAPE_MAX_RANK];
+  int rank = 0;
+  for (int i = 0; i < full->rank; i++) {
+    if (!contains(dimensions, i)) dims[rank++] = full->dims[i];
+  }
+  HloInstruction *operands[] = {value, init};
+  HloInstruction *result =
+      graph_add(builder, HLO_REDUCE, shape_array(graph_shapes(builder), full->type, dims, rank), operands, 2);
+  hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, dimensions.data, dimensions.count);
+  hlo_instruction_set_computation(result, HLO_ATTR_TO_APPLY,
+                                  hlo_instruction_computation(builder->origin, HLO_ATTR_TO_APPLY));
+  return result;
+}
+
+static int64_t product(const int64_t *dims, int begin, int end) {
+  int64_t size = 1;
+  for (int i = begin; i < end; i++) size *= dims[i];
+  return size;
+}
+
+/* --- reductions --- */
+
+/* A reduction's operand, and the neighbouring dimensions [|begin|, |end|) of it, all reduced, that are cut together. */
+typedef struct ReducedRun {
+  const Shape *shape;
+  Int64List reduced;
+  int begin, end;
+} ReducedRun;
+
+static ReducedRun first_reduced_run(const HloInstruction *reduce) {
+  ReducedRun run = {.shape = reduce->operands[0]->shape, .reduced = hlo_instruction_ints(reduce, HLO_ATTR_DIMENSIONS)};
+  while (run.begin < run.shape->rank && !contains(run.reduced, run.begin)) run.begin++;
+  run.end = run.begin;
+  while (run.end < run.shape->rank && contains(run.reduced, run.end)) run.end++;
+  return run;
+}
+
+/* Whether the loops that the whole would be are cut well enough. */
+static bool is_shared_whole(const ReducedRun *run) {
+  int64_t before = product(run->shape->dims, 0, run->begin), results = before;
+  for (int i = run->end; i < run->shape->rank; i++) results *= contains(run->reduced, i) ? 1 : run->shape->dims[i];
+  bool in_columns = !contains(run->reduced, run->shape->rank - 1);
+  return in_columns ? before >= ENOUGH_RESULTS || results >= ENOUGH_COLUMNS : results >= ENOUGH_RESULTS;
+}
+
+static HloInstruction *reduce_in_parts(GraphBuilder *builder, const ReducedRun *run, int64_t parts,
+                                       HloInstruction *identity) {
+  int64_t dims[SHAPE_MAX_RANK + 1], reduced[SHAPE_MAX_RANK];
+  int rank = run->begin, count = 0;
+  memcpy(dims, run->shape->dims, (size_t)rank * sizeof *dims);
+  dims[rank++] = parts;
+  reduced[count++] = rank;
+  dims[rank++] = product(run->shape->dims, run->begin, run->end) / parts;
+  for (int i = run->end; i < run->shape->rank; i++) {
+    if (contains(run->reduced, i)) reduced[count++] = rank;
+    dims[rank++] = run->shape->dims[i];
+  }
+  HloInstruction *cut = reshape_source(builder, graph_operand(builder, 0), dims, rank);
+  HloInstruction *partial = fold_by_same(builder, cut, identity, (Int64List){count, reduced});
+  return fold_by_same(builder, partial, builder->origin->operands[1], (Int64List){1, (int64_t[]){run->begin}});
+}
+
+static HloInstruction *split_reduce(GraphBuilder *builder) {
+  const HloInstruction *reduce = builder->origin;
+  if (reduce->operand_count != 2 || reduce->operands[0]->shape->dynamic != NULL) return NULL;
+  ReducedRun run = first_reduced_run(reduce);
+  if (run.begin == run.end || shape_element_count(run.shape) < LEAST_ELEMENTS || is_shared_whole(&run)) return NULL;
+  if (run.shape->rank + 2 > SHAPE_MAX_RANK) return NULL;
+  int64_t results = shape_element_count(reduce->shape);
+  int64_t most = min_i64(MOST_PARTS, MOST_PART_ELEMENTS / results);
+  int64_t parts = part_count(product(run.shape->dims, run.begin, run.end), LEAST_PARTS, most);
+  if (parts == 1) return NULL;
+  HloOpcode opcode;
+  HloInstruction *identity = part_identity(builder, &opcode);
+  return identity == NULL ? NULL : reduce_in_parts(builder, &run, parts, identity);
+}
+
+/* --- scatters --- */
+
+static const HloAttrId scatter_lists[] = {HLO_ATTR_UPDATE_WINDOW_DIMS, HLO_ATTR_INSERTED_WINDOW_DIMS,
+                                          HLO_ATTR_SCATTER_DIMS_TO_OPERAND_DIMS};
+enum { WINDOW_LIST, INSERTED_LIST, SCATTER_LIST_COUNT = 3 };
+
+/* Dimension |updates| of the updates and |indices| of the indices, which is the same, in |parts|. */
+typedef struct ScatterCut {
+  int updates, indices;
+  int64_t parts;
+} ScatterCut;
+
+/* |value| with dimension |dim| in two: |parts| and the rest. */
+static HloInstruction *cut_dimension(GraphBuilder *builder, HloInstruction *value, int dim, int64_t parts) {
+  int64_t dims[SHAPE_MAX_RANK + 1];
+  const Shape *shape = value->shape;
+  for (int i = 0, rank = 0; i < shape->rank; i++) {
+    if (i == dim) dims[rank++] = parts;
+    dims[rank++] = i == dim ? shape->dims[i] / parts : shape->dims[i];
+  }
+  return reshape_source(builder, value, dims, shape->rank + 1);
+}
+
+/* The first dimension of the updates that can be cut. */
+static bool find_cut(const HloInstruction *scatter, int64_t most, ScatterCut *out_cut) {
+  const Shape *updates = scatter->operands[2]->shape;
+  Int64List window = hlo_instruction_ints(scatter, HLO_ATTR_UPDATE_WINDOW_DIMS);
+  int64_t vector = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0);
+  for (int i = 0, batch = 0; i < updates->rank; i++) {
+    if (contains(window, i)) continue;
+    *out_cut = (ScatterCut){i, batch + (batch >= vector), part_count(updates->dims[i], LEAST_SCATTER_PARTS, most)};
+    if (out_cut->parts > 1) return true;
+    batch++;
+  }
+  return false;
+}
+
+static bool may_be_cut(const HloInstruction *scatter) {
+  if (scatter->operand_count != 3 || scatter->operands[2]->shape->dynamic != NULL) return false;
+  if (scatter->operands[0]->shape->rank + 2 > SHAPE_MAX_RANK || scatter->operands[2]->shape->rank + 2 > SHAPE_MAX_RANK)
+    return false;
+  if (hlo_instruction_bool(scatter, HLO_ATTR_UNIQUE_INDICES, false)) return false;
+  return hlo_instruction_ints(scatter, HLO_ATTR_INPUT_BATCHING_DIMS).count == 0;
+}
+
+/* Parts that are worth the memory, and the time to fold them. */
+static int64_t most_scatter_parts(const HloInstruction *scatter) {
+  const Shape *updates = scatter->operands[2]->shape;
+  int64_t results = shape_element_count(scatter->shape), count = shape_element_count(updates);
+  if (count < LEAST_UPDATES || results == 0) return 1;
+  int64_t fitting = MOST_SCATTER_BYTES / (results * type_storage_bytes(updates->type));
+  return min_i64(MOST_SCATTER_PARTS, min_i64(fitting, count / UPDATES_PER_PART_ELEMENT / results));
+}
+
+/* Parts come first in the result: dimensions of it move up by one, and so do those of the updates after the cut. */
+static void set_scatter_numbers(HloInstruction *partial, const HloInstruction *scatter, const ScatterCut *cut) {
+  int64_t numbers[SHAPE_MAX_RANK], vector = hlo_instruction_int(scatter, HLO_ATTR_INDEX_VECTOR_DIM, 0);
+  for (int list = 0; list < SCATTER_LIST_COUNT; list++) {
+    Int64List old = hlo_instruction_ints(scatter, scatter_lists[list]);
+    for (int i = 0; i < old.count; i++)
+      numbers[i] = old.data[i] + (list == WINDOW_LIST ? old.data[i] > cut->updates : 1);
+    hlo_instruction_set_ints(partial, scatter_lists[list], numbers, old.count);
+  }
+  hlo_instruction_set_ints(partial, HLO_ATTR_INPUT_BATCHING_DIMS, (int64_t[]){0}, 1);
+  hlo_instruction_set_ints(partial, HLO_ATTR_SCATTER_INDICES_BATCHING_DIMS, (int64_t[]){cut->indices}, 1);
+  hlo_instruction_set_int(partial, HLO_ATTR_INDEX_VECTOR_DIM, vector + (vector > cut->indices));
+}
+
+static HloInstruction *scatter_in_parts(GraphBuilder *builder, const ScatterCut *cut, HloInstruction *identity) {
+  const HloInstruction *scatter = builder->origin;
+  int64_t dims[SHAPE_MAX_RANK + 1] = {cut->parts};
+  const Shape *whole = scatter->shape;
+  memcpy(dims + 1, whole->dims, (size_t)whole->rank * sizeof *dims);
+  HloInstruction *operands[] = {graph_broadcast(builder, identity, NULL, 0, dims, whole->rank + 1),
+                                cut_dimension(builder, graph_operand(builder, 1), cut->indices, cut->parts),
+                                cut_dimension(builder, graph_operand(builder, 2), cut->updates, cut->parts)};
+  HloInstruction *partial = graph_add(builder, HLO_SCATTER, operands[0]->shape, operands, 3);
+  set_scatter_numbers(partial, scatter, cut);
+  hlo_instruction_set_computation(partial, HLO_ATTR_TO_APPLY, hlo_instruction_computation(scatter, HLO_ATTR_TO_APPLY));
+  return partial;
+}
+
+static HloInstruction *split_scatter(GraphBuilder *builder) {
+  const HloInstruction *scatter = builder->origin;
+  if (!may_be_cut(scatter)) return NULL;
+  ScatterCut cut;
+  HloOpcode opcode;
+  if (!find_cut(scatter, most_scatter_parts(scatter), &cut)) return NULL;
+  HloInstruction *identity = part_identity(builder, &opcode);
+  if (identity == NULL) return NULL;
+  HloInstruction *partial = scatter_in_parts(builder, &cut, identity), *operand = graph_operand(builder, 0);
+  bool is_splat = operand->opcode == HLO_BROADCAST && operand->operands[0]->shape->rank == 0;
+  HloInstruction *init = is_splat ? operand->operands[0] : identity;
+  HloInstruction *folded = fold_by_same(builder, partial, init, (Int64List){1, (int64_t[]){0}});
+  return is_splat ? folded : graph_binary(builder, opcode, operand, folded);
+}
+
+/* --- the pass --- */
+
+static HloInstruction *split_fold(GraphBuilder *builder) {
+  const HloInstruction *fold = builder->origin;
+  if (!shape_is_array(fold->shape)) return NULL;
+  return fold->opcode == HLO_REDUCE ? split_reduce(builder) : split_scatter(builder);
+}
+
+static Status run_fold_splitter(HloPassContext *context, HloModule *module, bool *out_changed) {
+  int64_t count;
+  HloComputation **computations = control_computations(module, context->scratch, &count);
+  for (int64_t c = 0; c < count; c++) {
+    int64_t candidates;
+    HloInstruction **folds = control_edges_free_order(computations[c], context->scratch, &candidates);
+    for (int64_t i = 0; i < candidates; i++) {
+      if (folds[i]->opcode != HLO_REDUCE && folds[i]->opcode != HLO_SCATTER) continue;
+      if (!hlo_pass_may_rewrite(context)) return STATUS_OK;
+      GraphBuilder builder = {computations[c], folds[i], context->scratch};
+      HloInstruction *result = split_fold(&builder);
+      if (result == NULL) continue;
+      hlo_pass_count_rewrite(context, folds[i]->opcode == HLO_REDUCE ? "reduce-in-parts" : "scatter-in-parts", result);
+      hlo_computation_replace_instruction(computations[c], folds[i], shape_coerce(result, folds[i]->shape));
+      *out_changed = true;
+    }
+  }
+  return STATUS_OK;
+}
+
+const HloPass hlo_fold_splitter_pass = {"fold-splitter", "large reductions and scatters to few elements in equal parts",
+                                        run_fold_splitter, false};
