@@ -96,6 +96,7 @@ static CodeDraft new_draft(const Compilation *compilation, Arena *arena) {
                                 .machine = options->machine,
                                 .flush_denormals = options->flush_denormals},
                      .tiler = {.pipeline_depth = options->pipeline_depth,
+                               .effort = options->effort,
                                .no_residency = options->has_no_residency,
                                .scheme = options->scheme},
                      .is_strict = options->is_strict_oncore,

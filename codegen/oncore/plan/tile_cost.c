@@ -117,10 +117,9 @@ static uint64_t walking_dims(const Kernel *kernel, IndexExpr address) {
   return dims;
 }
 
-/* The last round of a lane-wise fold leaves its result where it is stored. */
+/* The last round of a fold leaves its result where it is stored, the matrix unit as well. */
 static bool is_left_by_fold(const Kernel *kernel, const KernelValue *value, int32_t first) {
-  return value->kind == KERNEL_ACCUMULATOR && kernel->folds[value->fold].stage >= first &&
-         !tile_fold_is_dot(kernel, value->fold);
+  return value->kind == KERNEL_ACCUMULATOR && kernel->folds[value->fold].stage >= first;
 }
 
 /* Elements that go from tile to tile as they are. */

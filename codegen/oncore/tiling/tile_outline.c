@@ -248,6 +248,30 @@ static void add_updated(TileOutline *outline, int32_t cover, int32_t number) {
   add_step(outline, STEP_LOAD, cover, number, slice_loop(outline), -1);
 }
 
+/* Whether a result of |cover| already takes Tensor |tensor|. */
+static bool is_taken(const TileOutlineCover *cover, int32_t before, int32_t tensor) {
+  for (int32_t i = 0; i < before; i++) {
+    if (cover->accesses.accesses[i].kind == TILE_STORE && cover->tensors[i] == tensor) return true;
+  }
+  return false;
+}
+
+/* A ring of its own, or, in place, that of an operand whose tiles come as often and end with this. */
+static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
+  TileOutlineCover *of = &outline->covers.data[cover];
+  const TileAccess *access = &of->accesses.accesses[number];
+  for (int32_t i = 0; i < number && outline->tiling->in_place; i++) {
+    const TileAccess *source = &of->accesses.accesses[i];
+    if (source->kind != TILE_LOAD || of->windows[i] != NULL || is_taken(of, number, of->tensors[i])) continue;
+    if (source->type != access->type || outline->tensors.data[of->tensors[i]].loop != of->loop) continue;
+    if (tile_load_is_gather(outline->kernel, source->value)) continue;
+    if (!tile_stores_in_place(outline->kernel, &of->cover, source, access)) continue;
+    of->tensors[number] = of->tensors[i];
+    return;
+  }
+  of->tensors[number] = add_ring(outline, access, NULL, of->loop);
+}
+
 static void add_operands(TileOutline *outline, int32_t cover) {
   for (int32_t i = 0; i < outline->covers.data[cover].accesses.count; i++) {
     TileOutlineCover *of = &outline->covers.data[cover];
@@ -259,7 +283,7 @@ static void add_operands(TileOutline *outline, int32_t cover) {
         of->tensors[i] = shared_tensor(outline, PLAN_ACCUMULATOR, access->fold, access, false);
         break;
       case TILE_UPDATED: add_updated(outline, cover, i); break;
-      case TILE_STORE:
+      case TILE_STORE: add_store(outline, cover, i); break;
       case TILE_INDEX: of->tensors[i] = add_ring(outline, access, NULL, of->loop); break;
     }
   }
@@ -568,12 +592,16 @@ static double pipeline_cycles(const TileOutline *outline, const CostSums *sums, 
   return sum > longest ? sum : longest;
 }
 
+int64_t tile_outline_footprint(const TileOutline *outline) {
+  int64_t bytes = 0;
+  for (int64_t t = 0; t < outline->tensors.count; t++)
+    bytes += outline->tensors.data[t].slots * outline->tensors.data[t].slot_bytes;
+  return bytes;
+}
+
 Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost) {
   CostSums sums = {.steps = ARENA_NEW_ARRAY(outline->arena, double, outline->steps.count)};
-  *out_cost = (TilingCost){0};
-  for (int64_t t = 0; t < outline->tensors.count; t++) {
-    out_cost->footprint += outline->tensors.data[t].slots * outline->tensors.data[t].slot_bytes;
-  }
+  *out_cost = (TilingCost){.footprint = tile_outline_footprint(outline)};
   for (int64_t s = 0; s < outline->steps.count; s++) {
     const TileStep *step = &outline->steps.data[s];
     if (step->kind == STEP_COMPUTE) {
@@ -590,8 +618,9 @@ Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost 
   double moves = one_queue ? sums.load + sums.store : sums.load > sums.store ? sums.load : sums.store;
   double crowding = memory > moves && moves > 0 ? memory / moves : 1;
   double longest = pipeline_cycles(outline, &sums, crowding);
-  if (moves > longest) longest = moves;
-  if (memory > longest) longest = memory;
+  double transfers = moves > memory ? moves : memory;
+  if (transfers > longest) longest = transfers;
+  out_cost->busiest = transfers > sums.exec ? transfers : sums.exec;
   out_cost->cycles = longest + sums.first_load + sums.last_store;
   return STATUS_OK;
 }

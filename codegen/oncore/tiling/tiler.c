@@ -1,5 +1,3 @@
-#include "codegen/oncore/tiling/tiler.h"
-
 #include <inttypes.h>
 #include <math.h>
 
@@ -10,33 +8,11 @@
 #include "codegen/oncore/tiling/plan_ahead.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 #include "codegen/oncore/tiling/plan_spread.h"
-#include "codegen/oncore/tiling/tiling.h"
+#include "codegen/oncore/tiling/tiler_internal.h"
 #include "hlo/machine/stream/queue_simulation.h"
 
 /* Plans with more command instances are not compared by simulation. */
 #define MOST_SIMULATED (INT64_C(1) << 16)
-#define MOST_COMPARED_INSTANCES (INT64_C(1) << 14)
-
-/* --- what has a rule --- */
-
-static Status refuse(const Kernel *kernel, DiagSink *diag, const char *what) {
-  return diag_error(diag, STATUS_UNSUPPORTED, kernel->source->loc, "unsupported-oncore",
-                    "'%.*s': %s no rule on a vector processor yet", SV_ARG(kernel->source->name), what);
-}
-
-static Status check_rules(const Kernel *kernel, DiagSink *diag) {
-  if (kernel->part_count > 0) return refuse(kernel, diag, "fusions of fusions have");
-  for (int32_t s = 0; s < kernel->stage_count; s++) {
-    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
-      const KernelStore *store = &kernel->stages[s].stores[i];
-      if (tile_is_updated(kernel, store->buffer)) continue;
-      if (store->predicate >= 0) return refuse(kernel, diag, "results stored under a condition have");
-      if (!tile_address_is_linear(kernel, store->address))
-        return refuse(kernel, diag, "results stored at computed places have");
-    }
-  }
-  return STATUS_OK;
-}
 
 /* --- the plan as it grows --- */
 
@@ -498,64 +474,12 @@ static Status make_commands(Tiler *tiler, DiagSink *diag) {
   plan->temporary_count = tiler->temporaries.count;
   plan->commands = tiler->commands.data;
   plan->command_count = (int32_t)tiler->commands.count;
-  if (tiler->outline.tiling->slide.is_on)
+  if (tiler->outline.tiling->slide.is_on || tiler->outline.tiling->in_place)
     return plan_edges_derive_any(plan, tiler->machine, tiler->commands.data, diag);
   return plan_edges_derive(plan, tiler->machine, tiler->commands.data, diag);
 }
 
-/* --- choice --- */
-
-/* Tilings whose estimates are this close to the best one's are compared by simulation, so many at most. */
-#define CLOSE_ENOUGH 1.3
-enum { MOST_COMPARED = 8, DEEPEST = 3 };
-
-/* Less than the estimate's error is no reason to take another depth, nor less than a percent of the simulation to take
- * another tiling. */
-static const double WORTHWHILE = 0.98, FASTER = 0.99;
-
-typedef struct TilingList {
-  int32_t count;
-  Tiling tilings[DEEPEST * TILING_FORMS];
-} TilingList;
-
-/* By estimate, the best first.  Two slots let transfers and operations overlap; one has larger tiles and fewer
- * transfers; three are for commands that take unequal times. */
-static Status list_tilings(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                           const TilerOptions *options, DiagSink *diag, TilingList *out_list) {
-  static const int32_t depths[DEEPEST] = {2, 1, 3};
-  int64_t usable = machine_buffer_usable(machine);
-  Arena *scratch = arena_create();
-  DiagSink quiet;
-  diag_sink_init(&quiet, scratch);
-  *out_list = (TilingList){0};
-  for (int32_t i = 0; i < (options->pipeline_depth > 0 ? 1 : DEEPEST); i++) {
-    int32_t depth = options->pipeline_depth > 0 ? options->pipeline_depth : depths[i];
-    TilingChoices choices;
-    if (tiling_search_forms(scratch, kernel, machine, usable, depth, &quiet, &choices) != STATUS_OK) continue;
-    for (int32_t c = 0; c < choices.count; c++) {
-      int32_t at = out_list->count++;
-      for (; at > 0 && choices.tilings[c].cycles < WORTHWHILE * out_list->tilings[at - 1].cycles; at--)
-        out_list->tilings[at] = out_list->tilings[at - 1];
-      out_list->tilings[at] = choices.tilings[c];
-    }
-  }
-  arena_destroy(scratch);
-  if (out_list->count > 0) return STATUS_OK;
-  int32_t least = options->pipeline_depth > 0 ? options->pipeline_depth : 1;
-  return tiling_search(arena, kernel, machine, usable, least, diag, &out_list->tilings[0]);
-}
-
-double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
-  Arena *scratch = arena_create();
-  DiagSink quiet;
-  diag_sink_init(&quiet, scratch);
-  TilingList *list = ARENA_NEW(scratch, TilingList);
-  Status status = check_rules(kernel, &quiet);
-  if (status == STATUS_OK) status = list_tilings(scratch, kernel, machine, options, &quiet, list);
-  double cycles = status == STATUS_OK ? list->tilings[0].cycles : INFINITY;
-  arena_destroy(scratch);
-  return cycles;
-}
+/* --- the whole --- */
 
 static Status make_plan(Tiler *tiler, StringView name, DiagSink *diag) {
   Plan *plan = ARENA_NEW(tiler->arena, Plan);
@@ -570,14 +494,18 @@ static Status make_plan(Tiler *tiler, StringView name, DiagSink *diag) {
   return make_commands(tiler, diag);
 }
 
-/* Cycles of |plan| in the simulation. */
-static Status simulate(const Plan *plan, const MachineDescription *machine, DiagSink *diag, double *out_cycles) {
+Status tiler_simulate(const Plan *plan, const MachineDescription *machine, DiagSink *diag, double *out_cycles) {
   Arena *scratch = arena_create();
   CommandStream stream;
   Status status = plan_stream_make(scratch, plan, machine, diag, &stream);
   if (status == STATUS_OK) *out_cycles = queue_simulation_run(scratch, scratch, &stream, machine).cycles;
   arena_destroy(scratch);
   return status;
+}
+
+TilingScope tiler_scope(const MachineDescription *machine, const TilerOptions *options, int32_t depth) {
+  int32_t effort = options->effort > 0 ? options->effort : TILER_DEFAULT_EFFORT;
+  return (TilingScope){machine_buffer_usable(machine), depth, effort};
 }
 
 static Status try_spread(const Tiler *tiler, DiagSink *diag, Plan **best, double *least) {
@@ -588,7 +516,7 @@ static Status try_spread(const Tiler *tiler, DiagSink *diag, Plan **best, double
     *best = plan;
     return STATUS_OK;
   }
-  RETURN_IF_ERROR(simulate(plan, tiler->machine, diag, &cycles));
+  RETURN_IF_ERROR(tiler_simulate(plan, tiler->machine, diag, &cycles));
   if (cycles >= *least) return STATUS_OK;
   *best = plan;
   *least = cycles;
@@ -601,16 +529,16 @@ static Status use_spare_queues(Tiler *tiler, const TilerOptions *options, DiagSi
   if (!machine_has_spare_queues(tiler->machine)) return STATUS_OK;
   Plan *best = tiler->plan;
   double least = INFINITY;
-  if (plan_instance_count(best) <= MOST_SIMULATED) RETURN_IF_ERROR(simulate(best, tiler->machine, diag, &least));
+  if (plan_instance_count(best) <= MOST_SIMULATED) RETURN_IF_ERROR(tiler_simulate(best, tiler->machine, diag, &least));
   RETURN_IF_ERROR(try_spread(tiler, diag, &best, &least));
   Arena *scratch = arena_create();
   DiagSink quiet;
   diag_sink_init(&quiet, scratch);
   Tiling *tiling = ARENA_NEW(tiler->arena, Tiling);
   Status status = STATUS_EXHAUSTED;
+  TilingScope scope = tiler_scope(tiler->machine, options, 2 * tiler->outline.tiling->depth);
   if (options->pipeline_depth == 0)
-    status = tiling_search(tiler->arena, tiler->kernel, tiler->machine, machine_buffer_usable(tiler->machine),
-                           2 * tiler->outline.tiling->depth, &quiet, tiling);
+    status = tiling_search(tiler->arena, tiler->kernel, tiler->machine, &scope, &quiet, tiling);
   arena_destroy(scratch);
   if (status == STATUS_OK) {
     Tiler deep = {.arena = tiler->arena, .kernel = tiler->kernel, .machine = tiler->machine};
@@ -633,8 +561,8 @@ static Status issue_ahead(Tiler *tiler, DiagSink *diag) {
   RETURN_IF_ERROR(plan_edges_find_flags(plan, tiler->machine, diag, &is_enough));
   if (!is_enough) return STATUS_OK;
   if (plan_instance_count(plan) <= MOST_SIMULATED) {
-    RETURN_IF_ERROR(simulate(tiler->plan, tiler->machine, diag, &before));
-    RETURN_IF_ERROR(simulate(plan, tiler->machine, diag, &after));
+    RETURN_IF_ERROR(tiler_simulate(tiler->plan, tiler->machine, diag, &before));
+    RETURN_IF_ERROR(tiler_simulate(plan, tiler->machine, diag, &after));
     if (after >= before) return STATUS_OK;
   }
   tiler->plan = plan;
@@ -650,8 +578,8 @@ static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *dia
   int32_t depth = tiler->outline.tiling->depth;
   while (!is_enough && options->pipeline_depth == 0 && --depth > 0) {
     Tiling *tiling = ARENA_NEW(tiler->arena, Tiling);
-    RETURN_IF_ERROR(tiling_search(tiler->arena, tiler->kernel, tiler->machine, machine_buffer_usable(tiler->machine),
-                                  depth, diag, tiling));
+    TilingScope scope = tiler_scope(tiler->machine, options, depth);
+    RETURN_IF_ERROR(tiling_search(tiler->arena, tiler->kernel, tiler->machine, &scope, diag, tiling));
     *tiler = (Tiler){.arena = tiler->arena, .kernel = tiler->kernel, .machine = tiler->machine};
     tile_outline_make(tiler->arena, tiler->kernel, tiler->machine, tiling, &tiler->outline);
     RETURN_IF_ERROR(make_plan(tiler, deep.plan->name, diag));
@@ -666,47 +594,16 @@ static Status fit_flags(Tiler *tiler, const TilerOptions *options, DiagSink *dia
   return STATUS_OK;
 }
 
-static Status plan_of_tiling(const Tiler *like, const Tiling *tiling, StringView name, const TilerOptions *options,
-                             DiagSink *diag, Tiler *out_tiler) {
-  Tiling *kept = ARENA_NEW(like->arena, Tiling);
+Status tiler_plan_tiling(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                         const Tiling *tiling, const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
+  Tiling *kept = ARENA_NEW(arena, Tiling);
   *kept = *tiling;
-  *out_tiler = *like;
-  tile_outline_make(like->arena, like->kernel, like->machine, kept, &out_tiler->outline);
-  RETURN_IF_ERROR(make_plan(out_tiler, name, diag));
-  RETURN_IF_ERROR(fit_flags(out_tiler, options, diag));
-  RETURN_IF_ERROR(use_spare_queues(out_tiler, options, diag));
-  return issue_ahead(out_tiler, diag);
-}
-
-/* The plans of tilings that are about as good by estimate, compared by simulation. */
-static Status try_others(const Tiler *like, const TilingList *list, StringView name, const TilerOptions *options,
-                         DiagSink *diag, const Plan **best) {
-  double least;
-  DiagSink quiet; /* what others cannot do is no matter */
-  diag_sink_init(&quiet, like->arena);
-  if (machine_has_spare_queues(like->machine) || plan_instance_count(*best) > MOST_COMPARED_INSTANCES) return STATUS_OK;
-  RETURN_IF_ERROR(simulate(*best, like->machine, diag, &least));
-  for (int32_t i = 1; i < list->count && i < MOST_COMPARED; i++) {
-    Tiler tiler;
-    double cycles;
-    if (list->tilings[i].cycles > CLOSE_ENOUGH * list->tilings[0].cycles) continue;
-    if (plan_of_tiling(like, &list->tilings[i], name, options, &quiet, &tiler) != STATUS_OK) continue;
-    if (plan_instance_count(tiler.plan) > MOST_COMPARED_INSTANCES) continue;
-    RETURN_IF_ERROR(simulate(tiler.plan, like->machine, diag, &cycles));
-    if (cycles >= FASTER * least) continue;
-    *best = tiler.plan;
-    least = cycles;
-  }
-  return STATUS_OK;
-}
-
-Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
-                  const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
-  RETURN_IF_ERROR(check_rules(kernel, diag));
-  TilingList *list = ARENA_NEW(arena, TilingList);
-  RETURN_IF_ERROR(list_tilings(arena, kernel, machine, options, diag, list));
-  Tiler like = {.arena = arena, .kernel = kernel, .machine = machine}, tiler;
-  RETURN_IF_ERROR(plan_of_tiling(&like, &list->tilings[0], name, options, diag, &tiler));
+  Tiler tiler = {.arena = arena, .kernel = kernel, .machine = machine};
+  tile_outline_make(arena, kernel, machine, kept, &tiler.outline);
+  RETURN_IF_ERROR(make_plan(&tiler, name, diag));
+  RETURN_IF_ERROR(fit_flags(&tiler, options, diag));
+  RETURN_IF_ERROR(use_spare_queues(&tiler, options, diag));
+  RETURN_IF_ERROR(issue_ahead(&tiler, diag));
   *out_plan = tiler.plan;
-  return try_others(&like, list, name, options, diag, out_plan);
+  return STATUS_OK;
 }

@@ -5,7 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/tiling/buffer_shortage.h"
 
-enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16 };
+enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16, MOST_STARTS = 8 };
 
 /* Extents to choose from, per dim, ascending; the last is the whole dim. */
 typedef struct CandidateSet {
@@ -18,9 +18,9 @@ typedef struct TilingSearch {
   const Kernel *kernel;
   const MachineDescription *machine;
   int64_t buffer_bytes;
+  int32_t starts; /* of descents, for each form */
   DiagSink *diag;
   Status status;
-  bool notes_least;                /* in what does not depend on the Buffer */
   CandidateSet *set, coarse, fine; /* |set|: which of the two is searched; the coarse one first */
   ARRAY(TileWindows) windows;      /* of all loads */
   int64_t least_footprint;         /* of what any search for this depth looks at */
@@ -31,6 +31,7 @@ typedef struct TilingSearch {
 typedef struct TilingPoint {
   int32_t at[KERNEL_MAX_DIMS];
   Tiling tiling;
+  int64_t footprint;
   double cycles; /* infinity when it is not allowed or does not fit */
 } TilingPoint;
 
@@ -156,13 +157,17 @@ static void evaluate(TilingSearch *search, TilingPoint *point) {
   TilingCost cost;
   Tiling cut = cut_tiling(kernel, &point->tiling);
   tile_outline_make(arena, kernel, search->machine, &cut, &outline);
-  Status status = tile_outline_cost(&outline, search->diag, &cost);
-  if (status != STATUS_OK) search->status = status;
-  if (search->notes_least && cost.footprint < search->least_footprint) {
-    search->least_footprint = cost.footprint;
+  int64_t footprint = tile_outline_footprint(&outline);
+  point->footprint = footprint;
+  if (footprint < search->least_footprint) {
+    search->least_footprint = footprint;
     search->least = cut;
   }
-  if (status == STATUS_OK && cost.footprint <= search->buffer_bytes) point->cycles = cost.cycles;
+  if (footprint <= search->buffer_bytes) {
+    Status status = tile_outline_cost(&outline, search->diag, &cost);
+    if (status != STATUS_OK) search->status = status;
+    if (status == STATUS_OK) point->cycles = cost.cycles;
+  }
   arena_destroy(arena);
 }
 
@@ -217,9 +222,21 @@ static int32_t free_dims(const TilingSearch *search, const Tiling *form, int32_t
   return count;
 }
 
-/* The best point of a grid of about GRID_POINTS over the free dims, evenly spaced among the candidates: dims have to
+/* Where descents start: each in half of the Buffer that the one before has, so that they differ. */
+typedef struct TilingStarts {
+  TilingPoint points[MOST_STARTS];
+} TilingStarts;
+
+static void add_start(const TilingSearch *search, const TilingPoint *point, TilingStarts *starts) {
+  for (int32_t i = 0; i < search->starts; i++) {
+    bool fits = point->footprint <= search->buffer_bytes >> i;
+    if (fits && improves(point, &starts->points[i])) starts->points[i] = *point;
+  }
+}
+
+/* The best points of a grid of about GRID_POINTS over the free dims, evenly spaced among the candidates: dims have to
  * grow together to be worth it, and single steps do not see that. */
-static void best_of_grid(TilingSearch *search, TilingPoint *point) {
+static void best_of_grid(TilingSearch *search, const TilingPoint *point, TilingStarts *starts) {
   int32_t dims[KERNEL_MAX_DIMS], count = free_dims(search, &point->tiling, dims), levels = 2;
   int64_t total = 1;
   for (bool grows = true; grows && levels < MAX_CANDIDATES; levels++) {
@@ -235,9 +252,9 @@ static void best_of_grid(TilingSearch *search, TilingPoint *point) {
     if (more > 4 * GRID_POINTS) break;
     total = more;
   }
-  TilingPoint best = *point;
-  search->notes_least = true;
-  evaluate(search, &best);
+  TilingPoint first = *point;
+  evaluate(search, &first);
+  for (int32_t i = 0; i < search->starts; i++) starts->points[i] = first;
   for (int64_t number = 0; number < total && search->status == STATUS_OK; number++) {
     TilingPoint next = *point;
     int64_t rest = number;
@@ -248,10 +265,8 @@ static void best_of_grid(TilingSearch *search, TilingPoint *point) {
       rest /= here;
     }
     evaluate(search, &next);
-    if (improves(&next, &best)) best = next;
+    add_start(search, &next, starts);
   }
-  search->notes_least = false;
-  *point = best;
 }
 
 /* Loops of the cut outer dims in other orders. */
@@ -305,9 +320,8 @@ static void all_outer(const TilingSearch *search, Tiling *tiling) {
   if (slide->is_on) tiling->outer[tiling->outer_count++] = slide->position;
 }
 
-/* Goes on among more extents: where windows have halos, these cost by the tile's size. */
+/* Goes on among more extents. */
 static void refine(TilingSearch *search, TilingPoint *point) {
-  if (search->windows.count == 0) return;
   search->set = &search->fine;
   for (int32_t d = 0; d < search->kernel->dim_count; d++) {
     int64_t extent = search->coarse.candidates[d][point->at[d]];
@@ -315,6 +329,25 @@ static void refine(TilingSearch *search, TilingPoint *point) {
   }
   descend(search, point);
   search->set = &search->coarse;
+}
+
+/* The best of all orders of |point|'s loops; dims that are whole may be cut again: they go inside. */
+static void reorder(TilingSearch *search, TilingPoint *point) {
+  TilingPoint ordered = *point;
+  compact_outer(search, &ordered);
+  bool has_orders = !point->tiling.slide.is_on && !has_sequence(search->kernel);
+  if (cut_outer_count(search, point) <= MAX_PERMUTED && has_orders) permute(search, &ordered, 0);
+  if (!improves(&ordered, point)) return;
+  *point = ordered;
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+    bool whole = point->tiling.extents[d] == search->kernel->dims[d].extent;
+    if (search->kernel->dims[d].stage == KERNEL_OUTER && whole) point->tiling.outer[point->tiling.outer_count++] = d;
+  }
+  descend(search, point);
+}
+
+static bool is_same_place(const TilingPoint *a, const TilingPoint *b) {
+  return memcmp(a->at, b->at, sizeof a->at) == 0;
 }
 
 static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best) {
@@ -325,22 +358,16 @@ static void try_form(TilingSearch *search, const Tiling *form, TilingPoint *best
       if (search->kernel->dims[d].stage != KERNEL_OUTER) point.at[d] = search->set->counts[d] - 1;
     }
   }
-  best_of_grid(search, &point);
-  descend(search, &point);
-  if (point.cycles == TOO_LONG) return;
-  TilingPoint ordered = point;
-  compact_outer(search, &ordered);
-  bool has_orders = !form->slide.is_on && !has_sequence(search->kernel);
-  if (cut_outer_count(search, &point) <= MAX_PERMUTED && has_orders) permute(search, &ordered, 0);
-  if (improves(&ordered, &point)) {
-    point = ordered;
-    /* dims that are whole may be cut again: they go inside */
-    for (int32_t d = 0; d < search->kernel->dim_count; d++) {
-      bool whole = point.tiling.extents[d] == search->kernel->dims[d].extent;
-      if (search->kernel->dims[d].stage == KERNEL_OUTER && whole) point.tiling.outer[point.tiling.outer_count++] = d;
-    }
-    descend(search, &point);
+  TilingStarts starts;
+  best_of_grid(search, &point, &starts);
+  for (int32_t i = 0; i < search->starts; i++) {
+    TilingPoint next = starts.points[i];
+    if (i > 0 && is_same_place(&next, &starts.points[i - 1])) continue;
+    descend(search, &next);
+    if (i == 0 || improves(&next, &point)) point = next;
   }
+  if (point.cycles == TOO_LONG) return;
+  reorder(search, &point);
   refine(search, &point);
   if (improves(&point, best)) *best = point;
 }
@@ -366,11 +393,20 @@ static bool updates_buffers(const Kernel *kernel) {
   return false;
 }
 
+/* A choice of padding for |load| after it stands for it, with the same windows. */
+static bool is_padded_later(const Kernel *kernel, int32_t load) {
+  for (int32_t v = load + 1; v < kernel->value_count; v++) {
+    if (tile_load_value(kernel, v) == &kernel->values[load]) return true;
+  }
+  return false;
+}
+
 static void find_windows(TilingSearch *search) {
-  for (int32_t v = 0; v < search->kernel->value_count; v++) {
+  const Kernel *kernel = search->kernel;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
     TileWindows windows;
-    if (tile_load_value(search->kernel, v) != NULL && tile_load_windows(search->kernel, v, &windows))
-      array_push(&search->windows, search->scratch, windows);
+    if (tile_load_value(kernel, v) == NULL || is_padded_later(kernel, v)) continue;
+    if (tile_load_windows(kernel, v, &windows)) array_push(&search->windows, search->scratch, windows);
   }
 }
 
@@ -425,25 +461,54 @@ static void add_choice(const TilingSearch *search, const TilingPoint *point, Til
   TilingPoint found = *point;
   compact_outer(search, &found);
   found.tiling.cycles = found.cycles;
-  XLAC_CHECK(choices->count < TILING_FORMS);
+  XLAC_CHECK(choices->count < TILING_CHOICES);
   int32_t at = choices->count++;
   for (; at > 0 && found.cycles < choices->tilings[at - 1].cycles * (1 - 1e-9); at--)
     choices->tilings[at] = choices->tilings[at - 1];
   choices->tilings[at] = found.tiling;
 }
 
-Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
-                           int32_t depth, DiagSink *diag, TilingChoices *out_choices) {
-  TilingSearch search = {.scratch = arena, .kernel = kernel, .machine = machine, .buffer_bytes = buffer_bytes};
-  search.diag = diag;
-  search.least_footprint = INT64_MAX;
+/* Whether a result can take an operand's tile, with whole stages. */
+static bool can_be_in_place(const TilingSearch *search) {
+  Arena *arena = arena_create();
+  Tiling tiling = {.in_place = true, .depth = 1}, plain = {.depth = 1};
+  for (int32_t d = 0; d < search->kernel->dim_count; d++)
+    tiling.extents[d] = plain.extents[d] = search->kernel->dims[d].extent;
+  TileOutline with, without;
+  tile_outline_make(arena, search->kernel, search->machine, &tiling, &with);
+  tile_outline_make(arena, search->kernel, search->machine, &plain, &without);
+  bool can = with.tensors.count < without.tensors.count;
+  arena_destroy(arena);
+  return can;
+}
+
+static void search_init(TilingSearch *search, Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                        const TilingScope *scope, DiagSink *diag) {
+  *search = (TilingSearch){.scratch = arena, .kernel = kernel, .machine = machine, .diag = diag};
+  search->buffer_bytes = scope->buffer_bytes;
+  search->starts = scope->effort < 4 ? 1 : scope->effort < 7 ? 3 : MOST_STARTS;
+  search->least_footprint = INT64_MAX;
+  find_windows(search);
+  make_candidates(search, &search->fine, 16);
+  make_candidates(search, &search->coarse, 6);
+}
+
+/* The best of |form|. */
+static void find_choice(TilingSearch *search, const Tiling *form, TilingChoices *choices) {
+  TilingPoint best = {.cycles = TOO_LONG};
+  try_form(search, form, &best);
+  add_choice(search, &best, choices);
+}
+
+Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                           const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices) {
+  TilingSearch search;
+  search_init(&search, arena, kernel, machine, scope, diag);
   *out_choices = (TilingChoices){0};
+  int32_t depth = scope->depth;
   bool is_whole = (kernel->stage_count == 1 && !has_inner_dims(kernel)) || updates_buffers(kernel) ||
                   kernel_sorting_stage(kernel) >= 0;
   int forms = is_whole ? 1 : has_scratch(kernel) ? 3 : 2;
-  find_windows(&search);
-  make_candidates(&search, &search.fine, 16);
-  make_candidates(&search, &search.coarse, 6);
   for (int form = 0; form < 2 * forms; form++) {
     Tiling tiling = {.splits_stages = form / 2 > 0, .spills_rows = form / 2 > 1, .depth = depth};
     tiling.holds_windows = form % 2 > 0;
@@ -453,21 +518,92 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
     if (form == 0 && updates_buffers(kernel)) try_slices(&search, depth, &best);
     add_choice(&search, &best, out_choices);
   }
+  if (can_be_in_place(&search)) find_choice(&search, &(Tiling){.in_place = true, .depth = depth}, out_choices);
   Tiling sliding = {.splits_stages = true, .holds_windows = true, .depth = depth, .slide = find_slide(&search)};
-  if (sliding.slide.is_on && forms > 1) {
-    TilingPoint best = {.cycles = TOO_LONG};
-    try_form(&search, &sliding, &best);
-    add_choice(&search, &best, out_choices);
-  }
+  if (sliding.slide.is_on && forms > 1) find_choice(&search, &sliding, out_choices);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;
-  return buffer_shortage_report(kernel, machine, &search.least, buffer_bytes, diag);
+  return buffer_shortage_report(kernel, machine, &search.least, scope->buffer_bytes, diag);
 }
 
-Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, int64_t buffer_bytes,
-                     int32_t depth, DiagSink *diag, Tiling *out_tiling) {
+Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine, const TilingScope *scope,
+                     DiagSink *diag, Tiling *out_tiling) {
   TilingChoices choices;
-  RETURN_IF_ERROR(tiling_search_forms(arena, kernel, machine, buffer_bytes, depth, diag, &choices));
+  RETURN_IF_ERROR(tiling_search_forms(arena, kernel, machine, scope, diag, &choices));
   *out_tiling = choices.tilings[0];
   return STATUS_OK;
+}
+
+/* --- neighbours --- */
+
+/* |point| among the best, if it fits; the worst goes when there are too many. */
+static void add_neighbour(TilingSearch *search, TilingPoint *point, TilingChoices *choices) {
+  evaluate(search, point);
+  if (point->cycles == TOO_LONG) return;
+  if (choices->count == TILING_CHOICES) {
+    if (point->cycles >= choices->tilings[TILING_CHOICES - 1].cycles) return;
+    choices->count--;
+  }
+  add_choice(search, point, choices);
+}
+
+/* One free dim a step up or down, or one up and another one down. */
+static void add_steps(TilingSearch *search, const TilingPoint *from, TilingChoices *choices) {
+  int32_t dims[KERNEL_MAX_DIMS], count = free_dims(search, &from->tiling, dims);
+  for (int32_t i = 0; i < 2 * count; i++) {
+    int32_t d = dims[i / 2], step = i % 2 == 0 ? 1 : -1, at = from->at[d] + step;
+    if (at < 0 || at >= search->set->counts[d]) continue;
+    TilingPoint next = *from;
+    next.at[d] = at;
+    add_neighbour(search, &next, choices);
+    for (int32_t k = 0; k < count && step > 0; k++) {
+      TilingPoint both = next;
+      if (dims[k] == d || both.at[dims[k]]-- == 0) continue;
+      add_neighbour(search, &both, choices);
+    }
+  }
+}
+
+static void add_exchanges(TilingSearch *search, const TilingPoint *from, TilingChoices *choices) {
+  for (int32_t i = 0; i + 1 < cut_outer_count(search, from); i++) {
+    TilingPoint next = *from;
+    next.tiling.outer[i] = from->tiling.outer[i + 1];
+    next.tiling.outer[i + 1] = from->tiling.outer[i];
+    add_neighbour(search, &next, choices);
+  }
+}
+
+/* |tiling| as a point: whole outer dims come after those that are cut. */
+static bool point_of_tiling(const TilingSearch *search, const Tiling *tiling, TilingPoint *out_point) {
+  *out_point = (TilingPoint){.tiling = *tiling};
+  Tiling *all = &out_point->tiling;
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) {
+    int32_t *at = &out_point->at[d];
+    while (*at < search->set->counts[d] && search->set->candidates[d][*at] != tiling->extents[d]) (*at)++;
+    if (*at == search->set->counts[d]) return false;
+    bool is_listed = search->kernel->dims[d].stage != KERNEL_OUTER;
+    for (int32_t i = 0; i < all->outer_count; i++) is_listed = is_listed || all->outer[i] == d;
+    if (!is_listed) all->outer[all->outer_count++] = d;
+  }
+  return true;
+}
+
+Status tiling_neighbours(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                         const TilingScope *scope, const Tiling *from, bool keeps_depth, DiagSink *diag,
+                         TilingChoices *out_choices) {
+  TilingSearch search;
+  TilingPoint point;
+  search_init(&search, arena, kernel, machine, scope, diag);
+  search.set = &search.fine;
+  *out_choices = (TilingChoices){0};
+  if (!point_of_tiling(&search, from, &point)) return STATUS_OK;
+  for (int32_t more = keeps_depth ? 0 : -1; more <= (keeps_depth ? 0 : 1); more++) {
+    TilingPoint next = point;
+    next.tiling.depth = from->depth + more;
+    if (next.tiling.depth < 1) continue;
+    if (more != 0) add_neighbour(&search, &next, out_choices);
+    add_steps(&search, &next, out_choices);
+  }
+  if (!from->slide.is_on && !has_sequence(kernel)) add_exchanges(&search, &point, out_choices);
+  return search.status;
 }

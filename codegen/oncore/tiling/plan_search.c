@@ -1,0 +1,200 @@
+#include <math.h>
+
+#include "codegen/oncore/plan/plan_stream.h"
+#include "codegen/oncore/tiling/plan_spread.h"
+#include "codegen/oncore/tiling/tiler_internal.h"
+#include "hlo/machine/stream/queue_simulation.h"
+
+/* Which of all plans of a Kernel: the tilings of each form that are best by estimate, then steps from the best of them,
+ * priced by simulation. */
+
+/* --- what has a rule --- */
+
+static Status refuse(const Kernel *kernel, DiagSink *diag, const char *what) {
+  return diag_error(diag, STATUS_UNSUPPORTED, kernel->source->loc, "unsupported-oncore",
+                    "'%.*s': %s no rule on a vector processor yet", SV_ARG(kernel->source->name), what);
+}
+
+static Status check_rules(const Kernel *kernel, DiagSink *diag) {
+  if (kernel->part_count > 0) return refuse(kernel, diag, "fusions of fusions have");
+  for (int32_t s = 0; s < kernel->stage_count; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (tile_is_updated(kernel, store->buffer)) continue;
+      if (store->predicate >= 0) return refuse(kernel, diag, "results stored under a condition have");
+      if (!tile_address_is_linear(kernel, store->address))
+        return refuse(kernel, diag, "results stored at computed places have");
+    }
+  }
+  return STATUS_OK;
+}
+
+/* --- tilings by estimate --- */
+
+/* Tilings whose estimates are this close to the best one's are compared by simulation, so many at most. */
+#define CLOSE_ENOUGH 1.3
+enum { MOST_COMPARED = 10, DEEPEST = 3 };
+
+/* Less than the estimate's error is no reason to take another depth, nor less than a percent of the simulation to take
+ * a tiling of another form; a step is taken for less. */
+static const double WORTHWHILE = 0.98, FASTER = 0.99, STEP_FASTER = 0.998;
+
+/* No search goes on this close to what the commands of any plan take. */
+static const double GOOD_ENOUGH = 1.02;
+
+/* Plans with more command instances are not compared by simulation; all that are may have so many in all, for each unit
+ * of effort. */
+#define MOST_COMPARED_INSTANCES (INT64_C(1) << 14)
+#define INSTANCES_BY_EFFORT (INT64_C(1) << 14)
+enum { LEAST_PRICE = 256 }; /* instances that making a plan is worth */
+
+typedef struct TilingList {
+  int32_t count;
+  Tiling tilings[DEEPEST * TILING_CHOICES];
+} TilingList;
+
+/* By estimate, the best first.  Two slots let transfers and operations overlap; one has larger tiles and fewer
+ * transfers; three are for commands that take unequal times, and for tiles in place. */
+static Status list_tilings(Arena *arena, const Kernel *kernel, const MachineDescription *machine,
+                           const TilerOptions *options, DiagSink *diag, TilingList *out_list) {
+  static const int32_t depths[DEEPEST] = {2, 1, 3};
+  Arena *scratch = arena_create();
+  DiagSink quiet;
+  diag_sink_init(&quiet, scratch);
+  *out_list = (TilingList){0};
+  for (int32_t i = 0; i < (options->pipeline_depth > 0 ? 1 : DEEPEST); i++) {
+    TilingScope scope =
+        tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : depths[i]);
+    TilingChoices choices;
+    if (tiling_search_forms(scratch, kernel, machine, &scope, &quiet, &choices) != STATUS_OK) continue;
+    for (int32_t c = 0; c < choices.count; c++) {
+      int32_t at = out_list->count++;
+      for (; at > 0 && choices.tilings[c].cycles < WORTHWHILE * out_list->tilings[at - 1].cycles; at--)
+        out_list->tilings[at] = out_list->tilings[at - 1];
+      out_list->tilings[at] = choices.tilings[c];
+    }
+  }
+  arena_destroy(scratch);
+  if (out_list->count > 0) return STATUS_OK;
+  TilingScope scope = tiler_scope(machine, options, options->pipeline_depth > 0 ? options->pipeline_depth : 1);
+  return tiling_search(arena, kernel, machine, &scope, diag, &out_list->tilings[0]);
+}
+
+double tiler_estimate(const Kernel *kernel, const MachineDescription *machine, const TilerOptions *options) {
+  Arena *scratch = arena_create();
+  DiagSink quiet;
+  diag_sink_init(&quiet, scratch);
+  TilingList *list = ARENA_NEW(scratch, TilingList);
+  double cycles = INFINITY;
+  Status status = check_rules(kernel, &quiet);
+  if (status == STATUS_OK) status = list_tilings(scratch, kernel, machine, options, &quiet, list);
+  for (int32_t i = 0; status == STATUS_OK && i < list->count; i++) cycles = fmin(cycles, list->tilings[i].cycles);
+  arena_destroy(scratch);
+  return cycles;
+}
+
+/* --- plans by simulation --- */
+
+typedef struct PlanSearch {
+  Arena *arena;
+  const Kernel *kernel;
+  StringView name;
+  const MachineDescription *machine;
+  const TilerOptions *options;
+  DiagSink quiet; /* what others cannot do is no matter */
+  int64_t budget; /* instances that may be simulated yet */
+  double enough;  /* cycles: what is as fast need not be improved */
+  const Plan *best;
+  double least;  /* its cycles */
+  Tiling tiling; /* its own */
+} PlanSearch;
+
+/* All dims in one tile: what every plan has to move and compute. */
+static double least_cycles(const PlanSearch *search) {
+  Arena *scratch = arena_create();
+  Tiling whole = {.depth = 1, .holds_windows = true};
+  TileOutline outline;
+  TilingCost cost;
+  DiagSink quiet;
+  diag_sink_init(&quiet, scratch);
+  for (int32_t d = 0; d < search->kernel->dim_count; d++) whole.extents[d] = search->kernel->dims[d].extent;
+  tile_outline_make(scratch, search->kernel, search->machine, &whole, &outline);
+  Status status = tile_outline_cost(&outline, &quiet, &cost);
+  double cycles = status == STATUS_OK ? cost.busiest : 0;
+  arena_destroy(scratch);
+  return cycles;
+}
+
+/* Makes the plan of |tiling| and keeps it if it takes less than |share| of the best one's cycles. */
+static Status price(PlanSearch *search, const Tiling *tiling, double share, bool *out_better) {
+  const Plan *plan;
+  double cycles;
+  *out_better = false;
+  Arena *arena = arena_create();
+  Status status = tiler_plan_tiling(arena, search->kernel, search->name, search->machine, tiling, search->options,
+                                    &search->quiet, &plan);
+  bool is_short = status == STATUS_OK && plan_instance_count(plan) <= MOST_COMPARED_INSTANCES;
+  if (!is_short) {
+    arena_destroy(arena);
+    return STATUS_OK;
+  }
+  search->budget -= LEAST_PRICE + plan_instance_count(plan);
+  status = tiler_simulate(plan, search->machine, &search->quiet, &cycles);
+  *out_better = status == STATUS_OK && cycles < share * search->least;
+  arena_destroy(arena);
+  if (!*out_better) return status;
+  search->least = cycles;
+  search->tiling = *tiling;
+  return tiler_plan_tiling(search->arena, search->kernel, search->name, search->machine, tiling, search->options,
+                           &search->quiet, &search->best);
+}
+
+static bool goes_on(const PlanSearch *search) {
+  return search->budget > 0 && search->least > search->enough;
+}
+
+/* Steps from the best tiling while one is faster, those first that should be by estimate. */
+static Status step_on(PlanSearch *search) {
+  TilingScope scope = tiler_scope(search->machine, search->options, search->tiling.depth);
+  for (bool moved = true; moved && goes_on(search);) {
+    TilingChoices choices;
+    Arena *scratch = arena_create();
+    Status status = tiling_neighbours(scratch, search->kernel, search->machine, &scope, &search->tiling,
+                                      search->options->pipeline_depth > 0, &search->quiet, &choices);
+    arena_destroy(scratch);
+    RETURN_IF_ERROR(status);
+    moved = false;
+    for (int32_t c = 0; c < choices.count && !moved && goes_on(search); c++)
+      RETURN_IF_ERROR(price(search, &choices.tilings[c], STEP_FASTER, &moved));
+  }
+  return STATUS_OK;
+}
+
+/* The plans of tilings that are about as good by estimate, compared by simulation, then steps from the best. */
+static Status find_better(PlanSearch *search, const TilingList *list) {
+  bool better;
+  if (machine_has_spare_queues(search->machine) || plan_instance_count(search->best) > MOST_COMPARED_INSTANCES)
+    return STATUS_OK;
+  RETURN_IF_ERROR(tiler_simulate(search->best, search->machine, &search->quiet, &search->least));
+  search->enough = GOOD_ENOUGH * least_cycles(search);
+  for (int32_t i = 1; i < list->count && i < MOST_COMPARED && goes_on(search); i++) {
+    if (list->tilings[i].cycles > CLOSE_ENOUGH * list->tilings[0].cycles) continue;
+    RETURN_IF_ERROR(price(search, &list->tilings[i], FASTER, &better));
+  }
+  return step_on(search);
+}
+
+Status tiler_plan(Arena *arena, const Kernel *kernel, StringView name, const MachineDescription *machine,
+                  const TilerOptions *options, DiagSink *diag, const Plan **out_plan) {
+  RETURN_IF_ERROR(check_rules(kernel, diag));
+  TilingList *list = ARENA_NEW(arena, TilingList);
+  RETURN_IF_ERROR(list_tilings(arena, kernel, machine, options, diag, list));
+  PlanSearch search = {.arena = arena, .kernel = kernel, .name = name, .machine = machine, .options = options};
+  diag_sink_init(&search.quiet, arena);
+  search.tiling = list->tilings[0];
+  search.budget = tiler_scope(machine, options, 1).effort * INSTANCES_BY_EFFORT;
+  RETURN_IF_ERROR(tiler_plan_tiling(arena, kernel, name, machine, &search.tiling, options, diag, &search.best));
+  RETURN_IF_ERROR(find_better(&search, list));
+  *out_plan = search.best;
+  return STATUS_OK;
+}

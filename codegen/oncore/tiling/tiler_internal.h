@@ -1,0 +1,22 @@
+/* What the search for a plan (plan_search.c) asks of the one who makes plans (tiler.c). */
+#ifndef XLAC_CODEGEN_ONCORE_TILING_TILER_INTERNAL_H
+#define XLAC_CODEGEN_ONCORE_TILING_TILER_INTERNAL_H
+
+#include "codegen/oncore/tiling/tiler.h"
+#include "codegen/oncore/tiling/tiling.h"
+
+enum { TILER_DEFAULT_EFFORT = 5 };
+
+/* All of the Buffer that |machine| gives, and the effort of |options|. */
+TilingScope tiler_scope(const MachineDescription *machine, const TilerOptions *options, int32_t depth);
+
+/* The plan of |tiling|: with as few slots as the machine's flags ask for, on all queues of a kind, its loads ahead
+ * where that is faster.  Lifetimes and errors as those of tiler_plan. */
+MUST_USE Status tiler_plan_tiling(Arena *arena, const Kernel *kernel, StringView name,
+                                  const MachineDescription *machine, const Tiling *tiling, const TilerOptions *options,
+                                  DiagSink *diag, const Plan **out_plan);
+
+/* Cycles of |plan| in the simulation. */
+MUST_USE Status tiler_simulate(const Plan *plan, const MachineDescription *machine, DiagSink *diag, double *out_cycles);
+
+#endif
