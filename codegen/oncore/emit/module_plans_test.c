@@ -71,8 +71,11 @@ static void module_plans_fail_where_nothing_fits(void **state) {
   Fixture *fixture = *state;
   ModulePlans plans;
   MachineDescription *machine = make_machine(fixture, "vp-tiny");
-  machine->buffer.size = 64;
-  assert_int_equal(make(fixture, TWICE, machine, PLANS_ALONE, &plans), STATUS_EXHAUSTED);
+  machine->buffer.size = 64; /* one tile, where a product has three that are alive together */
+  const char *text =
+      "HloModule m\nENTRY e { x = f32[8,8] parameter(0) y = f32[8,8] parameter(1)\n"
+      "  ROOT r = f32[8,8] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n";
+  assert_int_equal(make(fixture, text, machine, PLANS_ALONE, &plans), STATUS_EXHAUSTED);
   assert_string_equal(fixture->diag.last->code, "oncore-too-small");
 }
 

@@ -81,8 +81,27 @@ static int32_t count_refs(const PlanRef *refs, int32_t count, int32_t tensor) {
   return found;
 }
 
+/* Whether |tile| comes by one load, is overwritten by one operation that reads it, and leaves by one store: then what
+ * it holds before is a copy of the one array, and after it of the other. */
+static bool is_used_in_place(const Plan *plan, const PlanRef *tile) {
+  int32_t loads = 0, stores = 0, operations = 0;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    int32_t reads = count_refs(command->sources, command->source_count, tile->number);
+    int32_t writes = count_refs(command->targets, command->target_count, tile->number);
+    if (reads + writes == 0) continue;
+    if (command->verb == PLAN_GATHERM) return false;
+    loads += command->verb == PLAN_LOAD;
+    stores += command->verb == PLAN_STORE;
+    if (command->verb == PLAN_LOAD || command->verb == PLAN_STORE) continue;
+    if (reads != 1 || writes != 1 || command->slice.extent > 0) return false;
+    operations++;
+  }
+  return loads == 1 && stores == 1 && operations == 1;
+}
+
 /* Of the tile of transfer |number|: nobody else moves it, one command fills it, and who works on it does so while it is
- * the tile of the same part of the array. */
+ * the tile of the same part of the array; or it is used in place. */
 static bool is_plain_copy(const Plan *plan, int32_t number) {
   const PlanCommand *transfer = &plan->commands[number];
   bool loads = transfer->verb == PLAN_LOAD;
@@ -92,18 +111,19 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
   PlanTensorKind kind = plan->tensors[tile->number].kind;
   if ((kind != PLAN_RING && kind != PLAN_RESIDENT) || plan->tensors[tile->number].is_alias) return false;
   if (tile->range_count - axes != part->range_count || !begins_at_zero(tile, axes)) return false;
+  bool in_place = is_used_in_place(plan, tile);
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     int32_t reads = count_refs(command->sources, command->source_count, tile->number);
     int32_t writes = count_refs(command->targets, command->target_count, tile->number);
     if (reads + writes == 0) continue;
     fillers += writes;
-    if (c == number) continue;
+    if (c == number || in_place) continue;
     bool moves = command->verb == PLAN_LOAD || command->verb == PLAN_STORE || command->verb == PLAN_GATHERM;
     bool is_expected = loads ? writes == 0 : reads == 0 && command->slice.extent == 0;
     if (moves || !is_expected || !is_inside(plan, command->loop, transfer->loop)) return false;
   }
-  return fillers == 1;
+  return in_place || fillers == 1;
 }
 
 bool plan_may_keep(const Plan *plan, int32_t buffer) {
@@ -133,6 +153,7 @@ int64_t plan_copied_bytes(const Plan *plan, int32_t buffer) {
     if (memory_side(plan, command, buffer) == NULL) continue;
     const PlanRef *tile = command->verb == PLAN_LOAD ? &command->targets[0] : &command->sources[0];
     const PlanTensor *tensor = &plan->tensors[tile->number];
+    if (is_used_in_place(plan, tile)) continue; /* the other array may still need it */
     bytes += align_up(tensor->end - tensor->begin, plan->alignment);
   }
   return bytes;
@@ -145,7 +166,9 @@ typedef struct Keeper {
   const Plan *old;
   const PlanInterface *interface;
   Plan *plan;
-  int32_t *transfer;    /* by old Tensor: the transfer that its tile is a copy by, -1: it stays */
+  int32_t *load;        /* by old Tensor: the load that its tile is a copy by, -1: that of no resident */
+  int32_t *store;       /* the same of a store; a tile that is used in place may have both */
+  bool *stays;          /* by old Tensor: another array's transfer needs it */
   int32_t *new_tensor;  /* by old Tensor; -1: gone */
   int32_t *new_memory;  /* by old view; -1: gone */
   int32_t *new_command; /* by old command; -1: gone */
@@ -223,14 +246,19 @@ static bool stays(const Keeper *keeper, const PlanCommand *command) {
 
 static void find_copies(Keeper *keeper) {
   const Plan *old = keeper->old;
-  for (int32_t t = 0; t < old->tensor_count; t++) keeper->transfer[t] = -1;
+  for (int32_t t = 0; t < old->tensor_count; t++) keeper->load[t] = keeper->store[t] = -1;
   for (int32_t m = 0; m < old->memory_count; m++) keeper->view_tensor[m] = -1;
   for (int32_t c = 0; c < old->command_count; c++) {
     const PlanCommand *command = &old->commands[c];
-    if (resident_moved(keeper, command) < 0) continue;
     bool loads = command->verb == PLAN_LOAD;
+    if (!loads && command->verb != PLAN_STORE) continue;
+    int32_t tile = loads ? command->targets[0].number : command->sources[0].number;
+    if (resident_moved(keeper, command) < 0) {
+      keeper->stays[tile] = true;
+      continue;
+    }
     const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
-    keeper->transfer[loads ? command->targets[0].number : command->sources[0].number] = c;
+    (loads ? keeper->load : keeper->store)[tile] = c;
     XLAC_CHECK(view_is_box(old, &old->memories[side->number], &keeper->views[side->number]));
   }
 }
@@ -292,7 +320,7 @@ static bool place_tensors(Keeper *keeper) {
   for (int32_t t = 0; t < old->tensor_count; t++) {
     PlanTensor tensor = old->tensors[t];
     keeper->new_tensor[t] = -1;
-    if (keeper->transfer[t] >= 0) continue;
+    if (!keeper->stays[t] && (keeper->load[t] >= 0 || keeper->store[t] >= 0)) continue;
     if (tensor.is_alias) return false;
     int64_t bytes = tensor.end - tensor.begin;
     tensor.begin = at;
@@ -330,10 +358,11 @@ static PlanRef held_ref(Keeper *keeper, const PlanRef *ref, int32_t transfer) {
   return (PlanRef){false, keeper->view_tensor[part->number], part->range_count, ranges};
 }
 
-static const PlanRef *new_refs(Keeper *keeper, const PlanRef *refs, int32_t count) {
+/* |copies|: by old Tensor, the transfer that what |refs| mean is a copy by. */
+static const PlanRef *new_refs(Keeper *keeper, const PlanRef *refs, int32_t count, const int32_t *copies) {
   PlanRef *made = ARENA_COPY_ARRAY(keeper->arena, PlanRef, refs, count);
   for (int32_t i = 0; i < count; i++) {
-    int32_t transfer = refs[i].is_memory ? -1 : keeper->transfer[refs[i].number];
+    int32_t transfer = refs[i].is_memory ? -1 : copies[refs[i].number];
     if (refs[i].is_memory)
       made[i].number = memory_for(keeper, refs[i].number);
     else if (transfer >= 0)
@@ -346,8 +375,10 @@ static const PlanRef *new_refs(Keeper *keeper, const PlanRef *refs, int32_t coun
 
 static void add_command(Keeper *keeper, int32_t number) {
   PlanCommand command = keeper->old->commands[number];
-  command.targets = new_refs(keeper, command.targets, command.target_count);
-  command.sources = new_refs(keeper, command.sources, command.source_count);
+  const int32_t *read = command.verb == PLAN_STORE ? keeper->store : keeper->load;
+  const int32_t *written = command.verb == PLAN_LOAD ? keeper->load : keeper->store;
+  command.targets = new_refs(keeper, command.targets, command.target_count, written);
+  command.sources = new_refs(keeper, command.sources, command.source_count, read);
   command.edges = NULL;
   command.edge_count = 0;
   keeper->new_command[number] = (int32_t)keeper->commands.count;
@@ -449,7 +480,9 @@ Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machi
   *keeper.plan = *plan;
   keeper.plan->arena = arena;
   keeper.plan->estimate = 0; /* that of |plan| is for other work */
-  keeper.transfer = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
+  keeper.load = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
+  keeper.store = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
+  keeper.stays = ARENA_NEW_ARRAY(arena, bool, plan->tensor_count);
   keeper.new_tensor = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   keeper.new_memory = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   keeper.view_tensor = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
