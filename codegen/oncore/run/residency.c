@@ -1,6 +1,7 @@
 #include "codegen/oncore/run/residency.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
@@ -29,9 +30,12 @@ typedef struct Chooser {
   const ResidencyModel *model;
   DiagSink *diag;
   const double *times;
-  RunTouches touches;         /* of the computation at hand */
-  const HloInstruction *loop; /* whose body it is; NULL: of none that may have residents */
-  ARRAY(Candidate) candidates;
+  RunTouches touches;          /* of the computation at hand */
+  const HloInstruction *loop;  /* whose body it is; NULL: of none that may have residents */
+  ARRAY(Candidate) candidates; /* those of one slice side by side, by time */
+  int32_t *begins;             /* by slice, and after the last: its first candidate */
+  int64_t *taken;              /* by event: bytes of what is taken */
+  int64_t *bases;              /* by event: where places of what is taken end */
   ARRAY(ResidentUse) uses;
   ARRAY(ResidentLoop) loops;
 } Chooser;
@@ -52,10 +56,7 @@ static const RunTouch *touch_at(const Chooser *chooser, int64_t number) {
 }
 
 static bool ends_between(const Chooser *chooser, int32_t first, int32_t last) {
-  for (int32_t e = first; e <= last; e++) {
-    if (chooser->touches.events.data[e].ends_run) return true;
-  }
-  return false;
+  return chooser->touches.ends[last + 1] > chooser->touches.ends[first];
 }
 
 /* Cycles that Kernels spend on moving what |touch| is. */
@@ -80,7 +81,7 @@ static double cycles_of(const Chooser *chooser, const RunTouch *touch) {
 
 /* Whether the Kernel of |touch| may have all of |bytes| in the Buffer. */
 static bool is_fine(const RunTouch *touch, const RunTouch *bytes) {
-  return touch->may_stay && run_touches_equal(touch, bytes);
+  return touch->may_stay && touch->slice == bytes->slice;
 }
 
 /* Whether only Kernels up to event |last| read the value that |touch| writes, and all of them in the Buffer. */
@@ -99,10 +100,9 @@ static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t la
     }
     if (!is_inside) return false;
   }
-  for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+  for (int32_t t = chooser->touches.begins[touch->event + 1]; t < chooser->touches.begins[last + 1]; t++) {
     const RunTouch *other = touch_at(chooser, t);
-    bool is_later = other->event > touch->event && other->event <= last;
-    if (is_later && run_touches_meet(other, touch) && !is_fine(other, touch)) return false;
+    if (run_touches_meet(other, touch) && !is_fine(other, touch)) return false;
   }
   return true;
 }
@@ -110,11 +110,10 @@ static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t la
 /* What staying saves: all loads but the first of what is found, and stores of what nobody else reads. */
 static void weigh(const Chooser *chooser, Candidate *candidate) {
   bool is_first = candidate->is_found && candidate->node < 0;
-  for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+  const int32_t *begins = chooser->touches.begins;
+  for (int32_t t = begins[candidate->first]; t < begins[candidate->last + 1]; t++) {
     const RunTouch *touch = touch_at(chooser, t);
-    if (touch->event < candidate->first || touch->event > candidate->last) continue;
-    if (!run_touches_equal(touch, &candidate->bytes)) continue;
-    if (!touch->may_stay) continue;
+    if (!is_fine(touch, &candidate->bytes)) continue;
     bool is_alone = candidate->node >= 0 ? !candidate->is_shared : is_read_by(chooser, touch, candidate->last);
     bool stays = touch->reads ? !is_first : is_alone;
     if (touch->reads) is_first = false;
@@ -131,9 +130,6 @@ static void add_candidate(Chooser *chooser, Candidate candidate) {
 static void add_stretches(Chooser *chooser, int64_t number) {
   const RunTouch *bytes = touch_at(chooser, number);
   Candidate open = {.first = -1};
-  for (int64_t t = 0; t < number; t++) {
-    if (run_touches_equal(touch_at(chooser, t), bytes)) return; /* they had their turn */
-  }
   for (int64_t t = number; t < chooser->touches.touches.count; t++) {
     const RunTouch *touch = touch_at(chooser, t);
     if (!run_touches_meet(touch, bytes)) continue;
@@ -155,8 +151,18 @@ static void add_stretches(Chooser *chooser, int64_t number) {
   if (open.first >= 0) add_candidate(chooser, open);
 }
 
-/* Whether the bytes of leaf |node| of the loop's state may stay through all iterations. */
-static void add_of_loop(Chooser *chooser, int node) {
+/* The number of |bytes|, -1: nothing touches just these. */
+static int32_t slice_of(const Chooser *chooser, const RunTouch *bytes) {
+  for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+    const RunTouch *touch = touch_at(chooser, t);
+    bool is_there = touch->allocation == bytes->allocation && touch->offset == bytes->offset;
+    if (is_there && touch->bytes == bytes->bytes) return touch->slice;
+  }
+  return -1;
+}
+
+/* Whether the bytes of leaf |node| of the loop's state may stay through all iterations.  |had_turn|: by slice. */
+static void add_of_loop(Chooser *chooser, int node, bool *had_turn) {
   const HloInstruction *state = chooser->touches.computation->parameters.data[0];
   BufferSlice slice = buffer_assignment_slice(chooser->assignment, state, node);
   BufferSlice outside = buffer_assignment_slice(chooser->assignment, chooser->loop, node);
@@ -167,9 +173,8 @@ static void add_of_loop(Chooser *chooser, int node) {
   candidate.bytes = (RunTouch){.holder = state, .node = node, .allocation = slice.allocation->index};
   candidate.bytes.offset = slice.offset;
   candidate.bytes.bytes = slice.size;
-  for (int64_t c = 0; c < chooser->candidates.count; c++) {
-    if (run_touches_equal(&chooser->candidates.data[c].bytes, &candidate.bytes)) return;
-  }
+  candidate.bytes.slice = slice_of(chooser, &candidate.bytes);
+  if (candidate.bytes.slice < 0 || had_turn[candidate.bytes.slice]) return;
   for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
     const RunTouch *touch = touch_at(chooser, t);
     if (!run_touches_meet(touch, &candidate.bytes)) continue;
@@ -178,26 +183,36 @@ static void add_of_loop(Chooser *chooser, int node) {
     candidate.is_shared = candidate.is_shared || !fits;
     candidate.is_changed = candidate.is_changed || touch->writes;
   }
+  int64_t before = chooser->candidates.count;
   add_candidate(chooser, candidate);
+  had_turn[candidate.bytes.slice] = chooser->candidates.count > before;
 }
 
-/* Not what stays through the whole loop anyway. */
-static bool is_of_loop(const Chooser *chooser, const RunTouch *touch) {
-  for (int64_t c = 0; c < chooser->candidates.count; c++) {
-    const Candidate *candidate = &chooser->candidates.data[c];
-    if (candidate->node >= 0 && run_touches_equal(touch, &candidate->bytes)) return true;
-  }
-  return false;
+static int compare_candidates(const void *left, const void *right) {
+  const Candidate *a = left, *b = right;
+  if (a->bytes.slice != b->bytes.slice) return a->bytes.slice < b->bytes.slice ? -1 : 1;
+  return a->first < b->first ? -1 : a->first > b->first;
 }
 
+/* Those of a loop, then stretches of what does not stay through the whole loop anyway. */
 static void find_candidates(Chooser *chooser) {
+  int64_t slices = chooser->touches.slice_count;
+  bool *had_turn = ARENA_NEW_ARRAY(chooser->arena, bool, slices + 1);
   chooser->candidates.count = 0;
   for (int node = 0; chooser->loop != NULL && node < shape_node_count(chooser->loop->shape); node++) {
-    if (!shape_is_tuple(shape_node(chooser->loop->shape, node))) add_of_loop(chooser, node);
+    if (!shape_is_tuple(shape_node(chooser->loop->shape, node))) add_of_loop(chooser, node, had_turn);
   }
   for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
-    if (touch_at(chooser, t)->may_stay && !is_of_loop(chooser, touch_at(chooser, t))) add_stretches(chooser, t);
+    const RunTouch *touch = touch_at(chooser, t);
+    if (!touch->may_stay || had_turn[touch->slice]) continue;
+    had_turn[touch->slice] = true;
+    add_stretches(chooser, t);
   }
+  int64_t count = chooser->candidates.count;
+  if (count > 1) qsort(chooser->candidates.data, (size_t)count, sizeof(Candidate), compare_candidates);
+  chooser->begins = ARENA_NEW_ARRAY(chooser->arena, int32_t, slices + 1);
+  for (int64_t c = 0; c < count; c++) chooser->begins[chooser->candidates.data[c].bytes.slice + 1]++;
+  for (int64_t i = 0; i < slices; i++) chooser->begins[i + 1] += chooser->begins[i];
 }
 
 /* --- room --- */
@@ -212,11 +227,16 @@ static bool is_alive(const Candidate *candidate, int32_t event) {
 
 /* The resident that the bytes of |touch| are, NULL: none. */
 static const Candidate *resident_at(const Chooser *chooser, const RunTouch *touch) {
-  for (int64_t c = 0; c < chooser->candidates.count && touch->may_stay; c++) {
-    const Candidate *candidate = &chooser->candidates.data[c];
-    if (is_alive(candidate, touch->event) && run_touches_equal(touch, &candidate->bytes)) return candidate;
+  int32_t begin = chooser->begins[touch->slice], end = chooser->begins[touch->slice + 1];
+  while (end - begin > 1) { /* stretches of a slice have no event in common */
+    int32_t middle = begin + (end - begin) / 2;
+    if (chooser->candidates.data[middle].first <= touch->event)
+      begin = middle;
+    else
+      end = middle;
   }
-  return NULL;
+  bool is_one = touch->may_stay && begin < end && is_alive(&chooser->candidates.data[begin], touch->event);
+  return is_one ? &chooser->candidates.data[begin] : NULL;
 }
 
 /* Bytes of tiles that the Kernel of |event| has beside its residents. */
@@ -227,48 +247,50 @@ static int64_t own_bytes(const Chooser *chooser, int32_t event) {
   for (int32_t t = 0; plan != NULL && t < plan->tensor_count; t++) {
     if (!plan->tensors[t].is_alias) bytes += align_up(plan->tensors[t].end - plan->tensors[t].begin, plan->alignment);
   }
-  for (int64_t t = 0; plan != NULL && t < chooser->touches.touches.count; t++) {
+  for (int32_t t = chooser->touches.begins[event]; plan != NULL && t < chooser->touches.begins[event + 1]; t++) {
     const RunTouch *touch = touch_at(chooser, t);
-    if (touch->event == event && touch->buffer >= 0 && resident_at(chooser, touch) != NULL)
-      bytes -= plan_copied_bytes(plan, touch->buffer);
+    if (touch->buffer >= 0 && resident_at(chooser, touch) != NULL) bytes -= plan_copied_bytes(plan, touch->buffer);
   }
   return bytes;
 }
 
-static int64_t taken_bytes(const Chooser *chooser, int32_t event) {
-  int64_t bytes = 0;
-  for (int64_t c = 0; c < chooser->candidates.count; c++) {
-    const Candidate *candidate = &chooser->candidates.data[c];
-    if (is_alive(candidate, event)) bytes += aligned_bytes(chooser, candidate);
-  }
-  return bytes;
+static void set_taken(Chooser *chooser, Candidate *candidate, bool is_taken) {
+  int64_t bytes = aligned_bytes(chooser, candidate);
+  candidate->is_taken = is_taken;
+  for (int32_t e = candidate->first; e <= candidate->last; e++) chooser->taken[e] += is_taken ? bytes : -bytes;
 }
 
-static bool fits(const Chooser *chooser, const Candidate *candidate) {
+static bool has_room(const Chooser *chooser, const Candidate *candidate) {
   int64_t usable = machine_buffer_usable(chooser->machine);
   for (int32_t e = candidate->first; e <= candidate->last; e++) {
-    if (taken_bytes(chooser, e) + own_bytes(chooser, e) > usable) return false;
+    if (chooser->taken[e] + own_bytes(chooser, e) > usable) return false;
   }
   return true;
 }
 
+typedef struct Worth {
+  double cycles_per_byte;
+  Candidate *candidate;
+} Worth;
+
+static int compare_worth(const void *left, const void *right) {
+  const Worth *a = left, *b = right;
+  if (a->cycles_per_byte != b->cycles_per_byte) return a->cycles_per_byte > b->cycles_per_byte ? -1 : 1;
+  return a->candidate < b->candidate ? -1 : a->candidate > b->candidate;
+}
+
 static void take_greedily(Chooser *chooser) {
   int64_t count = chooser->candidates.count;
-  bool *is_seen = ARENA_NEW_ARRAY(chooser->arena, bool, count);
-  for (int64_t round = 0; round < count; round++) {
-    int64_t best = -1;
-    double most = -1;
-    for (int64_t c = 0; c < count; c++) {
-      const Candidate *candidate = &chooser->candidates.data[c];
-      double worth = candidate->saved / (double)aligned_bytes(chooser, candidate);
-      if (is_seen[c] || worth <= most) continue;
-      most = worth;
-      best = c;
-    }
-    Candidate *candidate = &chooser->candidates.data[best];
-    is_seen[best] = true;
-    candidate->is_taken = true;
-    candidate->is_taken = fits(chooser, candidate);
+  Worth *order = ARENA_NEW_ARRAY(chooser->arena, Worth, count + 1);
+  chooser->taken = ARENA_NEW_ARRAY(chooser->arena, int64_t, chooser->touches.events.count + 1);
+  for (int64_t c = 0; c < count; c++) {
+    Candidate *candidate = &chooser->candidates.data[c];
+    order[c] = (Worth){candidate->saved / (double)aligned_bytes(chooser, candidate), candidate};
+  }
+  if (count > 1) qsort(order, (size_t)count, sizeof *order, compare_worth);
+  for (int64_t c = 0; c < count; c++) {
+    set_taken(chooser, order[c].candidate, true);
+    if (!has_room(chooser, order[c].candidate)) set_taken(chooser, order[c].candidate, false);
   }
 }
 
@@ -293,23 +315,24 @@ static Status place(Chooser *chooser) {
   return STATUS_OK;
 }
 
-static int64_t base_at(const Chooser *chooser, int32_t event) {
-  int64_t base = 0;
+static void find_bases(Chooser *chooser) {
+  chooser->bases = ARENA_NEW_ARRAY(chooser->arena, int64_t, chooser->touches.events.count + 1);
   for (int64_t c = 0; c < chooser->candidates.count; c++) {
     const Candidate *candidate = &chooser->candidates.data[c];
-    if (is_alive(candidate, event)) base = max_i64(base, candidate->begin + aligned_bytes(chooser, candidate));
+    for (int32_t e = candidate->first; candidate->is_taken && e <= candidate->last; e++)
+      chooser->bases[e] = max_i64(chooser->bases[e], candidate->begin + aligned_bytes(chooser, candidate));
   }
-  return base;
 }
 
 static PlanInterface interface_at(const Chooser *chooser, int32_t event) {
-  PlanInterface interface = {.base = base_at(chooser, event)};
-  PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, chooser->touches.touches.count);
+  PlanInterface interface = {.base = chooser->bases[event]};
+  int32_t begin = chooser->touches.begins[event], end = chooser->touches.begins[event + 1];
+  PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, end - begin + 1);
   const RunEvent *of = &chooser->touches.events.data[event];
   for (int32_t b = 0; b < of->use->kernel->buffer_count; b++) {
-    for (int64_t t = 0; t < chooser->touches.touches.count; t++) {
+    for (int32_t t = begin; t < end; t++) {
       const RunTouch *touch = touch_at(chooser, t);
-      const Candidate *resident = touch->event == event && touch->buffer == b ? resident_at(chooser, touch) : NULL;
+      const Candidate *resident = touch->buffer == b ? resident_at(chooser, touch) : NULL;
       if (resident == NULL) continue;
       PlanResident made = {.buffer = b, .begin = resident->begin};
       bool loads = resident->is_found && resident->node < 0 && resident->first == event;
@@ -333,7 +356,7 @@ static bool drop_at(Chooser *chooser, int32_t event) {
     if (!is_alive(candidate, event)) continue;
     if (least == NULL || candidate->saved < least->saved) least = candidate;
   }
-  if (least != NULL) least->is_taken = false;
+  if (least != NULL) set_taken(chooser, least, false);
   return least != NULL;
 }
 
@@ -361,8 +384,9 @@ static Status settle(Chooser *chooser, double *out_saved) {
     is_settled = true;
     *out_saved = 0;
     RETURN_IF_ERROR(place(chooser));
+    find_bases(chooser);
     for (int32_t e = 0; e < touched && is_settled; e++) {
-      if (chooser->touches.events.data[e].use == NULL || base_at(chooser, e) == 0) continue;
+      if (chooser->touches.events.data[e].use == NULL || chooser->bases[e] == 0) continue;
       PlanInterface interface = interface_at(chooser, e);
       double cycles = chooser->model->cycles(chooser->model->self, chooser->touches.events.data[e].use, &interface);
       if (isinf(cycles)) is_settled = !drop_at(chooser, e);
@@ -372,10 +396,15 @@ static Status settle(Chooser *chooser, double *out_saved) {
   return STATUS_OK;
 }
 
+static int compare_nodes(const void *left, const void *right) {
+  const LoopResident *a = left, *b = right;
+  return a->node < b->node ? -1 : a->node > b->node;
+}
+
 static void keep_choice(Chooser *chooser) {
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     const RunEvent *event = &chooser->touches.events.data[e];
-    if (event->use == NULL || base_at(chooser, e) == 0) continue;
+    if (event->use == NULL || chooser->bases[e] == 0) continue;
     array_push(&chooser->uses, chooser->arena, ((ResidentUse){event->use, interface_at(chooser, e)}));
   }
   ARRAY(LoopResident) residents = {0};
@@ -388,6 +417,7 @@ static void keep_choice(Chooser *chooser) {
     made.elements = candidate->bytes.bytes / type_storage_bytes(made.type);
     array_push(&residents, chooser->arena, made);
   }
+  if (residents.count > 1) qsort(residents.data, (size_t)residents.count, sizeof(LoopResident), compare_nodes);
   if (residents.count > 0)
     array_push(&chooser->loops, chooser->arena,
                ((ResidentLoop){chooser->loop, (int32_t)residents.count, residents.data}));

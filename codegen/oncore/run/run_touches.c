@@ -1,5 +1,7 @@
 #include "codegen/oncore/run/run_touches.h"
 
+#include <stdlib.h>
+
 #include "codegen/lower/emit_family.h"
 #include "hlo/analysis/in_place.h"
 
@@ -12,10 +14,6 @@ typedef struct TouchWalk {
 
 bool run_touches_meet(const RunTouch *a, const RunTouch *b) {
   return a->allocation == b->allocation && a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-}
-
-bool run_touches_equal(const RunTouch *a, const RunTouch *b) {
-  return a->allocation == b->allocation && a->offset == b->offset && a->bytes == b->bytes;
 }
 
 static void add_touch(const TouchWalk *walk, const HloInstruction *holder, int node, RunTouch touch) {
@@ -87,6 +85,38 @@ static bool does_nothing(const HloInstruction *instruction) {
   return is_name || hlo_is_view(instruction);
 }
 
+/* --- what finds them --- */
+
+static int compare_bytes(const void *left, const void *right) {
+  const RunTouch *a = *(const RunTouch *const *)left, *b = *(const RunTouch *const *)right;
+  if (a->allocation != b->allocation) return a->allocation < b->allocation ? -1 : 1;
+  if (a->offset != b->offset) return a->offset < b->offset ? -1 : 1;
+  return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+}
+
+static void number_slices(Arena *arena, RunTouches *touches) {
+  int64_t count = touches->touches.count;
+  RunTouch **order = ARENA_NEW_ARRAY(arena, RunTouch *, count + 1);
+  for (int64_t t = 0; t < count; t++) order[t] = &touches->touches.data[t];
+  if (count > 1) qsort(order, (size_t)count, sizeof *order, compare_bytes);
+  for (int64_t t = 0; t < count; t++) {
+    if (t == 0 || compare_bytes(&order[t - 1], &order[t]) != 0) touches->slice_count++;
+    order[t]->slice = touches->slice_count - 1;
+  }
+}
+
+static void number_events(Arena *arena, RunTouches *touches) {
+  int64_t count = touches->events.count;
+  int32_t *begins = ARENA_NEW_ARRAY(arena, int32_t, count + 1), *ends = ARENA_NEW_ARRAY(arena, int32_t, count + 1);
+  for (int64_t t = 0; t < touches->touches.count; t++) begins[touches->touches.data[t].event + 1]++;
+  for (int64_t e = 0; e < count; e++) {
+    begins[e + 1] += begins[e];
+    ends[e + 1] = ends[e] + touches->events.data[e].ends_run;
+  }
+  touches->begins = begins;
+  touches->ends = ends;
+}
+
 void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
                       const KernelTable *kernels, const ResidencyModel *model, RunTouches *out_touches) {
   TouchWalk walk = {arena, assignment, model, out_touches};
@@ -98,4 +128,6 @@ void run_touches_find(Arena *arena, const HloComputation *computation, const Buf
     if (row == NULL || row->count == 0) add_other(&walk, instruction);
     for (int32_t k = 0; row != NULL && k < row->count; k++) add_kernel(&walk, instruction, &row->uses[k]);
   }
+  number_slices(arena, out_touches);
+  number_events(arena, out_touches);
 }

@@ -17,6 +17,7 @@ typedef struct RunTouch {
   int node;
   int32_t allocation;
   int64_t offset, bytes;
+  int32_t slice; /* a number for these very bytes, dense from 0 */
   bool reads, writes;
   bool may_stay; /* all of an array, in a way that it may be resident (plan_may_keep) */
 } RunTouch;
@@ -25,14 +26,16 @@ typedef struct RunTouches {
   const HloComputation *computation;
   ARRAY(RunEvent) events;
   ARRAY(RunTouch) touches; /* by event, what it reads first */
+  const int32_t *begins;   /* by event, and after the last: its first touch */
+  const int32_t *ends;     /* by event, and after the last: how many before it end a run */
+  int32_t slice_count;
 } RunTouches;
 
 /* In |arena|. */
 void run_touches_find(Arena *arena, const HloComputation *computation, const BufferAssignment *assignment,
                       const KernelTable *kernels, const ResidencyModel *model, RunTouches *out_touches);
 
-/* Whether the two have bytes in common; all of them. */
+/* Whether the two have bytes in common. */
 bool run_touches_meet(const RunTouch *a, const RunTouch *b);
-bool run_touches_equal(const RunTouch *a, const RunTouch *b);
 
 #endif
