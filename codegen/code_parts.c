@@ -107,6 +107,7 @@ typedef struct PartResult {
 typedef struct PartsRun {
   const CodePartsOptions *options;
   const KernelUse *const *uses; /* by identity */
+  LlvmOptions target;
   CodePartList parts;
   PartResult *results; /* by part */
   atomic_int next;     /* part that nobody has begun */
@@ -190,7 +191,7 @@ static Status compile_part(const PartsRun *run, const CodePart *part, PartResult
   DiagSink diag;
   PartEmitter emitter = {.run = run, .part = part, .arena = result->arena, .diag = &diag};
   diag_sink_init(&diag, result->arena);
-  Status status = llvm_target_create(&run->options->draft->target, &diag, &emitter.target);
+  Status status = llvm_target_create(&run->target, &diag, &emitter.target);
   if (status == STATUS_OK) {
     LLVMContextRef context = LLVMContextCreate();
     LLVMModuleRef module = llvm_target_module(&emitter.target, context);
@@ -246,6 +247,9 @@ Status code_parts_compile(Arena *arena, const CodePartsOptions *options, StringV
   const KernelUse *const *uses = functions_of(scratch, options->draft->kernels);
   PartsRun run = {.options = options, .uses = uses, .parts = parts_of(scratch, options, uses)};
   run.is_guarded = guarded_call_is_active();
+  run.target = options->draft->target;
+  LlvmTargetPool *own = run.target.pool == NULL ? llvm_target_pool_create() : NULL;
+  if (own != NULL) run.target.pool = own;
   atomic_flag_clear(&run.has_failure);
   int count = (int)run.parts.count;
   run.results = ARENA_NEW_ARRAY(scratch, PartResult, count);
@@ -259,6 +263,7 @@ Status code_parts_compile(Arena *arena, const CodePartsOptions *options, StringV
   }
   if (status == STATUS_OK) *out_bytes = object_join(arena, objects, count);
   for (int i = 0; i < count; i++) arena_destroy(run.results[i].arena);
+  llvm_target_pool_destroy(own);
   arena_destroy(scratch);
   return status;
 }

@@ -8,7 +8,7 @@
 
 /* A change of these is a change of what the key has to say: an option that bears on outputs goes into add_options, and
  * into the test that every one of them counts. */
-_Static_assert(sizeof(CompilationOptions) == 272, "does the new option bear on outputs?");
+_Static_assert(sizeof(CompilationOptions) == 280, "does the new option bear on outputs?");
 
 /* Each part with its name and size, so that no two lists of parts are one text. */
 static void add(ContentHash *hash, const char *name, StringView text) {

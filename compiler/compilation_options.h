@@ -30,6 +30,7 @@ typedef struct CompilationOptions {
   /* --- the target --- */
   const MachineDescription *machine; /* NULL: the host */
   StringView mcpu, mattr;            /* of the host (LlvmOptions) */
+  LlvmTargetPool *pool;              /* shared with other compilations, or NULL (LlvmOptions) */
   /* --- numbers --- */
   bool fast_math;       /* floats may be rewritten as if they were real numbers (docs/passes.md) */
   bool flush_denormals; /* subnormal numbers are zeros */

@@ -128,6 +128,7 @@ static void create_client(void *self) {
   client->listener = *creation->listener;
   client->threads = xlac_thread_pool_create(workers);
   if (client->threads == NULL) out_of_memory(0);
+  client->pool = llvm_target_pool_create();
   pthread_mutex_init(&client->mutex, NULL);
   creation->client = client;
 }
@@ -143,6 +144,7 @@ XlacStatus xlac_client_create(const XlacListener *listener, int64_t worker_count
 void xlac_client_destroy(XlacClient *client) {
   if (client == NULL) return;
   xlac_thread_pool_destroy(client->threads);
+  llvm_target_pool_destroy(client->pool);
   pthread_mutex_destroy(&client->mutex);
   arena_destroy(client->arena);
 }

@@ -219,6 +219,7 @@ static Status compile_in(CompileCall *call, Arena *arena, DiagSink *diag, Compil
   CompilationOptions options;
   RETURN_IF_ERROR(set_up(call, arena, diag, &options));
   options.progress = &progress;
+  options.pool = call->client->pool;
   compilation_init(compilation, arena, &options, diag);
   CompiledProgram program;
   RETURN_IF_ERROR(make_program(call, compilation, &program));

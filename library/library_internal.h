@@ -20,6 +20,7 @@ typedef struct RegisteredCall {
 struct XlacClient {
   XlacListener listener;
   XlacThreadPool *threads;
+  LlvmTargetPool *pool;  /* of its compilations */
   pthread_mutex_t mutex; /* of what follows */
   Arena *arena;
   ARRAY(RegisteredCall) calls;

@@ -9,6 +9,12 @@
 
 typedef enum LlvmOutput { LLVM_OUTPUT_OBJECT, LLVM_OUTPUT_ASSEMBLY, LLVM_OUTPUT_IR, LLVM_OUTPUT_BITCODE } LlvmOutput;
 
+/* What compilations one after another make once, of LLVM's own; any number of threads use it.  The creator destroys it,
+ * NULL included, when no compilation does any more.  There is not enough memory: out_of_memory. */
+typedef struct LlvmTargetPool LlvmTargetPool;
+LlvmTargetPool *llvm_target_pool_create(void);
+void llvm_target_pool_destroy(LlvmTargetPool *pool);
+
 typedef struct LlvmOptions {
   StringView mcpu;  /* LLVM CPU name, "native" (also when empty), or "dispatch": variants for baseline x86-64, AVX2 and
                        AVX-512 */
@@ -16,6 +22,7 @@ typedef struct LlvmOptions {
   int opt_level;    /* 0 … 3 */
   const MachineDescription *machine; /* NULL: the host; one with an [isa] of its own leaves mcpu and mattr unread */
   bool flush_denormals;              /* subnormal operands and results are zeros, as in XLA:CPU */
+  LlvmTargetPool *pool;              /* NULL: none; the code does not depend on it */
 } LlvmOptions;
 
 /* Whether there is code for these; else STATUS_INVALID with a diagnostic (code "unknown-cpu", the known ones in a note,

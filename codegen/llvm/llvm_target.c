@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "codegen/llvm/llvm_faults.h"
+#include "codegen/llvm/llvm_target_pool.h"
 #include "codegen/target/riscv.h"
 
 /* LLVM's registries and command line are process-wide; they are set up once, before anything else of LLVM is used. */
@@ -187,6 +188,17 @@ static LLVMTargetMachineRef make_machine(const LlvmTarget *target, const LlvmOpt
   return machine;
 }
 
+/* All that a machine depends on, but for settings of the process. */
+static char *machine_key(const LlvmTarget *target, const LlvmOptions *options) {
+  Arena *scratch = arena_create();
+  StringView abi = has_own_isa(options) ? options->machine->isa.abi : SV("");
+  const char *key = arena_printf(scratch, "%s %s %s %.*s %d", target->triple, target->variants[0].cpu,
+                                 target->variants[0].features, SV_ARG(abi), options->opt_level > 0);
+  char *copy = llvm_text(LLVMCreateMessage(key));
+  arena_destroy(scratch);
+  return copy;
+}
+
 /* Whether there is code for a processor that --mcpu does not name, and it does what was asked for. */
 static Status check_own_isa(const LlvmOptions *options, DiagSink *diag) {
   const MachineIsa *isa = &options->machine->isa;
@@ -206,7 +218,12 @@ Status llvm_target_create(const LlvmOptions *options, DiagSink *diag, LlvmTarget
     RETURN_IF_ERROR(llvm_check_cpu(options->mcpu, options->mattr, diag));
   target->triple = make_triple(options);
   make_variants(options, target);
-  target->machine = make_machine(target, options);
+  if (options->pool != NULL) {
+    target->pool = options->pool;
+    target->key = machine_key(target, options);
+    target->machine = llvm_target_pool_take(target->pool, target->key);
+  }
+  if (target->machine == NULL) target->machine = make_machine(target, options);
   target->data_layout = LLVMCreateTargetDataLayout(target->machine);
   return STATUS_OK;
 }
@@ -228,7 +245,11 @@ static void dispose_variants(LlvmTarget *target) {
 
 void llvm_target_dispose(LlvmTarget *target) {
   if (target->data_layout != NULL) LLVMDisposeTargetData(target->data_layout);
-  if (target->machine != NULL) LLVMDisposeTargetMachine(target->machine);
+  if (target->pool != NULL && target->machine != NULL)
+    llvm_target_pool_give(target->pool, target->key, target->machine);
+  else if (target->machine != NULL)
+    LLVMDisposeTargetMachine(target->machine);
+  if (target->key != NULL) LLVMDisposeMessage(target->key);
   if (target->triple != NULL) LLVMDisposeMessage(target->triple);
   dispose_variants(target);
   *target = (LlvmTarget){0};

@@ -21,7 +21,9 @@ typedef struct LlvmVariant {
 typedef struct LlvmTarget {
   LLVMTargetMachineRef machine; /* for the first variant: what it can do, they all can */
   LLVMTargetDataRef data_layout;
-  char *triple; /* of LLVM's allocator */
+  char *triple;         /* of LLVM's allocator */
+  LlvmTargetPool *pool; /* where the machine goes back to, or NULL */
+  char *key;            /* under which name, of LLVM's allocator */
   int variant_count;
   LlvmVariant variants[CPU_VARIANT_COUNT]; /* from the least to the best */
 } LlvmTarget;
