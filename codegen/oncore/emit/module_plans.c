@@ -5,9 +5,8 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/emit/oncore_map.h"
 #include "codegen/oncore/plan/plan_printer.h"
+#include "codegen/oncore/tiling/tiler.h"
 #include "hlo/analysis/execution_counts.h"
-
-enum { ADVISED_PLANS = 6 };
 
 typedef ARRAY(StringView) NameArray;
 
@@ -92,7 +91,7 @@ static double weight_of(const ModulePlan *plan) {
 
 /* Of the plans that take the most cycles, as many as the effort allows. */
 static void advise(PlanMaker *maker) {
-  int64_t count = min_i64(maker->plans.count, ADVISED_PLANS);
+  int64_t count = min_i64(maker->plans.count, tiler_effort(maker->options) + 1);
   for (int64_t n = 0; n < count; n++) {
     ModulePlan *heaviest = NULL;
     for (int64_t i = 0; i < maker->plans.count; i++) {

@@ -503,9 +503,12 @@ Status tiler_simulate(const Plan *plan, const MachineDescription *machine, DiagS
   return status;
 }
 
+int32_t tiler_effort(const TilerOptions *options) {
+  return options->effort > 0 ? options->effort : TILER_DEFAULT_EFFORT;
+}
+
 TilingScope tiler_scope(const MachineDescription *machine, const TilerOptions *options, int32_t depth) {
-  int32_t effort = options->effort > 0 ? options->effort : TILER_DEFAULT_EFFORT;
-  return (TilingScope){machine_buffer_usable(machine), depth, effort};
+  return (TilingScope){machine_buffer_usable(machine), depth, tiler_effort(options)};
 }
 
 static Status try_spread(const Tiler *tiler, DiagSink *diag, Plan **best, double *least) {

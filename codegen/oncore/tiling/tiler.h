@@ -12,6 +12,9 @@ typedef struct TilerOptions {
   int32_t scheme;         /* how Tensors get room, a PlanScheme that is applied to finished plans (plan_schemes.h) */
 } TilerOptions;
 
+/* 1 to 9: that of |options|, or what 0 means. */
+int32_t tiler_effort(const TilerOptions *options);
+
 /* A plan for |kernel| on |machine|, named |name|; both must outlive it.  Never uses more of the Buffer than the machine
  * gives.  Lives in |arena|.  STATUS_UNSUPPORTED, located, for what has no rule (writes whose place or number is only
  * known at run time, guards that read memory, types the machine does not compute with); STATUS_EXHAUSTED when the
