@@ -173,6 +173,7 @@ const char *zip_member_unpack(Arena *arena, const ZipMember *member, StringView 
 
 enum { VERSION = 20, VERSION_WIDE = 45, FIRST_DAY = 1 << 5 | 1 };
 
+/* |bytes|: at most 8. */
 static void put(StringBuilder *out, uint64_t number, int bytes) {
   for (int i = 0; i < bytes; i++) sb_append_char(out, (char)(number >> 8 * i));
 }
@@ -228,7 +229,8 @@ static void put_entry(StringBuilder *out, const ZipMember *member, uint32_t chec
   sb_append(out, SV("PK\1\2"));
   put(out, wide > 0 ? VERSION_WIDE : VERSION, 2);
   put_facts(out, member, checksum, wide);
-  put(out, 0, 2 + 2 + 2 + 4); /* no comment, the first disk, no attributes */
+  put(out, 0, 2 + 2 + 2); /* no comment, the first disk, no attributes inside */
+  put(out, 0, 4);         /* and none outside */
   put_narrow(out, begin);
   sb_append(out, member->name);
   put_wide_head(out, wide);
