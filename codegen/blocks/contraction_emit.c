@@ -38,7 +38,8 @@ typedef struct BlockPosition {
   LLVMValueRef rhs, rhs_stride;          /* the panel's rows */
   LLVMValueRef
       before; /* columns before |column| that the panel computes again, so that it ends with the run; NULL: none */
-  LLVMValueRef ahead; /* where the next panel's rows lie */
+  LLVMValueRef ahead;       /* where the next panel's rows lie */
+  LLVMValueRef ahead_share; /* how many of them each tile asks for */
 } BlockPosition;
 
 /* Lanes of the packed depth. */
@@ -74,6 +75,22 @@ static TileRows tile_rows(ContractionEmitter *emitter, const BlockPosition *posi
   return rows;
 }
 
+/* The tile's share of the rows that will be packed next. */
+static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type);
+  LLVMValueRef first = LLVMBuildMul(vec->builder, tile_index, position->ahead_share, "");
+  LLVMValueRef end = ir_index_add(vec->builder, first, position->ahead_share);
+  IndexRange share = {first, ir_index_minimum(vec->builder, end, position->depth.depth)};
+  PointLoop rows = point_loop_begin_guarded(&emitter->point, share, 1);
+  LLVMValueRef row = block_element(vec, blocking->type, position->ahead,
+                                   ir_index_multiply(vec->builder, rows.index, blocking->rhs_stride));
+  for (int64_t column = 0; column < blocking->panel_width; column += per_line)
+    contraction_prefetch(vec, block_element(vec, blocking->type, row, block_int(vec, column)));
+  point_loop_end(&emitter->point, &rows);
+}
+
 /* One tile: sums over a block of the depth; after the last block what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -92,7 +109,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
                     .depth = group_count(vec, blocking, position->depth.depth),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
-  if (blocking->rhs_ahead) {
+  if (blocking->rhs_ahead && !blocking->ahead_in_turn) {
     /* every tile asks for one line of each row, in turn */
     int64_t per_line = LINE_BYTES / type_storage_bytes(blocking->type), lines = blocking->panel_width / per_line;
     LLVMValueRef line =
@@ -100,6 +117,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
     call.ahead = block_element(vec, blocking->type, position->ahead, ir_index_multiply(vec->builder, line, per_line));
     call.ahead_stride = blocking->rhs_stride;
   }
+  if (blocking->ahead_in_turn) ask_for_share(emitter, position, tile_index);
   contraction_micro_call(vec, blocking, &call);
   LLVMBasicBlockRef behind = NULL;
   if (blocking->block_count > 1) {
@@ -181,7 +199,11 @@ static void provide_rhs(ContractionEmitter *emitter, BlockPosition *position) {
   if (blocking->rhs_kept) return;
   if (!blocking->rhs_in_place) {
     contraction_pack_rhs(emitter, &position->depth, position->column);
-    if (blocking->rhs_ahead) position->ahead = next_rows(emitter, position);
+    if (!blocking->rhs_ahead) return;
+    position->ahead = next_rows(emitter, position);
+    LLVMValueRef most = ir_index_add(vec->builder, position->depth.depth, position->tile_count);
+    LLVMValueRef up = LLVMBuildSub(vec->builder, most, block_int(vec, 1), "");
+    position->ahead_share = LLVMBuildUDiv(vec->builder, up, position->tile_count, "");
     return;
   }
   LLVMValueRef first = position->column;

@@ -61,6 +61,7 @@ struct ContractionBlocking {
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
+  bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */
   bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early
                          rather than reaching beyond it */
   bool rhs_kept;      /* all panels are packed before the first tile, |rhs_slot| bytes each */
@@ -172,6 +173,9 @@ typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, depth, rhs_stride, adds, ahead;
   int64_t ahead_stride;
 } MicroCall;
+
+/* Asks for the line at |pointer|: to be read, into the second-level cache, data. */
+void contraction_prefetch(const VecBuilder *vec, LLVMValueRef pointer);
 
 /* Calls the function that does so, made at its first use in the module and shared by all plans with equal tiles. */
 void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *blocking, const MicroCall *call);

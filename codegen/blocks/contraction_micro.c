@@ -23,11 +23,16 @@ static LLVMTypeRef micro_type(const VecBuilder *vec) {
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
 }
 
+/* Whether the function asks for a line at each step. */
+static bool asks_at_each_step(const ContractionBlocking *blocking) {
+  return blocking->rhs_ahead && !blocking->ahead_in_turn;
+}
+
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
   snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, blocking->rhs_ahead ? ".ahead" : "",
+           (int)blocking->row_stride, asks_at_each_step(blocking) ? ".ahead" : "",
            blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
            : blocking->rhs_unsigned ? ".unsigned"
@@ -97,9 +102,7 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
   }
 }
 
-/* Asks for the line at |pointer|: to be read, into the second-level cache, data. */
-static void prefetch(const MicroEmitter *micro, LLVMValueRef pointer) {
-  const VecBuilder *vec = micro->vec;
+void contraction_prefetch(const VecBuilder *vec, LLVMValueRef pointer) {
   LLVMTypeRef type = LLVMTypeOf(pointer), flag = LLVMInt32TypeInContext(vec->context);
   unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
   LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, &type, 1);
@@ -119,14 +122,15 @@ static void add_products(const MicroEmitter *micro, LLVMValueRef *sums, int coun
   LLVMValueRef rhs = micro->arguments[ARG_RHS], ahead = micro->arguments[ARG_AHEAD], *carried[MAX_SUMS + 2];
   int carried_count = 0;
   carried[carried_count++] = &rhs;
-  if (blocking->rhs_ahead) carried[carried_count++] = &ahead;
+  bool asks = asks_at_each_step(blocking);
+  if (asks) carried[carried_count++] = &ahead;
   for (int i = 0; i < count; i++) carried[carried_count++] = &sums[i];
   IrLoop depth =
       ir_loop_count(micro->vec->builder, ir_range_below(micro->arguments[ARG_DEPTH]), 1, carried, carried_count);
-  if (blocking->rhs_ahead) prefetch(micro, ahead);
+  if (asks) contraction_prefetch(micro->vec, ahead);
   step(micro, depth.index, rhs, sums);
   rhs = next_row(micro, rhs, ARG_RHS_STRIDE);
-  if (blocking->rhs_ahead) ahead = next_row(micro, ahead, ARG_AHEAD_STRIDE);
+  if (asks) ahead = next_row(micro, ahead, ARG_AHEAD_STRIDE);
   ir_loop_end(&depth);
 }
 
