@@ -97,6 +97,9 @@ int contraction_merged_suffix(const Kernel *kernel, const ValueSet *set, const D
 /* Computes what loops over |later| dims would repeat. */
 void contraction_hoist(KernelPoint *point, const ValueSet *set, uint64_t later);
 
+/* Operations of |set|: what is not loaded, guards included. */
+int contraction_operation_count(const Kernel *kernel, const ValueSet *set);
+
 /* How many lanes along |dim| the values of |set| may be evaluated in, some of them masked off or not: |lanes| or 1. */
 int contraction_lanes(const Kernel *kernel, const VecTarget *target, const ValueSet *set, int dim, int lanes,
                       bool masked);

@@ -350,15 +350,9 @@ static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix
   return size;
 }
 
-static int operation_count(const Kernel *kernel, const ValueSet *set) {
-  int count = 0;
-  for (int32_t v = 0; v < kernel->value_count; v++) count += set->has[v] && kernel->values[v].kind == KERNEL_APPLY;
-  return count;
-}
-
 static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionBlocking *blocking,
                        const ValueSet *set, int across, int along) {
-  if (blocking->lanes < 4 || blocking->lanes > 16 || operation_count(kernel, set) > SQUARE_OPERATIONS) return false;
+  if (blocking->lanes < 4 || blocking->lanes > 16 || contraction_operation_count(kernel, set) > SQUARE_OPERATIONS) return false;
   return contraction_contiguous(kernel, set, across) && !contraction_contiguous(kernel, set, along) &&
          contraction_lanes(kernel, target, set, across, blocking->lanes * blocking->group, false) > 1;
 }

@@ -1,6 +1,8 @@
 /* Packing: the lhs as rows with the depth contiguous, the rhs as rows of one panel. */
 #include "codegen/blocks/contraction_internal.h"
 
+#define WIDE_COPY 4 /* registers that are copied at a time */
+
 /* Loops over the dims of the depth inside a block, the last |merged| of them as one, left out here: the caller walks
  * those. */
 typedef struct DepthNest {
@@ -132,6 +134,7 @@ static void pack_square(ContractionEmitter *emitter, const SquareBlock *square) 
 
 typedef struct RunCopy {
   int dim, lanes;
+  int wide; /* lanes at a time where the run has as many, at least |lanes| */
   bool masks;
   LLVMValueRef first, count, target;
 } RunCopy;
@@ -151,14 +154,40 @@ static void copy_run_part(ContractionEmitter *emitter, const RunCopy *copy, Inde
 
 /* Vectors may write beyond the run: the next run has its place there, or nothing. */
 static void copy_run(ContractionEmitter *emitter, const RunCopy *copy) {
-  IndexRange run = ir_range_below(copy->count), whole, rest;
+  IndexRange run = ir_range_below(copy->count), wide, whole, rest;
   if (copy->lanes == 1) {
     copy_run_part(emitter, copy, run, 1, false);
     return;
   }
+  if (copy->wide > copy->lanes) {
+    ir_range_cut(emitter->vec->builder, run, copy->wide, &wide, &run);
+    copy_run_part(emitter, copy, wide, copy->wide, false);
+  }
   ir_range_cut(emitter->vec->builder, run, copy->lanes, &whole, &rest);
   copy_run_part(emitter, copy, whole, copy->lanes, false);
   copy_run_part(emitter, copy, rest, copy->masks ? copy->lanes : 1, copy->masks);
+}
+
+/* An operation of |set| differs along |dim|. */
+static bool computes_along(const Kernel *kernel, const ValueSet *set, int dim) {
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (set->has[v] && value->kind == KERNEL_APPLY && (value->dims >> dim & 1) != 0) return true;
+  }
+  return false;
+}
+
+/* Several registers at a time: a round of the loop, with the branch of a guard, then costs less than what it copies. */
+static int wide_lanes(const ContractionEmitter *emitter, const RunCopy *copy) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  if (copy->lanes == 1 || blocking->group > 1 || LLVMIsAConstantInt(copy->count) == NULL) return copy->lanes;
+  const Kernel *kernel = emitter->kernel;
+  const ValueSet *set = &blocking->lhs_set;
+  if (computes_along(kernel, set, copy->dim)) return copy->lanes;
+  int64_t count = LLVMConstIntGetSExtValue(copy->count);
+  int wide = copy->lanes * WIDE_COPY;
+  while (wide > copy->lanes && count % wide != 0) wide /= 2;
+  return contraction_lanes(kernel, emitter->vec->target, set, copy->dim, wide, false) > 1 ? wide : copy->lanes;
 }
 
 /* |range| of the block's rows, one after the other. */
@@ -180,6 +209,7 @@ static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVM
   copy.lanes = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, false);
   copy.masks = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, true) > 1;
   depth_run(emitter, block, merged, &copy.first, &copy.count);
+  copy.wide = wide_lanes(emitter, &copy);
   LLVMValueRef offset = ir_index_add(
       vec->builder, ir_index_multiply(vec->builder, rows.index, blocking->row_stride * blocking->group), nest.offset);
   copy.target = block_element(vec, blocking->packed_type, emitter->lhs_pack, offset);

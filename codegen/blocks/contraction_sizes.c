@@ -154,16 +154,10 @@ static void lay_out(ContractionBlocking *blocking) {
 
 /* --- what sizes cost --- */
 
-static double operation_count(const Kernel *kernel, const ValueSet *set) {
-  double count = 0;
-  for (int32_t v = 0; v < kernel->value_count; v++) count += set->has[v] && kernel->values[v].kind == KERNEL_APPLY;
-  return count;
-}
-
 /* Of an element of |set| that is packed along |dim|, in squares or in runs. */
 static PackingCost packing_cost(const Kernel *kernel, const ContractionBlocking *blocking, const ValueSet *set, int dim,
                                 bool in_squares, int64_t run) {
-  double operations = operation_count(kernel, set);
+  double operations = contraction_operation_count(kernel, set);
   if (in_squares) return (PackingCost){square_cost, blocking->depth.size};
   if (!contraction_contiguous(kernel, set, dim)) return (PackingCost){element_cost + operations, run};
   return (PackingCost){copy_cost * (1 + operations) / blocking->lanes, run};

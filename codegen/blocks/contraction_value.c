@@ -14,6 +14,12 @@ void contraction_hoist(KernelPoint *point, const ValueSet *set, uint64_t later) 
   }
 }
 
+int contraction_operation_count(const Kernel *kernel, const ValueSet *set) {
+  int count = 0;
+  for (int32_t v = 0; v < kernel->value_count; v++) count += set->has[v] && kernel->values[v].kind == KERNEL_APPLY;
+  return count;
+}
+
 static bool mask_is_cheap(const VecTarget *target, PrimitiveType type, bool gathers) {
   if (target->has_masks) return true;
   return target->has_masks_32 && !gathers && type_storage_bytes(type) >= 4;
