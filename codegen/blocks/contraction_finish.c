@@ -3,6 +3,9 @@
  * What is computed from columns alone (the scale of a batch norm) is computed once for a panel and kept. */
 #include "codegen/blocks/contraction_internal.h"
 
+#define MOST_LANES_AT_ONCE 32
+#define FEW_OPERATIONS 8
+
 /* A stretch of one row: columns |column| and following, |first| being the first one's number in the panel. */
 typedef struct ColumnStep {
   LLVMValueRef first, column, mask;
@@ -79,17 +82,28 @@ static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMV
   point_loop_end(&emitter->point, &loop);
 }
 
+/* A row of a panel at once where few operations need few registers: there is no loop then. */
+static int whole_row_lanes(const ContractionEmitter *emitter, int dim) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  int width = (int)blocking->panel_width;
+  bool is_power = (width & (width - 1)) == 0;
+  if (!is_power || width > MOST_LANES_AT_ONCE || blocking->column_run % width != 0) return blocking->lanes;
+  if (contraction_operation_count(emitter->kernel, &blocking->epilogue_set) > FEW_OPERATIONS) return blocking->lanes;
+  int lanes = contraction_lanes(emitter->kernel, emitter->vec->target, &blocking->epilogue_set, dim, width, false);
+  return lanes == width ? width : blocking->lanes;
+}
+
 /* One row of a tile: columns from |column| to the end of the panel or of the run. */
 static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   IndexRange all = ir_range_below(block_count_left(vec, blocking->panel_width, blocking->column_run, column)), whole,
              rest;
+  int dim = emitter->point.vector_dim;
   if (blocking->column_run % blocking->lanes == 0) {
-    finish_columns(emitter, sums, column, all, blocking->lanes, false);
+    finish_columns(emitter, sums, column, all, whole_row_lanes(emitter, dim), false);
     return;
   }
-  int dim = emitter->point.vector_dim;
   bool masks = stores_masked(emitter) &&
                contraction_lanes(emitter->kernel, vec->target, &blocking->epilogue_set, dim, blocking->lanes, true) > 1;
   ir_range_cut(vec->builder, all, blocking->lanes, &whole, &rest);
