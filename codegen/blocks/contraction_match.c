@@ -235,10 +235,10 @@ static int largest_panel_vectors(const VecTarget *target) {
   return target->register_count >= 32 ? 4 : 3;
 }
 
-/* Steps of the machine for one index of the depth: two multiplications or two loads each, and no less than the latency
- * of an addition. */
+/* Steps of the machine for one index of the depth: two multiplications or nearly two loads each, and no less than the
+ * latency of an addition. */
 static double tile_cost(int rows, int vectors) {
-  double work = rows * vectors * 0.5, loads = (rows + vectors) * 0.5;
+  double work = rows * vectors * 0.5, loads = (rows + vectors) * 0.55;
   double cost = work > loads ? work : loads;
   return (cost > 4 ? cost : 4) + 0.5;
 }
@@ -352,7 +352,8 @@ static int64_t suffix_size(const Kernel *kernel, const DimList *list, int suffix
 
 static bool transposes(const Kernel *kernel, const VecTarget *target, const ContractionBlocking *blocking,
                        const ValueSet *set, int across, int along) {
-  if (blocking->lanes < 4 || blocking->lanes > 16 || contraction_operation_count(kernel, set) > SQUARE_OPERATIONS) return false;
+  if (blocking->lanes < 4 || blocking->lanes > 16 || contraction_operation_count(kernel, set) > SQUARE_OPERATIONS)
+    return false;
   return contraction_contiguous(kernel, set, across) && !contraction_contiguous(kernel, set, along) &&
          contraction_lanes(kernel, target, set, across, blocking->lanes * blocking->group, false) > 1;
 }
@@ -368,6 +369,13 @@ static void choose_packing(const Kernel *kernel, const VecTarget *target, Contra
   }
 }
 
+/* Panels of two registers would leave more than a tenth of their columns empty in runs of |length|. */
+static bool fits_badly(int64_t length, int lanes) {
+  if (length % lanes != 0) return true;
+  int64_t width = 2 * (int64_t)lanes;
+  return length > width && align_up(length, width) * 10 > length * 11;
+}
+
 /* Panels lie in runs that the rhs and the store walk as one.  Where only the store does (positions of a channel-major
  * convolution), short stretches would leave lanes empty: the panels then lie in the store's runs and are packed segment
  * by segment. */
@@ -381,7 +389,7 @@ static void choose_run(const Kernel *kernel, const VecTarget *target, Contractio
   blocking->segment = suffix_size(kernel, columns, blocking->segment_suffix);
   bool across = contraction_contiguous(kernel, &blocking->rhs_set, depth) &&
                 !contraction_contiguous(kernel, &blocking->rhs_set, column);
-  if (!across && blocking->segment % lanes != 0) blocking->column_suffix = store_suffix;
+  if (!across && fits_badly(blocking->segment, lanes)) blocking->column_suffix = store_suffix;
   blocking->column_run = suffix_size(kernel, columns, blocking->column_suffix);
 }
 

@@ -15,7 +15,7 @@
 #define FIRST_CACHE_BYTES (28 << 10)
 #define SECOND_CACHE_BYTES (400 << 10)
 #define FAR_BYTES (1 << 20) /* what lies further away than these caches, mostly */
-#define TILES_IN_TURN 16 /* tiles among which the rows of a panel are few each */
+#define TILES_IN_TURN 16    /* tiles among which the rows of a panel are few each */
 #define LINE_BYTES 64
 #define ALIGNMENT 64
 #define ROW_IN_RUNS 10 /* rows of a panel that cost what a run does */
@@ -130,7 +130,8 @@ static void choose_ahead(const Kernel *kernel, ContractionBlocking *blocking) {
   if (blocking->rhs_in_place || blocking->rhs_kept || !blocking->rhs_is_plain || blocking->panel_count == 1) return;
   blocking->rhs_ahead = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) >=
                         blocking->depth.count - blocking->chunk_dim;
-  blocking->ahead_in_turn = blocking->rhs_ahead && min_i64(blocking->tiles_per_block, blocking->tile_count) >= TILES_IN_TURN;
+  blocking->ahead_in_turn =
+      blocking->rhs_ahead && min_i64(blocking->tiles_per_block, blocking->tile_count) >= TILES_IN_TURN;
 }
 
 /* --- what sizes need --- */
