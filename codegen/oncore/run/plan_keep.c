@@ -126,10 +126,20 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
   return in_place || fillers == 1;
 }
 
+/* Whether the scalar unit may read |buffer| in memory, for what it has to know at entry. */
+static bool is_read_at_entry(const Plan *plan, int32_t buffer) {
+  for (int32_t v = 0; plan->scalar_count > 0 && v < plan->kernel->value_count; v++) {
+    const KernelValue *value = &plan->kernel->values[v];
+    if (value->kind == KERNEL_LOAD && value->buffer == buffer && value->dims == 0) return true;
+  }
+  return false;
+}
+
 bool plan_may_keep(const Plan *plan, int32_t buffer) {
   KernelBufferRole role = plan->kernel->buffers[buffer].role;
   int32_t transfers = 0;
   if (role != KERNEL_OPERAND && role != KERNEL_RESULT) return false;
+  if (is_read_at_entry(plan, buffer)) return false;
   bool is_part = role == KERNEL_RESULT &&
                  tile_stored_elements(plan->kernel, buffer) != plan->kernel->buffers[buffer].element_count;
   if (is_part) return false; /* another Kernel makes the rest */

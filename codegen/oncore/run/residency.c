@@ -161,8 +161,14 @@ static int32_t slice_of(const Chooser *chooser, const RunTouch *bytes) {
   return -1;
 }
 
+/* Integers of rank 0 go around a loop in the scalar unit, which puts them into memory for Kernels only. */
+static bool is_scalar_units(const Shape *shape) {
+  return shape->rank == 0 && !type_is_float(shape->type);
+}
+
 /* Whether the bytes of leaf |node| of the loop's state may stay through all iterations.  |had_turn|: by slice. */
 static void add_of_loop(Chooser *chooser, int node, bool *had_turn) {
+  if (is_scalar_units(shape_node(chooser->loop->shape, node))) return;
   const HloInstruction *state = chooser->touches.computation->parameters.data[0];
   BufferSlice slice = buffer_assignment_slice(chooser->assignment, state, node);
   BufferSlice outside = buffer_assignment_slice(chooser->assignment, chooser->loop, node);

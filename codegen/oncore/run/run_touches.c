@@ -30,11 +30,6 @@ static void add_touch(const TouchWalk *walk, const HloInstruction *holder, int n
 
 /* --- Kernels --- */
 
-/* Rank-0 integers are the scalar unit's as well. */
-static bool is_only_for_kernels(const Shape *shape) {
-  return shape_is_array(shape) && (shape->rank > 0 || type_is_float(shape->type));
-}
-
 static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction, const KernelUse *use, int32_t number,
                        bool writes) {
   const KernelBuffer *buffer = &use->kernel->buffers[number];
@@ -42,7 +37,7 @@ static void add_buffer(const TouchWalk *walk, const HloInstruction *instruction,
   RunTouch touch = {.buffer = number, .reads = !writes, .writes = writes};
   const Plan *plan = walk->model->plan(walk->model->self, use);
   int64_t bytes = buffer->element_count * type_storage_bytes(buffer->type);
-  bool is_whole = use->offsets == NULL && is_only_for_kernels(shape_node(holder->shape, buffer->node)) &&
+  bool is_whole = use->offsets == NULL && shape_is_array(shape_node(holder->shape, buffer->node)) &&
                   buffer_assignment_slice(walk->assignment, holder, buffer->node).size == bytes;
   touch.may_stay = plan != NULL && is_whole && plan_may_keep(plan, number);
   add_touch(walk, holder, buffer->node, touch);
