@@ -1,5 +1,7 @@
 #include "codegen/oncore/plan/tile_cost.h"
 
+#include <math.h>
+
 #include "hlo/machine/description/machine_cost.h"
 
 static int64_t points_of(const Kernel *kernel, const int64_t *extents, uint64_t dims) {
@@ -10,11 +12,26 @@ static int64_t points_of(const Kernel *kernel, const int64_t *extents, uint64_t 
   return points;
 }
 
-/* A load, or a conversion of one. */
-static bool is_loaded(const Kernel *kernel, int32_t value) {
+/* What the matrix unit takes for |value|, a factor: what is loaded or computed before the unit converts it.  It
+ * converts what is loaded, and widens what is computed. */
+static int32_t factor_source(const Kernel *kernel, int32_t value) {
   const KernelValue *of = &kernel->values[value];
-  if (of->kind == KERNEL_APPLY && of->opcode == HLO_CONVERT) of = &kernel->values[of->operands[0]];
-  return of->kind == KERNEL_LOAD;
+  if (of->kind != KERNEL_APPLY || of->opcode != HLO_CONVERT) return value;
+  const KernelValue *from = &kernel->values[of->operands[0]];
+  bool widens = type_storage_bytes(from->type) < type_storage_bytes(of->type);
+  return from->kind == KERNEL_LOAD || widens ? of->operands[0] : value;
+}
+
+static bool is_loaded(const Kernel *kernel, int32_t value) {
+  return kernel->values[factor_source(kernel, value)].kind == KERNEL_LOAD;
+}
+
+/* Whether |product| is one of matrices: its factors are loaded, or one of them at least is used at several points. */
+static bool is_of_matrices(const Kernel *kernel, const KernelValue *product) {
+  int32_t a = product->operands[0], b = product->operands[1];
+  if (a == b) return false;
+  if (is_loaded(kernel, a) && is_loaded(kernel, b)) return true;
+  return kernel->values[a].dims != product->dims || kernel->values[b].dims != product->dims;
 }
 
 /* The product that |fold| adds up, -1 for none. */
@@ -25,9 +42,7 @@ static int32_t dot_product(const Kernel *kernel, int32_t fold) {
     const KernelValue *sum = &kernel->values[next->operands[i]], *product = &kernel->values[next->operands[1 - i]];
     if (sum->kind != KERNEL_ACCUMULATOR || sum->fold != fold) continue;
     if (product->kind != KERNEL_APPLY || product->opcode != HLO_MULTIPLY) continue;
-    if (product->operands[0] == product->operands[1]) continue;
-    if (is_loaded(kernel, product->operands[0]) && is_loaded(kernel, product->operands[1]))
-      return next->operands[1 - i];
+    if (is_of_matrices(kernel, product)) return next->operands[1 - i];
   }
   return -1;
 }
@@ -42,11 +57,15 @@ static void need(bool *needed, int32_t value) {
   if (value >= 0) needed[value] = true;
 }
 
-/* A dot takes what is loaded as it is: its unit widens, multiplies and adds. */
+/* A dot takes what is loaded as it is, and else what its factors are computed as: its unit widens, multiplies and adds.
+ */
 static void need_roots(const Kernel *kernel, int32_t first, int32_t last, bool *needed) {
   for (int32_t f = 0; f < kernel->fold_count; f++) {
-    bool is_here = kernel->folds[f].stage >= first && kernel->folds[f].stage <= last;
-    if (is_here && !tile_fold_is_dot(kernel, f)) need(needed, kernel->folds[f].next);
+    int32_t product = dot_product(kernel, f);
+    if (kernel->folds[f].stage < first || kernel->folds[f].stage > last) continue;
+    if (product < 0) need(needed, kernel->folds[f].next);
+    for (int i = 0; product >= 0 && i < 2; i++)
+      need(needed, factor_source(kernel, kernel->values[product].operands[i]));
   }
   for (int32_t s = first; s <= last; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) need(needed, kernel->stages[s].stores[i].value);
@@ -85,11 +104,13 @@ static Status add_dot(const Kernel *kernel, const MachineDescription *machine, i
                       DiagSink *diag, double *cycles) {
   const KernelFold *of = &kernel->folds[fold];
   const KernelValue *product = &kernel->values[dot_product(kernel, fold)];
-  const KernelValue *factor = &kernel->values[product->operands[0]];
-  /* operands that are widened on their way are multiplied as what they were */
-  PrimitiveType type = factor->kind == KERNEL_APPLY ? kernel->values[factor->operands[0]].type : of->type;
-  double per_cycle;
-  RETURN_IF_ERROR(machine_cost_cycles(machine, COST_MAC, type, kernel->source->loc, diag, &per_cycle));
+  double per_cycle = INFINITY;
+  for (int i = 0; i < 2; i++) { /* as fast as the wider factor lets it */
+    PrimitiveType type = kernel->values[factor_source(kernel, product->operands[i])].type;
+    double here;
+    RETURN_IF_ERROR(machine_cost_cycles(machine, COST_MAC, type, kernel->source->loc, diag, &here));
+    per_cycle = fmin(per_cycle, here);
+  }
   *cycles += (double)points_of(kernel, extents, kernel->values[of->next].dims) / per_cycle;
   return STATUS_OK;
 }

@@ -6,11 +6,11 @@
 #include "hlo/machine/description/machine_description.h"
 
 /* Cycles of a computation over stages |first_stage| to |last_stage| of |kernel| with |extents| points along each dim,
- * without the queue's setup: Σ over lane-wise values of cost × vectors; a sum of products of two loads is a dot and
- * costs its multiply-adds, those of the loads' type where they are widened on their way; what pads a load costs
- * nothing, nor does storing what a lane-wise fold came to; one that moves elements only costs a move, or a permute when
- * loads and stores walk their innermost axes along different dims.  STATUS_UNSUPPORTED, located, for a type that the
- * machine does not compute with.
+ * without the queue's setup: Σ over lane-wise values of cost × vectors, each value once for all points that share it; a
+ * sum of products of matrices is a dot and costs its multiply-adds, those of the factors' type before they are widened,
+ * besides what computes factors that are not as they were loaded; what pads a load costs nothing, nor does storing what
+ * a lane-wise fold came to; one that moves elements only costs a move, or a permute when loads and stores walk their
+ * innermost axes along different dims.  STATUS_UNSUPPORTED, located, for a type that the machine does not compute with.
  */
 MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t first_stage,
                                         int32_t last_stage, const int64_t *extents, DiagSink *diag, double *out_cycles);
@@ -19,7 +19,8 @@ MUST_USE Status tile_computation_cycles(const Kernel *kernel, const MachineDescr
 MUST_USE Status tile_operation_cycles(const PlanOperation *operation, const MachineDescription *machine, DiagSink *diag,
                                       double *out_cycles);
 
-/* Whether fold |fold| adds products of two loads (converted or not). */
+/* Whether fold |fold| adds products of two loads (converted or not), or of what is loaded or computed where at least
+ * one of the two is a factor of several products. */
 bool tile_fold_is_dot(const Kernel *kernel, int32_t fold);
 
 /* Rows of a strided transfer: contiguous runs of elements, the innermost axis last. */

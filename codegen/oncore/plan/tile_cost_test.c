@@ -37,6 +37,46 @@ static void tile_cost_of_dot_widens_for_nothing(void **state) {
               64 * 128 * 32 / 512.0);
 }
 
+/* |body| fused: parameters a and b of 64 x 128 and 128 x 32 elements. */
+#define DOT_FUSION(first, second, body, result)                                                  \
+  "HloModule m\n" SUM_REGION "c { a = " first " parameter(0) b = " second " parameter(1)\n" body \
+  " }\n"                                                                                         \
+  "ENTRY e { a = " first " parameter(0) b = " second                                             \
+  " parameter(1)\n"                                                                              \
+  "  ROOT f = " result " fusion(a, b), kind=kLoop, calls=c }\n"
+
+/* Factors that are computed on their way: 64 x 128 exponentials, each once although 32 products take it. */
+static void tile_cost_of_dot_computes_factors_once(void **state) {
+  double cycles = whole_cycles(
+      *state, DOT_FUSION("f32[64,128]", "f32[128,32]",
+                         "  x = f32[64,128] exponential(a)\n"
+                         "  ROOT y = f32[64,32] dot(x, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+                         "f32[64,32]"));
+  assert_true(cycles == 6 * 64 * 128 / 16 + 64 * 128 * 32 / 256.0);
+}
+
+/* Rounded to bf16 before the unit widens them: as many conversions, and products of bf16. */
+static void tile_cost_of_dot_narrows_in_lanes(void **state) {
+  double cycles = whole_cycles(
+      *state, DOT_FUSION("bf16[64,128]", "f32[128,32]",
+                         "  c = bf16[128,32] convert(b)\n"
+                         "  ROOT y = f32[64,32] dot(a, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}",
+                         "f32[64,32]"));
+  double products = 64 * 128 * 32 / 512.0, vectors = 128 * 32 / 16;
+  assert_true(cycles > products && cycles <= products + vectors);
+}
+
+/* What each product has of its own is no matrix: 64 x 128 exponentials, products and sums, and 64 sums with the seed.
+ */
+static void tile_cost_of_sum_of_products_is_lane_work(void **state) {
+  double cycles = whole_cycles(*state, DOT_FUSION("f32[64,128]", "f32[64,128]",
+                                                  "  x = f32[64,128] exponential(a) p = f32[64,128] multiply(x, b)\n"
+                                                  "  z = f32[] constant(0)\n"
+                                                  "  ROOT y = f32[64] reduce(p, z), dimensions={1}, to_apply=sum",
+                                                  "f32[64]"));
+  assert_true(cycles == (6 + 1 + 1) * 64 * 128 / 16 + 64 / 16);
+}
+
 /* 640 windows of 3 elements: as many maxima; padding comes with the tile, and the last maximum is the result. */
 static void tile_cost_of_pooling_is_its_steps(void **state) {
   assert_true(whole_cycles(*state, PADDED_POOL) == 3 * 640 / 16);
@@ -106,6 +146,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tile_cost_is_cost_times_vectors, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_is_products, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_widens_for_nothing, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_dot_computes_factors_once, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_dot_narrows_in_lanes, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_sum_of_products_is_lane_work, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_pooling_is_its_steps, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_movement, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_scatter_is_row_by_row, create, destroy),
