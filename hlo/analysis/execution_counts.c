@@ -3,8 +3,8 @@
 #include "hlo/analysis/trip_count.h"
 
 static double rounds_of(const HloInstruction *caller) {
-  TripCount count;
-  return caller->opcode == HLO_WHILE && trip_count_find(caller, &count) ? (double)count.trips : 1;
+  int64_t trips;
+  return caller->opcode == HLO_WHILE && trip_count_known(caller, &trips) ? (double)trips : 1;
 }
 
 static void add_runs(double *counts, const HloInstruction *caller, double times) {

@@ -24,11 +24,10 @@ static double byte_count(const Shape *shape) {
   return (double)shape_leaf_byte_size(shape);
 }
 
-/* Elements that a sum of products or of a window takes in for each of the result. */
-static double folded_elements(const HloInstruction *instruction) {
+double instruction_folded_elements(const HloInstruction *instruction) {
   const Shape *result = instruction->shape, *operand = instruction->operands[0]->shape;
   double elements = fmax(element_count(result), 1);
-  if (instruction->opcode == HLO_DOT) {
+  if (instruction->opcode == HLO_DOT || hlo_instruction_attr(instruction, HLO_ATTR_LHS_CONTRACTING_DIMS) != NULL) {
     Int64List contracted = hlo_instruction_ints(instruction, HLO_ATTR_LHS_CONTRACTING_DIMS);
     double depth = 1;
     for (int64_t i = 0; i < contracted.count; i++) depth *= (double)operand->dims[contracted.data[i]];
@@ -58,7 +57,8 @@ double instruction_flops(const HloInstruction *instruction) {
   double flops = element_count(instruction->shape) * op_flops[cost];
   if (instruction->opcode == HLO_SORT && instruction->operands[0]->shape->rank > 0)
     return flops * 4 * log2(fmax(element_count(instruction->operands[0]->shape), 2));
-  return cost == OP_COST_FOLD && instruction->operand_count > 0 ? flops * folded_elements(instruction) : flops;
+  return cost == OP_COST_FOLD && instruction->operand_count > 0 ? flops * instruction_folded_elements(instruction)
+                                                                : flops;
 }
 
 /* --- bytes --- */
@@ -112,11 +112,11 @@ static double operand_bytes(const HloInstruction *instruction) {
 
 #define CONTRACTION_READS 3
 
-static double bytes_moved(const HloInstruction *instruction) {
+static double bytes_moved(const HloInstruction *instruction, double reads_of_contraction) {
   if (instruction->opcode == HLO_DYNAMIC_UPDATE_SLICE) return 2 * bytes_written(instruction);
   bool is_fusion = instruction->opcode == HLO_FUSION;
   const HloInstruction *root = is_fusion ? hlo_instruction_computation(instruction, HLO_ATTR_CALLS)->root : instruction;
-  return operand_bytes(instruction) * (contracts(instruction) ? CONTRACTION_READS : 1) + bytes_written(root);
+  return operand_bytes(instruction) * (contracts(instruction) ? reads_of_contraction : 1) + bytes_written(root);
 }
 
 /* --- sums --- */
@@ -127,9 +127,14 @@ static bool makes_something(const HloInstruction *instruction) {
          !hlo_opcode_has(instruction->opcode, OP_CONTROL_FLOW);
 }
 
+double instruction_bytes(const HloInstruction *instruction) {
+  return makes_something(instruction) ? bytes_moved(instruction, 1) : 0;
+}
+
 double instruction_seconds(const HloInstruction *instruction, const CoreRates *core) {
   if (!makes_something(instruction)) return 0;
-  return instruction_flops(instruction) / core->flops + bytes_moved(instruction) / core->bytes + core->call_seconds;
+  return instruction_flops(instruction) / core->flops + bytes_moved(instruction, CONTRACTION_READS) / core->bytes +
+         core->call_seconds;
 }
 
 static void add_computation(ModuleWork *work, const HloComputation *computation, const CoreRates *core, double times) {

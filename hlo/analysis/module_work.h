@@ -23,6 +23,14 @@ typedef struct ModuleWork {
 /* Operations of one run of |instruction|, without those of computations that it calls but for a fusion's. */
 double instruction_flops(const HloInstruction *instruction);
 
+/* Operations on each element of the result of a fold: for a product 2 of each pair of factors; else the elements of its
+ * window, or those of operand 0 for each of all results. */
+double instruction_folded_elements(const HloInstruction *instruction);
+
+/* Bytes of its operands, of those that it only picks elements of no more than it picks, and of its results; of an
+ * update in place twice what is updated.  0 as for instruction_seconds. */
+double instruction_bytes(const HloInstruction *instruction);
+
 /* Seconds of one run of |instruction| on such a core, likewise; 0 of what makes nothing (parameters, tuples) and of
  * control flow.  Contractions move their operands three times: they read, pack and read them. */
 double instruction_seconds(const HloInstruction *instruction, const CoreRates *core);
