@@ -90,7 +90,7 @@ static void report_unknown_name(OptionParser *parser, StringView name) {
     begins |= sv_starts_with(sv_from_cstring(option_info((OptionId)i)->name), name);
   if (!begins) {
     USAGE(parser, "unknown option '--%.*s'", SV_ARG(name));
-    option_note_nearest(name, parser->diag);
+    option_note_nearest(name, false, parser->diag);
     return;
   }
   USAGE(parser, "option '--%.*s' is ambiguous", SV_ARG(name));
@@ -103,7 +103,7 @@ static void report_unknown_name(OptionParser *parser, StringView name) {
 static void report_unknown_letter(OptionParser *parser, int letter, const char *argument) {
   USAGE(parser, "unknown option '-%c'", letter);
   StringView name = name_of(with_dashes(parser->arena, argument + 1));
-  if (name.size > 2) option_note_nearest(name, parser->diag);
+  if (name.size > 2) option_note_nearest(name, false, parser->diag);
 }
 
 /* --- the command line --- */

@@ -136,6 +136,11 @@ static void create_client(void *self) {
 XlacStatus xlac_client_create(const XlacListener *listener, int64_t worker_count, XlacClient **out_client) {
   XlacListener copy = library_copy_listener(listener);
   ClientCreation creation = {&copy, worker_count, NULL};
+  *out_client = NULL;
+  if (worker_count < 0) {
+    library_tell_error(&copy, "usage", "the number of threads is negative");
+    return XLAC_STATUS_INVALID;
+  }
   XlacStatus status = library_call(&copy, create_client, &creation);
   *out_client = creation.client;
   return status;

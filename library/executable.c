@@ -250,13 +250,15 @@ static XlacStatus run_compile(CompileCall *call, XlacExecutable **out_executable
 
 XlacStatus xlac_compile_text(XlacClient *client, const XlacOptions *options, const char *name, const char *text,
                              size_t size, XlacExecutable **out_executable) {
-  CompileCall call = {.client = client, .options = options, .name = name, .text = text, .size = size};
+  bool is_empty = text == NULL; /* which stands for a file inside */
+  CompileCall call = {
+      .client = client, .options = options, .name = name, .text = is_empty ? "" : text, .size = is_empty ? 0 : size};
   return run_compile(&call, out_executable);
 }
 
 XlacStatus xlac_compile_file(XlacClient *client, const XlacOptions *options, const char *path,
                              XlacExecutable **out_executable) {
-  CompileCall call = {.client = client, .options = options, .name = path};
+  CompileCall call = {.client = client, .options = options, .name = path != NULL ? path : ""};
   return run_compile(&call, out_executable);
 }
 

@@ -156,10 +156,28 @@ static void library_takes_options_by_name(void **state) {
   assert_int_equal(xlac_options_set(options, "fast-math", "yes"), XLAC_STATUS_INVALID);
   assert_int_equal(xlac_options_set(options, "mcpu", NULL), XLAC_STATUS_INVALID);
   assert_int_equal(xlac_options_set(options, "output", "x.o"), XLAC_STATUS_INVALID); /* of the command line */
+  assert_null(strstr(fixture->log.text, "did you mean"));                            /* itself */
   assert_int_equal(xlac_options_set(options, "memry-limit", "1"), XLAC_STATUS_INVALID);
   assert_non_null(strstr(fixture->log.text, "did you mean '--memory-limit'?"));
+  assert_int_equal(xlac_options_set(options, "memory_limit", "64"), XLAC_STATUS_OK);
   assert_int_equal(fixture->log.errors, 5);
   xlac_options_destroy(options);
+}
+
+/* Where nothing is given nothing is read: no file that is called as the text. */
+static void library_refuses_what_is_not_there(void **state) {
+  Fixture *fixture = *state;
+  XlacExecutable *executable;
+  XlacModule *module;
+  XlacClient *client = fixture->client;
+  assert_int_equal(xlac_compile_text(client, NULL, "/dev/null", NULL, 0, &executable), XLAC_STATUS_INVALID);
+  assert_non_null(strstr(fixture->log.text, "the text is empty"));
+  assert_int_equal(xlac_module_parse(client, "/dev/zero", NULL, 7, &module), XLAC_STATUS_INVALID);
+  assert_int_equal(xlac_compile_file(client, NULL, NULL, &executable), XLAC_STATUS_IO);
+  assert_int_equal(xlac_module_read(client, NULL, &module), XLAC_STATUS_IO);
+  XlacListener listener = listener_of(&fixture->log);
+  assert_int_equal(xlac_client_create(&listener, -1, &client), XLAC_STATUS_INVALID);
+  assert_null(client);
 }
 
 static void library_can_be_cancelled(void **state) {
@@ -435,6 +453,7 @@ int main(void) {
       TEST(library_takes_the_callers_workspace_and_threads),
       TEST(library_tells_what_is_wrong_and_where),
       TEST(library_takes_options_by_name),
+      TEST(library_refuses_what_is_not_there),
       TEST(library_can_be_cancelled),
       TEST(library_survives_a_lack_of_memory_and_bugs),
       TEST(library_prints_and_compiles_modules),

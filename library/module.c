@@ -55,11 +55,13 @@ static XlacStatus create(ModuleCreation *creation, XlacModule **out_module) {
 
 XlacStatus xlac_module_parse(XlacClient *client, const char *name, const char *text, size_t size,
                              XlacModule **out_module) {
-  return create(&(ModuleCreation){.client = client, .name = name, .text = text, .size = size}, out_module);
+  bool is_empty = text == NULL; /* which stands for a file inside */
+  ModuleCreation creation = {.client = client, .name = name, .text = is_empty ? "" : text, .size = is_empty ? 0 : size};
+  return create(&creation, out_module);
 }
 
 XlacStatus xlac_module_read(XlacClient *client, const char *path, XlacModule **out_module) {
-  return create(&(ModuleCreation){.client = client, .name = path}, out_module);
+  return create(&(ModuleCreation){.client = client, .name = path != NULL ? path : ""}, out_module);
 }
 
 void xlac_module_destroy(XlacModule *module) {

@@ -55,7 +55,7 @@ static Status set_option(const OptionSetting *setting, DiagSink *diag) {
   if (!find_option(setting->name, &id)) {
     Status status =
         diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "a compilation has no option '%s'", setting->name);
-    option_note_nearest(sv_from_cstring(setting->name), diag);
+    option_note_nearest(sv_from_cstring(setting->name), true, diag);
     return status;
   }
   bool is_flag = option_info(id)->kind == OPTION_KIND_FLAG;

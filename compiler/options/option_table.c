@@ -118,9 +118,18 @@ Status option_set(Arena *arena, Options *options, OptionId id, const char *text,
 
 /* --- names --- */
 
+/* Whether |name| is |known|, '_' being '-'. */
+static bool is_name(StringView name, const char *known) {
+  if (name.size == 0 || name.size != strlen(known)) return false;
+  for (size_t i = 0; i < name.size; i++) {
+    if (known[i] != (name.data[i] == '_' ? '-' : name.data[i])) return false;
+  }
+  return true;
+}
+
 bool option_find(StringView name, OptionId *out_id) {
   int id = 0;
-  while (id < OPTION_COUNT && (name.size == 0 || !sv_equal_cstring(name, option_table[id].name))) id++;
+  while (id < OPTION_COUNT && !is_name(name, option_table[id].name)) id++;
   *out_id = (OptionId)id;
   return id < OPTION_COUNT;
 }
@@ -132,9 +141,12 @@ bool option_is_of_library(OptionId id) {
   return strchr(option_table[id].commands, LIBRARY_LETTER) != NULL;
 }
 
-void option_note_nearest(StringView name, DiagSink *diag) {
+void option_note_nearest(StringView name, bool of_library, DiagSink *diag) {
   NearestWord nearest = nearest_word_begin(name, (int)min_i64(4, (int64_t)name.size));
-  for (int i = 0; i < OPTION_COUNT; i++) nearest_word_offer(&nearest, sv_from_cstring(option_table[i].name));
+  for (int i = 0; i < OPTION_COUNT; i++) {
+    if (!of_library || option_is_of_library((OptionId)i))
+      nearest_word_offer(&nearest, sv_from_cstring(option_table[i].name));
+  }
   if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '--%.*s'?", SV_ARG(nearest.word));
 }
 
@@ -169,6 +181,12 @@ Status options_check_command(Arena *arena, const Options *options, DiagSink *dia
     diag_note(diag, NO_LOC, "it is for %s", commands_with(arena, &option_table[i]));
   }
   return setting.status;
+}
+
+StringView option_word(OptionId id, int64_t number) {
+  const char *word = option_info(id)->words;
+  for (; number > 0; number--) word += strcspn(word, "|") + 1;
+  return (StringView){word, strcspn(word, "|")};
 }
 
 WordList option_words(Arena *arena, const Options *options, OptionId id) {

@@ -76,12 +76,13 @@ const CommandInfo *command_info(CommandId id);
 /* "--name", or "-X" where there is no long one. */
 const char *option_spelling(Arena *arena, OptionId id);
 
-/* The option with the long name |name|; false when there is none. */
+/* The option with the long name |name|, in which '_' is as good as '-'; false when there is none. */
 bool option_find(StringView name, OptionId *out_id);
 /* Whether a program that links the compiler may set it: it says something about a compilation, and names no output. */
 bool option_is_of_library(OptionId id);
-/* A note to the latest diagnostic that names the option whose name is the nearest to |name|, if one is near. */
-void option_note_nearest(StringView name, DiagSink *diag);
+/* A note to the latest diagnostic that names the option, |of_library| or any, whose name is the nearest to |name|, if
+ * one is near. */
+void option_note_nearest(StringView name, bool of_library, DiagSink *diag);
 
 /* Takes |text| as the value of option |id|, in |arena|; NULL where the option has none.  |text| must live as long as
  * |options|.  STATUS_INVALID with a diagnostic ("usage") for a value that is not of the option's kind; a level beyond
@@ -90,6 +91,9 @@ MUST_USE Status option_set(Arena *arena, Options *options, OptionId id, const ch
 
 /* STATUS_INVALID ("usage") for every option that options->command does not take. */
 MUST_USE Status options_check_command(Arena *arena, const Options *options, DiagSink *diag);
+
+/* Word |number| of a CHOICE or LEVEL option, which must have it. */
+StringView option_word(OptionId id, int64_t number);
 
 /* The values of a LIST option in the order given, split at commas. */
 typedef ARRAY(StringView) WordList;

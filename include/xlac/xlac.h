@@ -90,7 +90,8 @@ typedef struct XlacListener {
 typedef struct XlacClient XlacClient;
 
 /* |listener| (NULL: nobody) is copied, and is told of everything that has no listener of its own.  |worker_count|: so
- * many threads run an executable, the calling one included; 0: as many as there are processors for this process. */
+ * many threads run an executable, the calling one included; 0: as many as there are processors for this process; a
+ * negative one is XLAC_STATUS_INVALID. */
 XlacStatus xlac_client_create(const XlacListener *listener, int64_t worker_count, XlacClient **out_client);
 void xlac_client_destroy(XlacClient *client);
 
