@@ -159,10 +159,7 @@ static Status compare(Session *session) {
 
 static Status check_usage(Session *session) {
   const Options *options = session->options;
-  int64_t format = session_option_integer(session, OPTION_FORMAT, FORMAT_TEXT);
-  if (format != FORMAT_TEXT && format != FORMAT_JSON)
-    return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
-                      "'compare' has '--format=text' and '--format=json'");
+  RETURN_IF_ERROR(driver_check_format(session, (const int[]){FORMAT_TEXT, FORMAT_JSON}, 2));
   if (strcmp(options->operands.data[0], "-") == 0 && strcmp(options->operands.data[1], "-") == 0)
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "only one report can be standard input");
   return driver_check_files(session, NULL, 0);

@@ -195,6 +195,20 @@ Status driver_check_files(Session *session, const OutputDefault *defaults, int c
   return file_uses_check(&session->files, session->diag);
 }
 
+Status driver_check_format(Session *session, const int *formats, int count) {
+  const OptionValue *given = &session->options->values[OPTION_FORMAT];
+  if (!given->given) return STATUS_OK;
+  for (int i = 0; i < count; i++) {
+    if (given->integer == formats[i]) return STATUS_OK;
+  }
+  StringBuilder words;
+  sb_init(&words, session->arena);
+  for (int i = 0; i < count; i++)
+    sb_printf(&words, "%s'%.*s'", i > 0 ? ", " : "", SV_ARG(option_word(OPTION_FORMAT, formats[i])));
+  return diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage", "'%s' has no '--format=%s', but %.*s",
+                    command_info(session->options->command)->word, given->text, SV_ARG(sb_view(&words)));
+}
+
 Status driver_add_output(Session *session, const char *path, StringView content) {
   if (!path || path[0] == '\0') return STATUS_OK;
   array_push(&session->written, session->arena, ((OutputNote){path, content.size}));
@@ -247,6 +261,6 @@ Status driver_add_graph(Session *session) {
   if (!session_option_given(session, OPTION_DUMP_GRAPH)) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  report_graph(&text, session->compilation.module);
+  report_graph(&text, session->compilation.module, &(GraphView){0}, REPORT_TEXT);
   return driver_add_output(session, session_option_text(session, OPTION_DUMP_GRAPH, "-"), sb_view(&text));
 }

@@ -12,7 +12,7 @@
 #include "runtime/engines/queue_timeline.h"
 
 /* The words of --format. */
-enum { FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_TEXT };
+enum { FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_TEXT, FORMAT_DOT };
 
 typedef struct OutputNote {
   const char *path;
@@ -63,6 +63,8 @@ MUST_USE Status driver_run_passes(Session *session);
 MUST_USE Status driver_read_plan_file(Session *session, const char *path);
 /* No output is an input or another output; outputs without their option go by |defaults|.  Before any work. */
 MUST_USE Status driver_check_files(Session *session, const OutputDefault *defaults, int count);
+/* --format is one of |count| words, the command's own; a usage error otherwise. */
+MUST_USE Status driver_check_format(Session *session, const int *formats, int count);
 /* --dump-liveness, --dump-buffer-assignment, --dump-plan. */
 MUST_USE Status driver_add_reports(Session *session);
 /* --dump-graph, of the module after the passes. */
@@ -85,6 +87,9 @@ int compile_command(Session *session);
 int run_command(Session *session);
 int opt_command(Session *session);
 int check_command(Session *session);
+int info_command(Session *session);
+int graph_command(Session *session);
+int reduce_command(Session *session);
 int check_plan_command(Session *session);
 int plan_command(Session *session);
 int compare_command(Session *session);

@@ -11,18 +11,19 @@
 #include "cli/manual.h"
 #include "cli/process_end.h"
 #include "cli/session_report.h"
+#include "compiler/diagnostic_page.h"
 #include "compiler/options/compilation_setup.h"
 #include "compiler/options/target.h"
 #include "compiler/program.h"
 
+enum { NEAREST_CODE_DISTANCE = 4 };
+
 static int (*const commands[])(Session *) = {
-    [COMMAND_COMPILE] = compile_command,
-    [COMMAND_RUN] = run_command,
-    [COMMAND_OPT] = opt_command,
-    [COMMAND_CHECK] = check_command,
-    [COMMAND_CHECK_PLAN] = check_plan_command,
-    [COMMAND_PLAN] = plan_command,
-    [COMMAND_COMPARE] = compare_command,
+    [COMMAND_COMPILE] = compile_command, [COMMAND_RUN] = run_command,
+    [COMMAND_OPT] = opt_command,         [COMMAND_CHECK] = check_command,
+    [COMMAND_INFO] = info_command,       [COMMAND_GRAPH] = graph_command,
+    [COMMAND_REDUCE] = reduce_command,   [COMMAND_CHECK_PLAN] = check_plan_command,
+    [COMMAND_PLAN] = plan_command,       [COMMAND_COMPARE] = compare_command,
     [COMMAND_CACHE] = cache_command,
 };
 
@@ -61,6 +62,25 @@ static Status print_targets(Arena *arena, const Options *options, DiagSink *diag
   StringBuilder text;
   sb_init(&text, arena);
   RETURN_IF_ERROR(target_print(arena, options, diag, &text));
+  fwrite(text.data, 1, text.size, stdout);
+  return STATUS_OK;
+}
+
+/* --explain. */
+static Status explain(Arena *arena, const Options *options, DiagSink *diag) {
+  StringView code = sv_from_cstring(options->values[OPTION_EXPLAIN].text);
+  const DiagnosticPage *page = diagnostic_page_find(code);
+  if (page == NULL) {
+    NearestWord nearest = nearest_word_begin(code, NEAREST_CODE_DISTANCE);
+    diagnostic_page_offer(&nearest);
+    Status status =
+        diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "no diagnostic has the code '%.*s'", SV_ARG(code));
+    if (nearest.word.size > 0) diag_note(diag, NO_LOC, "did you mean '%.*s'?", SV_ARG(nearest.word));
+    return status;
+  }
+  StringBuilder text;
+  sb_init(&text, arena);
+  diagnostic_page_print(&text, page, code);
   fwrite(text.data, 1, text.size, stdout);
   return STATUS_OK;
 }
@@ -128,6 +148,10 @@ static int run_main(Arena *arena, int argc, char *const *argv) {
   /* Options that the command does not take are wrong because the command's word is. */
   if (status != STATUS_IO && check_command_word(&options, &diag) != STATUS_OK) status = STATUS_INVALID;
   if (status == STATUS_OK && print_information(arena, &options)) return flush_output();
+  if (status == STATUS_OK && options.values[OPTION_EXPLAIN].given) {
+    status = explain(arena, &options, &diag);
+    return status == STATUS_OK ? flush_output() : end_early(&options, &diag, EXIT_USAGE);
+  }
   if (status == STATUS_OK) status = target_check(arena, &options, &diag);
   if (status == STATUS_OK && options.values[OPTION_PRINT_TARGETS].given) {
     status = print_targets(arena, &options, &diag);

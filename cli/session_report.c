@@ -52,7 +52,7 @@ static void print_times(const Session *session) {
 }
 
 static void print_statistics(const Session *session) {
-  if (session->options->command == COMMAND_PLAN) {
+  if (session->options->command == COMMAND_PLAN || session->options->command == COMMAND_REDUCE) {
     fprintf(stderr, "%.*s", SV_ARG(session->statistics));
     return;
   }

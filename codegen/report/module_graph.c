@@ -1,11 +1,7 @@
-/* A module as a graph in the DOT language. */
-#include "codegen/report/report.h"
-#include "hlo/analysis/call_graph.h"
+/* A module as a graph: what is shown of it, in the DOT language. */
+#include "codegen/report/module_graph.h"
 
-typedef struct GraphWriter {
-  StringBuilder *out;
-  bool *is_drawn; /* by computation id */
-} GraphWriter;
+#include "hlo/analysis/call_graph.h"
 
 static void append_quoted(StringBuilder *out, StringView text) {
   for (size_t i = 0; i < text.size; i++) {
@@ -37,56 +33,151 @@ static void draw_node(StringBuilder *out, const HloInstruction *instruction) {
 }
 
 /* Operands by their number where there are several; control predecessors dotted. */
-static void draw_edges(StringBuilder *out, const HloInstruction *instruction) {
+static void draw_edges(StringBuilder *out, const ModuleGraph *graph, const HloInstruction *instruction) {
   for (int i = 0; i < instruction->operand_count; i++) {
+    if (!graph->shown[instruction->operands[i]->id]) continue;
     sb_printf(out, "    i%d -> i%d", instruction->operands[i]->id, instruction->id);
     if (instruction->operand_count > 1) sb_printf(out, " [label=%d]", i);
     sb_append_cstring(out, ";\n");
   }
   const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
   for (int64_t i = 0; control != NULL && i < control->value.instructions.count; i++) {
+    if (!graph->shown[control->value.instructions.data[i]->id]) continue;
     sb_printf(out, "    i%d -> i%d [style=dotted];\n", control->value.instructions.data[i]->id, instruction->id);
   }
 }
 
-static void draw_computation(GraphWriter *writer, const HloComputation *computation);
-
 /* Their roots point at who calls them. */
-static void draw_callees(GraphWriter *writer, const HloInstruction *instruction) {
+static void draw_calls(StringBuilder *out, const ModuleGraph *graph, const HloInstruction *instruction) {
   for (int i = 0; i < call_graph_callee_count(instruction); i++) {
     const HloComputation *callee = call_graph_callee(instruction, i);
-    draw_computation(writer, callee);
-    sb_printf(writer->out, "  i%d -> i%d [style=dashed, label=\"", callee->root->id, instruction->id);
-    append_quoted(writer->out, callee->name);
-    sb_append_cstring(writer->out, "\"];\n");
+    if (!graph->shown[callee->root->id]) continue;
+    sb_printf(out, "  i%d -> i%d [style=dashed, label=\"", callee->root->id, instruction->id);
+    append_quoted(out, callee->name);
+    sb_append_cstring(out, "\"];\n");
   }
 }
 
-static void draw_computation(GraphWriter *writer, const HloComputation *computation) {
-  StringBuilder *out = writer->out;
+static void draw_computation(StringBuilder *out, const ModuleGraph *graph, const HloComputation *computation) {
   const HloInstructionArray *list = &computation->instructions;
-  if (writer->is_drawn[computation->id]) return;
-  writer->is_drawn[computation->id] = true;
   sb_printf(out, "  subgraph cluster_%d {\n    label=\"", computation->id);
   append_quoted(out, computation->name);
   sb_append_cstring(out, "\";\n");
-  for (int64_t i = 0; i < list->count; i++) draw_node(out, list->data[i]);
-  for (int64_t i = 0; i < list->count; i++) draw_edges(out, list->data[i]);
+  for (int64_t i = 0; i < list->count; i++) {
+    if (graph->shown[list->data[i]->id]) draw_node(out, list->data[i]);
+  }
+  for (int64_t i = 0; i < list->count; i++) {
+    if (graph->shown[list->data[i]->id]) draw_edges(out, graph, list->data[i]);
+  }
   sb_append_cstring(out, "  }\n");
-  for (int64_t i = 0; i < list->count; i++) draw_callees(writer, list->data[i]);
 }
 
-void report_graph(StringBuilder *out, const HloModule *module) {
-  Arena *scratch = arena_create();
-  int32_t ids = 0;
-  for (int64_t i = 0; i < module->computations.count; i++) {
-    if (module->computations.data[i]->id >= ids) ids = module->computations.data[i]->id + 1;
-  }
-  GraphWriter writer = {out, ARENA_NEW_ARRAY(scratch, bool, ids)};
+static void draw(StringBuilder *out, const HloModule *module, const ModuleGraph *graph) {
   sb_append_cstring(out, "digraph \"");
   append_quoted(out, module->name);
   sb_append_cstring(out, "\" {\n  node [shape=box];\n");
-  draw_computation(&writer, module->entry);
+  for (int64_t c = 0; c < graph->computations.count; c++) draw_computation(out, graph, graph->computations.data[c]);
+  for (int64_t c = 0; c < graph->computations.count; c++) {
+    const HloInstructionArray *list = &graph->computations.data[c]->instructions;
+    for (int64_t i = 0; i < list->count; i++) {
+      if (graph->shown[list->data[i]->id]) draw_calls(out, graph, list->data[i]);
+    }
+  }
   sb_append_cstring(out, "}\n");
+}
+
+/* --- what is shown --- */
+
+/* The entry and what control flow calls from there, each once, callers first. */
+static void add_computation(Arena *arena, ModuleGraph *graph, HloComputation *computation, bool *seen) {
+  if (seen[computation->id]) return;
+  seen[computation->id] = true;
+  array_push(&graph->computations, arena, computation);
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    HloInstruction *instruction = computation->instructions.data[i];
+    for (int k = 0; k < call_graph_callee_count(instruction); k++)
+      add_computation(arena, graph, call_graph_callee(instruction, k), seen);
+  }
+}
+
+typedef struct Neighbours {
+  Arena *arena;
+  bool *shown;
+  HloInstructionArray next; /* those at the distance after */
+} Neighbours;
+
+static void show(Neighbours *found, HloInstruction *instruction) {
+  if (found->shown[instruction->id]) return;
+  found->shown[instruction->id] = true;
+  array_push(&found->next, found->arena, instruction);
+}
+
+static void show_neighbours(Neighbours *found, const HloInstruction *instruction, HloInstruction *const *caller_of) {
+  for (int i = 0; i < instruction->operand_count; i++) show(found, instruction->operands[i]);
+  for (int i = 0; i < instruction->user_count; i++) show(found, instruction->users[i]);
+  const HloAttr *control = hlo_instruction_attr(instruction, HLO_ATTR_CONTROL_PREDECESSORS);
+  for (int64_t i = 0; control != NULL && i < control->value.instructions.count; i++)
+    show(found, control->value.instructions.data[i]);
+  for (int k = 0; k < call_graph_callee_count(instruction); k++) show(found, call_graph_callee(instruction, k)->root);
+  HloInstruction *caller = caller_of[instruction->parent->id];
+  if (hlo_instruction_is_root(instruction) && caller != NULL) show(found, caller);
+}
+
+/* By computation id, one of those that call it. */
+static HloInstruction **find_callers(Arena *arena, const HloModule *module, const ModuleGraph *graph) {
+  HloInstruction **caller_of = ARENA_NEW_ARRAY(arena, HloInstruction *, module->next_computation_id);
+  for (int64_t c = 0; c < graph->computations.count; c++) {
+    const HloInstructionArray *list = &graph->computations.data[c]->instructions;
+    for (int64_t i = 0; i < list->count; i++) {
+      for (int k = 0; k < call_graph_callee_count(list->data[i]); k++)
+        caller_of[call_graph_callee(list->data[i], k)->id] = list->data[i];
+    }
+  }
+  return caller_of;
+}
+
+static void show_around(Arena *arena, const HloModule *module, ModuleGraph *graph, const GraphView *view) {
+  HloInstruction *const *caller_of = find_callers(arena, module, graph);
+  Neighbours found = {.arena = arena, .shown = graph->shown};
+  HloComputation *home = view->around->parent;
+  for (int64_t i = 0; i < home->instructions.count; i++) {
+    if (home->instructions.data[i] == view->around) show(&found, home->instructions.data[i]);
+  }
+  for (int64_t distance = 0; distance < view->depth && found.next.count > 0; distance++) {
+    HloInstructionArray now = found.next;
+    found.next = (HloInstructionArray){0};
+    for (int64_t i = 0; i < now.count; i++) show_neighbours(&found, now.data[i], caller_of);
+  }
+}
+
+static bool shows_any(const ModuleGraph *graph, const HloComputation *computation) {
+  for (int64_t i = 0; i < computation->instructions.count; i++) {
+    if (graph->shown[computation->instructions.data[i]->id]) return true;
+  }
+  return false;
+}
+
+static ModuleGraph find_graph(Arena *arena, const HloModule *module, const GraphView *view) {
+  ModuleGraph graph = {.shown = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id)};
+  add_computation(arena, &graph, module->entry, ARENA_NEW_ARRAY(arena, bool, module->next_computation_id));
+  if (view->around != NULL) show_around(arena, module, &graph, view);
+  int64_t kept = 0;
+  for (int64_t c = 0; c < graph.computations.count; c++) {
+    HloComputation *computation = graph.computations.data[c];
+    for (int64_t i = 0; view->around == NULL && i < computation->instructions.count; i++)
+      graph.shown[computation->instructions.data[i]->id] = true;
+    if (shows_any(&graph, computation)) graph.computations.data[kept++] = computation;
+  }
+  graph.computations.count = kept;
+  return graph;
+}
+
+void report_graph(StringBuilder *out, const HloModule *module, const GraphView *view, ReportFormat format) {
+  Arena *scratch = arena_create();
+  ModuleGraph graph = find_graph(scratch, module, view);
+  if (format == REPORT_HTML)
+    module_graph_page(out, module, &graph, scratch);
+  else
+    draw(out, module, &graph);
   arena_destroy(scratch);
 }

@@ -38,8 +38,20 @@ void report_buffer_assignment(StringBuilder *out, const HloModule *module, const
  */
 void report_peak_buffers(StringBuilder *out, const HloModule *module, const BufferAssignment *assignment, int limit);
 
-/* |module| in the DOT language: a node for each instruction of the entry and of the computations that control flow
- * calls, each of which is a cluster; a fusion is one node. */
-void report_graph(StringBuilder *out, const HloModule *module);
+/* Parameters and results with their sizes, the arithmetic and the bytes of a run (hlo/analysis/operation_counts.h), how
+ * often each opcode occurs.  TEXT or JSON. */
+void report_module_info(StringBuilder *out, const HloModule *module, ReportFormat format);
+
+/* Which instructions a graph shows: all, or those at most |depth| edges (operands, control predecessors, called roots)
+ * away from |around|, whichever way the edges lead. */
+typedef struct GraphView {
+  const HloInstruction *around; /* NULL: all */
+  int64_t depth;
+} GraphView;
+
+/* |module| as a graph: a node for each instruction of the entry and of the computations that control flow calls, each
+ * of which is a cluster; a fusion is one node.  |format|: TEXT, the DOT language; HTML, a page with a picture for each
+ * computation. */
+void report_graph(StringBuilder *out, const HloModule *module, const GraphView *view, ReportFormat format);
 
 #endif
