@@ -87,6 +87,8 @@ struct ContractionBlocking {
   int64_t lhs_offset, rhs_offset, tile_offset, kept_offset, scratch_bytes;
 };
 
+/* True when |address| walks dims |outer| and |inner| as one index. */
+bool contraction_address_merges(const Kernel *kernel, IndexExpr address, int outer, int inner);
 /* True when every value of |set| walks dims |list|[i] and [i + 1] as one index. */
 bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList *list, int i);
 /* The number of last dims of |list| that |set| walks as one, at least 1 (0 for an empty list). */
@@ -105,6 +107,11 @@ int contraction_lanes(const Kernel *kernel, const VecTarget *target, const Value
                       bool masked);
 /* Whether all loads of |set| are contiguous or uniform along |dim|, and at least one contiguous. */
 bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
+
+/* How many last dims of the depth, of |most|, a guarded lhs walks as one where its guard holds in all of them: more
+ * than its guard lets it elsewhere, else 0.  It holds in all when it does at the first and at the last index of each.
+ */
+int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most);
 
 /* Which values of the epilogue are kept. */
 void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);

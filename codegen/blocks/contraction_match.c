@@ -193,7 +193,7 @@ static bool find_roles(const Kernel *kernel, ContractionBlocking *blocking) {
 
 /* --- dims walked as one --- */
 
-static bool address_merges(const Kernel *kernel, IndexExpr address, int outer, int inner) {
+bool contraction_address_merges(const Kernel *kernel, IndexExpr address, int outer, int inner) {
   const IndexSpace *space = &kernel->space;
   if (index_depends_nonlinearly(space, address, outer) || index_depends_nonlinearly(space, address, inner))
     return false;
@@ -208,10 +208,10 @@ bool contraction_merges(const Kernel *kernel, const ValueSet *set, const DimList
     if (!set->has[v] || value->kind == KERNEL_CONSTANT || value->kind == KERNEL_APPLY ||
         value->kind == KERNEL_ACCUMULATOR)
       continue;
-    if (!address_merges(kernel, value->address, outer, inner)) return false;
+    if (!contraction_address_merges(kernel, value->address, outer, inner)) return false;
   }
   for (int s = 0; set->has_stores && s < kernel->stages[1].store_count; s++) {
-    if (!address_merges(kernel, kernel->stages[1].stores[s].address, outer, inner)) return false;
+    if (!contraction_address_merges(kernel, kernel->stages[1].stores[s].address, outer, inner)) return false;
   }
   return true;
 }

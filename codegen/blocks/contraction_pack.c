@@ -24,21 +24,26 @@ static int merged_depth(const ContractionEmitter *emitter, const ValueSet *set) 
   return merged < limit ? merged : limit;
 }
 
-static void depth_nest_begin(ContractionEmitter *emitter, const DepthBlock *block, int merged, DepthNest *nest) {
+/* One more loop, over dim |i| of the depth. */
+static void depth_nest_add(DepthNest *nest, const DepthBlock *block, int i) {
+  ContractionEmitter *emitter = nest->emitter;
   const VecBuilder *vec = emitter->vec;
   const DimList *depth = &emitter->blocking->depth;
-  int64_t inside = emitter->blocking->inside_chunk;
-  *nest = (DepthNest){.emitter = emitter, .offset = block_int(vec, 0)};
-  for (int i = emitter->blocking->chunk_dim; i < depth->count - merged; i++) {
-    int dim = depth->dims[i];
-    bool is_chunk = i == emitter->blocking->chunk_dim;
-    if (!is_chunk) inside /= extent_of(emitter, dim);
-    LLVMValueRef count = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, dim));
-    PointLoop *loop = &nest->loops[nest->loop_count++];
-    *loop = point_loop_begin(&emitter->point, ir_range_below(count), 1);
-    nest->offset = ir_index_add(vec->builder, nest->offset, ir_index_multiply(vec->builder, loop->index, inside));
-    emitter->point.dims[dim] = is_chunk ? ir_index_add(vec->builder, block->chunk_begin, loop->index) : loop->index;
-  }
+  bool is_chunk = i == emitter->blocking->chunk_dim;
+  int64_t inside = 1;
+  for (int j = i + 1; j < depth->count; j++) inside *= extent_of(emitter, depth->dims[j]);
+  LLVMValueRef count = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, depth->dims[i]));
+  PointLoop *loop = &nest->loops[nest->loop_count++];
+  *loop = point_loop_begin(&emitter->point, ir_range_below(count), 1);
+  nest->offset = ir_index_add(vec->builder, nest->offset, ir_index_multiply(vec->builder, loop->index, inside));
+  emitter->point.dims[depth->dims[i]] =
+      is_chunk ? ir_index_add(vec->builder, block->chunk_begin, loop->index) : loop->index;
+}
+
+static void depth_nest_begin(ContractionEmitter *emitter, const DepthBlock *block, int merged, DepthNest *nest) {
+  *nest = (DepthNest){.emitter = emitter, .offset = block_int(emitter->vec, 0)};
+  for (int i = emitter->blocking->chunk_dim; i < emitter->blocking->depth.count - merged; i++)
+    depth_nest_add(nest, block, i);
 }
 
 static void depth_nest_end(DepthNest *nest) {
@@ -190,32 +195,96 @@ static int wide_lanes(const ContractionEmitter *emitter, const RunCopy *copy) {
   return contraction_lanes(kernel, emitter->vec->target, set, copy->dim, wide, false) > 1 ? wide : copy->lanes;
 }
 
+/* The last |merged| dims of the depth at the point as one run, |nest| being around it, into |row|. */
+static void copy_merged(ContractionEmitter *emitter, const DepthBlock *block, const DepthNest *nest, int merged,
+                        LLVMValueRef row) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  const ValueSet *set = &blocking->lhs_set;
+  RunCopy copy = {.dim = blocking->depth.dims[blocking->depth.count - 1]};
+  int lanes = vec->target->vector_bits / (type_storage_bytes(blocking->type) * 8);
+  if (contraction_contiguous(emitter->kernel, set, copy.dim)) lanes *= blocking->group;
+  copy.lanes = contraction_lanes(emitter->kernel, vec->target, set, copy.dim, lanes, false);
+  copy.masks = contraction_lanes(emitter->kernel, vec->target, set, copy.dim, lanes, true) > 1;
+  depth_run(emitter, block, merged, &copy.first, &copy.count);
+  copy.wide = wide_lanes(emitter, &copy);
+  copy.target = block_element(vec, blocking->packed_type, row, nest->offset);
+  emitter->point.vector_dim = copy.dim;
+  contraction_hoist(&emitter->point, set, UINT64_C(1) << copy.dim);
+  copy_run(emitter, &copy);
+}
+
+/* Whether the guard of the lhs holds at the first and at the last index of the last |count| dims of the depth. */
+static LLVMValueRef holds_at_ends(ContractionEmitter *emitter, const DepthBlock *block, int count) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int32_t guard = emitter->kernel->values[blocking->lhs].predicate;
+  int64_t height = emitter->point.known.count;
+  LLVMValueRef holds[2];
+  for (int end = 0; end < 2; end++) {
+    for (int i = blocking->depth.count - count; i < blocking->depth.count; i++) {
+      int dim = blocking->depth.dims[i];
+      bool is_chunk = i == blocking->chunk_dim;
+      LLVMValueRef begin = is_chunk ? block->chunk_begin : block_int(vec, 0);
+      LLVMValueRef size = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, dim));
+      LLVMValueRef last = ir_index_add(vec->builder, ir_index_add(vec->builder, begin, size), block_int(vec, -1));
+      emitter->point.dims[dim] = end == 0 ? begin : last;
+    }
+    holds[end] = point_value(&emitter->point, guard);
+    point_forget(&emitter->point, height);
+  }
+  return LLVMBuildAnd(vec->builder, holds[0], holds[1], "");
+}
+
+/* The last |inside| dims of the depth, which the lhs walks as one inside the image, and |merged| anywhere. */
+static void copy_inside(ContractionEmitter *emitter, const DepthBlock *block, const DepthNest *nest, int inside,
+                        int merged, LLVMValueRef row) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
+                    parts = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
+                    after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, holds_at_ends(emitter, block, inside), whole, parts);
+  int64_t height = emitter->point.known.count;
+  LLVMPositionBuilderAtEnd(vec->builder, whole);
+  emitter->point.assumed = emitter->kernel->values[blocking->lhs].predicate;
+  copy_merged(emitter, block, nest, inside, row);
+  emitter->point.assumed = -1;
+  point_forget(&emitter->point, height);
+  LLVMBuildBr(vec->builder, after);
+  LLVMPositionBuilderAtEnd(vec->builder, parts);
+  DepthNest inner = {.emitter = emitter, .offset = nest->offset};
+  for (int i = blocking->depth.count - inside; i < blocking->depth.count - merged; i++)
+    depth_nest_add(&inner, block, i);
+  copy_merged(emitter, block, &inner, merged, row);
+  depth_nest_end(&inner);
+  point_forget(&emitter->point, height);
+  LLVMBuildBr(vec->builder, after);
+  LLVMPositionBuilderAtEnd(vec->builder, after);
+}
+
 /* |range| of the block's rows, one after the other. */
 static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, IndexRange range) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   const ValueSet *set = &blocking->lhs_set;
   if (ir_range_is_empty(range)) return;
-  int merged = merged_depth(emitter, set), dim = blocking->depth.dims[blocking->depth.count - 1];
+  int merged = merged_depth(emitter, set);
+  int inside = contraction_inside_suffix(emitter->kernel, blocking, blocking->depth.count - blocking->chunk_dim);
   PointLoop rows = point_loop_begin_guarded(&emitter->point, range, 1);
   LLVMValueRef row = ir_index_minimum(vec->builder, ir_index_add(vec->builder, row_begin, rows.index),
                                       block_int(vec, blocking->rows.size - 1));
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, set, row);
+  LLVMValueRef target =
+      block_element(vec, blocking->packed_type, emitter->lhs_pack,
+                    ir_index_multiply(vec->builder, rows.index, blocking->row_stride * blocking->group));
   DepthNest nest;
-  depth_nest_begin(emitter, block, merged, &nest);
-  RunCopy copy = {.dim = dim};
-  int lanes = vec->target->vector_bits / (type_storage_bytes(blocking->type) * 8);
-  if (contraction_contiguous(emitter->kernel, set, dim)) lanes *= blocking->group;
-  copy.lanes = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, false);
-  copy.masks = contraction_lanes(emitter->kernel, vec->target, set, dim, lanes, true) > 1;
-  depth_run(emitter, block, merged, &copy.first, &copy.count);
-  copy.wide = wide_lanes(emitter, &copy);
-  LLVMValueRef offset = ir_index_add(
-      vec->builder, ir_index_multiply(vec->builder, rows.index, blocking->row_stride * blocking->group), nest.offset);
-  copy.target = block_element(vec, blocking->packed_type, emitter->lhs_pack, offset);
-  emitter->point.vector_dim = dim;
-  contraction_hoist(&emitter->point, set, UINT64_C(1) << dim);
-  copy_run(emitter, &copy);
+  depth_nest_begin(emitter, block, inside > merged ? inside : merged, &nest);
+  if (inside > merged) {
+    copy_inside(emitter, block, &nest, inside, merged, target);
+  } else {
+    copy_merged(emitter, block, &nest, merged, target);
+  }
   depth_nest_end(&nest);
   point_loop_end(&emitter->point, &rows);
 }

@@ -164,11 +164,18 @@ static PackingCost packing_cost(const Kernel *kernel, const ContractionBlocking 
   return (PackingCost){copy_cost * (1 + operations) / blocking->lanes, run};
 }
 
-static int64_t merged_run(const Kernel *kernel, const ValueSet *set, const DimList *list) {
+static int64_t suffix_run(const Kernel *kernel, const DimList *list, int suffix) {
   int64_t run = 1;
-  int merged = contraction_merged_suffix(kernel, set, list);
-  for (int i = list->count - merged; i < list->count; i++) run *= kernel->dims[list->dims[i]].extent;
+  for (int i = list->count - suffix; i < list->count; i++) run *= kernel->dims[list->dims[i]].extent;
   return run;
+}
+
+/* Elements of the lhs that are copied at a time, mostly; how many there are matters for short runs alone. */
+static int64_t lhs_run(const Kernel *kernel, const ContractionBlocking *blocking) {
+  const DimList *depth = &blocking->depth;
+  int64_t run = suffix_run(kernel, depth, contraction_merged_suffix(kernel, &blocking->lhs_set, depth));
+  int inside = contraction_inside_suffix(kernel, blocking, depth->count);
+  return inside > 0 && run < SHORTEST_ROW ? suffix_run(kernel, depth, inside) : run;
 }
 
 static PackingCosts packing_costs(const Kernel *kernel, const ContractionBlocking *blocking) {
@@ -177,7 +184,7 @@ static PackingCosts packing_costs(const Kernel *kernel, const ContractionBlockin
   int64_t rhs_run = is_row ? ROW_IN_RUNS * blocking->panel_width : blocking->segment;
   double row_bytes = blocking->rhs_is_plain ? (double)blocking->rhs_stride * type_storage_bytes(blocking->type) : 0;
   return (PackingCosts){.lhs = packing_cost(kernel, blocking, &blocking->lhs_set, depth->dims[depth->count - 1],
-                                            blocking->lhs_transposes, merged_run(kernel, &blocking->lhs_set, depth)),
+                                            blocking->lhs_transposes, lhs_run(kernel, blocking)),
                         .rhs = packing_cost(kernel, blocking, &blocking->rhs_set, columns->dims[columns->count - 1],
                                             blocking->rhs_transposes, rhs_run),
                         .rhs_runs_along_depth = blocking->rhs_transposes,

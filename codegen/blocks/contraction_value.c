@@ -53,6 +53,45 @@ bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim) 
   return found;
 }
 
+/* --- the inside of an image --- */
+
+/* |address| grows along all the |dims| (bits) that it depends on, or falls along them all. */
+static bool is_monotonic(const Kernel *kernel, IndexExpr address, uint64_t dims) {
+  bool grows = false, falls = false;
+  for (int d = 0; d < kernel->dim_count; d++) {
+    if ((dims >> d & 1) == 0) continue;
+    if (index_depends_nonlinearly(&kernel->space, address, d)) return false;
+    int64_t step = index_dim_coefficient(&kernel->space, address, d);
+    grows |= step > 0;
+    falls |= step < 0;
+  }
+  return !(grows && falls);
+}
+
+/* Over |dims| the predicate is that several indices are in ranges. */
+static bool is_of_ranges(const Kernel *kernel, int32_t predicate, uint64_t dims) {
+  const KernelValue *value = &kernel->values[predicate];
+  if ((value->dims & dims) == 0) return true;
+  if (value->kind == KERNEL_IN_RANGE) return is_monotonic(kernel, value->address, dims);
+  if (value->kind != KERNEL_APPLY || value->opcode != HLO_AND) return false;
+  return is_of_ranges(kernel, value->operands[0], dims) && is_of_ranges(kernel, value->operands[1], dims);
+}
+
+int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  const DimList *depth = &blocking->depth;
+  if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0 || blocking->group > 1) return 0;
+  int count = 1;
+  uint64_t dims = UINT64_C(1) << depth->dims[depth->count - 1];
+  for (; count < most; count++) {
+    int outer = depth->dims[depth->count - count - 1], inner = depth->dims[depth->count - count];
+    if (!contraction_address_merges(kernel, lhs->address, outer, inner)) break;
+    if (!is_of_ranges(kernel, lhs->predicate, dims | UINT64_C(1) << outer)) break;
+    dims |= UINT64_C(1) << outer;
+  }
+  return count > contraction_merged_suffix(kernel, &blocking->lhs_set, depth) ? count : 0;
+}
+
 /* --- what is kept of columns --- */
 
 static bool depends_on_columns_alone(const ContractionBlocking *blocking, const KernelValue *value) {
