@@ -194,6 +194,7 @@ static HloPipelineOptions pipeline_options(Compilation *compilation, PassCallbac
                                .observer = {compilation, before_pass, after_pass}};
   return (HloPipelineOptions){.pass_options = {.opt_level = options->opt_level,
                                                .fast_math = options->fast_math,
+                                               .excess_precision = options->excess_precision,
                                                .memory_limit = options->memory_limit,
                                                .minimizes_memory = options->minimizes_memory,
                                                .effort = options->effort,

@@ -37,6 +37,7 @@ static void add_target(ContentHash *hash, const CompilationOptions *options, Are
 
 static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add_int(hash, "fast math", options->fast_math);
+  add_int(hash, "excess precision", options->excess_precision);
   add_int(hash, "flush denormals", options->flush_denormals);
   add_int(hash, "level", options->opt_level);
   add_int(hash, "passes", options->passes);

@@ -32,8 +32,9 @@ typedef struct CompilationOptions {
   StringView mcpu, mattr;            /* of the host (LlvmOptions) */
   LlvmTargetPool *pool;              /* shared with other compilations, or NULL (LlvmOptions) */
   /* --- numbers --- */
-  bool fast_math;       /* floats may be rewritten as if they were real numbers (docs/passes.md) */
-  bool flush_denormals; /* subnormal numbers are zeros */
+  bool fast_math;        /* floats may be rewritten as if they were real numbers (docs/passes.md) */
+  bool excess_precision; /* 16-bit floats may be rounded less often (docs/numerics.md) */
+  bool flush_denormals;  /* subnormal numbers are zeros */
   /* --- the passes --- */
   int opt_level; /* 0 … 3 */
   CompilationPasses passes;

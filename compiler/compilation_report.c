@@ -30,11 +30,12 @@ typedef struct Numerics {
   bool is_given;
 } Numerics;
 
-enum { NUMERICS_COUNT = 2 };
+enum { NUMERICS_COUNT = 3 };
 
 static void list_numerics(const CompilationOptions *options, Numerics rows[NUMERICS_COUNT]) {
   rows[0] = (Numerics){"fast_math", "floats rewritten as if they were real numbers", options->fast_math};
-  rows[1] = (Numerics){"flush_denormals", "subnormal numbers flushed to zero", options->flush_denormals};
+  rows[1] = (Numerics){"excess_precision", "16-bit floats rounded less often", options->excess_precision};
+  rows[2] = (Numerics){"flush_denormals", "subnormal numbers flushed to zero", options->flush_denormals};
 }
 
 static void write_numerics_text(StringBuilder *out, const Compilation *compilation) {

@@ -265,6 +265,7 @@ static Status find(void *self, StringView name, SourceLoc loc, const PlanTile *t
   CompilationOptions options = {.machine = program->options.machine,
                                 .opt_level = program->options.opt_level,
                                 .fast_math = program->options.fast_math,
+                                .excess_precision = program->options.excess_precision,
                                 .flush_denormals = program->options.flush_denormals,
                                 .verifies_each = program->options.verifies_each,
                                 .effort = program->options.effort,

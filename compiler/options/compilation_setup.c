@@ -44,6 +44,7 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .mcpu = values[OPTION_MCPU].given ? text_of(options, OPTION_MCPU) : default_cpu(options),
       .mattr = text_of(options, OPTION_MATTR),
       .fast_math = values[OPTION_FAST_MATH].given,
+      .excess_precision = values[OPTION_EXCESS_PRECISION].given,
       .flush_denormals = values[OPTION_FLUSH_DENORMALS].given,
       .opt_level = (int)integer_of(options, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
       .has_pass_names = values[OPTION_PASSES].given,

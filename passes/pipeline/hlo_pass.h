@@ -38,6 +38,7 @@ typedef struct HloMemoryTuning {
 typedef struct HloPassOptions {
   int opt_level;                     /* -O0 … -O3 */
   bool fast_math;                    /* floats may be rewritten as if they were real numbers (docs/passes.md) */
+  bool excess_precision;             /* 16-bit floats may be rounded less often (docs/numerics.md) */
   int64_t memory_limit;              /* bytes of arguments + results + temporaries; 0: none */
   bool minimizes_memory;             /* as few of them as memory-reducer finds */
   int effort;                        /* 1 … 9, how many steps searches may take; 0: HLO_DEFAULT_EFFORT */

@@ -1,8 +1,8 @@
 /* Rewrite rules of the algebraic simplifier.
  *
  * A rule takes an instruction of its opcode and returns one of the same shape, layout included, that computes the same
- * bits (but for the payload of NaNs, and for rules of --fast-math), or NULL.  New instructions go to the same
- * computation; the old one is replaced by the caller. */
+ * bits (but for the payload of NaNs, and for rules of --fast-math and --excess-precision), or NULL.  New instructions
+ * go to the same computation; the old one is replaced by the caller. */
 #ifndef XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
 #define XLAC_PASSES_SIMPLIFY_ALGEBRAIC_RULES_H
 
@@ -43,6 +43,9 @@ AlgebraicRules algebraic_fast_arith_rules(void);
 AlgebraicRules algebraic_fast_update_rules(void);
 AlgebraicRules algebraic_fast_reduce_rules(void);
 AlgebraicRules algebraic_fast_dot_rules(void);
+
+/* For --excess-precision only: fewer roundings to 16-bit floats.  rules_excess.c */
+AlgebraicRules algebraic_excess_rules(void);
 
 /* --- what rules share --- */
 
