@@ -28,7 +28,7 @@ void compile_cache_begin(Session *session, bool by_default, CompilationCache *ou
 bool compile_cache_find(Session *session, CompilationCache *cache, StringView purpose, CompiledProgram *out_program) {
   if (cache->path == NULL) return false;
   double start = monotonic_seconds();
-  time_limit_doing(session->time_limit, "looking into the compile cache", NULL);
+  driver_doing(session, "looking into the compile cache", NULL);
   bool is_found = compilation_cache_find(cache, &session->compilation, purpose, out_program);
   if (is_found) session->compilation.object = out_program->object;
   driver_end_phase(session, "cache", start);

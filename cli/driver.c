@@ -38,9 +38,14 @@ double driver_end_phase(Session *session, const char *name, double start) {
 
 /* --- the session --- */
 
+void driver_doing(const Session *session, const char *what, const char *name) {
+  time_limit_doing(session->time_limit, what, name);
+  progress_line_doing(session->progress_line, what, name);
+}
+
 static Status begin_step(void *self, const char *what, const char *name) {
   const Session *session = self;
-  time_limit_doing(session->time_limit, what, name);
+  driver_doing(session, what, name);
   return STATUS_OK;
 }
 
@@ -51,6 +56,7 @@ void session_begin(Session *session, const Options *options, Arena *arena, DiagS
   compilation_options.progress = &session->progress;
   compilation_init(&session->compilation, arena, &compilation_options, diag);
   session->outputs = output_files_create(arena);
+  session->progress_line = progress_line_start(arena, options);
   diag->error_limit = ERROR_LIMIT;
 }
 
@@ -101,7 +107,13 @@ static Status add_report(Session *session) {
   return driver_add_output(session, session_option_text(session, OPTION_REPORT_FILE, "-"), sb_view(&text));
 }
 
+static void end_progress(Session *session) {
+  progress_line_end(session->progress_line);
+  session->progress_line = NULL;
+}
+
 int session_end(Session *session, Status status) {
+  end_progress(session);
   if (status == STATUS_OK || status == STATUS_MISMATCH) {
     Status reported = add_report(session);
     if (reported == STATUS_OK) reported = session_trace_add(session);
@@ -113,6 +125,7 @@ int session_end(Session *session, Status status) {
 }
 
 int session_end_usage(Session *session) {
+  end_progress(session);
   output_files_abort(session->outputs);
   session_report_print(session);
   return EXIT_USAGE;
@@ -124,7 +137,7 @@ int session_end_usage(Session *session) {
 static Status read_input(Session *session, const SourceFile **out_source) {
   RETURN_IF_ERROR(target_load(session->arena, session->options, session->diag, &session->compilation.options.machine));
   double start = monotonic_seconds();
-  time_limit_doing(session->time_limit, "reading the module", NULL);
+  driver_doing(session, "reading the module", NULL);
   const char *path = session->options->operands.data[session->model];
   SourceFile *source = ARENA_NEW(session->arena, SourceFile);
   source->name = path[0] == '-' && path[1] == '\0' ? SV("<stdin>") : sv_from_cstring(path);

@@ -7,6 +7,7 @@
 #include "base/file_io.h"
 #include "cli/file_uses.h"
 #include "cli/options.h"
+#include "cli/progress_line.h"
 #include "cli/time_limit.h"
 #include "compiler/compilation.h"
 #include "runtime/engines/queue_timeline.h"
@@ -33,11 +34,12 @@ typedef struct Session {
   const QueueTimeline *timeline; /* of --engine=sim, for --trace; else NULL */
   FileUses files;                /* of driver_check_files */
   OutputFiles *outputs;
-  ARRAY(OutputNote) written; /* what is in |outputs|, for -v */
-  TimeLimit *time_limit;     /* of --timeout; NULL: none */
-  double started;            /* of monotonic_seconds */
-  bool keeps_outputs;        /* they are written although the command fails: they are what it found */
-  bool report_is_answer;     /* --report is the form of an analysis that is printed: no report is written */
+  ARRAY(OutputNote) written;   /* what is in |outputs|, for -v */
+  TimeLimit *time_limit;       /* of --timeout; NULL: none */
+  ProgressLine *progress_line; /* of --progress; NULL: none */
+  double started;              /* of monotonic_seconds */
+  bool keeps_outputs;          /* they are written although the command fails: they are what it found */
+  bool report_is_answer;       /* --report is the form of an analysis that is printed: no report is written */
 } Session;
 
 /* |diag| and |arena| are the command line's and outlive the session. */
@@ -79,6 +81,8 @@ bool session_option_given(const Session *session, OptionId id);
 const char *session_option_text(const Session *session, OptionId id, const char *fallback);
 int64_t session_option_integer(const Session *session, OptionId id, int64_t fallback);
 
+/* What is being done, for --timeout and --progress; both texts have to stay. */
+void driver_doing(const Session *session, const char *what, const char *name);
 /* Adds a line to --time-report: from |start|, of monotonic_seconds, to now, which is returned. */
 double driver_end_phase(Session *session, const char *name, double start);
 

@@ -21,7 +21,7 @@ static Status run_test(ShellTest *test, const HloModule *module, DiagSink *diag)
   RETURN_IF_ERROR(scratch_folder_write(&test->folder, test->name, sb_view(&text), test->session->diag));
   const char *path = scratch_folder_path(&test->folder, test->name);
   const char *arguments[] = {"/bin/sh", "-c", test->command, "xlac", path, NULL};
-  time_limit_doing(test->session->time_limit, "testing a module", NULL);
+  driver_doing(test->session, "testing a module", NULL);
   return process_run(arguments, diag);
 }
 

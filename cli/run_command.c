@@ -132,7 +132,7 @@ static Status compile_to_run(Session *session, RunState *state) {
     compile_cache_keep(session, &cache, SV(""));
   }
   double load_start = monotonic_seconds();
-  time_limit_doing(session->time_limit, "loading the code", NULL);
+  driver_doing(session, "loading the code", NULL);
   if (state->is_remote)
     RETURN_IF_ERROR(remote_run_build(session, state->engine == ENGINE_THREADS, worker_count(session), &state->reporter,
                                      &state->remote));
@@ -226,7 +226,7 @@ static Status create_run(Session *session, RunState *state) {
 
 static Status prepare(Session *session, RunState *state) {
   double start = monotonic_seconds();
-  time_limit_doing(session->time_limit, "making the inputs", NULL);
+  driver_doing(session, "making the inputs", NULL);
   if (session_option_given(session, OPTION_META)) {
     RETURN_IF_ERROR(case_meta_read(session->arena, session_option_text(session, OPTION_META, ""), session->diag,
                                    &state->meta_data));
@@ -275,8 +275,8 @@ static Status execute_all(Session *session, RunState *state, int64_t count, doub
 
 static Status execute(Session *session, RunState *state) {
   double start = monotonic_seconds();
-  time_limit_doing(session->time_limit, state->engine == ENGINE_INTERPRET ? "interpreting" : "executing",
-                   sv_copy(session->arena, session->compilation.module->name).data);
+  driver_doing(session, state->engine == ENGINE_INTERPRET ? "interpreting" : "executing",
+               sv_copy(session->arena, session->compilation.module->name).data);
   int64_t count = session_option_integer(session, OPTION_REPEAT, 1);
   int64_t warm_up =
       session_option_given(session, OPTION_TIME); /* the first run meets cold caches and untouched pages */
