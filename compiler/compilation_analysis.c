@@ -26,6 +26,11 @@ Status compilation_answer(const Compilation *compilation, const AnalysisQuestion
   BufferAnalysis analysis;
   Status status = buffer_analysis_build(arena, compilation->module, compilation->diag, &analysis);
   if (status == STATUS_OK) status = answer(&analysis, compilation, question, out);
+  /* What a question names may have become part of something else. */
+  if (status != STATUS_OK && compilation->pipeline != NULL &&
+      compilation->options.passes == COMPILATION_PASSES_STANDARD)
+    diag_note(compilation->diag, NO_LOC,
+              "names are those after the passes; 'xlac opt' asks about the module as it is written");
   arena_destroy(arena);
   return status;
 }

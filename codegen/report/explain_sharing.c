@@ -1,4 +1,6 @@
 /* Why two values share bytes, or do not: text or JSON. */
+#include <string.h>
+
 #include "base/array.h"
 #include "codegen/report/analysis_report.h"
 #include "codegen/report/report_internal.h"
@@ -220,6 +222,15 @@ static void answer_text(const Sharing *sharing) {
     sb_printf(sharing->out, "because of %s\n", sharing->reasons.data[i]);
 }
 
+static void reason_json(JsonWriter *json, const char *reason) {
+  const char *says = strstr(reason, ": ");
+  XLAC_CHECK(says != NULL);
+  json_begin_object(json);
+  json_field_string(json, "rule", (StringView){reason, (size_t)(says - reason)});
+  json_field_string(json, "says", sv_from_cstring(says + 2));
+  json_end_object(json);
+}
+
 static void answer_json(const Sharing *sharing) {
   JsonWriter json;
   json_init(&json, sharing->out, true);
@@ -236,7 +247,7 @@ static void answer_json(const Sharing *sharing) {
   json_field_string(&json, "verdict", sv_from_cstring(sharing->verdict));
   json_key(&json, "reasons");
   json_begin_array(&json);
-  for (int64_t i = 0; i < sharing->reasons.count; i++) json_string(&json, sv_from_cstring(sharing->reasons.data[i]));
+  for (int64_t i = 0; i < sharing->reasons.count; i++) reason_json(&json, sharing->reasons.data[i]);
   json_end_array(&json);
   json_end_object(&json);
   sb_append_char(sharing->out, '\n');
