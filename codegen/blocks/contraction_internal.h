@@ -60,6 +60,7 @@ struct ContractionBlocking {
   bool rhs_is_plain; /* a load, not guarded, contiguous along the columns */
   bool rhs_transposes,
       lhs_transposes; /* contiguous along the other dim than its packed form: packed in square blocks */
+  bool lhs_in_parts;  /* its rows are not walked as one; where it transposes, parts are whole squares long */
   bool rhs_ahead;     /* while a panel is multiplied, the rows of the next are asked for */
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */
   bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early

@@ -362,11 +362,12 @@ static void choose_packing(const Kernel *kernel, const VecTarget *target, Contra
   int column = blocking->columns.dims[blocking->columns.count - 1],
       depth = blocking->depth.dims[blocking->depth.count - 1];
   blocking->rhs_transposes = transposes(kernel, target, blocking, &blocking->rhs_set, depth, column);
-  if (blocking->rows.count > 0 &&
-      contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->rows) == blocking->rows.count) {
-    int row = blocking->rows.dims[blocking->rows.count - 1];
-    blocking->lhs_transposes = transposes(kernel, target, blocking, &blocking->lhs_set, row, depth);
-  }
+  if (blocking->rows.count == 0) return;
+  int merged = contraction_merged_suffix(kernel, &blocking->lhs_set, &blocking->rows);
+  blocking->lhs_in_parts = merged < blocking->rows.count;
+  if (blocking->lhs_in_parts && suffix_size(kernel, &blocking->rows, merged) % blocking->lanes != 0) return;
+  int row = blocking->rows.dims[blocking->rows.count - 1];
+  blocking->lhs_transposes = transposes(kernel, target, blocking, &blocking->lhs_set, row, depth);
 }
 
 /* Panels of two registers would leave more than a tenth of their columns empty in runs of |length|. */

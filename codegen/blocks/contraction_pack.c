@@ -263,21 +263,31 @@ static void copy_inside(ContractionEmitter *emitter, const DepthBlock *block, co
   LLVMPositionBuilderAtEnd(vec->builder, after);
 }
 
-/* |range| of the block's rows, one after the other. */
-static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin, IndexRange range) {
+/* The block's rows but for those of |packed|, if that is not NULL, one after the other. */
+static void pack_rows(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
+                      LLVMValueRef row_count, const IndexRange *packed) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   const ValueSet *set = &blocking->lhs_set;
+  LLVMValueRef skipped = packed != NULL ? LLVMBuildSub(vec->builder, packed->end, packed->begin, "") : NULL;
+  if (packed != NULL) row_count = LLVMBuildSub(vec->builder, row_count, skipped, "");
+  IndexRange range = ir_range_below(row_count);
   if (ir_range_is_empty(range)) return;
   int merged = merged_depth(emitter, set);
   int inside = contraction_inside_suffix(emitter->kernel, blocking, blocking->depth.count - blocking->chunk_dim);
   PointLoop rows = point_loop_begin_guarded(&emitter->point, range, 1);
-  LLVMValueRef row = ir_index_minimum(vec->builder, ir_index_add(vec->builder, row_begin, rows.index),
+  LLVMValueRef in_block = rows.index;
+  if (packed != NULL) {
+    LLVMValueRef is_before = LLVMBuildICmp(vec->builder, LLVMIntSLT, in_block, packed->begin, "");
+    LLVMValueRef later = ir_index_add(vec->builder, in_block, skipped);
+    in_block = LLVMBuildSelect(vec->builder, is_before, in_block, later, "");
+  }
+  LLVMValueRef row = ir_index_minimum(vec->builder, ir_index_add(vec->builder, row_begin, in_block),
                                       block_int(vec, blocking->rows.size - 1));
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, set, row);
   LLVMValueRef target =
       block_element(vec, blocking->packed_type, emitter->lhs_pack,
-                    ir_index_multiply(vec->builder, rows.index, blocking->row_stride * blocking->group));
+                    ir_index_multiply(vec->builder, in_block, blocking->row_stride * blocking->group));
   DepthNest nest;
   depth_nest_begin(emitter, block, inside > merged ? inside : merged, &nest);
   if (inside > merged) {
@@ -301,7 +311,6 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
       .factor = blocking->lhs, .target_stride = blocking->row_stride * blocking->group, .type = blocking->packed_type};
   square.across = blocking->rows.dims[blocking->rows.count - 1];
   square.along = blocking->depth.dims[blocking->depth.count - 1];
-  block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->lhs_set, block_int(vec, 0));
   DepthNest nest;
   depth_nest_begin(emitter, block, merged, &nest);
   LLVMValueRef first, count;
@@ -309,8 +318,10 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   square.along_last = ir_index_add(vec->builder, ir_index_add(vec->builder, first, count), block_int(vec, -1));
   emitter->point.vector_dim = square.across;
   PointLoop rows = point_loop_begin_guarded(&emitter->point, range, blocking->lanes);
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->lhs_set,
+                   ir_index_add(vec->builder, row_begin, rows.index));
+  square.across_begin = emitter->point.dims[square.across];
   PointLoop steps = point_loop_begin(&emitter->point, ir_range_below(count), blocking->lanes);
-  square.across_begin = ir_index_add(vec->builder, row_begin, rows.index);
   square.along_begin = ir_index_add(vec->builder, first, steps.index);
   LLVMValueRef offset = ir_index_add(vec->builder, ir_index_multiply(vec->builder, rows.index, square.target_stride),
                                      ir_index_add(vec->builder, nest.offset, steps.index));
@@ -321,19 +332,31 @@ static void pack_row_squares(ContractionEmitter *emitter, const DepthBlock *bloc
   depth_nest_end(&nest);
 }
 
-void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
-                          LLVMValueRef row_count) {
+/* The rows of the block that are packed in squares: whole ones, which do not lie across two parts. */
+static IndexRange square_rows(const ContractionEmitter *emitter, LLVMValueRef row_begin, LLVMValueRef row_count) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  IndexRange rows = ir_range_below(row_count), whole, rest;
-  if (blocking->lhs_transposes) {
-    LLVMValueRef present = ir_index_minimum(
-        vec->builder, row_count, LLVMBuildSub(vec->builder, block_int(vec, blocking->rows.size), row_begin, ""));
-    ir_range_cut(vec->builder, ir_range_below(present), blocking->lanes, &whole, &rest);
-    pack_row_squares(emitter, block, row_begin, whole);
-    rows.begin = whole.end;
+  LLVMValueRef left = LLVMBuildSub(vec->builder, block_int(vec, blocking->rows.size), row_begin, "");
+  LLVMValueRef present = ir_index_minimum(vec->builder, row_count, left), begin = block_int(vec, 0);
+  if (blocking->lhs_in_parts) {
+    LLVMValueRef before =
+        LLVMBuildAnd(vec->builder, LLVMBuildNeg(vec->builder, row_begin, ""), block_int(vec, blocking->lanes - 1), "");
+    begin = ir_index_minimum(vec->builder, before, present);
   }
-  pack_rows(emitter, block, row_begin, rows);
+  LLVMValueRef count = LLVMBuildAnd(vec->builder, LLVMBuildSub(vec->builder, present, begin, ""),
+                                    block_int(vec, -(int64_t)blocking->lanes), "");
+  return (IndexRange){begin, ir_index_add(vec->builder, begin, count)};
+}
+
+void contraction_pack_lhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef row_begin,
+                          LLVMValueRef row_count) {
+  if (!emitter->blocking->lhs_transposes) {
+    pack_rows(emitter, block, row_begin, row_count, NULL);
+    return;
+  }
+  IndexRange squares = square_rows(emitter, row_begin, row_count);
+  pack_row_squares(emitter, block, row_begin, squares);
+  pack_rows(emitter, block, row_begin, row_count, &squares);
 }
 
 /* --- rhs --- */

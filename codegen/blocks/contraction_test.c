@@ -694,6 +694,28 @@ static void contraction_of_channel_major_convolution_is_right(void **state) {
   }
 }
 
+/* The gradient of an NHWC convolution's weights: rows are contiguous in parts, those of one place in the window, and
+ * begin anywhere in them in each piece; dims window y, x, channel, feature; n, y, x. */
+static void contraction_of_weight_gradients_is_right(void **state) {
+  (void)state;
+  static const int64_t sizes[][2] = {{16, 24}, {8, 40}, {12, 16}, {32, 9}};
+  enum { S = 10 };
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    int64_t c = sizes[i][0], f = sizes[i][1];
+    TestCase test = {
+        .name = "weight gradient", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
+    memcpy(test.extents, (int64_t[]){3, 3, c, f, 2, S, S}, 7 * sizeof(int64_t));
+    test.lhs = (Affine){-(S + 1) * c, {S * c, c, 1, 0, S * S * c, S * c, c}};
+    test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * S * S * c;
+    test.rhs = (Affine){0, {0, 0, 0, 1, S * S * f, S * f, f}};
+    test.result = (Affine){0, {3 * c * f, c * f, f, 1}};
+    test.guard_count = 2;
+    test.guards[0] = (Guard){{-1, {1, 0, 0, 0, 0, 1, 0}}, S, 0};
+    test.guards[1] = (Guard){{-1, {0, 1, 0, 0, 0, 0, 1}}, S, 0};
+    run_everywhere(&test);
+  }
+}
+
 /* --- what is left to plain loops --- */
 
 static void contraction_too_small_does_not_match(void **state) {
@@ -727,6 +749,7 @@ int main(void) {
       cmocka_unit_test(contraction_over_two_dims_is_right),
       cmocka_unit_test(contraction_of_convolutions_is_right),
       cmocka_unit_test(contraction_of_channel_major_convolution_is_right),
+      cmocka_unit_test(contraction_of_weight_gradients_is_right),
       cmocka_unit_test(contraction_too_small_does_not_match),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
