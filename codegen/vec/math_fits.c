@@ -73,36 +73,25 @@ const MathFit fit_atan_double = {
      0x1.3b111176fe1cap-4, -0x1.745cf8634d79ap-4, 0x1.c71c70e158ad8p-4, -0x1.249249229f864p-3, 0x1.99999999955c9p-3,
      -0x1.555555555553bp-2}};
 
-/* (tanh x - x) / x³ in x², |x| <= 0.55: error 2^-29.8 */
-const MathFit fit_tanh_single = {
-    5,
-    {-0x1.9b0966ca24eb8p-8, 0x1.5935230ad7a7ep-6, -0x1.b927548f3b6a6p-5, 0x1.110d1d3ddc4b6p-3, -0x1.55554a8f8fdc5p-2}};
-
-/* the same: error 2^-58.4 */
+/* (tanh x - x) / x³ in x², |x| <= 0.55: error 2^-58.4 */
 const MathFit fit_tanh_double = {
     11,
     {-0x1.470244c6e2158p-16, 0x1.5d6dfb85ab9d0p-14, -0x1.e96d5da052e7ep-13, 0x1.34836ba435cf3p-11,
      -0x1.7d8fca7a789a7p-10, 0x1.d6d29ac26f32fp-9, -0x1.226e2f0e2cc2cp-7, 0x1.664f485933482p-6, -0x1.ba1ba1b97c223p-5,
      0x1.111111111077cp-3, -0x1.555555555554fp-2}};
 
-/* erf x / x - 1 in x², |x| <= 1: error 2^-29.6 */
-const MathFit fit_erf_near_single = {
-    7,
-    {0x1.4a9dab1235699p-14, -0x1.a46b3ff4d08a7p-11, 0x1.54163515240b7p-8, -0x1.b7fb37fbd954ep-6, 0x1.ce2d184de7d2bp-4,
-     -0x1.81273ea2b37bep-2, 0x1.06eba7f7972b3p-3}};
+/* log(erfc -x) / x - 1, -3.95 <= x < 0: error 2^-27.8 */
+const MathFit fit_erf_single = {
+    9,
+    {-0x1.3a1be4d344bb1p-17, -0x1.f14332706df1ap-14, -0x1.4d738084c0d4cp-11, -0x1.b6770bccae4f3p-10,
+     -0x1.5b8478dca8c78p-13, 0x1.39c28d0560634p-6, 0x1.a4f9b0cccd04bp-4, -0x1.45f2fbb242d2dp-1, 0x1.06eba8a009555p-3}};
 
-/* the same: error 2^-55.9 */
+/* erf x / x - 1 in x², |x| <= 1: error 2^-55.9 */
 const MathFit fit_erf_near_double = {
     12,
     {-0x1.acbabf57ef501p-31, 0x1.d777c51831224p-27, -0x1.5c14fc0842667p-23, 0x1.b982295083cfcp-20,
      -0x1.f4ca8c11f4161p-17, 0x1.f9a2bee1b1f05p-14, -0x1.c02db06ca928fp-11, 0x1.565bccfa6f4bep-8, -0x1.b82ce31204d17p-6,
      0x1.ce2f21a040fbfp-4, -0x1.812746b0379c1p-2, 0x1.06eba8214db68p-3}};
-
-/* log(erfc x), 1 <= x <= 4: error 2^-29.8 */
-const MathFit fit_erf_far_single = {
-    7,
-    {0x1.873a2fbc4dfcap-13, -0x1.828634d265d44p-9, 0x1.65dac26ff78d6p-6, -0x1.a65832e1606d0p-4, -0x1.46ba9caaaf6aap-1,
-     -0x1.2088e6521a3b1p+0, -0x1.6692d14dc805cp-12}};
 
 /* erfc(x) exp(x²) in (x - 2) / (x + 2), 1 <= x <= 6: error 2^-57.9 */
 const MathFit fit_erf_far_double = {

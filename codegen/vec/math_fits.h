@@ -14,8 +14,8 @@ extern const MathFit fit_log_single, fit_log_middle, fit_log_double, fit_log_pai
 extern const MathFit fit_sin_single, fit_sin_middle, fit_sin_double;
 extern const MathFit fit_cos_single, fit_cos_middle, fit_cos_double;
 extern const MathFit fit_atan_middle, fit_atan_double;
-extern const MathFit fit_tanh_single, fit_tanh_double;
-extern const MathFit fit_erf_near_single, fit_erf_near_double, fit_erf_far_single, fit_erf_far_double;
+extern const MathFit fit_tanh_double;
+extern const MathFit fit_erf_single, fit_erf_near_double, fit_erf_far_double;
 extern const MathFit fit_cbrt;
 
 #endif

@@ -103,9 +103,16 @@ LLVMValueRef m_sign_bit(const Math *m, LLVMValueRef a) {
   return LLVMBuildICmp(m->b, LLVMIntSLT, m_bits(m, a), m_int(m, 0), "");
 }
 
-LLVMValueRef m_clamp(const Math *m, LLVMValueRef a, double lower, double upper) {
-  a = m_select(m, m_compare_to(m, LLVMRealOLT, a, lower), m_const(m, lower), a);
+LLVMValueRef m_at_most(const Math *m, LLVMValueRef a, double upper) {
   return m_select(m, m_compare_to(m, LLVMRealOGT, a, upper), m_const(m, upper), a);
+}
+
+LLVMValueRef m_at_least(const Math *m, LLVMValueRef a, double lower) {
+  return m_select(m, m_compare_to(m, LLVMRealOLT, a, lower), m_const(m, lower), a);
+}
+
+LLVMValueRef m_clamp(const Math *m, LLVMValueRef a, double lower, double upper) {
+  return m_at_most(m, m_at_least(m, a, lower), upper);
 }
 
 LLVMValueRef m_bits(const Math *m, LLVMValueRef a) {
@@ -120,10 +127,33 @@ LLVMValueRef m_int(const Math *m, int64_t value) {
   return vec_int(m->vec, m->is_double ? 64 : 32, value, m->lanes);
 }
 
-LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const MathFit *fit) {
+static LLVMValueRef horner(const Math *m, LLVMValueRef x, const MathFit *fit) {
   LLVMValueRef sum = m_const(m, fit->terms[0]);
   for (int i = 1; i < fit->count; i++) sum = m_fma(m, sum, x, m_const(m, fit->terms[i]));
   return sum;
+}
+
+/* Neighbours joined by x, then by x², x⁴ … (Estrin's scheme): a few more products, but a chain of log n instead of n.
+ */
+static LLVMValueRef estrin(const Math *m, LLVMValueRef x, const MathFit *fit) {
+  LLVMValueRef parts[MATH_FIT_MAX_TERMS];
+  int count = fit->count;
+  for (int i = 0; i < count; i++) parts[i] = m_const(m, fit->terms[count - 1 - i]);
+  while (count > 1) {
+    for (int i = 0; i + 1 < count; i += 2) parts[i / 2] = m_fma(m, parts[i + 1], x, parts[i]);
+    if (count % 2 == 1) parts[count / 2] = parts[count - 1];
+    count = (count + 1) / 2;
+    if (count > 1) x = m_mul(m, x, x);
+  }
+  return parts[0];
+}
+
+enum { SHORT_TERMS = 6 };
+
+/* Long ones of f32 results need not be rounded as seldom: they are small parts of what they are added to. */
+LLVMValueRef m_polynomial(const Math *m, LLVMValueRef x, const MathFit *fit) {
+  bool is_short = m->precision == MATH_DOUBLE || fit->count <= SHORT_TERMS;
+  return is_short ? horner(m, x, fit) : estrin(m, x, fit);
 }
 
 LLVMValueRef m_widen(const Math *m, LLVMValueRef a) {

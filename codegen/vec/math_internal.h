@@ -43,7 +43,9 @@ LLVMValueRef m_or(const Math *m, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef m_not(const Math *m, LLVMValueRef a);
 LLVMValueRef m_compare(const Math *m, LLVMRealPredicate predicate, LLVMValueRef a, LLVMValueRef b);
 LLVMValueRef m_compare_to(const Math *m, LLVMRealPredicate predicate, LLVMValueRef a, double b);
-LLVMValueRef m_sign_bit(const Math *m, LLVMValueRef a); /* condition; true for -0 and NaN with the bit */
+LLVMValueRef m_sign_bit(const Math *m, LLVMValueRef a);               /* condition; true for -0 and NaN with the bit */
+LLVMValueRef m_at_most(const Math *m, LLVMValueRef a, double upper);  /* NaN stays */
+LLVMValueRef m_at_least(const Math *m, LLVMValueRef a, double lower); /* NaN stays */
 LLVMValueRef m_clamp(const Math *m, LLVMValueRef a, double lower, double upper); /* NaN stays */
 LLVMValueRef m_bits(const Math *m, LLVMValueRef a);
 LLVMValueRef m_from_bits(const Math *m, LLVMValueRef bits);
@@ -85,6 +87,8 @@ LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x);
 /* exp(x.high + x.low), clamped to the range. */
 LLVMValueRef math_exp_pair(const Math *m, MathPair x);
 LLVMValueRef math_expm1(const Math *m, LLVMValueRef x);
+/* expm1 in the same range; exact zeros and small numbers too, but not the sign of a zero. */
+LLVMValueRef math_expm1_moderate(const Math *m, LLVMValueRef x);
 LLVMValueRef math_log(const Math *m, LLVMValueRef x);
 LLVMValueRef math_log1p(const Math *m, LLVMValueRef x);
 /* log of a positive finite f64 to about 2^-65. */

@@ -1,21 +1,27 @@
 /* The error function. */
 #include "codegen/vec/math_internal.h"
 
-/* x + x·P(x²) below 1; 1 - exp(-x²)·E above, E a polynomial in (x - 2)/(x + 2) (f64), or 1 - exp(L(x)) (f32). */
+/* 1 - exp(y) as expm1, so that small results keep their digits, y = x + x·Q(x) with x below 0.  From 3.92 on it rounds
+ * to 1. */
+static LLVMValueRef erf_single(const Math *m, LLVMValueRef x) {
+  LLVMValueRef below = m_at_least(m, m_neg(m, m_abs(m, x)), -3.95);
+  LLVMValueRef exponent = m_fma(m, below, m_polynomial(m, below, &fit_erf_single), below);
+  return m_copysign(m, math_expm1_moderate(m, exponent), x);
+}
+
+/* x + x·P(x²) below 1; 1 - exp(-x²)·E above, E a polynomial in (x - 2)/(x + 2). */
+static LLVMValueRef erf_double(const Math *m, LLVMValueRef x) {
+  LLVMValueRef one = m_const(m, 1), two = m_const(m, 2), square = m_mul(m, x, x);
+  LLVMValueRef size = m_at_most(m, m_abs(m, x), 6), bounded = m_clamp(m, size, 1, 6);
+  LLVMValueRef near = m_fma(m, m_polynomial(m, square, &fit_erf_near_double), x, x);
+  LLVMValueRef u = m_div(m, m_sub(m, bounded, two), m_add(m, bounded, two));
+  LLVMValueRef decay = math_exp_moderate(m, m_neg(m, m_mul(m, bounded, bounded)));
+  LLVMValueRef complement = m_mul(m, decay, m_polynomial(m, u, &fit_erf_far_double));
+  LLVMValueRef far = m_copysign(m, m_sub(m, one, complement), x);
+  return m_select(m, m_compare_to(m, LLVMRealOGE, size, 1), far, near);
+}
+
 VEC_RULE(vec_math_erf) {
   Math m = math_of(vec, op->type, lanes);
-  LLVMValueRef x = operands[0], one = m_const(&m, 1), square = m_mul(&m, x, x), complement;
-  LLVMValueRef size = m_clamp(&m, m_abs(&m, x), 0, m.is_double ? 6 : 4);
-  LLVMValueRef near =
-      m_fma(&m, m_polynomial(&m, square, m.is_double ? &fit_erf_near_double : &fit_erf_near_single), x, x);
-  LLVMValueRef bounded = m_clamp(&m, size, 1, 6);
-  if (m.is_double) {
-    LLVMValueRef two = m_const(&m, 2), u = m_div(&m, m_sub(&m, bounded, two), m_add(&m, bounded, two));
-    LLVMValueRef decay = math_exp_moderate(&m, m_neg(&m, m_mul(&m, bounded, bounded)));
-    complement = m_mul(&m, decay, m_polynomial(&m, u, &fit_erf_far_double));
-  } else {
-    complement = math_exp_moderate(&m, m_polynomial(&m, bounded, &fit_erf_far_single));
-  }
-  LLVMValueRef far = m_copysign(&m, m_sub(&m, one, complement), x);
-  return m_select(&m, m_compare_to(&m, LLVMRealOGE, size, 1), far, near);
+  return m.is_double ? erf_double(&m, operands[0]) : erf_single(&m, operands[0]);
 }

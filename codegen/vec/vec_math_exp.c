@@ -36,6 +36,12 @@ LLVMValueRef math_exp_moderate(const Math *m, LLVMValueRef x) {
   return m_mul(m, m_add(m, parts.p, m_const(m, 1)), m_power_of_two(m, &parts.n));
 }
 
+LLVMValueRef math_expm1_moderate(const Math *m, LLVMValueRef x) {
+  ExpParts parts = split_exp(m, x, NULL);
+  LLVMValueRef scale = m_power_of_two(m, &parts.n);
+  return m_fma(m, scale, parts.p, m_sub(m, scale, m_const(m, 1)));
+}
+
 LLVMValueRef math_exp_pair(const Math *m, MathPair x) {
   LLVMValueRef high = clamp_exponent(m, x.high);
   LLVMValueRef same = m_compare(m, LLVMRealOEQ, high, x.high);
@@ -64,16 +70,24 @@ VEC_RULE(vec_math_expm1) {
   return math_expm1(&m, operands[0]);
 }
 
+/* t/(t + 2) with t = expm1(2|x|).  From 9.02 on it rounds to 1. */
+static LLVMValueRef tanh_single(const Math *m, LLVMValueRef x) {
+  LLVMValueRef size = m_at_most(m, m_abs(m, x), 10), t = math_expm1_moderate(m, m_add(m, size, size));
+  return m_copysign(m, m_div(m, t, m_add(m, t, m_const(m, 2))), x);
+}
+
 /* 1 - 2/(exp(2|x|) + 1), an odd polynomial below 0.55, where that would cancel. */
+static LLVMValueRef tanh_double(const Math *m, LLVMValueRef x) {
+  LLVMValueRef size = m_at_most(m, m_abs(m, x), 20), square = m_mul(m, x, x), one = m_const(m, 1);
+  LLVMValueRef e = math_exp_moderate(m, m_add(m, size, size));
+  LLVMValueRef far = m_sub(m, one, m_div(m, m_const(m, 2), m_add(m, e, one)));
+  LLVMValueRef near = m_fma(m, m_mul(m, square, size), m_polynomial(m, square, &fit_tanh_double), size);
+  return m_copysign(m, m_select(m, m_compare_to(m, LLVMRealOLT, size, 0.55), near, far), x);
+}
+
 VEC_RULE(vec_math_tanh) {
   Math m = math_of(vec, op->type, lanes);
-  LLVMValueRef x = operands[0], size = m_clamp(&m, m_abs(&m, x), 0, m.is_double ? 20 : 10), square = m_mul(&m, x, x);
-  LLVMValueRef e = math_exp_moderate(&m, m_add(&m, size, size)), one = m_const(&m, 1);
-  LLVMValueRef far = m_sub(&m, one, m_div(&m, m_const(&m, 2), m_add(&m, e, one)));
-  LLVMValueRef tail = m_polynomial(&m, square, m.is_double ? &fit_tanh_double : &fit_tanh_single);
-  LLVMValueRef near = m_fma(&m, m_mul(&m, square, size), tail, size);
-  LLVMValueRef is_near = m_compare_to(&m, LLVMRealOLT, size, 0.55);
-  return m_copysign(&m, m_select(&m, is_near, near, far), x);
+  return m.is_double ? tanh_double(&m, operands[0]) : tanh_single(&m, operands[0]);
 }
 
 /* e/(1 + e) or 1/(1 + e) with e = exp(-|x|): keeps its precision where the result is small.  What rounding 1 + e lost

@@ -114,8 +114,7 @@ LLVMValueRef math_log1p(const Math *m, LLVMValueRef x) {
   LLVMValueRef is_huge = m_compare_to(m, LLVMRealOGT, x, 0x1p60); /* nothing was lost, and 2^-e may not exist */
   LLVMValueRef f = m_select(m, is_huge, parts.f, m_fma(m, lost, shrink, parts.f));
   f = m_select(m, near, x, f);
-  LLVMValueRef result = log_specials(m, u, log_of_parts(m, f, parts.e));
-  return m_select(m, m_compare_to(m, LLVMRealOEQ, x, 0), x, result);
+  return m_copysign(m, log_specials(m, u, log_of_parts(m, f, parts.e)), x); /* zeros keep their sign */
 }
 
 /* 2s + s³·(2/3 + s²·Q(s²)) + e·ln 2 with all but Q in pairs; s = f/(2 + f) is divided to double length. */
@@ -145,8 +144,8 @@ VEC_RULE(vec_math_log) {
 }
 
 VEC_RULE(vec_math_log1p) {
-  Math m = math_of(vec, op->type, lanes), d = math_double(&m);
-  return m_from_double(&m, math_log1p(&d, m_in_double(&m, operands[0])));
+  Math m = math_of(vec, op->type, lanes);
+  return math_log1p(&m, operands[0]);
 }
 
 /* --- inverse hyperbolic functions --- */
