@@ -310,6 +310,18 @@ static void follow_kernel_load(Follower *f, int32_t number) {
   }
 }
 
+/* Of what a fold has left, which is a result's elements as they are: those, if it has seen everything. */
+static void finish_fold(Follower *f, int32_t number, int32_t buffer, ContentRun *found) {
+  if (found->first.kind != CONTENT_FOLD) return;
+  int32_t fold = found->first.number;
+  for (int32_t s = 0; s < f->kernel->stage_count; s++) {
+    if (tile_stored_fold(f->kernel, s) != fold || f->kernel->stages[s].stores[0].buffer != buffer) continue;
+    if (found->first.detail != content_fold_progress(f, f->kernel->folds[fold].stage, -1))
+      content_tell(f, number, "stores a fold that has not seen each of its elements once");
+    found->first = (Content){CONTENT_RESULT, buffer, found->first.place, 0};
+  }
+}
+
 static void follow_store(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
   const PlanRef *source = &command->sources[0], *target = &command->targets[0];
@@ -326,6 +338,7 @@ static void follow_store(Follower *f, int32_t number) {
       continue;
     }
     int32_t buffer = f->plan->memories[target->number].number;
+    finish_fold(f, number, buffer, &found);
     bool is_updated = found.first.kind == CONTENT_UPDATED;
     Content first = {is_updated ? CONTENT_UPDATED : CONTENT_RESULT, buffer, to.at, (uint64_t)to.form};
     ContentRun wanted = {.count = n, .step = to.step, .first = first};

@@ -122,6 +122,13 @@ static bool is_start(const Kernel *kernel, const IndexAtom *atom) {
   return atom->kind == INDEX_ATOM_VALUE && kernel->values[atom->number].dims == 0;
 }
 
+static bool has_start(const Kernel *kernel, IndexExpr address) {
+  bool found = false;
+  for (int i = 0; i < address.term_count; i++)
+    found = found || is_start(kernel, &kernel->space.atoms.data[address.terms[i].atom]);
+  return found;
+}
+
 bool tile_address_is_linear(const Kernel *kernel, IndexExpr address) {
   for (int i = 0; i < address.term_count; i++) {
     const IndexAtom *atom = &kernel->space.atoms.data[address.terms[i].atom];
@@ -582,6 +589,40 @@ int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const 
     if (access->kind == TILE_LOAD && shares_tile(&walk, access, value)) return i;
   }
   return -1;
+}
+
+/* --- folds that are results --- */
+
+/* Element n of |store|'s array is the one of point n of the outer dims, in row-major order. */
+static bool is_stored_in_order(const Kernel *kernel, const KernelStore *store) {
+  int64_t elements = 1;
+  uint64_t dims = 0;
+  index_dims(kernel, store->address, false, &dims);
+  if (!tile_address_is_linear(kernel, store->address) || store->address.constant != 0) return false;
+  for (int32_t d = kernel->dim_count - 1; d >= 0; d--) {
+    bool is_outer = kernel->dims[d].stage == KERNEL_OUTER, is_there = (dims >> d & 1) != 0;
+    if (is_outer != is_there) return false;
+    if (is_outer && index_dim_coefficient(&kernel->space, store->address, d) != elements) return false;
+    if (is_outer) elements *= kernel->dims[d].extent;
+  }
+  return elements == kernel->buffers[store->buffer].element_count && !has_start(kernel, store->address);
+}
+
+static bool is_stored_fold(const Kernel *kernel, int32_t stage, const KernelStore *store) {
+  const KernelValue *value = &kernel->values[store->value];
+  const KernelBuffer *buffer = &kernel->buffers[store->buffer];
+  return value->kind == KERNEL_ACCUMULATOR && kernel->folds[value->fold].stage < stage && store->predicate < 0 &&
+         buffer->role == KERNEL_RESULT && buffer->type == kernel->folds[value->fold].type &&
+         is_stored_in_order(kernel, store);
+}
+
+int32_t tile_stored_fold(const Kernel *kernel, int32_t stage) {
+  const KernelStage *of = &kernel->stages[stage];
+  if (of->store_count != 1 || of->comparator != NULL || !is_stored_fold(kernel, stage, &of->stores[0])) return -1;
+  bool folds = false;
+  for (int32_t f = 0; f < kernel->fold_count; f++) folds = folds || kernel->folds[f].stage == stage;
+  for (int32_t d = 0; d < kernel->dim_count; d++) folds = folds || kernel->dims[d].stage == stage;
+  return folds ? -1 : kernel->values[of->stores[0].value].fold;
 }
 
 /* --- in place --- */

@@ -109,6 +109,11 @@ int32_t tile_access_of_load(const Kernel *kernel, const TileCover *cover, const 
 bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
                           const TileAccess *target);
 
+/* The fold of an earlier stage of which |stage| stores what it leaves, as it is and in the order of points, and does
+ * nothing else; -1: it does.  The Tensors that such a fold keeps are tiles of the result, once it has seen everything.
+ */
+int32_t tile_stored_fold(const Kernel *kernel, int32_t stage);
+
 /* What it is follows from run-time values, also inside of a division or remainder. */
 bool tile_atom_is_run_time(const Kernel *kernel, const IndexAtom *atom);
 

@@ -48,6 +48,28 @@ static void access_of_single_stage_has_accumulators(void **state) {
   }
 }
 
+/* A product's second stage only stores what the first has summed up; a bias makes it more, rounding another type. */
+static void access_knows_folds_that_are_results(void **state) {
+  static const char *const modules[] = {
+      "ENTRY e { a = f32[20,30] parameter(0)\n b = f32[30,40] parameter(1)\n"
+      " ROOT y = f32[20,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+      "f { a = f32[20,30] parameter(0)\n b = f32[30,40] parameter(1)\n c = f32[20,40] parameter(2)\n"
+      " d = f32[20,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      " ROOT y = f32[20,40] add(d, c) }\n"
+      "ENTRY e { a = f32[20,30] parameter(0)\n b = f32[30,40] parameter(1)\n c = f32[20,40] parameter(2)\n"
+      " ROOT y = f32[20,40] fusion(a, b, c), kind=kLoop, calls=f }",
+      "ENTRY e { a = bf16[20,30] parameter(0)\n b = bf16[30,40] parameter(1)\n"
+      " ROOT y = bf16[20,40] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+  };
+  static const int32_t folds[] = {0, -1, -1};
+  for (int m = 0; m < 3; m++) {
+    const Kernel *kernel = make_kernel(*state, modules[m]);
+    assert_int_equal(kernel->stage_count, 2);
+    assert_int_equal(tile_stored_fold(kernel, 0), -1);
+    assert_int_equal(tile_stored_fold(kernel, 1), folds[m]);
+  }
+}
+
 /* A tile's axes follow memory: larger strides outside, on either side. */
 static void access_axes_descend_by_stride(void **state) {
   const Kernel *kernel = make_kernel(*state, TRANSPOSE("90", "110"));
@@ -201,6 +223,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(access_shares_equal_loads, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_single_stage_has_accumulators, create, destroy),
+      cmocka_unit_test_setup_teardown(access_knows_folds_that_are_results, create, destroy),
       cmocka_unit_test_setup_teardown(access_axes_descend_by_stride, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_gather_needs_index, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_scatter_updates_whole_buffer, create, destroy),

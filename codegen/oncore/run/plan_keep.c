@@ -81,6 +81,30 @@ static int32_t count_refs(const PlanRef *refs, int32_t count, int32_t tensor) {
   return found;
 }
 
+/* The stage of the first store to |buffer|. */
+static int32_t storing_stage(const Kernel *kernel, int32_t buffer) {
+  for (int32_t s = 0; s < kernel->stage_count; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++)
+      if (kernel->stages[s].stores[i].buffer == buffer) return s;
+  }
+  XLAC_BUG("a result that no stage stores");
+}
+
+/* Whether store |command| stores what a fold has left in its tile, as it is: the stage that would store it has no
+ * command then, and a resident gets it by one. */
+static bool stores_fold(const Plan *plan, const PlanCommand *command) {
+  if (command->verb != PLAN_STORE) return false;
+  const PlanMemory *view = &plan->memories[command->targets[0].number];
+  if (view->kind == PLAN_TEMPORARY) return false;
+  if (tile_stored_fold(plan->kernel, storing_stage(plan->kernel, view->number)) < 0) return false;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *other = &plan->commands[c];
+    bool fills = count_refs(other->targets, other->target_count, command->sources[0].number) > 0;
+    if (fills && other->keeps_accumulators) return true;
+  }
+  return false;
+}
+
 /* Whether |tile| comes by one load, is overwritten by one operation that reads it, and leaves by one store: then what
  * it holds before is a copy of the one array, and after it of the other. */
 static bool is_used_in_place(const Plan *plan, const PlanRef *tile) {
@@ -109,7 +133,8 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
   const PlanRef *part = loads ? &transfer->sources[0] : &transfer->targets[0];
   int32_t axes = slot_axes(plan, tile->number), fillers = 0;
   PlanTensorKind kind = plan->tensors[tile->number].kind;
-  if ((kind != PLAN_RING && kind != PLAN_RESIDENT) || plan->tensors[tile->number].is_alias) return false;
+  bool is_tile = kind == PLAN_RING || kind == PLAN_RESIDENT || (kind == PLAN_ACCUMULATOR && !loads);
+  if (!is_tile || plan->tensors[tile->number].is_alias) return false;
   if (tile->range_count - axes != part->range_count || !begins_at_zero(tile, axes)) return false;
   bool in_place = is_used_in_place(plan, tile);
   for (int32_t c = 0; c < plan->command_count; c++) {
@@ -163,6 +188,7 @@ int64_t plan_copied_bytes(const Plan *plan, int32_t buffer) {
     if (memory_side(plan, command, buffer) == NULL) continue;
     const PlanRef *tile = command->verb == PLAN_LOAD ? &command->targets[0] : &command->sources[0];
     const PlanTensor *tensor = &plan->tensors[tile->number];
+    if (stores_fold(plan, command)) continue;
     if (is_used_in_place(plan, tile)) continue; /* the other array may still need it */
     bytes += align_up(tensor->end - tensor->begin, plan->alignment);
   }
@@ -268,7 +294,10 @@ static void find_copies(Keeper *keeper) {
       continue;
     }
     const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
-    (loads ? keeper->load : keeper->store)[tile] = c;
+    if (stores_fold(old, command))
+      keeper->stays[tile] = true;
+    else
+      (loads ? keeper->load : keeper->store)[tile] = c;
     XLAC_CHECK(view_is_box(old, &old->memories[side->number], &keeper->views[side->number]));
   }
 }
@@ -345,6 +374,8 @@ static bool place_tensors(Keeper *keeper) {
 
 /* --- commands --- */
 
+typedef ARRAY(PlanNode) NodeArray;
+
 static int32_t memory_for(Keeper *keeper, int32_t old) {
   if (keeper->new_memory[old] < 0) {
     keeper->new_memory[old] = (int32_t)keeper->memories.count;
@@ -395,6 +426,38 @@ static void add_command(Keeper *keeper, int32_t number) {
   array_push(&keeper->commands, keeper->arena, command);
 }
 
+/* What store |number| takes from the folds' tile is moved to the resident, by the queue that sums it up; and from there
+ * to memory if somebody needs it. */
+static void add_fold_move(Keeper *keeper, int32_t number, NodeArray *nodes) {
+  const Plan *old = keeper->old;
+  const PlanCommand *store = &old->commands[number];
+  PlanCommand move = *store;
+  PlanRef *held = ARENA_NEW(keeper->arena, PlanRef);
+  PlanRange *points = ARENA_NEW_ARRAY(keeper->arena, PlanRange, old->kernel->dim_count);
+  *held = held_ref(keeper, &store->sources[0], number);
+  int32_t axis = 0;
+  for (int32_t d = 0; d < old->kernel->dim_count; d++)
+    if (old->kernel->dims[d].stage == KERNEL_OUTER) points[d] = store->targets[0].ranges[axis++];
+  for (int32_t c = 0; c < old->command_count; c++) {
+    const PlanCommand *other = &old->commands[c];
+    if (count_refs(other->targets, other->target_count, store->sources[0].number) > 0) move.queue = other->queue;
+  }
+  move.verb = PLAN_OP;
+  move.label = sv_from_cstring(arena_printf(keeper->arena, "hold_%.*s", SV_ARG(store->label)));
+  move.points = points;
+  move.first_stage = move.last_stage = storing_stage(old->kernel, old->memories[store->targets[0].number].number);
+  move.sources = new_refs(keeper, store->sources, 1, keeper->load);
+  move.targets = held;
+  move.edges = NULL;
+  move.edge_count = 0;
+  array_push(nodes, keeper->arena, ((PlanNode){PLAN_NODE_COMMAND, (int32_t)keeper->commands.count}));
+  array_push(&keeper->commands, keeper->arena, move);
+  if (!stays(keeper, store)) return;
+  add_command(keeper, number);
+  array_last(&keeper->commands).sources = held;
+  array_push(nodes, keeper->arena, ((PlanNode){PLAN_NODE_COMMAND, keeper->new_command[number]}));
+}
+
 static PlanRef *whole_ref(Keeper *keeper, bool is_memory, int32_t number, int64_t elements) {
   PlanRange *range = ARENA_NEW(keeper->arena, PlanRange);
   PlanRef *ref = ARENA_NEW(keeper->arena, PlanRef);
@@ -423,8 +486,6 @@ static int32_t load_queue(const MachineDescription *machine) {
   return queue;
 }
 
-typedef ARRAY(PlanNode) NodeArray;
-
 /* All of an array at once, before everything else. */
 static void add_whole_load(Keeper *keeper, int32_t resident, const MachineDescription *machine, NodeArray *nodes) {
   const PlanResident *of = &keeper->interface->residents[resident];
@@ -450,7 +511,12 @@ static PlanBlock copy_block(Keeper *keeper, PlanLoop *loops, const PlanBlock *bl
   for (int32_t i = 0; i < block->node_count; i++) {
     PlanNode node = block->nodes[i];
     if (node.kind == PLAN_NODE_COMMAND) {
-      if (!stays(keeper, &keeper->old->commands[node.number])) continue;
+      const PlanCommand *command = &keeper->old->commands[node.number];
+      if (resident_moved(keeper, command) >= 0 && stores_fold(keeper->old, command)) {
+        add_fold_move(keeper, node.number, &nodes);
+        continue;
+      }
+      if (!stays(keeper, command)) continue;
       add_command(keeper, node.number);
       node.number = keeper->new_command[node.number];
     } else {

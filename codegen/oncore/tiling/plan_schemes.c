@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "base/packing/packing.h"
+#include "codegen/oncore/plan/operand_uses.h"
 #include "codegen/oncore/plan/tensor_use.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 
@@ -52,12 +53,24 @@ static void visit_uses(SchemePlacer *placer, UseVisitor visit) {
   }
 }
 
+/* Whether the command goes on from what |tensor| holds. */
+static bool folds_into(const SchemePlacer *placer, const PlanCommand *command, int32_t tensor) {
+  bool folds = false;
+  if (!command->keeps_accumulators) return false;
+  OperandUses uses = operand_uses(placer->arena, placer->old, command);
+  for (int32_t t = 0; t < command->target_count; t++) {
+    const PlanRef *target = &command->targets[t];
+    folds = folds || (uses.goes_on[t] && !target->is_memory && target->number == tensor);
+  }
+  return folds;
+}
+
 /* What a fold has summed up lasts from one iteration to the next of all loops that it goes through. */
 static void widen_block(SchemePlacer *placer, int32_t command, int32_t tensor) {
   const Plan *plan = placer->old;
   Lifetime *lifetime = &placer->lifetimes[tensor];
   int32_t loop = plan->commands[command].loop, init_loop = plan->commands[command].init_loop;
-  if (plan->tensors[tensor].kind == PLAN_ACCUMULATOR && init_loop >= 0)
+  if (folds_into(placer, &plan->commands[command], tensor) && init_loop >= 0)
     loop = plan_common_loop(plan, loop, plan->loops[init_loop].parent);
   lifetime->block = lifetime->block == NO_BLOCK ? loop : plan_common_loop(plan, lifetime->block, loop);
 }

@@ -133,26 +133,50 @@ static int32_t add_ring(TileOutline *outline, const TileAccess *access, const Ti
   return add_tensor(outline, tensor);
 }
 
-static int32_t find_tensor(const TileOutline *outline, PlanTensorKind kind, int32_t number) {
-  for (int32_t t = 0; t < outline->tensors.count; t++) {
-    const TileTensor *tensor = &outline->tensors.data[t];
-    if (tensor->kind == kind && (kind == PLAN_ACCUMULATOR ? tensor->fold : tensor->buffer) == number) return t;
-  }
-  return -1;
+/* The innermost of the loops around everything, -1 for none. */
+static int32_t innermost_outer(const TileOutline *outline) {
+  return outline->tiling->outer_count - 1 + (outline->tiling->slice > 0);
 }
 
-/* One for all covers that fold into or read |access|; |number|: the fold's, or of rows the Kernel's buffer's. */
-static int32_t shared_tensor(TileOutline *outline, PlanTensorKind kind, int32_t number, const TileAccess *access,
-                             bool whole_rows) {
-  int32_t found = find_tensor(outline, kind, number);
-  if (found >= 0) return found;
-  TileTensor tensor = {.kind = kind, .type = access->type, .axis_count = access->axis_count, .slots = 1, .loop = -1};
-  tensor.buffer = kind == PLAN_ACCUMULATOR ? -1 : number;
-  tensor.fold = kind == PLAN_ACCUMULATOR ? number : -1;
+/* The row buffer's, for all covers that read or write |access|. */
+static int32_t row_tensor(TileOutline *outline, const TileAccess *access) {
+  for (int32_t t = 0; t < outline->tensors.count; t++) {
+    const TileTensor *tensor = &outline->tensors.data[t];
+    if (tensor->kind == PLAN_SCRATCH && tensor->buffer == access->buffer) return t;
+  }
+  TileTensor tensor = {.kind = PLAN_SCRATCH, .type = access->type, .axis_count = access->axis_count, .slots = 1};
+  tensor.loop = tensor.fold = -1;
+  tensor.buffer = access->buffer;
   for (int32_t i = 0; i < access->axis_count; i++) {
     const KernelDim *dim = &outline->kernel->dims[access->axes[i]];
-    bool whole = whole_rows && dim->stage != KERNEL_OUTER;
+    bool whole = outline->tiling->splits_stages && dim->stage != KERNEL_OUTER;
     tensor.extents[i] = whole ? dim->extent : outline->tiling->extents[access->axes[i]];
+  }
+  return add_tensor(outline, tensor);
+}
+
+/* Whether what |fold| leaves is stored as it is. */
+static bool fold_is_result(const Kernel *kernel, int32_t fold) {
+  bool is_stored = false;
+  for (int32_t s = 0; s < kernel->stage_count; s++) is_stored = is_stored || tile_stored_fold(kernel, s) == fold;
+  return is_stored;
+}
+
+/* The fold's, for all covers that fold into or read |access|.  One that is stored is a ring, so that the next tile is
+ * summed up while the one before goes out. */
+static int32_t fold_tensor(TileOutline *outline, const TileAccess *access) {
+  for (int32_t t = 0; t < outline->tensors.count; t++) {
+    if (outline->tensors.data[t].fold == access->fold) return t;
+  }
+  TileTensor tensor = {.kind = PLAN_ACCUMULATOR, .type = access->type, .axis_count = access->axis_count, .slots = 1};
+  tensor.loop = tensor.buffer = -1;
+  tensor.fold = access->fold;
+  for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = outline->tiling->extents[access->axes[i]];
+  int32_t outer = innermost_outer(outline);
+  if (fold_is_result(outline->kernel, access->fold) && tile_outline_instances(outline, outer) > 1) {
+    tensor.kind = PLAN_RING;
+    tensor.loop = outer;
+    tensor.slots = tensor.depth = outline->tiling->depth;
   }
   return add_tensor(outline, tensor);
 }
@@ -222,7 +246,7 @@ static void add_scratch(TileOutline *outline, int32_t cover, int32_t number, boo
     if (reads) add_step(outline, STEP_RELOAD, cover, number, of->loop, -1);
     return;
   }
-  of->tensors[number] = shared_tensor(outline, PLAN_SCRATCH, access->buffer, access, outline->tiling->splits_stages);
+  of->tensors[number] = row_tensor(outline, access);
 }
 
 /* Where updated buffers are loaded and stored: around all updates. */
@@ -256,10 +280,17 @@ static bool is_taken(const TileOutlineCover *cover, int32_t before, int32_t tens
   return false;
 }
 
-/* A ring of its own, or, in place, that of an operand whose tiles come as often and end with this. */
+/* The fold's Tensor, a ring of its own, or, in place, that of an operand whose tiles come as often and end with this.
+ */
 static void add_store(TileOutline *outline, int32_t cover, int32_t number) {
   TileOutlineCover *of = &outline->covers.data[cover];
   const TileAccess *access = &of->accesses.accesses[number];
+  if (of->leaves_fold) {
+    int32_t i = 0, fold = tile_stored_fold(outline->kernel, access->stage);
+    while (of->accesses.accesses[i].fold != fold) i++;
+    of->tensors[number] = of->tensors[i];
+    return;
+  }
   for (int32_t i = 0; i < number && outline->tiling->in_place; i++) {
     const TileAccess *source = &of->accesses.accesses[i];
     if (source->kind != TILE_LOAD || of->windows[i] != NULL || is_taken(of, number, of->tensors[i])) continue;
@@ -279,9 +310,7 @@ static void add_operands(TileOutline *outline, int32_t cover) {
     switch (access->kind) {
       case TILE_LOAD: add_load(outline, cover, i); break;
       case TILE_SCRATCH: add_scratch(outline, cover, i, !access->is_written); break;
-      case TILE_ACCUMULATOR:
-        of->tensors[i] = shared_tensor(outline, PLAN_ACCUMULATOR, access->fold, access, false);
-        break;
+      case TILE_ACCUMULATOR: of->tensors[i] = fold_tensor(outline, access); break;
       case TILE_UPDATED: add_updated(outline, cover, i); break;
       case TILE_STORE: add_store(outline, cover, i); break;
       case TILE_INDEX: of->tensors[i] = add_ring(outline, access, NULL, of->loop); break;
@@ -301,6 +330,8 @@ static const TileWindows *find_windows(const TileOutline *outline, const TileAcc
 
 static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t loop, int32_t init_loop) {
   TileOutlineCover made = {.cover = *cover, .init_loop = init_loop, .loop = loop};
+  made.leaves_fold = outline->tiling->splits_stages && cover->index_value < 0 &&
+                     tile_stored_fold(outline->kernel, cover->first_stage) >= 0;
   made.accesses = tile_accesses(outline->arena, outline->kernel, cover);
   made.tensors = ARENA_NEW_ARRAY(outline->arena, int32_t, made.accesses.count);
   made.windows = ARENA_NEW_ARRAY(outline->arena, const TileWindows *, made.accesses.count);
@@ -308,7 +339,7 @@ static int32_t add_cover(TileOutline *outline, const TileCover *cover, int32_t l
   int32_t number = (int32_t)outline->covers.count;
   array_push(&outline->covers, outline->arena, made);
   add_operands(outline, number);
-  add_step(outline, STEP_COMPUTE, number, -1, loop, -1);
+  if (!made.leaves_fold) add_step(outline, STEP_COMPUTE, number, -1, loop, -1);
   for (int32_t i = 0; i < made.accesses.count; i++) {
     const TileAccess *access = &made.accesses.accesses[i];
     bool spills = access->kind == TILE_SCRATCH && access->is_written && outline->tiling->splits_stages &&
@@ -375,7 +406,7 @@ static bool prepares(const TileOutline *outline, const TileStep *step) {
  * again.  Indices have the stages of what they are for, and their loop is never inside of the gather's. */
 static bool step_before(const TileOutline *outline, const TileStep *a, const TileStep *b) {
   if (a->kind == STEP_STORE) return false;
-  int32_t innermost = outline->tiling->outer_count - 1 + (outline->tiling->slice > 0);
+  int32_t innermost = innermost_outer(outline);
   bool a_outside = a->loop < innermost, b_outside = b->loop < innermost;
   if (a_outside != b_outside) return a_outside;
   if (a_outside) return a->loop < b->loop;

@@ -90,6 +90,7 @@ typedef struct TileOutlineCover {
   int32_t *tensors;            /* by access */
   int32_t init_loop;           /* of PlanCommand */
   int32_t loop;                /* in which it is computed, -1 for none */
+  bool leaves_fold;            /* of split stages: nothing is computed, the fold's Tensor is stored as it is */
 } TileOutlineCover;
 
 /* A tiled Kernel as a list of steps in program order: a step stands in its loop, and a loop where its first step is. */
