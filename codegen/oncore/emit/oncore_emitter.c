@@ -72,20 +72,23 @@ static LLVMValueRef emit_thunk(PlanEmitter *emitter, const Kernel *kernel, const
   return thunk;
 }
 
-/* Equal Kernels are one function, whatever plan they are of. */
-static Status tile_code(PlanEmitter *emitter, const Kernel *kernel, const KernelStrategy *strategy, DiagSink *diag,
-                        const TileCode **out_code) {
+/* Equal Kernels are one function, whatever plan they are of.  Those that only move elements are made once for all
+ * processors: with the oldest one's registers they are a little slower, and it is a machine's queues that the host
+ * stands for. */
+static Status tile_code(PlanEmitter *emitter, const Kernel *kernel, const KernelStrategy *strategy, bool is_transfer,
+                        DiagSink *diag, const TileCode **out_code) {
   OncoreEmitter *owner = emitter->emitter;
+  StringMap *tiles = is_transfer ? &owner->transfers : &owner->tiles;
   StringBuilder text;
   sb_init(&text, owner->arena);
   kernel_print(&text, kernel);
-  TileCode *code = string_map_get(&owner->tiles, sb_view(&text));
+  TileCode *code = string_map_get(tiles, sb_view(&text));
   if (code == NULL) {
     code = ARENA_NEW(owner->arena, TileCode);
     const char *name = arena_printf(owner->arena, "tile.%lld", (long long)owner->tile_count++);
     RETURN_IF_ERROR(kernel_emit(&emitter->vec, kernel, strategy, name, diag, &code->code));
     code->thunk = emit_thunk(emitter, kernel, code, arena_printf(owner->arena, "%s.call", name));
-    string_map_set(&owner->tiles, sb_view(&text), code);
+    string_map_set(tiles, sb_view(&text), code);
   }
   *out_code = code;
   return STATUS_OK;
@@ -102,12 +105,14 @@ static void find_loops(PlanEmitter *emitter, const PlanCommand *command, Command
 
 static Status make_command(PlanEmitter *emitter, int32_t number, DiagSink *diag) {
   CommandCode *code = &emitter->commands[number];
+  bool is_transfer = command_is_transfer(&emitter->plan->commands[number]);
   const KernelStrategy *strategies = &emitter->space->strategies[number][emitter->emitter->target];
   code->variants = emitter->space->variants[number];
   code->tiles = ARENA_NEW_ARRAY(emitter->arena, const TileCode *, code->variants.count);
   for (int32_t v = 0; v < code->variants.count; v++) {
     const Kernel *kernel = code->variants.variants[v].tile.kernel;
-    RETURN_IF_ERROR(tile_code(emitter, kernel, &strategies[v * emitter->space->target_count], diag, &code->tiles[v]));
+    const KernelStrategy *strategy = &strategies[v * emitter->space->target_count];
+    RETURN_IF_ERROR(tile_code(emitter, kernel, strategy, is_transfer, diag, &code->tiles[v]));
     if (code->tiles[v]->code.scratch_bytes > emitter->space->scratch_bytes_per_queue)
       XLAC_BUG("a tile Kernel needs more scratch than was planned");
   }
@@ -221,6 +226,47 @@ static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMVa
 
 /* --- all of it --- */
 
+static SharedFunctions *shared_functions(OncoreEmitter *owner, const Plan *plan, const PlanSpace *space) {
+  SharedFunctions *shared = pointer_map_get(&owner->functions, space);
+  if (shared != NULL) return shared;
+  shared = ARENA_NEW(owner->arena, SharedFunctions);
+  *shared = (SharedFunctions){.commands = ARENA_NEW_ARRAY(owner->arena, LLVMValueRef, plan->command_count),
+                              .queues = ARENA_NEW_ARRAY(owner->arena, LLVMValueRef, owner->machine->queue_count)};
+  pointer_map_set(&owner->functions, space, shared);
+  return shared;
+}
+
+/* The trace names commands and tiles, and calls none of them. */
+static LLVMValueRef emit_trace(PlanEmitter *emitter) {
+  LLVMValueRef *trace = &emitter->shared->trace;
+  if (*trace == NULL) *trace = plan_emit_trace(emitter);
+  return *trace;
+}
+
+static LLVMValueRef emit_command(PlanEmitter *emitter, int32_t number) {
+  const PlanCommand *command = &emitter->plan->commands[number];
+  if (command->verb == PLAN_BARRIER) return NULL;
+  LLVMValueRef *shared = &emitter->shared->commands[number];
+  if (*shared != NULL) return *shared;
+  LLVMValueRef function = plan_emit_command(emitter, number);
+  if (command_is_transfer(command)) *shared = function;
+  return function;
+}
+
+static LLVMValueRef emit_queue(PlanEmitter *emitter, int32_t queue) {
+  LLVMValueRef *shared = &emitter->shared->queues[queue];
+  if (*shared != NULL) return *shared;
+  LLVMValueRef function = plan_emit_queue(emitter, queue);
+  bool only_moves = true;
+  for (int32_t c = 0; c < emitter->plan->command_count; c++) {
+    const PlanCommand *command = &emitter->plan->commands[c];
+    if (command->verb == PLAN_BARRIER || command->queue != queue) continue;
+    only_moves = only_moves && command_is_transfer(command);
+  }
+  if (only_moves) *shared = function;
+  return function;
+}
+
 Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const PlanSpace *space,
                         const char *name, DiagSink *diag, LLVMValueRef *out_function) {
   PlanEmitter emitter = {
@@ -229,13 +275,12 @@ Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan 
   emitter.word = LLVMInt64TypeInContext(vec->context);
   emitter.none = LLVMVoidTypeInContext(vec->context);
   emitter.commands = ARENA_NEW_ARRAY(owner->arena, CommandCode, plan->command_count);
+  emitter.shared = shared_functions(owner, plan, space);
   for (int32_t c = 0; c < plan->command_count; c++) RETURN_IF_ERROR(make_command(&emitter, c, diag));
-  for (int32_t c = 0; c < plan->command_count; c++) {
-    if (plan->commands[c].verb != PLAN_BARRIER) emitter.commands[c].function = plan_emit_command(&emitter, c);
-  }
-  PlanFunctions functions = {.run = plan_emit_run(&emitter), .trace = plan_emit_trace(&emitter)};
+  for (int32_t c = 0; c < plan->command_count; c++) emitter.commands[c].function = emit_command(&emitter, c);
+  PlanFunctions functions = {.run = plan_emit_run(&emitter), .trace = emit_trace(&emitter)};
   functions.queues = ARENA_NEW_ARRAY(owner->arena, LLVMValueRef, owner->machine->queue_count);
-  for (int32_t q = 0; q < owner->machine->queue_count; q++) functions.queues[q] = plan_emit_queue(&emitter, q);
+  for (int32_t q = 0; q < owner->machine->queue_count; q++) functions.queues[q] = emit_queue(&emitter, q);
   LLVMValueRef record = plan_emit_record(&emitter, &functions);
   *out_function = emit_entry(&emitter, record, functions.run);
   LLVMClearInsertionPosition(vec->builder);
@@ -288,6 +333,9 @@ static Status emit_around(void *self, const VecBuilder *vec, const HloInstructio
 OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
   OncoreEmitter *emitter = ARENA_NEW(arena, OncoreEmitter);
   *emitter = (OncoreEmitter){.arena = arena, .machine = plans->machine, .plans = plans};
+  string_map_init(&emitter->transfers, arena);
+  int_map_init(&emitter->functions, arena);
+  int_map_init(&emitter->constants, arena);
   oncore_emitter_begin_variant(emitter, 0);
   return emitter;
 }

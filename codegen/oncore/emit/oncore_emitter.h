@@ -4,11 +4,14 @@
  * or, where there is none, runs it; and read-only data that describes it (XlacOncoreKernel in xlac/abi.h):
  *
  *   NAME         computes the plan's scalars, lays out objects, calls the engine or NAME.run
- *   NAME.run     all commands in program order
- *   NAME.QUEUE   one queue's commands, each waiting for its edges and published when it is complete
+ *   NAME.run     all commands in program order; a single one's own function
+ *   NAME.QUEUE   one queue's commands, each waiting for its edges and published when it is complete; queue.idle for all
+ *                queues without any
  *   NAME.trace   tells of every command in program order
  *   NAME.LABEL   one instance of a command: picks the variant, finds the tiles, does it
  *   tile.N       what a command does, once for all that do the same
+ *
+ * Where code is for several processors, what computes nothing is there once: transfers, queues of them, traces.
  */
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_ONCORE_EMITTER_H
 #define XLAC_CODEGEN_ONCORE_EMIT_ONCORE_EMITTER_H

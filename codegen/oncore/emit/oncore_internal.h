@@ -12,6 +12,14 @@ typedef struct TileCode {
   LLVMValueRef thunk; /* void (ptr pointers, ptr scratch) */
 } TileCode;
 
+/* Functions of a plan that are the same for all processors, those that call nothing that computes; NULL: not made yet,
+ * or each processor has its own. */
+typedef struct SharedFunctions {
+  LLVMValueRef trace;
+  LLVMValueRef *commands; /* by command: transfers */
+  LLVMValueRef *queues;   /* by queue of the machine: with transfers alone */
+} SharedFunctions;
+
 struct OncoreEmitter {
   Arena *arena;
   const MachineDescription *machine;
@@ -19,6 +27,11 @@ struct OncoreEmitter {
   int target;      /* the processor that code is being made for: a number in PlanSpace.strategies */
   StringMap tiles; /* text of a tile Kernel → TileCode, of this variant */
   int64_t tile_count;
+  /* What all processors share, made for the first one. */
+  StringMap transfers; /* as |tiles|: what loads and stores do */
+  IntMap functions;    /* PlanSpace, of one plan each → SharedFunctions */
+  LLVMValueRef idle;   /* queue.idle: a queue of a plan that has no command for it; NULL: not needed yet */
+  IntMap constants;    /* an initializer, which LLVM has once → LLVMValueRef, the private constant that has it */
 };
 
 typedef struct CommandCode {
@@ -37,6 +50,7 @@ typedef struct PlanEmitter {
   const PlanSpace *space;
   const char *name;
   CommandCode *commands;
+  SharedFunctions *shared;
   LLVMTypeRef pointer, word, none; /* ptr, i64, void */
 } PlanEmitter;
 

@@ -18,8 +18,13 @@ static LLVMValueRef make_struct(const PlanEmitter *emitter, LLVMValueRef *fields
   return LLVMConstStructInContext(emitter->vec.context, fields, count, false);
 }
 
+/* One for equal values: many records say the same of their commands. */
 static LLVMValueRef private_constant(const PlanEmitter *emitter, LLVMValueRef value, const char *name) {
-  LLVMValueRef global = LLVMAddGlobal(emitter->vec.module, LLVMTypeOf(value), name);
+  IntMap *constants = &emitter->emitter->constants;
+  LLVMValueRef global = pointer_map_get(constants, value);
+  if (global != NULL) return global;
+  global = LLVMAddGlobal(emitter->vec.module, LLVMTypeOf(value), name);
+  pointer_map_set(constants, value, global);
   LLVMSetInitializer(global, value);
   LLVMSetGlobalConstant(global, true);
   LLVMSetLinkage(global, LLVMPrivateLinkage);

@@ -77,7 +77,15 @@ static void call_command(PlanWalk *walk, int32_t number) {
                  (unsigned)code->loop_count + 1, "");
 }
 
+/* A plan of nothing but one command, once: its function is the run. */
+static LLVMValueRef only_command(const PlanEmitter *emitter) {
+  const Plan *plan = emitter->plan;
+  return plan->command_count == 1 && plan->loop_count == 0 ? emitter->commands[0].function : NULL;
+}
+
 LLVMValueRef plan_emit_run(PlanEmitter *emitter) {
+  LLVMValueRef only = only_command(emitter);
+  if (only != NULL) return only;
   const char *name = arena_printf(emitter->arena, "%s.run", emitter->name);
   PlanWalk walk = {.emitter = emitter, .queue = -1, .emit = call_command};
   walk.function = oncore_add_function(emitter, name, ONCORE_DRIVES_RUNS, emitter->none, &emitter->pointer, 1);
@@ -173,11 +181,23 @@ static void wait_call_publish(PlanWalk *walk, int32_t number) {
   call_sync(walk, SYNC_PUBLISH, arguments, 2);
 }
 
+static LLVMValueRef idle_queue(PlanEmitter *emitter) {
+  LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
+  LLVMValueRef function = oncore_add_function(emitter, "queue.idle", ONCORE_DRIVES_ENGINES, emitter->none, types, 2);
+  LLVMBuildRetVoid(emitter->vec.builder);
+  return function;
+}
+
 LLVMValueRef plan_emit_queue(PlanEmitter *emitter, int32_t queue) {
+  PlanWalk walk = {.emitter = emitter, .queue = queue, .emit = wait_call_publish};
+  if (!has_wanted(&walk, &emitter->plan->block)) {
+    LLVMValueRef *idle = &emitter->emitter->idle;
+    if (*idle == NULL) *idle = idle_queue(emitter);
+    return *idle;
+  }
   StringView queue_name = emitter->emitter->machine->queues[queue].name;
   const char *name = arena_printf(emitter->arena, "%s.%.*s", emitter->name, SV_ARG(queue_name));
   LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
-  PlanWalk walk = {.emitter = emitter, .queue = queue, .emit = wait_call_publish};
   walk.function = oncore_add_function(emitter, name, ONCORE_DRIVES_ENGINES, emitter->none, types, 2);
   walk.mode = vec_flush_begin(&emitter->vec);
   walk_plan(&walk);
