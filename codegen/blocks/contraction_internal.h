@@ -114,6 +114,10 @@ bool contraction_contiguous(const Kernel *kernel, const ValueSet *set, int dim);
  */
 int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most);
 
+/* |factor| is a load whose guard depends on |dim|: that indices are in ranges, so that it holds between two indices of
+ * |dim| where it holds at both. */
+bool contraction_is_guarded_by_ranges(const Kernel *kernel, int32_t factor, int dim);
+
 /* Which values of the epilogue are kept. */
 void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 

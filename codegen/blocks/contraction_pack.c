@@ -387,7 +387,51 @@ static void pack_panel_row(ContractionEmitter *emitter, LLVMValueRef column, LLV
 typedef struct Panel {
   LLVMValueRef column, end; /* |end|: of the run of columns; NULL: the panel lies inside it */
   int lanes;
+  int inside_lanes; /* where no column is guarded; 0: not more than |lanes| */
 } Panel;
+
+/* Whether the panel ends before the run does, and the guard of the rhs holds at its first and last column. */
+static LLVMValueRef is_panel_inside(ContractionEmitter *emitter, const Panel *panel) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  int32_t guard = emitter->kernel->values[blocking->rhs].predicate;
+  LLVMValueRef *at = &emitter->point.dims[emitter->point.vector_dim], holds[2];
+  LLVMValueRef last = ir_index_add(vec->builder, panel->column, block_int(vec, blocking->panel_width - 1));
+  int64_t height = emitter->point.known.count;
+  for (int end = 0; end < 2; end++) {
+    *at = end == 0 ? panel->column : last;
+    holds[end] = point_value(&emitter->point, guard);
+    point_forget(&emitter->point, height);
+  }
+  LLVMValueRef inside = LLVMBuildAnd(vec->builder, holds[0], holds[1], "");
+  if (panel->end == NULL) return inside;
+  return LLVMBuildAnd(vec->builder, inside, LLVMBuildICmp(vec->builder, LLVMIntSLT, last, panel->end, ""), "");
+}
+
+/* A row of the panel where the point stands: at once where no column is guarded. */
+static void pack_any_panel_row(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef target) {
+  const VecBuilder *vec = emitter->vec;
+  if (panel->inside_lanes == 0) {
+    pack_panel_row(emitter, panel->column, target, panel->end, panel->lanes);
+    return;
+  }
+  LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
+                    across = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
+                    after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, is_panel_inside(emitter, panel), inside, across);
+  int64_t height = emitter->point.known.count;
+  LLVMPositionBuilderAtEnd(vec->builder, inside);
+  emitter->point.assumed = emitter->kernel->values[emitter->blocking->rhs].predicate;
+  pack_panel_row(emitter, panel->column, target, NULL, panel->inside_lanes);
+  emitter->point.assumed = -1;
+  point_forget(&emitter->point, height);
+  LLVMBuildBr(vec->builder, after);
+  LLVMPositionBuilderAtEnd(vec->builder, across);
+  pack_panel_row(emitter, panel->column, target, panel->end, panel->lanes);
+  point_forget(&emitter->point, height);
+  LLVMBuildBr(vec->builder, after);
+  LLVMPositionBuilderAtEnd(vec->builder, after);
+}
 
 /* |depth| of a run, row by row. */
 static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef first, IndexRange depth,
@@ -400,8 +444,7 @@ static void pack_panel_rows(ContractionEmitter *emitter, const Panel *panel, LLV
   contraction_hoist(&emitter->point, &blocking->rhs_set, UINT64_C(1) << emitter->point.vector_dim);
   LLVMValueRef row =
       ir_index_multiply(vec->builder, ir_index_add(vec->builder, offset, loop.index), blocking->packed_stride);
-  pack_panel_row(emitter, panel->column, block_element(vec, blocking->rhs_type, emitter->rhs_pack, row), panel->end,
-                 panel->lanes);
+  pack_any_panel_row(emitter, panel, block_element(vec, blocking->rhs_type, emitter->rhs_pack, row));
   point_loop_end(&emitter->point, &loop);
 }
 
@@ -577,6 +620,17 @@ static void pack_segments(ContractionEmitter *emitter, const DepthBlock *block, 
   for (int i = 0; i < between.count; i++) emitter->point.dims[between.dims[i]] = block_int(vec, 0);
 }
 
+/* How many lanes the rhs is packed in where its guard is known to hold; 0 where that is no more than |lanes|, which are
+ * one where lanes differ in what they may load, and masks do not help. */
+static int inside_lanes(const ContractionEmitter *emitter, int dim, int lanes) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  const Kernel *kernel = emitter->kernel;
+  if (lanes > 1 || blocking->group > 1 || !contraction_is_guarded_by_ranges(kernel, blocking->rhs, dim)) return 0;
+  int64_t stride;
+  if (!kernel_plain_stride(kernel, kernel->values[blocking->rhs].address, dim, &stride)) return 0;
+  return vec_stride_is_small(stride) ? blocking->lanes : 0;
+}
+
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
@@ -588,6 +642,7 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   Panel whole = {.column = column}, tail = {.column = column, .end = block_int(vec, blocking->column_run)};
   whole.lanes = contraction_lanes(emitter->kernel, vec->target, &blocking->rhs_set, dim, blocking->lanes, false);
   tail.lanes = contraction_lanes(emitter->kernel, vec->target, &blocking->rhs_set, dim, blocking->lanes, true);
+  whole.inside_lanes = tail.inside_lanes = inside_lanes(emitter, dim, whole.lanes);
   bool has_tail = blocking->column_run % blocking->panel_width != 0;
   if (!has_tail || tail.lanes == whole.lanes || blocking->panel_width > blocking->column_run) {
     pack_panel(emitter, block, has_tail ? &tail : &whole);

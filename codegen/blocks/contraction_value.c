@@ -77,6 +77,13 @@ static bool is_of_ranges(const Kernel *kernel, int32_t predicate, uint64_t dims)
   return is_of_ranges(kernel, value->operands[0], dims) && is_of_ranges(kernel, value->operands[1], dims);
 }
 
+bool contraction_is_guarded_by_ranges(const Kernel *kernel, int32_t factor, int dim) {
+  const KernelValue *value = &kernel->values[factor];
+  if (value->kind != KERNEL_LOAD || value->predicate < 0) return false;
+  uint64_t dims = UINT64_C(1) << dim;
+  return (kernel->values[value->predicate].dims & dims) != 0 && is_of_ranges(kernel, value->predicate, dims);
+}
+
 int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *blocking, int most) {
   const KernelValue *lhs = &kernel->values[blocking->lhs];
   const DimList *depth = &blocking->depth;
