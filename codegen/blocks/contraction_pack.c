@@ -390,20 +390,39 @@ typedef struct Panel {
   int inside_lanes; /* where no column is guarded; 0: not more than |lanes| */
 } Panel;
 
+/* How many lanes the rhs is packed in where its guard, if it has one, is known to hold and nothing is masked; 0 where
+ * that is no more than |lanes|, which are one where lanes differ in what they may load and masks do not help. */
+static int inside_lanes(const ContractionEmitter *emitter, int dim, int lanes) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  const Kernel *kernel = emitter->kernel;
+  const KernelValue *rhs = &kernel->values[blocking->rhs];
+  if (lanes > 1 || blocking->group > 1 || rhs->kind != KERNEL_LOAD) return 0;
+  if (rhs->predicate >= 0 && !contraction_is_guarded_by_ranges(kernel, blocking->rhs, dim)) return 0;
+  int64_t stride;
+  if (!kernel_plain_stride(kernel, rhs->address, dim, &stride)) return 0;
+  return vec_stride_is_small(stride) ? blocking->lanes : 0;
+}
+
+/* Whether |guard| holds at indices |first| and |last| of |dim|. */
+static LLVMValueRef holds_at_both(ContractionEmitter *emitter, int32_t guard, int dim, LLVMValueRef first,
+                                  LLVMValueRef last) {
+  LLVMValueRef holds[2];
+  int64_t height = emitter->point.known.count;
+  for (int end = 0; end < 2; end++) {
+    emitter->point.dims[dim] = end == 0 ? first : last;
+    holds[end] = point_value(&emitter->point, guard);
+    point_forget(&emitter->point, height);
+  }
+  return LLVMBuildAnd(emitter->vec->builder, holds[0], holds[1], "");
+}
+
 /* Whether the panel ends before the run does, and the guard of the rhs holds at its first and last column. */
 static LLVMValueRef is_panel_inside(ContractionEmitter *emitter, const Panel *panel) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   int32_t guard = emitter->kernel->values[blocking->rhs].predicate;
-  LLVMValueRef *at = &emitter->point.dims[emitter->point.vector_dim], holds[2];
   LLVMValueRef last = ir_index_add(vec->builder, panel->column, block_int(vec, blocking->panel_width - 1));
-  int64_t height = emitter->point.known.count;
-  for (int end = 0; end < 2; end++) {
-    *at = end == 0 ? panel->column : last;
-    holds[end] = point_value(&emitter->point, guard);
-    point_forget(&emitter->point, height);
-  }
-  LLVMValueRef inside = LLVMBuildAnd(vec->builder, holds[0], holds[1], "");
+  LLVMValueRef inside = holds_at_both(emitter, guard, emitter->point.vector_dim, panel->column, last);
   if (panel->end == NULL) return inside;
   return LLVMBuildAnd(vec->builder, inside, LLVMBuildICmp(vec->builder, LLVMIntSLT, last, panel->end, ""), "");
 }
@@ -547,14 +566,52 @@ static void pack_panel(ContractionEmitter *emitter, const DepthBlock *block, con
 /* Columns [begin, begin + count) of a segment, rows of the panel from |target| on. */
 typedef struct Segment {
   LLVMValueRef begin, count, target;
-  int lanes;
+  int lanes;       /* masked */
+  int whole_lanes; /* without masks, where the guard of the rhs is known to hold; 0: not more than |lanes| */
 } Segment;
+
+static void pack_segment_part(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef target, IndexRange part,
+                              int lanes) {
+  const VecBuilder *vec = emitter->vec;
+  PointLoop loop = point_loop_begin_guarded(&emitter->point, part, lanes);
+  emitter->point.dims[emitter->point.vector_dim] = ir_index_add(vec->builder, segment->begin, loop.index);
+  pack_lanes(emitter, lanes, NULL, block_element(vec, emitter->blocking->type, target, loop.index));
+  point_loop_end(&emitter->point, &loop);
+}
+
+/* Whether the guard of the rhs, if it has one, holds at the segment's first and last column. */
+static LLVMValueRef is_segment_inside(ContractionEmitter *emitter, const Segment *segment) {
+  const VecBuilder *vec = emitter->vec;
+  int32_t guard = emitter->kernel->values[emitter->blocking->rhs].predicate;
+  if (guard < 0) return LLVMConstInt(LLVMInt1TypeInContext(vec->context), 1, false);
+  LLVMValueRef end = ir_index_add(vec->builder, segment->begin, segment->count);
+  return holds_at_both(emitter, guard, emitter->point.vector_dim, segment->begin,
+                       ir_index_add(vec->builder, end, block_int(vec, -1)));
+}
+
+/* One row's part, whole vectors of it and the rest element by element; all of it where a guard may not hold. */
+static void pack_whole_segment_row(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef target) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMValueRef inside = is_segment_inside(emitter, segment);
+  LLVMValueRef some = LLVMBuildAnd(vec->builder, segment->count, block_int(vec, -(int64_t)segment->whole_lanes), "");
+  LLVMValueRef whole = LLVMBuildSelect(vec->builder, inside, some, block_int(vec, 0), "");
+  int64_t height = emitter->point.known.count;
+  emitter->point.assumed = emitter->kernel->values[emitter->blocking->rhs].predicate;
+  pack_segment_part(emitter, segment, target, ir_range_below(whole), segment->whole_lanes);
+  emitter->point.assumed = -1;
+  point_forget(&emitter->point, height);
+  pack_segment_part(emitter, segment, target, (IndexRange){whole, segment->count}, 1);
+}
 
 /* One row's part; vectors may write beyond it: the next segment has its place there, or nothing. */
 static void pack_segment_row(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef row) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   LLVMValueRef target = block_element(vec, blocking->type, segment->target, row);
+  if (segment->whole_lanes > 0) {
+    pack_whole_segment_row(emitter, segment, target);
+    return;
+  }
   bool is_one = segment->lanes >= blocking->segment;
   PointLoop loop =
       point_loop_begin(&emitter->point, ir_range_below(is_one ? block_int(vec, 1) : segment->count), segment->lanes);
@@ -615,20 +672,10 @@ static void pack_segments(ContractionEmitter *emitter, const DepthBlock *block, 
                      .count = LLVMBuildSub(vec->builder, to, from, "")};
   segment.target = block_element(vec, blocking->type, emitter->rhs_pack, LLVMBuildSub(vec->builder, from, column, ""));
   segment.lanes = segment_lanes(emitter, dim);
+  segment.whole_lanes = inside_lanes(emitter, dim, segment.lanes);
   pack_segment(emitter, block, &segment);
   point_loop_end(&emitter->point, &loop);
   for (int i = 0; i < between.count; i++) emitter->point.dims[between.dims[i]] = block_int(vec, 0);
-}
-
-/* How many lanes the rhs is packed in where its guard is known to hold; 0 where that is no more than |lanes|, which are
- * one where lanes differ in what they may load, and masks do not help. */
-static int inside_lanes(const ContractionEmitter *emitter, int dim, int lanes) {
-  const ContractionBlocking *blocking = emitter->blocking;
-  const Kernel *kernel = emitter->kernel;
-  if (lanes > 1 || blocking->group > 1 || !contraction_is_guarded_by_ranges(kernel, blocking->rhs, dim)) return 0;
-  int64_t stride;
-  if (!kernel_plain_stride(kernel, kernel->values[blocking->rhs].address, dim, &stride)) return 0;
-  return vec_stride_is_small(stride) ? blocking->lanes : 0;
 }
 
 void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
@@ -642,7 +689,8 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   Panel whole = {.column = column}, tail = {.column = column, .end = block_int(vec, blocking->column_run)};
   whole.lanes = contraction_lanes(emitter->kernel, vec->target, &blocking->rhs_set, dim, blocking->lanes, false);
   tail.lanes = contraction_lanes(emitter->kernel, vec->target, &blocking->rhs_set, dim, blocking->lanes, true);
-  whole.inside_lanes = tail.inside_lanes = inside_lanes(emitter, dim, whole.lanes);
+  if (contraction_is_guarded_by_ranges(emitter->kernel, blocking->rhs, dim))
+    whole.inside_lanes = tail.inside_lanes = inside_lanes(emitter, dim, whole.lanes);
   bool has_tail = blocking->column_run % blocking->panel_width != 0;
   if (!has_tail || tail.lanes == whole.lanes || blocking->panel_width > blocking->column_run) {
     pack_panel(emitter, block, has_tail ? &tail : &whole);

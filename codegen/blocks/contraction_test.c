@@ -677,19 +677,23 @@ static void contraction_of_convolutions_is_right(void **state) {
 /* NCHW, OIHW: the positions are the columns, guarded lane by lane; dims n, feature, y, x; window y, x, channel. */
 static void contraction_of_channel_major_convolution_is_right(void **state) {
   (void)state;
-  enum { S = 14, C = 6, F = 10 };
-  for (int stride = 1; stride <= 2; stride++) {
-    int64_t out = (S - 1) / stride + 1;
+  static const struct {
+    int64_t size, window, stride;
+  } shapes[] = {{14, 3, 1}, {14, 3, 2}, {27, 3, 2}, {32, 7, 2}, {39, 5, 2}, {16, 3, 1}, {24, 1, 2}};
+  enum { C = 6, F = 10 };
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    int64_t size = shapes[i].size, window = shapes[i].window, stride = shapes[i].stride, pad = window / 2;
+    int64_t out = (size - 1) / stride + 1, plane = size * size;
     TestCase test = {
         .name = "channel-major", .type = TYPE_F32, .operand_type = TYPE_F32, .outer_count = 4, .inner_count = 3};
-    memcpy(test.extents, (int64_t[]){2, F, out, out, 3, 3, C}, 7 * sizeof(int64_t));
-    test.lhs = (Affine){-S - 1, {S * S * C, 0, stride * S, stride, S, 1, S * S}};
-    test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * S * S * C;
-    test.rhs = (Affine){0, {0, C * 9, 0, 0, 3, 1, 9}};
+    memcpy(test.extents, (int64_t[]){2, F, out, out, window, window, C}, 7 * sizeof(int64_t));
+    test.lhs = (Affine){-pad * (size + 1), {plane * C, 0, stride * size, stride, size, 1, plane}};
+    test.lhs.steps[MAX_TEST_DIMS - 1] = 2 * plane * C;
+    test.rhs = (Affine){0, {0, C * window * window, 0, 0, window, 1, window * window}};
     test.result = (Affine){0, {F * out * out, out * out, out, 1}};
-    test.guard_count = 2;
-    test.guards[0] = (Guard){{-1, {0, 0, stride, 0, 1, 0, 0}}, S, 0};
-    test.guards[1] = (Guard){{-1, {0, 0, 0, stride, 0, 1, 0}}, S, 0};
+    test.guard_count = window > 1 ? 2 : 0;
+    test.guards[0] = (Guard){{-pad, {0, 0, stride, 0, 1, 0, 0}}, size, 0};
+    test.guards[1] = (Guard){{-pad, {0, 0, 0, stride, 0, 1, 0}}, size, 0};
     run_everywhere(&test);
   }
 }
