@@ -388,10 +388,11 @@ static void choose_run(const Kernel *kernel, const VecTarget *target, Contractio
   int lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   blocking->segment_suffix = blocking->column_suffix = rhs_suffix < store_suffix ? rhs_suffix : store_suffix;
   blocking->segment = suffix_size(kernel, columns, blocking->segment_suffix);
+  /* squares need as much of the depth; and short stretches of strided loads are no better where others follow them */
   int along = contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth);
-  bool across = contraction_contiguous(kernel, &blocking->rhs_set, depth) &&
-                !contraction_contiguous(kernel, &blocking->rhs_set, column) &&
-                suffix_size(kernel, &blocking->depth, along) >= lanes;
+  bool keeps_apart = suffix_size(kernel, &blocking->depth, along) >= lanes || blocking->segment < 2 * lanes;
+  bool across = keeps_apart && contraction_contiguous(kernel, &blocking->rhs_set, depth) &&
+                !contraction_contiguous(kernel, &blocking->rhs_set, column);
   if (!across && fits_badly(blocking->segment, lanes)) blocking->column_suffix = store_suffix;
   blocking->column_run = suffix_size(kernel, columns, blocking->column_suffix);
 }

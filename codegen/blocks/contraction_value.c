@@ -89,13 +89,16 @@ int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *b
   const DimList *depth = &blocking->depth;
   if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0 || blocking->group > 1) return 0;
   int count = 1;
+  int64_t run = kernel->dims[depth->dims[depth->count - 1]].extent;
   uint64_t dims = UINT64_C(1) << depth->dims[depth->count - 1];
   for (; count < most; count++) {
     int outer = depth->dims[depth->count - count - 1], inner = depth->dims[depth->count - count];
     if (!contraction_address_merges(kernel, lhs->address, outer, inner)) break;
     if (!is_of_ranges(kernel, lhs->predicate, dims | UINT64_C(1) << outer)) break;
     dims |= UINT64_C(1) << outer;
+    run *= kernel->dims[outer].extent;
   }
+  if (run < blocking->vector_lanes) return 0;
   return count > contraction_merged_suffix(kernel, &blocking->lhs_set, depth) ? count : 0;
 }
 
