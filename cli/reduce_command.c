@@ -14,9 +14,9 @@ typedef struct ShellTest {
 } ShellTest;
 
 /* What the command says on the way goes to |diag|. */
-static Status run_test(ShellTest *test, const HloModule *module, DiagSink *diag) {
+static Status run_test(ShellTest *test, const HloModule *module, Arena *scratch, DiagSink *diag) {
   StringBuilder text;
-  sb_init(&text, test->session->arena);
+  sb_init(&text, scratch);
   hlo_module_print(&text, module, &HLO_PRINT_DEFAULT);
   RETURN_IF_ERROR(scratch_folder_write(&test->folder, test->name, sb_view(&text), test->session->diag));
   const char *path = scratch_folder_path(&test->folder, test->name);
@@ -29,14 +29,14 @@ static Status keeps(void *self, const HloModule *module, bool *out_keeps) {
   Arena *scratch = arena_create();
   DiagSink unheard;
   diag_sink_init(&unheard, scratch);
-  *out_keeps = run_test(self, module, &unheard) == STATUS_OK;
+  *out_keeps = run_test(self, module, scratch, &unheard) == STATUS_OK;
   arena_destroy(scratch);
   return STATUS_OK;
 }
 
 static Status reduce_by(ShellTest *test, HloModule *module) {
   Session *session = test->session;
-  if (run_test(test, module, session->diag) != STATUS_OK) {
+  if (run_test(test, module, session->arena, session->diag) != STATUS_OK) {
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "reduce", "'%s' does not exit 0 for the module as it is",
                       session_option_text(session, OPTION_TEST, ""));
   }

@@ -6,7 +6,7 @@
 typedef bool (*Edit)(HloComputation *computation, HloInstruction *instruction);
 
 typedef struct Reducer {
-  Arena *arena;
+  Arena *arena; /* of the smallest; NULL: it is the one that was given */
   const ModuleTest *test;
   ModuleReduction *reduction;
   int64_t weight; /* of the smallest */
@@ -219,12 +219,15 @@ static Status try_edit(Reducer *reducer, Edit edit, int64_t first, int64_t count
     reducer->reduction->tests++;
     status = reducer->test->keeps(reducer->test->self, module, out_kept);
   }
+  Arena *useless = scratch;
   if (status == STATUS_OK && *out_kept) {
-    reducer->reduction->module = hlo_module_clone(module, reducer->arena);
+    useless = reducer->arena;
+    reducer->arena = scratch;
+    reducer->reduction->module = module;
     reducer->reduction->edits++;
     reducer->weight = weight;
   }
-  arena_destroy(scratch);
+  if (useless != NULL) arena_destroy(useless);
   return status;
 }
 
@@ -242,16 +245,26 @@ static Status try_everywhere(Reducer *reducer, Edit edit, bool *out_kept) {
   return STATUS_OK;
 }
 
-Status module_reduce(Arena *arena, const HloModule *module, const ModuleTest *test, ModuleReduction *out_reduction) {
-  *out_reduction = (ModuleReduction){.module = module};
-  Reducer reducer = {arena, test, out_reduction, module_weight(module)};
+/* Every edit in turn, until none helps. */
+static Status search(Reducer *reducer) {
   for (bool any = true; any;) {
     any = false;
     for (size_t e = 0; e < sizeof edits / sizeof edits[0]; e++) {
       bool kept;
-      RETURN_IF_ERROR(try_everywhere(&reducer, edits[e], &kept));
+      RETURN_IF_ERROR(try_everywhere(reducer, edits[e], &kept));
       any |= kept;
     }
   }
   return STATUS_OK;
+}
+
+Status module_reduce(Arena *arena, const HloModule *module, const ModuleTest *test, ModuleReduction *out_reduction) {
+  *out_reduction = (ModuleReduction){.module = module};
+  Reducer reducer = {NULL, test, out_reduction, module_weight(module)};
+  Status status = search(&reducer);
+  if (reducer.arena != NULL) {
+    out_reduction->module = hlo_module_clone(out_reduction->module, arena);
+    arena_destroy(reducer.arena);
+  }
+  return status;
 }
