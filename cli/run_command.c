@@ -19,6 +19,7 @@
 #include "cli/run_inputs.h"
 #include "cli/run_memory.h"
 #include "cli/run_results.h"
+#include "compiler/profile_report.h"
 #include "hlo/infer/device_check.h"
 #include "runtime/engines/queue_simulator.h"
 #include "runtime/engines/queue_threads.h"
@@ -68,6 +69,7 @@ typedef struct RunState {
   bool is_cached;            /* the code is from the compile cache */
   int64_t lower_bound_bytes; /* of compiled code's memory */
   RunTimes times;
+  double seconds;      /* of all runs together */
   int64_t value_limit; /* ENGINE_INTERPRET: bytes that --memory-limit leaves for values; 0: no limit */
 } RunState;
 
@@ -288,6 +290,7 @@ static Status execute(Session *session, RunState *state) {
   }
   RETURN_IF_ERROR(execute_all(session, state, count + (is_apart ? 0 : warm_up), seconds + is_apart));
   if (is_apart) state->communication_seconds += mpi_ranks_seconds(state->ranks);
+  for (int64_t i = 0; i < warm_up + count; i++) state->seconds += seconds[i];
   state->times = run_times_of(seconds + warm_up, count);
   driver_end_phase(session, "run", start);
   return STATUS_OK;
@@ -358,6 +361,14 @@ static Status write_times(Session *session, const RunState *state) {
   return driver_add_output(session, session_option_text(session, OPTION_TIME, "-"), sb_view(&text));
 }
 
+static Status write_profile(Session *session, const RunState *state) {
+  if (!session_option_given(session, OPTION_PROFILE)) return STATUS_OK;
+  StringBuilder text;
+  sb_init(&text, session->arena);
+  RETURN_IF_ERROR(profile_report(&session->compilation, state->jit, state->seconds, &text));
+  return driver_add_output(session, session_option_text(session, OPTION_PROFILE, ""), sb_view(&text));
+}
+
 static Status run(Session *session, RunState *state) {
   state->counts = (DeviceCounts){1, 1};
   state->engine = (Engine)session_option_integer(session, OPTION_ENGINE, ENGINE_JIT);
@@ -380,6 +391,7 @@ static Status run(Session *session, RunState *state) {
   RETURN_IF_ERROR(host_transfers_write(&state->transfers));
   RETURN_IF_ERROR(run_results_write(session, &state->results, &state->transfers));
   RETURN_IF_ERROR(write_times(session, state));
+  RETURN_IF_ERROR(write_profile(session, state));
   return run_results_compare(session, &state->results, state->meta);
 }
 
@@ -398,6 +410,10 @@ static Status check_engine(Session *session) {
   if (values[OPTION_RUNNER].given && (values[OPTION_INFEED].given || values[OPTION_OUTFEED].given))
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--infeed' and '--outfeed' are for runs in this process, without '--runner'");
+  if (values[OPTION_PROFILE].given && (engine != ENGINE_JIT || !is_host || values[OPTION_RUNNER].given))
+    status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
+                        "'--profile' is for compiled code of this process: not with '--engine', '--target' or "
+                        "'--runner'");
   if (values[OPTION_FLUSH_DENORMALS].given && engine == ENGINE_INTERPRET)
     status = diag_error(session->diag, STATUS_INVALID, NO_LOC, "usage",
                         "'--engine=interpret' keeps subnormal numbers: '--flush-denormals' is for compiled code");

@@ -27,7 +27,7 @@ typedef struct ModuleEmitter {
   const CodeDraft *draft;
   const ModuleCollectives *collectives; /* NULL: the module needs no devices */
   const char *entry_name;
-  bool poison;
+  bool poison, profile;
   OncoreEmitter *oncore; /* NULL: the host */
   DiagSink *diag;
 } ModuleEmitter;
@@ -47,6 +47,7 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
                             .strategies = emitter->draft->strategies[number],
                             .name = emitter->entry_name,
                             .poison = emitter->poison,
+                            .profile = emitter->profile,
                             .collectives = emitter->collectives,
                             .coder = emitter->oncore != NULL ? &coder : NULL};
   Status status = control_emit(&vec, emitter->module, emitter->assignment, &control, emitter->diag);
@@ -92,9 +93,9 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
     Arena *scratch = arena_create();
     OncoreEmitter *oncore =
         options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
-    ModuleEmitter emitter = {&target,          llvm_module,    module,      options->assignment,
-                             &object->targets, options->draft, collectives, entry_name,
-                             options->poison,  oncore,         diag};
+    ModuleEmitter emitter = {&target,          llvm_module,      module,      options->assignment,
+                             &object->targets, options->draft,   collectives, entry_name,
+                             options->poison,  options->profile, oncore,      diag};
     status = emit_module(&emitter);
     if (status == STATUS_OK)
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &object->bytes);
@@ -120,7 +121,7 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
   out_object->header = module_header(module, options->assignment, &out_object->targets, out_object->entry_name, arena);
   out_object->signature = module_signature(module, options->assignment, arena);
   CodePartsOptions parts = {module, options->assignment, options->draft, entry_name, options->poison, options->threads};
-  if (options->output == LLVM_OUTPUT_OBJECT && code_parts_count(&parts) > 1 &&
+  if (options->output == LLVM_OUTPUT_OBJECT && !options->profile && code_parts_count(&parts) > 1 &&
       code_parts_compile(arena, &parts, &out_object->bytes) == STATUS_OK)
     return STATUS_OK;
   return compile_whole(arena, module, options, entry_name, diag, out_object);
@@ -194,6 +195,7 @@ void codegen_print_plans(Arena *arena, const HloModule *module, const ModulePlan
 
 struct CodegenJit {
   Arena *arena;
+  const char *entry;
   LlvmJit *jit;
   XlacFunction function;
   const XlacDescriptor *descriptor;
@@ -206,6 +208,7 @@ static Status load(CodegenJit *jit, const CompiledObject *object, void *const *t
     symbols[i] = (LlvmJitSymbol){object->targets.targets[i].symbol, targets[i]};
   RETURN_IF_ERROR(llvm_jit_load(object->bytes, symbols, object->targets.count, diag, &jit->jit));
   const char *entry = arena_copy_string(jit->arena, object->entry_name.data, object->entry_name.size);
+  jit->entry = entry;
   void *function, *descriptor;
   RETURN_IF_ERROR(llvm_jit_find(jit->jit, entry, diag, &function));
   RETURN_IF_ERROR(llvm_jit_find(jit->jit, arena_printf(jit->arena, "%s_descriptor", entry), diag, &descriptor));
@@ -230,6 +233,13 @@ XlacFunction codegen_jit_function(const CodegenJit *jit) {
 
 const XlacDescriptor *codegen_jit_descriptor(const CodegenJit *jit) {
   return jit->descriptor;
+}
+
+Status codegen_jit_profile(const CodegenJit *jit, DiagSink *diag, const InstructionProfile **out_profile) {
+  void *address;
+  RETURN_IF_ERROR(llvm_jit_find(jit->jit, arena_printf(jit->arena, "%s_profile", jit->entry), diag, &address));
+  *out_profile = (const InstructionProfile *)address + 1; /* the first is the counter's own (control_profile.c) */
+  return STATUS_OK;
 }
 
 void codegen_jit_destroy(CodegenJit *jit) {

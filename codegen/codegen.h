@@ -17,6 +17,7 @@ typedef struct CodegenOptions {
   const BufferAssignment *assignment;
   CodeDraft *draft; /* for which target; Kernels and plans are made if they are not there */
   bool poison;      /* code that overwrites all memory that holds no live value with 0xFF, for tests */
+  bool profile;     /* what each instruction takes is counted (codegen_jit_profile); runs are no more re-entrant */
   int threads;      /* at most so many make an object, this one included; it is the same whatever their number */
 } CodegenOptions;
 
@@ -48,6 +49,15 @@ MUST_USE Status codegen_jit_load(const CompiledObject *object, void *const *targ
                                  CodegenJit **out_jit);
 XlacFunction codegen_jit_function(const CodegenJit *jit);
 const XlacDescriptor *codegen_jit_descriptor(const CodegenJit *jit);
+
+/* Of all runs so far of an instruction of the scheduled module that the code was made of, without what it calls. */
+typedef struct InstructionProfile {
+  uint64_t cycles; /* of the processor's counter, which goes on at one rate */
+  uint64_t runs;
+} InstructionProfile;
+/* By instruction id, of code with CodegenOptions.profile; STATUS_INVALID ("jit-load") of other code. */
+MUST_USE Status codegen_jit_profile(const CodegenJit *jit, DiagSink *diag, const InstructionProfile **out_profile);
+
 void codegen_jit_destroy(CodegenJit *jit);
 
 #endif

@@ -356,6 +356,7 @@ Status compilation_generate(Compilation *compilation) {
                             .assignment = compilation->assignment,
                             .draft = &compilation->draft,
                             .poison = options->poison,
+                            .profile = options->profile,
                             .threads = (int)options->threads};
   Status status =
       codegen_compile(compilation->arena, compilation->module, &codegen, compilation->diag, &compilation->object);

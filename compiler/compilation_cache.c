@@ -67,6 +67,7 @@ static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add(hash, "entry name", options->entry_name);
   add(hash, "default name", options->default_name);
   add_int(hash, "poison", options->poison);
+  add_int(hash, "profile", options->profile);
 }
 
 /* The text has instructions after their operands, whatever their order was; where passes choose, they take the first of

@@ -70,6 +70,7 @@ typedef struct CompilationOptions {
   StringView entry_name;
   StringView default_name; /* of the file, say; empty: the module's name */
   bool poison;             /* code that overwrites all memory without a live value, for tests */
+  bool profile;            /* code that counts what each instruction takes; runs are no more re-entrant */
   int64_t threads; /* so many at most generate code, the caller's included: 1 … COMPILATION_MOST_THREADS; 0: 1 */
   /* --- what is told on the way --- */
   bool records_decisions;                   /* of passes, in Compilation.decisions */

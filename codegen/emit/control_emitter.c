@@ -417,6 +417,7 @@ Status control_computation(ControlEmitter *control, const HloComputation *comput
   for (int64_t i = 0; i < computation->instructions.count; i++) {
     limit_block(control);
     RETURN_IF_ERROR(emit_instruction(control, computation->instructions.data[i]));
+    control_profile_after(control, computation->instructions.data[i]);
     control_poison_after(control, computation->instructions.data[i]);
   }
   return STATUS_OK;
@@ -460,6 +461,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   LLVMPositionBuilderAtEnd(vec->builder, LLVMAppendBasicBlockInContext(vec->context, control.function, ""));
   control_enter(&control);
   if (options->poison) control_poison_begin(&control);
+  if (options->profile) control_profile_begin(&control, arena_printf(arena, "%s_profile", options->name));
   Status status = control_computation(&control, module->entry);
   control_finish_collectives(&control, module->entry->root);
   LLVMBuildRet(vec->builder, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 0, false));

@@ -36,8 +36,9 @@ typedef struct ControlOptions {
   const KernelTable *kernels;       /* those of the module */
   const KernelStrategy *strategies; /* of the Kernels on |vec->target|, by identity; NULL with a coder */
   const char *name;
-  bool poison; /* memory that holds no live value is overwritten with 0xFF at once, so that a wrong live range or
-                  place shows in the results */
+  bool poison;  /* memory that holds no live value is overwritten with 0xFF at once, so that a wrong live range or
+                   place shows in the results */
+  bool profile; /* counts what each instruction takes in the global NAME_profile (codegen_jit_profile) */
   bool has_no_kernels; /* Kernels have their functions in other LLVM modules, by control_part_kernel_name */
   ConstantPlace constants;
   const ModuleCollectives *collectives; /* those of the module, declared in |vec->module| (collective_declare); NULL

@@ -43,6 +43,7 @@ typedef struct ControlEmitter {
   int64_t block_instructions;                           /* visited so far (limit_block) */
   LLVMValueRef random_state;                            /* on the stack; NULL: not needed so far */
   PoisonDeaths *poison;                                 /* NULL: no poisoning */
+  LLVMValueRef profile;                                 /* NULL: no profile */
 } ControlEmitter;
 
 typedef struct ControlKernel {
@@ -86,6 +87,14 @@ void control_poison_begin(ControlEmitter *control);
 void control_poison_after(ControlEmitter *control, const HloInstruction *instruction);
 /* Fills a Kernel's scratch. */
 void control_poison_scratch(ControlEmitter *control, LLVMValueRef scratch, int64_t bytes);
+
+/* --- profile (control_profile.c) --- */
+
+/* Makes, or finds, the global |name| of codegen_jit_profile, and begins to count; to be called once, after
+ * control_enter. */
+void control_profile_begin(ControlEmitter *control, const char *name);
+/* Counts what |instruction| took.  Nothing without control_profile_begin. */
+void control_profile_after(ControlEmitter *control, const HloInstruction *instruction);
 
 /* --- threads (control_parallel.c) --- */
 

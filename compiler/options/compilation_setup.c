@@ -72,6 +72,7 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
       .has_entry_name = values[OPTION_ENTRY_NAME].given,
       .entry_name = text_of(options, OPTION_ENTRY_NAME),
       .poison = values[OPTION_POISON].given,
+      .profile = values[OPTION_PROFILE].given,
       .threads = thread_count(options),
       .records_decisions = values[OPTION_REPORT].given};
 }
@@ -100,7 +101,7 @@ bool options_ask_for_compilation(const Options *options) {
       OPTION_DUMP_PLAN,       OPTION_DUMP_GRAPH,     OPTION_WHY_LIVE,      OPTION_EXPLAIN_SHARING,
       OPTION_REPORT,          OPTION_TRACE,          OPTION_STATS,         OPTION_TIME_REPORT,
       OPTION_BUDGET,          OPTION_PASS_LIMIT,     OPTION_VERIFY_EACH,   OPTION_PLAN,
-      OPTION_RUNNER};
+      OPTION_RUNNER,          OPTION_PROFILE};
   for (size_t i = 0; i < sizeof asking / sizeof asking[0]; i++)
     if (options->values[asking[i]].given) return true;
   return false;
