@@ -22,8 +22,9 @@ typedef struct ContractionBlocking ContractionBlocking;
  *  - columns × rows × depth ≥ 4096, at least 4 columns, 3 of them in a row, depth ≥ 4;
  *  - a single row only where the rhs can be read in place, contiguous along the columns.
  *
- * Or else, of floats: at most 4 rows, at least 8 columns, both factors contiguous along the depth, which they walk as
- * one, as whole registers' worth or with masks, at least 4 of them.  Other products of a matrix and a vector, and
+ * Or else, of floats: at most 4 rows, at least 8 columns, the columns' factor contiguous along a dim of the depth, at
+ * most 4 indices of the depth inside of that, the rows' factor in steps of 1 to 4 along it; as whole registers' worth
+ * or with masks, at least 4 of them in the whole depth.  Other products of a matrix and a vector, and
  * channels that are batch dims (depthwise), are for the emitter of loops.
  *
  * The fastest whose scratch is at most |scratch_limit| bytes; less is packed at a time, so more often, as the limit

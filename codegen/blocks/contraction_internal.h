@@ -73,6 +73,10 @@ struct ContractionBlocking {
   int64_t rhs_stride; /* of a row of the panel, in elements */
 
   bool is_skinny; /* few rows, lanes along the depth: panels of |panel_width| columns, nothing packed */
+  /* Of a skinny one: lanes walk depth dim |along| with those from |along_first| on as one, |along_run| indices; dims
+   * before it are loops, those after it have |along_inside| indices in all. */
+  int along, along_first;
+  int64_t along_run, along_inside;
 
   /* Threads: pieces are batch entries, tiles of rows or panels. */
   ContractionRole split;

@@ -1,7 +1,10 @@
 /* Products of few rows with weights whose depth is contiguous: lanes along the depth, nothing packed.
  *
  * The time is that of reading the weights.  A tile is all rows times a few columns, each with a register of partial
- * sums, so that a weight is read once and several streams of them at a time. */
+ * sums, so that a weight is read once and several streams of them at a time.  So the weights may be anything that is
+ * computed of what is read: numbers of 8 and 4 bits, times a scale that a group of the depth shares.  Lanes walk the
+ * dim of the depth along which the weights lie; dims outside of it are loops (groups), few indices inside of it (the
+ * halves of a byte) are written out. */
 #include "codegen/blocks/contraction_internal.h"
 
 #define MOST_ROWS 4
@@ -9,8 +12,11 @@
 #define MOST_SUMS (MOST_ROWS * MOST_COLUMNS)
 /* Registers' worth of depth at least: shorter sums cost more to combine than to make. */
 #define LEAST_STEPS 4
-/* Operations of a factor that may be repeated: those of the rows once for each tile. */
-#define MOST_OPERATIONS 2
+/* Operations of the rows, repeated for each tile, and of the columns, each done once. */
+#define MOST_ROW_OPERATIONS 2
+#define MOST_COLUMN_OPERATIONS 24
+/* Indices of the depth inside of the dim in lanes. */
+#define MOST_INSIDE 4
 /* Columns of a chunk at least. */
 #define CHUNK_COLUMNS 64
 
@@ -21,15 +27,55 @@ static int columns_of_tile(const VecTarget *target, int rows) {
   return columns < MOST_COLUMNS ? columns : MOST_COLUMNS;
 }
 
-/* One factor, in lanes along the depth, which it walks as one. */
-static bool is_along_depth(const Kernel *kernel, const VecTarget *target, const ContractionBlocking *blocking,
-                           const ValueSet *set) {
-  int dim = blocking->depth.dims[blocking->depth.count - 1], operations = 0;
-  bool masked = blocking->depth.size % blocking->lanes != 0;
+/* All loads of |set| move by 1 … |most| along |dim|, or not at all. */
+static bool moves_forward(const Kernel *kernel, const ValueSet *set, int dim, int64_t most) {
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (!set->has[v] || value->kind != KERNEL_LOAD || (value->dims >> dim & 1) == 0) continue;
+    int64_t stride;
+    if (!kernel_plain_stride(kernel, value->address, dim, &stride) || stride < 1 || stride > most) return false;
+  }
+  return true;
+}
+
+/* One factor, in lanes along |dim|. */
+static bool is_in_lanes(const Kernel *kernel, const VecTarget *target, const ContractionBlocking *blocking,
+                        const ValueSet *set, int dim, int most_operations) {
+  bool masked = blocking->along_run % blocking->lanes != 0;
+  int operations = 0;
   for (int32_t v = 0; v < kernel->value_count; v++) operations += set->has[v] && kernel->values[v].kind == KERNEL_APPLY;
-  return operations <= MOST_OPERATIONS && contraction_contiguous(kernel, set, dim) &&
-         contraction_merged_suffix(kernel, set, &blocking->depth) == blocking->depth.count &&
+  return operations <= most_operations && moves_forward(kernel, set, dim, masked ? 1 : MOST_INSIDE) &&
          contraction_lanes(kernel, target, set, dim, blocking->lanes, masked) == blocking->lanes;
+}
+
+/* Dims that both factors walk as one with that in lanes are joined to it. */
+static void join_along(const Kernel *kernel, ContractionBlocking *blocking, int along) {
+  const DimList *depth = &blocking->depth;
+  blocking->along = along;
+  blocking->along_first = along;
+  blocking->along_run = kernel->dims[depth->dims[along]].extent;
+  while (blocking->along_first > 0 &&
+         contraction_merges(kernel, &blocking->lhs_set, depth, blocking->along_first - 1) &&
+         contraction_merges(kernel, &blocking->rhs_set, depth, blocking->along_first - 1)) {
+    blocking->along_first--;
+    blocking->along_run *= kernel->dims[depth->dims[blocking->along_first]].extent;
+  }
+}
+
+static bool choose_along(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  const DimList *depth = &blocking->depth;
+  blocking->along_inside = 1;
+  for (int along = depth->count - 1; along >= 0 && blocking->along_inside <= MOST_INSIDE; along--) {
+    int dim = depth->dims[along];
+    if (contraction_contiguous(kernel, &blocking->rhs_set, dim)) {
+      join_along(kernel, blocking, along);
+      return blocking->along_run >= blocking->lanes &&
+             is_in_lanes(kernel, target, blocking, &blocking->lhs_set, dim, MOST_ROW_OPERATIONS) &&
+             is_in_lanes(kernel, target, blocking, &blocking->rhs_set, dim, MOST_COLUMN_OPERATIONS);
+    }
+    blocking->along_inside *= kernel->dims[dim].extent;
+  }
+  return false;
 }
 
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
@@ -37,8 +83,7 @@ bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, Co
     return false;
   blocking->lanes = target->vector_bits / (type_storage_bytes(blocking->type) * 8);
   if (blocking->depth.size < LEAST_STEPS * blocking->lanes) return false;
-  if (!is_along_depth(kernel, target, blocking, &blocking->lhs_set)) return false;
-  if (!is_along_depth(kernel, target, blocking, &blocking->rhs_set)) return false;
+  if (!choose_along(kernel, target, blocking)) return false;
   blocking->is_skinny = true;
   blocking->tile_rows = (int)blocking->rows.size;
   blocking->tile_count = 1;
@@ -59,6 +104,7 @@ typedef struct SkinnyTile {
   LLVMValueRef first_column;
   int rows, columns;
   LLVMValueRef sums[MOST_SUMS]; /* row by row */
+  LLVMValueRef *columns_alone;  /* by column and value: what is the same for all lanes of a run; else NULL */
 } SkinnyTile;
 
 static void set_row(const SkinnyTile *tile, int row) {
@@ -73,47 +119,125 @@ static void set_column(const SkinnyTile *tile, int column) {
                    ir_index_add(vec->builder, tile->first_column, block_int(vec, column)));
 }
 
-/* sums += rows × columns at as many indices of the depth as there are lanes. */
-static void add_products(SkinnyTile *tile, LLVMValueRef depth, LLVMValueRef mask) {
+/* Dims of the depth from |first| on, as bits. */
+static uint64_t depth_bits(const ContractionBlocking *blocking, int first) {
+  uint64_t bits = 0;
+  for (int i = first; i < blocking->depth.count; i++) bits |= UINT64_C(1) << blocking->depth.dims[i];
+  return bits;
+}
+
+/* Index |inside| of the dims inside of that in lanes. */
+static void set_inside(ContractionEmitter *emitter, int inside) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  for (int i = blocking->depth.count - 1; i > blocking->along; i--) {
+    int dim = blocking->depth.dims[i], extent = (int)emitter->kernel->dims[dim].extent;
+    emitter->point.dims[dim] = block_int(emitter->vec, inside % extent);
+    inside /= extent;
+  }
+}
+
+/* Scales and the like: computed for each column before the loop over a run. */
+static void compute_columns_alone(SkinnyTile *tile) {
+  ContractionEmitter *emitter = tile->emitter;
+  const Kernel *kernel = emitter->kernel;
+  KernelPoint *point = &emitter->point;
+  uint64_t later = depth_bits(emitter->blocking, emitter->blocking->along_first);
+  int64_t height = point->known.count;
+  for (int c = 0; c < tile->columns; c++) {
+    set_column(tile, c);
+    for (int32_t v = 0; v < kernel->value_count; v++) {
+      const KernelValue *value = &kernel->values[v];
+      bool is_alone = emitter->blocking->rhs_set.has[v] && (value->dims & later) == 0;
+      if (!is_alone || value->kind == KERNEL_CONSTANT) continue;
+      tile->columns_alone[c * kernel->value_count + v] = point_value(point, v);
+    }
+    point_forget(point, height);
+  }
+}
+
+/* The point gets what is known of |column|. */
+static void recall_column(const SkinnyTile *tile, int column) {
+  int32_t count = tile->emitter->kernel->value_count;
+  set_column(tile, column);
+  for (int32_t v = 0; v < count; v++) {
+    LLVMValueRef known = tile->columns_alone[column * count + v];
+    if (known != NULL) point_set_value(&tile->emitter->point, v, known);
+  }
+}
+
+/* sums += rows × columns at as many indices of the run as there are lanes, from |first| on. */
+static void add_products(SkinnyTile *tile, LLVMValueRef first, LLVMValueRef mask) {
   ContractionEmitter *emitter = tile->emitter;
   const ContractionBlocking *blocking = emitter->blocking;
   KernelPoint *point = &emitter->point;
-  LLVMValueRef lhs[MOST_ROWS];
-  point->vector_dim = blocking->depth.dims[blocking->depth.count - 1];
+  int inside = (int)blocking->along_inside;
+  LLVMValueRef lhs[MOST_INSIDE][MOST_ROWS];
+  point->vector_dim = blocking->depth.dims[blocking->along];
   point->lanes = blocking->lanes;
   point->mask = mask;
-  for (int i = 0; i < blocking->depth.count; i++) point->dims[blocking->depth.dims[i]] = block_int(emitter->vec, 0);
-  point->dims[point->vector_dim] = depth;
+  point->dims[point->vector_dim] = first;
   int64_t height = point->known.count;
-  for (int r = 0; r < tile->rows; r++) {
-    set_row(tile, r);
-    lhs[r] = point_value_lanes(point, blocking->lhs);
-    point_forget(point, height);
+  for (int i = 0; i < inside; i++) {
+    set_inside(emitter, i);
+    for (int r = 0; r < tile->rows; r++) {
+      set_row(tile, r);
+      lhs[i][r] = point_value_lanes(point, blocking->lhs);
+      point_forget(point, height);
+    }
   }
   for (int c = 0; c < tile->columns; c++) {
-    set_column(tile, c);
-    LLVMValueRef rhs = point_value_lanes(point, blocking->rhs);
-    point_forget(point, height);
-    for (int r = 0; r < tile->rows; r++) {
-      LLVMValueRef *sum = &tile->sums[r * tile->columns + c];
-      *sum = vec_multiply_add(emitter->vec, blocking->type, lhs[r], rhs, *sum);
+    recall_column(tile, c);
+    if (inside > 1) contraction_hoist(point, &blocking->rhs_set, depth_bits(blocking, blocking->along + 1));
+    int64_t shared = point->known.count;
+    for (int i = 0; i < inside; i++) {
+      set_inside(emitter, i);
+      LLVMValueRef rhs = point_value_lanes(point, blocking->rhs);
+      point_forget(point, shared);
+      for (int r = 0; r < tile->rows; r++) {
+        LLVMValueRef *sum = &tile->sums[r * tile->columns + c];
+        *sum = vec_multiply_add(emitter->vec, blocking->type, lhs[i][r], rhs, *sum);
+      }
     }
+    point_forget(point, height);
   }
   point->lanes = 1;
   point->mask = NULL;
 }
 
-/* All whole registers' worth of the depth. */
-static void add_whole_steps(SkinnyTile *tile, int64_t end) {
+/* The whole run: registers' worth of it, then the rest. */
+static void add_run(SkinnyTile *tile, LLVMValueRef **carried, int count) {
   ContractionEmitter *emitter = tile->emitter;
+  const ContractionBlocking *blocking = emitter->blocking;
   const VecBuilder *vec = emitter->vec;
-  LLVMValueRef *carried[MOST_SUMS];
-  int count = tile->rows * tile->columns;
-  for (int i = 0; i < count; i++) carried[i] = &tile->sums[i];
-  PointLoop loop = point_loop_begin_carrying(&emitter->point, ir_range(vec->context, 0, end), emitter->blocking->lanes,
-                                             carried, count);
+  int64_t whole = blocking->along_run / blocking->lanes * blocking->lanes;
+  for (int i = blocking->along_first; i < blocking->along; i++)
+    emitter->point.dims[blocking->depth.dims[i]] = block_int(vec, 0);
+  compute_columns_alone(tile);
+  PointLoop loop =
+      point_loop_begin_carrying(&emitter->point, ir_range(vec->context, 0, whole), blocking->lanes, carried, count);
   add_products(tile, loop.index, NULL);
   point_loop_end(&emitter->point, &loop);
+  if (whole == blocking->along_run) return;
+  LLVMValueRef end = block_int(vec, blocking->along_run), begin = block_int(vec, whole);
+  add_products(tile, begin, block_lanes_below(vec, begin, end, blocking->lanes));
+}
+
+/* All runs of the depth. */
+static void add_runs(SkinnyTile *tile) {
+  ContractionEmitter *emitter = tile->emitter;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef *carried[MOST_SUMS];
+  PointLoop loops[KERNEL_MAX_DIMS];
+  int count = tile->rows * tile->columns;
+  for (int i = 0; i < count; i++) carried[i] = &tile->sums[i];
+  for (int i = 0; i < blocking->along_first; i++) {
+    int dim = blocking->depth.dims[i];
+    IndexRange all = ir_range(emitter->vec->context, 0, emitter->kernel->dims[dim].extent);
+    loops[i] = point_loop_begin_carrying(&emitter->point, all, 1, carried, count);
+    emitter->point.dims[dim] = loops[i].index;
+  }
+  add_run(tile, carried, count);
+  for (int i = blocking->along_first - 1; i >= 0; i--) point_loop_end(&emitter->point, &loops[i]);
 }
 
 /* What follows the sum of lanes. */
@@ -140,12 +264,9 @@ static void emit_tile(ContractionEmitter *emitter, LLVMValueRef panel, int colum
   tile.first_column = ir_index_multiply(vec->builder, panel, blocking->panel_width);
   LLVMValueRef zero = vec_constant_double(vec, blocking->type, 0, blocking->lanes);
   for (int i = 0; i < tile.rows * columns; i++) tile.sums[i] = zero;
-  int64_t whole = blocking->depth.size / blocking->lanes * blocking->lanes;
-  add_whole_steps(&tile, whole);
-  if (whole < blocking->depth.size) {
-    LLVMValueRef end = block_int(vec, blocking->depth.size), begin = block_int(vec, whole);
-    add_products(&tile, begin, block_lanes_below(vec, begin, end, blocking->lanes));
-  }
+  tile.columns_alone =
+      ARENA_NEW_ARRAY(emitter->point.arena, LLVMValueRef, columns * (int64_t)emitter->kernel->value_count);
+  add_runs(&tile);
   for (int r = 0; r < tile.rows; r++) {
     for (int c = 0; c < columns; c++) finish_element(&tile, r, c);
   }

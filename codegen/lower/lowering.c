@@ -296,8 +296,17 @@ int32_t lowering_select(Lowering *lowering, int32_t predicate, int32_t on_true, 
   return lowering_apply(lowering, HLO_SELECT, type, (int32_t[]){predicate, on_true, on_false}, 3);
 }
 
+/* What |value| is converted from where that lost nothing, so that one conversion to a float |type| does. */
+static int32_t past_exact_conversion(const Lowering *lowering, int32_t value, PrimitiveType type) {
+  const KernelValue *inner = &lowering->draft.values.data[value];
+  if (!type_is_float(type) || inner->kind != KERNEL_APPLY || inner->opcode != HLO_CONVERT) return value;
+  PrimitiveType from = lowering_type(lowering, inner->operands[0]);
+  return from != type && type_converts_exactly(from, inner->type) ? inner->operands[0] : value;
+}
+
 int32_t lowering_convert(Lowering *lowering, int32_t value, PrimitiveType type) {
   if (lowering_type(lowering, value) == type) return value;
+  value = past_exact_conversion(lowering, value, type);
   return lowering_apply(lowering, HLO_CONVERT, type, &value, 1);
 }
 

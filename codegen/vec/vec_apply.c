@@ -114,11 +114,17 @@ static bool is_called(const VecOp *op, const VecRow *row, const LLVMValueRef *op
   return row->placement != INLINE;
 }
 
+/* What the rule gives is a value of the type. */
+static bool is_rounded(const VecOp *op) {
+  if (op->opcode == HLO_CONVERT) return type_converts_exactly(op->operand_type, op->type);
+  return hlo_opcode_has(op->opcode, OP_EXACT);
+}
+
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes) {
   const VecRow *row = row_of(op);
   if (row->rule == NULL) XLAC_BUG("no code for '%s' of %s", hlo_opcode_text(op->opcode), type_text(op->operand_type));
   bool calls = is_called(op, row, operands);
   LLVMValueRef result = calls ? call(vec, op, row->rule, operands, lanes) : row->rule(vec, op, operands, lanes);
-  if (!hlo_opcode_has(op->opcode, OP_EXACT)) result = vec_round_float(vec, op->type, result, lanes);
+  if (!is_rounded(op)) result = vec_round_float(vec, op->type, result, lanes);
   return vec_wrap_narrow(vec, op->type, result, lanes);
 }

@@ -58,6 +58,9 @@ PrimitiveType type_wider(PrimitiveType a, PrimitiveType b);
  * to it, the finished sum is rounded to it and then converted to |result|. */
 PrimitiveType type_of_sums(PrimitiveType lhs, PrimitiveType rhs, PrimitiveType result);
 
+/* Whether every value of |from|, an integer, pred or a float of 16 bits and more, is one of |to|; false of others. */
+bool type_converts_exactly(PrimitiveType from, PrimitiveType to);
+
 /* The unsigned integers of as many bits; TYPE_INVALID where there are none. */
 PrimitiveType type_unsigned_of(PrimitiveType type);
 

@@ -90,6 +90,23 @@ static void type_of_sums_is_the_widest(void **state) {
   assert_int_equal(type_of_sums(TYPE_S64, TYPE_S64, TYPE_F16), TYPE_F16);
 }
 
+static void type_converts_exactly_what_has_the_digits(void **state) {
+  (void)state;
+  static const struct {
+    PrimitiveType from, to;
+    bool exact;
+  } cases[] = {
+      {TYPE_S8, TYPE_BF16, true},   {TYPE_U8, TYPE_BF16, true},    {TYPE_S16, TYPE_BF16, false},
+      {TYPE_U8, TYPE_F16, true},    {TYPE_S16, TYPE_F16, false},   {TYPE_S16, TYPE_F32, true},
+      {TYPE_U32, TYPE_F32, false},  {TYPE_S32, TYPE_F64, true},    {TYPE_S64, TYPE_F64, false},
+      {TYPE_PRED, TYPE_BF16, true}, {TYPE_BF16, TYPE_F32, true},   {TYPE_F16, TYPE_BF16, false},
+      {TYPE_BF16, TYPE_F16, false}, {TYPE_F32, TYPE_BF16, false},  {TYPE_U8, TYPE_S16, true},
+      {TYPE_S8, TYPE_U16, false},   {TYPE_S8, TYPE_F8E5M2, false}, {TYPE_F32, TYPE_S64, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(type_converts_exactly(cases[i].from, cases[i].to), cases[i].exact);
+}
+
 static void type_int_range_by_width(void **state) {
   (void)state;
   assert_int_equal(type_int_min(TYPE_S1), -1);
@@ -114,6 +131,7 @@ int main(void) {
       cmocka_unit_test(type_complex_goes_there_and_back),
       cmocka_unit_test(type_wider_has_range_then_digits_then_bits),
       cmocka_unit_test(type_of_sums_is_the_widest),
+      cmocka_unit_test(type_converts_exactly_what_has_the_digits),
       cmocka_unit_test(type_int_range_by_width),
   };
   return cmocka_run_group_tests_name("primitive_type", tests, NULL, NULL);

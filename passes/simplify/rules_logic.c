@@ -172,31 +172,16 @@ static HloInstruction *convert_nothing(HloInstruction *instruction) {
   return same_shape(instruction, instruction->operands[0]);
 }
 
-/* Every value of |from| is one of |to|. */
-static bool converts_exactly(PrimitiveType from, PrimitiveType to) {
-  if (from == TYPE_PRED) return type_is_integral(to) || to == TYPE_F32 || to == TYPE_F64;
-  const TypeInfo *narrow = type_info(from), *wide = type_info(to);
-  if (type_is_integral(from) && type_is_integral(to)) {
-    if (type_is_unsigned(from) == type_is_unsigned(to)) return type_bits(to) >= type_bits(from);
-    return type_is_unsigned(from) && type_bits(to) > type_bits(from);
-  }
-  bool to_ieee = to == TYPE_F32 || to == TYPE_F64;
-  if (type_is_integral(from)) return to_ieee && type_bits(from) <= wide->mantissa_bits;
-  bool from_ieee = from == TYPE_F16 || from == TYPE_BF16 || from == TYPE_F32;
-  return from_ieee && to_ieee && wide->exponent_bits >= narrow->exponent_bits &&
-         wide->mantissa_bits >= narrow->mantissa_bits;
-}
-
 /* convert(convert(x)) → convert(x), where the first loses nothing */
 static HloInstruction *convert_convert(HloInstruction *instruction) {
   const HloInstruction *inner = instruction->operands[0];
   if (inner->opcode != HLO_CONVERT) return NULL;
   HloInstruction *x = inner->operands[0];
   PrimitiveType from = x->shape->type, to = instruction->shape->type;
-  if (!converts_exactly(from, inner->shape->type)) return NULL;
+  if (!type_converts_exactly(from, inner->shape->type)) return NULL;
   /* Between integers a conversion wraps, from floats it saturates. */
   bool by_float = type_is_float(inner->shape->type) && !type_is_float(from) && type_is_integral(to);
-  if (by_float && !converts_exactly(from, to)) return NULL;
+  if (by_float && !type_converts_exactly(from, to)) return NULL;
   return x->shape == instruction->shape ? x : algebraic_unary(instruction, HLO_CONVERT, x);
 }
 
@@ -216,7 +201,7 @@ static bool narrows_exactly(HloOpcode opcode, PrimitiveType narrow, PrimitiveTyp
     case HLO_XOR: return integers;
     case HLO_DIVIDE: return floats;
     case HLO_MAXIMUM:
-    case HLO_MINIMUM: return floats || (integers && converts_exactly(narrow, wide));
+    case HLO_MINIMUM: return floats || (integers && type_converts_exactly(narrow, wide));
     default: return false;
   }
 }
