@@ -50,8 +50,14 @@ int64_t xlac_thread_pool_worker_count(const XlacThreadPool *pool);
 void xlac_thread_pool_parallel_for(void *pool, void (*body)(void *context, int64_t index, int64_t worker),
                                    void *context, int64_t n);
 
-/* Processors that this process may run on. */
+/* Processors that this process may run on: those of its affinity mask, and no more than control groups give it the time
+ * of. */
 int64_t xlac_thread_pool_processor_count(void);
+
+/* How many processors' time, rounded up, Linux's control groups give the process that is in those that the file
+ * |groups| lists (/proc/self/cgroup), whose files are below |mount| (/sys/fs/cgroup): the least of a group and those
+ * above it, of either version (cpu.max; cpu.cfs_quota_us and cpu.cfs_period_us).  0: no limit, or nothing to read. */
+int64_t xlac_thread_pool_quota(const char *groups, const char *mount);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

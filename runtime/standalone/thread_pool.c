@@ -10,7 +10,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SPIN_ROUNDS 1000 /* pauses of 40 to 140 cycles each */
 
@@ -212,9 +214,90 @@ int64_t xlac_thread_pool_worker_count(const XlacThreadPool *pool) {
   return pool->worker_count;
 }
 
+/* --- processors --- */
+
+#define PATH_BYTES 4096
+
+/* What |file| of |group| below |mount| says, at most |size| bytes with the final zero; false where there is none. */
+static bool read_group_file(const char *mount, const char *group, const char *file, char *out, size_t size) {
+  char path[3 * PATH_BYTES];
+  if (snprintf(path, sizeof path, "%s%s/%s", mount, group, file) >= (int)sizeof path) return false;
+  FILE *stream = fopen(path, "re");
+  if (stream == NULL) return false;
+  bool is_read = fgets(out, (int)size, stream) != NULL;
+  fclose(stream);
+  return is_read;
+}
+
+/* Microseconds of every |period|, rounded up; 0 for no limit. */
+static int64_t processors_of(long long quota, long long period) {
+  if (quota <= 0 || period <= 0) return 0;
+  return (int64_t)(quota / period + (quota % period != 0));
+}
+
+/* Of one group. */
+static int64_t group_quota(const char *mount, const char *group, bool is_unified) {
+  char text[128], period_text[128];
+  long long quota, period;
+  if (is_unified) {
+    if (!read_group_file(mount, group, "cpu.max", text, sizeof text)) return 0;
+    return sscanf(text, "%lld %lld", &quota, &period) == 2 ? processors_of(quota, period) : 0; /* "max": no number */
+  }
+  if (!read_group_file(mount, group, "cpu.cfs_quota_us", text, sizeof text) ||
+      !read_group_file(mount, group, "cpu.cfs_period_us", period_text, sizeof period_text))
+    return 0;
+  bool are_numbers = sscanf(text, "%lld", &quota) == 1 && sscanf(period_text, "%lld", &period) == 1;
+  return are_numbers ? processors_of(quota, period) : 0;
+}
+
+/* The least of |group| and those above it; |group| is cut. */
+static int64_t least_quota(const char *mount, char *group, bool is_unified) {
+  int64_t least = 0;
+  for (;;) {
+    char *last = strrchr(group, '/');
+    if (last != NULL && last[1] == '\0') *last = '\0'; /* the root is nothing */
+    int64_t own = group_quota(mount, group, is_unified);
+    if (own > 0 && (least == 0 || own < least)) least = own;
+    last = strrchr(group, '/');
+    if (last == NULL) return least;
+    *last = '\0';
+  }
+}
+
+static bool names_cpu(const char *controllers) {
+  for (const char *name = controllers; *name != '\0'; name += strspn(name, ",")) {
+    size_t length = strcspn(name, ",");
+    if (length == 3 && memcmp(name, "cpu", 3) == 0) return true;
+    name += length;
+  }
+  return false;
+}
+
+int64_t xlac_thread_pool_quota(const char *groups, const char *mount) {
+  FILE *stream = fopen(groups, "re");
+  if (stream == NULL) return 0;
+  char line[PATH_BYTES], folder[2 * PATH_BYTES];
+  int64_t least = 0;
+  while (fgets(line, sizeof line, stream) != NULL) { /* number:controllers:group */
+    line[strcspn(line, "\n")] = '\0';
+    char *controllers = strchr(line, ':'), *group = controllers != NULL ? strchr(controllers + 1, ':') : NULL;
+    if (group == NULL) continue;
+    *controllers++ = *group++ = '\0';
+    bool is_unified = *controllers == '\0';
+    if (!is_unified && !names_cpu(controllers)) continue;
+    int written = snprintf(folder, sizeof folder, "%s%s%s", mount, is_unified ? "" : "/", controllers);
+    if (written >= (int)sizeof folder) continue;
+    int64_t own = least_quota(folder, group, is_unified);
+    if (own > 0 && (least == 0 || own < least)) least = own;
+  }
+  fclose(stream);
+  return least;
+}
+
 int64_t xlac_thread_pool_processor_count(void) {
   cpu_set_t processors;
   CPU_ZERO(&processors);
   if (sched_getaffinity(0, sizeof processors, &processors) != 0) return 1;
-  return CPU_COUNT(&processors);
+  int64_t count = CPU_COUNT(&processors), quota = xlac_thread_pool_quota("/proc/self/cgroup", "/sys/fs/cgroup");
+  return quota > 0 && quota < count ? quota : count;
 }

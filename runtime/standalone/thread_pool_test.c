@@ -6,6 +6,10 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -127,6 +131,48 @@ static void thread_pool_serves_several_callers(void **state) {
   xlac_thread_pool_destroy(nested.pool);
 }
 
+static void write_file(const char *folder, const char *name, const char *text) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  for (char *slash = path + strlen(folder) + 1; (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
+    *slash = '\0';
+    mkdir(path, 0700);
+  }
+  FILE *stream = fopen(path, "w");
+  assert_non_null(stream);
+  fputs(text, stream);
+  fclose(stream);
+}
+
+static void thread_pool_quota_is_the_least_of_groups(void **state) {
+  (void)state;
+  char folder[] = "/tmp/thread_pool_test_XXXXXX", groups[64];
+  assert_non_null(mkdtemp(folder));
+  snprintf(groups, sizeof groups, "%s/groups", folder);
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 0); /* no file */
+  write_file(folder, "groups", "3:cpuset:/job\n0::/job/inner\n");
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 0); /* no limits */
+  write_file(folder, "job/inner/cpu.max", "max 100000\n");
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 0);
+  write_file(folder, "job/cpu.max", "350000 100000\n"); /* three and a half */
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 4);
+  write_file(folder, "job/inner/cpu.max", "50000 100000\n");
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 1);
+  write_file(folder, "job/inner/cpu.max", "nonsense\n");
+  write_file(folder, "cpu.max", "200000 100000\n"); /* of the root, as seen in a container */
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 2);
+  write_file(folder, "groups", "4:cpu,cpuacct:/docker/x\n");
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 0);
+  write_file(folder, "cpu,cpuacct/docker/x/cpu.cfs_quota_us", "-1\n");
+  write_file(folder, "cpu,cpuacct/docker/x/cpu.cfs_period_us", "100000\n");
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 0);
+  write_file(folder, "cpu,cpuacct/docker/x/cpu.cfs_quota_us", "300000\n");
+  assert_int_equal(xlac_thread_pool_quota(groups, folder), 3);
+  char command[128];
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  assert_int_equal(system(command), 0);
+}
+
 static void thread_pool_processor_count_is_positive(void **state) {
   (void)state;
   assert_true(xlac_thread_pool_processor_count() >= 1);
@@ -134,10 +180,14 @@ static void thread_pool_processor_count_is_positive(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(thread_pool_runs_each_chunk_once),        cmocka_unit_test(thread_pool_runs_many_small_jobs),
-      cmocka_unit_test(thread_pool_of_one_stays_in_the_thread),  cmocka_unit_test(thread_pool_destroy_without_a_job),
-      cmocka_unit_test(thread_pool_bodies_may_call_again),       cmocka_unit_test(thread_pool_serves_several_callers),
+      cmocka_unit_test(thread_pool_runs_each_chunk_once),
+      cmocka_unit_test(thread_pool_runs_many_small_jobs),
+      cmocka_unit_test(thread_pool_of_one_stays_in_the_thread),
+      cmocka_unit_test(thread_pool_destroy_without_a_job),
+      cmocka_unit_test(thread_pool_bodies_may_call_again),
+      cmocka_unit_test(thread_pool_serves_several_callers),
       cmocka_unit_test(thread_pool_processor_count_is_positive),
+      cmocka_unit_test(thread_pool_quota_is_the_least_of_groups),
   };
   return cmocka_run_group_tests_name("thread_pool", tests, NULL, NULL);
 }
