@@ -15,7 +15,9 @@ unsigned sort_element_alignment(LLVMTypeRef type) {
 }
 
 LLVMValueRef sort_record_pointer(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {
-  return LLVMBuildInBoundsGEP2(emitter->vec->builder, emitter->record, records, &index, 1, "");
+  LLVMBuilderRef b = emitter->vec->builder;
+  if (emitter->record_step > 1) index = LLVMBuildNSWMul(b, index, sort_int(emitter, emitter->record_step), "");
+  return LLVMBuildInBoundsGEP2(b, emitter->record, records, &index, 1, "");
 }
 
 LLVMValueRef sort_load(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef index) {

@@ -6,10 +6,13 @@
 #define POSITION_BITS 32
 #define COUNTER_BYTES 4
 #define LINE_ALIGNMENT 64
+#define WIDE_DIGIT 11 /* bits */
+#define NARROW_DIGIT 8
 
-/* Wider digits take fewer passes and more counters, which should stay in the first-level cache. */
+/* Wider digits take fewer passes and more counters, which should stay in the first-level cache and be fewer than what
+ * is counted. */
 static int digit_bits(const SortEmitter *emitter) {
-  return emitter->key.bits > 16 ? 11 : 8;
+  return emitter->key.bits > 16 && emitter->length >= INT64_C(1) << WIDE_DIGIT ? WIDE_DIGIT : NARROW_DIGIT;
 }
 
 static int pass_count(const SortEmitter *emitter) {

@@ -124,9 +124,17 @@ static void store_compared(const SortEmitter *emitter, const SortOperand *operan
   }
 }
 
+/* Networks order records as signed numbers. */
+static LLVMValueRef turned_sign(const SortEmitter *emitter, LLVMValueRef record) {
+  unsigned sign = LLVMGetIntTypeWidth(emitter->record) - 1;
+  return LLVMBuildXor(emitter->vec->builder, record, LLVMConstInt(emitter->record, UINT64_C(1) << sign, false), "");
+}
+
 static void make_records(const SortEmitter *emitter, LLVMValueRef records) {
   PointLoop loop = point_loop_begin(emitter->point, ir_range(emitter->vec->context, 0, emitter->length), 1);
-  sort_store(emitter, sort_make_record(emitter, loop.index), records, loop.index);
+  LLVMValueRef record = sort_make_record(emitter, loop.index);
+  if (emitter->record_step > 1) record = turned_sign(emitter, record);
+  sort_store(emitter, record, records, loop.index);
   for (int k = 0; k < emitter->operand_count && !emitter->key.is_known; k++) {
     const SortOperand *operand = &emitter->operands[k];
     if (operand->compared != NULL && !operand->is_loaded) store_compared(emitter, operand, loop.index);
@@ -186,11 +194,30 @@ static void store_elements(const SortEmitter *emitter, LLVMValueRef records) {
 /* --- the body --- */
 
 static int64_t record_count(const SortEmitter *emitter) {
-  return sort_selects(emitter) ? sort_selection_length(emitter) : emitter->length;
+  return sort_selects(emitter) ? sort_selection_length(emitter) : emitter->length * emitter->record_step;
 }
 
 static int64_t records_bytes(const SortEmitter *emitter) {
   return align_up(record_count(emitter) * emitter->record_bytes, SCRATCH_ALIGNMENT);
+}
+
+/* Several lines at a time; where there are fewer left, the other lanes sort what there is. */
+static void emit_lines_together(SortEmitter *emitter, LLVMValueRef scratch, IndexRange range) {
+  LLVMBuilderRef b = emitter->vec->builder;
+  PointLoop groups = point_loop_begin_apart(emitter->point, range, emitter->record_step);
+  LLVMValueRef left = LLVMBuildNSWSub(b, range.end, groups.index, "");
+  IndexRange lines = ir_range_below(ir_index_minimum(b, left, sort_int(emitter, emitter->record_step)));
+  PointLoop made = point_loop_begin_apart(emitter->point, lines, 1);
+  move_to_line(emitter, LLVMBuildNSWAdd(b, groups.index, made.index, ""));
+  make_records(emitter, LLVMBuildInBoundsGEP2(b, emitter->record, scratch, &made.index, 1, ""));
+  point_loop_end(emitter->point, &made);
+  sort_by_network(emitter, scratch);
+  PointLoop stored = point_loop_begin_apart(emitter->point, lines, 1);
+  move_to_line(emitter, LLVMBuildNSWAdd(b, groups.index, stored.index, ""));
+  find_line(emitter, scratch);
+  store_elements(emitter, LLVMBuildInBoundsGEP2(b, emitter->record, scratch, &stored.index, 1, ""));
+  point_loop_end(emitter->point, &stored);
+  point_loop_end(emitter->point, &groups);
 }
 
 static void emit_lines(SortEmitter *emitter, LLVMValueRef scratch, IndexRange range) {
@@ -265,8 +292,15 @@ static SortEmitter sort_emitter(const Kernel *kernel, Arena *arena, int64_t *out
   emitter.length = kernel->dims[emitter.dim].extent;
   emitter.key = sort_key(emitter.comparator);
   emitter.record_bytes = !emitter.key.is_known ? 4 : emitter.key.bits == 64 ? 16 : 8;
+  emitter.record_step = 1;
+  emitter.line_count = line_count(kernel);
   find_stores(&emitter);
   int64_t lines = find_operands(&emitter), counters = 0;
+  if (sort_uses_network(&emitter)) {
+    emitter.record_step = SORT_NETWORK_LINES;
+    *out_scratch = align_up(records_bytes(&emitter) + lines, SCRATCH_ALIGNMENT);
+    return emitter;
+  }
   SortEmitter sorted = emitter;
   sorted.length = record_count(&emitter);
   if (sort_uses_digits(&sorted)) counters = sort_counter_bytes(&sorted);
@@ -322,6 +356,10 @@ void sort_emit(const VecBuilder *vec, const Kernel *kernel, LLVMValueRef functio
   emitter.record = LLVMIntTypeInContext(vec->context, 8 * (unsigned)emitter.record_bytes);
   IndexRange lines = {begin, end};
   if (begin == NULL) lines = ir_range(vec->context, 0, line_count(kernel));
-  emit_lines(&emitter, scratch, lines);
+  if (emitter.record_step > 1) {
+    emit_lines_together(&emitter, scratch, lines);
+  } else {
+    emit_lines(&emitter, scratch, lines);
+  }
   arena_destroy(arena);
 }

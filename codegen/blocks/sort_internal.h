@@ -56,9 +56,11 @@ typedef struct SortEmitter {
   SortOperand *operands;
   int store_count;
   SortStore *stores;
-  int64_t length;       /* of a line */
-  int64_t kept;         /* places from the first that are stored */
+  int64_t length; /* of a line */
+  int64_t kept;   /* places from the first that are stored */
+  int64_t line_count;
   bool moves_elements;  /* the records are the elements */
+  int64_t record_step;  /* from one record of a line to the next: lines may be sorted side by side */
   LLVMTypeRef record;   /* i32: a position; i64, i128: a key above 32 bits of position; or an element's bits */
   int64_t record_bytes; /* in memory */
 } SortEmitter;
@@ -88,6 +90,12 @@ LLVMValueRef sort_is_before(const SortEmitter *emitter, LLVMValueRef a, LLVMValu
 enum { SORT_RUN = 16 };
 /* Runs of SORT_RUN by insertion, then merged. */
 LLVMValueRef sort_by_merging(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare);
+
+/* Whether lines are sorted SORT_NETWORK_LINES at a time, records of equal places side by side, in place. */
+enum { SORT_NETWORK_LINES = 8 };
+bool sort_uses_network(const SortEmitter *emitter);
+/* |records|: as signed numbers, aligned as so many are. */
+void sort_by_network(const SortEmitter *emitter, LLVMValueRef records);
 
 /* Whether that pays, and the bytes of |counters| it needs. */
 bool sort_uses_digits(const SortEmitter *emitter);

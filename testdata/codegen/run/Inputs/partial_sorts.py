@@ -14,6 +14,7 @@ CASES = [
     ("s32", [64], 0, LESS, (3, 9), (0, 64), False), ("s32", [1000], 0, GREATER, (40, 60), None, False),
     ("s32", [40, 2], 0, LESS, None, (0, 40), False), ("s32", [2, 33], 1, LESS, (0, 33), None, True),
     ("s32", [400], 0, PARITY, (0, 7), (390, 400), False), ("s64", [700], 0, GREATER, (0, 9), (0, 9), False),
+    ("f32", [9, 40], 1, TOTAL, (0, 3), (0, 3), True), ("s32", [33, 12], 0, LESS, (30, 33), (5, 9), False),
     ("s8", [900], 0, LESS, (0, 20), (0, 20), False), ("f32", [1, 257], 1, TOTAL, (0, 1), (0, 1), True),
 ]
 # x in order, and the other way: each of its elements, or the first few alone, are among the first seen so far.
