@@ -7,6 +7,8 @@
 #define SHORTEST_ROW 16
 #define SIZES_OF_POWER 4
 #define STREAMED_DEPTH 16 /* so many rows the hardware sees as streams */
+/* Fewer where they are multiplied in place by registers that are shorter than a line. */
+#define MULTIPLIED_DEPTH 8
 #define CACHED_RHS_BYTES (256 << 10)
 /* Of a first-level cache as processors have it, at the least: addresses so far apart share a set, of so many places;
  * half of them are for others. */
@@ -65,6 +67,11 @@ static double rhs_bytes(const ContractionBlocking *blocking) {
   return (double)blocking->depth.size * (double)blocking->columns.size * type_storage_bytes(blocking->type);
 }
 
+static int64_t multiplied_depth(const ContractionBlocking *blocking) {
+  int64_t register_bytes = (int64_t)blocking->vector_lanes * type_storage_bytes(blocking->type);
+  return register_bytes >= LINE_BYTES ? STREAMED_DEPTH : MULTIPLIED_DEPTH;
+}
+
 static bool streams(const ContractionBlocking *blocking) {
   return blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
 }
@@ -89,7 +96,7 @@ static int64_t packed_row_stride(const ContractionBlocking *blocking, int64_t de
 /* Blocks of at most |lanes| lanes of the depth. */
 static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, int64_t lanes) {
   const DimList *depth = &blocking->depth;
-  int64_t limit = streams(blocking) ? STREAMED_DEPTH : lanes * blocking->group;
+  int64_t limit = streams(blocking) ? multiplied_depth(blocking) : lanes * blocking->group;
   blocking->inside_chunk = 1;
   blocking->chunk_dim = depth->count - 1;
   while (blocking->chunk_dim > 0) {
