@@ -202,6 +202,10 @@ static int folded_load_count(const Kernel *kernel) {
   return count;
 }
 
+/* Long bodies are chains of functions that wait for one another: two at once take 0.8 of the time.  What is longer
+ * still only takes longer to compile. */
+#define MOST_UNROLLED_VALUES 400
+
 /* Copies of the register width per step: independent chains hide latency (folds), wide bodies amortise loop control.  A
  * column fold that walks an outer dim reads one short piece of every row: half the registers as accumulators make the
  * pieces long enough for the prefetcher. */
@@ -213,7 +217,7 @@ static int unroll_factor(const Kernel *kernel, const VecTarget *target, int dim)
   if (kernel->fold_count > 0 && is_outer && is_plain)
     return target->register_count / 2 / power_of_two_at_least(kernel->fold_count);
   if (kernel->fold_count > 0) return target->register_count >= 32 ? 4 : 2;
-  return kernel->value_count > 40 ? 1 : 2;
+  return kernel->value_count > MOST_UNROLLED_VALUES ? 1 : 2;
 }
 
 /* What vec_splat() and its like can build: 16 registers of 64 bytes would hold more of the narrowest types. */
