@@ -11,10 +11,9 @@
  * much as its arguments and results are, and at least as much as its dots do.  Where one queue loads and another one
  * stores, they share memory while both move, and the one with more to move goes on alone at its own rate.
  *
- * Work.  Lane-wise operations cost what the machine says, over the points that they differ at (what is broadcast is
- * computed once); reductions apply their computation once to each element they read (those over windows no
- * more often than there are elements on either side); dots and convolutions are their
- * multiply-adds.  What only moves elements is a matter of addresses and costs nothing; nor does starting a command. */
+ * Each array that is read or written takes a command of a queue that moves, and its setup.
+ *
+ * Work.  What operations are, and a command for each Kernel that computes (module_work.h). */
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 
@@ -23,9 +22,11 @@
 
 typedef struct ModuleBound {
   int64_t argument_bytes, result_bytes;
-  double dot_bytes;   /* 2MNK/√S − 2S, over all dots */
-  double work_cycles; /* of all operations */
-  QueueLimit limit;   /* the longest of the queues' shares and of memory's: the bound, in cycles */
+  int64_t argument_count, result_count; /* arrays that are read and written, a command each at least */
+  double dot_bytes;                     /* 2MNK/√S − 2S, over all dots */
+  double work_cycles;                   /* of all operations */
+  double launch_cycles;                 /* of the commands that these take at least */
+  QueueLimit limit;                     /* the longest of the queues' shares and of memory's: the bound, in cycles */
 } ModuleBound;
 
 ModuleBound module_bound_find(const HloModule *module, const MachineDescription *machine);

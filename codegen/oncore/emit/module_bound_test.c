@@ -12,7 +12,8 @@ static void module_bound_counts_elementwise_once(void **state) {
   assert_int_equal(bound.argument_bytes, 16777216);
   assert_int_equal(bound.result_bytes, 16777216);
   assert_true(bound.work_cycles == 6 * 262144.0);
-  assert_true(bound.limit.cycles == bound.work_cycles);
+  assert_true(bound.launch_cycles == 16);
+  assert_true(bound.limit.cycles == bound.work_cycles + 16);
   assert_true(bound.limit.kind == LIMIT_QUEUE);
 }
 
@@ -39,7 +40,7 @@ static void module_bound_of_dot_is_products(void **state) {
   ModuleBound bound = bound_of(*state, MATMUL("1024", "1024", "1024"), "vp-ref");
   assert_true(bound.work_cycles == 4194304.0);
   assert_true(bound.dot_bytes == (8388608.0 - 131072.0) * 4);
-  assert_true(bound.limit.cycles == bound.work_cycles);
+  assert_true(bound.limit.cycles == bound.work_cycles + 16);
   /* where everything fits no operand has to come twice */
   assert_true(bound_of(*state, MATMUL("16", "16", "16"), "vp-ref").dot_bytes == 0);
 }
@@ -82,7 +83,8 @@ static void module_bound_writes_what_updates_write(void **state) {
   assert_int_equal(bound.argument_bytes, 32 + 4);
 }
 
-/* A vector of additions in each of 25 rounds, and a vector of exponentials after the loop. */
+/* A vector of additions in each of 25 rounds, and a vector of exponentials after the loop; the counter is the scalar
+ * unit's. */
 static void module_bound_counts_rounds_of_loops(void **state) {
   ModuleBound bound =
       bound_of(*state,
@@ -96,23 +98,98 @@ static void module_bound_counts_rounds_of_loops(void **state) {
                "  w = (s32[], f32[16]) while(t), condition=condition, body=body\n"
                "  z = f32[16] get-tuple-element(w), index=1 ROOT r = f32[16] exponential(z) }\n",
                "vp-ref");
-  /* the counter: an addition in each round, a comparison in each and in the last one */
-  assert_true(bound.work_cycles == 25 * (1 + 1) + 26 + 6);
+  assert_true(bound.work_cycles == 25 + 6);
+  assert_true(bound.launch_cycles == (25 + 1) * 16);
 }
 
-/* No plan is faster. */
+static double work_of(Fixture *fixture, const char *text) {
+  return bound_of(fixture, text, "vp-ref").work_cycles;
+}
+
+/* Three products of 2 x 2 parts (Gauss), of 32 numbers each; two where a factor is real. */
+static void module_bound_counts_parts_of_complex_numbers(void **state) {
+  assert_true(work_of(*state,
+                      "HloModule m\nENTRY e { x = c64[32] parameter(0) y = c64[32] parameter(1)\n"
+                      "  ROOT z = c64[32] multiply(x, y) }\n") == 3 * 2);
+  assert_true(work_of(*state,
+                      "HloModule m\nENTRY e { x = c64[32] parameter(0) y = f32[32] parameter(1)\n"
+                      "  n = f32[] constant(0) zeros = f32[32] broadcast(n), dimensions={}\n"
+                      "  w = c64[32] complex(y, zeros) ROOT z = c64[32] multiply(x, w) }\n") == 2 * 2);
+}
+
+/* log2 8! is 15.3, by Stirling more than 12; two lines are compared 24 times at least, in two vectors. */
+static void module_bound_of_sort_is_comparisons(void **state) {
+  assert_true(work_of(*state,
+                      "HloModule m\nless { a = s32[] parameter(0) b = s32[] parameter(1)\n"
+                      "  ROOT r = pred[] compare(a, b), direction=LT }\n"
+                      "ENTRY e { x = s32[2,8] parameter(0)\n"
+                      "  ROOT y = s32[2,8] sort(x), dimensions={1}, to_apply=less }\n") == 2);
+}
+
+/* Guards that no data makes, as of padding, and what a slice leaves out: 32 exponentials of 1000. */
+static void module_bound_forgets_what_nobody_asks_for(void **state) {
+  assert_true(work_of(*state,
+                      "HloModule m\nf { x = f32[1000] parameter(0) at = s32[1000] iota(), iota_dimension=0\n"
+                      "  n = s32[] constant(7) ns = s32[1000] broadcast(n), dimensions={}\n"
+                      "  low = pred[1000] compare(at, ns), direction=LT\n"
+                      "  z = f32[] constant(0) zs = f32[1000] broadcast(z), dimensions={}\n"
+                      "  padded = f32[1000] select(low, zs, x) e = f32[1000] exponential(padded)\n"
+                      "  ROOT s = f32[32] slice(e), slice={[0:32]} }\n"
+                      "ENTRY e { x = f32[1000] parameter(0)\n"
+                      "  ROOT y = f32[32] fusion(x), kind=kLoop, calls=f }\n") == 6 * 2);
+}
+
+/* A sum of products may be the matrix unit's, one of squares may not; nor does that multiply with zeros between the
+ * elements of a dilated image: 4 positions see 2 elements each of 3, 2 of which are there. */
+static void module_bound_of_products_is_the_matrix_units(void **state) {
+  assert_true(work_of(*state,
+                      "HloModule m\n" SUM_REGION "ENTRY e { x = f32[64,256] parameter(0) y = f32[64,256] parameter(1)\n"
+                      "  p = f32[64,256] multiply(x, y) z = f32[] constant(0)\n"
+                      "  ROOT s = f32[64] reduce(p, z), dimensions={1}, to_apply=sum }\n") == 64);
+  assert_true(work_of(*state, "HloModule m\n" SUM_REGION "ENTRY e { x = f32[64,256] parameter(0)\n"
+                              "  p = f32[64,256] multiply(x, x) z = f32[] constant(0)\n"
+                              "  ROOT s = f32[64] reduce(p, z), dimensions={1}, to_apply=sum }\n") == 2 * 1024);
+  assert_true(work_of(*state,
+                      "HloModule m\nENTRY e { x = f32[1,3,32] parameter(0) w = f32[2,32,32] parameter(1)\n"
+                      "  ROOT y = f32[1,4,32] convolution(x, w), window={size=2 lhs_dilate=2},\n"
+                      "    dim_labels=b0f_0io->b0f }\n") == 4 * 32 * 32 / 256.0);
+}
+
+/* 64 cycles to set up a load for each of two arrays, 64 bytes each at 32 a cycle. */
+static void module_bound_sets_up_a_transfer_for_each_array(void **state) {
+  ModuleBound bound = bound_of(*state,
+                               "HloModule m\nENTRY e { x = f32[16] parameter(0) y = f32[16] parameter(1)\n"
+                               "  n = s32[] parameter(2) ROOT z = f32[16] add(x, y) }\n",
+                               "vp-ref");
+  assert_int_equal(bound.argument_count, 2);
+  assert_int_equal(bound.result_count, 1);
+  assert_true(bound.limit.cycles == 2 * (64 + 2));
+}
+
+static void hold_plan(Fixture *fixture, const char *text, const MachineDescription *machine,
+                      const TilerOptions *options, double bound) {
+  PlanVerdict verdict;
+  const Plan *plan;
+  DiagSink quiet; /* not all fits half a Buffer */
+  diag_sink_init(&quiet, fixture->arena);
+  Status status = tiler_plan(fixture->arena, make_kernel(fixture, text), SV("k"), machine, options, &quiet, &plan);
+  if (status != STATUS_OK) return;
+  assert_int_equal(plan_check(fixture->arena, plan, machine, &fixture->diag, &verdict), STATUS_OK);
+  assert_true(bound <= verdict.simulation.cycles);
+}
+
+/* No plan is faster: of any depth, whatever the tiler knows of the Buffer. */
 static void module_bound_is_below_all_plans(void **state) {
   Fixture *fixture = *state;
   static const char *const machines[] = {"vp-tiny", "vp-ref", "vtcm4m"};
   for (int i = 0; i < 3; i++) {
     const MachineDescription *machine = make_machine(fixture, machines[i]);
     for (int m = 0; m < TESTING_MODULES; m++) {
-      PlanVerdict verdict;
-      const Plan *plan = make_plan(fixture, testing_modules[m], machine);
-      assert_int_equal(plan_check(fixture->arena, plan, machine, &fixture->diag, &verdict), STATUS_OK);
-      ModuleBound bound = module_bound_find(make_module(fixture, testing_modules[m]), machine);
-      assert_true(bound.limit.cycles > 0);
-      assert_true(bound.limit.cycles <= verdict.simulation.cycles);
+      double bound = module_bound_find(make_module(fixture, testing_modules[m]), machine).limit.cycles;
+      assert_true(bound > 0);
+      hold_plan(fixture, testing_modules[m], machine, &(TilerOptions){0}, bound);
+      hold_plan(fixture, testing_modules[m], machine, &(TilerOptions){.pipeline_depth = 1}, bound);
+      hold_plan(fixture, testing_modules[m], machine, &(TilerOptions){.pipeline_depth = 3}, bound);
     }
   }
 }
@@ -128,6 +205,11 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_reads_what_slices_read, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_writes_what_updates_write, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_counts_rounds_of_loops, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_counts_parts_of_complex_numbers, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_of_sort_is_comparisons, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_forgets_what_nobody_asks_for, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_of_products_is_the_matrix_units, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_sets_up_a_transfer_for_each_array, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_is_below_all_plans, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -231,7 +231,7 @@ static void print_bound(StringBuilder *out, const ModulePlans *plans, double cyc
   sb_printf(out, "  the module: %" PRId64 " bytes of arguments and %" PRId64 " of results", bound->argument_bytes,
             bound->result_bytes);
   if (bound->dot_bytes > 0) sb_printf(out, ", %.0f bytes for its dots", bound->dot_bytes);
-  sb_printf(out, ", %.0f cycles of operations\n", bound->work_cycles);
+  sb_printf(out, ", %.0f cycles of operations and %.0f of their launches\n", bound->work_cycles, bound->launch_cycles);
   sb_printf(out, "  bound %.0f cycles (limited by %s), efficiency %.1f %%\n", bound->limit.cycles,
             queue_limit_text(scratch, plans->machine, &bound->limit), percent(bound->limit.cycles, cycles));
   arena_destroy(scratch);
@@ -272,6 +272,7 @@ static void json_bound(JsonWriter *json, const ModulePlans *plans, double cycles
   json_field_int(json, "result_bytes", bound->result_bytes);
   json_field_double(json, "dot_bytes", bound->dot_bytes);
   json_field_double(json, "work_cycles", bound->work_cycles);
+  json_field_double(json, "launch_cycles", bound->launch_cycles);
   json_field_double(json, "cycles", bound->limit.cycles);
   json_field_string(json, "limit", sv_from_cstring(queue_limit_text(scratch, plans->machine, &bound->limit)));
   json_field_double(json, "efficiency", percent(bound->limit.cycles, cycles) / 100);

@@ -1,0 +1,29 @@
+/* What the operations of a module are at least on the queues that compute, whatever the plans of its Kernels.
+ *
+ * Lane-wise operations cost what the machine says, over the points at which they differ (what is broadcast is computed
+ * once) and which somebody asks for (what a slice leaves out need not be computed).  Of complex numbers: the operations
+ * on their parts, three multiplications for a product (S. Winograd, "On the number of multiplications necessary to
+ * compute certain functions", 1970).  Reductions apply their computation once to each element they read, those over
+ * windows no more often than there are elements on either side, scatters once to each update; sorting n elements takes
+ * log2 n! comparisons.  Dots and convolutions are their multiply-adds, at the rate of the narrowest type that an
+ * operand has on its way; so are sums of products.
+ *
+ * What only moves elements costs nothing, nor do places and guards that are known without data, integers of rank 0,
+ * which are the scalar unit's, and conversions that a unit may do by itself.  A Kernel that computes takes a command at
+ * least, and so the setup of a queue each time it runs. */
+#ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_WORK_H
+#define XLAC_CODEGEN_ONCORE_EMIT_MODULE_WORK_H
+
+#include "hlo/ir/hlo_module.h"
+#include "hlo/machine/description/machine_description.h"
+
+typedef struct ModuleWork {
+  double operation_cycles; /* of all operations */
+  double launch_cycles;    /* of a command for each Kernel that computes */
+  double dot_bytes;        /* 2MNK/√S − 2S for each dot (module_bound.h), over all of them */
+} ModuleWork;
+
+/* Of the scheduled |module|, each instruction as often as it runs (hlo_execution_counts). */
+ModuleWork module_work_find(const HloModule *module, const MachineDescription *machine);
+
+#endif
