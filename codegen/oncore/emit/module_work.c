@@ -5,6 +5,9 @@
 #include "hlo/analysis/execution_counts.h"
 #include "hlo/machine/description/machine_cost.h"
 
+/* Of one operation: more would leave 64 bits as bytes. */
+#define MOST_POINTS 1e15
+
 typedef struct WorkWalk {
   Arena *scratch;
   const MachineDescription *machine;
@@ -154,7 +157,7 @@ static bool costs_nothing(const WorkWalk *walk, const HloInstruction *instructio
 static double cost_cycles(const WorkWalk *walk, MachineCost cost, PrimitiveType type, double points) {
   const MachineOpCosts *costs = cost == COST_NONE ? NULL : walk->machine->ops[type];
   if (costs == NULL) return 0; /* it moves, or a plan would be refused */
-  return costs->cost[cost] * (double)machine_vector_count(walk->machine, (int64_t)points, type);
+  return costs->cost[cost] * (double)machine_vector_count(walk->machine, (int64_t)fmin(points, MOST_POINTS), type);
 }
 
 /* Of a number that has parts of |type|. */
@@ -236,6 +239,8 @@ static double real_taps(const WindowDimension *window, int64_t positions, int64_
   double all = (double)positions * (double)window->size;
   if (window->base_dilation <= 1) return all;
   if (elements == 0 || all > 1e7) return elements == 0 ? 0 : (double)positions;
+  double reach = (double)positions * (double)window->stride + (double)window->size * (double)window->window_dilation;
+  if (fmax(reach, (double)elements * (double)window->base_dilation) > MOST_POINTS) return (double)positions;
   double taps = 0;
   int64_t spread = (elements - 1) * window->base_dilation + 1;
   for (int64_t o = 0; o < positions; o++) {
