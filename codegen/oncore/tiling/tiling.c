@@ -1,8 +1,10 @@
 #include "codegen/oncore/tiling/tiling.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/checked_math.h"
+#include "base/hash_map.h"
 #include "codegen/oncore/tiling/buffer_shortage.h"
 
 enum { MAX_CANDIDATES = 64, MAX_ROUNDS = 64, MAX_PERMUTED = 3, GRID_POINTS = 1000, LEAST_SLICE = 16, MOST_STARTS = 8 };
@@ -14,7 +16,7 @@ typedef struct CandidateSet {
 } CandidateSet;
 
 typedef struct TilingSearch {
-  Arena *scratch;
+  Arena *scratch, *outlines; /* |outlines|: of the tiling at hand */
   const Kernel *kernel;
   const MachineDescription *machine;
   int64_t buffer_bytes;
@@ -25,7 +27,15 @@ typedef struct TilingSearch {
   ARRAY(TileWindows) windows;      /* of all loads */
   int64_t least_footprint;         /* of what any search for this depth looks at */
   Tiling least;                    /* that has it */
+  StringMap known;                 /* what identifies a tiling (tiling_key) → KnownTiling */
 } TilingSearch;
+
+/* What has been found of a tiling: descents from several starts, orders of loops and more extents come by the same
+ * ones again, two of three times. */
+typedef struct KnownTiling {
+  int64_t footprint;
+  double cycles; /* infinity: it does not fit */
+} KnownTiling;
 
 /* A point of the search: a candidate per dim. */
 typedef struct TilingPoint {
@@ -142,6 +152,45 @@ static Tiling cut_tiling(const Kernel *kernel, const Tiling *tiling) {
   return cut;
 }
 
+/* The bytes of what a search varies; the extents of a Kernel's dims are the last. */
+typedef struct TilingKey {
+  int8_t outer[KERNEL_MAX_DIMS], outer_count, depth, flags, position, tap;
+  int8_t rest[3]; /* 0: no padding */
+  int64_t slice, extents[KERNEL_MAX_DIMS];
+} TilingKey;
+
+_Static_assert(sizeof(TilingKey) == 8 * (KERNEL_MAX_DIMS + 1) + KERNEL_MAX_DIMS + 8, "no padding in what is compared");
+
+static TilingKey tiling_key(const Kernel *kernel, const Tiling *tiling) {
+  TilingKey key = {.slice = tiling->slice, .outer_count = (int8_t)tiling->outer_count, .depth = (int8_t)tiling->depth};
+  for (int32_t d = 0; d < kernel->dim_count; d++) key.extents[d] = tiling->extents[d];
+  for (int32_t i = 0; i < tiling->outer_count; i++) key.outer[i] = (int8_t)tiling->outer[i];
+  const TileSlide *slide = &tiling->slide;
+  bool flags[] = {tiling->splits_stages, tiling->spills_rows, tiling->holds_windows, tiling->in_place, slide->is_on};
+  for (int i = 0; i < 5; i++) key.flags = (int8_t)(key.flags | flags[i] << i);
+  if (slide->is_on) key.position = (int8_t)slide->position, key.tap = (int8_t)slide->tap;
+  return key;
+}
+
+/* |tiling| with loops over what is cut only. */
+static KnownTiling find_cost(TilingSearch *search, const Tiling *tiling) {
+  TileOutline outline;
+  TilingCost cost;
+  KnownTiling found = {.cycles = TOO_LONG};
+  arena_reset(search->outlines);
+  tile_outline_make(search->outlines, search->kernel, search->machine, tiling, &outline);
+  found.footprint = tile_outline_footprint(&outline);
+  if (found.footprint < search->least_footprint) {
+    search->least_footprint = found.footprint;
+    search->least = *tiling;
+  }
+  if (found.footprint > search->buffer_bytes) return found;
+  Status status = tile_outline_cost(&outline, search->diag, &cost);
+  if (status != STATUS_OK) search->status = status;
+  if (status == STATUS_OK) found.cycles = cost.cycles;
+  return found;
+}
+
 static void evaluate(TilingSearch *search, TilingPoint *point) {
   const Kernel *kernel = search->kernel;
   point->cycles = TOO_LONG;
@@ -152,23 +201,19 @@ static void evaluate(TilingSearch *search, TilingPoint *point) {
   }
   if (!keeps_order(kernel, &point->tiling) || !keeps_sequence(kernel, &point->tiling)) return;
   if (!cuts_windows_once(search, &point->tiling) || !slides_well(search, &point->tiling)) return;
-  Arena *arena = arena_create();
-  TileOutline outline;
-  TilingCost cost;
   Tiling cut = cut_tiling(kernel, &point->tiling);
-  tile_outline_make(arena, kernel, search->machine, &cut, &outline);
-  int64_t footprint = tile_outline_footprint(&outline);
-  point->footprint = footprint;
-  if (footprint < search->least_footprint) {
-    search->least_footprint = footprint;
-    search->least = cut;
+  TilingKey key = tiling_key(kernel, &cut);
+  size_t size = offsetof(TilingKey, extents) + (size_t)kernel->dim_count * sizeof *key.extents;
+  StringView kept;
+  void **known = string_map_enter(&search->known, (StringView){(const char *)&key, size}, search->scratch, &kept);
+  if (*known == NULL) {
+    KnownTiling *found = ARENA_NEW(search->scratch, KnownTiling);
+    *found = find_cost(search, &cut);
+    *known = found;
   }
-  if (footprint <= search->buffer_bytes) {
-    Status status = tile_outline_cost(&outline, search->diag, &cost);
-    if (status != STATUS_OK) search->status = status;
-    if (status == STATUS_OK) point->cycles = cost.cycles;
-  }
-  arena_destroy(arena);
+  const KnownTiling *found = *known;
+  point->footprint = found->footprint;
+  point->cycles = found->cycles;
 }
 
 /* --- descent --- */
@@ -488,6 +533,8 @@ static void search_init(TilingSearch *search, Arena *arena, const Kernel *kernel
   search->buffer_bytes = scope->buffer_bytes;
   search->starts = scope->effort < 4 ? 1 : scope->effort < 7 ? 3 : MOST_STARTS;
   search->least_footprint = INT64_MAX;
+  search->outlines = arena_create();
+  string_map_init(&search->known, arena);
   find_windows(search);
   make_candidates(search, &search->fine, 16);
   make_candidates(search, &search->coarse, 6);
@@ -521,6 +568,7 @@ Status tiling_search_forms(Arena *arena, const Kernel *kernel, const MachineDesc
   if (can_be_in_place(&search)) find_choice(&search, &(Tiling){.in_place = true, .depth = depth}, out_choices);
   Tiling sliding = {.splits_stages = true, .holds_windows = true, .depth = depth, .slide = find_slide(&search)};
   if (sliding.slide.is_on && forms > 1) find_choice(&search, &sliding, out_choices);
+  arena_destroy(search.outlines);
   RETURN_IF_ERROR(search.status);
   if (out_choices->count > 0) return STATUS_OK;
   return buffer_shortage_report(kernel, machine, &search.least, scope->buffer_bytes, diag);
@@ -596,14 +644,15 @@ Status tiling_neighbours(Arena *arena, const Kernel *kernel, const MachineDescri
   search_init(&search, arena, kernel, machine, scope, diag);
   search.set = &search.fine;
   *out_choices = (TilingChoices){0};
-  if (!point_of_tiling(&search, from, &point)) return STATUS_OK;
-  for (int32_t more = keeps_depth ? 0 : -1; more <= (keeps_depth ? 0 : 1); more++) {
+  bool is_among = point_of_tiling(&search, from, &point);
+  for (int32_t more = keeps_depth ? 0 : -1; is_among && more <= (keeps_depth ? 0 : 1); more++) {
     TilingPoint next = point;
     next.tiling.depth = from->depth + more;
     if (next.tiling.depth < 1) continue;
     if (more != 0) add_neighbour(&search, &next, out_choices);
     add_steps(&search, &next, out_choices);
   }
-  if (!from->slide.is_on && !has_sequence(kernel)) add_exchanges(&search, &point, out_choices);
+  if (is_among && !from->slide.is_on && !has_sequence(kernel)) add_exchanges(&search, &point, out_choices);
+  arena_destroy(search.outlines);
   return search.status;
 }
