@@ -1,11 +1,10 @@
 #include "cli/progress_line.h"
 
-#include <pthread.h>
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/monotonic_clock.h"
+#include "cli/watcher.h"
 
 enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 
@@ -13,48 +12,36 @@ enum { PROGRESS_AUTO, PROGRESS_ALWAYS, PROGRESS_NEVER };
 #define STEP_SECONDS 0.2
 
 struct ProgressLine {
+  Watcher watcher;
   double begin;
-  bool is_terminal;
-  pthread_t thread;
-  pthread_mutex_t mutex; /* of what follows */
-  pthread_cond_t changed;
-  bool is_over, is_shown;
-  const char *what, *name;
+  bool is_terminal, is_shown;
   const char *told_what, *told_name; /* where lines stay */
 };
 
 /* With the mutex. */
 static void show(ProgressLine *line) {
+  const char *what = line->watcher.what, *name = line->watcher.name;
   double seconds = monotonic_seconds() - line->begin;
   if (seconds < DELAY_SECONDS) return;
-  if (!line->is_terminal && line->what == line->told_what && line->name == line->told_name) return;
-  bool has_name = line->name != NULL;
-  fprintf(stderr, "%sxlac: %s%s%s%s (%.0f s)%s", line->is_terminal ? "\r\033[K" : "", line->what, has_name ? " '" : "",
-          has_name ? line->name : "", has_name ? "'" : "", seconds, line->is_terminal ? "" : "\n");
+  if (!line->is_terminal && what == line->told_what && name == line->told_name) return;
+  bool has_name = name != NULL;
+  fprintf(stderr, "%sxlac: %s%s%s%s (%.0f s)%s", line->is_terminal ? "\r\033[K" : "", what, has_name ? " '" : "",
+          has_name ? name : "", has_name ? "'" : "", seconds, line->is_terminal ? "" : "\n");
   fflush(stderr);
   line->is_shown = true;
-  line->told_what = line->what;
-  line->told_name = line->name;
-}
-
-static struct timespec next_step(void) {
-  struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  time.tv_nsec += (long)(STEP_SECONDS * 1e9);
-  time.tv_sec += time.tv_nsec / 1000000000;
-  time.tv_nsec %= 1000000000;
-  return time;
+  line->told_what = what;
+  line->told_name = name;
 }
 
 static void *keep_showing(void *data) {
   ProgressLine *line = data;
-  pthread_mutex_lock(&line->mutex);
-  while (!line->is_over) {
-    struct timespec step = next_step();
-    pthread_cond_timedwait(&line->changed, &line->mutex, &step);
-    if (!line->is_over) show(line);
+  pthread_mutex_lock(&line->watcher.mutex);
+  for (;;) {
+    struct timespec step = watcher_time_after(STEP_SECONDS);
+    if (watcher_wait(&line->watcher, &step)) break;
+    show(line);
   }
-  pthread_mutex_unlock(&line->mutex);
+  pthread_mutex_unlock(&line->watcher.mutex);
   return NULL;
 }
 
@@ -68,33 +55,17 @@ static bool is_wanted(const Options *options) {
 ProgressLine *progress_line_start(Arena *arena, const Options *options) {
   if (!is_wanted(options)) return NULL;
   ProgressLine *line = ARENA_NEW(arena, ProgressLine);
-  *line = (ProgressLine){.begin = monotonic_seconds(), .is_terminal = isatty(STDERR_FILENO), .what = "beginning"};
-  pthread_condattr_t attributes;
-  pthread_condattr_init(&attributes);
-  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-  pthread_mutex_init(&line->mutex, NULL);
-  pthread_cond_init(&line->changed, &attributes);
-  pthread_condattr_destroy(&attributes);
+  *line = (ProgressLine){.begin = monotonic_seconds(), .is_terminal = isatty(STDERR_FILENO)};
   /* Without a thread there is no progress to be seen, and that is all. */
-  return pthread_create(&line->thread, NULL, keep_showing, line) == 0 ? line : NULL;
+  return watcher_start(&line->watcher, keep_showing, line) == 0 ? line : NULL;
 }
 
 void progress_line_end(ProgressLine *line) {
   if (line == NULL) return;
-  pthread_mutex_lock(&line->mutex);
-  line->is_over = true;
-  pthread_cond_signal(&line->changed);
-  pthread_mutex_unlock(&line->mutex);
-  pthread_join(line->thread, NULL);
-  pthread_cond_destroy(&line->changed);
-  pthread_mutex_destroy(&line->mutex);
+  watcher_end(&line->watcher);
   if (line->is_shown && line->is_terminal) fprintf(stderr, "\r\033[K");
 }
 
 void progress_line_doing(ProgressLine *line, const char *what, const char *name) {
-  if (line == NULL) return;
-  pthread_mutex_lock(&line->mutex);
-  line->what = what;
-  line->name = name;
-  pthread_mutex_unlock(&line->mutex);
+  if (line != NULL) watcher_doing(&line->watcher, what, name);
 }
