@@ -274,6 +274,6 @@ Status driver_add_graph(Session *session) {
   if (!session_option_given(session, OPTION_DUMP_GRAPH)) return STATUS_OK;
   StringBuilder text;
   sb_init(&text, session->arena);
-  report_graph(&text, session->compilation.module, &(GraphView){0}, REPORT_TEXT);
+  RETURN_IF_ERROR(report_graph(&text, session->compilation.module, &(GraphView){0}, REPORT_TEXT, session->diag));
   return driver_add_output(session, session_option_text(session, OPTION_DUMP_GRAPH, "-"), sb_view(&text));
 }

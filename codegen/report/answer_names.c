@@ -13,27 +13,34 @@ static Status unknown_name(const HloModule *module, StringView name, DiagSink *d
   return status;
 }
 
-/* The instruction of that name that runs in a sequence; where computations repeat names, the last, which is nearest the
- * entry. */
-static Status find_instruction(const BufferAnalysis *analysis, StringView name, DiagSink *diag,
-                               const HloInstruction **out_instruction) {
-  const HloModule *module = analysis->graph->module;
-  const HloInstruction *found = NULL, *inside = NULL;
+Status report_find_instruction(const HloModule *module, StringView name, const ReportPlaces *places, DiagSink *diag,
+                               HloInstruction **out_instruction) {
+  HloInstruction *found = NULL, *inside = NULL;
   if (name.size > 0 && name.data[0] == '%') name = sv_sub(name, 1, name.size - 1);
   for (int64_t c = 0; c < module->computations.count; c++) {
     const HloComputation *computation = module->computations.data[c];
     for (int64_t i = 0; i < computation->instructions.count; i++) {
-      const HloInstruction *instruction = computation->instructions.data[i];
+      HloInstruction *instruction = computation->instructions.data[i];
       if (!sv_equal(instruction->name, name)) continue;
-      *(call_graph_is_sequential(analysis->graph, computation) ? &found : &inside) = instruction;
+      *(places->has(places->self, computation) ? &found : &inside) = instruction;
     }
   }
   *out_instruction = found;
   if (found) return STATUS_OK;
   if (!inside) return unknown_name(module, name, diag);
   return diag_error(diag, STATUS_INVALID, inside->loc, "question",
-                    "'%.*s' has no memory of its own: computation '%.*s' is part of an instruction or never called",
-                    SV_ARG(name), SV_ARG(inside->parent->name));
+                    "'%.*s' %s: computation '%.*s' is part of an instruction or never called", SV_ARG(name),
+                    places->lack, SV_ARG(inside->parent->name));
+}
+
+static bool is_sequential(const void *self, const HloComputation *computation) {
+  return call_graph_is_sequential(self, computation);
+}
+
+static Status find_instruction(const BufferAnalysis *analysis, StringView name, DiagSink *diag,
+                               HloInstruction **out_instruction) {
+  ReportPlaces places = {analysis->graph, is_sequential, "has no memory of its own"};
+  return report_find_instruction(analysis->graph->module, name, &places, diag, out_instruction);
 }
 
 /* "{1,0}", or nothing, as a node of |shape|; -1 when it is none. */
@@ -53,7 +60,7 @@ static int parse_index(StringView text, const Shape *shape) {
 
 Status report_find_position(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
                             BufferPosition *out_position) {
-  const HloInstruction *instruction;
+  HloInstruction *instruction;
   size_t size = 0;
   while (size < text.size && text.data[size] != '{') size++;
   RETURN_IF_ERROR(find_instruction(analysis, sv_sub(text, 0, size), diag, &instruction));
@@ -80,7 +87,7 @@ Status report_find_value(const BufferAnalysis *analysis, StringView text, DiagSi
 }
 
 Status report_find_time(const BufferAnalysis *analysis, StringView text, DiagSink *diag, int64_t *out_time) {
-  const HloInstruction *instruction;
+  HloInstruction *instruction;
   if (sv_to_count(text, out_time)) {
     if (*out_time < analysis->ordering->length) return STATUS_OK;
     return diag_error(diag, STATUS_INVALID, NO_LOC, "question", "the schedule has %lld positions, from 0 on",

@@ -136,18 +136,28 @@ static HloInstruction **find_callers(Arena *arena, const HloModule *module, cons
   return caller_of;
 }
 
-static void show_around(Arena *arena, const HloModule *module, ModuleGraph *graph, const GraphView *view) {
+static bool has_computation(const void *self, const HloComputation *computation) {
+  const ModuleGraph *graph = self;
+  for (int64_t c = 0; c < graph->computations.count; c++) {
+    if (graph->computations.data[c] == computation) return true;
+  }
+  return false;
+}
+
+static Status show_around(Arena *arena, const HloModule *module, ModuleGraph *graph, const GraphView *view,
+                          DiagSink *diag) {
+  ReportPlaces places = {graph, has_computation, "is not in the graph"};
+  HloInstruction *around;
+  RETURN_IF_ERROR(report_find_instruction(module, sv_from_cstring(view->around), &places, diag, &around));
   HloInstruction *const *caller_of = find_callers(arena, module, graph);
   Neighbours found = {.arena = arena, .shown = graph->shown};
-  HloComputation *home = view->around->parent;
-  for (int64_t i = 0; i < home->instructions.count; i++) {
-    if (home->instructions.data[i] == view->around) show(&found, home->instructions.data[i]);
-  }
+  show(&found, around);
   for (int64_t distance = 0; distance < view->depth && found.next.count > 0; distance++) {
     HloInstructionArray now = found.next;
     found.next = (HloInstructionArray){0};
     for (int64_t i = 0; i < now.count; i++) show_neighbours(&found, now.data[i], caller_of);
   }
+  return STATUS_OK;
 }
 
 static bool shows_any(const ModuleGraph *graph, const HloComputation *computation) {
@@ -157,27 +167,38 @@ static bool shows_any(const ModuleGraph *graph, const HloComputation *computatio
   return false;
 }
 
-static ModuleGraph find_graph(Arena *arena, const HloModule *module, const GraphView *view) {
-  ModuleGraph graph = {.shown = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id)};
-  add_computation(arena, &graph, module->entry, ARENA_NEW_ARRAY(arena, bool, module->next_computation_id));
-  if (view->around != NULL) show_around(arena, module, &graph, view);
-  int64_t kept = 0;
-  for (int64_t c = 0; c < graph.computations.count; c++) {
-    HloComputation *computation = graph.computations.data[c];
-    for (int64_t i = 0; view->around == NULL && i < computation->instructions.count; i++)
-      graph.shown[computation->instructions.data[i]->id] = true;
-    if (shows_any(&graph, computation)) graph.computations.data[kept++] = computation;
+static void show_all(ModuleGraph *graph) {
+  for (int64_t c = 0; c < graph->computations.count; c++) {
+    const HloInstructionArray *list = &graph->computations.data[c]->instructions;
+    for (int64_t i = 0; i < list->count; i++) graph->shown[list->data[i]->id] = true;
   }
-  graph.computations.count = kept;
-  return graph;
 }
 
-void report_graph(StringBuilder *out, const HloModule *module, const GraphView *view, ReportFormat format) {
+static Status find_graph(Arena *arena, const HloModule *module, const GraphView *view, DiagSink *diag,
+                         ModuleGraph *out_graph) {
+  *out_graph = (ModuleGraph){.shown = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id)};
+  add_computation(arena, out_graph, module->entry, ARENA_NEW_ARRAY(arena, bool, module->next_computation_id));
+  if (view->around == NULL) {
+    show_all(out_graph);
+    return STATUS_OK;
+  }
+  RETURN_IF_ERROR(show_around(arena, module, out_graph, view, diag));
+  int64_t kept = 0;
+  for (int64_t c = 0; c < out_graph->computations.count; c++) {
+    HloComputation *computation = out_graph->computations.data[c];
+    if (shows_any(out_graph, computation)) out_graph->computations.data[kept++] = computation;
+  }
+  out_graph->computations.count = kept;
+  return STATUS_OK;
+}
+
+Status report_graph(StringBuilder *out, const HloModule *module, const GraphView *view, ReportFormat format,
+                    DiagSink *diag) {
   Arena *scratch = arena_create();
-  ModuleGraph graph = find_graph(scratch, module, view);
-  if (format == REPORT_HTML)
-    module_graph_page(out, module, &graph, scratch);
-  else
-    draw(out, module, &graph);
+  ModuleGraph graph;
+  Status status = find_graph(scratch, module, view, diag, &graph);
+  if (status == STATUS_OK && format == REPORT_HTML) module_graph_page(out, module, &graph, scratch);
+  if (status == STATUS_OK && format != REPORT_HTML) draw(out, module, &graph);
   arena_destroy(scratch);
+  return status;
 }

@@ -45,13 +45,14 @@ void report_module_info(StringBuilder *out, const HloModule *module, ReportForma
 /* Which instructions a graph shows: all, or those at most |depth| edges (operands, control predecessors, called roots)
  * away from |around|, whichever way the edges lead. */
 typedef struct GraphView {
-  const HloInstruction *around; /* NULL: all */
+  const char *around; /* the name of one that is in the graph; NULL: all */
   int64_t depth;
 } GraphView;
 
 /* |module| as a graph: a node for each instruction of the entry and of the computations that control flow calls, each
  * of which is a cluster; a fusion is one node.  |format|: TEXT, the DOT language; HTML, a page with a picture for each
- * computation. */
-void report_graph(StringBuilder *out, const HloModule *module, const GraphView *view, ReportFormat format);
+ * computation.  STATUS_INVALID (code "question") where nothing in the graph has the name that |view| asks for. */
+MUST_USE Status report_graph(StringBuilder *out, const HloModule *module, const GraphView *view, ReportFormat format,
+                             DiagSink *diag);
 
 #endif

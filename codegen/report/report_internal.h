@@ -27,6 +27,19 @@ MUST_USE Status report_orders(Arena *arena, const BufferAnalysis *analysis, int6
 /* "dependency", "sequential", "concurrent" */
 const char *report_order_name(const ExecutionOrder *order);
 
+/* The computations whose instructions a question may name.  |lack|: what an instruction of another one "is not" or
+ * "has no", for the message. */
+typedef struct ReportPlaces {
+  const void *self;
+  bool (*has)(const void *self, const HloComputation *computation);
+  const char *lack;
+} ReportPlaces;
+
+/* The instruction of that name, with or without a '%' before it, in one of |places|; where several have the name, the
+ * last, which is nearest the entry.  STATUS_INVALID (code "question") when there is none. */
+MUST_USE Status report_find_instruction(const HloModule *module, StringView name, const ReportPlaces *places,
+                                        DiagSink *diag, HloInstruction **out_instruction);
+
 /* What a question names, STATUS_INVALID (code "question") when it is nothing: a position, "while.2{1,0}"; the value
  * seen there; a position of the schedule, by number or by an instruction's name. */
 MUST_USE Status report_find_position(const BufferAnalysis *analysis, StringView text, DiagSink *diag,
