@@ -195,6 +195,75 @@ static int wide_lanes(const ContractionEmitter *emitter, const RunCopy *copy) {
   return contraction_lanes(kernel, emitter->vec->target, set, copy->dim, wide, false) > 1 ? wide : copy->lanes;
 }
 
+/* --- where a guard is known to hold --- */
+
+/* Code that runs where a condition holds, then code for where it does not.  What the point comes to know in either is
+ * forgotten after it. */
+typedef struct Branch {
+  LLVMBasicBlockRef otherwise, after;
+  int64_t height;
+} Branch;
+
+static Branch branch_begin(ContractionEmitter *emitter, LLVMValueRef condition) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMBasicBlockRef holds = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  Branch branch = {.otherwise = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
+                   .after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
+                   .height = emitter->point.known.count};
+  LLVMBuildCondBr(vec->builder, condition, holds, branch.otherwise);
+  LLVMPositionBuilderAtEnd(vec->builder, holds);
+  return branch;
+}
+
+static void branch_leave(ContractionEmitter *emitter, const Branch *branch, LLVMBasicBlockRef next) {
+  emitter->point.assumed = -1;
+  point_forget(&emitter->point, branch->height);
+  LLVMBuildBr(emitter->vec->builder, branch->after);
+  LLVMPositionBuilderAtEnd(emitter->vec->builder, next);
+}
+
+static void branch_otherwise(ContractionEmitter *emitter, const Branch *branch) {
+  branch_leave(emitter, branch, branch->otherwise);
+}
+
+static void branch_end(ContractionEmitter *emitter, const Branch *branch) {
+  branch_leave(emitter, branch, branch->after);
+}
+
+/* The guard of |factor|, if it has one, holds from here to the end of the branch's part. */
+static void assume_guard(ContractionEmitter *emitter, int32_t factor) {
+  emitter->point.assumed = emitter->kernel->values[factor].predicate;
+}
+
+/* First and last indices of some dims. */
+typedef struct DimEnds {
+  int count, dims[KERNEL_MAX_DIMS];
+  LLVMValueRef first[KERNEL_MAX_DIMS], last[KERNEL_MAX_DIMS];
+} DimEnds;
+
+/* Whether the guard of |factor|, which has one, holds where all dims are at their first and where all are at their last
+ * index; the point stays at the latter. */
+static LLVMValueRef holds_at_ends(ContractionEmitter *emitter, int32_t factor, const DimEnds *ends) {
+  int32_t guard = emitter->kernel->values[factor].predicate;
+  int64_t height = emitter->point.known.count;
+  LLVMValueRef holds[2];
+  for (int end = 0; end < 2; end++) {
+    for (int i = 0; i < ends->count; i++)
+      emitter->point.dims[ends->dims[i]] = end == 0 ? ends->first[i] : ends->last[i];
+    holds[end] = point_value(&emitter->point, guard);
+    point_forget(&emitter->point, height);
+  }
+  return LLVMBuildAnd(emitter->vec->builder, holds[0], holds[1], "");
+}
+
+/* The same for a factor that is guarded along one dim, or not at all. */
+static LLVMValueRef holds_between(ContractionEmitter *emitter, int32_t factor, int dim, LLVMValueRef first,
+                                  LLVMValueRef last) {
+  if (emitter->kernel->values[factor].predicate < 0)
+    return LLVMConstInt(LLVMInt1TypeInContext(emitter->vec->context), 1, false);
+  return holds_at_ends(emitter, factor, &(DimEnds){1, {dim}, {first}, {last}});
+}
+
 /* The last |merged| dims of the depth at the point as one run, |nest| being around it, into |row|. */
 static void copy_merged(ContractionEmitter *emitter, const DepthBlock *block, const DepthNest *nest, int merged,
                         LLVMValueRef row) {
@@ -215,52 +284,35 @@ static void copy_merged(ContractionEmitter *emitter, const DepthBlock *block, co
 }
 
 /* Whether the guard of the lhs holds at the first and at the last index of the last |count| dims of the depth. */
-static LLVMValueRef holds_at_ends(ContractionEmitter *emitter, const DepthBlock *block, int count) {
+static LLVMValueRef is_depth_inside(ContractionEmitter *emitter, const DepthBlock *block, int count) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  int32_t guard = emitter->kernel->values[blocking->lhs].predicate;
-  int64_t height = emitter->point.known.count;
-  LLVMValueRef holds[2];
-  for (int end = 0; end < 2; end++) {
-    for (int i = blocking->depth.count - count; i < blocking->depth.count; i++) {
-      int dim = blocking->depth.dims[i];
-      bool is_chunk = i == blocking->chunk_dim;
-      LLVMValueRef begin = is_chunk ? block->chunk_begin : block_int(vec, 0);
-      LLVMValueRef size = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, dim));
-      LLVMValueRef last = ir_index_add(vec->builder, ir_index_add(vec->builder, begin, size), block_int(vec, -1));
-      emitter->point.dims[dim] = end == 0 ? begin : last;
-    }
-    holds[end] = point_value(&emitter->point, guard);
-    point_forget(&emitter->point, height);
+  DimEnds ends = {.count = count};
+  for (int i = 0; i < count; i++) {
+    int number = blocking->depth.count - count + i;
+    bool is_chunk = number == blocking->chunk_dim;
+    ends.dims[i] = blocking->depth.dims[number];
+    ends.first[i] = is_chunk ? block->chunk_begin : block_int(vec, 0);
+    LLVMValueRef size = is_chunk ? block->chunk_count : block_int(vec, extent_of(emitter, ends.dims[i]));
+    ends.last[i] = ir_index_add(vec->builder, ir_index_add(vec->builder, ends.first[i], size), block_int(vec, -1));
   }
-  return LLVMBuildAnd(vec->builder, holds[0], holds[1], "");
+  return holds_at_ends(emitter, blocking->lhs, &ends);
 }
 
 /* The last |inside| dims of the depth, which the lhs walks as one inside the image, and |merged| anywhere. */
 static void copy_inside(ContractionEmitter *emitter, const DepthBlock *block, const DepthNest *nest, int inside,
                         int merged, LLVMValueRef row) {
-  const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  LLVMBasicBlockRef whole = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
-                    parts = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
-                    after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBuildCondBr(vec->builder, holds_at_ends(emitter, block, inside), whole, parts);
-  int64_t height = emitter->point.known.count;
-  LLVMPositionBuilderAtEnd(vec->builder, whole);
-  emitter->point.assumed = emitter->kernel->values[blocking->lhs].predicate;
+  Branch branch = branch_begin(emitter, is_depth_inside(emitter, block, inside));
+  assume_guard(emitter, blocking->lhs);
   copy_merged(emitter, block, nest, inside, row);
-  emitter->point.assumed = -1;
-  point_forget(&emitter->point, height);
-  LLVMBuildBr(vec->builder, after);
-  LLVMPositionBuilderAtEnd(vec->builder, parts);
+  branch_otherwise(emitter, &branch);
   DepthNest inner = {.emitter = emitter, .offset = nest->offset};
   for (int i = blocking->depth.count - inside; i < blocking->depth.count - merged; i++)
     depth_nest_add(&inner, block, i);
   copy_merged(emitter, block, &inner, merged, row);
   depth_nest_end(&inner);
-  point_forget(&emitter->point, height);
-  LLVMBuildBr(vec->builder, after);
-  LLVMPositionBuilderAtEnd(vec->builder, after);
+  branch_end(emitter, &branch);
 }
 
 /* The block's rows but for those of |packed|, if that is not NULL, one after the other. */
@@ -403,53 +455,28 @@ static int inside_lanes(const ContractionEmitter *emitter, int dim, int lanes) {
   return vec_stride_is_small(stride) ? blocking->lanes : 0;
 }
 
-/* Whether |guard| holds at indices |first| and |last| of |dim|. */
-static LLVMValueRef holds_at_both(ContractionEmitter *emitter, int32_t guard, int dim, LLVMValueRef first,
-                                  LLVMValueRef last) {
-  LLVMValueRef holds[2];
-  int64_t height = emitter->point.known.count;
-  for (int end = 0; end < 2; end++) {
-    emitter->point.dims[dim] = end == 0 ? first : last;
-    holds[end] = point_value(&emitter->point, guard);
-    point_forget(&emitter->point, height);
-  }
-  return LLVMBuildAnd(emitter->vec->builder, holds[0], holds[1], "");
-}
-
 /* Whether the panel ends before the run does, and the guard of the rhs holds at its first and last column. */
 static LLVMValueRef is_panel_inside(ContractionEmitter *emitter, const Panel *panel) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  int32_t guard = emitter->kernel->values[blocking->rhs].predicate;
   LLVMValueRef last = ir_index_add(vec->builder, panel->column, block_int(vec, blocking->panel_width - 1));
-  LLVMValueRef inside = holds_at_both(emitter, guard, emitter->point.vector_dim, panel->column, last);
+  LLVMValueRef inside = holds_between(emitter, blocking->rhs, emitter->point.vector_dim, panel->column, last);
   if (panel->end == NULL) return inside;
   return LLVMBuildAnd(vec->builder, inside, LLVMBuildICmp(vec->builder, LLVMIntSLT, last, panel->end, ""), "");
 }
 
 /* A row of the panel where the point stands: at once where no column is guarded. */
 static void pack_any_panel_row(ContractionEmitter *emitter, const Panel *panel, LLVMValueRef target) {
-  const VecBuilder *vec = emitter->vec;
   if (panel->inside_lanes == 0) {
     pack_panel_row(emitter, panel->column, target, panel->end, panel->lanes);
     return;
   }
-  LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
-                    across = LLVMAppendBasicBlockInContext(vec->context, emitter->function, ""),
-                    after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBuildCondBr(vec->builder, is_panel_inside(emitter, panel), inside, across);
-  int64_t height = emitter->point.known.count;
-  LLVMPositionBuilderAtEnd(vec->builder, inside);
-  emitter->point.assumed = emitter->kernel->values[emitter->blocking->rhs].predicate;
+  Branch branch = branch_begin(emitter, is_panel_inside(emitter, panel));
+  assume_guard(emitter, emitter->blocking->rhs);
   pack_panel_row(emitter, panel->column, target, NULL, panel->inside_lanes);
-  emitter->point.assumed = -1;
-  point_forget(&emitter->point, height);
-  LLVMBuildBr(vec->builder, after);
-  LLVMPositionBuilderAtEnd(vec->builder, across);
+  branch_otherwise(emitter, &branch);
   pack_panel_row(emitter, panel->column, target, panel->end, panel->lanes);
-  point_forget(&emitter->point, height);
-  LLVMBuildBr(vec->builder, after);
-  LLVMPositionBuilderAtEnd(vec->builder, after);
+  branch_end(emitter, &branch);
 }
 
 /* |depth| of a run, row by row. */
@@ -579,24 +606,17 @@ static void pack_segment_part(ContractionEmitter *emitter, const Segment *segmen
   point_loop_end(&emitter->point, &loop);
 }
 
-/* Whether the guard of the rhs, if it has one, holds at the segment's first and last column. */
-static LLVMValueRef is_segment_inside(ContractionEmitter *emitter, const Segment *segment) {
-  const VecBuilder *vec = emitter->vec;
-  int32_t guard = emitter->kernel->values[emitter->blocking->rhs].predicate;
-  if (guard < 0) return LLVMConstInt(LLVMInt1TypeInContext(vec->context), 1, false);
-  LLVMValueRef end = ir_index_add(vec->builder, segment->begin, segment->count);
-  return holds_at_both(emitter, guard, emitter->point.vector_dim, segment->begin,
-                       ir_index_add(vec->builder, end, block_int(vec, -1)));
-}
-
 /* One row's part, whole vectors of it and the rest element by element; all of it where a guard may not hold. */
 static void pack_whole_segment_row(ContractionEmitter *emitter, const Segment *segment, LLVMValueRef target) {
   const VecBuilder *vec = emitter->vec;
-  LLVMValueRef inside = is_segment_inside(emitter, segment);
+  int dim = emitter->point.vector_dim;
+  LLVMValueRef end = ir_index_add(vec->builder, segment->begin, segment->count);
+  LLVMValueRef last = ir_index_add(vec->builder, end, block_int(vec, -1));
+  LLVMValueRef inside = holds_between(emitter, emitter->blocking->rhs, dim, segment->begin, last);
   LLVMValueRef some = LLVMBuildAnd(vec->builder, segment->count, block_int(vec, -(int64_t)segment->whole_lanes), "");
   LLVMValueRef whole = LLVMBuildSelect(vec->builder, inside, some, block_int(vec, 0), "");
   int64_t height = emitter->point.known.count;
-  emitter->point.assumed = emitter->kernel->values[emitter->blocking->rhs].predicate;
+  assume_guard(emitter, emitter->blocking->rhs);
   pack_segment_part(emitter, segment, target, ir_range_below(whole), segment->whole_lanes);
   emitter->point.assumed = -1;
   point_forget(&emitter->point, height);
@@ -696,18 +716,12 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
     pack_panel(emitter, block, has_tail ? &tail : &whole);
     return;
   }
-  LLVMBasicBlockRef inside = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBasicBlockRef across = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMValueRef last = block_int(vec, blocking->column_run - blocking->panel_width);
-  LLVMBuildCondBr(vec->builder, LLVMBuildICmp(vec->builder, LLVMIntSLE, column, last, ""), inside, across);
-  LLVMPositionBuilderAtEnd(vec->builder, inside);
+  Branch branch = branch_begin(emitter, LLVMBuildICmp(vec->builder, LLVMIntSLE, column, last, ""));
   pack_panel(emitter, block, &whole);
-  LLVMBuildBr(vec->builder, behind);
-  LLVMPositionBuilderAtEnd(vec->builder, across);
+  branch_otherwise(emitter, &branch);
   pack_panel(emitter, block, &tail);
-  LLVMBuildBr(vec->builder, behind);
-  LLVMPositionBuilderAtEnd(vec->builder, behind);
+  branch_end(emitter, &branch);
 }
 
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
