@@ -54,28 +54,6 @@ ENTRY e {
   x = f32[4194304] parameter(0)
   ROOT y = f32[4194304] exponential(x)
 }""",
-    "matmul_1024": """
-ENTRY e {
-  a = f32[1024,1024] parameter(0)
-  b = f32[1024,1024] parameter(1)
-  ROOT y = f32[1024,1024] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}""",
-    "transpose_2048": """
-ENTRY e {
-  a = f32[2048,2048] parameter(0)
-  ROOT y = f32[2048,2048] transpose(a), dimensions={1,0}
-}""",
-    "transpose_2048_bf16": """
-ENTRY e {
-  a = bf16[2048,2048] parameter(0)
-  ROOT y = bf16[2048,2048] transpose(a), dimensions={1,0}
-}""",
-    "matmul_1024_bf16": """
-ENTRY e {
-  a = bf16[1024,1024] parameter(0)
-  b = bf16[1024,1024] parameter(1)
-  ROOT y = bf16[1024,1024] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-}""",
     "add_4M": """
 ENTRY e {
   x = f32[4194304] parameter(0)
@@ -107,6 +85,18 @@ ENTRY e {
   ROOT y = f32[8,56,56,64] reduce-window(x, low), window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x0_1x0_1x0_0}, to_apply=largest
 }""",
 }
+for suffix, dtype in (("", "f32"), ("_bf16", "bf16")):
+    MODULES["matmul_1024" + suffix] = f"""
+ENTRY e {{
+  a = {dtype}[1024,1024] parameter(0)
+  b = {dtype}[1024,1024] parameter(1)
+  ROOT y = {dtype}[1024,1024] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}"""
+    MODULES["transpose_2048" + suffix] = f"""
+ENTRY e {{
+  a = {dtype}[2048,2048] parameter(0)
+  ROOT y = {dtype}[2048,2048] transpose(a), dimensions={{1,0}}
+}}"""
 MODULES |= {
     f"convolution_{batch}x{size}x{size}x{features}": f"""
 ENTRY e {{

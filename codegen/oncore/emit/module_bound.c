@@ -1,7 +1,7 @@
 #include "codegen/oncore/emit/module_bound.h"
 
 #include "base/arena.h"
-#include "codegen/oncore/emit/module_work.h"
+#include "codegen/oncore/emit/bound_work.h"
 
 /* --- bytes --- */
 
@@ -112,9 +112,8 @@ static QueueLimit longest(Arena *scratch, const MachineDescription *machine, con
   return queue_bound(machine, &work);
 }
 
-/* Integers of rank 0 may be the scalar unit's. */
 static bool is_for_kernels(const Shape *shape) {
-  return shape_is_array(shape) && (shape->rank > 0 || type_is_float(shape->type));
+  return shape_is_array(shape) && !bound_is_of_scalar_unit(shape);
 }
 
 static void add_arguments(ModuleBound *bound, const HloComputation *entry) {
@@ -137,7 +136,7 @@ static void add_results(ModuleBound *bound, const HloInstruction *root) {
 
 ModuleBound module_bound_find(const HloModule *module, const MachineDescription *machine) {
   Arena *scratch = arena_create();
-  ModuleWork work = module_work_find(module, machine);
+  BoundWork work = bound_work_find(module, machine);
   ModuleBound bound = {.dot_bytes = work.dot_bytes};
   bound.work_cycles = work.operation_cycles;
   bound.launch_cycles = work.launch_cycles;

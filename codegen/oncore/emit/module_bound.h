@@ -13,7 +13,7 @@
  *
  * Each array that is read or written takes a command of a queue that moves, and its setup.
  *
- * Work.  What operations are, and a command for each Kernel that computes (module_work.h). */
+ * Work.  The cycles of the operations, and a command for each Kernel that computes (bound_work.h). */
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 

@@ -1,4 +1,4 @@
-#include "codegen/oncore/emit/module_work.h"
+#include "codegen/oncore/emit/bound_work.h"
 
 #include <math.h>
 
@@ -17,7 +17,7 @@ typedef struct WorkWalk {
   double *inside;   /* by computation: cycles of its operations in one run */
   bool has_places;  /* the computation at hand reads or writes at computed places */
   double times;     /* it runs */
-  ModuleWork work;
+  BoundWork work;
 } WorkWalk;
 
 /* --- points --- */
@@ -90,7 +90,7 @@ static void find_asked(WorkWalk *walk, const HloComputation *computation) {
 
 /* --- what costs nothing --- */
 
-static bool is_of_scalar_unit(const Shape *shape) {
+bool bound_is_of_scalar_unit(const Shape *shape) {
   return shape_is_array(shape) && shape->rank == 0 && !type_is_float(shape->type) && !type_is_complex(shape->type);
 }
 
@@ -145,7 +145,7 @@ static bool may_be_added(const HloInstruction *value) {
 
 static bool costs_nothing(const WorkWalk *walk, const HloInstruction *instruction) {
   const Shape *shape = instruction->shape;
-  if (instruction->opcode == HLO_COPY || is_of_scalar_unit(shape) || walk->is_known[instruction->id]) return true;
+  if (instruction->opcode == HLO_COPY || bound_is_of_scalar_unit(shape) || walk->is_known[instruction->id]) return true;
   if (instruction->opcode == HLO_SELECT && walk->is_known[instruction->operands[0]->id]) return true;
   if (walk->has_places && !type_is_float(shape->type) && !type_is_complex(shape->type)) return true;
   if (is_product(instruction) && may_be_added(instruction)) return true;
@@ -377,22 +377,21 @@ static void add_computation(WorkWalk *walk, const HloComputation *computation, b
   if (has_kernels) walk->work.operation_cycles += walk->times * walk->inside[computation->id];
 }
 
-ModuleWork module_work_find(const HloModule *module, const MachineDescription *machine) {
+BoundWork bound_work_find(const HloModule *module, const MachineDescription *machine) {
   WorkWalk walk = {.scratch = arena_create(), .machine = machine};
-  int64_t count, most = 0;
+  int64_t count;
   HloComputation **order = hlo_module_post_order(module, walk.scratch, &count);
-  for (int64_t c = 0; c < count; c++) most = order[c]->id > most ? order[c]->id : most;
   walk.varies = ARENA_NEW_ARRAY(walk.scratch, uint64_t, module->next_instruction_id);
   walk.is_known = ARENA_NEW_ARRAY(walk.scratch, bool, module->next_instruction_id);
   walk.asked = ARENA_NEW_ARRAY(walk.scratch, double, module->next_instruction_id);
-  walk.inside = ARENA_NEW_ARRAY(walk.scratch, double, most + 1);
+  walk.inside = ARENA_NEW_ARRAY(walk.scratch, double, module->next_computation_id);
   const bool *is_applied = hlo_module_applied(walk.scratch, module, true);
   const double *times = hlo_execution_counts(walk.scratch, module);
   for (int64_t c = 0; c < count; c++) {
     walk.times = times[order[c]->id];
     if (walk.times > 0) add_computation(&walk, order[c], !is_applied[order[c]->id]);
   }
-  ModuleWork work = walk.work;
+  BoundWork work = walk.work;
   arena_destroy(walk.scratch);
   return work;
 }

@@ -1,4 +1,4 @@
-/* What the operations of a module are at least on the queues that compute, whatever the plans of its Kernels.
+/* What the operations of a module cost at least on the queues that compute, whatever the plans of its Kernels.
  *
  * Lane-wise operations cost what the machine says, over the points at which they differ (what is broadcast is computed
  * once) and which somebody asks for (what a slice leaves out need not be computed).  Of complex numbers: the operations
@@ -11,19 +11,22 @@
  * What only moves elements costs nothing, nor do places and guards that are known without data, integers of rank 0,
  * which are the scalar unit's, and conversions that a unit may do by itself.  A Kernel that computes takes a command at
  * least, and so the setup of a queue each time it runs. */
-#ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_WORK_H
-#define XLAC_CODEGEN_ONCORE_EMIT_MODULE_WORK_H
+#ifndef XLAC_CODEGEN_ONCORE_EMIT_BOUND_WORK_H
+#define XLAC_CODEGEN_ONCORE_EMIT_BOUND_WORK_H
 
 #include "hlo/ir/hlo_module.h"
 #include "hlo/machine/description/machine_description.h"
 
-typedef struct ModuleWork {
+typedef struct BoundWork {
   double operation_cycles; /* of all operations */
   double launch_cycles;    /* of a command for each Kernel that computes */
   double dot_bytes;        /* 2MNK/√S − 2S for each dot (module_bound.h), over all of them */
-} ModuleWork;
+} BoundWork;
 
 /* Of the scheduled |module|, each instruction as often as it runs (hlo_execution_counts). */
-ModuleWork module_work_find(const HloModule *module, const MachineDescription *machine);
+BoundWork bound_work_find(const HloModule *module, const MachineDescription *machine);
+
+/* Integers and predicates of rank 0, which may be the scalar unit's: no Kernel has to read or make them. */
+bool bound_is_of_scalar_unit(const Shape *shape);
 
 #endif
