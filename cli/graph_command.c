@@ -10,8 +10,8 @@ static Status graph(Session *session) {
   bool is_page = session_option_integer(session, OPTION_FORMAT, FORMAT_DOT) == FORMAT_HTML;
   StringBuilder text;
   sb_init(&text, session->arena);
-  RETURN_IF_ERROR(report_graph(&text, session->compilation.module, &view, is_page ? REPORT_HTML : REPORT_TEXT,
-                               session->diag));
+  RETURN_IF_ERROR(
+      report_graph(&text, session->compilation.module, &view, is_page ? REPORT_HTML : REPORT_TEXT, session->diag));
   return driver_add_output(session, session_option_text(session, OPTION_OUTPUT, "-"), sb_view(&text));
 }
 
