@@ -6,7 +6,7 @@ static Status check_plan(Session *session) {
   Compilation *compilation = &session->compilation;
   compilation->options.without_code = true;
   RETURN_IF_ERROR(driver_load_to_run(session));
-  if (compilation->options.machine == NULL)
+  if (!machine_has_buffer(compilation->options.machine))
     return diag_error(session->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
   if (session->options->operands.count > 1)

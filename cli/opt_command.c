@@ -4,7 +4,7 @@
 #include "hlo/infer/device_check.h"
 
 static Status print_plans(Compilation *compilation, StringBuilder *out) {
-  if (compilation->options.machine == NULL) {
+  if (!machine_has_buffer(compilation->options.machine)) {
     return diag_error(compilation->diag, STATUS_INVALID, NO_LOC, "target-host",
                       "plans are for vector processors: name one with --target");
   }

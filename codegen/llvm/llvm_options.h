@@ -25,6 +25,19 @@ typedef struct LlvmOptions {
   LlvmTargetPool *pool;              /* NULL: none; the code does not depend on it */
 } LlvmOptions;
 
+/* Whose code a triple, as LLVM writes it, asks for. */
+typedef enum LlvmTripleKind {
+  LLVM_TRIPLE_UNKNOWN, /* there is none */
+  LLVM_TRIPLE_HOST,    /* x86_64-…-linux-…: System V's ABI, whoever made the machine */
+  LLVM_TRIPLE_OTHER    /* riscv64-…, whose processor a MachineIsa says */
+} LlvmTripleKind;
+LlvmTripleKind llvm_triple_kind(StringView triple);
+
+/* The processor of a triple of LLVM_TRIPLE_OTHER that a command line names (riscv_isa), in |arena|.  STATUS_INVALID as
+ * llvm_check_machine. */
+MUST_USE Status llvm_triple_isa(StringView triple, StringView cpu, StringView features, Arena *arena, DiagSink *diag,
+                                MachineIsa *out_isa);
+
 /* Whether there is code for these; else STATUS_INVALID with a diagnostic (code "unknown-cpu", the known ones in a note,
  * or "cpu-features"). */
 MUST_USE Status llvm_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag);

@@ -73,6 +73,17 @@ Status llvm_check_cpu(StringView mcpu, StringView mattr, DiagSink *diag) {
   return unknown_cpu(mcpu, diag);
 }
 
+LlvmTripleKind llvm_triple_kind(StringView triple) {
+  if (sv_starts_with(triple, SV("x86_64-")) && sv_contains(triple, SV("linux"))) return LLVM_TRIPLE_HOST;
+  return riscv_is_triple(triple) ? LLVM_TRIPLE_OTHER : LLVM_TRIPLE_UNKNOWN;
+}
+
+Status llvm_triple_isa(StringView triple, StringView cpu, StringView features, Arena *arena, DiagSink *diag,
+                       MachineIsa *out_isa) {
+  *out_isa = riscv_isa(triple, cpu, features, arena);
+  return riscv_check(out_isa, diag);
+}
+
 Status llvm_check_machine(const MachineDescription *machine, DiagSink *diag) {
   if (machine_is_host(machine)) return STATUS_OK;
   if (riscv_is_triple(machine->isa.triple)) return riscv_check(&machine->isa, diag);

@@ -209,6 +209,19 @@ Status riscv_check(const MachineIsa *isa, DiagSink *diag) {
   return check_convention(isa, diag);
 }
 
+/* --- what a command line says --- */
+
+MachineIsa riscv_isa(StringView triple, StringView cpu, StringView features, Arena *arena) {
+  bool is_plain = cpu.size == 0 && features.size == 0;
+  MachineIsa isa = {.triple = triple, .cpu = cpu, .features = is_plain ? SV(RV64GC) : features};
+  const char *all = riscv_features(&isa, arena);
+  for (int i = 0; i < CONVENTION_COUNT; i++) {
+    if (conventions[i].needs == NULL || has_floats(all, conventions[i].needs))
+      isa.abi = sv_from_cstring(conventions[i].name);
+  }
+  return isa;
+}
+
 /* --- what LLVM and the emitters are told --- */
 
 const char *riscv_cpu(const MachineIsa *isa, Arena *arena) {

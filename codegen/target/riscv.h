@@ -11,6 +11,10 @@
 
 bool riscv_is_triple(StringView triple);
 
+/* The processor that a command line names with |cpu| and |features|, either of which may be empty: without both, what
+ * Linux needs (rv64gc).  The ABI passes numbers in the widest registers that there are.  In |arena|; not checked. */
+MachineIsa riscv_isa(StringView triple, StringView cpu, StringView features, Arena *arena);
+
 /* Processor, features and ABI are LLVM's and fit each other; else STATUS_INVALID at |isa|, "machine-isa". */
 MUST_USE Status riscv_check(const MachineIsa *isa, DiagSink *diag);
 

@@ -51,6 +51,23 @@ static void riscv_check_names_what_does_not(void **state) {
   arena_destroy(arena);
 }
 
+static const char *abi_for(Arena *arena, const char *cpu, const char *features) {
+  MachineIsa isa = riscv_isa(SV(TRIPLE), sv_from_cstring(cpu), sv_from_cstring(features), arena);
+  return arena_copy_string(arena, isa.abi.data, isa.abi.size);
+}
+
+static void riscv_isa_passes_numbers_in_the_widest_registers(void **state) {
+  (void)state;
+  Arena *arena = arena_create();
+  assert_string_equal(abi_for(arena, "", ""), "lp64d"); /* what Linux needs */
+  assert_string_equal(abi_for(arena, "rocket-rv64", ""), "lp64");
+  assert_string_equal(abi_for(arena, "sifive-s51", ""), "lp64");
+  assert_string_equal(abi_for(arena, "sifive-s51", "+f"), "lp64f");
+  assert_string_equal(abi_for(arena, "sifive-u54", ""), "lp64d");
+  assert_string_equal(abi_for(arena, "", "+v"), "lp64d");
+  arena_destroy(arena);
+}
+
 static void riscv_features_joins_those_of_the_processor(void **state) {
   (void)state;
   Arena *arena = arena_create();
@@ -84,6 +101,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(riscv_check_accepts_what_fits),
       cmocka_unit_test(riscv_check_names_what_does_not),
+      cmocka_unit_test(riscv_isa_passes_numbers_in_the_widest_registers),
       cmocka_unit_test(riscv_features_joins_those_of_the_processor),
       cmocka_unit_test(riscv_vec_target_of_promises),
   };

@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "compiler/compilation_cache.h"
 #include "compiler/options/build_kind.h"
+#include "compiler/options/target.h"
 #include "xlac/thread_pool.h"
 
 /* The words of --schedule. */
@@ -39,10 +40,13 @@ static int64_t integer_of(const Options *options, OptionId id, int64_t fallback)
 
 CompilationOptions compilation_setup(Arena *arena, const Options *options) {
   const OptionValue *values = options->values;
+  bool has_own_processor = target_has_own_processor(options);
   WordList disabled = option_words(arena, options, OPTION_DISABLE_PASSES);
   return (CompilationOptions){
-      .mcpu = values[OPTION_MCPU].given ? text_of(options, OPTION_MCPU) : default_cpu(options),
-      .mattr = text_of(options, OPTION_MATTR),
+      .mcpu = has_own_processor           ? SV("")
+              : values[OPTION_MCPU].given ? text_of(options, OPTION_MCPU)
+                                          : default_cpu(options),
+      .mattr = has_own_processor ? SV("") : text_of(options, OPTION_MATTR),
       .fast_math = values[OPTION_FAST_MATH].given,
       .excess_precision = values[OPTION_EXCESS_PRECISION].given,
       .flush_denormals = values[OPTION_FLUSH_DENORMALS].given,

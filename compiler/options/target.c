@@ -4,6 +4,7 @@
 
 #include "base/file_io.h"
 #include "base/nearest_word.h"
+#include "codegen/llvm/llvm_options.h"
 #include "hlo/machine/description/presets.h"
 
 #define HOST "host"
@@ -34,6 +35,40 @@ static Status unknown_target(StringView name, DiagSink *diag) {
   return status;
 }
 
+/* --- --mtriple --- */
+
+static StringView text_of(const Options *options, OptionId id) {
+  const OptionValue *value = &options->values[id];
+  return value->given ? sv_from_cstring(value->text) : SV("");
+}
+
+bool target_has_own_processor(const Options *options) {
+  return llvm_triple_kind(text_of(options, OPTION_MTRIPLE)) == LLVM_TRIPLE_OTHER;
+}
+
+static Status check_triple(const Options *options, DiagSink *diag) {
+  StringView triple = text_of(options, OPTION_MTRIPLE);
+  if (!options->values[OPTION_MTRIPLE].given) return STATUS_OK;
+  if (!is_host(target_name(options)))
+    return diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
+                      "'--mtriple' is for the host: the description of '%.*s' has its own 'triple'",
+                      SV_ARG(target_name(options)));
+  if (llvm_triple_kind(triple) != LLVM_TRIPLE_UNKNOWN) return STATUS_OK;
+  Status status =
+      diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'--mtriple': there is no code for '%.*s'", SV_ARG(triple));
+  diag_note(diag, NO_LOC, "there is code for 'x86_64-…-linux-…' and 'riscv64-…'");
+  return status;
+}
+
+/* A machine without a Buffer: a processor of another kind than this one's. */
+static Status load_triple(Arena *arena, const Options *options, DiagSink *diag, MachineDescription *out_machine) {
+  *out_machine = (MachineDescription){.name = text_of(options, OPTION_MTRIPLE)};
+  return llvm_triple_isa(out_machine->name, text_of(options, OPTION_MCPU), text_of(options, OPTION_MATTR), arena, diag,
+                         &out_machine->isa);
+}
+
+/* --- --target --- */
+
 Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
   static const OptionId of_vector_processors[] = {OPTION_BUFFER_SIZE,   OPTION_PIPELINE_DEPTH, OPTION_SCHEME,
                                                   OPTION_PLAN,          OPTION_DUMP_PLAN,      OPTION_PLAN_TEMPLATE,
@@ -45,6 +80,7 @@ Status target_check(Arena *arena, const Options *options, DiagSink *diag) {
       return diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
                         "'%s' is for vector processors, and '--target' is 'host'",
                         option_spelling(arena, of_vector_processors[i]));
+  RETURN_IF_ERROR(check_triple(options, diag));
   const OptionValue *depth = &options->values[OPTION_PIPELINE_DEPTH];
   if (depth->given && depth->integer == 0)
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage", "'--pipeline-depth' needs a number from 1");
@@ -76,8 +112,10 @@ static Status check_isa(const Options *options, const MachineDescription *machin
 Status target_load(Arena *arena, const Options *options, DiagSink *diag, const MachineDescription **out_machine) {
   *out_machine = NULL;
   StringView name = target_name(options);
-  if (is_host(name)) return STATUS_OK;
+  if (is_host(name) && !target_has_own_processor(options)) return STATUS_OK;
   MachineDescription *machine = ARENA_NEW(arena, MachineDescription);
+  *out_machine = machine;
+  if (is_host(name)) return load_triple(arena, options, diag, machine);
   RETURN_IF_ERROR(parse_target(arena, name, diag, machine));
   RETURN_IF_ERROR(check_isa(options, machine, diag));
   const OptionValue *size = &options->values[OPTION_BUFFER_SIZE];
@@ -86,7 +124,6 @@ Status target_load(Arena *arena, const Options *options, DiagSink *diag, const M
     machine->buffer.loc = NO_LOC;
     RETURN_IF_ERROR(machine_description_verify(machine, diag));
   }
-  *out_machine = machine;
   return STATUS_OK;
 }
 

@@ -1,7 +1,7 @@
 #include "hlo/machine/description/machine_abilities.h"
 
 bool machine_has_buffer(const MachineDescription *machine) {
-  return machine != NULL;
+  return machine != NULL && machine->buffer.size > 0;
 }
 
 int64_t machine_line_bytes(const MachineDescription *machine) {

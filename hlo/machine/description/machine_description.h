@@ -20,7 +20,7 @@ typedef enum MachineCost {
 
 typedef struct MachineBuffer {
   SourceLoc loc;
-  int64_t size;
+  int64_t size;       /* 0: there is none; a machine that is only a processor (--mtriple), which no description is */
   PrimitiveType unit; /* what plan intervals count; TYPE_INVALID: bytes */
   int64_t align;      /* of every Tensor's base; a power of two */
   int64_t reserve;    /* at the end, kept off the planner */
