@@ -220,7 +220,10 @@ static int64_t resident_flags(const Plan *plan, const PlanTensor *tensor) {
   int64_t flags = tensor->hold == PLAN_FINDS ? XLAC_ONCORE_INITIALISED : XLAC_ONCORE_WRITTEN_ONCE;
   for (int32_t t = 0; t < plan->tensor_count; t++) {
     const PlanTensor *other = &plan->tensors[t];
-    if (other->hold == PLAN_LEAVES && other->begin == tensor->begin && tensor->hold == PLAN_FINDS) return flags;
+    if (other->hold == PLAN_HOLDS_NOTHING || other->begin != tensor->begin) continue;
+    bool is_updated = plan->kernel->buffers[other->held].role == KERNEL_IN_PLACE;
+    if (is_updated) return flags & ~(int64_t)XLAC_ONCORE_WRITTEN_ONCE;
+    if (other->hold == PLAN_LEAVES && tensor->hold == PLAN_FINDS) return flags;
   }
   return tensor->hold == PLAN_FINDS ? flags | XLAC_ONCORE_READ_ONLY : flags;
 }

@@ -484,10 +484,11 @@ static bool check_held(PlanReader *reader, const TensorDraft *draft, bool is_arg
   if (tensor->held < 0 || tensor->held >= kernel->buffer_count)
     return plan_fail(reader, loc, "plan-kernel", "the kernel has %d buffers, from 0", kernel->buffer_count);
   const KernelBuffer *buffer = &kernel->buffers[tensor->held];
-  if (buffer->role != (is_argument ? KERNEL_OPERAND : KERNEL_RESULT))
+  bool is_updated = buffer->role == KERNEL_IN_PLACE;
+  if (is_argument != (buffer->role == KERNEL_OPERAND))
     return plan_fail(reader, loc, "plan-kernel", "buffer %d of the kernel is no %s", tensor->held,
                      is_argument ? "argument" : "result");
-  if (tensor->hold == PLAN_FINDS && !is_argument)
+  if (tensor->hold == PLAN_FINDS && !is_argument && !is_updated)
     return plan_fail(reader, loc, "plan-resident", "a result is there at the end: 'leaves result %d'", tensor->held);
   if (draft->origin != ORIGIN_FIXED || draft->parent >= 0 || tensor->kind == PLAN_RING)
     return plan_fail(reader, loc, "plan-resident", "'%.*s' outlives the plan: it needs an interval of ROOT_TENSOR",

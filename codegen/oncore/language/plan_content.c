@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/language/plan_content_internal.h"
+#include "codegen/oncore/plan/run_time_views.h"
 
 #define MOST_RUNS (INT64_C(1) << 26) /* of elements, looked at */
 
@@ -90,6 +91,14 @@ static bool is_array(const Follower *f, const PlanRef *ref) {
   return ref->is_memory && f->plan->memories[ref->number].kind != PLAN_TEMPORARY;
 }
 
+const PlanTensor *content_held(const Follower *f, const PlanRef *ref) {
+  int32_t holder = ref->is_memory ? -1 : plan_tensor_holder(f->plan, ref->number);
+  if (holder < 0) return NULL;
+  const PlanTensor *tensor = &f->plan->tensors[holder];
+  bool is_open = f->is_updated[f->array_of[tensor->held]] || run_time_sum(f->plan, ref, NULL, NULL);
+  return is_open ? tensor : NULL;
+}
+
 static int64_t element_bytes(const Follower *f, const PlanRef *ref) {
   return type_storage_bytes(ref->is_memory ? f->plan->memories[ref->number].type : f->plan->tensors[ref->number].type);
 }
@@ -119,23 +128,29 @@ static void add_axis(CellWalk *walk, int64_t extent, int64_t stride) {
   walk->strides[walk->axis_count++] = stride;
 }
 
-/* Axes of the walk are numbered from the innermost. */
-CellWalk cell_walk(Follower *f, int32_t command, const PlanRef *ref) {
+/* Axes of the walk are numbered from the innermost.  |held|: the array in the Buffer of which elements are counted. */
+static CellWalk walk_over(Follower *f, int32_t command, const PlanRef *ref, const PlanTensor *held) {
   const PlanTensor *tensor = ref->is_memory ? NULL : &f->plan->tensors[ref->number];
   const PlanMemory *memory = ref->is_memory ? &f->plan->memories[ref->number] : NULL;
-  int64_t unit = is_array(f, ref) ? 1 : element_bytes(f, ref), dense = unit;
+  bool is_of_array = held != NULL || is_array(f, ref);
+  int64_t unit = is_of_array ? 1 : element_bytes(f, ref), dense = unit;
   CellWalk walk = {.total = 1, .step = unit, .at = tensor != NULL ? tensor->begin : 0};
-  if (memory != NULL) add_place(f, command, memory->offset, unit, is_array(f, ref), &walk);
+  if (held != NULL) walk.at = (tensor->begin - held->begin) / element_bytes(f, ref);
+  if (memory != NULL) add_place(f, command, memory->offset, unit, is_of_array, &walk);
   for (int32_t i = ref->range_count - 1; i >= 0; i--) {
     int64_t stride = memory != NULL ? memory->strides[i] * unit : dense;
     if (tensor != NULL && tensor->kind == PLAN_RING && i == 0) stride = tensor->slot_stride;
     if (tensor != NULL) dense *= tensor->extents[i];
-    add_place(f, command, ref->ranges[i].begin, stride, is_array(f, ref), &walk);
+    add_place(f, command, ref->ranges[i].begin, stride, is_of_array, &walk);
     add_axis(&walk, max_i64(content_extent(f, command, &ref->ranges[i]), 0), stride);
   }
   if (walk.axis_count > 0) walk.step = walk.strides[0];
   walk.left = walk.total > 0 && walk.axis_count > 0 ? walk.extents[0] : walk.total;
   return walk;
+}
+
+CellWalk cell_walk(Follower *f, int32_t command, const PlanRef *ref) {
+  return walk_over(f, command, ref, NULL);
 }
 
 void cell_walk_advance(CellWalk *walk, int64_t n) {
@@ -171,9 +186,8 @@ static bool is_bit(const uint8_t *bits, int64_t place) {
   return (bits[place / 8] >> place % 8 & 1) != 0;
 }
 
-/* Whether a store may have reached one of the elements from |at| on, which are inside. */
-static bool may_be_stored(const Follower *f, int32_t buffer, Place at, int64_t step, int64_t n) {
-  const StoredArray *array = &f->stored[buffer];
+/* Whether a store may have reached one of the elements of |array| from |at| on, which are inside. */
+static bool may_be_stored(const Follower *f, const StoredArray *array, Place at, int64_t step, int64_t n) {
   int64_t first = min_i64(at.constant, at.constant + step * (n - 1));
   int64_t last = max_i64(at.constant, at.constant + step * (n - 1));
   for (int64_t i = 0; i < array->forms.count; i++) {
@@ -191,25 +205,24 @@ static bool may_be_stored(const Follower *f, int32_t buffer, Place at, int64_t s
   return false;
 }
 
-static StoredPlaces *stored_places(Follower *f, int32_t buffer, int32_t form, int64_t at) {
-  StoredArray *array = &f->stored[buffer];
+static StoredPlaces *stored_places(Follower *f, StoredArray *array, int64_t elements, int32_t form, int64_t at) {
   for (int64_t i = 0; i < array->forms.count; i++)
     if (array->forms.data[i].form == form) return &array->forms.data[i];
   StoredPlaces places = {.form = form, .lower = at, .upper = at};
-  places.is_stored = ARENA_NEW_ARRAY(f->arena, uint8_t, f->kernel->buffers[buffer].element_count / 8 + 1);
+  places.is_stored = ARENA_NEW_ARRAY(f->arena, uint8_t, elements / 8 + 1);
   array_push(&array->forms, f->arena, places);
   return &array_last(&array->forms);
 }
 
-/* The elements, which are inside, are those that a store has reached now. */
-static void add_stored(Follower *f, int32_t buffer, Place at, int64_t step, int64_t n) {
-  StoredPlaces *places = stored_places(f, buffer, at.form, at.constant);
+/* The elements of |array|, of |elements|, which are inside, are those that a store has reached now. */
+static void add_stored(Follower *f, StoredArray *array, int64_t elements, Place at, int64_t step, int64_t n) {
+  StoredPlaces *places = stored_places(f, array, elements, at.form, at.constant);
   int64_t shift = place_form_lower(&f->forms, at.form), last = at.constant + step * (n - 1);
   places->lower = min_i64(places->lower, min_i64(at.constant, last));
   places->upper = max_i64(places->upper, max_i64(at.constant, last));
   for (int64_t k = 0; k < n; k++) {
     int64_t place = at.constant + k * step + shift;
-    f->stored[buffer].count += !is_bit(places->is_stored, place);
+    array->count += !is_bit(places->is_stored, place);
     places->is_stored[place / 8] |= (uint8_t)(1u << place % 8);
   }
   f->visited += n / 64;
@@ -223,13 +236,64 @@ static ContentRun array_run(Follower *f, int32_t buffer, Place at, int64_t step,
   if (!are_inside(f, at, step, n, count)) run.count = 1;
   if (!are_inside(f, at, step, run.count, count)) return run;
   bool may_change = f->kernel->buffers[buffer].role == KERNEL_IN_PLACE;
-  if (may_change && may_be_stored(f, buffer, at, step, run.count)) run.count = 1;
-  if (may_change && may_be_stored(f, buffer, at, step, run.count)) return run;
+  const StoredArray *stored = &f->stored[buffer];
+  if (may_change && may_be_stored(f, stored, at, step, run.count)) run.count = 1;
+  if (may_change && may_be_stored(f, stored, at, step, run.count)) return run;
   run.first = (Content){CONTENT_ELEMENT, f->array_of[buffer], at.constant, (uint64_t)at.form};
   return run;
 }
 
+/* Whether the Buffer has the array's own elements wherever |n| of them from |at| on may be. */
+static bool has_elements(Follower *f, const PlanTensor *held, Place at, int64_t step, int64_t n) {
+  int64_t last = at.constant + step * (n - 1), bytes = type_storage_bytes(held->type);
+  int64_t first = min_i64(at.constant, last) + place_form_lower(&f->forms, at.form);
+  int64_t end = max_i64(at.constant, last) + place_form_upper(&f->forms, at.form) + 1;
+  while (first < end) {
+    ContentRun wanted = {.count = end - first, .step = 1};
+    wanted.first = (Content){CONTENT_ELEMENT, f->array_of[held->held], first, 0};
+    ContentRun found = content_map_get(&f->buffer, held->begin + first * bytes, bytes, wanted.count);
+    if (!content_is_same(&found.first, &wanted.first)) return false;
+    first += content_same_count(&found, &wanted, wanted.count);
+    f->visited++;
+  }
+  return true;
+}
+
+static bool are_stored(const Follower *f, const StoredArray *array, Place at, int64_t step, int64_t n) {
+  for (int64_t i = 0; i < array->forms.count; i++) {
+    const StoredPlaces *places = &array->forms.data[i];
+    if (places->form != at.form) continue;
+    for (int64_t k = 0; k < n; k++)
+      if (!is_bit(places->is_stored, at.constant + k * step + place_form_lower(&f->forms, at.form))) return false;
+    return true;
+  }
+  return false;
+}
+
+/* What is from |at| on of an array in the Buffer: its elements, those that have been updated, or what is not known. */
+static ContentRun held_run_at(Follower *f, const PlanTensor *held, Place at, int64_t step, int64_t n) {
+  const StoredArray *updated = &f->held[f->array_of[held->held]];
+  ContentRun run = {.count = n, .step = step};
+  int64_t count = f->kernel->buffers[held->held].element_count;
+  bool is_mixed = !are_inside(f, at, step, n, count) ||
+                  (may_be_stored(f, updated, at, step, n) && !are_stored(f, updated, at, step, n));
+  if (is_mixed) run.count = 1;
+  if (!are_inside(f, at, step, run.count, count)) return run;
+  if (are_stored(f, updated, at, step, run.count)) {
+    run.first = (Content){CONTENT_RESULT, held->held, at.constant, (uint64_t)at.form};
+  } else if (!may_be_stored(f, updated, at, step, run.count) && has_elements(f, held, at, step, run.count)) {
+    run.first = (Content){CONTENT_ELEMENT, f->array_of[held->held], at.constant, (uint64_t)at.form};
+  }
+  return run;
+}
+
 /* --- transfers --- */
+
+/* What |cells| of |ref| have, for at most |n| elements. */
+static ContentRun found_at(Follower *f, const PlanTensor *held, const CellWalk *cells, int64_t bytes, int64_t n) {
+  if (held != NULL) return held_run_at(f, held, (Place){cells->at, cells->form}, cells->step, min_i64(n, cells->left));
+  return content_map_get(&f->buffer, cells->at, bytes, n);
+}
 
 static ContentMap *map_of(Follower *f, const PlanRef *ref) {
   return ref->is_memory ? &f->temporaries[f->plan->memories[ref->number].number] : &f->buffer;
@@ -325,13 +389,14 @@ static void finish_fold(Follower *f, int32_t number, int32_t buffer, ContentRun 
 static void follow_store(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
   const PlanRef *source = &command->sources[0], *target = &command->targets[0];
-  CellWalk from = cell_walk(f, number, source), to = cell_walk(f, number, target);
+  const PlanTensor *held = content_held(f, source);
+  CellWalk from = walk_over(f, number, source, held), to = cell_walk(f, number, target);
   int64_t bytes = element_bytes(f, source);
   while (from.total > 0 && to.total > 0) {
-    int64_t n = min_i64(to.left, dense_count(&from, bytes));
+    int64_t n = min_i64(to.left, held != NULL ? from.left : dense_count(&from, bytes));
     f->visited++;
     if (!is_array(f, target)) n = min_i64(n, dense_count(&to, bytes));
-    ContentRun found = content_map_get(&f->buffer, from.at, bytes, n);
+    ContentRun found = found_at(f, held, &from, bytes, n);
     if (!is_array(f, target)) {
       put(map_of(f, target), &to, bytes, found);
       cell_walk_advance(&from, found.count);
@@ -347,7 +412,8 @@ static void follow_store(Follower *f, int32_t number) {
     if (!content_is_same(&found.first, &wanted.first))
       content_tell_found(f, number, source, &found.first, &wanted.first);
     Place at = {to.at, to.form};
-    if (are_inside(f, at, to.step, n, f->kernel->buffers[buffer].element_count)) add_stored(f, buffer, at, to.step, n);
+    int64_t elements = f->kernel->buffers[buffer].element_count;
+    if (are_inside(f, at, to.step, n, elements)) add_stored(f, &f->stored[buffer], elements, at, to.step, n);
     cell_walk_advance(&from, n);
     cell_walk_advance(&to, n);
   }
@@ -366,7 +432,8 @@ static bool starts_folds(const Follower *f, const PlanCommand *command) {
 }
 
 static void check_read(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
-  CellWalk cells = cell_walk(f, number, ref);
+  const PlanTensor *held = content_held(f, ref);
+  CellWalk cells = walk_over(f, number, ref, held);
   TileWindows windows;
   bool is_window = content_is_window(f, number, access, ref, &windows);
   PointWalk points =
@@ -375,9 +442,9 @@ static void check_read(Follower *f, int32_t number, const TileAccess *access, co
   bool is_final = access->kind == TILE_ACCUMULATOR && !access->is_written;
   uint64_t whole = is_final ? content_fold_progress(f, f->kernel->folds[access->fold].stage, -1) : 0;
   while (cells.total > 0 && points.total > 0) {
-    int64_t n = min_i64(points.left, dense_count(&cells, bytes));
+    int64_t n = min_i64(points.left, held != NULL ? cells.left : dense_count(&cells, bytes));
     ContentRun wanted = content_wanted(f, access, points.axes, points.axis_count, n);
-    ContentRun found = content_map_get(&f->buffer, cells.at, bytes, wanted.count);
+    ContentRun found = found_at(f, held, &cells, bytes, wanted.count);
     n = content_same_count(&found, &wanted, n);
     if (!content_is_same(&found.first, &wanted.first)) {
       content_tell_found(f, number, ref, &found.first, &wanted.first);
@@ -390,7 +457,34 @@ static void check_read(Follower *f, int32_t number, const TileAccess *access, co
   }
 }
 
+/* What is written of an array in the Buffer that is updated there is what the Kernel stores at that place. */
+static void do_update(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref,
+                      const PlanTensor *held) {
+  CellWalk cells = walk_over(f, number, ref, held);
+  PointWalk points = point_walk(f, number, access->axes, access->axis_count);
+  int64_t elements = f->kernel->buffers[held->held].element_count;
+  while (cells.total > 0 && points.total > 0) {
+    Place at = {cells.at, cells.form};
+    ContentRun written = content_written(f, access, min_i64(points.left, cells.left));
+    ContentRun wanted = {.count = written.count, .step = cells.step};
+    wanted.first = (Content){CONTENT_RESULT, held->held, at.constant, (uint64_t)at.form};
+    int64_t n = content_same_count(&written, &wanted, written.count);
+    if (!content_is_same(&written.first, &wanted.first))
+      content_tell_found(f, number, ref, &written.first, &wanted.first);
+    if (are_inside(f, at, cells.step, n, elements))
+      add_stored(f, &f->held[f->array_of[held->held]], elements, at, cells.step, n);
+    cell_walk_advance(&cells, n);
+    point_walk_advance(f, &points, n);
+    f->visited++;
+  }
+}
+
 static void do_write(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
+  const PlanTensor *held = content_held(f, ref);
+  if (held != NULL) {
+    do_update(f, number, access, ref, held);
+    return;
+  }
   CellWalk cells = cell_walk(f, number, ref);
   bool is_fold = access->kind == TILE_ACCUMULATOR, starts = starts_folds(f, &f->plan->commands[number]);
   uint64_t progress = is_fold ? content_fold_progress(f, f->kernel->folds[access->fold].stage, number) : 0;
@@ -579,6 +673,16 @@ static ContentRun held_run(const Follower *f, const PlanTensor *tensor) {
   return run;
 }
 
+/* What is updated in the Buffer, after the arrays that it may be are known. */
+static void begin_updated(Follower *f) {
+  f->is_updated = ARENA_NEW_ARRAY(f->arena, bool, f->kernel->buffer_count);
+  f->held = ARENA_NEW_ARRAY(f->arena, StoredArray, f->kernel->buffer_count);
+  for (int32_t b = 0; b < f->kernel->buffer_count; b++) {
+    bool is_held = holder_of(f, b, PLAN_FINDS) != NULL || holder_of(f, b, PLAN_LEAVES) != NULL;
+    if (is_held && f->kernel->buffers[b].role == KERNEL_IN_PLACE) f->is_updated[f->array_of[b]] = true;
+  }
+}
+
 static void begin_residents(Follower *f) {
   f->array_of = ARENA_NEW_ARRAY(f->arena, int32_t, f->kernel->buffer_count);
   for (int32_t b = 0; b < f->kernel->buffer_count; b++) {
@@ -615,8 +719,9 @@ static void check_left(Follower *f, const PlanTensor *tensor) {
   }
 }
 
-/* In memory a result has to be that is not left in the Buffer. */
+/* In memory a result has to be that is not left in the Buffer.  What is updated there is, where commands store it. */
 static bool is_stored(const Follower *f, int32_t buffer) {
+  if (f->is_updated[f->array_of[buffer]]) return f->stored[buffer].count > 0;
   bool is_view = holder_of(f, buffer, PLAN_LEAVES) == NULL;
   for (int32_t m = 0; m < f->plan->memory_count && !is_view; m++)
     is_view = f->plan->memories[m].kind == PLAN_RESULT && f->plan->memories[m].number == buffer;
@@ -630,9 +735,11 @@ static void check_stored(Follower *f) {
   for (int32_t b = 0; b < f->kernel->buffer_count; b++) {
     bool is_result = f->kernel->buffers[b].role == KERNEL_RESULT || f->kernel->buffers[b].role == KERNEL_IN_PLACE;
     int64_t wanted = f->kernel->buffers[b].element_count;
-    if (!is_result || !is_stored(f, b)) continue;
+    bool is_held = is_result && f->is_updated[f->array_of[b]];
+    if (!is_result || (!is_stored(f, b) && !is_held)) continue;
     if (!tile_is_updated(f->kernel, b)) wanted = tile_stored_elements(f->kernel, b);
-    if (f->stored[b].count == wanted) continue;
+    bool is_complete = !is_stored(f, b) || f->stored[b].count == wanted;
+    if (is_complete && (!is_held || f->held[f->array_of[b]].count == wanted)) continue;
     f->status = diag_error(f->diag, STATUS_INVALID, declaration_of(f, b), "plan-meaning",
                            "in the plan of '%.*s': %" PRId64 " of the %" PRId64
                            " elements of buffer %d that the kernel makes are stored",
@@ -654,6 +761,7 @@ static void allocate(Follower *f) {
   f->is_told = ARENA_NEW_ARRAY(f->arena, bool, plan->command_count);
   content_begin_updates(f);
   begin_residents(f);
+  begin_updated(f);
 }
 
 Status plan_content_check(const Plan *plan, DiagSink *diag) {

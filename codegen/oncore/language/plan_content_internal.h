@@ -31,6 +31,8 @@ typedef struct Follower {
   int64_t *point; /* of the Kernel's dims */
   PlaceForms forms;
   int32_t *array_of; /* by buffer of the Kernel: itself, or the first of those that are found in the same bytes */
+  bool *is_updated;  /* by such a first one: a part of it is updated where it is in the Buffer */
+  StoredArray *held; /* by such a first one: what has been updated there */
   ContentMap buffer;
   ContentMap *temporaries;
   StoredArray *stored;    /* by buffer of the Kernel */
@@ -61,7 +63,7 @@ int64_t content_extent(Follower *f, int32_t command, const PlanRange *range);
 /* --- walks over elements --- */
 
 /* The elements of a part of a Tensor or of an array in row-major order: bytes of Tensors and temporaries, elements of
- * other arrays. */
+ * arrays, and of those in the Buffer that commands see as arrays. */
 typedef struct CellWalk {
   int32_t axis_count;
   int64_t extents[KERNEL_MAX_DIMS], strides[KERNEL_MAX_DIMS], index[KERNEL_MAX_DIMS];
@@ -73,6 +75,10 @@ typedef struct CellWalk {
 } CellWalk;
 
 CellWalk cell_walk(Follower *f, int32_t command, const PlanRef *ref);
+
+/* The Tensor whose array |ref| is a part of as memory would be: at a place that run-time numbers tell, or of an array
+ * that is updated there.  NULL: it is none. */
+const PlanTensor *content_held(const Follower *f, const PlanRef *ref);
 /* |n| of those that are |left|. */
 void cell_walk_advance(CellWalk *walk, int64_t n);
 

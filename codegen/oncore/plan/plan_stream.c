@@ -21,14 +21,15 @@ typedef struct PlanExpander {
   int64_t *iterations; /* by loop: the one at hand */
   int64_t dims;        /* levels that a descriptor of the queue at hand walks */
   const int64_t *scalars;
-  const bool *is_anywhere; /* by memory view: its run-time places count as the whole array */
-  int32_t *memory_objects; /* by memory view */
-  int32_t *tensor_objects; /* by Tensor: the Buffer, or the array that it holds */
-  int64_t *object_begins;  /* by object: its first byte in the Buffer; 0 for arrays in memory */
-  int32_t *started;        /* by command: instances so far */
-  int32_t **instances;     /* by command: stream numbers of all its instances */
-  OperandUses *uses;       /* by command */
-  int32_t *awaited;        /* by consumer's and producer's queue: the latest instance waited for, -1: none */
+  const bool *is_anywhere;       /* by memory view: its run-time places count as the whole array */
+  const bool *is_anywhere_there; /* by Tensor: the same of the array that it holds */
+  int32_t *memory_objects;       /* by memory view */
+  int32_t *tensor_objects;       /* by Tensor: the Buffer, or the array that it holds */
+  int64_t *object_begins;        /* by object: its first byte in the Buffer; 0 for arrays in memory */
+  int32_t *started;              /* by command: instances so far */
+  int32_t **instances;           /* by command: stream numbers of all its instances */
+  OperandUses *uses;             /* by command */
+  int32_t *awaited;              /* by consumer's and producer's queue: the latest instance waited for, -1: none */
 } PlanExpander;
 
 int64_t plan_instance_count(const Plan *plan) {
@@ -103,6 +104,11 @@ static ByteBox ref_box(const PlanExpander *expander, const PlanRef *ref, RefMove
 /* All bytes of the array that |memory| looks at. */
 static ByteBox array_box(const Plan *plan, const PlanMemory *memory);
 
+/* All bytes of the array that is there. */
+static ByteBox holder_box(const PlanTensor *holder) {
+  return (ByteBox){.bytes = holder->end - holder->begin, .align = 1};
+}
+
 static int32_t ref_object(const PlanExpander *expander, const PlanRef *ref) {
   return ref->is_memory ? expander->memory_objects[ref->number] : expander->tensor_objects[ref->number];
 }
@@ -125,8 +131,13 @@ typedef struct Operand {
 
 static Operand operand_at(const PlanExpander *expander, const PlanRef *ref) {
   RefMove move;
-  if (ref->is_memory && expander->is_anywhere[ref->number] && run_time_sum(expander->plan, ref, NULL, NULL))
-    return (Operand){ref_object(expander, ref), array_box(expander->plan, &expander->plan->memories[ref->number])};
+  const bool *is_anywhere = ref->is_memory ? expander->is_anywhere : expander->is_anywhere_there;
+  if (is_anywhere[ref->number] && run_time_sum(expander->plan, ref, NULL, NULL)) {
+    const Plan *plan = expander->plan;
+    ByteBox box = ref->is_memory ? array_box(plan, &plan->memories[ref->number])
+                                 : holder_box(&plan->tensors[plan_tensor_holder(plan, ref->number)]);
+    return (Operand){ref_object(expander, ref), box};
+  }
   return (Operand){ref_object(expander, ref), ref_box(expander, ref, &move)};
 }
 
@@ -384,17 +395,23 @@ static void add_objects(PlanExpander *expander) {
   }
 }
 
+static bool updates_in_place(const Plan *plan, int32_t buffer) {
+  return plan->kernel != NULL && plan->kernel->buffers[buffer].role == KERNEL_IN_PLACE;
+}
+
 /* What outlives the plan there: bytes that others share are one array, there when one of them is. */
 static unsigned held_flags(const Plan *plan, const PlanTensor *holder) {
   unsigned flags = OBJECT_WRITTEN_ONCE;
-  bool is_left = false;
+  bool is_left = false, is_updated = false;
   for (int32_t t = 0; t < plan->tensor_count; t++) {
     const PlanTensor *other = &plan->tensors[t];
     if (other->hold == PLAN_HOLDS_NOTHING || other->begin >= holder->end || holder->begin >= other->end) continue;
     is_left = is_left || other->hold == PLAN_LEAVES;
+    is_updated = is_updated || updates_in_place(plan, other->held);
     if (other->hold == PLAN_FINDS) flags = OBJECT_INITIALISED;
   }
-  if (flags == OBJECT_INITIALISED) return flags | (is_left ? 0 : OBJECT_READ_ONLY);
+  if (flags == OBJECT_INITIALISED) return flags | (is_left || is_updated ? 0 : OBJECT_READ_ONLY);
+  if (is_updated) return 0;
   const KernelBuffer *buffer = plan->kernel != NULL ? &plan->kernel->buffers[holder->held] : NULL;
   bool is_result = buffer != NULL && buffer->role == KERNEL_RESULT;
   return is_result && tile_stored_elements(plan->kernel, holder->held) != buffer->element_count ? 0 : flags;
@@ -424,7 +441,8 @@ static void add_held_objects(PlanExpander *expander) {
 }
 
 static Status make_stream(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
-                          const bool *is_anywhere, DiagSink *diag, CommandStream *out_stream) {
+                          const bool *is_anywhere, const bool *is_anywhere_there, DiagSink *diag,
+                          CommandStream *out_stream) {
   if (plan_instance_count(plan) > MOST_INSTANCES) {
     return diag_error(diag, STATUS_EXHAUSTED, NO_LOC, "plan-too-long",
                       "the plan of '%.*s' has more than %" PRId64 " command instances: too many to look at one by one",
@@ -435,6 +453,7 @@ static Status make_stream(Arena *arena, const Plan *plan, const MachineDescripti
   expander.iterations = ARENA_NEW_ARRAY(arena, int64_t, plan->loop_count);
   expander.scalars = scalars;
   expander.is_anywhere = is_anywhere;
+  expander.is_anywhere_there = is_anywhere_there;
   expander.memory_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   expander.tensor_objects = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   expander.object_begins = ARENA_NEW_ARRAY(arena, int64_t, plan->memory_count + plan->tensor_count + 1);
@@ -458,11 +477,12 @@ Status plan_stream_make(Arena *arena, const Plan *plan, const MachineDescription
                         CommandStream *out_stream) {
   int64_t *scalars = ARENA_NEW_ARRAY(arena, int64_t, plan->scalar_count);
   for (int32_t s = 0; s < plan->scalar_count; s++) scalars[s] = plan->scalars[s].lower;
-  return make_stream(arena, plan, machine, scalars, run_time_views(arena, plan), diag, out_stream);
+  return make_stream(arena, plan, machine, scalars, run_time_views(arena, plan), run_time_tensors(arena, plan), diag,
+                     out_stream);
 }
 
 Status plan_stream_make_at(Arena *arena, const Plan *plan, const MachineDescription *machine, const int64_t *scalars,
                            DiagSink *diag, CommandStream *out_stream) {
-  const bool *is_anywhere = ARENA_NEW_ARRAY(arena, bool, plan->memory_count);
-  return make_stream(arena, plan, machine, scalars, is_anywhere, diag, out_stream);
+  const bool *nowhere = ARENA_NEW_ARRAY(arena, bool, plan->memory_count + plan->tensor_count + 1);
+  return make_stream(arena, plan, machine, scalars, nowhere, nowhere, diag, out_stream);
 }

@@ -21,15 +21,18 @@ static IndexExpr numbers_of(const Plan *plan, IndexExpr expr, IndexSpace *space)
 }
 
 bool run_time_sum(const Plan *plan, const PlanRef *ref, IndexSpace *space, IndexExpr *out_sum) {
-  const PlanMemory *memory = &plan->memories[ref->number];
-  bool depends = has_atom(&plan->space, memory->offset, INDEX_ATOM_VALUE);
+  const PlanMemory *memory = ref->is_memory ? &plan->memories[ref->number] : NULL;
+  const PlanTensor *tensor = ref->is_memory ? NULL : &plan->tensors[ref->number];
+  bool depends = memory != NULL && has_atom(&plan->space, memory->offset, INDEX_ATOM_VALUE);
   for (int32_t i = 0; i < ref->range_count && !depends; i++)
     depends = has_atom(&plan->space, ref->ranges[i].begin, INDEX_ATOM_VALUE);
   if (out_sum == NULL) return depends;
-  IndexExpr sum = numbers_of(plan, memory->offset, space);
-  for (int32_t i = 0; i < ref->range_count; i++) {
+  IndexExpr sum = memory != NULL ? numbers_of(plan, memory->offset, space) : index_constant(0);
+  int64_t dense = 1;
+  for (int32_t i = ref->range_count - 1; i >= 0; i--) {
     IndexExpr begin = numbers_of(plan, ref->ranges[i].begin, space);
-    sum = index_add(space, sum, index_scale(space, begin, memory->strides[i]));
+    sum = index_add(space, sum, index_scale(space, begin, memory != NULL ? memory->strides[i] : dense));
+    if (tensor != NULL) dense *= tensor->extents[i];
   }
   *out_sum = sum;
   return depends;
@@ -48,9 +51,10 @@ static bool is_entangled(const IndexSpace *space, IndexExpr expr) {
 
 typedef struct ViewCheck {
   const Plan *plan;
+  bool is_of_tensors;
   IndexSpace space;
   IndexExpr *sums; /* by view: of the first part that was met */
-  bool *is_met, *is_anywhere;
+  bool *is_met, *is_anywhere, *is_written;
 } ViewCheck;
 
 /* The first view of the array that |memory| looks at. */
@@ -61,12 +65,29 @@ static int32_t first_view(const Plan *plan, int32_t memory) {
   return memory;
 }
 
-static void meet(ViewCheck *check, const PlanRef *ref) {
-  if (!ref->is_memory || check->plan->memories[ref->number].kind == PLAN_ARGUMENT) return;
-  int32_t view = first_view(check->plan, ref->number);
+/* The first Tensor that holds the array of which |tensor| is a part, -1: it is of none. */
+static int32_t first_holder(const Plan *plan, int32_t tensor) {
+  int32_t holder = plan_tensor_holder(plan, tensor);
+  for (int32_t t = 0; t < holder; t++)
+    if (plan->tensors[t].hold != PLAN_HOLDS_NOTHING && plan->tensors[t].begin == plan->tensors[holder].begin) return t;
+  return holder;
+}
+
+/* The array that |ref| is a part of and that may be written; -1: it is of no interest. */
+static int32_t array_of(const ViewCheck *check, const PlanRef *ref) {
+  if (ref->is_memory == check->is_of_tensors) return -1;
+  if (check->is_of_tensors) return first_holder(check->plan, ref->number);
+  return check->plan->memories[ref->number].kind == PLAN_ARGUMENT ? -1 : first_view(check->plan, ref->number);
+}
+
+static void meet(ViewCheck *check, const PlanRef *ref, bool is_target) {
+  int32_t view = array_of(check, ref);
+  if (view < 0) return;
   IndexExpr sum;
   run_time_sum(check->plan, ref, &check->space, &sum);
-  bool is_entangled_here = is_entangled(&check->plan->space, check->plan->memories[ref->number].offset);
+  bool is_entangled_here =
+      ref->is_memory && is_entangled(&check->plan->space, check->plan->memories[ref->number].offset);
+  check->is_written[view] = check->is_written[view] || is_target;
   for (int32_t i = 0; i < ref->range_count; i++)
     is_entangled_here = is_entangled_here || is_entangled(&check->plan->space, ref->ranges[i].begin);
   if (is_entangled_here || (check->is_met[view] && !index_equal(check->sums[view], sum)))
@@ -75,20 +96,41 @@ static void meet(ViewCheck *check, const PlanRef *ref) {
   check->is_met[view] = true;
 }
 
+/* By number of the first view or Tensor of an array: whether it is met anywhere, and written. */
+static void meet_all(ViewCheck *check, int32_t count) {
+  const Plan *plan = check->plan;
+  Arena *scratch = arena_create();
+  index_space_init(&check->space, scratch);
+  check->sums = ARENA_NEW_ARRAY(scratch, IndexExpr, count);
+  check->is_met = ARENA_NEW_ARRAY(scratch, bool, count);
+  check->is_written = ARENA_NEW_ARRAY(scratch, bool, count);
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    for (int32_t s = 0; s < command->source_count; s++) meet(check, &command->sources[s], false);
+    for (int32_t t = 0; t < command->target_count; t++) meet(check, &command->targets[t], true);
+  }
+  for (int32_t i = 0; i < count && check->is_of_tensors; i++)
+    check->is_anywhere[i] = check->is_anywhere[i] && check->is_written[i];
+  arena_destroy(scratch);
+}
+
 const bool *run_time_views(Arena *arena, const Plan *plan) {
   bool *is_anywhere = ARENA_NEW_ARRAY(arena, bool, plan->memory_count);
   if (plan->scalar_count == 0) return is_anywhere;
-  Arena *scratch = arena_create();
   ViewCheck check = {.plan = plan, .is_anywhere = is_anywhere};
-  index_space_init(&check.space, scratch);
-  check.sums = ARENA_NEW_ARRAY(scratch, IndexExpr, plan->memory_count);
-  check.is_met = ARENA_NEW_ARRAY(scratch, bool, plan->memory_count);
-  for (int32_t c = 0; c < plan->command_count; c++) {
-    const PlanCommand *command = &plan->commands[c];
-    for (int32_t s = 0; s < command->source_count; s++) meet(&check, &command->sources[s]);
-    for (int32_t t = 0; t < command->target_count; t++) meet(&check, &command->targets[t]);
-  }
+  meet_all(&check, plan->memory_count);
   for (int32_t m = 0; m < plan->memory_count; m++) is_anywhere[m] = is_anywhere[first_view(plan, m)];
-  arena_destroy(scratch);
+  return is_anywhere;
+}
+
+const bool *run_time_tensors(Arena *arena, const Plan *plan) {
+  bool *is_anywhere = ARENA_NEW_ARRAY(arena, bool, plan->tensor_count);
+  if (plan->scalar_count == 0) return is_anywhere;
+  ViewCheck check = {.plan = plan, .is_of_tensors = true, .is_anywhere = is_anywhere};
+  meet_all(&check, plan->tensor_count);
+  for (int32_t t = 0; t < plan->tensor_count; t++) {
+    int32_t first = first_holder(plan, t);
+    is_anywhere[t] = first >= 0 && is_anywhere[first];
+  }
   return is_anywhere;
 }

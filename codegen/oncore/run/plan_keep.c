@@ -7,16 +7,54 @@
 /* --- views of residents --- */
 
 /* A view of an array as a part of the array in the Buffer: a dense Tensor from element |base| on, of which the view is
- * the box that begins at |first|. */
+ * the box that begins at |first|, and with run-time numbers as far behind it as |term_axes| and |term_steps| say. */
 typedef struct HeldView {
   int64_t base, extents[KERNEL_MAX_DIMS], first[KERNEL_MAX_DIMS];
+  int32_t term_axes[KERNEL_MAX_DIMS];  /* by term of the view's offset: the axis that it moves the box along … */
+  int64_t term_steps[KERNEL_MAX_DIMS]; /* … and by how many elements of it for each of its number */
 } HeldView;
+
+/* Each run-time number moves the box along the axis of the largest stride for which it stays within the array. */
+static bool terms_move_box(const Plan *plan, const PlanMemory *view, HeldView *out_view) {
+  int64_t last[KERNEL_MAX_DIMS];
+  if (view->offset.term_count > KERNEL_MAX_DIMS) return false;
+  for (int32_t i = 0; i < view->rank; i++) last[i] = out_view->first[i] + view->extents[i];
+  for (int32_t t = 0; t < view->offset.term_count; t++) {
+    const IndexTerm *term = &view->offset.terms[t];
+    const IndexAtom *atom = &plan->space.atoms.data[term->atom];
+    if (atom->kind != INDEX_ATOM_VALUE || atom->lower < 0 || term->coefficient <= 0) return false;
+    int64_t stride = 1;
+    out_view->term_axes[t] = -1;
+    for (int32_t i = view->rank - 1; i >= 0; i--) {
+      int64_t step = term->coefficient / stride;
+      bool divides = term->coefficient % stride == 0 && atom->upper <= out_view->extents[i] / step;
+      if (divides && last[i] + atom->upper * step <= out_view->extents[i]) {
+        out_view->term_axes[t] = i;
+        out_view->term_steps[t] = step;
+      }
+      stride *= out_view->extents[i];
+    }
+    if (out_view->term_axes[t] < 0) return false;
+    last[out_view->term_axes[t]] += atom->upper * out_view->term_steps[t];
+  }
+  return true;
+}
+
+/* The outermost axis, along which run-time numbers move the view, is as long as the array. */
+static bool reaches_all(const PlanMemory *view, int64_t whole, int64_t stride, int32_t outer, HeldView *out_view) {
+  int32_t axis = outer >= 0 ? outer : view->rank - 1;
+  if (axis < 0 || whole % stride != 0 || out_view->base % stride != 0) return false;
+  out_view->extents[axis] = whole / stride;
+  out_view->first[axis] = out_view->base / stride;
+  out_view->base = 0;
+  return true;
+}
 
 /* Axes step over whole inner ones: row-major boxes of an array, or of a slice of it. */
 static bool view_is_box(const Plan *plan, const PlanMemory *view, HeldView *out_view) {
-  int64_t offset, stride = 1, whole = plan->kernel->buffers[view->number].element_count;
+  int64_t offset = view->offset.constant, stride = 1, whole = plan->kernel->buffers[view->number].element_count;
   int32_t inner = -1;
-  if (!index_is_constant(view->offset, &offset) || offset < 0) return false;
+  if (offset < 0) return false;
   int64_t rest = offset;
   for (int32_t i = view->rank - 1; i >= 0; i--) {
     out_view->extents[i] = 1;
@@ -35,6 +73,8 @@ static bool view_is_box(const Plan *plan, const PlanMemory *view, HeldView *out_
     inner = i;
   }
   out_view->base = rest;
+  if (view->offset.term_count > 0)
+    return reaches_all(view, whole, stride, inner, out_view) && terms_move_box(plan, view, out_view);
   if (inner >= 0) out_view->extents[inner] = view->extents[inner];
   return rest + (inner >= 0 ? view->extents[inner] * stride : 1) <= whole;
 }
@@ -163,7 +203,8 @@ static bool is_read_at_entry(const Plan *plan, int32_t buffer) {
 bool plan_may_keep(const Plan *plan, int32_t buffer) {
   KernelBufferRole role = plan->kernel->buffers[buffer].role;
   int32_t transfers = 0;
-  if (role != KERNEL_OPERAND && role != KERNEL_RESULT) return false;
+  bool is_updated = role == KERNEL_IN_PLACE && !tile_is_updated(plan->kernel, buffer);
+  if (role != KERNEL_OPERAND && role != KERNEL_RESULT && !is_updated) return false;
   if (is_read_at_entry(plan, buffer)) return false;
   bool is_part = role == KERNEL_RESULT &&
                  tile_stored_elements(plan->kernel, buffer) != plan->kernel->buffers[buffer].element_count;
@@ -174,7 +215,9 @@ bool plan_may_keep(const Plan *plan, int32_t buffer) {
     HeldView view;
     if (command->verb == PLAN_BARRIER) return false;
     if (side == NULL) continue;
-    bool moves = command->value < 0 && command->verb == (role == KERNEL_OPERAND ? PLAN_LOAD : PLAN_STORE);
+    bool loads = role != KERNEL_RESULT && command->verb == PLAN_LOAD;
+    bool stores = role != KERNEL_OPERAND && command->verb == PLAN_STORE;
+    bool moves = command->value < 0 && (loads || stores);
     if (!moves || !view_is_box(plan, &plan->memories[side->number], &view) || !is_plain_copy(plan, c)) return false;
     transfers++;
   }
@@ -246,7 +289,8 @@ static bool brings_all_once(const Plan *plan, const PlanCommand *command, const 
     if (view->extents[i] != memory->extents[i]) return false;
     elements *= memory->extents[i];
   }
-  if (view->base != 0 || elements != plan->kernel->buffers[memory->number].element_count) return false;
+  if (view->base != 0 || memory->offset.term_count > 0) return false;
+  if (elements != plan->kernel->buffers[memory->number].element_count) return false;
   for (int32_t loop = command->loop; loop >= 0; loop = plan->loops[loop].parent) {
     bool moves = plan->loops[loop].trip_count == 1;
     for (int32_t i = 0; i < part->range_count; i++)
@@ -256,6 +300,11 @@ static bool brings_all_once(const Plan *plan, const PlanCommand *command, const 
   return true;
 }
 
+/* What is updated in place is there before. */
+static bool is_loaded(const Keeper *keeper, const PlanResident *resident) {
+  return !resident->is_there && keeper->old->kernel->buffers[resident->buffer].role != KERNEL_RESULT;
+}
+
 /* One load command alone, or all of it is loaded first. */
 static void find_tile_loads(Keeper *keeper) {
   const Plan *old = keeper->old;
@@ -263,7 +312,7 @@ static void find_tile_loads(Keeper *keeper) {
     const PlanResident *resident = &keeper->interface->residents[r];
     int32_t loads = 0;
     bool is_once = true;
-    if (resident->is_there || old->kernel->buffers[resident->buffer].role != KERNEL_OPERAND) continue;
+    if (!is_loaded(keeper, resident)) continue;
     for (int32_t c = 0; c < old->command_count; c++) {
       if (resident_moved(keeper, &old->commands[c]) != r) continue;
       is_once = is_once && brings_all_once(old, &old->commands[c], &keeper->views[old->commands[c].sources[0].number]);
@@ -396,6 +445,13 @@ static PlanRef held_ref(Keeper *keeper, const PlanRef *ref, int32_t transfer) {
     ranges[i].begin = index_add(space, ranges[i].begin, part->ranges[i].begin);
     ranges[i].begin = index_add_constant(space, ranges[i].begin, view->first[i]);
   }
+  const IndexExpr *offset = &keeper->old->memories[part->number].offset;
+  for (int32_t t = 0; t < offset->term_count; t++) {
+    const IndexAtom *atom = &keeper->old->space.atoms.data[offset->terms[t].atom];
+    IndexExpr number = index_value(&keeper->plan->space, atom->number, atom->lower, atom->upper);
+    IndexExpr *begin = &ranges[view->term_axes[t]].begin;
+    *begin = index_add(&keeper->plan->space, *begin, index_scale(&keeper->plan->space, number, view->term_steps[t]));
+  }
   return (PlanRef){false, keeper->view_tensor[part->number], part->range_count, ranges};
 }
 
@@ -471,6 +527,7 @@ static int32_t flat_memory(Keeper *keeper, int32_t buffer) {
   const KernelBuffer *of = &keeper->old->kernel->buffers[buffer];
   static const int64_t one = 1;
   PlanMemory memory = {.type = of->type, .kind = PLAN_ARGUMENT, .number = buffer, .rank = 1};
+  if (of->role == KERNEL_IN_PLACE) memory.kind = PLAN_RESULT;
   memory.name = sv_from_cstring(arena_printf(keeper->arena, "whole%d", buffer));
   memory.extents = copy_numbers(keeper->arena, &of->element_count, 1);
   memory.strides = copy_numbers(keeper->arena, &one, 1);
@@ -535,8 +592,7 @@ static void make_commands(Keeper *keeper, const MachineDescription *machine) {
   for (int32_t m = 0; m < old->memory_count; m++) keeper->new_memory[m] = -1;
   for (int32_t r = 0; r < keeper->interface->count; r++) {
     const PlanResident *resident = &keeper->interface->residents[r];
-    bool is_operand = old->kernel->buffers[resident->buffer].role == KERNEL_OPERAND;
-    if (is_operand && !resident->is_there && !keeper->loads_tiles[r]) add_whole_load(keeper, r, machine, &first);
+    if (is_loaded(keeper, resident) && !keeper->loads_tiles[r]) add_whole_load(keeper, r, machine, &first);
   }
   PlanLoop *loops = ARENA_COPY_ARRAY(keeper->arena, PlanLoop, old->loops, old->loop_count);
   keeper->plan->block = copy_block(keeper, loops, &old->block, first);

@@ -13,8 +13,8 @@ static PlanInterface all_resident(const Plan *plan, bool is_needed, PlanResident
   for (int32_t b = 0; b < plan->kernel->buffer_count && interface.count < MOST_RESIDENTS; b++) {
     const KernelBuffer *buffer = &plan->kernel->buffers[b];
     if (!plan_may_keep(plan, b)) continue;
-    bool is_operand = buffer->role == KERNEL_OPERAND;
-    residents[interface.count++] = (PlanResident){b, interface.base, is_operand, !is_operand && is_needed};
+    bool is_there = buffer->role != KERNEL_RESULT;
+    residents[interface.count++] = (PlanResident){b, interface.base, is_there, !is_there && is_needed};
     interface.base += align_up(buffer->element_count * type_storage_bytes(buffer->type), plan->alignment);
   }
   return interface;
@@ -117,6 +117,67 @@ static void plan_keep_loads_what_stays(void **state) {
   assert_int_equal(kept->tensors[0].hold, PLAN_LEAVES);
 }
 
+#define UPDATE                                                                      \
+  "HloModule m\nENTRY e { x = f32[20,50] parameter(0) u = f32[1,50] parameter(1)\n" \
+  "  i = s32[] parameter(2) z = s32[] constant(0)\n"                                \
+  "  ROOT r = f32[20,50] dynamic-update-slice(x, u, i, z) }\n"
+
+#define PART                                                                                     \
+  "HloModule m\nf { x = f32[20,50] parameter(0) i = s32[] parameter(1) j = s32[] parameter(2)\n" \
+  "  s = f32[3,8] dynamic-slice(x, i, j), dynamic_slice_sizes={3,8}\n"                           \
+  "  ROOT r = f32[3,8] tanh(s) }\n"                                                              \
+  "ENTRY e { p = f32[20,50] parameter(0) q = s32[] parameter(1) o = s32[] parameter(2)\n"        \
+  "  ROOT r = f32[3,8] fusion(p, q, o), kind=kLoop, calls=f }\n"
+
+/* The Tensor that commands of |kept| see |buffer| as. */
+static const PlanTensor *view_of(const Plan *kept, int32_t buffer) {
+  for (int32_t t = 0; t < kept->tensor_count; t++) {
+    int32_t holder = plan_tensor_holder(kept, t);
+    if (holder >= 0 && holder != t && kept->tensors[holder].held == buffer) return &kept->tensors[t];
+  }
+  fail();
+  return NULL;
+}
+
+/* A part at a computed place is read where it is: rows by the first number, columns by the second. */
+static void plan_keep_reads_at_computed_places(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = large_machine(fixture);
+  PlanResident residents[MOST_RESIDENTS];
+  const Plan *plan = make_plan(fixture, PART, machine);
+  PlanInterface interface = all_resident(plan, false, residents);
+  assert_int_equal(interface.count, 2);
+  const Plan *kept = keep(fixture, plan, machine, &interface);
+  PlanVerdict verdict = prove(fixture, kept, machine);
+  assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
+  assert_int_equal(verdict.simulation.memory_bytes, 0);
+  const PlanTensor *view = view_of(kept, residents[0].buffer);
+  assert_int_equal(view->rank, 2);
+  assert_int_equal(view->extents[0], 20);
+  assert_int_equal(view->extents[1], 50);
+}
+
+/* What is updated at a computed place is found, or loaded as a whole before, and in neither case stored. */
+static void plan_keep_updates_at_computed_places(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = large_machine(fixture);
+  PlanResident residents[MOST_RESIDENTS];
+  const Plan *plan = make_plan(fixture, UPDATE, machine);
+  PlanInterface interface = all_resident(plan, false, residents);
+  int32_t updated = 0;
+  while (updated < interface.count && plan->kernel->buffers[residents[updated].buffer].role != KERNEL_IN_PLACE)
+    updated++;
+  assert_true(updated < interface.count);
+  for (int is_there = 0; is_there < 2; is_there++) {
+    residents[updated].is_there = is_there != 0;
+    const Plan *kept = keep(fixture, plan, machine, &interface);
+    PlanVerdict verdict = prove(fixture, kept, machine);
+    assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
+    assert_int_equal(verdict.simulation.memory_bytes, is_there != 0 ? 0 : 4000);
+    assert_int_equal(view_of(kept, residents[updated].buffer)->kind, PLAN_RESIDENT);
+  }
+}
+
 static void plan_keep_says_when_tiles_do_not_fit(void **state) {
   Fixture *fixture = *state;
   MachineDescription *machine = make_machine(fixture, "vp-tiny");
@@ -130,6 +191,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_moves_no_residents, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_stores_what_is_needed, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_loads_what_stays, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_reads_at_computed_places, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_updates_at_computed_places, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_says_when_tiles_do_not_fit, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

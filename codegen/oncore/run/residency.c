@@ -67,7 +67,7 @@ static double cycles_of(const Chooser *chooser, const RunTouch *touch) {
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     bool loads = command->verb == PLAN_LOAD;
-    if (!loads && command->verb != PLAN_STORE) continue;
+    if (loads ? !touch->reads : command->verb != PLAN_STORE || !touch->writes) continue;
     const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
     const PlanMemory *view = &plan->memories[side->number];
     if (view->kind == PLAN_TEMPORARY || view->number != touch->buffer) continue;
@@ -107,7 +107,14 @@ static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t la
   return true;
 }
 
-/* What staying saves: all loads but the first of what is found, and stores of what nobody else reads. */
+/* Whether |touch| updates a part of the array. */
+static bool is_update(const Chooser *chooser, const RunTouch *touch) {
+  const KernelUse *use = chooser->touches.events.data[touch->event].use;
+  return touch->writes && use != NULL && use->kernel->buffers[touch->buffer].role == KERNEL_IN_PLACE;
+}
+
+/* What staying saves: all loads but the first of what is found, which brings all of it, and stores of what nobody else
+ * reads.  What others read of what is updated would have to be stored as a whole. */
 static void weigh(const Chooser *chooser, Candidate *candidate) {
   bool is_first = candidate->is_found && candidate->node < 0;
   const int32_t *begins = chooser->touches.begins;
@@ -116,6 +123,13 @@ static void weigh(const Chooser *chooser, Candidate *candidate) {
     if (!is_fine(touch, &candidate->bytes)) continue;
     bool is_alone = candidate->node >= 0 ? !candidate->is_shared : is_read_by(chooser, touch, candidate->last);
     bool stays = touch->reads ? !is_first : is_alone;
+    if (is_update(chooser, touch) && !is_alone && candidate->node < 0) {
+      candidate->saved = 0;
+      return;
+    }
+    if (touch->reads && is_first)
+      candidate->saved +=
+          fmin(0, cycles_of(chooser, touch) - residency_move_cycles(chooser->machine, touch->bytes, true));
     if (touch->reads) is_first = false;
     if (stays) candidate->saved += cycles_of(chooser, touch);
   }
@@ -134,10 +148,10 @@ static void add_stretches(Chooser *chooser, int64_t number) {
     const RunTouch *touch = touch_at(chooser, t);
     if (!run_touches_meet(touch, bytes)) continue;
     bool fits = is_fine(touch, bytes);
-    bool is_update = touch->writes && open.first >= 0 && open.last == touch->event;
+    bool is_same_event = touch->writes && open.first >= 0 && open.last == touch->event;
     if (!fits && !touch->writes) continue; /* it reads what is in memory as well */
     bool goes_on =
-        fits && open.first >= 0 && !ends_between(chooser, open.last, touch->event) && (touch->reads || is_update);
+        fits && open.first >= 0 && !ends_between(chooser, open.last, touch->event) && (touch->reads || is_same_event);
     if (goes_on) {
       open.last = touch->event;
       open.is_changed = open.is_changed || touch->writes;
@@ -340,12 +354,13 @@ static PlanInterface interface_at(const Chooser *chooser, int32_t event) {
       const RunTouch *touch = touch_at(chooser, t);
       const Candidate *resident = touch->buffer == b ? resident_at(chooser, touch) : NULL;
       if (resident == NULL) continue;
-      PlanResident made = {.buffer = b, .begin = resident->begin};
+      bool is_known = interface.count > 0 && residents[interface.count - 1].buffer == b;
+      if (!is_known) residents[interface.count++] = (PlanResident){.buffer = b, .begin = resident->begin};
+      PlanResident *made = &residents[interface.count - 1];
       bool loads = resident->is_found && resident->node < 0 && resident->first == event;
-      made.is_there = touch->reads && !loads;
+      made->is_there = made->is_there || (touch->reads && !loads);
       bool is_alone = resident->node >= 0 ? !resident->is_shared : is_read_by(chooser, touch, resident->last);
-      made.is_needed = touch->writes && !is_alone;
-      residents[interface.count++] = made;
+      made->is_needed = made->is_needed || (touch->writes && !is_alone);
     }
   }
   interface.residents = residents;
