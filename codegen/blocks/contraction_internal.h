@@ -25,8 +25,8 @@ struct ContractionBlocking {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
   PrimitiveType type;
 
-  /* Narrow integers are packed |group| to a 32-bit lane, neighbours in the depth, each of |packed_type|: what follows
-   * counts lanes where it speaks of the packed depth.  1: elements are packed as they are. */
+  /* Narrow integers and bf16 are packed |group| to a 32-bit lane, neighbours in the depth, each of |packed_type|: what
+   * follows counts lanes where it speaks of the packed depth.  1: elements are packed as they are. */
   int group;
   PrimitiveType packed_type;
   VecDotKind dot;

@@ -11,6 +11,8 @@
 /* Operations of a factor that square blocks may repeat in code for each of their vectors. */
 #define SQUARE_OPERATIONS 3
 #define LEAST_COLUMNS 4
+/* So many rows are multiplied faster as f32 than the columns are packed for them. */
+#define FEW_PAIRED_ROWS 14
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
 #define CHUNK_LENGTH 128
 /* Batch entries that are enough for any number of threads. */
@@ -397,13 +399,24 @@ static void choose_run(const Kernel *kernel, const VecTarget *target, Contractio
   blocking->column_run = suffix_size(kernel, columns, blocking->column_suffix);
 }
 
-/* The narrow integer that |factor| is converted from, TYPE_INVALID for none. */
+/* The narrow integer, or bf16, that |factor| is converted from, TYPE_INVALID for none. */
 static PrimitiveType narrow_source(const Kernel *kernel, int32_t factor) {
   const KernelValue *value = &kernel->values[factor];
   if (value->kind != KERNEL_APPLY || value->opcode != HLO_CONVERT) return TYPE_INVALID;
   PrimitiveType type = kernel->values[value->operands[0]].type;
-  if (type == TYPE_S16 || type == TYPE_S8 || type == TYPE_U8) return type;
+  if (type == TYPE_S16 || type == TYPE_S8 || type == TYPE_U8 || type == TYPE_BF16) return type;
   return TYPE_INVALID;
+}
+
+/* Two bf16 to a lane where there are instructions for them, all blocks of the depth being of whole pairs: what lies
+ * beyond a row of the lhs need not be a number that is zero times zero.  Few rows are read where they are. */
+static void choose_bf16_pairs(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
+  int innermost = blocking->depth.dims[blocking->depth.count - 1];
+  bool is_even = kernel->dims[innermost].extent % 2 == 0;
+  if (!target->has_bf16_pairs || !is_even || blocking->rows.size <= FEW_PAIRED_ROWS) return;
+  blocking->group = 2;
+  blocking->packed_type = TYPE_U16; /* their bits */
+  blocking->dot = VEC_DOT_BF16;
 }
 
 /* Integers of 8 and 16 bits: two of 16 bits to a lane on any processor, four of 8 bits where there are instructions for
@@ -412,9 +425,13 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   blocking->group = 1;
   blocking->packed_type = blocking->type;
   PrimitiveType lhs = narrow_source(kernel, blocking->lhs), rhs = narrow_source(kernel, blocking->rhs);
-  bool is_wide = blocking->type == TYPE_S32 || blocking->type == TYPE_U32;
-  if (!is_wide || lhs == TYPE_INVALID || rhs == TYPE_INVALID || blocking->segment < blocking->column_run) return;
+  if (lhs == TYPE_INVALID || rhs == TYPE_INVALID || blocking->segment < blocking->column_run) return;
   if (contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) < blocking->depth.count) return;
+  if (blocking->type == TYPE_F32) {
+    if (lhs == TYPE_BF16 && rhs == TYPE_BF16) choose_bf16_pairs(kernel, target, blocking);
+    return;
+  }
+  if ((blocking->type != TYPE_S32 && blocking->type != TYPE_U32) || lhs == TYPE_BF16 || rhs == TYPE_BF16) return;
   if (!target->has_pairs && !target->has_vnni) return;
   bool is_quad = target->has_vnni && lhs != TYPE_S16 && rhs != TYPE_S16 && (lhs == TYPE_S8 || rhs == TYPE_S8);
   blocking->group = is_quad ? 4 : 2;

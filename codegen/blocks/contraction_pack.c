@@ -86,13 +86,22 @@ static void pack_lanes(ContractionEmitter *emitter, int lanes, LLVMValueRef mask
   vec_store(emitter->vec, blocking->rhs_type, factor_lanes(emitter, blocking->rhs, lanes, mask), target, NULL, lanes);
 }
 
+/* The bits of lanes of the blocking's type that are to be packed in groups, the packed ones lowest. */
+static LLVMValueRef packed_bits(const ContractionEmitter *emitter, LLVMValueRef value, int lanes) {
+  const VecBuilder *vec = emitter->vec;
+  if (emitter->blocking->dot != VEC_DOT_BF16) return value;
+  LLVMTypeRef words = vec_type(vec, TYPE_U32, lanes);
+  LLVMValueRef upper = vec_splat(vec, LLVMConstInt(LLVMInt32TypeInContext(vec->context), 16, false), lanes);
+  return LLVMBuildLShr(vec->builder, LLVMBuildBitCast(vec->builder, value, words, ""), upper, "");
+}
+
 /* What was evaluated in the blocking's type, as it is packed: the value fits. */
 static LLVMValueRef packed_value(const ContractionEmitter *emitter, LLVMValueRef value, bool is_lhs, int lanes) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->group == 1) return value;
   LLVMTypeRef narrow = vec_type(vec, blocking->packed_type, lanes);
-  value = LLVMBuildTrunc(vec->builder, value, narrow, "");
+  value = LLVMBuildTrunc(vec->builder, packed_bits(emitter, value, lanes), narrow, "");
   if (!is_lhs || !blocking->lhs_shifted) return value;
   return LLVMBuildXor(vec->builder, value, vec_constant(vec, blocking->packed_type, 0x80, lanes), "");
 }
@@ -509,14 +518,14 @@ static LLVMValueRef group_lanes(ContractionEmitter *emitter, LLVMValueRef first,
     LLVMValueRef is_inside = LLVMBuildICmp(vec->builder, LLVMIntSLT, index, end, "");
     index = LLVMBuildSelect(vec->builder, is_inside, index, begin, "");
     emitter->point.dims[dim] = ir_index_add(vec->builder, first, index);
-    LLVMValueRef value = factor_lanes(emitter, blocking->rhs, lanes, mask);
+    LLVMValueRef value = packed_bits(emitter, factor_lanes(emitter, blocking->rhs, lanes, mask), lanes);
     LLVMValueRef kept = LLVMBuildSelect(vec->builder, is_inside, field, LLVMConstNull(narrow), "");
     value = LLVMBuildAnd(vec->builder, value, vec_splat(vec, kept, lanes), "");
     LLVMValueRef shift = vec_splat(vec, LLVMConstInt(narrow, (unsigned long long)(i * bits), false), lanes);
     value = LLVMBuildShl(vec->builder, value, shift, "");
     group = group == NULL ? value : LLVMBuildOr(vec->builder, group, value, "");
   }
-  return group;
+  return LLVMBuildBitCast(vec->builder, group, vec_type(vec, blocking->type, lanes), "");
 }
 
 /* |range| of a run's depth in groups, beginning at a multiple of their size. */

@@ -108,6 +108,8 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   int64_t extent = kernel->dims[depth->dims[blocking->chunk_dim]].extent;
   int64_t chunks = ceil_div(extent, max_i64(limit / blocking->inside_chunk, 1));
   blocking->chunk_size = ceil_div(extent, chunks);
+  if (blocking->inside_chunk % blocking->group != 0)
+    blocking->chunk_size = align_up(blocking->chunk_size, blocking->group);
   blocking->chunk_count_of_dim = ceil_div(extent, blocking->chunk_size);
   blocking->block_depth = blocking->chunk_size * blocking->inside_chunk;
   blocking->block_count = blocking->chunk_count_of_dim;

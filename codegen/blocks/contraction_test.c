@@ -400,6 +400,7 @@ static void run_everywhere(const TestCase *test) {
   }
   if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) run_case(test, "x86-64-v4");
   if (type_is_integral(test->type) && __builtin_cpu_supports("avx512vnni")) run_case(test, "cascadelake");
+  if (test->operand_type == TYPE_BF16 && __builtin_cpu_supports("avx512bf16")) run_case(test, "cooperlake");
 }
 
 /* --- matrices --- */
@@ -587,6 +588,24 @@ static void contraction_of_narrow_integers_is_right(void **state) {
   run_everywhere(&deep);
 }
 
+/* Pairs to a lane, in every order; depths of several blocks, and odd ones, which are not grouped. */
+static void contraction_of_bf16_is_right(void **state) {
+  (void)state;
+  for (int i = 0; i < 16; i++) {
+    TestCase test = matrix_case(33, 37 + i / 5, 126 + i % 7, i & 1 ? COLUMNS : ROWS, i & 2 ? COLUMNS : ROWS,
+                                i & 4 ? COLUMNS : ROWS);
+    test.operand_type = TYPE_BF16;
+    run_everywhere(&test);
+  }
+  TestCase deep = matrix_case(40, 70, 1502, ROWS, ROWS, ROWS);
+  deep.operand_type = TYPE_BF16;
+  run_everywhere(&deep);
+  TestCase mixed = matrix_case(40, 70, 66, ROWS, ROWS, ROWS);
+  mixed.rhs_type = TYPE_F32;
+  mixed.operand_type = TYPE_BF16;
+  run_everywhere(&mixed);
+}
+
 static void contraction_with_residual_is_right(void **state) {
   (void)state;
   TestCase test = matrix_case(33, 50, 40, ROWS, ROWS, ROWS);
@@ -747,6 +766,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_few_columns_is_right),
       cmocka_unit_test(contraction_of_other_types_is_right),
       cmocka_unit_test(contraction_of_narrow_integers_is_right),
+      cmocka_unit_test(contraction_of_bf16_is_right),
       cmocka_unit_test(contraction_with_residual_is_right),
       cmocka_unit_test(contraction_with_split_columns_is_right),
       cmocka_unit_test(contraction_in_batches_is_right),

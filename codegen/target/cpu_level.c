@@ -7,6 +7,7 @@
 #define AVX2_FEATURES "+sse4.1,+avx,+avx2,+fma,+f16c,+bmi,+bmi2,+lzcnt,+popcnt"
 #define AVX512_FEATURES AVX2_FEATURES ",+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl"
 #define VNNI_FEATURES AVX512_FEATURES ",+avx512vnni"
+#define BF16_FEATURES VNNI_FEATURES ",+avx512bf16"
 
 static const CpuLevel cpu_levels[] = {
     {"x86-64", ""},
@@ -33,20 +34,20 @@ static const CpuLevel cpu_levels[] = {
     {"sierraforest", AVX2_FEATURES},
     {"skylake-avx512", AVX512_FEATURES},
     {"cascadelake", VNNI_FEATURES},
-    {"cooperlake", VNNI_FEATURES},
+    {"cooperlake", BF16_FEATURES},
     {"icelake-client", VNNI_FEATURES},
     {"icelake-server", VNNI_FEATURES},
     {"tigerlake", VNNI_FEATURES},
     {"rocketlake", VNNI_FEATURES},
-    {"sapphirerapids", VNNI_FEATURES},
-    {"emeraldrapids", VNNI_FEATURES},
-    {"graniterapids", VNNI_FEATURES},
+    {"sapphirerapids", BF16_FEATURES},
+    {"emeraldrapids", BF16_FEATURES},
+    {"graniterapids", BF16_FEATURES},
     {"btver2", AVX_FEATURES ",+f16c"},
     {"znver1", AVX2_FEATURES},
     {"znver2", AVX2_FEATURES},
     {"znver3", AVX2_FEATURES},
-    {"znver4", VNNI_FEATURES},
-    {"znver5", VNNI_FEATURES},
+    {"znver4", BF16_FEATURES},
+    {"znver5", BF16_FEATURES},
 };
 
 enum { CPU_LEVEL_COUNT = sizeof cpu_levels / sizeof *cpu_levels };
@@ -96,6 +97,7 @@ VecTarget cpu_vec_target(const char *features) {
     target.register_count = 32;
     target.has_masks = target.has_masks_32 = target.has_avx512 = true;
     target.has_vnni = feature_is_given(features, "avx512vnni");
+    target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
   }
   return target;
 }

@@ -104,12 +104,15 @@ LLVMValueRef vec_multiply_add(const VecBuilder *vec, PrimitiveType type, LLVMVal
                               LLVMValueRef c);
 
 typedef enum VecDotKind {
-  VEC_DOT_S16,  /* two products of 16 bits, both signed; needs has_pairs */
-  VEC_DOT_U8_S8 /* four of 8 bits, |a| unsigned, |b| signed; needs has_vnni */
+  VEC_DOT_S16,   /* two products of 16 bits, both signed; needs has_pairs */
+  VEC_DOT_U8_S8, /* four of 8 bits, |a| unsigned, |b| signed; needs has_vnni */
+  /* two of bf16, added to f32, nearest; subnormal factors and sums count as zeros of their sign; needs has_bf16_pairs
+   */
+  VEC_DOT_BF16
 } VecDotKind;
 
-/* Lanes of 32 bits that hold two or four integers each: sum + Σ a × b of them, wrapping.  |lanes|: 4, 8 or 16, no more
- * than a register has. */
+/* Lanes of 32 bits that hold two or four numbers each: sum + Σ a × b of them; integers wrap, floats are rounded as the
+ * processor does.  |lanes|: 4, 8 or 16, no more than a register has. */
 LLVMValueRef vec_dot_add(const VecBuilder *vec, VecDotKind kind, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum,
                          int lanes);
 

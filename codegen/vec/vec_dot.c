@@ -1,4 +1,4 @@
-/* Products of narrow integers summed in 32-bit lanes. */
+/* Products of narrow numbers summed in 32-bit lanes. */
 #include "codegen/vec/vec_internal.h"
 
 static LLVMValueRef call_dot(const VecBuilder *vec, const char *name, LLVMTypeRef result, const LLVMValueRef *arguments,
@@ -21,6 +21,16 @@ static int width_of(int lanes) {
   return lanes / 8;
 }
 
+static LLVMValueRef add_bf16_pairs(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum, int lanes) {
+  static const char *const names[] = {"llvm.x86.avx512bf16.dpbf16ps.128", "llvm.x86.avx512bf16.dpbf16ps.256",
+                                      "llvm.x86.avx512bf16.dpbf16ps.512"};
+  XLAC_CHECK(vec->target->has_bf16_pairs);
+  LLVMTypeRef halves = LLVMVectorType(LLVMBFloatTypeInContext(vec->context), (unsigned)lanes * 2);
+  LLVMValueRef arguments[3] = {sum, LLVMBuildBitCast(vec->builder, a, halves, ""),
+                               LLVMBuildBitCast(vec->builder, b, halves, "")};
+  return call_dot(vec, names[width_of(lanes)], LLVMTypeOf(sum), arguments, 3);
+}
+
 LLVMValueRef vec_dot_add(const VecBuilder *vec, VecDotKind kind, LLVMValueRef a, LLVMValueRef b, LLVMValueRef sum,
                          int lanes) {
   static const char *const pairs[] = {"llvm.x86.sse2.pmadd.wd", "llvm.x86.avx2.pmadd.wd",
@@ -29,6 +39,7 @@ LLVMValueRef vec_dot_add(const VecBuilder *vec, VecDotKind kind, LLVMValueRef a,
                                             "llvm.x86.avx512.vpdpwssd.512"};
   static const char *const quads[] = {"llvm.x86.avx512.vpdpbusd.128", "llvm.x86.avx512.vpdpbusd.256",
                                       "llvm.x86.avx512.vpdpbusd.512"};
+  if (kind == VEC_DOT_BF16) return add_bf16_pairs(vec, a, b, sum, lanes);
   int width = width_of(lanes);
   if (kind == VEC_DOT_U8_S8) XLAC_CHECK(vec->target->has_vnni);
   if (vec->target->has_vnni) {
