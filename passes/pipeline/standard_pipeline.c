@@ -99,6 +99,7 @@ HloPassPipeline *hlo_standard_pipeline(Arena *arena, const HloPassOptions *optio
   hlo_pass_pipeline_add(pipeline, &hlo_dot_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_topk_expander_pass);
   if (machine_has_buffer(options->machine)) hlo_pass_pipeline_add(pipeline, &hlo_sort_expander_pass);
+  if (machine_has_buffer(options->machine)) hlo_pass_pipeline_add(pipeline, &hlo_select_and_scatter_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_batch_norm_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dynamic_size_expander_pass);
   hlo_pass_pipeline_add(pipeline, &hlo_dimension_size_expander_pass);
