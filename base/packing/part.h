@@ -125,7 +125,13 @@ Search *search_create(Arena *arena, const Part *part, int64_t most_pairs);
 /* The common divisor of all sizes and places: heights are multiples of it. */
 int64_t search_unit(const Search *search);
 
-/* Looks for a placement within |capacity|, ties between items decided by |rank|. */
-SearchResult search_run(Search *search, const int32_t *rank, int64_t capacity, Work *work, int64_t *offsets);
+/* How a search decides between items that may lie equally low. */
+typedef struct SearchOrder {
+  const int32_t *rank;     /* at first */
+  const int32_t *cut_rank; /* where a placement has cut time in two: between those that meet equally much to come */
+} SearchOrder;
+
+/* Looks for a placement within |capacity|. */
+SearchResult search_run(Search *search, SearchOrder order, int64_t capacity, Work *work, int64_t *offsets);
 
 #endif

@@ -35,8 +35,9 @@ typedef struct Placeable {
   int32_t span_count;
   bool is_plain; /* any place above what is below it will do */
   int32_t first_conflict, end_conflict;
-  int32_t twin;   /* the one before it that is alike; -1: none */
-  int32_t number; /* in the part */
+  int32_t twin;     /* the one before it that is alike; -1: none */
+  int32_t number;   /* in the part */
+  int32_t cut_rank; /* where time was cut */
 } Placeable;
 
 struct Search {
@@ -160,7 +161,8 @@ static void list_members(Search *search) {
   for (int32_t t = 0; t <= search->section_count; t++) search->stamp[t] = 0;
 }
 
-static void use_rank(Search *search, const int32_t *rank) {
+static void use_order(Search *search, SearchOrder order) {
+  const int32_t *rank = order.rank;
   const Part *part = search->part;
   Conflict *row = search->ranked_conflicts;
   UnitSpan *span = search->spans;
@@ -172,7 +174,8 @@ static void use_rank(Search *search, const int32_t *rank) {
                                               .span_count = item->span_count,
                                               .is_plain = item->alignment == 1 && !has_obstacles,
                                               .twin = -1,
-                                              .number = i};
+                                              .number = i,
+                                              .cut_rank = order.cut_rank[i]};
     search->size[rank[i]] = (Units)(item->size / search->unit);
     search->weight[rank[i]] = mix((uint64_t)i * 2 + 1) | 1;
     for (int32_t k = 0; k < item->span_count; k++) {
@@ -340,12 +343,12 @@ static bool fits_above(Search *search, const State *state, Units offset) {
 
 static SearchResult explore(Search *search, const State *state);
 
-/* Where an item is in the most crowded of its sections; the order of the run decides between equals. */
+/* By what is to come in the most crowded of an item's sections; the order of the run decides between equals. */
 static int compare_most(const void *left, const void *right, void *context) {
   const Search *search = context;
   int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
   if (search->most[a] != search->most[b]) return search->most[a] > search->most[b] ? -1 : 1;
-  return a < b ? -1 : 1;
+  return search->placeables[a].cut_rank < search->placeables[b].cut_rank ? -1 : 1;
 }
 
 /* Ties in a part are decided anew, by what is still to come in it. */
@@ -423,10 +426,10 @@ static SearchResult explore(Search *search, const State *state) {
   return SEARCH_NONE;
 }
 
-SearchResult search_run(Search *search, const int32_t *rank, int64_t capacity, Work *work, int64_t *offsets) {
+SearchResult search_run(Search *search, SearchOrder order, int64_t capacity, Work *work, int64_t *offsets) {
   if (search->part->bound > capacity) return SEARCH_NONE;
   capacity = min_i64(capacity / search->unit, MOST_UNITS - 1);
-  use_rank(search, rank);
+  use_order(search, order);
   search->capacity = (Units)capacity;
   search->work = work;
   search->trail.count = 0;

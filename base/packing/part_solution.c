@@ -5,7 +5,12 @@
 /* The orders that dives and searches take, the most promising first (see part_rank). */
 static const char *const DIVE_ORDERS[] = {"TWA", "TAW", "WAT", "AWT", "ZTW", "TZW"};
 static const char *const LARGE_DIVE_ORDERS[] = {"AWT", "TWA", "TAW", "TZW", "ZTW", "WAT"}; /* the cheap ones first */
-static const char *const SEARCH_ORDERS[] = {"TWA", "TW", "TWU", "TAW"};
+
+/* And where a placement has cut time in two, between what meets equally much to come.  What met most at first may meet
+ * little by then: for some problems it is no matter, for others all that matters. */
+static const struct {
+  const char *letters, *cut_letters;
+} SEARCH_ORDERS[] = {{"TWA", "TWA"}, {"TW", "TW"}, {"TW", "W"}, {"TAW", "TAW"}, {"TWU", "TWU"}};
 
 enum {
   DIVE_ORDER_COUNT = sizeof DIVE_ORDERS / sizeof DIVE_ORDERS[0],
@@ -29,10 +34,16 @@ static const Round ROUNDS[] = {
 
 enum { ROUND_COUNT = sizeof ROUNDS / sizeof ROUNDS[0] };
 
-/* The orders that are good where there is no slack. */
-static const int GOAL_ORDERS[] = {3, 0, 2};
+/* The orders that are good at the goal; the last one only where a goal above the bound leaves slack. */
+static const int GOAL_ORDERS[] = {3, 0, 2, 4};
 
 enum { GOAL_ORDER_COUNT = sizeof GOAL_ORDERS / sizeof GOAL_ORDERS[0] };
+
+static const int32_t *rank_by(const Part *part, Arena *scratch, const char *letters) {
+  int32_t *rank = ARENA_NEW_ARRAY(scratch, int32_t, part->item_count + 1);
+  part_rank(part, scratch, letters, rank);
+  return rank;
+}
 
 /* What a dive of |part| may take before it is given up for being quadratic. */
 static int64_t dive_limit(const Part *part) {
@@ -49,8 +60,7 @@ PartSolution part_solution_first(Arena *arena, const Part *part, int64_t goal, W
     /* A large part may take seconds for a further dive: not for less than half a percent, and not often. */
     if (is_large && o > 0 && (o > 2 || solution.height - part->bound <= part->bound / 200)) break;
     arena_reset(scratch);
-    int32_t *rank = ARENA_NEW_ARRAY(scratch, int32_t, part->item_count + 1);
-    part_rank(part, scratch, is_large ? LARGE_DIVE_ORDERS[o] : DIVE_ORDERS[o], rank);
+    const int32_t *rank = rank_by(part, scratch, is_large ? LARGE_DIVE_ORDERS[o] : DIVE_ORDERS[o]);
     Work limit = {dive_limit(part)};
     if (o > 0) limit.left = min_i64(limit.left, work->left);
     int64_t before = limit.left, height = part_dive(part, scratch, rank, &limit, offsets);
@@ -70,7 +80,7 @@ PartSolution part_solution_first(Arena *arena, const Part *part, int64_t goal, W
 typedef struct Sweep {
   PartSolution *solution;
   Search *search;
-  int32_t *ranks[SEARCH_ORDER_COUNT];
+  SearchOrder orders[SEARCH_ORDER_COUNT];
   int64_t *offsets;
   PartAim aim;
   Work *work;
@@ -81,7 +91,7 @@ static SearchResult sweep_try(Sweep *sweep, int order, int64_t capacity, int64_t
   PartSolution *solution = sweep->solution;
   Work work = {min_i64(limit, sweep->work->left)};
   int64_t before = work.left;
-  SearchResult result = search_run(sweep->search, sweep->ranks[order], capacity, &work, sweep->offsets);
+  SearchResult result = search_run(sweep->search, sweep->orders[order], capacity, &work, sweep->offsets);
   sweep->work->left -= before - work.left;
   if (result == SEARCH_NONE) {
     int64_t unit = search_unit(sweep->search);
@@ -105,7 +115,8 @@ static int64_t sweep_goal(const Sweep *sweep) {
 }
 
 static void sweep_at_goal(Sweep *sweep, int64_t limit) {
-  for (int o = 0; o < GOAL_ORDER_COUNT && !sweep_is_done(sweep); o++) {
+  int order_count = GOAL_ORDER_COUNT - (sweep->aim.goal <= sweep->solution->bound);
+  for (int o = 0; o < order_count && !sweep_is_done(sweep); o++) {
     /* Each proof moves the goal up: cheap while proofs are. */
     while (!sweep_is_done(sweep) && sweep_try(sweep, GOAL_ORDERS[o], sweep_goal(sweep), limit) == SEARCH_NONE) continue;
   }
@@ -172,8 +183,8 @@ void part_solution_improve(PartSolution *solution, PartAim aim, Work *work) {
   bool is_large = solution->part->item_count > LARGE;
   sweep.offsets = ARENA_NEW_ARRAY(scratch, int64_t, solution->part->item_count + 1);
   for (int o = 0; o < SEARCH_ORDER_COUNT; o++) {
-    sweep.ranks[o] = ARENA_NEW_ARRAY(scratch, int32_t, solution->part->item_count + 1);
-    part_rank(solution->part, scratch, SEARCH_ORDERS[o], sweep.ranks[o]);
+    sweep.orders[o] = (SearchOrder){rank_by(solution->part, scratch, SEARCH_ORDERS[o].letters),
+                                    rank_by(solution->part, scratch, SEARCH_ORDERS[o].cut_letters)};
   }
   if (is_large && !aim.is_capacity) eject_while_good(solution, aim, work); /* before what searches would cost */
   sweep_at_goal(&sweep, ROUNDS[0].goal_limit);
