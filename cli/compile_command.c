@@ -54,12 +54,20 @@ static Status check_count(Session *session, const CompileJob *job) {
   return status;
 }
 
+/* A file of constants lies beside an output that is a file. */
+static Status check_constants(Session *session, EmitKind emit) {
+  if (!session->compilation.options.constants_apart || compile_files_have_sides(session, emit)) return STATUS_OK;
+  return usage_error(session,
+                     "'--constants=file' writes a file beside an object, shared library or archive: there is none");
+}
+
 static Status check_usage(Session *session, const CompileJob *job) {
   EmitKind emit = job->emit;
   if (emit == EMIT_NONE && session_option_given(session, OPTION_OUTPUT))
     return usage_error(session, "'--emit=none' has no output for '-o'");
   if (session_option_text(session, OPTION_HEADER, "")[0] != '\0' && !emit_has_code(emit))
     return usage_error(session, "'--header' needs code: '--emit=hlo' and '--emit=none' make none");
+  RETURN_IF_ERROR(check_constants(session, emit));
   RETURN_IF_ERROR(check_count(session, job));
   if (!compile_files_wait(session, emit)) RETURN_IF_ERROR(compile_files_name(session, emit, job->files));
   RETURN_IF_ERROR(questions_check(session));
@@ -107,6 +115,7 @@ static Status add_code(Session *session, CompileJob *job) {
   StringView bytes = object->bytes;
   note_entry_name(session);
   RETURN_IF_ERROR(driver_add_output(session, files->header, object->header));
+  if (object->constants.size > 0) RETURN_IF_ERROR(driver_add_output(session, files->constants, object->constants));
   if (job->emit == EMIT_ARCHIVE) {
     job->members[session->model] = (ObjectMember){sv_printf(session->arena, "%s.o", compile_stem(session)), bytes};
     return STATUS_OK;

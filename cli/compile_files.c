@@ -48,6 +48,10 @@ const char *compile_stem(const Session *session) {
   return arena_copy_string(session->arena, name.data, name.size);
 }
 
+bool compile_files_have_sides(const Session *session, EmitKind emit) {
+  return emits[emit].has_sides && !is_stream(session_option_text(session, OPTION_OUTPUT, ""));
+}
+
 bool compile_files_wait(const Session *session, EmitKind emit) {
   if (!is_stream(session->options->operands.data[0]) || emits[emit].extension == NULL) return false;
   return emit == EMIT_ARCHIVE || !session_option_given(session, OPTION_OUTPUT);
@@ -61,15 +65,17 @@ static const char *output_path(const Session *session, EmitKind emit) {
   return arena_printf(session->arena, "%s%s", compile_stem(session), emits[emit].extension);
 }
 
-/* As named; beside an output that is a file: called like it, or in an archive like the model. */
+/* Beside an output that is a file: called like it, or in an archive like the model; NULL: the output is none. */
+static const char *beside_output(const Session *session, EmitKind emit, const char *output, const char *extension) {
+  if (!compile_files_have_sides(session, emit)) return NULL;
+  if (emit != EMIT_ARCHIVE) return with_extension(session->arena, output, extension);
+  return beside(session->arena, output, arena_printf(session->arena, "%s%s", compile_stem(session), extension));
+}
+
+/* As named, or else there. */
 static const char *side_path(const Session *session, OptionId id, EmitKind emit, const char *output,
                              const char *extension) {
-  const char *fallback = NULL;
-  bool is_beside = emits[emit].has_sides && !is_stream(output);
-  if (is_beside && emit == EMIT_ARCHIVE)
-    fallback = beside(session->arena, output, arena_printf(session->arena, "%s%s", compile_stem(session), extension));
-  if (is_beside && emit != EMIT_ARCHIVE) fallback = with_extension(session->arena, output, extension);
-  return session_option_text(session, id, fallback);
+  return session_option_text(session, id, beside_output(session, emit, output, extension));
 }
 
 /* Files that another word of --emit makes. */
@@ -95,9 +101,13 @@ Status compile_files_name(Session *session, EmitKind emit, CompileFiles *out_fil
   array_push(&defaults, session->arena, ((OutputDefault){OPTION_OUTPUT, output}));
   for (session->model = 0; session->model < count; session->model++) {
     CompileFiles files = {output, side_path(session, OPTION_HEADER, emit, output, ".h"),
-                          side_path(session, OPTION_MAP, emit, output, ".map")};
+                          side_path(session, OPTION_MAP, emit, output, ".map"), NULL};
+    if (session->compilation.options.constants_apart)
+      files.constants = beside_output(session, emit, output, ".weights");
     array_push(&defaults, session->arena, ((OutputDefault){OPTION_HEADER, files.header}));
     array_push(&defaults, session->arena, ((OutputDefault){OPTION_MAP, files.map}));
+    if (files.constants != NULL)
+      array_push(&defaults, session->arena, ((OutputDefault){OPTION_CONSTANTS, files.constants}));
     out_files[session->model] = files;
   }
   session->model = 0;

@@ -23,11 +23,15 @@ LlvmOutput emit_llvm_output(EmitKind emit);
 typedef struct CompileFiles {
   const char *output; /* an archive's: that of all models */
   const char *header, *map;
+  const char *constants; /* the file of large ones; NULL: they are in the object */
 } CompileFiles;
 
 /* What the outputs of the model that is session->model, and the function in them, are named after: the input file's
  * name without its extension; of standard input, when that is read, the module's. */
 const char *compile_stem(const Session *session);
+
+/* Whether files lie beside the output: it is one itself, and of a kind that has them. */
+bool compile_files_have_sides(const Session *session, EmitKind emit);
 
 /* Whether compile_files_name has to wait until the module is read, for its name. */
 bool compile_files_wait(const Session *session, EmitKind emit);

@@ -9,6 +9,10 @@ static void add(FileUses *uses, const char *path, const char *name, OptionId id,
   if (path && path[0] != '\0') array_push(&uses->list, uses->arena, ((FileUse){path, name, id, is_written}));
 }
 
+static void add_written(FileUses *uses, const char *path, OptionId id) {
+  add(uses, path, arena_printf(uses->arena, "'%s'", option_spelling(uses->arena, id)), id, true);
+}
+
 static const char *read_name(Arena *arena, OptionId id) {
   return arena_printf(arena, "what '%s' reads", option_spelling(arena, id));
 }
@@ -24,12 +28,10 @@ static void add_option(FileUses *uses, OptionId id, const OptionValue *value, co
   const OptionInfo *info = option_info(id);
   bool reads = info->kind == OPTION_KIND_INPUT || info->kind == OPTION_KIND_INPUT_LIST;
   bool writes = info->kind == OPTION_KIND_OUTPUT || info->kind == OPTION_KIND_OPTIONAL_OUTPUT;
-  if (writes) {
-    const char *name = arena_printf(uses->arena, "'%s'", option_spelling(uses->arena, id));
-    if (value->given) add(uses, value->text, name, id, true);
-    for (int i = 0; i < count && !value->given; i++)
-      if (defaults[i].id == id) add(uses, defaults[i].path, name, id, true);
-  }
+  bool is_named = writes && value->given;
+  if (is_named) add_written(uses, value->text, id);
+  for (int i = 0; i < count && !is_named; i++)
+    if (defaults[i].id == id) add_written(uses, defaults[i].path, id);
   for (; reads && value && value->given; value = value->previous)
     add(uses, input_path(info, value->text), read_name(uses->arena, id), id, false);
 }

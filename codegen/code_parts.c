@@ -5,6 +5,7 @@
 
 #include "base/checked_math.h"
 #include "base/guarded_call.h"
+#include "codegen/call/call.h"
 #include "codegen/descriptor.h"
 #include "codegen/emit/control_emitter.h"
 #include "codegen/llvm/cpu_dispatch.h"
@@ -134,11 +135,13 @@ static Status emit_control(const PartEmitter *emitter) {
   const CodePartsOptions *options = emitter->run->options;
   const CodeDraft *draft = options->draft;
   int variant = emitter->part->variant;
+  if (options->constants != NULL) call_declare_constants(emitter->vec.module);
   ControlOptions control = {.kernels = draft->kernels,
                             .strategies = draft->strategies[variant],
                             .name = options->entry_name,
                             .poison = options->poison,
                             .has_no_kernels = !emitter->part->has_all,
+                            .constant_file = options->constants,
                             .constants = variant == 0 ? CONSTANTS_OF_ALL_PARTS : CONSTANTS_OF_ANOTHER_PART};
   return control_emit(&emitter->vec, options->module, options->assignment, &control, emitter->diag);
 }
@@ -172,8 +175,8 @@ static void emit_door(const PartEmitter *emitter, LLVMValueRef control) {
     }
     cpu_dispatch_emit(module, options->entry_name, functions);
   }
-  descriptor_emit(module, options->module, options->assignment, NULL, sv_from_cstring(options->entry_name),
-                  emitter->arena);
+  descriptor_emit(module, options->module, options->assignment, NULL, options->constants,
+                  sv_from_cstring(options->entry_name), emitter->arena);
 }
 
 static Status emit_part(const PartEmitter *emitter) {

@@ -3,6 +3,7 @@
 #define XLAC_CODEGEN_CODE_PARTS_H
 
 #include "codegen/code_draft.h"
+#include "codegen/emit/constant_file.h"
 
 typedef struct CodePartsOptions {
   const HloModule *module;
@@ -10,7 +11,8 @@ typedef struct CodePartsOptions {
   const CodeDraft *draft; /* measured */
   const char *entry_name;
   bool poison;
-  int threads; /* at most so many, this one included */
+  const ConstantFile *constants; /* NULL: all constants are in the object */
+  int threads;                   /* at most so many, this one included */
 } CodePartsOptions;
 
 /* How many parts there are: a matter of the module and the target alone, never of the threads.  1: it is not worth it,

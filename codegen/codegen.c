@@ -26,6 +26,7 @@ typedef struct ModuleEmitter {
   const CallTargets *targets;
   const CodeDraft *draft;
   const ModuleCollectives *collectives; /* NULL: the module needs no devices */
+  const ConstantFile *constants;        /* NULL: all constants are in the object */
   const char *entry_name;
   bool poison, profile;
   OncoreEmitter *oncore; /* NULL: the host */
@@ -48,6 +49,7 @@ static Status emit_variant(const ModuleEmitter *emitter, int number, LLVMValueRe
                             .name = emitter->entry_name,
                             .poison = emitter->poison,
                             .profile = emitter->profile,
+                            .constant_file = emitter->constants,
                             .collectives = emitter->collectives,
                             .coder = emitter->oncore != NULL ? &coder : NULL};
   Status status = control_emit(&vec, emitter->module, emitter->assignment, &control, emitter->diag);
@@ -63,6 +65,7 @@ static Status emit_module(const ModuleEmitter *emitter) {
   LLVMValueRef functions[CPU_VARIANT_COUNT];
   RETURN_IF_ERROR(
       call_declare(emitter->llvm_module, emitter->module, emitter->targets, emitter->entry_name, emitter->diag));
+  if (emitter->constants != NULL) call_declare_constants(emitter->llvm_module);
   Arena *scratch = arena_create();
   if (emitter->collectives != NULL)
     collective_declare(emitter->llvm_module, emitter->module, emitter->collectives, scratch);
@@ -74,7 +77,7 @@ static Status emit_module(const ModuleEmitter *emitter) {
     cpu_dispatch_emit(emitter->llvm_module, emitter->entry_name, functions);
   }
   scratch = arena_create();
-  descriptor_emit(emitter->llvm_module, emitter->module, emitter->assignment, emitter->collectives,
+  descriptor_emit(emitter->llvm_module, emitter->module, emitter->assignment, emitter->collectives, emitter->constants,
                   sv_from_cstring(emitter->entry_name), scratch);
   arena_destroy(scratch);
   return STATUS_OK;
@@ -82,7 +85,8 @@ static Status emit_module(const ModuleEmitter *emitter) {
 
 /* One LLVM module. */
 static Status compile_whole(Arena *arena, const HloModule *module, const CodegenOptions *options,
-                            const char *entry_name, DiagSink *diag, CompiledObject *object) {
+                            const ConstantFile *constants, const char *entry_name, DiagSink *diag,
+                            CompiledObject *object) {
   LlvmTarget target;
   const ModuleCollectives *collectives = NULL;
   if (module_needs_devices(module)) RETURN_IF_ERROR(module_collectives_create(arena, module, diag, &collectives));
@@ -93,9 +97,9 @@ static Status compile_whole(Arena *arena, const HloModule *module, const Codegen
     Arena *scratch = arena_create();
     OncoreEmitter *oncore =
         options->draft->plans != NULL ? oncore_emitter_create(scratch, options->draft->plans) : NULL;
-    ModuleEmitter emitter = {&target,          llvm_module,      module,      options->assignment,
-                             &object->targets, options->draft,   collectives, entry_name,
-                             options->poison,  options->profile, oncore,      diag};
+    ModuleEmitter emitter = {&target,          llvm_module, module,    options->assignment, &object->targets,
+                             options->draft,   collectives, constants, entry_name,          options->poison,
+                             options->profile, oncore,      diag};
     status = emit_module(&emitter);
     if (status == STATUS_OK)
       status = llvm_target_emit(&target, llvm_module, options->output, arena, diag, &object->bytes);
@@ -118,13 +122,24 @@ Status codegen_compile(Arena *arena, const HloModule *module, const CodegenOptio
         entry_name_made_of(arena, options->default_name.size > 0 ? options->default_name : module->name,
                            &out_object->targets, &out_object->has_changed_name);
   const char *entry_name = arena_copy_string(arena, out_object->entry_name.data, out_object->entry_name.size);
-  out_object->header = module_header(module, options->assignment, &out_object->targets, out_object->entry_name, arena);
-  out_object->signature = module_signature(module, options->assignment, arena);
-  CodePartsOptions parts = {module, options->assignment, options->draft, entry_name, options->poison, options->threads};
+  ConstantFile file = {0};
+  if (options->constants_apart) file = constant_file_make(arena, options->assignment);
+  out_object->constants = file.bytes;
+  const ConstantFile *constants = file.bytes.size > 0 ? &file : NULL;
+  out_object->header =
+      module_header(module, options->assignment, &out_object->targets, constants, out_object->entry_name, arena);
+  out_object->signature = module_signature(module, options->assignment, constants, arena);
+  CodePartsOptions parts = {.module = module,
+                            .assignment = options->assignment,
+                            .draft = options->draft,
+                            .entry_name = entry_name,
+                            .poison = options->poison,
+                            .constants = constants,
+                            .threads = options->threads};
   if (options->output == LLVM_OUTPUT_OBJECT && !options->profile && code_parts_count(&parts) > 1 &&
       code_parts_compile(arena, &parts, &out_object->bytes) == STATUS_OK)
     return STATUS_OK;
-  return compile_whole(arena, module, options, entry_name, diag, out_object);
+  return compile_whole(arena, module, options, constants, entry_name, diag, out_object);
 }
 
 /* --- Kernels and plans as text --- */

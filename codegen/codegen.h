@@ -15,10 +15,11 @@ typedef struct CodegenOptions {
   StringView default_name; /* empty: the module's name (codegen/entry_name.h) */
   LlvmOutput output;
   const BufferAssignment *assignment;
-  CodeDraft *draft; /* for which target; Kernels and plans are made if they are not there */
-  bool poison;      /* code that overwrites all memory that holds no live value with 0xFF, for tests */
-  bool profile;     /* what each instruction takes is counted (codegen_jit_profile); runs are no more re-entrant */
-  int threads;      /* at most so many make an object, this one included; it is the same whatever their number */
+  CodeDraft *draft;     /* for which target; Kernels and plans are made if they are not there */
+  bool poison;          /* code that overwrites all memory that holds no live value with 0xFF, for tests */
+  bool constants_apart; /* large constants are not in the object but in a file of their own (XlacConstants) */
+  bool profile;         /* what each instruction takes is counted (codegen_jit_profile); runs are no more re-entrant */
+  int threads;          /* at most so many make an object, this one included; it is the same whatever their number */
 } CodegenOptions;
 
 typedef struct CompiledObject {
@@ -26,6 +27,7 @@ typedef struct CompiledObject {
   StringView entry_name; /* the C symbol used */
   bool has_changed_name; /* it is the name it was made of, but for more than characters (codegen/entry_name.h) */
   StringView header;     /* C header declaring entry and descriptor */
+  StringView constants;  /* with |constants_apart|, the file of the large ones; empty: none is large */
   CallTargets targets;   /* what has to be linked besides */
   const XlacDescriptor *signature; /* what the descriptor in it says (codegen/module_signature.h) */
 } CompiledObject;

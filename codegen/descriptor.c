@@ -27,7 +27,8 @@ static LLVMValueRef names_constant(const TensorConstants *builder, const StringV
 }
 
 void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const BufferAssignment *assignment,
-                     const ModuleCollectives *collectives, StringView entry_name, Arena *scratch) {
+                     const ModuleCollectives *collectives, const ConstantFile *constants, StringView entry_name,
+                     Arena *scratch) {
   TensorConstants builder = {LLVMGetModuleContext(llvm_module), llvm_module, scratch};
   bool is_for_one = collectives == NULL && hlo_module_is_whole(module);
   DeviceCounts devices = is_for_one ? (DeviceCounts){1, 1} : hlo_module_device_counts(module);
@@ -56,6 +57,8 @@ void descriptor_emit(LLVMModuleRef llvm_module, const HloModule *module, const B
                           : collective_table(llvm_module, collectives, scratch),
       tensor_int(&builder, 64, collectives == NULL ? 0 : (int64_t)collectives->hash),
       tensor_int(&builder, 64, collectives != NULL && collectives->is_conditional),
+      tensor_int(&builder, 64, constants == NULL ? 0 : (int64_t)constants->bytes.size),
+      tensor_int(&builder, 64, constants == NULL ? 0 : (int64_t)constants->hash),
   };
   LLVMValueRef value = LLVMConstStructInContext(builder.context, fields, sizeof fields / sizeof *fields, false);
   const char *name = arena_printf(scratch, "%.*s_descriptor", SV_ARG(entry_name));

@@ -9,6 +9,7 @@
 typedef struct HeaderWriter {
   const HloModule *module;
   const BufferAssignment *assignment;
+  const ConstantFile *constants; /* may be NULL */
   ModuleLeaves leaves;
   StringView name, macro; /* of the function; in capital letters */
   Arena *arena;
@@ -110,6 +111,12 @@ static void add_comment(HeaderWriter *writer, const CallTargets *targets) {
       &writer->out,
       " * With options->parallel_for the workspace has (worker_count - 1) * scratch_bytes_per_worker more "
       "bytes.\n");
+  if (writer->constants != NULL)
+    sb_printf(
+        &writer->out,
+        " * Its large constants are in a file of %lld bytes, which was written with the object: options->constants\n"
+        " * is that file in memory (xlac/constants.h maps it).\n",
+        (long long)writer->constants->bytes.size);
   describe_targets(&writer->out, targets);
   sb_append_cstring(&writer->out, " */\n");
 }
@@ -133,6 +140,7 @@ static void add_macros(HeaderWriter *writer) {
   define(writer, "WORKSPACE_BYTES", writer->assignment->workspace_bytes);
   define(writer, "WORKSPACE_ALIGNMENT", DESCRIPTOR_WORKSPACE_ALIGNMENT);
   define(writer, "SCRATCH_BYTES_PER_WORKER", writer->assignment->scratch_bytes_per_worker);
+  define(writer, "CONSTANTS_BYTES", writer->constants == NULL ? 0 : (int64_t)writer->constants->bytes.size);
   define(writer, "ARGUMENTS", writer->leaves.parameter_count);
   define(writer, "RESULTS", writer->leaves.result_count);
   for (int64_t i = 0; i < writer->leaves.parameter_count; i++) {
@@ -148,9 +156,10 @@ static void add_macros(HeaderWriter *writer) {
 /* --- the whole --- */
 
 StringView module_header(const HloModule *module, const BufferAssignment *assignment, const CallTargets *targets,
-                         StringView entry_name, Arena *arena) {
+                         const ConstantFile *constants, StringView entry_name, Arena *arena) {
   HeaderWriter writer = {.module = module,
                          .assignment = assignment,
+                         .constants = constants,
                          .leaves = module_leaves(module, assignment, arena),
                          .name = entry_name,
                          .macro = capitals(entry_name, arena),

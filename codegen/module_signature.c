@@ -15,7 +15,8 @@ static const XlacLeafSize *sizes_of(const LeafSize *sizes, int64_t count, Arena 
   return copies;
 }
 
-const XlacDescriptor *module_signature(const HloModule *module, const BufferAssignment *assignment, Arena *arena) {
+const XlacDescriptor *module_signature(const HloModule *module, const BufferAssignment *assignment,
+                                       const ConstantFile *constants, Arena *arena) {
   ModuleLeaves leaves = module_leaves(module, assignment, arena);
   const char **names = ARENA_NEW_ARRAY(arena, const char *, leaves.parameter_count);
   for (int64_t i = 0; i < leaves.parameter_count; i++) names[i] = sv_copy(arena, leaves.parameter_names[i]).data;
@@ -35,6 +36,8 @@ const XlacDescriptor *module_signature(const HloModule *module, const BufferAssi
                        .result_size_count = module->result_sizes.count,
                        .parameter_sizes = sizes_of(module->parameter_sizes.data, module->parameter_sizes.count, arena),
                        .result_sizes = sizes_of(module->result_sizes.data, module->result_sizes.count, arena),
-                       .parameter_names = names};
+                       .parameter_names = names,
+                       .constants_bytes = constants == NULL ? 0 : (int64_t)constants->bytes.size,
+                       .constants_hash = constants == NULL ? 0 : constants->hash};
   return signature;
 }

@@ -2,10 +2,12 @@
 #ifndef XLAC_CODEGEN_MODULE_SIGNATURE_H
 #define XLAC_CODEGEN_MODULE_SIGNATURE_H
 
+#include "codegen/emit/constant_file.h"
 #include "hlo/analysis/buffer_assignment.h"
 #include "xlac/abi.h"
 
-/* Equal to the descriptor in the object (codegen/descriptor.h), in |arena|. */
-const XlacDescriptor *module_signature(const HloModule *module, const BufferAssignment *assignment, Arena *arena);
+/* Equal to the descriptor in the object (codegen/descriptor.h), in |arena|.  |constants|: as there. */
+const XlacDescriptor *module_signature(const HloModule *module, const BufferAssignment *assignment,
+                                       const ConstantFile *constants, Arena *arena);
 
 #endif

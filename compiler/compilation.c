@@ -356,6 +356,7 @@ Status compilation_generate(Compilation *compilation) {
                             .assignment = compilation->assignment,
                             .draft = &compilation->draft,
                             .poison = options->poison,
+                            .constants_apart = options->constants_apart,
                             .profile = options->profile,
                             .threads = (int)options->threads};
   Status status =

@@ -66,6 +66,7 @@ static void add_options(ContentHash *hash, const CompilationOptions *options) {
   add_int(hash, "has entry name", options->has_entry_name);
   add(hash, "entry name", options->entry_name);
   add(hash, "default name", options->default_name);
+  add_int(hash, "constants apart", options->constants_apart);
   add_int(hash, "poison", options->poison);
   add_int(hash, "profile", options->profile);
 }

@@ -69,6 +69,7 @@ typedef struct CompilationOptions {
   bool has_entry_name; /* else the C symbol is made of |default_name| */
   StringView entry_name;
   StringView default_name; /* of the file, say; empty: the module's name */
+  bool constants_apart;    /* large constants in a file of their own: CompiledObject.constants */
   bool poison;             /* code that overwrites all memory without a live value, for tests */
   bool profile;            /* code that counts what each instruction takes; runs are no more re-entrant */
   int64_t threads; /* so many at most generate code, the caller's included: 1 … COMPILATION_MOST_THREADS; 0: 1 */

@@ -5,7 +5,7 @@
 #include "hlo/ir/custom_call.h"
 
 /* Another version is another form. */
-static const char magic[16] = "xlac program 1";
+static const char magic[16] = "xlac program 2";
 
 void compiled_program_of(const Compilation *compilation, StringView map, CompiledProgram *out_program) {
   const CompilationOptions *options = &compilation->options;
@@ -169,6 +169,8 @@ static void put_signature(StringBuilder *out, const XlacDescriptor *signature) {
   put_int(out, signature->workspace_bytes);
   put_int(out, signature->workspace_alignment);
   put_int(out, signature->scratch_bytes_per_worker);
+  put_int(out, signature->constants_bytes);
+  put_int(out, (int64_t)signature->constants_hash);
   put_sizes(out, signature->parameter_sizes, signature->parameter_size_count);
   put_sizes(out, signature->result_sizes, signature->result_size_count);
   for (int64_t i = 0; i < signature->parameter_count; i++)
@@ -186,6 +188,8 @@ static const XlacDescriptor *take_signature(ProgramReader *reader, Arena *arena)
   signature->workspace_bytes = take_int(reader);
   signature->workspace_alignment = take_int(reader);
   signature->scratch_bytes_per_worker = take_int(reader);
+  signature->constants_bytes = take_int(reader);
+  signature->constants_hash = (uint64_t)take_int(reader);
   check(reader, signature->workspace_bytes >= 0 && signature->workspace_alignment > 0 &&
                     signature->scratch_bytes_per_worker >= 0);
   signature->parameter_sizes =
@@ -215,6 +219,7 @@ StringView compiled_program_write(Arena *arena, const CompiledProgram *program) 
   for (int64_t i = 0; i < object->targets.count; i++) put_text(&out, object->targets.targets[i].symbol);
   put_text(&out, object->header);
   put_text(&out, program->map);
+  put_text(&out, object->constants);
   put_text(&out, object->bytes);
   return sb_view(&out);
 }
@@ -241,6 +246,7 @@ bool compiled_program_read(Arena *arena, StringView bytes, CompiledProgram *out_
   object->targets = take_targets(&reader, arena);
   object->header = take_text(&reader);
   out_program->map = take_text(&reader);
+  object->constants = take_text(&reader);
   object->bytes = take_text(&reader);
   return !reader.failed && reader.at == bytes.size;
 }

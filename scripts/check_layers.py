@@ -23,7 +23,7 @@ HLO = ["base", "hlo/type", "hlo/ir", "hlo/infer", "hlo/eval", "hlo/analysis"]
 TARGET = ["hlo/machine/description/machine_abilities.h"]
 PASS = HLO + TARGET + ["base/packing", "passes/pipeline", "passes/cleanup"]
 ABI = ["include/xlac/abi.h", "include/xlac/ffi.h"]
-STANDALONE = ["include/xlac/thread_pool.h", "include/xlac/weights.h"]
+STANDALONE = ["include/xlac/thread_pool.h", "include/xlac/weights.h", "include/xlac/constants.h"]
 MACHINE = ["hlo/machine/description", "hlo/machine/stream"]
 ONCORE_PLAN = ["base", "hlo/type", "hlo/ir", "codegen/kernel"] + MACHINE
 

@@ -12,6 +12,10 @@
 MUST_USE Status call_declare(LLVMModuleRef llvm_module, const HloModule *module, const CallTargets *targets,
                              const char *entry_name, DiagSink *diag);
 
+/* Adds "xlac.constants", which finds the file of large constants (constants.ll); after call_declare, if that is called.
+ */
+void call_declare_constants(LLVMModuleRef llvm_module);
+
 /* Adds an internal function |name|: i32 (ptr for each leaf of the operands, ptr for each leaf of the result, ptr
  * to call_work_bytes(call), ptr XlacRunOptions).  It makes the call of |call| and returns 0, or XLAC_CALL_FAILED after
  * on_failure was told; leaves without bytes get null.  A located error for attributes that cannot be read

@@ -16,6 +16,9 @@ _Static_assert(offsetof(XlacRunOptions, on_failure) == 56 && offsetof(XlacRunOpt
                "failure.ll knows these");
 _Static_assert(offsetof(XlacRunOptions, transfer) == 72 && offsetof(XlacRunOptions, transfer_data) == 80,
                "transfer.ll knows these");
+_Static_assert(offsetof(XlacRunOptions, constants) == 104 && sizeof(XlacRunOptions) == 112 &&
+                   offsetof(XlacConstants, bytes) == 8 && offsetof(XlacConstants, hash) == 16,
+               "constants.ll knows these");
 _Static_assert(sizeof(XLA_FFI_Api) == 192 && offsetof(XLA_FFI_Api, XLA_FFI_Error_Create) == 48 &&
                    sizeof(XLA_FFI_Api_Version) == 24 && offsetof(XLA_FFI_Error_Create_Args, message) == 16 &&
                    offsetof(XLA_FFI_Error_GetMessage_Args, message) == 24 &&
@@ -34,6 +37,7 @@ SUPPORT(failure)
 SUPPORT(typed_call)
 SUPPORT(call_status)
 SUPPORT(transfer)
+SUPPORT(constants)
 
 /* --- targets --- */
 
@@ -91,8 +95,8 @@ static bool is_reserved(StringView symbol, StringView entry_name) {
 /* --- support --- */
 
 static void hide_support(LLVMModuleRef llvm_module) {
-  static const char *const names[] = {"xlac.call.fail",   "xlac.ffi.api",      "xlac.ffi.wait",     "xlac.ffi.message",
-                                      "xlac.ffi.destroy", "xlac.status.clear", "xlac.call.transfer"};
+  static const char *const names[] = {"xlac.call.fail",   "xlac.ffi.api",      "xlac.ffi.wait",      "xlac.ffi.message",
+                                      "xlac.ffi.destroy", "xlac.status.clear", "xlac.call.transfer", "xlac.constants"};
   ir_support_hide(llvm_module, names, sizeof names / sizeof *names);
 }
 
@@ -146,4 +150,11 @@ Status call_declare(LLVMModuleRef llvm_module, const HloModule *module, const Ca
   if (needs.transfer) ir_support_link(llvm_module, xlac_call_transfer, xlac_call_end_transfer);
   hide_support(llvm_module);
   return STATUS_OK;
+}
+
+void call_declare_constants(LLVMModuleRef llvm_module) {
+  if (LLVMGetNamedFunction(llvm_module, "xlac.call.fail") == NULL)
+    ir_support_link(llvm_module, xlac_call_failure, xlac_call_end_failure);
+  ir_support_link(llvm_module, xlac_call_constants, xlac_call_end_constants);
+  hide_support(llvm_module);
 }

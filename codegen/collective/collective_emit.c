@@ -6,9 +6,9 @@
 
 /* What the text says in numbers. */
 _Static_assert(offsetof(XlacRunOptions, device) == 88 && offsetof(XlacRunOptions, communication) == 96 &&
-                   sizeof(XlacRunOptions) == 104 && offsetof(XlacCommunication, data) == 8 &&
-                   offsetof(XlacCommunication, start) == 16 && offsetof(XlacCommunication, wait) == 24 &&
-                   offsetof(XlacCommunication, finish) == 32 && sizeof(XlacCommunication) == 40,
+                   offsetof(XlacCommunication, data) == 8 && offsetof(XlacCommunication, start) == 16 &&
+                   offsetof(XlacCommunication, wait) == 24 && offsetof(XlacCommunication, finish) == 32 &&
+                   sizeof(XlacCommunication) == 40,
                "collective.ll knows these");
 _Static_assert(sizeof(XlacCollective) == 104 && sizeof(XlacCollectiveBuffer) == 40, "the constants below are these");
 

@@ -454,6 +454,7 @@ Status control_emit(const VecBuilder *vec, const HloModule *module, const Buffer
   control.coder = options->coder;
   control.has_no_kernels = options->has_no_kernels;
   control.constant_place = options->constants;
+  control.constant_file = options->constant_file;
   bool flushes = vec->target->flushes_denormals;
   control.function = add_entry(vec, flushes ? arena_printf(arena, "%s.flushing", options->name) : options->name);
   control.registers = ARENA_NEW_ARRAY(arena, ValueRegisters *, assignment->value_count);

@@ -4,6 +4,7 @@
 #define XLAC_CODEGEN_EMIT_CONTROL_EMITTER_H
 
 #include "codegen/collective/module_collectives.h"
+#include "codegen/emit/constant_file.h"
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/vec/vec.h"
@@ -41,6 +42,7 @@ typedef struct ControlOptions {
   bool profile; /* counts what each instruction takes in the global NAME_profile (codegen_jit_profile) */
   bool has_no_kernels; /* Kernels have their functions in other LLVM modules, by control_part_kernel_name */
   ConstantPlace constants;
+  const ConstantFile *constant_file;    /* has the large ones ("xlac.constants" is declared); NULL: none has */
   const ModuleCollectives *collectives; /* those of the module, declared in |vec->module| (collective_declare); NULL
                                            where it needs no devices (module_needs_devices) */
   const KernelCoder *coder; /* NULL for the host; with one, all Kernels are its work, and so is all arithmetic on rank-0

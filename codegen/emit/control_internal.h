@@ -26,7 +26,7 @@ typedef struct ControlEmitter {
   LLVMValueRef function;
   LLVMValueRef *arguments, *results; /* pointers by leaf, loaded at the entry; NULL: loaded where they are used */
   LLVMValueRef workspace;
-  LLVMValueRef *constants;    /* globals by allocation */
+  LLVMValueRef *constants;    /* globals by allocation, or places in the file */
   ValueRegisters **registers; /* by HloValue id; NULL when it is only in memory */
   ARRAY(int32_t) known;       /* ids in |registers|, in order of their making */
   const KernelTable *kernels;
@@ -35,6 +35,7 @@ typedef struct ControlEmitter {
   const ModuleCollectives *collectives;
   bool has_no_kernels; /* as in ControlOptions, like the next */
   ConstantPlace constant_place;
+  const ConstantFile *constant_file;
   IntMap functions;     /* identity of a Kernel + 1 → ControlKernel */
   bool computes;        /* the function does more than to call others, one after another */
   LLVMValueRef context; /* on the stack, of shared Kernels; NULL: none so far */
@@ -76,7 +77,8 @@ void control_know_elements(ControlEmitter *control, const HloInstruction *instru
 /* Forgets registers made since |height|: they may not have been computed on every path to here. */
 void control_forget(ControlEmitter *control, int64_t height);
 bool control_is_scalar(const Shape *shape);
-/* Loads argument and result pointers, makes the constants' globals, copies arguments that the caller did not donate. */
+/* Loads argument and result pointers, makes the constants' globals, finds the file of the large ones, copies arguments
+ * that the caller did not donate. */
 void control_enter(ControlEmitter *control);
 
 /* --- poison (control_poison.c) --- */

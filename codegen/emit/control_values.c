@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codegen/emit/control_internal.h"
+#include "codegen/ir/tensor_constants.h"
 
 static LLVMTypeRef pointer_type(const ControlEmitter *control) {
   return LLVMPointerTypeInContext(control->vec->context, 0);
@@ -125,23 +126,6 @@ void control_forget(ControlEmitter *control, int64_t height) {
 
 /* --- the entry --- */
 
-/* Literals are row major; the bytes stand in the order of the layout. */
-static const void *bytes_in_layout(const ControlEmitter *control, const Literal *literal, int64_t size) {
-  const Shape *shape = literal->shape;
-  if (shape_has_default_layout(shape)) return literal->data;
-  char *bytes = arena_alloc(control->arena, (size_t)size);
-  int64_t strides[64], index[64] = {0};
-  shape_strides(shape, strides);
-  int64_t element = type_storage_bytes(shape->type), count = shape_element_count(shape);
-  for (int64_t i = 0; i < count; i++) {
-    int64_t at = 0;
-    for (int d = 0; d < shape->rank; d++) at += index[d] * strides[d];
-    memcpy(bytes + at * element, (const char *)literal->data + i * element, (size_t)element);
-    for (int d = shape->rank - 1; d >= 0 && ++index[d] == shape->dims[d]; d--) index[d] = 0;
-  }
-  return bytes;
-}
-
 static LLVMValueRef add_bytes(const ControlEmitter *control, const char *name, const void *bytes, int64_t size,
                               unsigned alignment) {
   LLVMValueRef data = LLVMConstStringInContext2(control->vec->context, bytes, (size_t)size, true);
@@ -167,8 +151,7 @@ static LLVMValueRef constant_global(const ControlEmitter *control, const BufferA
     LLVMSetGlobalConstant(global, true);
     LLVMSetAlignment(global, CONSTANT_ALIGNMENT);
   } else {
-    const Literal *literal = hlo_instruction_literal(allocation->constant);
-    const char *bytes = bytes_in_layout(control, literal, allocation->size);
+    const void *bytes = constant_bytes(control->arena, allocation);
     global = add_bytes(control, name, bytes, allocation->size, CONSTANT_ALIGNMENT);
   }
   if (control->constant_place != CONSTANTS_PRIVATE) {
@@ -176,6 +159,27 @@ static LLVMValueRef constant_global(const ControlEmitter *control, const BufferA
     LLVMSetVisibility(global, LLVMHiddenVisibility);
   }
   return global;
+}
+
+/* The file of large constants; the module's function ends where the caller does not give it. */
+static LLVMValueRef find_constant_file(const ControlEmitter *control) {
+  const VecBuilder *vec = control->vec;
+  const ConstantFile *file = control->constant_file;
+  TensorConstants texts = {vec->context, vec->module, control->arena};
+  LLVMValueRef arguments[] = {LLVMGetParam(control->function, 3), tensor_text_constant(&texts, file->some->name),
+                              tensor_text_constant(&texts, sv_from_cstring(hlo_opcode_text(HLO_CONSTANT))),
+                              tensor_int(&texts, 64, (int64_t)file->bytes.size),
+                              tensor_int(&texts, 64, (int64_t)file->hash)};
+  LLVMValueRef find = LLVMGetNamedFunction(vec->module, "xlac.constants");
+  if (find == NULL) XLAC_BUG("call_declare_constants was not called");
+  LLVMValueRef base = LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(find), find, arguments, 5, "");
+  LLVMBasicBlockRef missing = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
+  LLVMBasicBlockRef found = LLVMAppendBasicBlockInContext(vec->context, control->function, "");
+  LLVMBuildCondBr(vec->builder, LLVMBuildIsNull(vec->builder, base, ""), missing, found);
+  LLVMPositionBuilderAtEnd(vec->builder, missing);
+  LLVMBuildRet(vec->builder, tensor_int(&texts, 32, XLAC_CALL_FAILED));
+  LLVMPositionBuilderAtEnd(vec->builder, found);
+  return base;
 }
 
 /* Named by what they are, so that equal ones are one, of all CPU variants. */
@@ -236,9 +240,14 @@ void control_enter(ControlEmitter *control) {
   control->arguments = load_pointers(control, 0, arguments);
   control->results = load_pointers(control, 1, results);
   control->workspace = LLVMGetParam(control->function, 2);
+  const ConstantFile *file = control->constant_file;
+  LLVMValueRef base = file != NULL ? find_constant_file(control) : NULL;
   for (int32_t i = 0; i < assignment->allocation_count; i++) {
     const BufferAllocation *allocation = &assignment->allocations[i];
-    if (allocation->kind == ALLOCATION_CONSTANT) control->constants[i] = constant_global(control, allocation);
+    if (allocation->kind == ALLOCATION_CONSTANT)
+      control->constants[i] = file != NULL && file->offsets[i] > 0
+                                  ? control_offset_address(control, base, file->offsets[i])
+                                  : constant_global(control, allocation);
     if (allocation->kind == ALLOCATION_PARAMETER && allocation->result >= 0)
       copy_declined_donation(control, allocation);
   }

@@ -11,6 +11,9 @@
 /* The words of --schedule. */
 enum { SCHEDULE_MEMORY, SCHEDULE_KEEP };
 
+/* The words of --constants. */
+enum { CONSTANTS_EMBED, CONSTANTS_FILE };
+
 enum { DEFAULT_OPT_LEVEL = 2 };
 
 /* Objects go to other machines, and the processor of a runner is not known; code in memory stays, but tests may ask
@@ -75,6 +78,7 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
                                                                                       : PLANS_ALONE,
       .has_entry_name = values[OPTION_ENTRY_NAME].given,
       .entry_name = text_of(options, OPTION_ENTRY_NAME),
+      .constants_apart = integer_of(options, OPTION_CONSTANTS, CONSTANTS_EMBED) == CONSTANTS_FILE,
       .poison = values[OPTION_POISON].given,
       .profile = values[OPTION_PROFILE].given,
       .threads = thread_count(options),

@@ -157,6 +157,19 @@ typedef struct XlacCommunication {
   const char *(*finish)(void *data);
 } XlacCommunication;
 
+/* --- constants in a file --- */
+
+#define XLAC_CONSTANTS_MAGIC 0x31736e6f63616c78u /* "xlacons1" */
+#define XLAC_CONSTANTS_ALIGNMENT 64
+
+/* What the file begins with that has the large constants of a module (xlac --constants=file); they follow at multiples
+ * of XLAC_CONSTANTS_ALIGNMENT.  Little-endian. */
+typedef struct XlacConstants {
+  uint64_t magic;
+  int64_t bytes; /* of all of the file */
+  uint64_t hash; /* of what follows: what tells it from another module's */
+} XlacConstants;
+
 typedef struct XlacDescriptor {
   uint64_t struct_size;
   uint32_t abi_version;
@@ -182,6 +195,10 @@ typedef struct XlacDescriptor {
   /* 1: what a device computes decides which collectives it comes to, so that devices which go different ways may wait
    * for ever; 0: all come to all of them in one order.  After the end of older descriptors: 0. */
   int64_t are_collectives_conditional;
+  /* Of the file with the module's large constants, which run options give (XlacConstants).  0, as after the end of
+   * older descriptors: they are in the object. */
+  int64_t constants_bytes;
+  uint64_t constants_hash;
 } XlacDescriptor;
 
 /* --- kernels of a vector processor --- */
@@ -366,6 +383,9 @@ typedef struct XlacRunOptions {
   /* Of a module on several devices: which of them this is, and how it reaches the others.  NULL: collectives fail. */
   int64_t device;
   const XlacCommunication *communication;
+  /* The file of the module's large constants in memory, at a multiple of XLAC_CONSTANTS_ALIGNMENT, only read
+   * (xlac/constants.h maps it).  NULL: a module that has one fails. */
+  const XlacConstants *constants;
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for

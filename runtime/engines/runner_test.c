@@ -45,6 +45,8 @@ static const XlacDescriptor descriptor = {sizeof descriptor,
                                           0,
                                           NULL,
                                           0,
+                                          0,
+                                          0,
                                           0};
 
 static void runner_execute_keeps_aliased_arguments(void **state) {
