@@ -438,7 +438,7 @@ static bool parse_after(PlanReader *reader) {
 
 static bool is_covered(const Kernel *kernel, const PlanCommand *command, int32_t dim) {
   int32_t axes[KERNEL_MAX_DIMS], count, stage = kernel->dims[dim].stage;
-  if (moves(command->verb)) {
+  if (moves(command->verb) || plan_brings_held(command)) {
     count = tile_load_axes(kernel, command->value, axes);
   } else if (command->index_value >= 0) {
     count = tile_index_axes(kernel, command->index_value, axes);

@@ -345,13 +345,24 @@ static void check_indices(Follower *f, int32_t number, const KernelValue *value)
   }
 }
 
+/* The Tensor that |ref| is all of, if it has the array of |buffer| as it was. */
+static const PlanTensor *held_of(Follower *f, const PlanRef *ref, int32_t buffer) {
+  const PlanTensor *tensor = ref->is_memory ? NULL : &f->plan->tensors[ref->number];
+  if (tensor == NULL || tensor->hold == PLAN_HOLDS_NOTHING || f->array_of[tensor->held] != f->array_of[buffer])
+    return NULL;
+  return has_elements(f, tensor, (Place){0}, 1, f->kernel->buffers[buffer].element_count) ? tensor : NULL;
+}
+
 /* Guarded loads and gathers: the Kernel's load for a range of points. */
 static void follow_kernel_load(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
   const KernelValue *value = tile_load_value(f->kernel, command->value);
   const PlanRef *target = &command->targets[0];
   int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(f->kernel, command->value, axes);
-  if (!is_array(f, &command->sources[0]) || f->plan->memories[command->sources[0].number].number != value->buffer) {
+  const PlanTensor *held = plan_brings_held(command) ? held_of(f, &command->sources[0], value->buffer) : NULL;
+  bool is_loaded = held == NULL && is_array(f, &command->sources[0]) &&
+                   f->plan->memories[command->sources[0].number].number == value->buffer;
+  if (!is_loaded && held == NULL) {
     content_tell(f, number,
                  arena_printf(f->arena, "loads from another array than value v%d of the kernel", command->value));
     return;
@@ -366,7 +377,9 @@ static void follow_kernel_load(Follower *f, int32_t number) {
   int64_t bytes = element_bytes(f, target);
   while (to.total > 0) {
     ContentRun run = content_of_load(f, command->value, axes, count, min_i64(points.left, dense_count(&to, bytes)));
-    if (run.first.kind == CONTENT_ELEMENT)
+    if (run.first.kind == CONTENT_ELEMENT && held != NULL)
+      run = held_run_at(f, held, (Place){run.first.place, (int32_t)run.first.detail}, run.step, run.count);
+    else if (run.first.kind == CONTENT_ELEMENT)
       run = array_run(f, run.first.number, (Place){run.first.place, (int32_t)run.first.detail}, run.step, run.count);
     put(&f->buffer, &to, bytes, run);
     point_walk_advance(f, &points, run.count);

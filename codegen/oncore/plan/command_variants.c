@@ -37,6 +37,7 @@ typedef struct AccessWalk {
   const Plan *plan;
   const TileKernel *tile;
   const bool *is_own; /* by buffer: what is read was written by the command itself; NULL: none */
+  bool brings;        /* from an array in the Buffer: any part of it */
   ARRAY(CommandAccess) found;
 } AccessWalk;
 
@@ -105,7 +106,7 @@ static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool
   bool is_box = is_linear(kernel, address), is_memory = walk->tile->pointers[buffer].is_memory;
   access.is_anywhere = is_memory && (is_guarded || !is_box);
   access.bytes = element;
-  if (!is_memory && !is_box) {
+  if (!is_memory && (!is_box || (walk->brings && !is_write))) {
     access.bytes = tile_bytes(walk->plan, walk->tile->pointers[buffer].number);
   } else if (!access.is_anywhere) {
     access.offset = address.constant * element;
@@ -198,6 +199,11 @@ static Status cost_operation(const Plan *plan, const PlanCommand *command, const
                              const CommandVariants *variants, int32_t number, DiagSink *diag, CommandVariant *variant) {
   const Kernel *kernel = plan->kernel;
   if (command->operation != NULL) return tile_operation_cycles(command->operation, machine, diag, &variant->cycles);
+  if (plan_brings_held(command)) {
+    int64_t axes[KERNEL_MAX_DIMS];
+    for (int32_t d = 0; d < variant->tile.kernel->dim_count; d++) axes[d] = variant->tile.kernel->dims[d].extent;
+    return tile_bring_cycles(kernel, machine, command->value, axes, diag, &variant->cycles);
+  }
   if (command->index_value >= 0) {
     int64_t elements = 1;
     for (int32_t d = 0; d < variant->tile.kernel->dim_count; d++) elements *= variant->tile.kernel->dims[d].extent;
@@ -224,7 +230,8 @@ static Status build_variant(Arena *arena, const Plan *plan, const PlanCommand *c
   RETURN_IF_ERROR(tile_kernel_build(arena, plan, command, bits, diag, &out_variant->tile));
   AccessWalk walk = {.arena = arena, .plan = plan, .tile = &out_variant->tile};
   bool transfers = command_is_transfer(command);
-  if (!transfers) walk.is_own = own_rows(arena, plan, command, out_variant->tile.kernel);
+  walk.brings = plan_brings_held(command);
+  if (!transfers && !walk.brings) walk.is_own = own_rows(arena, plan, command, out_variant->tile.kernel);
   find_accesses(&walk, out_variant);
   if (!transfers) return cost_operation(plan, command, machine, variants, number, diag, out_variant);
   cost_transfer(command, machine->queues[command->queue].dims, out_variant);

@@ -109,7 +109,7 @@ OperandUses operand_uses(Arena *arena, const Plan *plan, const PlanCommand *comm
                          ARENA_NEW_ARRAY(arena, bool, command->target_count),
                          ARENA_NEW_ARRAY(arena, bool, (int64_t)command->source_count * command->target_count)};
   bool computes = command->verb != PLAN_LOAD && command->verb != PLAN_STORE && command->verb != PLAN_GATHERM &&
-                  command->verb != PLAN_BARRIER;
+                  command->verb != PLAN_BARRIER && !plan_brings_held(command);
   Arena *scratch = arena_create();
   if (command->operation != NULL)
     find_of_operation(&uses);

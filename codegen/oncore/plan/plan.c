@@ -78,6 +78,10 @@ int64_t plan_reach_iteration(const Plan *plan, const PlanEdgeReach *reach, const
   return number;
 }
 
+bool plan_brings_held(const PlanCommand *command) {
+  return command->verb == PLAN_PERMUTE && command->value >= 0;
+}
+
 int32_t plan_tensor_holder(const Plan *plan, int32_t tensor) {
   while (tensor >= 0 && plan->tensors[tensor].hold == PLAN_HOLDS_NOTHING) {
     if (!plan->tensors[tensor].is_alias) return -1;

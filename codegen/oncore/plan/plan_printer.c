@@ -213,7 +213,7 @@ static void print_attributes(StringBuilder *out, const Plan *plan, const PlanCom
                   command->verb != PLAN_BARRIER;
   if (command->value >= 0) sb_printf(out, " value=v%d", command->value);
   if (computes && command->index_value >= 0) sb_printf(out, " index=v%d", command->index_value);
-  if (computes && command->points != NULL) {
+  if (computes && command->points != NULL && !plan_brings_held(command)) {
     sb_printf(out, " stages=\"%d:%d\"", command->first_stage, command->last_stage);
   }
   if (command->points != NULL) print_points(out, plan, command);

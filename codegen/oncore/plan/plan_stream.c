@@ -236,6 +236,13 @@ static Status computation_cycles(const PlanExpander *expander, const PlanCommand
     *out_cycles = stated_cycles(expander, command);
     return STATUS_OK;
   }
+  if (plan_brings_held(command)) {
+    const PlanRef *tile = &command->targets[0];
+    int64_t axes[KERNEL_MAX_DIMS];
+    int32_t first = plan->tensors[tile->number].kind == PLAN_RING ? 1 : 0;
+    for (int32_t i = first; i < tile->range_count; i++) axes[i - first] = range_extent(expander, &tile->ranges[i]);
+    return tile_bring_cycles(plan->kernel, expander->machine, command->value, axes, expander->diag, out_cycles);
+  }
   if (command->points == NULL || command->index_value >= 0) {
     for (int32_t i = 0; i < command->target_count; i++) *out_cycles += vectors_of(expander, &command->targets[i]);
     return STATUS_OK;

@@ -110,6 +110,15 @@ int32_t tile_index_axes(const Kernel *kernel, int32_t value, int32_t *out_axes) 
   return order_axes(kernel, address, dims, out_axes);
 }
 
+bool tile_may_bring(const Kernel *kernel, int32_t value) {
+  const KernelValue *load = tile_load_value(kernel, value);
+  if (load == NULL || kernel->buffers[load->buffer].role != KERNEL_OPERAND) return false;
+  for (int i = 0; i < load->address.term_count; i++) {
+    if (tile_atom_is_run_time(kernel, &kernel->space.atoms.data[load->address.terms[i].atom])) return false;
+  }
+  return true;
+}
+
 bool tile_load_is_gather(const Kernel *kernel, int32_t value) {
   uint64_t dims = 0;
   index_dims(kernel, tile_load_value(kernel, value)->address, true, &dims);

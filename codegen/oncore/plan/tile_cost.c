@@ -310,3 +310,22 @@ int64_t tile_transfer_descriptors(const int64_t *extents, const int64_t *strides
   }
   return descriptors;
 }
+
+Status tile_bring_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t value, const int64_t *extents,
+                         DiagSink *diag, double *out_cycles) {
+  const KernelValue *load = tile_load_value(kernel, value);
+  int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(kernel, value, axes);
+  int64_t strides[KERNEL_MAX_DIMS], elements = 1;
+  bool in_rows = false;
+  for (int32_t i = 0; i < count; i++) {
+    strides[i] = index_dim_coefficient(&kernel->space, load->address, axes[i]);
+    elements *= extents[i];
+    if (extents[i] > 1) in_rows = strides[i] == 1;
+  }
+  double each;
+  RETURN_IF_ERROR(machine_cost_cycles(machine, in_rows || elements == 1 ? COST_MOVE : COST_GATHER, load->type,
+                                      kernel->source->loc, diag, &each));
+  int64_t rows = in_rows ? tile_transfer_rows(extents, strides, count) : 1;
+  *out_cycles = each * (double)(rows * machine_vector_count(machine, elements / rows, load->type));
+  return STATUS_OK;
+}

@@ -30,4 +30,9 @@ int64_t tile_transfer_rows(const int64_t *extents, const int64_t *strides, int32
  * another are one level, and those further out are walked by issuing one after the other. */
 int64_t tile_transfer_descriptors(const int64_t *extents, const int64_t *strides, int32_t count, int64_t dims);
 
+/* Cycles of bringing load |value| of |kernel| from an array in the Buffer to a tile with |extents|, one for each of
+ * its axes: rows by whole vectors, what does not lie in rows as a gather.  Status as that of machine_cost_cycles. */
+MUST_USE Status tile_bring_cycles(const Kernel *kernel, const MachineDescription *machine, int32_t value,
+                                  const int64_t *extents, DiagSink *diag, double *out_cycles);
+
 #endif

@@ -140,17 +140,19 @@ static Status check_axes(const TileBuilder *builder, const PlanRef *ref, int32_t
 /* --- guarded loads and gathers: the Kernel's load for a range of points --- */
 
 /* The plain part of the address becomes local, its beginning a matter of the pointer; what stands under a division
- * keeps the whole index; run-time parts are scalars, or an element of the index tile. */
+ * keeps the whole index; run-time parts are scalars, or an element of the index tile.  In the Buffer every index is
+ * whole: the pointer is the array's, so that all that is reached is known to be of it. */
 static IndexExpr load_address(TileBuilder *builder, const KernelValue *value, TilePointer *pointer, int32_t index_load,
                               int64_t element_bytes) {
   const Kernel *from = builder->plan->kernel;
   IndexSpace *space = &builder->draft.space;
   IndexExpr address = index_constant(value->address.constant);
   int64_t index_lower = 0, index_upper = 0;
+  bool is_held = !pointer->is_memory;
   for (int i = 0; i < value->address.term_count; i++) {
     const IndexAtom *atom = &from->space.atoms.data[value->address.terms[i].atom];
     int64_t coefficient = value->address.terms[i].coefficient;
-    if (atom->kind == INDEX_ATOM_DIM) {
+    if (atom->kind == INDEX_ATOM_DIM && !is_held) {
       address = index_add(space, address, index_scale(space, builder->local[atom->number], coefficient));
       tile_move_pointer(builder, pointer, builder->command->points[atom->number].begin, coefficient * element_bytes);
     } else if (atom->kind == INDEX_ATOM_VALUE && index_load < 0) {
@@ -198,7 +200,16 @@ static Status build_load(TileBuilder *builder) {
     index_load = tile_add_load(builder, buffer, tile_address(builder, &command->sources[1], index_axes, index_count));
   }
   /* The view's own offset is part of the Kernel's address: the pointer starts at the array. */
-  TilePointer pointer = {true, command->sources[0].number, index_constant(0)};
+  const PlanRef *array = &command->sources[0];
+  TilePointer pointer = {array->is_memory, array->number, index_constant(0)};
+  if (plan_brings_held(command)) {
+    if (array->is_memory || plan_tensor_holder(builder->plan, array->number) != array->number)
+      return mismatch(builder, "what is brought within the Buffer is of an array that is there");
+    if (!tile_may_bring(from, command->value)) return mismatch(builder, "the place depends on run-time values");
+    pointer.byte_offset = index_constant(builder->plan->tensors[array->number].begin);
+  } else if (!array->is_memory) {
+    return mismatch(builder, "a load's source is in memory");
+  }
   int64_t element_bytes = tile_ref_element_bytes(builder->plan, &command->sources[0]);
   int32_t predicate = -1;
   if (value->predicate >= 0) RETURN_IF_ERROR(tile_copy_value(builder, value->predicate, &predicate));
@@ -423,7 +434,7 @@ Status tile_kernel_build(Arena *arena, const Plan *plan, const PlanCommand *comm
                       SV_ARG(command->label));
   if (tile_is_plain_transfer(command)) {
     status = build_transfer(&builder);
-  } else if (command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM) {
+  } else if (command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM || plan_brings_held(command)) {
     status = build_load(&builder);
   } else {
     status = build_computation(&builder);

@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/plan/tile_access.h"
+#include "codegen/oncore/plan/tile_cost.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 
 /* --- views of residents --- */
@@ -191,13 +192,108 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
   return in_place || fillers == 1;
 }
 
-/* Whether the scalar unit may read |buffer| in memory, for what it has to know at entry. */
-static bool is_read_at_entry(const Plan *plan, int32_t buffer) {
-  for (int32_t v = 0; plan->scalar_count > 0 && v < plan->kernel->value_count; v++) {
-    const KernelValue *value = &plan->kernel->values[v];
-    if (value->kind == KERNEL_LOAD && value->buffer == buffer && value->dims == 0) return true;
+/* --- tiles that are brought --- */
+
+enum { MOST_BROUGHT = 8 }; /* instances of a load: more of them are a stream, beside which operations go on */
+
+/* The one command that reads |tile|, a computation in |loop|, and which of its sources that is; -1: there is none. */
+static int32_t only_reader(const Plan *plan, int32_t tile, int32_t loop, int32_t *out_source) {
+  int32_t reader = -1;
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    int32_t reads = count_refs(command->sources, command->source_count, tile);
+    if (reads == 0) continue;
+    bool computes = command->points != NULL && command->verb != PLAN_GATHERM && command->value < 0;
+    if (reader >= 0 || reads > 1 || !computes || command->index_value >= 0 || command->loop != loop) return -1;
+    reader = c;
+    while (command->sources[*out_source].is_memory || command->sources[*out_source].number != tile) (*out_source)++;
   }
-  return false;
+  return reader;
+}
+
+/* The Kernel's load that source |source| of computation |command| is the tile of; -1: it is of none. */
+static int32_t load_of_source(const Plan *plan, const PlanCommand *command, int32_t source) {
+  TileCover cover = {command->points, command->first_stage, command->last_stage, command->keeps_accumulators,
+                     command->index_value};
+  Arena *scratch = arena_create();
+  TileAccesses accesses = tile_accesses(scratch, plan->kernel, &cover);
+  int32_t value = -1;
+  for (int32_t a = 0, place = 0; a < accesses.count; a++) {
+    const TileAccess *access = &accesses.accesses[a];
+    if (access->is_written || place++ != source) continue;
+    if (access->kind == TILE_LOAD) value = access->value;
+  }
+  arena_destroy(scratch);
+  return value;
+}
+
+/* How load |number| of the plan is brought from its array in the Buffer, which has no box like its tile: as the
+ * Kernel's load |*out_value| by the queue of computation |*out_reader|, at that one's points unless it says some. */
+static bool may_bring(const Plan *plan, int32_t number, int32_t *out_value, int32_t *out_reader) {
+  const PlanCommand *load = &plan->commands[number];
+  if (load->verb != PLAN_LOAD || plan_loop_instances(plan, load->loop) > MOST_BROUGHT) return false;
+  const PlanRef *tile = &load->targets[0];
+  int32_t source = 0, axes[KERNEL_MAX_DIMS];
+  if (plan->tensors[tile->number].is_alias || !begins_at_zero(tile, slot_axes(plan, tile->number))) return false;
+  *out_reader = only_reader(plan, tile->number, load->loop, &source);
+  if (*out_reader < 0) return false;
+  *out_value = load->value >= 0 ? load->value : load_of_source(plan, &plan->commands[*out_reader], source);
+  if (*out_value < 0 || !tile_may_bring(plan->kernel, *out_value)) return false;
+  TileWindows windows;
+  bool is_window = tile_load_windows(plan->kernel, *out_value, &windows);
+  int32_t count = tile_load_axes(plan->kernel, *out_value, axes);
+  return (load->value >= 0 || !is_window) && tile->range_count - slot_axes(plan, tile->number) == count;
+}
+
+/* Whether transfer |number| of |buffer| goes when that is resident: what its tile is a copy of is there. */
+static bool is_copy(const Plan *plan, int32_t number) {
+  const PlanCommand *command = &plan->commands[number];
+  const PlanRef *side = command->verb == PLAN_LOAD ? &command->sources[0] : &command->targets[0];
+  HeldView view;
+  return command->value < 0 && view_is_box(plan, &plan->memories[side->number], &view) && is_plain_copy(plan, number);
+}
+
+double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer) {
+  double cycles = 0;
+  Arena *scratch = arena_create();
+  DiagSink quiet;
+  diag_sink_init(&quiet, scratch);
+  for (int32_t c = 0; c < plan->command_count; c++) {
+    const PlanCommand *command = &plan->commands[c];
+    int32_t value, reader;
+    if (command->verb != PLAN_LOAD || memory_side(plan, command, buffer) == NULL || is_copy(plan, c)) continue;
+    if (!may_bring(plan, c, &value, &reader)) continue;
+    const PlanRef *tile = &command->targets[0];
+    int64_t extents[KERNEL_MAX_DIMS];
+    double each;
+    int32_t first = slot_axes(plan, tile->number);
+    for (int32_t i = first; i < tile->range_count; i++) extents[i - first] = tile->ranges[i].extent;
+    if (tile_bring_cycles(plan->kernel, machine, value, extents, &quiet, &each) != STATUS_OK) continue;
+    each += (double)machine->queues[plan->commands[reader].queue].setup;
+    cycles += each * (double)plan_loop_instances(plan, command->loop);
+  }
+  arena_destroy(scratch);
+  return cycles;
+}
+
+/* Whether the scalar unit may read |buffer| in memory, for what it has to know at entry: operands stand before what is
+ * computed of them. */
+static bool is_read_at_entry(const Plan *plan, int32_t buffer) {
+  const Kernel *kernel = plan->kernel;
+  bool reads = false;
+  if (plan->scalar_count == 0) return false;
+  Arena *scratch = arena_create();
+  bool *needed = ARENA_NEW_ARRAY(scratch, bool, kernel->value_count);
+  for (int32_t s = 0; s < plan->scalar_count; s++) needed[plan->scalars[s].value] = true;
+  for (int32_t v = kernel->value_count - 1; v >= 0; v--) {
+    const KernelValue *value = &kernel->values[v];
+    if (!needed[v]) continue;
+    reads = reads || (value->kind == KERNEL_LOAD && value->buffer == buffer);
+    for (int i = 0; value->kind == KERNEL_APPLY && i < value->operand_count; i++) needed[value->operands[i]] = true;
+    if (value->kind == KERNEL_LOAD && value->address.term_count > 0) reads = true;
+  }
+  arena_destroy(scratch);
+  return reads;
 }
 
 bool plan_may_keep(const Plan *plan, int32_t buffer) {
@@ -212,13 +308,13 @@ bool plan_may_keep(const Plan *plan, int32_t buffer) {
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     const PlanRef *side = memory_side(plan, command, buffer);
-    HeldView view;
+    int32_t value, reader;
     if (command->verb == PLAN_BARRIER) return false;
     if (side == NULL) continue;
     bool loads = role != KERNEL_RESULT && command->verb == PLAN_LOAD;
     bool stores = role != KERNEL_OPERAND && command->verb == PLAN_STORE;
-    bool moves = command->value < 0 && (loads || stores);
-    if (!moves || !view_is_box(plan, &plan->memories[side->number], &view) || !is_plain_copy(plan, c)) return false;
+    if (!loads && !stores) return false;
+    if (!is_copy(plan, c) && (role != KERNEL_OPERAND || !may_bring(plan, c, &value, &reader))) return false;
     transfers++;
   }
   return transfers > 0;
@@ -231,7 +327,7 @@ int64_t plan_copied_bytes(const Plan *plan, int32_t buffer) {
     if (memory_side(plan, command, buffer) == NULL) continue;
     const PlanRef *tile = command->verb == PLAN_LOAD ? &command->targets[0] : &command->sources[0];
     const PlanTensor *tensor = &plan->tensors[tile->number];
-    if (stores_fold(plan, command)) continue;
+    if (stores_fold(plan, command) || !is_copy(plan, c)) continue;
     if (is_used_in_place(plan, tile)) continue; /* the other array may still need it */
     bytes += align_up(tensor->end - tensor->begin, plan->alignment);
   }
@@ -253,6 +349,8 @@ typedef struct Keeper {
   int32_t *new_command; /* by old command; -1: gone */
   int32_t *view_tensor; /* by old view of a resident */
   HeldView *views;      /* by old view */
+  bool *is_seen;        /* by old view: commands see the array in the Buffer so */
+  bool *brings;         /* by old command: a load that is made within the Buffer */
   bool *loads_tiles;    /* by resident: the plan loads it tile by tile, each once */
   ARRAY(PlanTensor) tensors;
   ARRAY(PlanMemory) memories;
@@ -315,7 +413,8 @@ static void find_tile_loads(Keeper *keeper) {
     if (!is_loaded(keeper, resident)) continue;
     for (int32_t c = 0; c < old->command_count; c++) {
       if (resident_moved(keeper, &old->commands[c]) != r) continue;
-      is_once = is_once && brings_all_once(old, &old->commands[c], &keeper->views[old->commands[c].sources[0].number]);
+      is_once = is_once && !keeper->brings[c] &&
+                brings_all_once(old, &old->commands[c], &keeper->views[old->commands[c].sources[0].number]);
       loads++;
     }
     keeper->loads_tiles[r] = is_once && loads == 1;
@@ -343,6 +442,12 @@ static void find_copies(Keeper *keeper) {
       continue;
     }
     const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
+    keeper->brings[c] = !is_copy(old, c) && !stores_fold(old, command);
+    if (keeper->brings[c]) {
+      keeper->stays[tile] = true;
+      continue;
+    }
+    keeper->is_seen[side->number] = true;
     if (stores_fold(old, command))
       keeper->stays[tile] = true;
     else
@@ -383,7 +488,7 @@ static void add_holder(Keeper *keeper, const PlanResident *resident) {
   int32_t views = 0;
   for (int32_t m = 0; m < keeper->old->memory_count; m++) {
     const PlanMemory *memory = &keeper->old->memories[m];
-    if (memory->kind == PLAN_TEMPORARY || memory->number != resident->buffer) continue;
+    if (memory->kind == PLAN_TEMPORARY || memory->number != resident->buffer || !keeper->is_seen[m]) continue;
     const HeldView *view = &keeper->views[m];
     PlanTensor alias = {.type = memory->type, .kind = PLAN_RESIDENT, .rank = memory->rank, .parent = number};
     int64_t elements = 1;
@@ -536,6 +641,36 @@ static int32_t flat_memory(Keeper *keeper, int32_t buffer) {
   return (int32_t)keeper->memories.count - 1;
 }
 
+/* The Tensor that holds the array of |buffer|. */
+static int32_t holder_of(const Keeper *keeper, int32_t buffer) {
+  int32_t holder = 0;
+  while (keeper->tensors.data[holder].hold == PLAN_HOLDS_NOTHING || keeper->tensors.data[holder].held != buffer)
+    holder++;
+  return holder;
+}
+
+/* What load |number| would bring from memory comes from the array in the Buffer. */
+static void add_bring(Keeper *keeper, int32_t number, NodeArray *nodes) {
+  const PlanCommand *load = &keeper->old->commands[number];
+  PlanCommand bring = *load;
+  int32_t reader, axes[KERNEL_MAX_DIMS], buffer = keeper->old->memories[load->sources[0].number].number;
+  XLAC_CHECK(may_bring(keeper->old, number, &bring.value, &reader));
+  const PlanCommand *computation = &keeper->old->commands[reader];
+  PlanRange *points = ARENA_NEW_ARRAY(keeper->arena, PlanRange, keeper->old->kernel->dim_count);
+  int32_t count = tile_load_axes(keeper->old->kernel, bring.value, axes);
+  for (int32_t i = 0; i < count; i++) points[axes[i]] = computation->points[axes[i]];
+  bring.verb = PLAN_PERMUTE;
+  bring.queue = computation->queue;
+  if (load->value < 0) bring.points = points;
+  bring.targets = new_refs(keeper, load->targets, 1, keeper->load);
+  bring.sources =
+      whole_ref(keeper, false, holder_of(keeper, buffer), keeper->old->kernel->buffers[buffer].element_count);
+  bring.edges = NULL;
+  bring.edge_count = 0;
+  array_push(nodes, keeper->arena, ((PlanNode){PLAN_NODE_COMMAND, (int32_t)keeper->commands.count}));
+  array_push(&keeper->commands, keeper->arena, bring);
+}
+
 /* The queue that loads of the plan are on. */
 static int32_t load_queue(const MachineDescription *machine) {
   int32_t queue = 0;
@@ -547,9 +682,7 @@ static int32_t load_queue(const MachineDescription *machine) {
 static void add_whole_load(Keeper *keeper, int32_t resident, const MachineDescription *machine, NodeArray *nodes) {
   const PlanResident *of = &keeper->interface->residents[resident];
   int64_t elements = keeper->old->kernel->buffers[of->buffer].element_count;
-  int32_t holder = 0;
-  while (keeper->tensors.data[holder].hold == PLAN_HOLDS_NOTHING || keeper->tensors.data[holder].held != of->buffer)
-    holder++;
+  int32_t holder = holder_of(keeper, of->buffer);
   PlanCommand load = {.verb = PLAN_LOAD, .queue = load_queue(machine), .loop = -1, .value = -1, .index_value = -1};
   load.init_loop = -1;
   load.label = sv_from_cstring(arena_printf(keeper->arena, "keep%d", of->buffer));
@@ -571,6 +704,10 @@ static PlanBlock copy_block(Keeper *keeper, PlanLoop *loops, const PlanBlock *bl
       const PlanCommand *command = &keeper->old->commands[node.number];
       if (resident_moved(keeper, command) >= 0 && stores_fold(keeper->old, command)) {
         add_fold_move(keeper, node.number, &nodes);
+        continue;
+      }
+      if (keeper->brings[node.number]) {
+        add_bring(keeper, node.number, &nodes);
         continue;
       }
       if (!stays(keeper, command)) continue;
@@ -619,6 +756,8 @@ Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machi
   keeper.new_memory = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   keeper.view_tensor = ARENA_NEW_ARRAY(arena, int32_t, plan->memory_count);
   keeper.views = ARENA_NEW_ARRAY(arena, HeldView, plan->memory_count);
+  keeper.is_seen = ARENA_NEW_ARRAY(arena, bool, plan->memory_count);
+  keeper.brings = ARENA_NEW_ARRAY(arena, bool, plan->command_count);
   keeper.new_command = ARENA_NEW_ARRAY(arena, int32_t, plan->command_count);
   keeper.loads_tiles = ARENA_NEW_ARRAY(arena, bool, interface->count);
   copy_space(&keeper);

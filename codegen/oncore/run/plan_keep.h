@@ -22,11 +22,14 @@ typedef struct PlanInterface {
 } PlanInterface;
 
 /* Whether |buffer| of the plan's Kernel may be resident: an array that is read or written in boxes, each by tiles of
- * which one command fills each. */
+ * which one command fills each, or that a few loads bring in another way (padded, in steps): then operations do. */
 bool plan_may_keep(const Plan *plan, int32_t buffer);
 
 /* Bytes of the tiles that are copies of |buffer|, which may be resident: they are gone where it is. */
 int64_t plan_copied_bytes(const Plan *plan, int32_t buffer);
+
+/* Cycles of those operations. */
+double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, int32_t buffer);
 
 /* |plan|, which holds nothing, under |interface|, whose buffers may be resident: commands read and write residents
  * where they are, and tiles that were copies of them are gone.  NULL in |out_plan|: what is left does not fit.  In

@@ -178,6 +178,35 @@ static void plan_keep_updates_at_computed_places(void **state) {
   }
 }
 
+#define COLUMNS                                                             \
+  "HloModule m\nf { x = f32[24,40] parameter(0) zero = f32[] constant(0)\n" \
+  "  c = f32[24,1] slice(x), slice={[0:24], [39:40]}\n"                     \
+  "  w = f32[24] reshape(c) v = f32[24,40] broadcast(w), dimensions={0}\n"  \
+  "  p = f32[24,42] pad(x, zero), padding=0_0x1_1\n"                        \
+  "  s = f32[24,40] slice(p), slice={[0:24], [0:40]}\n"                     \
+  "  ROOT r = f32[24,40] add(s, v) }\n"                                     \
+  "ENTRY e { p = f32[24,40] parameter(0)\n"                                 \
+  "  ROOT r = f32[24,40] fusion(p), kind=kLoop, calls=f }\n"
+
+/* What is padded, and a column, are no boxes of the array's rows: operations bring them from where it is. */
+static void plan_keep_brings_what_is_no_box(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = large_machine(fixture);
+  PlanResident residents[MOST_RESIDENTS];
+  const Plan *plan = make_plan(fixture, COLUMNS, machine);
+  PlanInterface interface = all_resident(plan, false, residents);
+  assert_int_equal(interface.count, 2);
+  const Plan *kept = keep(fixture, plan, machine, &interface);
+  PlanVerdict verdict = prove(fixture, kept, machine);
+  assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
+  assert_int_equal(verdict.simulation.memory_bytes, 0);
+  int32_t brought = 0;
+  for (int32_t c = 0; c < kept->command_count; c++) brought += plan_brings_held(&kept->commands[c]);
+  assert_int_equal(brought, 2);
+  /* 960 elements that lie side by side are 60 vectors, the column 2 vectors of a gather, and both start */
+  assert_true(plan_brought_cycles(plan, machine, residents[0].buffer) == 60 + 2 * 8 + 2 * 16);
+}
+
 static void plan_keep_says_when_tiles_do_not_fit(void **state) {
   Fixture *fixture = *state;
   MachineDescription *machine = make_machine(fixture, "vp-tiny");
@@ -193,6 +222,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(plan_keep_loads_what_stays, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_reads_at_computed_places, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_updates_at_computed_places, create, destroy),
+      cmocka_unit_test_setup_teardown(plan_keep_brings_what_is_no_box, create, destroy),
       cmocka_unit_test_setup_teardown(plan_keep_says_when_tiles_do_not_fit, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

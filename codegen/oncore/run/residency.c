@@ -76,7 +76,7 @@ static double cycles_of(const Chooser *chooser, const RunTouch *touch) {
     double each = residency_move_cycles(chooser->machine, bytes, loads);
     cycles += each * (double)plan_loop_instances(plan, command->loop);
   }
-  return cycles;
+  return touch->reads ? cycles - plan_brought_cycles(plan, chooser->machine, touch->buffer) : cycles;
 }
 
 /* Whether the Kernel of |touch| may have all of |bytes| in the Buffer. */
