@@ -42,13 +42,6 @@ typedef struct BlockPosition {
   LLVMValueRef ahead_share; /* how many of them each tile asks for */
 } BlockPosition;
 
-/* Lanes of the packed depth. */
-static LLVMValueRef group_count(const VecBuilder *vec, const ContractionBlocking *blocking, LLVMValueRef depth) {
-  if (blocking->group == 1) return depth;
-  LLVMValueRef up = ir_index_add(vec->builder, depth, block_int(vec, blocking->group - 1));
-  return LLVMBuildUDiv(vec->builder, up, block_int(vec, blocking->group), "");
-}
-
 /* The rows of a tile: its first one, and where they lie. */
 typedef struct TileRows {
   LLVMValueRef begin;  /* the first row that is the tile's own */
@@ -106,7 +99,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   MicroCall call = {.lhs = rows.lhs,
                     .rhs = position->rhs,
                     .tile = tile,
-                    .depth = group_count(vec, blocking, position->depth.depth),
+                    .depth = contraction_group_count(vec, blocking, position->depth.depth),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
   if (blocking->rhs_ahead && !blocking->ahead_in_turn) {

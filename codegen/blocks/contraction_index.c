@@ -38,3 +38,9 @@ LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMVa
   LLVMValueRef indices = vec_lane_indices(vec, 32, 1, lanes);
   return LLVMBuildICmp(vec->builder, LLVMIntSLT, indices, vec_splat(vec, left, lanes), "");
 }
+
+LLVMValueRef contraction_group_count(const VecBuilder *vec, const ContractionBlocking *blocking, LLVMValueRef depth) {
+  if (blocking->group == 1) return depth;
+  LLVMValueRef up = ir_index_add(vec->builder, depth, block_int(vec, blocking->group - 1));
+  return LLVMBuildUDiv(vec->builder, up, block_int(vec, blocking->group), "");
+}

@@ -20,6 +20,7 @@ typedef struct ValueSet {
 typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT } ContractionRole;
 
 #define MOST_KEPT 8
+#define MOST_PANEL_VECTORS 4
 
 struct ContractionBlocking {
   int32_t lhs, rhs; /* the factors: lhs depends on rows, rhs on columns */
@@ -31,7 +32,8 @@ struct ContractionBlocking {
   PrimitiveType packed_type;
   VecDotKind dot;
   bool rhs_unsigned; /* of the two factors of VEC_DOT_U8_S8 */
-  bool lhs_shifted;  /* a signed lhs is packed as lhs + 128; the micro-kernel takes 128 × rhs away again */
+  bool lhs_shifted;  /* a signed lhs is packed as lhs + 128; 128 × the sums of the rhs, taken away again, follow a panel
+                      */
 
   ValueSet lhs_set, rhs_set, epilogue_set;
   DimList batch, rows, columns, depth; /* columns: the last one is contiguous in the store */
@@ -156,6 +158,8 @@ LLVMValueRef block_element(const VecBuilder *vec, PrimitiveType type, LLVMValueR
  * get theirs in the last of them (NULL: none). */
 void block_set_linear(ContractionEmitter *emitter, const DimList *list, int count, const ValueSet *set,
                       LLVMValueRef linear);
+/* Groups that |depth| elements of the depth are packed in. */
+LLVMValueRef contraction_group_count(const VecBuilder *vec, const ContractionBlocking *blocking, LLVMValueRef depth);
 /* Lanes whose index, |first| and following, is below |end|. */
 LLVMValueRef block_lanes_below(const VecBuilder *vec, LLVMValueRef first, LLVMValueRef end, int lanes);
 

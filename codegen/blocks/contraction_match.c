@@ -227,22 +227,21 @@ int contraction_merged_suffix(const Kernel *kernel, const ValueSet *set, const D
 /* --- blocks --- */
 
 /* Sums that fit the registers beside a panel's row and one or two factors. */
-static int tile_limit(const VecTarget *target, const ContractionBlocking *blocking) {
-  if (blocking->lhs_shifted) return 24; /* beside sums of columns */
+static int tile_limit(const VecTarget *target) {
   if (target->register_count >= 32) return 28;
   return target->has_fma ? 12 : 10;
 }
 
 static int largest_panel_vectors(const VecTarget *target) {
-  return target->register_count >= 32 ? 4 : 3;
+  return target->register_count >= 32 ? MOST_PANEL_VECTORS : 3;
 }
 
 /* Steps of the machine for one index of the depth: two multiplications or nearly two loads each, and no less than the
- * latency of an addition. */
+ * latency of an addition.  A panel's vectors may come from the second-level cache. */
 static double tile_cost(int rows, int vectors) {
   double work = rows * vectors * 0.5, loads = (rows + vectors) * 0.55;
   double cost = work > loads ? work : loads;
-  return (cost > 4 ? cost : 4) + 0.5;
+  return (cost > 4 ? cost : 4) + 0.5 + vectors * 0.1;
 }
 
 static void choose_tile(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking) {
@@ -254,7 +253,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   int64_t runs = blocking->columns.size / blocking->column_run;
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
-    int rows = tile_limit(target, blocking) / vectors;
+    int rows = tile_limit(target) / vectors;
     int64_t tiles = ceil_div(blocking->rows.size, rows);
     rows = (int)ceil_div(blocking->rows.size, tiles);
     int64_t panels = runs * ceil_div(blocking->column_run, vectors * lanes);

@@ -76,7 +76,7 @@ static LLVMValueRef multiply_add(const MicroEmitter *micro, LLVMValueRef row, LL
   return vec_dot_add(micro->vec, blocking->dot, row, column, sum, blocking->lanes);
 }
 
-/* sums += lhs column at |depth| × rhs row at |rhs|; after them the sums of 128 × rhs where the lhs is shifted. */
+/* sums += lhs column at |depth| × rhs row at |rhs|. */
 static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs, LLVMValueRef *sums) {
   const VecBuilder *vec = micro->vec;
   const ContractionBlocking *blocking = micro->blocking;
@@ -86,10 +86,6 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
     columns[j] = vec_load(vec, blocking->rhs_type, pointer, NULL, blocking->lanes);
     VecOp convert = {HLO_CONVERT, blocking->type, blocking->rhs_type, {0, 0}};
     if (blocking->rhs_type != blocking->type) columns[j] = vec_apply(vec, &convert, &columns[j], blocking->lanes);
-    if (!blocking->lhs_shifted) continue;
-    LLVMValueRef *excess = &sums[blocking->tile_rows * blocking->panel_vectors + j];
-    *excess = multiply_add(micro, vec_constant(vec, blocking->type, UINT64_C(0x80808080), blocking->lanes), columns[j],
-                           *excess);
   }
   LLVMValueRef lhs = block_element(vec, blocking->type, micro->arguments[ARG_LHS], depth);
   for (int i = 0; i < blocking->tile_rows; i++) {
@@ -116,15 +112,15 @@ static LLVMValueRef next_row(const MicroEmitter *micro, LLVMValueRef pointer, in
   return block_element(micro->vec, micro->blocking->rhs_type, pointer, micro->arguments[stride]);
 }
 
-/* sums += lhs × rhs over the depth. */
-static void add_products(const MicroEmitter *micro, LLVMValueRef *sums, int count) {
+/* sums += lhs × rhs over the depth; the end of the rhs. */
+static LLVMValueRef add_products(const MicroEmitter *micro, LLVMValueRef *sums) {
   const ContractionBlocking *blocking = micro->blocking;
   LLVMValueRef rhs = micro->arguments[ARG_RHS], ahead = micro->arguments[ARG_AHEAD], *carried[MAX_SUMS + 2];
   int carried_count = 0;
   carried[carried_count++] = &rhs;
   bool asks = asks_at_each_step(blocking);
   if (asks) carried[carried_count++] = &ahead;
-  for (int i = 0; i < count; i++) carried[carried_count++] = &sums[i];
+  for (int i = 0; i < micro->sum_count; i++) carried[carried_count++] = &sums[i];
   IrLoop depth =
       ir_loop_count(micro->vec->builder, ir_range_below(micro->arguments[ARG_DEPTH]), 1, carried, carried_count);
   if (asks) contraction_prefetch(micro->vec, ahead);
@@ -132,27 +128,31 @@ static void add_products(const MicroEmitter *micro, LLVMValueRef *sums, int coun
   rhs = next_row(micro, rhs, ARG_RHS_STRIDE);
   if (asks) ahead = next_row(micro, ahead, ARG_AHEAD_STRIDE);
   ir_loop_end(&depth);
+  return rhs;
+}
+
+/* Takes away what lies behind the panel, for each column. */
+static void take_excess(const MicroEmitter *micro, LLVMValueRef excess, LLVMValueRef *sums) {
+  const VecBuilder *vec = micro->vec;
+  const ContractionBlocking *blocking = micro->blocking;
+  for (int j = 0; j < blocking->panel_vectors; j++) {
+    LLVMValueRef pointer = block_element(vec, blocking->type, excess, block_int(vec, (int64_t)j * blocking->lanes));
+    LLVMValueRef columns = vec_load(vec, blocking->type, pointer, NULL, blocking->lanes);
+    for (int i = j; i < micro->sum_count; i += blocking->panel_vectors)
+      sums[i] = LLVMBuildSub(vec->builder, sums[i], columns, "");
+  }
 }
 
 static void emit_body(const MicroEmitter *micro) {
   const VecBuilder *vec = micro->vec;
   LLVMPositionBuilderAtEnd(vec->builder, add_block(micro));
   LLVMValueRef sums[MAX_SUMS];
-  int excess_count = micro->blocking->lhs_shifted ? micro->blocking->panel_vectors : 0,
-      count = micro->sum_count + excess_count;
-  XLAC_CHECK(count <= MAX_SUMS);
+  XLAC_CHECK(micro->sum_count <= MAX_SUMS);
   load_sums(micro, sums);
-  for (int i = micro->sum_count; i < count; i++)
-    sums[i] = vec_constant(vec, micro->blocking->type, 0, micro->blocking->lanes);
-  add_products(micro, sums, count);
-  for (int i = 0; i < micro->sum_count; i++) {
-    LLVMValueRef sum = sums[i];
-    if (excess_count > 0) {
-      LLVMValueRef excess = sums[micro->sum_count + i % micro->blocking->panel_vectors];
-      sum = LLVMBuildSub(vec->builder, sum, excess, "");
-    }
-    vec_store(vec, micro->blocking->type, sum, sum_pointer(micro, i), NULL, micro->blocking->lanes);
-  }
+  LLVMValueRef behind = add_products(micro, sums);
+  if (micro->blocking->lhs_shifted) take_excess(micro, behind, sums);
+  for (int i = 0; i < micro->sum_count; i++)
+    vec_store(vec, micro->blocking->type, sums[i], sum_pointer(micro, i), NULL, micro->blocking->lanes);
   LLVMBuildRetVoid(vec->builder);
 }
 

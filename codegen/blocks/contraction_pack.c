@@ -707,7 +707,35 @@ static void pack_segments(ContractionEmitter *emitter, const DepthBlock *block, 
   for (int i = 0; i < between.count; i++) emitter->point.dims[between.dims[i]] = block_int(vec, 0);
 }
 
-void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
+/* 128 × the sum of each column of the packed panel, in a row behind it. */
+static void pack_excess(ContractionEmitter *emitter, const DepthBlock *block) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef shift = vec_constant(vec, blocking->type, UINT64_C(0x80808080), blocking->lanes);
+  LLVMValueRef sums[MOST_PANEL_VECTORS], *carried[MOST_PANEL_VECTORS];
+  for (int j = 0; j < blocking->panel_vectors; j++) {
+    sums[j] = vec_constant(vec, blocking->type, 0, blocking->lanes);
+    carried[j] = &sums[j];
+  }
+  LLVMValueRef groups = contraction_group_count(vec, blocking, block->depth);
+  IrLoop rows = ir_loop_count(vec->builder, ir_range_below(groups), 1, carried, blocking->panel_vectors);
+  for (int j = 0; j < blocking->panel_vectors; j++) {
+    LLVMValueRef at = ir_index_add(vec->builder, ir_index_multiply(vec->builder, rows.index, blocking->packed_stride),
+                                   block_int(vec, (int64_t)j * blocking->lanes));
+    LLVMValueRef pointer = block_element(vec, blocking->type, emitter->rhs_pack, at);
+    LLVMValueRef columns = vec_load(vec, blocking->type, pointer, NULL, blocking->lanes);
+    sums[j] = vec_dot_add(vec, blocking->dot, shift, columns, sums[j], blocking->lanes);
+  }
+  ir_loop_end(&rows);
+  LLVMValueRef behind = ir_index_multiply(vec->builder, groups, blocking->packed_stride);
+  for (int j = 0; j < blocking->panel_vectors; j++) {
+    LLVMValueRef at = ir_index_add(vec->builder, behind, block_int(vec, (int64_t)j * blocking->lanes));
+    vec_store(vec, blocking->type, sums[j], block_element(vec, blocking->type, emitter->rhs_pack, at), NULL,
+              blocking->lanes);
+  }
+}
+
+static void pack_panels(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->segment < blocking->column_run) {
@@ -731,6 +759,11 @@ void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, 
   branch_otherwise(emitter, &branch);
   pack_panel(emitter, block, &tail);
   branch_end(emitter, &branch);
+}
+
+void contraction_pack_rhs(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {
+  pack_panels(emitter, block, column);
+  if (emitter->blocking->lhs_shifted) pack_excess(emitter, block);
 }
 
 LLVMValueRef contraction_rhs_address(ContractionEmitter *emitter, const DepthBlock *block, LLVMValueRef column) {

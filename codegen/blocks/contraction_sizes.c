@@ -116,8 +116,8 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   for (int i = 0; i < blocking->chunk_dim; i++) blocking->block_count *= kernel->dims[depth->dims[i]].extent;
   blocking->row_stride = packed_row_stride(blocking, ceil_div(blocking->block_depth, blocking->group));
   int64_t bytes = type_storage_bytes(blocking->type);
-  blocking->rhs_slot =
-      align_up(ceil_div(blocking->block_depth, blocking->group) * blocking->packed_stride * bytes, ALIGNMENT);
+  int64_t panel_rows = ceil_div(blocking->block_depth, blocking->group) + (blocking->lhs_shifted ? 1 : 0);
+  blocking->rhs_slot = align_up(panel_rows * blocking->packed_stride * bytes, ALIGNMENT);
 }
 
 /* Rows of a plain lhs that are contiguous along the depth lie as they would be packed, only further apart. */

@@ -690,6 +690,9 @@ static void contraction_of_convolutions_is_right(void **state) {
     test.type = TYPE_S32;
     test.operand_type = TYPE_S8;
     run_everywhere(&test);
+    test.type = TYPE_F32;
+    test.operand_type = TYPE_BF16;
+    run_everywhere(&test);
   }
 }
 
