@@ -5,6 +5,7 @@
 #include "base/checked_math.h"
 #include "codegen/oncore/language/plan_content_internal.h"
 #include "codegen/oncore/plan/run_time_views.h"
+#include "codegen/oncore/plan/tile_parts.h"
 
 #define MOST_RUNS (INT64_C(1) << 26) /* of elements, looked at */
 
@@ -444,6 +445,25 @@ static bool starts_folds(const Follower *f, const PlanCommand *command) {
   return true;
 }
 
+/* |run|, from the point at hand on, as the tile's parts have it, of which |done| of that point are behind. */
+static ContentRun run_of_parts(const Follower *f, const TileAccess *access, int64_t done, ContentRun run) {
+  if (access->parts == 1) return run;
+  bool loads = access->kind == TILE_LOAD;
+  IndexExpr address = loads ? tile_load_value(f->kernel, access->value)->address
+                            : f->kernel->stages[access->stage].stores[access->store].address;
+  run.first.place += done - tile_part_of(address, access->parts);
+  run.count = (run.step == access->parts ? run.count : 1) * access->parts - done;
+  run.step = 1;
+  return run;
+}
+
+/* By |n| elements, of which each point has |parts|. */
+static void advance_parts(Follower *f, PointWalk *points, int64_t parts, int64_t n, int64_t *done) {
+  *done += n;
+  if (*done >= parts) point_walk_advance(f, points, *done / parts);
+  *done %= parts;
+}
+
 static void check_read(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   const PlanTensor *held = content_held(f, ref);
   CellWalk cells = walk_over(f, number, ref, held);
@@ -451,21 +471,23 @@ static void check_read(Follower *f, int32_t number, const TileAccess *access, co
   bool is_window = content_is_window(f, number, access, ref, &windows);
   PointWalk points =
       is_window ? window_walk(f, number, &windows) : point_walk(f, number, access->axes, access->axis_count);
-  int64_t bytes = element_bytes(f, ref);
+  int64_t bytes = element_bytes(f, ref), done = 0;
   bool is_final = access->kind == TILE_ACCUMULATOR && !access->is_written;
   uint64_t whole = is_final ? content_fold_progress(f, f->kernel->folds[access->fold].stage, -1) : 0;
   while (cells.total > 0 && points.total > 0) {
-    int64_t n = min_i64(points.left, held != NULL ? cells.left : dense_count(&cells, bytes));
+    int64_t dense = held != NULL ? cells.left : dense_count(&cells, bytes);
+    int64_t n = access->parts > 1 ? points.left : min_i64(points.left, dense);
     ContentRun wanted = content_wanted(f, access, points.axes, points.axis_count, n);
-    ContentRun found = found_at(f, held, &cells, bytes, wanted.count);
-    n = content_same_count(&found, &wanted, n);
+    wanted = run_of_parts(f, access, done, wanted);
+    ContentRun found = found_at(f, held, &cells, bytes, min_i64(wanted.count, dense));
+    n = content_same_count(&found, &wanted, dense);
     if (!content_is_same(&found.first, &wanted.first)) {
       content_tell_found(f, number, ref, &found.first, &wanted.first);
     } else if (is_final && found.first.detail != whole) {
       content_tell(f, number, "uses a fold that has not seen each of its elements once");
     }
     cell_walk_advance(&cells, n);
-    point_walk_advance(f, &points, n);
+    advance_parts(f, &points, access->parts, n, &done);
     f->visited++;
   }
 }
@@ -502,9 +524,11 @@ static void do_write(Follower *f, int32_t number, const TileAccess *access, cons
   bool is_fold = access->kind == TILE_ACCUMULATOR, starts = starts_folds(f, &f->plan->commands[number]);
   uint64_t progress = is_fold ? content_fold_progress(f, f->kernel->folds[access->fold].stage, number) : 0;
   PointWalk points = point_walk(f, number, access->axes, access->axis_count);
-  int64_t bytes = element_bytes(f, ref);
+  int64_t bytes = element_bytes(f, ref), done = 0;
   while (cells.total > 0 && points.total > 0) {
-    ContentRun run = content_written(f, access, min_i64(points.left, dense_count(&cells, bytes)));
+    int64_t dense = dense_count(&cells, bytes), n = access->parts > 1 ? points.left : min_i64(points.left, dense);
+    ContentRun run = run_of_parts(f, access, done, content_written(f, access, n));
+    run.count = min_i64(run.count, dense);
     if (is_fold && !starts) {
       ContentRun before = content_map_get(&f->buffer, cells.at, bytes, run.count);
       run.count = before.count;
@@ -512,7 +536,7 @@ static void do_write(Follower *f, int32_t number, const TileAccess *access, cons
     }
     if (is_fold) run.first.detail = content_fold_add(run.first.detail, progress);
     put(&f->buffer, &cells, bytes, run);
-    point_walk_advance(f, &points, run.count);
+    advance_parts(f, &points, access->parts, run.count, &done);
     f->visited++;
   }
 }
@@ -563,7 +587,7 @@ static const PlanRef *operand_of(const PlanCommand *command, const TileAccesses 
 static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   const PlanCommand *command = &f->plan->commands[number];
   int64_t extents[KERNEL_MAX_DIMS];
-  int32_t first = ref->range_count - access->axis_count;
+  int32_t first = ref->range_count - tile_access_rank(access);
   TileWindows windows;
   bool is_window = content_is_window(f, number, access, ref, &windows);
   for (int32_t i = 0; i < access->axis_count; i++)
@@ -578,7 +602,12 @@ static bool fits_axes(Follower *f, int32_t number, const TileAccess *access, con
                               covered, first + i, SV_ARG(ref_name(f, ref)), held));
     return false;
   }
-  return true;
+  int64_t parts = access->parts == 1 ? 1 : content_extent(f, number, &ref->ranges[ref->range_count - 1]);
+  if (parts == access->parts) return true;
+  content_tell(f, number,
+               arena_printf(f->arena, "reads or writes %" PRId64 " parts of '%.*s', which has %" PRId64 " there",
+                            access->parts, SV_ARG(ref_name(f, ref)), parts));
+  return false;
 }
 
 static bool covers_operands(Follower *f, int32_t number, const TileAccesses *accesses) {

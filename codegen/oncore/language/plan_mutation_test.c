@@ -454,7 +454,7 @@ static int32_t command_at(const Plan *plan, SourceLoc loc) {
 
 /* Whether runs of the two commands, closest ones first, give a difference when the second one does not wait. */
 static bool pair_differs(Arena *arena, const ByteVersions *versions, int32_t first, int32_t second) {
-  enum { MOST_PAIRS = 64 };
+  enum { MOST_PAIRS = 256 };
   const CommandStream *stream = versions->stream;
   int32_t tried = 0;
   for (int32_t distance = 1; distance < stream->commands.count && tried < MOST_PAIRS; distance++) {

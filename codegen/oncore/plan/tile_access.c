@@ -2,6 +2,12 @@
 
 #include <stdlib.h>
 
+#include "codegen/oncore/plan/tile_parts.h"
+
+int32_t tile_access_rank(const TileAccess *access) {
+  return access->axis_count + (access->parts > 1);
+}
+
 /* --- loads --- */
 
 /* Whether |value| alone reads |load|. */
@@ -404,13 +410,16 @@ static bool same_run_time_terms(const Kernel *kernel, IndexExpr a, IndexExpr b) 
   }
 }
 
-/* Loads that read the same elements in the same order of axes. */
+/* Loads that read the same elements, or parts of the same, in the same order of axes. */
 static bool shares_tile(const CoverWalk *walk, const TileAccess *access, int32_t number) {
   const Kernel *kernel = walk->kernel;
   if (access->kind != TILE_LOAD) return false;
   if (access->value == number) return true;
   const KernelValue *a = tile_load_value(kernel, access->value), *b = tile_load_value(kernel, number);
-  if (a->buffer != b->buffer || a->address.constant != b->address.constant) return false;
+  int64_t parts = access->parts;
+  if (a->buffer != b->buffer || parts != tile_load_parts(kernel, number)) return false;
+  if (a->address.constant - tile_part_of(a->address, parts) != b->address.constant - tile_part_of(b->address, parts))
+    return false;
   if (!is_plain_load(kernel, a) || !is_plain_load(kernel, b)) return false;
   if (!same_run_time_terms(kernel, a->address, b->address)) return false;
   int32_t axes[KERNEL_MAX_DIMS];
@@ -433,7 +442,9 @@ static TileAccess *find_scratch(CoverWalk *walk, int32_t buffer) {
 }
 
 static TileAccess blank_access(TileAccessKind kind, PrimitiveType type) {
-  return (TileAccess){.kind = kind, .value = -1, .stage = -1, .store = -1, .fold = -1, .buffer = -1, .type = type};
+  TileAccess access = {.kind = kind, .value = -1, .stage = -1, .store = -1, .fold = -1, .buffer = -1, .type = type};
+  access.parts = 1;
+  return access;
 }
 
 /* --- what is read --- */
@@ -452,6 +463,7 @@ static void find_loads(CoverWalk *walk) {
     access.buffer = value->buffer;
     access.is_read = true;
     access.axis_count = tile_load_axes(kernel, v, access.axes);
+    access.parts = tile_load_parts(kernel, v);
     array_push(&walk->found, walk->arena, access);
   }
 }
@@ -519,12 +531,21 @@ static void find_updated(CoverWalk *walk) {
   }
 }
 
+/* Whether store |store| shares the tile of one before it. */
+static bool is_later_part(const Kernel *kernel, int32_t stage, int32_t store) {
+  const KernelStore *stores = kernel->stages[stage].stores;
+  bool is_later = false;
+  for (int32_t i = 0; i < store; i++) is_later = is_later || stores[i].buffer == stores[store].buffer;
+  return is_later && tile_store_parts(kernel, stage, store) > 1;
+}
+
 static void find_stores(CoverWalk *walk) {
   const Kernel *kernel = walk->kernel;
   for (int32_t s = walk->cover->first_stage; s <= walk->cover->last_stage; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
       if (is_scratch(kernel, store->buffer) || tile_is_updated(kernel, store->buffer)) continue;
+      if (is_later_part(kernel, s, i)) continue;
       TileAccess access = blank_access(TILE_STORE, kernel->buffers[store->buffer].type);
       access.stage = s;
       access.store = i;
@@ -533,6 +554,7 @@ static void find_stores(CoverWalk *walk) {
       uint64_t dims = 0;
       index_dims(kernel, store->address, false, &dims);
       access.axis_count = order_axes(kernel, store->address, dims, access.axes);
+      access.parts = tile_store_parts(kernel, s, i);
       array_push(&walk->found, walk->arena, access);
     }
   }
@@ -663,6 +685,7 @@ static bool goes_with(const CoverWalk *walk, int32_t load, const TileAccess *tar
 bool tile_stores_in_place(const Kernel *kernel, const TileCover *cover, const TileAccess *source,
                           const TileAccess *target) {
   if (source->kind != TILE_LOAD || target->kind != TILE_STORE || source->axis_count != target->axis_count) return false;
+  if (source->parts > 1 || target->parts > 1) return false; /* a part may be written before another one is read */
   if (type_storage_bytes(source->type) != type_storage_bytes(target->type)) return false;
   if (kernel->stages[target->stage].comparator != NULL) return false; /* any element may come to any place */
   Arena *scratch = arena_create();

@@ -38,7 +38,11 @@ typedef struct TileAccess {
   bool is_read_back; /* SCRATCH: written, and read by a later stage of the cover */
   int32_t axis_count;
   int32_t axes[KERNEL_MAX_DIMS]; /* dims of the Kernel, the tile's axes from outermost to innermost; UPDATED: none */
+  int64_t parts; /* LOAD, STORE: elements of one more axis, inside of the others (tile_parts.h); 1: there is none */
 } TileAccess;
+
+/* Axes of the tile, that of parts included. */
+int32_t tile_access_rank(const TileAccess *access);
 
 typedef struct TileAccesses {
   int32_t count;

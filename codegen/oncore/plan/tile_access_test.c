@@ -48,6 +48,43 @@ static void access_of_single_stage_has_accumulators(void **state) {
   }
 }
 
+/* Real and imaginary parts lie side by side: one tile of pairs for each array, whatever is computed of them. */
+static void access_holds_parts_of_complex_numbers(void **state) {
+  const Kernel *kernel = make_kernel(
+      *state, "ENTRY e { a = c64[50] parameter(0)\n b = c64[50] parameter(1)\n ROOT y = c64[50] multiply(a, b) }");
+  TileAccesses accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+  assert_int_equal(accesses.count, 3);
+  for (int32_t i = 0; i < accesses.count; i++) {
+    assert_int_equal(accesses.accesses[i].parts, 2);
+    assert_int_equal(accesses.accesses[i].axis_count, 1);
+    assert_int_equal(tile_access_rank(&accesses.accesses[i]), 2);
+  }
+  assert_int_equal(count_of(&accesses, TILE_STORE, true), 1);
+}
+
+/* Elements that are P apart, as long as the last of P is in the array as well and P elements are few bytes. */
+static void access_holds_what_lies_between_elements(void **state) {
+  static const struct {
+    const char *module;
+    int64_t parts;
+  } cases[] = {
+      {"ENTRY e { a = f32[90] parameter(0)\n ROOT y = f32[30] slice(a), slice={[1:90:3]} }", 3},
+      {"ENTRY e { a = f32[89] parameter(0)\n ROOT y = f32[30] slice(a), slice={[0:88:3]} }", 1},
+      {"ENTRY e { a = f32[89] parameter(0)\n ROOT y = f32[29] slice(a), slice={[0:87:3]} }", 3},
+      {"ENTRY e { a = f32[80] parameter(0)\n ROOT y = f32[10] slice(a), slice={[0:80:8]} }", 8},
+      {"ENTRY e { a = f32[90] parameter(0)\n ROOT y = f32[10] slice(a), slice={[0:90:9]} }", 1},
+      {"ENTRY e { a = s8[90] parameter(0)\n ROOT y = s8[10] slice(a), slice={[0:90:9]} }", 9},
+      {"ENTRY e { a = f32[90] parameter(0)\n ROOT y = f32[30] slice(a), slice={[30:60]} }", 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const Kernel *kernel = make_kernel(*state, cases[i].module);
+    TileAccesses accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+    assert_int_equal(accesses.count, 2);
+    assert_int_equal(accesses.accesses[0].parts, cases[i].parts);
+    assert_int_equal(accesses.accesses[1].parts, 1);
+  }
+}
+
 /* A product's second stage only stores what the first has summed up; a bias makes it more, rounding another type. */
 static void access_knows_folds_that_are_results(void **state) {
   static const char *const modules[] = {
@@ -221,6 +258,8 @@ static void windows_are_where_points_overlap(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(access_holds_parts_of_complex_numbers, create, destroy),
+      cmocka_unit_test_setup_teardown(access_holds_what_lies_between_elements, create, destroy),
       cmocka_unit_test_setup_teardown(access_shares_equal_loads, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_single_stage_has_accumulators, create, destroy),
       cmocka_unit_test_setup_teardown(access_knows_folds_that_are_results, create, destroy),

@@ -1,5 +1,7 @@
 #include "codegen/oncore/plan/tile_builder.h"
 
+#include "codegen/oncore/plan/tile_parts.h"
+
 /* --- operands of commands --- */
 
 PrimitiveType tile_ref_type(const Plan *plan, const PlanRef *ref) {
@@ -112,13 +114,17 @@ static IndexExpr loaded_address(TileBuilder *builder, int32_t access, int32_t nu
       tile_ref_is_window(&windows, builder->command->points, ref)) {
     for (int32_t i = 0; i < count; i++) of_axes[i] = windows.steps[i] * of_axes[windows.along[i]];
   }
-  return local_address(builder, of_axes, axes, count);
+  int64_t part = tile_part_of(tile_load_value(from, number)->address, builder->accesses.accesses[access].parts);
+  return index_add_constant(&builder->draft.space, local_address(builder, of_axes, axes, count), part);
 }
 
 IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address) {
   const TileAccess *of = &builder->accesses.accesses[access];
   const PlanRef *ref = builder->access_refs[access];
-  if (of->kind != TILE_SCRATCH) return tile_address(builder, ref, of->axes, of->axis_count);
+  if (of->kind != TILE_SCRATCH) {
+    IndexExpr first = tile_address(builder, ref, of->axes, of->axis_count);
+    return index_add_constant(&builder->draft.space, first, tile_part_of(address, of->parts));
+  }
   int32_t axes[KERNEL_MAX_DIMS], count = tile_scratch_axes(builder->plan->kernel, address, axes);
   return tile_address(builder, ref, axes, count);
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "codegen/oncore/plan/tile_parts.h"
 #include "hlo/machine/description/machine_cost.h"
 
 static int64_t points_of(const Kernel *kernel, const int64_t *extents, uint64_t dims) {
@@ -152,6 +153,9 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
       const KernelValue *load = is_operation ? NULL : tile_load_value(kernel, store->value);
       const KernelValue *value = load != NULL ? load : &kernel->values[store->value];
       if (value->kind == KERNEL_APPLY || is_left_by_fold(kernel, value, first)) continue;
+      bool has_parts = !is_operation && tile_store_parts(kernel, s, i) > 1;
+      has_parts = has_parts || (load != NULL && tile_load_parts(kernel, store->value) > 1);
+      if (has_parts) continue; /* add_parts */
       if (tile_is_updated(kernel, store->buffer)) continue;
       bool turns = value->kind == KERNEL_LOAD && (value->dims & (value->dims - 1)) != 0 &&
                    innermost_dim(kernel, value->address) != innermost_dim(kernel, store->address);
@@ -160,6 +164,29 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
                                           diag, &each));
       int64_t points = points_of(kernel, extents, value->dims | walking_dims(kernel, store->address));
       *cycles += each * (double)machine_vector_count(machine, points, value->type);
+    }
+  }
+  return STATUS_OK;
+}
+
+/* What takes a part of a tile, or puts one there. */
+static Status add_parts(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
+                        const bool *needed, const int64_t *extents, DiagSink *diag, double *cycles) {
+  double each;
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    if (!needed[v] || tile_load_value(kernel, v) == NULL || tile_load_parts(kernel, v) == 1) continue;
+    PrimitiveType type = kernel->values[v].type;
+    RETURN_IF_ERROR(machine_cost_cycles(machine, COST_PERMUTE, type, kernel->source->loc, diag, &each));
+    *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, kernel->values[v].dims), type);
+  }
+  for (int32_t s = first; s <= last; s++) {
+    for (int32_t i = 0; i < kernel->stages[s].store_count; i++) {
+      const KernelStore *store = &kernel->stages[s].stores[i];
+      if (tile_store_parts(kernel, s, i) == 1) continue;
+      PrimitiveType type = kernel->buffers[store->buffer].type;
+      RETURN_IF_ERROR(machine_cost_cycles(machine, COST_PERMUTE, type, kernel->source->loc, diag, &each));
+      int64_t points = points_of(kernel, extents, walking_dims(kernel, store->address));
+      *cycles += each * (double)machine_vector_count(machine, points, type);
     }
   }
   return STATUS_OK;
@@ -267,6 +294,8 @@ static Status add_stages(const Kernel *kernel, const MachineDescription *machine
   }
   if (status == STATUS_OK)
     status = add_moves(kernel, machine, first_stage, last_stage, is_operation, extents, diag, out_cycles);
+  if (status == STATUS_OK && !is_operation)
+    status = add_parts(kernel, machine, first_stage, last_stage, needed, extents, diag, out_cycles);
   if (status == STATUS_OK) status = add_updates(kernel, machine, first_stage, last_stage, extents, diag, out_cycles);
   arena_destroy(scratch);
   return status;

@@ -243,7 +243,7 @@ static Status bind_accesses(TileBuilder *builder) {
       return mismatch(builder, "an operand has the wrong type");
     KernelBufferRole role = !access->is_written ? KERNEL_OPERAND : KERNEL_IN_PLACE;
     if (access->kind == TILE_STORE || access->kind == TILE_INDEX) role = KERNEL_RESULT;
-    RETURN_IF_ERROR(check_axes(builder, ref, access->kind == TILE_UPDATED ? 1 : access->axis_count));
+    RETURN_IF_ERROR(check_axes(builder, ref, access->kind == TILE_UPDATED ? 1 : tile_access_rank(access)));
     builder->access_refs[i] = ref;
     builder->access_buffers[i] = tile_add_buffer(builder, role, access->type, tile_ref_pointer(builder, ref));
   }
@@ -305,7 +305,8 @@ static int32_t store_access(const TileBuilder *builder, int32_t stage, int32_t s
   int32_t buffer = builder->plan->kernel->stages[stage].stores[store].buffer;
   for (int32_t i = 0; i < builder->accesses.count; i++) {
     const TileAccess *access = &builder->accesses.accesses[i];
-    if (access->kind == TILE_STORE && access->stage == stage && access->store == store) return i;
+    bool is_own = access->store == store || (access->parts > 1 && access->buffer == buffer);
+    if (access->kind == TILE_STORE && access->stage == stage && is_own) return i;
     bool is_whole = access->kind == TILE_SCRATCH || access->kind == TILE_UPDATED;
     if (is_whole && access->buffer == buffer) return i;
   }

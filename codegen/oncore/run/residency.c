@@ -84,6 +84,13 @@ static bool is_fine(const RunTouch *touch, const RunTouch *bytes) {
   return touch->may_stay && touch->slice == bytes->slice;
 }
 
+/* Whether |event|, which may be one after the last, is a Kernel of |instruction|: those of one follow one another. */
+static bool is_kernel_of(const Chooser *chooser, int32_t event, const HloInstruction *instruction) {
+  if (event >= chooser->touches.events.count) return false;
+  const RunEvent *of = &chooser->touches.events.data[event];
+  return of->use != NULL && of->instruction == instruction;
+}
+
 /* Whether only Kernels up to event |last| read the value that |touch| writes, and all of them in the Buffer. */
 static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t last) {
   const HloValue *value = buffer_assignment_value(chooser->assignment, touch->holder, touch->node);
@@ -94,11 +101,9 @@ static bool is_read_by(const Chooser *chooser, const RunTouch *touch, int32_t la
   }
   for (int32_t u = 0; u < value->use_count; u++) {
     bool is_inside = false;
-    for (int32_t e = touch->event; e <= last && !is_inside; e++) {
-      const RunEvent *event = &chooser->touches.events.data[e];
-      is_inside = event->use != NULL && event->instruction == value->uses[u].user;
-    }
-    if (!is_inside) return false;
+    for (int32_t e = touch->event; e <= last && !is_inside; e++)
+      is_inside = is_kernel_of(chooser, e, value->uses[u].user);
+    if (!is_inside || is_kernel_of(chooser, last + 1, value->uses[u].user)) return false;
   }
   for (int32_t t = chooser->touches.begins[touch->event + 1]; t < chooser->touches.begins[last + 1]; t++) {
     const RunTouch *other = touch_at(chooser, t);

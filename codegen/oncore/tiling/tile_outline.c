@@ -120,8 +120,10 @@ static int64_t held_extent(const TileOutline *outline, const TileAccess *access,
 
 /* A ring of tiles that are filled in |loop|; one slot where nothing repeats. */
 static int32_t add_ring(TileOutline *outline, const TileAccess *access, const TileWindows *windows, int32_t loop) {
-  TileTensor tensor = {.kind = PLAN_RESIDENT, .type = access->type, .axis_count = access->axis_count, .slots = 1};
+  TileTensor tensor = {.kind = PLAN_RESIDENT, .type = access->type, .slots = 1};
+  tensor.axis_count = tile_access_rank(access);
   for (int32_t i = 0; i < access->axis_count; i++) tensor.extents[i] = held_extent(outline, access, windows, i);
+  if (access->parts > 1) tensor.extents[access->axis_count] = access->parts;
   tensor.loop = loop;
   tensor.buffer = access->buffer;
   tensor.fold = -1;
@@ -462,6 +464,7 @@ void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t
   for (int32_t i = 0; i < access->axis_count; i++) {
     out_strides[i] = index_dim_coefficient(&kernel->space, address, access->axes[i]);
   }
+  if (access->parts > 1) out_strides[access->axis_count] = 1;
 }
 
 typedef struct CostSums {

@@ -5,6 +5,7 @@
 #include "base/packing/packing.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/plan/tile_cost.h"
+#include "codegen/oncore/plan/tile_parts.h"
 #include "codegen/oncore/tiling/plan_ahead.h"
 #include "codegen/oncore/tiling/plan_edges.h"
 #include "codegen/oncore/tiling/plan_spread.h"
@@ -105,14 +106,16 @@ static PlanMemoryKind memory_kind(const Tiler *tiler, int32_t buffer) {
 /* The view along the axes of |access|, whose address is linear; |windows|: of its tile, or NULL. */
 static int32_t linear_view(Tiler *tiler, const TileAccess *access, const TileWindows *windows, IndexExpr address) {
   PlanMemory memory = {.type = access->type, .kind = memory_kind(tiler, access->buffer), .number = access->buffer};
-  int64_t *extents = ARENA_NEW_ARRAY(tiler->arena, int64_t, access->axis_count);
-  int64_t *strides = ARENA_NEW_ARRAY(tiler->arena, int64_t, access->axis_count);
+  memory.rank = tile_access_rank(access);
+  int64_t *extents = ARENA_NEW_ARRAY(tiler->arena, int64_t, memory.rank);
+  int64_t *strides = ARENA_NEW_ARRAY(tiler->arena, int64_t, memory.rank);
   tile_access_strides(tiler->kernel, access, strides);
   int64_t whole[KERNEL_MAX_DIMS];
   for (int32_t d = 0; d < tiler->kernel->dim_count; d++) whole[d] = tiler->kernel->dims[d].extent;
   for (int32_t i = 0; i < access->axis_count; i++)
     extents[i] = windows != NULL ? tile_window_extent(windows, i, whole) : whole[access->axes[i]];
-  memory.rank = access->axis_count;
+  if (access->parts > 1) extents[access->axis_count] = access->parts;
+  address.constant -= tile_part_of(address, access->parts);
   memory.extents = extents;
   memory.strides = strides;
   memory.offset = view_offset(tiler, address);
@@ -258,7 +261,8 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
     return (PlanRef){false, number, 1 + is_slice, all};
   }
   bool is_ring = tensor->kind == PLAN_RING;
-  PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, of->axis_count + is_ring);
+  int32_t rank = tile_access_rank(of) + is_ring;
+  PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, rank);
   if (is_ring) ranges[0] = plan_range_index(slot_of(tiler, cover, access, fills));
   for (int32_t i = 0; i < of->axis_count; i++) {
     if (cover->windows[access] != NULL) {
@@ -270,15 +274,16 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
     if (!holds_all) range.begin = index_constant(0);
     ranges[i + is_ring] = range;
   }
-  return (PlanRef){false, number, of->axis_count + is_ring, ranges};
+  if (of->parts > 1) ranges[rank - 1] = plan_range_whole(of->parts);
+  return (PlanRef){false, number, rank, ranges};
 }
 
 static PlanRef view_ref(Tiler *tiler, const TileStep *step, int32_t memory, bool is_flat) {
   const TileOutlineCover *cover = &tiler->outline.covers.data[step->cover];
   int32_t access = step->access;
   const TileAccess *of = &cover->accesses.accesses[access];
-  int32_t count = is_flat ? 1 : of->axis_count;
-  PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, count);
+  int32_t count = is_flat ? 1 : of->axis_count, rank = is_flat ? 1 : tile_access_rank(of);
+  PlanRange *ranges = ARENA_NEW_ARRAY(tiler->arena, PlanRange, rank);
   bool is_temporary = tiler->memories.data[memory].kind == PLAN_TEMPORARY;
   for (int32_t i = 0; i < count; i++) {
     if (is_flat) {
@@ -294,7 +299,8 @@ static PlanRef view_ref(Tiler *tiler, const TileStep *step, int32_t memory, bool
     bool is_outer = tiler->kernel->dims[of->axes[i]].stage == KERNEL_OUTER;
     if (is_temporary && is_outer) ranges[i].begin = index_constant(0);
   }
-  return (PlanRef){true, memory, count, ranges};
+  if (rank > count) ranges[count] = plan_range_whole(of->parts);
+  return (PlanRef){true, memory, rank, ranges};
 }
 
 /* --- commands --- */
