@@ -86,6 +86,19 @@ void emit_sweep_load(KernelEmitter *emitter);
 bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena,
                                TransposeStrategy *out_strategy);
 PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *strategy);
+/* A square of points, |lanes| along each of two dims, from the current point on.  |count| columns of it are read. */
+typedef struct SquareBlock {
+  int across, along; /* memory is contiguous, or of small stride, along |across|; rows follow one another along |along| */
+  int lanes, count;
+} SquareBlock;
+
+#define SQUARE_MAX_OPERATIONS 600 /* of one block: it is straight-line code */
+
+/* The loads that are read so; their number.  |out_loads| has room for all values. */
+int emit_square_loads(const Kernel *kernel, int across, int along, int32_t *out_loads);
+/* Load |load| at all points of |block|, at one lane: row i, as in memory, is of the i-th index of |across|. */
+void emit_load_square(KernelEmitter *emitter, int32_t load, const SquareBlock *block, LLVMValueRef *out_rows);
+
 /* The emitter's pieces of the nest. */
 void emit_transpose(KernelEmitter *emitter, const TransposeStrategy *strategy);
 

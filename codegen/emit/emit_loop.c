@@ -189,12 +189,80 @@ static void emit_fold_vector_dim(KernelEmitter *emitter, FoldNest *nest, int dim
   change_scan_lanes(emitter, nest, 1);
 }
 
+/* --- folds along rows, a row in each lane --- */
+
+/* What is read along the innermost dim |dim|, a row of it in each lane; their number, 0 where squares are not worth
+ * it. */
+static int find_row_loads(const KernelEmitter *emitter, const FoldNest *nest, int dim, int32_t *out_loads) {
+  const Kernel *kernel = emitter->kernel;
+  const KernelPoint *point = &emitter->point;
+  int operations = 0, lanes = point->lanes;
+  if (nest->parts != NULL || lanes == 1 || lanes > VEC_MAX_SQUARE || point->mask != NULL) return 0;
+  if (kernel->dims[dim].extent < lanes || kernel->stages[nest->stage].store_count > 0) return 0;
+  for (int32_t v = 0; v < kernel->value_count; v++)
+    operations += kernel->values[v].kind == KERNEL_APPLY && (kernel->values[v].dims >> dim & 1) != 0;
+  if ((operations + 1) * lanes > SQUARE_MAX_OPERATIONS) return 0;
+  return emit_square_loads(kernel, dim, point->vector_dim, out_loads);
+}
+
+typedef struct FoldSquares {
+  FoldNest *nest;
+  int dim;
+  int load_count;
+  int32_t *loads;
+  LLVMValueRef *rows; /* of all loads */
+} FoldSquares;
+
+/* As many steps as lanes, from |begin| on, of which the first |skipped| are done already. */
+static void fold_square(KernelEmitter *emitter, const FoldSquares *squares, LLVMValueRef begin, int skipped) {
+  const VecBuilder *vec = emitter->vec;
+  KernelPoint *point = &emitter->point;
+  int lanes = point->lanes;
+  SquareBlock block = {squares->dim, point->vector_dim, lanes, lanes};
+  point->dims[squares->dim] = begin;
+  for (int i = 0; i < squares->load_count; i++)
+    emit_load_square(emitter, squares->loads[i], &block, &squares->rows[i * lanes]);
+  for (int step = skipped; step < lanes; step++) {
+    int64_t height = point->known.count;
+    point->dims[squares->dim] = ir_index_add(vec->builder, begin, emit_index_constant(emitter, step));
+    for (int i = 0; i < squares->load_count; i++) {
+      PrimitiveType type = emitter->kernel->values[squares->loads[i]].type;
+      LLVMValueRef row = squares->rows[i * lanes + step];
+      point_set_value(point, squares->loads[i], vec_from_memory(vec, type, row, lanes));
+    }
+    advance_folds(emitter, squares->nest, 0);
+    point_forget(point, height);
+  }
+}
+
+/* Each lane's row is read in order, a square of rows and columns at a time: gathers would read a line of memory for
+ * each element of it. */
+static bool emit_fold_squares(KernelEmitter *emitter, FoldNest *nest, int dim) {
+  FoldSquares squares = {.nest = nest, .dim = dim};
+  squares.loads = ARENA_NEW_ARRAY(emitter->arena, int32_t, emitter->kernel->value_count);
+  squares.load_count = find_row_loads(emitter, nest, dim, squares.loads);
+  if (squares.load_count == 0) return false;
+  int lanes = emitter->point.lanes;
+  int64_t extent = emitter->kernel->dims[dim].extent, whole = extent / lanes * lanes;
+  squares.rows = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, squares.load_count * lanes);
+  LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, emitter->kernel->fold_count);
+  int slot_count = collect_slots(emitter, nest, 0, 1, slots);
+  PointLoop loop = point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, 0, whole), lanes, slots,
+                                             slot_count);
+  fold_square(emitter, &squares, loop.index, 0);
+  point_loop_end(&emitter->point, &loop);
+  if (whole < extent)
+    fold_square(emitter, &squares, emit_index_constant(emitter, extent - lanes), (int)(whole + lanes - extent));
+  return true;
+}
+
 static void emit_fold_dims(KernelEmitter *emitter, FoldNest *nest, int level, uint64_t known) {
   if (level == nest->dim_count) {
     advance_folds(emitter, nest, 0);
     return;
   }
   int dim = nest->dims[level];
+  if (level + 1 == nest->dim_count && emit_fold_squares(emitter, nest, dim)) return;
   if (nest->parts != NULL && dim == emitter->loops.stage_walks[nest->stage].dim) {
     emit_fold_vector_dim(emitter, nest, dim);
     return;

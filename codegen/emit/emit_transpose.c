@@ -8,7 +8,6 @@
 
 /* --- the strategy --- */
 
-#define MAX_OPERATIONS 600 /* of one block: it is straight-line code */
 #define LINE_BYTES 64      /* of a cache */
 #define CACHE_SIDE 64      /* of parts of the plane: their lines and pages stay at hand, whatever the strides */
 #define MAX_LANES 16
@@ -43,10 +42,10 @@ static bool is_transposed(const Kernel *kernel, const KernelValue *value, int ac
   return between_rows != 0 && !vec_stride_is_small(between_rows);
 }
 
-static int collect_loads(const Kernel *kernel, int across, int along, int32_t *loads) {
+int emit_square_loads(const Kernel *kernel, int across, int along, int32_t *out_loads) {
   int count = 0;
   for (int32_t v = 0; v < kernel->value_count; v++) {
-    if (is_transposed(kernel, &kernel->values[v], across, along)) loads[count++] = v;
+    if (is_transposed(kernel, &kernel->values[v], across, along)) out_loads[count++] = v;
   }
   return count;
 }
@@ -54,7 +53,7 @@ static int collect_loads(const Kernel *kernel, int across, int along, int32_t *l
 /* What walking by these dims is worth: rows that fill vectors, and whole vectors rather than every other lane. */
 static int64_t dims_score(const Kernel *kernel, int across, int along, int32_t *loads) {
   int64_t score = 0, stride;
-  int count = collect_loads(kernel, across, along, loads);
+  int count = emit_square_loads(kernel, across, along, loads);
   for (int i = 0; i < count; i++) {
     bool is_plain = kernel_plain_stride(kernel, kernel->values[loads[i]].address, across, &stride);
     score += (is_plain && stride == 1 ? 2 : 1) * min_i64(kernel->dims[across].extent, MAX_LANES);
@@ -74,7 +73,7 @@ static void choose_dims(const Kernel *kernel, TransposeStrategy *strategy) {
       strategy->along = along;
     }
   }
-  strategy->load_count = best == 0 ? 0 : collect_loads(kernel, strategy->across, strategy->along, strategy->loads);
+  strategy->load_count = best == 0 ? 0 : emit_square_loads(kernel, strategy->across, strategy->along, strategy->loads);
 }
 
 static int operation_count(const Kernel *kernel) {
@@ -108,7 +107,7 @@ bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Ar
       max_i64(out_strategy->lanes, LINE_BYTES / type_storage_bytes(kernel->values[out_strategy->loads[0]].type));
   out_strategy->cache_rows = max_i64(CACHE_SIDE, out_strategy->strip_rows);
   out_strategy->cache_columns = CACHE_SIDE;
-  return out_strategy->lanes != 0 && operation_count(kernel) * out_strategy->lanes <= MAX_OPERATIONS;
+  return out_strategy->lanes != 0 && operation_count(kernel) * out_strategy->lanes <= SQUARE_MAX_OPERATIONS;
 }
 
 static LLVMValueRef add_index(KernelEmitter *emitter, LLVMValueRef index, int64_t more) {
@@ -129,20 +128,19 @@ typedef struct TransposeEmitter {
   LLVMValueRef *rows; /* of all transposed loads, |lanes| each, as in memory */
 } TransposeEmitter;
 
-/* Loads the block of one operand at the current point; columns beyond |count| are not touched. */
-static void load_block(TransposeEmitter *transpose, int32_t load, int count, LLVMValueRef *rows) {
-  KernelEmitter *emitter = transpose->emitter;
+void emit_load_square(KernelEmitter *emitter, int32_t load, const SquareBlock *block, LLVMValueRef *out_rows) {
   const KernelValue *value = &emitter->kernel->values[load];
-  int lanes = transpose->strategy->lanes;
+  int lanes = block->lanes;
+  LLVMValueRef *rows = out_rows;
   int64_t in_row = 0, between_rows = 0;
-  kernel_plain_stride(emitter->kernel, value->address, transpose->strategy->across, &in_row);
-  kernel_plain_stride(emitter->kernel, value->address, transpose->strategy->along, &between_rows);
+  kernel_plain_stride(emitter->kernel, value->address, block->across, &in_row);
+  kernel_plain_stride(emitter->kernel, value->address, block->along, &between_rows);
   LLVMTypeRef element = vec_memory_type(emitter->vec, value->type, 1);
   LLVMValueRef first = point_load_pointer(&emitter->point, load);
   for (int i = 0; i < lanes; i++) {
     LLVMValueRef offset = emit_index_constant(emitter, i * between_rows);
     LLVMValueRef pointer = LLVMBuildGEP2(emitter->vec->builder, element, first, &offset, 1, "");
-    if (i < count)
+    if (i < block->count)
       rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, lanes);
     else
       rows[i] = LLVMGetPoison(vec_memory_type(emitter->vec, value->type, lanes));
@@ -200,8 +198,9 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
   emitter->point.dims[strategy->across] = across;
   emitter->point.dims[strategy->along] = along;
   emitter->point.vector_dim = strategy->along;
+  SquareBlock block = {strategy->across, strategy->along, strategy->lanes, shape->column_count};
   for (int i = 0; i < strategy->load_count; i++)
-    load_block(transpose, strategy->loads[i], shape->column_count, &transpose->rows[i * strategy->lanes]);
+    emit_load_square(emitter, strategy->loads[i], &block, &transpose->rows[i * strategy->lanes]);
   int first = 0;
   for (int lanes = strategy->lanes; lanes > 0; lanes /= 2) {
     if (first + lanes > shape->column_count) continue;
