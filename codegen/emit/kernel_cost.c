@@ -9,12 +9,17 @@
 
 enum { OPERATION_HALVES = 1, DIVISION_HALVES = 12, FUNCTION_HALVES = 32, LOAD_HALVES = 1, STORE_HALVES = 2 };
 
-/* Half cycles of one instruction's worth of lanes; 0: as any other. */
+/* Half cycles; 0: as any other. */
 static const unsigned char cost_halves[OP_COST_COUNT] = {
     [OP_COST_DIVIDE] = DIVISION_HALVES,    [OP_COST_SQRT] = DIVISION_HALVES,      [OP_COST_EXP] = FUNCTION_HALVES,
     [OP_COST_LOG] = FUNCTION_HALVES,       [OP_COST_SIN] = FUNCTION_HALVES,       [OP_COST_TANH] = FUNCTION_HALVES,
     [OP_COST_ATANH] = 2 * FUNCTION_HALVES, [OP_COST_POWER] = 4 * FUNCTION_HALVES,
 };
+
+int kernel_value_halves(const KernelValue *value) {
+  int known = cost_halves[hlo_opcode_info(value->opcode)->cost];
+  return known != 0 ? known : OPERATION_HALVES;
+}
 
 static double lanes_of(const VecTarget *target, PrimitiveType type) {
   int bits = type_storage_bytes(type) * 8;
@@ -53,8 +58,7 @@ static void add_value(Cost *cost, const KernelValue *value) {
     halves = LOAD_HALVES;
     cost->accesses[value->buffer] += points;
   } else if (value->kind == KERNEL_APPLY) {
-    int known = cost_halves[hlo_opcode_info(value->opcode)->cost];
-    halves = known != 0 ? known : OPERATION_HALVES;
+    halves = kernel_value_halves(value);
   }
   cost->halves += points * halves / lanes_of(cost->target, value->type);
 }

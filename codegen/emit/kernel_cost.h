@@ -20,6 +20,9 @@
 #include "codegen/kernel/kernel.h"
 #include "codegen/vec/vec.h"
 
+/* Half cycles of one instruction's worth of lanes of |value|, an APPLY. */
+int kernel_value_halves(const KernelValue *value);
+
 double kernel_cycles(const Kernel *kernel, const VecTarget *target);
 
 /* The most chunks that are worth their cost; 1: one thread should do it all. */

@@ -1,6 +1,7 @@
 /* Which dimension is walked in lanes, in how many, and in which order the loops stand. */
 #include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
+#include "codegen/emit/kernel_cost.h"
 
 static int register_bits(PrimitiveType type) {
   if (type == TYPE_PRED) return 8;
@@ -101,7 +102,7 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
     const KernelValue *value = &kernel->values[v];
     if (value->stage != stage) continue;
     if (value->kind == KERNEL_LOAD) step += load_cost(kernel, value, dim, lanes);
-    if (value->kind == KERNEL_APPLY) step += value_varies(kernel, v, dim) ? 1 : 0.5;
+    if (value->kind == KERNEL_APPLY) step += (value_varies(kernel, v, dim) ? 1 : 0.5) * kernel_value_halves(value);
   }
   for (int i = 0, count; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i += count) {
     count = lanes > 1 ? kernel_stores_in_turn(kernel, stage, i, dim) : 1;

@@ -21,9 +21,50 @@ static Whole wholeness(const Math *d, LLVMValueRef y) {
   return (Whole){is_whole, m_and(d, is_whole, m_not(d, half_is_whole))};
 }
 
+/* --- exponents known when compiling --- */
+
+/* Products are as exact as the general way up to here, and shorter. */
+#define MOST_HALVES 16
+
+/* Twice the exponent, where that is a whole number up to MOST_HALVES for all lanes; else 0. */
+static int known_halves(LLVMValueRef exponents) {
+  LLVMValueRef one = exponents;
+  if (!LLVMIsConstant(exponents)) return 0;
+  if (LLVMGetTypeKind(LLVMTypeOf(exponents)) == LLVMVectorTypeKind) {
+    one = LLVMGetAggregateElement(exponents, 0);
+    for (unsigned i = 1; i < LLVMGetVectorSize(LLVMTypeOf(exponents)); i++)
+      if (LLVMGetAggregateElement(exponents, i) != one) return 0;
+  }
+  if (one == NULL || !LLVMIsAConstantFP(one)) return 0;
+  LLVMBool is_rounded;
+  double halves = 2 * LLVMConstRealGetDouble(one, &is_rounded);
+  return halves >= -MOST_HALVES && halves <= MOST_HALVES && halves == (int)halves ? (int)halves : 0;
+}
+
+bool vec_power_is_short(const VecOp *op, LLVMValueRef exponents) {
+  return type_is_float(op->type) && op->type != TYPE_F64 && known_halves(exponents) != 0;
+}
+
+/* x^(halves/2), in f64 of an f32, so that it is rounded once to speak of.  Squares by squares; of an odd number of
+ * halves the root is taken, which a negative x has not: but pow(-0) and pow(-inf) are those of 0 and inf. */
+static LLVMValueRef short_power(const Math *d, LLVMValueRef x, int halves) {
+  bool has_root = halves % 2 != 0;
+  LLVMValueRef base = has_root ? m_abs(d, x) : x, square = base, result = has_root ? m_sqrt(d, base) : NULL;
+  for (int rest = (halves < 0 ? -halves : halves) / 2; rest > 0; rest /= 2) {
+    if (rest % 2 != 0) result = result == NULL ? square : m_mul(d, result, square);
+    if (rest > 1) square = m_mul(d, square, square);
+  }
+  if (halves < 0) result = m_div(d, m_const(d, 1), result);
+  if (!has_root) return result;
+  LLVMValueRef invalid = m_and(d, m_compare_to(d, LLVMRealOLT, x, 0), m_compare(d, LLVMRealOLT, base, m_infinity(d)));
+  return m_select(d, invalid, m_nan(d), result);
+}
+
 /* IEEE 754's special cases of pow. */
 VEC_RULE(vec_math_pow) {
   Math m = math_of(vec, op->type, lanes), d = math_double(&m);
+  if (vec_power_is_short(op, operands[1]))
+    return m_from_double(&m, short_power(&d, m_in_double(&m, operands[0]), known_halves(operands[1])));
   LLVMValueRef x = m_in_double(&m, operands[0]), y = m_in_double(&m, operands[1]);
   LLVMValueRef size = m_abs(&d, x), one = m_const(&d, 1), zero = m_const(&d, 0), infinity = m_infinity(&d);
   LLVMValueRef is_zero = m_compare_to(&d, LLVMRealOEQ, size, 0),
