@@ -247,8 +247,8 @@ static bool emit_fold_squares(KernelEmitter *emitter, FoldNest *nest, int dim) {
   squares.rows = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, squares.load_count * lanes);
   LLVMValueRef **slots = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef *, emitter->kernel->fold_count);
   int slot_count = collect_slots(emitter, nest, 0, 1, slots);
-  PointLoop loop = point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, 0, whole), lanes, slots,
-                                             slot_count);
+  PointLoop loop =
+      point_loop_begin_carrying(&emitter->point, emit_constant_range(emitter, 0, whole), lanes, slots, slot_count);
   fold_square(emitter, &squares, loop.index, 0);
   point_loop_end(&emitter->point, &loop);
   if (whole < extent)

@@ -8,8 +8,8 @@
 
 /* --- the strategy --- */
 
-#define LINE_BYTES 64      /* of a cache */
-#define CACHE_SIDE 64      /* of parts of the plane: their lines and pages stay at hand, whatever the strides */
+#define LINE_BYTES 64 /* of a cache */
+#define CACHE_SIDE 64 /* of parts of the plane: their lines and pages stay at hand, whatever the strides */
 #define MAX_LANES 16
 #define MIN_LANES 4
 

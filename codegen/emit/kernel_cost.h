@@ -22,6 +22,7 @@
 
 /* Half cycles of one instruction's worth of lanes of |value|, an APPLY. */
 int kernel_value_halves(const KernelValue *value);
+#define KERNEL_DIVISION_HALVES 12 /* of a division or a root; functions take more */
 
 double kernel_cycles(const Kernel *kernel, const VecTarget *target);
 

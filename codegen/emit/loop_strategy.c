@@ -95,6 +95,12 @@ static double scan_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   return cost;
 }
 
+/* A function takes as long in one lane as in all; a division of one lane is short, and others go on beside it. */
+static double apply_cost(const KernelValue *value) {
+  double halves = kernel_value_halves(value);
+  return halves > KERNEL_DIVISION_HALVES ? halves : 1;
+}
+
 /* Time of one step of |stage| when |dim| is walked in |lanes| lanes, in units of one vector operation. */
 static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   double step = 0.5 + scan_cost(kernel, stage, dim, lanes);
@@ -102,7 +108,7 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
     const KernelValue *value = &kernel->values[v];
     if (value->stage != stage) continue;
     if (value->kind == KERNEL_LOAD) step += load_cost(kernel, value, dim, lanes);
-    if (value->kind == KERNEL_APPLY) step += (value_varies(kernel, v, dim) ? 1 : 0.5) * kernel_value_halves(value);
+    if (value->kind == KERNEL_APPLY) step += (value_varies(kernel, v, dim) ? 1 : 0.5) * apply_cost(value);
   }
   for (int i = 0, count; stage != KERNEL_OUTER && i < kernel->stages[stage].store_count; i += count) {
     count = lanes > 1 ? kernel_stores_in_turn(kernel, stage, i, dim) : 1;
