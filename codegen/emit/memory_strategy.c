@@ -6,7 +6,7 @@
 /* --- streams --- */
 
 #define STREAM_ELEMENTS 4096 /* at least, of each: runs of a page or two are over before they are fetched ahead */
-#define STREAM_APPLIES 4    /* at most: there are so few registers */
+#define STREAM_APPLIES 4     /* at most: there are so few registers */
 #define STREAM_LOADS 2
 
 /* Loads that the hardware can fetch ahead: all of the stage are contiguous along |dim|. */
