@@ -74,7 +74,7 @@ static void add_parts(MemoryCandidateArray *list, const HloSplit *split, int64_t
 }
 
 static void find_splits(MemoryCandidateArray *list, const HloModule *module, const MemoryTrial *trial, int64_t wanted,
-                        Arena *arena) {
+                        HloSplitScope scope, Arena *arena) {
   const HloInstruction **large = ARENA_NEW_ARRAY(arena, const HloInstruction *, trial->values.count + 1);
   int64_t count = 0;
   for (int64_t i = 0; i < trial->values.count; i++) {
@@ -83,7 +83,7 @@ static void find_splits(MemoryCandidateArray *list, const HloModule *module, con
     for (int64_t k = 0; k < count && is_large; k++) is_large = large[k] != value->origin;
     if (is_large) large[count++] = value->origin;
   }
-  HloSplitArray splits = hlo_find_all_splits(module, large, count, arena);
+  HloSplitArray splits = hlo_find_splits(module, large, count, scope, arena);
   for (int64_t i = 0; i < splits.count && i < MOST_SPLITS; i++) add_parts(list, &splits.data[i], wanted, arena);
 }
 
@@ -98,10 +98,10 @@ static void sort_by_hope(MemoryCandidateArray *list) {
 }
 
 MemoryCandidateArray memory_candidates_find(const HloModule *module, const MemoryTrial *trial, int64_t wanted,
-                                            Arena *arena) {
+                                            HloSplitScope scope, Arena *arena) {
   MemoryCandidateArray list = {0};
   find_values(&list, trial, arena);
-  find_splits(&list, module, trial, wanted, arena);
+  find_splits(&list, module, trial, wanted, scope, arena);
   sort_by_hope(&list);
   return list;
 }

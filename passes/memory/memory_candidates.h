@@ -19,7 +19,7 @@ typedef ARRAY(MemoryCandidate) MemoryCandidateArray;
 
 /* Those of |module| with the plan |trial|, the most hopeful first; |wanted|: bytes that are too many.  In |arena|. */
 MemoryCandidateArray memory_candidates_find(const HloModule *module, const MemoryTrial *trial, int64_t wanted,
-                                            Arena *arena);
+                                            HloSplitScope scope, Arena *arena);
 
 /* Does |candidate|, which was found for an original with the plan |trial|, to |copy|; the original itself is a copy as
  * well (memory_copy_of_itself).  False when there was nothing to do. */

@@ -28,6 +28,7 @@ typedef struct Reducer {
   int effort;
   HloMemoryTuning tuning;
   bool is_eager;          /* a step is worth its bytes, whatever it costs */
+  HloSplitScope scope;    /* of splits */
   uint64_t last_likeness; /* of the candidate that was taken last; 0: none was */
   double last_worth;
   int64_t steps; /* that remain */
@@ -192,7 +193,7 @@ static bool take_scratch_step(Reducer *reducer, const MemoryTrial *now, double l
 /* One round from the plan |now|; false when nothing helps. */
 static bool take_step(Reducer *reducer, const MemoryTrial *now) {
   MemoryCandidateArray candidates =
-      memory_candidates_find(reducer->module, now, now->total_bytes - reducer->goal, reducer->arena);
+      memory_candidates_find(reducer->module, now, now->total_bytes - reducer->goal, reducer->scope, reducer->arena);
   Choice choice = choose(reducer, &candidates, now);
   reducer->last_likeness = 0;
   if (!choice.is_again && take_scratch_step(reducer, now, choice.worth)) return true;
@@ -239,12 +240,18 @@ static bool is_preferred(const Reducer *a, const Reducer *b) {
   return a_fits != b_fits ? a_fits : !a_fits && a->reduction->bytes_after < b->reduction->bytes_after;
 }
 
-/* The way of cheap steps may end before the goal is reached: then that of large ones is tried from the beginning. */
+/* The way of cheap steps may end before the goal is reached: then that of large ones is tried from the beginning, and
+ * at last one whose loops make again what stands between them. */
 static Reducer reduce_copies(const Reducer *start, const MemoryTrial *before) {
+  static const struct {
+    bool is_eager;
+    HloSplitScope scope;
+  } ways[] = {{false, HLO_SPLIT_ALL}, {true, HLO_SPLIT_ALL}, {true, HLO_SPLIT_AGAIN}};
   Reducer best = *start;
-  for (int i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     Reducer way = *start;
-    way.is_eager = i == 1;
+    way.is_eager = ways[i].is_eager;
+    way.scope = ways[i].scope;
     way.module = hlo_module_clone(start->module, start->module->arena);
     way.reduction = ARENA_NEW(start->module->arena, MemoryReduction);
     *way.reduction = *start->reduction;

@@ -7,7 +7,8 @@
  * i)
  *
  * For modules before fusion, with default layouts: what has another layout, dynamic dimensions, control predecessors or
- * side effects stays as it is.  Nothing is computed twice, but where parts of equal size overlap and under windows. */
+ * side effects stays as it is.  Nothing is computed twice, but where parts of equal size overlap, under windows, and
+ * what HLO_SPLIT_AGAIN allows. */
 #ifndef XLAC_PASSES_MEMORY_SPLIT_H
 #define XLAC_PASSES_MEMORY_SPLIT_H
 
@@ -22,7 +23,7 @@ typedef struct HloSplitMember {
   int dimension; /* HLO_SPLIT_FOLDED: the result is whole, each part adds to it by |fold| */
   int64_t scale; /* elements in a unit */
   int64_t before, after;
-  bool is_remade; /* a view or a repetition of what is outside: others go on reading the one that is there */
+  bool is_remade; /* a view or a repetition of what is outside, or made again: others go on reading the one there is */
   HloOpcode fold;
   const SplitRead *reads; /* of each operand */
 } HloSplitMember;
@@ -51,16 +52,22 @@ typedef ARRAY(HloSplit) HloSplitArray;
 /* What |split| in |parts| is expected to take from the bytes alive where all of |large| are; may be negative. */
 int64_t hlo_split_bytes_saved(const HloSplit *split, int64_t parts);
 
-/* The ways to split what makes and reads the |count| values |large|, those alive where memory is used most: each saves
- * something when cut as finely as it goes, the best first.  |large| may be of any computations of |module| that run as
+/* Which ways to split are wanted. */
+typedef enum HloSplitScope {
+  HLO_SPLIT_SAVING, /* each saves something when cut as finely as it goes, by the estimate */
+  HLO_SPLIT_ALL,    /* with those that save nothing by the estimate, which knows nothing of what code needs beside the
+                       values, and with folds of any size */
+  HLO_SPLIT_AGAIN   /* as ALL; and what a group needs of values that are there before it because something else that it
+                       needs is made of them (a sum of them all, by which they are divided), each part makes again,
+                       so that these need not be there as a whole: another split may make their sum */
+} HloSplitScope;
+
+/* The ways to split what makes and reads the |count| values |large|, those alive where memory is used most, the best
+ * first.  |large| may be of any computations of |module| that run as
  * sequences, bodies of loops included; what is no candidate among them is ignored.  The result lives in |arena|, and
  * holds until |module| changes.  Deterministic: the order depends on the module and the order of |large| alone. */
-HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count, Arena *arena);
-
-/* The same with ways that save nothing by the estimate, which knows nothing of what code needs beside the values, and
- * with folds of any size. */
-HloSplitArray hlo_find_all_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
-                                  Arena *arena);
+HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
+                              HloSplitScope scope, Arena *arena);
 
 /* |split| as one of a copy of its module; |by_id|: the copies of instructions, by the ids of the originals. */
 HloSplit hlo_split_in_copy(const HloSplit *split, HloInstruction *const *by_id, Arena *arena);

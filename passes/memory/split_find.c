@@ -34,7 +34,7 @@ typedef struct Search {
   int64_t largest;
   IntMap graphs;        /* of computations */
   bool *after, *before; /* by id: instructions that need results of a group, or that its seed needs */
-  bool takes_all;       /* groups that save nothing by the estimate too, and larger folds */
+  HloSplitScope scope;
 } Search;
 
 typedef ARRAY(HloSplitMember) Members;
@@ -47,6 +47,7 @@ typedef struct Group {
   Members members;
   ARRAY(int) windows; /* between the seed and each member */
   IntMap numbers;     /* id → index in |members|, or GONE */
+  IntMap again;       /* ids of members that each part makes for itself, although they are there as a whole */
 } Group;
 
 enum { GONE = -1 };
@@ -72,8 +73,14 @@ static bool is_free(const HloInstruction *instruction) {
   return hlo_opcode_info(instruction->opcode)->cost == OP_COST_FREE;
 }
 
+static bool is_made_again(const Group *group, const HloInstruction *instruction) {
+  int64_t ignored;
+  return int_map_find(&group->again, (uint64_t)instruction->id, &ignored);
+}
+
 /* A view, or a repetition, of what is outside: each part makes its own, and nobody else needs that. */
 static bool is_remade(const Group *group, const HloInstruction *instruction) {
+  if (is_made_again(group, instruction)) return true;
   while (is_free(instruction)) {
     const HloInstruction *inside = NULL;
     for (int k = 0; k < instruction->operand_count && inside == NULL; k++)
@@ -159,7 +166,7 @@ static bool add_cut(Group *group, HloInstruction *instruction, int dimension, in
 /* What takes all parts of |member| into one result, which is small beside it. */
 static bool add_fold(Group *group, HloInstruction *instruction, const HloSplitMember *member) {
   int64_t bytes = shape_leaf_byte_size(member->instruction->shape);
-  int64_t most = group->search->takes_all ? bytes : bytes / SMALL_FOLD;
+  int64_t most = group->search->scope != HLO_SPLIT_SAVING ? bytes : bytes / SMALL_FOLD;
   if (shape_leaf_byte_size(instruction->shape) > most || !is_candidate(group, instruction)) return false;
   SplitRead *reads = ARENA_NEW_ARRAY(group->search->arena, SplitRead, instruction->operand_count + 1);
   HloSplitMember wanted = {instruction, HLO_SPLIT_FOLDED, 0, 0, 0, false, HLO_TUPLE, reads};
@@ -303,7 +310,14 @@ static bool stands(const Group *group, const HloInstruction *instruction) {
   return instruction->opcode != HLO_GET_TUPLE_ELEMENT || member_of(group, instruction->operands[0]) != NULL;
 }
 
-/* Members that |seed| needs by way of what is no member leave the group: what they make is there before it. */
+/* What |member| makes may be made once more. */
+static bool can_be_made_again(const Group *group, const HloSplitMember *member) {
+  return group->search->scope == HLO_SPLIT_AGAIN && !is_folded(member) && shape_is_array(member->instruction->shape) &&
+         member->instruction->opcode != HLO_GET_TUPLE_ELEMENT && !hlo_instruction_has_side_effect(member->instruction);
+}
+
+/* Members that |seed| needs by way of what is no member leave the group: what they make is there before it.  Or each
+ * part makes them again, and they are needed before it for others alone. */
 static void remove_before(Group *group, const HloInstruction *seed) {
   const Graph *graph = group->graph;
   bool *before = group->search->before;
@@ -315,9 +329,15 @@ static void remove_before(Group *group, const HloInstruction *seed) {
     for (int u = 0; u < instruction->user_count && instruction != seed; u++) {
       const HloInstruction *user = instruction->users[u];
       before[instruction->id] |= before[user->id];
-      is_needed_outside |= before[user->id] && member_of(group, user) == NULL;
+      is_needed_outside |= before[user->id] && (member_of(group, user) == NULL || is_made_again(group, user));
     }
-    if (is_needed_outside && is_made_inside(group, instruction))
+    /* A fold is there after the last part: what the seed needs of it, others make before. */
+    const HloSplitMember *member = member_of(group, instruction);
+    is_needed_outside |= member != NULL && is_folded(member) && before[instruction->id];
+    if (!is_needed_outside || !is_made_inside(group, instruction)) continue;
+    if (can_be_made_again(group, member))
+      int_map_set(&group->again, (uint64_t)instruction->id, 1);
+    else
       int_map_set(&group->numbers, (uint64_t)instruction->id, GONE);
   }
 }
@@ -481,7 +501,7 @@ static bool close(const Group *group, HloSplit *out_split) {
   if (!widen_members(group, &members)) return false;
   *out_split = (HloSplit){graph->computation, members.data, members.count, group->units, 0, 0};
   weigh(group, out_split);
-  return group->search->takes_all || hlo_split_bytes_saved(out_split, out_split->units) > 0;
+  return group->search->scope != HLO_SPLIT_SAVING || hlo_split_bytes_saved(out_split, out_split->units) > 0;
 }
 
 /* --- seeds --- */
@@ -494,6 +514,7 @@ static bool grow_from(const Search *search, const Graph *graph, HloInstruction *
   do {
     group = (Group){.search = search, .graph = graph, .reach = reach, .units = shape->dims[dimension] / scale};
     int_map_init(&group.numbers, search->arena);
+    int_map_init(&group.again, search->arena);
     if (group.units < 2 || !add_cut(&group, seed, dimension, scale, 0)) return false;
     grow(&group, 0);
     scale *= group.coarser;
@@ -562,7 +583,8 @@ static int64_t bytes_read_whole(const HloSplit *split) {
 /* Groups that reach less far are candidates if they save more than those before, or compute or read less twice. */
 static void add_candidates(const Search *search, const Graph *graph, HloInstruction *seed, int dimension,
                            HloSplitArray *splits) {
-  int64_t most_saved = search->takes_all ? INT64_MIN : 0, least_widened = INT64_MAX, least_read = INT64_MAX;
+  int64_t most_saved = search->scope != HLO_SPLIT_SAVING ? INT64_MIN : 0, least_widened = INT64_MAX,
+          least_read = INT64_MAX;
   for (size_t r = 0; r < sizeof(reaches) / sizeof(*reaches); r++) {
     HloSplit split;
     if (!grow_from(search, graph, seed, dimension, &reaches[r], &split)) continue;
@@ -625,9 +647,9 @@ static void sort_best_first(HloSplitArray *splits, Arena *arena) {
   for (int64_t i = 0; i < splits->count; i++) splits->data[i] = ranked[i].split;
 }
 
-static HloSplitArray find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
-                                 bool takes_all, Arena *arena) {
-  Search search = {.arena = arena, .module = module, .takes_all = takes_all};
+HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
+                              HloSplitScope scope, Arena *arena) {
+  Search search = {.arena = arena, .module = module, .scope = scope};
   search.after = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id + 1);
   search.before = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id + 1);
   HloSplitArray splits = {0};
@@ -650,14 +672,4 @@ static HloSplitArray find_splits(const HloModule *module, const HloInstruction *
   }
   sort_best_first(&splits, arena);
   return splits;
-}
-
-HloSplitArray hlo_find_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
-                              Arena *arena) {
-  return find_splits(module, large, count, false, arena);
-}
-
-HloSplitArray hlo_find_all_splits(const HloModule *module, const HloInstruction *const *large, int64_t count,
-                                  Arena *arena) {
-  return find_splits(module, large, count, true, arena);
 }

@@ -447,14 +447,13 @@ static bool fold_reads_dot(const HloInstruction *dot, int operand, int dimension
   return false;
 }
 
-/* Features that are summed: of a gradient by weights, the batch. */
+/* Features that are summed: of a gradient by weights, the batch.  Groups of the batch are groups of results, all of
+ * which sum all features. */
 static bool fold_reads_convolution(const HloInstruction *convolution, int operand, int dimension, int64_t scale,
                                    SplitRead *out_reads, HloOpcode *out_opcode) {
   const ConvolutionDimensionNumbers *numbers = hlo_instruction_attr(convolution, HLO_ATTR_DIM_LABELS)->value.dim_labels;
   const int64_t summed[] = {numbers->input_feature, numbers->kernel_input_feature};
-  bool is_grouped = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) *
-                        hlo_instruction_int(convolution, HLO_ATTR_BATCH_GROUP_COUNT, 1) !=
-                    1;
+  bool is_grouped = hlo_instruction_int(convolution, HLO_ATTR_FEATURE_GROUP_COUNT, 1) != 1;
   if (!can_combine(HLO_ADD, convolution->shape->type) || is_grouped || summed[operand] != dimension) return false;
   for (int i = 0; i < 2; i++) out_reads[i] = (SplitRead){(int)summed[i], scale, 0, 0};
   *out_opcode = HLO_ADD;
