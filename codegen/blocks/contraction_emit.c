@@ -84,21 +84,128 @@ static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *posi
   point_loop_end(&emitter->point, &rows);
 }
 
-/* One tile: sums over a block of the depth; after the last block what follows. */
-static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
+/* Where the sums of a tile are added up. */
+typedef struct TilePlace {
+  LLVMValueRef first;  /* of all rows and columns */
+  LLVMValueRef inside; /* whether that is in the result; NULL: always or never */
+  TileSums own;
+} TilePlace;
+
+static LLVMBasicBlockRef begin_if(const ContractionEmitter *emitter, LLVMValueRef condition) {
+  const VecBuilder *vec = emitter->vec;
+  LLVMBasicBlockRef then = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBasicBlockRef behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
+  LLVMBuildCondBr(vec->builder, condition, then, behind);
+  LLVMPositionBuilderAtEnd(vec->builder, then);
+  return behind;
+}
+
+static void end_if(const ContractionEmitter *emitter, LLVMBasicBlockRef behind) {
+  LLVMBuildBr(emitter->vec->builder, behind);
+  LLVMPositionBuilderAtEnd(emitter->vec->builder, behind);
+}
+
+/* In the scratch. */
+static TilePlace scratch_place(ContractionEmitter *emitter, const BlockPosition *position, const TileRows *rows,
+                               LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
   LLVMValueRef tile = emitter->tiles;
-  if (blocking->block_count > 1) {
+  if (blocking->block_count > 1 && !blocking->sums_in_result) {
     LLVMValueRef slot = ir_index_add(
         vec->builder, ir_index_multiply(vec->builder, position->panel, blocking->tiles_per_block), tile_index);
     tile = block_element(vec, blocking->type, tile,
                          ir_index_multiply(vec->builder, slot, blocking->tile_rows * blocking->panel_width));
   }
+  TilePlace place = {.first = tile,
+                     .own = {.first = tile,
+                             .stride = block_int(vec, blocking->panel_width),
+                             .row = rows->begin,
+                             .column = position->column}};
+  LLVMValueRef *first = &place.own.first;
+  if (position->before != NULL) *first = block_element(vec, blocking->type, *first, position->before);
+  if (rows->before != NULL)
+    *first = block_element(vec, blocking->type, *first,
+                           ir_index_multiply(vec->builder, rows->before, blocking->panel_width));
+  return place;
+}
+
+/* |begin| + |count| ≤ |size|, of things of which |count| are taken at a time; NULL: always. */
+static LLVMValueRef is_whole(const VecBuilder *vec, LLVMValueRef begin, int64_t count, int64_t size) {
+  return size % count == 0 ? NULL : equals(vec, begin, size - count, LLVMIntSLE);
+}
+
+static TilePlace tile_place(ContractionEmitter *emitter, const BlockPosition *position, const TileRows *rows,
+                            LLVMValueRef tile_index) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  TilePlace place = scratch_place(emitter, position, rows, tile_index);
+  if (!blocking->sums_in_result) return place;
+  LLVMValueRef result = contraction_result_address(emitter, rows->begin, position->column);
+  LLVMValueRef stride = block_int(vec, blocking->sum_stride);
+  LLVMValueRef by_rows = is_whole(vec, rows->begin, blocking->tile_rows, blocking->rows.size);
+  LLVMValueRef by_columns = is_whole(vec, position->column, blocking->panel_width, blocking->column_run);
+  place.inside = by_rows == NULL || by_columns == NULL ? (by_rows != NULL ? by_rows : by_columns)
+                                                       : LLVMBuildAnd(vec->builder, by_rows, by_columns, "");
+  if (place.inside == NULL) {
+    place.first = place.own.first = result;
+    place.own.stride = stride;
+    return place;
+  }
+  place.first = LLVMBuildSelect(vec->builder, place.inside, result, place.first, "");
+  place.own.first = LLVMBuildSelect(vec->builder, place.inside, result, place.own.first, "");
+  place.own.stride = LLVMBuildSelect(vec->builder, place.inside, stride, place.own.stride, "");
+  return place;
+}
+
+/* What the tile takes on from the block of the depth before. */
+static void fetch_sums(ContractionEmitter *emitter, const BlockPosition *position, const TilePlace *place) {
+  const VecBuilder *vec = emitter->vec;
+  if (place->inside == NULL || emitter->blocking->block_count == 1) return;
+  LLVMValueRef outside = LLVMBuildNot(vec->builder, place->inside, "");
+  LLVMValueRef later = equals(vec, position->number, 0, LLVMIntNE);
+  LLVMBasicBlockRef behind = begin_if(emitter, LLVMBuildAnd(vec->builder, outside, later, ""));
+  contraction_tile_step(emitter, TILE_FETCH, &place->own);
+  end_if(emitter, behind);
+}
+
+/* What follows on a block of the depth: after the last one the epilogue. */
+static void finish_sums(ContractionEmitter *emitter, const BlockPosition *position, const TilePlace *place) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
+  if (blocking->sums_in_result && blocking->stores_sums) {
+    if (place->inside == NULL) return;
+    LLVMBasicBlockRef behind = begin_if(emitter, LLVMBuildNot(vec->builder, place->inside, ""));
+    contraction_tile_step(emitter, TILE_FINISH, &place->own);
+    end_if(emitter, behind);
+    return;
+  }
+  if (blocking->block_count == 1) {
+    contraction_tile_step(emitter, TILE_FINISH, &place->own);
+    return;
+  }
+  LLVMBasicBlockRef behind = begin_if(emitter, last);
+  contraction_tile_step(emitter, TILE_FINISH, &place->own);
+  end_if(emitter, behind);
+  if (place->inside == NULL) return;
+  LLVMValueRef neither = LLVMBuildNot(vec->builder, LLVMBuildOr(vec->builder, place->inside, last, ""), "");
+  behind = begin_if(emitter, neither);
+  contraction_tile_step(emitter, TILE_LEAVE, &place->own);
+  end_if(emitter, behind);
+}
+
+/* One tile: sums over a block of the depth, and what follows. */
+static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
   TileRows rows = tile_rows(emitter, position, tile_index);
+  TilePlace place = tile_place(emitter, position, &rows, tile_index);
+  fetch_sums(emitter, position, &place);
   MicroCall call = {.lhs = rows.lhs,
                     .rhs = position->rhs,
-                    .tile = tile,
+                    .tile = place.first,
+                    .tile_stride = place.own.stride,
                     .depth = contraction_group_count(vec, blocking, position->depth.depth),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
@@ -112,22 +219,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
   }
   if (blocking->ahead_in_turn) ask_for_share(emitter, position, tile_index);
   contraction_micro_call(vec, blocking, &call);
-  LLVMBasicBlockRef behind = NULL;
-  if (blocking->block_count > 1) {
-    LLVMBasicBlockRef last = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-    behind = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-    LLVMBuildCondBr(vec->builder, equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ), last, behind);
-    LLVMPositionBuilderAtEnd(vec->builder, last);
-  }
-  if (position->before != NULL) tile = block_element(vec, blocking->type, tile, position->before);
-  if (rows.before != NULL)
-    tile =
-        block_element(vec, blocking->type, tile, ir_index_multiply(vec->builder, rows.before, blocking->panel_width));
-  contraction_finish_tile(emitter, tile, rows.begin, position->column);
-  if (behind != NULL) {
-    LLVMBuildBr(vec->builder, behind);
-    LLVMPositionBuilderAtEnd(vec->builder, behind);
-  }
+  finish_sums(emitter, position, &place);
 }
 
 static LLVMValueRef slot_at(const VecBuilder *vec, LLVMValueRef slots, LLVMValueRef number, int64_t bytes) {

@@ -10,6 +10,7 @@
 typedef struct ColumnStep {
   LLVMValueRef first, column, mask;
   int lanes;
+  TileStep what;
   LLVMValueRef sums; /* of the row; NULL: of no row, what is kept is computed */
 } ColumnStep;
 
@@ -38,6 +39,20 @@ static void load_kept(ContractionEmitter *emitter, const ColumnStep *step) {
   }
 }
 
+static LLVMValueRef result_address(ContractionEmitter *emitter) {
+  const KernelStore *store = &emitter->kernel->stages[1].stores[0];
+  return point_element(&emitter->point, store->buffer, point_index(&emitter->point, store->address));
+}
+
+static void move_sums(ContractionEmitter *emitter, const ColumnStep *step) {
+  const VecBuilder *vec = emitter->vec;
+  PrimitiveType type = emitter->blocking->type;
+  LLVMValueRef result = result_address(emitter);
+  LLVMValueRef from = step->what == TILE_FETCH ? result : step->sums,
+               to = step->what == TILE_FETCH ? step->sums : result;
+  vec_store(vec, type, vec_load(vec, type, from, step->mask, step->lanes), to, step->mask, step->lanes);
+}
+
 static void finish_step(ContractionEmitter *emitter, const ColumnStep *step) {
   const KernelStage *stage = &emitter->kernel->stages[1];
   KernelPoint *point = &emitter->point;
@@ -47,6 +62,8 @@ static void finish_step(ContractionEmitter *emitter, const ColumnStep *step) {
   point->mask = step->mask;
   if (step->sums == NULL) {
     compute_kept(emitter, step);
+  } else if (step->what != TILE_FINISH) {
+    move_sums(emitter, step);
   } else {
     load_kept(emitter, step);
     point->accumulators[0] = vec_load(emitter->vec, emitter->blocking->type, step->sums, NULL, step->lanes);
@@ -69,15 +86,23 @@ static bool stores_masked(const ContractionEmitter *emitter) {
   return true;
 }
 
-/* |sums| NULL: what is kept.  |range| of a tile's columns in a row, the first of the tile being |column|. */
-static void finish_columns(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column, IndexRange range,
-                           int lanes, bool masked) {
+/* A row of a tile, the first of whose columns is |column|; |sums| NULL: what is kept. */
+typedef struct TileRow {
+  TileStep what;
+  LLVMValueRef sums, column;
+} TileRow;
+
+/* |range| of the columns. */
+static void finish_columns(ContractionEmitter *emitter, const TileRow *row, IndexRange range, int lanes, bool masked) {
   const VecBuilder *vec = emitter->vec;
   if (ir_range_is_empty(range)) return;
   PointLoop loop = point_loop_begin_guarded(&emitter->point, range, lanes);
-  ColumnStep step = {.first = loop.index, .column = ir_index_add(vec->builder, column, loop.index), .lanes = lanes};
+  ColumnStep step = {.first = loop.index,
+                     .column = ir_index_add(vec->builder, row->column, loop.index),
+                     .lanes = lanes,
+                     .what = row->what};
   if (masked) step.mask = block_lanes_below(vec, loop.index, range.end, lanes);
-  if (sums != NULL) step.sums = block_element(vec, emitter->blocking->type, sums, loop.index);
+  if (row->sums != NULL) step.sums = block_element(vec, emitter->blocking->type, row->sums, loop.index);
   finish_step(emitter, &step);
   point_loop_end(&emitter->point, &loop);
 }
@@ -93,42 +118,51 @@ static int whole_row_lanes(const ContractionEmitter *emitter, int dim) {
   return lanes == width ? width : blocking->lanes;
 }
 
-/* One row of a tile: columns from |column| to the end of the panel or of the run. */
-static void finish_row(ContractionEmitter *emitter, LLVMValueRef sums, LLVMValueRef column) {
+/* Columns to the end of the panel or of the run. */
+static void finish_row(ContractionEmitter *emitter, const TileRow *row) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  IndexRange all = ir_range_below(block_count_left(vec, blocking->panel_width, blocking->column_run, column)), whole,
-             rest;
+  IndexRange all = ir_range_below(block_count_left(vec, blocking->panel_width, blocking->column_run, row->column)),
+             whole, rest;
   int dim = emitter->point.vector_dim;
   if (blocking->column_run % blocking->lanes == 0) {
-    finish_columns(emitter, sums, column, all, whole_row_lanes(emitter, dim), false);
+    finish_columns(emitter, row, all, whole_row_lanes(emitter, dim), false);
     return;
   }
   bool masks = stores_masked(emitter) &&
                contraction_lanes(emitter->kernel, vec->target, &blocking->epilogue_set, dim, blocking->lanes, true) > 1;
   ir_range_cut(vec->builder, all, blocking->lanes, &whole, &rest);
-  finish_columns(emitter, sums, column, whole, blocking->lanes, false);
-  finish_columns(emitter, sums, column, rest, masks ? blocking->lanes : 1, masks);
+  finish_columns(emitter, row, whole, blocking->lanes, false);
+  finish_columns(emitter, row, rest, masks ? blocking->lanes : 1, masks);
 }
 
 void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column) {
   const ContractionBlocking *blocking = emitter->blocking;
   if (blocking->kept_count == 0) return;
   emitter->point.vector_dim = blocking->columns.dims[blocking->columns.count - 1];
-  finish_row(emitter, NULL, column);
+  finish_row(emitter, &(TileRow){.column = column});
 }
 
-void contraction_finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin,
-                             LLVMValueRef column) {
+LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column) {
+  const ContractionBlocking *blocking = emitter->blocking;
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->epilogue_set, row);
+  emitter->point.dims[blocking->columns.dims[blocking->columns.count - 1]] = column;
+  return result_address(emitter);
+}
+
+void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const TileSums *sums) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  LLVMValueRef count = block_count_left(vec, blocking->tile_rows, blocking->rows.size, row_begin);
+  LLVMValueRef count = block_count_left(vec, blocking->tile_rows, blocking->rows.size, sums->row);
   PointLoop rows = point_loop_begin(&emitter->point, ir_range_below(count), 1);
   block_set_linear(emitter, &blocking->rows, blocking->rows.count, &blocking->epilogue_set,
-                   ir_index_add(vec->builder, row_begin, rows.index));
+                   ir_index_add(vec->builder, sums->row, rows.index));
   emitter->point.vector_dim = blocking->columns.dims[blocking->columns.count - 1];
-  contraction_hoist(&emitter->point, &blocking->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
-  LLVMValueRef offset = ir_index_multiply(vec->builder, rows.index, blocking->panel_width);
-  finish_row(emitter, block_element(vec, blocking->type, tile, offset), column);
+  if (step == TILE_FINISH)
+    contraction_hoist(&emitter->point, &blocking->epilogue_set, UINT64_C(1) << emitter->point.vector_dim);
+  LLVMValueRef offset = LLVMBuildMul(vec->builder, rows.index, sums->stride, "");
+  finish_row(emitter, &(TileRow){.what = step,
+                                 .sums = block_element(vec, blocking->type, sums->first, offset),
+                                 .column = sums->column});
   point_loop_end(&emitter->point, &rows);
 }

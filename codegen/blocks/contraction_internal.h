@@ -67,12 +67,21 @@ struct ContractionBlocking {
   bool ahead_in_turn; /* by many tiles: each asks for its share of them before it begins, rather than at each step */
   bool rhs_in_place;  /* panels are read where they are, rows |rhs_stride| apart; the last of a run begins early
                          rather than reaching beyond it */
+  bool rhs_may_stay;  /* they could be, which takes less scratch and more time; the sizes say whether they are */
   bool rhs_kept;      /* all panels are packed before the first tile, |rhs_slot| bytes each */
   bool lhs_in_place;  /* rows are read where they are; the last tile begins early rather than reaching beyond them */
   /* Read in place, a rhs converted from another type stays in that: |rhs| is then what is converted, and the
    * micro-kernel converts it.  Elsewhere |type|. */
   PrimitiveType rhs_type;
   int64_t rhs_stride; /* of a row of the panel, in elements */
+
+  /* Unfinished sums lie where the result of the tile will: rows |sum_stride| elements apart there.  Tiles that reach
+   * beyond rows or columns have theirs in the scratch while a block of the depth is added.  Before sizes are chosen:
+   * they may lie there. */
+  bool sums_in_result;
+  bool stores_sums; /* and the sums themselves are the result */
+  bool has_edges;   /* there are such tiles */
+  int64_t sum_stride;
 
   bool is_skinny; /* few rows, lanes along the depth: panels of |panel_width| columns, nothing packed */
   /* Of a skinny one: lanes walk depth dim |along| with those from |along_first| on as one, |along_run| indices; dims
@@ -131,6 +140,12 @@ void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, Cont
  * others (contraction_skinny.c). */
 bool contraction_choose_skinny(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
 
+/* Elements from row to row of a plain lhs whose rows, contiguous along the depth, lie as they would be packed, only
+ * further apart; 0 for others. */
+int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking);
+/* Whether |rows| so far apart push each other out of the first-level cache, so that they are packed. */
+bool contraction_rows_meet(int rows, int64_t stride_bytes);
+
 /* Chooses how much is packed at a time, and lays out the scratch, of a blocking that is complete but for that; false
  * where even the least needs more than |scratch_limit| bytes (contraction_sizes.c). */
 bool contraction_choose_sizes(const Kernel *kernel, int64_t scratch_limit, ContractionBlocking *blocking);
@@ -186,14 +201,29 @@ LLVMValueRef contraction_lhs_address(ContractionEmitter *emitter, const DepthBlo
 
 /* Computes what is kept of the panel at |column| of the current run. */
 void contraction_keep_columns(ContractionEmitter *emitter, LLVMValueRef column);
-/* Stores the epilogue of a finished tile, rows from |row_begin| and columns of the panel at |column| on. */
-void contraction_finish_tile(ContractionEmitter *emitter, LLVMValueRef tile, LLVMValueRef row_begin,
-                             LLVMValueRef column);
 
-/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes).  |ahead|, if not NULL: memory that will
- * be read soon in rows |ahead_stride| apart, as many as |depth|. */
+/* The sums of a tile: rows |stride| elements apart; those from |row| and columns from |column| of the run on, as far as
+ * there are such in the result, are the tile's own. */
+typedef struct TileSums {
+  LLVMValueRef first; /* of the tile's own rows and columns */
+  LLVMValueRef stride;
+  LLVMValueRef row, column;
+} TileSums;
+
+typedef enum TileStep {
+  TILE_FINISH, /* stores the epilogue of finished sums */
+  TILE_FETCH,  /* unfinished sums come from where the result will be */
+  TILE_LEAVE   /* and go there */
+} TileStep;
+
+void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const TileSums *sums);
+/* Where the result of |row| and |column| of the current run will be; of a blocking whose sums are there. */
+LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column);
+
+/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes), rows |tile_stride| elements apart.
+ * |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride| apart, as many as |depth|. */
 typedef struct MicroCall {
-  LLVMValueRef lhs, rhs, tile, depth, rhs_stride, adds, ahead;
+  LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;
   int64_t ahead_stride;
 } MicroCall;
 

@@ -15,6 +15,8 @@
 #define FEW_PAIRED_ROWS 14
 /* Rows or columns of a chunk at least: packing the other factor for it then costs some percent. */
 #define CHUNK_LENGTH 128
+/* Times the time of a tile whose rows have to be packed because they meet in the cache. */
+#define PACKED_ROWS 1.02
 /* Batch entries that are enough for any number of threads. */
 #define MANY_ENTRIES 16
 
@@ -251,6 +253,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   while (lanes > least && lanes / 2 >= blocking->column_run) lanes /= 2;
   blocking->lanes = lanes;
   int64_t runs = blocking->columns.size / blocking->column_run;
+  int64_t lhs_stride = contraction_lhs_stride(kernel, blocking) * type_storage_bytes(blocking->type);
   double best = 0;
   for (int vectors = 1; vectors <= largest_panel_vectors(target); vectors++) {
     int rows = tile_limit(target) / vectors;
@@ -258,6 +261,7 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
     rows = (int)ceil_div(blocking->rows.size, tiles);
     int64_t panels = runs * ceil_div(blocking->column_run, vectors * lanes);
     double cost = (double)tiles * (double)panels * tile_cost(rows, vectors);
+    if (lhs_stride > 0 && contraction_rows_meet(rows, lhs_stride)) cost *= PACKED_ROWS;
     if (best != 0 && cost >= best) continue;
     best = cost;
     blocking->step_cost = tile_cost(rows, vectors);
@@ -271,7 +275,6 @@ static void choose_tile(const Kernel *kernel, const VecTarget *target, Contracti
   /* vectors of a segment may reach beyond the panel */
   blocking->packed_stride =
       blocking->panel_width + (blocking->segment < blocking->column_run ? blocking->vector_lanes : 0);
-  (void)kernel;
 }
 
 /* |factor| is a plain load along the columns. */
@@ -308,9 +311,10 @@ static void choose_in_place(const Kernel *kernel, ContractionBlocking *blocking)
   int32_t source = converts ? rhs->operands[0] : blocking->rhs;
   blocking->rhs_type = blocking->type;
   if (!is_plain_rhs(kernel, blocking, source) || blocking->column_run < blocking->panel_width) return;
-  if (blocking->tile_count > 1 && (converts || !is_small_rhs(kernel, blocking))) return;
-  blocking->rhs_in_place =
-      contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) == blocking->depth.count;
+  if (blocking->tile_count > 1 && converts) return;
+  if (contraction_merged_suffix(kernel, &blocking->rhs_set, &blocking->depth) < blocking->depth.count) return;
+  blocking->rhs_in_place = blocking->tile_count == 1 || is_small_rhs(kernel, blocking);
+  blocking->rhs_may_stay = !blocking->rhs_in_place && blocking->group == 1;
   if (!blocking->rhs_in_place) return;
   blocking->rhs = source;
   blocking->rhs_type = kernel->values[source].type;
@@ -440,6 +444,44 @@ static void choose_group(const Kernel *kernel, const VecTarget *target, Contract
   blocking->lhs_shifted = is_quad && lhs == TYPE_S8 && rhs == TYPE_S8;
 }
 
+/* The rows of the store, all of them walked as one, |*out_stride| elements apart. */
+static bool stores_rows_evenly(const Kernel *kernel, const ContractionBlocking *blocking, int64_t *out_stride) {
+  const KernelStore *store = &kernel->stages[1].stores[0];
+  const DimList *rows = &blocking->rows;
+  *out_stride = 0;
+  ValueSet stores = {ARENA_NEW_ARRAY(kernel->arena, bool, kernel->value_count), true};
+  if (contraction_merged_suffix(kernel, &stores, rows) < rows->count) return false;
+  return rows->count == 0 || kernel_plain_stride(kernel, store->address, rows->dims[rows->count - 1], out_stride);
+}
+
+/* Nothing that the epilogue reads can lie where the result will: that would have an element for each of its own. */
+static bool reads_no_result(const Kernel *kernel, const ContractionBlocking *blocking, const KernelBuffer *result) {
+  for (int32_t v = 0; v < kernel->value_count; v++) {
+    const KernelValue *value = &kernel->values[v];
+    if (!blocking->epilogue_set.has[v] || value->kind != KERNEL_LOAD) continue;
+    const KernelBuffer *read = &kernel->buffers[value->buffer];
+    if (read->element_count * type_storage_bytes(read->type) >=
+        result->element_count * type_storage_bytes(result->type))
+      return false;
+  }
+  return true;
+}
+
+/* Unfinished sums need no scratch where they can lie in the result: of one array, of their type, that only the store
+ * touches. */
+static void choose_sums(const Kernel *kernel, ContractionBlocking *blocking) {
+  const KernelStage *stage = &kernel->stages[1];
+  const KernelStore *store = &stage->stores[0];
+  const KernelBuffer *result = &kernel->buffers[store->buffer];
+  int last = blocking->columns.dims[blocking->columns.count - 1];
+  bool is_plain = stage->store_count == 1 && result->type == blocking->type && result->role == KERNEL_RESULT;
+  if (!is_plain || stored_step(kernel, last) != 1 || !reads_no_result(kernel, blocking, result)) return;
+  blocking->sums_in_result = stores_rows_evenly(kernel, blocking, &blocking->sum_stride);
+  blocking->stores_sums = is_accumulator(&kernel->values[store->value]);
+  blocking->has_edges =
+      blocking->rows.size % blocking->tile_rows != 0 || blocking->column_run % blocking->panel_width != 0;
+}
+
 static bool complete_blocking(const Kernel *kernel, const VecTarget *target, int64_t scratch_limit,
                               ContractionBlocking *blocking) {
   if (!match_fold(kernel, blocking) || !match_epilogue(kernel, blocking) || !find_roles(kernel, blocking)) return false;
@@ -457,6 +499,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, int
   blocking->rhs_is_plain = is_plain_rhs(kernel, blocking, blocking->rhs);
   blocking->rhs_stride = rhs_step(kernel, blocking);
   contraction_choose_kept(kernel, target, blocking);
+  choose_sums(kernel, blocking);
   if (!contraction_choose_sizes(kernel, scratch_limit, blocking)) return false;
   choose_split(blocking);
   return true;

@@ -5,7 +5,18 @@
 #include "codegen/blocks/contraction_internal.h"
 #include "codegen/ir/ir_function.h"
 
-enum { ARG_LHS, ARG_RHS, ARG_TILE, ARG_DEPTH, ARG_RHS_STRIDE, ARG_ADD, ARG_AHEAD, ARG_AHEAD_STRIDE, ARG_COUNT };
+enum {
+  ARG_LHS,
+  ARG_RHS,
+  ARG_TILE,
+  ARG_DEPTH,
+  ARG_RHS_STRIDE,
+  ARG_ADD,
+  ARG_AHEAD,
+  ARG_AHEAD_STRIDE,
+  ARG_TILE_STRIDE,
+  ARG_COUNT
+};
 
 #define MAX_SUMS 32
 
@@ -19,7 +30,7 @@ typedef struct MicroEmitter {
 static LLVMTypeRef micro_type(const VecBuilder *vec) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
   LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index, index, LLVMInt1TypeInContext(vec->context),
-                                       pointer, index};
+                                       pointer, index,   index};
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
 }
 
@@ -30,10 +41,10 @@ static bool asks_at_each_step(const ContractionBlocking *blocking) {
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
            (int)blocking->row_stride, asks_at_each_step(blocking) ? ".ahead" : "",
-           blocking->group > 1 ? groups[blocking->group] : "",
+           blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
            : blocking->rhs_unsigned ? ".unsigned"
                                     : "");
@@ -44,8 +55,14 @@ static LLVMBasicBlockRef add_block(const MicroEmitter *micro) {
 }
 
 static LLVMValueRef sum_pointer(const MicroEmitter *micro, int sum) {
-  return block_element(micro->vec, micro->blocking->type, micro->arguments[ARG_TILE],
-                       block_int(micro->vec, (int64_t)sum * micro->blocking->lanes));
+  const VecBuilder *vec = micro->vec;
+  const ContractionBlocking *blocking = micro->blocking;
+  int row = sum / blocking->panel_vectors, column = sum % blocking->panel_vectors * blocking->lanes;
+  LLVMValueRef stride =
+      blocking->sums_in_result ? micro->arguments[ARG_TILE_STRIDE] : block_int(vec, blocking->panel_width);
+  LLVMValueRef begin = LLVMBuildMul(vec->builder, stride, block_int(vec, row), "");
+  return block_element(vec, blocking->type, micro->arguments[ARG_TILE],
+                       LLVMBuildAdd(vec->builder, begin, block_int(vec, column), ""));
 }
 
 /* sums ← add ? tile : 0; the builder stands after that. */
@@ -180,7 +197,8 @@ void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *bl
                                        [ARG_TILE] = call->tile,
                                        [ARG_DEPTH] = call->depth,
                                        [ARG_RHS_STRIDE] = call->rhs_stride,
-                                       [ARG_ADD] = call->adds};
+                                       [ARG_ADD] = call->adds,
+                                       [ARG_TILE_STRIDE] = call->tile_stride};
   arguments[ARG_AHEAD] = call->ahead != NULL ? call->ahead : LLVMGetPoison(LLVMTypeOf(call->lhs));
   arguments[ARG_AHEAD_STRIDE] = block_int(vec, call->ahead_stride);
   LLVMBuildCall2(vec->builder, micro_type(vec), micro_function(vec, blocking), arguments, ARG_COUNT, "");

@@ -16,6 +16,8 @@
 #define CACHE_WAYS 4
 #define FIRST_CACHE_BYTES (28 << 10)
 #define SECOND_CACHE_BYTES (400 << 10)
+#define FIRST_CACHE_SETS 64
+#define SECOND_CACHE_SETS 1024
 #define FAR_BYTES (1 << 20) /* what lies further away than these caches, mostly */
 #define TILES_IN_TURN 16    /* tiles among which the rows of a panel are few each */
 #define LINE_BYTES 64
@@ -25,11 +27,15 @@
 #define PAGE_BYTES 4096
 /* Pages whose addresses a processor remembers. */
 #define KNOWN_PAGES 256
-/* Half the scratch may take so much more of the time, but all in all no more than that. */
+#define NEAR_PAGES 48 /* and remembers best */
+/* Half the scratch may take so much more of the time, but all in all no more times it than that. */
 #define HALF_SCRATCH_TIME 0.05
 #define SPARING_TIME 1.05
 #define FEW_BYTES (4 << 10)
 #define MOST_BYTES (2 << 20)
+/* Times that a vector of sums of a tile at the edge is loaded or stored for each block of the depth, the loops around
+ * it included. */
+#define EDGE_MOVES 8
 /* Numbers of tiles and panels that are tried: each is at most 1 / STEPS_OF_HALF smaller than the one before. */
 #define STEPS_OF_HALF 4
 
@@ -41,13 +47,18 @@ static const int64_t depths[] = {320, 256, 192, 128, 96, 64, 48, 32, 16};
 static const double call_cost = 24;       /* of a micro-kernel, its loop and its last sums included */
 static const double sum_cost = 1;         /* of a vector of sums that is loaded or stored */
 static const double line_of_second = .4;  /* of a line of the second-level cache that is read in order */
+static const double line_in_place = .2;   /* and in rows, as they lie in the rhs */
+static const double near_page = .6;       /* of a page of these rows, one of many */
 static const double line_of_memory = 1.5; /* and from further away */
 static const double line_alone = 160; /* of a line that the hardware did not ask for ahead, over the rows it is for */
-static const double page_cost = 40;   /* of a page that was forgotten */
-static const double copy_cost = .8;   /* of a vector that is packed, and of each operation on it */
-static const double run_cost = 10;    /* of each run of a row that is packed */
-static const double square_cost = .7; /* of an element that is packed in squares */
-static const double element_cost = 2; /* of one that is packed alone */
+static const double result_line_of_second = 1.2; /* of one of sums in the result, loaded and stored */
+static const double result_line_of_set = 7;      /* where the rows of a tile share a set */
+static const double result_line_far = 16;        /* which nothing asked for ahead */
+static const double page_cost = 40;              /* of a page that was forgotten */
+static const double copy_cost = .8;              /* of a vector that is packed, and of each operation on it */
+static const double run_cost = 10;               /* of each run of a row that is packed */
+static const double square_cost = .7;            /* of an element that is packed in squares */
+static const double element_cost = 2;            /* of one that is packed alone */
 
 typedef struct PackingCost {
   double element;
@@ -76,11 +87,10 @@ static bool streams(const ContractionBlocking *blocking) {
   return blocking->rhs_in_place && blocking->tile_count == 1 && rhs_bytes(blocking) > CACHED_RHS_BYTES;
 }
 
-/* Rows of a tile that meet in one set of the first-level cache push each other out. */
-static bool meets_in_cache(const ContractionBlocking *blocking, int64_t stride_bytes) {
+bool contraction_rows_meet(int rows, int64_t stride_bytes) {
   int64_t apart = CACHE_SETS_BYTES;
   while (stride_bytes % apart != 0) apart /= 2;
-  return blocking->tile_rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
+  return rows * apart > CACHE_WAYS * CACHE_SETS_BYTES;
 }
 
 /* Of few sizes, so that micro-kernels are shared.  A vector's elements beyond the depth take what is written beyond the
@@ -90,7 +100,7 @@ static int64_t packed_row_stride(const ContractionBlocking *blocking, int64_t de
   while (power * 2 <= depth) power *= 2;
   int64_t stride = max_i64(align_up(depth, power / SIZES_OF_POWER), SHORTEST_ROW) + blocking->vector_lanes;
   int64_t bytes = type_storage_bytes(blocking->type);
-  return meets_in_cache(blocking, stride * bytes) ? stride + blocking->vector_lanes : stride;
+  return contraction_rows_meet(blocking->tile_rows, stride * bytes) ? stride + blocking->vector_lanes : stride;
 }
 
 /* Blocks of at most |lanes| lanes of the depth. */
@@ -120,16 +130,20 @@ static void choose_depth(const Kernel *kernel, ContractionBlocking *blocking, in
   blocking->rhs_slot = align_up(panel_rows * blocking->packed_stride * bytes, ALIGNMENT);
 }
 
-/* Rows of a plain lhs that are contiguous along the depth lie as they would be packed, only further apart. */
-static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *blocking) {
+int64_t contraction_lhs_stride(const Kernel *kernel, const ContractionBlocking *blocking) {
   const KernelValue *lhs = &kernel->values[blocking->lhs];
   const DimList *rows = &blocking->rows, *depth = &blocking->depth;
-  if (blocking->group > 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || rows->count == 0) return;
-  if (!contraction_contiguous(kernel, &blocking->lhs_set, depth->dims[depth->count - 1])) return;
+  if (blocking->group > 1 || lhs->kind != KERNEL_LOAD || lhs->predicate >= 0 || rows->count == 0) return 0;
+  if (!contraction_contiguous(kernel, &blocking->lhs_set, depth->dims[depth->count - 1])) return 0;
+  if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return 0;
+  return max_i64(index_dim_coefficient(&kernel->space, lhs->address, rows->dims[rows->count - 1]), 0);
+}
+
+static void choose_lhs_in_place(const Kernel *kernel, ContractionBlocking *blocking) {
+  const DimList *depth = &blocking->depth;
   if (contraction_merged_suffix(kernel, &blocking->lhs_set, depth) < depth->count - blocking->chunk_dim) return;
-  if (contraction_merged_suffix(kernel, &blocking->lhs_set, rows) < rows->count) return;
-  int64_t stride = index_dim_coefficient(&kernel->space, lhs->address, rows->dims[rows->count - 1]);
-  if (stride <= 0 || meets_in_cache(blocking, stride * type_storage_bytes(blocking->type))) return;
+  int64_t stride = contraction_lhs_stride(kernel, blocking);
+  if (stride == 0 || contraction_rows_meet(blocking->tile_rows, stride * type_storage_bytes(blocking->type))) return;
   blocking->lhs_in_place = true;
   blocking->row_stride = stride;
 }
@@ -150,6 +164,7 @@ static void lay_out(ContractionBlocking *blocking) {
   int64_t tile_bytes = blocking->tile_rows * blocking->panel_width * bytes;
   bool is_cut = blocking->rhs_in_place && blocking->column_run % blocking->panel_width != 0;
   int64_t tiles_kept = blocking->block_count > 1 ? blocking->panels_per_chunk * blocking->tiles_per_block : 1;
+  if (blocking->sums_in_result) tiles_kept = blocking->has_edges;
   int64_t lhs_rows = blocking->lhs_in_place ? 0 : blocking->tiles_per_block * blocking->tile_rows;
   int64_t panels = blocking->rhs_kept ? blocking->panel_count : 1;
   /* of a panel that begins early the last columns are read by whole vectors */
@@ -219,9 +234,59 @@ static double rhs_reading_cost(const ContractionBlocking *blocking, const Packin
   if (pages > KNOWN_PAGES) total += visits * pages * page_cost;
   double rows = (double)(blocking->tiles_per_block * blocking->tile_rows);
   int64_t along = blocking->panels_per_chunk * blocking->panel_width * type_storage_bytes(blocking->type);
-  bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2;
+  bool is_streamed = blocking->block_depth <= STREAMED_DEPTH && along >= PAGE_BYTES / 2 && !blocking->sums_in_result;
   bool is_far = bytes > FAR_BYTES && packing->row_pages > 0 && !is_streamed;
   return is_far ? total + bytes / LINE_BYTES * line_alone / rows : total;
+}
+
+/* Which part of the tiles reaches beyond the result. */
+static double edge_share(const ContractionBlocking *blocking) {
+  double rows = (double)(blocking->rows.size / blocking->tile_rows);
+  double runs = (double)(blocking->columns.size / blocking->column_run);
+  double columns = runs * (double)(blocking->column_run / blocking->panel_width);
+  return 1 - rows * columns / ((double)blocking->tile_count * (double)blocking->panel_count);
+}
+
+/* How many times the bytes of rows take in a cache of |sets|, |width| bytes of each and |stride| apart: those that
+ * begin in few sets leave the others alone. */
+static double cache_share(int64_t sets, int64_t stride, int64_t width) {
+  int64_t apart = 1;
+  while (apart < sets && stride % (2 * apart * LINE_BYTES) == 0) apart *= 2;
+  double lines = (double)width / LINE_BYTES;
+  return (double)apart > lines ? (double)apart / lines : 1;
+}
+
+/* Of a line of sums in the result, loaded and stored, where |kept| bytes of them are between two times. */
+static double result_line_cost(const ContractionBlocking *blocking, double kept) {
+  int64_t bytes = type_storage_bytes(blocking->type);
+  double taken = kept * cache_share(SECOND_CACHE_SETS, blocking->sum_stride * bytes,
+                                    blocking->panels_per_chunk * blocking->panel_width * bytes);
+  if (taken > SECOND_CACHE_BYTES) return result_line_far;
+  if (contraction_rows_meet(blocking->tile_rows, blocking->sum_stride * bytes)) return result_line_of_set;
+  return taken <= FIRST_CACHE_BYTES ? 0 : result_line_of_second;
+}
+
+/* Of a row of a panel that every tile reads where it is, besides |others| bytes that are to stay. */
+static double row_in_place_cost(const ContractionBlocking *blocking, double others) {
+  int64_t bytes = type_storage_bytes(blocking->type), stride = blocking->rhs_stride * bytes;
+  int64_t width = blocking->panel_width * bytes;
+  double taken = (double)(blocking->block_depth * width) * cache_share(FIRST_CACHE_SETS, stride, width);
+  double pages = (double)stride / PAGE_BYTES, lines = (double)width / LINE_BYTES, total = 0;
+  if (taken + others > FIRST_CACHE_BYTES) total += lines * line_in_place;
+  if (pages * (double)blocking->block_depth > NEAR_PAGES) total += pages * near_page;
+  return total;
+}
+
+/* Of a tile's sums, which every block of the depth but the first goes on with. */
+static double sums_moving_cost(const ContractionBlocking *blocking) {
+  double vectors = blocking->tile_rows * blocking->panel_vectors, again = (double)blocking->block_count - 1;
+  double bytes = vectors * blocking->lanes * type_storage_bytes(blocking->type);
+  double kept = again > 0 ? bytes * (double)(blocking->tiles_per_block * blocking->panels_per_chunk) : 0;
+  double total = vectors * sum_cost * (2 * again + 1);
+  if (!blocking->sums_in_result) return total + reading_cost(bytes * 2 * again, 2 * kept);
+  double line = again * result_line_cost(blocking, kept);
+  if (!blocking->stores_sums) line += result_line_cost(blocking, 0);
+  return total + bytes / LINE_BYTES * line + edge_share(blocking) * again * vectors * EDGE_MOVES * sum_cost;
 }
 
 /* Of all that one batch entry takes, but for the epilogue, which is the same whatever the sizes. */
@@ -229,17 +294,18 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
   double bytes = type_storage_bytes(blocking->type), tiles = (double)blocking->tile_count;
   double panels = (double)blocking->panel_count, depth = (double)ceil_div(blocking->depth.size, blocking->group);
   double block_depth = (double)ceil_div(blocking->block_depth, blocking->group);
-  double blocks = (double)blocking->block_count, vectors = blocking->tile_rows * blocking->panel_vectors;
+  double blocks = (double)blocking->block_count;
   double rows = tiles * blocking->tile_rows, columns = panels * (double)blocking->panel_width;
-  double tile_bytes = vectors * blocking->lanes * bytes, tiles_here = (double)blocking->tiles_per_block;
+  double tiles_here = (double)blocking->tiles_per_block;
 
   double total = tiles * panels * (depth * blocking->step_cost + blocks * call_cost);
-  total += tiles * panels * vectors * sum_cost * (2 * blocks - 1);
-  double sums_kept = blocks > 1 ? tile_bytes * tiles_here * (double)blocking->panels_per_chunk : 0;
-  total += reading_cost(tiles * panels * tile_bytes * 2 * (blocks - 1), 2 * sums_kept);
+  total += tiles * panels * sums_moving_cost(blocking);
   double panel_bytes = block_depth * (double)blocking->packed_stride * bytes;
   double rows_bytes = blocking->tile_rows * block_depth * bytes;
-  total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
+  if (blocking->rhs_in_place && blocking->rhs_may_stay)
+    total += tiles * panels * depth * row_in_place_cost(blocking, rows_bytes);
+  else
+    total += reading_cost(tiles * columns * depth * bytes, panel_bytes + rows_bytes);
   double lhs_bytes = rows * depth * bytes;
   total += reading_cost(panels * lhs_bytes, panel_bytes + rows_bytes * tiles_here);
   double times = blocking->rhs_kept ? 1 : (double)ceil_div(blocking->tile_count, blocking->tiles_per_block);
@@ -262,7 +328,8 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
 typedef struct SizeSearch {
   const ContractionBlocking *base; /* everything but sizes is known */
   PackingCosts packing;
-  int64_t limit; /* of scratch */
+  int64_t limit;     /* of scratch */
+  double least_cost; /* with as much scratch as there may be at all: a limit above what is chosen without it is none */
   bool found;
   double most_cost; /* 0: what costs least is wanted, else what is best and costs no more */
   double best_cost; /* with what its scratch is worth */
@@ -278,8 +345,10 @@ static double halvings(int64_t bytes) {
 
 static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
   lay_out(blocking);
-  if (blocking->scratch_bytes > search->limit) return;
+  if (blocking->scratch_bytes > MOST_BYTES) return;
   double its_cost = cost(blocking, &search->packing);
+  if (search->least_cost == 0 || its_cost < search->least_cost) search->least_cost = its_cost;
+  if (blocking->scratch_bytes > search->limit) return;
   if (search->most_cost > 0) {
     if (its_cost > search->most_cost) return;
     its_cost *= 1 + HALF_SCRATCH_TIME * halvings(blocking->scratch_bytes);
@@ -310,6 +379,27 @@ static void try_blocks(SizeSearch *search, ContractionBlocking *blocking) {
   }
 }
 
+/* The rhs where it is, while a panel's rows of a block stay in the second-level cache. */
+static void try_in_place(SizeSearch *search, const ContractionBlocking *packed) {
+  ContractionBlocking blocking = *packed;
+  int64_t bytes = type_storage_bytes(blocking.type), stride = blocking.rhs_stride * bytes;
+  int64_t width = blocking.panel_width * bytes;
+  if (!blocking.rhs_may_stay || stride <= 0 || stride >= PAGE_BYTES) return;
+  if ((double)(blocking.block_depth * width) * cache_share(SECOND_CACHE_SETS, stride, width) > SECOND_CACHE_BYTES)
+    return;
+  blocking.rhs_in_place = true;
+  try_blocks(search, &blocking);
+}
+
+/* The sums in the scratch, where they might lie in the result. */
+static void try_sums_apart(SizeSearch *search, const ContractionBlocking *in_result) {
+  ContractionBlocking blocking = *in_result;
+  if (!blocking.sums_in_result || (blocking.block_count == 1 && blocking.stores_sums)) return;
+  blocking.sums_in_result = false;
+  try_blocks(search, &blocking);
+  try_in_place(search, &blocking);
+}
+
 static void try_all(SizeSearch *search, const Kernel *kernel) {
   int64_t depth_before = 0;
   for (size_t i = 0; i < sizeof depths / sizeof *depths; i++) {
@@ -319,6 +409,8 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
     depth_before = blocking.block_depth;
     choose_lhs_in_place(kernel, &blocking);
     try_blocks(search, &blocking);
+    try_in_place(search, &blocking);
+    try_sums_apart(search, &blocking);
     if (blocking.rhs_in_place || blocking.block_count > 1 || blocking.tile_count == 1) continue;
     blocking.rhs_kept = true;
     try_blocks(search, &blocking);
@@ -330,9 +422,13 @@ bool contraction_choose_sizes(const Kernel *kernel, int64_t scratch_limit, Contr
       .base = blocking, .limit = min_i64(scratch_limit, MOST_BYTES), .packing = packing_costs(kernel, blocking)};
   try_all(&search, kernel);
   if (!search.found) return false;
-  search.most_cost = search.best_cost * SPARING_TIME;
-  search.found = false;
-  try_all(&search, kernel);
+  if (search.best.scratch_bytes > FEW_BYTES) {
+    ContractionBlocking fastest = search.best;
+    search.most_cost = search.least_cost * SPARING_TIME;
+    search.found = false;
+    try_all(&search, kernel);
+    if (!search.found) search.best = fastest;
+  }
   *blocking = search.best;
   choose_ahead(kernel, blocking);
   return true;

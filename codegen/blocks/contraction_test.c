@@ -467,6 +467,19 @@ static void contraction_of_small_plain_matrices_is_in_place(void **state) {
   run_everywhere(&test);
 }
 
+/* The sums of several blocks of the depth are added up in the result, but for those of tiles that reach beyond it: the
+ * scratch does not grow with the rows.  With an epilogue such tiles go to the result and back without it. */
+static void contraction_of_many_blocks_adds_up_in_the_result(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    TestCase test = matrix_case(i == 0 ? 252 : 253, i == 0 ? 1568 : 1549, 400, ROWS, ROWS, ROWS);
+    if (i == 2) test.epilogue = BIAS_MAX;
+    test.checked_each = 97;
+    test.most_scratch = 24 << 10;
+    run_everywhere(&test);
+  }
+}
+
 /* The last panel of a run begins early, so that it ends with the run: nothing is packed, whatever the columns; what it
  * computes again it does not store again. */
 static void contraction_of_cut_panels_is_in_place(void **state) {
@@ -761,6 +774,7 @@ int main(void) {
       cmocka_unit_test(contraction_of_odd_sizes_is_right),
       cmocka_unit_test(contraction_in_blocks_of_everything_is_right),
       cmocka_unit_test(contraction_of_small_plain_matrices_is_in_place),
+      cmocka_unit_test(contraction_of_many_blocks_adds_up_in_the_result),
       cmocka_unit_test(contraction_of_cut_panels_is_in_place),
       cmocka_unit_test(contraction_of_many_rows_packs_few_at_a_time),
       cmocka_unit_test(contraction_of_few_rows_is_right),
