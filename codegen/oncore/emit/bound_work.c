@@ -171,6 +171,9 @@ static double complex_cycles(const WorkWalk *walk, HloOpcode opcode, PrimitiveTy
     case HLO_NEGATE: return 2 * cost_cycles(walk, COST_ADD, type, points);
     case HLO_MULTIPLY:
     case HLO_DIVIDE: return 3 * cost_cycles(walk, COST_MUL, type, points);
+    case HLO_ABS:
+      return 2 * cost_cycles(walk, COST_MUL, type, points) + cost_cycles(walk, COST_ADD, type, points) +
+             cost_cycles(walk, COST_SQRT, type, points);
     default: return cost_cycles(walk, machine_cost_of_opcode(opcode), type, points);
   }
 }

@@ -3,7 +3,8 @@
  * Lane-wise operations cost what the machine says, over the points at which they differ (what is broadcast is computed
  * once) and which somebody asks for (what a slice leaves out need not be computed).  Of complex numbers: the operations
  * on their parts, three multiplications for a product (S. Winograd, "On the number of multiplications necessary to
- * compute certain functions", 1970).  Reductions apply their computation once to each element they read, those over
+ * compute certain functions", 1970), a root of two squares' sum for a
+ * size.  Reductions apply their computation once to each element they read, those over
  * windows no more often than there are elements on either side, scatters once to each update; sorting n elements takes
  * log2 n! comparisons.  Dots and convolutions are their multiply-adds, at the rate of the narrowest type that an
  * operand has on its way; so are sums of products.

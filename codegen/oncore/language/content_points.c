@@ -9,6 +9,7 @@ static void add_walked(Follower *f, PointWalk *walk, int32_t dim, int64_t begin,
   walk->axes[i] = dim;
   walk->begins[i] = f->point[dim] = begin;
   walk->extents[i] = max_i64(extent, 0);
+  walk->steps[i] = 1;
   walk->total *= walk->extents[i];
   walk->left = walk->total == 0 ? 0 : walk->extents[i];
 }
@@ -21,6 +22,12 @@ PointWalk point_walk(Follower *f, int32_t command, const int32_t *axes, int32_t 
     add_walked(f, &walk, axes[i], content_number(f, command, range->begin), content_extent(f, command, range));
   }
   return walk;
+}
+
+void point_walk_descend(Follower *f, PointWalk *walk, int32_t axis) {
+  walk->begins[axis] += max_i64(walk->extents[axis] - 1, 0);
+  walk->steps[axis] = -1;
+  f->point[walk->axes[axis]] = walk->begins[axis];
 }
 
 PointWalk window_walk(Follower *f, int32_t command, const TileWindows *windows) {
@@ -56,9 +63,9 @@ void point_walk_advance(Follower *f, PointWalk *walk, int64_t n) {
     walk->index[i] = 0;
     walk->index[i - 1]++;
     f->point[walk->axes[i]] = walk->begins[i];
-    f->point[walk->axes[i - 1]] = walk->begins[i - 1] + walk->index[i - 1];
+    f->point[walk->axes[i - 1]] = walk->begins[i - 1] + walk->steps[i - 1] * walk->index[i - 1];
   }
-  f->point[walk->axes[last]] = walk->begins[last] + walk->index[last];
+  f->point[walk->axes[last]] = walk->begins[last] + walk->steps[last] * walk->index[last];
   if (walk->left == 0 && walk->total > 0) walk->left = walk->extents[last];
 }
 

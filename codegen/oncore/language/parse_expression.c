@@ -230,18 +230,58 @@ static bool set_size(PlanReader *reader, PlanNumber size, PlanRange *range, Sour
   return true;
 }
 
+/* Whether numbers of no loop but |*loop| (-1: none so far), and nothing that only the run knows, change |expr|. */
+static bool has_one_loop(const IndexSpace *space, IndexExpr expr, int32_t *loop, int64_t *iterations) {
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
+    if (atom->kind == INDEX_ATOM_VALUE) return false;
+    if (atom->kind != INDEX_ATOM_DIM && !has_one_loop(space, atom->inner, loop, iterations)) return false;
+    if (atom->kind != INDEX_ATOM_DIM) continue;
+    if (*loop >= 0 && *loop != atom->number) return false;
+    *loop = atom->number;
+    *iterations = atom->upper + 1;
+  }
+  return true;
+}
+
+static bool has_quotient(const IndexSpace *space, IndexExpr expr) {
+  bool found = false;
+  for (int i = 0; i < expr.term_count; i++)
+    found = found || space->atoms.data[expr.terms[i].atom].kind == INDEX_ATOM_DIV;
+  return found;
+}
+
+/* The least and the largest value of |expr|.  What a quotient of a loop's number is added to it may make up for, as
+ * where the last tile of an axis that is walked backwards is smaller: all iterations say. */
+static void find_range(const PlanReader *reader, IndexExpr expr, int64_t *lower, int64_t *upper) {
+  enum { MOST_ITERATIONS = 1 << 16 };
+  const IndexSpace *space = &reader->plan->space;
+  int32_t loop = -1;
+  int64_t iterations = 0;
+  index_range(space, expr, lower, upper);
+  if (expr.term_count < 2 || !has_quotient(space, expr) || !has_one_loop(space, expr, &loop, &iterations)) return;
+  if (loop < 0 || iterations > MOST_ITERATIONS) return;
+  int64_t *at = ARENA_NEW_ARRAY(reader->arena, int64_t, loop + 1);
+  for (int64_t i = 0; i < iterations; i++) {
+    at[loop] = i;
+    int64_t value = index_evaluate(space, expr, at, NULL);
+    *lower = i == 0 ? value : min_i64(*lower, value);
+    *upper = i == 0 ? value : max_i64(*upper, value);
+  }
+}
+
 int64_t plan_range_end(const PlanReader *reader, const PlanRange *range) {
   int64_t lower, upper, end_lower, end_upper;
   IndexSpace *space = &reader->plan->space;
-  index_range(space, range->begin, &lower, &upper);
+  find_range(reader, range->begin, &lower, &upper);
   if (!range->is_ragged) return upper + range->extent;
-  index_range(space, index_add(space, range->begin, range->left), &end_lower, &end_upper);
+  find_range(reader, index_add(space, range->begin, range->left), &end_lower, &end_upper);
   return min_i64(upper + range->extent, end_upper);
 }
 
 bool plan_check_range(PlanReader *reader, const PlanRange *range, int64_t extent, SourceLoc loc) {
   int64_t lower, upper;
-  index_range(&reader->plan->space, range->begin, &lower, &upper);
+  find_range(reader, range->begin, &lower, &upper);
   if (lower < 0) return plan_fail(reader, loc, "plan-range", "begins at %" PRId64 " at least once", lower);
   int64_t most = plan_range_end(reader, range);
   if (most <= extent) return true;

@@ -471,6 +471,11 @@ static void check_read(Follower *f, int32_t number, const TileAccess *access, co
   bool is_window = content_is_window(f, number, access, ref, &windows);
   PointWalk points =
       is_window ? window_walk(f, number, &windows) : point_walk(f, number, access->axes, access->axis_count);
+  bool descends = false; /* along the last axis */
+  for (int32_t i = 0; i < access->axis_count && access->kind == TILE_LOAD; i++) {
+    descends = tile_load_descends(f->kernel, access->value, access->axes[i]);
+    if (descends) point_walk_descend(f, &points, i);
+  }
   int64_t bytes = element_bytes(f, ref), done = 0;
   bool is_final = access->kind == TILE_ACCUMULATOR && !access->is_written;
   uint64_t whole = is_final ? content_fold_progress(f, f->kernel->folds[access->fold].stage, -1) : 0;
@@ -478,6 +483,7 @@ static void check_read(Follower *f, int32_t number, const TileAccess *access, co
     int64_t dense = held != NULL ? cells.left : dense_count(&cells, bytes);
     int64_t n = access->parts > 1 ? points.left : min_i64(points.left, dense);
     ContentRun wanted = content_wanted(f, access, points.axes, points.axis_count, n);
+    if (descends) wanted.step = -wanted.step;
     wanted = run_of_parts(f, access, done, wanted);
     ContentRun found = found_at(f, held, &cells, bytes, min_i64(wanted.count, dense));
     n = content_same_count(&found, &wanted, dense);

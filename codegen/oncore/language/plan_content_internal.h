@@ -86,11 +86,14 @@ void cell_walk_advance(CellWalk *walk, int64_t n);
 typedef struct PointWalk {
   int32_t axis_count, axes[KERNEL_MAX_DIMS];
   int64_t begins[KERNEL_MAX_DIMS], extents[KERNEL_MAX_DIMS], index[KERNEL_MAX_DIMS];
-  int64_t left;  /* along the last axis */
-  int64_t total; /* in all */
+  int64_t steps[KERNEL_MAX_DIMS]; /* 1; -1: from the last point to the first */
+  int64_t left;                   /* along the last axis */
+  int64_t total;                  /* in all */
 } PointWalk;
 
 PointWalk point_walk(Follower *f, int32_t command, const int32_t *axes, int32_t count);
+/* Of a walk that has not begun: along |axis| from the last point to the first. */
+void point_walk_descend(Follower *f, PointWalk *walk, int32_t axis);
 /* The points that stand for the elements of a tile that holds windows once: other axes than those of |windows|'s
  * positions at 0. */
 PointWalk window_walk(Follower *f, int32_t command, const TileWindows *windows);

@@ -674,6 +674,7 @@ static bool goes_with(const CoverWalk *walk, int32_t load, const TileAccess *tar
   int32_t axes[KERNEL_MAX_DIMS];
   if (tile_load_axes(walk->kernel, load, axes) != target->axis_count) return false;
   for (int32_t i = 0; i < target->axis_count; i++) {
+    if (tile_load_descends(walk->kernel, load, axes[i])) return false;
     if (axes[i] == target->axes[i]) continue;
     bool is_inner = dims[axes[i]].stage != KERNEL_OUTER && dims[target->axes[i]].stage != KERNEL_OUTER;
     bool is_before = is_inner && dims[axes[i]].stage < target->stage;

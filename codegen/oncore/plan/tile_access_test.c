@@ -1,6 +1,7 @@
 #include "codegen/oncore/plan/tile_access.h"
 
 #include "codegen/oncore/emit/oncore_testing.h"
+#include "codegen/oncore/plan/tile_parts.h"
 
 /* All points of stages |first| to |last|. */
 static TileAccesses accesses_of(Fixture *fixture, const Kernel *kernel, int32_t first, int32_t last, bool keeps) {
@@ -83,6 +84,26 @@ static void access_holds_what_lies_between_elements(void **state) {
     assert_int_equal(accesses.accesses[0].parts, cases[i].parts);
     assert_int_equal(accesses.accesses[1].parts, 1);
   }
+}
+
+/* Reversed rows are held as they lie in memory; guarded ones, whose padding is made as they are loaded, as they are
+ * asked for. */
+static void access_holds_reversed_rows_as_they_lie(void **state) {
+  const Kernel *kernel =
+      make_kernel(*state, "ENTRY e { a = f32[20,30] parameter(0)\n ROOT y = f32[20,30] reverse(a), dimensions={1} }");
+  TileAccesses accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+  assert_int_equal(accesses.accesses[0].axis_count, 2);
+  assert_false(tile_load_descends(kernel, accesses.accesses[0].value, accesses.accesses[0].axes[0]));
+  assert_true(tile_load_descends(kernel, accesses.accesses[0].value, accesses.accesses[0].axes[1]));
+  kernel = make_kernel(*state,
+                       "f { a = f32[20,30] parameter(0)\n c = f32[] constant(1)\n"
+                       " r = f32[20,30] reverse(a), dimensions={1}\n"
+                       " ROOT y = f32[20,40] pad(r, c), padding=0_0x3_7 }\n"
+                       "ENTRY e { a = f32[20,30] parameter(0)\n"
+                       " ROOT y = f32[20,40] fusion(a), kind=kLoop, calls=f }");
+  accesses = accesses_of(*state, kernel, 0, kernel->stage_count - 1, false);
+  for (int32_t i = 0; i < accesses.accesses[0].axis_count; i++)
+    assert_false(tile_load_descends(kernel, accesses.accesses[0].value, accesses.accesses[0].axes[i]));
 }
 
 /* A product's second stage only stores what the first has summed up; a bias makes it more, rounding another type. */
@@ -260,6 +281,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(access_holds_parts_of_complex_numbers, create, destroy),
       cmocka_unit_test_setup_teardown(access_holds_what_lies_between_elements, create, destroy),
+      cmocka_unit_test_setup_teardown(access_holds_reversed_rows_as_they_lie, create, destroy),
       cmocka_unit_test_setup_teardown(access_shares_equal_loads, create, destroy),
       cmocka_unit_test_setup_teardown(access_of_single_stage_has_accumulators, create, destroy),
       cmocka_unit_test_setup_teardown(access_knows_folds_that_are_results, create, destroy),

@@ -114,8 +114,13 @@ static IndexExpr loaded_address(TileBuilder *builder, int32_t access, int32_t nu
       tile_ref_is_window(&windows, builder->command->points, ref)) {
     for (int32_t i = 0; i < count; i++) of_axes[i] = windows.steps[i] * of_axes[windows.along[i]];
   }
-  int64_t part = tile_part_of(tile_load_value(from, number)->address, builder->accesses.accesses[access].parts);
-  return index_add_constant(&builder->draft.space, local_address(builder, of_axes, axes, count), part);
+  int64_t first = tile_part_of(tile_load_value(from, number)->address, builder->accesses.accesses[access].parts);
+  for (int32_t i = 0; i < count; i++) {
+    if (!tile_load_descends(from, number, axes[i])) continue;
+    first += of_axes[i] * (tile_extent(builder, &builder->command->points[axes[i]]) - 1);
+    of_axes[i] = -of_axes[i];
+  }
+  return index_add_constant(&builder->draft.space, local_address(builder, of_axes, axes, count), first);
 }
 
 IndexExpr tile_access_address(TileBuilder *builder, int32_t access, IndexExpr address) {

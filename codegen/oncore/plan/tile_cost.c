@@ -144,6 +144,12 @@ static bool is_left_by_fold(const Kernel *kernel, const KernelValue *value, int3
   return value->kind == KERNEL_ACCUMULATOR && kernel->folds[value->fold].stage >= first;
 }
 
+/* Whether the tile has the elements of load |value| in another order than lanes have. */
+static bool load_is_permuted(const Kernel *kernel, int32_t value) {
+  int innermost = innermost_dim(kernel, tile_load_value(kernel, value)->address);
+  return tile_load_parts(kernel, value) > 1 || (innermost >= 0 && tile_load_descends(kernel, value, innermost));
+}
+
 /* Elements that go from tile to tile as they are. */
 static Status add_moves(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
                         bool is_operation, const int64_t *extents, DiagSink *diag, double *cycles) {
@@ -154,7 +160,7 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
       const KernelValue *value = load != NULL ? load : &kernel->values[store->value];
       if (value->kind == KERNEL_APPLY || is_left_by_fold(kernel, value, first)) continue;
       bool has_parts = !is_operation && tile_store_parts(kernel, s, i) > 1;
-      has_parts = has_parts || (load != NULL && tile_load_parts(kernel, store->value) > 1);
+      has_parts = has_parts || (load != NULL && load_is_permuted(kernel, store->value));
       if (has_parts) continue; /* add_parts */
       if (tile_is_updated(kernel, store->buffer)) continue;
       bool turns = value->kind == KERNEL_LOAD && (value->dims & (value->dims - 1)) != 0 &&
@@ -169,12 +175,12 @@ static Status add_moves(const Kernel *kernel, const MachineDescription *machine,
   return STATUS_OK;
 }
 
-/* What takes a part of a tile, or puts one there. */
+/* What takes a part of a tile, or puts one there, or turns rows round. */
 static Status add_parts(const Kernel *kernel, const MachineDescription *machine, int32_t first, int32_t last,
                         const bool *needed, const int64_t *extents, DiagSink *diag, double *cycles) {
   double each;
   for (int32_t v = 0; v < kernel->value_count; v++) {
-    if (!needed[v] || tile_load_value(kernel, v) == NULL || tile_load_parts(kernel, v) == 1) continue;
+    if (!needed[v] || tile_load_value(kernel, v) == NULL || !load_is_permuted(kernel, v)) continue;
     PrimitiveType type = kernel->values[v].type;
     RETURN_IF_ERROR(machine_cost_cycles(machine, COST_PERMUTE, type, kernel->source->loc, diag, &each));
     *cycles += each * (double)machine_vector_count(machine, points_of(kernel, extents, kernel->values[v].dims), type);

@@ -40,6 +40,14 @@ static int64_t parts_at(const Kernel *kernel, int32_t buffer, IndexExpr address)
   return lower - part >= 0 && upper - part + parts <= of->element_count ? parts : 1;
 }
 
+bool tile_load_descends(const Kernel *kernel, int32_t value, int32_t dim) {
+  const KernelValue *load = tile_load_value(kernel, value);
+  if (index_dim_coefficient(&kernel->space, load->address, dim) >= 0) return false;
+  if (load->predicate >= 0 || kernel->buffers[load->buffer].role != KERNEL_OPERAND) return false;
+  TileWindows windows;
+  return tile_address_is_linear(kernel, load->address) && !tile_load_windows(kernel, value, &windows);
+}
+
 int64_t tile_load_parts(const Kernel *kernel, int32_t value) {
   const KernelValue *load = tile_load_value(kernel, value);
   if (load->predicate >= 0 || kernel->buffers[load->buffer].role != KERNEL_OPERAND) return 1;

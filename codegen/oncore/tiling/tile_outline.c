@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/plan/tile_cost.h"
+#include "codegen/oncore/plan/tile_parts.h"
 #include "codegen/oncore/tiling/tiling.h"
 #include "hlo/machine/description/machine_cost.h"
 #include "hlo/machine/stream/queue_simulation.h"
@@ -463,6 +464,8 @@ void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t
   if (access->kind == TILE_STORE) address = kernel->stages[access->stage].stores[access->store].address;
   for (int32_t i = 0; i < access->axis_count; i++) {
     out_strides[i] = index_dim_coefficient(&kernel->space, address, access->axes[i]);
+    bool descends = access->kind == TILE_LOAD && tile_load_descends(kernel, access->value, access->axes[i]);
+    if (descends) out_strides[i] = -out_strides[i];
   }
   if (access->parts > 1) out_strides[access->axis_count] = 1;
 }

@@ -5,6 +5,7 @@
 #include "base/packing/packing.h"
 #include "codegen/oncore/plan/plan_stream.h"
 #include "codegen/oncore/plan/tile_cost.h"
+#include "codegen/oncore/plan/tile_kernel.h"
 #include "codegen/oncore/plan/tile_parts.h"
 #include "codegen/oncore/tiling/plan_ahead.h"
 #include "codegen/oncore/tiling/plan_edges.h"
@@ -103,6 +104,25 @@ static PlanMemoryKind memory_kind(const Tiler *tiler, int32_t buffer) {
   return tiler->kernel->buffers[buffer].role == KERNEL_OPERAND ? PLAN_ARGUMENT : PLAN_RESULT;
 }
 
+/* Whether the tile of |access| has its points along |axis| from the last to the first. */
+static bool axis_descends(const Tiler *tiler, const TileAccess *access, int32_t axis) {
+  return access->kind == TILE_LOAD && tile_load_descends(tiler->kernel, access->value, access->axes[axis]);
+}
+
+/* Where points of |range|, of |whole| of them, are then. */
+static PlanRange from_the_end(Tiler *tiler, PlanRange range, int64_t whole) {
+  IndexSpace *space = &tiler->plan->space;
+  IndexExpr begin = range.begin;
+  range.begin = index_add_constant(space, index_scale(space, begin, -1), whole - range.extent);
+  if (!range.is_ragged) return range;
+  int64_t lower, last;
+  index_range(space, begin, &lower, &last);
+  IndexExpr is_last = index_div(space, begin, last); /* 1 in the last iteration, which is shorter, else 0 */
+  int64_t missing = range.extent - tile_last_extent(tiler->plan, &range);
+  range.begin = index_add(space, range.begin, index_scale(space, is_last, missing));
+  return range;
+}
+
 /* The view along the axes of |access|, whose address is linear; |windows|: of its tile, or NULL. */
 static int32_t linear_view(Tiler *tiler, const TileAccess *access, const TileWindows *windows, IndexExpr address) {
   PlanMemory memory = {.type = access->type, .kind = memory_kind(tiler, access->buffer), .number = access->buffer};
@@ -116,6 +136,9 @@ static int32_t linear_view(Tiler *tiler, const TileAccess *access, const TileWin
     extents[i] = windows != NULL ? tile_window_extent(windows, i, whole) : whole[access->axes[i]];
   if (access->parts > 1) extents[access->axis_count] = access->parts;
   address.constant -= tile_part_of(address, access->parts);
+  for (int32_t i = 0; i < access->axis_count; i++) { /* from the last point on */
+    if (axis_descends(tiler, access, i)) address.constant -= strides[i] * (whole[access->axes[i]] - 1);
+  }
   memory.extents = extents;
   memory.strides = strides;
   memory.offset = view_offset(tiler, address);
@@ -271,6 +294,7 @@ static PlanRef tile_ref(Tiler *tiler, const TileOutlineCover *cover, int32_t acc
     }
     PlanRange range = tile_range(tiler, cover, access, i, fills);
     bool holds_all = tensor->extents[i] > range.extent;
+    if (axis_descends(tiler, of, i)) range = from_the_end(tiler, range, tensor->extents[i]);
     if (!holds_all) range.begin = index_constant(0);
     ranges[i + is_ring] = range;
   }
@@ -296,6 +320,8 @@ static PlanRef view_ref(Tiler *tiler, const TileStep *step, int32_t memory, bool
       continue;
     }
     ranges[i] = tile_range(tiler, cover, access, i, step);
+    if (axis_descends(tiler, of, i))
+      ranges[i] = from_the_end(tiler, ranges[i], tiler->kernel->dims[of->axes[i]].extent);
     bool is_outer = tiler->kernel->dims[of->axes[i]].stage == KERNEL_OUTER;
     if (is_temporary && is_outer) ranges[i].begin = index_constant(0);
   }

@@ -123,8 +123,8 @@ IndexExpr tile_slide_slot(const TileOutline *outline, IndexSpace *space, const T
 /* Executions of what stands in |loop|. */
 int64_t tile_outline_instances(const TileOutline *outline, int32_t loop);
 
-/* Strides in memory, in elements, along the axes of |access|, its parts included; 0 where the address is not linear in
- * the dim. */
+/* Strides in memory, in elements, along the axes of |access|, its parts included, as its tile has them; 0 where the
+ * address is not linear in the dim. */
 void tile_access_strides(const Kernel *kernel, const TileAccess *access, int64_t *out_strides);
 
 /* Bytes of the Buffer. */
