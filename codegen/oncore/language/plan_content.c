@@ -368,7 +368,7 @@ static void follow_kernel_load(Follower *f, int32_t number) {
                  arena_printf(f->arena, "loads from another array than value v%d of the kernel", command->value));
     return;
   }
-  if (command->verb == PLAN_GATHERM) check_indices(f, number, value);
+  if (command->verb == PLAN_GATHERM || command->verb == PLAN_GATHER) check_indices(f, number, value);
   CellWalk to = cell_walk(f, number, target);
   PointWalk points = point_walk(f, number, axes, count);
   if (to.total != points.total) {

@@ -37,7 +37,7 @@ typedef struct AccessWalk {
   const Plan *plan;
   const TileKernel *tile;
   const bool *is_own; /* by buffer: what is read was written by the command itself; NULL: none */
-  bool brings;        /* from an array in the Buffer: any part of it */
+  bool brings;        /* from an array in the Buffer: any part of that */
   ARRAY(CommandAccess) found;
 } AccessWalk;
 
@@ -103,10 +103,12 @@ static void add_access(AccessWalk *walk, int32_t buffer, IndexExpr address, bool
   if (buffer == walk->tile->parameter_buffer) return;
   CommandAccess access = {.pointer = buffer, .is_write = is_write};
   int64_t element = type_storage_bytes(kernel->buffers[buffer].type);
-  bool is_box = is_linear(kernel, address), is_memory = walk->tile->pointers[buffer].is_memory;
+  const TilePointer *pointer = &walk->tile->pointers[buffer];
+  bool is_box = is_linear(kernel, address), is_memory = pointer->is_memory;
+  if (!is_memory && walk->brings && walk->plan->tensors[pointer->number].hold != PLAN_HOLDS_NOTHING) is_box = false;
   access.is_anywhere = is_memory && (is_guarded || !is_box);
   access.bytes = element;
-  if (!is_memory && (!is_box || (walk->brings && !is_write))) {
+  if (!is_memory && !is_box) {
     access.bytes = tile_bytes(walk->plan, walk->tile->pointers[buffer].number);
   } else if (!access.is_anywhere) {
     access.offset = address.constant * element;

@@ -79,7 +79,7 @@ int64_t plan_reach_iteration(const Plan *plan, const PlanEdgeReach *reach, const
 }
 
 bool plan_brings_held(const PlanCommand *command) {
-  return command->verb == PLAN_PERMUTE && command->value >= 0;
+  return (command->verb == PLAN_PERMUTE || command->verb == PLAN_GATHER) && command->value >= 0;
 }
 
 int32_t plan_tensor_holder(const Plan *plan, int32_t tensor) {

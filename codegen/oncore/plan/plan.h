@@ -153,7 +153,8 @@ typedef struct PlanCommand {
   const PlanRange *points;
   int32_t value; /* GATHERM, and LOAD where the tile is more than a box of the view (guarded by a predicate, or with
                     divisions in its address): the Kernel's load; PERMUTE: the same from an array that is in the Buffer,
-                    its one source, flat; else -1: the source's elements are the target's */
+                    its one source, flat, GATHER: with indices as for GATHERM; else -1: the source's elements are the
+                    target's */
   int32_t first_stage, last_stage; /* OP, REDUCE, DOT, PERMUTE, GATHER */
   bool keeps_accumulators;         /* the folds of the (one) stage live in Tensors from command to command */
   bool init;                       /* they start from their seeds … */
@@ -206,7 +207,7 @@ typedef struct Plan {
   PlanBlock block;
 } Plan;
 
-/* Whether |command| brings what a load of the Kernel's does from an array in the Buffer: a PERMUTE. */
+/* Whether |command| brings what a load of the Kernel's does from an array in the Buffer: a PERMUTE or GATHER. */
 bool plan_brings_held(const PlanCommand *command);
 /* Whether what |plan| computes is said by its commands (PlanCommand.operation): its Kernel says what it reads and
  * writes alone. */

@@ -186,7 +186,7 @@ static Status build_load(TileBuilder *builder) {
   const Kernel *from = builder->plan->kernel;
   const PlanCommand *command = builder->command;
   const KernelValue *value = tile_load_value(from, command->value);
-  bool gathers = command->verb == PLAN_GATHERM;
+  bool gathers = command->verb == PLAN_GATHERM || command->verb == PLAN_GATHER;
   if (command->target_count != 1 || command->source_count != (gathers ? 2 : 1))
     return mismatch(builder, "a wrong number of operands");
   int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(from, command->value, axes);
@@ -205,7 +205,8 @@ static Status build_load(TileBuilder *builder) {
   if (plan_brings_held(command)) {
     if (array->is_memory || plan_tensor_holder(builder->plan, array->number) != array->number)
       return mismatch(builder, "what is brought within the Buffer is of an array that is there");
-    if (!tile_may_bring(from, command->value)) return mismatch(builder, "the place depends on run-time values");
+    if (!tile_may_bring(from, command->value, gathers))
+      return mismatch(builder, "what is loaded at run-time places is not brought without indices");
     pointer.byte_offset = index_constant(builder->plan->tensors[array->number].begin);
   } else if (!array->is_memory) {
     return mismatch(builder, "a load's source is in memory");

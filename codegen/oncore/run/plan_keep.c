@@ -196,6 +196,10 @@ static bool is_plain_copy(const Plan *plan, int32_t number) {
 
 enum { MOST_BROUGHT = 8 }; /* instances of a load: more of them are a stream, beside which operations go on */
 
+static bool loads_memory(const PlanCommand *command) {
+  return command->verb == PLAN_LOAD || command->verb == PLAN_GATHERM;
+}
+
 /* The one command that reads |tile|, a computation in |loop|, and which of its sources that is; -1: there is none. */
 static int32_t only_reader(const Plan *plan, int32_t tile, int32_t loop, int32_t *out_source) {
   int32_t reader = -1;
@@ -231,14 +235,14 @@ static int32_t load_of_source(const Plan *plan, const PlanCommand *command, int3
  * Kernel's load |*out_value| by the queue of computation |*out_reader|, at that one's points unless it says some. */
 static bool may_bring(const Plan *plan, int32_t number, int32_t *out_value, int32_t *out_reader) {
   const PlanCommand *load = &plan->commands[number];
-  if (load->verb != PLAN_LOAD || plan_loop_instances(plan, load->loop) > MOST_BROUGHT) return false;
+  if (!loads_memory(load) || plan_loop_instances(plan, load->loop) > MOST_BROUGHT) return false;
   const PlanRef *tile = &load->targets[0];
   int32_t source = 0, axes[KERNEL_MAX_DIMS];
   if (plan->tensors[tile->number].is_alias || !begins_at_zero(tile, slot_axes(plan, tile->number))) return false;
   *out_reader = only_reader(plan, tile->number, load->loop, &source);
   if (*out_reader < 0) return false;
   *out_value = load->value >= 0 ? load->value : load_of_source(plan, &plan->commands[*out_reader], source);
-  if (*out_value < 0 || !tile_may_bring(plan->kernel, *out_value)) return false;
+  if (*out_value < 0 || !tile_may_bring(plan->kernel, *out_value, load->verb == PLAN_GATHERM)) return false;
   TileWindows windows;
   bool is_window = tile_load_windows(plan->kernel, *out_value, &windows);
   int32_t count = tile_load_axes(plan->kernel, *out_value, axes);
@@ -261,7 +265,7 @@ double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, 
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
     int32_t value, reader;
-    if (command->verb != PLAN_LOAD || memory_side(plan, command, buffer) == NULL || is_copy(plan, c)) continue;
+    if (!loads_memory(command) || memory_side(plan, command, buffer) == NULL || is_copy(plan, c)) continue;
     if (!may_bring(plan, c, &value, &reader)) continue;
     const PlanRef *tile = &command->targets[0];
     int64_t extents[KERNEL_MAX_DIMS];
@@ -311,7 +315,7 @@ bool plan_may_keep(const Plan *plan, int32_t buffer) {
     int32_t value, reader;
     if (command->verb == PLAN_BARRIER) return false;
     if (side == NULL) continue;
-    bool loads = role != KERNEL_RESULT && command->verb == PLAN_LOAD;
+    bool loads = role != KERNEL_RESULT && loads_memory(command);
     bool stores = role != KERNEL_OPERAND && command->verb == PLAN_STORE;
     if (!loads && !stores) return false;
     if (!is_copy(plan, c) && (role != KERNEL_OPERAND || !may_bring(plan, c, &value, &reader))) return false;
@@ -367,7 +371,7 @@ static int32_t resident_of(const Keeper *keeper, int32_t buffer) {
 
 /* Of the array that a transfer moves. */
 static int32_t resident_moved(const Keeper *keeper, const PlanCommand *command) {
-  bool loads = command->verb == PLAN_LOAD;
+  bool loads = loads_memory(command);
   if (!loads && command->verb != PLAN_STORE) return -1;
   const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
   const PlanMemory *view = &keeper->old->memories[side->number];
@@ -434,7 +438,7 @@ static void find_copies(Keeper *keeper) {
   for (int32_t m = 0; m < old->memory_count; m++) keeper->view_tensor[m] = -1;
   for (int32_t c = 0; c < old->command_count; c++) {
     const PlanCommand *command = &old->commands[c];
-    bool loads = command->verb == PLAN_LOAD;
+    bool loads = loads_memory(command);
     if (!loads && command->verb != PLAN_STORE) continue;
     int32_t tile = loads ? command->targets[0].number : command->sources[0].number;
     if (resident_moved(keeper, command) < 0) {
@@ -659,12 +663,17 @@ static void add_bring(Keeper *keeper, int32_t number, NodeArray *nodes) {
   PlanRange *points = ARENA_NEW_ARRAY(keeper->arena, PlanRange, keeper->old->kernel->dim_count);
   int32_t count = tile_load_axes(keeper->old->kernel, bring.value, axes);
   for (int32_t i = 0; i < count; i++) points[axes[i]] = computation->points[axes[i]];
-  bring.verb = PLAN_PERMUTE;
+  bring.verb = load->verb == PLAN_GATHERM ? PLAN_GATHER : PLAN_PERMUTE;
   bring.queue = computation->queue;
   if (load->value < 0) bring.points = points;
   bring.targets = new_refs(keeper, load->targets, 1, keeper->load);
   bring.sources =
       whole_ref(keeper, false, holder_of(keeper, buffer), keeper->old->kernel->buffers[buffer].element_count);
+  if (load->verb == PLAN_GATHERM) {
+    const PlanRef indices = new_refs(keeper, load->sources + 1, 1, keeper->load)[0];
+    const PlanRef sources[] = {bring.sources[0], indices};
+    bring.sources = ARENA_COPY_ARRAY(keeper->arena, PlanRef, sources, 2);
+  }
   bring.edges = NULL;
   bring.edge_count = 0;
   array_push(nodes, keeper->arena, ((PlanNode){PLAN_NODE_COMMAND, (int32_t)keeper->commands.count}));

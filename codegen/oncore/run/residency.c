@@ -66,13 +66,14 @@ static double cycles_of(const Chooser *chooser, const RunTouch *touch) {
   double cycles = 0;
   for (int32_t c = 0; c < plan->command_count; c++) {
     const PlanCommand *command = &plan->commands[c];
-    bool loads = command->verb == PLAN_LOAD;
+    bool gathers = command->verb == PLAN_GATHERM, loads = gathers || command->verb == PLAN_LOAD;
     if (loads ? !touch->reads : command->verb != PLAN_STORE || !touch->writes) continue;
     const PlanRef *side = loads ? &command->sources[0] : &command->targets[0];
     const PlanMemory *view = &plan->memories[side->number];
     if (view->kind == PLAN_TEMPORARY || view->number != touch->buffer) continue;
     int64_t bytes = type_storage_bytes(view->type);
-    for (int32_t i = 0; i < side->range_count; i++) bytes *= side->ranges[i].extent;
+    const PlanRef *moved = gathers ? &command->targets[0] : side;
+    for (int32_t i = 0; i < moved->range_count; i++) bytes *= moved->ranges[i].extent;
     double each = residency_move_cycles(chooser->machine, bytes, loads);
     cycles += each * (double)plan_loop_instances(plan, command->loop);
   }
