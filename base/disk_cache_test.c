@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -289,7 +290,10 @@ _Noreturn static void use_until_killed(const CacheFixture *fixture, uint32_t see
 
 static pid_t start(const CacheFixture *fixture, uint32_t seed) {
   pid_t child = fork();
-  if (child == 0) use_until_killed(fixture, seed);
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody else ends it, should this process be killed */
+    use_until_killed(fixture, seed);
+  }
   assert_true(child > 0);
   return child;
 }
