@@ -199,7 +199,8 @@ static HloInstruction *negated_factors(HloInstruction *instruction) {
   return algebraic_binary(instruction, instruction->opcode, left->operands[0], right->operands[0]);
 }
 
-/* (x ∘ c) ∘ d → x ∘ (c ∘ d), which then folds.  Exact for integers, and for the larger and the smaller of floats. */
+/* (x ∘ c) ∘ d → x ∘ (c ∘ d), which then folds; x is no constant, or they would change places for ever.  Exact for
+ * integers, and for the larger and the smaller of floats. */
 static HloInstruction *associate_constants_of(HloInstruction *instruction, bool fast) {
   bool selects = instruction->opcode == HLO_MAXIMUM || instruction->opcode == HLO_MINIMUM;
   bool exact = type_is_integral(instruction->shape->type) || instruction->shape->type == TYPE_PRED;
@@ -208,9 +209,10 @@ static HloInstruction *associate_constants_of(HloInstruction *instruction, bool 
     HloInstruction *inner = instruction->operands[i], *constant = instruction->operands[1 - i];
     if (inner->opcode != instruction->opcode || algebraic_splat_literal(constant) == NULL) continue;
     for (int k = 0; k < 2; k++) {
-      if (algebraic_splat_literal(inner->operands[k]) == NULL) continue;
+      HloInstruction *x = inner->operands[1 - k];
+      if (algebraic_splat_literal(inner->operands[k]) == NULL || algebraic_splat_literal(x) != NULL) continue;
       HloInstruction *both = algebraic_binary(instruction, instruction->opcode, inner->operands[k], constant);
-      return algebraic_binary(instruction, instruction->opcode, inner->operands[1 - k], both);
+      return algebraic_binary(instruction, instruction->opcode, x, both);
     }
   }
   return NULL;
@@ -241,11 +243,11 @@ static bool offset_of(HloInstruction *value, Offset *out_offset) {
   return false;
 }
 
-/* (x - c) + d → x + (d - c),  c - (d - x) → x + (c - d) and so on for integers: one constant is left */
+/* (x - c) + d → x + (d - c),  c - (d - x) → x + (c - d) and so on for integers: one constant is left; x is none */
 static HloInstruction *associate_offsets_of(HloInstruction *instruction, bool fast) {
   Offset outer, inner;
   if (!regroups(instruction, fast) || !offset_of(instruction, &outer)) return NULL;
-  if (!offset_of(outer.x, &inner)) return NULL;
+  if (!offset_of(outer.x, &inner) || algebraic_splat_literal(inner.x) != NULL) return NULL;
   bool inner_negated = outer.x_negated != inner.constant_negated;
   HloInstruction *first = outer.constant, *second = inner.constant, *sum;
   if (outer.constant_negated == inner_negated) {
