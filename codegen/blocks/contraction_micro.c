@@ -39,11 +39,16 @@ static bool asks_at_each_step(const ContractionBlocking *blocking) {
   return blocking->rhs_ahead && !blocking->ahead_in_turn;
 }
 
+/* Whether there are sums of an earlier block of the depth to go on from. */
+static bool continues(const ContractionBlocking *blocking) {
+  return blocking->block_count > 1;
+}
+
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
-           (int)blocking->row_stride, asks_at_each_step(blocking) ? ".ahead" : "",
+           (int)blocking->row_stride, asks_at_each_step(blocking) ? ".ahead" : "", continues(blocking) ? ".on" : "",
            blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
            : blocking->rhs_unsigned ? ".unsigned"
@@ -65,8 +70,33 @@ static LLVMValueRef sum_pointer(const MicroEmitter *micro, int sum) {
                        LLVMBuildAdd(vec->builder, begin, block_int(vec, column), ""));
 }
 
+/* sums ← add ? tile : 0, without a branch: a masked load is one instruction for LLVM to compile where a load and what
+ * joins it with 0 are several. */
+static void load_sums_masked(const MicroEmitter *micro, LLVMValueRef *out_sums) {
+  const VecBuilder *vec = micro->vec;
+  int lanes = micro->blocking->lanes;
+  LLVMValueRef mask = vec_splat(vec, micro->arguments[ARG_ADD], lanes);
+  for (int i = 0; i < micro->sum_count; i++)
+    out_sums[i] = vec_load(vec, micro->blocking->type, sum_pointer(micro, i), mask, lanes);
+}
+
+static bool has_masks(const MicroEmitter *micro) {
+  const VecTarget *target = micro->vec->target;
+  bool is_wide = type_storage_bytes(micro->blocking->type) >= 4;
+  return micro->blocking->lanes > 1 && (target->has_masks || (is_wide && target->has_masks_32));
+}
+
 /* sums ← add ? tile : 0; the builder stands after that. */
 static void load_sums(const MicroEmitter *micro, LLVMValueRef *out_sums) {
+  if (!continues(micro->blocking)) {
+    for (int i = 0; i < micro->sum_count; i++)
+      out_sums[i] = vec_constant(micro->vec, micro->blocking->type, 0, micro->blocking->lanes);
+    return;
+  }
+  if (has_masks(micro)) {
+    load_sums_masked(micro, out_sums);
+    return;
+  }
   const VecBuilder *vec = micro->vec;
   LLVMBasicBlockRef start = LLVMGetInsertBlock(vec->builder), load = add_block(micro), behind = add_block(micro);
   LLVMBuildCondBr(vec->builder, micro->arguments[ARG_ADD], load, behind);

@@ -71,7 +71,7 @@ LLVMValueRef vec_interleave(const VecBuilder *vec, LLVMValueRef a, LLVMValueRef 
  *
  * Shuffles inside 128-bit pieces are the cheap ones on x86 (one unpack instruction each), so they come first: log2(E)
  * rounds transpose every E × E square of elements, E of them being a piece.  What remains is a transpose of whole
- * pieces, by the same interleaving of halves. */
+ * pieces, by the same interleaving of halves; of four pieces in two rounds that x86 has an instruction for. */
 
 #define PIECE_BYTES 16
 
@@ -109,11 +109,40 @@ static void transpose_units(const VecBuilder *vec, const Interleave *form, LLVMV
   }
 }
 
+/* Units |first| and |second|, of four, of |a| and then of |b|. */
+static LLVMValueRef pick_units(const VecBuilder *vec, const Interleave *form, LLVMValueRef a, LLVMValueRef b, int first,
+                               int second) {
+  const int units[] = {first, second, 4 + first, 4 + second};
+  LLVMValueRef indices[VEC_MAX_SQUARE];
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  for (int i = 0; i < form->lanes; i++)
+    indices[i] = LLVMConstInt(s32, (unsigned)(units[i / form->unit] * form->unit + i % form->unit), false);
+  return LLVMBuildShuffleVector(vec->builder, a, b, LLVMConstVector(indices, (unsigned)form->lanes), "");
+}
+
+/* The transpose of four vectors of four units: halves of two vectors side by side, then every other unit of two of
+ * these.  With AVX-512 each is one vshuff64x2 or an insertion; interleaving takes permutations with indices in
+ * registers, which LLVM tries long to join. */
+static void transpose_four(const VecBuilder *vec, const Interleave *form, LLVMValueRef *rows, int first, int step) {
+  LLVMValueRef halves[4];
+  for (int i = 0; i < 4; i++) {
+    LLVMValueRef *pair = &rows[first + i / 2 * 2 * step];
+    halves[i] = pick_units(vec, form, pair[0], pair[step], i % 2 * 2, i % 2 * 2 + 1);
+  }
+  for (int i = 0; i < 4; i++)
+    rows[first + i * step] = pick_units(vec, form, halves[i / 2], halves[2 + i / 2], i % 2, i % 2 + 2);
+}
+
 void vec_transpose(const VecBuilder *vec, PrimitiveType type, LLVMValueRef *rows, int lanes) {
   XLAC_CHECK(lanes <= VEC_MAX_SQUARE && (lanes & (lanes - 1)) == 0);
   int piece = PIECE_BYTES / type_storage_bytes(type);
   if (piece > lanes) piece = lanes;
   Interleave inside = {lanes, piece, 1}, across = {lanes, lanes / piece, piece};
   for (int first = 0; first < lanes; first += piece) transpose_units(vec, &inside, rows, first, 1);
-  for (int first = 0; first < piece; first++) transpose_units(vec, &across, rows, first, piece);
+  for (int first = 0; first < piece; first++) {
+    if (across.group == 4)
+      transpose_four(vec, &across, rows, first, piece);
+    else
+      transpose_units(vec, &across, rows, first, piece);
+  }
 }
