@@ -141,7 +141,7 @@ void emit_load_square(KernelEmitter *emitter, int32_t load, const SquareBlock *b
     LLVMValueRef offset = emit_index_constant(emitter, i * between_rows);
     LLVMValueRef pointer = LLVMBuildGEP2(emitter->vec->builder, element, first, &offset, 1, "");
     if (i < block->count)
-      rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, lanes);
+      rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, NULL, lanes);
     else
       rows[i] = LLVMGetPoison(vec_memory_type(emitter->vec, value->type, lanes));
   }

@@ -111,7 +111,7 @@ static LLVMValueRef load_strided_together(KernelPoint *point, int32_t value, int
     index = LLVMBuildSelect(vec->builder, predicate, index, readable, "");
   }
   LLVMValueRef pointer = point_element(point, info->buffer, index);
-  LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, point->lanes);
+  LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, NULL, point->lanes);
   loaded = vec_from_memory(vec, info->type, loaded, point->lanes);
   if (predicate == NULL) return loaded;
   return LLVMBuildSelect(vec->builder, predicate, loaded, LLVMConstNull(LLVMTypeOf(loaded)), "");
@@ -154,6 +154,11 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
     return vec_gather(vec, info->type, point->buffers[info->buffer], offsets, mask, point->lanes);
   }
   LLVMValueRef pointer = point_load_pointer(point, value);
+  bool masks = vec->target->has_masks && type_storage_bytes(info->type) >= 4;
+  if (vec_stride_is_small(stride) && (mask == NULL || masks)) {
+    LLVMValueRef loaded = vec_load_strided(vec, info->type, pointer, stride, mask, point->lanes);
+    return vec_from_memory(vec, info->type, loaded, point->lanes);
+  }
   return vec_gather(vec, info->type, pointer, vec_lane_indices(vec, 64, stride, point->lanes), mask, point->lanes);
 }
 

@@ -64,9 +64,9 @@ void vec_scatter(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, 
 /* -1, 1, 2, 3, 4: strides for which loads and shuffles are faster than a gather. */
 bool vec_stride_is_small(int64_t stride);
 /* Elements |pointer|[0], [stride], [2·stride] … as they are in memory, |stride| being small.  Reads nothing outside of
- * the first to the last. */
+ * the first to the last.  |mask|: NULL, or which lanes are read, the others being zeros; needs has_masks. */
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
-                              int lanes);
+                              LLVMValueRef mask, int lanes);
 
 /* The lanes, at most 256, in the opposite order. */
 LLVMValueRef vec_reverse(const VecBuilder *vec, LLVMValueRef value, int lanes);

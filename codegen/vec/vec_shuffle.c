@@ -5,11 +5,19 @@
 
 /* --- strided loads --- */
 
+/* As they are in memory; |mask|: NULL, or which are read, the others being zeros. */
 static LLVMValueRef load_at(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t offset,
-                            int lanes) {
+                            LLVMValueRef mask, int lanes) {
   LLVMValueRef index = LLVMConstInt(LLVMInt64TypeInContext(vec->context), (unsigned long long)offset, true);
   LLVMValueRef place = LLVMBuildGEP2(vec->builder, vec_memory_type(vec, type, 1), pointer, &index, 1, "");
-  LLVMValueRef loaded = LLVMBuildLoad2(vec->builder, vec_memory_type(vec, type, lanes), place, "");
+  LLVMTypeRef memory = vec_memory_type(vec, type, lanes);
+  if (mask != NULL) {
+    LLVMTypeRef overloads[] = {memory, LLVMTypeOf(place)};
+    LLVMValueRef alignment = vec_int(vec, 32, (uint64_t)type_storage_bytes(type), 1);
+    LLVMValueRef arguments[] = {place, alignment, mask, LLVMConstNull(memory)};
+    return vec_intrinsic(vec, "llvm.masked.load", overloads, 2, arguments, 4);
+  }
+  LLVMValueRef loaded = LLVMBuildLoad2(vec->builder, memory, place, "");
   LLVMSetAlignment(loaded, (unsigned)type_storage_bytes(type));
   return loaded;
 }
@@ -42,17 +50,34 @@ bool vec_stride_is_small(int64_t stride) {
   return stride == -1 || (stride >= 1 && stride <= 4);
 }
 
+/* Of the elements from |begin| on, those that lanes of |mask| want, |stride| apart. */
+static LLVMValueRef spread_mask(const VecBuilder *vec, LLVMValueRef mask, int64_t stride, int64_t begin, int lanes) {
+  if (mask == NULL) return NULL;
+  LLVMValueRef indices[MAX_LANES];
+  LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
+  for (int i = 0; i < lanes; i++) {
+    int64_t at = begin + i, none = lanes;
+    indices[i] = LLVMConstInt(s32, (unsigned)(at % stride == 0 ? at / stride : none), false);
+  }
+  return LLVMBuildShuffleVector(vec->builder, mask, LLVMConstNull(LLVMTypeOf(mask)),
+                                LLVMConstVector(indices, (unsigned)lanes), "");
+}
+
 LLVMValueRef vec_load_strided(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, int64_t stride,
-                              int lanes) {
+                              LLVMValueRef mask, int lanes) {
   XLAC_CHECK(lanes <= MAX_LANES && vec_stride_is_small(stride));
-  if (stride == 1 || lanes == 1) return load_at(vec, type, pointer, 0, lanes);
-  if (stride == -1) return vec_reverse(vec, load_at(vec, type, pointer, 1 - lanes, lanes), lanes);
+  if (stride == 1 || lanes == 1) return load_at(vec, type, pointer, 0, mask, lanes);
+  if (stride == -1) {
+    LLVMValueRef reversed = mask == NULL ? NULL : vec_reverse(vec, mask, lanes);
+    return vec_reverse(vec, load_at(vec, type, pointer, 1 - lanes, reversed, lanes), lanes);
+  }
   /* the last vector ends with the last element used: after it the buffer may end */
   int64_t last = stride * (lanes - 1) + 1 - lanes;
   LLVMValueRef sum = LLVMGetPoison(vec_memory_type(vec, type, lanes));
   for (int64_t done = 0; done <= last + lanes - 1; done += lanes) {
     int64_t begin = done < last ? done : last;
-    sum = take_every(vec, sum, load_at(vec, type, pointer, begin, lanes), stride, begin, lanes);
+    LLVMValueRef wanted = spread_mask(vec, mask, stride, begin, lanes);
+    sum = take_every(vec, sum, load_at(vec, type, pointer, begin, wanted, lanes), stride, begin, lanes);
   }
   return sum;
 }
