@@ -178,6 +178,7 @@ static void set_engine(Session *session, RunState *state) {
     else if (session_option_given(session, OPTION_ORDER_FILE))
       state->simulator.recording = &state->recording;
     state->run_options.oncore_launch = queue_simulator_launch;
+    state->run_options.oncore_run = queue_simulator_run;
     state->run_options.oncore_data = &state->simulator;
   }
 }

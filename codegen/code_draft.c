@@ -180,7 +180,8 @@ Status code_draft_keep(CodeDraft *draft, const HloModule *module, BufferAssignme
     assignment->lower_bound_bytes += more;
     if (more > 0) assignment->workspace_alignment = max_i64(assignment->workspace_alignment, SPACE_ALIGNMENT);
   }
-  return module_plans_take_written(draft->plans, &draft->written, diag);
+  RETURN_IF_ERROR(module_plans_take_written(draft->plans, &draft->written, diag));
+  return module_runs_find(draft->arena, module, assignment, draft->kernels, draft->plans, diag, &draft->plans->runs);
 }
 
 HloScratch code_draft_scratch(const CodeDraft *draft, const HloInstruction *instruction) {

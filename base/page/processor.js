@@ -4,7 +4,7 @@
  * address × cycles with, below it, what each queue does, what it waits for and why.  The data:
  *
  *   machine {name, clock, buffer, reserve, rate, queues: [[name, kind], …]}
- *   moduleBound, moduleLimit, argumentBytes, resultBytes, offCore, uses: [[kernel, instruction, runs], …]
+ *   saved (cycles, by kernels that overlap), links (edges between kernels), moduleBound, moduleLimit, argumentBytes, resultBytes, offCore, uses: [[kernel, instruction, runs], …]
  *   kernels [{name, source, base (bytes kept for arrays that stay between kernels), isMove, runs, cycles, estimate, bound, limit, bytes, again, peak, inUse, count, loops: [[name, trips], …],
  *     edges, redundant, barriers, races, edgeCounts: [[from, to, kind, count], …], queues: [[commands, bytes, busy, waiting], …],
  *     tensors: [{name, kind, hold, shape, begin, end, slack, slots, holds, first, last, from, to}, …],
@@ -60,7 +60,7 @@ class ProcessorView {
     this.section = section;
     this.data = data;
     this.part = (name) => section.querySelector(":scope > ." + name);
-    this.cycles = data.kernels.reduce((sum, kernel) => sum + kernel.cycles * kernel.runs, 0);
+    this.cycles = data.kernels.reduce((sum, kernel) => sum + kernel.cycles * kernel.runs, 0) - data.saved;
     this.kernel = new KernelView(this.part("kernel"), data);
     this.addTotals();
     this.network = new NetworkView(this.part("network"), this);
@@ -86,12 +86,13 @@ class ProcessorView {
   addTotals() {
     const { machine, moduleBound, argumentBytes, resultBytes } = this.data;
     const bytes = this.sum((kernel) => kernel.bytes), again = this.sum((kernel) => kernel.again ?? 0);
-    const edges = this.sum((kernel) => kernel.edges), barriers = this.sum((kernel) => kernel.barriers);
+    const edges = this.sum((kernel) => kernel.edges) + this.data.links, barriers = this.sum((kernel) => kernel.barriers);
     const bound = this.sum((kernel) => kernel.bound), peak = this.data.kernels.reduce((most, kernel) => Math.max(most, kernel.peak), 0);
     const seconds = machine.clock > 0 ? `${((1e6 * this.cycles) / machine.clock).toFixed(1)} \u00b5s at ${(machine.clock / 1e9).toFixed(2)} GHz` : "";
     const runs = this.sum(() => 1), least = argumentBytes + resultBytes;
     this.part("tiles").replaceChildren(
       tile("cycles", cyclesText(this.cycles), seconds),
+      ...(this.data.saved > 0 ? [tile("saved by overlap", cyclesText(this.data.saved), "kernels begin before others have ended; below, each is by itself")] : []),
       tile("at least, these commands", cyclesText(bound), `efficiency ${percentText(this.cycles > 0 ? bound / this.cycles : 1)}`),
       tile("at least, any plan", cyclesText(moduleBound), `${percentText(this.cycles > 0 ? moduleBound / this.cycles : 1)}, ${this.data.moduleLimit}`),
       tile("traffic", bytesText(bytes), least > 0 ? `${bytesText(least)} are arguments and results` : ""),

@@ -115,7 +115,9 @@ static void call_kernel(ControlEmitter *control, const HloInstruction *instructi
   unsigned count;
   LLVMValueRef *arguments = kernel_arguments(control, instruction, use, &count);
   arguments[count++] = kernel_scratch(control, instruction, code);
-  if (control->coder != NULL) {
+  const KernelCoder *coder = control->coder;
+  if (coder != NULL) {
+    coder->emit_before(coder->self, control->vec, use, LLVMGetParam(control->function, 3));
     control_call_checked(control, code->function, arguments, count);
     return;
   }

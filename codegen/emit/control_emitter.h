@@ -24,6 +24,8 @@ typedef struct KernelCoder {
    * nothing is. */
   Status (*emit_around)(void *self, const VecBuilder *vec, const HloInstruction *loop, bool is_after, const char *name,
                         DiagSink *diag, KernelCode *out_code, int32_t *out_count, const int **out_nodes);
+  /* Emits, where |vec|'s builder is, what is to be done right before |use| is called; |options|: the run's. */
+  void (*emit_before)(void *self, const VecBuilder *vec, const KernelUse *use, LLVMValueRef options);
 } KernelCoder;
 
 /* Where the module's constants are, for a module whose code is in several LLVM modules that become one object. */

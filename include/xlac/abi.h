@@ -330,6 +330,25 @@ typedef struct XlacOncoreKernel {
   const XlacOncoreResident *residents;
 } XlacOncoreKernel;
 
+/* Command |command| of |queue| of launch |launch| starts after command |from_command| of |from_queue| of the launch
+ * |back| before that one is complete.  Launches are counted from 0 in their run, commands from 0 in their launch's
+ * program order, each queue's by themselves. */
+typedef struct XlacOncoreLink {
+  int32_t launch, queue, command;
+  int32_t back, from_queue, from_command;
+} XlacOncoreLink;
+
+/* Launches that come one after the other and need not wait for one another to end.  A command may start before those of
+ * earlier launches are complete, as queues, which go on in program order from launch to launch, edges of its own launch
+ * and |links| allow.  An engine may let each launch end before the next one begins all the same, as launches do that
+ * are in no run. */
+typedef struct XlacOncoreRun {
+  uint64_t struct_size;
+  int64_t launch_count;
+  int64_t link_count;
+  const XlacOncoreLink *links; /* by launch, and there by command in program order */
+} XlacOncoreRun;
+
 /* --- calls out of the module --- */
 
 /* What a module's function returns when a call out of it fails. */
@@ -386,6 +405,9 @@ typedef struct XlacRunOptions {
   /* The file of the module's large constants in memory, at a multiple of XLAC_CONSTANTS_ALIGNMENT, only read
    * (xlac/constants.h maps it).  NULL: a module that has one fails. */
   const XlacConstants *constants;
+  /* Is told that the next launches are |run|, which stays as it is.  NULL: it is not told, and launches end before
+   * others begin. */
+  void (*oncore_run)(void *oncore_data, const XlacOncoreRun *run);
 } XlacRunOptions;
 
 /* A compiled module.  |arguments| and |results|: one pointer per leaf in the descriptor's order, overlapping only for

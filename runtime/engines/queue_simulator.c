@@ -6,33 +6,9 @@
 #include "base/checked_math.h"
 #include "hlo/machine/stream/hazards.h"
 #include "hlo/machine/stream/queue_simulation.h"
-#include "hlo/machine/stream/reloads.h"
-#include "runtime/engines/queue_trace.h"
+#include "runtime/engines/queue_simulator_internal.h"
 
 #define POISON 0xFF
-
-/* An array in memory, or one that outlives the kernel in the Buffer, or several that share bytes. */
-typedef struct MemoryRegion {
-  const char *name;
-  char *begin;
-  int64_t bytes;
-  int64_t flags;
-  int32_t stream_object;
-} MemoryRegion;
-
-/* One launch. */
-typedef struct Launch {
-  QueueSimulator *simulator;
-  Arena *arena, *scratch;
-  const XlacOncoreKernel *kernel;
-  const XlacOncoreContext *context;
-  QueueTrace trace;
-  MemoryRegion *regions; /* those in memory, then residents of the Buffer from |first_resident| on */
-  int64_t region_count, first_resident;
-  int64_t *region_of_object;
-  bool has_strayed; /* a command touches bytes of the Buffer that are neither the kernel's own nor residents of it */
-  CommandStream stream;
-} Launch;
 
 /* --- memory --- */
 
@@ -239,7 +215,7 @@ static void make_stream(Launch *launch) {
 
 /* --- the verdict --- */
 
-static SimulatedKernel *find_kernel(QueueSimulator *simulator, const XlacOncoreKernel *kernel) {
+SimulatedKernel *simulated_kernel(QueueSimulator *simulator, const XlacOncoreKernel *kernel) {
   for (int64_t i = 0; i < simulator->kernels.count; i++) {
     if (simulator->kernels.data[i].kernel == kernel) return &simulator->kernels.data[i];
   }
@@ -247,48 +223,6 @@ static SimulatedKernel *find_kernel(QueueSimulator *simulator, const XlacOncoreK
   array_push(&simulator->kernels, simulator->arena,
              ((SimulatedKernel){.kernel = kernel, .limit = "", .queues = queues}));
   return &array_last(&simulator->kernels);
-}
-
-/* --- what a launch adds --- */
-
-static void add_queues(SimulatedKernel *kernel, const QueueSimulation *simulation, int32_t queue_count) {
-  for (int32_t q = 0; q < queue_count; q++) {
-    kernel->queues[q].commands += simulation->queues[q].commands;
-    kernel->queues[q].bytes += simulation->queues[q].bytes;
-    kernel->queues[q].busy += simulation->queues[q].busy;
-    kernel->queues[q].stall += simulation->queues[q].stall;
-  }
-}
-
-static QueueWait *find_wait(SimulatedKernel *kernel, const QueueWait *like) {
-  for (int64_t i = 0; i < kernel->waits.count; i++) {
-    QueueWait *wait = &kernel->waits.data[i];
-    if (wait->kind == like->kind && wait->label == like->label && wait->cause == like->cause) return wait;
-  }
-  return NULL;
-}
-
-static void add_waits(const Launch *launch, SimulatedKernel *kernel, const QueueSimulation *simulation) {
-  QueueWaits waits = queue_waits_find(launch->arena, &launch->stream, simulation);
-  for (int64_t i = 0; i < waits.count; i++) {
-    QueueWait *wait = find_wait(kernel, &waits.rows[i]);
-    if (wait == NULL) {
-      array_push(&kernel->waits, launch->simulator->arena, waits.rows[i]);
-      continue;
-    }
-    wait->count += waits.rows[i].count;
-    wait->cycles += waits.rows[i].cycles;
-    if (waits.rows[i].longest > wait->longest) wait->longest = waits.rows[i].longest;
-  }
-}
-
-static void add_simulation(const Launch *launch, SimulatedKernel *kernel, const QueueSimulation *simulation) {
-  StreamLoads loads = stream_loads_find(launch->arena, &launch->stream);
-  kernel->cycles += simulation->cycles;
-  kernel->bytes += simulation->memory_bytes;
-  kernel->again = kernel->again >= 0 && loads.is_known ? kernel->again + stream_loads_again(&loads) : -1;
-  add_queues(kernel, simulation, launch->simulator->machine->queue_count);
-  add_waits(launch, kernel, simulation);
 }
 
 static const char *label_of(const Launch *launch, int32_t instance) {
@@ -319,7 +253,7 @@ static Status judge(Launch *launch) {
   HazardReport report;
   RETURN_IF_ERROR(hazards_check(launch->arena, launch->scratch, &launch->stream, machine, HAZARD_LIMITS_DEFAULT,
                                 simulator->diag, &report));
-  SimulatedKernel *kernel = find_kernel(simulator, launch->kernel);
+  SimulatedKernel *kernel = simulated_kernel(simulator, launch->kernel);
   kernel->launches++;
   kernel->commands += launch->stream.commands.count;
   kernel->edges += report.edges;
@@ -327,14 +261,6 @@ static Status judge(Launch *launch) {
   kernel->barriers += report.barriers;
   kernel->races += hazard_report_races(&report);
   if (hazard_report_faults(&report) > 0) return report_hazards(launch, &report);
-  QueueSimulation simulation = queue_simulation_run(launch->arena, launch->scratch, &launch->stream, machine);
-  add_simulation(launch, kernel, &simulation);
-  if (simulator->timeline != NULL)
-    queue_timeline_add(simulator->timeline, &launch->trace, &launch->stream, &simulation);
-  QueueWork work = queue_work_of_stream(launch->arena, &launch->stream, machine);
-  QueueLimit bound = queue_bound(machine, &work);
-  kernel->bound += bound.cycles;
-  kernel->limit = queue_limit_text(simulator->arena, machine, &bound);
   return STATUS_OK;
 }
 
@@ -462,16 +388,38 @@ static Status simulate(Launch *launch) {
   return execute_orders(launch);
 }
 
+/* |*out_kept|: the launch's arena is the run's. */
+static Status launch_kernel(QueueSimulator *simulator, Launch *launch, bool *out_kept) {
+  *out_kept = false;
+  if (simulator->next_run != NULL) {
+    RETURN_IF_ERROR(simulated_run_end(simulator)); /* one that was broken off */
+    simulator->open_run = simulator->next_run;
+    simulator->next_run = NULL;
+  }
+  RETURN_IF_ERROR(simulate(launch));
+  if (simulator->replay != NULL) return STATUS_OK;
+  *out_kept = true;
+  simulated_run_add(simulator, launch);
+  bool is_last = simulator->open_run == NULL || simulator->run.count >= simulator->open_run->launch_count;
+  return is_last ? simulated_run_end(simulator) : STATUS_OK;
+}
+
 int queue_simulator_launch(void *data, const XlacOncoreKernel *kernel, const XlacOncoreContext *context) {
   QueueSimulator *simulator = data;
   Launch launch = {.simulator = simulator, .kernel = kernel, .context = context};
   launch.arena = arena_create();
   launch.scratch = arena_create();
-  Status status = simulate(&launch);
+  bool is_kept;
+  Status status = launch_kernel(simulator, &launch, &is_kept);
   arena_destroy(launch.scratch);
-  arena_destroy(launch.arena);
+  if (!is_kept) arena_destroy(launch.arena);
   if (status != STATUS_OK) simulator->status = status;
   return status != STATUS_OK;
+}
+
+void queue_simulator_run(void *data, const XlacOncoreRun *run) {
+  QueueSimulator *simulator = data;
+  simulator->next_run = run;
 }
 
 void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const MachineDescription *machine,
@@ -480,6 +428,7 @@ void queue_simulator_init(QueueSimulator *simulator, Arena *arena, const Machine
 }
 
 void queue_simulator_begin_run(QueueSimulator *simulator) {
+  simulated_run_forget(simulator);
   simulator->kernels.count = 0;
 }
 

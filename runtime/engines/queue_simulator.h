@@ -15,16 +15,24 @@
 #include "runtime/engines/queue_timeline.h"
 #include "xlac/abi.h"
 
-/* One kernel, all its launches of a run together. */
+/* What one of a kernel's commands waited for: |of| is the kernel of the command that is waited for, which in a run may
+ * be one of an earlier launch. */
+typedef struct SimulatedWait {
+  QueueWait wait; /* labels: numbers of the kernels' commands */
+  const XlacOncoreKernel *of;
+} SimulatedWait;
+
+/* One kernel, all its launches together.  In a run of launches (XlacOncoreRun) a launch takes the cycles from the
+ * end of all before it to its own end. */
 typedef struct SimulatedKernel {
   const XlacOncoreKernel *kernel;
   int64_t launches, commands, edges, redundant, barriers, races;
-  int64_t bytes;          /* moved */
-  int64_t again;          /* of these, loaded more than once in a launch; -1: too much to look at */
-  double cycles, bound;   /* the bound of its own commands */
-  const char *limit;      /* of the last launch */
-  QueueUse *queues;       /* by queue of the machine */
-  ARRAY(QueueWait) waits; /* labels: numbers of |kernel|'s commands */
+  int64_t bytes;        /* moved */
+  int64_t again;        /* of these, loaded more than once in a launch; -1: too much to look at */
+  double cycles, bound; /* the bound of its own commands */
+  const char *limit;    /* of the last launch */
+  QueueUse *queues;     /* by queue of the machine */
+  ARRAY(SimulatedWait) waits;
 } SimulatedKernel;
 
 typedef struct QueueSimulator {
@@ -36,7 +44,10 @@ typedef struct QueueSimulator {
   int64_t replayed;          /* launches */
   QueueTimeline *timeline;   /* what is kept of the simulated times; NULL: nothing */
   DiagSink *diag;
-  ARRAY(SimulatedKernel) kernels; /* of the run, in the order of their first launches */
+  const XlacOncoreRun *next_run;    /* what the next launch begins; NULL: none */
+  const XlacOncoreRun *open_run;    /* what |run| is the beginning of; NULL: launches that are in none */
+  ARRAY(const struct Launch *) run; /* launches of a run that has not ended yet */
+  ARRAY(SimulatedKernel) kernels;   /* of the run, in the order of their first launches */
   Status status;
 } QueueSimulator;
 
@@ -51,6 +62,10 @@ void queue_simulator_begin_run(QueueSimulator *simulator);
  * orders that differ ("oncore-orders"), or one to be done again that is of another kernel or not allowed
  * ("oncore-replay").  Memory holds what program order left, or the one done again. */
 int queue_simulator_launch(void *simulator, const XlacOncoreKernel *kernel, const XlacOncoreContext *context);
+
+/* XlacRunOptions.oncore_run: the launches of a run are timed together, when the last one is done, and hazards between
+ * them are looked for.  Each is executed by itself, in the order of the launches. */
+void queue_simulator_run(void *simulator, const XlacOncoreRun *run);
 
 /* A table of kernels with a line for all. */
 void queue_simulator_print(StringBuilder *out, const QueueSimulator *simulator);

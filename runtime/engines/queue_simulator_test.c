@@ -127,6 +127,79 @@ static void simulator_leaves_others_bytes_alone(void **state) {
   assert_true(room.others[0] == 7);
 }
 
+/* The second of two launches may begin when its slots are free: each load then follows the one before. */
+enum { LINK_COUNT = 2 * SLOTS };
+
+static void launch_twice(SimulatorFixture *fixture, const XlacOncoreLink *links, int64_t count, int expected) {
+  XlacOncoreRun run = {sizeof run, 2, count, links};
+  queue_simulator_begin_run(&fixture->simulator);
+  queue_simulator_run(&fixture->simulator, &run);
+  assert_int_equal(launch(fixture), 0);
+  assert_int_equal(launch(fixture), expected);
+}
+
+static void free_slots(XlacOncoreLink *links) {
+  for (int i = 0; i < SLOTS; i++) {
+    links[2 * i] = (XlacOncoreLink){1, LOADS, i, 1, ADDITIONS, TILES - SLOTS + i};
+    links[2 * i + 1] = (XlacOncoreLink){1, ADDITIONS, i, 1, STORES, TILES - SLOTS + i};
+  }
+}
+
+static void simulator_times_launches_of_a_run_together(void **state) {
+  SimulatorFixture *fixture = *state;
+  assert_int_equal(launch(fixture), 0);
+  double alone = fixture->simulator.kernels.data[0].cycles;
+  int64_t edges = fixture->simulator.kernels.data[0].edges;
+  XlacOncoreLink links[LINK_COUNT];
+  free_slots(links);
+  launch_twice(fixture, links, LINK_COUNT, 0);
+  hand_check(&fixture->hand);
+  const SimulatedKernel *row = &fixture->simulator.kernels.data[0];
+  assert_int_equal(row->launches, 2);
+  assert_int_equal(row->edges, 2 * edges + LINK_COUNT);
+  assert_int_equal(row->redundant, 0);
+  assert_int_equal(row->races, 0);
+  /* a load: 64 cycles before it does anything, then 32 bytes a cycle */
+  double loads = TILES * (64 + TILE_BYTES / 32.0);
+  assert_true(row->cycles >= alone + loads);
+  assert_true(row->cycles < 2 * alone);
+  assert_true(row->queues[LOADS].busy >= 2 * loads && row->queues[LOADS].commands == 2 * TILES);
+}
+
+static void simulator_finds_races_for_each_link_left_out(void **state) {
+  SimulatorFixture *fixture = *state;
+  for (int without = 0; without < LINK_COUNT; without++) {
+    XlacOncoreLink links[LINK_COUNT];
+    free_slots(links);
+    for (int i = without; i + 1 < LINK_COUNT; i++) links[i] = links[i + 1];
+    diag_sink_init(&fixture->diag, fixture->arena);
+    launch_twice(fixture, links, LINK_COUNT - 1, 1);
+    assert_string_equal(fixture->diag.first->code, "oncore-hazard");
+    assert_true(sv_contains(fixture->diag.first->message, SV("nothing orders the two")));
+  }
+}
+
+static void simulator_counts_links_that_say_nothing_new(void **state) {
+  SimulatorFixture *fixture = *state;
+  XlacOncoreLink links[LINK_COUNT + 1];
+  free_slots(links);
+  links[LINK_COUNT] = (XlacOncoreLink){1, STORES, SLOTS - 1, 1, ADDITIONS, 0};
+  launch_twice(fixture, links, LINK_COUNT + 1, 0);
+  assert_int_equal(fixture->simulator.kernels.data[0].redundant, 1);
+}
+
+static void simulator_refuses_links_to_nothing(void **state) {
+  SimulatorFixture *fixture = *state;
+  XlacOncoreLink to_nothing = {1, LOADS, 0, 1, STORES, TILES}, to_itself = {1, LOADS, 0, 0, STORES, 0},
+                 of_nothing = {1, LOADS, TILES, 1, STORES, 0}, before = {1, LOADS, 0, 2, STORES, 0};
+  const XlacOncoreLink *wrong[] = {&to_nothing, &to_itself, &of_nothing, &before};
+  for (int i = 0; i < 4; i++) {
+    diag_sink_init(&fixture->diag, fixture->arena);
+    launch_twice(fixture, wrong[i], 1, 1);
+    assert_true(sv_contains(fixture->diag.first->message, SV("that it has not")));
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(simulator_finds_nothing_wrong, create_fixture, destroy_fixture),
@@ -136,6 +209,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(simulator_finds_what_leaves_its_own_bytes, create_fixture, destroy_fixture),
       cmocka_unit_test_setup_teardown(simulator_judges_what_outlives_a_kernel, create_fixture, destroy_fixture),
       cmocka_unit_test_setup_teardown(simulator_leaves_others_bytes_alone, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_times_launches_of_a_run_together, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_finds_races_for_each_link_left_out, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_counts_links_that_say_nothing_new, create_fixture, destroy_fixture),
+      cmocka_unit_test_setup_teardown(simulator_refuses_links_to_nothing, create_fixture, destroy_fixture),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,16 +15,14 @@ static void add_stretches(QueueTimeline *timeline, const QueueTrace *trace, cons
 }
 
 void queue_timeline_add(QueueTimeline *timeline, const QueueTrace *trace, const CommandStream *stream,
-                        const QueueSimulation *simulation) {
+                        const QueueSimulation *simulation, double begin, double end) {
   add_stretches(timeline, trace, stream, simulation);
-  double begin = timeline->cycles;
   for (int64_t i = 0; i < trace->commands.count; i++) {
     const XlacOncoreCommand *command = queue_trace_command(trace, i);
-    TimelineCommand entry = {command->label, (int32_t)command->queue, begin + simulation->starts[i],
-                             begin + simulation->ends[i]};
+    TimelineCommand entry = {command->label, (int32_t)command->queue, timeline->cycles + simulation->starts[i],
+                             timeline->cycles + simulation->ends[i]};
     array_push(&timeline->commands, timeline->arena, entry);
   }
-  timeline->cycles = begin + simulation->cycles;
-  TimelineLaunch launch = {trace->kernel->name, begin, timeline->cycles};
+  TimelineLaunch launch = {trace->kernel->name, timeline->cycles + begin, timeline->cycles + end};
   array_push(&timeline->launches, timeline->arena, launch);
 }

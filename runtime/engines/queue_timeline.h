@@ -29,11 +29,12 @@ typedef struct QueueTimeline {
   ARRAY(TimelineLaunch) launches;
   ARRAY(TimelineCommand) commands; /* of all launches */
   ARRAY(TimelineStretch) stretches;
-  double cycles; /* the end of the last launch: the next one begins there */
+  double cycles; /* where the next launch begins, or the run of launches that it is of */
 } QueueTimeline;
 
-/* A launch whose commands |trace| has, with the times of |simulation|, which is that of |stream|. */
+/* A launch whose commands |trace| has, with the times of |simulation|, which has those of |stream| and counts from
+ * timeline->cycles, as do |begin| and |end|: the cycles that are the launch's among those of its run. */
 void queue_timeline_add(QueueTimeline *timeline, const QueueTrace *trace, const CommandStream *stream,
-                        const QueueSimulation *simulation);
+                        const QueueSimulation *simulation, double begin, double end);
 
 #endif

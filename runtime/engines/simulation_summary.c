@@ -40,7 +40,7 @@ static void collect_waits(Arena *arena, SimulationSummary *summary) {
   for (int64_t k = 0; k < summary->simulator->kernels.count; k++) {
     const SimulatedKernel *kernel = &summary->simulator->kernels.data[k];
     for (int64_t w = 0; w < kernel->waits.count; w++)
-      array_push(&waits, arena, ((SummarisedWait){kernel, &kernel->waits.data[w]}));
+      array_push(&waits, arena, ((SummarisedWait){kernel, &kernel->waits.data[w].wait, kernel->waits.data[w].of}));
   }
   if (waits.count > 1) qsort(waits.data, (size_t)waits.count, sizeof *waits.data, compare_waits);
   summary->waits = waits.data;
@@ -67,6 +67,10 @@ static const char *label_of(const SummarisedWait *row, int32_t label) {
   return row->kernel->kernel->commands[label].label;
 }
 
+static const char *cause_of(const SummarisedWait *row) {
+  return row->of->commands[row->wait->cause].label;
+}
+
 static StringView queue_of(const SimulationSummary *summary, int32_t queue) {
   return summary->simulator->machine->queues[queue].name;
 }
@@ -76,9 +80,13 @@ static void append_wait(StringBuilder *out, const SimulationSummary *summary, co
   const QueueWait *wait = row->wait;
   sb_printf(out, "%s waits for ", label_of(row, wait->label));
   switch (wait->kind) {
-    case WAIT_EDGE: sb_printf(out, "%s (%s)", label_of(row, wait->cause), edge_kind_text(wait->edge)); return;
+    case WAIT_EDGE:
+      sb_printf(out, "%s", cause_of(row));
+      if (row->of != row->kernel->kernel) sb_printf(out, " of '%s'", row->of->name);
+      sb_printf(out, " (%s)", edge_kind_text(wait->edge));
+      return;
     case WAIT_ROOM: sb_printf(out, "room in queue %.*s", SV_ARG(queue_of(summary, wait->cause))); return;
-    case WAIT_BARRIER: sb_printf(out, "barrier %s", label_of(row, wait->cause)); return;
+    case WAIT_BARRIER: sb_printf(out, "barrier %s", cause_of(row)); return;
   }
 }
 
@@ -191,7 +199,8 @@ static void json_waits(JsonWriter *json, const SimulationSummary *summary) {
     if (wait->kind == WAIT_ROOM)
       json_field_string(json, "full_queue", queue_of(summary, wait->cause));
     else
-      json_field_string(json, "waits_for", sv_from_cstring(label_of(row, wait->cause)));
+      json_field_string(json, "waits_for", sv_from_cstring(cause_of(row)));
+    if (row->of != row->kernel->kernel) json_field_string(json, "waits_for_kernel", sv_from_cstring(row->of->name));
     if (is_edge) json_field_string(json, "edge", sv_from_cstring(edge_kind_text(wait->edge)));
     json_field_int(json, "count", wait->count);
     json_field_double(json, "cycles", wait->cycles);

@@ -16,6 +16,7 @@ typedef struct SimulationForecast {
 typedef struct SummarisedWait {
   const SimulatedKernel *kernel;
   const QueueWait *wait;
+  const XlacOncoreKernel *of; /* what is waited for is a command of this one */
 } SummarisedWait;
 
 /* Sums over all launches of the simulator's run. */

@@ -204,6 +204,8 @@ static PlanTotals totals_of(const ModulePlans *plans) {
     totals.bound += plan->verdict.bound.cycles * plan->runs;
     if (plan->verdict.footprint > totals.peak) totals.peak = plan->verdict.footprint;
   }
+  totals.edges += plans->runs.links;
+  totals.cycles -= plans->runs.saved;
   return totals;
 }
 
@@ -223,6 +225,16 @@ double module_plans_estimate(const ModulePlans *plans) {
 
 static double percent(double part, double whole) {
   return whole > 0 ? 100 * part / whole : 100;
+}
+
+static void print_runs(StringBuilder *out, const ModulePlans *plans) {
+  const ModuleRuns *runs = &plans->runs;
+  if (runs->launch_count == 0) return;
+  int64_t count = 0;
+  for (int64_t l = 0; l < runs->launch_count; l++) count += runs->launches[l].place == 0;
+  sb_printf(out,
+            "  %" PRId64 " of them in %" PRId64 " run%s, with %.0f edges from kernel to kernel: %.0f cycles saved\n",
+            runs->launch_count, count, count == 1 ? "" : "s", runs->links, runs->saved);
 }
 
 static void print_bound(StringBuilder *out, const ModulePlans *plans, double cycles) {
@@ -246,6 +258,7 @@ void module_plans_map_text(StringBuilder *out, const ModulePlans *plans) {
             "  %.0f runs of kernels: %.0f cycles simulated, %.0f at least for their commands; %.0f bytes moved, "
             "%.0f edges\n",
             totals.runs, totals.cycles, totals.bound, totals.bytes, totals.edges);
+  print_runs(out, plans);
   if (plans->off_core > 0)
     sb_printf(out, "  %" PRId64 " instructions run elsewhere, in no plan and at no cost here\n", plans->off_core);
   print_bound(out, plans, totals.cycles);
@@ -292,6 +305,8 @@ void module_plans_map_json(JsonWriter *json, const ModulePlans *plans) {
   json_field_double(json, "bound_cycles", totals.bound);
   json_field_double(json, "bytes_moved", totals.bytes);
   json_field_double(json, "edges", totals.edges);
+  json_field_double(json, "edges_between_kernels", plans->runs.links);
+  json_field_double(json, "saved_by_runs", plans->runs.saved);
   json_bound(json, plans, totals.cycles);
   json_key(json, "plans");
   json_begin_array(json);

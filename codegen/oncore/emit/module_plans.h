@@ -5,6 +5,7 @@
 #include "base/json_writer.h"
 #include "codegen/kernel/kernel_table.h"
 #include "codegen/oncore/emit/module_bound.h"
+#include "codegen/oncore/emit/module_runs.h"
 #include "codegen/oncore/emit/plan_space.h"
 #include "codegen/oncore/plan/plan_check.h"
 #include "codegen/oncore/tiling/plan_advice.h"
@@ -70,6 +71,7 @@ typedef struct ModulePlans {
   int64_t space_offset;    /* of that in the workspace */
   int64_t off_core;        /* instructions that run elsewhere */
   ModuleBound bound;       /* of the module, whatever the plans */
+  ModuleRuns runs;         /* of module_runs_find; without launches before */
   const PlanSpace *spaces; /* by plan, of module_plans_lay_out; NULL before */
 } ModulePlans;
 
@@ -111,7 +113,7 @@ const PlanSpace *module_plans_space(const ModulePlans *plans, const KernelUse *u
 MUST_USE Status module_plans_print_template(const ModulePlans *plans, StringView name, DiagSink *diag,
                                             StringBuilder *out);
 
-/* Of proved plans: simulated cycles of all Kernels in a run of the module. */
+/* Of proved plans: simulated cycles of all Kernels in a run of the module, those of runs as one. */
 double module_plans_cycles(const ModulePlans *plans);
 
 /* What the plans' own estimates are in a run of the module, in cycles, and what moves around loops are priced at; 0

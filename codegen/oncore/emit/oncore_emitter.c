@@ -175,19 +175,25 @@ static LLVMBasicBlockRef new_block(const PlanEmitter *emitter, LLVMValueRef func
   return LLVMAppendBasicBlockInContext(emitter->vec.context, function, name);
 }
 
+/* A function among the run's options. */
+typedef struct EngineField {
+  size_t callee;      /* where it is */
+  size_t options_end; /* bytes of options that have it and its data */
+} EngineField;
+
 /* Options may be absent, or of a time before engines. */
-static void branch_to_engine(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef options,
+static void branch_to_engine(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef options, EngineField field,
                              LLVMBasicBlockRef engine, LLVMBasicBlockRef run) {
   LLVMBuilderRef builder = emitter->vec.builder;
   LLVMBasicBlockRef given = new_block(emitter, function, ""), long_enough = new_block(emitter, function, "");
   LLVMBuildCondBr(builder, LLVMBuildIsNull(builder, options, ""), run, given);
   LLVMPositionBuilderAtEnd(builder, given);
   LLVMValueRef size = options_field(emitter, emitter->word, options, offsetof(XlacRunOptions, struct_size));
-  LLVMValueRef needed = oncore_word(emitter, (int64_t)(offsetof(XlacRunOptions, oncore_data) + sizeof(void *)));
+  LLVMValueRef needed = oncore_word(emitter, (int64_t)field.options_end);
   LLVMBuildCondBr(builder, LLVMBuildICmp(builder, LLVMIntULT, size, needed, ""), run, long_enough);
   LLVMPositionBuilderAtEnd(builder, long_enough);
-  LLVMValueRef launch = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_launch));
-  LLVMBuildCondBr(builder, LLVMBuildIsNull(builder, launch, ""), run, engine);
+  LLVMValueRef callee = options_field(emitter, emitter->pointer, options, field.callee);
+  LLVMBuildCondBr(builder, LLVMBuildIsNull(builder, callee, ""), run, engine);
 }
 
 static void launch(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueRef options, LLVMValueRef context,
@@ -195,7 +201,9 @@ static void launch(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueR
   LLVMBuilderRef builder = emitter->vec.builder;
   LLVMTypeRef status = LLVMInt32TypeInContext(emitter->vec.context);
   LLVMBasicBlockRef engine = new_block(emitter, function, "engine"), run = new_block(emitter, function, "run");
-  branch_to_engine(emitter, function, options, engine, run);
+  const EngineField field = {offsetof(XlacRunOptions, oncore_launch),
+                             offsetof(XlacRunOptions, oncore_data) + sizeof(void *)};
+  branch_to_engine(emitter, function, options, field, engine, run);
   LLVMPositionBuilderAtEnd(builder, engine);
   LLVMTypeRef types[3] = {emitter->pointer, emitter->pointer, emitter->pointer};
   LLVMValueRef callee = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_launch));
@@ -205,6 +213,27 @@ static void launch(const PlanEmitter *emitter, LLVMValueRef function, LLVMValueR
   LLVMPositionBuilderAtEnd(builder, run);
   LLVMBuildCall2(builder, LLVMGlobalGetValueType(run_function), run_function, &context, 1, "");
   LLVMBuildRet(builder, LLVMConstInt(status, 0, false));
+}
+
+/* run.begin: tells the engine, where there is one that asks, that launches are a run. */
+static LLVMValueRef emit_run_begin(PlanEmitter *emitter) {
+  LLVMBuilderRef builder = emitter->vec.builder;
+  LLVMTypeRef types[2] = {emitter->pointer, emitter->pointer};
+  LLVMValueRef function = oncore_add_function(emitter, "run.begin", ONCORE_DRIVES_ENGINES, emitter->none, types, 2);
+  LLVMValueRef options = LLVMGetParam(function, 0);
+  LLVMBasicBlockRef engine = new_block(emitter, function, "engine"), end = new_block(emitter, function, "end");
+  const EngineField field = {offsetof(XlacRunOptions, oncore_run),
+                             offsetof(XlacRunOptions, oncore_run) + sizeof(void *)};
+  branch_to_engine(emitter, function, options, field, engine, end);
+  LLVMPositionBuilderAtEnd(builder, engine);
+  LLVMValueRef callee = options_field(emitter, emitter->pointer, options, field.callee);
+  LLVMValueRef data = options_field(emitter, emitter->pointer, options, offsetof(XlacRunOptions, oncore_data));
+  LLVMValueRef arguments[2] = {data, LLVMGetParam(function, 1)};
+  LLVMBuildCall2(builder, LLVMFunctionType(emitter->none, types, 2, false), callee, arguments, 2, "");
+  LLVMBuildBr(builder, end);
+  LLVMPositionBuilderAtEnd(builder, end);
+  LLVMBuildRetVoid(builder);
+  return function;
 }
 
 static LLVMValueRef emit_entry(PlanEmitter *emitter, LLVMValueRef record, LLVMValueRef run_function) {
@@ -267,13 +296,20 @@ static LLVMValueRef emit_queue(PlanEmitter *emitter, int32_t queue) {
   return function;
 }
 
-Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const PlanSpace *space,
-                        const char *name, DiagSink *diag, LLVMValueRef *out_function) {
-  PlanEmitter emitter = {
-      .emitter = owner, .arena = owner->arena, .vec = *vec, .plan = plan, .space = space, .name = name};
+static PlanEmitter plan_emitter(OncoreEmitter *owner, const VecBuilder *vec) {
+  PlanEmitter emitter = {.emitter = owner, .arena = owner->arena, .vec = *vec};
   emitter.pointer = LLVMPointerTypeInContext(vec->context, 0);
   emitter.word = LLVMInt64TypeInContext(vec->context);
   emitter.none = LLVMVoidTypeInContext(vec->context);
+  return emitter;
+}
+
+Status oncore_emit_plan(OncoreEmitter *owner, const VecBuilder *vec, const Plan *plan, const PlanSpace *space,
+                        const char *name, DiagSink *diag, LLVMValueRef *out_function) {
+  PlanEmitter emitter = plan_emitter(owner, vec);
+  emitter.plan = plan;
+  emitter.space = space;
+  emitter.name = name;
   emitter.commands = ARENA_NEW_ARRAY(owner->arena, CommandCode, plan->command_count);
   emitter.shared = shared_functions(owner, plan, space);
   for (int32_t c = 0; c < plan->command_count; c++) RETURN_IF_ERROR(make_command(&emitter, c, diag));
@@ -330,6 +366,20 @@ static Status emit_around(void *self, const VecBuilder *vec, const HloInstructio
   return STATUS_OK;
 }
 
+static void emit_before(void *self, const VecBuilder *vec, const KernelUse *use, LLVMValueRef options) {
+  OncoreEmitter *owner = self;
+  const RunLaunch *launch = module_runs_launch(&owner->plans->runs, use);
+  if (launch == NULL || launch->place > 0) return;
+  PlanEmitter emitter = plan_emitter(owner, vec);
+  if (owner->begin == NULL) {
+    emitter.vec.builder = LLVMCreateBuilderInContext(vec->context);
+    owner->begin = emit_run_begin(&emitter);
+    LLVMDisposeBuilder(emitter.vec.builder);
+  }
+  LLVMValueRef arguments[2] = {options, plan_emit_launches(&emitter, launch)};
+  LLVMBuildCall2(vec->builder, LLVMGlobalGetValueType(owner->begin), owner->begin, arguments, 2, "");
+}
+
 OncoreEmitter *oncore_emitter_create(Arena *arena, const ModulePlans *plans) {
   OncoreEmitter *emitter = ARENA_NEW(arena, OncoreEmitter);
   *emitter = (OncoreEmitter){.arena = arena, .machine = plans->machine, .plans = plans};
@@ -347,5 +397,5 @@ void oncore_emitter_begin_variant(OncoreEmitter *emitter, int target) {
 }
 
 KernelCoder oncore_emitter_coder(OncoreEmitter *emitter) {
-  return (KernelCoder){emitter, emit_kernel, number_of_use, emit_around};
+  return (KernelCoder){emitter, emit_kernel, number_of_use, emit_around, emit_before};
 }

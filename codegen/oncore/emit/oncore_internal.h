@@ -30,6 +30,7 @@ struct OncoreEmitter {
   /* What all processors share, made for the first one. */
   StringMap transfers; /* as |tiles|: what loads and stores do */
   IntMap functions;    /* PlanSpace, of one plan each → SharedFunctions */
+  LLVMValueRef begin;  /* run.begin: tells an engine that a run of launches begins; NULL: not needed yet */
   LLVMValueRef idle;   /* queue.idle: a queue of a plan that has no command for it; NULL: not needed yet */
   IntMap constants;    /* an initializer, which LLVM has once → LLVMValueRef, the private constant that has it */
 };
@@ -124,5 +125,7 @@ typedef struct PlanFunctions {
 
 /* A constant XlacOncoreKernel. */
 LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functions);
+/* A constant XlacOncoreRun; of no plan.  |launches|: all of the run, the first one first. */
+LLVMValueRef plan_emit_launches(PlanEmitter *emitter, const RunLaunch *launches);
 
 #endif

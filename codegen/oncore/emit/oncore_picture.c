@@ -365,6 +365,8 @@ static void tell_machine(const Picture *picture) {
 
 static void tell_module(const Picture *picture) {
   const ModulePlans *plans = picture->plans;
+  field(picture, "saved", plans->runs.saved);
+  field(picture, "links", plans->runs.links);
   field(picture, "moduleBound", plans->bound.limit.cycles);
   Arena *arena = arena_create();
   json_field_string(picture->json, "moduleLimit",

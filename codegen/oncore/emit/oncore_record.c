@@ -292,3 +292,23 @@ LLVMValueRef plan_emit_record(PlanEmitter *emitter, const PlanFunctions *functio
   return private_constant(emitter, make_struct(emitter, fields, FIELD_COUNT(fields)),
                           arena_printf(emitter->arena, "%s.kernel", emitter->name));
 }
+
+/* --- a run of launches --- */
+
+LLVMValueRef plan_emit_launches(PlanEmitter *emitter, const RunLaunch *launches) {
+  int64_t count = 0, total = 0;
+  for (int64_t l = 0; l < launches->count; l++) total += launches[l].link_count;
+  LLVMValueRef *links = new_elements(emitter, total);
+  for (int64_t l = 0; l < launches->count; l++) {
+    for (int64_t i = 0; i < launches[l].link_count; i++) {
+      const LaunchLink *link = &launches[l].links[i];
+      LLVMValueRef fields[] = {
+          half_word(emitter, l),          half_word(emitter, link->queue),      half_word(emitter, link->command),
+          half_word(emitter, link->back), half_word(emitter, link->from_queue), half_word(emitter, link->from_command)};
+      links[count++] = make_struct(emitter, fields, FIELD_COUNT(fields));
+    }
+  }
+  LLVMValueRef fields[] = {oncore_word(emitter, (int64_t)sizeof(XlacOncoreRun)), oncore_word(emitter, launches->count),
+                           oncore_word(emitter, total), make_array(emitter, links, total, "links")};
+  return private_constant(emitter, make_struct(emitter, fields, FIELD_COUNT(fields)), "launches");
+}

@@ -280,9 +280,8 @@ double plan_brought_cycles(const Plan *plan, const MachineDescription *machine, 
   return cycles;
 }
 
-/* Whether the scalar unit may read |buffer| in memory, for what it has to know at entry: operands stand before what is
- * computed of them. */
-static bool is_read_at_entry(const Plan *plan, int32_t buffer) {
+/* Operands stand before what is computed of them. */
+bool plan_reads_at_entry(const Plan *plan, int32_t buffer) {
   const Kernel *kernel = plan->kernel;
   bool reads = false;
   if (plan->scalar_count == 0) return false;
@@ -305,7 +304,7 @@ bool plan_may_keep(const Plan *plan, int32_t buffer) {
   int32_t transfers = 0;
   bool is_updated = role == KERNEL_IN_PLACE && !tile_is_updated(plan->kernel, buffer);
   if (role != KERNEL_OPERAND && role != KERNEL_RESULT && !is_updated) return false;
-  if (is_read_at_entry(plan, buffer)) return false;
+  if (plan_reads_at_entry(plan, buffer)) return false;
   bool is_part = role == KERNEL_RESULT &&
                  tile_stored_elements(plan->kernel, buffer) != plan->kernel->buffers[buffer].element_count;
   if (is_part) return false; /* another Kernel makes the rest */

@@ -21,6 +21,9 @@ typedef struct PlanInterface {
   const PlanResident *residents; /* by rising number of their buffers */
 } PlanInterface;
 
+/* Whether the scalar unit may read |buffer| of the plan's Kernel in memory, for what it has to know at entry. */
+bool plan_reads_at_entry(const Plan *plan, int32_t buffer);
+
 /* Whether |buffer| of the plan's Kernel may be resident: an array that is read or written in boxes, each by tiles of
  * which one command fills each, or that a few loads bring in another way (padded, in steps): then operations do. */
 bool plan_may_keep(const Plan *plan, int32_t buffer);
