@@ -116,9 +116,19 @@ int32_t tile_index_axes(const Kernel *kernel, int32_t value, int32_t *out_axes) 
   return order_axes(kernel, address, dims, out_axes);
 }
 
+/* Its tile has points from the last to the first: along them there is no kernel that brings them. */
+static bool descends(const Kernel *kernel, int32_t value) {
+  int32_t axes[KERNEL_MAX_DIMS];
+  int32_t count = tile_load_axes(kernel, value, axes);
+  for (int32_t i = 0; i < count; i++)
+    if (tile_load_descends(kernel, value, axes[i])) return true;
+  return false;
+}
+
 bool tile_may_bring(const Kernel *kernel, int32_t value, bool gathers) {
   const KernelValue *load = tile_load_value(kernel, value);
   if (load == NULL || kernel->buffers[load->buffer].role != KERNEL_OPERAND) return false;
+  if (descends(kernel, value)) return false;
   if (gathers) return tile_load_is_gather(kernel, value);
   for (int i = 0; i < load->address.term_count; i++) {
     if (tile_atom_is_run_time(kernel, &kernel->space.atoms.data[load->address.terms[i].atom])) return false;
