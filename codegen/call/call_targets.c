@@ -16,8 +16,8 @@ _Static_assert(offsetof(XlacRunOptions, on_failure) == 56 && offsetof(XlacRunOpt
                "failure.ll knows these");
 _Static_assert(offsetof(XlacRunOptions, transfer) == 72 && offsetof(XlacRunOptions, transfer_data) == 80,
                "transfer.ll knows these");
-_Static_assert(offsetof(XlacRunOptions, constants) == 104 && offsetof(XlacConstants, bytes) == 8 &&
-                   offsetof(XlacConstants, hash) == 16,
+_Static_assert(offsetof(XlacRunOptions, constants) == 104 && offsetof(XlacRunOptions, oncore_run) == 112 &&
+                   offsetof(XlacConstants, bytes) == 8 && offsetof(XlacConstants, hash) == 16,
                "constants.ll knows these");
 _Static_assert(sizeof(XLA_FFI_Api) == 192 && offsetof(XLA_FFI_Api, XLA_FFI_Error_Create) == 48 &&
                    sizeof(XLA_FFI_Api_Version) == 24 && offsetof(XLA_FFI_Error_Create_Args, message) == 16 &&

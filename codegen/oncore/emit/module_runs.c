@@ -189,8 +189,10 @@ static const ObjectPlace *find_places(RunStream *run, int32_t event, int32_t num
     places[count].is_anywhere = is_at_run_time(plan, memory);
     count++;
   }
-  for (int32_t o = count; o < stream->objects.count; o++)
-    places[o] = (ObjectPlace){BUFFER_OBJECT, stream->objects.data[o].begin, 0, false};
+  for (int32_t o = count; o < stream->objects.count; o++) {
+    const StreamObject *resident = &stream->objects.data[o];
+    places[o] = (ObjectPlace){BUFFER_OBJECT, resident->begin, resident->bytes, plan->scalar_count > 0};
+  }
   return places;
 }
 
