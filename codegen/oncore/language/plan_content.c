@@ -4,7 +4,6 @@
 
 #include "base/checked_math.h"
 #include "codegen/oncore/language/plan_content_internal.h"
-#include "codegen/oncore/plan/run_time_views.h"
 #include "codegen/oncore/plan/tile_parts.h"
 
 #define MOST_RUNS (INT64_C(1) << 26) /* of elements, looked at */
@@ -84,94 +83,6 @@ int64_t content_number(Follower *f, int32_t command, IndexExpr expr) {
 int64_t content_extent(Follower *f, int32_t command, const PlanRange *range) {
   if (!range->is_ragged) return range->extent;
   return min_i64(content_number(f, command, range->left), range->extent);
-}
-
-/* --- cells: where the elements of a part are --- */
-
-static bool is_array(const Follower *f, const PlanRef *ref) {
-  return ref->is_memory && f->plan->memories[ref->number].kind != PLAN_TEMPORARY;
-}
-
-const PlanTensor *content_held(const Follower *f, const PlanRef *ref) {
-  int32_t holder = ref->is_memory ? -1 : plan_tensor_holder(f->plan, ref->number);
-  if (holder < 0) return NULL;
-  const PlanTensor *tensor = &f->plan->tensors[holder];
-  bool is_open = f->is_updated[f->array_of[tensor->held]] || run_time_sum(f->plan, ref, NULL, NULL);
-  return is_open ? tensor : NULL;
-}
-
-static int64_t element_bytes(const Follower *f, const PlanRef *ref) {
-  return type_storage_bytes(ref->is_memory ? f->plan->memories[ref->number].type : f->plan->tensors[ref->number].type);
-}
-
-/* The form of a part of an array's place, which may be any; of all else there is none. */
-static void add_place(Follower *f, int32_t command, IndexExpr expr, int64_t stride, bool may_vary, CellWalk *walk) {
-  Place place = {0};
-  if (!may_vary) {
-    place.constant = content_number(f, command, expr);
-  } else {
-    place = place_in_plan(&f->forms, expr, f->iterations);
-  }
-  walk->at += place.constant * stride;
-  if (place.form != 0) walk->form = place_form_add(&f->forms, walk->form, place.form, stride);
-}
-
-/* Adds an axis that those so far are inside of: one with them where it goes on. */
-static void add_axis(CellWalk *walk, int64_t extent, int64_t stride) {
-  int32_t last = walk->axis_count - 1;
-  walk->total *= extent;
-  if (extent == 1) return;
-  if (last >= 0 && stride == walk->strides[last] * walk->extents[last]) {
-    walk->extents[last] *= extent;
-    return;
-  }
-  walk->extents[walk->axis_count] = extent;
-  walk->strides[walk->axis_count++] = stride;
-}
-
-/* Axes of the walk are numbered from the innermost.  |held|: the array in the Buffer of which elements are counted. */
-static CellWalk walk_over(Follower *f, int32_t command, const PlanRef *ref, const PlanTensor *held) {
-  const PlanTensor *tensor = ref->is_memory ? NULL : &f->plan->tensors[ref->number];
-  const PlanMemory *memory = ref->is_memory ? &f->plan->memories[ref->number] : NULL;
-  bool is_of_array = held != NULL || is_array(f, ref);
-  int64_t unit = is_of_array ? 1 : element_bytes(f, ref), dense = unit;
-  CellWalk walk = {.total = 1, .step = unit, .at = tensor != NULL ? tensor->begin : 0};
-  if (held != NULL) walk.at = (tensor->begin - held->begin) / element_bytes(f, ref);
-  if (memory != NULL) add_place(f, command, memory->offset, unit, is_of_array, &walk);
-  for (int32_t i = ref->range_count - 1; i >= 0; i--) {
-    int64_t stride = memory != NULL ? memory->strides[i] * unit : dense;
-    if (tensor != NULL && tensor->kind == PLAN_RING && i == 0) stride = tensor->slot_stride;
-    if (tensor != NULL) dense *= tensor->extents[i];
-    add_place(f, command, ref->ranges[i].begin, stride, is_of_array, &walk);
-    add_axis(&walk, max_i64(content_extent(f, command, &ref->ranges[i]), 0), stride);
-  }
-  if (walk.axis_count > 0) walk.step = walk.strides[0];
-  walk.left = walk.total > 0 && walk.axis_count > 0 ? walk.extents[0] : walk.total;
-  return walk;
-}
-
-CellWalk cell_walk(Follower *f, int32_t command, const PlanRef *ref) {
-  return walk_over(f, command, ref, NULL);
-}
-
-void cell_walk_advance(CellWalk *walk, int64_t n) {
-  walk->total -= n;
-  walk->left -= n;
-  walk->at += n * walk->step;
-  if (walk->left > 0 || walk->total == 0) return;
-  walk->at -= walk->extents[0] * walk->strides[0];
-  walk->left = walk->extents[0];
-  for (int32_t i = 1; i < walk->axis_count; i++) {
-    walk->at += walk->strides[i];
-    if (++walk->index[i] < walk->extents[i]) return;
-    walk->at -= walk->extents[i] * walk->strides[i];
-    walk->index[i] = 0;
-  }
-}
-
-/* So many of |walk|'s elements are next to one another. */
-static int64_t dense_count(const CellWalk *walk, int64_t bytes) {
-  return walk->step == bytes ? walk->left : 1;
 }
 
 /* --- arrays --- */
@@ -312,14 +223,14 @@ static void follow_load(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
   const PlanRef *source = &command->sources[0], *target = &command->targets[0];
   CellWalk from = cell_walk(f, number, source), to = cell_walk(f, number, target);
-  int64_t bytes = element_bytes(f, target);
+  int64_t bytes = content_element_bytes(f, target);
   while (from.total > 0 && to.total > 0) {
-    int64_t n = min_i64(from.left, dense_count(&to, bytes));
+    int64_t n = min_i64(from.left, cell_walk_dense_count(&to, bytes));
     ContentRun run;
-    if (is_array(f, source))
+    if (content_is_array(f, source))
       run = array_run(f, f->plan->memories[source->number].number, (Place){from.at, from.form}, from.step, n);
     else
-      run = content_map_get(map_of(f, source), from.at, bytes, min_i64(n, dense_count(&from, bytes)));
+      run = content_map_get(map_of(f, source), from.at, bytes, min_i64(n, cell_walk_dense_count(&from, bytes)));
     put(&f->buffer, &to, bytes, run);
     cell_walk_advance(&from, run.count);
     f->visited++;
@@ -332,11 +243,11 @@ static void check_indices(Follower *f, int32_t number, const KernelValue *value)
   int32_t axes[KERNEL_MAX_DIMS], count = tile_index_axes(f->kernel, command->value, axes);
   CellWalk cells = cell_walk(f, number, source);
   PointWalk points = point_walk(f, number, axes, count);
-  int64_t bytes = element_bytes(f, source);
+  int64_t bytes = content_element_bytes(f, source);
   while (cells.total > 0 && points.total > 0) {
     ContentRun wanted = {.count = points.left, .step = 1, .first = {CONTENT_INDEX, value->buffer, 0, 0}};
     wanted.first.place = content_place_of_point(f, axes, count);
-    ContentRun found = content_map_get(&f->buffer, cells.at, bytes, dense_count(&cells, bytes));
+    ContentRun found = content_map_get(&f->buffer, cells.at, bytes, cell_walk_dense_count(&cells, bytes));
     int64_t n = content_same_count(&found, &wanted, points.left);
     if (!content_is_same(&found.first, &wanted.first))
       content_tell_found(f, number, source, &found.first, &wanted.first);
@@ -361,7 +272,7 @@ static void follow_kernel_load(Follower *f, int32_t number) {
   const PlanRef *target = &command->targets[0];
   int32_t axes[KERNEL_MAX_DIMS], count = tile_load_axes(f->kernel, command->value, axes);
   const PlanTensor *held = plan_brings_held(command) ? held_of(f, &command->sources[0], value->buffer) : NULL;
-  bool is_loaded = held == NULL && is_array(f, &command->sources[0]) &&
+  bool is_loaded = held == NULL && content_is_array(f, &command->sources[0]) &&
                    f->plan->memories[command->sources[0].number].number == value->buffer;
   if (!is_loaded && held == NULL) {
     content_tell(f, number,
@@ -375,9 +286,10 @@ static void follow_kernel_load(Follower *f, int32_t number) {
     content_tell(f, number, "covers a different number of points than its target has");
     return;
   }
-  int64_t bytes = element_bytes(f, target);
+  int64_t bytes = content_element_bytes(f, target);
   while (to.total > 0) {
-    ContentRun run = content_of_load(f, command->value, axes, count, min_i64(points.left, dense_count(&to, bytes)));
+    ContentRun run =
+        content_of_load(f, command->value, axes, count, min_i64(points.left, cell_walk_dense_count(&to, bytes)));
     if (run.first.kind == CONTENT_ELEMENT && held != NULL)
       run = held_run_at(f, held, (Place){run.first.place, (int32_t)run.first.detail}, run.step, run.count);
     else if (run.first.kind == CONTENT_ELEMENT)
@@ -404,14 +316,14 @@ static void follow_store(Follower *f, int32_t number) {
   const PlanCommand *command = &f->plan->commands[number];
   const PlanRef *source = &command->sources[0], *target = &command->targets[0];
   const PlanTensor *held = content_held(f, source);
-  CellWalk from = walk_over(f, number, source, held), to = cell_walk(f, number, target);
-  int64_t bytes = element_bytes(f, source);
+  CellWalk from = cell_walk_over(f, number, source, held), to = cell_walk(f, number, target);
+  int64_t bytes = content_element_bytes(f, source);
   while (from.total > 0 && to.total > 0) {
-    int64_t n = min_i64(to.left, held != NULL ? from.left : dense_count(&from, bytes));
+    int64_t n = min_i64(to.left, held != NULL ? from.left : cell_walk_dense_count(&from, bytes));
     f->visited++;
-    if (!is_array(f, target)) n = min_i64(n, dense_count(&to, bytes));
+    if (!content_is_array(f, target)) n = min_i64(n, cell_walk_dense_count(&to, bytes));
     ContentRun found = found_at(f, held, &from, bytes, n);
-    if (!is_array(f, target)) {
+    if (!content_is_array(f, target)) {
       put(map_of(f, target), &to, bytes, found);
       cell_walk_advance(&from, found.count);
       continue;
@@ -466,7 +378,7 @@ static void advance_parts(Follower *f, PointWalk *points, int64_t parts, int64_t
 
 static void check_read(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref) {
   const PlanTensor *held = content_held(f, ref);
-  CellWalk cells = walk_over(f, number, ref, held);
+  CellWalk cells = cell_walk_over(f, number, ref, held);
   TileWindows windows;
   bool is_window = content_is_window(f, number, access, ref, &windows);
   PointWalk points =
@@ -476,11 +388,11 @@ static void check_read(Follower *f, int32_t number, const TileAccess *access, co
     descends = tile_load_descends(f->kernel, access->value, access->axes[i]);
     if (descends) point_walk_descend(f, &points, i);
   }
-  int64_t bytes = element_bytes(f, ref), done = 0;
+  int64_t bytes = content_element_bytes(f, ref), done = 0;
   bool is_final = access->kind == TILE_ACCUMULATOR && !access->is_written;
   uint64_t whole = is_final ? content_fold_progress(f, f->kernel->folds[access->fold].stage, -1) : 0;
   while (cells.total > 0 && points.total > 0) {
-    int64_t dense = held != NULL ? cells.left : dense_count(&cells, bytes);
+    int64_t dense = held != NULL ? cells.left : cell_walk_dense_count(&cells, bytes);
     int64_t n = access->parts > 1 ? points.left : min_i64(points.left, dense);
     ContentRun wanted = content_wanted(f, access, points.axes, points.axis_count, n);
     if (descends) wanted.step = -wanted.step;
@@ -501,7 +413,7 @@ static void check_read(Follower *f, int32_t number, const TileAccess *access, co
 /* What is written of an array in the Buffer that is updated there is what the Kernel stores at that place. */
 static void do_update(Follower *f, int32_t number, const TileAccess *access, const PlanRef *ref,
                       const PlanTensor *held) {
-  CellWalk cells = walk_over(f, number, ref, held);
+  CellWalk cells = cell_walk_over(f, number, ref, held);
   PointWalk points = point_walk(f, number, access->axes, access->axis_count);
   int64_t elements = f->kernel->buffers[held->held].element_count;
   while (cells.total > 0 && points.total > 0) {
@@ -530,9 +442,10 @@ static void do_write(Follower *f, int32_t number, const TileAccess *access, cons
   bool is_fold = access->kind == TILE_ACCUMULATOR, starts = starts_folds(f, &f->plan->commands[number]);
   uint64_t progress = is_fold ? content_fold_progress(f, f->kernel->folds[access->fold].stage, number) : 0;
   PointWalk points = point_walk(f, number, access->axes, access->axis_count);
-  int64_t bytes = element_bytes(f, ref), done = 0;
+  int64_t bytes = content_element_bytes(f, ref), done = 0;
   while (cells.total > 0 && points.total > 0) {
-    int64_t dense = dense_count(&cells, bytes), n = access->parts > 1 ? points.left : min_i64(points.left, dense);
+    int64_t dense = cell_walk_dense_count(&cells, bytes),
+            n = access->parts > 1 ? points.left : min_i64(points.left, dense);
     ContentRun run = run_of_parts(f, access, done, content_written(f, access, n));
     run.count = min_i64(run.count, dense);
     if (is_fold && !starts) {

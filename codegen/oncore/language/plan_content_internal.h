@@ -75,7 +75,13 @@ typedef struct CellWalk {
 } CellWalk;
 
 CellWalk cell_walk(Follower *f, int32_t command, const PlanRef *ref);
+/* The same; |held|, unless NULL, is the array in the Buffer of which elements are counted. */
+CellWalk cell_walk_over(Follower *f, int32_t command, const PlanRef *ref, const PlanTensor *held);
+/* So many of those that are |left| are next to one another, of |bytes| each. */
+int64_t cell_walk_dense_count(const CellWalk *walk, int64_t bytes);
 
+bool content_is_array(const Follower *f, const PlanRef *ref);
+int64_t content_element_bytes(const Follower *f, const PlanRef *ref);
 /* The Tensor whose array |ref| is a part of as memory would be: at a place that run-time numbers tell, or of an array
  * that is updated there.  NULL: it is none. */
 const PlanTensor *content_held(const Follower *f, const PlanRef *ref);
