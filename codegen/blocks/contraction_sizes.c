@@ -1,5 +1,6 @@
 /* How much is packed at a time: of the sizes that fit the scratch there may be, those that cost least by an estimate;
  * of nearly equal ones those that need least scratch. */
+#include "base/array.h"
 #include "base/checked_math.h"
 #include "codegen/blocks/contraction_internal.h"
 
@@ -325,15 +326,20 @@ static double cost(const ContractionBlocking *blocking, const PackingCosts *pack
 
 /* --- the search --- */
 
+typedef struct PricedBlocking {
+  double cost;
+  ContractionBlocking blocking;
+} PricedBlocking;
+
 typedef struct SizeSearch {
+  Arena *arena;
   const ContractionBlocking *base; /* everything but sizes is known */
   PackingCosts packing;
   int64_t limit;     /* of scratch */
   double least_cost; /* with as much scratch as there may be at all: a limit above what is chosen without it is none */
   bool found;
-  double most_cost; /* 0: what costs least is wanted, else what is best and costs no more */
-  double best_cost; /* with what its scratch is worth */
-  ContractionBlocking best;
+  PricedBlocking fastest;       /* within the limit */
+  ARRAY(PricedBlocking) nearly; /* within it and, when they were seen, nearly as fast as the least cost */
 } SizeSearch;
 
 /* How often |bytes| can be halved, nearly, before they are too few to matter. */
@@ -349,14 +355,27 @@ static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
   double its_cost = cost(blocking, &search->packing);
   if (search->least_cost == 0 || its_cost < search->least_cost) search->least_cost = its_cost;
   if (blocking->scratch_bytes > search->limit) return;
-  if (search->most_cost > 0) {
-    if (its_cost > search->most_cost) return;
-    its_cost *= 1 + HALF_SCRATCH_TIME * halvings(blocking->scratch_bytes);
-  }
-  if (search->found && its_cost >= search->best_cost) return;
+  bool is_fastest = !search->found || its_cost < search->fastest.cost;
+  bool is_near = its_cost <= search->least_cost * SPARING_TIME;
+  if (is_fastest) search->fastest = (PricedBlocking){its_cost, *blocking};
+  if (is_near) array_push(&search->nearly, search->arena, ((PricedBlocking){its_cost, *blocking}));
   search->found = true;
-  search->best_cost = its_cost;
-  search->best = *blocking;
+}
+
+/* Of what is nearly the fastest, what costs least with what its scratch is worth; the fastest where that needs little,
+ * or the limit leaves nothing that is near. */
+static const ContractionBlocking *sparing_sizes(const SizeSearch *search) {
+  const ContractionBlocking *best = &search->fastest.blocking;
+  double best_cost = 0;
+  if (best->scratch_bytes <= FEW_BYTES) return best;
+  for (int64_t i = 0; i < search->nearly.count; i++) {
+    const PricedBlocking *priced = &search->nearly.data[i];
+    double its_cost = priced->cost * (1 + HALF_SCRATCH_TIME * halvings(priced->blocking.scratch_bytes));
+    if (priced->cost > search->least_cost * SPARING_TIME || (best_cost > 0 && its_cost >= best_cost)) continue;
+    best_cost = its_cost;
+    best = &priced->blocking;
+  }
+  return best;
 }
 
 /* The next number of |count| things at a time below |now|, so that all times are of nearly equal size; 0: none. */
@@ -418,18 +437,16 @@ static void try_all(SizeSearch *search, const Kernel *kernel) {
 }
 
 bool contraction_choose_sizes(const Kernel *kernel, int64_t scratch_limit, ContractionBlocking *blocking) {
-  SizeSearch search = {
-      .base = blocking, .limit = min_i64(scratch_limit, MOST_BYTES), .packing = packing_costs(kernel, blocking)};
+  Arena *scratch = arena_create();
+  SizeSearch search = {.arena = scratch,
+                       .base = blocking,
+                       .limit = min_i64(scratch_limit, MOST_BYTES),
+                       .packing = packing_costs(kernel, blocking)};
   try_all(&search, kernel);
-  if (!search.found) return false;
-  if (search.best.scratch_bytes > FEW_BYTES) {
-    ContractionBlocking fastest = search.best;
-    search.most_cost = search.least_cost * SPARING_TIME;
-    search.found = false;
-    try_all(&search, kernel);
-    if (!search.found) search.best = fastest;
+  if (search.found) {
+    *blocking = *sparing_sizes(&search);
+    choose_ahead(kernel, blocking);
   }
-  *blocking = search.best;
-  choose_ahead(kernel, blocking);
-  return true;
+  arena_destroy(scratch);
+  return search.found;
 }
