@@ -139,18 +139,25 @@ static const PlanTensor *view_of(const Plan *kept, int32_t buffer) {
   return NULL;
 }
 
-/* A part at a computed place is read where it is: rows by the first number, columns by the second. */
-static void plan_keep_reads_at_computed_places(void **state) {
-  Fixture *fixture = *state;
-  MachineDescription *machine = large_machine(fixture);
-  PlanResident residents[MOST_RESIDENTS];
-  const Plan *plan = make_plan(fixture, PART, machine);
+/* |plan| with its two arrays in the Buffer, proved: nothing crosses to or from memory. */
+static const Plan *keep_both(Fixture *fixture, const Plan *plan, const MachineDescription *machine,
+                             PlanResident residents[MOST_RESIDENTS]) {
   PlanInterface interface = all_resident(plan, false, residents);
   assert_int_equal(interface.count, 2);
   const Plan *kept = keep(fixture, plan, machine, &interface);
   PlanVerdict verdict = prove(fixture, kept, machine);
   assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
   assert_int_equal(verdict.simulation.memory_bytes, 0);
+  return kept;
+}
+
+/* A part at a computed place is read where it is: rows by the first number, columns by the second. */
+static void plan_keep_reads_at_computed_places(void **state) {
+  Fixture *fixture = *state;
+  MachineDescription *machine = large_machine(fixture);
+  PlanResident residents[MOST_RESIDENTS];
+  const Plan *plan = make_plan(fixture, PART, machine);
+  const Plan *kept = keep_both(fixture, plan, machine, residents);
   const PlanTensor *view = view_of(kept, residents[0].buffer);
   assert_int_equal(view->rank, 2);
   assert_int_equal(view->extents[0], 20);
@@ -194,12 +201,7 @@ static void plan_keep_brings_what_is_no_box(void **state) {
   MachineDescription *machine = large_machine(fixture);
   PlanResident residents[MOST_RESIDENTS];
   const Plan *plan = make_plan(fixture, COLUMNS, machine);
-  PlanInterface interface = all_resident(plan, false, residents);
-  assert_int_equal(interface.count, 2);
-  const Plan *kept = keep(fixture, plan, machine, &interface);
-  PlanVerdict verdict = prove(fixture, kept, machine);
-  assert_int_equal(hazard_report_faults(&verdict.hazards), 0);
-  assert_int_equal(verdict.simulation.memory_bytes, 0);
+  const Plan *kept = keep_both(fixture, plan, machine, residents);
   int32_t brought = 0;
   for (int32_t c = 0; c < kept->command_count; c++) brought += plan_brings_held(&kept->commands[c]);
   assert_int_equal(brought, 2);
