@@ -106,8 +106,7 @@ Status compile_files_name(Session *session, EmitKind emit, CompileFiles *out_fil
       files.constants = beside_output(session, emit, output, ".weights");
     array_push(&defaults, session->arena, ((OutputDefault){OPTION_HEADER, files.header}));
     array_push(&defaults, session->arena, ((OutputDefault){OPTION_MAP, files.map}));
-    if (files.constants != NULL)
-      array_push(&defaults, session->arena, ((OutputDefault){OPTION_CONSTANTS, files.constants}));
+    array_push(&defaults, session->arena, ((OutputDefault){OPTION_CONSTANTS, files.constants}));
     out_files[session->model] = files;
   }
   session->model = 0;

@@ -32,8 +32,8 @@ struct ContractionBlocking {
   PrimitiveType packed_type;
   VecDotKind dot;
   bool rhs_unsigned; /* of the two factors of VEC_DOT_U8_S8 */
-  bool lhs_shifted;  /* a signed lhs is packed as lhs + 128; 128 × the sums of the rhs, taken away again, follow a panel
-                      */
+  /* A signed lhs is packed as lhs + 128; 128 × the sum of each column, which is taken away again, follows a panel. */
+  bool lhs_shifted;
 
   ValueSet lhs_set, rhs_set, epilogue_set;
   DimList batch, rows, columns, depth; /* columns: the last one is contiguous in the store */

@@ -178,7 +178,7 @@ static LLVMValueRef add_products(const MicroEmitter *micro, LLVMValueRef *sums) 
   return rhs;
 }
 
-/* Takes away what lies behind the panel, for each column. */
+/* Takes away the sums that follow the panel, one for each column. */
 static void take_excess(const MicroEmitter *micro, LLVMValueRef excess, LLVMValueRef *sums) {
   const VecBuilder *vec = micro->vec;
   const ContractionBlocking *blocking = micro->blocking;
@@ -196,8 +196,8 @@ static void emit_body(const MicroEmitter *micro) {
   LLVMValueRef sums[MAX_SUMS];
   XLAC_CHECK(micro->sum_count <= MAX_SUMS);
   load_sums(micro, sums);
-  LLVMValueRef behind = add_products(micro, sums);
-  if (micro->blocking->lhs_shifted) take_excess(micro, behind, sums);
+  LLVMValueRef panel_end = add_products(micro, sums);
+  if (micro->blocking->lhs_shifted) take_excess(micro, panel_end, sums);
   for (int i = 0; i < micro->sum_count; i++)
     vec_store(vec, micro->blocking->type, sums[i], sum_pointer(micro, i), NULL, micro->blocking->lanes);
   LLVMBuildRetVoid(vec->builder);
