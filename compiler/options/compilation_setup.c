@@ -31,11 +31,6 @@ static int64_t thread_count(const Options *options) {
   return min_i64(xlac_thread_pool_processor_count(), COMPILATION_MOST_THREADS);
 }
 
-static StringView text_of(const Options *options, OptionId id) {
-  const OptionValue *value = &options->values[id];
-  return value->given && value->text ? sv_from_cstring(value->text) : SV("");
-}
-
 static int64_t integer_of(const Options *options, OptionId id, int64_t fallback) {
   const OptionValue *value = &options->values[id];
   return value->given ? value->integer : fallback;
@@ -47,15 +42,15 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
   WordList disabled = option_words(arena, options, OPTION_DISABLE_PASSES);
   return (CompilationOptions){
       .mcpu = has_own_processor           ? SV("")
-              : values[OPTION_MCPU].given ? text_of(options, OPTION_MCPU)
+              : values[OPTION_MCPU].given ? option_text(options, OPTION_MCPU)
                                           : default_cpu(options),
-      .mattr = has_own_processor ? SV("") : text_of(options, OPTION_MATTR),
+      .mattr = has_own_processor ? SV("") : option_text(options, OPTION_MATTR),
       .fast_math = values[OPTION_FAST_MATH].given,
       .excess_precision = values[OPTION_EXCESS_PRECISION].given,
       .flush_denormals = values[OPTION_FLUSH_DENORMALS].given,
       .opt_level = (int)integer_of(options, OPTION_OPT_LEVEL, DEFAULT_OPT_LEVEL),
       .has_pass_names = values[OPTION_PASSES].given,
-      .pass_names = text_of(options, OPTION_PASSES),
+      .pass_names = option_text(options, OPTION_PASSES),
       .disabled_count = (int)disabled.count,
       .disabled = disabled.data,
       .has_pass_limit = values[OPTION_PASS_LIMIT].given,
@@ -77,7 +72,7 @@ CompilationOptions compilation_setup(Arena *arena, const Options *options) {
                       : values[OPTION_DUMP_PLAN].given || values[OPTION_BUDGET].given ? PLANS_PROVED
                                                                                       : PLANS_ALONE,
       .has_entry_name = values[OPTION_ENTRY_NAME].given,
-      .entry_name = text_of(options, OPTION_ENTRY_NAME),
+      .entry_name = option_text(options, OPTION_ENTRY_NAME),
       .constants_apart = integer_of(options, OPTION_CONSTANTS, CONSTANTS_EMBED) == CONSTANTS_FILE,
       .poison = values[OPTION_POISON].given,
       .profile = values[OPTION_PROFILE].given,

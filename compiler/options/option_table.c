@@ -189,6 +189,11 @@ StringView option_word(OptionId id, int64_t number) {
   return (StringView){word, strcspn(word, "|")};
 }
 
+StringView option_text(const Options *options, OptionId id) {
+  const OptionValue *value = &options->values[id];
+  return value->given && value->text ? sv_from_cstring(value->text) : SV("");
+}
+
 WordList option_words(Arena *arena, const Options *options, OptionId id) {
   WordList reversed = {0}, words = {0};
   for (const OptionValue *value = &options->values[id]; value && value->given; value = value->previous)

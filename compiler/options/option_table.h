@@ -95,6 +95,9 @@ MUST_USE Status options_check_command(Arena *arena, const Options *options, Diag
 /* Word |number| of a CHOICE or LEVEL option, which must have it. */
 StringView option_word(OptionId id, int64_t number);
 
+/* The option's value as it stands; empty where it is not given. */
+StringView option_text(const Options *options, OptionId id);
+
 /* The values of a LIST option in the order given, split at commas. */
 typedef ARRAY(StringView) WordList;
 WordList option_words(Arena *arena, const Options *options, OptionId id);

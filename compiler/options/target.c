@@ -37,17 +37,12 @@ static Status unknown_target(StringView name, DiagSink *diag) {
 
 /* --- --mtriple --- */
 
-static StringView text_of(const Options *options, OptionId id) {
-  const OptionValue *value = &options->values[id];
-  return value->given ? sv_from_cstring(value->text) : SV("");
-}
-
 bool target_has_own_processor(const Options *options) {
-  return llvm_triple_kind(text_of(options, OPTION_MTRIPLE)) == LLVM_TRIPLE_OTHER;
+  return llvm_triple_kind(option_text(options, OPTION_MTRIPLE)) == LLVM_TRIPLE_OTHER;
 }
 
 static Status check_triple(const Options *options, DiagSink *diag) {
-  StringView triple = text_of(options, OPTION_MTRIPLE);
+  StringView triple = option_text(options, OPTION_MTRIPLE);
   if (!options->values[OPTION_MTRIPLE].given) return STATUS_OK;
   if (!is_host(target_name(options)))
     return diag_error(diag, STATUS_INVALID, NO_LOC, "usage",
@@ -62,9 +57,9 @@ static Status check_triple(const Options *options, DiagSink *diag) {
 
 /* A machine without a Buffer: a processor of another kind than this one's. */
 static Status load_triple(Arena *arena, const Options *options, DiagSink *diag, MachineDescription *out_machine) {
-  *out_machine = (MachineDescription){.name = text_of(options, OPTION_MTRIPLE)};
-  return llvm_triple_isa(out_machine->name, text_of(options, OPTION_MCPU), text_of(options, OPTION_MATTR), arena, diag,
-                         &out_machine->isa);
+  *out_machine = (MachineDescription){.name = option_text(options, OPTION_MTRIPLE)};
+  return llvm_triple_isa(out_machine->name, option_text(options, OPTION_MCPU), option_text(options, OPTION_MATTR),
+                         arena, diag, &out_machine->isa);
 }
 
 /* --- --target --- */
