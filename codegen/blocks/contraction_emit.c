@@ -173,7 +173,6 @@ static void fetch_sums(ContractionEmitter *emitter, const BlockPosition *positio
 static void finish_sums(ContractionEmitter *emitter, const BlockPosition *position, const TilePlace *place) {
   const VecBuilder *vec = emitter->vec;
   const ContractionBlocking *blocking = emitter->blocking;
-  LLVMValueRef last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
   if (blocking->sums_in_result && blocking->stores_sums) {
     if (place->inside == NULL) return;
     LLVMBasicBlockRef behind = begin_if(emitter, LLVMBuildNot(vec->builder, place->inside, ""));
@@ -185,6 +184,7 @@ static void finish_sums(ContractionEmitter *emitter, const BlockPosition *positi
     contraction_tile_step(emitter, TILE_FINISH, &place->own);
     return;
   }
+  LLVMValueRef last = equals(vec, position->number, blocking->block_count - 1, LLVMIntEQ);
   LLVMBasicBlockRef behind = begin_if(emitter, last);
   contraction_tile_step(emitter, TILE_FINISH, &place->own);
   end_if(emitter, behind);

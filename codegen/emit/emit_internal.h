@@ -88,8 +88,8 @@ bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Ar
 PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *strategy);
 /* A square of points, |lanes| along each of two dims, from the current point on.  |count| columns of it are read. */
 typedef struct SquareBlock {
-  int across,
-      along; /* memory is contiguous, or of small stride, along |across|; rows follow one another along |along| */
+  int across; /* the dim along which memory is contiguous, or of small stride */
+  int along;  /* and the one along which rows follow one another */
   int lanes, count;
 } SquareBlock;
 

@@ -131,7 +131,6 @@ typedef struct TransposeEmitter {
 void emit_load_square(KernelEmitter *emitter, int32_t load, const SquareBlock *block, LLVMValueRef *out_rows) {
   const KernelValue *value = &emitter->kernel->values[load];
   int lanes = block->lanes;
-  LLVMValueRef *rows = out_rows;
   int64_t in_row = 0, between_rows = 0;
   kernel_plain_stride(emitter->kernel, value->address, block->across, &in_row);
   kernel_plain_stride(emitter->kernel, value->address, block->along, &between_rows);
@@ -141,11 +140,11 @@ void emit_load_square(KernelEmitter *emitter, int32_t load, const SquareBlock *b
     LLVMValueRef offset = emit_index_constant(emitter, i * between_rows);
     LLVMValueRef pointer = LLVMBuildGEP2(emitter->vec->builder, element, first, &offset, 1, "");
     if (i < block->count)
-      rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, NULL, lanes);
+      out_rows[i] = vec_load_strided(emitter->vec, value->type, pointer, in_row, NULL, lanes);
     else
-      rows[i] = LLVMGetPoison(vec_memory_type(emitter->vec, value->type, lanes));
+      out_rows[i] = LLVMGetPoison(vec_memory_type(emitter->vec, value->type, lanes));
   }
-  vec_transpose(emitter->vec, value->type, rows, lanes);
+  vec_transpose(emitter->vec, value->type, out_rows, lanes);
 }
 
 /* Lanes [first, first + count) of a row. */
