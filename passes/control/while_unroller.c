@@ -14,8 +14,9 @@ static bool fuses(const HloInstruction *instruction) {
   return hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) && instruction->opcode != HLO_COPY;
 }
 
+/* Not what only says where elements are: the fusion's arithmetic is what decides whether it is made whole. */
 static bool is_computed(const HloInstruction *instruction) {
-  return instruction->operand_count > 0 && !hlo_opcode_has(instruction->opcode, OP_TUPLES);
+  return instruction->operand_count > 0 && hlo_opcode_info(instruction->opcode)->cost != OP_COST_FREE;
 }
 
 static bool is_worth_unrolling(const HloInstruction *loop, int64_t *out_trips) {
