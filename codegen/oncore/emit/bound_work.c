@@ -15,6 +15,8 @@ typedef struct WorkWalk {
   bool *is_known;   /* by instruction: no data makes it */
   double *asked;    /* by instruction: elements that others ask for, at least */
   double *inside;   /* by computation: cycles of its operations in one run */
+  double *cycles;   /* of BoundWork */
+  bool is_partial;  /* of the instruction at hand a part is asked for */
   bool has_places;  /* the computation at hand reads or writes at computed places */
   double times;     /* it runs */
   BoundWork work;
@@ -341,6 +343,7 @@ static double instruction_cycles(WorkWalk *walk, const HloInstruction *instructi
   if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || !shape_is_array(instruction->shape)) return 0;
   if (costs_nothing(walk, instruction)) return 0;
   double points = varying_points(instruction->shape, walk->varies[instruction->id]);
+  walk->is_partial = walk->asked[instruction->id] < points;
   return lane_cycles(walk, instruction, fmin(points, walk->asked[instruction->id]));
 }
 
@@ -373,19 +376,22 @@ static void add_computation(WorkWalk *walk, const HloComputation *computation, b
     const HloInstruction *instruction = computation->instructions.data[i];
     walk->varies[instruction->id] = varying_dims(walk, instruction);
     walk->is_known[instruction->id] = !has_kernels && is_without_data(walk, instruction);
+    walk->is_partial = false;
     double cycles = instruction_cycles(walk, instruction);
+    walk->cycles[instruction->id] = walk->is_partial ? 0 : cycles;
     walk->inside[computation->id] += cycles;
     if (has_kernels && cycles > 0) walk->work.launch_cycles += walk->times * setup;
   }
   if (has_kernels) walk->work.operation_cycles += walk->times * walk->inside[computation->id];
 }
 
-BoundWork bound_work_find(const HloModule *module, const MachineDescription *machine) {
+BoundWork bound_work_find(Arena *arena, const HloModule *module, const MachineDescription *machine) {
   WorkWalk walk = {.scratch = arena_create(), .machine = machine};
   int64_t count;
   HloComputation **order = hlo_module_post_order(module, walk.scratch, &count);
   walk.varies = ARENA_NEW_ARRAY(walk.scratch, uint64_t, module->next_instruction_id);
-  walk.is_known = ARENA_NEW_ARRAY(walk.scratch, bool, module->next_instruction_id);
+  walk.is_known = ARENA_NEW_ARRAY(arena, bool, module->next_instruction_id);
+  walk.cycles = ARENA_NEW_ARRAY(arena, double, module->next_instruction_id);
   walk.asked = ARENA_NEW_ARRAY(walk.scratch, double, module->next_instruction_id);
   walk.inside = ARENA_NEW_ARRAY(walk.scratch, double, module->next_computation_id);
   const bool *is_applied = hlo_module_applied(walk.scratch, module, true);
@@ -395,6 +401,8 @@ BoundWork bound_work_find(const HloModule *module, const MachineDescription *mac
     if (walk.times > 0) add_computation(&walk, order[c], !is_applied[order[c]->id]);
   }
   BoundWork work = walk.work;
+  work.cycles = walk.cycles;
+  work.is_known = walk.is_known;
   arena_destroy(walk.scratch);
   return work;
 }

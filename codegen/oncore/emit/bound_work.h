@@ -22,10 +22,12 @@ typedef struct BoundWork {
   double operation_cycles; /* of all operations */
   double launch_cycles;    /* of a command for each Kernel that computes */
   double dot_bytes;        /* 2MNK/√S − 2S for each dot (module_bound.h), over all of them */
+  const double *cycles;    /* by instruction id: of one run; 0 where others ask for a part of it only */
+  const bool *is_known;    /* by instruction id: no data makes it */
 } BoundWork;
 
-/* Of the scheduled |module|, each instruction as often as it runs (hlo_execution_counts). */
-BoundWork bound_work_find(const HloModule *module, const MachineDescription *machine);
+/* Of the scheduled |module|, each instruction as often as it runs (hlo_execution_counts).  In |arena|. */
+BoundWork bound_work_find(Arena *arena, const HloModule *module, const MachineDescription *machine);
 
 /* Integers and predicates of rank 0, which may be the scalar unit's: no Kernel has to read or make them. */
 bool bound_is_of_scalar_unit(const Shape *shape);

@@ -1,6 +1,7 @@
 #include "codegen/oncore/emit/module_bound.h"
 
 #include "base/arena.h"
+#include "codegen/oncore/emit/bound_order.h"
 #include "codegen/oncore/emit/bound_work.h"
 
 /* --- bytes --- */
@@ -136,13 +137,15 @@ static void add_results(ModuleBound *bound, const HloInstruction *root) {
 
 ModuleBound module_bound_find(const HloModule *module, const MachineDescription *machine) {
   Arena *scratch = arena_create();
-  BoundWork work = bound_work_find(module, machine);
+  BoundWork work = bound_work_find(scratch, module, machine);
   ModuleBound bound = {.dot_bytes = work.dot_bytes};
   bound.work_cycles = work.operation_cycles;
   bound.launch_cycles = work.launch_cycles;
   add_arguments(&bound, module->entry);
   add_results(&bound, module->entry->root);
   bound.limit = longest(scratch, machine, &bound);
+  bound.order_cycles = bound_order_find(module, machine, &work);
+  if (bound.order_cycles > bound.limit.cycles) bound.limit = (QueueLimit){LIMIT_ORDER, -1, bound.order_cycles};
   arena_destroy(scratch);
   return bound;
 }

@@ -13,7 +13,9 @@
  *
  * Each array that is read or written takes a command of a queue that moves, and its setup.
  *
- * Work.  The cycles of the operations, and a command for each Kernel that computes (bound_work.h). */
+ * Work.  The cycles of the operations, and a command for each Kernel that computes (bound_work.h).
+ *
+ * Order.  What waits for other work, and for what the Buffer cannot hold before (bound_order.h). */
 #ifndef XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 #define XLAC_CODEGEN_ONCORE_EMIT_MODULE_BOUND_H
 
@@ -26,7 +28,8 @@ typedef struct ModuleBound {
   double dot_bytes;                     /* 2MNK/√S − 2S, over all dots */
   double work_cycles;                   /* of all operations */
   double launch_cycles;                 /* of the commands that these take at least */
-  QueueLimit limit;                     /* the longest of the queues' shares and of memory's: the bound, in cycles */
+  double order_cycles;                  /* of what comes after other work (bound_order.h); 0: not known to be any */
+  QueueLimit limit; /* the longest of these, the queues' shares and memory's: the bound, in cycles */
 } ModuleBound;
 
 ModuleBound module_bound_find(const HloModule *module, const MachineDescription *machine);

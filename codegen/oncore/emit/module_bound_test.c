@@ -166,6 +166,28 @@ static void module_bound_sets_up_a_transfer_for_each_array(void **state) {
   assert_true(bound.limit.cycles == 2 * (64 + 2));
 }
 
+#define WEIGHTS_AFTER(width, columns)                                                              \
+  "HloModule m\n" SUM_REGION "ENTRY e { x = f32[8,131072] parameter(0) w = f32[" width "," columns \
+  "] parameter(1)\n"                                                                               \
+  "  a = f32[8,131072] exponential(x) b = f32[8,131072] exponential(a) z = f32[] constant(0)\n"    \
+  "  s = f32[8] reduce(b, z), dimensions={1}, to_apply=sum\n"                                      \
+  "  rows = f32[8," width                                                                          \
+  "] broadcast(s), dimensions={0}\n"                                                               \
+  "  ROOT y = f32[8," columns "] dot(rows, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n"
+
+/* 2 * 6 * 65536 cycles of exponentials and 65536 of additions; the last sum is multiplied with all of 8 MiB, of which
+ * the Buffer may hold 256 KiB before; then 4 bytes at least are stored.  Queues by themselves: all work, 65536 of
+ * products and four commands more. */
+static void module_bound_loads_weights_after_what_they_meet(void **state) {
+  ModuleBound bound = bound_of(*state, WEIGHTS_AFTER("512", "4096"), "vp-ref");
+  assert_true(bound.order_cycles == 13 * 65536 + (8388608 - 262144) / 32.0 + 4 / 32.0);
+  assert_int_equal(bound.limit.kind, LIMIT_ORDER);
+  assert_true(bound.limit.cycles == bound.order_cycles);
+  /* what fits the Buffer may be there before */
+  bound = bound_of(*state, WEIGHTS_AFTER("128", "512"), "vp-ref");
+  assert_true(bound.limit.cycles == bound.work_cycles + bound.launch_cycles);
+}
+
 static void hold_plan(Fixture *fixture, const char *text, const MachineDescription *machine,
                       const TilerOptions *options, double bound) {
   PlanVerdict verdict;
@@ -210,6 +232,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_forgets_what_nobody_asks_for, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_products_is_the_matrix_units, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_sets_up_a_transfer_for_each_array, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_loads_weights_after_what_they_meet, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_is_below_all_plans, create, destroy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

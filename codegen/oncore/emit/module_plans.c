@@ -286,6 +286,7 @@ static void json_bound(JsonWriter *json, const ModulePlans *plans, double cycles
   json_field_double(json, "dot_bytes", bound->dot_bytes);
   json_field_double(json, "work_cycles", bound->work_cycles);
   json_field_double(json, "launch_cycles", bound->launch_cycles);
+  json_field_double(json, "order_cycles", bound->order_cycles);
   json_field_double(json, "cycles", bound->limit.cycles);
   json_field_string(json, "limit", sv_from_cstring(queue_limit_text(scratch, plans->machine, &bound->limit)));
   json_field_double(json, "efficiency", percent(bound->limit.cycles, cycles) / 100);

@@ -82,6 +82,7 @@ const char *queue_limit_text(Arena *arena, const MachineDescription *machine, co
   switch (limit->kind) {
     case LIMIT_QUEUE: return arena_printf(arena, "queue %.*s", SV_ARG(machine->queues[limit->number].name));
     case LIMIT_MEMORY: return "memory";
+    case LIMIT_ORDER: return "order of work";
     case LIMIT_RING: return arena_printf(arena, "depth of ring %d", limit->number);
   }
   XLAC_BUG("limit %d", (int)limit->kind);

@@ -69,7 +69,8 @@ QueueWork queue_work_of_stream(Arena *arena, const CommandStream *stream, const 
 typedef enum LimitKind {
   LIMIT_QUEUE,  /* |number|: of the machine's queues */
   LIMIT_MEMORY, /* memory.bytes_per_cycle */
-  LIMIT_RING    /* |number|: a ring's depth */
+  LIMIT_RING,   /* |number|: a ring's depth */
+  LIMIT_ORDER   /* what has to come after other work */
 } LimitKind;
 
 typedef struct QueueLimit {
