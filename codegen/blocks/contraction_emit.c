@@ -195,6 +195,27 @@ static void finish_sums(ContractionEmitter *emitter, const BlockPosition *positi
   end_if(emitter, behind);
 }
 
+/* How many lanes of the depth the tile, whose first row is |row|, takes of the block: none where it reads only zeros.
+ */
+static LLVMValueRef tile_depth(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef row) {
+  const VecBuilder *vec = emitter->vec;
+  const ContractionBlocking *blocking = emitter->blocking;
+  LLVMValueRef depth = contraction_group_count(vec, blocking, position->depth.depth);
+  if (blocking->common_guard_count == 0) return depth;
+  LLVMValueRef dims[KERNEL_MAX_DIMS], *here = emitter->point.dims;
+  memcpy(dims, here, sizeof dims);
+  int64_t height = emitter->point.known.count;
+  block_set_linear(emitter, &blocking->rows, blocking->rows.count, NULL, row);
+  here[blocking->depth.dims[blocking->chunk_dim]] = position->depth.chunk_begin;
+  for (int i = 0; i < blocking->common_guard_count; i++) {
+    LLVMValueRef holds = point_value(&emitter->point, blocking->common_guards[i]);
+    depth = LLVMBuildSelect(vec->builder, holds, depth, block_int(vec, 0), "");
+  }
+  point_forget(&emitter->point, height);
+  memcpy(here, dims, sizeof dims);
+  return depth;
+}
+
 /* One tile: sums over a block of the depth, and what follows. */
 static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position, LLVMValueRef tile_index) {
   const VecBuilder *vec = emitter->vec;
@@ -206,7 +227,7 @@ static void emit_tile(ContractionEmitter *emitter, const BlockPosition *position
                     .rhs = position->rhs,
                     .tile = place.first,
                     .tile_stride = place.own.stride,
-                    .depth = contraction_group_count(vec, blocking, position->depth.depth),
+                    .depth = tile_depth(emitter, position, rows.begin),
                     .rhs_stride = position->rhs_stride};
   call.adds = equals(vec, position->number, 0, LLVMIntNE);
   if (blocking->rhs_ahead && !blocking->ahead_in_turn) {

@@ -20,6 +20,7 @@ typedef struct ValueSet {
 typedef enum ContractionRole { ROLE_BATCH, ROLE_ROWS, ROLE_COLUMNS, ROLE_COUNT } ContractionRole;
 
 #define MOST_KEPT 8
+#define MOST_COMMON_GUARDS 4
 #define MOST_PANEL_VECTORS 4
 
 struct ContractionBlocking {
@@ -83,6 +84,11 @@ struct ContractionBlocking {
   bool has_edges;   /* there are such tiles */
   int64_t sum_stride;
 
+  /* What the guard of the lhs asks that all rows of a tile and all of a block of the depth have in common (whether a
+   * row of an image is there): where it does not hold, the block adds nothing to the tile. */
+  int common_guard_count;
+  int32_t common_guards[MOST_COMMON_GUARDS];
+
   bool is_skinny; /* few rows, lanes along the depth: panels of |panel_width| columns, nothing packed */
   /* Of a skinny one: lanes walk depth dim |along| with those from |along_first| on as one, |along_run| indices; dims
    * before it are loops, those after it have |along_inside| indices in all. */
@@ -132,6 +138,9 @@ int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *b
 /* |factor| is a load whose guard depends on |dim|: that indices are in ranges, so that it holds between two indices of
  * |dim| where it holds at both. */
 bool contraction_is_guarded_by_ranges(const Kernel *kernel, int32_t factor, int dim);
+
+/* Which parts of the guard of the lhs tiles and blocks, whose sizes are known, have in common. */
+void contraction_choose_common_guards(const Kernel *kernel, ContractionBlocking *blocking);
 
 /* Which values of the epilogue are kept. */
 void contraction_choose_kept(const Kernel *kernel, const VecTarget *target, ContractionBlocking *blocking);
@@ -220,7 +229,8 @@ void contraction_tile_step(ContractionEmitter *emitter, TileStep step, const Til
 /* Where the result of |row| and |column| of the current run will be; of a blocking whose sums are there. */
 LLVMValueRef contraction_result_address(ContractionEmitter *emitter, LLVMValueRef row, LLVMValueRef column);
 
-/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes), rows |tile_stride| elements apart.
+/* tile[rows][panel] = (adds ? tile : 0) + Σ lhs × rhs over |depth| (of lanes; 0 where there are common guards), rows
+ * |tile_stride| elements apart.
  * |ahead|, if not NULL: memory that will be read soon in rows |ahead_stride| apart, as many as |depth|. */
 typedef struct MicroCall {
   LLVMValueRef lhs, rhs, tile, tile_stride, depth, rhs_stride, adds, ahead;

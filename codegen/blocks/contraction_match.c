@@ -501,6 +501,7 @@ static bool complete_blocking(const Kernel *kernel, const VecTarget *target, int
   contraction_choose_kept(kernel, target, blocking);
   choose_sums(kernel, blocking);
   if (!contraction_choose_sizes(kernel, scratch_limit, blocking)) return false;
+  contraction_choose_common_guards(kernel, blocking);
   choose_split(blocking);
   return true;
 }

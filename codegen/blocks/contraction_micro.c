@@ -46,10 +46,11 @@ static bool continues(const ContractionBlocking *blocking) {
 
 static void micro_name(const ContractionBlocking *blocking, char *out, size_t size) {
   static const char *const groups[] = {[2] = ".pairs", [4] = ".quads"};
-  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s%s%s", type_text(blocking->type),
+  snprintf(out, size, "xlac.contraction.%s.%s.%dx%dx%d.%d%s%s%s%s%s%s", type_text(blocking->type),
            type_text(blocking->rhs_type), blocking->tile_rows, blocking->panel_vectors, blocking->lanes,
            (int)blocking->row_stride, asks_at_each_step(blocking) ? ".ahead" : "", continues(blocking) ? ".on" : "",
-           blocking->sums_in_result ? ".apart" : "", blocking->group > 1 ? groups[blocking->group] : "",
+           blocking->common_guard_count > 0 ? ".perhaps" : "", blocking->sums_in_result ? ".apart" : "",
+           blocking->group > 1 ? groups[blocking->group] : "",
            blocking->lhs_shifted    ? ".shifted"
            : blocking->rhs_unsigned ? ".unsigned"
                                     : "");
@@ -168,8 +169,10 @@ static LLVMValueRef add_products(const MicroEmitter *micro, LLVMValueRef *sums) 
   bool asks = asks_at_each_step(blocking);
   if (asks) carried[carried_count++] = &ahead;
   for (int i = 0; i < micro->sum_count; i++) carried[carried_count++] = &sums[i];
-  IrLoop depth =
-      ir_loop_count(micro->vec->builder, ir_range_below(micro->arguments[ARG_DEPTH]), 1, carried, carried_count);
+  IndexRange range = ir_range_below(micro->arguments[ARG_DEPTH]);
+  LLVMBuilderRef builder = micro->vec->builder;
+  IrLoop depth = blocking->common_guard_count > 0 ? ir_loop_count_guarded(builder, range, 1, carried, carried_count)
+                                                  : ir_loop_count(builder, range, 1, carried, carried_count);
   if (asks) contraction_prefetch(micro->vec, ahead);
   step(micro, depth.index, rhs, sums);
   rhs = next_row(micro, rhs, ARG_RHS_STRIDE);

@@ -688,14 +688,17 @@ static TestCase convolution_case(const ConvolutionShape *s) {
   return test;
 }
 
+/* The last ones: tiles are rows of the image, blocks of the depth lie in rows of the window. */
 static void contraction_of_convolutions_is_right(void **state) {
   (void)state;
   static const ConvolutionShape shapes[] = {
-      {9, 16, 24, 3, 1, 1, 1, 1}, {12, 3, 20, 5, 2, 2, 1, 1}, {10, 40, 33, 3, 1, 2, 2, 1}, {7, 130, 16, 3, 2, 1, 1, 1},
-      {6, 5, 7, 3, 1, 1, 1, 1},   {18, 3, 24, 7, 2, 3, 1, 1}, {8, 2, 16, 3, 1, 3, 1, 1},
+      {9, 16, 24, 3, 1, 1, 1, 1},  {12, 3, 20, 5, 2, 2, 1, 1}, {10, 40, 33, 3, 1, 2, 2, 1}, {7, 130, 16, 3, 2, 1, 1, 1},
+      {6, 5, 7, 3, 1, 1, 1, 1},    {18, 3, 24, 7, 2, 3, 1, 1}, {8, 2, 16, 3, 1, 3, 1, 1},   {14, 110, 9, 3, 1, 1, 1, 1},
+      {10, 110, 9, 3, 1, 3, 1, 1}, {7, 110, 9, 3, 1, 2, 2, 1},
   };
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     TestCase test = convolution_case(&shapes[i]);
+    test.checked_each = shapes[i].channels > 100 ? 11 : 0;
     run_everywhere(&test);
     test.epilogue = BIAS_MAX;
     test.bias = (Affine){0, {0, 0, 0, 1}};

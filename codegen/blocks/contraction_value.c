@@ -102,6 +102,39 @@ int contraction_inside_suffix(const Kernel *kernel, const ContractionBlocking *b
   return count > contraction_merged_suffix(kernel, &blocking->lhs_set, depth) ? count : 0;
 }
 
+/* --- guards that tiles and blocks have in common --- */
+
+/* Dims that stand still while the rows of a tile and a block of the depth are walked. */
+static uint64_t common_dims(const Kernel *kernel, const ContractionBlocking *blocking) {
+  const DimList *rows = &blocking->rows, *depth = &blocking->depth;
+  uint64_t dims = 0;
+  for (int i = 0; i < blocking->batch.count; i++) dims |= UINT64_C(1) << blocking->batch.dims[i];
+  int64_t inside = 1;
+  for (int i = rows->count - 1; i > 0; i--) {
+    inside *= kernel->dims[rows->dims[i]].extent;
+    if (inside % blocking->tile_rows == 0) dims |= UINT64_C(1) << rows->dims[i - 1];
+  }
+  int outside_count = blocking->chunk_dim + (blocking->chunk_size == 1 ? 1 : 0);
+  for (int i = 0; i < outside_count; i++) dims |= UINT64_C(1) << depth->dims[i];
+  return dims;
+}
+
+static void add_common_guards(const Kernel *kernel, int32_t predicate, uint64_t dims, ContractionBlocking *blocking) {
+  const KernelValue *value = &kernel->values[predicate];
+  if ((value->dims & ~dims) == 0) {
+    if (blocking->common_guard_count < MOST_COMMON_GUARDS)
+      blocking->common_guards[blocking->common_guard_count++] = predicate;
+  } else if (value->kind == KERNEL_APPLY && value->opcode == HLO_AND) {
+    for (int i = 0; i < 2; i++) add_common_guards(kernel, value->operands[i], dims, blocking);
+  }
+}
+
+void contraction_choose_common_guards(const Kernel *kernel, ContractionBlocking *blocking) {
+  const KernelValue *lhs = &kernel->values[blocking->lhs];
+  if (lhs->kind != KERNEL_LOAD || lhs->predicate < 0) return;
+  add_common_guards(kernel, lhs->predicate, common_dims(kernel, blocking), blocking);
+}
+
 /* --- what is kept of columns --- */
 
 static bool depends_on_columns_alone(const ContractionBlocking *blocking, const KernelValue *value) {
