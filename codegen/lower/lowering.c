@@ -268,8 +268,10 @@ int32_t lowering_divisible(Lowering *lowering, IndexExpr expr, int64_t divisor) 
 int32_t lowering_apply_with(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
                             int operand_count, int64_t param0, int64_t param1) {
   XLAC_CHECK(operand_count <= KERNEL_MAX_OPERANDS);
-  int32_t in_parts;
-  if (lowering_apply_complex(lowering, opcode, type, operands, param0, &in_parts)) return in_parts;
+  int32_t other;
+  if (lowering_apply_complex(lowering, opcode, type, operands, param0, &other)) return other;
+  bool is_plain_order = opcode == HLO_COMPARE && param1 == COMPARISON_TYPE_FLOAT;
+  if (is_plain_order && lowering_compare_root(lowering, operands, (ComparisonDirection)param0, &other)) return other;
   KernelValue value = kernel_value_blank(KERNEL_APPLY, type);
   value.opcode = opcode;
   value.operand_count = operand_count;
@@ -455,8 +457,13 @@ IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t uppe
     int32_t operands[2] = {value, lowering_constant_int(lowering, TYPE_U64, upper)};
     value = lowering_apply(lowering, HLO_MINIMUM, TYPE_U64, operands, 2);
   }
-  int32_t wide = lowering_convert(lowering, value, TYPE_S64);
-  int32_t bounds[2] = {lowering_constant_int(lowering, TYPE_S64, 0), lowering_constant_int(lowering, TYPE_S64, upper)};
-  int32_t clamped = lowering_apply(lowering, HLO_CLAMP, TYPE_S64, (int32_t[]){bounds[0], wide, bounds[1]}, 3);
-  return index_value(&lowering->draft.space, clamped, 0, upper);
+  /* In 32 bits where these hold both: twice as many lanes. */
+  PrimitiveType type = lowering_type(lowering, value);
+  bool is_narrow = type_bits(type) < 32 || type == TYPE_S32;
+  PrimitiveType clamped_type = is_narrow && upper <= INT32_MAX ? TYPE_S32 : TYPE_S64;
+  int32_t bounds[2] = {lowering_constant_int(lowering, clamped_type, 0),
+                       lowering_constant_int(lowering, clamped_type, upper)};
+  int32_t operands[3] = {bounds[0], lowering_convert(lowering, value, clamped_type), bounds[1]};
+  int32_t clamped = lowering_apply(lowering, HLO_CLAMP, clamped_type, operands, 3);
+  return index_value(&lowering->draft.space, lowering_convert(lowering, clamped, TYPE_S64), 0, upper);
 }

@@ -180,6 +180,10 @@ IndexExpr lowering_part_address(Lowering *lowering, IndexExpr address, int part)
 bool lowering_apply_complex(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands,
                             int64_t param0, int32_t *out_value);
 
+/* A comparison of a square root with a constant, of what it is the root of; false where the operands are not that. */
+bool lowering_compare_root(Lowering *lowering, const int32_t operands[2], ComparisonDirection direction,
+                           int32_t *out_value);
+
 /* The accumulator of fold |fold| within its stage, or (final) after it. */
 int32_t lowering_accumulator(Lowering *lowering, int32_t fold, bool final);
 int32_t lowering_add_fold(Lowering *lowering, PrimitiveType type, int stage, int32_t seed);
@@ -201,7 +205,7 @@ void lowering_add_store(Lowering *lowering, int stage, const KernelStore *store)
 /* A stage of stores at each point of the outer dims. */
 void lowering_add_stage(Lowering *lowering, const KernelStore *stores, int store_count);
 
-/* A run-time integer as an index: converted to s64 and clamped to [0, upper]. */
+/* A run-time integer as an index: clamped to [0, upper] and converted to s64. */
 IndexExpr lowering_clamped_index(Lowering *lowering, int32_t value, int64_t upper);
 /* A run-time integer as an index without clamping, taken to be in the range of s32. */
 IndexExpr lowering_raw_index(Lowering *lowering, int32_t value);

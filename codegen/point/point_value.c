@@ -135,6 +135,21 @@ static bool is_never_loaded(KernelPoint *point, const KernelValue *info) {
   return open_predicate(point, info->predicate) >= 0 && is_all_false(point_value(point, info->predicate));
 }
 
+/* Of lanes of |expr|.  Values of the run time that may be anything before their predicate is known say so in their
+ * ranges. */
+static int index_bits(const KernelPoint *point, IndexExpr expr) {
+  const IndexSpace *space = &point->kernel->space;
+  int64_t lower, upper;
+  index_range(space, expr, &lower, &upper);
+  if (lower <= INT32_MIN / 2 || upper >= INT32_MAX / 2) return 64;
+  for (int i = 0; i < expr.term_count; i++) {
+    const IndexAtom *atom = &space->atoms.data[expr.terms[i].atom];
+    bool is_nested = atom->kind == INDEX_ATOM_DIV || atom->kind == INDEX_ATOM_MOD;
+    if (is_nested && index_bits(point, atom->inner) == 64) return 64;
+  }
+  return 32;
+}
+
 static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   const KernelValue *info = &point->kernel->values[value];
   const VecBuilder *vec = point->vec;
@@ -150,7 +165,7 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
   LLVMValueRef mask = access_mask(point, info->predicate);
   if (kind == ACCESS_CONTIGUOUS) return vec_load(vec, info->type, point_load_pointer(point, value), mask, point->lanes);
   if (!kernel_plain_stride(point->kernel, info->address, point->vector_dim, &stride)) {
-    LLVMValueRef offsets = point_index_lanes(point, info->address, 64);
+    LLVMValueRef offsets = point_index_lanes(point, info->address, index_bits(point, info->address));
     return vec_gather(vec, info->type, point->buffers[info->buffer], offsets, mask, point->lanes);
   }
   LLVMValueRef pointer = point_load_pointer(point, value);
@@ -160,16 +175,6 @@ static LLVMValueRef load_lanes(KernelPoint *point, int32_t value) {
     return vec_from_memory(vec, info->type, loaded, point->lanes);
   }
   return vec_gather(vec, info->type, pointer, vec_lane_indices(vec, 64, stride, point->lanes), mask, point->lanes);
-}
-
-static int index_bits(const KernelPoint *point, IndexExpr expr) {
-  int64_t lower, upper;
-  index_range(&point->kernel->space, expr, &lower, &upper);
-  for (int i = 0; i < expr.term_count; i++) {
-    /* run-time values may be anything before their predicate is known */
-    if (point->kernel->space.atoms.data[expr.terms[i].atom].kind == INDEX_ATOM_VALUE) return 64;
-  }
-  return lower > INT32_MIN / 2 && upper < INT32_MAX / 2 ? 32 : 64;
 }
 
 static LLVMValueRef index_as_type(KernelPoint *point, const KernelValue *value, int lanes) {

@@ -255,7 +255,8 @@ VecTarget riscv_vec_target(const char *features) {
   int bits = promised_bits(features);
   target.vector_bits = bits < LEAST_BITS ? LEAST_BITS : bits > MOST_BITS ? MOST_BITS : bits;
   target.register_count = bits < LEAST_BITS ? REGISTERS * bits / LEAST_BITS : REGISTERS;
-  target.has_masks = target.has_masks_32 = target.has_rounding = target.has_division = true;
+  target.has_masks = target.has_masks_32 = target.has_rounding = true;
+  target.has_division = target.has_saturation = true;
   bool has_half_vectors = feature_is_given(features, "zvfhmin") && feature_is_given(features, "zfhmin");
   target.has_f16c = has_half_vectors || feature_is_given(features, "zvfh");
   return target;

@@ -94,7 +94,8 @@ static void riscv_vec_target_of_promises(void **state) {
   assert_true(v.has_fma && v.has_masks && v.has_rounding && v.has_division);
   assert_false(v.has_avx512 || v.has_vnni || v.has_pairs || v.has_f16c);
   assert_true(riscv_vec_target("+v,+zvfh").has_f16c);
-  assert_false(scalar.has_masks || scalar.has_division);
+  assert_true(v.has_saturation);
+  assert_false(scalar.has_masks || scalar.has_division || scalar.has_saturation);
 }
 
 int main(void) {

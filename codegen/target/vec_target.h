@@ -15,6 +15,7 @@ typedef struct VecTarget {
   bool has_f16c;            /* hardware f16 <-> f32 */
   bool has_rounding;        /* of floats to whole floats (SSE4.1 roundps, RISC-V V) */
   bool has_division;        /* of integers (RISC-V V) */
+  bool has_saturation;      /* conversions of floats to integers take the nearest that there is (RISC-V V) */
   bool has_pairs;           /* 16-bit products added in pairs (SSE2 pmaddwd and its wider forms) */
   bool has_uncached_stores; /* that go past the caches (SSE movntps and its wider forms), and a fence for them */
   bool has_avx512;          /* its instructions for parts of floats and extrema */

@@ -1,4 +1,6 @@
 /* Conversions between all types, bit by bit and by value. */
+#include <math.h>
+
 #include "codegen/vec/vec_apply_internal.h"
 
 LLVMValueRef vec_wrap_narrow(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, int lanes) {
@@ -35,8 +37,42 @@ static LLVMValueRef float_to_float(const VecBuilder *vec, PrimitiveType from, Pr
   return LLVMBuildBitCast(b, odd, type, "");
 }
 
+/* Saturating, NaN to 0, by comparisons: x86 has no such conversion, and LLVM takes vectors apart for
+ * llvm.fpto[su]i.sat. Numbers are brought into the type's range first; where the float has not its greatest integer,
+ * what is beyond is put right afterwards. */
+static LLVMValueRef lanes_to_int(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
+                                 int lanes) {
+  LLVMBuilderRef b = vec->builder;
+  bool is_signed = type_is_signed(to);
+  int magnitude_bits = type_bits(to) - is_signed, middle_bits = type_bits(to) > 32 ? 64 : 32;
+  bool has_greatest = magnitude_bits <= (from == TYPE_F64 ? 53 : 24);
+  double limit = ldexp(1, magnitude_bits);
+  LLVMValueRef lower = vec_constant_double(vec, from, is_signed ? -limit : 0, lanes);
+  LLVMValueRef upper = vec_constant_double(vec, from, has_greatest ? limit - 1 : limit, lanes);
+  /* NaN fails the comparison, and takes the lower bound. */
+  LLVMValueRef bounded = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOGT, value, lower, ""), value, lower, "");
+  if (has_greatest) bounded = LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealOLT, bounded, upper, ""), bounded, upper, "");
+  if (!has_greatest || is_signed) {
+    LLVMValueRef stays = has_greatest ? LLVMBuildFCmp(b, LLVMRealORD, value, value, "")
+                                      : LLVMBuildFCmp(b, LLVMRealOLT, value, upper, "");
+    bounded = LLVMBuildSelect(b, stays, bounded, LLVMConstNull(LLVMTypeOf(value)), "");
+  }
+  LLVMTypeRef middle = vec_of(LLVMIntTypeInContext(vec->context, (unsigned)middle_bits), lanes);
+  bool through_signed = is_signed || type_bits(to) < middle_bits;
+  LLVMValueRef result =
+      through_signed ? LLVMBuildFPToSI(b, bounded, middle, "") : LLVMBuildFPToUI(b, bounded, middle, "");
+  if (!has_greatest) {
+    LLVMValueRef is_beyond = LLVMBuildFCmp(b, LLVMRealOGE, value, upper, "");
+    LLVMValueRef greatest = vec_int(vec, middle_bits, (int64_t)(UINT64_MAX >> (64 - magnitude_bits)), lanes);
+    result = LLVMBuildSelect(b, is_beyond, greatest, result, "");
+  }
+  return vec_register_bits(to) < middle_bits ? LLVMBuildTrunc(b, result, vec_type(vec, to, lanes), "") : result;
+}
+
 /* Saturating, NaN to 0: llvm.fpto[su]i.sat does both.  Types narrower than a byte saturate at their own bounds. */
-static LLVMValueRef float_to_int(const VecBuilder *vec, PrimitiveType to, LLVMValueRef value, int lanes) {
+static LLVMValueRef float_to_int(const VecBuilder *vec, PrimitiveType from, PrimitiveType to, LLVMValueRef value,
+                                 int lanes) {
+  if (lanes > 1 && !vec->target->has_saturation) return lanes_to_int(vec, from, to, value, lanes);
   bool is_signed = type_is_signed(to);
   LLVMTypeRef narrow = vec_of(LLVMIntTypeInContext(vec->context, (unsigned)type_bits(to)), lanes);
   LLVMTypeRef overloads[] = {narrow, LLVMTypeOf(value)};
@@ -97,7 +133,7 @@ VEC_RULE(vec_convert) {
     return LLVMBuildICmp(vec->builder, LLVMIntNE, value, zero, "");
   }
   if (type_is_float(from)) {
-    return type_is_float(to) ? float_to_float(vec, from, to, value, lanes) : float_to_int(vec, to, value, lanes);
+    return type_is_float(to) ? float_to_float(vec, from, to, value, lanes) : float_to_int(vec, from, to, value, lanes);
   }
   return type_is_float(to) ? int_to_float(vec, from, to, value, lanes) : int_to_int(vec, from, to, value, lanes);
 }

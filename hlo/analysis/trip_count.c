@@ -22,16 +22,6 @@ static bool constant_integer(const HloInstruction *value, int64_t *out) {
   return *out <= MOST_COUNTER && *out >= -MOST_COUNTER;
 }
 
-static ComparisonDirection mirrored(ComparisonDirection direction) {
-  switch (direction) {
-    case COMPARISON_DIRECTION_LT: return COMPARISON_DIRECTION_GT;
-    case COMPARISON_DIRECTION_LE: return COMPARISON_DIRECTION_GE;
-    case COMPARISON_DIRECTION_GT: return COMPARISON_DIRECTION_LT;
-    case COMPARISON_DIRECTION_GE: return COMPARISON_DIRECTION_LE;
-    default: return direction;
-  }
-}
-
 /* The loop goes on while element |index| is |direction| than |limit|. */
 typedef struct Bound {
   int64_t index, limit;
@@ -45,7 +35,7 @@ static bool find_bound(const HloComputation *condition, Bound *out) {
   out->index = trip_count_element(root->operands[0], parameter);
   if (out->index >= 0) return constant_integer(root->operands[1], &out->limit);
   out->index = trip_count_element(root->operands[1], parameter);
-  out->direction = mirrored(out->direction);
+  out->direction = comparison_direction_exchanged(out->direction);
   return out->index >= 0 && constant_integer(root->operands[0], &out->limit);
 }
 

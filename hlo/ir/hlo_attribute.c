@@ -61,3 +61,15 @@ int64_t hlo_enum_from_text(HloEnumId id, StringView text) {
   }
   return -1;
 }
+
+ComparisonDirection comparison_direction_exchanged(ComparisonDirection direction) {
+  switch (direction) {
+    case COMPARISON_DIRECTION_LT: return COMPARISON_DIRECTION_GT;
+    case COMPARISON_DIRECTION_GT: return COMPARISON_DIRECTION_LT;
+    case COMPARISON_DIRECTION_LE: return COMPARISON_DIRECTION_GE;
+    case COMPARISON_DIRECTION_GE: return COMPARISON_DIRECTION_LE;
+    case COMPARISON_DIRECTION_EQ:
+    case COMPARISON_DIRECTION_NE: return direction;
+  }
+  XLAC_BUG("direction %d", (int)direction);
+}

@@ -73,6 +73,10 @@ typedef enum HloEnumId {
 #include "hlo/ir/hlo_enum.def"
 #undef HLO_ENUM
 #undef V
+
+/* That of the same comparison with its operands exchanged: LT becomes GT. */
+ComparisonDirection comparison_direction_exchanged(ComparisonDirection direction);
+
 /* --- structured values --- */
 
 typedef struct Int64List {

@@ -18,19 +18,6 @@ static bool is_total_order(const HloInstruction *compare) {
   return hlo_instruction_int(compare, HLO_ATTR_COMPARISON_TYPE, COMPARISON_TYPE_FLOAT) == COMPARISON_TYPE_TOTALORDER;
 }
 
-/* The direction with the operands exchanged. */
-static ComparisonDirection exchanged(ComparisonDirection direction) {
-  switch (direction) {
-    case COMPARISON_DIRECTION_LT: return COMPARISON_DIRECTION_GT;
-    case COMPARISON_DIRECTION_GT: return COMPARISON_DIRECTION_LT;
-    case COMPARISON_DIRECTION_LE: return COMPARISON_DIRECTION_GE;
-    case COMPARISON_DIRECTION_GE: return COMPARISON_DIRECTION_LE;
-    case COMPARISON_DIRECTION_EQ:
-    case COMPARISON_DIRECTION_NE: return direction;
-  }
-  XLAC_BUG("direction %d", (int)direction);
-}
-
 /* |compare| of other operands. */
 static HloInstruction *compare_of(HloInstruction *compare, const HloInstruction *like, HloInstruction *a,
                                   HloInstruction *b) {
@@ -91,7 +78,7 @@ static HloInstruction *compare_extreme(HloInstruction *instruction) {
   for (int i = 0; i < 2; i++) {
     const HloInstruction *extreme = instruction->operands[i];
     HloInstruction *other = instruction->operands[1 - i];
-    ComparisonDirection towards = i == 0 ? direction : exchanged(direction);
+    ComparisonDirection towards = i == 0 ? direction : comparison_direction_exchanged(direction);
     bool fits = (extreme->opcode == HLO_MAXIMUM && towards == COMPARISON_DIRECTION_GT) ||
                 (extreme->opcode == HLO_MINIMUM && towards == COMPARISON_DIRECTION_LT);
     if (!fits || extreme->user_count != 1) continue;
@@ -145,8 +132,9 @@ static bool bound_of(HloInstruction *compare, Bound *out_bound) {
     PrimitiveType type = compare->operands[i]->shape->type;
     if (literal == NULL || type_is_complex(type) || type_bits(type) > 32) continue; /* a double holds the number */
     ComparisonDirection direction = direction_of(compare);
-    *out_bound = (Bound){compare->operands[1 - i], compare->operands[i], i == 1 ? direction : exchanged(direction),
-                         literal_get_double(literal, 0)};
+    *out_bound =
+        (Bound){compare->operands[1 - i], compare->operands[i],
+                i == 1 ? direction : comparison_direction_exchanged(direction), literal_get_double(literal, 0)};
     return true;
   }
   return false;
@@ -248,7 +236,7 @@ static HloInstruction *select_compared(HloInstruction *instruction) {
   if (compare->opcode != HLO_COMPARE || !algebraic_is_exact(instruction->shape->type)) return NULL;
   ComparisonDirection direction = direction_of(compare);
   if (compare->operands[0] == b && compare->operands[1] == a) {
-    direction = exchanged(direction);
+    direction = comparison_direction_exchanged(direction);
   } else if (compare->operands[0] != a || compare->operands[1] != b) {
     return NULL;
   }
