@@ -75,8 +75,9 @@ int32_t c_larger_part(const ComplexMath *m, Complex z) {
 }
 
 int32_t c_by_size(const ComplexMath *m, int32_t size, double huge, double tiny, double usual) {
-  int32_t is_huge = c_compare_to(m, COMPARISON_DIRECTION_GT, size, 0x1p500);
-  int32_t is_tiny = c_compare_to(m, COMPARISON_DIRECTION_LT, size, 0x1p-500);
+  bool is_double = m->type == TYPE_F64;
+  int32_t is_huge = c_compare_to(m, COMPARISON_DIRECTION_GT, size, is_double ? 0x1p500 : 0x1p50);
+  int32_t is_tiny = c_compare_to(m, COMPARISON_DIRECTION_LT, size, is_double ? 0x1p-500 : 0x1p-50);
   return c_select(m, is_huge, c_constant(m, huge), c_select(m, is_tiny, c_constant(m, tiny), c_constant(m, usual)));
 }
 
@@ -109,16 +110,17 @@ static int32_t norm(const ComplexMath *m, Complex z) {
   return c_apply2(m, HLO_ADD, c_apply2(m, HLO_MULTIPLY, z.re, z.re), c_apply2(m, HLO_MULTIPLY, z.im, z.im));
 }
 
-/* Infinite as soon as a part is, be the other NaN. */
+/* Infinite as soon as a part is, be the other NaN.  Unless there is room, parts of which a square would leave the range
+ * are brought near 1 by a power of two, with which the least number is as well. */
 Complex complex_abs(const ComplexMath *m, const Complex *z) {
   int32_t size;
   if (m->is_roomy) {
     size = c_apply(m, HLO_SQRT, norm(m, *z));
   } else {
+    double up = m->type == TYPE_F64 ? 0x1p600 : 0x1p100, down = 1 / up;
     int32_t larger = c_larger_part(m, *z);
-    Complex scaled = times(m, *z, c_by_size(m, larger, 0x1p-600, 0x1p600, 1));
-    size = c_apply(m, HLO_SQRT, norm(m, scaled));
-    size = c_apply2(m, HLO_MULTIPLY, size, c_by_size(m, larger, 0x1p600, 0x1p-600, 1));
+    size = c_apply(m, HLO_SQRT, norm(m, times(m, *z, c_by_size(m, larger, down, up, 1))));
+    size = c_apply2(m, HLO_MULTIPLY, size, c_by_size(m, larger, up, down, 1));
   }
   return (Complex){c_select(m, c_any_infinite(m, *z), c_constant(m, __builtin_inf()), size), -1};
 }

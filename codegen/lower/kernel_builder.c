@@ -26,8 +26,8 @@ typedef struct KernelRequest {
   int result_node;
   LoweringResult *results; /* what root_results makes */
   int result_count;
-  int sum_part;      /* of a complex contraction; -1: both */
-  int64_t row_bytes; /* kernel_build_with_rows */
+  int sum_part; /* of a complex contraction; -1: both */
+  KernelTarget target;
 } KernelRequest;
 
 static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest *request, const DimSplit *splits,
@@ -41,7 +41,7 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
                          .results = ARENA_COPY_ARRAY(arena, LoweringResult, request->results, request->result_count),
                          .result_count = request->result_count,
                          .sum_part = request->sum_part,
-                         .row_bytes = request->row_bytes,
+                         .target = request->target,
                          .splits = splits,
                          .split_count = split_count};
   if (request->source->opcode == HLO_FUSION) {
@@ -138,18 +138,19 @@ static Status add_kernel(Arena *arena, const KernelRequest *request, DiagSink *d
 }
 
 /* The Kernels of one result by itself: two where it must be filled before it is scattered into, and for the parts of a
- * complex contraction, each of which is one of real numbers. */
-static Status add_kernels_of(Arena *arena, const HloInstruction *source, LoweringResult *result, int64_t row_bytes,
-                             DiagSink *diag, KernelList *kernels) {
+ * complex contraction that are not joined, each of which is one of real numbers. */
+static Status add_kernels_of(Arena *arena, const HloInstruction *source, LoweringResult *result,
+                             const KernelTarget *target, DiagSink *diag, KernelList *kernels) {
   RootRule rule = rule_of(source, result->made, result->node, arena);
-  KernelRequest request = {source, result->made, rule, result->node, result, 1, -1, row_bytes};
+  KernelRequest request = {source, result->made, rule, result->node, result, 1, -1, *target};
   if (result->made->opcode == HLO_SELECT_AND_SCATTER) {
     KernelRequest fill = request;
     fill.rule = root_select_and_scatter_fill;
     RETURN_IF_ERROR(add_kernel(arena, &fill, diag, kernels));
   }
   bool is_contraction = rule == root_elements && hlo_opcode_has(result->made->opcode, OP_CONTRACTION);
-  if (!is_contraction || !type_is_complex(result->made->shape->type)) return add_kernel(arena, &request, diag, kernels);
+  bool is_two = is_contraction && type_is_complex(result->made->shape->type) && !target->joins_parts;
+  if (!is_two) return add_kernel(arena, &request, diag, kernels);
   for (request.sum_part = 0; request.sum_part < 2; request.sum_part++) {
     RETURN_IF_ERROR(add_kernel(arena, &request, diag, kernels));
   }
@@ -157,11 +158,11 @@ static Status add_kernels_of(Arena *arena, const HloInstruction *source, Lowerin
 }
 
 Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels) {
-  return kernel_build_with_rows(arena, instruction, 0, diag, out_kernels);
+  return kernel_build_for(arena, instruction, &(KernelTarget){0}, diag, out_kernels);
 }
 
-Status kernel_build_with_rows(Arena *arena, const HloInstruction *instruction, int64_t row_bytes, DiagSink *diag,
-                              KernelList *out_kernels) {
+Status kernel_build_for(Arena *arena, const HloInstruction *instruction, const KernelTarget *target, DiagSink *diag,
+                        KernelList *out_kernels) {
   RETURN_IF_ERROR(check_ranks(instruction, diag));
   if (kernel_is_tiled(instruction)) {
     const Kernel **whole = ARENA_NEW(arena, const Kernel *);
@@ -183,11 +184,11 @@ Status kernel_build_with_rows(Arena *arena, const HloInstruction *instruction, i
   RootRule rule = rule_of_lines(instruction);
   if (rule == NULL && makes_all_at_once(instruction, results, result_count)) rule = root_results;
   if (rule != NULL) {
-    KernelRequest request = {instruction, root, rule, results[0].node, results, result_count, -1, row_bytes};
+    KernelRequest request = {instruction, root, rule, results[0].node, results, result_count, -1, *target};
     return add_kernel(arena, &request, diag, out_kernels);
   }
   for (int i = 0; i < result_count; i++)
-    RETURN_IF_ERROR(add_kernels_of(arena, instruction, &results[i], row_bytes, diag, out_kernels));
+    RETURN_IF_ERROR(add_kernels_of(arena, instruction, &results[i], target, diag, out_kernels));
   return STATUS_OK;
 }
 

@@ -4,6 +4,15 @@
 
 #include "codegen/kernel/kernel.h"
 
+/* What a target wants of Kernels; all zeros: what code on a processor does. */
+typedef struct KernelTarget {
+  bool has_scalar_floats;
+  int64_t row_bytes;     /* rows of a value that several stages need are kept between them up to here, whatever it
+                            costs to compute; 0, or longer ones: only where it costs a root or a function */
+  bool has_slow_doubles; /* c64 is not computed in f64 where its own parts do as well */
+  bool joins_parts;      /* both parts of a complex contraction in one Kernel; else one each, of real numbers */
+} KernelTarget;
+
 typedef struct KernelList {
   int32_t count;
   const Kernel *const *kernels; /* to be run in this order */
@@ -14,10 +23,8 @@ typedef struct KernelList {
  * reshapes need no division in lanes, and neighbouring dims that every address walks as one are merged.
  * STATUS_UNSUPPORTED, located, for what has no rule yet. */
 MUST_USE Status kernel_build(Arena *arena, const HloInstruction *instruction, DiagSink *diag, KernelList *out_kernels);
-/* The same, but rows of up to |row_bytes| of a value that several stages need are kept between them whatever it costs
- * to compute; longer ones, and those of kernel_build, only where it costs a root or a function. */
-MUST_USE Status kernel_build_with_rows(Arena *arena, const HloInstruction *instruction, int64_t row_bytes,
-                                       DiagSink *diag, KernelList *out_kernels);
+MUST_USE Status kernel_build_for(Arena *arena, const HloInstruction *instruction, const KernelTarget *target,
+                                 DiagSink *diag, KernelList *out_kernels);
 
 /* Scalar computation |region|, applied by |source|, as a Kernel of one point: operand i is its parameter i, the one
  * stage stores its result. */

@@ -24,8 +24,8 @@ IndexExpr lowering_part_address(Lowering *lowering, IndexExpr address, int part)
 
 /* --- functions --- */
 
-/* Where parts of c64 are computed: in f32, or in f64 and rounded once. */
-typedef enum ComplexPlace { IN_PART, IN_DOUBLE } ComplexPlace;
+/* Where parts of c64 are computed: in f32, or in f64 and rounded once; IN_EITHER: in f64 unless that is slow. */
+typedef enum ComplexPlace { IN_PART, IN_DOUBLE, IN_EITHER } ComplexPlace;
 
 typedef struct ComplexRow {
   int operand_count;
@@ -48,7 +48,8 @@ static const ComplexRow rows[HLO_OPCODE_COUNT] = {
 static int32_t apply_function(Lowering *lowering, HloOpcode opcode, PrimitiveType type, const int32_t *operands) {
   const ComplexRow *row = &rows[opcode];
   PrimitiveType part = type_complex_part(type);
-  ComplexMath math = {lowering, row->place == IN_DOUBLE ? TYPE_F64 : part, false};
+  bool is_in_part = row->place == IN_PART || (row->place == IN_EITHER && lowering->target.has_slow_doubles);
+  ComplexMath math = {lowering, is_in_part ? part : TYPE_F64, false};
   math.is_roomy = math.type != part;
   Complex arguments[2] = {{-1, -1}, {-1, -1}};
   for (int i = 0; i < row->operand_count; i++) {

@@ -77,11 +77,11 @@ static IndexExpr row_position(Lowering *lowering, int stage) {
 static bool is_row_value(Lowering *lowering, const HloInstruction *instruction, int stage) {
   OpCost cost = hlo_opcode_info(instruction->opcode)->cost;
   if (cost == OP_COST_SQRT || hlo_opcode_is_function(instruction->opcode)) return true;
-  if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || cost < OP_COST_ADD || lowering->row_bytes == 0)
+  if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || cost < OP_COST_ADD || lowering->target.row_bytes == 0)
     return false;
   int64_t lower, upper;
   index_range(&lowering->draft.space, row_position(lowering, stage), &lower, &upper);
-  return (upper + 1) * type_storage_bytes(instruction->shape->type) <= lowering->row_bytes;
+  return (upper + 1) * type_storage_bytes(instruction->shape->type) <= lowering->target.row_bytes;
 }
 
 /* |expr| of a point of stage |from| at the same point of stage |to|; false when it has more than plain terms. */

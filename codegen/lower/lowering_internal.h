@@ -78,7 +78,7 @@ typedef struct Lowering {
   ARRAY(int32_t) stage_order;   /* numbers of stages in order of execution: a stage ends after those it needs */
   int current_stage;            /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
-  int64_t row_bytes; /* up to which a row of any lane-wise value is kept */
+  KernelTarget target;
   ARRAY(FoldedReduce) folded;
   struct ReduceOrder *reduce_order; /* of |fused|, once it is asked for */
   const HloInstruction *sort;       /* that root_sort makes */

@@ -1,7 +1,6 @@
 #include "codegen/lower/module_kernels.h"
 
 #include "codegen/lower/emit_family.h"
-#include "codegen/lower/kernel_builder.h"
 #include "hlo/analysis/in_place.h"
 
 static bool any_type(const HloInstruction *instruction, bool (*is)(PrimitiveType type)) {
@@ -24,7 +23,7 @@ static Status add_computation(KernelTable *table, const HloComputation *computat
     const HloInstruction *instruction = computation->instructions.data[i];
     if (!has_kernels(instruction, target->has_scalar_floats)) continue;
     KernelList list;
-    RETURN_IF_ERROR(kernel_build_with_rows(table->arena, instruction, target->row_bytes, diag, &list));
+    RETURN_IF_ERROR(kernel_build_for(table->arena, instruction, target, diag, &list));
     kernel_table_add(table, instruction, list.kernels, list.count);
   }
   return STATUS_OK;

@@ -3,17 +3,12 @@
 #define XLAC_CODEGEN_LOWER_MODULE_KERNELS_H
 
 #include "codegen/kernel/kernel_table.h"
+#include "codegen/lower/kernel_builder.h"
 
-/* What a target wants of Kernels. */
-typedef struct KernelTarget {
-  bool has_scalar_floats; /* machine_has_scalar_floats */
-  int64_t row_bytes;      /* machine_row_bytes */
-} KernelTarget;
-
-/* Builds (kernel_build) the Kernels of all instructions of the scheduled |module| that compute arrays (views do not),
- * and of those that compute scalars but have no code in the control function: complex ones, and with
+/* Builds (kernel_build_for) the Kernels of all instructions of the scheduled |module| that compute arrays (views do
+ * not), and of those that compute scalars but have no code in the control function: complex ones, and with
  * has_scalar_floats false (the scalar unit of a vector processor) all that floats take part in.  The table lives in
- * |arena|.  Errors are those of kernel_build, the first that is met. */
+ * |arena|.  Errors are those of kernel_build_for, the first that is met. */
 MUST_USE Status module_kernels_build(Arena *arena, const HloModule *module, const KernelTarget *target, DiagSink *diag,
                                      KernelTable **out_table);
 

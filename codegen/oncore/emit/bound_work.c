@@ -171,6 +171,7 @@ static double complex_cycles(const WorkWalk *walk, HloOpcode opcode, PrimitiveTy
     case HLO_ADD:
     case HLO_SUBTRACT:
     case HLO_NEGATE: return 2 * cost_cycles(walk, COST_ADD, type, points);
+    case HLO_SELECT: return 2 * cost_cycles(walk, COST_SELECT, type, points);
     case HLO_MULTIPLY:
     case HLO_DIVIDE: return 3 * cost_cycles(walk, COST_MUL, type, points);
     case HLO_ABS:
@@ -191,7 +192,7 @@ static bool has_real_factor(const HloInstruction *instruction) {
 }
 
 static double lane_cycles(const WorkWalk *walk, const HloInstruction *instruction, double points) {
-  bool of_operand = hlo_opcode_has(instruction->opcode, OP_TYPED_BY_OPERAND);
+  bool of_operand = hlo_opcode_has(instruction->opcode, OP_TYPED_BY_OPERAND) || instruction->opcode == HLO_ABS;
   PrimitiveType type = of_operand ? instruction->operands[0]->shape->type : instruction->shape->type;
   if (!type_is_complex(type)) return cost_cycles(walk, machine_cost_of_opcode(instruction->opcode), type, points);
   double cycles = complex_cycles(walk, instruction->opcode, type_complex_part(type), points);
@@ -298,7 +299,7 @@ static double shared_points(const HloInstruction *user, const Shape *windows) {
 static double reduction_cycles(const WorkWalk *walk, const HloInstruction *reduction) {
   const HloInstruction *product = added_product(reduction);
   double points = (double)shape_element_count(reduction->operands[0]->shape);
-  if (product != NULL && !type_is_complex(product->shape->type)) return product_cycles(walk, product, points);
+  if (product != NULL) return product_cycles(walk, product, points);
   return region_cycles(walk, hlo_instruction_computation(reduction, HLO_ATTR_TO_APPLY), points);
 }
 

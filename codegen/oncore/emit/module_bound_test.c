@@ -117,6 +117,21 @@ static void module_bound_counts_parts_of_complex_numbers(void **state) {
                       "  w = c64[32] complex(y, zeros) ROOT z = c64[32] multiply(x, w) }\n") == 2 * 2);
 }
 
+/* Two squares, their sum and a root of each; both parts are chosen; of a sum of products three products each, which the
+ * matrix unit does. */
+static void module_bound_of_complex_numbers_is_their_parts(void **state) {
+  assert_true(work_of(*state, "HloModule m\nENTRY e { x = c64[32] parameter(0) ROOT y = f32[32] abs(x) }\n") ==
+              (2 + 1 + 4) * 2);
+  assert_true(work_of(*state,
+                      "HloModule m\nENTRY e { p = pred[32] parameter(0) x = c64[32] parameter(1)\n"
+                      "  y = c64[32] parameter(2) ROOT z = c64[32] select(p, x, y) }\n") == 2 * 2);
+  assert_true(work_of(*state,
+                      "HloModule m\nsum { a = c64[] parameter(0) b = c64[] parameter(1) ROOT s = c64[] add(a, b) }\n"
+                      "ENTRY e { x = c64[32] parameter(0) y = c64[32] parameter(1) z = c64[] constant((0, 0))\n"
+                      "  p = c64[32] multiply(x, y) ROOT r = c64[] reduce(p, z), dimensions={0}, to_apply=sum }\n") ==
+              3 * 32 / 256.0);
+}
+
 /* log2 8! is 15.3, by Stirling more than 12; two lines are compared 24 times at least, in two vectors. */
 static void module_bound_of_sort_is_comparisons(void **state) {
   assert_true(work_of(*state,
@@ -228,6 +243,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(module_bound_writes_what_updates_write, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_counts_rounds_of_loops, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_counts_parts_of_complex_numbers, create, destroy),
+      cmocka_unit_test_setup_teardown(module_bound_of_complex_numbers_is_their_parts, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_sort_is_comparisons, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_forgets_what_nobody_asks_for, create, destroy),
       cmocka_unit_test_setup_teardown(module_bound_of_products_is_the_matrix_units, create, destroy),

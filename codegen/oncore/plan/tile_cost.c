@@ -35,21 +35,72 @@ static bool is_of_matrices(const Kernel *kernel, const KernelValue *product) {
   return kernel->values[a].dims != product->dims || kernel->values[b].dims != product->dims;
 }
 
-/* The product that |fold| adds up, -1 for none. */
-static int32_t dot_product(const Kernel *kernel, int32_t fold) {
+/* What |fold| adds in each round, -1 where it does anything else. */
+static int32_t added_value(const Kernel *kernel, int32_t fold) {
+  if (fold < 0 || fold >= kernel->fold_count) return -1;
   const KernelValue *next = &kernel->values[kernel->folds[fold].next];
   if (next->kind != KERNEL_APPLY || next->opcode != HLO_ADD) return -1;
   for (int i = 0; i < 2; i++) {
-    const KernelValue *sum = &kernel->values[next->operands[i]], *product = &kernel->values[next->operands[1 - i]];
-    if (sum->kind != KERNEL_ACCUMULATOR || sum->fold != fold) continue;
-    if (product->kind != KERNEL_APPLY || product->opcode != HLO_MULTIPLY) continue;
-    if (is_of_matrices(kernel, product)) return next->operands[1 - i];
+    const KernelValue *sum = &kernel->values[next->operands[i]];
+    if (sum->kind == KERNEL_ACCUMULATOR && sum->fold == fold) return next->operands[1 - i];
   }
   return -1;
 }
 
+static bool is_apply(const Kernel *kernel, int32_t value, HloOpcode opcode) {
+  return value >= 0 && kernel->values[value].kind == KERNEL_APPLY && kernel->values[value].opcode == opcode;
+}
+
+/* The products that a fold adds up. */
+typedef struct DotProducts {
+  int count;
+  int32_t values[2];
+} DotProducts;
+
+/* Both products of |sum|, a sum or difference. */
+static bool find_pair(const Kernel *kernel, int32_t sum, HloOpcode opcode, DotProducts *out_products) {
+  if (!is_apply(kernel, sum, opcode)) return false;
+  *out_products = (DotProducts){2, {kernel->values[sum].operands[0], kernel->values[sum].operands[1]}};
+  for (int i = 0; i < 2; i++) {
+    int32_t product = out_products->values[i];
+    if (!is_apply(kernel, product, HLO_MULTIPLY) || !is_of_matrices(kernel, &kernel->values[product])) return false;
+  }
+  return true;
+}
+
+static bool has_factors(const Kernel *kernel, int32_t product, int32_t a, int32_t b) {
+  const int32_t *factors = kernel->values[product].operands;
+  return (factors[0] == a && factors[1] == b) || (factors[0] == b && factors[1] == a);
+}
+
+/* Whether |fold| and |next| add up the parts of products of complex numbers: ac - bd and ad + bc. */
+static bool is_complex_dot(const Kernel *kernel, int32_t fold, int32_t next, DotProducts *out_re, DotProducts *out_im) {
+  if (!find_pair(kernel, added_value(kernel, fold), HLO_SUBTRACT, out_re)) return false;
+  if (!find_pair(kernel, added_value(kernel, next), HLO_ADD, out_im)) return false;
+  const int32_t *ac = kernel->values[out_re->values[0]].operands, *bd = kernel->values[out_re->values[1]].operands;
+  for (int i = 0; i < 2; i++) {
+    int32_t b = bd[i], d = bd[1 - i];
+    for (int k = 0; k < 2; k++) {
+      bool is_first = has_factors(kernel, out_im->values[k], ac[0], d);
+      if (is_first && has_factors(kernel, out_im->values[1 - k], b, ac[1])) return true;
+    }
+  }
+  return false;
+}
+
+/* None where |fold| is no sum of products of matrices. */
+static DotProducts dot_products(const Kernel *kernel, int32_t fold) {
+  DotProducts re, im;
+  int32_t product = added_value(kernel, fold);
+  if (is_apply(kernel, product, HLO_MULTIPLY) && is_of_matrices(kernel, &kernel->values[product]))
+    return (DotProducts){1, {product}};
+  if (is_complex_dot(kernel, fold, fold + 1, &re, &im)) return re;
+  if (is_complex_dot(kernel, fold - 1, fold, &re, &im)) return im;
+  return (DotProducts){0};
+}
+
 bool tile_fold_is_dot(const Kernel *kernel, int32_t fold) {
-  return dot_product(kernel, fold) >= 0;
+  return dot_products(kernel, fold).count > 0;
 }
 
 /* --- which values a run of stages computes --- */
@@ -62,11 +113,11 @@ static void need(bool *needed, int32_t value) {
  */
 static void need_roots(const Kernel *kernel, int32_t first, int32_t last, bool *needed) {
   for (int32_t f = 0; f < kernel->fold_count; f++) {
-    int32_t product = dot_product(kernel, f);
     if (kernel->folds[f].stage < first || kernel->folds[f].stage > last) continue;
-    if (product < 0) need(needed, kernel->folds[f].next);
-    for (int i = 0; product >= 0 && i < 2; i++)
-      need(needed, factor_source(kernel, kernel->values[product].operands[i]));
+    DotProducts products = dot_products(kernel, f);
+    if (products.count == 0) need(needed, kernel->folds[f].next);
+    for (int i = 0; i < 2 * products.count; i++)
+      need(needed, factor_source(kernel, kernel->values[products.values[i / 2]].operands[i % 2]));
   }
   for (int32_t s = first; s <= last; s++) {
     for (int32_t i = 0; i < kernel->stages[s].store_count; i++) need(needed, kernel->stages[s].stores[i].value);
@@ -101,10 +152,10 @@ static Status add_value(const Kernel *kernel, const MachineDescription *machine,
   return STATUS_OK;
 }
 
-static Status add_dot(const Kernel *kernel, const MachineDescription *machine, int32_t fold, const int64_t *extents,
-                      DiagSink *diag, double *cycles) {
+/* One of the products that |fold| adds up. */
+static Status add_product(const Kernel *kernel, const MachineDescription *machine, int32_t fold,
+                          const KernelValue *product, const int64_t *extents, DiagSink *diag, double *cycles) {
   const KernelFold *of = &kernel->folds[fold];
-  const KernelValue *product = &kernel->values[dot_product(kernel, fold)];
   double per_cycle = INFINITY;
   for (int i = 0; i < 2; i++) { /* as fast as the wider factor lets it */
     PrimitiveType type = kernel->values[factor_source(kernel, product->operands[i])].type;
@@ -113,6 +164,16 @@ static Status add_dot(const Kernel *kernel, const MachineDescription *machine, i
     per_cycle = fmin(per_cycle, here);
   }
   *cycles += (double)points_of(kernel, extents, kernel->values[of->next].dims) / per_cycle;
+  return STATUS_OK;
+}
+
+static Status add_dot(const Kernel *kernel, const MachineDescription *machine, int32_t fold, const int64_t *extents,
+                      DiagSink *diag, double *cycles) {
+  DotProducts products = dot_products(kernel, fold);
+  for (int i = 0; i < products.count; i++) {
+    const KernelValue *product = &kernel->values[products.values[i]];
+    RETURN_IF_ERROR(add_product(kernel, machine, fold, product, extents, diag, cycles));
+  }
   return STATUS_OK;
 }
 

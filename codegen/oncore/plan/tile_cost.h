@@ -20,7 +20,8 @@ MUST_USE Status tile_operation_cycles(const PlanOperation *operation, const Mach
                                       double *out_cycles);
 
 /* Whether fold |fold| adds products of two loads (converted or not), or of what is loaded or computed where at least
- * one of the two is a factor of several products. */
+ * one of the two is a factor of several products; or a part of such products of complex numbers, of which the fold
+ * before or after it adds the other part. */
 bool tile_fold_is_dot(const Kernel *kernel, int32_t fold);
 
 /* Rows of a strided transfer: contiguous runs of elements, the innermost axis last. */

@@ -77,6 +77,31 @@ static void tile_cost_of_sum_of_products_is_lane_work(void **state) {
   assert_true(cycles == (6 + 1 + 1) * 64 * 128 / 16 + 64 / 16);
 }
 
+/* Four products of parts for each of two numbers.  Besides, parts are taken out of the factors' tiles and put into the
+ * result's, and those of the result are negated. */
+static void tile_cost_of_complex_dot_is_products(void **state) {
+  double cycles =
+      whole_cycles(*state, DOT_FUSION("c64[64,128]", "c64[128,32]",
+                                      "  d = c64[64,32] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+                                      "  ROOT y = c64[64,32] negate(d)",
+                                      "c64[64,32]"));
+  double products = 4 * 64 * 128 * 32 / 256.0, parts = 2 * (64 * 128 + 128 * 32 + 64 * 32) / 16;
+  assert_true(cycles == products + 2 * parts + 2 * 64 * 32 / 16);
+}
+
+/* The same products with another sign are not those of complex numbers: lanes multiply and add. */
+static void tile_cost_of_other_sums_of_two_products_is_lane_work(void **state) {
+  double cycles =
+      whole_cycles(*state, DOT_FUSION("c64[64,128]", "c64[64,128]",
+                                      "  ar = f32[64,128] real(a) ai = f32[64,128] imag(a)\n"
+                                      "  br = f32[64,128] real(b) bi = f32[64,128] imag(b)\n"
+                                      "  p = f32[64,128] multiply(ar, br) q = f32[64,128] multiply(ai, bi)\n"
+                                      "  s = f32[64,128] add(p, q) z = f32[] constant(0)\n"
+                                      "  ROOT y = f32[64] reduce(s, z), dimensions={1}, to_apply=sum",
+                                      "f32[64]"));
+  assert_true(cycles >= 4 * 64 * 128 / 16);
+}
+
 /* 640 windows of 3 elements: as many maxima; padding comes with the tile, and the last maximum is the result. */
 static void tile_cost_of_pooling_is_its_steps(void **state) {
   assert_true(whole_cycles(*state, PADDED_POOL) == 3 * 640 / 16);
@@ -149,6 +174,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_computes_factors_once, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_dot_narrows_in_lanes, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_sum_of_products_is_lane_work, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_complex_dot_is_products, create, destroy),
+      cmocka_unit_test_setup_teardown(tile_cost_of_other_sums_of_two_products_is_lane_work, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_pooling_is_its_steps, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_movement, create, destroy),
       cmocka_unit_test_setup_teardown(tile_cost_of_scatter_is_row_by_row, create, destroy),

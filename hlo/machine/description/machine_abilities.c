@@ -23,3 +23,9 @@ bool machine_takes_lines(const MachineDescription *machine) {
 bool machine_has_scalar_floats(const MachineDescription *machine) {
   return !machine_has_buffer(machine);
 }
+
+bool machine_has_slow_doubles(const MachineDescription *machine) {
+  if (!machine_has_buffer(machine) || machine->ops[TYPE_F32] == NULL) return false;
+  const MachineOpCosts *doubles = machine->ops[TYPE_F64];
+  return doubles == NULL || doubles->cost[COST_MUL] > machine->ops[TYPE_F32]->cost[COST_MUL];
+}

@@ -21,5 +21,7 @@ bool machine_takes_tiles(const MachineDescription *machine);
 bool machine_takes_lines(const MachineDescription *machine);
 /* Scalar floats are computed between Kernels, in the control function: a vector processor's scalar unit has none. */
 bool machine_has_scalar_floats(const MachineDescription *machine);
+/* A vector of f64, which has half as many elements, costs more than one of f32, or there is none. */
+bool machine_has_slow_doubles(const MachineDescription *machine);
 
 #endif

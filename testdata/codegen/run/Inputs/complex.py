@@ -68,8 +68,8 @@ def read(path):
         return arrays
 
 
-def run(kind, lines, results, arguments):
-    """The real results of a module with the vectors |arguments| of parts."""
+def run(kind, lines, results, arguments, targets=()):
+    """The real results of a module with the vectors |arguments| of parts, on the host's processors and on |targets|."""
     folder = FOLDER / kind
     folder.mkdir(parents=True, exist_ok=True)
     count = len(arguments[0])
@@ -77,7 +77,7 @@ def run(kind, lines, results, arguments):
     shapes = ", ".join(f"{kind}[{count}]" for _ in results)
     (folder / "m.hlo").write_text(f"HloModule m\n\nENTRY e {{\n{body}  ROOT r = ({shapes}) tuple({', '.join(results)})\n}}\n")
     write_npz(folder / "in.npz", "p", [(kind, [count], values) for values in arguments])
-    for options in processors():
+    for options in [*processors(), *([f"--target={target}"] for target in targets)]:
         subprocess.run([XLAC, "run", *options, "--inputs=in.npz", "--output=out.npz", "m.hlo"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         yield options, read(folder / "out.npz")
 
@@ -129,11 +129,12 @@ def unary(kind, complex_kind):
 
 
 def sizes(kind, complex_kind):
-    """abs neither overflows nor vanishes before its result does."""
-    grid = points(kind) + [(INF, NAN), (NAN, -INF), (NAN, 1.0)]
+    """abs neither overflows nor vanishes before its result does, also where it is not computed in f64."""
+    least, largest = (2.0 ** -149, 2.0 ** 127) if kind == "f32" else (2.0 ** -1074, 2.0 ** 1023)
+    grid = points(kind) + [(INF, NAN), (NAN, -INF), (NAN, 1.0), (3 * least, -4 * least), (least, 0.0), (largest, largest / 2), (largest, least)]
     arguments = [list(parts) for parts in zip(*grid)]
     lines = [f"z = {complex_kind}[{len(grid)}] complex(x0, x1)", f"size = {kind}[{len(grid)}] abs(z)"]
-    for options, (found,) in run(kind, lines, ["size"], arguments):
+    for options, (found,) in run(kind, lines, ["size"], arguments, ["vp-ref"]):
         for point, got in zip(grid, found):
             want = math.hypot(*point)
             assert same(want, got) or abs(want - got) <= 2 * 2.0 ** (-23 if kind == "f32" else -52) * want, (options, kind, point, want, got)
