@@ -240,6 +240,10 @@ typedef struct MicroCall {
 /* Asks for the line at |pointer|: to be read, into the second-level cache, data. */
 void contraction_prefetch(const VecBuilder *vec, LLVMValueRef pointer);
 
+/* The function that does so as text, in |arena|; NULL where it is left to LLVM: other processors than x86 with AVX2 and
+ * FMA, types without such instructions (contraction_assembly.c). */
+const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, const ContractionBlocking *blocking);
+
 /* Calls the function that does so, made at its first use in the module and shared by all plans with equal tiles. */
 void contraction_micro_call(const VecBuilder *vec, const ContractionBlocking *blocking, const MicroCall *call);
 

@@ -5,16 +5,17 @@
 #include "codegen/blocks/contraction_internal.h"
 #include "codegen/ir/ir_function.h"
 
+/* contraction_assembly.c has them in this order: six in registers. */
 enum {
   ARG_LHS,
   ARG_RHS,
   ARG_TILE,
   ARG_DEPTH,
   ARG_RHS_STRIDE,
+  ARG_TILE_STRIDE,
   ARG_ADD,
   ARG_AHEAD,
   ARG_AHEAD_STRIDE,
-  ARG_TILE_STRIDE,
   ARG_COUNT
 };
 
@@ -29,8 +30,8 @@ typedef struct MicroEmitter {
 
 static LLVMTypeRef micro_type(const VecBuilder *vec) {
   LLVMTypeRef pointer = LLVMPointerTypeInContext(vec->context, 0), index = LLVMInt64TypeInContext(vec->context);
-  LLVMTypeRef parameters[ARG_COUNT] = {pointer, pointer, pointer, index, index, LLVMInt1TypeInContext(vec->context),
-                                       pointer, index,   index};
+  LLVMTypeRef parameters[ARG_COUNT] = {
+      pointer, pointer, pointer, index, index, index, LLVMInt1TypeInContext(vec->context), pointer, index};
   return LLVMFunctionType(LLVMVoidTypeInContext(vec->context), parameters, ARG_COUNT, false);
 }
 
@@ -206,6 +207,20 @@ static void emit_body(const MicroEmitter *micro) {
   LLVMBuildRetVoid(vec->builder);
 }
 
+/* All of the function, which has no frame but what the assembly makes. */
+static void emit_assembly(const MicroEmitter *micro, const char *text) {
+  const VecBuilder *vec = micro->vec;
+  static const char clobbers[] = "~{memory}";
+  ir_function_mark(micro->function, "naked");
+  ir_function_leave_plain(micro->function);
+  LLVMPositionBuilderAtEnd(vec->builder, add_block(micro));
+  LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(vec->context), NULL, 0, false);
+  LLVMValueRef assembly = LLVMGetInlineAsm(type, text, strlen(text), clobbers, strlen(clobbers), true, false,
+                                           LLVMInlineAsmDialectATT, false);
+  LLVMBuildCall2(vec->builder, type, assembly, NULL, 0, "");
+  LLVMBuildUnreachable(vec->builder);
+}
+
 static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlocking *blocking) {
   char name[96];
   micro_name(blocking, name, sizeof name);
@@ -219,7 +234,13 @@ static LLVMValueRef micro_function(const VecBuilder *vec, const ContractionBlock
                         .function = function,
                         .sum_count = blocking->tile_rows * blocking->panel_vectors};
   LLVMGetParams(function, micro.arguments);
-  emit_body(&micro);
+  Arena *scratch = arena_create();
+  const char *assembly = contraction_micro_assembly(scratch, vec->target, blocking);
+  if (assembly != NULL)
+    emit_assembly(&micro, assembly);
+  else
+    emit_body(&micro);
+  arena_destroy(scratch);
   LLVMPositionBuilderAtEnd(vec->builder, position);
   return function;
 }

@@ -99,5 +99,6 @@ VecTarget cpu_vec_target(const char *features) {
     target.has_vnni = feature_is_given(features, "avx512vnni");
     target.has_bf16_pairs = feature_is_given(features, "avx512bf16");
   }
+  target.has_avx2_fma = target.has_fma && target.vector_bits >= 256;
   return target;
 }

@@ -1,0 +1,180 @@
+/* The micro-kernel as assembly of x86 with AVX2 and FMA.
+ *
+ * All there is to decide is known: sums stay in registers from the first to the last step, and the order of what is
+ * added is the micro-kernel's.  LLVM 19 takes some 30 times as long over the same function, and where a tile takes all
+ * registers it moves half of the sums to others and some to the stack at each step. */
+#include "base/arena.h"
+#include "codegen/blocks/contraction_internal.h"
+
+#define LARGEST_OFFSET INT32_MAX
+
+/* What a step does with a vector of the rhs and a number of the lhs in all lanes.  |add| NULL: |multiply| adds to the
+ * sum as well; otherwise the product goes through a register of its own. */
+typedef struct StepInstructions {
+  const char *broadcast, *multiply, *add;
+  bool lhs_first;    /* of the operands that are not the sum the lhs is the first one, which differ in their signs */
+  bool takes_number; /* |multiply| of AVX-512 takes the number from memory and has it in all lanes */
+} StepInstructions;
+
+static const StepInstructions float_steps = {"vbroadcastss", "vfmadd231ps", NULL, false, true};
+static const StepInstructions double_steps = {"vbroadcastsd", "vfmadd231pd", NULL, false, true};
+static const StepInstructions integer_steps = {"vpbroadcastd", "vpmulld", "vpaddd", false, true};
+static const StepInstructions bf16_steps = {"vbroadcastss", "vdpbf16ps", NULL, false, true};
+static const StepInstructions pair_steps = {"vpbroadcastd", "vpmaddwd", "vpaddd", false, false};
+static const StepInstructions fused_pair_steps = {"vpbroadcastd", "vpdpwssd", NULL, false, true};
+static const StepInstructions quad_steps = {"vpbroadcastd", "vpdpbusd", NULL, true, false};
+static const StepInstructions unsigned_quad_steps = {"vpbroadcastd", "vpdpbusd", NULL, false, true};
+
+static const StepInstructions *steps_of(const VecTarget *target, const ContractionBlocking *blocking) {
+  if (blocking->rhs_type != blocking->type) return NULL;
+  if (blocking->group == 1) {
+    if (blocking->type == TYPE_F32) return &float_steps;
+    if (blocking->type == TYPE_F64) return &double_steps;
+    return blocking->type == TYPE_S32 || blocking->type == TYPE_U32 ? &integer_steps : NULL;
+  }
+  switch (blocking->dot) {
+    case VEC_DOT_BF16: return &bf16_steps;
+    case VEC_DOT_S16: return target->has_vnni ? &fused_pair_steps : &pair_steps;
+    case VEC_DOT_U8_S8: return blocking->rhs_unsigned ? &unsigned_quad_steps : &quad_steps;
+  }
+  return NULL;
+}
+
+/* Registers: sums row by row, then the vectors of the rhs that have one, then a product, then the number of the lhs. */
+typedef struct MicroAssembly {
+  const ContractionBlocking *blocking;
+  const StepInstructions *steps;
+  StringBuilder *out;
+  char width; /* the letter of registers: x, y, z */
+  int element_bytes, vector_bytes;
+  int sum_count, kept_vectors, product, number;
+  bool takes_numbers; /* from memory: each is multiplied once */
+} MicroAssembly;
+
+static bool choose_registers(const VecTarget *target, MicroAssembly *micro) {
+  int vectors = micro->blocking->panel_vectors, others = micro->steps->add != NULL ? 2 : 1;
+  int left = target->register_count - micro->sum_count - others;
+  if (left < 0) return false;
+  /* Operands in memory take the place of the last one only. */
+  micro->kept_vectors = left < vectors ? left : vectors;
+  if (micro->kept_vectors < vectors && micro->steps->lhs_first) return false;
+  micro->product = micro->sum_count + micro->kept_vectors;
+  micro->number = micro->product + others - 1;
+  micro->takes_numbers = target->has_avx512 && vectors == 1 && micro->kept_vectors == 1 && micro->steps->takes_number;
+  return true;
+}
+
+static void add_line(const MicroAssembly *micro, const char *text) {
+  sb_append_cstring(micro->out, text);
+  sb_append_char(micro->out, '\n');
+}
+
+/* All sums to or from their places. */
+static void move_tile(const MicroAssembly *micro, bool is_store) {
+  const ContractionBlocking *blocking = micro->blocking;
+  int64_t row_bytes = blocking->sums_in_result ? 0 : blocking->panel_width * micro->element_bytes;
+  add_line(micro, "movq %rdx, %rax");
+  for (int i = 0; i < micro->sum_count; i++) {
+    int row = i / blocking->panel_vectors, vector = i % blocking->panel_vectors;
+    if (row > 0 && vector == 0 && blocking->sums_in_result) add_line(micro, "addq %r9, %rax");
+    long long place = row * row_bytes + (int64_t)vector * micro->vector_bytes;
+    if (is_store)
+      sb_printf(micro->out, "vmovups %%%cmm%d, %lld(%%rax)\n", micro->width, i, place);
+    else
+      sb_printf(micro->out, "vmovups %lld(%%rax), %%%cmm%d\n", place, micro->width, i);
+  }
+}
+
+/* sums ← adds ? tile : 0 */
+static void begin_sums(const MicroAssembly *micro) {
+  for (int i = 0; i < micro->sum_count; i++)
+    sb_printf(micro->out, i < 16 ? "vpxor %%xmm%d, %%xmm%d, %%xmm%d\n" : "vpxord %%xmm%d, %%xmm%d, %%xmm%d\n", i, i, i);
+  if (micro->blocking->block_count == 1) return;
+  add_line(micro, "testb $$1, 8(%rsp)\nje 1f");
+  move_tile(micro, false);
+  add_line(micro, "1:");
+}
+
+/* Of the lhs at this step, in bytes. */
+static long long number_place(const MicroAssembly *micro, int row) {
+  return row * micro->blocking->row_stride * micro->element_bytes;
+}
+
+/* The product of the number in row |row| of the lhs and vector |vector| of the rhs, added to their sum. */
+static void multiply_add(const MicroAssembly *micro, int row, int vector) {
+  const StepInstructions *steps = micro->steps;
+  const ContractionBlocking *blocking = micro->blocking;
+  int sum = row * blocking->panel_vectors + vector, target = steps->add != NULL ? micro->product : sum;
+  int column = micro->sum_count + vector;
+  char width = micro->width;
+  sb_printf(micro->out, "%s ", steps->multiply);
+  if (micro->takes_numbers) {
+    sb_printf(micro->out, "%lld(%%rdi){1to%d}, %%%cmm%d", number_place(micro, row), blocking->lanes, width, column);
+  } else if (vector >= micro->kept_vectors) {
+    sb_printf(micro->out, "%d(%%rsi), %%%cmm%d", vector * micro->vector_bytes, width, micro->number);
+  } else {
+    sb_printf(micro->out, "%%%cmm%d, %%%cmm%d", width, steps->lhs_first ? column : micro->number, width,
+              steps->lhs_first ? micro->number : column);
+  }
+  sb_printf(micro->out, ", %%%cmm%d\n", width, target);
+  if (steps->add == NULL) return;
+  sb_printf(micro->out, "%s %%%cmm%d, %%%cmm%d, %%%cmm%d\n", steps->add, width, target, width, sum, width, sum);
+}
+
+static void emit_step(const MicroAssembly *micro) {
+  const ContractionBlocking *blocking = micro->blocking;
+  for (int j = 0; j < micro->kept_vectors; j++)
+    sb_printf(micro->out, "vmovups %d(%%rsi), %%%cmm%d\n", j * micro->vector_bytes, micro->width, micro->sum_count + j);
+  for (int i = 0; i < blocking->tile_rows; i++) {
+    if (!micro->takes_numbers)
+      sb_printf(micro->out, "%s %lld(%%rdi), %%%cmm%d\n", micro->steps->broadcast, number_place(micro, i), micro->width,
+                micro->number);
+    for (int j = 0; j < blocking->panel_vectors; j++) multiply_add(micro, i, j);
+  }
+}
+
+static void emit_steps(const MicroAssembly *micro, bool asks_ahead) {
+  add_line(micro, "testq %rcx, %rcx\njle 3f");
+  if (asks_ahead) add_line(micro, "movq 16(%rsp), %r10\nmovq 24(%rsp), %r11");
+  int shift = micro->element_bytes == 8 ? 3 : 2;
+  sb_printf(micro->out, "shlq $$%d, %%r8\n", shift);
+  if (asks_ahead) sb_printf(micro->out, "shlq $$%d, %%r11\n", shift);
+  add_line(micro, ".p2align 4, 0x90\n2:");
+  if (asks_ahead) add_line(micro, "prefetcht1 (%r10)\naddq %r11, %r10");
+  emit_step(micro);
+  sb_printf(micro->out, "addq $$%d, %%rdi\n", micro->element_bytes);
+  add_line(micro, "addq %r8, %rsi\ndecq %rcx\njne 2b\n3:");
+}
+
+/* Takes away the sums that follow the panel, one for each column. */
+static void take_excess(const MicroAssembly *micro) {
+  for (int i = 0; i < micro->sum_count; i++)
+    sb_printf(micro->out, "vpsubd %d(%%rsi), %%%cmm%d, %%%cmm%d\n",
+              i % micro->blocking->panel_vectors * micro->vector_bytes, micro->width, i, micro->width, i);
+}
+
+const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, const ContractionBlocking *blocking) {
+  int element_bytes = type_storage_bytes(blocking->type), vector_bytes = blocking->lanes * element_bytes;
+  if (!target->has_avx2_fma || vector_bytes < 16) return NULL;
+  StringBuilder out;
+  MicroAssembly micro = {.blocking = blocking,
+                         .steps = steps_of(target, blocking),
+                         .out = &out,
+                         .width = vector_bytes == 64   ? 'z'
+                                  : vector_bytes == 32 ? 'y'
+                                                       : 'x',
+                         .element_bytes = element_bytes,
+                         .vector_bytes = vector_bytes,
+                         .sum_count = blocking->tile_rows * blocking->panel_vectors};
+  if (micro.steps == NULL || !choose_registers(target, &micro)) return NULL;
+  if (blocking->tile_rows * blocking->row_stride > LARGEST_OFFSET / element_bytes) return NULL;
+  sb_init(&out, arena);
+  if (blocking->sums_in_result) sb_printf(&out, "shlq $$%d, %%r9\n", element_bytes == 8 ? 3 : 2);
+  begin_sums(&micro);
+  emit_steps(&micro, blocking->rhs_ahead && !blocking->ahead_in_turn);
+  if (blocking->lhs_shifted) take_excess(&micro);
+  move_tile(&micro, true);
+  add_line(&micro, "vzeroupper\nretq");
+  StringView text = sb_view(&out);
+  return arena_copy_string(arena, text.data, text.size);
+}
