@@ -80,14 +80,38 @@ LLVMValueRef sort_key_at(const SortEmitter *emitter, LLVMValueRef pointer) {
   for (int i = 0; i < kernel->buffer_count; i++) buffers[i] = pointer;
   KernelPoint point = kernel_point(emitter->vec, kernel, emitter->function, buffers, emitter->arena);
   LLVMValueRef value = point_value(&point, emitter->key.value);
-  return sort_key_number(emitter->vec, kernel, &emitter->key, value);
+  return sort_key_number(emitter->vec, kernel, &emitter->key, value, 1);
+}
+
+/* Value |v| of the comparator at points in lanes. */
+static LLVMValueRef key_value_lanes(const SortEmitter *emitter, int32_t v, LLVMValueRef *known) {
+  const Kernel *kernel = emitter->comparator;
+  const KernelValue *value = &kernel->values[v];
+  int lanes = emitter->point->lanes;
+  if (known[v] != NULL) return known[v];
+  if (value->kind == KERNEL_CONSTANT) return known[v] = vec_constant(emitter->vec, value->type, value->bits[0], lanes);
+  if (value->kind == KERNEL_LOAD) {
+    const KernelCompared *compared = emitter->operands[emitter->key.operand].compared;
+    return known[v] = point_value_lanes(emitter->point, compared->parts[value->address.constant]);
+  }
+  LLVMValueRef operands[KERNEL_MAX_OPERANDS];
+  for (int i = 0; i < value->operand_count; i++) operands[i] = key_value_lanes(emitter, value->operands[i], known);
+  VecOp op = kernel_vec_op(kernel, value);
+  return known[v] = vec_apply(emitter->vec, &op, operands, lanes);
+}
+
+LLVMValueRef sort_keys_in_lanes(const SortEmitter *emitter, LLVMValueRef position) {
+  emitter->point->dims[emitter->dim] = position;
+  LLVMValueRef *known = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, emitter->comparator->value_count);
+  LLVMValueRef value = key_value_lanes(emitter, emitter->key.value, known);
+  return sort_key_number(emitter->vec, emitter->comparator, &emitter->key, value, emitter->point->lanes);
 }
 
 LLVMValueRef sort_make_record(const SortEmitter *emitter, LLVMValueRef position) {
   LLVMBuilderRef b = emitter->vec->builder;
   emitter->point->dims[emitter->dim] = position;
   if (!emitter->key.is_known) return LLVMBuildTrunc(b, position, emitter->record, "");
-  LLVMValueRef number = sort_key_number(emitter->vec, emitter->comparator, &emitter->key, key_value(emitter));
+  LLVMValueRef number = sort_key_number(emitter->vec, emitter->comparator, &emitter->key, key_value(emitter), 1);
   LLVMValueRef record = LLVMBuildZExt(b, number, emitter->record, "");
   record = LLVMBuildShl(b, record, LLVMConstInt(emitter->record, 32, false), "");
   return LLVMBuildOr(b, record, LLVMBuildZExt(b, position, emitter->record, ""), "");

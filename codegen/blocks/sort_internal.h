@@ -15,8 +15,9 @@ typedef struct SortKey {
 } SortKey;
 
 SortKey sort_key(const Kernel *comparator);
-/* The number of the key that |value| is, an integer of key->bits. */
-LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, const SortKey *key, LLVMValueRef value);
+/* The number of the key that |value| is, an integer of key->bits; in each lane. */
+LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, const SortKey *key, LLVMValueRef value,
+                             int lanes);
 
 /* Elements of the current line in memory. */
 typedef struct SortArray {
@@ -82,6 +83,8 @@ LLVMValueRef sort_position(const SortEmitter *emitter, LLVMValueRef record);
 LLVMValueRef sort_element(const SortEmitter *emitter, const SortArray *array, LLVMValueRef position);
 /* The record of the point at |position|, which is the point's from then on. */
 LLVMValueRef sort_make_record(const SortEmitter *emitter, LLVMValueRef position);
+/* The keys' numbers of points from |position| on, one in each of the point's lanes. */
+LLVMValueRef sort_keys_in_lanes(const SortEmitter *emitter, LLVMValueRef position);
 /* Whether record |a| stands before |b|. */
 LLVMValueRef sort_is_before(const SortEmitter *emitter, LLVMValueRef a, LLVMValueRef b);
 
@@ -92,7 +95,7 @@ enum { SORT_RUN = 16 };
 LLVMValueRef sort_by_merging(const SortEmitter *emitter, LLVMValueRef records, LLVMValueRef spare);
 
 /* Whether lines are sorted SORT_NETWORK_LINES at a time, records of equal places side by side, in place. */
-enum { SORT_NETWORK_LINES = 8 };
+enum { SORT_NETWORK_LINES = 8, SORT_NETWORK_LEAST_LINES = SORT_NETWORK_LINES / 2 };
 bool sort_uses_network(const SortEmitter *emitter);
 /* |records|: as signed numbers, aligned as so many are. */
 void sort_by_network(const SortEmitter *emitter, LLVMValueRef records);

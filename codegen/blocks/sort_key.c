@@ -81,14 +81,16 @@ SortKey sort_key(const Kernel *comparator) {
   return key;
 }
 
-LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, const SortKey *key, LLVMValueRef value) {
+LLVMValueRef sort_key_number(const VecBuilder *vec, const Kernel *comparator, const SortKey *key, LLVMValueRef value,
+                             int lanes) {
   LLVMBuilderRef b = vec->builder;
   PrimitiveType type = comparator->values[key->value].type;
-  LLVMTypeRef number = LLVMIntTypeInContext(vec->context, (unsigned)key->bits);
-  LLVMValueRef sign = LLVMConstInt(number, UINT64_C(1) << (key->bits - 1), false);
+  LLVMTypeRef scalar = LLVMIntTypeInContext(vec->context, (unsigned)key->bits);
+  LLVMTypeRef number = lanes > 1 ? LLVMVectorType(scalar, (unsigned)lanes) : scalar;
+  LLVMValueRef sign = vec_splat(vec, LLVMConstInt(scalar, UINT64_C(1) << (key->bits - 1), false), lanes);
   if (type_is_float(type)) {
     value = LLVMBuildBitCast(b, value, number, "");
-    LLVMValueRef last = LLVMConstInt(number, (unsigned long long)key->bits - 1, false);
+    LLVMValueRef last = vec_splat(vec, LLVMConstInt(scalar, (unsigned long long)key->bits - 1, false), lanes);
     value = LLVMBuildXor(b, value, LLVMBuildOr(b, LLVMBuildAShr(b, value, last, ""), sign, ""), "");
   } else {
     if (type == TYPE_PRED) value = LLVMBuildZExt(b, value, number, "");

@@ -4,11 +4,11 @@
 #include "codegen/blocks/sort_internal.h"
 
 /* Longer lines are sorted by digits in less time; fewer lines than half the lanes, too. */
-enum { LONGEST_LINE = 1024, LONGEST_NARROW_LINE = 256, LEAST_LINES = SORT_NETWORK_LINES / 2 };
+enum { LONGEST_LINE = 1024, LONGEST_NARROW_LINE = 256 };
 
 bool sort_uses_network(const SortEmitter *emitter) {
   int64_t longest = emitter->key.bits <= 16 ? LONGEST_NARROW_LINE : LONGEST_LINE;
-  return emitter->key.is_known && emitter->key.bits <= 32 && emitter->line_count >= LEAST_LINES &&
+  return emitter->key.is_known && emitter->key.bits <= 32 && emitter->line_count >= SORT_NETWORK_LEAST_LINES &&
          emitter->length > 1 && emitter->length <= longest && !sort_selects(emitter);
 }
 

@@ -84,6 +84,10 @@ LLVMValueRef vec_from_memory(const VecBuilder *vec, PrimitiveType type, LLVMValu
 
 /* One bit: whether any lane of |condition| holds. */
 LLVMValueRef vec_any(const VecBuilder *vec, LLVMValueRef condition, int lanes);
+/* An i64 whose bit i is lane i of |condition|, at most 64 lanes; and the number of the lowest bit that is set in one
+ * that is not 0, an i64. */
+LLVMValueRef vec_lane_bits(const VecBuilder *vec, LLVMValueRef condition, int lanes);
+LLVMValueRef vec_lowest_bit(const VecBuilder *vec, LLVMValueRef bits);
 
 /* The operation on register values of |lanes| lanes each. */
 LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRef *operands, int lanes);

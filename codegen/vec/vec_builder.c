@@ -332,6 +332,18 @@ static LLVMValueRef lane_index(const VecBuilder *vec, int lane) {
   return LLVMConstInt(LLVMInt32TypeInContext(vec->context), (unsigned)lane, false);
 }
 
+LLVMValueRef vec_lane_bits(const VecBuilder *vec, LLVMValueRef condition, int lanes) {
+  LLVMTypeRef word = LLVMIntTypeInContext(vec->context, (unsigned)lanes);
+  LLVMValueRef bits = LLVMBuildBitCast(vec->builder, condition, word, "");
+  return LLVMBuildZExt(vec->builder, bits, LLVMInt64TypeInContext(vec->context), "");
+}
+
+LLVMValueRef vec_lowest_bit(const VecBuilder *vec, LLVMValueRef bits) {
+  LLVMTypeRef type = LLVMTypeOf(bits);
+  LLVMValueRef arguments[] = {bits, LLVMConstInt(LLVMInt1TypeInContext(vec->context), 1, false)};
+  return vec_intrinsic(vec, "llvm.cttz", &type, 1, arguments, 2);
+}
+
 LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes) {
   while (lanes > 1) {
     XLAC_CHECK(lanes % 2 == 0);

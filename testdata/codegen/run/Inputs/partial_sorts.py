@@ -17,12 +17,13 @@ CASES = [
     ("f32", [9, 40], 1, TOTAL, (0, 3), (0, 3), True), ("s32", [33, 12], 0, LESS, (30, 33), (5, 9), False),
     ("s8", [900], 0, LESS, (0, 20), (0, 20), False), ("f32", [1, 257], 1, TOTAL, (0, 1), (0, 1), True),
 ]
-# x in order, and the other way: each of its elements, or the first few alone, are among the first seen so far.
-LINES = [("s32", list(range(-400, 400)), 6), ("s32", list(range(400, -400, -1)), 6), ("s32", [7] * 800, 6)]
+# x in order, and the other way: each of its elements, or the first few alone, are among the first seen so far; all equal, the last there are.
+LINES = [("s32", list(range(-400, 400)), 6), ("s32", list(range(400, -400, -1)), 6), ("s32", [7] * 800, 6),
+         ("s32", [-1 << 31] * 803, 6), ("s64", list(range(-300, 301)) * 3, 9)]
 
 module = Module("partial_sorts", "".join(comparator(f"before{number}", [kind, "s32"], text)
                                          for number, (kind, _, _, (text, _), *_) in enumerate(CASES)) +
-                comparator("falls", ["s32"], GREATER[0]))
+                comparator("falls_s32", ["s32"], GREATER[0]) + comparator("falls_s64", ["s64"], GREATER[0]))
 
 
 def slice_of(kind, shape, dimension, name, places):
@@ -57,7 +58,7 @@ for number, (kind, shape, dimension, (_, before), values_at, positions_at, again
         module.result(part, type_, part_shape, expected)
 
 for kind, values, kept in LINES:
-    whole = module.op(kind, [len(values)], f"sort({module.parameter(kind, [len(values)], values)}), dimensions={{0}}, to_apply=falls")
+    whole = module.op(kind, [len(values)], f"sort({module.parameter(kind, [len(values)], values)}), dimensions={{0}}, to_apply=falls_{kind}")
     part, shape = slice_of(kind, [len(values)], 0, whole, (0, kept))
     module.result(part, kind, shape, sorted(values, reverse=True)[:kept])
 module.run()
