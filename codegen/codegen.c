@@ -173,8 +173,8 @@ void codegen_print_kernels(const KernelTable *kernels, StringBuilder *out) {
   }
 }
 
-/* Of no kernel: no plan that could be read. */
-static void print_move(StringBuilder *out, const ModulePlan *plan, const MachineDescription *machine) {
+/* What cannot be read: of no kernel, or of one that has a plan already. */
+static void print_comment(StringBuilder *out, const ModulePlan *plan, const MachineDescription *machine) {
   Arena *scratch = arena_create();
   StringBuilder text;
   sb_init(&text, scratch);
@@ -189,12 +189,26 @@ static void print_move(StringBuilder *out, const ModulePlan *plan, const Machine
   arena_destroy(scratch);
 }
 
-static void print_plan(StringBuilder *out, const ModulePlan *plan, const MachineDescription *machine) {
+/* Whether plan |number| is that of an earlier one's Kernel, with its tiles elsewhere in the Buffer: a file has one plan
+ * of each Kernel and interface. */
+static bool is_elsewhere(const ModulePlans *plans, int32_t number) {
+  const Plan *plan = plans->plans[number].plan;
+  if (plans->plans[number].is_move || plan_has_residents(plan)) return false;
+  for (int32_t p = 0; p < number; p++) {
+    const Plan *earlier = plans->plans[p].plan;
+    if (earlier->kernel == plan->kernel && !plan_has_residents(earlier)) return true;
+  }
+  return false;
+}
+
+static void print_plan(StringBuilder *out, const ModulePlans *plans, int32_t number) {
+  const ModulePlan *plan = &plans->plans[number];
+  const MachineDescription *machine = plans->machine;
   sb_append_cstring(out, "# ");
   plan_verdict_print(out, &plan->verdict, machine);
   sb_append_cstring(out, "\n");
-  if (plan->is_move)
-    print_move(out, plan, machine);
+  if (plan->is_move || is_elsewhere(plans, number))
+    print_comment(out, plan, machine);
   else
     plan_print(out, plan->plan, machine);
   sb_append_cstring(out, "\n");
@@ -203,7 +217,7 @@ static void print_plan(StringBuilder *out, const ModulePlan *plan, const Machine
 void codegen_print_plans(Arena *arena, const HloModule *module, const ModulePlans *plans, StringBuilder *out) {
   const MachineDescription *machine = plans->machine;
   sb_printf(out, "target %.*s digest %s\n\n", SV_ARG(machine->name), written_plans_digest(arena, module, machine));
-  for (int32_t i = 0; i < plans->count; i++) print_plan(out, &plans->plans[i], machine);
+  for (int32_t i = 0; i < plans->count; i++) print_plan(out, plans, i);
 }
 
 /* --- code in memory --- */

@@ -756,7 +756,7 @@ Status plan_keep(Arena *arena, const Plan *plan, const MachineDescription *machi
   *out_plan = NULL;
   *keeper.plan = *plan;
   keeper.plan->arena = arena;
-  keeper.plan->estimate = 0; /* that of |plan| is for other work */
+  if (interface->count > 0) keeper.plan->estimate = 0; /* that of |plan| is for other work */
   keeper.load = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   keeper.store = ARENA_NEW_ARRAY(arena, int32_t, plan->tensor_count);
   keeper.stays = ARENA_NEW_ARRAY(arena, bool, plan->tensor_count);

@@ -16,7 +16,8 @@ typedef struct PlanResident {
 
 /* Where a Kernel stands in a run: what is resident around it. */
 typedef struct PlanInterface {
-  int64_t base; /* bytes of the Buffer that are taken, residents of this Kernel and of others; tiles come after them */
+  int64_t base; /* bytes of the Buffer that are taken, residents of this Kernel and of others, or tiles of the one
+                   before it; its own come after them */
   int32_t count;
   const PlanResident *residents; /* by rising number of their buffers */
 } PlanInterface;

@@ -36,6 +36,7 @@ typedef struct Chooser {
   int32_t *begins;             /* by slice, and after the last: its first candidate */
   int64_t *taken;              /* by event: bytes of what is taken */
   int64_t *bases;              /* by event: where places of what is taken end */
+  int64_t *tiles;              /* by event: where the Kernel's own tiles begin, there or further up */
   ARRAY(ResidentUse) uses;
   ARRAY(ResidentLoop) loops;
 } Chooser;
@@ -342,16 +343,18 @@ static Status place(Chooser *chooser) {
 }
 
 static void find_bases(Chooser *chooser) {
-  chooser->bases = ARENA_NEW_ARRAY(chooser->arena, int64_t, chooser->touches.events.count + 1);
+  int64_t events = chooser->touches.events.count;
+  chooser->bases = ARENA_NEW_ARRAY(chooser->arena, int64_t, events + 1);
   for (int64_t c = 0; c < chooser->candidates.count; c++) {
     const Candidate *candidate = &chooser->candidates.data[c];
     for (int32_t e = candidate->first; candidate->is_taken && e <= candidate->last; e++)
       chooser->bases[e] = max_i64(chooser->bases[e], candidate->begin + aligned_bytes(chooser, candidate));
   }
+  chooser->tiles = ARENA_COPY_ARRAY(chooser->arena, int64_t, chooser->bases, events + 1);
 }
 
 static PlanInterface interface_at(const Chooser *chooser, int32_t event) {
-  PlanInterface interface = {.base = chooser->bases[event]};
+  PlanInterface interface = {.base = chooser->tiles[event]};
   int32_t begin = chooser->touches.begins[event], end = chooser->touches.begins[event + 1];
   PlanResident *residents = ARENA_NEW_ARRAY(chooser->arena, PlanResident, end - begin + 1);
   const RunEvent *of = &chooser->touches.events.data[event];
@@ -423,6 +426,36 @@ static Status settle(Chooser *chooser, double *out_saved) {
   return STATUS_OK;
 }
 
+/* Drops all residents. */
+static void drop_all(Chooser *chooser) {
+  for (int64_t c = 0; c < chooser->candidates.count; c++)
+    if (chooser->candidates.data[c].is_taken) set_taken(chooser, &chooser->candidates.data[c], false);
+  find_bases(chooser);
+}
+
+/* Tiles of Kernels that follow one another lie apart where there is room for both: then the loads of one do not wait
+ * for what the one before it still works on.  Its tiles begin at the bottom, or where these would be in the way end at
+ * the top, so that there are no more than two plans of each Kernel and interface. */
+static void spread_tiles(Chooser *chooser) {
+  int64_t align = max_i64(chooser->machine->buffer.align, 1), usable = machine_buffer_usable(chooser->machine);
+  int64_t begin = 0, end = 0; /* the tiles before */
+  for (int32_t e = 0; e < chooser->touches.events.count; e++) {
+    const RunEvent *event = &chooser->touches.events.data[e];
+    if (event->ends_run) begin = end = 0;
+    if (event->use == NULL) continue;
+    int64_t bytes = own_bytes(chooser, e), low = align_up(chooser->bases[e], align);
+    int64_t high = (usable - bytes) / align * align;
+    if (bytes == 0) continue;
+    if (low < end && begin < low + bytes && high >= max_i64(low, end)) {
+      chooser->tiles[e] = high;
+      PlanInterface interface = interface_at(chooser, e);
+      if (isinf(chooser->model->cycles(chooser->model->self, event->use, &interface))) chooser->tiles[e] = low;
+    }
+    begin = align_up(chooser->tiles[e], align);
+    end = begin + bytes;
+  }
+}
+
 static int compare_nodes(const void *left, const void *right) {
   const LoopResident *a = left, *b = right;
   return a->node < b->node ? -1 : a->node > b->node;
@@ -431,7 +464,7 @@ static int compare_nodes(const void *left, const void *right) {
 static void keep_choice(Chooser *chooser) {
   for (int32_t e = 0; e < chooser->touches.events.count; e++) {
     const RunEvent *event = &chooser->touches.events.data[e];
-    if (event->use == NULL || chooser->bases[e] == 0) continue;
+    if (event->use == NULL || chooser->tiles[e] == 0) continue;
     array_push(&chooser->uses, chooser->arena, ((ResidentUse){event->use, interface_at(chooser, e)}));
   }
   ARRAY(LoopResident) residents = {0};
@@ -475,7 +508,9 @@ static Status choose(Chooser *chooser, const HloComputation *computation, const 
   RETURN_IF_ERROR(settle(chooser, &saved));
   saved *= chooser->times[computation->id];
   if (chooser->loop != NULL) saved -= loop_moves(chooser) * chooser->times[chooser->loop->parent->id];
-  if (saved > 0) keep_choice(chooser);
+  if (saved <= 0) drop_all(chooser);
+  spread_tiles(chooser);
+  keep_choice(chooser);
   return STATUS_OK;
 }
 

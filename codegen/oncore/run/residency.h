@@ -8,7 +8,8 @@
  * and stored after it if it changes them.
  *
  * Chosen greedily, the most cycles saved per byte first, as long as the tiles of all Kernels meanwhile find room;
- * placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles. */
+ * placed as buffers of one more memory (base/packing); kept where the plans then take fewer cycles.  Tiles of Kernels
+ * that follow one another are laid apart, so that their loads do not wait for one another. */
 #ifndef XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_H
 #define XLAC_CODEGEN_ONCORE_RUN_RESIDENCY_H
 
@@ -25,7 +26,7 @@ typedef struct ResidencyModel {
   double (*cycles)(void *self, const KernelUse *use, const PlanInterface *interface);
 } ResidencyModel;
 
-/* Of a run of Kernels, one with something resident around it. */
+/* Of a run of Kernels, one with something resident around it, or with its tiles elsewhere than at the bottom. */
 typedef struct ResidentUse {
   const KernelUse *use;
   PlanInterface interface;
