@@ -4,6 +4,7 @@
 
 #include "codegen/emit/kernel_emitter.h"
 #include "codegen/emit/kernel_strategy.h"
+#include "codegen/kernel/fold_choice.h"
 #include "codegen/point/kernel_point.h"
 
 /* Chooses by counting loads, stores and operations per element for each dim that may be walked in lanes.  |arena| holds

@@ -66,6 +66,8 @@ typedef struct FoldNest {
   int part_count;                       /* of an inner vector dim; else 1 */
   const VectorPart *parts;              /* NULL: the lanes of the outer loops */
   LLVMValueRef *accumulators;
+  bool is_choice; /* the two folds of |choice| are all */
+  FoldChoice choice;
 } FoldNest;
 
 static bool is_folded_here(const KernelEmitter *emitter, const FoldNest *nest, int fold) {
@@ -125,6 +127,31 @@ static LLVMValueRef advance_scan(KernelEmitter *emitter, int fold, LLVMValueRef 
   return lanes == 1 ? sums : vec_splat_lane(vec, sums, (int)steps - 1, lanes);
 }
 
+static VecChoice choice_operation(const Kernel *kernel, const FoldChoice *choice) {
+  return (VecChoice){.type = kernel->folds[choice->value_fold].type,
+                     .place_type = kernel->folds[choice->place_fold].type,
+                     .is_largest = choice->is_largest,
+                     .nan_is_first = choice->nan_is_first};
+}
+
+/* One step of a choice in lanes; |next| by fold. */
+static void advance_choice(KernelEmitter *emitter, const FoldChoice *choice, LLVMValueRef *next) {
+  KernelPoint *point = &emitter->point;
+  VecChoice operation = choice_operation(emitter->kernel, choice);
+  VecChosen best = {point->accumulators[choice->value_fold], point->accumulators[choice->place_fold]};
+  VecChosen offered = {point_value_lanes(point, choice->value), point_value_lanes(point, choice->place)};
+  vec_choice_advance(emitter->vec, &operation, &best, &offered);
+  next[choice->value_fold] = best.value;
+  next[choice->place_fold] = best.place;
+}
+
+/* What |fold|'s step makes of its accumulator. */
+static LLVMValueRef fold_next(KernelEmitter *emitter, int fold) {
+  bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->point.accumulators[fold])) == LLVMVectorTypeKind;
+  int32_t next = emitter->kernel->folds[fold].next;
+  return is_vector ? point_value_lanes(&emitter->point, next) : point_value(&emitter->point, next);
+}
+
 /* One step of all folds of the stage at the current point, then its stores. */
 static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
   const Kernel *kernel = emitter->kernel;
@@ -133,15 +160,14 @@ static void advance_folds(KernelEmitter *emitter, FoldNest *nest, int part) {
     if (is_folded_here(emitter, nest, f)) emitter->point.accumulators[f] = *accumulator_slot(emitter, nest, part, f);
   }
   bool masks = emitter->point.mask != NULL && nest->parts != NULL;
+  if (nest->is_choice) advance_choice(emitter, &nest->choice, next);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, nest, f)) continue;
     if (is_scan_in_lanes(emitter, nest, f)) {
       next[f] = advance_scan(emitter, f, emitter->point.accumulators[f], part_step(&nest->parts[part]));
       continue;
     }
-    bool is_vector = LLVMGetTypeKind(LLVMTypeOf(emitter->point.accumulators[f])) == LLVMVectorTypeKind;
-    next[f] = is_vector ? point_value_lanes(&emitter->point, kernel->folds[f].next)
-                        : point_value(&emitter->point, kernel->folds[f].next);
+    if (!nest->is_choice) next[f] = fold_next(emitter, f);
     if (masks)
       next[f] =
           LLVMBuildSelect(emitter->vec->builder, emitter->point.mask, next[f], emitter->point.accumulators[f], "");
@@ -304,6 +330,29 @@ static LLVMValueRef combine_parts(KernelEmitter *emitter, const FoldNest *nest, 
   return total;
 }
 
+/* The same of a choice: the final values of its two folds.  Parts are compared in as many lanes as both have. */
+static void combine_choice(KernelEmitter *emitter, const FoldNest *nest) {
+  const FoldChoice *choice = &nest->choice;
+  VecChoice operation = choice_operation(emitter->kernel, choice);
+  VecChosen best = {NULL, NULL};
+  int lanes = nest->parts[0].lanes;
+  for (int p = 0; p < nest->part_count; p++) {
+    VecChosen part = {*accumulator_slot(emitter, nest, p, choice->value_fold),
+                      *accumulator_slot(emitter, nest, p, choice->place_fold)};
+    int both = (int)min_i64(lanes, nest->parts[p].lanes);
+    part = vec_choice_reduce(emitter->vec, &operation, part, nest->parts[p].lanes, both);
+    if (p > 0) {
+      best = vec_choice_reduce(emitter->vec, &operation, best, lanes, both);
+      vec_choice_join(emitter->vec, &operation, &part, &best);
+    }
+    best = part;
+    lanes = both;
+  }
+  best = vec_choice_reduce(emitter->vec, &operation, best, lanes, 1);
+  emitter->point.accumulators[choice->value_fold] = best.value;
+  emitter->point.accumulators[choice->place_fold] = best.place;
+}
+
 /* The inner loops of a stage: its folds and its stores at each point. */
 static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   const Kernel *kernel = emitter->kernel;
@@ -313,6 +362,7 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
   }
   FoldNest nest = {.stage = stage};
   order_inner_dims(emitter, &nest);
+  nest.is_choice = nest.parts != NULL && fold_choice_find(kernel, stage, &nest.choice);
   nest.accumulators = ARENA_NEW_ARRAY(emitter->arena, LLVMValueRef, nest.part_count * kernel->fold_count);
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
@@ -324,6 +374,10 @@ static void emit_inner(KernelEmitter *emitter, int stage, uint64_t known) {
     }
   }
   emit_fold_dims(emitter, &nest, 0, known);
+  if (nest.is_choice) {
+    combine_choice(emitter, &nest);
+    return;
+  }
   for (int f = 0; f < kernel->fold_count; f++) {
     if (!is_folded_here(emitter, &nest, f)) continue;
     bool is_one = nest.parts == NULL || is_scan_in_lanes(emitter, &nest, f);

@@ -117,11 +117,20 @@ static double stage_step_cost(const Kernel *kernel, int stage, int dim, int lane
   return step;
 }
 
+/* The lanes of a choice are compared after its last step, each comparison waiting for the one before. */
+#define CHOICE_JOIN_COST 30
+
+static double choice_cost(const Kernel *kernel, int stage, int dim, int lanes) {
+  FoldChoice choice;
+  bool is_inside = stage != KERNEL_OUTER && kernel->dims[dim].stage == stage && lanes > 1;
+  return is_inside && fold_choice_find(kernel, stage, &choice) ? CHOICE_JOIN_COST * log2_of(lanes) : 0;
+}
+
 /* Time of |stage| per point of the outer dims. */
 static double stage_cost(const Kernel *kernel, int stage, int dim, int lanes) {
   int64_t extent = kernel->dims[dim].extent;
-  double share = (double)ceil_div(extent, lanes) / (double)extent;
-  return stage_step_cost(kernel, stage, dim, lanes) * stage_points(kernel, stage) * share;
+  double share = (double)ceil_div(extent, lanes) / (double)extent, join = choice_cost(kernel, stage, dim, lanes);
+  return stage_step_cost(kernel, stage, dim, lanes) * stage_points(kernel, stage) * share + join;
 }
 
 static bool stage_has_scan(const Kernel *kernel, int stage) {
@@ -139,9 +148,12 @@ static bool is_innermost(const Kernel *kernel, int dim) {
 /* Lanes of a reduction dim are partial folds, or neighbouring steps: all folds of its stage must allow them. */
 static bool may_be_inner_vector(const Kernel *kernel, int dim) {
   int stage = kernel->dims[dim].stage;
+  FoldChoice choice;
+  bool is_free = true;
   for (int f = 0; f < kernel->fold_count; f++) {
-    if (kernel->folds[f].stage == stage && !kernel->folds[f].reassociable && !kernel->folds[f].is_scan) return false;
+    is_free = is_free && (kernel->folds[f].stage != stage || kernel->folds[f].reassociable || kernel->folds[f].is_scan);
   }
+  if (!is_free && !fold_choice_find(kernel, stage, &choice)) return false;
   return !stage_has_scan(kernel, stage) || is_innermost(kernel, dim);
 }
 

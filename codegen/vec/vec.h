@@ -96,6 +96,26 @@ LLVMValueRef vec_apply(const VecBuilder *vec, const VecOp *op, const LLVMValueRe
  * halves pairwise, a fixed order. */
 LLVMValueRef vec_reduce(const VecBuilder *vec, const VecOp *op, LLVMValueRef value, int lanes);
 
+/* --- the largest or smallest value and the first place where it is (vec_choice.c) --- */
+
+typedef struct VecChoice {
+  PrimitiveType type, place_type; /* |place_type| is one of integers */
+  bool is_largest;                /* else the smallest */
+  bool nan_is_first;              /* what is not a number comes before all numbers, else after them */
+} VecChoice;
+
+typedef struct VecChosen {
+  LLVMValueRef value, place;
+} VecChosen;
+
+/* In each lane the better of |best| and |offered|, which is at a later place. */
+void vec_choice_advance(const VecBuilder *vec, const VecChoice *choice, VecChosen *best, const VecChosen *offered);
+/* The same with |other|, which may be at any place. */
+void vec_choice_join(const VecBuilder *vec, const VecChoice *choice, VecChosen *best, const VecChosen *other);
+/* The best of lanes i, i + |wanted_lanes|, i + 2·|wanted_lanes| … as lane i; both numbers are powers of two. */
+VecChosen vec_choice_reduce(const VecBuilder *vec, const VecChoice *choice, VecChosen chosen, int lanes,
+                            int wanted_lanes);
+
 #define VEC_MAX_SCAN 256
 
 /* Lane i becomes lanes 0 to i combined, by the same opcodes: with the lane 1 before, then 2, then 4 … */
