@@ -18,6 +18,9 @@ static const double SCRATCH_STEP_TIME = 0.1;
  * it was worth then. */
 static const double WORTH_AGAIN = 0.75;
 
+/* Fewer parts than were best leave more to further steps: they have to be worth so many times as much. */
+static const double CHEAPER_BY = 1.5;
+
 typedef struct Reducer {
   HloPassContext *context;
   HloModule *module;
@@ -135,8 +138,23 @@ static bool choose_again(Reducer *reducer, const MemoryCandidateArray *candidate
   return false;
 }
 
+/* A split in fewer parts takes less time, and another step may do the rest for less than the last parts would. */
+static void choose_fewer_parts(Reducer *reducer, MemoryCandidateArray *candidates, const MemoryTrial *now,
+                               Choice *best) {
+  MemoryCandidate fewer = candidates->data[best->index];
+  if (reducer->is_eager || fewer.kind != MEMORY_STEP_SPLIT) return;
+  for (fewer.parts /= 2; fewer.parts >= 2 && reducer->steps > 0; fewer.parts /= 2) {
+    MemoryTrial after;
+    if (!plan_candidate(reducer, &fewer, now, &after) || !is_better(&after, now)) return;
+    double its_worth = worth(reducer, &after, now);
+    if (its_worth < best->worth * CHEAPER_BY) return;
+    array_push(candidates, reducer->arena, fewer);
+    *best = (Choice){.index = candidates->count - 1, .worth = its_worth, .after = after};
+  }
+}
+
 /* The best of the first candidates. */
-static Choice choose(Reducer *reducer, const MemoryCandidateArray *candidates, const MemoryTrial *now) {
+static Choice choose(Reducer *reducer, MemoryCandidateArray *candidates, const MemoryTrial *now) {
   Choice best;
   if (choose_again(reducer, candidates, now, &best)) return best;
   best = (Choice){.index = -1};
@@ -150,6 +168,7 @@ static Choice choose(Reducer *reducer, const MemoryCandidateArray *candidates, c
     if (!is_better(&after, now) || (best.index >= 0 && its_worth <= best.worth)) continue;
     best = (Choice){.index = i, .worth = its_worth, .after = after};
   }
+  if (best.index >= 0) choose_fewer_parts(reducer, candidates, now, &best);
   return best;
 }
 
@@ -241,12 +260,13 @@ static bool is_preferred(const Reducer *a, const Reducer *b) {
 }
 
 /* The way of cheap steps may end before the goal is reached: then that of large ones is tried from the beginning, and
- * at last one whose loops make again what stands between them. */
+ * at last both with loops that make again what stands between them. */
 static Reducer reduce_copies(const Reducer *start, const MemoryTrial *before) {
   static const struct {
     bool is_eager;
     HloSplitScope scope;
-  } ways[] = {{false, HLO_SPLIT_ALL}, {true, HLO_SPLIT_ALL}, {true, HLO_SPLIT_AGAIN}};
+  } ways[] = {
+      {false, HLO_SPLIT_ALL}, {true, HLO_SPLIT_ALL}, {false, HLO_SPLIT_AGAIN}, {true, HLO_SPLIT_AGAIN}};
   Reducer best = *start;
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     Reducer way = *start;
