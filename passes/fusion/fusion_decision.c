@@ -177,6 +177,14 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand) {
   }
 }
 
+bool fusion_looks_up(const HloInstruction *user) {
+  return user->opcode == HLO_DYNAMIC_SLICE || user->opcode == HLO_GATHER;
+}
+
+bool fusion_has_guards(const HloInstruction *instruction) {
+  return instruction->opcode == HLO_PAD || instruction->opcode == HLO_CONCATENATE;
+}
+
 bool fusion_permutes(const HloInstruction *user) {
   if (hlo_opcode_has(user->opcode, OP_ELEMENTWISE)) return true;
   return hlo_opcode_info(user->opcode)->flow == OP_FLOW_VIEW || user->opcode == HLO_TRANSPOSE;

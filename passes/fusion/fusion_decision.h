@@ -41,6 +41,10 @@ FusionDecision fusion_can_cross(const HloInstruction *user, int operand);
 /* The index map at which |user| reads operand |operand| when |user| itself is evaluated at the map |map|.  Maps are
  * named by hashes: equal functions built from equal operations have equal names. */
 uint64_t fusion_operand_map(const HloInstruction *user, int operand, uint64_t map);
+/* |user| reads its operand 0 at places that are known only when it runs. */
+bool fusion_looks_up(const HloInstruction *user);
+/* Which of its operands an element comes from depends on where it is. */
+bool fusion_has_guards(const HloInstruction *instruction);
 /* |user| reads elements of operand |operand| more than once each. */
 bool fusion_edge_expands(const HloInstruction *user, int operand);
 /* |user| repeats its operand along all dimensions but the last: elements stay columns. */

@@ -2,6 +2,7 @@
 
 #include "base/checked_math.h"
 #include "hlo/analysis/in_place.h"
+#include "hlo/machine/description/machine_abilities.h"
 #include "passes/cleanup/control_edges.h"
 #include "passes/fusion/fusion_decision.h"
 
@@ -25,7 +26,7 @@ typedef struct Membership {
   int32_t group;
   int32_t map_count;
   const uint64_t *maps; /* distinct */
-  bool expanded, repeated, is_cut, is_factor, misses_columns;
+  bool expanded, repeated, is_cut, is_factor, misses_columns, is_looked_up;
 } Membership;
 
 typedef struct MembershipList {
@@ -39,6 +40,7 @@ typedef struct Candidate {
   int32_t map_count;
   uint64_t maps[MAP_LIMIT]; /* distinct; more than fit count as MAP_LIMIT, which only generators may have */
   bool expanded, repeated, is_cut, is_factor, misses_columns;
+  bool is_looked_up; /* at places that are known only when it runs */
 } Candidate;
 
 typedef ARRAY(Candidate) CandidateArray;
@@ -58,6 +60,7 @@ typedef struct FusionGrouper {
   ARRAY(int32_t) places;       /* by group: 1 + where it stands in |candidates| */
   IntMap read;                 /* group and instruction id: the group reads it */
   IntMap preceding;            /* root of a group → its PrecedingReads */
+  const MachineDescription *machine;
   const HloDecisionObserver *observer;
 } FusionGrouper;
 
@@ -112,6 +115,7 @@ static void add_use(Candidate *candidate, const HloInstruction *user, int operan
   candidate->misses_columns |= expands && !(is_element && fusion_edge_is_column(user));
   candidate->is_cut |= from->is_cut || !fusion_permutes(user);
   candidate->repeated |= from->repeated;
+  candidate->is_looked_up |= from->is_looked_up || (operand == 0 && fusion_looks_up(user));
   candidate->is_factor |= from->is_factor || fusion_is_contraction(user);
 }
 
@@ -228,8 +232,12 @@ static bool is_made_of_scalars(const HloInstruction *instruction) {
   return instruction->shape->rank == 0 || instruction->opcode == HLO_IOTA;
 }
 
-static FusionDecision has_room(const FusionGrouper *grouper, int32_t number, const HloInstruction *producer) {
+static FusionDecision has_room(const FusionGrouper *grouper, const Candidate *candidate,
+                               const HloInstruction *producer) {
+  const int32_t number = candidate->group;
   const FusionGroup *group = group_at(grouper, number);
+  if (candidate->is_looked_up && fusion_has_guards(producer) && !machine_guards_looked_up(grouper->machine))
+    return (FusionDecision){false, "which piece it is, or whether it is padding, is known only at run time"};
   if (reads_updated_operand(root_of(grouper, number), producer, grouper->result->arena)) {
     return (FusionDecision){false, "the consumer overwrites what it reads"};
   }
@@ -304,6 +312,7 @@ static void join_all(FusionGrouper *grouper, int32_t node) {
                                   .is_cut = candidate->is_cut,
                                   .is_factor = candidate->is_factor,
                                   .misses_columns = candidate->misses_columns,
+                                  .is_looked_up = candidate->is_looked_up,
                                   .repeated = candidate->repeated};
   }
   grouper->memberships[node] = (MembershipList){candidates->count, memberships};
@@ -443,7 +452,7 @@ static bool collect_candidates(FusionGrouper *grouper, const HloInstruction *pro
 static bool drop_full_groups(const FusionGrouper *grouper, const HloInstruction *producer, CandidateArray *candidates) {
   int64_t kept = 0;
   for (int64_t i = 0; i < candidates->count; i++) {
-    FusionDecision room = has_room(grouper, candidates->data[i].group, producer);
+    FusionDecision room = has_room(grouper, &candidates->data[i], producer);
     if (room.fuse) {
       candidates->data[kept++] = candidates->data[i];
     } else {
@@ -540,11 +549,11 @@ static bool join_consumers(FusionGrouper *grouper, int32_t node) {
   return decision.fuse && everywhere;
 }
 
-FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computation,
+FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computation, const MachineDescription *machine,
                                    const HloDecisionObserver *observer) {
   int64_t count;
   FusionGroups *groups = ARENA_NEW(arena, FusionGroups);
-  FusionGrouper grouper = {.result = groups, .computation = computation, .observer = observer};
+  FusionGrouper grouper = {.result = groups, .computation = computation, .machine = machine, .observer = observer};
   control_edges_init(&grouper.control, computation, arena);
   int_map_init(&grouper.read, arena);
   int_map_init(&grouper.preceding, arena);

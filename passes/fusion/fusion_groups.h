@@ -25,8 +25,9 @@ typedef struct FusionGroups {
   ARRAY(FusionGroup) groups;    /* users before operands */
 } FusionGroups;
 
-/* Decides by fusion_decision.h, each instruction once, users before operands: near linear.  |observer| may be NULL. */
-FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computation,
+/* Decides by fusion_decision.h, each instruction once, users before operands: near linear.  |machine|, the target, and
+ * |observer| may be NULL. */
+FusionGroups *fusion_groups_create(Arena *arena, const HloComputation *computation, const MachineDescription *machine,
                                    const HloDecisionObserver *observer);
 
 #endif

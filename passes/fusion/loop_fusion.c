@@ -27,10 +27,11 @@ static void write_group(FusionGroups *groups, HloComputation *computation, const
   hlo_instruction_replace_all_uses(root, fusion); /* the members die together, below */
 }
 
-static bool fuse_computation(HloComputation *computation, const HloDecisionObserver *observer) {
+static bool fuse_computation(HloComputation *computation, const HloPassOptions *options) {
+  const HloDecisionObserver *observer = options->decisions;
   Arena *arena = arena_create();
   bool changed = hlo_computation_remove_dead(computation) > 0; /* readers that nothing needs have no say */
-  FusionGroups *groups = fusion_groups_create(arena, computation, observer);
+  FusionGroups *groups = fusion_groups_create(arena, computation, options->machine, observer);
   IntMap replaced;
   int_map_init(&replaced, arena);
   /* Operands before users, so that a fusion finds its operands in their final form. */
@@ -48,7 +49,7 @@ static Status run_fusion(HloPassContext *context, HloModule *module, bool *out_c
   int64_t count;
   HloComputation **computations = control_computations(module, context->scratch, &count);
   for (int64_t i = 0; i < count; i++) {
-    *out_changed |= fuse_computation(computations[i], context->options->decisions);
+    *out_changed |= fuse_computation(computations[i], context->options);
   }
   return STATUS_OK;
 }

@@ -265,8 +265,7 @@ static Reducer reduce_copies(const Reducer *start, const MemoryTrial *before) {
   static const struct {
     bool is_eager;
     HloSplitScope scope;
-  } ways[] = {
-      {false, HLO_SPLIT_ALL}, {true, HLO_SPLIT_ALL}, {false, HLO_SPLIT_AGAIN}, {true, HLO_SPLIT_AGAIN}};
+  } ways[] = {{false, HLO_SPLIT_ALL}, {true, HLO_SPLIT_ALL}, {false, HLO_SPLIT_AGAIN}, {true, HLO_SPLIT_AGAIN}};
   Reducer best = *start;
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     Reducer way = *start;

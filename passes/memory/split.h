@@ -37,6 +37,10 @@ typedef struct SplitRange {
 
 SplitRange hlo_split_range(const HloSplitMember *member, int operand);
 
+/* What a loop reads in the place of |operand|, which is made outside of it: an argument of which it is a conversion,
+ * that each part makes for itself on its way, so that weights need not be there twice; else |operand|. */
+HloInstruction *hlo_split_source(HloInstruction *operand);
+
 typedef struct HloSplit {
   HloComputation *computation;
   const HloSplitMember *members; /* operands before users */

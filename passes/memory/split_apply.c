@@ -92,12 +92,24 @@ SplitRange hlo_split_range(const HloSplitMember *member, int operand) {
                       member->after * read->scale / member->scale + read->after};
 }
 
+static bool is_argument(const HloInstruction *instruction) {
+  while (instruction->opcode == HLO_GET_TUPLE_ELEMENT) instruction = instruction->operands[0];
+  return instruction->opcode == HLO_PARAMETER;
+}
+
+HloInstruction *hlo_split_source(HloInstruction *operand) {
+  bool is_converted = operand->opcode == HLO_CONVERT && is_argument(operand->operands[0]);
+  return is_converted && shape_has_default_layout(operand->operands[0]->shape) ? operand->operands[0] : operand;
+}
+
 static void capture_operands(Rewrite *rewrite, const HloSplitMember *member) {
   const HloInstruction *instruction = member->instruction;
   for (int k = is_carried(member); k < instruction->operand_count; k++) {
     HloInstruction *operand = instruction->operands[k];
     int64_t ignored;
     if (is_scalar_constant(operand) || int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
+    operand = hlo_split_source(operand);
+    if (int_map_find(&rewrite->numbers, (uint64_t)operand->id, &ignored)) continue;
     int_map_set(&rewrite->numbers, (uint64_t)operand->id, rewrite->split->member_count + rewrite->captured.count);
     array_push(&rewrite->captured, rewrite->scratch, operand);
   }
@@ -288,8 +300,11 @@ static HloInstruction *part_operand(Part *part, const HloSplitMember *member, in
     return hlo_computation_add_constant(part->builder->computation, hlo_instruction_literal(operand), (StringView){0});
   int64_t number;
   const HloSplitMember *maker = find_member(part->rewrite, operand, &number);
-  if (maker == NULL)
-    return captured_operand(part, member, k, part->captured[number - part->rewrite->split->member_count]);
+  if (maker == NULL) {
+    XLAC_CHECK(int_map_find(&part->rewrite->numbers, (uint64_t)hlo_split_source(operand)->id, &number));
+    HloInstruction *value = part->captured[number - part->rewrite->split->member_count];
+    return graph_convert(part->builder, captured_operand(part, member, k, value), operand->shape->type);
+  }
   return made_operand(part, maker, part->made[number], member, k);
 }
 

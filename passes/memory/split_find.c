@@ -424,6 +424,7 @@ static void weigh(const Group *group, HloSplit *split) {
     for (int k = 0; k < member->instruction->operand_count; k++) {
       const HloInstruction *operand = member->instruction->operands[k];
       int64_t ignored;
+      if (member_of(group, operand) == NULL) operand = hlo_split_source(member->instruction->operands[k]);
       if (member_of(group, operand) != NULL || int_map_find(&seen, (uint64_t)operand->id, &ignored)) continue;
       int_map_set(&seen, (uint64_t)operand->id, 1);
       if (!is_given(operand) && !is_in_large(group->search, operand))
