@@ -349,6 +349,15 @@ static double halvings(int64_t bytes) {
   return bytes <= FEW_BYTES ? count : count + (double)bytes / FEW_BYTES - 1;
 }
 
+/* Something was seen before that costs no more and needs no more scratch. */
+static bool is_seen_better(const SizeSearch *search, double its_cost, int64_t scratch_bytes) {
+  for (int64_t i = 0; i < search->nearly.count; i++) {
+    const PricedBlocking *priced = &search->nearly.data[i];
+    if (priced->cost <= its_cost && priced->blocking.scratch_bytes <= scratch_bytes) return true;
+  }
+  return false;
+}
+
 static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
   lay_out(blocking);
   if (blocking->scratch_bytes > MOST_BYTES) return;
@@ -358,7 +367,8 @@ static void try_sizes(SizeSearch *search, ContractionBlocking *blocking) {
   bool is_fastest = !search->found || its_cost < search->fastest.cost;
   bool is_near = its_cost <= search->least_cost * SPARING_TIME;
   if (is_fastest) search->fastest = (PricedBlocking){its_cost, *blocking};
-  if (is_near) array_push(&search->nearly, search->arena, ((PricedBlocking){its_cost, *blocking}));
+  if (is_near && !is_seen_better(search, its_cost, blocking->scratch_bytes))
+    array_push(&search->nearly, search->arena, ((PricedBlocking){its_cost, *blocking}));
   search->found = true;
 }
 

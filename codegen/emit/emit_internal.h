@@ -27,6 +27,7 @@ int memory_known_ranges(const Kernel *kernel, int dim, int64_t ends[MAX_RANGES])
 /* Whether and how the main part of |walk|, of an outer dim, is a sweep. */
 SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
 #define SWEEP_ROWS 8
+#define SWEEP_REGISTERS 4 /* of columns at a time, for each fold */
 #define SWEEP_MOST_FOLDS 2
 /* Where the accumulators of fold |fold| begin, in bytes, for tiles of |columns|. */
 int64_t memory_sweep_place(const Kernel *kernel, int64_t columns, int fold);

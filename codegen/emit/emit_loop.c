@@ -317,14 +317,18 @@ static void order_inner_dims(const KernelEmitter *emitter, FoldNest *nest) {
   nest->parts = walk->parts;
 }
 
-/* Partial folds become one scalar: lanes first, then parts in order. */
+/* Partial folds become one scalar: parts of as many lanes first, lane by lane, then lanes, then what is left in order.
+ */
 static LLVMValueRef combine_parts(KernelEmitter *emitter, const FoldNest *nest, int fold) {
   const Kernel *kernel = emitter->kernel;
   VecOp op = kernel_vec_op(kernel, &kernel->values[kernel->folds[fold].next]);
   LLVMValueRef total = NULL;
-  for (int p = 0; p < nest->part_count; p++) {
+  for (int p = 0; p < nest->part_count;) {
     LLVMValueRef part = *accumulator_slot(emitter, nest, p, fold);
-    part = vec_reduce(emitter->vec, &op, part, nest->parts[p].lanes);
+    int lanes = nest->parts[p].lanes;
+    for (p++; p < nest->part_count && nest->parts[p].lanes == lanes; p++)
+      part = vec_apply(emitter->vec, &op, (LLVMValueRef[]){part, *accumulator_slot(emitter, nest, p, fold)}, lanes);
+    part = vec_reduce(emitter->vec, &op, part, lanes);
     total = total == NULL ? part : vec_apply(emitter->vec, &op, (LLVMValueRef[]){total, part}, 1);
   }
   return total;

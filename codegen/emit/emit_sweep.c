@@ -1,4 +1,5 @@
 /* Sweeps: folds over rows, with the accumulators in memory. */
+#include "base/checked_math.h"
 #include "codegen/emit/emit_internal.h"
 
 /* The accumulators of |fold| for the columns at the point. */
@@ -27,12 +28,22 @@ void emit_sweep_load(KernelEmitter *emitter) {
                                               accumulator_pointer(emitter, f), NULL, emitter->point.lanes);
 }
 
+/* Columns of a round, which divide those of the walk: rows are streams however many of their elements are added at a
+ * time, and LLVM's time goes with the registers that are. */
+static int columns_at_once(const KernelEmitter *emitter) {
+  const Kernel *kernel = emitter->kernel;
+  int lanes = emitter->loops.outer_walk.parts[0].lanes, bits = 0;
+  for (int f = 0; f < kernel->fold_count; f++) bits = (int)max_i64(bits, type_storage_bytes(kernel->folds[f].type) * 8);
+  while (lanes % 2 == 0 && lanes * bits > SWEEP_REGISTERS * emitter->vec->target->vector_bits) lanes /= 2;
+  return lanes;
+}
+
 static PointLoop begin_columns(KernelEmitter *emitter, IndexRange tile) {
   const VectorWalk *walk = &emitter->loops.outer_walk;
   emitter->point.vector_dim = walk->dim;
-  emitter->point.lanes = walk->parts[0].lanes;
+  emitter->point.lanes = columns_at_once(emitter);
   emitter->point.mask = NULL;
-  PointLoop columns = point_loop_begin(&emitter->point, tile, walk->parts[0].lanes);
+  PointLoop columns = point_loop_begin(&emitter->point, tile, emitter->point.lanes);
   emitter->point.dims[walk->dim] = columns.index;
   return columns;
 }
