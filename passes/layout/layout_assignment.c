@@ -9,13 +9,11 @@
  * absorb it: rules_reduce.c, rules_dot.c).  Arrays that are given in another layout go to these the same way. */
 #include "base/hash_map.h"
 #include "passes/cleanup/control_edges.h"
+#include "passes/layout/turned_value.h"
 #include "passes/pipeline/hlo_pass.h"
 #include "passes/simplify/algebraic_rules.h"
 
-enum {
-  MEMBER_LIMIT = 64, /* a larger group stays as it is: each group costs at most so much time */
-  RANK_LIMIT = 64
-};
+enum { MEMBER_LIMIT = 64 /* a larger group stays as it is: each group costs at most so much time */ };
 
 typedef struct LayoutGroup {
   HloComputation *computation;
@@ -33,19 +31,11 @@ typedef struct LayoutGroup {
 
 /* --- shapes --- */
 
-static bool is_plain(const Shape *shape) {
-  return shape_is_array(shape) && !shape_is_dynamic(shape) && shape->rank > 1;
-}
-
-static bool has_plain_default_layout(const HloInstruction *instruction) {
-  const Shape *shape = instruction->shape;
-  return is_plain(shape) && shape == shape_with_default_layout(instruction->parent->module->shapes, shape);
-}
-
 /* A copy of an array from the default layout into one that differs in the order of dimensions only. */
 static bool wants_layout(const HloInstruction *copy) {
-  if (copy->opcode != HLO_COPY || copy->operands[0]->shape == copy->shape || !is_plain(copy->shape)) return false;
-  if (copy->shape->rank > RANK_LIMIT || !has_plain_default_layout(copy->operands[0])) return false;
+  if (copy->opcode != HLO_COPY || copy->operands[0]->shape == copy->shape || !layout_may_turn(copy->shape))
+    return false;
+  if (!layout_is_plain(copy->operands[0])) return false;
   const Layout order = {.minor_to_major = copy->shape->layout.minor_to_major, .rank = copy->shape->rank};
   return copy->shape == shape_with_layout(copy->parent->module->shapes, copy->operands[0]->shape, &order);
 }
@@ -56,9 +46,7 @@ static bool wants_this_layout(const LayoutGroup *group, const HloInstruction *co
 
 /* |shape| with its dimensions in the order of memory. */
 static const Shape *turned_shape(const LayoutGroup *group, const Shape *shape) {
-  int64_t dims[RANK_LIMIT];
-  for (int i = 0; i < group->rank; i++) dims[i] = shape->dims[group->order[i]];
-  return shape_array(group->computation->module->shapes, shape->type, dims, group->rank);
+  return layout_turned_shape(group->computation->module->shapes, shape, group->order);
 }
 
 /* --- members --- */
@@ -68,24 +56,13 @@ static bool is_member(const LayoutGroup *group, const HloInstruction *instructio
   return int_map_find(&group->is_member, (uint64_t)instruction->id, &is_one) && is_one;
 }
 
-/* One whose elements depend on those in the same places. */
-static bool is_elementwise(const HloInstruction *instruction) {
-  if (!hlo_opcode_has(instruction->opcode, OP_ELEMENTWISE) || instruction->operand_count == 0) return false;
-  for (int i = 0; i < instruction->operand_count; i++) {
-    const HloInstruction *operand = instruction->operands[i];
-    if (shape_is_scalar(operand->shape)) continue;
-    if (!has_plain_default_layout(operand) || !shape_same_dims(operand->shape, instruction->shape)) return false;
-  }
-  return has_plain_default_layout(instruction);
-}
-
 static bool is_product(const LayoutGroup *group, const HloInstruction *instruction) {
   return instruction->opcode == HLO_DOT && algebraic_dot_exchanges(instruction, group->order);
 }
 
 static bool can_join(const LayoutGroup *group, const HloInstruction *instruction) {
   if (hlo_instruction_is_root(instruction) || control_edges_touch(group->control, instruction)) return false;
-  return is_product(group, instruction) || is_elementwise(instruction);
+  return is_product(group, instruction) || layout_is_elementwise(instruction);
 }
 
 static void add_member(LayoutGroup *group, HloInstruction *instruction) {
@@ -236,12 +213,6 @@ static bool is_worth_it(const LayoutGroup *group) {
 
 /* --- the change --- */
 
-static HloInstruction *transposed(HloInstruction *value, const Shape *shape, const int64_t *dims) {
-  HloInstruction *result = hlo_computation_add(value->parent, HLO_TRANSPOSE, shape, &value, 1, (StringView){0});
-  hlo_instruction_set_ints(result, HLO_ATTR_DIMENSIONS, dims, shape->rank);
-  return result;
-}
-
 static HloInstruction *turned_leaf(const LayoutGroup *group, HloInstruction *leaf) {
   if (shape_is_scalar(leaf->shape)) return leaf;
   const Shape *shape = turned_shape(group, leaf->shape);
@@ -251,7 +222,7 @@ static HloInstruction *turned_leaf(const LayoutGroup *group, HloInstruction *lea
   if (is_free && leaf->opcode == HLO_TRANSPOSE) return leaf->operands[0];
   if (is_free && leaf->opcode == HLO_COPY)
     return hlo_computation_add(leaf->parent, HLO_BITCAST, shape, leaf->operands, 1, (StringView){0});
-  return transposed(leaf, shape, group->order);
+  return layout_transposed(leaf, shape, group->order);
 }
 
 /* What is made in place of |value|; no deeper than a group is large. */
@@ -294,7 +265,7 @@ static void replace_for_users(LayoutGroup *group, HloInstruction *value) {
     if (back == NULL) {
       int64_t *inverse = ARENA_NEW_ARRAY(group->scratch, int64_t, group->rank);
       for (int i = 0; i < group->rank; i++) inverse[group->order[i]] = i;
-      back = transposed(made, value->shape, inverse);
+      back = layout_transposed(made, value->shape, inverse);
       hlo_instruction_inherit_metadata(back, value);
     }
     hlo_instruction_replace_use(value, user, back);
@@ -328,10 +299,9 @@ static bool assign_layout(HloPassContext *context, const ControlEdges *control, 
 
 /* A copy of an array that was given in another layout, into the default one. */
 static bool reads_layout(const HloInstruction *copy) {
-  if (copy->opcode != HLO_COPY || copy->operands[0]->shape == copy->shape || !has_plain_default_layout(copy))
-    return false;
+  if (copy->opcode != HLO_COPY || copy->operands[0]->shape == copy->shape || !layout_is_plain(copy)) return false;
   const Shape *given = copy->operands[0]->shape;
-  if (!is_plain(given) || given->rank > RANK_LIMIT) return false;
+  if (!layout_may_turn(given)) return false;
   const Layout order = {.minor_to_major = given->layout.minor_to_major, .rank = given->rank};
   return given == shape_with_layout(copy->parent->module->shapes, copy->shape, &order);
 }
@@ -345,7 +315,7 @@ static bool read_as_given(HloPassContext *context, HloInstruction *copy) {
   for (int32_t u = 0; u < count; u++) {
     if (!takes_any_layout(users[u])) continue;
     if (back == NULL) {
-      int64_t dims[RANK_LIMIT], inverse[RANK_LIMIT];
+      int64_t dims[LAYOUT_RANK_LIMIT], inverse[LAYOUT_RANK_LIMIT];
       for (int i = 0; i < given->rank; i++) {
         int from = (int)given->layout.minor_to_major[given->rank - 1 - i];
         dims[i] = given->dims[from];
@@ -353,7 +323,7 @@ static bool read_as_given(HloPassContext *context, HloInstruction *copy) {
       }
       const Shape *shape = shape_array(copy->parent->module->shapes, given->type, dims, given->rank);
       HloInstruction *bytes = hlo_computation_add(copy->parent, HLO_BITCAST, shape, copy->operands, 1, (StringView){0});
-      back = transposed(bytes, copy->shape, inverse);
+      back = layout_transposed(bytes, copy->shape, inverse);
       hlo_instruction_inherit_metadata(bytes, copy);
       hlo_instruction_inherit_metadata(back, copy);
       hlo_pass_count_rewrite(context, "as-given", copy);
