@@ -325,14 +325,14 @@ static int64_t chunks_of(int64_t count, int64_t width) {
   return ceil_div(count, ceil_div(CHUNK_LENGTH, width));
 }
 
-/* Batch entries have nothing in common.  Else the longer of the other two. */
+/* Batch entries have nothing in common.  Else the longer of the other two: the other factor is packed by each chunk. */
 static void choose_split(ContractionBlocking *blocking) {
   int64_t rows = chunks_of(blocking->tile_count, blocking->tile_rows);
   int64_t columns = chunks_of(blocking->panel_count, blocking->panel_width);
   if (blocking->batch.size >= MANY_ENTRIES || (blocking->batch.size >= rows && blocking->batch.size >= columns)) {
     blocking->split = ROLE_BATCH;
     blocking->piece_count = blocking->chunk_limit = blocking->batch.size;
-  } else if (rows >= columns) {
+  } else if (rows > columns || (rows == columns && blocking->rows.size >= blocking->columns.size)) {
     blocking->split = ROLE_ROWS;
     blocking->piece_count = blocking->tile_count;
     blocking->chunk_limit = rows;

@@ -55,6 +55,13 @@ static LLVMBasicBlockRef add_block(const VecBuilder *vec, LLVMValueRef function)
 
 /* --- whether the caller has threads --- */
 
+/* As many chunks of |count| as all workers do in whole rounds: in another round most would wait for a few. */
+static LLVMValueRef whole_rounds(const VecBuilder *vec, LLVMValueRef count, LLVMValueRef workers) {
+  LLVMValueRef rest = LLVMBuildURem(vec->builder, count, workers, "");
+  LLVMValueRef is_less = LLVMBuildICmp(vec->builder, LLVMIntSLT, count, workers, "");
+  return LLVMBuildSelect(vec->builder, is_less, count, LLVMBuildSub(vec->builder, count, rest, ""), "");
+}
+
 /* i1 xlac.parallel_for(options, body, context, most chunks, chunks per worker): false where the caller gave no threads,
  * and nothing is done then. */
 static LLVMValueRef start_function(const VecBuilder *control_vec, const ParallelTypes *types) {
@@ -78,7 +85,7 @@ static LLVMValueRef start_function(const VecBuilder *control_vec, const Parallel
   LLVMValueRef most = LLVMGetParam(function, 3);
   LLVMValueRef wanted = LLVMBuildMul(builder, workers, LLVMGetParam(function, 4), "");
   LLVMValueRef is_fewer = LLVMBuildICmp(builder, LLVMIntSLT, wanted, most, "");
-  LLVMValueRef count = LLVMBuildSelect(builder, is_fewer, wanted, most, "");
+  LLVMValueRef count = whole_rounds(&vec, LLVMBuildSelect(builder, is_fewer, wanted, most, ""), workers);
   LLVMBuildStore(builder, count, slot_pointer(&vec, context, CHUNK_COUNT_SLOT * SLOT_BYTES));
   LLVMValueRef user_data = load_at(&vec, types->pointer, options, offsetof(XlacRunOptions, user_data));
   LLVMValueRef arguments[] = {user_data, LLVMGetParam(function, 1), context, count};
