@@ -18,7 +18,7 @@ Status code_draft_make_kernels(CodeDraft *draft, const HloModule *module, DiagSi
   KernelTable *kernels;
   const MachineDescription *machine = draft->target.machine;
   KernelTarget target = {machine_has_scalar_floats(machine), machine_row_bytes(machine),
-                         machine_has_slow_doubles(machine), machine_has_buffer(machine)};
+                         machine_has_slow_doubles(machine), machine_has_buffer(machine), !machine_has_buffer(machine)};
   RETURN_IF_ERROR(module_kernels_build(draft->arena, module, &target, diag, &kernels));
   if (!machine_has_buffer(machine)) RETURN_IF_ERROR(kernel_table_share(kernels, has_function, diag));
   draft->kernels = kernels;

@@ -30,6 +30,33 @@ typedef struct KernelRequest {
   KernelTarget target;
 } KernelRequest;
 
+/* Whether |instruction| gives complex numbers of 64 bits and computes nothing but where each of them stands. */
+static bool only_moves(const HloInstruction *instruction) {
+  EmitFamily family = emit_family(instruction->opcode);
+  if (instruction->shape->type != TYPE_C64) return false;
+  if (family == EMIT_parameter) return true;
+  if (instruction->operand_count == 0 || instruction->operands[0]->shape->type != TYPE_C64) return false;
+  for (int i = 0; i < instruction->operand_count; i++) {
+    if (instruction->operands[i]->opcode == HLO_CONSTANT && type_is_complex(instruction->operands[i]->shape->type))
+      return false;
+  }
+  return family == EMIT_indexed || family == EMIT_copy;
+}
+
+/* Few elements may be in registers, by their parts. */
+static bool moves_pairs(const KernelRequest *request) {
+  enum { LEAST_ELEMENTS = 64 };
+  const HloInstruction *root = request->root;
+  if (!request->target.moves_pairs || request->rule != root_elements || !only_moves(root)) return false;
+  if (shape_element_count(root->shape) < LEAST_ELEMENTS) return false;
+  if (request->source->opcode != HLO_FUSION) return true;
+  const HloComputation *fused = hlo_instruction_computation(request->source, HLO_ATTR_CALLS);
+  for (int64_t i = 0; i < fused->instructions.count; i++) {
+    if (!only_moves(fused->instructions.data[i])) return false;
+  }
+  return true;
+}
+
 static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest *request, const DimSplit *splits,
                           int split_count, DiagSink *diag) {
   *lowering = (Lowering){.arena = arena,
@@ -42,6 +69,7 @@ static void lowering_init(Lowering *lowering, Arena *arena, const KernelRequest 
                          .result_count = request->result_count,
                          .sum_part = request->sum_part,
                          .target = request->target,
+                         .moves_pairs = moves_pairs(request),
                          .splits = splits,
                          .split_count = split_count};
   if (request->source->opcode == HLO_FUSION) {

@@ -127,7 +127,8 @@ static bool is_flat_index(const Lowering *lowering, const IndexExpr *index, cons
 }
 
 int32_t lowering_buffer(Lowering *lowering, KernelBufferRole role, int operand, int node, const Shape *leaf) {
-  KernelBuffer buffer = {role, leaf->type, shape_element_count(leaf), operand, node};
+  PrimitiveType type = lowering->moves_pairs && leaf->type == TYPE_C64 ? TYPE_U64 : leaf->type;
+  KernelBuffer buffer = {role, type, shape_element_count(leaf), operand, node};
   return kernel_draft_bind_buffer(&lowering->draft, buffer);
 }
 

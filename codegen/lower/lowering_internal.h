@@ -79,6 +79,7 @@ typedef struct Lowering {
   int current_stage;            /* whose dims are being walked, KERNEL_OUTER for none */
   ARRAY(RowValue) row_values;
   KernelTarget target;
+  bool moves_pairs; /* complex numbers are integers of 64 bits here */
   ARRAY(FoldedReduce) folded;
   struct ReduceOrder *reduce_order; /* of |fused|, once it is asked for */
   const HloInstruction *sort;       /* that root_sort makes */

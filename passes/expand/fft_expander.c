@@ -31,7 +31,15 @@ static HloInstruction *transform_dimension(FftBuilder *builder, HloInstruction *
   return graph_reshape(&builder->graph, fft_transform(builder, rows, sign), shape->dims, shape->rank);
 }
 
+/* The last dimensions together where they fit one piece, then each by itself. */
 static HloInstruction *transform_dimensions(FftBuilder *builder, HloInstruction *value, int first, int end, int sign) {
+  if (builder->takes_pieces && end == value->shape->rank) {
+    int piece = fft_piece_begin(value->shape, first);
+    if (piece < end - 1) {
+      value = fft_last_dimensions(builder, value, piece, sign);
+      end = piece;
+    }
+  }
   for (int d = end - 1; d >= first; d--) value = transform_dimension(builder, value, d, sign);
   return value;
 }

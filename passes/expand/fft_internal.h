@@ -26,6 +26,12 @@ HloInstruction *fft_transform(FftBuilder *builder, HloInstruction *value, int si
  * convolution. */
 HloInstruction *fft_by_pieces(FftBuilder *builder, HloInstruction *value, int dimension, int sign);
 
+/* The first dimension, not before |first|, from which on all dimensions of |shape| are one piece; its rank where the
+ * last one alone is none. */
+int fft_piece_begin(const Shape *shape, int first);
+/* The dimensions from |begin| on transformed in one piece; with sign 1 divided by their points. */
+HloInstruction *fft_last_dimensions(FftBuilder *builder, HloInstruction *value, int begin, int sign);
+
 /* exp(sign·2πi·j·k/n) along dimensions 1 (j < n/radix) and 2 (k < radix) of the 4 |dims|.  A long table is the product
  * of two short ones, j being h·part + l. */
 HloInstruction *fft_twiddles(FftBuilder *builder, int64_t n, int64_t radix, int sign, const int64_t *dims);

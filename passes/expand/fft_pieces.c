@@ -13,11 +13,23 @@ static HloInstruction *turned(FftBuilder *builder, HloInstruction *value, int64_
   return graph_transpose(&builder->graph, blocks, (int64_t[]){0, 2, 1});
 }
 
-static HloInstruction *in_one_piece(FftBuilder *builder, HloInstruction *rows, int sign) {
-  int64_t n = rows->shape->dims[1];
-  HloInstruction *fft = graph_add(&builder->graph, HLO_FFT, rows->shape, &rows, 1);
+int fft_piece_begin(const Shape *shape, int first) {
+  int begin = shape->rank;
+  int64_t points = 1;
+  for (int d = shape->rank - 1; d >= first; d--) {
+    int64_t n = shape->dims[d];
+    if (!hlo_fft_length_has_short_factors(n) || n > FFT_MOST_POINTS / points) break;
+    points *= n;
+    begin = d;
+  }
+  return shape->rank - begin <= FFT_MOST_DIMENSIONS ? begin : shape->rank - FFT_MOST_DIMENSIONS;
+}
+
+HloInstruction *fft_last_dimensions(FftBuilder *builder, HloInstruction *value, int begin, int sign) {
+  const Shape *shape = value->shape;
+  HloInstruction *fft = graph_add(&builder->graph, HLO_FFT, shape, &value, 1);
   hlo_instruction_set_int(fft, HLO_ATTR_FFT_TYPE, sign < 0 ? FFT_TYPE_FFT : FFT_TYPE_IFFT);
-  hlo_instruction_set_ints(fft, HLO_ATTR_FFT_LENGTH, &n, 1);
+  hlo_instruction_set_ints(fft, HLO_ATTR_FFT_LENGTH, shape->dims + begin, shape->rank - begin);
   return fft;
 }
 
@@ -64,7 +76,7 @@ static HloInstruction *transform_rows(FftBuilder *builder, HloInstruction *rows,
   int64_t n = rows->shape->dims[1];
   if (n == 1) return rows;
   if (!hlo_fft_length_has_short_factors(n)) return by_convolution(builder, rows, sign);
-  return n <= FFT_MOST_POINTS ? in_one_piece(builder, rows, sign) : by_two(builder, rows, sign);
+  return n <= FFT_MOST_POINTS ? fft_last_dimensions(builder, rows, 1, sign) : by_two(builder, rows, sign);
 }
 
 HloInstruction *fft_by_pieces(FftBuilder *builder, HloInstruction *value, int dimension, int sign) {
