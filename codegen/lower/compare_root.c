@@ -56,6 +56,25 @@ static bool root_of(const Lowering *lowering, int32_t value, Root *out_root) {
   return is_square_sum(lowering, out_root->square, DEPTH);
 }
 
+/* The size of a number of parts of f32 that was computed in f32 (complex_abs). */
+static bool scaled_root_of(Lowering *lowering, int32_t value, Root *out_root) {
+  const KernelValue *choice = applied(lowering, value, HLO_SELECT);
+  if (choice == NULL || choice->type != TYPE_F32) return false;
+  int32_t is_infinite = choice->operands[0], parts[2];
+  const KernelValue *either = applied(lowering, is_infinite, HLO_OR);
+  for (int i = 0; i < 2; i++) {
+    const KernelValue *compared = either == NULL ? NULL : applied(lowering, either->operands[i], HLO_COMPARE);
+    const KernelValue *size = compared == NULL ? NULL : applied(lowering, compared->operands[0], HLO_ABS);
+    if (size == NULL || size->type != TYPE_F32) return false;
+    parts[i] = size->operands[0];
+  }
+  ComplexMath math = {.lowering = lowering, .type = TYPE_F32};
+  Complex z = {parts[0], parts[1]};
+  if (complex_abs(&math, &z).re != value) return false;
+  *out_root = (Root){TYPE_F32, false, c_norm(&math, z), is_infinite};
+  return true;
+}
+
 static double rounded_root(const Root *root, double square) {
   if (root->type == TYPE_F32) return (double)sqrtf((float)square);
   return root->is_narrowed ? (double)(float)sqrt(square) : sqrt(square);
@@ -98,7 +117,10 @@ bool lowering_compare_root(Lowering *lowering, const int32_t operands[2], Compar
   int side = constant_number(lowering, operands[1], &limit) ? 0 : 1;
   if (side == 1) direction = comparison_direction_exchanged(direction);
   if (!constant_number(lowering, operands[1 - side], &limit) || !(limit >= least_limit)) return false;
-  if (!root_of(lowering, operands[side], &root)) return false;
+  /* What is brought near 1 before it is squared is far from limits near 1: its squares say the same as they are. */
+  bool is_near = limit >= 0x1p-40 && limit <= 0x1p40;
+  bool is_root = root_of(lowering, operands[side], &root);
+  if (!is_root && !(is_near && scaled_root_of(lowering, operands[side], &root))) return false;
   bool is_below = direction == COMPARISON_DIRECTION_LT || direction == COMPARISON_DIRECTION_LE;
   bool is_not_below = direction == COMPARISON_DIRECTION_GT || direction == COMPARISON_DIRECTION_GE;
   bool is_above = direction == COMPARISON_DIRECTION_LE || direction == COMPARISON_DIRECTION_GT;

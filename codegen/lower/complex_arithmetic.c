@@ -105,8 +105,7 @@ static Complex times(const ComplexMath *m, Complex z, int32_t factor) {
   return (Complex){c_apply2(m, HLO_MULTIPLY, z.re, factor), c_apply2(m, HLO_MULTIPLY, z.im, factor)};
 }
 
-/* x² + y². */
-static int32_t norm(const ComplexMath *m, Complex z) {
+int32_t c_norm(const ComplexMath *m, Complex z) {
   return c_apply2(m, HLO_ADD, c_apply2(m, HLO_MULTIPLY, z.re, z.re), c_apply2(m, HLO_MULTIPLY, z.im, z.im));
 }
 
@@ -115,11 +114,11 @@ static int32_t norm(const ComplexMath *m, Complex z) {
 Complex complex_abs(const ComplexMath *m, const Complex *z) {
   int32_t size;
   if (m->is_roomy) {
-    size = c_apply(m, HLO_SQRT, norm(m, *z));
+    size = c_apply(m, HLO_SQRT, c_norm(m, *z));
   } else {
     double up = m->type == TYPE_F64 ? 0x1p600 : 0x1p100, down = 1 / up;
     int32_t larger = c_larger_part(m, *z);
-    size = c_apply(m, HLO_SQRT, norm(m, times(m, *z, c_by_size(m, larger, down, up, 1))));
+    size = c_apply(m, HLO_SQRT, c_norm(m, times(m, *z, c_by_size(m, larger, down, up, 1))));
     size = c_apply2(m, HLO_MULTIPLY, size, c_by_size(m, larger, up, down, 1));
   }
   return (Complex){c_select(m, c_any_infinite(m, *z), c_constant(m, __builtin_inf()), size), -1};
@@ -141,7 +140,7 @@ static Complex times_conjugate(const ComplexMath *m, Complex a, Complex b) {
 }
 
 static Complex quotient(const ComplexMath *m, Complex a, Complex b) {
-  int32_t size = norm(m, b);
+  int32_t size = c_norm(m, b);
   Complex product = times_conjugate(m, a, b);
   return (Complex){c_apply2(m, HLO_DIVIDE, product.re, size), c_apply2(m, HLO_DIVIDE, product.im, size)};
 }

@@ -38,6 +38,8 @@ int32_t c_select(const ComplexMath *m, int32_t condition, int32_t a, int32_t b);
 Complex c_select_both(const ComplexMath *m, int32_t condition, Complex a, Complex b);
 /* max(|x|, |y|). */
 int32_t c_larger_part(const ComplexMath *m, Complex z);
+/* x² + y². */
+int32_t c_norm(const ComplexMath *m, Complex z);
 /* |huge| where |size| is above 2^500, |tiny| below 2^-500, else |usual|; of f32 2^50 and 2^-50. */
 int32_t c_by_size(const ComplexMath *m, int32_t size, double huge, double tiny, double usual);
 

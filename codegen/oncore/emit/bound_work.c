@@ -191,11 +191,25 @@ static bool has_real_factor(const HloInstruction *instruction) {
   return false;
 }
 
+/* Its square is compared instead (codegen/lower/compare_root.c). */
+static bool is_compared_root(const HloInstruction *instruction) {
+  bool is_root = instruction->opcode == HLO_SQRT || instruction->opcode == HLO_ABS;
+  if (!is_root || instruction->user_count == 0 || instruction == instruction->parent->root) return false;
+  for (int32_t u = 0; u < instruction->user_count; u++) {
+    if (instruction->users[u]->opcode != HLO_COMPARE) return false;
+  }
+  return true;
+}
+
 static double lane_cycles(const WorkWalk *walk, const HloInstruction *instruction, double points) {
   bool of_operand = hlo_opcode_has(instruction->opcode, OP_TYPED_BY_OPERAND) || instruction->opcode == HLO_ABS;
   PrimitiveType type = of_operand ? instruction->operands[0]->shape->type : instruction->shape->type;
-  if (!type_is_complex(type)) return cost_cycles(walk, machine_cost_of_opcode(instruction->opcode), type, points);
+  if (!type_is_complex(type)) {
+    if (instruction->opcode == HLO_SQRT && is_compared_root(instruction)) return 0;
+    return cost_cycles(walk, machine_cost_of_opcode(instruction->opcode), type, points);
+  }
   double cycles = complex_cycles(walk, instruction->opcode, type_complex_part(type), points);
+  if (is_compared_root(instruction)) cycles -= cost_cycles(walk, COST_SQRT, type_complex_part(type), points);
   return instruction->opcode == HLO_MULTIPLY && has_real_factor(instruction) ? cycles * 2 / 3 : cycles;
 }
 

@@ -123,6 +123,10 @@ static void module_bound_of_complex_numbers_is_their_parts(void **state) {
   assert_true(work_of(*state, "HloModule m\nENTRY e { x = c64[32] parameter(0) ROOT y = f32[32] abs(x) }\n") ==
               (2 + 1 + 4) * 2);
   assert_true(work_of(*state,
+                      "HloModule m\nENTRY e { x = c64[32] parameter(0) y = f32[32] abs(x) c = f32[] constant(2)\n"
+                      "  l = f32[32] broadcast(c), dimensions={} ROOT r = pred[32] compare(y, l), direction=LE }\n") ==
+              (2 + 1 + 1) * 2); /* no root is compared */
+  assert_true(work_of(*state,
                       "HloModule m\nENTRY e { p = pred[32] parameter(0) x = c64[32] parameter(1)\n"
                       "  y = c64[32] parameter(2) ROOT z = c64[32] select(p, x, y) }\n") == 2 * 2);
   assert_true(work_of(*state,
