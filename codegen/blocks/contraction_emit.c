@@ -80,7 +80,7 @@ static void ask_for_share(ContractionEmitter *emitter, const BlockPosition *posi
   LLVMValueRef row = block_element(vec, blocking->type, position->ahead,
                                    ir_index_multiply(vec->builder, rows.index, blocking->rhs_stride));
   for (int64_t column = 0; column < blocking->panel_width; column += per_line)
-    contraction_prefetch(vec, block_element(vec, blocking->type, row, block_int(vec, column)));
+    vec_prefetch(vec, block_element(vec, blocking->type, row, block_int(vec, column)));
   point_loop_end(&emitter->point, &rows);
 }
 

@@ -237,9 +237,6 @@ typedef struct MicroCall {
   int64_t ahead_stride;
 } MicroCall;
 
-/* Asks for the line at |pointer|: to be read, into the second-level cache, data. */
-void contraction_prefetch(const VecBuilder *vec, LLVMValueRef pointer);
-
 /* The function that does so as text, in |arena|; NULL where it is left to LLVM: other processors than x86 with AVX2 and
  * FMA, types without such instructions (contraction_assembly.c). */
 const char *contraction_micro_assembly(Arena *arena, const VecTarget *target, const ContractionBlocking *blocking);

@@ -147,15 +147,6 @@ static void step(const MicroEmitter *micro, LLVMValueRef depth, LLVMValueRef rhs
   }
 }
 
-void contraction_prefetch(const VecBuilder *vec, LLVMValueRef pointer) {
-  LLVMTypeRef type = LLVMTypeOf(pointer), flag = LLVMInt32TypeInContext(vec->context);
-  unsigned id = LLVMLookupIntrinsicID("llvm.prefetch", strlen("llvm.prefetch"));
-  LLVMValueRef function = LLVMGetIntrinsicDeclaration(vec->module, id, &type, 1);
-  LLVMValueRef arguments[] = {pointer, LLVMConstInt(flag, 0, false), LLVMConstInt(flag, 2, false),
-                              LLVMConstInt(flag, 1, false)};
-  LLVMBuildCall2(vec->builder, LLVMIntrinsicGetType(vec->context, id, &type, 1), function, arguments, 4, "");
-}
-
 /* |pointer|, |stride| elements of the rhs further on. */
 static LLVMValueRef next_row(const MicroEmitter *micro, LLVMValueRef pointer, int stride) {
   return block_element(micro->vec, micro->blocking->rhs_type, pointer, micro->arguments[stride]);
@@ -174,7 +165,7 @@ static LLVMValueRef add_products(const MicroEmitter *micro, LLVMValueRef *sums) 
   LLVMBuilderRef builder = micro->vec->builder;
   IrLoop depth = blocking->common_guard_count > 0 ? ir_loop_count_guarded(builder, range, 1, carried, carried_count)
                                                   : ir_loop_count(builder, range, 1, carried, carried_count);
-  if (asks) contraction_prefetch(micro->vec, ahead);
+  if (asks) vec_prefetch(micro->vec, ahead);
   step(micro, depth.index, rhs, sums);
   rhs = next_row(micro, rhs, ARG_RHS_STRIDE);
   if (asks) ahead = next_row(micro, ahead, ARG_AHEAD_STRIDE);

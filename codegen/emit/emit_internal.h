@@ -32,9 +32,9 @@ SweepStrategy memory_sweep_choose(const Kernel *kernel, const VectorWalk *walk);
 /* Where the accumulators of fold |fold| begin, in bytes, for tiles of |columns|. */
 int64_t memory_sweep_place(const Kernel *kernel, int64_t columns, int fold);
 /* By buffer: whether all that is stored there is so much, in such an order, that it had better not go through the
- * caches.  NULL: none.  |arena| holds it. */
-const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const LoopStrategy *loops,
-                                    Arena *arena);
+ * caches.  |outer_walk| has the lanes, or for each stage one of |stage_walks|.  NULL: none.  |arena| holds it. */
+const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const VectorWalk *outer_walk,
+                                    const VectorWalk *stage_walks, Arena *arena);
 
 /* --- pieces (emit_split.c) --- */
 
@@ -87,6 +87,9 @@ void emit_sweep_load(KernelEmitter *emitter);
 /* False when |kernel| has not that form or its extents are too small.  |arena| holds the strategy. */
 bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena,
                                TransposeStrategy *out_strategy);
+/* As memory_streamed_buffers. */
+const bool *transpose_streamed_buffers(const Kernel *kernel, const VecTarget *target, const TransposeStrategy *strategy,
+                                       Arena *arena);
 PieceSplit transpose_split(const Kernel *kernel, const TransposeStrategy *strategy);
 /* A square of points, |lanes| along each of two dims, from the current point on.  |count| columns of it are read. */
 typedef struct SquareBlock {

@@ -10,6 +10,12 @@
 
 #define LINE_BYTES 64 /* of a cache */
 #define CACHE_SIDE 64 /* of parts of the plane: their lines and pages stay at hand, whatever the strides */
+/* Of a source that no cache holds: runs of what is stored are long enough for memory to take them in order, short
+ * enough that the pages of their source, one for each element of a run, are known to the processor; and some lines of
+ * the source are asked for before their blocks are read. */
+#define FAR_BYTES (INT64_C(16) << 20)
+#define FAR_COLUMNS 256
+#define FAR_LINES_AHEAD 2
 #define MAX_LANES 16
 #define MIN_LANES 4
 
@@ -93,6 +99,14 @@ static int choose_lanes(const Kernel *kernel, const VecTarget *target, const Tra
   return lanes >= MIN_LANES || (lanes == native && lanes > 1) ? lanes : 0;
 }
 
+static bool reads_far(const Kernel *kernel, const TransposeStrategy *strategy) {
+  for (int i = 0; i < strategy->load_count; i++) {
+    const KernelBuffer *buffer = &kernel->buffers[kernel->values[strategy->loads[i]].buffer];
+    if (buffer->element_count * type_storage_bytes(buffer->type) >= FAR_BYTES) return true;
+  }
+  return false;
+}
+
 bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Arena *arena,
                                TransposeStrategy *out_strategy) {
   if (!has_form(kernel)) return false;
@@ -106,8 +120,17 @@ bool transpose_strategy_choose(const Kernel *kernel, const VecTarget *target, Ar
   out_strategy->strip_rows =
       max_i64(out_strategy->lanes, LINE_BYTES / type_storage_bytes(kernel->values[out_strategy->loads[0]].type));
   out_strategy->cache_rows = max_i64(CACHE_SIDE, out_strategy->strip_rows);
-  out_strategy->cache_columns = CACHE_SIDE;
+  out_strategy->is_far = reads_far(kernel, out_strategy);
+  out_strategy->cache_columns = out_strategy->is_far ? FAR_COLUMNS : CACHE_SIDE;
   return out_strategy->lanes != 0 && operation_count(kernel) * out_strategy->lanes <= SQUARE_MAX_OPERATIONS;
+}
+
+const bool *transpose_streamed_buffers(const Kernel *kernel, const VecTarget *target, const TransposeStrategy *strategy,
+                                       Arena *arena) {
+  int64_t extent = kernel->dims[strategy->along].extent, lanes = strategy->lanes;
+  VectorWalk walk = {.dim = strategy->along, .part_count = 1};
+  walk.parts[0] = (VectorPart){0, extent / lanes * lanes, (int)lanes, 0};
+  return memory_streamed_buffers(kernel, target, &walk, NULL, arena);
 }
 
 static LLVMValueRef add_index(KernelEmitter *emitter, LLVMValueRef index, int64_t more) {
@@ -147,6 +170,20 @@ void emit_load_square(KernelEmitter *emitter, int32_t load, const SquareBlock *b
   vec_transpose(emitter->vec, value->type, out_rows, lanes);
 }
 
+/* Of the rows that |block| reads what is some lines further on. */
+static void ask_ahead(KernelEmitter *emitter, int32_t load, const SquareBlock *block) {
+  const KernelValue *value = &emitter->kernel->values[load];
+  int64_t between_rows = 0;
+  kernel_plain_stride(emitter->kernel, value->address, block->along, &between_rows);
+  LLVMTypeRef element = vec_memory_type(emitter->vec, value->type, 1);
+  LLVMValueRef first = point_load_pointer(&emitter->point, load);
+  int64_t ahead = FAR_LINES_AHEAD * LINE_BYTES / type_storage_bytes(value->type);
+  for (int i = 0; i < block->count; i++) {
+    LLVMValueRef offset = emit_index_constant(emitter, i * between_rows + ahead);
+    vec_prefetch(emitter->vec, LLVMBuildGEP2(emitter->vec->builder, element, first, &offset, 1, ""));
+  }
+}
+
 /* Lanes [first, first + count) of a row. */
 static LLVMValueRef row_piece(const VecBuilder *vec, LLVMValueRef row, int lanes, int first, int count) {
   LLVMTypeRef s32 = LLVMInt32TypeInContext(vec->context);
@@ -162,6 +199,10 @@ static void store_copy(TransposeEmitter *transpose, LLVMValueRef piece) {
   KernelEmitter *emitter = transpose->emitter;
   const KernelStore *store = &emitter->kernel->stages[0].stores[0];
   LLVMValueRef pointer = point_element(&emitter->point, store->buffer, point_index(&emitter->point, store->address));
+  if (point_passes_caches(&emitter->point, store)) {
+    vec_store_memory_uncached(emitter->vec, piece, pointer);
+    return;
+  }
   LLVMValueRef stored = LLVMBuildStore(emitter->vec->builder, piece, pointer);
   LLVMSetAlignment(stored, (unsigned)type_storage_bytes(emitter->kernel->buffers[store->buffer].type));
 }
@@ -200,6 +241,7 @@ static void emit_block(TransposeEmitter *transpose, const BlockShape *shape, LLV
   SquareBlock block = {strategy->across, strategy->along, strategy->lanes, shape->column_count};
   for (int i = 0; i < strategy->load_count; i++)
     emit_load_square(emitter, strategy->loads[i], &block, &transpose->rows[i * strategy->lanes]);
+  for (int i = 0; i < strategy->load_count && strategy->is_far; i++) ask_ahead(emitter, strategy->loads[i], &block);
   int first = 0;
   for (int lanes = strategy->lanes; lanes > 0; lanes /= 2) {
     if (first + lanes > shape->column_count) continue;

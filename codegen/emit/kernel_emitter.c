@@ -70,36 +70,38 @@ static LLVMValueRef are_aligned(const KernelEmitter *emitter, const bool *stream
   return LLVMBuildICmp(vec->builder, LLVMIntEQ, rest, LLVMConstNull(index), "");
 }
 
-/* The nest twice: with stores past the caches, which must be aligned, and without. */
-static void emit_streamed_nest(KernelEmitter *emitter, const bool *streamed) {
+static void emit_form(KernelEmitter *emitter, const KernelStrategy *strategy) {
+  if (strategy->form == KERNEL_FORM_TRANSPOSE) {
+    emit_transpose(emitter, &strategy->transpose);
+  } else {
+    emit_nest(emitter);
+  }
+}
+
+/* The loops twice where they store past the caches, which must be aligned: so, and without. */
+static void emit_loops(KernelEmitter *emitter, const KernelStrategy *strategy) {
   const VecBuilder *vec = emitter->vec;
+  if (strategy->streamed == NULL) {
+    emit_form(emitter, strategy);
+    return;
+  }
   LLVMBasicBlockRef past = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBasicBlockRef through = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
   LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(vec->context, emitter->function, "");
-  LLVMBuildCondBr(vec->builder, are_aligned(emitter, streamed), past, through);
+  LLVMBuildCondBr(vec->builder, are_aligned(emitter, strategy->streamed), past, through);
   int64_t height = emitter->point.known.count;
   LLVMPositionBuilderAtEnd(vec->builder, past);
-  emitter->point.streamed = streamed;
-  emit_nest(emitter);
+  emitter->point.streamed = strategy->streamed;
+  emit_form(emitter, strategy);
   emitter->point.streamed = NULL;
   point_forget(&emitter->point, height);
   vec_store_fence(vec);
   LLVMBuildBr(vec->builder, after);
   LLVMPositionBuilderAtEnd(vec->builder, through);
-  emit_nest(emitter);
+  emit_form(emitter, strategy);
   point_forget(&emitter->point, height);
   LLVMBuildBr(vec->builder, after);
   LLVMPositionBuilderAtEnd(vec->builder, after);
-}
-
-static void emit_loops(KernelEmitter *emitter, const KernelStrategy *strategy) {
-  if (strategy->form == KERNEL_FORM_TRANSPOSE) {
-    emit_transpose(emitter, &strategy->transpose);
-  } else if (strategy->streamed != NULL) {
-    emit_streamed_nest(emitter, strategy->streamed);
-  } else {
-    emit_nest(emitter);
-  }
 }
 
 static KernelEmitter loop_emitter(const VecBuilder *vec, const Kernel *kernel, const KernelStrategy *strategy,

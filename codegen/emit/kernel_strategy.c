@@ -101,12 +101,14 @@ static void choose_loops(const Kernel *kernel, const VecTarget *target, Arena *a
     split = nest_split(kernel, &strategy->loops);
   } else if (transpose_strategy_choose(kernel, target, arena, &strategy->transpose)) {
     strategy->form = KERNEL_FORM_TRANSPOSE;
+    strategy->streamed = transpose_streamed_buffers(kernel, target, &strategy->transpose, arena);
     split = transpose_split(kernel, &strategy->transpose);
   } else {
     strategy->form = KERNEL_FORM_LOOPS;
     loop_strategy_choose(kernel, target, arena, &strategy->loops);
     split = nest_split(kernel, &strategy->loops);
-    strategy->streamed = memory_streamed_buffers(kernel, target, &strategy->loops, arena);
+    const LoopStrategy *loops = &strategy->loops;
+    strategy->streamed = memory_streamed_buffers(kernel, target, &loops->outer_walk, loops->stage_walks, arena);
     strategy->scratch_bytes += strategy->loops.sweep.dim >= 0 ? strategy->loops.sweep.bytes : 0;
   }
   int64_t most = min_i64(kernel_chunk_limit(kernel, target), split.piece_count);

@@ -52,6 +52,7 @@ typedef struct TransposeStrategy {
   int64_t strip_rows; /* of |across| between two steps along |along|: whole cache lines of what is loaded */
   int64_t cache_rows, cache_columns; /* the plane is walked in such parts */
   bool is_copy;                      /* the stored value is the load itself */
+  bool is_far;                       /* what is loaded is larger than caches */
   int load_count;
   int32_t *loads; /* values that are transposed */
 } TransposeStrategy;
@@ -81,7 +82,8 @@ typedef struct KernelStrategy {
   const ContractionBlocking *contraction; /* of a contraction */
   const struct KernelStrategy *parts;     /* of tiles: by part of the Kernel */
   PieceSplit split;                       /* of loops and transposes */
-  const bool *streamed; /* of loops: by buffer, whether what is stored there passes the caches by; NULL: nowhere */
+  const bool *streamed; /* of loops and transposes: by buffer, whether what is stored there passes the caches by; NULL:
+                           nowhere */
   int64_t piece_count, chunk_limit; /* as in KernelCode */
   int64_t chunks_per_worker;
   int64_t row_bytes;     /* of the scratch: the Kernel's buffers of role SCRATCH, which stand first */

@@ -182,13 +182,13 @@ static bool store_is_streamed(const Kernel *kernel, const VecTarget *target, con
   return store_is_aligned(kernel, store, walk->dim, elements);
 }
 
-const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const LoopStrategy *loops,
-                                    Arena *arena) {
+const bool *memory_streamed_buffers(const Kernel *kernel, const VecTarget *target, const VectorWalk *outer_walk,
+                                    const VectorWalk *stage_walks, Arena *arena) {
   if (!target->has_uncached_stores) return NULL;
   bool *streamed = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count), any = false;
   bool *cached = ARENA_NEW_ARRAY(arena, bool, kernel->buffer_count);
   for (int s = 0; s < kernel->stage_count; s++) {
-    const VectorWalk *walk = loops->outer_walk.dim >= 0 ? &loops->outer_walk : &loops->stage_walks[s];
+    const VectorWalk *walk = outer_walk->dim >= 0 ? outer_walk : &stage_walks[s];
     for (int i = 0; i < kernel->stages[s].store_count; i++) {
       const KernelStore *store = &kernel->stages[s].stores[i];
       bool is_streamed = store_is_streamed(kernel, target, walk, store);

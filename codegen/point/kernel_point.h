@@ -49,6 +49,8 @@ LLVMValueRef point_value(KernelPoint *point, int32_t value);
 LLVMValueRef point_value_lanes(KernelPoint *point, int32_t value);
 /* Says that |value| is |computed|, in the current lanes. */
 void point_set_value(KernelPoint *point, int32_t value, LLVMValueRef computed);
+/* Whether |store|, of whole lanes at the current point, is to go past the caches. */
+bool point_passes_caches(const KernelPoint *point, const KernelStore *store);
 /* A KernelStore at the current point. */
 void point_store(KernelPoint *point, const KernelStore *store);
 /* |count| that write in turn along the dim in lanes (kernel_stores_in_turn). */

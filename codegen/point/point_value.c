@@ -344,6 +344,12 @@ static bool is_backward(const KernelPoint *point, IndexExpr address) {
   return kernel_plain_stride(point->kernel, address, point->vector_dim, &stride) && stride == -1;
 }
 
+bool point_passes_caches(const KernelPoint *point, const KernelStore *store) {
+  if (point->streamed == NULL || !point->streamed[store->buffer]) return false;
+  int bits = type_storage_bytes(point->kernel->buffers[store->buffer].type) * 8;
+  return point->lanes * bits % point->vec->target->vector_bits == 0;
+}
+
 void point_store(KernelPoint *point, const KernelStore *store) {
   const VecBuilder *vec = point->vec;
   PrimitiveType type = point->kernel->buffers[store->buffer].type;
@@ -363,8 +369,7 @@ void point_store(KernelPoint *point, const KernelStore *store) {
   LLVMValueRef value = point_value_lanes(point, store->value);
   if (access == ACCESS_CONTIGUOUS) {
     LLVMValueRef pointer = point_element(point, store->buffer, point_index(point, store->address));
-    bool is_streamed = point->streamed != NULL && point->streamed[store->buffer] && mask == NULL;
-    if (is_streamed && point->lanes * type_storage_bytes(type) * 8 % vec->target->vector_bits == 0) {
+    if (mask == NULL && point_passes_caches(point, store)) {
       vec_store_uncached(vec, type, value, pointer, point->lanes);
     } else {
       vec_store(vec, type, value, pointer, mask, point->lanes);

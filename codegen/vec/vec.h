@@ -48,7 +48,11 @@ LLVMValueRef vec_lane_indices(const VecBuilder *vec, int bits, int64_t stride, i
 /* Contiguous lanes to |pointer|, past the caches: both are multiples of a register's size.  Other threads may see it
  * late, unless a fence follows.  These need has_uncached_stores. */
 void vec_store_uncached(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer, int lanes);
+/* The same of what is in its memory form already. */
+void vec_store_memory_uncached(const VecBuilder *vec, LLVMValueRef value, LLVMValueRef pointer);
 void vec_store_fence(const VecBuilder *vec);
+/* Asks for the line at |pointer|, which need not be anybody's: to be read, into the second-level cache. */
+void vec_prefetch(const VecBuilder *vec, LLVMValueRef pointer);
 /* Contiguous lanes from |pointer| (a pointer to the first element); |mask| (lanes of i1) may be NULL; masked-out lanes
  * read as 0 and are not touched in memory. */
 LLVMValueRef vec_load(const VecBuilder *vec, PrimitiveType type, LLVMValueRef pointer, LLVMValueRef mask, int lanes);

@@ -294,12 +294,23 @@ void vec_store(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LL
 
 void vec_store_uncached(const VecBuilder *vec, PrimitiveType type, LLVMValueRef value, LLVMValueRef pointer,
                         int lanes) {
-  LLVMValueRef store = LLVMBuildStore(vec->builder, vec_to_memory(vec, type, value, lanes), pointer);
+  vec_store_memory_uncached(vec, vec_to_memory(vec, type, value, lanes), pointer);
+}
+
+void vec_store_memory_uncached(const VecBuilder *vec, LLVMValueRef value, LLVMValueRef pointer) {
+  LLVMValueRef store = LLVMBuildStore(vec->builder, value, pointer);
   LLVMSetAlignment(store, (unsigned)vec->target->vector_bits / 8);
   LLVMMetadataRef one = LLVMValueAsMetadata(vec_int(vec, 32, 1, 1));
   LLVMMetadataRef node = LLVMMDNodeInContext2(vec->context, &one, 1);
   LLVMSetMetadata(store, LLVMGetMDKindIDInContext(vec->context, "nontemporal", 11),
                   LLVMMetadataAsValue(vec->context, node));
+}
+
+void vec_prefetch(const VecBuilder *vec, LLVMValueRef pointer) {
+  LLVMTypeRef overload = LLVMTypeOf(pointer);
+  LLVMValueRef to_read = vec_int(vec, 32, 0, 1), locality = vec_int(vec, 32, 2, 1), is_data = vec_int(vec, 32, 1, 1);
+  LLVMValueRef arguments[] = {pointer, to_read, locality, is_data};
+  vec_intrinsic(vec, "llvm.prefetch", &overload, 1, arguments, 4);
 }
 
 void vec_store_fence(const VecBuilder *vec) {
